@@ -1,0 +1,90 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+)
+
+// Outcome is what became of an action.
+type Outcome struct {
+	Before  plan.State
+	After   plan.State
+	Record  plan.Record // the zero value when nothing changed
+	Changed bool        // false when everything was already as asked
+}
+
+// Do decides about a in the state as it is on disk, and records it. When it
+// returns without an error, the change is on disk. A refusal is a
+// *plan.ValidationError; it changed nothing. Other errors come from the store.
+// Facts that only the caller knows come with prepare, which may be nil; it is called
+// under the workspace's lock and must be quick.
+func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare func(plan.State, *plan.Facts) error) (Outcome, error) {
+	if err := s.takeTurn(ctx); err != nil {
+		return Outcome{}, err
+	}
+	defer s.giveTurn()
+	unlock, err := s.log.Lock(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer unlock()
+	for attempt := 0; ; attempt++ {
+		outcome, err := s.try(ctx, by, a, prepare)
+		if errors.Is(err, store.ErrConflict) && attempt < 3 {
+			continue // somebody appended without the lock; look again
+		}
+		return outcome, err
+	}
+}
+
+// try is one round of Do. The turn and the lock are held.
+func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare func(plan.State, *plan.Facts) error) (Outcome, error) {
+	if err := s.catchUp(ctx); err != nil {
+		return Outcome{}, err
+	}
+	before := s.now
+	now := s.opts.Now().UTC().Truncate(time.Millisecond)
+	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Seen: s.seen(before, a)}
+	if prepare != nil {
+		if err := prepare(before, &facts); err != nil {
+			return Outcome{}, err
+		}
+	}
+	events, err := plan.Decide(before, a, facts)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(events) == 0 {
+		return Outcome{Before: before, After: before}, nil
+	}
+	record := plan.Record{Seq: before.Revision + 1, Action: a.Name(), Actor: by, Time: now, Events: events}
+	after := plan.Fold(before, record)
+	record.Phase = after.PhaseNow()
+	head, err := s.log.Append(ctx, record)
+	if err != nil {
+		return Outcome{}, err
+	}
+	s.now, s.head = after, head
+	s.snapshotIfDue()
+	s.watch.tell()
+	return Outcome{Before: before, After: after, Record: record, Changed: true}, nil
+}
+
+func (s *Session) seen(state plan.State, a plan.Action) map[string]plan.Sighting {
+	if s.opts.Presence == nil {
+		return nil
+	}
+	owners := plan.Owners(state, a)
+	if len(owners) == 0 {
+		return nil
+	}
+	seen := make(map[string]plan.Sighting, len(owners))
+	for _, name := range owners {
+		seen[name] = s.opts.Presence.Seen(name)
+	}
+	return seen
+}

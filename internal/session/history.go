@@ -1,0 +1,98 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+)
+
+// Records yields the records after a revision, oldest first.
+func (s *Session) Records(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
+	return s.log.Read(ctx, after)
+}
+
+// PlanBody returns a plan by its id: the current one, the draft, or a former one
+// as it was when it was archived, read from the log. The error for an unknown
+// id is a *plan.ValidationError.
+func (s *Session) PlanBody(ctx context.Context, id string) (*plan.Plan, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	head, archived := state.PastPlan(id)
+	current := state.Plan != nil && state.Plan.ID == id
+	switch {
+	case current && !(archived && state.Plan.Status == plan.StatusAbandoned && state.Plan.Steps.Len() == 0):
+		return state.Plan, nil
+	case archived:
+		return s.formerPlan(ctx, head)
+	case state.Draft != nil && state.Draft.ID == id:
+		return state.Draft, nil
+	}
+	return nil, &plan.ValidationError{Kind: plan.NotFound, Field: "/plan_id",
+		Problem: "there is no plan " + plan.Quote(id), Fix: "list the plans to find its id"}
+}
+
+func (s *Session) formerPlan(ctx context.Context, head plan.PastPlan) (*plan.Plan, error) {
+	then, _, err := s.stateAt(ctx, head.Revision, head.Revision)
+	if err != nil {
+		return nil, err
+	}
+	if then.Plan == nil || then.Plan.ID != head.ID {
+		return nil, fmt.Errorf("%w: plan %s is not where its head says", store.ErrDamaged, head.ID)
+	}
+	return then.Plan, nil
+}
+
+// Restore makes a former plan the current one again.
+func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcome, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	head, known := state.PastPlan(id)
+	var body *plan.Plan
+	if known {
+		if body, err = s.formerPlan(ctx, head); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return s.Do(ctx, by, plan.Restore{PlanID: id}, func(now plan.State, facts *plan.Facts) error {
+		if latest, _ := now.PastPlan(id); latest.Revision != head.Revision {
+			return &plan.ValidationError{Kind: plan.Conflict, Problem: "the plan was changed meanwhile", Fix: "try again"}
+		}
+		facts.Past = body
+		return nil
+	})
+}
+
+// Purge deletes the whole history, current plan included, and begins a new one
+// that says so. It cannot be undone; only a person may ask for it.
+func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
+	if err := s.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer s.giveTurn()
+	unlock, err := s.log.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	head, err := s.log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	now := s.opts.Now().UTC()
+	first := plan.Record{Seq: 1, Action: "purge", Actor: by, Time: now, Phase: plan.PhaseInactive,
+		Events: []plan.Event{plan.HistoryPurged{Records: head.Seq, At: now}}}
+	head, err = s.log.Purge(ctx, first)
+	if err != nil {
+		return err
+	}
+	s.now, s.head, s.read = plan.Fold(plan.State{}, first), head, true
+	s.watch.tell()
+	return nil
+}

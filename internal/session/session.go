@@ -1,0 +1,160 @@
+// Package session is the one way a workspace's state changes: load, decide,
+// append, fold, tell. It keeps the folded state of one log in step with what
+// any process appends to it, reads history, and tells watchers. It must not know what
+// an action is for, nor who asked over which protocol.
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+)
+
+// Options configures a Session. The zero value is usable.
+type Options struct {
+	Limits   plan.Limits
+	Presence Presence         // nil: nobody is ever seen
+	Now      func() time.Time // nil: time.Now
+	Logger   *slog.Logger     // nil: discards
+}
+
+// Presence knows when an actor was last seen.
+type Presence interface {
+	Seen(name string) plan.Sighting
+}
+
+// Session is a handle on one workspace's state. It opens its log when it is
+// first used. All methods may be called from several goroutines.
+type Session struct {
+	log  store.Log
+	opts Options
+
+	turn chan struct{} // held while the state is brought up to date or changed
+	head store.Head
+	now  plan.State
+	read bool // now has been folded from the log
+
+	watch      watchers
+	background sync.WaitGroup // snapshot writers
+	saving     bool
+}
+
+// New returns a session on log, which it owns from then on.
+func New(log store.Log, opts Options) *Session {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Session{log: log, opts: opts, turn: make(chan struct{}, 1)}
+	s.watch.start = log.Watch
+	return s
+}
+
+// Close waits for a snapshot being written, ends all watching and closes the log.
+func (s *Session) Close() error {
+	s.background.Wait()
+	s.watch.stop()
+	return s.log.Close()
+}
+
+// State returns the state as it is on disk now, whoever wrote it.
+func (s *Session) State(ctx context.Context) (plan.State, error) {
+	if err := s.takeTurn(ctx); err != nil {
+		return plan.State{}, err
+	}
+	defer s.giveTurn()
+	if err := s.catchUp(ctx); err != nil {
+		return plan.State{}, err
+	}
+	return s.now, nil
+}
+
+func (s *Session) takeTurn(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the workspace: %w", ctx.Err())
+	}
+}
+
+func (s *Session) giveTurn() { <-s.turn }
+
+// catchUp folds what has been appended since the last look. The turn is held.
+func (s *Session) catchUp(ctx context.Context) error {
+	head, err := s.log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if s.read && head == s.head {
+		return nil
+	}
+	if s.read && head.Chain == s.head.Chain && head.Seq <= s.head.Seq {
+		return fmt.Errorf("%w: it ends at %d where %d was read before; run `planloop doctor`", store.ErrDamaged, head.Seq, s.head.Seq)
+	}
+	if !s.read || head.Chain != s.head.Chain {
+		return s.load(ctx, head)
+	}
+	state, err := s.fold(ctx, s.now, head.Seq)
+	if err != nil {
+		return err
+	}
+	s.now, s.head = state, head
+	return nil
+}
+
+// load folds the log from its newest snapshot.
+func (s *Session) load(ctx context.Context, head store.Head) error {
+	state, from, err := s.stateAt(ctx, 0, head.Seq)
+	if err != nil {
+		return err
+	}
+	s.now, s.head, s.read = state, head, true
+	if head.Seq-from > maxTail {
+		s.snapshot()
+	}
+	return nil
+}
+
+// stateAt folds the log up to seq, beginning with the newest snapshot at or
+// below limit (0: the newest of all). It also returns where it began.
+func (s *Session) stateAt(ctx context.Context, limit, seq plan.Revision) (plan.State, plan.Revision, error) {
+	var state plan.State
+	snapshot, err := s.log.Snapshot(ctx, limit)
+	if err != nil {
+		return plan.State{}, 0, err
+	}
+	if snapshot != nil {
+		state = snapshot.State
+	}
+	from := state.Revision
+	state, err = s.fold(ctx, state, seq)
+	return state, from, err
+}
+
+// fold applies the records after state up to seq.
+func (s *Session) fold(ctx context.Context, state plan.State, seq plan.Revision) (plan.State, error) {
+	if state.Revision >= seq {
+		return state, nil
+	}
+	for record, err := range s.log.Read(ctx, state.Revision) {
+		if err != nil {
+			return plan.State{}, err
+		}
+		state = plan.Fold(state, record)
+		if state.Revision >= seq {
+			break
+		}
+	}
+	if state.Revision < seq {
+		return plan.State{}, fmt.Errorf("%w: record %d is missing; run `planloop doctor`", store.ErrDamaged, state.Revision+1)
+	}
+	return state, nil
+}

@@ -1,0 +1,89 @@
+// Package store keeps the log of records of a workspace: append-only, with
+// compare-and-append on the sequence number, a hash chain, snapshots, and a way
+// to hear of growth. Engines stand in folders below; storetest is the contract
+// that each must pass. The package must not know what a record means beyond its
+// sequence number and phase.
+package store
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Hash is the SHA-256 of a record's predecessor's hash and its own bytes.
+type Hash [32]byte
+
+// Head is the end of a log. The zero value is the head of an empty log.
+type Head struct {
+	Chain string        // names the chain; changes when the log is purged
+	Seq   plan.Revision // of the last record, 0 when there is none
+	Hash  Hash          // of the last record
+	Phase plan.Phase    // of the last record
+}
+
+// Snapshot is a state with the head it was folded to. It is a cache, and a pin:
+// a log that does not contain its head was shortened or altered.
+type Snapshot struct {
+	Head  Head
+	State plan.State
+}
+
+// Log is the append-only log of one workspace. All methods may be called from
+// several goroutines. Nothing is opened, created or locked before a method
+// needs it: reading a log that does not exist yet finds it empty and creates
+// nothing.
+type Log interface {
+	// Lock takes the workspace's lock, which keeps every other process and
+	// goroutine from appending. It waits at most as long as ctx and the
+	// engine's own bound allow; then the error wraps ErrBusy.
+	Lock(ctx context.Context) (unlock func(), err error)
+
+	// Append adds r, synced, or not at all. r.Seq must be the head's plus one;
+	// otherwise the error wraps ErrConflict and nothing was written.
+	Append(ctx context.Context, r plan.Record) (Head, error)
+
+	// Head returns the end of the log as it is on disk now. It is cheap: one
+	// look that costs the same whatever the length of the log.
+	Head(ctx context.Context) (Head, error)
+
+	// Read yields the records after seq in order, checking the chain. It stops
+	// at the first error, which wraps ErrDamaged when a record is not what its
+	// hash says.
+	Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error]
+
+	// Snapshot returns the newest snapshot of the current fold version and
+	// chain at or below seq, or nil when there is none; seq 0 means the newest.
+	// An unreadable snapshot is as good as none. The error wraps ErrDamaged
+	// when a snapshot pins a head that the log does not contain.
+	Snapshot(ctx context.Context, seq plan.Revision) (*Snapshot, error)
+
+	// SaveSnapshot keeps s and may drop older ones.
+	SaveSnapshot(ctx context.Context, s Snapshot) error
+
+	// Watch returns a channel that receives after the log has grown, whichever
+	// process made it grow. Several growths may arrive as one. The channel is
+	// closed when ctx ends or the log is closed. Nothing polls.
+	Watch(ctx context.Context) (<-chan struct{}, error)
+
+	// Purge deletes all records and snapshots and begins a new chain with
+	// first, whose Seq must be 1. The caller holds the lock.
+	Purge(ctx context.Context, first plan.Record) (Head, error)
+
+	// Close ends the use of the log. Later calls return ErrClosed.
+	Close() error
+}
+
+// Errors of a Log, matched with errors.Is. The text of the error that wraps
+// them names the file and says what to do.
+var (
+	ErrConflict = errors.New("the log has moved on")
+	ErrBusy     = errors.New("the workspace is locked by another process")
+	ErrDamaged  = errors.New("the log is damaged")
+	ErrNewer    = errors.New("the log was written by a newer planloop")
+	ErrReadOnly = errors.New("the log cannot be written")
+	ErrFull     = errors.New("the disk is full")
+	ErrClosed   = errors.New("the log is closed")
+)

@@ -1,0 +1,99 @@
+package plan
+
+import "time"
+
+// consequences returns what a mark means for the plan as a whole.
+func consequences(p *Plan, step *Step, e StepMarked, f Facts) []Event {
+	if e.Status == Failed && step.Critical && p.Status == StatusActive {
+		if p.Version > f.Limits.MaxReplans {
+			return []Event{PlanFailedForGood{Step: step.ID, At: f.Now}}
+		}
+		return []Event{PlanNeedsReplan{Step: step.ID, At: f.Now}}
+	}
+	if p.Status == StatusReplanning && step.Critical && step.Status == Failed && e.Status != Failed {
+		return []Event{PlanReopened{At: f.Now}} // it is tried again
+	}
+	after := Apply(State{Plan: p}, e).Plan.Steps
+	return completion(p.Status, after, f.Now)
+}
+
+// completion judges over all steps whether a plan of that status completes, is
+// abandoned or opens again. A plan without steps stays as it is.
+func completion(status PlanStatus, steps Steps, now time.Time) []Event {
+	open := steps.Finished() < steps.Len()
+	switch {
+	case steps.Len() == 0:
+		return nil
+	case open && (status == StatusCompleted || status == StatusAbandoned):
+		return []Event{PlanReopened{At: now}}
+	case open || status == StatusReplanning || status == StatusFailed:
+		return nil
+	case steps.Count(Done) > 0 && status != StatusCompleted:
+		return []Event{PlanCompleted{At: now}}
+	case steps.Count(Done) == 0 && status != StatusAbandoned:
+		return []Event{PlanAbandonedByItself{At: now}}
+	}
+	return nil
+}
+
+// PlanCompleted says that nothing is left to do and something was done.
+type PlanCompleted struct {
+	At time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (PlanCompleted) Kind() string { return "plan_completed" }
+
+func (e PlanCompleted) apply(s State) State { return s.withStatus(StatusCompleted, e.At) }
+
+// PlanAbandonedByItself says that all steps were skipped or cancelled.
+type PlanAbandonedByItself struct {
+	At time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (PlanAbandonedByItself) Kind() string { return "plan_abandoned" }
+
+func (e PlanAbandonedByItself) apply(s State) State { return s.withStatus(StatusAbandoned, e.At) }
+
+// PlanReopened says that a completed plan has something to do again.
+type PlanReopened struct {
+	At time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (PlanReopened) Kind() string { return "plan_reopened" }
+
+func (e PlanReopened) apply(s State) State { return s.withStatus(StatusActive, e.At) }
+
+// PlanNeedsReplan says that a critical step failed.
+type PlanNeedsReplan struct {
+	Step StepID    `json:"step_id"`
+	At   time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (PlanNeedsReplan) Kind() string { return "plan_needs_replan" }
+
+func (e PlanNeedsReplan) apply(s State) State { return s.withStatus(StatusReplanning, e.At) }
+
+// PlanFailedForGood says that a critical step failed and no replan is left.
+type PlanFailedForGood struct {
+	Step StepID    `json:"step_id"`
+	At   time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (PlanFailedForGood) Kind() string { return "plan_failed" }
+
+func (e PlanFailedForGood) apply(s State) State { return s.withStatus(StatusFailed, e.At) }
+
+func (s State) withStatus(status PlanStatus, at time.Time) State {
+	if s.Plan == nil {
+		return s
+	}
+	p := *s.Plan
+	p.Status, p.UpdatedAt = status, at
+	s.Plan = &p
+	return s
+}

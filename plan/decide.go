@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// Action is what a verb asks of a state: normalised, and valid in itself.
+type Action interface {
+	// Name is the action's word in the log.
+	Name() string
+	decide(State, Facts) ([]Event, error)
+}
+
+// Event is a fact that follows from an accepted action, in final form. Its
+// meaning never changes; a new meaning gets a new kind.
+type Event interface {
+	// Kind is the event's word in the log.
+	Kind() string
+	apply(State) State
+}
+
+// Facts is what a decision needs to know from outside the state.
+type Facts struct {
+	Now    time.Time
+	Actor  Actor
+	Limits Limits
+	Seen   map[string]Sighting // of the names that Owners lists
+	Past   *Plan               // the body of the plan a Restore names
+}
+
+// Limits are the limits in force. The zero value of a field means its default.
+type Limits struct {
+	Lease      time.Duration // how long a claim holds after the owner's last sign of life; default 30 minutes
+	MaxSteps   int           // steps a plan; default 2,000
+	MaxReplans int           // default 3
+}
+
+// Defaults of Limits.
+const (
+	DefaultLease      = 30 * time.Minute
+	DefaultMaxSteps   = 2_000
+	DefaultMaxReplans = 3
+)
+
+func (l Limits) withDefaults() Limits {
+	if l.Lease == 0 {
+		l.Lease = DefaultLease
+	}
+	if l.MaxSteps == 0 {
+		l.MaxSteps = DefaultMaxSteps
+	}
+	if l.MaxReplans == 0 {
+		l.MaxReplans = DefaultMaxReplans
+	}
+	return l
+}
+
+// Decide returns the events that a causes in s, in final form, or a
+// *ValidationError that says why it causes none. No events and no error mean
+// that everything is already as asked. Decide alone mints ids.
+func Decide(s State, a Action, f Facts) ([]Event, error) {
+	f.Limits = f.Limits.withDefaults()
+	f.Now = f.Now.UTC().Truncate(time.Millisecond)
+	return a.decide(s, f)
+}
+
+// Apply folds one event into a new state. It never refuses, and depends on
+// nothing but its arguments; s is left as it was. An event about something
+// that is not there changes nothing.
+func Apply(s State, e Event) State { return e.apply(s) }
+
+// Events returns one zero value of every kind of event, for decoders.
+func Events() []Event {
+	return []Event{
+		PlanArchived{}, PlanSetUp{}, DraftMade{}, PlanRestored{}, PlanCleared{},
+		PlanCompleted{}, PlanReopened{}, PlanAbandonedByItself{}, PlanNeedsReplan{}, PlanFailedForGood{},
+		StepsAdded{}, StepUpdated{}, StepMarked{}, StepClaimed{}, HistoryPurged{},
+	}
+}
+
+// Owners lists the actors whose last sign of life decides about a in s.
+func Owners(s State, a Action) []string {
+	claims, ok := a.(interface{ claims() StepID })
+	if !ok || s.Plan == nil {
+		return nil
+	}
+	step, ok := s.Plan.Steps.Get(claims.claims())
+	if !ok || step.ClaimedBy == "" {
+		return nil
+	}
+	return []string{step.ClaimedBy}
+}
+
+// livePlan returns the current plan, or says how to get one.
+func livePlan(s State) (*Plan, error) {
+	if s.Plan == nil {
+		return nil, &ValidationError{Kind: NotFound, Problem: "there is no plan yet", Fix: "set one up first"}
+	}
+	return s.Plan, nil
+}
+
+// openPlan returns the current plan if steps may be added and edited.
+func openPlan(s State, verb string) (*Plan, error) {
+	p, err := livePlan(s)
+	if err != nil {
+		return nil, err
+	}
+	if p.Status != StatusActive {
+		return nil, conflict(fmt.Sprintf("the plan is %s, so %s", p.Status, verb), wayOn(p))
+	}
+	return p, nil
+}
+
+// wayOn says what can be done with a plan that is not active.
+func wayOn(p *Plan) string {
+	switch {
+	case p.Status == StatusCompleted && p.FinalSummary == "":
+		return "mark a step pending to re-open it, or set up a new plan"
+	case p.Status == StatusAbandoned && p.Steps.Len() > 0:
+		return "mark a step pending to re-open it, or set up a new plan"
+	}
+	return "set up a new plan"
+}
+
+// findStep returns the step, or says which there are.
+func findStep(p *Plan, id StepID, field string) (*Step, error) {
+	if step, ok := p.Steps.Get(id); ok {
+		return step, nil
+	}
+	fix := "the plan has no steps yet, add some first"
+	if n := p.Steps.Len(); n == 1 {
+		fix = fmt.Sprintf("the plan's only step is %s", p.Steps.At(0).ID)
+	} else if n > 1 {
+		fix = fmt.Sprintf("the plan has %d steps, %s to %s", n, p.Steps.At(0).ID, p.Steps.At(n-1).ID)
+	}
+	return nil, &ValidationError{Kind: NotFound, Field: field, Problem: "there is no step " + id.String(), Fix: fix}
+}

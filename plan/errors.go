@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// ErrorKind classifies a refusal. The words are part of the JSON contract.
+type ErrorKind string
+
+// The kinds of refusal.
+const (
+	InvalidInput ErrorKind = "invalid_input" // the input is wrong in itself
+	NotFound     ErrorKind = "not_found"     // it names something that is not there
+	Conflict     ErrorKind = "conflict"      // the state does not allow it now
+)
+
+// ValidationError is the one error that refuses an input or an action
+// (WINK: Tool Contracts, ToolValidationError). Nothing was changed.
+type ValidationError struct {
+	Kind    ErrorKind
+	Field   string // JSON pointer into the input, or "" when it is about the state
+	Problem string // what was wrong, lower case, without a full stop
+	Fix     string // what to do instead
+}
+
+// Error says where, what and what to do, in one line.
+func (e *ValidationError) Error() string {
+	var b strings.Builder
+	if e.Field != "" {
+		b.WriteString(e.Field + ": ")
+	}
+	b.WriteString(e.Problem)
+	if e.Fix != "" {
+		b.WriteString("; " + e.Fix)
+	}
+	return b.String()
+}
+
+func conflict(problem, fix string) error {
+	return &ValidationError{Kind: Conflict, Problem: problem, Fix: fix}
+}
+
+// Quote returns text in double quotes for a message: shortened to 60
+// characters, with everything unprintable escaped.
+func Quote(text string) string { return strconv.QuoteToGraphic(Shorten(text, 60)) }
+
+// Shorten returns text with at most n characters, an ellipsis in place of what
+// was cut.
+func Shorten(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return strings.TrimRightFunc(string(runes[:n-1]), unicode.IsSpace) + "…"
+}

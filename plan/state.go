@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"iter"
+	"time"
+)
+
+// Revision numbers the accepted actions of a workspace: 1 for the first. It is
+// the sequence number of the record in the log.
+type Revision int64
+
+// State is what a workspace knows now. It is an immutable value; the zero value
+// is an empty workspace.
+type State struct {
+	Revision  Revision
+	UpdatedAt time.Time // of the last record
+	Plan      *Plan     // nil before the first
+	Draft     *Plan     // a submitted or imported plan that nobody agreed to yet
+	Phase     Phase
+	Signals   []Signal
+	Questions []Question
+	past      vector[PastPlan]
+}
+
+// PastPlan is the head of a plan that is not the current one any more. Its body
+// stands in the log: it is the current plan of the state at Revision.
+type PastPlan struct {
+	ID         string     `json:"id"`
+	Objective  string     `json:"objective"`
+	Status     PlanStatus `json:"status"` // as it was
+	Version    int        `json:"version"`
+	Steps      int        `json:"steps"`
+	Done       int        `json:"done"`
+	CreatedAt  time.Time  `json:"created_at"`
+	ArchivedAt time.Time  `json:"archived_at"`
+	Revision   Revision   `json:"revision"`
+	Reason     string     `json:"reason"` // replaced, cleared or restored_over
+}
+
+// Signal is something outside the plan that concerns it.
+type Signal struct {
+	ID        string      `json:"id"`
+	Level     SignalLevel `json:"level"`
+	Message   string      `json:"message"`
+	Step      StepID      `json:"step_id,omitzero"` // none when zero
+	Open      bool        `json:"open"`
+	RaisedAt  time.Time   `json:"raised_at"`
+	ClearedAt time.Time   `json:"cleared_at,omitzero"`
+}
+
+// Question is something a person was asked.
+type Question struct {
+	ID         string    `json:"id"`
+	Text       string    `json:"text"`
+	Answer     string    `json:"answer,omitempty"`
+	AskedAt    time.Time `json:"asked_at"`
+	AnsweredAt time.Time `json:"answered_at,omitzero"`
+}
+
+// PhaseNow returns the phase, with inactive for the zero value.
+func (s State) PhaseNow() Phase {
+	if s.Phase == "" {
+		return PhaseInactive
+	}
+	return s.Phase
+}
+
+// Past lists the heads of former plans, oldest first. A plan that was restored
+// stays listed until it is archived again with a newer head; its place is kept.
+func (s State) Past() iter.Seq[PastPlan] { return s.past.all() }
+
+// PastPlan returns the head of the former plan with that id.
+func (s State) PastPlan(id string) (PastPlan, bool) {
+	if i := s.pastIndex(id); i >= 0 {
+		return s.past.at(i), true
+	}
+	return PastPlan{}, false
+}
+
+func (s State) pastIndex(id string) int {
+	for i := s.past.len() - 1; i >= 0; i-- {
+		if s.past.at(i).ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// knows reports whether any plan of s has the id.
+func (s State) knows(id string) bool {
+	if s.Plan != nil && s.Plan.ID == id || s.Draft != nil && s.Draft.ID == id {
+		return true
+	}
+	return s.pastIndex(id) >= 0
+}
+
+// StateBody is a state in its written form, for snapshots.
+type StateBody struct {
+	Revision  Revision   `json:"revision"`
+	UpdatedAt time.Time  `json:"updated_at"`
+	Plan      *Body      `json:"plan,omitempty"`
+	Draft     *Body      `json:"draft,omitempty"`
+	Phase     Phase      `json:"phase,omitempty"`
+	Signals   []Signal   `json:"signals,omitempty"`
+	Questions []Question `json:"questions,omitempty"`
+	Past      []PastPlan `json:"past,omitempty"`
+}
+
+// Body returns the written form of s.
+func (s State) Body() StateBody {
+	b := StateBody{Revision: s.Revision, UpdatedAt: s.UpdatedAt, Phase: s.Phase, Signals: s.Signals, Questions: s.Questions}
+	if s.Plan != nil {
+		body := s.Plan.Body()
+		b.Plan = &body
+	}
+	if s.Draft != nil {
+		body := s.Draft.Body()
+		b.Draft = &body
+	}
+	for p := range s.Past() {
+		b.Past = append(b.Past, p)
+	}
+	return b
+}
+
+// Build returns the state that b writes down.
+func (b StateBody) Build() State {
+	s := State{Revision: b.Revision, UpdatedAt: b.UpdatedAt, Phase: b.Phase, Signals: b.Signals, Questions: b.Questions}
+	if b.Plan != nil {
+		s.Plan = b.Plan.Build()
+	}
+	if b.Draft != nil {
+		s.Draft = b.Draft.Build()
+	}
+	for _, p := range b.Past {
+		s.past = s.past.append(p)
+	}
+	return s
+}

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// StepID names a step within its plan: S001, S002, … and past 999 S1000.
+// Only Decide mints one: highest so far plus one, never used twice in a plan
+// (WINK: Validation Rules). The zero value names no step.
+type StepID int
+
+// MaxStepID bounds the ids a text may name.
+const MaxStepID StepID = 999_999
+
+// String returns the canonical form, such as S007.
+func (id StepID) String() string {
+	if id < 1000 {
+		return fmt.Sprintf("S%03d", int(id))
+	}
+	return "S" + strconv.Itoa(int(id))
+}
+
+// MarshalText writes the canonical form.
+func (id StepID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText accepts what ParseStepID accepts.
+func (id *StepID) UnmarshalText(text []byte) error {
+	parsed, err := ParseStepID(string(text))
+	if err != nil {
+		return err
+	}
+	*id = parsed
+	return nil
+}
+
+// UnmarshalJSON accepts a JSON string that ParseStepID accepts, or a positive integer.
+func (id *StepID) UnmarshalJSON(data []byte) error {
+	return id.UnmarshalText([]byte(strings.Trim(string(data), `"`)))
+}
+
+// ParseStepID reads a step id as agents write it: S007, and also 7, step_7 and
+// step-7, with spaces around. Lower case s007 is refused with a hint, S000 and
+// 0 never exist. The error is a *ValidationError of kind InvalidInput.
+func ParseStepID(text string) (StepID, error) {
+	trimmed := strings.TrimSpace(text)
+	digits, canonical := trimmed, false
+	switch {
+	case strings.HasPrefix(trimmed, "S"):
+		digits, canonical = trimmed[1:], true
+	case strings.HasPrefix(trimmed, "step_"), strings.HasPrefix(trimmed, "step-"):
+		digits = trimmed[len("step_"):]
+	case strings.HasPrefix(trimmed, "s"):
+		if n, ok := stepNumber(trimmed[1:]); ok {
+			return 0, badStepID(text, fmt.Sprintf("did you mean %q?", n))
+		}
+	}
+	n, ok := stepNumber(digits)
+	if !ok {
+		return 0, badStepID(text, "a step id is an S and the number, such as S001")
+	}
+	if canonical && n.String() != trimmed {
+		return 0, badStepID(text, fmt.Sprintf("did you mean %q?", n))
+	}
+	return n, nil
+}
+
+func stepNumber(digits string) (StepID, bool) {
+	if digits == "" || len(digits) > 6 {
+		return 0, false
+	}
+	for _, r := range digits {
+		if r < '0' || r > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.Atoi(digits)
+	return StepID(n), err == nil && n > 0
+}
+
+func badStepID(text, hint string) error {
+	return &ValidationError{Kind: InvalidInput, Field: "/step_id",
+		Problem: fmt.Sprintf("%s is not a step id", Quote(text)), Fix: hint}
+}

@@ -1,0 +1,82 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+)
+
+func wantWords(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			t.Errorf("%q does not say %q", text, word)
+		}
+	}
+}
+
+func TestParseStepIDAccepts(t *testing.T) {
+	for text, want := range map[string]plan.StepID{
+		"S001": 1, "S007": 7, "S999": 999, "S1000": 1000, "S999999": plan.MaxStepID,
+		"7": 7, "007": 7, "1000": 1000, "step_7": 7, "step-7": 7, "step_007": 7,
+		" S007 ": 7, "\tS007\n": 7, " 7 ": 7, " step_7 ": 7,
+	} {
+		if got, err := plan.ParseStepID(text); err != nil || got != want {
+			t.Errorf("ParseStepID(%q) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestParseStepIDRefuses(t *testing.T) {
+	for text, hint := range map[string]string{
+		"s001": `did you mean "S001"?`, "s7": `did you mean "S007"?`,
+		"S7": `did you mean "S007"?`, "S07": `did you mean "S007"?`, "S0007": `did you mean "S007"?`, "S01000": `did you mean "S1000"?`,
+		"S000": "such as S001", "S0": "such as S001", "0": "such as S001", "000": "such as S001", "s000": "such as S001",
+		"step_0": "such as S001", "": "such as S001", " ": "such as S001", "S": "such as S001", "step_": "such as S001",
+		"-1": "such as S001", "+1": "such as S001", "1.0": "such as S001", "1e1": "such as S001", "0x1": "such as S001",
+		"S 001": "such as S001", "S-01": "such as S001", "step 7": "such as S001", "Step_7": "such as S001", "T001": "such as S001",
+		"S001 S002": "such as S001", "S1000000": "such as S001", "99999999999999999999": "such as S001",
+		"S٠٠١": "such as S001", "１": "such as S001", "S001\x00": "such as S001", "null": "such as S001",
+	} {
+		id, err := plan.ParseStepID(text)
+		var refusal *plan.ValidationError
+		if !errors.As(err, &refusal) {
+			t.Errorf("ParseStepID(%q) = %v, %v; want a refusal", text, id, err)
+			continue
+		}
+		if id != 0 {
+			t.Errorf("ParseStepID(%q) refused and returned %v", text, id)
+		}
+		wantRefusal(t, refusal, plan.InvalidInput, "/step_id", "is not a step id", hint)
+	}
+}
+
+func TestStepIDPrints(t *testing.T) {
+	for id, want := range map[plan.StepID]string{1: "S001", 42: "S042", 999: "S999", 1000: "S1000", 12345: "S12345"} {
+		if got := id.String(); got != want {
+			t.Errorf("StepID(%d) prints %q, want %q", int(id), got, want)
+		}
+	}
+}
+
+func TestStepIDInJSON(t *testing.T) {
+	for text, want := range map[string]plan.StepID{`"S002"`: 2, `2`: 2, `"2"`: 2, `"step_2"`: 2, `" S002 "`: 2} {
+		var got plan.StepID
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s reads as %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{`0`, `-1`, `1.5`, `"S000"`, `true`, `{}`, `[1]`, `""`} {
+		got := plan.StepID(9)
+		if err := json.Unmarshal([]byte(text), &got); err == nil || got != 9 {
+			t.Errorf("%s reads as %v without an error", text, got)
+		}
+	}
+	data, err := json.Marshal([]plan.StepID{1, 1000})
+	if err != nil || string(data) != `["S001","S1000"]` {
+		t.Errorf("written as %s, %v", data, err)
+	}
+}

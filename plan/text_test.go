@@ -1,0 +1,130 @@
+package plan_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+)
+
+func TestCleanAccepts(t *testing.T) {
+	line := plan.Text{Field: "/title", Max: 20}
+	lines := plan.Text{Field: "/details", Max: 20, Multiline: true}
+	tests := []struct {
+		name     string
+		rule     plan.Text
+		in, want string
+	}{
+		{"plain", line, "Write it", "Write it"},
+		{"trimmed", line, "  Write it\t\n", "Write it"},
+		{"no-break space trimmed", line, "\u00a0Write it\u00a0", "Write it"},
+		{"blank", line, " \t\r\n ", ""},
+		{"empty", line, "", ""},
+		{"NFC", line, "Cafe\u0301", "Caf\u00e9"},
+		{"CRLF becomes LF", lines, "a\r\nb", "a\nb"},
+		{"tab and newline", lines, "a\tb\nc", "a\tb\nc"},
+		{"emoji with joiner", line, "\U0001F469\u200d\U0001F4BB", "\U0001F469\u200d\U0001F4BB"},
+		{"limit counts after trimming", plan.Text{Max: 2}, "   ab   ", "ab"},
+		{"limit counts after composing", plan.Text{Max: 1}, "e\u0301", "\u00e9"},
+		{"limit counts CRLF once", plan.Text{Max: 3, Multiline: true}, "a\r\nb", "a\nb"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := test.rule.Clean(test.in)
+			if err != nil || got != test.want {
+				t.Errorf("Clean(%q) = %q, %v; want %q", test.in, got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestCleanRefuses(t *testing.T) {
+	line := plan.Text{Field: "/title", Max: 20}
+	lines := plan.Text{Field: "/details", Max: 20, Multiline: true}
+	ascii := plan.Text{Field: "/title", Max: 20, ASCII: true}
+	tests := []struct {
+		name string
+		rule plan.Text
+		in   string
+		says string
+	}{
+		{"invalid UTF-8", line, "a\xffb", "UTF-8"},
+		{"encoded surrogate", line, "a\xed\xa0\x80b", "UTF-8"},
+		{"newline in a line", line, "a\nb", "line break (U+000A) at character 2"},
+		{"CRLF in a line", line, "a\r\nb", "line break"},
+		{"tab in a line", line, "a\tb", "control character (U+0009)"},
+		{"lone CR", lines, "a\rb", "control character (U+000D)"},
+		{"CR CR LF", lines, "a\r\r\nb", "control character (U+000D)"},
+		{"NUL", lines, "a\x00b", "control character (U+0000)"},
+		{"escape", lines, "a\x1b[31mb", "control character (U+001B)"},
+		{"delete", lines, "a\x7fb", "control character (U+007F)"},
+		{"C1 control", lines, "a\u009bb", "control character (U+009B)"},
+		{"bidi override", lines, "a\u202eb", "text-reordering character (U+202E)"},
+		{"bidi isolate", lines, "a\u2066b", "U+2066"},
+		{"bidi mark", lines, "a\u200fb", "U+200F"},
+		{"Arabic letter mark", lines, "a\u061cb", "U+061C"},
+		{"BOM in front", lines, "\ufeffab", "U+FEFF"},
+		{"zero-width space", lines, "a\u200bb", "U+200B"},
+		{"word joiner", lines, "a\u2060b", "U+2060"},
+		{"line separator", lines, "a\u2028b", "U+2028"},
+		{"tag", lines, "a\U000E0041b", "U+E0041"},
+		{"interlinear annotation", lines, "a\ufff9b", "U+FFF9"},
+		{"position counts characters", line, "\u00e4\u00e4\x00", "at character 3"},
+		{"curly quote under ASCII", ascii, "it\u2019s", "non-ASCII character (U+2019) at character 3"},
+		{"accent under ASCII", ascii, "cafe\u0301", "non-ASCII character (U+00E9)"},
+		{"too long", plan.Text{Field: "/title", Max: 3}, "abcd", "is 4 characters long; shorten it to at most 3"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := test.rule.Clean(test.in)
+			var refusal *plan.ValidationError
+			if !errors.As(err, &refusal) || got != "" {
+				t.Fatalf("Clean(%q) = %q, %v; want a refusal", test.in, got, err)
+			}
+			wantRefusal(t, refusal, plan.InvalidInput, test.rule.Field, test.says)
+			if strings.ContainsAny(refusal.Error(), "\x00\x1b\u202e") {
+				t.Errorf("the message repeats what was refused: %q", refusal)
+			}
+		})
+	}
+}
+
+func TestCleanCountsCharacters(t *testing.T) {
+	limits := map[string]struct{ max, want int }{
+		"objective": {plan.MaxObjective, 240}, "title": {plan.MaxTitle, 160},
+		"details": {plan.MaxDetails, 512}, "note": {plan.MaxNote, 512},
+	}
+	for field, limit := range limits {
+		if limit.max != limit.want {
+			t.Errorf("the limit of %s is %d, want %d", field, limit.max, limit.want)
+		}
+		for _, letter := range []string{"a", "\u00e9", "\U0001F600"} {
+			rule := plan.Text{Field: "/" + field, Max: limit.max}
+			full := strings.Repeat(letter, limit.want)
+			if got, err := rule.Required(" " + full + " "); err != nil || got != full {
+				t.Errorf("%d characters %q for %s: %v", limit.want, letter, field, err)
+			}
+			if _, err := rule.Required(full + letter); err == nil {
+				t.Errorf("%d characters %q for %s: no error", limit.want+1, letter, field)
+			}
+		}
+	}
+}
+
+func TestRequiredRefusesBlank(t *testing.T) {
+	for _, text := range []string{"", " ", "\n\t\r\n", "\u00a0"} {
+		_, err := plan.Text{Field: "/note", Max: 512}.Required(text)
+		var refusal *plan.ValidationError
+		if !errors.As(err, &refusal) {
+			t.Fatalf("Required(%q): %v", text, err)
+		}
+		wantRefusal(t, refusal, plan.InvalidInput, "/note", "is blank; give 1 to 512 characters")
+	}
+	if got, err := (plan.Text{Max: 1}).Required(" a "); got != "a" || err != nil {
+		t.Errorf("one character: %q, %v", got, err)
+	}
+	if _, err := (plan.Text{Max: 9}).Required("a\x00"); err == nil {
+		t.Error("a control character passed")
+	}
+}

@@ -1,0 +1,207 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+var (
+	ann    = plan.Actor{Kind: plan.Agent, Name: "ann"}
+	bob    = plan.Actor{Kind: plan.Agent, Name: "bob"}
+	person = plan.Actor{Kind: plan.Person, Name: "petra"}
+)
+
+// failer is what *testing.T, *testing.B and *rapid.T have in common.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// workspace plays the part of a session: it decides, keeps the log and folds.
+type workspace struct {
+	t      failer
+	state  plan.State
+	log    []plan.Record
+	now    time.Time
+	limits plan.Limits
+	seen   map[string]plan.Sighting
+}
+
+func newWorkspace(t failer) *workspace {
+	return &workspace{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), seen: map[string]plan.Sighting{}}
+}
+
+func (w *workspace) facts(actor plan.Actor, a plan.Action) plan.Facts {
+	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Seen: map[string]plan.Sighting{}}
+	for _, owner := range plan.Owners(w.state, a) {
+		f.Seen[owner] = w.seen[owner]
+	}
+	if r, ok := a.(plan.Restore); ok {
+		f.Past = w.past(r.PlanID)
+	}
+	return f
+}
+
+// past reads the body of a former plan from the log.
+func (w *workspace) past(id string) *plan.Plan {
+	head, ok := w.state.PastPlan(id)
+	if !ok {
+		return nil
+	}
+	return foldAll(w.log[:head.Revision]).Plan
+}
+
+// try asks for a and keeps what follows. A time step of one second separates
+// the accepted actions.
+func (w *workspace) try(actor plan.Actor, a plan.Action) ([]plan.Event, error) {
+	events, err := plan.Decide(w.state, a, w.facts(actor, a))
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	r := plan.Record{Seq: w.state.Revision + 1, Action: a.Name(), Actor: actor, Time: w.now, Events: events}
+	w.log = append(w.log, r)
+	w.state = plan.Fold(w.state, r)
+	w.now = w.now.Add(time.Second)
+	return events, nil
+}
+
+// do is try for an action that must be accepted and change something.
+func (w *workspace) do(actor plan.Actor, a plan.Action) []plan.Event {
+	w.t.Helper()
+	events, err := w.try(actor, a)
+	if err != nil {
+		w.t.Fatalf("%s %+v: %v", a.Name(), a, err)
+	}
+	if len(events) == 0 {
+		w.t.Fatalf("%s %+v changed nothing", a.Name(), a)
+	}
+	return events
+}
+
+// refused is try for an action that must be refused: it returns the error, and
+// fails when the state changed.
+func (w *workspace) refused(actor plan.Actor, a plan.Action) *plan.ValidationError {
+	w.t.Helper()
+	before := written(w.t, w.state)
+	events, err := w.try(actor, a)
+	var refusal *plan.ValidationError
+	if !errors.As(err, &refusal) {
+		w.t.Fatalf("%s %+v: want a refusal, got events %v, error %v", a.Name(), a, kinds(events), err)
+	}
+	if refusal.Problem == "" || refusal.Fix == "" {
+		w.t.Fatalf("the refusal %q lacks a problem or a fix", refusal)
+	}
+	if after := written(w.t, w.state); after != before {
+		w.t.Fatalf("a refused %s changed the state:\n%s\n%s", a.Name(), before, after)
+	}
+	return refusal
+}
+
+// unchanged is try for an action that asks for what is so already.
+func (w *workspace) unchanged(actor plan.Actor, a plan.Action) {
+	w.t.Helper()
+	if events, err := w.try(actor, a); err != nil || len(events) != 0 {
+		w.t.Fatalf("%s %+v: want no events and no error, got %v, %v", a.Name(), a, kinds(events), err)
+	}
+}
+
+func (w *workspace) mark(id plan.StepID, status plan.StepStatus) []plan.Event {
+	w.t.Helper()
+	return w.do(ann, plan.MarkStep{Step: id, Status: status})
+}
+
+func (w *workspace) step(id plan.StepID) *plan.Step {
+	w.t.Helper()
+	step, ok := w.state.Plan.Steps.Get(id)
+	if !ok {
+		w.t.Fatalf("there is no step %s", id)
+	}
+	return step
+}
+
+func (w *workspace) wantStatus(want plan.PlanStatus) {
+	w.t.Helper()
+	if got := w.state.Plan.Status; got != want {
+		w.t.Fatalf("the plan is %s, want %s", got, want)
+	}
+}
+
+// withPlan returns a workspace with an active plan of the given steps.
+func withPlan(t failer, steps ...plan.NewStep) *workspace {
+	t.Helper()
+	w := newWorkspace(t)
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Ship it"}, Steps: steps})
+	return w
+}
+
+func titled(title string, deps ...plan.StepID) plan.NewStep {
+	return plan.NewStep{Spec: plan.Spec{Title: title, DependsOn: deps}}
+}
+
+func critical(title string, deps ...plan.StepID) plan.NewStep {
+	step := titled(title, deps...)
+	step.Critical = true
+	return step
+}
+
+// closed returns w after its plan got its final summary.
+func (w *workspace) closed() *workspace {
+	body := w.state.Body()
+	body.Plan.FinalSummary = "all well"
+	w.state = body.Build()
+	return w
+}
+
+// inStatus returns w with its plan in another status.
+func (w *workspace) inStatus(status plan.PlanStatus) *workspace {
+	body := w.state.Body()
+	body.Plan.Status = status
+	w.state = body.Build()
+	return w
+}
+
+func foldAll(log []plan.Record) plan.State {
+	var s plan.State
+	for _, r := range log {
+		s = plan.Fold(s, r)
+	}
+	return s
+}
+
+// written returns all of a state as text.
+func written(t failer, s plan.State) string {
+	t.Helper()
+	data, err := json.Marshal(s.Body())
+	if err != nil {
+		t.Fatalf("write the state: %v", err)
+	}
+	return string(data)
+}
+
+func kinds(events []plan.Event) []string {
+	var words []string
+	for _, e := range events {
+		words = append(words, e.Kind())
+	}
+	return words
+}
+
+func stepIDs(steps plan.Steps) []plan.StepID {
+	var ids []plan.StepID
+	for step := range steps.All() {
+		ids = append(ids, step.ID)
+	}
+	return ids
+}
+
+func wantRefusal(t *testing.T, got *plan.ValidationError, kind plan.ErrorKind, field string, words ...string) {
+	t.Helper()
+	if got.Kind != kind || got.Field != field {
+		t.Errorf("refused as %s at %q, want %s at %q: %v", got.Kind, got.Field, kind, field, got)
+	}
+	wantWords(t, got.Error(), words...)
+}
