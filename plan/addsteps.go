@@ -22,7 +22,9 @@ func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
-	return []Event{StepsAdded{Steps: steps, At: f.Now}}, nil
+	added := StepsAdded{Steps: steps, At: f.Now}
+	after := Apply(State{Plan: p}, added).Plan.Steps
+	return append([]Event{added}, completion(p.Status, after, f.Now)...), nil
 }
 
 // StepsAdded appends steps to the current plan.

@@ -4,16 +4,17 @@ import "time"
 
 // consequences returns what a mark means for the plan as a whole.
 func consequences(p *Plan, step *Step, e StepMarked, f Facts) []Event {
-	if e.Status == Failed && step.Critical && p.Status == StatusActive {
+	if e.Status == Failed && step.Critical && p.Status != StatusReplanning {
 		if p.Version > f.Limits.MaxReplans {
 			return []Event{PlanFailedForGood{Step: step.ID, At: f.Now}}
 		}
 		return []Event{PlanNeedsReplan{Step: step.ID, At: f.Now}}
 	}
-	if p.Status == StatusReplanning && step.Critical && step.Status == Failed && e.Status != Failed {
-		return []Event{PlanReopened{At: f.Now}} // it is tried again
-	}
 	after := Apply(State{Plan: p}, e).Plan.Steps
+	if p.Status == StatusReplanning && step.Critical && step.Status == Failed && e.Status != Failed {
+		reopened := PlanReopened{At: f.Now} // it is tried again, or given up
+		return append([]Event{reopened}, completion(StatusActive, after, f.Now)...)
+	}
 	return completion(p.Status, after, f.Now)
 }
 

@@ -75,15 +75,25 @@ func claimable(step *Step, force bool, f Facts) error {
 		return nil
 	}
 	seen := f.Seen[owner]
-	until := step.LeaseUntil
-	if alive := seen.At.Add(f.Limits.Lease); !seen.At.IsZero() && alive.After(until) {
-		until = alive
-	}
-	if seen.Gone || f.Now.After(until) {
+	if Lapsed(step, seen, f.Now, f.Limits.Lease) {
 		return nil
 	}
+	until := leaseEnd(step, seen, f.Limits.Lease)
 	return conflict(fmt.Sprintf("%s is claimed by %s until %s", step.ID, Quote(owner), until.UTC().Format("15:04 MST")),
 		"work on another step; a person can take it over with --force")
+}
+
+// Lapsed reports whether the claim on a step has passed over: its owner's
+// connection is gone, or a lease has gone by since the owner's last sign of life.
+func Lapsed(step *Step, owner Sighting, now time.Time, lease time.Duration) bool {
+	return owner.Gone || now.After(leaseEnd(step, owner, lease))
+}
+
+func leaseEnd(step *Step, owner Sighting, lease time.Duration) time.Time {
+	if alive := owner.At.Add(lease); !owner.At.IsZero() && alive.After(step.LeaseUntil) {
+		return alive
+	}
+	return step.LeaseUntil
 }
 
 // startable refuses to start or finish a step whose dependencies are not done.

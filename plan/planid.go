@@ -17,6 +17,9 @@ func slug(objective string) string {
 	for _, r := range strings.ToLower(objective) {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			if dash && b.Len() > 0 {
+				if b.Len() == maxSlug-1 {
+					break // no room for the dash and the letter
+				}
 				b.WriteByte('-')
 			}
 			b.WriteRune(r)

@@ -135,6 +135,7 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 					Problem: "there is no step " + dep.String(), Fix: "name a step of the plan, or one added here by the id it gets"}
 			}
 		}
+		step.DependsOn = dedupe(step.DependsOn)
 	}
 	ids := make([]StepID, len(steps))
 	for i, step := range steps {
@@ -160,7 +161,7 @@ func withinLimit(n int, l Limits) error {
 
 // dedupe returns ids without repetitions, in order.
 func dedupe(ids []StepID) []StepID {
-	var out []StepID
+	out := ids[:0:0] // erasing all is told from naming none
 	for _, id := range ids {
 		if !slices.Contains(out, id) {
 			out = append(out, id)

@@ -80,6 +80,6 @@ func stepNumber(digits string) (StepID, bool) {
 }
 
 func badStepID(text, hint string) error {
-	return &ValidationError{Kind: InvalidInput, Field: "/step_id",
+	return &ValidationError{Kind: InvalidInput,
 		Problem: fmt.Sprintf("%s is not a step id", Quote(text)), Fix: hint}
 }

@@ -50,7 +50,7 @@ func TestParseStepIDRefuses(t *testing.T) {
 		if id != 0 {
 			t.Errorf("ParseStepID(%q) refused and returned %v", text, id)
 		}
-		wantRefusal(t, refusal, plan.InvalidInput, "/step_id", "is not a step id", hint)
+		wantRefusal(t, refusal, plan.InvalidInput, "", "is not a step id", hint)
 	}
 }
 

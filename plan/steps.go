@@ -120,6 +120,22 @@ func (s Steps) IsReady(id StepID) bool {
 	return i >= 0 && s.slot(i).isReady()
 }
 
+// Running yields the steps in progress, in order.
+func (s Steps) Running() iter.Seq[*Step] {
+	return func(yield func(*Step) bool) {
+		for _, c := range s.chunks {
+			if c.running == 0 {
+				continue
+			}
+			for _, slot := range c.slots {
+				if slot.step != nil && slot.step.Status == InProgress && !yield(slot.step) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // WaitingOn lists the dependencies of a step that are not done.
 func (s Steps) WaitingOn(id StepID) []StepID {
 	i := s.position(id)

@@ -122,7 +122,10 @@ func (e *stepsEdit) link(dep StepID, dependents []StepID) {
 	if i < 0 {
 		return
 	}
-	e.change(i, func(slot *stepSlot) { slot.dependents = slices.Concat(slot.dependents, dependents) })
+	e.change(i, func(slot *stepSlot) {
+		slot.dependents = slices.Concat(slot.dependents, dependents)
+		slices.Sort(slot.dependents) // whatever the order of the edits
+	})
 }
 
 func (e *stepsEdit) unlink(dep, dependent StepID) {

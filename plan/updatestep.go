@@ -87,9 +87,11 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	if a.Patch.DependsOn != nil {
-		if err := newDependencies(p, step, *a.Patch.DependsOn); err != nil {
+		deps := dedupe(*a.Patch.DependsOn)
+		if err := newDependencies(p, step, deps); err != nil {
 			return nil, err
 		}
+		a.Patch.DependsOn = &deps
 	}
 	if a.Patch.IsZero() {
 		return nil, nil
@@ -113,8 +115,10 @@ func newDependencies(p *Plan, step *Step, deps []StepID) error {
 		if id == step.ID {
 			return deps
 		}
-		other, _ := p.Steps.Get(id)
-		return other.DependsOn
+		if other, ok := p.Steps.Get(id); ok {
+			return other.DependsOn
+		}
+		return nil
 	}
 	if cycle := Cycle([]StepID{step.ID}, follow); cycle != nil {
 		return cycleError("/depends_on", cycle)

@@ -1,0 +1,57 @@
+package strict
+
+import "strings"
+
+// comparedLength bounds the length of the words that are compared, and so the cost.
+const comparedLength = 64
+
+// nearest returns the first of the words that is probably meant by a given one,
+// "" if none is near.
+func nearest(given string, words []string) string {
+	if len(given) > comparedLength {
+		return ""
+	}
+	best, closest := "", min(3, (len(given)+1)/3)+1
+	for _, word := range words {
+		if folded(word) == folded(given) {
+			return word
+		}
+		if len(word) > comparedLength {
+			continue
+		}
+		if n := distance(given, word); n < closest {
+			best, closest = word, n
+		}
+	}
+	return best
+}
+
+// folded is a word without what models vary: case, dashes, spaces.
+func folded(s string) string {
+	s = strings.ToLower(strings.TrimSpace(s))
+	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s)
+}
+
+// distance counts the bytes to insert, delete, replace or swap with their
+// neighbour that make a into b.
+func distance(a, b string) int {
+	var before, last, row [comparedLength + 1]int
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

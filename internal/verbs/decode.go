@@ -1,0 +1,47 @@
+package verbs
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/plan"
+)
+
+// decode reads arguments strictly into an input struct. Foreign names that
+// models use for ours are accepted: id for step_id, description for title, goal
+// for objective.
+func decode(arguments []byte, into any) error {
+	err := strict.Decode(arguments, into, strict.Options{Aliases: map[string]string{
+		"id": "step_id", "stepId": "step_id", "task_id": "step_id",
+		"description": "title", "goal": "objective", "task": "objective",
+	}})
+	var bad *strict.Error
+	if errors.As(err, &bad) {
+		return refusal(bad)
+	}
+	return err
+}
+
+// refusal says what strict found in the words of a *plan.ValidationError. A
+// type's own refusal, such as that of a step id, keeps its words.
+func refusal(bad *strict.Error) error {
+	e := &plan.ValidationError{Kind: plan.InvalidInput, Field: printable(bad.Pointer), Problem: bad.Problem}
+	var own *plan.ValidationError
+	switch {
+	case errors.As(bad, &own):
+		e.Problem, e.Fix = own.Problem, own.Fix
+	case bad.Nearest != "":
+		e.Fix = "did you mean " + strconv.Quote(bad.Nearest) + "?"
+	case bad.Want != "":
+		e.Fix = "give " + bad.Want
+	}
+	return e
+}
+
+// printable returns a JSON pointer, which repeats keys of the input, fit to be
+// shown.
+func printable(pointer string) string {
+	quoted := strconv.QuoteToGraphic(plan.Shorten(pointer, 120))
+	return quoted[1 : len(quoted)-1]
+}

@@ -1,0 +1,46 @@
+package verbs
+
+import (
+	"context"
+	"iter"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Restore makes a former plan the current one again; the plan that was current is
+// archived.
+func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPlanReply, error) {
+	outcome, err := s.session.Restore(ctx, c.Actor, planID)
+	s.touch(c)
+	if err != nil {
+		return SetupPlanReply{}, err
+	}
+	p := outcome.After.Plan
+	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), NextAction: s.nextAction(outcome.After, c)}
+	if n := p.Steps.Len(); n > 0 {
+		reply.StepIDs = idRange(p.Steps.At(0).ID, p.Steps.At(n-1).ID)
+	}
+	if before := outcome.Before.Plan; before != nil && before.ID != p.ID {
+		reply.Replaced = before.ID
+	}
+	return reply, nil
+}
+
+// Plan returns any plan of the workspace, current or former, by its id.
+func (s *Service) Plan(ctx context.Context, id string) (*plan.Plan, error) {
+	return s.session.PlanBody(ctx, id)
+}
+
+// Records yields the log after a revision, oldest first.
+func (s *Service) Records(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
+	return s.session.Records(ctx, after)
+}
+
+// Purge deletes the workspace's whole history. Only a person may ask for it.
+func (s *Service) Purge(ctx context.Context, c Caller) error {
+	if c.Actor.Kind != plan.Person {
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: "only a person may purge the history",
+			Fix: "run `planloop purge` on a terminal"}
+	}
+	return s.session.Purge(ctx, c.Actor)
+}

@@ -1,0 +1,77 @@
+package verbs
+
+import (
+	"context"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// MarkStatus is a status an agent may give a step (WINK: StepStatus).
+type MarkStatus string
+
+// Values lists the statuses in order.
+func (MarkStatus) Values() []string { return []string{"pending", "in_progress", "blocked", "done"} }
+
+// MarkStep is the input of MarkStep (WINK: MarkStep).
+type MarkStep struct {
+	StepID plan.StepID `json:"step_id"`
+	Status MarkStatus  `json:"status"`
+	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512"`
+}
+
+// MarkStepReply says what the mark led to.
+type MarkStepReply struct {
+	StepID     string `json:"step_id"`
+	Status     string `json:"status"`
+	Progress   string `json:"progress"`
+	Plan       string `json:"plan,omitempty"` // the plan's status, unless it is active
+	NextAction string `json:"next_action"`
+}
+
+// MarkStep changes the status of a step and keeps a note. Starting a step
+// claims it.
+func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStepReply, error) {
+	a := plan.MarkStep{Step: in.StepID, Status: plan.StepStatus(in.Status)}
+	if in.Note != nil {
+		note, err := plan.Text{Field: "/note", Max: plan.MaxNote, ASCII: !s.opts.Unicode, Multiline: true}.Required(*in.Note)
+		if err != nil {
+			return MarkStepReply{}, err
+		}
+		a.Note = note
+	}
+	return s.Mark(ctx, c, a)
+}
+
+// Mark is MarkStep for an action that is clean already.
+func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStepReply, error) {
+	outcome, err := s.do(ctx, c, a)
+	if err != nil {
+		return MarkStepReply{}, err
+	}
+	p := outcome.After.Plan
+	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status), Progress: progress(p),
+		NextAction: s.nextAction(outcome.After, c)}
+	if p.Status != plan.StatusActive {
+		reply.Plan = string(p.Status)
+	}
+	return reply, nil
+}
+
+// Text is the reply in a line or two.
+func (r MarkStepReply) Text() string {
+	line := r.StepID + " is " + r.Status + " (" + r.Progress + ")."
+	if r.Plan != "" {
+		line += " The plan is " + r.Plan + "."
+	}
+	return line + "\nNext: " + r.NextAction
+}
+
+// ClaimStep takes over a step in progress, or renews the own claim.
+func (s *Service) ClaimStep(ctx context.Context, c Caller, a plan.ClaimStep) (MarkStepReply, error) {
+	outcome, err := s.do(ctx, c, a)
+	if err != nil {
+		return MarkStepReply{}, err
+	}
+	return MarkStepReply{StepID: a.Step.String(), Status: string(plan.InProgress),
+		Progress: progress(outcome.After.Plan), NextAction: s.nextAction(outcome.After, c)}, nil
+}

@@ -1,0 +1,110 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// titleShown bounds what a reply repeats of a title.
+const titleShown = 60
+
+// NextAction says in one sentence what the caller is to do next.
+func (s *Service) NextAction(ctx context.Context, c Caller) (string, error) {
+	state, err := s.session.State(ctx)
+	if err != nil {
+		return "", err
+	}
+	return s.nextAction(state, c), nil
+}
+
+// nextAction says in one sentence what the caller is to do next in a state, and
+// names the tool or command for it. It is never empty.
+func (s *Service) nextAction(state plan.State, c Caller) string {
+	p := state.Plan
+	switch {
+	case p == nil:
+		return "Set up a plan: " + c.Face.setup() + "."
+	case p.Status == plan.StatusCompleted:
+		return "All steps are finished: check the outcome, then report it."
+	case p.Status == plan.StatusAbandoned, p.Status == plan.StatusFailed:
+		return fmt.Sprintf("The plan is %s: set up a new one with %s.", p.Status, c.Face.setup())
+	case p.Steps.Len() == 0:
+		return "Add the first steps: " + c.Face.addStep() + "."
+	}
+	if step := s.ownStep(p, c); step != nil {
+		return fmt.Sprintf("Do %s; when it is verified: %s.", named(step), c.Face.mark(step.ID, plan.Done))
+	}
+	if p.Status == plan.StatusReplanning {
+		return retry(p, c)
+	}
+	if step := p.Steps.NextReady(); step != nil {
+		return fmt.Sprintf("Start %s: %s.", named(step), c.Face.mark(step.ID, plan.InProgress))
+	}
+	return s.stuck(p, c)
+}
+
+func named(step *plan.Step) string {
+	return step.ID.String() + " " + plan.Quote(plan.Shorten(step.Title, titleShown))
+}
+
+// ownStep returns the first step in progress that the caller may go on with:
+// its own, or one whose owner is gone.
+func (s *Service) ownStep(p *plan.Plan, c Caller) *plan.Step {
+	for step := range p.Steps.Running() {
+		if step.ClaimedBy == "" || step.ClaimedBy == c.Actor.Name || s.lapsed(step) {
+			return step
+		}
+	}
+	return nil
+}
+
+// lapsed reports whether the claim on a step has passed over.
+func (s *Service) lapsed(step *plan.Step) bool {
+	var seen plan.Sighting
+	if s.opts.Presence != nil {
+		seen = s.opts.Presence.Seen(step.ClaimedBy)
+	}
+	return plan.Lapsed(step, seen, s.opts.Now(), s.opts.Lease)
+}
+
+// retry is the way on after a critical step failed.
+func retry(p *plan.Plan, c Caller) string {
+	for step := range p.Steps.All() {
+		if step.Status == plan.Failed && step.Critical {
+			return fmt.Sprintf("%s failed and is critical: try it again with %s, or set up a new plan with %s.",
+				named(step), c.Face.mark(step.ID, plan.InProgress), c.Face.setup())
+		}
+	}
+	return "The plan has to be revised: set up a new one with " + c.Face.setup() + "."
+}
+
+// stuck names a way on when no step is ready and none is the caller's.
+func (s *Service) stuck(p *plan.Plan, c Caller) string {
+	for step := range p.Steps.Running() {
+		return fmt.Sprintf("Wait for %s, which is working on %s; nothing else is ready.", plan.Quote(step.ClaimedBy), step.ID)
+	}
+	if step := first(p, plan.Blocked); step != nil {
+		return fmt.Sprintf("%s is blocked: remove what blocks it, then %s.", named(step), c.Face.mark(step.ID, plan.InProgress))
+	}
+	if step := first(p, plan.Failed); step != nil {
+		return fmt.Sprintf("%s failed: try it again with %s.", named(step), c.Face.mark(step.ID, plan.InProgress))
+	}
+	step := first(p, plan.Pending)
+	waiting := p.Steps.WaitingOn(step.ID)
+	return fmt.Sprintf("Deadlock: %s waits for %s, which will not be done; re-open it with %s.",
+		step.ID, plan.IDs(waiting), c.Face.mark(waiting[0], plan.Pending))
+}
+
+func first(p *plan.Plan, status plan.StepStatus) *plan.Step {
+	if p.Steps.Count(status) == 0 {
+		return nil
+	}
+	for step := range p.Steps.All() {
+		if step.Status == status {
+			return step
+		}
+	}
+	return nil
+}

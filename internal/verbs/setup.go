@@ -1,0 +1,116 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// NewStep is a step as an agent writes it down (WINK: NewPlanStep).
+type NewStep struct {
+	Title   string  `json:"title" jsonschema:"maxLength=160"`
+	Details *string `json:"details,omitempty" jsonschema:"maxLength=512"`
+}
+
+// SetupPlan is the input of SetupPlan (WINK: SetupPlan).
+type SetupPlan struct {
+	Objective    string    `json:"objective" jsonschema:"maxLength=240"`
+	InitialSteps []NewStep `json:"initial_steps,omitempty"`
+}
+
+// SetupPlanReply says what was set up.
+type SetupPlanReply struct {
+	PlanID     string `json:"plan_id"`
+	Status     string `json:"status"`
+	StepIDs    string `json:"step_ids,omitempty"`
+	Replaced   string `json:"replaced,omitempty"` // id of the plan that was current before
+	NextAction string `json:"next_action"`
+}
+
+// SetupPlan makes a new plan the current one; the former one is archived.
+func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
+	objective, err := plan.Text{Field: "/objective", Max: plan.MaxObjective, ASCII: !s.opts.Unicode}.Required(in.Objective)
+	if err != nil {
+		return SetupPlanReply{}, err
+	}
+	steps, err := s.newSteps("/initial_steps", in.InitialSteps)
+	if err != nil {
+		return SetupPlanReply{}, err
+	}
+	return s.SetUp(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps})
+}
+
+// SetUp is SetupPlan for an action that is clean already, such as an import.
+func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, error) {
+	outcome, err := s.do(ctx, c, a)
+	if err != nil {
+		return SetupPlanReply{}, err
+	}
+	p := outcome.After.Plan
+	if a.Draft {
+		p = outcome.After.Draft
+	}
+	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), StepIDs: idRange(1, p.Steps.Highest()),
+		NextAction: s.nextAction(outcome.After, c)}
+	if before := outcome.Before.Plan; before != nil && !a.Draft {
+		reply.Replaced = before.ID
+	}
+	return reply, nil
+}
+
+// Text is the reply in a line or two.
+func (r SetupPlanReply) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Plan %s is %s", r.PlanID, r.Status)
+	if r.StepIDs != "" {
+		b.WriteString(" with " + r.StepIDs)
+	}
+	b.WriteString(".")
+	if r.Replaced != "" {
+		b.WriteString(" It replaces " + r.Replaced + ", which is archived.")
+	}
+	return b.String() + "\nNext: " + r.NextAction
+}
+
+// newSteps cleans steps as the six tools take them.
+func (s *Service) newSteps(field string, in []NewStep) ([]plan.NewStep, error) {
+	out := make([]plan.NewStep, len(in))
+	for i, step := range in {
+		at := fmt.Sprintf("%s/%d", field, i)
+		title, err := s.title(at+"/title", step.Title)
+		if err != nil {
+			return nil, err
+		}
+		details, err := s.details(at+"/details", step.Details)
+		if err != nil {
+			return nil, err
+		}
+		out[i].Title, out[i].Details = title, details
+	}
+	return out, nil
+}
+
+func (s *Service) title(field, text string) (string, error) {
+	return plan.Text{Field: field, Max: plan.MaxTitle, ASCII: !s.opts.Unicode}.Required(text)
+}
+
+// details cleans optional details; blank means none.
+func (s *Service) details(field string, text *string) (string, error) {
+	if text == nil {
+		return "", nil
+	}
+	return plan.Text{Field: field, Max: plan.MaxDetails, ASCII: !s.opts.Unicode, Multiline: true}.Clean(*text)
+}
+
+// idRange writes consecutive ids: "S001", "S001-S004", "" when there are none.
+func idRange(from, to plan.StepID) string {
+	switch {
+	case to < from:
+		return ""
+	case to == from:
+		return from.String()
+	}
+	return from.String() + "-" + to.String()
+}

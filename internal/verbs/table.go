@@ -1,0 +1,86 @@
+package verbs
+
+import (
+	"context"
+	"reflect"
+)
+
+// Spec describes a verb to those who offer it as a tool.
+type Spec struct {
+	Name        string // the tool's name, a contract
+	Title       string // for people
+	Description string // for models; paid for in every conversation
+	Toolset     string
+	Example     string // correct arguments, shown with an error
+
+	ReadOnly, Destructive, Idempotent, OpenWorld bool
+}
+
+// Row is a verb of the table: what it is called, what it takes and gives, and
+// how to call it.
+type Row struct {
+	Spec
+	In, Out reflect.Type
+	call    func(context.Context, *Service, Caller, []byte) (Reply, error)
+}
+
+// Reply is the output of a verb. Its JSON and its text each are the whole answer.
+type Reply interface {
+	Text() string
+}
+
+// Call decodes arguments strictly and calls the verb. An error about the input
+// or the state is a *plan.ValidationError.
+func (r Row) Call(ctx context.Context, s *Service, c Caller, arguments []byte) (Reply, error) {
+	return r.call(ctx, s, c, arguments)
+}
+
+func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Caller, In) (Out, error)) Row {
+	return Row{spec, reflect.TypeFor[In](), reflect.TypeFor[Out](),
+		func(ctx context.Context, s *Service, c Caller, arguments []byte) (Reply, error) {
+			var in In
+			if err := decode(arguments, &in); err != nil {
+				return nil, err
+			}
+			return call(s, ctx, c, in)
+		}}
+}
+
+// Toolsets.
+const Planning = "planning"
+
+// Table lists the verbs that are offered as tools, in the order they are listed.
+func Table() []Row {
+	return []Row{
+		row(Spec{
+			Name: "planning_setup_plan", Title: "Set up a plan", Toolset: Planning,
+			Description: "Start a plan: an objective and its first steps. The former plan is archived.",
+			Example:     `{"objective":"Fix the login bug","initial_steps":[{"title":"Write a failing test"}]}`,
+		}, (*Service).SetupPlan),
+		row(Spec{
+			Name: "planning_add_step", Title: "Add steps", Toolset: Planning,
+			Description: "Append steps to the active plan.",
+			Example:     `{"steps":[{"title":"Update the docs","details":"README only"}]}`,
+		}, (*Service).AddStep),
+		row(Spec{
+			Name: "planning_update_step", Title: "Edit a step", Toolset: Planning, Idempotent: true,
+			Description: "Change a step's title or details.",
+			Example:     `{"step_id":"S001","title":"Write two failing tests"}`,
+		}, (*Service).UpdateStep),
+		row(Spec{
+			Name: "planning_mark_step", Title: "Mark a step", Toolset: Planning,
+			Description: "Set a step's status. in_progress claims it; done only when verified. Note what you observed.",
+			Example:     `{"step_id":"S001","status":"done","note":"test fails as expected"}`,
+		}, (*Service).MarkStep),
+		row(Spec{
+			Name: "planning_clear_plan", Title: "Abandon the plan", Toolset: Planning, Destructive: true,
+			Description: "Abandon the current plan and discard its steps.",
+			Example:     `{}`,
+		}, (*Service).ClearPlan),
+		row(Spec{
+			Name: "planning_read_plan", Title: "Read the plan", Toolset: Planning, ReadOnly: true, Idempotent: true,
+			Description: "Show the plan. A long one is paged and its finished steps folded: filter by status, or read on from a step.",
+			Example:     `{"status":"pending"}`,
+		}, (*Service).ReadPlan),
+	}
+}

@@ -1,0 +1,50 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// explain says why a call came to nothing and what to do next, in the words the
+// model will read. A fault of ours is logged; of it only what helps is told.
+func (s *Server) explain(ctx context.Context, row verbs.Row, caller verbs.Caller, err error) string {
+	var refused *plan.ValidationError
+	if errors.As(err, &refused) {
+		text := fmt.Sprintf("Nothing was changed. %s: %s.", refused.Kind, refused)
+		if refused.Kind == plan.InvalidInput {
+			return text + "\nA correct call: " + row.Name + " " + row.Example
+		}
+		if next, err := s.verbs.NextAction(ctx, caller); err == nil {
+			return text + "\nNext: " + next
+		}
+		return text
+	}
+	s.opts.Logger.Error("call failed", "tool", row.Name, "error", err)
+	return fault(err)
+}
+
+// fault tells what a model can do about a fault of the store.
+func fault(err error) string {
+	for _, known := range []struct {
+		kind error
+		text string
+	}{
+		{store.ErrBusy, "The workspace is busy; nothing was changed. Try the call again."},
+		{store.ErrDamaged, "The plan's log is damaged; nothing was changed. Ask the user to run `planloop doctor`."},
+		{store.ErrNewer, "The plan was written by a newer planloop; nothing was changed. Ask the user to update planloop."},
+		{store.ErrReadOnly, "The plan's folder cannot be written; nothing was changed. Ask the user to run `planloop doctor`."},
+		{store.ErrFull, "The disk is full; nothing was changed. Ask the user to free space, then try again."},
+		{context.Canceled, "The call was cancelled."},
+		{context.DeadlineExceeded, "The call took too long; read the plan to see what was changed."},
+	} {
+		if errors.Is(err, known.kind) {
+			return known.text
+		}
+	}
+	return "planloop had an internal fault; its log on standard error says more. Read the plan to see where it stands, then try again."
+}

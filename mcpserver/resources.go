@@ -1,0 +1,173 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+const (
+	mimeJSON     = "application/json"
+	mimeMarkdown = "text/markdown"
+	mimeMermaid  = "text/vnd.mermaid"
+)
+
+// resource is one row of what is served to read.
+type resource struct {
+	uri, name, title, description, mime string
+	render                              func(context.Context, plan.State) ([]byte, error)
+}
+
+func (s *Server) resourceTable() []resource {
+	return []resource{
+		{"plan://current", "current", "Current plan", "The current plan with all its steps, as JSON.", mimeJSON,
+			func(_ context.Context, state plan.State) ([]byte, error) { return resources.JSON(state) }},
+		{"plan://current.md", "current.md", "Current plan as a check list", "The current plan as Markdown.", mimeMarkdown,
+			func(_ context.Context, state plan.State) ([]byte, error) {
+				return resources.Markdown(state, resources.MarkdownOptions{}), nil
+			}},
+		{"plan://current.mmd", "current.mmd", "Current plan as a graph", "The dependencies of the steps as a Mermaid flowchart.", mimeMermaid,
+			func(_ context.Context, state plan.State) ([]byte, error) { return resources.Mermaid(state), nil }},
+		{"plan://status", "status", "Status", "Where the plan stands and what comes next, as JSON.", mimeJSON, s.renderStatus},
+		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
+			func(_ context.Context, state plan.State) ([]byte, error) { return resources.Plans(state) }},
+		{"plan://log", "log", "Log", "The latest changes, who made them and when, oldest first, as JSON.", mimeJSON, s.renderLog},
+	}
+}
+
+func (s *Server) addResources() {
+	for _, r := range s.resourceTable() {
+		s.MCP.AddResource(mcp.NewResource(r.uri, r.name, mcp.WithResourceTitle(r.title),
+			mcp.WithResourceDescription(r.description), mcp.WithMIMEType(r.mime)), s.read(r))
+	}
+	s.MCP.AddResourceTemplate(mcp.NewResourceTemplate("plan://steps/{step_id}", "step",
+		mcp.WithTemplateTitle("A step"), mcp.WithTemplateDescription("One step of the current plan, as JSON."),
+		mcp.WithTemplateMIMEType(mimeJSON)), s.readStep)
+	s.MCP.AddResourceTemplate(mcp.NewResourceTemplate("plan://plans/{plan_id}", "plan",
+		mcp.WithTemplateTitle("A plan"), mcp.WithTemplateDescription("One plan, current or former, with all its steps, as JSON."),
+		mcp.WithTemplateMIMEType(mimeJSON)), s.readPlan)
+}
+
+func (s *Server) read(r resource) server.ResourceHandlerFunc {
+	return func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		state, err := s.verbs.State(ctx)
+		if err != nil {
+			return nil, s.unreadable(request, err)
+		}
+		data, err := r.render(ctx, state)
+		if err != nil {
+			return nil, s.unreadable(request, err)
+		}
+		return contents(request, r.mime, data), nil
+	}
+}
+
+func (s *Server) readStep(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	state, err := s.verbs.State(ctx)
+	if err != nil {
+		return nil, s.unreadable(request, err)
+	}
+	id, err := plan.ParseStepID(lastSegment(request))
+	if err != nil {
+		return nil, err
+	}
+	data, err := resources.Step(state, id)
+	if err != nil {
+		return nil, s.unreadable(request, err)
+	}
+	return contents(request, mimeJSON, data), nil
+}
+
+func (s *Server) readPlan(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	p, err := s.verbs.Plan(ctx, lastSegment(request))
+	if err != nil {
+		return nil, s.unreadable(request, err)
+	}
+	data, err := resources.JSON(plan.State{Plan: p})
+	if err != nil {
+		return nil, s.unreadable(request, err)
+	}
+	return contents(request, mimeJSON, data), nil
+}
+
+func lastSegment(request mcp.ReadResourceRequest) string {
+	uri := request.Params.URI
+	return uri[strings.LastIndexByte(uri, '/')+1:]
+}
+
+func contents(request mcp.ReadResourceRequest, mime string, data []byte) []mcp.ResourceContents {
+	return []mcp.ResourceContents{mcp.TextResourceContents{URI: request.Params.URI, MIMEType: mime, Text: string(data)}}
+}
+
+// renderStatus is the short form of where the plan stands.
+func (s *Server) renderStatus(ctx context.Context, state plan.State) ([]byte, error) {
+	next, err := s.verbs.NextAction(ctx, s.caller(ctx))
+	if err != nil {
+		return nil, err
+	}
+	status := map[string]any{"revision": state.Revision, "phase": state.PhaseNow(), "next_action": next}
+	if p := state.Plan; p != nil {
+		status["plan"] = map[string]any{"id": p.ID, "objective": plan.Shorten(p.Objective, plan.MaxObjective), "status": p.Status,
+			"done": p.Steps.Count(plan.Done), "total": p.Steps.Len()}
+	}
+	return json.Marshal(status)
+}
+
+// logShown is how many of the latest records plan://log shows.
+const logShown = 50
+
+func (s *Server) renderLog(ctx context.Context, state plan.State) ([]byte, error) {
+	records := []json.RawMessage{}
+	for record, err := range s.verbs.Records(ctx, max(0, state.Revision-logShown)) {
+		if err != nil {
+			return nil, err
+		}
+		line, err := store.EncodeRecord(record)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, line)
+	}
+	return json.Marshal(map[string]any{"revision": state.Revision, "records": records})
+}
+
+// unreadable says why a resource cannot be read; of a fault only what helps.
+func (s *Server) unreadable(request mcp.ReadResourceRequest, err error) error {
+	var refused *plan.ValidationError
+	if errors.As(err, &refused) {
+		return refused
+	}
+	s.opts.Logger.Error("resource not read", "uri", request.Params.URI, "error", err)
+	return errors.New(fault(err))
+}
+
+// formerShown is how many former plans the list of resources names.
+const formerShown = 20
+
+// listFormerPlans adds the latest former plans to the list of resources, so that
+// a person can attach one to a conversation.
+func (s *Server) listFormerPlans(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
+	state, err := s.verbs.State(ctx)
+	if err != nil {
+		s.opts.Logger.Warn("former plans not listed", "error", err)
+		return
+	}
+	var former []plan.PastPlan
+	for head := range state.Past() {
+		former = append(former, head)
+	}
+	for i := len(former) - 1; i >= max(0, len(former)-formerShown); i-- {
+		result.Resources = append(result.Resources, mcp.NewResource("plan://plans/"+former[i].ID, former[i].ID,
+			mcp.WithResourceTitle(plan.Shorten(former[i].Objective, 80)), mcp.WithMIMEType(mimeJSON),
+			mcp.WithResourceDescription(fmt.Sprintf("A former plan, %s, %d of %d steps done.", former[i].Status, former[i].Done, former[i].Steps))))
+	}
+}

@@ -1,0 +1,91 @@
+// Package mcpserver is the MCP face of planloop: tools bound to verbs,
+// resources and prompts bound to their renderings, subscriptions, and the
+// server's identity. It decodes, calls and prints; it decides nothing, and does
+// not know how its messages travel.
+package mcpserver
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// Options configures a Server.
+type Options struct {
+	Version  string
+	Strategy prompts.Strategy
+	Toolsets []string // nil: all
+	Logger   *slog.Logger
+
+	// Actor says who calls, from the client's name and its connection. A
+	// connection is empty where the protocol has none.
+	Actor func(client, connection string) plan.Actor
+	// Join notes that an actor's connection lives until leave is called; nil: not noted.
+	Join func(name string) (leave func())
+}
+
+// Server is an MCP server on one workspace. Serve its MCP field by any
+// transport, then Close it.
+type Server struct {
+	MCP *server.MCPServer
+
+	verbs         *verbs.Service
+	opts          Options
+	connections   *connections
+	subscriptions *subscriptions
+	close         func()
+}
+
+// New returns a server that calls service. Nothing is opened until a client
+// asks for it.
+func New(service *verbs.Service, opts Options) (*Server, error) {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Server{
+		verbs: service, opts: opts,
+		connections:   &connections{join: opts.Join, left: map[string]func(){}},
+		subscriptions: newSubscriptions(ctx, service, opts.Logger),
+		close:         sync.OnceFunc(cancel),
+	}
+	hooks := &server.Hooks{}
+	s.subscriptions.hook(hooks)
+	s.connections.hook(hooks)
+	hooks.AddAfterListResources(s.listFormerPlans)
+	s.MCP = server.NewMCPServer("planloop", opts.Version, append(identity(),
+		server.WithInstructions(prompts.Instructions(opts.Strategy)),
+		server.WithToolCapabilities(true),
+		server.WithResourceCapabilities(true, true),
+		server.WithPromptCapabilities(false),
+		server.WithLogging(),
+		server.WithCompletions(),
+		server.WithPromptCompletionProvider(completion{s}),
+		server.WithResourceCompletionProvider(completion{s}),
+		server.WithCacheHints(0, mcp.CacheScopePrivate),
+		server.WithHooks(hooks),
+	)...)
+	if err := s.addTools(); err != nil {
+		cancel()
+		return nil, err
+	}
+	s.addResources()
+	s.addPrompts()
+	s.subscriptions.notifyAll = s.MCP.SendNotificationToAllClients
+	return s, nil
+}
+
+// Close ends all notifications. Clients are the transport's to end.
+func (s *Server) Close() {
+	s.close()
+	s.subscriptions.wait()
+	s.connections.leaveAll()
+}

@@ -1,0 +1,273 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// subscriptions tells clients of changes, whichever process made them. mcp-go
+// acknowledges resources/subscribe and forgets it, and a listen stream gets no
+// resources/updated, so who wants what is kept here, from the library's hooks, and
+// notifications go straight into the session's channel.
+type subscriptions struct {
+	ctx       context.Context // ends with the server
+	verbs     *verbs.Service
+	log       *slog.Logger
+	notifyAll func(method string, params map[string]any)
+
+	mu          sync.Mutex
+	sessions    map[string]server.ClientSession // registered ones by id: what outlives a request
+	subscribers map[string]*subscriber
+	watching    bool
+	running     sync.WaitGroup
+}
+
+// subscriber is a session, or one listen stream of it, with what it asked for.
+type subscriber struct {
+	session server.ClientSession
+	listen  any // id of the listen request, nil in the handshake revisions
+
+	mu    sync.Mutex
+	uris  map[string]bool
+	dirty []string
+	wake  chan struct{}
+	done  chan struct{}
+}
+
+func newSubscriptions(ctx context.Context, service *verbs.Service, log *slog.Logger) *subscriptions {
+	return &subscriptions{ctx: ctx, verbs: service, log: log,
+		sessions: map[string]server.ClientSession{}, subscribers: map[string]*subscriber{}}
+}
+
+func (s *subscriptions) wait() { s.running.Wait() }
+
+func (s *subscriptions) hook(hooks *server.Hooks) {
+	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sessions[session.SessionID()] = session
+	})
+	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
+		s.remove(session.SessionID())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.sessions, session.SessionID())
+	})
+	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, request *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
+		if session := server.ClientSessionFromContext(ctx); session != nil {
+			s.add(session.SessionID(), session, nil, request.Params.URI)
+		}
+	})
+	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, request *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
+		if session := server.ClientSessionFromContext(ctx); session != nil {
+			s.drop(session.SessionID(), request.Params.URI)
+		}
+	})
+	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, id any, request *mcp.SubscriptionsListenRequest) {
+		if session := server.ClientSessionFromContext(ctx); session != nil {
+			key := listenKey(session, id)
+			s.add(key, session, id, request.Params.Notifications.ResourceSubscriptions...)
+			context.AfterFunc(ctx, func() { s.remove(key) })
+		}
+	})
+}
+
+// listenKey names a stream: over HTTP the sessions of streams have no id.
+func listenKey(session server.ClientSession, id any) string {
+	return fmt.Sprintf("listen %s %p %v", session.SessionID(), session, id)
+}
+
+// add notes what a session wants to hear of, and sees to it that changes are watched.
+func (s *subscriptions) add(key string, session server.ClientSession, listen any, uris ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if registered := s.sessions[session.SessionID()]; registered != nil {
+		session = registered // a request's own session may end with the request
+	}
+	sub := s.subscribers[key]
+	if sub == nil {
+		sub = &subscriber{session: session, listen: listen, uris: map[string]bool{},
+			wake: make(chan struct{}, 1), done: make(chan struct{})}
+		s.subscribers[key] = sub
+		s.running.Go(func() { sub.deliver(s.ctx) })
+	}
+	sub.want(uris)
+	if !s.watching && s.ctx.Err() == nil {
+		s.watching = true
+		s.watch()
+	}
+}
+
+func (s *subscriptions) drop(key, uri string) {
+	s.mu.Lock()
+	sub := s.subscribers[key]
+	s.mu.Unlock()
+	if sub != nil {
+		sub.mu.Lock()
+		defer sub.mu.Unlock()
+		delete(sub.uris, uri)
+	}
+}
+
+func (s *subscriptions) remove(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sub := s.subscribers[key]; sub != nil {
+		delete(s.subscribers, key)
+		close(sub.done)
+	}
+}
+
+// watch follows the state from now on, until the server ends. The mutex is held.
+func (s *subscriptions) watch() {
+	changes, err := s.verbs.Watch(s.ctx)
+	if err != nil {
+		s.log.Error("changes are not watched", "error", err)
+		s.watching = false
+		return
+	}
+	before, err := s.verbs.State(s.ctx)
+	if err != nil {
+		s.log.Error("state not read", "error", err)
+	}
+	s.running.Go(func() {
+		for range changes {
+			after, err := s.verbs.State(s.ctx)
+			if err != nil {
+				s.log.Error("state not read", "error", err)
+				continue
+			}
+			s.tell(before, after)
+			before = after
+		}
+	})
+}
+
+// tell wakes the subscribers that a change concerns.
+func (s *subscriptions) tell(before, after plan.State) {
+	if before.Revision == after.Revision {
+		return
+	}
+	if before.PhaseNow() != after.PhaseNow() {
+		s.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
+	}
+	if planID(before) != planID(after) {
+		s.notifyAll(mcp.MethodNotificationResourcesListChanged, nil)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sub := range s.subscribers {
+		sub.changed(before, after)
+	}
+}
+
+func planID(state plan.State) string {
+	if state.Plan == nil {
+		return ""
+	}
+	return state.Plan.ID
+}
+
+func (sub *subscriber) want(uris []string) {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	for _, uri := range uris {
+		sub.uris[uri] = true
+	}
+}
+
+// changed notes which of the wanted resources are different now.
+func (sub *subscriber) changed(before, after plan.State) {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	for uri := range sub.uris {
+		if concerns(uri, before, after) {
+			sub.dirty = append(sub.dirty, uri)
+		}
+	}
+	if len(sub.dirty) == 0 {
+		return
+	}
+	select {
+	case sub.wake <- struct{}{}:
+	default:
+	}
+}
+
+// concerns reports whether a change may have changed a resource.
+func concerns(uri string, before, after plan.State) bool {
+	id, isStep := strings.CutPrefix(uri, "plan://steps/")
+	if !isStep {
+		return strings.HasPrefix(uri, "plan://")
+	}
+	step, err := plan.ParseStepID(id)
+	return err == nil && stepOf(before, step) != stepOf(after, step)
+}
+
+func stepOf(state plan.State, id plan.StepID) *plan.Step {
+	if state.Plan == nil {
+		return nil
+	}
+	step, _ := state.Plan.Steps.Get(id)
+	return step
+}
+
+// deliver sends what has changed until the session or the server ends. A
+// client that reads slowly gets one notification for many changes, and holds up
+// nobody else.
+func (sub *subscriber) deliver(ctx context.Context) {
+	for {
+		select {
+		case <-sub.wake:
+		case <-sub.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+		for _, uri := range sub.take() {
+			select {
+			case sub.session.NotificationChannel() <- sub.updated(uri):
+			case <-sub.done:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// take returns the changed resources, each once.
+func (sub *subscriber) take() []string {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	var uris []string
+	seen := map[string]bool{}
+	for _, uri := range sub.dirty {
+		if !seen[uri] {
+			seen[uri] = true
+			uris = append(uris, uri)
+		}
+	}
+	sub.dirty = nil
+	return uris
+}
+
+func (sub *subscriber) updated(uri string) mcp.JSONRPCNotification {
+	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+		Method: mcp.MethodNotificationResourceUpdated,
+		Params: mcp.NotificationParams{AdditionalFields: map[string]any{"uri": uri}},
+	}}
+	if sub.listen != nil {
+		n.Params.Meta = map[string]any{mcp.MetaKeySubscriptionID: sub.listen}
+	}
+	return n
+}

@@ -1,0 +1,217 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// TestPlanCompletesOverTheWholeList walks a chain in order: rawko's sample code
+// would complete it after the first.
+func TestPlanCompletesOverTheWholeList(t *testing.T) {
+	w := withPlan(t, titled("a"), titled("b", 1), titled("c", 2))
+	for id := plan.StepID(1); id <= 3; id++ {
+		w.wantStatus(plan.StatusActive)
+		if next := w.state.Plan.Steps.Next(); next == nil || next.ID != id {
+			t.Fatalf("the next step is %v, want %s", next, id)
+		}
+		w.mark(id, plan.InProgress)
+		w.mark(id, plan.Done)
+	}
+	w.wantStatus(plan.StatusCompleted)
+	if w.state.Plan.Steps.Next() != nil {
+		t.Error("a completed plan has a next step")
+	}
+}
+
+func TestPlanCompletesInAnyOrder(t *testing.T) {
+	w := withPlan(t, titled("a"), titled("b"), titled("c"))
+	w.mark(3, plan.Done)
+	w.mark(1, plan.Skipped)
+	w.wantStatus(plan.StatusActive)
+	events := w.mark(2, plan.Cancelled)
+	if got := kinds(events); !slices.Equal(got, []string{"step_marked", "plan_completed"}) {
+		t.Errorf("events %v", got)
+	}
+	w.wantStatus(plan.StatusCompleted)
+}
+
+// Two steps get two statuses; the plan's follows from both.
+func TestWhatTwoStepsMakeOfAPlan(t *testing.T) {
+	finished := []plan.StepStatus{plan.Done, plan.Skipped, plan.Cancelled}
+	for _, one := range plan.StepStatus("").Values() {
+		for _, two := range plan.StepStatus("").Values() {
+			first, second := plan.StepStatus(one), plan.StepStatus(two)
+			w := withPlan(t, titled("a"), titled("b"))
+			for id, status := range map[plan.StepID]plan.StepStatus{1: first, 2: second} {
+				if status != plan.Pending {
+					w.mark(id, status)
+				}
+			}
+			want := plan.StatusActive
+			if slices.Contains(finished, first) && slices.Contains(finished, second) {
+				want = plan.StatusAbandoned
+				if first == plan.Done || second == plan.Done {
+					want = plan.StatusCompleted
+				}
+			}
+			if got := w.state.Plan.Status; got != want {
+				t.Errorf("%s and %s make a plan %s, want %s", one, two, got, want)
+			}
+		}
+	}
+}
+
+func TestAllSkippedAbandonsAndKeepsTheSteps(t *testing.T) {
+	w := withPlan(t, titled("a"), titled("b"))
+	w.mark(1, plan.Skipped)
+	events := w.mark(2, plan.Cancelled)
+	if got := kinds(events); !slices.Equal(got, []string{"step_marked", "plan_abandoned"}) {
+		t.Errorf("events %v", got)
+	}
+	if w.state.Plan.Steps.Len() != 2 {
+		t.Error("the steps are gone")
+	}
+	if got := kinds(w.mark(1, plan.Done)); !slices.Equal(got, []string{"step_marked", "plan_completed"}) {
+		t.Errorf("done after all: %v", got)
+	}
+	if got := kinds(w.mark(1, plan.Skipped)); !slices.Equal(got, []string{"step_marked", "plan_abandoned"}) {
+		t.Errorf("skipped again: %v", got)
+	}
+	if got := kinds(w.mark(2, plan.Pending)); !slices.Equal(got, []string{"step_marked", "plan_reopened"}) {
+		t.Errorf("re-opened: %v", got)
+	}
+	w.wantStatus(plan.StatusActive)
+}
+
+func TestCompletedPlanReopensUntilItsFinalSummary(t *testing.T) {
+	for _, status := range []plan.StepStatus{plan.Pending, plan.InProgress, plan.Blocked, plan.Failed} {
+		w := withPlan(t, titled("a"), titled("b"))
+		w.mark(1, plan.Done)
+		w.mark(2, plan.Done)
+		events := w.mark(2, status)
+		if got := kinds(events); !slices.Equal(got, []string{"step_marked", "plan_reopened"}) {
+			t.Errorf("%s: events %v", status, got)
+		}
+		w.wantStatus(plan.StatusActive)
+		w.mark(2, plan.Done)
+		w.wantStatus(plan.StatusCompleted)
+		w.closed()
+		wantRefusal(t, w.refused(ann, plan.MarkStep{Step: 2, Status: status}), plan.Conflict, "", "final summary")
+	}
+}
+
+func TestNoteOnACompletedPlanLeavesItCompleted(t *testing.T) {
+	w := withPlan(t, titled("a"))
+	w.mark(1, plan.Done)
+	if got := kinds(w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done, Note: "n"})); !slices.Equal(got, []string{"step_marked"}) {
+		t.Errorf("events %v", got)
+	}
+	w.wantStatus(plan.StatusCompleted)
+}
+
+func TestFailureThatIsNotCriticalLetsOthersGoOn(t *testing.T) {
+	w := withPlan(t, titled("a"), titled("b"), titled("c", 1))
+	w.mark(1, plan.Failed)
+	w.wantStatus(plan.StatusActive)
+	if next := w.state.Plan.Steps.Next(); next.ID != 2 {
+		t.Errorf("the next step is %s", next.ID)
+	}
+	w.mark(2, plan.Done)
+	w.wantStatus(plan.StatusActive)
+	if next := w.state.Plan.Steps.Next(); next != nil {
+		t.Errorf("%s does not wait for the failed one", next.ID)
+	}
+}
+
+func TestCriticalFailureAsksForAReplanAndARetryReopens(t *testing.T) {
+	for _, retry := range []plan.StepStatus{plan.InProgress, plan.Pending, plan.Blocked} {
+		w := withPlan(t, critical("a"), titled("b"))
+		w.mark(1, plan.InProgress)
+		events := w.do(ann, plan.MarkStep{Step: 1, Status: plan.Failed, Note: "boom"})
+		if got := kinds(events); !slices.Equal(got, []string{"step_marked", "plan_needs_replan"}) {
+			t.Errorf("events %v", got)
+		}
+		w.wantStatus(plan.StatusReplanning)
+		if step := w.step(1); step.Error != "boom" {
+			t.Errorf("the error is %q", step.Error)
+		}
+		if got := kinds(w.mark(1, retry)); !slices.Equal(got, []string{"step_marked", "plan_reopened"}) {
+			t.Errorf("%s: events %v", retry, got)
+		}
+		w.wantStatus(plan.StatusActive)
+	}
+}
+
+func TestReplanningPlanLetsOtherStepsGoOn(t *testing.T) {
+	w := withPlan(t, critical("a"), titled("b"))
+	w.mark(1, plan.Failed)
+	if got := kinds(w.mark(2, plan.Done)); !slices.Equal(got, []string{"step_marked"}) {
+		t.Errorf("events %v", got)
+	}
+	w.wantStatus(plan.StatusReplanning)
+	if got := kinds(w.do(ann, plan.MarkStep{Step: 1, Status: plan.Failed, Note: "again"})); !slices.Equal(got, []string{"step_marked"}) {
+		t.Errorf("events %v", got)
+	}
+	w.wantStatus(plan.StatusReplanning)
+}
+
+// The failed critical step was the last thing left: finishing it re-opens the
+// plan, and what the plan comes to is judged at once.
+func TestCriticalStepFinishedAfterItsFailure(t *testing.T) {
+	for status, want := range map[plan.StepStatus]plan.PlanStatus{
+		plan.Done: plan.StatusCompleted, plan.Skipped: plan.StatusAbandoned, plan.Cancelled: plan.StatusAbandoned,
+	} {
+		w := withPlan(t, critical("a"))
+		w.mark(1, plan.Failed)
+		w.mark(1, status)
+		w.wantStatus(want)
+	}
+	w := withPlan(t, titled("a"), critical("b"))
+	w.mark(1, plan.Done)
+	w.mark(2, plan.Failed)
+	events := w.mark(2, plan.Skipped)
+	if got := kinds(events); !slices.Equal(got, []string{"step_marked", "plan_reopened", "plan_completed"}) {
+		t.Errorf("events %v", got)
+	}
+	w.wantStatus(plan.StatusCompleted)
+}
+
+func TestCriticalStepOfAFinishedPlanFails(t *testing.T) {
+	w := withPlan(t, critical("a"))
+	w.mark(1, plan.Done)
+	if got := kinds(w.mark(1, plan.Failed)); !slices.Equal(got, []string{"step_marked", "plan_needs_replan"}) {
+		t.Errorf("completed: events %v", got)
+	}
+	w.wantStatus(plan.StatusReplanning)
+	w = withPlan(t, critical("a"))
+	w.mark(1, plan.Skipped)
+	w.mark(1, plan.Failed)
+	w.wantStatus(plan.StatusReplanning)
+}
+
+func TestTooManyReplansFailThePlan(t *testing.T) {
+	for _, test := range []struct {
+		version, max int
+		want         plan.PlanStatus
+	}{
+		{1, 0, plan.StatusReplanning}, {3, 0, plan.StatusReplanning}, {4, 0, plan.StatusFailed},
+		{1, 1, plan.StatusReplanning}, {2, 1, plan.StatusFailed}, {9, 1, plan.StatusFailed},
+	} {
+		w := withPlan(t, critical("a"), titled("b"))
+		body := w.state.Body()
+		body.Plan.Version = test.version
+		w.state = body.Build()
+		w.limits.MaxReplans = test.max
+		w.mark(1, plan.Failed)
+		if got := w.state.Plan.Status; got != test.want {
+			t.Errorf("version %d of at most %d replans: %s, want %s", test.version, test.max, got, test.want)
+		}
+		if test.want != plan.StatusFailed {
+			continue
+		}
+		wantRefusal(t, w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Pending}), plan.Conflict, "", "the plan is failed", "set up a new plan")
+		w.do(ann, plan.Clear{})
+	}
+}

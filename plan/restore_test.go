@@ -1,0 +1,131 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+)
+
+func TestRestoreBringsAClearedPlanBack(t *testing.T) {
+	w := withPlan(t, titled("a"), titled("b", 1), titled("c"))
+	w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done, Note: "n"})
+	former := w.state.Plan
+	w.do(ann, plan.Clear{})
+	at := w.now
+	events := w.do(ann, plan.Restore{PlanID: former.ID})
+	if got := kinds(events); !slices.Equal(got, []string{"plan_restored"}) {
+		t.Errorf("events %v", got)
+	}
+	want := *former
+	want.UpdatedAt = at
+	if got := written(t, plan.State{Plan: w.state.Plan}); got != written(t, plan.State{Plan: &want}) {
+		t.Errorf("restored %s", got)
+	}
+	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("d")}})
+	if got := w.state.Plan.Steps.Highest(); got != 4 {
+		t.Errorf("the next id is %s", got)
+	}
+	if next := w.state.Plan.Steps.Next(); next.ID != 2 {
+		t.Errorf("the next step is %s", next.ID)
+	}
+}
+
+func TestRestoreArchivesTheCurrentPlan(t *testing.T) {
+	w := withPlan(t, titled("a"))
+	first := w.state.Plan.ID
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("x"), titled("y")}})
+	second := w.state.Plan.ID
+	events := w.do(bob, plan.Restore{PlanID: first})
+	if got := kinds(events); !slices.Equal(got, []string{"plan_archived", "plan_restored"}) {
+		t.Errorf("events %v", got)
+	}
+	if w.state.Plan.ID != first || w.state.Plan.CreatedBy != "ann" {
+		t.Errorf("current is %s by %s", w.state.Plan.ID, w.state.Plan.CreatedBy)
+	}
+	head, ok := w.state.PastPlan(second)
+	if !ok || head.Reason != "restored_over" || head.Steps != 2 || head.Revision != 2 {
+		t.Errorf("head %+v", head)
+	}
+	w.do(bob, plan.Restore{PlanID: second})
+	if w.state.Plan.ID != second || w.state.Plan.Steps.Len() != 2 {
+		t.Errorf("back again: %s", w.state.Plan.ID)
+	}
+}
+
+func TestRestoreOverAClearedPlanArchivesNothing(t *testing.T) {
+	w := withPlan(t, titled("a"))
+	first := w.state.Plan.ID
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("x")}})
+	second := w.state.Plan.ID
+	w.do(ann, plan.Clear{})
+	w.do(ann, plan.Restore{PlanID: first})
+	if head, _ := w.state.PastPlan(second); head.Reason != "cleared" || head.Steps != 1 {
+		t.Errorf("the cleared plan's head became %+v", head)
+	}
+	w.do(ann, plan.Restore{PlanID: second})
+	if w.state.Plan.Steps.Len() != 1 {
+		t.Error("the cleared plan came back without its step")
+	}
+}
+
+func TestRestoreKeepsOneHeadAPlan(t *testing.T) {
+	w := withPlan(t, titled("a"))
+	id := w.state.Plan.ID
+	for range 3 {
+		w.do(ann, plan.Clear{})
+		w.do(ann, plan.Restore{PlanID: id})
+		w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("x")}})
+	}
+	w.do(ann, plan.Clear{})
+	heads := slices.Collect(w.state.Past())
+	if len(heads) != 1 || heads[0].Steps != 4 || heads[0].Revision != w.state.Revision-1 {
+		t.Errorf("heads %+v", heads)
+	}
+	w.do(ann, plan.Restore{PlanID: id})
+	if got := w.state.Plan.Steps.Len(); got != 4 {
+		t.Errorf("%d steps came back", got)
+	}
+}
+
+func TestRestoreDropsClaims(t *testing.T) {
+	w := withPlan(t, titled("a"), titled("b"))
+	w.mark(1, plan.InProgress)
+	claimedStep := w.step(1)
+	id := w.state.Plan.ID
+	w.do(ann, plan.Clear{})
+	w.do(bob, plan.Restore{PlanID: id})
+	step := w.step(1)
+	if step.ClaimedBy != "" || !step.LeaseUntil.IsZero() || step.Status != plan.InProgress || step.Attempts != 1 {
+		t.Errorf("restored as %+v", step.Progress)
+	}
+	if claimedStep.ClaimedBy != "ann" || w.past(id).Steps.At(0).ClaimedBy != "ann" {
+		t.Error("the former body lost its claim too")
+	}
+	w.do(bob, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	if got := w.step(1).ClaimedBy; got != "bob" {
+		t.Errorf("claimed by %q", got)
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	w := withPlan(t, titled("a"))
+	current := w.state.Plan.ID
+	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
+	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: "no-such-1"}), plan.NotFound, "/plan_id", `no former plan "no-such-1"`, "list the former plans")
+	wantRefusal(t, newWorkspace(t).refused(ann, plan.Restore{}), plan.NotFound, "/plan_id", "no former plan")
+	w.do(ann, plan.Clear{})
+	w.do(ann, plan.Restore{PlanID: current})
+	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
+}
+
+func TestRestoreNeedsTheRightBody(t *testing.T) {
+	w := withPlan(t, titled("a"))
+	id := w.state.Plan.ID
+	w.do(ann, plan.Clear{})
+	for name, past := range map[string]*plan.Plan{"none": nil, "another": {ID: "other-1"}} {
+		if events, err := plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Past: past}); err == nil {
+			t.Errorf("%s: accepted with %v", name, kinds(events))
+		}
+	}
+}

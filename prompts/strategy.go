@@ -1,0 +1,73 @@
+package prompts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Strategy is the mindset the planning section teaches. The zero value, like
+// any value that is not one of the constants, renders as [DefaultStrategy].
+type Strategy string
+
+// The strategies, as they are spelled in configuration and as prompt names.
+const (
+	// React alternates short reasoning, tool calls and noted observations.
+	React Strategy = "react"
+	// PlanActReflect outlines everything first, then reflects after each act.
+	PlanActReflect Strategy = "plan_act_reflect"
+	// GoalDecomposeRouteSynthesise restates the goal, splits it into
+	// sub-problems, assigns tools to each and joins the results.
+	GoalDecomposeRouteSynthesise Strategy = "goal_decompose_route_synthesise"
+
+	// DefaultStrategy applies where none was chosen.
+	DefaultStrategy = React
+)
+
+// Strategies returns every strategy, the default first. The order is fixed.
+func Strategies() []Strategy {
+	return []Strategy{React, PlanActReflect, GoalDecomposeRouteSynthesise}
+}
+
+// Values returns the accepted spellings in the order of [Strategies], whatever
+// the receiver, so that schemas and completions can list them.
+func (Strategy) Values() []string {
+	all := Strategies()
+	values := make([]string, len(all))
+	for i, s := range all {
+		values[i] = string(s)
+	}
+	return values
+}
+
+// orDefault keeps a known strategy and turns any other into the default.
+func (s Strategy) orDefault() Strategy {
+	if slices.Contains(Strategies(), s) {
+		return s
+	}
+	return DefaultStrategy
+}
+
+// ParseStrategy reads a strategy's name. Letter case, surrounding space and
+// dashes in place of underscores do not matter; a blank name means
+// [DefaultStrategy]. The error is an [*UnknownStrategyError].
+func ParseStrategy(name string) (Strategy, error) {
+	s := Strategy(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "_"))
+	if s == "" {
+		return DefaultStrategy, nil
+	}
+	if !slices.Contains(Strategies(), s) {
+		return "", &UnknownStrategyError{Name: name}
+	}
+	return s, nil
+}
+
+// UnknownStrategyError reports a name that is no strategy's.
+type UnknownStrategyError struct {
+	Name string // as it was given
+}
+
+func (e *UnknownStrategyError) Error() string {
+	return fmt.Sprintf("unknown strategy %.60q: use one of %s",
+		e.Name, strings.Join(DefaultStrategy.Values(), ", "))
+}

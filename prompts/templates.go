@@ -1,0 +1,38 @@
+package prompts
+
+import (
+	"embed"
+	"strings"
+	"sync"
+	"text/template"
+)
+
+//go:embed templates/*.md
+var files embed.FS
+
+// templates parses the embedded files on first use: one binary serves every
+// command, and most commands render nothing. The files are part of the
+// program, so a template that does not parse is a fault the tests catch.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Option("missingkey=error").ParseFS(files, "templates/*.md"))
+})
+
+// render executes the named template. Its result carries no trailing newline,
+// so that one text can be placed inside another.
+func render(name string, data any) (string, error) {
+	var b strings.Builder
+	if err := templates().ExecuteTemplate(&b, name+".md", data); err != nil {
+		return "", err
+	}
+	return strings.TrimRight(b.String(), "\n"), nil
+}
+
+// mustRender is render for data that holds nothing from outside: every input it
+// can be given is rendered by the tests.
+func mustRender(name string, data any) string {
+	text, err := render(name, data)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
