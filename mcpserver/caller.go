@@ -11,7 +11,7 @@ import (
 
 // caller says who calls: the client's name and its connection, as far as the
 // protocol tells.
-func (s *Server) caller(ctx context.Context) verbs.Caller {
+func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Caller {
 	client, connection := "", ""
 	session := server.ClientSessionFromContext(ctx)
 	if session != nil {
@@ -25,28 +25,26 @@ func (s *Server) caller(ctx context.Context) verbs.Caller {
 		client = known.GetClientInfo().Name
 	}
 	actor := s.opts.Actor(client, connection)
-	s.connections.arrived(connection, actor.Name)
+	s.connections.arrived(connection, actor.Name, service.Join)
 	return verbs.Caller{Actor: actor, Face: verbs.Tool}
 }
 
 // connections notes which connections live, so that the claims of one that has
 // gone pass over at once.
 type connections struct {
-	join func(name string) func()
-
 	mu   sync.Mutex
 	left map[string]func() // connection → what to call when it ends
 }
 
 // arrived notes a connection at its first call.
-func (c *connections) arrived(connection, name string) {
-	if c.join == nil || connection == "" {
+func (c *connections) arrived(connection, name string, join func(string) func()) {
+	if connection == "" {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.left[connection]; !known {
-		c.left[connection] = c.join(name)
+		c.left[connection] = join(name)
 	}
 }
 

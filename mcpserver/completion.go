@@ -17,7 +17,7 @@ type completion struct{ s *Server }
 
 // CompleteResourceArgument completes step and plan ids.
 func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argument mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
-	state, err := c.s.verbs.State(ctx)
+	_, state, err := c.s.state(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argu
 
 // CompletePromptArgument completes a goal with the objective of the current plan.
 func (c completion) CompletePromptArgument(ctx context.Context, _ string, argument mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
-	state, err := c.s.verbs.State(ctx)
+	_, state, err := c.s.state(ctx)
 	if err != nil {
 		return nil, err
 	}

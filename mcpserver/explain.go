@@ -12,24 +12,29 @@ import (
 
 // explain says why a call came to nothing and what to do next, in the words the
 // model will read. A fault of ours is logged; of it only what helps is told.
-func (s *Server) explain(ctx context.Context, row verbs.Row, caller verbs.Caller, err error) string {
+func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, err error) string {
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
 		text := fmt.Sprintf("Nothing was changed. %s: %s.", refused.Kind, refused)
 		if refused.Kind == plan.InvalidInput {
 			return text + "\nA correct call: " + row.Name + " " + row.Example
 		}
-		if next, err := s.verbs.NextAction(ctx, caller); err == nil {
+		if next, err := service.NextAction(ctx, caller); err == nil {
 			return text + "\nNext: " + next
 		}
 		return text
 	}
-	s.opts.Logger.Error("call failed", "tool", row.Name, "error", err)
-	return fault(err)
+	return s.fault(row.Name, err)
 }
 
-// fault tells what a model can do about a fault of the store.
-func fault(err error) string {
+// fault logs a fault and tells what a model can do about it.
+func (s *Server) fault(what string, err error) string {
+	s.opts.Logger.Error("call failed", "of", what, "error", err)
+	return wayOut(err)
+}
+
+// wayOut tells what a model can do about a fault of the store.
+func wayOut(err error) string {
 	for _, known := range []struct {
 		kind error
 		text string

@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -24,22 +25,28 @@ const (
 // resource is one row of what is served to read.
 type resource struct {
 	uri, name, title, description, mime string
-	render                              func(context.Context, plan.State) ([]byte, error)
+	render                              func(context.Context, *verbs.Service, plan.State) ([]byte, error)
 }
 
 func (s *Server) resourceTable() []resource {
 	return []resource{
 		{"plan://current", "current", "Current plan", "The current plan with all its steps, as JSON.", mimeJSON,
-			func(_ context.Context, state plan.State) ([]byte, error) { return resources.JSON(state) }},
+			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
+				return resources.JSON(state)
+			}},
 		{"plan://current.md", "current.md", "Current plan as a check list", "The current plan as Markdown.", mimeMarkdown,
-			func(_ context.Context, state plan.State) ([]byte, error) {
+			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
 				return resources.Markdown(state, resources.MarkdownOptions{}), nil
 			}},
 		{"plan://current.mmd", "current.mmd", "Current plan as a graph", "The dependencies of the steps as a Mermaid flowchart.", mimeMermaid,
-			func(_ context.Context, state plan.State) ([]byte, error) { return resources.Mermaid(state), nil }},
+			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
+				return resources.Mermaid(state), nil
+			}},
 		{"plan://status", "status", "Status", "Where the plan stands and what comes next, as JSON.", mimeJSON, s.renderStatus},
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
-			func(_ context.Context, state plan.State) ([]byte, error) { return resources.Plans(state) }},
+			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
+				return resources.Plans(state)
+			}},
 		{"plan://log", "log", "Log", "The latest changes, who made them and when, oldest first, as JSON.", mimeJSON, s.renderLog},
 	}
 }
@@ -59,11 +66,11 @@ func (s *Server) addResources() {
 
 func (s *Server) read(r resource) server.ResourceHandlerFunc {
 	return func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-		state, err := s.verbs.State(ctx)
+		service, state, err := s.state(ctx)
 		if err != nil {
 			return nil, s.unreadable(request, err)
 		}
-		data, err := r.render(ctx, state)
+		data, err := r.render(ctx, service, state)
 		if err != nil {
 			return nil, s.unreadable(request, err)
 		}
@@ -71,8 +78,18 @@ func (s *Server) read(r resource) server.ResourceHandlerFunc {
 	}
 }
 
+// state returns the state as it is on disk now, and what carries out calls on it.
+func (s *Server) state(ctx context.Context) (*verbs.Service, plan.State, error) {
+	service, err := s.service(ctx)
+	if err != nil {
+		return nil, plan.State{}, err
+	}
+	state, err := service.State(ctx)
+	return service, state, err
+}
+
 func (s *Server) readStep(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	state, err := s.verbs.State(ctx)
+	_, state, err := s.state(ctx)
 	if err != nil {
 		return nil, s.unreadable(request, err)
 	}
@@ -88,7 +105,11 @@ func (s *Server) readStep(ctx context.Context, request mcp.ReadResourceRequest) 
 }
 
 func (s *Server) readPlan(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	p, err := s.verbs.Plan(ctx, lastSegment(request))
+	service, err := s.service(ctx)
+	if err != nil {
+		return nil, s.unreadable(request, err)
+	}
+	p, err := service.Plan(ctx, lastSegment(request))
 	if err != nil {
 		return nil, s.unreadable(request, err)
 	}
@@ -109,8 +130,8 @@ func contents(request mcp.ReadResourceRequest, mime string, data []byte) []mcp.R
 }
 
 // renderStatus is the short form of where the plan stands.
-func (s *Server) renderStatus(ctx context.Context, state plan.State) ([]byte, error) {
-	next, err := s.verbs.NextAction(ctx, s.caller(ctx))
+func (s *Server) renderStatus(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
+	next, err := service.NextAction(ctx, s.caller(ctx, service))
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +146,9 @@ func (s *Server) renderStatus(ctx context.Context, state plan.State) ([]byte, er
 // logShown is how many of the latest records plan://log shows.
 const logShown = 50
 
-func (s *Server) renderLog(ctx context.Context, state plan.State) ([]byte, error) {
+func (s *Server) renderLog(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
 	records := []json.RawMessage{}
-	for record, err := range s.verbs.Records(ctx, max(0, state.Revision-logShown)) {
+	for record, err := range service.Records(ctx, max(0, state.Revision-logShown)) {
 		if err != nil {
 			return nil, err
 		}
@@ -146,8 +167,7 @@ func (s *Server) unreadable(request mcp.ReadResourceRequest, err error) error {
 	if errors.As(err, &refused) {
 		return refused
 	}
-	s.opts.Logger.Error("resource not read", "uri", request.Params.URI, "error", err)
-	return errors.New(fault(err))
+	return errors.New(s.fault(request.Params.URI, err))
 }
 
 // formerShown is how many former plans the list of resources names.
@@ -156,7 +176,7 @@ const formerShown = 20
 // listFormerPlans adds the latest former plans to the list of resources, so that
 // a person can attach one to a conversation.
 func (s *Server) listFormerPlans(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
-	state, err := s.verbs.State(ctx)
+	_, state, err := s.state(ctx)
 	if err != nil {
 		s.opts.Logger.Warn("former plans not listed", "error", err)
 		return

@@ -25,11 +25,13 @@ type Options struct {
 	Toolsets []string // nil: all
 	Logger   *slog.Logger
 
+	// Service returns what carries out the calls. It is asked at each use, so that
+	// nothing is opened before a client needs it; roots asks the client at hand
+	// for its roots, as file URIs.
+	Service func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error)
 	// Actor says who calls, from the client's name and its connection. A
 	// connection is empty where the protocol has none.
 	Actor func(client, connection string) plan.Actor
-	// Join notes that an actor's connection lives until leave is called; nil: not noted.
-	Join func(name string) (leave func())
 }
 
 // Server is an MCP server on one workspace. Serve its MCP field by any
@@ -37,26 +39,24 @@ type Options struct {
 type Server struct {
 	MCP *server.MCPServer
 
-	verbs         *verbs.Service
 	opts          Options
 	connections   *connections
 	subscriptions *subscriptions
 	close         func()
 }
 
-// New returns a server that calls service. Nothing is opened until a client
-// asks for it.
-func New(service *verbs.Service, opts Options) (*Server, error) {
+// New returns a server. Nothing is opened until a client asks for it.
+func New(opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		verbs: service, opts: opts,
-		connections:   &connections{join: opts.Join, left: map[string]func(){}},
-		subscriptions: newSubscriptions(ctx, service, opts.Logger),
-		close:         sync.OnceFunc(cancel),
+		opts:        opts,
+		connections: &connections{left: map[string]func(){}},
+		close:       sync.OnceFunc(cancel),
 	}
+	s.subscriptions = newSubscriptions(ctx, s.service, opts.Logger)
 	hooks := &server.Hooks{}
 	s.subscriptions.hook(hooks)
 	s.connections.hook(hooks)
@@ -81,6 +81,10 @@ func New(service *verbs.Service, opts Options) (*Server, error) {
 	s.addPrompts()
 	s.subscriptions.notifyAll = s.MCP.SendNotificationToAllClients
 	return s, nil
+}
+
+func (s *Server) service(ctx context.Context) (*verbs.Service, error) {
+	return s.opts.Service(ctx, s.roots)
 }
 
 // Close ends all notifications. Clients are the transport's to end.

@@ -20,7 +20,7 @@ import (
 // notifications go straight into the session's channel.
 type subscriptions struct {
 	ctx       context.Context // ends with the server
-	verbs     *verbs.Service
+	service   func(context.Context) (*verbs.Service, error)
 	log       *slog.Logger
 	notifyAll func(method string, params map[string]any)
 
@@ -43,8 +43,8 @@ type subscriber struct {
 	done  chan struct{}
 }
 
-func newSubscriptions(ctx context.Context, service *verbs.Service, log *slog.Logger) *subscriptions {
-	return &subscriptions{ctx: ctx, verbs: service, log: log,
+func newSubscriptions(ctx context.Context, service func(context.Context) (*verbs.Service, error), log *slog.Logger) *subscriptions {
+	return &subscriptions{ctx: ctx, service: service, log: log,
 		sessions: map[string]server.ClientSession{}, subscribers: map[string]*subscriber{}}
 }
 
@@ -64,7 +64,7 @@ func (s *subscriptions) hook(hooks *server.Hooks) {
 	})
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, request *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
-			s.add(session.SessionID(), session, nil, request.Params.URI)
+			s.add(ctx, session.SessionID(), session, nil, request.Params.URI)
 		}
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, request *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
@@ -75,7 +75,7 @@ func (s *subscriptions) hook(hooks *server.Hooks) {
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, id any, request *mcp.SubscriptionsListenRequest) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
 			key := listenKey(session, id)
-			s.add(key, session, id, request.Params.Notifications.ResourceSubscriptions...)
+			s.add(ctx, key, session, id, request.Params.Notifications.ResourceSubscriptions...)
 			context.AfterFunc(ctx, func() { s.remove(key) })
 		}
 	})
@@ -87,7 +87,7 @@ func listenKey(session server.ClientSession, id any) string {
 }
 
 // add notes what a session wants to hear of, and sees to it that changes are watched.
-func (s *subscriptions) add(key string, session server.ClientSession, listen any, uris ...string) {
+func (s *subscriptions) add(ctx context.Context, key string, session server.ClientSession, listen any, uris ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if registered := s.sessions[session.SessionID()]; registered != nil {
@@ -102,8 +102,7 @@ func (s *subscriptions) add(key string, session server.ClientSession, listen any
 	}
 	sub.want(uris)
 	if !s.watching && s.ctx.Err() == nil {
-		s.watching = true
-		s.watch()
+		s.watching = s.watch(ctx)
 	}
 }
 
@@ -127,21 +126,26 @@ func (s *subscriptions) remove(key string) {
 	}
 }
 
-// watch follows the state from now on, until the server ends. The mutex is held.
-func (s *subscriptions) watch() {
-	changes, err := s.verbs.Watch(s.ctx)
+// watch follows the state from now on, until the server ends, and reports
+// whether it can. The mutex is held; ctx is that of the request that wants it.
+func (s *subscriptions) watch(ctx context.Context) bool {
+	service, err := s.service(ctx)
 	if err != nil {
 		s.log.Error("changes are not watched", "error", err)
-		s.watching = false
-		return
+		return false
 	}
-	before, err := s.verbs.State(s.ctx)
+	changes, err := service.Watch(s.ctx)
+	if err != nil {
+		s.log.Error("changes are not watched", "error", err)
+		return false
+	}
+	before, err := service.State(ctx)
 	if err != nil {
 		s.log.Error("state not read", "error", err)
 	}
 	s.running.Go(func() {
 		for range changes {
-			after, err := s.verbs.State(s.ctx)
+			after, err := service.State(s.ctx)
 			if err != nil {
 				s.log.Error("state not read", "error", err)
 				continue
@@ -150,6 +154,7 @@ func (s *subscriptions) watch() {
 			before = after
 		}
 	})
+	return true
 }
 
 // tell wakes the subscribers that a change concerns.

@@ -57,10 +57,14 @@ func describe(row verbs.Row) (mcp.Tool, error) {
 // content that each carry the whole answer: hosts show a model one or the other.
 func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		caller := s.caller(ctx)
-		reply, err := row.Call(ctx, s.verbs, caller, request.Params.RawArguments)
+		service, err := s.service(ctx)
 		if err != nil {
-			return mcp.NewToolResultError(s.explain(ctx, row, caller, err)), nil
+			return mcp.NewToolResultError(s.fault(row.Name, err)), nil
+		}
+		caller := s.caller(ctx, service)
+		reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
+		if err != nil {
+			return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err)), nil
 		}
 		return mcp.NewToolResultStructured(reply, reply.Text()), nil
 	}

@@ -30,6 +30,7 @@ type Options struct {
 // Presence keeps signs of life.
 type Presence interface {
 	Touch(name string)
+	Join(name string) (leave func())
 	Seen(name string) plan.Sighting
 }
 
@@ -61,6 +62,15 @@ func (s *Service) do(ctx context.Context, c Caller, a plan.Action) (session.Outc
 	outcome, err := s.session.Do(ctx, c.Actor, a, nil)
 	s.touch(c)
 	return outcome, err
+}
+
+// Join notes that the connection an actor's name stands for lives until leave
+// is called.
+func (s *Service) Join(name string) (leave func()) {
+	if s.opts.Presence == nil {
+		return func() {}
+	}
+	return s.opts.Presence.Join(name)
 }
 
 func (s *Service) touch(c Caller) {

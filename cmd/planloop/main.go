@@ -1,0 +1,18 @@
+// Command planloop keeps the plan an agent works by: an MCP server with
+// planning tools, and a command line over the same state. This package parses
+// the command line, wires the parts together, and turns errors into exit codes.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, environment(), os.Args[1:])
+	stop()
+	os.Exit(code)
+}

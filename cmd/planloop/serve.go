@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/httpserve"
+	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/prompts"
+)
+
+type serveOptions struct {
+	http      string
+	tokenFile string
+	origins   []string
+	strategy  string
+	toolsets  string
+}
+
+func newServeCommand(a *app) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the plan to agents over MCP",
+		Long: `Serves the Model Context Protocol: on standard input and output, which is what
+hosts start, or over HTTP with --http (streamable HTTP at /mcp, the older SSE
+transport at /sse). HTTP listens on loopback; any other address needs a token.`,
+		Example: `  planloop serve
+  planloop serve --http 127.0.0.1:8137
+  planloop serve --http 0.0.0.0:8137 --token-file ~/.planloop-token
+  planloop serve --strategy plan_act_reflect --workspace ~/src/app`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.http, "http", "", "serve over HTTP on this address, such as 127.0.0.1:8137")
+	flags.StringVar(&o.tokenFile, "token-file", "", "file with the bearer token HTTP clients must send (or PLANLOOP_TOKEN)")
+	flags.StringSliceVar(&o.origins, "allow-origin", nil, "web origin whose pages may call, such as https://example.com")
+	flags.StringVar(&o.strategy, "strategy", "", "react, plan_act_reflect or goal_decompose_route_synthesise")
+	flags.StringVar(&o.toolsets, "toolsets", "", "which tools to offer, comma-separated")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, o serveOptions) error {
+	a.settings = o.settings()
+	config, err := a.serverConfig()
+	if err != nil {
+		return err
+	}
+	strategy, err := prompts.ParseStrategy(string(config.Strategy))
+	if err != nil {
+		return usageError{err}
+	}
+	server, err := mcpserver.New(mcpserver.Options{
+		Version: version(), Strategy: strategy, Toolsets: toolsets(config), Logger: a.logger(), Actor: a.client,
+		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
+			opened, err := a.open(ctx, roots)
+			if err != nil {
+				return nil, err
+			}
+			return opened.verbs, nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if o.http != "" {
+		return a.serveHTTP(ctx, server, o)
+	}
+	if a.inTerminal {
+		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object a line; an agent's host starts me like this. Ctrl-C ends it, `planloop` alone shows how to connect a host.")
+	}
+	return stdio.Serve(ctx, server.MCP, a.in, a.out, stdio.Options{Logger: a.logger()})
+}
+
+// settings are the flags that stand for configuration keys.
+func (o serveOptions) settings() map[string]string {
+	settings := map[string]string{}
+	if o.strategy != "" {
+		settings["strategy"] = o.strategy
+	}
+	if o.toolsets != "" {
+		settings["toolsets"] = o.toolsets
+	}
+	return settings
+}
+
+// serverConfig reads what shapes the server's texts and tools. They are told
+// before a client has told its roots, so the workspace is the one that is known
+// without them.
+func (a *app) serverConfig() (workspace.Config, error) {
+	place, err := workspace.Find(workspace.Lookup{Flag: a.flags.workspace, Getenv: a.getenv})
+	if err != nil {
+		return workspace.Config{}, err
+	}
+	return a.configure(place)
+}
+
+func toolsets(config workspace.Config) []string {
+	names := make([]string, len(config.Toolsets))
+	for i, t := range config.Toolsets {
+		names[i] = string(t)
+	}
+	return names
+}
+
+func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOptions) error {
+	token, err := a.token(o.tokenFile)
+	if err != nil {
+		return err
+	}
+	http, err := httpserve.New(server.MCP, httpserve.Options{Addr: o.http, Token: token, AllowOrigins: o.origins, Logger: a.logger()})
+	if errors.Is(err, httpserve.ErrTokenRequired) {
+		return usageError{fmt.Errorf("%w: write one into a file and name it with --token-file", err)}
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	listener, err := httpserve.Listen(o.http)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "planloop: serving MCP at http://%s/mcp\n", listener.Addr())
+	return http.Serve(ctx, listener)
+}
+
+// token reads the bearer token: from the file, else from PLANLOOP_TOKEN.
+func (a *app) token(file string) (string, error) {
+	if file == "" {
+		return a.getenv("PLANLOOP_TOKEN"), nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", usageError{fmt.Errorf("token file: %w", err)}
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" {
+		return "", usageError{fmt.Errorf("token file %s is empty; write a long random text into it", file)}
+	}
+	return token, nil
+}
