@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
@@ -15,7 +16,10 @@ import (
 func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, err error) string {
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
-		text := fmt.Sprintf("Nothing was changed. %s: %s.", refused.Kind, refused)
+		text := fmt.Sprintf("Nothing was changed. %s: %s", refused.Kind, refused)
+		if !strings.HasSuffix(text, "?") {
+			text += "."
+		}
 		if refused.Kind == plan.InvalidInput {
 			return text + "\nA correct call: " + row.Name + " " + row.Example
 		}

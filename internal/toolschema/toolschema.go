@@ -13,12 +13,28 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Generate returns the schema of a struct type, compact and ready to embed.
-func Generate(t reflect.Type) ([]byte, error) {
+// Input returns the schema of a tool's input, compact and ready to embed.
+func Input(t reflect.Type) ([]byte, error) {
+	return json.Marshal(reflected(t))
+}
+
+// Output returns the schema of a tool's output. Hosts load it into every
+// conversation, so it tells the fields of the root alone, as optional, and
+// leaves room for fields to come.
+func Output(t reflect.Type) ([]byte, error) {
+	schema := reflected(t)
+	schema.AdditionalProperties, schema.Required = nil, nil
+	for pair := schema.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		pair.Value = &jsonschema.Schema{Type: pair.Value.Type}
+	}
+	return json.Marshal(schema)
+}
+
+func reflected(t reflect.Type) *jsonschema.Schema {
 	reflector := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: mapped}
 	schema := reflector.ReflectFromType(t)
 	schema.Version = ""
-	return json.Marshal(schema)
+	return schema
 }
 
 // mapped gives the types whose JSON their Go kind does not tell.

@@ -14,14 +14,14 @@ func (MarkStatus) Values() []string { return []string{"pending", "in_progress", 
 
 // MarkStep is the input of MarkStep (WINK: MarkStep).
 type MarkStep struct {
-	StepID plan.StepID `json:"step_id"`
+	StepID plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
 	Status MarkStatus  `json:"status"`
-	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512"`
+	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512,description=what you observed"`
 }
 
 // MarkStepReply says what the mark led to.
 type MarkStepReply struct {
-	StepID     string `json:"step_id"`
+	StepID     string `json:"step_id" jsonschema:"description=such as S001"`
 	Status     string `json:"status"`
 	Progress   string `json:"progress"`
 	Plan       string `json:"plan,omitempty"` // the plan's status, unless it is active

@@ -11,7 +11,7 @@ import (
 // finished steps folded once it is long (WINK: ReadPlan).
 type ReadPlan struct {
 	Status *resources.Filter `json:"status,omitempty"`
-	From   *plan.StepID      `json:"from,omitempty"`
+	From   *plan.StepID      `json:"from,omitempty" jsonschema:"description=step to read on from"`
 }
 
 // ReadPlanReply is a page of the plan.

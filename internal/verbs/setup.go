@@ -10,13 +10,13 @@ import (
 
 // NewStep is a step as an agent writes it down (WINK: NewPlanStep).
 type NewStep struct {
-	Title   string  `json:"title" jsonschema:"maxLength=160"`
-	Details *string `json:"details,omitempty" jsonschema:"maxLength=512"`
+	Title   string  `json:"title" jsonschema:"maxLength=160,description=one verifiable piece of work"`
+	Details *string `json:"details,omitempty" jsonschema:"maxLength=512,description=where and how to verify it"`
 }
 
 // SetupPlan is the input of SetupPlan (WINK: SetupPlan).
 type SetupPlan struct {
-	Objective    string    `json:"objective" jsonschema:"maxLength=240"`
+	Objective    string    `json:"objective" jsonschema:"maxLength=240,description=one line of ASCII"`
 	InitialSteps []NewStep `json:"initial_steps,omitempty"`
 }
 

@@ -54,17 +54,17 @@ func Table() []Row {
 	return []Row{
 		row(Spec{
 			Name: "planning_setup_plan", Title: "Set up a plan", Toolset: Planning,
-			Description: "Start a plan: an objective and its first steps. The former plan is archived.",
+			Description: "Start a plan for work of several steps: an objective and the first steps, in order. The former plan is archived.",
 			Example:     `{"objective":"Fix the login bug","initial_steps":[{"title":"Write a failing test"}]}`,
 		}, (*Service).SetupPlan),
 		row(Spec{
 			Name: "planning_add_step", Title: "Add steps", Toolset: Planning,
-			Description: "Append steps to the active plan.",
+			Description: "Append steps to the active plan, as soon as you see they are needed.",
 			Example:     `{"steps":[{"title":"Update the docs","details":"README only"}]}`,
 		}, (*Service).AddStep),
 		row(Spec{
 			Name: "planning_update_step", Title: "Edit a step", Toolset: Planning, Idempotent: true,
-			Description: "Change a step's title or details.",
+			Description: "Change a step's title or details; what is not given stays.",
 			Example:     `{"step_id":"S001","title":"Write two failing tests"}`,
 		}, (*Service).UpdateStep),
 		row(Spec{

@@ -8,14 +8,14 @@ import (
 
 // UpdateStep is the input of UpdateStep (WINK: UpdateStep).
 type UpdateStep struct {
-	StepID  plan.StepID `json:"step_id"`
+	StepID  plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
 	Title   *string     `json:"title,omitempty" jsonschema:"maxLength=160"`
 	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512"`
 }
 
 // UpdateStepReply says what the step is now.
 type UpdateStepReply struct {
-	StepID     string `json:"step_id"`
+	StepID     string `json:"step_id" jsonschema:"description=such as S001"`
 	Title      string `json:"title"`
 	NextAction string `json:"next_action"`
 }

@@ -1,0 +1,127 @@
+package httpserve
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// guard stands before every path. It decides in the order of what a stranger
+// may learn: nothing before Host and Origin are right, nothing about paths
+// before the token is.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hosts := s.hosts(r)
+		if !slices.Contains(hosts, strings.ToLower(r.Host)) {
+			refuse(w, http.StatusForbidden, "the Host header must be the address this server is bound to: "+strings.Join(hosts, ", "))
+			return
+		}
+		if !s.originAllowed(r, hosts) {
+			refuse(w, http.StatusForbidden, "requests of this web origin are refused; the server's configuration names the origins it allows")
+			return
+		}
+		s.allowOrigin(w, r)
+		if isPreflight(r) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		if s.opts.Token != "" && !hasToken(r, s.opts.Token) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(w, http.StatusUnauthorized, "send the server's token in the header Authorization: Bearer TOKEN")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hosts are the values of the Host header that name this server. They come
+// from the address the connection reached, so they hold for any listener, and
+// a name that was rebound to that address is not among them.
+func (s *Server) hosts(r *http.Request) []string {
+	local := s.opts.Addr
+	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && addr != nil {
+		local = addr.String()
+	}
+	return append(localHosts(local), s.opts.AllowHosts...)
+}
+
+func localHosts(local string) []string {
+	bound, err := netip.ParseAddrPort(local)
+	if err != nil {
+		return nil
+	}
+	ip := bound.Addr().Unmap().WithZone("")
+	names := []string{ip.String()}
+	if ip.Is6() {
+		names = []string{"[" + ip.String() + "]"}
+	}
+	if ip.IsLoopback() {
+		names = []string{"127.0.0.1", "localhost", "[::1]"}
+	}
+	_, port, _ := net.SplitHostPort(local)
+	hosts := make([]string, 0, 2*len(names))
+	for _, name := range names {
+		hosts = append(hosts, name+":"+port)
+		if port == "80" { // clients leave out the port that http implies
+			hosts = append(hosts, name)
+		}
+	}
+	return hosts
+}
+
+// originAllowed judges where a request says it comes from. Programs send no
+// Origin. A browser leaves it out of plain loads, but then says in
+// Sec-Fetch-Site that another site asked.
+func (s *Server) originAllowed(r *http.Request, hosts []string) bool {
+	origins := r.Header.Values("Origin")
+	switch len(origins) {
+	case 0:
+		site := r.Header.Get("Sec-Fetch-Site")
+		return site == "" || site == "none" || site == "same-origin"
+	case 1:
+		own, isHTTP := strings.CutPrefix(origins[0], "http://")
+		return isHTTP && slices.Contains(hosts, own) || slices.Contains(s.opts.AllowOrigins, origins[0])
+	default:
+		return false
+	}
+}
+
+// allowOrigin lets pages of a configured origin read the answer. Nobody else
+// gets a CORS header.
+func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request) {
+	origin := r.Header.Get("Origin")
+	if !slices.Contains(s.opts.AllowOrigins, origin) {
+		return
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+	h.Set("Vary", "Origin")
+	if !isPreflight(r) {
+		return
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", allowedHeaders(r))
+	h.Set("Access-Control-Max-Age", "600")
+}
+
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" &&
+		r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+// allowedHeaders grants the protocol's own headers out of those asked for.
+func allowedHeaders(r *http.Request) string {
+	var granted []string
+	for asked := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
+		name := strings.ToLower(strings.TrimSpace(asked))
+		switch {
+		case name == "content-type", name == "authorization", name == "accept", name == "last-event-id",
+			strings.HasPrefix(name, "mcp-"):
+			granted = append(granted, name)
+		}
+	}
+	return strings.Join(granted, ", ")
+}

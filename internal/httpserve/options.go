@@ -1,0 +1,145 @@
+package httpserve
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Options say where and for whom to serve. The zero value of each field but
+// Token is a default.
+type Options struct {
+	// Addr is the address to bind, as Listen takes it: "127.0.0.1:8137",
+	// ":8137" (loopback), ":0". The default is ":0".
+	Addr string
+	// Token is the bearer token every request must carry. It may be empty on
+	// loopback only.
+	Token string
+	// AllowHosts are further names, host:port, by which clients reach this
+	// server, such as that of a proxy.
+	AllowHosts []string
+	// AllowOrigins are web origins, scheme://host[:port], whose pages may use
+	// this server.
+	AllowOrigins []string
+	// Logger takes what goes wrong. The default drops it.
+	Logger *slog.Logger
+	// MaxBody bounds a request body in bytes. The default is 4 MB.
+	MaxBody int64
+	// MaxStreams bounds the streams open at a time. The default is 100.
+	MaxStreams int
+	// SessionIdle ends a handshake session after this silence. A session with
+	// an open listening stream is never silent. The default is 30 minutes.
+	SessionIdle time.Duration
+	// KeepAlive is the pause between signs of life on an open stream. The
+	// default is a minute.
+	KeepAlive time.Duration
+	// BodyTimeout bounds the reading of a request body. The default is 10 s.
+	BodyTimeout time.Duration
+	// Grace bounds the wait for running calls when Serve ends. The default is
+	// 5 s.
+	Grace time.Duration
+}
+
+// ErrTokenRequired says that an address others can reach was to be served
+// without a token.
+var ErrTokenRequired = errors.New("an address other machines can reach needs a token")
+
+// minRemoteToken is the shortest token accepted where guessing from other
+// machines is possible.
+const minRemoteToken = 16
+
+func (o Options) complete() (Options, error) {
+	addr, err := normalAddr(o.Addr)
+	if err != nil {
+		return o, err
+	}
+	o.Addr = addr
+	if err := checkToken(o.Token); err != nil {
+		return o, err
+	}
+	if err := o.checkExposure(addr); err != nil {
+		return o, err
+	}
+	for _, origin := range o.AllowOrigins {
+		if err := checkOrigin(origin); err != nil {
+			return o, err
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.MaxBody = orDefault(o.MaxBody, 4<<20)
+	o.MaxStreams = orDefault(o.MaxStreams, 100)
+	o.SessionIdle = orDefault(o.SessionIdle, 30*time.Minute)
+	o.KeepAlive = orDefault(o.KeepAlive, time.Minute)
+	o.BodyTimeout = orDefault(o.BodyTimeout, 10*time.Second)
+	o.Grace = orDefault(o.Grace, 5*time.Second)
+	return o, nil
+}
+
+func orDefault[T int | int64 | time.Duration](value, standard T) T {
+	if value <= 0 {
+		return standard
+	}
+	return value
+}
+
+// checkExposure refuses an address beyond this machine that nothing protects.
+func (o Options) checkExposure(addr string) error {
+	if isLoopback(addr) {
+		return nil
+	}
+	if o.Token == "" {
+		return fmt.Errorf("cannot serve %s: %w; give one, or bind 127.0.0.1", addr, ErrTokenRequired)
+	}
+	if len(o.Token) < minRemoteToken {
+		return fmt.Errorf("cannot serve %s: %w of at least %d characters; give a longer one, or bind 127.0.0.1", addr, ErrTokenRequired, minRemoteToken)
+	}
+	return nil
+}
+
+// isLoopback tells whether addr, host:port, is reachable from this machine
+// alone. A name other than localhost could be anything.
+func isLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// normalAddr gives an address without a host the loopback one: to be reachable
+// from elsewhere is a decision, not a default.
+func normalAddr(addr string) (string, error) {
+	if addr == "" {
+		addr = ":0"
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("address %q is not host:port, such as 127.0.0.1:8137: %w", addr, err)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// checkOrigin refuses what a browser would never send as an Origin, wildcards
+// and null included.
+func checkOrigin(origin string) error {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") ||
+		u.Scheme+"://"+u.Host != origin || strings.Contains(origin, "*") || strings.ToLower(origin) != origin {
+		return fmt.Errorf("allowed origin %q is not of the form https://host or https://host:port in lower case", origin)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package httpserve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// writeTimeout bounds one write to a client that does not read.
+const writeTimeout = 30 * time.Second
+
+var errAnswered = errors.New("the request has been answered")
+
+// response stands between the library and net/http. It bounds each write in
+// time, lets a keep-alive and the library write in turns, can hold an answer
+// back until its handler has returned, and forgets the connection after that:
+// the library keeps the writers of resumable streams for the life of a session.
+type response struct {
+	mu     sync.Mutex
+	w      http.ResponseWriter // nil once the handler has returned
+	header http.Header
+	held   *bytes.Buffer // not nil while the answer is held back
+	status int
+}
+
+func newResponse(w http.ResponseWriter) *response {
+	return &response{w: w, header: w.Header()}
+}
+
+// Header returns the header to be sent.
+func (r *response) Header() http.Header { return r.header }
+
+// WriteHeader sends the status and the header.
+func (r *response) WriteHeader(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writeHeader(status)
+}
+
+func (r *response) writeHeader(status int) {
+	if r.w == nil || r.status != 0 {
+		return
+	}
+	r.status = status
+	if r.held == nil {
+		r.w.WriteHeader(status)
+	}
+}
+
+// Write sends a part of the body.
+func (r *response) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.write(p)
+}
+
+func (r *response) write(p []byte) (int, error) {
+	if r.w == nil {
+		return 0, errAnswered
+	}
+	r.writeHeader(http.StatusOK)
+	if r.held != nil {
+		return r.held.Write(p)
+	}
+	r.extendDeadline()
+	return r.w.Write(p)
+}
+
+// Flush sends what is buffered.
+func (r *response) Flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.flush()
+}
+
+func (r *response) flush() error {
+	if r.w == nil || r.held != nil {
+		return nil
+	}
+	r.extendDeadline()
+	return http.NewResponseController(r.w).Flush()
+}
+
+// extendDeadline is best effort: a writer without deadlines, as in tests, has
+// none to extend.
+func (r *response) extendDeadline() {
+	_ = http.NewResponseController(r.w).SetWriteDeadline(time.Now().Add(writeTimeout))
+}
+
+// send writes one server-sent event and flushes it.
+func (r *response) send(name string, data []byte) error {
+	return r.sendRaw(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, data))
+}
+
+func (r *response) sendRaw(p []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := r.write(p); err != nil {
+		return err
+	}
+	return r.flush()
+}
+
+// isEventStream tells whether a stream of events was begun.
+func (r *response) isEventStream() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.w != nil && r.status == http.StatusOK && strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream")
+}
+
+// keepAlive writes a comment now and then, so that clients and proxies which
+// end silent connections leave this one open. It returns when ctx ends.
+func (r *response) keepAlive(ctx context.Context, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if r.isEventStream() && r.sendRaw([]byte(": keep-alive\n\n")) != nil {
+				return
+			}
+		}
+	}
+}
+
+// finish sends what was held back and lets go of the connection. Whoever made
+// the response calls it before its handler returns.
+func (r *response) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.w == nil {
+		return
+	}
+	r.extendDeadline()
+	if r.held != nil {
+		if r.status != 0 {
+			r.w.WriteHeader(r.status)
+		}
+		// A client that has gone needs no answer.
+		_, _ = r.w.Write(r.held.Bytes())
+	}
+	r.w = nil
+}

@@ -1,0 +1,183 @@
+package httpserve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// postMCP takes one message of the streamable transport, of either era.
+func (s *Server) postMCP(w http.ResponseWriter, r *http.Request) {
+	msg, ok := s.readMessage(w, r)
+	if !ok {
+		return
+	}
+	modern := isModern(r, msg)
+	if modern && answeredHere(msg) {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if !modern && !s.checkSession(w, r, msg) {
+		return
+	}
+	r = withBody(r, msg.body)
+	switch {
+	case modern && msg.isRequest() && msg.method == string(mcp.MethodSubscriptionsListen):
+		s.listen(w, r, msg)
+	case msg.isRequest():
+		s.call(w, r, msg)
+	default:
+		s.forward(newResponse(w), r)
+	}
+}
+
+// call runs one request to its answer, which a stop of the server waits for.
+func (s *Server) call(w http.ResponseWriter, r *http.Request, msg message) {
+	if !s.calls.begin() {
+		refuseStopping(w)
+		return
+	}
+	defer s.calls.end()
+	resp := newResponse(w)
+	if msg.method == string(mcp.MethodInitialize) {
+		// The library answers before it registers the session. A client must
+		// not be able to use it in between.
+		resp.held = &bytes.Buffer{}
+	}
+	s.forward(resp, r)
+}
+
+// listen runs a subscription of the stateless protocol until the client goes
+// or the server stops; then the client is told that the stream has ended.
+func (s *Server) listen(w http.ResponseWriter, r *http.Request, msg message) {
+	s.stream(w, r, func(resp *response, r *http.Request) {
+		s.run(resp, r)
+		if s.ending.Err() != nil && resp.isEventStream() {
+			_ = resp.send("message", listenResult(msg.id))
+		}
+	})
+}
+
+func listenResult(rawID json.RawMessage) []byte {
+	var id any
+	// The id was checked to be a string or a number when it was read.
+	_ = json.Unmarshal(rawID, &id)
+	result := &mcp.SubscriptionsListenResult{}
+	result.SetResultType(mcp.ResultTypeComplete)
+	result.EnsureResultMeta().SetSubscriptionID(id)
+	encoded, err := json.Marshal(mcp.NewJSONRPCResultResponse(mcp.NewRequestId(id), result))
+	if err != nil {
+		return errorMessage(rawID, mcp.INTERNAL_ERROR, "the subscription has ended", nil)
+	}
+	return encoded
+}
+
+// getMCP opens the listening stream of a handshake session.
+func (s *Server) getMCP(w http.ResponseWriter, r *http.Request) {
+	if isModern(r, message{}) {
+		s.forward(newResponse(w), r) // the library says what to use instead
+		return
+	}
+	if !s.checkSession(w, r, message{}) {
+		return
+	}
+	s.stream(w, r, s.run)
+}
+
+// deleteMCP ends a handshake session.
+func (s *Server) deleteMCP(w http.ResponseWriter, r *http.Request) {
+	if !isModern(r, message{}) && !s.checkSession(w, r, message{}) {
+		return
+	}
+	s.forward(newResponse(w), r)
+}
+
+// checkSession holds messages of the handshake revisions to a session that
+// initialize has begun. The library creates sessions for a GET with any id.
+func (s *Server) checkSession(w http.ResponseWriter, r *http.Request, msg message) bool {
+	if msg.method == string(mcp.MethodInitialize) && msg.isRequest() {
+		if s.sessions.full() {
+			w.Header().Set("Retry-After", "60")
+			writeError(w, http.StatusServiceUnavailable, msg.id, mcp.INTERNAL_ERROR, "too many sessions are open; end some with DELETE, or try again later")
+			return false
+		}
+		return true
+	}
+	if version := r.Header.Get(mcp.HeaderProtocolVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
+		writeError(w, http.StatusBadRequest, msg.id, mcp.INVALID_REQUEST, "the Mcp-Protocol-Version header names a version this server does not speak; send the one initialize has agreed on")
+		return false
+	}
+	id := r.Header.Get(mcp.HeaderSessionID)
+	if id == "" {
+		writeError(w, http.StatusBadRequest, msg.id, mcp.INVALID_REQUEST, "there is no session yet: send initialize first, then its Mcp-Session-Id with every request")
+		return false
+	}
+	if _, err := s.sessions.Validate(id); err != nil {
+		writeError(w, http.StatusNotFound, msg.id, mcp.INVALID_REQUEST, "the session is unknown or has ended: send initialize again, without Mcp-Session-Id")
+		return false
+	}
+	return true
+}
+
+// stream runs a handler that answers for as long as the client listens. Its
+// context ends with the request or with the server.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, handle func(*response, *http.Request)) {
+	if s.calls.isStopping() {
+		refuseStopping(w)
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		w.Header().Set("Retry-After", "10")
+		writeError(w, http.StatusServiceUnavailable, nil, mcp.INTERNAL_ERROR, "too many streams are open; close some, or try again later")
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ending, cancel)()
+	resp := newResponse(w)
+	defer resp.finish()
+	go resp.keepAlive(ctx, s.opts.KeepAlive)
+	handle(resp, r.WithContext(ctx))
+}
+
+func (s *Server) forward(resp *response, r *http.Request) {
+	defer resp.finish()
+	s.run(resp, r)
+}
+
+// run hands the request to the library. A panic of a handler is answered and
+// logged; it ends one request, not the connection's other ones.
+func (s *Server) run(resp *response, r *http.Request) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.log.Error("panic while serving a request", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
+			resp.abort()
+		}
+	}()
+	s.streamable.ServeHTTP(resp, r)
+}
+
+// abort answers a request whose handler broke, if nothing was sent yet.
+func (r *response) abort() {
+	r.mu.Lock()
+	begun := r.w == nil || r.status != 0 && r.held == nil
+	if !begun {
+		r.status, r.held = 0, nil
+	}
+	r.mu.Unlock()
+	if !begun {
+		writeError(r, http.StatusInternalServerError, nil, mcp.INTERNAL_ERROR, "internal error; the server's log has the cause")
+	}
+}
+
+func refuseStopping(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	writeError(w, http.StatusServiceUnavailable, nil, mcp.INTERNAL_ERROR, "the server is stopping; try again when it is back")
+}

@@ -1,0 +1,199 @@
+package presence
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Options configures a Book. The zero value is usable.
+type Options struct {
+	Now    func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil: discards
+}
+
+// Book knows who was seen in one workspace. All methods may be called from
+// several goroutines. It starts no goroutine and keeps no file open but the lock
+// of each name that has joined.
+type Book struct {
+	files  folder // "" keeps everything in memory
+	now    func() time.Time
+	logger *slog.Logger
+
+	mu    sync.Mutex
+	lives map[string]*life
+	swept time.Time
+}
+
+// life is what this process knows of one name.
+type life struct {
+	joined int // how often the name has joined and not left; under Book.mu
+
+	mu      sync.Mutex // taken before Book.mu, never after it
+	at      time.Time  // the last sign of life in this process
+	written time.Time  // when it last reached the file
+	lock    *flock.Flock
+}
+
+// Open returns the book of the workspace whose state is kept in stateDir, which
+// need not exist yet: nothing is read or written before it is needed, and nothing
+// is written before it exists. An empty stateDir keeps the book in memory.
+func Open(stateDir string, opts Options) *Book {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Book{files: inside(stateDir), now: opts.Now, logger: opts.Logger, lives: map[string]*life{}}
+}
+
+// interval is how long a sign of life on disk is good enough.
+const interval = time.Second
+
+// Touch records a sign of life of name. It writes at most once a second a name.
+func (b *Book) Touch(name string) {
+	l := b.life(name)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b.touch(name, l)
+}
+
+func (b *Book) touch(name string, l *life) {
+	now := b.now()
+	l.at = now.Round(0)
+	if b.files == "" {
+		return
+	}
+	if passed := now.Sub(l.written); passed >= 0 && passed < interval {
+		return
+	}
+	// The lock comes first: whoever has been seen and holds none is gone.
+	pending := b.hold(name, l)
+	if err := b.files.touch(name, now); err != nil {
+		b.report("touch", name, err)
+		return
+	}
+	if !pending {
+		l.written = now
+	}
+}
+
+// Seen returns the last sign of life of name in any process. A name with a # is
+// gone when it has been seen and no process holds its connection any more.
+func (b *Book) Seen(name string) plan.Sighting {
+	known, joined := b.known(name)
+	written := b.written(name)
+	return plan.Sighting{
+		At:   latest(known, written, b.now()),
+		Gone: connection(name) && !joined && !(known.IsZero() && written.IsZero()) && b.abandoned(name),
+	}
+}
+
+// skew is how far a file's time may run ahead of the clock.
+const skew = time.Minute
+
+// latest returns the later time. One from the future was made by a clock that
+// was wrong: it says nothing about when it happened.
+func latest(a, b, now time.Time) time.Time {
+	if b.After(now.Add(skew)) {
+		b = time.Time{}
+	}
+	if a.After(now.Add(skew)) || b.After(a) {
+		return b
+	}
+	return a
+}
+
+func (b *Book) written(name string) time.Time {
+	if b.files == "" {
+		return time.Time{}
+	}
+	at, err := b.files.time(name)
+	if err != nil {
+		b.report("read", name, err)
+	}
+	return at
+}
+
+func (b *Book) abandoned(name string) bool {
+	if b.files == "" {
+		return true
+	}
+	held, err := b.files.held(name)
+	if err != nil {
+		b.report("probe", name, err)
+		return false
+	}
+	return !held
+}
+
+// known returns what this process has seen of a name, and whether the name has
+// joined here.
+func (b *Book) known(name string) (at time.Time, joined bool) {
+	b.mu.Lock()
+	l, ok := b.lives[name]
+	if ok {
+		joined = l.joined > 0
+	}
+	b.mu.Unlock()
+	if !ok {
+		return time.Time{}, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at, joined
+}
+
+// life returns the life of a name, a new one if there is none.
+func (b *Book) life(name string) *life {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lifeLocked(name)
+}
+
+func (b *Book) lifeLocked(name string) *life {
+	l, ok := b.lives[name]
+	if !ok {
+		b.forget()
+		l = &life{}
+		b.lives[name] = l
+	}
+	return l
+}
+
+// manyLives is how many names are kept in mind when they are in files anyway.
+const manyLives = 1_000
+
+// forget makes room: clients may give themselves any number of names. What is
+// only in memory is kept.
+func (b *Book) forget() {
+	if b.files == "" || len(b.lives) < manyLives {
+		return
+	}
+	for name, l := range b.lives {
+		if l.joined == 0 && l.mu.TryLock() { // with a lock left to release it is in use
+			if l.lock == nil {
+				delete(b.lives, name)
+			}
+			l.mu.Unlock()
+		}
+	}
+}
+
+func (b *Book) report(what, name string, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return // there is no state yet
+	}
+	b.logger.Debug("presence: "+what, "name", name, "error", err)
+}
+
+// connection reports whether a name stands for a connection.
+func connection(name string) bool { return strings.Contains(name, "#") }

@@ -1,0 +1,177 @@
+package presence
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// folder holds the signs of life of one workspace: for each name a .seen file
+// whose time is the sign, and for each connection a .live file that is locked as
+// long as it lasts. Names come from strangers: files are called by their hashes.
+type folder string
+
+const folderName = "seen"
+
+func inside(stateDir string) folder {
+	if stateDir == "" {
+		return ""
+	}
+	return folder(filepath.Join(stateDir, folderName))
+}
+
+func (f folder) seen(name string) string { return f.path(name, ".seen") }
+func (f folder) live(name string) string { return f.path(name, ".live") }
+
+func (f folder) path(name, extension string) string {
+	sum := sha256.Sum256([]byte(name))
+	return filepath.Join(string(f), hex.EncodeToString(sum[:16])+extension)
+}
+
+// make creates the folder, but never the state folder it is in.
+func (f folder) make() error {
+	err := os.Mkdir(string(f), 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// touch sets the time of the name's file to now, and creates it at need.
+func (f folder) touch(name string, now time.Time) error {
+	path := f.seen(name)
+	err := os.Chtimes(path, now, now)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := f.make(); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Chtimes(path, now, now)
+}
+
+// time returns when the name was last touched, zero when never.
+func (f folder) time(name string) (time.Time, error) {
+	info, err := os.Lstat(f.seen(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+// held reports whether a process holds the connection of a name. It creates
+// nothing, and asks for a shared lock, so that two who ask at once do not take
+// each other for the holder.
+func (f folder) held(name string) (bool, error) {
+	lock := flock.New(f.live(name), flock.SetFlag(probeFlag()))
+	free, err := lock.TryRLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || !free {
+		return !free, err
+	}
+	return false, lock.Unlock()
+}
+
+func probeFlag() int {
+	if runtime.GOOS == "aix" || runtime.GOOS == "solaris" || runtime.GOOS == "illumos" {
+		return os.O_RDWR // no locks on what is open for reading only
+	}
+	return os.O_RDONLY
+}
+
+// holds reports whether the file that is locked is the one that stands in the
+// folder under the name.
+func (f folder) holds(name string, lock *flock.Flock) bool { return holds(f.live(name), lock) }
+
+func holds(path string, lock *flock.Flock) bool {
+	open, err := lock.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(open, there)
+}
+
+// release ends the connection of a name.
+func (f folder) release(name string, lock *flock.Flock) error { return discard(f.live(name), lock) }
+
+// discard removes the file that lock locks, and unlocks it. Only the holder of
+// the lock removes, and only the file it has locked: whoever locks a file that
+// is about to go finds that it is no longer there. Windows removes no open file.
+func discard(path string, lock *flock.Flock) error {
+	if runtime.GOOS == "windows" {
+		return errors.Join(lock.Unlock(), removed(path))
+	}
+	var err error
+	if holds(path, lock) {
+		err = removed(path)
+	}
+	return errors.Join(err, lock.Unlock())
+}
+
+// sweep removes what is older: .live files that nobody holds, and .seen files.
+func (f folder) sweep(live, seen time.Time) error {
+	entries, err := os.ReadDir(string(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		err = errors.Join(err, f.sweepOne(entry, live, seen))
+	}
+	return err
+}
+
+func (f folder) sweepOne(entry fs.DirEntry, live, seen time.Time) error {
+	path := filepath.Join(string(f), entry.Name())
+	info, err := entry.Info()
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	switch {
+	case strings.HasSuffix(path, ".seen") && info.ModTime().Before(seen):
+		return removed(path)
+	case strings.HasSuffix(path, ".live") && info.ModTime().Before(live):
+		return removeFree(path)
+	}
+	return nil
+}
+
+// removeFree removes a lock file that nobody holds.
+func removeFree(path string) error {
+	lock := flock.New(path, flock.SetFlag(probeFlag()))
+	free, err := lock.TryLock()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !free {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return discard(path, lock)
+}
+
+func removed(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

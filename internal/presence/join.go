@@ -1,0 +1,131 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Join is a sign of life, and for a name with a # the beginning of a connection:
+// while it lasts a lock is held that ends with the process, however that ends.
+// The connection lasts until leave is called as often as Join. Leave may be
+// called more than once and for any name.
+func (b *Book) Join(name string) (leave func()) {
+	if !connection(name) {
+		b.Touch(name)
+		return func() {}
+	}
+	b.mu.Lock()
+	l := b.lifeLocked(name)
+	l.joined++
+	b.mu.Unlock()
+
+	l.mu.Lock()
+	l.written = time.Time{} // have the touch take the lock now
+	b.touch(name, l)
+	l.mu.Unlock()
+	b.sweep()
+	return sync.OnceFunc(func() { b.leave(name, l) })
+}
+
+func (b *Book) leave(name string, l *life) {
+	b.mu.Lock()
+	l.joined--
+	b.mu.Unlock()
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b.joined(l) || l.lock == nil {
+		return
+	}
+	if err := b.files.release(name, l.lock); err != nil {
+		b.report("leave", name, err)
+	}
+	l.lock = nil
+}
+
+func (b *Book) joined(l *life) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return l.joined > 0
+}
+
+// patience is how long a name waits for the lock that another process holds for
+// a moment to see whether the name is alive.
+const (
+	patience = 50 * time.Millisecond
+	again    = time.Millisecond
+)
+
+// hold takes the lock of a name that has joined, and takes it anew if its file
+// has been removed. It reports whether the lock is to be tried for again soon,
+// since there is no state yet; a lock that another holds can wait. The caller
+// holds l.mu.
+func (b *Book) hold(name string, l *life) (pending bool) {
+	if !connection(name) || !b.joined(l) || l.lock != nil && b.files.holds(name, l.lock) {
+		return false
+	}
+	if l.lock != nil {
+		_ = l.lock.Unlock()
+		l.lock = nil
+	}
+	lock, err := b.acquire(name)
+	if err != nil {
+		b.report("join", name, err)
+		return !errors.Is(err, context.DeadlineExceeded)
+	}
+	l.lock = lock
+	return false
+}
+
+func (b *Book) acquire(name string) (*flock.Flock, error) {
+	if err := b.files.make(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		lock := flock.New(b.files.live(name))
+		if _, err := lock.TryLockContext(ctx, again); err != nil {
+			return nil, err
+		}
+		// It may have been removed between opening and locking.
+		if b.files.holds(name, lock) {
+			return lock, nil
+		}
+		_ = lock.Unlock()
+	}
+}
+
+// Sweeping: how often, and what is swept. What has been seen lately is kept longer
+// than any lease lasts.
+const (
+	sweepEvery = time.Hour
+	deadAfter  = 24 * time.Hour
+	seenAfter  = 30 * 24 * time.Hour
+)
+
+// sweep removes what dead processes have left, at most once an hour.
+func (b *Book) sweep() {
+	if b.files == "" || !b.sweepDue() {
+		return
+	}
+	now := b.now()
+	if err := b.files.sweep(now.Add(-deadAfter), now.Add(-seenAfter)); err != nil {
+		b.report("sweep", "", err)
+	}
+}
+
+func (b *Book) sweepDue() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.now()
+	if passed := now.Sub(b.swept); passed >= 0 && passed < sweepEvery {
+		return false
+	}
+	b.swept = now
+	return true
+}

@@ -1,0 +1,122 @@
+package presence_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/presence"
+)
+
+// The test binary plays another process: it joins, says so, and lives until its
+// standard input ends or it is killed.
+const (
+	envState = "PRESENCE_TEST_STATE"
+	envName  = "PRESENCE_TEST_NAME"
+)
+
+func TestMain(m *testing.M) {
+	if state := os.Getenv(envState); state != "" {
+		permissive()
+		leave := presence.Open(state, presence.Options{}).Join(os.Getenv(envName))
+		fmt.Println("joined")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		leave()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// process is a connection in another process.
+type process struct {
+	cmd  *exec.Cmd
+	stop io.Closer
+}
+
+func start(t *testing.T, state, name string) process {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), envState+"="+state, envName+"="+name)
+	stop, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(says).ReadString('\n'); err != nil || line != "joined\n" {
+		t.Fatalf("the process says %q, %v", line, err)
+	}
+	return process{cmd, stop}
+}
+
+func seen(state, name string) (gone, fresh bool) {
+	got := presence.Open(state, presence.Options{}).Seen(name)
+	return got.Gone, time.Since(got.At) < time.Minute
+}
+
+func TestKilledProcessIsGoneAtOnce(t *testing.T) {
+	state := t.TempDir()
+	victim, other := start(t, state, "victim#1"), start(t, state, "other#1")
+	for _, name := range []string{"victim#1", "other#1"} {
+		if gone, fresh := seen(state, name); gone || !fresh {
+			t.Errorf("%s: gone %v, fresh %v", name, gone, fresh)
+		}
+	}
+	if err := victim.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.cmd.Wait()
+	if gone, fresh := seen(state, "victim#1"); !gone || !fresh {
+		t.Errorf("victim: gone %v, fresh %v", gone, fresh)
+	}
+	if gone, _ := seen(state, "other#1"); gone {
+		t.Error("the other is gone too")
+	}
+	// The same connection name may live again over what the dead one has left.
+	again := start(t, state, "victim#1")
+	if gone, _ := seen(state, "victim#1"); gone {
+		t.Error("the second life is not seen")
+	}
+	for _, p := range []process{again, other} {
+		if err := p.stop.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"victim#1", "other#1"} {
+		if gone, _ := seen(state, name); !gone {
+			t.Errorf("%s has left and is not gone", name)
+		}
+	}
+	if left := files(t, state, "*.live"); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestChildrenDoNotKeepAConnectionAlive(t *testing.T) {
+	state := t.TempDir()
+	b := presence.Open(state, presence.Options{})
+	leave := b.Join("parent#1")
+	child := start(t, state, "child#1") // started while the lock is held
+	leave()
+	if gone, _ := seen(state, "parent#1"); !gone {
+		t.Error("a child keeps the connection of its parent alive")
+	}
+	if err := child.stop.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}

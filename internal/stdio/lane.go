@@ -1,0 +1,96 @@
+package stdio
+
+import (
+	"context"
+	"sync"
+)
+
+// maxQueued bounds the messages that wait in the lane; reading pauses beyond it.
+const maxQueued = 1024
+
+// lane runs turns one at a time in the order they were queued. One goroutine
+// works at it; a turn that yields keeps that goroutine and gets the lane a new one.
+type lane struct {
+	life  context.Context // ends the workers
+	queue chan *turn
+}
+
+func newLane(life context.Context) *lane {
+	return &lane{life: life, queue: make(chan *turn, maxQueued)}
+}
+
+// turn is a place in the lane.
+type turn struct {
+	lane *lane
+	run  func(*turn)
+	left sync.Once // done by whoever moves the lane on: Yield, or the end of run
+}
+
+// enter queues a turn; it waits for room and reports false when ctx ends first.
+func (l *lane) enter(ctx context.Context, run func(*turn)) bool {
+	select {
+	case l.queue <- &turn{lane: l, run: run}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// work runs turns until one yields or the lane's life ends. It is reused from
+// call to call since a new goroutine's stack would have to grow each time.
+func (l *lane) work() {
+	for {
+		select {
+		case <-l.life.Done():
+			l.empty()
+			return
+		case t := <-l.queue:
+			if t.take() {
+				return
+			}
+		}
+	}
+}
+
+// empty runs what is left when nothing is waited for any more.
+func (l *lane) empty() {
+	for {
+		select {
+		case t := <-l.queue:
+			t.take()
+		default:
+			return
+		}
+	}
+}
+
+// take runs the turn and reports whether it yielded.
+func (t *turn) take() bool {
+	t.run(t)
+	yielded := true
+	t.left.Do(func() { yielded = false })
+	return yielded
+}
+
+func (t *turn) yield() {
+	t.left.Do(func() { go t.lane.work() })
+}
+
+// context carries the turn to the handler, for Yield.
+func (t *turn) context(ctx context.Context) context.Context {
+	return context.WithValue(ctx, turnKey{}, t)
+}
+
+type turnKey struct{}
+
+// Yield lets the calls sent after this one run while this one goes on: a handler
+// calls it before it waits for something long, and changes nothing after it that
+// the order of calls should protect. On other transports, and the second time, it does nothing.
+func Yield(ctx context.Context) {
+	if ctx == nil {
+		return
+	}
+	if t, ok := ctx.Value(turnKey{}).(*turn); ok {
+		t.yield()
+	}
+}

@@ -1,0 +1,181 @@
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// maxStreams bounds the listen streams open on one connection.
+const maxStreams = 100
+
+// stream is the session of one subscriptions/listen request: registered with the
+// server, it gets the broadcasts its filter asks for and nothing else.
+type stream struct {
+	identity
+	id          string
+	request     json.RawMessage // the id of the listen request, stamped on all it gets
+	notes       chan mcp.JSONRPCNotification
+	ended       chan struct{}
+	initialized atomic.Bool
+	filter      atomic.Pointer[mcp.SubscriptionFilter]
+}
+
+var (
+	_ server.SessionWithSubscriptionFilter = (*stream)(nil)
+	_ server.SessionWithClientInfo         = (*stream)(nil)
+)
+
+// SessionID is the connection's with a number of the stream.
+func (s *stream) SessionID() string { return s.id }
+
+// NotificationChannel takes what is to be delivered on the stream.
+func (s *stream) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notes }
+
+// Initialize is called by the library when it takes the request.
+func (s *stream) Initialize() { s.initialized.Store(true) }
+
+// Initialized reports whether the stream takes broadcasts.
+func (s *stream) Initialized() bool { return s.initialized.Load() }
+
+// SetSubscriptionFilter records what was granted. The library clears it when the
+// stream ends; what was delivered until then is still judged by the grant.
+func (s *stream) SetSubscriptionFilter(filter mcp.SubscriptionFilter) {
+	if s.filter.Load() == nil || !filter.IsEmpty() {
+		s.filter.Store(&filter)
+	}
+}
+
+// SubscriptionFilter is always active: without a grant nothing is delivered.
+func (s *stream) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
+	return value(&s.filter), true
+}
+
+// listen serves one subscriptions/listen request until it is cancelled.
+func (c *conn) listen(k *call, m message) {
+	defer c.streams.Add(-1)
+	if c.streams.Add(1) > maxStreams {
+		c.answer(k, refusal(k.id, mcp.INVALID_REQUEST, fmt.Sprintf("more than %d streams are open: cancel one first", maxStreams)))
+		return
+	}
+	s := &stream{
+		id:      fmt.Sprintf("%s-listen-%d", c.session.id, c.session.listens.Add(1)),
+		request: k.id,
+		notes:   make(chan mcp.JSONRPCNotification, maxNotes),
+		ended:   make(chan struct{}),
+	}
+	ctx := c.srv.WithContext(k.ctx, s)
+	if err := c.srv.RegisterSession(ctx, s); err != nil {
+		c.log.Error("register a listen stream", "error", err)
+		c.answer(k, refusal(k.id, mcp.INTERNAL_ERROR, "internal error: the stream could not be opened"))
+		return
+	}
+	pumped := make(chan struct{})
+	go func() {
+		defer close(pumped)
+		c.pump(s)
+	}()
+	resp := c.handle(ctx, m)
+	c.srv.UnregisterSession(context.WithoutCancel(ctx), s.id)
+	close(s.ended)
+	<-pumped
+	c.answer(k, s.closing(resp))
+}
+
+// closing stamps the id as it was sent on the result that ends the stream.
+func (s *stream) closing(resp mcp.JSONRPCMessage) mcp.JSONRPCMessage {
+	r, ok := resp.(mcp.JSONRPCResponse)
+	if !ok {
+		return resp
+	}
+	if result, ok := r.Result.(mcp.SubscriptionsListenResult); ok {
+		result.EnsureResultMeta().SetSubscriptionID(s.request)
+		r.Result = result
+	}
+	return r
+}
+
+// pump delivers a stream's notifications until it ends. The acknowledgement goes
+// first: what came before it is held back.
+func (c *conn) pump(s *stream) {
+	var held []mcp.JSONRPCNotification
+	acknowledged := false
+	take := func(n mcp.JSONRPCNotification) {
+		switch {
+		case n.Method == mcp.MethodNotificationSubscriptionsAcknowledged:
+			acknowledged = true
+			c.deliver(s, n)
+			for _, early := range held {
+				c.deliver(s, early)
+			}
+			held = nil
+		case acknowledged:
+			c.deliver(s, n)
+		case len(held) < maxNotes:
+			held = append(held, n)
+		}
+	}
+	for {
+		select {
+		case n := <-s.notes:
+			take(n)
+		case <-s.ended:
+			for n := len(s.notes); n > 0; n-- {
+				take(<-s.notes)
+			}
+			return
+		}
+	}
+}
+
+// deliver writes a notification the stream asked for, stamped with its id.
+func (c *conn) deliver(s *stream, n mcp.JSONRPCNotification) {
+	if !s.wants(n) {
+		return
+	}
+	// A broadcast shares its map with every other session.
+	meta := maps.Clone(n.Params.Meta)
+	if meta == nil {
+		meta = make(map[string]any, 1)
+	}
+	meta[mcp.MetaKeySubscriptionID] = s.request
+	n.Params.Meta = meta
+	data, err := json.Marshal(n)
+	if err != nil {
+		c.log.Error("encode a notification", "method", n.Method, "error", err)
+		return
+	}
+	c.out.send(c.life, outgoing{data: data})
+}
+
+func (s *stream) wants(n mcp.JSONRPCNotification) bool {
+	filter := value(&s.filter)
+	switch n.Method {
+	case mcp.MethodNotificationSubscriptionsAcknowledged:
+		return true
+	case mcp.MethodNotificationToolsListChanged:
+		return filter.ToolsListChanged
+	case mcp.MethodNotificationPromptsListChanged:
+		return filter.PromptsListChanged
+	case mcp.MethodNotificationResourcesListChanged:
+		return filter.ResourcesListChanged
+	case mcp.MethodNotificationResourceUpdated:
+		uri, _ := n.Params.AdditionalFields["uri"].(string)
+		return covers(filter.ResourceSubscriptions, uri)
+	}
+	return false
+}
+
+// covers reports whether uri is one of those subscribed to, or lies below one.
+func covers(subscribed []string, uri string) bool {
+	return slices.ContainsFunc(subscribed, func(s string) bool {
+		return uri == s || strings.HasPrefix(uri, strings.TrimSuffix(s, "/")+"/")
+	})
+}

@@ -1,0 +1,177 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+)
+
+const (
+	defaultMaxFrame = 4 << 20
+	defaultDrain    = 30 * time.Second
+
+	// grace is how long cancelled calls have to end and to be answered before
+	// Serve leaves them behind.
+	grace = time.Second
+)
+
+// Options shape a connection. The zero value is ready to use.
+type Options struct {
+	// Logger hears of faults; nil is silence. It must not write to the stream
+	// that carries the messages.
+	Logger *slog.Logger
+	// MaxFrame is the longest message accepted, in bytes without the line end; 4 MiB when zero.
+	MaxFrame int
+	// Drain is how long calls already read may go on after the end of input; 30 s when zero.
+	Drain time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxFrame <= 0 {
+		o.MaxFrame = defaultMaxFrame
+	}
+	if o.Drain <= 0 {
+		o.Drain = defaultDrain
+	}
+	return o
+}
+
+// conn is one connection. Its goroutines are the reader, the writer, one per
+// open request and one more per listen stream; cancelling ctx ends all of them.
+type conn struct {
+	srv      *server.MCPServer
+	log      *slog.Logger
+	maxFrame int
+	session  *session
+	out      *writer
+	lane     *lane
+	calls    *calls
+	streams  atomic.Int64
+	running  sync.WaitGroup
+
+	ctx    context.Context // of every call
+	cancel context.CancelCauseFunc
+	life   context.Context // outlives ctx by the grace, so that cancelled calls are still answered
+}
+
+// Serve answers the messages read from in on out until the input ends or ctx
+// does, and then returns nil; an error means that in or out failed. At the end
+// of input everything read is still answered: streams end at once, calls after
+// at most opts.Drain. A client that closes out is one that left, not an error; on
+// the standard output the caller must ignore SIGPIPE to get as far.
+//
+// A Read or Write that blocks cannot be interrupted: when ctx ends, Serve
+// returns all the same and leaves that goroutine behind until in or out is
+// closed. It may have swallowed input; it no longer acts on any. A handler that
+// ignores its cancelled context for longer than a second is left behind too.
+func Serve(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer, opts Options) error {
+	opts = opts.withDefaults()
+	life, endLife := context.WithCancel(context.WithoutCancel(ctx))
+	defer endLife()
+	callCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(errStopped)
+
+	w := newWriter(out, opts.Logger)
+	s := newSession(w.send)
+	c := &conn{
+		srv: srv, log: opts.Logger, maxFrame: opts.MaxFrame, session: s, out: w,
+		lane: newLane(life), calls: newCalls(),
+		ctx: srv.WithContext(callCtx, s), cancel: cancel, life: life,
+	}
+	if err := srv.RegisterSession(c.ctx, s); err != nil {
+		return fmt.Errorf("register the stdio session: %w", err)
+	}
+	defer srv.UnregisterSession(context.WithoutCancel(c.ctx), s.SessionID())
+
+	go c.write()
+	go c.lane.work()
+	readErr := c.dispatch(readFrames(c.ctx, in, opts.MaxFrame))
+	c.settle(opts.Drain)
+	return c.verdict(ctx, readErr)
+}
+
+// verdict is what Serve returns. A client that hangs up closes both streams, in
+// either order, and often before it has read the last answers: no fault.
+func (c *conn) verdict(ctx context.Context, readErr error) error {
+	writeErr := c.out.failure()
+	hungUp := errors.Is(readErr, io.EOF) || errors.Is(writeErr, syscall.EPIPE) || errors.Is(writeErr, io.ErrClosedPipe)
+	if writeErr != nil && hungUp {
+		c.log.Info("the client hung up before it had read every answer", "error", writeErr)
+	}
+	switch {
+	case ctx.Err() != nil, errors.Is(readErr, io.EOF):
+		return nil
+	case hungUp:
+		return readErr
+	}
+	return errors.Join(readErr, writeErr)
+}
+
+// write runs the writer; without it nothing can be answered, so its failure ends the connection.
+func (c *conn) write() {
+	c.out.run(c.life, c.session)
+	if err := c.out.failure(); err != nil {
+		c.cancel(err)
+	}
+}
+
+// dispatch takes the frames as they come; it owns the lane's order. Its error
+// is io.EOF, wrapped, at the end of input, and nil when the connection's context ended.
+func (c *conn) dispatch(frames <-chan frame) error {
+	for {
+		select {
+		case <-c.ctx.Done():
+			return nil
+		case f := <-frames:
+			if f.err != nil {
+				return fmt.Errorf("read from the client: %w", f.err)
+			}
+			c.take(f)
+		}
+	}
+}
+
+// settle waits for what was read to be answered and written.
+func (c *conn) settle(drain time.Duration) {
+	c.session.close()
+	c.calls.cancelStreams()
+	settled := make(chan struct{})
+	go func() { // ends with the last handler
+		c.running.Wait()
+		c.out.finish()
+		<-c.out.done
+		close(settled)
+	}()
+
+	patience := time.NewTimer(drain)
+	defer patience.Stop()
+	select {
+	case <-settled:
+		return
+	case <-c.ctx.Done():
+	case <-patience.C:
+		c.log.Warn("calls still running after the end of input are cancelled", "after", drain)
+	}
+	c.cancel(errStopped)
+	// A handler may still hold the lane; what waits behind it no longer runs and
+	// has only to be answered.
+	go c.lane.work()
+	last := time.NewTimer(grace)
+	defer last.Stop()
+	select {
+	case <-settled:
+	case <-last.C:
+		c.log.Warn("left before every call had ended", "waited", grace)
+	}
+}

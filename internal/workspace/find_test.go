@@ -1,0 +1,278 @@
+package workspace_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/workspace"
+)
+
+// world is a home, a project under version control and a folder without.
+type world struct {
+	home, repo, deep, linked, bare, state string
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world{
+		home: filepath.Join(top, "home"), state: filepath.Join(top, "state"),
+		repo: filepath.Join(top, "home", "My Repo"), deep: filepath.Join(top, "home", "My Repo", "a", "b"),
+		linked: filepath.Join(top, "home", "linked"), bare: filepath.Join(top, "home", "bare"),
+	}
+	for _, dir := range []string{w.deep, filepath.Join(w.repo, ".git", "refs"), filepath.Join(w.linked, "sub"), w.bare} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(w.linked, ".git"), "gitdir: elsewhere\n")
+	return w
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w world) lookup(cwd string, env map[string]string) workspace.Lookup {
+	return workspace.Lookup{
+		Home:   w.home,
+		Getwd:  func() (string, error) { return cwd, nil },
+		Getenv: getenv(env, "XDG_STATE_HOME", w.state),
+	}
+}
+
+func getenv(env map[string]string, more ...string) func(string) string {
+	all := map[string]string{}
+	for i := 0; i+1 < len(more); i += 2 {
+		all[more[i]] = more[i+1]
+	}
+	for name, text := range env {
+		all[name] = text
+	}
+	return func(name string) string { return all[name] }
+}
+
+func uri(path string) string {
+	return "file://" + strings.ReplaceAll(filepath.ToSlash(path), " ", "%20")
+}
+
+func TestOrderOfPlaces(t *testing.T) {
+	w := newWorld(t)
+	tests := []struct {
+		name, flag, cwd string
+		env             map[string]string
+		roots           []string
+		want            string
+	}{
+		{name: "flag first", flag: w.bare, env: map[string]string{"PLANLOOP_WORKSPACE": w.repo, "CLAUDE_PROJECT_DIR": w.linked}, roots: []string{uri(w.repo)}, cwd: w.deep, want: w.bare},
+		{name: "then the variable", env: map[string]string{"PLANLOOP_WORKSPACE": w.bare, "CLAUDE_PROJECT_DIR": w.linked}, roots: []string{uri(w.repo)}, cwd: w.deep, want: w.bare},
+		{name: "then the host's variable", env: map[string]string{"CLAUDE_PROJECT_DIR": w.bare}, roots: []string{uri(w.repo)}, cwd: w.linked, want: w.bare},
+		{name: "then its only root", roots: []string{uri(w.repo)}, cwd: w.linked, want: w.repo},
+		{name: "two roots say nothing", roots: []string{uri(w.repo), uri(w.bare)}, cwd: w.linked, want: w.linked},
+		{name: "a root elsewhere says nothing", roots: []string{"vscode-remote://ssh/home/x"}, cwd: w.linked, want: w.linked},
+		{name: "then the work tree", cwd: w.deep, want: w.repo},
+		{name: "also from inside .git", cwd: filepath.Join(w.repo, ".git", "refs"), want: w.repo},
+		{name: "a linked work tree has a .git file", cwd: filepath.Join(w.linked, "sub"), want: w.linked},
+		{name: "then the current directory", cwd: w.bare, want: w.bare},
+		{name: "a named directory is not widened to its work tree", flag: w.deep, cwd: w.bare, want: w.deep},
+		{name: "relative to the current directory", flag: "a/../a", cwd: w.repo, want: filepath.Join(w.repo, "a")},
+		{name: "tilde", flag: "~/bare", cwd: w.repo, want: w.bare},
+		{name: "an explicit home is obeyed", flag: w.home, cwd: w.repo, want: w.home},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			in := w.lookup(test.cwd, test.env)
+			in.Flag, in.Roots = test.flag, test.roots
+			got, err := workspace.Find(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Path != test.want || got.Default || got.Notice != "" {
+				t.Errorf("got %+v, want the path %s", got, test.want)
+			}
+			if got.Name != filepath.Base(test.want) {
+				t.Errorf("name %q", got.Name)
+			}
+		})
+	}
+}
+
+func TestDefaultWorkspace(t *testing.T) {
+	w := newWorld(t)
+	// A home directory under version control is still no project, nor is what lies in it.
+	if err := os.Mkdir(filepath.Join(w.home, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(filepath.Dir(w.home), "link")
+	if err := os.Symlink(w.home, link); err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.VolumeName(w.home) + string(filepath.Separator)
+	tests := []struct {
+		name, cwd, home string
+		env             map[string]string
+		roots           []string
+	}{
+		{name: "top", cwd: root},
+		{name: "home", cwd: w.home},
+		{name: "home through a link", cwd: link},
+		{name: "home is a link", cwd: w.home, home: link},
+		{name: "the host was started at home", cwd: w.bare, env: map[string]string{"CLAUDE_PROJECT_DIR": w.home}},
+		{name: "the host's root is the top", cwd: w.bare, roots: []string{uri(root)}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			in := w.lookup(test.cwd, test.env)
+			in.Roots = test.roots
+			if test.home != "" {
+				in.Home = test.home
+			}
+			got, err := workspace.Find(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !got.Default || got.Name != "default" || got.StateDir != filepath.Join(w.state, "planloop", "default") {
+				t.Errorf("got %+v", got)
+			}
+			if !strings.Contains(got.Notice, "--workspace") || strings.Contains(got.Notice, "\n") {
+				t.Errorf("notice %q", got.Notice)
+			}
+		})
+	}
+	got, err := workspace.Find(w.lookup(w.bare, nil))
+	if err != nil || got.Path != w.bare || got.Default {
+		t.Errorf("a folder in a versioned home: %+v, %v", got, err)
+	}
+}
+
+func TestOneStatePerDirectory(t *testing.T) {
+	w := newWorld(t)
+	link := filepath.Join(w.home, "link")
+	if err := os.Symlink(w.repo, link); err != nil {
+		t.Fatal(err)
+	}
+	find := func(flag string) workspace.Workspace {
+		t.Helper()
+		in := w.lookup(w.bare, nil)
+		in.Flag = flag
+		got, err := workspace.Find(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	want := find(w.repo)
+	for _, other := range []string{link, link + "/", w.repo + "/a/..", filepath.Join(link, "a", "..", ".")} {
+		if got := find(other); got != want {
+			t.Errorf("%s: %+v, want %+v", other, got, want)
+		}
+	}
+	if got := find(w.bare); got.StateDir == want.StateDir {
+		t.Error("two directories share a state")
+	}
+	if base := filepath.Base(want.StateDir); !regexp.MustCompile(`^my-repo-[0-9a-f]{16}$`).MatchString(base) {
+		t.Errorf("state folder %s", base)
+	}
+	if filepath.Dir(want.StateDir) != filepath.Join(w.state, "planloop") {
+		t.Errorf("state folder in %s", filepath.Dir(want.StateDir))
+	}
+	if _, err := os.Stat(w.state); !errors.Is(err, os.ErrNotExist) {
+		t.Error("finding a workspace wrote something")
+	}
+}
+
+func TestPlacesThatCannotBe(t *testing.T) {
+	w := newWorld(t)
+	write(t, filepath.Join(w.bare, "file"), "")
+	gone := errors.New("no such directory")
+	tests := []struct {
+		name, flag string
+		env        map[string]string
+		roots      []string
+		getwd      error
+		want       []string
+	}{
+		{name: "missing", flag: "/no/such/dir", want: []string{"/no/such/dir", "--workspace", "does not exist", "create it"}},
+		{name: "missing from the environment", env: map[string]string{"PLANLOOP_WORKSPACE": "/no/such"}, want: []string{"PLANLOOP_WORKSPACE", "does not exist"}},
+		{name: "missing project", env: map[string]string{"CLAUDE_PROJECT_DIR": "/no/such"}, want: []string{"CLAUDE_PROJECT_DIR", "does not exist"}},
+		{name: "missing root", roots: []string{"file:///no/such"}, want: []string{"host's root", "does not exist"}},
+		{name: "a file", flag: filepath.Join(w.bare, "file"), want: []string{"not a directory"}},
+		{name: "an unreplaced variable", env: map[string]string{"PLANLOOP_WORKSPACE": "${workspaceFolder}"}, want: []string{"variable", "not replaced"}},
+		{name: "escapes in the name", flag: "/no/\x1b[31mred\u202e", want: []string{"/no/?[31mred?"}},
+		{name: "a NUL", flag: "/no\x00/etc", want: []string{"/no?/etc"}},
+		{name: "no current directory", getwd: gone, want: []string{"current directory", "--workspace"}},
+		{name: "relative without a current directory", flag: "x", getwd: gone, want: []string{"current directory"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			in := w.lookup(w.bare, test.env)
+			in.Flag, in.Roots = test.flag, test.roots
+			if test.getwd != nil {
+				in.Getwd = func() (string, error) { return "", test.getwd }
+			}
+			got, err := workspace.Find(in)
+			var refusal *workspace.PlaceError
+			if !errors.As(err, &refusal) || got != (workspace.Workspace{}) {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+			for _, part := range test.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q lacks %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestStateHome(t *testing.T) {
+	own, err := workspace.StateHome(getenv(nil, "XDG_STATE_HOME", t.TempDir()), "")
+	if err != nil || filepath.Base(own) != "planloop" {
+		t.Errorf("%s, %v", own, err)
+	}
+	home := t.TempDir()
+	for _, text := range []string{"", "relative/dir"} {
+		got, err := workspace.StateHome(getenv(nil, "XDG_STATE_HOME", text), home)
+		if err != nil || !strings.HasPrefix(got, home) {
+			t.Errorf("XDG_STATE_HOME=%q: %s, %v; want it below %s", text, got, err, home)
+		}
+	}
+}
+
+func TestNamesAreSafe(t *testing.T) {
+	w := newWorld(t)
+	for name, want := range map[string]string{
+		"Ünïcode Ω":                 `^n-code-[0-9a-f]{16}$`,
+		"日本":                        `^workspace-[0-9a-f]{16}$`,
+		"--..__":                    `^workspace-[0-9a-f]{16}$`,
+		"a\n\x1b[31mb":              `^a-31mb-[0-9a-f]{16}$`,
+		strings.Repeat("long-", 30): `^long-long-long-long-long-[0-9a-f]{16}$`,
+	} {
+		dir := filepath.Join(w.bare, name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		got, err := workspace.Find(w.lookup(dir, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if base := filepath.Base(got.StateDir); !regexp.MustCompile(want).MatchString(base) {
+			t.Errorf("%q: state folder %q", name, base)
+		}
+		if strings.ContainsAny(got.Name, "\n\x1b") {
+			t.Errorf("name %q", got.Name)
+		}
+	}
+}

@@ -1,0 +1,405 @@
+package workspace_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// layers are the texts of the four sources.
+type layers struct {
+	user, own string
+	env       map[string]string
+	flags     map[string]string
+	gates     []string
+}
+
+func (l layers) sources(t *testing.T) workspace.Sources {
+	t.Helper()
+	top := t.TempDir()
+	config, dir := filepath.Join(top, "config"), filepath.Join(top, "project")
+	if l.user != "" {
+		write(t, filepath.Join(config, "planloop", "config.yaml"), l.user)
+	}
+	if l.own != "" {
+		write(t, filepath.Join(dir, workspace.FileName), l.own)
+	}
+	return workspace.Sources{
+		Flags: l.flags, Getenv: getenv(l.env, "XDG_CONFIG_HOME", config), Home: top,
+		Workspace: workspace.Workspace{Path: dir}, Gates: l.gates,
+	}
+}
+
+func (l layers) load(t *testing.T) (workspace.Config, []workspace.Warning, error) {
+	t.Helper()
+	return workspace.Load(l.sources(t))
+}
+
+var sections = cmpopts.IgnoreUnexported(workspace.Section{})
+
+// changed is the defaults with a change.
+func changed(change func(*workspace.Config)) workspace.Config {
+	c := workspace.Defaults()
+	change(&c)
+	return c
+}
+
+func TestDefaults(t *testing.T) {
+	got, warnings, err := layers{}.load(t)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(warnings, err)
+	}
+	want := workspace.Config{
+		Toolsets: []workspace.Toolset{"planning", "loop", "mode"}, Strategy: "react",
+		Gates: workspace.Gates{Profile: "default"}, Text: "ascii", Completion: "trust",
+		Approval: "any", ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour,
+		MaxReplans: 3, Parallel: 4, Lease: 30 * time.Minute, AgentsFile: "docs/agents.md",
+	}
+	if diff := cmp.Diff(want, got, sections); diff != "" {
+		t.Error(diff)
+	}
+	if got.Limits() != (plan.Limits{Lease: 30 * time.Minute, MaxReplans: 3}) {
+		t.Errorf("limits %+v", got.Limits())
+	}
+}
+
+const everything = `
+toolsets: [workspace, planning]
+strategy: plan_act_reflect
+gates: {paths: off, titles: error}
+text: unicode
+completion: evidence
+approval: person
+approval_timeout: 0
+gathering_timeout: 2h
+max_replans: 7
+parallel: 1
+lease: 1h30m
+agents_file: AGENTS.md
+`
+
+func TestEveryKeyFromTheUsersLayers(t *testing.T) {
+	want := changed(func(c *workspace.Config) {
+		*c = workspace.Config{
+			Toolsets: []workspace.Toolset{"planning", "workspace"}, Strategy: "plan_act_reflect",
+			Gates: workspace.Gates{Profile: "default", Levels: map[string]workspace.Level{"paths": "off", "titles": "error"}},
+			Text:  "unicode", Completion: "evidence", Approval: "person", GatheringTimeout: 2 * time.Hour,
+			MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
+		}
+	})
+	texts := map[string]string{
+		"toolsets": "workspace, planning", "strategy": "plan_act_reflect", "gates": "paths=off, titles = error",
+		"text": "unicode", "completion": " evidence ", "approval": "person", "approval_timeout": "0", "gathering_timeout": "2h",
+		"max_replans": "7", "parallel": "1", "lease": "1h30m", "agents_file": "./AGENTS.md",
+	}
+	env := map[string]string{}
+	for key, text := range texts {
+		env[workspace.Variable(key)] = text
+	}
+	for name, l := range map[string]layers{"file": {user: everything}, "environment": {env: env}, "flags": {flags: texts}} {
+		t.Run(name, func(t *testing.T) {
+			got, warnings, err := l.load(t)
+			if err != nil || len(warnings) > 0 {
+				t.Fatal(warnings, err)
+			}
+			if diff := cmp.Diff(want, got, sections); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOrderOfLayers(t *testing.T) {
+	l := layers{
+		user:  "parallel: 2\nlease: 2m\ntext: unicode\nstrategy: plan_act_reflect",
+		own:   "parallel: 3\nlease: 3m\ntext: ascii",
+		env:   map[string]string{"PLANLOOP_PARALLEL": "4", "PLANLOOP_LEASE": "4m"},
+		flags: map[string]string{"parallel": "5"},
+	}
+	got, warnings, err := l.load(t)
+	want := changed(func(c *workspace.Config) {
+		c.Parallel, c.Lease, c.Text, c.Strategy = 5, 4*time.Minute, "ascii", "plan_act_reflect"
+	})
+	if diff := cmp.Diff(want, got, sections); diff != "" || err != nil || len(warnings) > 0 {
+		t.Error(diff, warnings, err)
+	}
+}
+
+func TestWhatAWorkspaceFileMayDo(t *testing.T) {
+	tests := []struct {
+		name, user, own string
+		change          func(*workspace.Config)
+	}{
+		{name: "choose", own: "strategy: plan_act_reflect\ntext: unicode\nmax_replans: 9\nparallel: 9\nlease: 1m\nagents_file: sub/AGENTS.md",
+			change: func(c *workspace.Config) {
+				c.Strategy, c.Text, c.MaxReplans, c.Parallel, c.Lease, c.AgentsFile = "plan_act_reflect", "unicode", 9, 9, time.Minute, "sub/AGENTS.md"
+			}},
+		{name: "take toolsets away", own: "toolsets: [loop]",
+			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{"loop"} }},
+		{name: "take all away", own: "toolsets: []",
+			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{} }},
+		{name: "fewer than the user's more", user: "toolsets: [planning, execution]", own: "toolsets: [execution]",
+			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{"execution"} }},
+		{name: "tighten", own: "gates: strict\ncompletion: evidence\napproval: person\napproval_timeout: 40m\ngathering_timeout: 0",
+			change: func(c *workspace.Config) {
+				c.Gates = workspace.Gates{Profile: "strict"}
+				c.Completion, c.Approval, c.ApprovalTimeout, c.GatheringTimeout = "evidence", "person", 40*time.Minute, 0
+			}},
+		{name: "say what holds anyway", user: "approval: person", own: "gates: default\ncompletion: trust\napproval: person\napproval_timeout: 30m",
+			change: func(c *workspace.Config) { c.Approval = "person" }},
+		{name: "set floors", user: "gates: {paths: off}", own: "gates: {paths: warning, titles: error}",
+			change: func(c *workspace.Config) {
+				c.Gates = workspace.Gates{Profile: "default", Levels: map[string]workspace.Level{"paths": "off"},
+					Floor: map[string]workspace.Level{"paths": "warning", "titles": "error"}}
+			}},
+		{name: "be stricter than what the user has loosened", user: "gates: {paths: off, titles: error}", own: "gates: strict",
+			change: func(c *workspace.Config) {
+				c.Gates = workspace.Gates{Profile: "strict", Floor: map[string]workspace.Level{"paths": "off", "titles": "error"}}
+			}},
+		{name: "be less lenient", user: "gates: lenient", own: "gates: default", change: func(*workspace.Config) {}},
+		{name: "say nothing", own: "# nothing\n", change: func(*workspace.Config) {}},
+		{name: "leave values out", own: "toolsets:\nservers: ~\n", change: func(*workspace.Config) {}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, warnings, err := layers{user: test.user, own: test.own}.load(t)
+			if err != nil || len(warnings) > 0 {
+				t.Fatal(warnings, err)
+			}
+			if diff := cmp.Diff(changed(test.change), got, sections, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
+	tests := []struct{ name, user, own, key string }{
+		{"add a toolset", "", "toolsets: [planning, workspace]", "toolsets"},
+		{"bring back a toolset", "toolsets: [loop]", "toolsets: [planning, loop]", "toolsets"},
+		{"loosen gates", "", "gates: lenient", "gates"},
+		{"loosen strict gates", "gates: strict", "gates: default", "gates"},
+		{"turn a gate off", "", "gates: {titles: error, paths: off}", "gates"},
+		{"lower a gate", "gates: {paths: error}", "gates: {paths: warning}", "gates"},
+		{"loosen completion", "completion: evidence", "completion: trust", "completion"},
+		{"loosen approval", "approval: person", "approval: any", "approval"},
+		{"end the read-only phase early", "", "approval_timeout: 1s", "approval_timeout"},
+		{"end gathering early", "", "gathering_timeout: 59m", "gathering_timeout"},
+		{"end what never ends", "gathering_timeout: 0", "gathering_timeout: 720h", "gathering_timeout"},
+		{"servers", "", "servers: {evil: {command: [sh]}}", "servers"},
+		{"model", "", "model: {url: 'http://evil'}", "model"},
+		{"notify", "", "notify: 7", "notify"},
+		{"hooks", "", "hooks: [x]", "hooks"},
+		{"store", "", "store: memory", "store"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			without, _, err := layers{user: test.user}.load(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, warnings, err := layers{user: test.user, own: "# first\n" + test.own + "\nparallel: 2"}.load(t)
+			if err != nil || len(warnings) != 1 {
+				t.Fatal(warnings, err)
+			}
+			without.Parallel = 2 // the rest of the file holds
+			if diff := cmp.Diff(without, got, sections); diff != "" {
+				t.Error(diff)
+			}
+			if got.Servers.Given() || got.Model.Given() || got.Notify.Given() || got.Hooks.Given() || got.Store.Given() {
+				t.Error("a section was taken")
+			}
+			w := warnings[0]
+			if w.Key != test.key || w.Line != 2 || w.Problem == "" || !strings.Contains(w.Fix, "config.yaml") || filepath.Base(w.File) != workspace.FileName {
+				t.Errorf("%+v", w)
+			}
+		})
+	}
+}
+
+func TestUsersLayersOverruleTheWorkspace(t *testing.T) {
+	l := layers{
+		own: "gates: {paths: error}\napproval: person\ntoolsets: [loop]",
+		env: map[string]string{"PLANLOOP_GATES": "lenient", "PLANLOOP_APPROVAL": "any", "PLANLOOP_TOOLSETS": "loop,execution"},
+	}
+	got, _, err := l.load(t)
+	want := changed(func(c *workspace.Config) {
+		c.Gates, c.Toolsets = workspace.Gates{Profile: "lenient"}, []workspace.Toolset{"loop", "execution"}
+	})
+	if diff := cmp.Diff(want, got, sections); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestTheDefaultWorkspaceHasNoFileOfItsOwn(t *testing.T) {
+	s := layers{own: "nonsense: ["}.sources(t)
+	s.Workspace.Default = true
+	if _, _, err := workspace.Load(s); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	tests := []struct {
+		name, text string // of the user's file
+		line       int
+		want       []string
+	}{
+		{"unknown key", "text: ascii\nstratagy: react", 2, []string{`"stratagy"`, "did you mean strategy?"}},
+		{"unknown key like no other", "zzzzzzzzzz: 1", 1, []string{"the keys are toolsets, strategy,"}},
+		{"dashes", "approval-timeout: 1m", 1, []string{"did you mean approval_timeout?"}},
+		{"unknown word", "strategy: Plan-Act-Reflect", 1, []string{"strategy", "did you mean plan_act_reflect?", "react, plan_act_reflect, goal_decompose_route_synthesise"}},
+		{"list for a word", "approval: [any]", 1, []string{"approval", "not one word", "any, person"}},
+		{"mapping for a word", "text: {a: b}", 1, []string{"text", "not one word"}},
+		{"word for a list", "toolsets: planning", 1, []string{"toolsets", "not a list", "[planning, loop]"}},
+		{"unknown element", "toolsets:\n  - loop\n  - planing", 3, []string{"toolsets", `"planing"`, "did you mean planning?"}},
+		{"nested element", "toolsets: [[loop]]", 1, []string{"toolsets", "not one word"}},
+		{"word for a number", "parallel: many", 1, []string{"parallel", `"many"`, "whole number from 1 to 64"}},
+		{"fraction", "max_replans: 2.5", 1, []string{"max_replans", "whole number"}},
+		{"out of range", "parallel: 0", 1, []string{"parallel", `"0"`}},
+		{"huge", "parallel: 99999999999999999999999", 1, []string{"parallel"}},
+		{"list for a number", "max_replans: [1]", 1, []string{"max_replans", "a list or a mapping"}},
+		{"bare number for a time", "lease: 30", 1, []string{"lease", "30m"}},
+		{"no lease", "lease: 0", 1, []string{"lease"}},
+		{"negative", "approval_timeout: -5m", 1, []string{"approval_timeout", "0 for never"}},
+		{"too long", "gathering_timeout: 9000h", 1, []string{"gathering_timeout", "720h"}},
+		{"unknown level", "gates: {paths: fatal}", 1, []string{"gates.paths", `"fatal"`, "off, warning, error"}},
+		{"unknown profile", "gates: laxer", 1, []string{"gates", "lenient, default, strict"}},
+		{"list of gates", "gates: [paths]", 1, []string{"gates", "neither a word nor a mapping"}},
+		{"no gate's name", "gates: {'Pa ths': error}", 1, []string{"gates", `"Pa ths"`}},
+		{"agents file outside", "agents_file: ../AGENTS.md", 1, []string{"agents_file", "inside the workspace"}},
+		{"agents file outside, hidden", "agents_file: a/../../x.md", 1, []string{"agents_file"}},
+		{"agents file absolute", "agents_file: /etc/x.md", 1, []string{"agents_file"}},
+		{"agents file on a drive", "agents_file: 'C:x.md'", 1, []string{"agents_file"}},
+		{"agents file with backslashes", `agents_file: '..\x.md'`, 1, []string{"agents_file"}},
+		{"agents file that runs", "agents_file: .git/hooks/pre-commit", 1, []string{"agents_file", "Markdown"}},
+		{"agents file in .git", "agents_file: .GIT/x.md", 1, []string{"agents_file"}},
+		{"agents file without a name", "agents_file: docs/.md", 1, []string{"agents_file"}},
+		{"agents file with an escape", "agents_file: \"a\\x1b.md\"", 1, []string{"agents_file"}},
+		{"no mapping", "- a\n- b", 1, []string{"not a mapping"}},
+		{"a word", "planloop", 1, []string{"not a mapping"}},
+		{"twice", "text: ascii\ntext: unicode", 2, []string{"already defined"}},
+		{"two documents", "text: ascii\n---\ntext: unicode", 3, []string{"second document"}},
+		{"no YAML", "text: [ascii", 0, []string{"correct the YAML"}},
+		{"not even tokens", "!!!!", 1, nil},
+		{"alias", "text: &a ascii\nstrategy: *a", 1, []string{"anchor"}},
+		{"merge key", "<<: {text: ascii}", 1, []string{"merge key"}},
+		{"tag", "text: !!str ascii", 1, []string{"tag"}},
+		{"directive", "%YAML 1.2\n---\ntext: ascii", 1, []string{"directive"}},
+		{"control character", "text: ascii\n# \x1b[2J", 2, []string{"control character"}},
+		{"NUL", "text: ascii\x00", 1, []string{"control character"}},
+		{"not UTF-8", "text: \xff", 1, []string{"UTF-8"}},
+		{"too big", "text: ascii\n#" + strings.Repeat(" x", 33<<10), 0, []string{"64 KB"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, warnings, err := layers{user: test.text}.load(t)
+			var refusal *workspace.ConfigError
+			if !errors.As(err, &refusal) || warnings != nil {
+				t.Fatalf("%v, %v", warnings, err)
+			}
+			if diff := cmp.Diff(workspace.Config{}, got, sections); diff != "" {
+				t.Error("an error came with a configuration")
+			}
+			if test.line > 0 && refusal.Line != test.line {
+				t.Errorf("line %d, want %d: %v", refusal.Line, test.line, err)
+			}
+			for _, part := range append(test.want, "config.yaml") {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q lacks %q", err, part)
+				}
+			}
+			if strings.ContainsAny(err.Error(), "\n\x1b\x00") || len(err.Error()) > 600 {
+				t.Errorf("message %q", err)
+			}
+		})
+	}
+}
+
+func TestRefusalsOfTheOtherLayers(t *testing.T) {
+	tests := []struct {
+		name string
+		l    layers
+		want []string
+	}{
+		{"workspace's file", layers{own: "strategy: raect"}, []string{workspace.FileName + ":1", "strategy", "did you mean react?"}},
+		{"environment", layers{env: map[string]string{"PLANLOOP_LEASE": "soon"}}, []string{"PLANLOOP_LEASE: lease", `"soon"`}},
+		{"flag", layers{flags: map[string]string{"approval_timeout": "x"}}, []string{"--approval-timeout: approval_timeout"}},
+		{"empty flag", layers{flags: map[string]string{"toolsets": ""}}, []string{"--toolsets"}},
+		{"unknown flag", layers{flags: map[string]string{"sevrers": "x"}}, []string{"did you mean servers?"}},
+		{"YAML in a variable", layers{env: map[string]string{"PLANLOOP_SERVERS": "{a: ["}}, []string{"PLANLOOP_SERVERS", "correct the YAML"}},
+		{"blank section", layers{flags: map[string]string{"model": " "}}, []string{"--model", "blank"}},
+		{"gate that does not exist", layers{gates: []string{"paths"}, user: "gates: {pahts: off}"}, []string{"did you mean paths?", "the gates are paths"}},
+		{"gate assignment without a gate", layers{flags: map[string]string{"gates": "paths=off,strict"}}, []string{"--gates"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := test.l.load(t)
+			var refusal *workspace.ConfigError
+			if !errors.As(err, &refusal) {
+				t.Fatal(err)
+			}
+			for _, part := range test.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q lacks %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestSections(t *testing.T) {
+	type model struct {
+		URL  string `yaml:"url"`
+		Name string `yaml:"name"`
+	}
+	l := layers{
+		user: "model:\n  url: http://localhost\n  name: small\nnotify:\n  nmae: x\n",
+		env:  map[string]string{"PLANLOOP_SERVERS": "{files: {command: [srv, --root, .]}}", "PLANLOOP_STORE": "memory"},
+	}
+	c, _, err := l.load(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got model
+	if err := c.Model.Decode(&got); err != nil || got != (model{"http://localhost", "small"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	var servers map[string]struct{ Command []string }
+	if err := c.Servers.Decode(&servers); err != nil || !slices.Equal(servers["files"].Command, []string{"srv", "--root", "."}) {
+		t.Errorf("%+v, %v", servers, err)
+	}
+	var store string
+	if err := c.Store.Decode(&store); err != nil || store != "memory" {
+		t.Errorf("%q, %v", store, err)
+	}
+	var refusal *workspace.ConfigError
+	if err := c.Notify.Decode(&got); !errors.As(err, &refusal) || refusal.Key != "notify" || refusal.Line != 5 || !strings.Contains(err.Error(), "nmae") {
+		t.Errorf("%v", err)
+	}
+	kept := model{Name: "kept"}
+	if err := c.Hooks.Decode(&kept); err != nil || kept.Name != "kept" || c.Hooks.Given() {
+		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
+func TestGateLevels(t *testing.T) {
+	g := workspace.Gates{
+		Levels: map[string]workspace.Level{"own": "off", "raised": "off", "high": "error"},
+		Floor:  map[string]workspace.Level{"raised": "warning", "high": "warning", "other": "error"},
+	}
+	for gate, want := range map[string]workspace.Level{"own": "off", "raised": "warning", "high": "error", "other": "error", "unnamed": "warning"} {
+		if got := g.Level(gate, workspace.WarnLevel); got != want {
+			t.Errorf("%s is %s, want %s", gate, got, want)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/planloop/planloop/prompts"
+)
+
+// counter counts o200k_base tokens.
+func counter(t *testing.T) func(any) int {
+	t.Helper()
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(v any) int {
+		data, isText := v.(string)
+		if !isText {
+			raw, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = string(raw)
+		}
+		n, err := codec.Count(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+}
+
+// TestCostOfTools holds what a host loads into every conversation to its budget.
+func TestCostOfTools(t *testing.T) {
+	count := counter(t)
+	w := newWorld(t)
+	client := w.connect(t, handshake, nil)
+	list, err := client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := 0
+	for _, tool := range list.Tools {
+		n := count(tool.Name) + count(tool.Description) + count(tool.InputSchema)
+		t.Logf("%-22s %d", tool.Name, n)
+		share += n
+	}
+	whole := count(wireList(t, w))
+	t.Logf("tools %d, whole list %d, instructions %d", share, whole, count(prompts.Instructions(prompts.React)))
+	if share > 900 {
+		t.Errorf("the tools cost %d tokens, want at most 900", share)
+	}
+	if whole > 2*share {
+		t.Errorf("the whole list costs %d tokens, want at most twice the tools' share of %d", whole, share)
+	}
+}
+
+// wireList returns the result of tools/list as it is sent.
+func wireList(t *testing.T, w world) string {
+	t.Helper()
+	answer := w.server.MCP.HandleMessage(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	data, err := json.Marshal(answer.(protocol.JSONRPCResponse).Result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestCostOfMark holds the answer agents get most often to its budget, with the longest title.
+func TestCostOfMark(t *testing.T) {
+	count := counter(t)
+	client := newWorld(t).connect(t, handshake, nil)
+	title := strings.Repeat("Investigate the flaky authentication test ", 4)[:160]
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "o",
+		"initial_steps": []map[string]any{{"title": title}, {"title": title}, {"title": title}}})
+	for _, status := range []string{"in_progress", "done"} {
+		result := call(t, client, "planning_mark_step", map[string]any{"step_id": "S001", "status": status, "note": "seen"})
+		if n := count(text(t, result)); n > 60 {
+			t.Errorf("%s: the text costs %d tokens, want at most 60: %s", status, n, text(t, result))
+		}
+		if n := count(result.StructuredContent); n > 60 {
+			t.Errorf("%s: the structured content costs %d tokens, want at most 60: %v", status, n, result.StructuredContent)
+		}
+		t.Logf("%s\n%v", text(t, result), result.StructuredContent)
+	}
+}
+
+// TestCostOfReading holds reading a long plan to its budget.
+func TestCostOfReading(t *testing.T) {
+	count := counter(t)
+	client := newWorld(t).connect(t, handshake, nil)
+	var steps []map[string]any
+	for i := range 1000 {
+		steps = append(steps, map[string]any{"title": fmt.Sprintf("Step number %d: change the handler and its test", i), "details": strings.Repeat("why and how ", 20)})
+	}
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "A long plan", "initial_steps": steps})
+	for i := range 400 {
+		call(t, client, "planning_mark_step", map[string]any{"step_id": fmt.Sprintf("S%03d", i+1), "status": "done"})
+	}
+	result := call(t, client, "planning_read_plan", map[string]any{})
+	t.Logf("text %d, structured %d", count(text(t, result)), count(result.StructuredContent))
+	if n := count(text(t, result)); n > 2000 {
+		t.Errorf("the text costs %d tokens, want at most 2,000", n)
+	}
+	if n := count(result.StructuredContent); n > 2000 {
+		t.Errorf("the structured content costs %d tokens, want at most 2,000", n)
+	}
+}

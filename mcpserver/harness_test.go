@@ -1,0 +1,92 @@
+package mcpserver_test
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// world is a server on a workspace of its own, kept in memory.
+type world struct {
+	server  *mcpserver.Server
+	service *verbs.Service
+}
+
+func newWorld(t testing.TB) world {
+	t.Helper()
+	s := session.New(memory.New(), session.Options{})
+	service := verbs.New(s, verbs.Options{})
+	server, err := mcpserver.New(mcpserver.Options{
+		Version: "test", Strategy: prompts.React,
+		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+		Actor: func(client, _ string) plan.Actor {
+			return plan.Actor{Kind: plan.Agent, Name: client}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return world{server, service}
+}
+
+// The two eras of the protocol, by a revision of each.
+const (
+	handshake = "2025-11-25"
+	stateless = "2026-07-28"
+)
+
+// connect returns the official SDK's client, connected over stdio pipes.
+func (w world) connect(t testing.TB, era string, opts *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- stdio.Serve(t.Context(), w.server.MCP, serverIn, serverOut, stdio.Options{}) }()
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, opts)
+	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		session.Close()
+		clientOut.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return session
+}
+
+// call calls a tool and returns the text of the answer.
+func call(t testing.TB, session *mcp.ClientSession, tool string, arguments any) *mcp.CallToolResult {
+	t.Helper()
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	return result
+}
+
+func text(t testing.TB, result *mcp.CallToolResult) string {
+	t.Helper()
+	if len(result.Content) != 1 {
+		t.Fatalf("%d contents", len(result.Content))
+	}
+	return result.Content[0].(*mcp.TextContent).Text
+}

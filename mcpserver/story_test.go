@@ -1,0 +1,348 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// golden compares text with a file in testdata, or rewrites it with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := "testdata/" + name
+	if updateGolden() {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", file, diff)
+	}
+}
+
+// transcript calls tools and writes down what a model sees of each answer.
+type transcript struct {
+	strings.Builder
+	client *mcp.ClientSession
+}
+
+func (tr *transcript) call(t *testing.T, tool, arguments string) *mcp.CallToolResult {
+	t.Helper()
+	result := call(t, tr.client, tool, json.RawMessage(arguments))
+	verdict := ""
+	if result.IsError {
+		verdict = " (error)"
+	}
+	fmt.Fprintf(tr, "> %s %s%s\n%s\n", tool, shortened(arguments), verdict, text(t, result))
+	if result.StructuredContent != nil {
+		data, err := json.Marshal(result.StructuredContent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(tr, "%s\n", data)
+	}
+	tr.WriteString("\n")
+	return result
+}
+
+func shortened(s string) string {
+	if len(s) > 120 {
+		return s[:100] + fmt.Sprintf("… (%d bytes)", len(s))
+	}
+	return s
+}
+
+// TestStory walks through the six tools; the golden file is what a model sees.
+func TestStory(t *testing.T) {
+	for _, era := range []string{handshake, stateless} {
+		t.Run(era, func(t *testing.T) { testStory(t, era) })
+	}
+}
+
+func testStory(t *testing.T, era string) {
+	tr := &transcript{client: newWorld(t).connect(t, era, nil)}
+	tr.call(t, "planning_read_plan", `{}`)
+	tr.call(t, "planning_setup_plan", `{"objective":"Fix the login bug"}`)
+	tr.call(t, "planning_add_step", `{"steps":[{"title":"Write a failing test","details":"in auth_test.go"},{"title":"Fix the session check"},{"title":"Update the docs"}]}`)
+	tr.call(t, "planning_mark_step", `{"step_id":"S001","status":"in_progress"}`)
+	tr.call(t, "planning_mark_step", `{"step_id":"S001","status":"done","note":"fails as expected"}`)
+	tr.call(t, "planning_update_step", `{"step_id":"S002","title":"Fix the session expiry check","details":"only the >= is wrong"}`)
+	tr.call(t, "planning_mark_step", `{"step_id":"S002","status":"blocked","note":"waiting for a decision"}`)
+	tr.call(t, "planning_mark_step", `{"step_id":"S003","status":"done"}`)
+	tr.call(t, "planning_read_plan", `{}`)
+	tr.call(t, "planning_read_plan", `{"status":"open"}`)
+	tr.call(t, "planning_mark_step", `{"step_id":"S002","status":"done"}`)
+	tr.call(t, "planning_add_step", `{"steps":[{"title":"Too late"}]}`)
+	tr.call(t, "planning_mark_step", `{"step_id":"S003","status":"pending","note":"a page was missed"}`)
+	tr.call(t, "planning_clear_plan", `{}`)
+	tr.call(t, "planning_clear_plan", `{}`)
+	tr.call(t, "planning_mark_step", `{"step_id":"S001","status":"done"}`)
+	tr.call(t, "planning_read_plan", `{}`)
+	golden(t, "story.txt", withoutTimes(tr.String()))
+}
+
+// TestBadInput gives each kind of bad input to a real client. Every answer says
+// what was wrong, where, and what to do; nothing changes; the server lives on.
+func TestBadInput(t *testing.T) {
+	for _, era := range []string{handshake, stateless} {
+		t.Run(era, func(t *testing.T) { testBadInput(t, era) })
+	}
+}
+
+func testBadInput(t *testing.T, era string) {
+	w := newWorld(t)
+	tr := &transcript{client: w.connect(t, era, nil)}
+	tr.call(t, "planning_setup_plan", `{"objective":"Stay the same","initial_steps":[{"title":"One"},{"title":"Two"}]}`)
+	before, err := w.service.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := func(n int) string { return strings.Repeat("x", n) }
+	for _, bad := range [][2]string{
+		{"planning_setup_plan", `{}`},
+		{"planning_setup_plan", `{"objective":null}`},
+		{"planning_setup_plan", `{"objective":"   "}`},
+		{"planning_setup_plan", `{"objective":7}`},
+		{"planning_setup_plan", `{"objective":"a","objektive":"b"}`},
+		{"planning_setup_plan", `{"Objective":"a"}`},
+		{"planning_setup_plan", `{"objective":"a","initial_steps":"none"}`},
+		{"planning_setup_plan", `{"objective":"a","initial_steps":[{"title":"ok"},{"titel":"typo"}]}`},
+		{"planning_setup_plan", `{"objective":"` + long(241) + `"}`},
+		{"planning_setup_plan", `{"objective":"caf\u00e9"}`},
+		{"planning_setup_plan", `{"objective":"bell \u0007"}`},
+		{"planning_setup_plan", `{"objective":"escape \u001b[31m"}`},
+		{"planning_setup_plan", `{"objective":"bidi \u202e"}`},
+		{"planning_setup_plan", `{"objective":"two\nlines"}`},
+		{"planning_setup_plan", `{"objective":"` + long(1<<20) + `"}`},
+		{"planning_add_step", `{"steps":[]}`},
+		{"planning_add_step", `{"steps":[{"title":""}]}`},
+		{"planning_add_step", `{"steps":[{"title":"` + long(161) + `"}]}`},
+		{"planning_add_step", `{"steps":[{"title":"x","details":"` + long(513) + `"}]}`},
+		{"planning_add_step", `{"steps":[{"title":"x","step_id":"S009"}]}`},
+		{"planning_update_step", `{"step_id":"S001"}`},
+		{"planning_update_step", `{"step_id":"S001","details":"  "}`},
+		{"planning_update_step", `{"step_id":"s001","title":"x"}`},
+		{"planning_update_step", `{"step_id":"S000","title":"x"}`},
+		{"planning_update_step", `{"step_id":"S01","title":"x"}`},
+		{"planning_update_step", `{"step_id":"first","title":"x"}`},
+		{"planning_update_step", `{"step_id":"S099","title":"x"}`},
+		{"planning_mark_step", `{"step_id":"S001","status":"finished"}`},
+		{"planning_mark_step", `{"step_id":"S001","status":"Done"}`},
+		{"planning_mark_step", `{"step_id":"S001","status":"done","note":" "}`},
+		{"planning_mark_step", `{"step_id":"S001","status":"done","note":"` + long(513) + `"}`},
+		{"planning_mark_step", `{"step_id":["S001"],"status":"done"}`},
+		{"planning_mark_step", `{"status":"done"}`},
+		{"planning_clear_plan", `{"force":true}`},
+		{"planning_read_plan", `{"status":"finished"}`},
+		{"planning_read_plan", `{"from":"S1"}`},
+		{"planning_read_plan", `{"from":-1}`},
+	} {
+		if result := tr.call(t, bad[0], bad[1]); !result.IsError {
+			t.Errorf("%s %s was accepted", bad[0], shortened(bad[1]))
+		}
+	}
+	after, err := w.service.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Revision != before.Revision {
+		t.Errorf("revision %d became %d", before.Revision, after.Revision)
+	}
+	golden(t, "badinput.txt", withoutTimes(tr.String()))
+}
+
+// TestCoercions gives what models often send in a form that can mean one thing only.
+func TestCoercions(t *testing.T) {
+	for _, era := range []string{handshake, stateless} {
+		t.Run(era, func(t *testing.T) { testCoercions(t, era) })
+	}
+}
+
+func testCoercions(t *testing.T, era string) {
+	tr := &transcript{client: newWorld(t).connect(t, era, nil)}
+	for _, odd := range [][2]string{
+		{"planning_setup_plan", `{"objective":" padded ","initial_steps":"[{\"title\":\"a list in a string\"}]"}`},
+		{"planning_add_step", `{"steps":{"title":"one object for a list"}}`},
+		{"planning_add_step", `{"steps":[{"description":"description for title","details":null}]}`},
+		{"planning_mark_step", `{"id":"S001","status":"in_progress"}`},
+		{"planning_mark_step", `{"step_id":2,"status":"in_progress"}`},
+		{"planning_mark_step", `{"step_id":"step_3","status":"in_progress"}`},
+		{"planning_mark_step", `{"step_id":" S001 ","status":"done","note":null}`},
+	} {
+		if result := tr.call(t, odd[0], odd[1]); result.IsError {
+			t.Errorf("%s %s was refused: %s", odd[0], odd[1], text(t, result))
+		}
+	}
+	golden(t, "coercions.txt", withoutTimes(tr.String()))
+}
+
+// TestUnknownTool asks for a tool that is not there.
+func TestUnknownTool(t *testing.T) {
+	client := newWorld(t).connect(t, handshake, nil)
+	_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_approve"})
+	if err == nil || !strings.Contains(err.Error(), "planning_approve") {
+		t.Errorf("got %v", err)
+	}
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "still alive"})
+}
+
+// TestAnnotations checks what every tool owes a host.
+func TestAnnotations(t *testing.T) {
+	client := newWorld(t).connect(t, handshake, nil)
+	list, err := client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Tools) != 6 {
+		t.Errorf("%d tools, want the six", len(list.Tools))
+	}
+	for _, tool := range list.Tools {
+		a := tool.Annotations
+		if tool.Title == "" || tool.Description == "" || tool.OutputSchema == nil || a == nil || a.DestructiveHint == nil || a.OpenWorldHint == nil {
+			t.Errorf("%s lacks title, description, output schema or annotations", tool.Name)
+		}
+		schema, _ := json.Marshal(tool.InputSchema)
+		for _, banned := range []string{"$ref", "anyOf", "oneOf", `"null"`, "$schema"} {
+			if strings.Contains(string(schema), banned) {
+				t.Errorf("%s: the input schema has %s", tool.Name, banned)
+			}
+		}
+		if !strings.Contains(string(schema), `"additionalProperties":false`) {
+			t.Errorf("%s: the input schema accepts unknown fields", tool.Name)
+		}
+	}
+}
+
+// TestIdentity checks what a host may show of the server.
+func TestIdentity(t *testing.T) {
+	client := newWorld(t).connect(t, handshake, nil)
+	info := client.InitializeResult()
+	if info.ServerInfo.Title == "" || info.ServerInfo.Version != "test" || info.ServerInfo.WebsiteURL == "" || len(info.ServerInfo.Icons) != 1 {
+		t.Errorf("identity is incomplete: %+v", info.ServerInfo)
+	}
+	if !strings.Contains(info.Instructions, "planning_setup_plan") {
+		t.Errorf("instructions do not tell how to begin: %s", info.Instructions)
+	}
+}
+
+// TestResources reads every resource and template.
+func TestResources(t *testing.T) {
+	w := newWorld(t)
+	client := w.connect(t, handshake, nil)
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "First plan", "initial_steps": []map[string]any{{"title": "Old"}}})
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "Second plan", "initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
+	list, err := client.ListResources(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, r := range list.Resources {
+		fmt.Fprintf(&out, "## %s · %s · %s · %s\n%s\n", r.URI, r.Title, r.MIMEType, r.Description, read(t, client, r.URI))
+	}
+	fmt.Fprintf(&out, "## plan://steps/S002\n%s\n", read(t, client, "plan://steps/S002"))
+	golden(t, "resources.txt", withoutTimes(out.String()))
+	for _, uri := range []string{"plan://nowhere", "plan://steps/S099", "plan://steps/x", "plan://plans/none", "file:///etc/passwd"} {
+		if _, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
+			t.Errorf("%s was read", uri)
+		} else {
+			t.Logf("%s: %v", uri, err)
+		}
+	}
+}
+
+func read(t *testing.T, client *mcp.ClientSession, uri string) string {
+	t.Helper()
+	result, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		t.Fatalf("%s: %v", uri, err)
+	}
+	return result.Contents[0].Text
+}
+
+// TestCompletion completes the arguments of templates and prompts.
+func TestCompletion(t *testing.T) {
+	client := newWorld(t).connect(t, handshake, nil)
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "Fix it", "initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
+	complete := func(ref *mcp.CompleteReference, name, value string) []string {
+		result, err := client.Complete(t.Context(), &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteParamsArgument{Name: name, Value: value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Completion.Values
+	}
+	step := &mcp.CompleteReference{Type: "ref/resource", URI: "plan://steps/{step_id}"}
+	if got := complete(step, "step_id", "s"); len(got) != 2 || got[0] != "S001" {
+		t.Errorf("steps: %v", got)
+	}
+	if got := complete(&mcp.CompleteReference{Type: "ref/resource", URI: "plan://plans/{plan_id}"}, "plan_id", "fix"); len(got) != 1 {
+		t.Errorf("plans: %v", got)
+	}
+	if got := complete(&mcp.CompleteReference{Type: "ref/prompt", Name: "react"}, "goal", ""); len(got) != 1 || got[0] != "Fix it" {
+		t.Errorf("goal: %v", got)
+	}
+	if got := complete(step, "step_id", "x"); len(got) != 0 {
+		t.Errorf("nothing begins with x: %v", got)
+	}
+}
+
+// TestPrompts lists and renders the strategies.
+func TestPrompts(t *testing.T) {
+	client := newWorld(t).connect(t, handshake, nil)
+	list, err := client.ListPrompts(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Prompts) != 3 {
+		t.Fatalf("%d prompts", len(list.Prompts))
+	}
+	for _, p := range list.Prompts {
+		got, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name, Arguments: map[string]string{"goal": "Ship it"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := got.Messages[0].Content.(*mcp.TextContent).Text; !strings.Contains(body, "Ship it") || !strings.Contains(body, "planning_mark_step") {
+			t.Errorf("%s: %s", p.Name, body)
+		}
+	}
+	if _, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "react", Arguments: map[string]string{"gaol": "x"}}); err == nil {
+		t.Error("an unknown argument was accepted")
+	}
+}
+
+// TestSubscription hears of a change that another client made.
+func TestSubscription(t *testing.T) {
+	w := newWorld(t)
+	updated := make(chan string, 10)
+	client := w.connect(t, handshake, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+		updated <- r.Params.URI
+	}})
+	other := w.connect(t, handshake, nil)
+	call(t, other, "planning_setup_plan", map[string]any{"objective": "Watched", "initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
+	for _, uri := range []string{"plan://current", "plan://steps/S002"} {
+		if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call(t, other, "planning_mark_step", map[string]any{"step_id": "S001", "status": "done"})
+	if got := <-updated; got != "plan://current" {
+		t.Errorf("S001 changed, told of %s", got)
+	}
+	if err := client.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "plan://current"}); err != nil {
+		t.Fatal(err)
+	}
+	call(t, other, "planning_mark_step", map[string]any{"step_id": "S002", "status": "in_progress"})
+	if got := <-updated; got != "plan://steps/S002" {
+		t.Errorf("S002 changed, told of %s", got)
+	}
+}
