@@ -24,7 +24,7 @@ func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
 	}
 	added := StepsAdded{Steps: steps, At: f.Now}
 	after := Apply(State{Plan: p}, added).Plan.Steps
-	return append([]Event{added}, completion(p.Status, after, f.Now)...), nil
+	return append([]Event{added}, completion(p.Status, after.tally(), f.Now)...), nil
 }
 
 // StepsAdded appends steps to the current plan.

@@ -79,7 +79,7 @@ func TestAddStepsRefuses(t *testing.T) {
 		"draft": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusDraft) }, one, plan.Conflict, "",
 			[]string{"the plan is draft"}},
 		"replanning": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusReplanning) }, one, plan.Conflict, "",
-			[]string{"the plan is replanning, so no step can be added"}},
+			[]string{"the plan is replanning, so no step can be added", "mark the failed critical step in_progress"}},
 		"completed": {func() *workspace { w := withPlan(t, titled("a")); w.mark(1, plan.Done); return w }, one, plan.Conflict, "",
 			[]string{"the plan is completed", "mark a step pending to re-open it"}},
 		"closed": {func() *workspace { w := withPlan(t, titled("a")); w.mark(1, plan.Done); return w.closed() }, one, plan.Conflict, "",

@@ -10,28 +10,61 @@ func consequences(p *Plan, step *Step, e StepMarked, f Facts) []Event {
 		}
 		return []Event{PlanNeedsReplan{Step: step.ID, At: f.Now}}
 	}
-	after := Apply(State{Plan: p}, e).Plan.Steps
-	if p.Status == StatusReplanning && step.Critical && step.Status == Failed && e.Status != Failed {
+	after := p.Steps.tally().moved(step.Status, e.Status)
+	if p.Status == StatusReplanning && step.Critical && step.Status == Failed && e.Status != Failed && !otherCriticalFailure(p, step) {
 		reopened := PlanReopened{At: f.Now} // it is tried again, or given up
 		return append([]Event{reopened}, completion(StatusActive, after, f.Now)...)
 	}
 	return completion(p.Status, after, f.Now)
 }
 
+// otherCriticalFailure reports whether a critical step besides this one has failed.
+func otherCriticalFailure(p *Plan, besides *Step) bool {
+	if p.Steps.Count(Failed) < 2 {
+		return false
+	}
+	for step := range p.Steps.All() {
+		if step.Status == Failed && step.Critical && step.ID != besides.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// tally is what decides whether a plan is complete.
+type tally struct{ total, finished, done int }
+
+func (s Steps) tally() tally { return tally{s.Len(), s.Finished(), s.Count(Done)} }
+
+// moved is the tally after one step went from a status to another.
+func (t tally) moved(from, to StepStatus) tally {
+	return t.counting(from, -1).counting(to, +1)
+}
+
+func (t tally) counting(status StepStatus, by int) tally {
+	if status.Finished() {
+		t.finished += by
+	}
+	if status == Done {
+		t.done += by
+	}
+	return t
+}
+
 // completion judges over all steps whether a plan of that status completes, is
 // abandoned or opens again. A plan without steps stays as it is.
-func completion(status PlanStatus, steps Steps, now time.Time) []Event {
-	open := steps.Finished() < steps.Len()
+func completion(status PlanStatus, steps tally, now time.Time) []Event {
+	open := steps.finished < steps.total
 	switch {
-	case steps.Len() == 0:
+	case steps.total == 0:
 		return nil
 	case open && (status == StatusCompleted || status == StatusAbandoned):
 		return []Event{PlanReopened{At: now}}
 	case open || status == StatusReplanning || status == StatusFailed:
 		return nil
-	case steps.Count(Done) > 0 && status != StatusCompleted:
+	case steps.done > 0 && status != StatusCompleted:
 		return []Event{PlanCompleted{At: now}}
-	case steps.Count(Done) == 0 && status != StatusAbandoned:
+	case steps.done == 0 && status != StatusAbandoned:
 		return []Event{PlanAbandonedByItself{At: now}}
 	}
 	return nil

@@ -119,6 +119,8 @@ func wayOn(p *Plan) string {
 		return "mark a step pending to re-open it, or set up a new plan"
 	case p.Status == StatusAbandoned && p.Steps.Len() > 0:
 		return "mark a step pending to re-open it, or set up a new plan"
+	case p.Status == StatusReplanning:
+		return "mark the failed critical step in_progress to try it again, or set up a new plan"
 	}
 	return "set up a new plan"
 }

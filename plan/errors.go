@@ -52,6 +52,9 @@ func Shorten(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
+	if n < 1 {
+		return ""
+	}
 	runes := []rune(text)
 	if len(runes) <= n {
 		return text

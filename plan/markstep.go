@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,10 @@ func (MarkStep) Name() string { return "mark_step" }
 func (a MarkStep) claims() StepID { return a.Step }
 
 func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
+	if a.Status.ordinal() < 0 {
+		return nil, &ValidationError{Kind: InvalidInput, Field: "/status",
+			Problem: Quote(string(a.Status)) + " is not known", Fix: "use one of " + strings.Join(a.Status.Values(), ", ")}
+	}
 	p, err := livePlan(s)
 	if err != nil {
 		return nil, err
@@ -105,7 +110,7 @@ func startable(p *Plan, step *Step, to StepStatus) error {
 	if len(waiting) == 0 || step.Status == to {
 		return nil
 	}
-	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), "do that first")
+	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), "finish what it waits for first")
 }
 
 func (a MarkStep) marked(step *Step, f Facts) StepMarked {
@@ -161,13 +166,17 @@ func (step *Step) stop(e StepMarked) {
 		}
 		step.Error = ""
 	case Failed:
-		step.CompletedAt, step.ExecutedBy, step.Error = e.At, e.By, e.Note
+		if step.Status != Failed {
+			step.CompletedAt, step.ExecutedBy, step.Error = e.At, e.By, e.Note
+		}
 	case Skipped, Cancelled:
-		step.CompletedAt = e.At
+		if step.Status != e.Status {
+			step.CompletedAt = e.At
+		}
 	default:
 		step.CompletedAt, step.Error = time.Time{}, ""
 	}
 	if e.Status == Pending {
-		step.StartedAt = time.Time{}
+		step.StartedAt, step.ExecutedBy = time.Time{}, ""
 	}
 }

@@ -102,6 +102,15 @@ func TestRestoreDropsClaims(t *testing.T) {
 	if claimedStep.ClaimedBy != "ann" || w.past(id).Steps.At(0).ClaimedBy != "ann" {
 		t.Error("the former body lost its claim too")
 	}
+	past := w.past(id)
+	w.do(bob, plan.Clear{})
+	if _, err := plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Past: past}); err != nil {
+		t.Fatal(err)
+	}
+	if got := past.Steps.At(0).ClaimedBy; got != "ann" {
+		t.Errorf("restoring changed the claim of the former body to %q", got)
+	}
+	w.do(bob, plan.Restore{PlanID: id})
 	w.do(bob, plan.MarkStep{Step: 1, Status: plan.InProgress})
 	if got := w.step(1).ClaimedBy; got != "bob" {
 		t.Errorf("claimed by %q", got)

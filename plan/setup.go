@@ -42,7 +42,7 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		return []Event{DraftMade{Body{Plan: p, Steps: steps}}}, nil
 	}
 	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps}})
-	return append(events, completion(p.Status, NewSteps(steps), f.Now)...), nil
+	return append(events, completion(p.Status, NewSteps(steps).tally(), f.Now)...), nil
 }
 
 // PlanSetUp makes a new plan the current one.

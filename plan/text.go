@@ -60,10 +60,16 @@ func (t Text) Required(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if clean == "" {
+	if strings.IndexFunc(clean, visible) < 0 {
 		return "", t.refuse("is blank", fmt.Sprintf("give 1 to %d characters", t.Max))
 	}
 	return clean, nil
+}
+
+// visible reports the characters that show by themselves; joiners and variation
+// selectors do not.
+func visible(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
 }
 
 func (t Text) judge(r rune) (problem, fix string) {
@@ -87,9 +93,11 @@ func (t Text) judge(r rune) (problem, fix string) {
 // marks and tags. Zero-width joiners stay: scripts and emoji need them.
 func hidden(r rune) bool {
 	switch {
-	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
+	case r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F:
 		return true
-	case r == 0x200B, r == 0x200E, r == 0x200F, r == 0x061C, r == 0xFEFF, r == 0x2028, r == 0x2029, r == 0x2060:
+	case r == 0x200B, r == 0x200E, r == 0x200F, r == 0x061C, r == 0xFEFF, r == 0x2028, r == 0x2029:
+		return true
+	case r == 0x00AD, r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0: // soft hyphen and blank letters
 		return true
 	case r >= 0xE0000 && r <= 0xE007F, r >= 0xFFF9 && r <= 0xFFFB:
 		return true

@@ -90,6 +90,25 @@ func TestCleanRefuses(t *testing.T) {
 	}
 }
 
+func TestCleanRefusesWhatHidesOrReordersText(t *testing.T) {
+	ranges := map[rune]rune{0x061C: 0x061C, 0x200B: 0x200B, 0x200E: 0x200F, 0x2028: 0x202E, 0x2060: 0x206F,
+		0xFEFF: 0xFEFF, 0xFFF9: 0xFFFB, 0xE0000: 0xE007F}
+	for first, last := range ranges {
+		for r := first; r <= last; r++ {
+			for _, rule := range []plan.Text{{Max: 9}, {Max: 9, Multiline: true}, {Max: 9, ASCII: true}} {
+				if _, err := rule.Clean("a" + string(r) + "b"); err == nil || !strings.Contains(err.Error(), "invisible or text-reordering") {
+					t.Errorf("%U under %+v: %v", r, rule, err)
+				}
+			}
+		}
+		for _, r := range []rune{first - 1, last + 1} {
+			if _, err := (plan.Text{Max: 9}).Clean("a" + string(r) + "b"); err != nil {
+				t.Errorf("%U: %v", r, err)
+			}
+		}
+	}
+}
+
 func TestCleanCountsCharacters(t *testing.T) {
 	limits := map[string]struct{ max, want int }{
 		"objective": {plan.MaxObjective, 240}, "title": {plan.MaxTitle, 160},

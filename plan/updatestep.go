@@ -93,6 +93,9 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 		}
 		a.Patch.DependsOn = &deps
 	}
+	if a.Patch.Title != nil && *a.Patch.Title == "" {
+		return nil, &ValidationError{Kind: InvalidInput, Field: "/title", Problem: "is blank", Fix: "a step keeps a title"}
+	}
 	if a.Patch.IsZero() {
 		return nil, nil
 	}

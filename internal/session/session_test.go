@@ -1,0 +1,310 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/plan"
+)
+
+var alice = plan.Actor{Kind: plan.Agent, Name: "alice"}
+
+func open(t *testing.T, dir string) *session.Session {
+	t.Helper()
+	s := session.New(sqlite.New(dir, sqlite.Options{}), session.Options{})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func do(t *testing.T, s *session.Session, a plan.Action) session.Outcome {
+	t.Helper()
+	outcome, err := s.Do(t.Context(), alice, a, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome
+}
+
+func setUp(titles ...string) plan.SetUp {
+	a := plan.SetUp{Outline: plan.Outline{Objective: "Test"}}
+	for _, title := range titles {
+		a.Steps = append(a.Steps, plan.NewStep{Spec: plan.Spec{Title: title}})
+	}
+	return a
+}
+
+func state(t *testing.T, s *session.Session) plan.State {
+	t.Helper()
+	now, err := s.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// written returns the written form of a state, to compare.
+func written(t *testing.T, s plan.State) string {
+	t.Helper()
+	data, err := store.EncodeState(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestTwoSessionsAgree lets two processes' worth of sessions write in turn.
+func TestTwoSessionsAgree(t *testing.T) {
+	dir := t.TempDir()
+	a, b := open(t, dir), open(t, dir)
+	do(t, a, setUp("One", "Two"))
+	do(t, b, plan.MarkStep{Step: 1, Status: plan.Done})
+	do(t, a, plan.MarkStep{Step: 2, Status: plan.Done, Note: "last"})
+	if diff := cmp.Diff(written(t, state(t, a)), written(t, state(t, b))); diff != "" {
+		t.Error(diff)
+	}
+	if got := state(t, b).Plan.Status; got != plan.StatusCompleted {
+		t.Errorf("the plan is %s", got)
+	}
+}
+
+// TestRefusalChangesNothing compares state and log before and after a refusal.
+func TestRefusalChangesNothing(t *testing.T) {
+	s := open(t, t.TempDir())
+	do(t, s, setUp("One"))
+	before := written(t, state(t, s))
+	_, err := s.Do(t.Context(), alice, plan.MarkStep{Step: 9, Status: plan.Done}, nil)
+	var refused *plan.ValidationError
+	if !errors.As(err, &refused) || refused.Kind != plan.NotFound {
+		t.Fatalf("got %v", err)
+	}
+	if diff := cmp.Diff(before, written(t, state(t, s))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestNothingToDoIsNotRecorded repeats an action that changes nothing.
+func TestNothingToDoIsNotRecorded(t *testing.T) {
+	s := open(t, t.TempDir())
+	do(t, s, setUp("One", "Two"))
+	do(t, s, plan.MarkStep{Step: 1, Status: plan.Done})
+	again := do(t, s, plan.MarkStep{Step: 1, Status: plan.Done})
+	if again.Changed || again.After.Revision != 2 {
+		t.Errorf("changed %v, revision %d", again.Changed, again.After.Revision)
+	}
+}
+
+// TestReplayEqualsSnapshotAndTail opens a log with and without its snapshots.
+func TestReplayEqualsSnapshotAndTail(t *testing.T) {
+	dir := t.TempDir()
+	writer := session.New(sqlite.New(dir, sqlite.Options{}), session.Options{})
+	do(t, writer, setUp("One", "Two"))
+	for i := range 600 {
+		do(t, writer, plan.MarkStep{Step: 1, Status: plan.InProgress, Note: fmt.Sprint(i)})
+	}
+	want := written(t, state(t, writer))
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log := sqlite.New(dir, sqlite.Options{})
+	snapshot, err := log.Snapshot(t.Context(), 0)
+	if err != nil || snapshot == nil {
+		t.Fatalf("no snapshot was written: %v", err)
+	}
+	var replayed plan.State
+	for record, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayed = plan.Fold(replayed, record)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, written(t, replayed)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want, written(t, state(t, open(t, dir)))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRestore brings back a cleared and a replaced plan, from another session.
+func TestRestore(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	first := do(t, s, setUp("One", "Two")).After.Plan.ID
+	do(t, s, plan.MarkStep{Step: 1, Status: plan.Done, Note: "kept"})
+	do(t, s, plan.Clear{})
+	other := open(t, dir)
+	outcome, err := other.Restore(t.Context(), alice, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, _ := outcome.After.Plan.Steps.Get(1)
+	if outcome.After.Plan.Status != plan.StatusActive || step.Status != plan.Done || len(step.Notes) != 1 {
+		t.Errorf("restored as %+v", outcome.After.Plan)
+	}
+	second := do(t, s, setUp("Three")).After.Plan.ID
+	if _, err := s.Restore(t.Context(), alice, first); err != nil {
+		t.Fatal(err)
+	}
+	body, err := s.PlanBody(t.Context(), second)
+	if err != nil || body.Steps.Len() != 1 {
+		t.Errorf("the plan restored over is %v, %v", body, err)
+	}
+	if _, err := s.Restore(t.Context(), alice, "nonsense"); err == nil {
+		t.Error("an unknown plan was restored")
+	}
+}
+
+// TestWatch hears of changes of its own session and of another.
+func TestWatch(t *testing.T) {
+	dir := t.TempDir()
+	s, other := open(t, dir), open(t, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	changes, err := s.Watch(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, other, setUp("One"))
+	for state(t, s).Revision < 1 {
+		<-changes
+	}
+	do(t, s, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	<-changes
+	cancel()
+	for range changes { // closed when the context ends
+	}
+}
+
+// TestCloseEndsWatching closes the channels of those who still listen.
+func TestCloseEndsWatching(t *testing.T) {
+	s := session.New(memory.New(), session.Options{})
+	changes, err := s.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range changes {
+	}
+	if late, err := s.Watch(t.Context()); err != nil {
+		t.Error(err)
+	} else if _, open := <-late; open {
+		t.Error("a closed session is watched")
+	}
+}
+
+// TestConcurrentSessions has several sessions and goroutines mark at once: no
+// mark is lost, and none is applied twice.
+func TestConcurrentSessions(t *testing.T) {
+	const sessions, marks = 4, 50
+	dir := t.TempDir()
+	do(t, open(t, dir), setUp("One", "Two", "Three", "Four"))
+	var all sync.WaitGroup
+	for i := range sessions {
+		s := open(t, dir)
+		all.Go(func() {
+			for n := range marks {
+				a := plan.MarkStep{Step: plan.StepID(i + 1), Status: plan.InProgress, Note: fmt.Sprintf("%d-%d", i, n)}
+				if _, err := s.Do(t.Context(), plan.Actor{Kind: plan.Agent, Name: fmt.Sprint(i)}, a, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	now := state(t, open(t, dir))
+	for step := range now.Plan.Steps.All() {
+		if len(step.Notes) != marks {
+			t.Errorf("%s has %d notes, want %d", step.ID, len(step.Notes), marks)
+		}
+		for n, note := range step.Notes {
+			if want := fmt.Sprintf("%d-%d", step.ID-1, n); note != want {
+				t.Fatalf("%s: note %d is %s, want %s", step.ID, n, note, want)
+			}
+		}
+	}
+}
+
+// TestPurge begins a new history, which another session sees.
+func TestPurge(t *testing.T) {
+	dir := t.TempDir()
+	s, other := open(t, dir), open(t, dir)
+	do(t, s, setUp("One"))
+	do(t, other, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	if err := s.Purge(t.Context(), plan.Actor{Kind: plan.Person, Name: "bob"}); err != nil {
+		t.Fatal(err)
+	}
+	if now := state(t, other); now.Plan != nil || now.Revision != 1 {
+		t.Errorf("after the purge: revision %d, plan %v", now.Revision, now.Plan)
+	}
+	do(t, other, setUp("New"))
+	if now := state(t, s); now.Plan == nil || now.Revision != 2 {
+		t.Errorf("after a new plan: revision %d, plan %v", now.Revision, now.Plan)
+	}
+}
+
+// seen is a presence that is asked once.
+type seen map[string]plan.Sighting
+
+func (s seen) Seen(name string) plan.Sighting { return s[name] }
+
+// TestClaims asks presence about the owner of a claimed step.
+func TestClaims(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	presence := seen{}
+	s := session.New(memory.New(), session.Options{Presence: presence, Now: func() time.Time { return now }})
+	t.Cleanup(func() { s.Close() })
+	do(t, s, setUp("One"))
+	do(t, s, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	bob := plan.Actor{Kind: plan.Agent, Name: "bob"}
+	take := plan.MarkStep{Step: 1, Status: plan.InProgress}
+	if _, err := s.Do(t.Context(), bob, take, nil); err == nil {
+		t.Error("bob took a claimed step")
+	}
+	now = now.Add(31 * time.Minute)
+	presence["alice"] = plan.Sighting{At: now.Add(-time.Minute)}
+	if _, err := s.Do(t.Context(), bob, take, nil); err == nil {
+		t.Error("bob took a step whose owner was seen a minute ago")
+	}
+	presence["alice"] = plan.Sighting{At: now, Gone: true}
+	if _, err := s.Do(t.Context(), bob, take, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPrepareRefuses lets the caller's facts refuse under the lock.
+func TestPrepareRefuses(t *testing.T) {
+	s := open(t, t.TempDir())
+	no := errors.New("no")
+	_, err := s.Do(t.Context(), alice, setUp("One"), func(plan.State, *plan.Facts) error { return no })
+	if !errors.Is(err, no) || state(t, s).Revision != 0 {
+		t.Errorf("got %v at revision %d", err, state(t, s).Revision)
+	}
+}
+
+// TestCancelledBeforeItsTurn gives up while another call has the turn.
+func TestCancelledBeforeItsTurn(t *testing.T) {
+	s := open(t, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Do(ctx, alice, setUp("One"), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,327 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// TestLaws lets actors do whatever they like, most of it sensible and some of
+// it not, and holds the laws of Decide and Apply after every action.
+func TestLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorkspace(t)
+		w.limits = plan.Limits{MaxSteps: 80, MaxReplans: 1}
+		minted := map[string]plan.StepID{}
+		var former plan.Event = plan.HistoryPurged{}
+		for range rapid.IntRange(1, 40).Draw(t, "actions") {
+			actor := rapid.SampledFrom([]plan.Actor{ann, ann, bob, person}).Draw(t, "actor")
+			a := drawAction(t, w)
+			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Minute}).Draw(t, "wait"))
+			checkDecide(t, w, actor, a)
+			events := act(t, w, actor, a)
+			checkMinting(t, w, minted, events)
+			if len(events) > 0 {
+				checkBranches(t, w, former, events[0])
+				former = events[len(events)-1]
+			}
+			checkInvariants(t, w)
+		}
+		checkReplay(t, w)
+	})
+}
+
+// act is w.try with the laws of a refusal and of Apply.
+func act(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) []plan.Event {
+	s := w.state
+	before := observed(t, s)
+	events, err := w.try(actor, a)
+	if now := observed(t, s); now != before {
+		t.Fatalf("%s %+v changed the state it was asked of:\n%s\n%s", a.Name(), a, before, now)
+	}
+	if err == nil {
+		return events
+	}
+	var refusal *plan.ValidationError
+	if !errors.As(err, &refusal) || refusal.Problem == "" || refusal.Fix == "" || refusal.Kind == "" {
+		t.Fatalf("%s %+v was refused with %#v", a.Name(), a, err)
+	}
+	if now := observed(t, w.state); now != before || len(events) != 0 {
+		t.Fatalf("the refused %s %+v changed the state:\n%s\n%s", a.Name(), a, before, now)
+	}
+	return nil
+}
+
+// checkDecide: the same arguments give the same answer, whether the state was
+// folded or read from a snapshot.
+func checkDecide(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) {
+	question := jsonOf(t, a)
+	first, err1 := plan.Decide(w.state, a, w.facts(actor, a))
+	second, err2 := plan.Decide(reread(t, w.state), a, w.facts(actor, a))
+	if !reflect.DeepEqual(err1, err2) || jsonOf(t, first) != jsonOf(t, second) || !slices.Equal(kinds(first), kinds(second)) {
+		t.Fatalf("%s %+v gives %s, %v and then %s, %v", a.Name(), a, jsonOf(t, first), err1, jsonOf(t, second), err2)
+	}
+	if now := jsonOf(t, a); now != question {
+		t.Fatalf("Decide changed the action %s to %s", question, now)
+	}
+}
+
+// checkBranches applies two events to one state and sees that neither result,
+// nor the state, knows of the other.
+func checkBranches(t *rapid.T, w *workspace, one, two plan.Event) {
+	s := w.state
+	trunk := observed(t, s)
+	left := plan.Apply(s, one)
+	leftBefore := observed(t, left)
+	right := plan.Apply(s, two)
+	rightBefore := observed(t, right)
+	for range 2 { // and their successors
+		plan.Apply(left, two)
+		plan.Apply(right, one)
+	}
+	for name, pair := range map[string][2]string{
+		"the trunk": {trunk, observed(t, s)}, "the first branch": {leftBefore, observed(t, left)}, "the second branch": {rightBefore, observed(t, right)},
+	} {
+		if pair[0] != pair[1] {
+			t.Fatalf("%s changed under %s and %s:\n%s\n%s", name, one.Kind(), two.Kind(), pair[0], pair[1])
+		}
+	}
+}
+
+// checkMinting: ids are neither reused nor skipped within a plan. minted is the
+// highest id that each plan has given away.
+func checkMinting(t *rapid.T, w *workspace, minted map[string]plan.StepID, events []plan.Event) {
+	for _, e := range events {
+		switch e := e.(type) {
+		case plan.PlanSetUp:
+			mintedNext(t, minted, e.Plan.ID, e.Plan.Steps)
+		case plan.StepsAdded:
+			mintedNext(t, minted, w.state.Plan.ID, e.Steps)
+		}
+	}
+	if p := w.state.Plan; p != nil && p.Steps.Highest() != minted[p.ID] {
+		t.Fatalf("the highest id of %s is %s, minted was %s", p.ID, p.Steps.Highest(), minted[p.ID])
+	}
+}
+
+func mintedNext(t *rapid.T, minted map[string]plan.StepID, id string, steps []*plan.Step) {
+	for _, step := range steps {
+		if step.ID != minted[id]+1 {
+			t.Fatalf("%s follows %s in %s", step.ID, minted[id], id)
+		}
+		minted[id] = step.ID
+	}
+}
+
+// checkInvariants holds what is true of every state that can be reached.
+func checkInvariants(t *rapid.T, w *workspace) {
+	if p := w.state.Plan; p != nil {
+		checkCounts(t, p.Steps)
+		checkStatus(t, p)
+		checkSteps(t, p)
+	}
+	seen := map[string]bool{}
+	for head := range w.state.Past() {
+		body := w.past(head.ID)
+		if seen[head.ID] || body == nil || body.ID != head.ID || body.Steps.Len() != head.Steps ||
+			body.Steps.Count(plan.Done) != head.Done || body.Status != head.Status {
+			t.Fatalf("the head %+v stands for %+v", head, body)
+		}
+		seen[head.ID] = true
+	}
+	if d := w.state.Draft; d != nil && (seen[d.ID] || w.state.Plan != nil && w.state.Plan.ID == d.ID) {
+		t.Fatalf("the draft shares the id %s", d.ID)
+	}
+}
+
+func checkStatus(t *rapid.T, p *plan.Plan) {
+	n, finished, done := p.Steps.Len(), p.Steps.Finished(), p.Steps.Count(plan.Done)
+	want := true
+	switch p.Status {
+	case plan.StatusActive:
+		want = n == 0 || finished < n
+	case plan.StatusCompleted:
+		want = finished == n && done > 0
+	case plan.StatusAbandoned:
+		want = finished == n && done == 0
+	case plan.StatusReplanning, plan.StatusFailed:
+		want = naive(p.Steps.List()).count(func(s *plan.Step) bool { return s.Critical && s.Status == plan.Failed }) > 0
+	default:
+		want = false
+	}
+	if !want {
+		t.Fatalf("the plan is %s with\n%s", p.Status, describe(p.Steps))
+	}
+}
+
+func checkSteps(t *rapid.T, p *plan.Plan) {
+	steps := p.Steps.List()
+	var ids []plan.StepID
+	for i, step := range steps {
+		ids = append(ids, step.ID)
+		if step.ID != plan.StepID(i+1) {
+			t.Fatalf("%s stands at %d", step.ID, i)
+		}
+		if step.ClaimedBy != "" && step.Status != plan.InProgress || (step.ClaimedBy == "") != step.LeaseUntil.IsZero() {
+			t.Fatalf("%s %s is claimed by %q until %v", step.ID, step.Status, step.ClaimedBy, step.LeaseUntil)
+		}
+		if len(step.DependsOn) != len(naive(steps).distinct(step.DependsOn)) {
+			t.Fatalf("%s depends on %v", step.ID, step.DependsOn)
+		}
+	}
+	if len(steps) > 0 && p.Steps.Highest() != plan.StepID(len(steps)) {
+		t.Fatalf("the highest of %d steps is %s", len(steps), p.Steps.Highest())
+	}
+	if cycle := plan.Cycle(ids, func(id plan.StepID) []plan.StepID { return naive(steps).get(id).DependsOn }); cycle != nil {
+		t.Fatalf("a cycle came in: %v", cycle)
+	}
+}
+
+// distinct returns those of ids that name a step, each once.
+func (n naive) distinct(ids []plan.StepID) []plan.StepID {
+	out := slices.Clone(ids)
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(id plan.StepID) bool { return n.get(id) == nil })
+}
+
+// checkReplay folds the log again, at once and from a snapshot on the way.
+func checkReplay(t *rapid.T, w *workspace) {
+	want := observed(t, w.state)
+	if got := observed(t, foldAll(w.log)); got != want {
+		t.Fatalf("folding again gives\n%s\nwant\n%s", got, want)
+	}
+	cut := rapid.IntRange(0, len(w.log)).Draw(t, "cut")
+	s := reread(t, foldAll(w.log[:cut]))
+	for _, r := range w.log[cut:] {
+		s = plan.Fold(s, r)
+	}
+	if got := observed(t, s); got != want {
+		t.Fatalf("a snapshot at %d and the rest give\n%s\nwant\n%s", cut, got, want)
+	}
+}
+
+// observed is everything that can be seen of a state, as text.
+func observed(t failer, s plan.State) string {
+	text := written(t, s)
+	for _, p := range []*plan.Plan{s.Plan, s.Draft} {
+		if p != nil {
+			text += fmt.Sprintf("\nhighest %s\n%s", p.Steps.Highest(), describe(p.Steps))
+		}
+	}
+	return text
+}
+
+// reread writes a state down as a snapshot and reads it back.
+func reread(t failer, s plan.State) plan.State {
+	t.Helper()
+	var body plan.StateBody
+	if err := json.Unmarshal([]byte(written(t, s)), &body); err != nil {
+		t.Fatalf("read the state: %v", err)
+	}
+	return body.Build()
+}
+
+func jsonOf(t failer, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("write %T: %v", v, err)
+	}
+	return string(data)
+}
+
+func drawAction(t *rapid.T, w *workspace) plan.Action {
+	highest := 0
+	if w.state.Plan != nil {
+		highest = int(w.state.Plan.Steps.Highest())
+	}
+	step := func() plan.StepID {
+		if highest > 0 && rapid.IntRange(0, 9).Draw(t, "known") > 0 {
+			return plan.StepID(rapid.IntRange(1, highest).Draw(t, "step"))
+		}
+		return plan.StepID(rapid.IntRange(-1, highest+2).Draw(t, "any step"))
+	}
+	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "mark", "mark", "mark", "mark", "mark", "mark", "claim", "clear", "restore"}).Draw(t, "action") {
+	case "set up":
+		size := rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 63, 64, 65, 81}).Draw(t, "size")
+		return plan.SetUp{Outline: plan.Outline{Objective: rapid.SampledFrom([]string{"Ship it", "Fix it"}).Draw(t, "objective")},
+			Steps: drawSteps(t, size, 0), Draft: rapid.IntRange(0, 5).Draw(t, "draft") == 0}
+	case "add":
+		return plan.AddSteps{Steps: drawSteps(t, rapid.IntRange(0, 4).Draw(t, "size"), highest)}
+	case "update":
+		return plan.UpdateStep{Step: step(), Patch: drawPatch(t, step)}
+	case "claim":
+		return plan.ClaimStep{Step: step(), Force: rapid.Bool().Draw(t, "force")}
+	case "clear":
+		return plan.Clear{}
+	case "restore":
+		return plan.Restore{PlanID: drawPlanID(t, w)}
+	}
+	return plan.MarkStep{Step: step(), Status: plan.StepStatus(rapid.SampledFrom(plan.StepStatus("").Values()).Draw(t, "status")),
+		Note: rapid.SampledFrom([]string{"", "", "note"}).Draw(t, "note"), Force: rapid.Bool().Draw(t, "force")}
+}
+
+// drawSteps draws new steps; dependencies name older ones, later ones of the
+// batch and, now and then, none that exists.
+func drawSteps(t *rapid.T, size, highest int) []plan.NewStep {
+	steps := make([]plan.NewStep, size)
+	for i := range steps {
+		steps[i].Title = fmt.Sprint("step ", i)
+		steps[i].Critical = rapid.IntRange(0, 4).Draw(t, "critical") == 0
+		if size > 5 && i%7 > 0 { // few arrows in a long plan, or it is one big circle
+			continue
+		}
+		if rapid.IntRange(0, 9).Draw(t, "with progress") == 0 {
+			steps[i].Status = plan.StepStatus(rapid.SampledFrom([]string{"done", "skipped", "failed", "in_progress"}).Draw(t, "status"))
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "deps") {
+			bound := highest + i // older ones
+			if rapid.IntRange(0, 4).Draw(t, "forward") == 0 {
+				bound = highest + size + rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "beyond")
+			}
+			if bound > 0 {
+				steps[i].DependsOn = append(steps[i].DependsOn, plan.StepID(rapid.IntRange(1, bound).Draw(t, "dep")))
+			}
+		}
+	}
+	return steps
+}
+
+func drawPatch(t *rapid.T, step func() plan.StepID) plan.Patch {
+	var p plan.Patch
+	if rapid.Bool().Draw(t, "patch title") {
+		title := rapid.SampledFrom([]string{"one", "two"}).Draw(t, "title")
+		p.Title = &title
+	}
+	if rapid.Bool().Draw(t, "patch critical") {
+		critical := rapid.Bool().Draw(t, "critical")
+		p.Critical = &critical
+	}
+	if rapid.IntRange(0, 3).Draw(t, "patch deps") > 0 {
+		deps := make([]plan.StepID, rapid.IntRange(0, 3).Draw(t, "deps"))
+		for i := range deps {
+			deps[i] = step()
+		}
+		p.DependsOn = &deps
+	}
+	return p
+}
+
+func drawPlanID(t *rapid.T, w *workspace) string {
+	ids := []string{"no-such-1"}
+	if w.state.Plan != nil {
+		ids = append(ids, w.state.Plan.ID)
+	}
+	for head := range w.state.Past() {
+		ids = append(ids, head.ID, head.ID)
+	}
+	return rapid.SampledFrom(ids).Draw(t, "plan")
+}
