@@ -45,6 +45,9 @@ func layers() []layer {
 		{folder: "internal/toolbox", imports: []string{"plan", "internal/shell", "internal/workspace"}},
 		{folder: "internal/engine", imports: []string{"plan", "internal/session", "internal/toolbox"}},
 		{folder: "internal/web", imports: []string{"plan", "internal/verbs", "internal/page"}},
+		{folder: "internal/exchange", imports: []string{"plan", "resources"}}, // it writes and reads the renderings
+		{folder: "internal/bench", imports: []string{"..."}},
+		{folder: "internal/e2e", imports: []string{"..."}},
 		{folder: "internal", imports: leaf},
 	}
 }

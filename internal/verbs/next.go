@@ -49,15 +49,20 @@ func named(step *plan.Step) string {
 	return step.ID.String() + " " + plan.Quote(plan.Shorten(step.Title, titleShown))
 }
 
-// ownStep returns the first step in progress that the caller may go on with:
-// its own, or one whose owner is gone.
+// ownStep returns the first step in progress that the caller can finish.
 func (s *Service) ownStep(p *plan.Plan, c Caller) *plan.Step {
 	for step := range p.Steps.Running() {
-		if step.ClaimedBy == "" || step.ClaimedBy == c.Actor.Name || s.lapsed(step) {
+		if s.mine(step, c) && len(p.Steps.WaitingOn(step.ID)) == 0 {
 			return step
 		}
 	}
 	return nil
+}
+
+// mine reports whether the caller may go on with a step in progress: it is its
+// own, nobody's, or its owner is gone.
+func (s *Service) mine(step *plan.Step, c Caller) bool {
+	return step.ClaimedBy == "" || step.ClaimedBy == c.Actor.Name || s.lapsed(step)
 }
 
 // lapsed reports whether the claim on a step has passed over.
@@ -72,39 +77,55 @@ func (s *Service) lapsed(step *plan.Step) bool {
 // retry is the way on after a critical step failed.
 func retry(p *plan.Plan, c Caller) string {
 	for step := range p.Steps.All() {
-		if step.Status == plan.Failed && step.Critical {
-			return fmt.Sprintf("%s failed and is critical: try it again with %s, or set up a new plan with %s.",
-				named(step), c.Face.mark(step.ID, plan.InProgress), c.Face.setup())
+		if step.Status != plan.Failed || !step.Critical {
+			continue
 		}
+		status := plan.InProgress
+		if len(p.Steps.WaitingOn(step.ID)) > 0 {
+			status = plan.Pending
+		}
+		return fmt.Sprintf("%s failed and is critical: try it again with %s, or set up a new plan with %s.",
+			named(step), c.Face.mark(step.ID, status), c.Face.setup())
 	}
 	return "The plan has to be revised: set up a new one with " + c.Face.setup() + "."
 }
 
-// stuck names a way on when no step is ready and none is the caller's.
+// stuck names a way on when no step is ready and none is the caller's to finish:
+// a step to take up again, another actor to wait for, or what will never be done
+// although a step waits for it.
 func (s *Service) stuck(p *plan.Plan, c Caller) string {
-	for step := range p.Steps.Running() {
-		return fmt.Sprintf("Wait for %s, which is working on %s; nothing else is ready.", plan.Quote(step.ClaimedBy), step.ID)
-	}
-	if step := first(p, plan.Blocked); step != nil {
-		return fmt.Sprintf("%s is blocked: remove what blocks it, then %s.", named(step), c.Face.mark(step.ID, plan.InProgress))
-	}
-	if step := first(p, plan.Failed); step != nil {
-		return fmt.Sprintf("%s failed: try it again with %s.", named(step), c.Face.mark(step.ID, plan.InProgress))
-	}
-	step := first(p, plan.Pending)
-	waiting := p.Steps.WaitingOn(step.ID)
-	return fmt.Sprintf("Deadlock: %s waits for %s, which will not be done; re-open it with %s.",
-		step.ID, plan.IDs(waiting), c.Face.mark(waiting[0], plan.Pending))
-}
-
-func first(p *plan.Plan, status plan.StepStatus) *plan.Step {
-	if p.Steps.Count(status) == 0 {
-		return nil
-	}
 	for step := range p.Steps.All() {
-		if step.Status == status {
-			return step
+		if len(p.Steps.WaitingOn(step.ID)) > 0 {
+			continue
+		}
+		switch step.Status {
+		case plan.Blocked:
+			return fmt.Sprintf("%s is blocked: remove what blocks it, then %s.", named(step), c.Face.mark(step.ID, plan.InProgress))
+		case plan.Failed:
+			return fmt.Sprintf("%s failed: try it again with %s.", named(step), c.Face.mark(step.ID, plan.InProgress))
 		}
 	}
-	return nil
+	for step := range p.Steps.Running() {
+		if !s.mine(step, c) {
+			return fmt.Sprintf("Wait for %s, which is working on %s; nothing else is ready.", plan.Quote(step.ClaimedBy), step.ID)
+		}
+	}
+	return deadlock(p, c)
+}
+
+// deadlock names a step that waits for one that was given up, and how to take
+// that up again.
+func deadlock(p *plan.Plan, c Caller) string {
+	for step := range p.Steps.All() {
+		if step.Status.Finished() {
+			continue
+		}
+		for _, id := range p.Steps.WaitingOn(step.ID) {
+			if dep, ok := p.Steps.Get(id); ok && dep.Status.Finished() {
+				return fmt.Sprintf("Deadlock: %s waits for %s, which was %s; take it up again with %s.",
+					step.ID, id, dep.Status, c.Face.mark(id, plan.Pending))
+			}
+		}
+	}
+	return "Read the plan to see what it waits for: " + c.Face.read() + "."
 }

@@ -1,0 +1,182 @@
+package verbs_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+var (
+	ann = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}}
+	bob = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "bob"}, Face: verbs.Command}
+)
+
+// presence says of every name what the test says.
+type presence map[string]plan.Sighting
+
+func (p presence) Touch(string)                   {}
+func (p presence) Join(string) func()             { return func() {} }
+func (p presence) Seen(name string) plan.Sighting { return p[name] }
+
+func service(now func() time.Time, seen presence) *verbs.Service {
+	s := session.New(memory.New(), session.Options{Now: now, Presence: seen, Limits: plan.Limits{MaxReplans: 1}})
+	return verbs.New(s, verbs.Options{Now: now, Presence: seen})
+}
+
+// TestNextAction writes down what comes next in every kind of state, for the
+// agent that works and for a person at a terminal.
+func TestNextAction(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	seen := presence{}
+	s := service(func() time.Time { return now }, seen)
+	var out strings.Builder
+	note := func(what string) {
+		fmt.Fprintf(&out, "# %s\n", what)
+		for _, c := range []verbs.Caller{ann, bob} {
+			next, err := s.NextAction(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&out, "%s: %s\n", c.Actor.Name, next)
+		}
+		out.WriteString("\n")
+	}
+	mark := func(id plan.StepID, status plan.StepStatus) {
+		t.Helper()
+		if _, err := s.Mark(t.Context(), ann, plan.MarkStep{Step: id, Status: status}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	setUp := func(steps ...plan.NewStep) {
+		t.Helper()
+		if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "Ship it"}, Steps: steps}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := func(title string, deps ...plan.StepID) plan.NewStep {
+		return plan.NewStep{Spec: plan.Spec{Title: title, DependsOn: deps}}
+	}
+	note("no plan")
+	setUp()
+	note("no steps")
+	setUp(step("Build"), step("Test", 1), step("Publish", 2))
+	note("the first step is ready")
+	mark(1, plan.InProgress)
+	note("ann works on the first, the others wait for it")
+	seen["ann"] = plan.Sighting{Gone: true}
+	note("ann's connection is gone")
+	delete(seen, "ann")
+	now = now.Add(31 * time.Minute)
+	note("ann's lease has run out")
+	mark(1, plan.Blocked)
+	note("the only step that could start is blocked")
+	mark(1, plan.Failed)
+	note("it failed")
+	mark(1, plan.Skipped)
+	note("it was skipped: the others would wait for ever")
+	mark(1, plan.Done)
+	mark(2, plan.Done)
+	mark(3, plan.Done)
+	note("all done")
+	mark(3, plan.Pending)
+	note("opened again")
+	if _, err := s.ClearPlan(t.Context(), ann, verbs.ClearPlan{}); err != nil {
+		t.Fatal(err)
+	}
+	note("cleared")
+	setUp(plan.NewStep{Spec: plan.Spec{Title: "Migrate", Critical: true}}, step("Tell"))
+	mark(1, plan.Failed)
+	note("a critical step failed")
+	golden(t, "next.txt", out.String())
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := "testdata/" + name
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestNextActionLeadsToTheEnd takes plans in any state and does what the next
+// action says, as a model would read it, until the plan is finished.
+func TestNextActionLeadsToTheEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := service(time.Now, nil)
+		ctx := context.Background()
+		n := rapid.IntRange(1, 8).Draw(t, "steps")
+		var steps []plan.NewStep
+		for i := range n {
+			spec := plan.Spec{Title: fmt.Sprintf("Step %d", i), Critical: rapid.Bool().Draw(t, "critical")}
+			if i > 0 && rapid.Bool().Draw(t, "depends") {
+				spec.DependsOn = []plan.StepID{plan.StepID(rapid.IntRange(1, i).Draw(t, "on"))}
+			}
+			status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Blocked, plan.Failed, plan.Skipped, plan.Done, plan.InProgress}).Draw(t, "status")
+			steps = append(steps, plan.NewStep{Spec: spec, Progress: plan.Progress{Status: status}})
+		}
+		if _, err := s.SetUp(ctx, ann, plan.SetUp{Outline: plan.Outline{Objective: "Any"}, Steps: steps}); err != nil {
+			t.Fatal(err)
+		}
+		for range 6 * n {
+			state, err := s.State(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if state.Plan.Status == plan.StatusCompleted || state.Plan.Status == plan.StatusAbandoned {
+				return
+			}
+			next, err := s.NextAction(ctx, ann)
+			if err != nil {
+				t.Fatal(err)
+			}
+			follow(t, s, next)
+		}
+		next, _ := s.NextAction(ctx, ann)
+		t.Fatalf("the plan does not come to an end; the last word was: %s", next)
+	})
+}
+
+// follow calls the tool that a next action names.
+func follow(t *rapid.T, s *verbs.Service, next string) {
+	_, call, found := strings.Cut(next, "planning_mark_step ")
+	if !found {
+		t.Fatalf("no call to follow in: %s", next)
+	}
+	words := strings.FieldsFunc(call, func(r rune) bool { return r == ' ' || r == '.' || r == ',' })
+	arguments, err := json.Marshal(map[string]string{"step_id": words[0], "status": words[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range verbs.Table() {
+		if row.Name == "planning_mark_step" {
+			if _, err := row.Call(context.Background(), s, ann, arguments); err != nil {
+				t.Fatalf("following %q: %v", next, err)
+			}
+		}
+	}
+}
