@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
+	"os"
 	"os/user"
+	"path/filepath"
 	"sync"
 
 	"github.com/planloop/planloop/internal/presence"
@@ -30,9 +30,12 @@ type app struct {
 		verbose   bool
 	}
 	settings map[string]string // configuration keys given as flags
+	quiet    bool              // no warnings: something else reads both outputs
+	started  bool              // the command line was understood
 
 	opening sync.Mutex
 	opened  *opened
+	warned  map[string]bool
 }
 
 // opened is one workspace in use.
@@ -62,10 +65,11 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		return nil, err
 	}
 	var log store.Log = memory.New()
-	seen := presence.Open("")
+	stateDir := ""
 	if !a.flags.ephemeral {
-		log, seen = sqlite.New(place.StateDir, sqlite.Options{Logger: a.logger()}), presence.Open(place.StateDir)
+		log, stateDir = sqlite.New(place.StateDir, sqlite.Options{}), place.StateDir
 	}
+	seen := presence.Open(stateDir, presence.Options{Logger: a.logger()})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
 	a.opened = &opened{place, config, s, verbs.New(s, verbs.Options{
 		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease,
@@ -73,37 +77,86 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	return a.opened, nil
 }
 
+// service opens the workspace for a command.
+func (a *app) service(ctx context.Context) (*verbs.Service, error) {
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return opened.verbs, nil
+}
+
+// close ends the use of the workspace.
 func (a *app) close() error {
 	if a.opened == nil {
 		return nil
 	}
+	a.describe(a.opened.place)
 	return a.opened.session.Close()
 }
 
-// find returns the workspace. The client's roots are asked for only where
-// nothing nearer than the current directory names one.
+// describe leaves a word in the state folder, once there is one, that tells a
+// person which directory it belongs to.
+func (a *app) describe(place workspace.Workspace) {
+	if info, err := os.Stat(place.StateDir); a.flags.ephemeral || place.Default || err != nil || !info.IsDir() {
+		return
+	}
+	if err := place.WriteMarker(place.StateDir); err != nil {
+		a.logger().Debug("the state folder is not described", "error", err)
+	}
+}
+
+// find returns the workspace. The client's roots are asked for, which costs a
+// round trip, only where the workspace would otherwise be a directory that
+// nobody named and that is no work tree.
 func (a *app) find(ctx context.Context, roots func(context.Context) []string) (workspace.Workspace, error) {
 	lookup := workspace.Lookup{Flag: a.flags.workspace, Getenv: a.getenv}
-	if roots != nil && !lookup.Named() {
-		lookup.Roots = roots(ctx)
-	}
 	place, err := workspace.Find(lookup)
+	if err == nil && roots != nil && !a.named() && !isWorkTree(place.Path) {
+		lookup.Roots = roots(ctx)
+		place, err = workspace.Find(lookup)
+	}
 	if err == nil && place.Notice != "" {
-		a.logger().Warn(place.Notice)
+		a.warn(place.Notice)
 	}
 	return place, err
 }
 
+// named reports whether the user or the host named the workspace.
+func (a *app) named() bool {
+	return a.flags.workspace != "" || a.getenv("PLANLOOP_WORKSPACE") != "" || a.getenv("CLAUDE_PROJECT_DIR") != ""
+}
+
+func isWorkTree(path string) bool {
+	_, err := os.Stat(filepath.Join(path, ".git"))
+	return err == nil
+}
+
 func (a *app) configure(place workspace.Workspace) (workspace.Config, error) {
-	config, warnings, err := workspace.Load(workspace.Sources{Flags: a.settings, Getenv: a.getenv, Workspace: place.Path})
+	config, warnings, err := workspace.Load(workspace.Sources{Flags: a.settings, Getenv: a.getenv, Workspace: place})
 	for _, w := range warnings {
-		a.logger().Warn(w.String())
+		a.warn(w.String())
 	}
 	return config, err
 }
 
+// warn tells once what a person should know but did not ask for.
+func (a *app) warn(text string) {
+	if a.warned[text] {
+		return
+	}
+	if a.warned == nil {
+		a.warned = map[string]bool{}
+	}
+	a.warned[text] = true
+	a.logger().Warn(text)
+}
+
 // logger writes to standard error: standard output of a server is the protocol's.
 func (a *app) logger() *slog.Logger {
+	if a.quiet {
+		return slog.New(slog.DiscardHandler)
+	}
 	level := slog.LevelWarn
 	if a.flags.verbose {
 		level = slog.LevelDebug
@@ -111,27 +164,30 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 }
 
-// person is who runs a command: a named agent, CI, or the user.
+// caller is who runs a command: a named agent, CI, or the user.
 func (a *app) caller() verbs.Caller {
-	login := "user"
-	if u, err := user.Current(); err == nil {
-		login = u.Username
+	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal}
+	return verbs.Caller{Actor: who.Actor(), Face: verbs.Command}
+}
+
+func (a *app) login() string {
+	if name := workspace.Login(a.getenv); name != "" {
+		return name
 	}
-	actor := workspace.ActorName(workspace.Identity{
-		Agent: a.agentName(), Login: login, CI: a.getenv("CI") == "true" && !a.inTerminal,
-	})
-	return verbs.Caller{Actor: actor, Face: verbs.Command}
+	if me, err := user.Current(); err == nil {
+		return me.Username
+	}
+	return ""
 }
 
 // client is who calls over MCP.
 func (a *app) client(name, connection string) plan.Actor {
-	return workspace.ActorName(workspace.Identity{Agent: a.agentName(), Client: name, Connection: connection})
+	return workspace.Caller{Agent: a.agentName(), Client: name, Connection: connection}.Actor()
 }
 
 func (a *app) agentName() string {
 	if a.flags.agent != "" {
 		return a.flags.agent
 	}
-	return a.getenv("PLANLOOP_AGENT")
+	return a.getenv(workspace.EnvAgent)
 }
-

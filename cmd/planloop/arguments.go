@@ -10,7 +10,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{fmt.Errorf("%s takes no arguments, got %q; see `%s --help`", cmd.CommandPath(), args[0], cmd.CommandPath())}
+	return usageError{fmt.Errorf("%s takes no arguments, got %s; see `%s --help`", cmd.CommandPath(), quoted(args[0]), cmd.CommandPath())}
 }
 
 func atLeastOne(what string) cobra.PositionalArgs {
@@ -18,6 +18,53 @@ func atLeastOne(what string) cobra.PositionalArgs {
 		if len(args) > 0 {
 			return nil
 		}
-		return usageError{fmt.Errorf("%s needs %s; see `%s --help`", cmd.CommandPath(), what, cmd.CommandPath())}
+		return missing(cmd, what)
 	}
+}
+
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == n:
+			return nil
+		case len(args) < n:
+			return missing(cmd, what)
+		}
+		return usageError{fmt.Errorf("%s needs %s and nothing more, got %s; put text with spaces in quotes", cmd.CommandPath(), what, quoted(args[n]))}
+	}
+}
+
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return usageError{fmt.Errorf("%s takes %s and nothing more, got %s; see `%s --help`", cmd.CommandPath(), what, quoted(args[n]), cmd.CommandPath())}
+	}
+}
+
+func missing(cmd *cobra.Command, what string) error {
+	return usageError{fmt.Errorf("%s needs %s; see `%s --help`", cmd.CommandPath(), what, cmd.CommandPath())}
+}
+
+// unknownCommand refuses a word where a command was to be.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return usageError{fmt.Errorf("there is no command %s; did you mean `%s %s`?", quoted(cmd.CommandPath()+" "+word), cmd.CommandPath(), near[0])}
+	}
+	return usageError{fmt.Errorf("there is no command %s; see `%s --help`", quoted(cmd.CommandPath()+" "+word), cmd.CommandPath())}
+}
+
+// commandGroup makes cmd nothing but a group of commands.
+func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return missing(cmd, "a command")
+	}
+	cmd.AddCommand(commands...)
+	return cmd
 }

@@ -13,15 +13,15 @@ func newClearCommand(a *app) *cobra.Command {
 		Example: "  planloop clear\n  planloop plans          # find its id\n  planloop restore ID",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opened, err := a.open(cmd.Context(), nil)
+			service, err := a.service(cmd.Context())
 			if err != nil {
 				return err
 			}
-			reply, err := opened.verbs.ClearPlan(cmd.Context(), a.caller(), verbs.ClearPlan{})
+			reply, err := service.ClearPlan(cmd.Context(), a.caller(), verbs.ClearPlan{})
 			if err != nil {
 				return err
 			}
-			return a.show(reply)
+			return a.reply(reply)
 		},
 	}
 }

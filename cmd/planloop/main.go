@@ -1,6 +1,7 @@
 // Command planloop keeps the plan an agent works by: an MCP server with
 // planning tools, and a command line over the same state. This package parses
-// the command line, wires the parts together, and turns errors into exit codes.
+// the command line, wires the parts together, prints, and turns errors into
+// exit codes. It decides nothing about plans.
 package main
 
 import (

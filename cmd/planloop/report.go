@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -18,6 +21,17 @@ const (
 
 // usageError is a command line that cannot be understood.
 type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// asUsage says of an error of the command line's parser where help is.
+func asUsage(err error) error {
+	if errors.As(err, new(usageError)) {
+		return err
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n") // suggestions follow in a form of their own
+	return usageError{fmt.Errorf("%s; see `planloop --help`", text)}
+}
 
 // exitCode is the one table from errors to exit codes.
 func exitCode(err error) int {
@@ -38,29 +52,49 @@ func exitCode(err error) int {
 
 // report shows an error, if there is one, and returns the exit code: as JSON on
 // standard output with --json, else as a line on standard error.
-func (a *app) report(err error) int {
+func (a *app) report(ctx context.Context, err error) int {
 	code := exitCode(err)
-	if err == nil {
+	if err == nil || errors.Is(err, errReported) {
 		return code
 	}
+	next := a.wayOn(ctx, err)
 	if a.flags.json {
-		a.printJSON(errorReply(err))
-		return code
+		if printing := a.printJSON(errorReply(err, next)); printing == nil {
+			return code
+		}
 	}
-	fmt.Fprintln(a.err, "planloop: "+printable(err.Error()))
+	// Fields are named as the command line does, without the JSON pointer's slash.
+	fmt.Fprintln(a.err, "planloop: "+printable(strings.TrimPrefix(err.Error(), "/")))
+	if next != "" {
+		fmt.Fprintln(a.err, "Next: "+printable(next))
+	}
 	return code
+}
+
+// wayOn is what to do next after the state did not allow what was asked.
+func (a *app) wayOn(ctx context.Context, err error) string {
+	var refused *plan.ValidationError
+	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || refused.Field == "/plan_id" || a.opened == nil {
+		return ""
+	}
+	next, err := a.opened.verbs.NextAction(ctx, a.caller())
+	if err != nil {
+		return "" // the refusal says enough
+	}
+	return next
 }
 
 // errorJSON is an error in the shape of planloop's JSON contract.
 type errorJSON struct {
-	Status    string   `json:"status"`
-	ErrorType string   `json:"error_type"`
-	Message   string   `json:"message"`
-	Details   []string `json:"details"`
+	Status     string   `json:"status"`
+	ErrorType  string   `json:"error_type"`
+	Message    string   `json:"message"`
+	Details    []string `json:"details"`
+	NextAction string   `json:"next_action,omitempty"`
 }
 
-func errorReply(err error) errorJSON {
-	reply := errorJSON{Status: "error", ErrorType: "fault", Message: err.Error(), Details: []string{}}
+func errorReply(err error, next string) errorJSON {
+	reply := errorJSON{Status: "error", ErrorType: "fault", Message: err.Error(), Details: []string{}, NextAction: next}
 	var refused *plan.ValidationError
 	switch {
 	case errors.As(err, &refused):
@@ -74,21 +108,54 @@ func errorReply(err error) errorJSON {
 	return reply
 }
 
-func (a *app) printJSON(v any) {
-	encoder := json.NewEncoder(a.out)
+// printJSON prints v as an indented JSON document.
+func (a *app) printJSON(v any) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(v); err != nil {
-		fmt.Fprintln(a.err, "planloop: "+err.Error())
+		return fmt.Errorf("write JSON: %w", err)
 	}
+	return a.print(printableJSON(b.Bytes()))
 }
 
-// show prints a verb's reply: as JSON with --json, else as text.
-func (a *app) show(reply interface{ Text() string }) error {
-	if a.flags.json {
-		a.printJSON(reply)
-		return nil
+// indented returns a JSON document as it is printed.
+func indented(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(data), "", "  "); err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
 	}
-	_, err := fmt.Fprintln(a.out, printable(reply.Text()))
-	return err
+	b.WriteByte('\n')
+	return printableJSON(b.Bytes()), nil
+}
+
+// oneLine returns a JSON document in one line.
+func oneLine(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, bytes.TrimSpace(data)); err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
+	}
+	b.WriteByte('\n')
+	return printableJSON(b.Bytes()), nil
+}
+
+func (a *app) print(data []byte) error {
+	if _, err := a.out.Write(data); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}
+
+// reply prints a verb's reply: as JSON with --json, else as text.
+func (a *app) reply(r interface{ Text() string }) error {
+	if a.flags.json {
+		return a.printJSON(r)
+	}
+	return a.print([]byte(printable(r.Text()) + "\n"))
+}
+
+// note tells on standard error what a person should know about what was done.
+func (a *app) note(text string) {
+	fmt.Fprintln(a.err, "note: "+printableLine(text))
 }

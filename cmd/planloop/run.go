@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 
 	"golang.org/x/term"
 )
@@ -13,15 +14,25 @@ type world struct {
 	in         io.Reader
 	out, err   io.Writer
 	getenv     func(string) string
-	inTerminal bool // standard input is a terminal
-	outIsTerm  bool // standard output is one
+	inTerminal bool                     // standard input is a terminal
+	outIsTerm  bool                     // standard output is one
+	size       func() (width, rows int) // of that terminal; zeros when unknown
 }
 
 func environment() world {
 	return world{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv,
 		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
+		size: terminalSize,
 	}
+}
+
+func terminalSize() (width, rows int) {
+	width, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, rows
 }
 
 // run carries out one command line and returns the exit code.
@@ -29,12 +40,22 @@ func run(ctx context.Context, w world, args []string) int {
 	app := &app{world: w}
 	root := newRootCommand(app)
 	root.SetArgs(args)
-	root.SetIn(w.in)
-	root.SetOut(w.out)
-	root.SetErr(w.err)
 	err := root.ExecuteContext(ctx)
-	if closed := app.close(); err == nil {
-		err = closed
+	if err != nil && !app.started {
+		// The command line was not understood, perhaps before --json was reached.
+		err = asUsage(err)
+		app.flags.json = app.flags.json || asksForJSON(args)
 	}
-	return app.report(err)
+	code := app.report(ctx, err)
+	if closed := app.close(); closed != nil && err == nil {
+		return app.report(ctx, closed)
+	}
+	return code
+}
+
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -79,6 +81,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if a.inTerminal {
 		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object a line; an agent's host starts me like this. Ctrl-C ends it, `planloop` alone shows how to connect a host.")
 	}
+	signal.Ignore(syscall.SIGPIPE) // a host that has left is no fault
 	return stdio.Serve(ctx, server.MCP, a.in, a.out, stdio.Options{Logger: a.logger()})
 }
 
@@ -102,7 +105,7 @@ func (a *app) serverConfig() (workspace.Config, error) {
 	if err != nil {
 		return workspace.Config{}, err
 	}
-	return a.configure(place)
+	return a.configure(place) // what it warns of is not repeated when the workspace is opened
 }
 
 func toolsets(config workspace.Config) []string {
@@ -125,7 +128,7 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	if err != nil {
 		return usageError{err}
 	}
-	listener, err := httpserve.Listen(o.http)
+	listener, err := httpserve.Listen(ctx, o.http)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/plan"
@@ -19,22 +17,23 @@ skipped or cancelled. in_progress claims it for you.`,
 		Example: `  planloop step mark S001 in_progress
   planloop step mark S001 done --note "all tests pass"
   planloop step mark S001 pending --force     # although another actor has claimed it`,
-		Args: exactly(2, "a step and a status"),
+		Args:              exactly(2, "a step and a status"),
+		ValidArgsFunction: a.completeMark,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			action, err := markAction(args[0], args[1], note, cmd.Flags().Changed("note"))
 			if err != nil {
 				return err
 			}
 			action.Force = force
-			opened, err := a.open(cmd.Context(), nil)
+			service, err := a.service(cmd.Context())
 			if err != nil {
 				return err
 			}
-			reply, err := opened.verbs.Mark(cmd.Context(), a.caller(), action)
+			reply, err := service.Mark(cmd.Context(), a.caller(), action)
 			if err != nil {
 				return err
 			}
-			return a.show(reply)
+			return a.reply(reply)
 		},
 	}
 	cmd.Flags().StringVar(&note, "note", "", "what was observed")
@@ -48,20 +47,14 @@ func markAction(step, status, note string, noted bool) (plan.MarkStep, error) {
 		return plan.MarkStep{}, err
 	}
 	action := plan.MarkStep{Step: id, Status: plan.StepStatus(status)}
-	if err := plan.OneOf("status", action.Status); err != nil {
+	if err := plan.OneOf("/status", action.Status); err != nil {
 		return plan.MarkStep{}, err
 	}
+	if action.Status == "" {
+		return plan.MarkStep{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: "is blank", Fix: "use a status such as done"}
+	}
 	if noted {
-		action.Note, err = plan.Text{Field: "--note", Max: plan.MaxLongText, Multiline: true}.Required(note)
+		action.Note, err = plan.Text{Field: "/note", Max: plan.MaxLongText, Multiline: true}.Required(note)
 	}
 	return action, err
-}
-
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == n {
-			return nil
-		}
-		return usageError{fmt.Errorf("%s needs %s; see `%s --help`", cmd.CommandPath(), what, cmd.CommandPath())}
-	}
 }

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+func newDoctorCommand(a *app) *cobra.Command {
+	var repair bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Examine what is kept on disk",
+		Long: `Examines the log of this workspace whole, the permissions of its files and the
+configuration, and says what to do. It changes nothing without --repair, which
+makes a new log of what is good in a damaged one and keeps the damaged files.
+The exit code is 1 when the log is damaged.`,
+		Example: `  planloop doctor
+  planloop doctor --repair
+  planloop doctor --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), repair) },
+	}
+	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log of what is good in a damaged one")
+	return cmd
+}
+
+// diagnosis is what doctor found.
+type diagnosis struct {
+	Status        string         `json:"status"` // sound, damaged, repaired or empty
+	Version       string         `json:"version"`
+	Go            string         `json:"go"`
+	SQLite        string         `json:"sqlite,omitempty"` // the version of its Go module
+	Workspace     string         `json:"workspace"`
+	StateDir      string         `json:"state_dir"`
+	Configuration string         `json:"configuration,omitempty"`
+	Warnings      []string       `json:"warnings"`
+	Revision      plan.Revision  `json:"revision"` // of the last good record
+	Problems      []problemFound `json:"problems"`
+	Repair        *repairDone    `json:"repair,omitempty"`
+	Advice        string         `json:"advice"`
+}
+
+type problemFound struct {
+	File   string `json:"file"`
+	Text   string `json:"text"`
+	Damage bool   `json:"damage"`
+}
+
+type repairDone struct {
+	Kept     string        `json:"kept_in"` // where the damaged files are
+	Records  plan.Revision `json:"records"`
+	Lost     plan.Revision `json:"lost_up_to,omitempty"`
+	Restored plan.Revision `json:"restored_from,omitempty"` // revision of the snapshot
+}
+
+// errReported ends a command whose output has told everything.
+var errReported = errors.New("reported already")
+
+func (a *app) doctor(ctx context.Context, repair bool) error {
+	a.quiet = true // the warnings are part of what is found
+	place, err := a.find(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if a.flags.ephemeral {
+		return usageError{errors.New("there is nothing to examine with --ephemeral, which keeps nothing; leave it out")}
+	}
+	d := diagnosis{
+		Version: version(), Go: runtime.Version(), SQLite: moduleVersion("modernc.org/sqlite"),
+		Workspace: place.Path, StateDir: place.StateDir, Problems: []problemFound{},
+	}
+	d.configuration(a, place)
+	if err := d.log(ctx, place.StateDir, repair); err != nil {
+		return err
+	}
+	d.Advice = d.advice()
+	if err := a.printDiagnosis(d); err != nil {
+		return err
+	}
+	if d.Status == "damaged" {
+		return errReported
+	}
+	return nil
+}
+
+func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
+	d.Warnings = []string{}
+	if place.Notice != "" {
+		d.Warnings = append(d.Warnings, place.Notice)
+	}
+	if path, err := workspace.ConfigFile(a.getenv, ""); err == nil {
+		if _, err := os.Stat(path); err == nil {
+			d.Configuration = path
+		}
+	}
+	_, warnings, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: place})
+	for _, w := range warnings {
+		d.Warnings = append(d.Warnings, w.String())
+	}
+	if err != nil {
+		d.Warnings = append(d.Warnings, err.Error())
+	}
+}
+
+// log examines the log, and repairs it if it is asked to and there is a need.
+func (d *diagnosis) log(ctx context.Context, dir string, repair bool) error {
+	found, err := sqlite.Check(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if repair && found.Damaged() {
+		done, err := sqlite.Repair(ctx, dir)
+		if err != nil {
+			return err
+		}
+		d.Repair = &repairDone{Kept: done.Folder, Records: done.Records, Lost: done.Lost, Restored: done.Restored}
+		if found, err = sqlite.Check(ctx, dir); err != nil {
+			return err
+		}
+	}
+	d.Revision = found.Head.Seq
+	for _, p := range found.Problems {
+		d.Problems = append(d.Problems, problemFound{p.File, p.Text, p.Damage})
+	}
+	switch {
+	case found.Damaged():
+		d.Status = "damaged"
+	case d.Repair != nil:
+		d.Status = "repaired"
+	case !found.Exists:
+		d.Status = "empty"
+	default:
+		d.Status = "sound"
+	}
+	return nil
+}
+
+func (d *diagnosis) advice() string {
+	switch {
+	case d.Status == "damaged" && d.Repair == nil:
+		return "Run `planloop doctor --repair`: it makes a new log of what is good and keeps the damaged files."
+	case d.Status == "damaged":
+		return "The repair did not help; keep a copy of the state folder and report this."
+	case d.Status == "repaired":
+		return "See where the plan stands now with `planloop show`; the damaged files can be deleted when nothing is missing."
+	case len(d.Problems) > 0:
+		return "The log itself is sound; see to the problems above."
+	}
+	return ""
+}
+
+func (a *app) printDiagnosis(d diagnosis) error {
+	if a.flags.json {
+		return a.printJSON(d)
+	}
+	s := a.screen()
+	var lines []string
+	row := func(label, text string, look style) {
+		const column = 15
+		for i, line := range s.wrap(printableLine(text), column) {
+			if i > 0 {
+				label = ""
+			}
+			lines = append(lines, s.faint(pad(label, column))+look(line))
+		}
+	}
+	row("planloop", d.Version+", "+d.Go+", SQLite module "+d.SQLite, s.plain)
+	row("workspace", d.Workspace, s.plain)
+	row("state folder", d.StateDir, s.plain)
+	if d.Configuration != "" {
+		row("configuration", d.Configuration, s.plain)
+	}
+	for _, text := range d.Warnings {
+		row("warning", text, s.waiting)
+	}
+	for _, p := range d.Problems {
+		row("problem", p.Text, s.wrong)
+	}
+	if d.Repair != nil {
+		row("repair", d.Repair.text(), s.good)
+	}
+	row("log", d.verdict(), map[string]style{"damaged": s.wrong, "sound": s.good, "repaired": s.good, "empty": s.plain}[d.Status])
+	if d.Advice != "" {
+		row("what to do", d.Advice, s.bold)
+	}
+	return a.print(joined(lines))
+}
+
+func (d *diagnosis) verdict() string {
+	switch d.Status {
+	case "empty":
+		return "there is none yet"
+	case "damaged":
+		return "damaged; " + count(int(d.Revision), "change") + " from the beginning can be read"
+	}
+	return d.Status + ", " + count(int(d.Revision), "change")
+}
+
+func (r repairDone) text() string {
+	text := "a new log was made of " + count(int(r.Records), "good change")
+	if r.Restored > 0 {
+		text += fmt.Sprintf(", and the plan restored as it was at revision %d", r.Restored)
+	}
+	if r.Lost > 0 {
+		text += fmt.Sprintf("; changes up to revision %d are known to have been there and are lost", r.Lost)
+	}
+	return text + "; the damaged files are in " + r.Kept
+}
+
+// moduleVersion returns the version of a module that is built in.
+func moduleVersion(path string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, module := range info.Deps {
+		if module.Path == path {
+			return module.Version
+		}
+	}
+	return ""
+}

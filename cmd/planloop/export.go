@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+// exportFormat is a format a plan is written in.
+type exportFormat string
+
+const mermaidFormat exportFormat = "mermaid"
+
+// Values lists the formats in order.
+func (exportFormat) Values() []string { return []string{"json", "yaml", "md", "mermaid", "rawko-yaml"} }
+
+type exportOptions struct {
+	format string
+	plan   string
+	file   string
+}
+
+func newExportCommand(a *app) *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the plan for other programs",
+		Long: `Writes the plan as JSON, YAML, a Markdown check list, a Mermaid graph or a plan
+file of rawko. What the format has no place for is named on standard error.`,
+		Example: `  planloop export > plan.json
+  planloop export --format md -o PLAN.md
+  planloop export --format mermaid
+  planloop export --plan fix-the --format yaml`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.format, "format", "f", "", "json, yaml, md, mermaid or rawko-yaml (default: by the file's name, else json)")
+	flags.StringVar(&o.plan, "plan", "", "export another plan: its id or the beginning of it")
+	flags.StringVarP(&o.file, "output", "o", "", "write to this file instead of standard output")
+	complete(cmd, "format", words(exportFormat("")))
+	complete(cmd, "plan", a.completePlans)
+	return cmd
+}
+
+// exportReply is what --json tells of an export.
+type exportReply struct {
+	PlanID  string   `json:"plan_id"`
+	Format  string   `json:"format"`
+	File    string   `json:"file,omitempty"`
+	Content string   `json:"content,omitempty"` // without a file
+	Notes   []string `json:"notes"`
+}
+
+func (a *app) export(ctx context.Context, o exportOptions) error {
+	format, err := o.formatOr(o.file)
+	if err != nil {
+		return err
+	}
+	service, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := service.State(ctx)
+	if err != nil {
+		return err
+	}
+	if o.plan != "" {
+		if state, _, err = otherPlan(ctx, service, state, o.plan); err != nil {
+			return err
+		}
+	}
+	text, notes, err := exported(state, format)
+	if err != nil {
+		return err
+	}
+	reply := exportReply{PlanID: state.Plan.ID, Format: string(format), Notes: orEmpty(notes)}
+	if o.file == "" || o.file == "-" {
+		return a.exportToOutput(reply, text)
+	}
+	if err := writeFile(o.file, text); err != nil {
+		return err
+	}
+	reply.File = o.file
+	if a.flags.json {
+		return a.printJSON(reply)
+	}
+	a.notes(notes)
+	_, err = fmt.Fprintf(a.err, "Wrote %s.\n", printableLine(o.file))
+	return err
+}
+
+func (a *app) exportToOutput(reply exportReply, text []byte) error {
+	if a.flags.json && reply.Format != "json" {
+		reply.Content = string(text)
+		return a.printJSON(reply)
+	}
+	a.notes(reply.Notes)
+	if a.outIsTerm { // a pipe gets the plan byte for byte
+		text = []byte(printable(string(text)))
+	}
+	return a.print(text)
+}
+
+func (a *app) notes(notes []string) {
+	for _, text := range notes {
+		a.note(text)
+	}
+}
+
+// formatOr returns the format asked for, else the one of the file's name.
+func (o exportOptions) formatOr(file string) (exportFormat, error) {
+	switch {
+	case o.format == "markdown":
+		return "md", nil
+	case o.format != "":
+		return exportFormat(o.format), plan.OneOf("--format", exportFormat(o.format))
+	}
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".yaml", ".yml":
+		return "yaml", nil
+	case ".md", ".markdown":
+		return "md", nil
+	case ".mmd", ".mermaid":
+		return mermaidFormat, nil
+	}
+	return "json", nil
+}
+
+// exported returns the plan in a format, and what that has no place for.
+func exported(state plan.State, format exportFormat) (text []byte, notes []string, err error) {
+	if format == mermaidFormat && state.Plan != nil {
+		return resources.Mermaid(state), []string{"A graph holds the titles, shortened, the statuses and the dependencies of the steps, and nothing else."}, nil
+	}
+	var b bytes.Buffer
+	notes, err = exchange.Export(&b, exchangeFormat(format), state)
+	if err != nil {
+		return nil, nil, err
+	}
+	if format != "json" {
+		return b.Bytes(), notes, nil
+	}
+	text, err = indented(b.Bytes())
+	return text, notes, err
+}
+
+func exchangeFormat(format exportFormat) exchange.Format {
+	switch format {
+	case "yaml":
+		return exchange.YAML
+	case "md":
+		return exchange.Markdown
+	case "rawko-yaml":
+		return exchange.RawkoYAML
+	}
+	return exchange.JSON
+}
+
+// writeFile puts text in a file, whole or not at all. What is no plain file,
+// such as a device, is written to as it is.
+func writeFile(path string, text []byte) error {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return usageError{fmt.Errorf("%s is a directory; name a file in it", quoted(path))}
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, text, 0o644)
+	}
+	if err == nil {
+		if real, resolving := filepath.EvalSymlinks(path); resolving == nil {
+			path = real
+		}
+	}
+	mode := fs.FileMode(0o644)
+	if err == nil {
+		mode = info.Mode().Perm()
+	}
+	return replaceFile(path, text, mode)
+}
+
+func replaceFile(path string, text []byte, mode fs.FileMode) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = file.Write(text)
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Chmod(file.Name(), mode)
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

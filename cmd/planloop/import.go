@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+type importOptions struct {
+	format string
+	draft  bool
+	active bool
+}
+
+// importFormat is a format a plan is read in.
+type importFormat string
+
+// Values lists the formats in order.
+func (importFormat) Values() []string { return []string{"json", "yaml", "md", "rawko-yaml"} }
+
+func newImportCommand(a *app) *cobra.Command {
+	var o importOptions
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Read a plan from a file; the former one is archived",
+		Long: `Reads a plan from a file, or from standard input with -: what export writes, a
+Markdown check list, or a plan file of rawko. It becomes the current plan and
+the former one is archived; with --draft it waits beside the current one. What
+was dropped or changed on the way is told on standard error.`,
+		Example: `  planloop import plan.json
+  planloop import TODO.md
+  planloop import --draft proposal.yaml
+  cat plan.yaml | planloop import -`,
+		Args: exactly(1, "a file, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.importPlan(cmd.Context(), args[0], o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.format, "format", "f", "", "json, yaml, md or rawko-yaml (default: told from the name and the text)")
+	flags.BoolVar(&o.draft, "draft", false, "put it beside the current plan, as a draft")
+	flags.BoolVar(&o.active, "active", false, "make it the current plan even if it says it is a draft")
+	complete(cmd, "format", words(importFormat("")))
+	return cmd
+}
+
+// importReply is the reply to an import.
+type importReply struct {
+	verbs.SetupPlanReply
+	Format string   `json:"format"`
+	Notes  []string `json:"notes"`
+}
+
+func (a *app) importPlan(ctx context.Context, file string, o importOptions) error {
+	if o.draft && o.active {
+		return usageError{errors.New("--draft and --active exclude each other; give one of them")}
+	}
+	data, err := a.readInput(file)
+	if err != nil {
+		return err
+	}
+	format, err := o.formatOf(data, file)
+	if err != nil {
+		return err
+	}
+	imported, err := exchange.Import(data, format, exchange.Limits{})
+	if err != nil {
+		return err
+	}
+	action := imported.Action
+	action.Draft = o.draft || action.Draft && !o.active
+	service, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	reply, err := service.SetUp(ctx, a.caller(), action)
+	if err != nil {
+		return err
+	}
+	if !a.flags.json {
+		a.notes(imported.Notes)
+	}
+	return a.reply(importReply{reply, string(format), orEmpty(imported.Notes)})
+}
+
+func (o importOptions) formatOf(data []byte, file string) (exchange.Format, error) {
+	switch {
+	case o.format == "markdown":
+		return exchange.Markdown, nil
+	case o.format != "":
+		return exchangeFormat(exportFormat(o.format)), plan.OneOf("--format", importFormat(o.format))
+	case file == "-":
+		file = ""
+	}
+	return exchange.Detect(data, filepath.Base(file))
+}
+
+// maxInput is more than any verb takes, so that too much is noticed and not cut.
+const maxInput = 4<<20 + 1
+
+// readInput reads a file, or standard input for "-".
+func (a *app) readInput(file string) ([]byte, error) {
+	if file == "-" {
+		data, err := io.ReadAll(io.LimitReader(a.in, maxInput))
+		if err != nil {
+			return nil, fmt.Errorf("read standard input: %w", err)
+		}
+		return data, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, unreadableFile(file, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxInput))
+	if err != nil {
+		return nil, unreadableFile(file, err)
+	}
+	return data, nil
+}
+
+func unreadableFile(file string, err error) error {
+	problem := err.Error()
+	if detail := (*fs.PathError)(nil); errors.As(err, &detail) {
+		problem = detail.Err.Error()
+	}
+	return usageError{fmt.Errorf("%s cannot be read: %s; name a file, or - for standard input", quoted(file), problem)}
+}

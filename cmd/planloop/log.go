@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+)
+
+type logOptions struct {
+	last    int
+	limited bool // last was given
+	since   int64
+}
+
+const lastShown = 20
+
+func newLogCommand(a *app) *cobra.Command {
+	var o logOptions
+	cmd := &cobra.Command{
+		Use:   "log",
+		Short: "Show who changed what, and when",
+		Long: `Shows the changes of this workspace, the newest last: the revision, the time,
+what was done and by whom. The log is the truth the plan is built from; nothing
+in it is ever changed.`,
+		Example: `  planloop log
+  planloop log -n 5
+  planloop log --since 120      # what came after revision 120
+  planloop log --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.limited = cmd.Flags().Changed("last")
+			return a.showLog(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().IntVarP(&o.last, "last", "n", lastShown, "show the last N changes, 0 for all")
+	cmd.Flags().Int64Var(&o.since, "since", 0, "show all changes after this revision")
+	return cmd
+}
+
+func (a *app) showLog(ctx context.Context, o logOptions) error {
+	if o.last < 0 || o.since < 0 {
+		return usageError{fmt.Errorf("--last and --since take a number from 0 on")}
+	}
+	service, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := service.State(ctx)
+	if err != nil {
+		return err
+	}
+	var records []plan.Record
+	for record, err := range service.Records(ctx, o.after(state.Revision)) {
+		if err != nil {
+			return err
+		}
+		records = append(records, record)
+	}
+	if a.flags.json {
+		return a.printRecords(state.Revision, records)
+	}
+	if len(records) == 0 {
+		text := "Nothing has been changed here yet.\n"
+		if state.Revision > 0 {
+			text = fmt.Sprintf("Nothing has been changed after revision %d.\n", o.since)
+		}
+		return a.print([]byte(text))
+	}
+	s := a.screen()
+	var lines []string
+	for _, record := range records {
+		lines = append(lines, s.logLine(record, len(fmt.Sprint(state.Revision)))...)
+	}
+	return a.print(joined(lines))
+}
+
+// after is the revision that the first record shown comes after.
+func (o logOptions) after(head plan.Revision) plan.Revision {
+	after := plan.Revision(o.since)
+	if o.last > 0 && (o.limited || o.since == 0) {
+		after = max(after, head-plan.Revision(o.last))
+	}
+	return after
+}
+
+// logLine lays out a record: revision, time, what was done.
+func (s screen) logLine(r plan.Record, revisionWidth int) []string {
+	left := fmt.Sprintf("%*d  %s  ", revisionWidth, r.Seq, r.Time.Local().Format("2006-01-02 15:04"))
+	margin := ansi.StringWidth(left)
+	var lines []string
+	for i, text := range s.wrap(printableLine(sentence(r)), margin) {
+		if i == 0 {
+			lines = append(lines, s.faint(left)+text)
+		} else {
+			lines = append(lines, strings.Repeat(" ", margin)+text)
+		}
+	}
+	return lines
+}
+
+// printRecords prints records in the shape of plan://log.
+func (a *app) printRecords(head plan.Revision, records []plan.Record) error {
+	lines := make([]json.RawMessage, len(records))
+	for i, record := range records {
+		line, err := store.EncodeRecord(record)
+		if err != nil {
+			return err
+		}
+		lines[i] = line
+	}
+	return a.printJSON(struct {
+		Revision plan.Revision     `json:"revision"`
+		Records  []json.RawMessage `json:"records"`
+	}{head, lines})
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/planloop/planloop/plan"
+)
+
+var updateGoldens = flag.Bool("update", false, "write the golden files anew")
+
+var morning = time.Date(2026, 1, 23, 10, 0, 0, 0, time.Local)
+
+// story folds actions into a state.
+type story struct {
+	t     *testing.T
+	state plan.State
+	by    string
+}
+
+func (s *story) do(a plan.Action) {
+	s.t.Helper()
+	facts := plan.Facts{Now: morning, Actor: plan.Actor{Kind: plan.Agent, Name: s.by}}
+	events, err := plan.Decide(s.state, a, facts)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.state = plan.Fold(s.state, plan.Record{Seq: s.state.Revision + 1, Time: morning, Events: events})
+}
+
+// sample has a step of every status, long texts and wide characters.
+func sample(t *testing.T) plan.State {
+	s := &story{t: t, by: "codex"}
+	step := func(title string, deps ...plan.StepID) plan.NewStep {
+		return plan.NewStep{Spec: plan.Spec{Title: title, DependsOn: deps}}
+	}
+	long := step("Make the session cookie survive the way back from the identity provider, which opens in a browser view of its own")
+	long.Details = "SameSite=None was missing.\n\n\tSecure is needed too: https://example.com/a-very-long-address/that-cannot-be-broken/anywhere/at-all/really\nFourth line\nFifth line"
+	critical := step("Deploy")
+	critical.Critical = true
+	s.do(plan.SetUp{
+		Outline: plan.Outline{Objective: "Fix the login bug that users of the mobile app have seen since March", Summary: "Cookies get lost."},
+		Steps: []plan.NewStep{step("Write a failing test"), long, step("翻訳を更新する：ログイン画面のすべての文言を確認して、足りないものを追加する"),
+			step("Ask the vendor"), step("Measure"), step("Paint it"), step("Tag the release", 2, 3, 4), critical},
+	})
+	s.do(plan.MarkStep{Step: 1, Status: plan.Done, Note: "first note"})
+	s.do(plan.MarkStep{Step: 1, Status: plan.Done, Note: "fails as expected"})
+	s.do(plan.MarkStep{Step: 2, Status: plan.InProgress})
+	s.do(plan.MarkStep{Step: 4, Status: plan.Blocked, Note: "They do not answer."})
+	s.do(plan.MarkStep{Step: 5, Status: plan.Skipped})
+	s.do(plan.MarkStep{Step: 6, Status: plan.Cancelled})
+	s.do(plan.MarkStep{Step: 8, Status: plan.Failed, Note: "no space left on device\nwhile writing"})
+	return s.state
+}
+
+// screenOf is a screen of a width, with colour or without.
+func screenOf(width int, environment map[string]string) screen {
+	a := &app{world: world{getenv: func(name string) string { return environment[name] }, outIsTerm: width > 0,
+		size: func() (int, int) { return width, 24 }}}
+	return a.screen()
+}
+
+func goldenView(t *testing.T, name string, v planView) {
+	t.Helper()
+	v.now = morning.Add(time.Hour)
+	got := strings.ReplaceAll(string(joined(v.page().lines())), "\x1b", "␛")
+	path := filepath.Join("testdata", name)
+	if *updateGoldens {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func TestPlanView(t *testing.T) {
+	plainly := map[string]string{"NO_COLOR": "1"}
+	state := sample(t)
+	next := "Do S002; when it is verified: planloop step mark S002 done."
+	goldenView(t, "pipe.txt", planView{screen: screenOf(0, nil), state: state, next: next})
+	goldenView(t, "80.txt", planView{screen: screenOf(80, plainly), state: state, next: next})
+	goldenView(t, "40.txt", planView{screen: screenOf(40, plainly), state: state, next: next})
+	goldenView(t, "colour.txt", planView{screen: screenOf(80, nil), state: state, next: next})
+	goldenView(t, "all.txt", planView{screen: screenOf(80, plainly), state: state, next: next, all: true})
+	goldenView(t, "ascii.txt", planView{screen: screenOf(80, map[string]string{"NO_COLOR": "1", "LANG": "C"}), state: state, next: next})
+}
+
+// Whatever the width, no line is wider, and nothing of a title is lost.
+func TestLinesFit(t *testing.T) {
+	state := sample(t)
+	for width := narrowest; width <= 130; width++ {
+		for _, all := range []bool{false, true} {
+			v := planView{screen: screenOf(width, nil), state: state, next: "Do S002.", all: all, now: morning}
+			text := string(joined(v.page().lines()))
+			for line := range strings.SplitSeq(text, "\n") {
+				if w := ansi.StringWidth(line); w > width {
+					t.Fatalf("in %d columns a line is %d wide: %q", width, w, ansi.Strip(line))
+				}
+			}
+			together := strings.Join(strings.Fields(ansi.Strip(text)), "")
+			for step := range state.Plan.Steps.All() {
+				if !strings.Contains(together, strings.Join(strings.Fields(step.Title), "")) {
+					t.Fatalf("in %d columns %q is not shown whole", width, step.Title)
+				}
+			}
+		}
+	}
+}
+
+func TestFolding(t *testing.T) {
+	s := &story{t: t, by: "codex"}
+	steps := make([]plan.NewStep, 30)
+	for i := range steps {
+		steps[i].Title = "Step"
+	}
+	s.do(plan.SetUp{Outline: plan.Outline{Objective: "Long"}, Steps: steps})
+	for id := plan.StepID(1); id <= 25; id++ {
+		if id != 10 && id != 13 {
+			s.do(plan.MarkStep{Step: id, Status: plan.Done})
+		}
+	}
+	v := planView{screen: screenOf(0, nil), state: s.state, now: morning}
+	body, focus := v.steps()
+	want := []string{
+		"  ✓ S001-S009  9 steps done", "  ○ S010  Step", "  ✓ S011  Step", "  ✓ S012  Step", "  ○ S013  Step",
+		"  ✓ S014-S025  12 steps done", "  ○ S026  Step", "  ○ S027  Step", "  ○ S028  Step", "  ○ S029  Step", "  ○ S030  Step",
+	}
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Error(diff)
+	}
+	if focus != 1 {
+		t.Errorf("the focus is on line %d", focus)
+	}
+	v.all = true
+	if body, _ := v.steps(); len(body) != 30 {
+		t.Errorf("all are %d lines", len(body))
+	}
+}
+
+// The live view shows the step to work on however small the terminal is.
+func TestFrameFitsTheTerminal(t *testing.T) {
+	state := sample(t)
+	for rows := 4; rows < 40; rows++ {
+		a := &app{world: world{getenv: func(string) string { return "" }, outIsTerm: true, size: func() (int, int) { return 60, rows }}}
+		v := planView{screen: a.screen(), state: state, next: "Do S002.", now: morning}
+		frame := string(watching{app: a}.frame(v.page(), 7))
+		text := strings.TrimSuffix(strings.TrimPrefix(frame, fromTop), clearBelow)
+		lines := strings.Split(text, endOfLine)
+		if len(lines) > rows {
+			t.Errorf("%d lines in %d rows", len(lines), rows)
+		}
+		shown := ansi.Strip(text)
+		if !strings.Contains(shown, "revision 7, Ctrl-C to end") {
+			t.Errorf("%d rows: no way to end it:\n%s", rows, shown)
+		}
+		if rows >= 13 && !strings.Contains(shown, "▸ S002") {
+			t.Errorf("%d rows: the step in progress is not shown:\n%s", rows, shown)
+		}
+	}
+}
+
+func TestColours(t *testing.T) {
+	for _, c := range []struct {
+		environment map[string]string
+		terminal    bool
+		want        bool
+	}{
+		{nil, true, true},
+		{nil, false, false},
+		{map[string]string{"NO_COLOR": "1"}, true, false},
+		{map[string]string{"NO_COLOR": "1", "CLICOLOR_FORCE": "1"}, true, false},
+		{map[string]string{"CLICOLOR": "0"}, true, false},
+		{map[string]string{"CLICOLOR": "1"}, false, false},
+		{map[string]string{"CLICOLOR_FORCE": "1"}, false, true},
+		{map[string]string{"CLICOLOR_FORCE": "0"}, false, false},
+		{map[string]string{"TERM": "dumb"}, true, false},
+	} {
+		a := &app{world: world{getenv: func(name string) string { return c.environment[name] }, outIsTerm: c.terminal}}
+		if got := a.colours(); got != c.want {
+			t.Errorf("%v in a terminal %t: %t", c.environment, c.terminal, got)
+		}
+	}
+}
+
+func TestLocale(t *testing.T) {
+	for _, c := range []struct {
+		environment map[string]string
+		want        bool
+	}{
+		{nil, true},
+		{map[string]string{"LANG": "de_DE.UTF-8"}, true},
+		{map[string]string{"LANG": "de_DE.utf8"}, true},
+		{map[string]string{"LANG": "C"}, false},
+		{map[string]string{"LANG": "C", "LC_ALL": "C.UTF-8"}, true},
+		{map[string]string{"LANG": "en_US.UTF-8", "LC_CTYPE": "POSIX"}, false},
+	} {
+		if got := inUTF8(func(name string) string { return c.environment[name] }); got != c.want {
+			t.Errorf("%v: %t", c.environment, got)
+		}
+	}
+}

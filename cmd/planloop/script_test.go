@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes the test binary be planloop where it is started under that
+// name: scripts and the tests of processes run the real command line.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"planloop": main})
+}
+
+// update rewrites the goldens of the scripts from what the commands print:
+// UPDATE_SCRIPTS=1 go test ./cmd/planloop -run TestScripts.
+var update = os.Getenv("UPDATE_SCRIPTS") != ""
+
+// TestScripts runs the stories in testdata/script, each in a directory and a
+// state folder of its own.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "../../testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       update,
+		Condition:           condition,
+		Setup: func(env *testscript.Env) error {
+			for _, dir := range []string{"home", "app"} {
+				if err := os.MkdirAll(filepath.Join(env.WorkDir, dir), 0o755); err != nil {
+					return err
+				}
+			}
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
+			env.Setenv("USER", "alice")
+			for name, text := range map[string]string{"ESC": "\x1b", "BEL": "\a", "RLO": "\u202e", "NL": "\n"} {
+				env.Setenv(name, text)
+			}
+			env.Cd = filepath.Join(env.WorkDir, "app")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exit":      exits,
+			"stable":    stable,
+			"overwrite": overwrite,
+			"escapes":   escapes,
+		},
+	})
+}
+
+func condition(name string) (bool, error) {
+	if name == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, nil
+}
+
+// exits runs a command and checks its exit code: exit 2 planloop …
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exit CODE COMMAND...")
+	}
+	code := "0"
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		code = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+}
+
+// unstable is what differs from run to run in what is printed.
+var unstable = []struct {
+	pattern *regexp.Regexp
+	name    string
+}{
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`), "TIME"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d`), "YYYY-MM-DD HH:MM"},
+	{regexp.MustCompile(`since (YYYY-MM-DD HH:MM|\d\d:\d\d)`), "since HH:MM"},
+	{regexp.MustCompile(`until \d\d:\d\d`), "until HH:MM"},
+	{regexp.MustCompile(`-\d{10}\b`), "-SECONDS"},
+	{regexp.MustCompile(`app-[0-9a-f]{16}`), "app-HASH"},
+	{regexp.MustCompile(`#[0-9a-f]{6}`), "#CONNECTION"},
+	{regexp.MustCompile(`"version":"[^"]*"`), `"version":"VERSION"`},
+	{regexp.MustCompile(`"icons":\[[^\]]*\]`), `"icons":["ICON"]`},
+	{regexp.MustCompile(`"instructions":"(?:[^"\\]|\\.)*"`), `"instructions":"TEXT"`},
+}
+
+// stable writes a file, or stdout or stderr, without what differs from run to
+// run: stable stdout got.txt.
+func stable(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: stable FILE|stdout|stderr FILE")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
+	for _, u := range unstable {
+		text = u.pattern.ReplaceAllString(text, u.name)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+// overwrite replaces text in a file by another of the same length: overwrite
+// FILE OLD NEW, where FILE may be a pattern for one.
+func overwrite(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 || len(args[1]) != len(args[2]) {
+		ts.Fatalf("usage: overwrite FILE OLD NEW, both of one length")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s names %d files", args[0], len(found))
+	}
+	data, err := os.ReadFile(found[0])
+	ts.Check(err)
+	if !bytes.Contains(data, []byte(args[1])) {
+		ts.Fatalf("%s does not hold %q", found[0], args[1])
+	}
+	ts.Check(os.WriteFile(found[0], bytes.ReplaceAll(data, []byte(args[1]), []byte(args[2])), 0o600))
+}
+
+// escapes checks that the last output holds an escape character, or with ! none.
+func escapes(ts *testscript.TestScript, neg bool, _ []string) {
+	has := strings.Contains(ts.ReadFile("stdout")+ts.ReadFile("stderr"), "\x1b")
+	if has == neg {
+		ts.Fatalf("escape characters: %t", has)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// sentence says in words what a record holds: "S001 marked done by alice:
+// "tests pass"; the plan is completed".
+func sentence(r plan.Record) string {
+	var phrases []string
+	for _, e := range r.Events {
+		if phrase := phraseOf(e); phrase != "" {
+			phrases = append(phrases, phrase)
+		}
+	}
+	if len(phrases) == 0 {
+		phrases = []string{strings.ReplaceAll(r.Action, "_", " ")}
+	}
+	what, rest, noted := strings.Cut(phrases[0], noteMark)
+	first := what + " by " + r.Actor.Name
+	if noted {
+		first += ": " + rest
+	}
+	return strings.Join(append([]string{first}, phrases[1:]...), "; ")
+}
+
+// noteMark parts what was done from what was said about it: who did it stands
+// in between.
+const noteMark = "\x00"
+
+// phraseOf says in words what an event records, "" for what others say already.
+func phraseOf(e plan.Event) string {
+	switch e := e.(type) {
+	case plan.PlanSetUp:
+		return planPhrase(e.Plan, "set up")
+	case plan.DraftMade:
+		return "draft of " + planPhrase(e.Plan, "made")
+	case plan.PlanRestored:
+		return planPhrase(e.Plan, "restored")
+	case plan.PlanCleared:
+		return "the plan cleared"
+	case plan.StepsAdded:
+		return stepsPhrase(e.Steps)
+	case plan.StepUpdated:
+		return e.Step.String() + " edited" + noteMark + strings.Join(changed(e.Patch), ", ")
+	case plan.StepMarked:
+		return markPhrase(e)
+	case plan.StepClaimed:
+		return e.Step.String() + " claimed"
+	case plan.HistoryPurged:
+		return fmt.Sprintf("the history of %s deleted", count(int(e.Records), "change"))
+	}
+	return consequence(e)
+}
+
+// consequence says what an action meant for the plan.
+func consequence(e plan.Event) string {
+	switch e := e.(type) {
+	case plan.PlanCompleted:
+		return "the plan is completed"
+	case plan.PlanReopened:
+		return "the plan is active again"
+	case plan.PlanAbandonedByItself:
+		return "the plan is abandoned, all its steps being skipped or cancelled"
+	case plan.PlanNeedsReplan:
+		return e.Step.String() + " is critical, the plan has to be revised"
+	case plan.PlanFailedForGood:
+		return e.Step.String() + " is critical, the plan has failed"
+	}
+	return "" // the head of an archived plan
+}
+
+func planPhrase(p plan.Body, what string) string {
+	phrase := "plan " + plan.Quote(p.Objective) + " " + what
+	if n := len(p.Steps); n > 0 {
+		phrase += " with " + count(n, "step")
+	}
+	return phrase
+}
+
+func stepsPhrase(steps []*plan.Step) string {
+	switch len(steps) {
+	case 0:
+		return ""
+	case 1:
+		return steps[0].ID.String() + " added" + noteMark + plan.Quote(steps[0].Title)
+	}
+	return fmt.Sprintf("%s-%s added", steps[0].ID, steps[len(steps)-1].ID)
+}
+
+// notedLength bounds what a line of the log repeats of a note.
+const notedLength = 200
+
+func markPhrase(e plan.StepMarked) string {
+	phrase := e.Step.String() + " marked " + strings.ReplaceAll(string(e.Status), "_", " ")
+	if e.Note != "" {
+		phrase += noteMark + strconv.QuoteToGraphic(plan.Shorten(strings.Join(strings.Fields(e.Note), " "), notedLength))
+	}
+	return phrase
+}
+
+// changed names the fields that a patch changes.
+func changed(p plan.Patch) []string {
+	var names []string
+	add := func(name string, given bool) {
+		if given {
+			names = append(names, name)
+		}
+	}
+	add("title", p.Title != nil)
+	add("details", p.Details != nil)
+	add("type", p.Type != nil)
+	add("dependencies", p.DependsOn != nil)
+	add("hints", p.ContextHints != nil)
+	add("paths", p.RelevantFilePaths != nil)
+	add("paths it creates", p.Creates != nil)
+	add("acceptance criteria", p.AcceptanceCriteria != nil)
+	add("suggested agent", p.SuggestedAgent != nil)
+	add("risk", p.Risk != nil)
+	add("tools", p.Tools != nil)
+	add("tool", p.Tool != nil)
+	add("arguments", p.Args != nil)
+	add("critical", p.Critical != nil)
+	add("idempotent", p.Idempotent != nil)
+	add("approval", p.RequiresApproval != nil)
+	add("timeout", p.Timeout != nil)
+	add("pause", p.Pause != nil)
+	add("condition", p.When != nil)
+	add("loop", p.ForEach != nil)
+	add("verification", p.Verify != nil)
+	return names
+}

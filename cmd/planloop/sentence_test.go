@@ -1,0 +1,69 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Every kind of event has words, but for the one that others imply.
+func TestEveryEventHasWords(t *testing.T) {
+	for _, e := range plan.Events() {
+		phrase := phraseOf(e)
+		if _, implied := e.(plan.PlanArchived); implied {
+			continue
+		}
+		if _, list := e.(plan.StepsAdded); list {
+			e = plan.StepsAdded{Steps: []*plan.Step{{ID: 1}, {ID: 2}}}
+			phrase = phraseOf(e)
+		}
+		if phrase == "" {
+			t.Errorf("%s has no words", e.Kind())
+		}
+		got := sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: []plan.Event{e}})
+		if !strings.Contains(got, " by alice") || strings.Contains(got, noteMark) {
+			t.Errorf("%s: %q", e.Kind(), got)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	text, list := "x", []string{}
+	for _, c := range []struct {
+		events []plan.Event
+		want   string
+	}{
+		{[]plan.Event{plan.StepMarked{Step: 1, Status: plan.Done, Note: "all\ntests pass"}, plan.PlanCompleted{}},
+			`S001 marked done by alice: "all tests pass"; the plan is completed`},
+		{[]plan.Event{plan.StepMarked{Step: 1, Status: plan.Failed}, plan.PlanNeedsReplan{Step: 1}},
+			`S001 marked failed by alice; S001 is critical, the plan has to be revised`},
+		{[]plan.Event{plan.StepUpdated{Step: 2, Patch: plan.Patch{Title: &text, AcceptanceCriteria: &list}}},
+			`S002 edited by alice: title, acceptance criteria`},
+		{[]plan.Event{plan.PlanArchived{}, plan.PlanCleared{}}, `the plan cleared by alice`},
+		{[]plan.Event{plan.HistoryPurged{Records: 1}}, `the history of 1 change deleted by alice`},
+		{nil, `mark step by alice`},
+	} {
+		got := sentence(plan.Record{Action: "mark_step", Actor: plan.Actor{Name: "alice"}, Events: c.events})
+		if got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// Every field of a patch is named.
+func TestChangedNamesEveryField(t *testing.T) {
+	w, _, _ := emptyWorld()
+	cmd := newStepEditCommand(&app{world: w})
+	flags := []string{"--title=x", "--details=x", "--type=test", "--depends-on=1", "--hint=x", "--path=x", "--creates=x",
+		"--criterion=x", "--may-use=x", "--suggested-agent=x", "--risk=low", "--verify=x", "--critical", "--idempotent",
+		"--requires-approval", "--timeout=1s", "--tool=x", "--args={}", "--pause=x", "--when=x", "--for-each=x"}
+	if err := cmd.ParseFlags(flags); err != nil {
+		t.Fatal(err)
+	}
+	p := patch(cmd, plan.Spec{})
+	p.Title = new(string)
+	if got := changed(p); len(got) != len(flags) {
+		t.Errorf("%d of %d fields are named: %q", len(got), len(flags), got)
+	}
+}

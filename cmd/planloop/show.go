@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+// showFormat is how show prints the plan.
+type showFormat string
+
+// Values lists the formats in order.
+func (showFormat) Values() []string { return []string{"text", "md", "yaml", "mermaid", "json"} }
+
+type showOptions struct {
+	watch  bool
+	all    bool
+	format string
+	plan   string
+}
+
+func newShowCommand(a *app) *cobra.Command {
+	var o showOptions
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show the plan",
+		Long: `Shows the plan: objective, progress, the steps and what comes next. Of a long
+plan, finished steps are folded and long texts cut; --all shows everything.
+
+  ✓ done   ▸ in progress   ○ ready   · waits for another step
+  ! blocked   ✗ failed   - skipped or cancelled
+
+With --watch it stays and shows every change, whoever makes it, until Ctrl-C.
+Colours follow NO_COLOR and CLICOLOR.`,
+		Example: `  planloop show
+  planloop show --watch
+  planloop show --all
+  planloop show --format md
+  planloop show --plan fix-the      # a former plan, by the beginning of its id
+  planloop show --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.showPlan(cmd.Context(), o) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&o.watch, "watch", "w", false, "stay, and show every change")
+	flags.BoolVarP(&o.all, "all", "a", false, "fold and cut nothing")
+	flags.StringVarP(&o.format, "format", "f", "", "text, md, yaml, mermaid or json (default text)")
+	flags.StringVar(&o.plan, "plan", "", "show another plan: its id or the beginning of it")
+	complete(cmd, "format", words(showFormat("")))
+	complete(cmd, "plan", a.completePlans)
+	return cmd
+}
+
+func (a *app) showPlan(ctx context.Context, o showOptions) error {
+	format, err := a.showFormat(o.format)
+	if err != nil {
+		return err
+	}
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.watch && o.plan != "":
+		return usageError{fmt.Errorf("a former plan does not change: give --watch or --plan, not both")}
+	case o.watch:
+		return a.watch(ctx, opened, format, o.all)
+	}
+	state, err := opened.verbs.State(ctx)
+	if err != nil {
+		return err
+	}
+	var former *plan.PastPlan
+	if o.plan != "" {
+		if state, former, err = otherPlan(ctx, opened.verbs, state, o.plan); err != nil {
+			return err
+		}
+	}
+	if format == "text" {
+		return a.print(joined(a.view(opened, state, former, o.all).lines()))
+	}
+	data, err := rendered(state, format)
+	if err != nil {
+		return err
+	}
+	return a.print(data)
+}
+
+func (a *app) showFormat(text string) (showFormat, error) {
+	if a.flags.json && text != "" && text != "json" {
+		return "", usageError{fmt.Errorf("--json and --format %s exclude each other; give one of them", quoted(text))}
+	}
+	switch {
+	case a.flags.json:
+		return "json", nil
+	case text == "":
+		return "text", nil
+	case text == "markdown":
+		return "md", nil
+	}
+	if err := plan.OneOf("--format", showFormat(text)); err != nil {
+		return "", err
+	}
+	return showFormat(text), nil
+}
+
+// otherPlan returns the state that has the named plan as its plan, and its head
+// if it is a former one.
+func otherPlan(ctx context.Context, service *verbs.Service, state plan.State, named string) (plan.State, *plan.PastPlan, error) {
+	id, err := planID(state, named)
+	if err != nil {
+		return plan.State{}, nil, err
+	}
+	if isCurrent(state, id) {
+		return state, nil, nil
+	}
+	body, err := service.Plan(ctx, id)
+	if err != nil {
+		return plan.State{}, nil, err
+	}
+	other := plan.State{Revision: state.Revision, Plan: body}
+	if head, ok := state.PastPlan(id); ok {
+		other.Revision = head.Revision
+		return other, &head, nil
+	}
+	return other, nil, nil
+}
+
+// view lays out a state for a person.
+func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all bool) page {
+	s := a.screen()
+	if state.Plan == nil {
+		return noPlanYet(s, opened)
+	}
+	v := planView{screen: s, state: state, former: former, all: all, now: time.Now()}
+	if former == nil && state.Plan.Status != plan.StatusDraft {
+		v.next = opened.verbs.NextActionIn(state, a.caller())
+	}
+	return v.page()
+}
+
+func noPlanYet(s screen, opened *opened) page {
+	where := "in " + printableLine(opened.place.Path)
+	if opened.place.Default {
+		where = "in the workspace named default"
+	}
+	return page{body: []string{
+		"There is no plan yet " + where + ".",
+		"",
+		s.bold("Set one up: ") + `planloop setup "Fix the login bug" --step "Write a failing test"`,
+		s.bold("Import one: ") + "planloop import FILE",
+		s.bold("By agents:  ") + "planloop, without a command, says how to connect one",
+	}}
+}
+
+// rendered is a state in a format for programs, fit to be printed.
+func rendered(state plan.State, format showFormat) ([]byte, error) {
+	switch format {
+	case "md":
+		return []byte(printable(string(resources.Markdown(state, resources.MarkdownOptions{})))), nil
+	case "mermaid":
+		return []byte(printable(string(resources.Mermaid(state)))), nil
+	case "yaml":
+		data, err := resources.YAML(state)
+		return []byte(printable(string(data))), err
+	}
+	data, err := resources.JSON(state)
+	if err != nil {
+		return nil, err
+	}
+	return indented(data)
+}
+
+func joined(lines []string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a pseudo-terminal with planloop in it.
+type terminal struct {
+	t    *testing.T
+	keys *os.File // what a person types goes in, what is shown comes out
+	cmd  *exec.Cmd
+	out  *output
+}
+
+func (h home) terminal(width, rows uint16, args ...string) *terminal {
+	h.t.Helper()
+	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		h.t.Skipf("no pseudo-terminals here: %v", err)
+	}
+	h.t.Cleanup(func() { control.Close() })
+	side := h.otherSide(control, width, rows)
+	defer side.Close()
+	cmd := h.command(args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	return &terminal{h.t, control, cmd, follow(h.t, control)}
+}
+
+// otherSide opens the end of a pseudo-terminal that programs see.
+func (h home) otherSide(control *os.File, width, rows uint16) *os.File {
+	h.t.Helper()
+	conn, err := control.SyscallConn()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var name string
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		if failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); failed != nil {
+			return
+		}
+		var number int
+		if number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN); failed != nil {
+			return
+		}
+		name = fmt.Sprintf("/dev/pts/%d", number)
+		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: width})
+	})
+	if err != nil || failed != nil {
+		h.t.Fatal(err, failed)
+	}
+	side, err := os.OpenFile(name, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return side
+}
+
+func (t *terminal) typeIn(text string) {
+	t.t.Helper()
+	if _, err := t.keys.WriteString(text); err != nil {
+		t.t.Fatal(err)
+	}
+}
+
+// ends waits for the process and returns what was shown last and the exit code.
+func (t *terminal) ends() (shown string, code int) {
+	shown = t.out.rest() // a terminal whose program has ended gives an error
+	err := t.cmd.Wait()
+	if err == nil {
+		return shown, 0
+	}
+	return shown, t.cmd.ProcessState.ExitCode()
+}
+
+func TestWelcomeInATerminal(t *testing.T) {
+	shown, code := newHome(t).terminal(100, 30).ends()
+	for _, want := range []string{"claude mcp add --scope user planloop -- ", "codex mcp add", `"mcpServers"`, "planloop show --watch", "planloop --help"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is missing in:\n%s", want, shown)
+		}
+	}
+	if code != 0 || !strings.Contains(shown, "\x1b[1mplanloop\x1b[0m") {
+		t.Errorf("exit code %d:\n%s", code, shown)
+	}
+}
+
+func TestShowInATerminal(t *testing.T) {
+	h := newHome(t)
+	h.run("setup", "Fix the login bug", "--step", "Make the session cookie survive the way back")
+	shown, _ := h.terminal(40, 24, "show").ends()
+	if !strings.Contains(shown, "S001  Make the session cookie\r\n          survive the way back\r\n") || !strings.Contains(shown, "\x1b[36mactive\x1b[0m") {
+		t.Errorf("no colour, or the title does not wrap:\n%q", shown)
+	}
+	h.env = append(h.env, "NO_COLOR=1")
+	if shown, _ := h.terminal(40, 24, "show").ends(); strings.Contains(shown, "\x1b") {
+		t.Errorf("NO_COLOR: %q", shown)
+	}
+}
+
+func TestPurgeInATerminal(t *testing.T) {
+	h := newHome(t)
+	if shown, code := h.terminal(80, 24, "purge").ends(); code != 0 || !strings.Contains(shown, "There is nothing to delete.") {
+		t.Errorf("an empty workspace, exit code %d: %s", code, shown)
+	}
+	h.run("setup", "Keep this")
+
+	refused := h.terminal(80, 24, "purge")
+	refused.out.waitFor("1 plan, 1 change of history.")
+	refused.out.waitFor("Type purge to agree: ")
+	refused.typeIn("yes\n")
+	if shown, code := refused.ends(); code != 2 || !strings.Contains(shown, "nothing was deleted") {
+		t.Errorf("another word, exit code %d: %s", code, shown)
+	}
+
+	interrupted := h.terminal(80, 24, "purge")
+	interrupted.out.waitFor("Type purge to agree: ")
+	interrupted.typeIn("\x03")
+	if shown, code := interrupted.ends(); code != 2 || !strings.Contains(shown, "nothing was deleted") {
+		t.Errorf("Ctrl-C, exit code %d: %s", code, shown)
+	}
+
+	byAgent := h.terminal(80, 24, "purge", "--agent", "codex")
+	byAgent.out.waitFor("Type purge to agree: ")
+	byAgent.typeIn("purge\n")
+	if shown, code := byAgent.ends(); code != 2 || !strings.Contains(shown, "only a person may purge the history") {
+		t.Errorf("an agent, exit code %d: %s", code, shown)
+	}
+	if shown := h.run("show"); !strings.Contains(shown, "Keep this") {
+		t.Errorf("the plan is gone: %s", shown)
+	}
+
+	agreed := h.terminal(80, 24, "purge")
+	agreed.out.waitFor("Type purge to agree: ")
+	agreed.typeIn("purge\n")
+	if shown, code := agreed.ends(); code != 0 || !strings.Contains(shown, "All plans of this workspace are deleted.") {
+		t.Errorf("exit code %d: %s", code, shown)
+	}
+	if shown := h.run("show"); !strings.Contains(shown, "There is no plan yet") {
+		t.Errorf("the plan is still there: %s", shown)
+	}
+	if shown := h.run("log"); !strings.Contains(shown, "the history of 1 change deleted by alice") {
+		t.Errorf("the log does not say it: %s", shown)
+	}
+}
+
+// The live view has a screen of its own, follows changes, and leaves the last
+// one in the terminal.
+func TestWatchInATerminal(t *testing.T) {
+	h := newHome(t)
+	h.run("setup", "Fix the login bug", "--step", "Write a failing test")
+	live := h.terminal(80, 24, "show", "--watch")
+	live.out.waitFor(enterScreen)
+	live.out.waitFor("revision 1, Ctrl-C to end")
+	h.run("step", "mark", "S001", "done")
+	live.out.waitFor("1 of 1 done")
+	live.out.waitFor("revision 2, Ctrl-C to end")
+	live.typeIn("\x03")
+	live.out.waitFor(leaveScreen)
+	shown, code := live.ends()
+	if code != 0 || !strings.Contains(shown, "1 of 1 done") || strings.Contains(shown, "Ctrl-C") {
+		t.Errorf("exit code %d: %q", code, shown)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// snapshotEvery is the distance of the snapshots that a session writes. A log
+// that is to be costly to open ends just before the next.
+const snapshotEvery = 512
+
+// actor is in the log of every plan made here.
+func actor() plan.Actor { return plan.Actor{Kind: plan.Agent, Name: "bench"} }
+
+// workspace makes a workspace with a plan of that many steps, and marks of them
+// until the log is at least so long. What was made before under that name is used again.
+func (b *bench) workspace(ctx context.Context, name string, steps, actions int) (workspace.Workspace, error) {
+	place, err := b.place(name)
+	if err != nil {
+		return place, err
+	}
+	s := open(place)
+	state, err := s.State(ctx)
+	if err == nil && state.Plan == nil {
+		err = fill(ctx, s, steps, actions)
+	}
+	if closed := s.Close(); err == nil {
+		err = closed
+	}
+	return place, err
+}
+
+func open(place workspace.Workspace) *session.Session {
+	return session.New(sqlite.New(place.StateDir, sqlite.Options{}), session.Options{Limits: plan.Limits{MaxSteps: 100_000}})
+}
+
+func fill(ctx context.Context, s *session.Session, steps, actions int) error {
+	setUp := plan.SetUp{Outline: plan.Outline{Objective: "Measure a plan"}}
+	for n := range steps {
+		setUp.Steps = append(setUp.Steps, plan.NewStep{Spec: plan.Spec{
+			Title:   fmt.Sprintf("Step %d of the plan that is measured", n+1),
+			Details: "As long as details often are: what is to be done and where, and how one sees that it is done.",
+		}})
+	}
+	if _, err := s.Do(ctx, actor(), setUp, nil); err != nil {
+		return err
+	}
+	if actions <= 1 {
+		return nil
+	}
+	statuses := []plan.StepStatus{plan.InProgress, plan.Done, plan.Pending}
+	for n := 0; ; n++ {
+		mark := plan.MarkStep{Step: plan.StepID(n/3*7%steps + 1), Status: statuses[n%3]}
+		outcome, err := s.Do(ctx, actor(), mark, nil)
+		if err != nil {
+			return err
+		}
+		if last := outcome.After.Revision; int(last) >= actions && last%snapshotEvery == snapshotEvery-1 {
+			return nil
+		}
+	}
+}
+
+// long is the length of a long log.
+func (b *bench) long() int {
+	if b.quick {
+		return 10_000
+	}
+	return 100_000
+}
+
+const (
+	fewSteps  = 10
+	someSteps = 1_000
+	manySteps = 10_000
+)
+
+// longLog is the workspace with many steps and a long log.
+func (b *bench) longLog(ctx context.Context) (workspace.Workspace, error) {
+	return b.workspace(ctx, "long-log", manySteps, b.long())
+}

@@ -1,0 +1,126 @@
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// toolCaller is a client of either kind.
+type toolCaller interface {
+	tool(tool string, args any) (reply, error)
+}
+
+const (
+	writers = 8   // servers
+	marks   = 500 // by each of them
+	byHand  = 40  // command lines, each a process
+)
+
+// TestManyProcessesWrite has servers over stdio and HTTP and a command line mark
+// steps of one plan at the same time: every acknowledged change is in the log
+// exactly once, and nobody sees an error.
+func TestManyProcessesWrite(t *testing.T) {
+	p := newBusyPlace(t)
+	setUp(p, writers+1)
+	clients := make([]toolCaller, writers)
+	for i := range clients {
+		if i%3 == 2 {
+			clients[i] = connect(t, p.transport("http"), []string{handshake, stateless}[i/3%2], nil)
+		} else {
+			clients[i] = p.open()
+		}
+	}
+	acknowledged := make([][]string, writers+1)
+	begin := time.Now()
+	var group errgroup.Group
+	for i, client := range clients {
+		group.Go(func() (err error) {
+			acknowledged[i], err = keepMarking(client, plan.StepID(i+1), marks)
+			return err
+		})
+	}
+	group.Go(func() (err error) {
+		acknowledged[writers], err = markByHand(p, plan.StepID(writers+1))
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d changes by %d servers and %d command lines in %v", writers*marks+byHand, writers, byHand, time.Since(begin))
+
+	records := p.records(0)
+	if want := 1 + writers*marks + byHand; len(records) != want {
+		t.Errorf("%d records, want %d", len(records), want)
+	}
+	exactlyOnce(t, notes(records), slices.Concat(acknowledged...))
+	if got := p.revision(); got != plan.Revision(len(records)) {
+		t.Errorf("the command line sees %d records of %d", got, len(records))
+	}
+	p.sound()
+}
+
+// setUp begins a plan with steps S001 to the number given.
+func setUp(p *place, steps int) {
+	p.t.Helper()
+	args := []string{"setup", "Many hands"}
+	for i := range steps {
+		args = append(args, "--step", fmt.Sprintf("Step number %d", i+1))
+	}
+	p.must(args...)
+}
+
+// keepMarking marks a step again and again, each time with a note of its own, and
+// returns the notes that were acknowledged.
+func keepMarking(client toolCaller, step plan.StepID, times int) ([]string, error) {
+	var done []string
+	for n := range times {
+		note := fmt.Sprintf("%s, mark %d", step, n)
+		status := []string{"in_progress", "blocked", "pending"}[n%3]
+		got, err := client.tool("planning_mark_step", arguments{"step_id": step.String(), "status": status, "note": note})
+		if err != nil {
+			return done, fmt.Errorf("%s: %w", note, err)
+		}
+		if got.refused {
+			return done, fmt.Errorf("%s: %s", note, got.text)
+		}
+		done = append(done, note)
+	}
+	return done, nil
+}
+
+func markByHand(p *place, step plan.StepID) ([]string, error) {
+	var done []string
+	for n := range byHand {
+		note := fmt.Sprintf("by hand, mark %d", n)
+		got, err := p.try("", "step", "mark", step.String(), []string{"in_progress", "pending"}[n%2], "--note", note)
+		if err != nil {
+			return done, err
+		}
+		if got.code != 0 || got.err != "" {
+			return done, errors.New(note + ": " + got.err)
+		}
+		done = append(done, note)
+	}
+	return done, nil
+}
+
+// exactlyOnce fails unless the log has every note that was acknowledged once.
+func exactlyOnce(t testing.TB, logged, acknowledged []string) {
+	t.Helper()
+	times := map[string]int{}
+	for _, note := range logged {
+		times[note]++
+	}
+	for _, note := range acknowledged {
+		if times[note] != 1 {
+			t.Errorf("%q was acknowledged and stands in the log %d times", note, times[note])
+		}
+	}
+}

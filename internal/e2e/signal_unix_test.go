@@ -1,0 +1,101 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestSignals ends servers politely: exit code 0, whatever they are doing.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(signal.String(), func(t *testing.T) {
+			p := newPlace(t)
+			setUp(p, 1)
+			h := p.open()
+			h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
+			if err := h.cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			if code := h.wait(); code != 0 {
+				t.Errorf("stdio: exit code %d\n%s", code, h.errors)
+			}
+
+			s := p.serveHTTP()
+			client := connect(t, s.transport("http"), handshake, nil)
+			if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "plan://current"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			s.endsWith(t, 0)
+			p.sound()
+		})
+	}
+}
+
+// endsWith waits for the server's exit code.
+func (s *httpServer) endsWith(t *testing.T, code int) {
+	t.Helper()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-s.ended:
+		if got := s.cmd.ProcessState.ExitCode(); got != code {
+			t.Errorf("exit code %d, want %d\n%s", got, code, s.errors)
+		}
+	case <-late.C:
+		t.Errorf("the server has not ended in %v", patience)
+	}
+}
+
+// TestClientThatStopsReading is one that sends and never reads: the server stands
+// with a full pipe, and ends all the same when it is told to.
+func TestClientThatStopsReading(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 500)
+	cmd := p.command("serve")
+	var errors output
+	cmd.Stderr = &errors
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte(opening + strings.Repeat(readCurrent, 100))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it is answering; what follows is megabytes
+		t.Fatal(err)
+	}
+	const bound = 10 * time.Second
+	began := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(bound, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	state, err := cmd.Process.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.ExitCode() != 0 {
+		t.Errorf("%v after %v\n%s", state, time.Since(began), &errors)
+	}
+	_, _ = in.Close(), out.Close()
+	p.sound()
+}

@@ -1,0 +1,122 @@
+package e2e_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofrs/flock"
+)
+
+// TestProbeLeavesNothing starts servers that are only asked what they offer, as
+// hosts do that probe: nothing is written.
+func TestProbeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	h := p.open()
+	for _, method := range []string{"tools/list", "prompts/list", "resources/templates/list", "resources/list", "ping"} {
+		if f, err := h.request(method, nil); err != nil || f.Error != nil {
+			t.Errorf("%s: %v, %+v", method, err, f.Error)
+		}
+	}
+	if code := h.leave(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	s := p.serveHTTP()
+	client := connect(t, s.transport("http"), handshake, nil)
+	if _, err := client.ListTools(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+	s.kill()
+	if found := files(t, p.home); found != "" {
+		t.Errorf("left on disk:\n%s", found)
+	}
+}
+
+// TestReadingCreatesNothing runs every reading command where nothing is.
+func TestReadingCreatesNothing(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, args := range [][]string{{}, {"show"}, {"show", "--json"}, {"log"}, {"log", "--json"}, {"plans"}, {"plans", "--json"}, {"doctor"},
+		{"doctor", "--json"}, {"doctor", "--repair"}, {"version"}} {
+		if got := p.run(args...); got.code != 0 || got.err != "" {
+			t.Errorf("%q: exit code %d\n%s%s", args, got.code, got.out, got.err)
+		}
+	}
+	h := p.open()
+	h.refusal("planning_read_plan", arguments{})
+	for _, uri := range []string{"plan://current", "plan://current.md", "plan://current.mmd", "plan://status", "plan://log", "plan://plans"} {
+		if f, err := h.request("resources/read", arguments{"uri": uri}); err != nil || f.Error != nil {
+			t.Errorf("%s: %v, %+v", uri, err, f.Error)
+		}
+	}
+	h.leave()
+	if got := p.run("export"); got.code != 2 || got.err == "" {
+		t.Errorf("export: %+v", got)
+	}
+	if found := files(t, p.home); found != "" {
+		t.Errorf("left on disk:\n%s", found)
+	}
+	if found := files(t, p.workspace); found != filepath.Join(p.workspace, ".git") {
+		t.Errorf("left in the workspace:\n%s", found)
+	}
+}
+
+// TestRefusedWritingBeginsNoLog runs every command that has nothing to change yet.
+func TestRefusedWritingBeginsNoLog(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, args := range [][]string{{"restore", "x"}, {"clear"}, {"purge"}, {"step", "mark", "S001", "done"}, {"step", "add", "x"},
+		{"step", "claim", "S001"}, {"step", "edit", "S001", "--title", "x"}, {"setup"}, {"setup", " "}} {
+		if got := p.run(args...); got.code != 2 || got.out != "" || !strings.HasPrefix(got.err, "planloop: ") {
+			t.Errorf("%q: exit code %d, want a refusal\n%s%s", args, got.code, got.out, got.err)
+		}
+	}
+	h := p.open()
+	for _, tool := range []string{"planning_clear_plan", "planning_setup_plan"} {
+		h.refusal(tool, arguments{})
+	}
+	if _, err := os.Lstat(p.database()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a log was begun: %v\n%s", err, files(t, p.home))
+	}
+}
+
+// TestSecondCopyDoesNotDisturb starts a second server beside one at work, while
+// the workspace is locked: it starts, answers and leaves.
+func TestSecondCopyDoesNotDisturb(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 2)
+	first := p.open()
+	first.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
+
+	lock := flock.New(filepath.Join(p.stateDir(), "lock"))
+	if ok, err := lock.TryLock(); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	second := p.open()
+	if f, err := second.request("tools/list", nil); err != nil || f.Error != nil {
+		t.Errorf("tools/list: %v, %+v", err, f.Error)
+	}
+	if code := second.leave(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, second.errors)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	third := p.open() // and one that is killed
+	if _, err := third.request("tools/list", nil); err != nil {
+		t.Error(err)
+	}
+	third.kill()
+
+	first.do("planning_mark_step", arguments{"step_id": "S001", "status": "done"})
+	unchanged(t, p, 3)
+	p.sound()
+}

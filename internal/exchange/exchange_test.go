@@ -1,0 +1,290 @@
+package exchange_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/plan"
+)
+
+var formats = map[exchange.Format]string{
+	exchange.JSON: "plan.json", exchange.YAML: "plan.yaml", exchange.Markdown: "plan.md", exchange.RawkoYAML: "rawko.yaml",
+}
+
+func TestExportGolden(t *testing.T) {
+	s := setUp(t, sample())
+	for format, name := range formats {
+		text, notes := export(t, format, s)
+		golden(t, name, text)
+		golden(t, name+".notes", strings.Join(notes, "\n")+"\n")
+	}
+}
+
+// TestOwnFormatsKeepEverything: what was exported as JSON or YAML sets up the
+// same plan when it is imported.
+func TestOwnFormatsKeepEverything(t *testing.T) {
+	s := setUp(t, sample())
+	for _, format := range []exchange.Format{exchange.JSON, exchange.YAML} {
+		text, notes := export(t, format, s)
+		if len(notes) > 0 {
+			t.Errorf("%s is not lossy, yet says %q", format, notes)
+		}
+		checkSame(t, text, format, s)
+	}
+}
+
+// checkSame imports text and compares the plan it sets up with that of want.
+func checkSame(t fatal, text string, format exchange.Format, want plan.State) {
+	t.Helper()
+	got, err := exchange.Import([]byte(text), format, exchange.Limits{})
+	if err != nil {
+		t.Fatalf("import %s: %v\n%s", format, err, text)
+	}
+	if diff := cmp.Diff(want.Plan.Body(), setUp(t, got.Action).Plan.Body(), bodyOptions...); diff != "" {
+		t.Fatalf("%s (-exported +imported):\n%s\n%s", format, diff, text)
+	}
+}
+
+var bodyOptions = cmp.Options{
+	cmpopts.EquateEmpty(), cmpopts.IgnoreFields(plan.Plan{}, "Steps"),
+	cmpopts.IgnoreFields(plan.Progress{}, "ClaimedBy", "LeaseUntil"),
+	cmp.FilterValues(func(a, b json.RawMessage) bool { return len(a) > 0 || len(b) > 0 }, cmp.Comparer(sameJSON)),
+}
+
+// sameJSON compares JSON by what it says: escapes and the order of keys may differ.
+func sameJSON(a, b json.RawMessage) bool {
+	x, y := jsontext.Value(slices.Clone(a)), jsontext.Value(slices.Clone(b))
+	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+}
+
+func TestMarkdownKeepsWhatItCan(t *testing.T) {
+	s := setUp(t, sample())
+	text, _ := export(t, exchange.Markdown, s)
+	got, err := exchange.Import([]byte(text), exchange.Markdown, exchange.Limits{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	options := append(cmp.Options{cmpopts.IgnoreFields(plan.Progress{}, "Evidence", "Result")}, bodyOptions...)
+	if diff := cmp.Diff(s.Plan.Body(), setUp(t, got.Action).Plan.Body(), options...); diff != "" {
+		t.Errorf("(-exported +imported):\n%s\n%s", diff, text)
+	}
+	if e := got.Action.Steps[1].Evidence; len(e) != 1 || !strings.Contains(e[0].Note, "go test") {
+		t.Errorf("evidence is kept as text, got %+v", e)
+	}
+}
+
+func TestExportWithoutPlan(t *testing.T) {
+	_, err := exchange.Export(&strings.Builder{}, exchange.JSON, plan.State{})
+	var refusal *plan.ValidationError
+	if !errors.As(err, &refusal) || refusal.Kind != plan.NotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDraftStaysDraft(t *testing.T) {
+	a := sample()
+	a.Draft = true
+	s := setUp(t, a)
+	for format := range formats {
+		text, _ := export(t, format, s)
+		got, err := exchange.Import([]byte(text), format, exchange.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.Action.Draft {
+			t.Errorf("%s: a draft became a plan", format)
+		}
+	}
+}
+
+// TestRenumbering: gaps close, and dependencies, conditions and references follow.
+func TestRenumbering(t *testing.T) {
+	got, err := exchange.Import([]byte(`{"objective":"o","steps":[
+		{"step_id":"S003","title":"a"},
+		{"step_id":"S007","title":"b, see S003","depends_on":["S003"],"when":"S003.ok and XS003 and S999",
+		 "tool":"x","args":{"in":"$S003.out","all":"$S003","text":"$S0031 costs $S003","quote":"\"$S003\""}}]}`), exchange.JSON, exchange.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := got.Action.Steps[1]
+	if step.DependsOn[0] != 1 || step.When != "S001.ok and XS003 and S999" || step.Title != "b, see S003" {
+		t.Errorf("got %+v", step.Spec)
+	}
+	if want := `{"in":"$S001.out","all":"$S001","text":"$S0031 costs $S003","quote":"\"$S003\""}`; string(step.Args) != want {
+		t.Errorf("args %s, want %s", step.Args, want)
+	}
+	if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "S003 is S001 here, 2 steps have another number") {
+		t.Errorf("notes %q", got.Notes)
+	}
+}
+
+func TestDetect(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       exchange.Format
+	}{
+		{"", `{"revision":1,"plan":{}}`, exchange.JSON}, {"", `{"objective":"x"}`, exchange.JSON}, {"", `{"task":"x"}`, exchange.RawkoYAML},
+		{"", "{objective: x}", exchange.YAML}, {"", "objective: x\nsteps: []\n", exchange.YAML}, {"", "id: a\ntask: x\n", exchange.RawkoYAML},
+		{"", "# Title\n\n- [ ] a\n", exchange.Markdown}, {"", "* [X] a", exchange.Markdown}, {"", "1. one\n2. two", exchange.Markdown},
+		{"", "# comment\nobjective: x", exchange.YAML}, {"", "\ufeff- [x] a", exchange.Markdown},
+		{"a.md", "anything", exchange.Markdown}, {"a.json", "{}", exchange.JSON}, {"a.yml", "task: x", exchange.RawkoYAML},
+		{"A.YAML", "steps:", exchange.YAML}, {"notes.txt", "- [ ] a", exchange.Markdown},
+	} {
+		got, err := exchange.Detect([]byte(c.text), c.name)
+		if err != nil || got != c.want {
+			t.Errorf("Detect(%q, %q) = %q, %v, want %q", c.text, c.name, got, err, c.want)
+		}
+	}
+	if _, err := exchange.Detect([]byte("just prose"), "x.txt"); err == nil {
+		t.Error("prose was taken for a plan")
+	}
+	for format, name := range formats {
+		if got, err := exchange.Detect(testdata(t, name), ""); err != nil || got != format {
+			t.Errorf("%s is detected as %q, %v", name, got, err)
+		}
+	}
+}
+
+// TestRefusals: what is refused, in which field, and with what hint.
+func TestRefusals(t *testing.T) {
+	steps := func(n int) string { return strings.TrimSuffix(strings.Repeat(`{"title":"t"},`, n), ",") }
+	deep := strings.Repeat("[", 60) + strings.Repeat("]", 60)
+	for _, c := range []struct {
+		format         exchange.Format
+		text           string
+		field, problem string
+	}{
+		{exchange.JSON, ``, "", "empty"},
+		{exchange.JSON, "{\xff}", "", "UTF-8"},
+		{exchange.JSON, `[]`, "", "holds no plan"},
+		{exchange.JSON, `{"plan":null}`, "/plan", "no plan"},
+		{exchange.JSON, `{"objective":"o"} {}`, "", "more after"},
+		{exchange.JSON, `{"objective":"o",}`, "", "line 1"},
+		{exchange.JSON, `{"objective":"o","objective":"p"}`, "/objective", "duplicate"},
+		{exchange.JSON, `{"Objective":"o"}`, "/Objective", `"Objective" is not known`},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","colour":1}]}`, "/steps/0/colour", `"colour" is not known`},
+		{exchange.JSON, `{"plan":{"objective":"o","steps":[{"title":5}]}}`, "/plan/steps/0/title", "number"},
+		{exchange.JSON, `{"objective":"o","steps":{}}`, "/steps", "an object"},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":""}]}`, "/steps/0/title", "blank"},
+		{exchange.JSON, `{"objective":"o","steps":[null]}`, "/steps/0/title", "blank"},
+		{exchange.JSON, `{"steps":[]}`, "/objective", "blank"},
+		{exchange.JSON, `{"objective":"o","status":"paused"}`, "/status", "not known"},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","status":"TODO"}]}`, "/steps/0/status", "not known"},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["S002"]}]}`, "/steps/0/depends_on/0", "no step S002"},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["s1"]}]}`, "/steps/0/depends_on/0", "not a step id"},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":[1]}]}`, "/steps/0/depends_on", "S001 -> S001"},
+		{exchange.JSON, `{"objective":"o","steps":[{"step_id":"S004","title":"t","depends_on":[6]},{"step_id":6,"title":"t","depends_on":[4]}]}`,
+			"/steps/0/depends_on", "S004 -> S006 -> S004"},
+		{exchange.JSON, `{"objective":"o","steps":[{"step_id":1,"title":"t"},{"step_id":1,"title":"t"}]}`, "/steps/1/step_id", "twice"},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","started_at":"soon"}]}`, "/steps/0/started_at", ""},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","args":[1]}]}`, "/steps/0/args", "object"},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","args":{"a":` + deep + `}}]}`, "", "levels deep"},
+		{exchange.JSON, `{"objective":"o","steps":[` + steps(2001) + `]}`, "/steps", "more than 2000 steps"},
+		{exchange.JSON, `{"objective":"a\u202eb"}`, "/objective", "reordering"},
+		{exchange.JSON, `{"objective":"o\u0000"}`, "/objective", "control"},
+		{exchange.JSON, strings.Repeat(" ", 5<<20), "", "at most"},
+
+		{exchange.YAML, "objective: [a", "", "not valid"},
+		{exchange.YAML, "objective: a\nobjective: b", "", "twice"},
+		{exchange.YAML, "objective: a\ncolour: b", "/colour", "not known"},
+		{exchange.YAML, "objective: !!binary aGk=", "", "tag"},
+		{exchange.YAML, "objective: a\n---\nobjective: b", "", "several documents"},
+		{exchange.YAML, "a: &a {x: 1}\nb:\n  <<: *a\n", "/b", "no word"},
+		{exchange.YAML, "objective: *nothing", "", "anchor"},
+		{exchange.YAML, "objective: " + strings.Repeat("[", 100000), "", "max depth"},
+		{exchange.YAML, strings.Repeat("- ", 100000) + "a", "", "max depth"},
+		{exchange.YAML, strings.Repeat("? ", 100000) + "a", "", ""},
+		{exchange.YAML, "a: " + strings.Repeat("[", 50) + strings.Repeat("]", 50), "", "levels deep"},
+		{exchange.YAML, bomb(), "", "beyond measure"},
+		{exchange.YAML, "a: &a [*a]", "", "levels deep"},
+		{exchange.YAML, "- a\n- b", "", "holds no plan"},
+		{exchange.YAML, "# nothing", "", "empty"},
+		{exchange.YAML, "objective: a\nsteps:\n  - title: b\n    timeout: long\n", "/steps/0/timeout", "a text"},
+
+		{exchange.RawkoYAML, "task: t\nstatus: active", "/status", "not known"},
+		{exchange.RawkoYAML, "task: t\nstatus: draft\nsteps:\n  - description: d\n    status: done", "/steps/0/status", "not known"},
+		{exchange.RawkoYAML, "task: t\nsteps:\n  - description: d\n    dependsOn: [3]", "/steps/0/dependsOn/0", "no step index 3"},
+		{exchange.RawkoYAML, "task: t\nsteps:\n  - description: d\n    dependsOn: [-1]", "/steps/0/dependsOn/0", "no index"},
+		{exchange.RawkoYAML, "task: t\nsteps:\n  - description: d\n    dependsOn: [0]", "/steps/0/dependsOn", "index 0 -> index 0"},
+		{exchange.RawkoYAML, "status: draft", "/task", "blank"},
+		{exchange.RawkoYAML, "task: t\nsteps: [{instructions: i}]", "/steps/0/description", "blank"},
+		{exchange.RawkoYAML, "task: t\nplanId: p\nstatus: draft", "/planId", "names a plan"},
+		{exchange.RawkoYAML, "task: t\nmetadata: {complexity: 11}", "/metadata/complexity", "11"},
+
+		{exchange.Markdown, "# t\n\n- [ ] a\n  - depends on: S009\n", "/steps/0/depends_on/0", "no step S009"},
+		{exchange.Markdown, "# t\n\n- [ ]\n", "/steps/0/title", "blank"},
+		{exchange.Markdown, "# t\n\n- [ ] S001 a\n- [ ] S001 b\n", "/steps/1/step_id", "twice"},
+		{exchange.Markdown, "# t\n\n- [ ] a\n  - path: ../x\n", "/steps/0/relevant_file_paths/0", "leaves"},
+		{exchange.Markdown, "# t\n\n- [ ] a\n  - args: [1\n", "/steps/0/args", "not valid JSON"},
+		{"toml", "a = 1", "/format", "not known"},
+		{"", "a", "/format", "no format"},
+	} {
+		_, err := exchange.Import([]byte(c.text), c.format, exchange.Limits{})
+		var refusal *plan.ValidationError
+		if !errors.As(err, &refusal) {
+			t.Errorf("%s %.60q: %v is no refusal", c.format, c.text, err)
+			continue
+		}
+		if c.field != "" && refusal.Field != c.field || !strings.Contains(refusal.Error(), c.problem) || refusal.Fix == "" {
+			t.Errorf("%s %.80q:\n got %v\nwant %s: %s", c.format, c.text, err, c.field, c.problem)
+		}
+	}
+}
+
+// bomb is a YAML text of a few lines that stands for a billion words.
+func bomb() string {
+	var b strings.Builder
+	b.WriteString("a: &a [lol,lol,lol,lol,lol,lol,lol,lol,lol,lol]\n")
+	for c := 'b'; c < 'k'; c++ {
+		alias := "*" + string(c-1)
+		b.WriteString(string(c) + ": &" + string(c) + " [" + strings.Repeat(alias+", ", 9) + alias + "]\n")
+	}
+	return b.String()
+}
+
+func TestMarkdownLineIsNamed(t *testing.T) {
+	_, err := exchange.Import([]byte("# t\n\n- [ ] fine\n- [ ] a\u202eb\n"), exchange.Markdown, exchange.Limits{})
+	if err == nil || !strings.HasPrefix(err.Error(), "line 4: /steps/1/title: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLimitsAreParameters(t *testing.T) {
+	text := []byte(`{"objective":"o","steps":[{"title":"a"},{"title":"b"}]}`)
+	if _, err := exchange.Import(text, exchange.JSON, exchange.Limits{Steps: 1}); err == nil {
+		t.Error("two steps passed a limit of one")
+	}
+	if _, err := exchange.Import(text, exchange.JSON, exchange.Limits{Bytes: 10}); err == nil {
+		t.Error("the text passed a limit of ten bytes")
+	}
+}
+
+// TestWhatIsNotTakenOver: approval, identity, versions and claims stay behind,
+// and the notes say so.
+func TestWhatIsNotTakenOver(t *testing.T) {
+	got, err := exchange.Import([]byte(`{"plan":{"id":"p-1-v2","objective":"o","status":"replanning","version":2,"previous_plan_id":"p-1","changes":"c",
+		"final_summary":"f","approval":{"by":"me","way":"person","digest":"d","at":"2026-01-01T00:00:00Z"},
+		"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z","created_by":"a","highest_step":"S009",
+		"steps":[{"step_id":"S001","title":"t","status":"in_progress","claimed_by":"a","lease_until":"2026-01-01T00:00:00Z","ready":false}]},
+		"counts":{"total":1,"done":0},"revision":7,"phase":"executing","next_step":"S001"}`), exchange.JSON, exchange.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "nottakenover.notes", strings.Join(got.Notes, "\n")+"\n")
+	s := setUp(t, got.Action)
+	if s.Plan.Approval != nil || s.Plan.Version != 1 || s.Plan.Status != plan.StatusActive || s.Plan.FinalSummary != "" {
+		t.Errorf("taken over: %+v", s.Plan)
+	}
+	if step := got.Action.Steps[0]; step.ClaimedBy != "" || !step.LeaseUntil.IsZero() || step.Status != plan.InProgress {
+		t.Errorf("step %+v", step.Progress)
+	}
+}

@@ -1,0 +1,149 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+// parseJSON reads our own JSON.
+func parseJSON(text []byte) (*source, error) {
+	if pointer, problem := checkJSON(text, maxNesting); problem != "" {
+		return nil, refuse(pointer, problem, "give one JSON object")
+	}
+	return parseNative(text, json.RejectUnknownMembers(true))
+}
+
+// parseYAML reads our own YAML. Whether a scalar is a text or a number is hard to
+// see in YAML, so where a text is asked for a number is one.
+func parseYAML(text []byte) (*source, error) {
+	data, err := jsonOfYAML(text)
+	if err != nil {
+		return nil, err
+	}
+	return parseNative(data, json.JoinOptions(json.RejectUnknownMembers(true), scalarsAsText()))
+}
+
+func scalarsAsText() json.Options {
+	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(in *jsontext.Decoder, text *string) error {
+		switch in.PeekKind() {
+		case jsontext.KindNumber, jsontext.KindTrue, jsontext.KindFalse:
+			value, err := in.ReadValue()
+			*text = string(value)
+			return err
+		}
+		return errors.ErrUnsupported
+	}))
+}
+
+// parseNative reads a resources.Document or a plan alone.
+func parseNative(data []byte, options json.Options) (*source, error) {
+	keys := jsonKeys(data)
+	if keys == nil {
+		return nil, refuse("", "the text holds no plan", "give an object with an objective and steps")
+	}
+	if !keys["plan"] {
+		var p resources.PlanDocument
+		if err := json.Unmarshal(data, &p, options); err != nil {
+			return nil, decodeError("", err)
+		}
+		return nativeSource("", &p)
+	}
+	var d resources.Document
+	if err := json.Unmarshal(data, &d, options); err != nil {
+		return nil, decodeError("", err)
+	}
+	if d.Plan == nil {
+		return nil, refuse("/plan", "there is no plan in it", "export a workspace that has one")
+	}
+	return nativeSource("/plan", d.Plan)
+}
+
+func nativeSource(root string, p *resources.PlanDocument) (*source, error) {
+	if err := plan.OneOf(root+"/status", p.Status); err != nil {
+		return nil, err
+	}
+	s := &source{outline: p.Outline, draft: p.Status == plan.StatusDraft, root: root, call: plan.StepID.String}
+	for _, step := range p.Steps {
+		s.steps = append(s.steps, sourceStep{own: step.ID, NewStep: plan.NewStep{Spec: step.Spec, Progress: step.Progress}})
+	}
+	s.nativeNotes(&p.Plan)
+	return s, nil
+}
+
+// nativeNotes says what of a plan does not come along.
+func (s *source) nativeNotes(p *plan.Plan) {
+	if p.ID != "" {
+		s.note("The plan gets an id and dates of its own; it was %s.", plan.Quote(p.ID))
+	}
+	if p.Version > 1 || p.PreviousPlanID != "" || p.Changes != "" {
+		s.note("It starts as version 1: former versions and what they changed are left out.")
+	}
+	if p.Approval != nil {
+		s.note("Its approval is not taken over: a person approves it here.")
+	}
+	if p.FinalSummary != "" {
+		s.note("Its final summary is left out, the plan is not closed here.")
+	}
+	switch p.Status {
+	case plan.StatusReplanning, plan.StatusFailed, plan.StatusAbandoned:
+		s.note("It was %s; here its status follows from its steps.", p.Status)
+	}
+}
+
+// decodeError says in our words what does not fit the fields of a plan.
+func decodeError(root string, err error) error {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return refuse(root, plan.Shorten(err.Error(), 160), "compare it with an exported plan")
+	}
+	field := shortPointer(root + string(semantic.JSONPointer))
+	var inner *plan.ValidationError
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return refuse(field, "the field "+plan.Quote(semantic.JSONPointer.LastToken())+" is not known", "remove it, or compare it with an exported plan")
+	case errors.As(err, &inner):
+		return refuse(field, inner.Problem, inner.Fix)
+	case semantic.GoType != nil && semantic.Err == nil:
+		return refuse(field, fmt.Sprintf("is %s", kindName(semantic.JSONKind)), "give "+wanted(semantic))
+	case semantic.Err != nil:
+		return refuse(field, "does not fit: "+plan.Shorten(semantic.Err.Error(), 120), "compare it with an exported plan")
+	}
+	return refuse(field, "does not fit", "compare it with an exported plan")
+}
+
+func kindName(kind jsontext.Kind) string {
+	switch kind {
+	case jsontext.KindString:
+		return "a text"
+	case jsontext.KindNumber:
+		return "a number of the wrong kind"
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return "true or false"
+	case jsontext.KindBeginObject:
+		return "an object"
+	case jsontext.KindBeginArray:
+		return "a list"
+	}
+	return "of the wrong kind"
+}
+
+func wanted(e *json.SemanticError) string {
+	switch e.GoType.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	}
+	return "an object"
+}

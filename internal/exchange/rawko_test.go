@@ -1,0 +1,120 @@
+package exchange_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/plan"
+)
+
+// tree reads YAML with the library alone and drops empty lists, which are unset
+// fields (R57).
+func tree(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := yaml.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range m["steps"].([]any) {
+		step := s.(map[string]any)
+		for k, v := range step {
+			if list, ok := v.([]any); ok && len(list) == 0 {
+				delete(step, k)
+			}
+		}
+	}
+	return m
+}
+
+// TestRawkoExample: rawko's example plan (SPEC-0010: Example Plan) survives
+// import and export with all it says, its identity given back (R05-R28, R54-R57).
+func TestRawkoExample(t *testing.T) {
+	example := testdata(t, "rawko-example.yaml")
+	got, err := exchange.Import(example, exchange.RawkoYAML, exchange.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range got.Action.Steps {
+		if !step.Critical {
+			t.Errorf("step %d is not critical", i)
+		}
+	}
+	s := setUp(t, got.Action)
+	p := *s.Plan
+	p.ID, p.CreatedBy = "plan-20260123-auth-feature", "planner"
+	p.CreatedAt, p.UpdatedAt = start, start.Add(35*time.Minute)
+	s.Plan = &p
+
+	text, notes := export(t, exchange.RawkoYAML, s)
+	if len(notes) > 0 {
+		t.Errorf("nothing is lost, yet there are notes: %q", notes)
+	}
+	if diff := cmp.Diff(tree(t, example), tree(t, []byte(text))); diff != "" {
+		t.Errorf("(-example +exported):\n%s", diff)
+	}
+	golden(t, "rawko-example.golden.yaml", text)
+	golden(t, "rawko-example.notes", strings.Join(got.Notes, "\n")+"\n")
+}
+
+func TestRawkoFiles(t *testing.T) {
+	s := setUp(t, sample())
+	files, notes, err := exchange.RawkoFiles(s.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 2 || files[0].Path != "current-task.yaml" || files[1].Path != "plans/"+s.Plan.ID+".yaml" || len(notes) == 0 {
+		t.Fatalf("files %v, notes %q", files, notes)
+	}
+	want := "task: Ship the *new* parser\nplanId: " + s.Plan.ID + "\nstatus: in_progress\n"
+	var got, wanted map[string]any
+	if err := yaml.Unmarshal(files[0].Data, &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(strings.Replace(want, "Ship the *new* parser", `"Ship the *new* parser"`, 1)), &wanted); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	text, _ := export(t, exchange.RawkoYAML, s)
+	if string(files[1].Data) != text {
+		t.Error("the plan file is not what Export writes")
+	}
+}
+
+func TestRawkoToleratesWhatItDoesNotKnow(t *testing.T) {
+	got, err := exchange.Import([]byte("task: t\nowner: me\nmetadata: {effort: 3}\nsteps:\n  - description: |\n      two\n      lines\n    colour: red\n    index: 4\n  - description: 42\n    dependsOn: [4]\n"),
+		exchange.RawkoYAML, exchange.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(got.Notes, "\n")
+	if !strings.Contains(notes, "metadata.effort, owner, steps[].colour") {
+		t.Errorf("notes %q", notes)
+	}
+	steps := got.Action.Steps
+	if steps[0].Title != "two lines" || steps[1].Title != "42" || len(steps[1].DependsOn) != 1 || steps[1].DependsOn[0] != 1 {
+		t.Errorf("steps %+v", steps)
+	}
+}
+
+func TestRawkoStatuses(t *testing.T) {
+	for _, c := range []struct {
+		status plan.PlanStatus
+		want   string
+	}{
+		{plan.StatusDraft, "draft"}, {plan.StatusActive, "in_progress"}, {plan.StatusCompleted, "complete"},
+		{plan.StatusFailed, "failed"}, {plan.StatusReplanning, "replanning"}, {plan.StatusAbandoned, "failed"},
+	} {
+		p := plan.Plan{ID: "p", Outline: plan.Outline{Objective: "o"}, Status: c.status, Version: 2, PreviousPlanID: "q"}
+		text, _ := export(t, exchange.RawkoYAML, plan.State{Plan: &p})
+		if !strings.Contains(text, "\nstatus: "+c.want+"\n") || !strings.Contains(text, "\npreviousPlanId: q\n") || !strings.Contains(text, "\nsteps: []\n") {
+			t.Errorf("%s:\n%s", c.status, text)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// source is a plan as a parser found it: not cleaned yet, its steps and
+// dependencies numbered in its own way.
+type source struct {
+	outline plan.Outline
+	draft   bool
+	root    string // JSON pointer of the plan
+	steps   []sourceStep
+	notes   []string
+	call    func(id plan.StepID) string // what the source calls a step
+	shape   shape
+}
+
+// shape says how a source takes text that does not fit our rules.
+type shape struct {
+	foldLines bool              // line breaks where one line is asked for become blanks
+	names     map[string]string // what it calls our fields, where that differs
+}
+
+// sourceStep is a step of a source. Its dependencies name the own ids of others.
+type sourceStep struct {
+	plan.NewStep
+	own plan.StepID // 0 when it has none
+	at  string      // where it stands, for people: "line 12"; "" when the field says it
+}
+
+func (s *source) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// action cleans the source and gives its steps the ids that will be minted.
+func (s *source) action(limits Limits) (Imported, error) {
+	if len(s.steps) > limits.Steps {
+		return Imported{}, refuse(s.root+"/steps", fmt.Sprintf("there are more than %d steps", limits.Steps), "group them into fewer")
+	}
+	outline, err := s.cleanOutline()
+	if err != nil {
+		return Imported{}, err
+	}
+	steps, err := s.cleanSteps()
+	if err != nil {
+		return Imported{}, err
+	}
+	a := plan.SetUp{Outline: outline, Steps: steps, Draft: s.draft}
+	return Imported{Action: a, Notes: s.notes}, nil
+}
+
+func (s *source) cleanOutline() (plan.Outline, error) {
+	if s.shape.foldLines {
+		s.outline.Objective = foldLine(s.outline.Objective)
+		foldList(s.outline.Questions, s.outline.Metadata.Tags, s.outline.Metadata.Constraints, s.outline.Metadata.InformedBy)
+	}
+	outline, err := CleanOutline(s.root, s.outline)
+	return outline, s.rename(err)
+}
+
+func (s *source) cleanSteps() ([]plan.NewStep, error) {
+	minted, err := s.number()
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]plan.NewStep, len(s.steps))
+	claims := 0
+	for i, from := range s.steps {
+		if s.shape.foldLines {
+			foldStep(&from.NewStep)
+		}
+		step, err := CleanStep(s.field(i), from.NewStep)
+		if err != nil {
+			return nil, s.locate(i, err)
+		}
+		if step.ClaimedBy != "" {
+			claims++
+		}
+		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
+		if step.Status == "" {
+			step.Status = plan.Pending
+		}
+		if err := minted.resolve(s, i, &step); err != nil {
+			return nil, s.locate(i, err)
+		}
+		steps[i] = step
+	}
+	if claims > 0 {
+		s.note("Who works on a step is not taken over: %d %s free now.", claims, plural(claims, "claim is", "claims are"))
+	}
+	return steps, s.acyclic(steps)
+}
+
+func (s *source) field(i int) string { return fmt.Sprintf("%s/steps/%d", s.root, i) }
+
+// locate says where in the source err is, in the source's words.
+func (s *source) locate(i int, err error) error {
+	err = s.rename(err)
+	if at := s.steps[i].at; at != "" {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	return err
+}
+
+// rename puts the source's names of fields in the place of ours.
+func (s *source) rename(err error) error {
+	var refusal *plan.ValidationError
+	if len(s.shape.names) == 0 || !errors.As(err, &refusal) {
+		return err
+	}
+	words := strings.Split(refusal.Field, "/")
+	for i, word := range words {
+		if theirs, ok := s.shape.names[word]; ok {
+			words[i] = theirs
+		}
+	}
+	renamed := *refusal
+	renamed.Field = strings.Join(words, "/")
+	return &renamed
+}
+
+// numbering maps the ids of a source to those that will be minted.
+type numbering map[plan.StepID]plan.StepID
+
+// number tells which id each step of the source gets. Where no step has an id of
+// its own, dependencies name the ids to come.
+func (s *source) number() (numbering, error) {
+	minted := numbering{}
+	for i, step := range s.steps {
+		if step.own == 0 {
+			continue
+		}
+		if _, taken := minted[step.own]; taken {
+			return nil, s.locate(i, refuse(s.field(i)+"/step_id", s.call(step.own)+" is there twice", "give each step an id of its own"))
+		}
+		minted[step.own] = plan.StepID(i + 1)
+	}
+	if len(minted) == 0 {
+		for i := range s.steps {
+			minted[plan.StepID(i+1)] = plan.StepID(i + 1)
+		}
+	}
+	if first, n := minted.changed(s); n > 0 {
+		s.note("The ids are given anew: %s is %s here, %d %s another number. Ids inside texts stay as they were.",
+			s.call(first), minted[first], n, plural(n, "step has", "steps have"))
+	}
+	return minted, nil
+}
+
+// changed returns how many steps get another id than their own, and the own id
+// of the first.
+func (m numbering) changed(s *source) (first plan.StepID, n int) {
+	for _, step := range s.steps {
+		if step.own == 0 || step.own == m[step.own] || s.call(step.own) != step.own.String() {
+			continue
+		}
+		if n == 0 {
+			first = step.own
+		}
+		n++
+	}
+	return first, n
+}
+
+// resolve makes everything in step that names another step name its new id.
+func (m numbering) resolve(s *source, i int, step *plan.NewStep) error {
+	for k, dep := range step.DependsOn {
+		id, ok := m[dep]
+		if !ok {
+			return &plan.ValidationError{Kind: plan.NotFound, Field: fmt.Sprintf("%s/depends_on/%d", s.field(i), k),
+				Problem: "there is no step " + s.call(dep), Fix: "name a step of the plan"}
+		}
+		step.DependsOn[k] = id
+	}
+	step.When, step.ForEach = m.rename(stepWord, step.When), m.rename(stepWord, step.ForEach)
+	if len(step.Args) > 0 {
+		step.Args = []byte(m.rename(stepReference, string(step.Args)))
+	}
+	return nil
+}
+
+var (
+	stepWord      = regexp.MustCompile(`\bS\d{3,6}\b`)
+	stepReference = regexp.MustCompile(`[^\\]"\$S\d{3,6}[".]`) // a JSON string that begins with a reference
+)
+
+// rename replaces the step ids in the places of text that pattern finds.
+func (m numbering) rename(pattern *regexp.Regexp, text string) string {
+	return pattern.ReplaceAllStringFunc(text, func(found string) string {
+		return stepWord.ReplaceAllStringFunc(found, func(word string) string {
+			id, err := plan.ParseStepID(word)
+			if to, ok := m[id]; err == nil && ok {
+				return to.String()
+			}
+			return word
+		})
+	})
+}
+
+// acyclic refuses dependencies that run in a circle, in the source's own words.
+func (s *source) acyclic(steps []plan.NewStep) error {
+	ids := make([]plan.StepID, len(steps))
+	for i := range steps {
+		ids[i] = plan.StepID(i + 1)
+	}
+	cycle := plan.Cycle(ids, func(id plan.StepID) []plan.StepID { return steps[id-1].DependsOn })
+	if cycle == nil {
+		return nil
+	}
+	const shown = 12
+	words := make([]string, 0, shown)
+	for _, id := range cycle[:min(len(cycle), shown)] {
+		own := s.steps[id-1].own
+		if own == 0 {
+			own = id
+		}
+		words = append(words, s.call(own))
+	}
+	if len(cycle) > shown {
+		words = append(words, "…")
+	}
+	first := int(cycle[0]) - 1
+	return s.locate(first, refuse(s.field(first)+"/depends_on", "the dependencies run in a circle: "+strings.Join(words, " -> "), "drop one of them"))
+}
+
+// foldLine makes one line of text that has several, or tabs.
+func foldLine(text string) string {
+	if !strings.ContainsAny(text, "\n\r\t") {
+		return text
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// foldStep folds every field that is to be one line.
+func foldStep(n *plan.NewStep) {
+	for _, text := range []*string{
+		&n.Title, &n.SuggestedAgent, &n.Tool, &n.Pause, &n.When, &n.ForEach, &n.Verify, &n.ExecutedBy,
+	} {
+		*text = foldLine(*text)
+	}
+	foldList(n.ContextHints, n.RelevantFilePaths, n.Creates, n.AcceptanceCriteria, n.Tools, n.AffectedFiles)
+}
+
+func foldList(lists ...[]string) {
+	for _, list := range lists {
+		for i, text := range list {
+			list[i] = foldLine(text)
+		}
+	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

@@ -1,0 +1,168 @@
+package exchange
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// maxExpanded bounds the JSON that a YAML text stands for, aliases resolved.
+const maxExpanded = 2 * defaultBytes
+
+// jsonOfYAML returns the JSON that text, which is one YAML document, stands for.
+// It knows YAML's core schema without its curiosities: a bare word is null, true,
+// false, a number as JSON writes it, or text; tags and merge keys are refused.
+//
+// The parser is go.yaml.in/yaml, since what is imported comes from anyone and
+// goccy/go-yaml 1.19 needs quadratic time for some texts: 64 KB of blank lines in
+// a block take it 45 seconds.
+func jsonOfYAML(text []byte) (data []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil { // a fault of the parser; the text is still only text
+			data, err = nil, refuse("", "the YAML cannot be read", "write it more plainly, or use JSON")
+		}
+	}()
+	body, err := oneDocument(yaml.NewDecoder(bytes.NewReader(text)))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	c := yamlConverter{out: jsontext.NewEncoder(&out)}
+	if err := c.value(body, 0); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func oneDocument(in *yaml.Decoder) (*yaml.Node, error) {
+	var first, second yaml.Node
+	switch err := in.Decode(&first); {
+	case errors.Is(err, io.EOF):
+		return nil, refuse("", "the YAML is empty", "give a plan to import")
+	case err != nil:
+		return nil, yamlSyntax(err)
+	}
+	switch err := in.Decode(&second); {
+	case err == nil:
+		return nil, refuse("", "the YAML holds several documents", "give one plan")
+	case !errors.Is(err, io.EOF):
+		return nil, yamlSyntax(err)
+	}
+	if len(first.Content) != 1 {
+		return nil, refuse("", "the YAML is empty", "give a plan to import")
+	}
+	return first.Content[0], nil
+}
+
+func yamlSyntax(err error) error {
+	text := strings.TrimPrefix(foldLine(err.Error()), "yaml: ")
+	return refuse("", "the YAML is not valid: "+plan.Shorten(text, 160), "correct it there")
+}
+
+// yamlConverter writes the nodes of a document as JSON.
+type yamlConverter struct{ out *jsontext.Encoder }
+
+func (c *yamlConverter) value(n *yaml.Node, depth int) error {
+	switch {
+	case depth > maxNesting:
+		return c.refuse(n, fmt.Sprintf("is nested more than %d levels deep", maxNesting), "write it flatter")
+	case c.out.OutputOffset() > maxExpanded:
+		return c.refuse(n, "grows beyond measure", "write repeated parts out instead of using aliases")
+	case n.Style&yaml.TaggedStyle != 0:
+		return c.refuse(n, "has a tag", "write the value without it")
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return c.mapping(n, depth)
+	case yaml.SequenceNode:
+		return c.sequence(n, depth)
+	case yaml.AliasNode:
+		return c.value(n.Alias, depth+1)
+	case yaml.ScalarNode:
+		return c.scalar(n)
+	}
+	return c.refuse(n, "is a kind of YAML that is not read here", "write it more plainly")
+}
+
+func (c *yamlConverter) mapping(n *yaml.Node, depth int) error {
+	if err := c.write(n, jsontext.BeginObject); err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 || !quoted(key) && key.Value == "<<" {
+			return c.refuse(key, "has a key that is no word", "write it more plainly")
+		}
+		if err := c.write(key, jsontext.String(key.Value)); err != nil {
+			return err
+		}
+		if err := c.value(value, depth+1); err != nil {
+			return err
+		}
+	}
+	return c.write(n, jsontext.EndObject)
+}
+
+func (c *yamlConverter) sequence(n *yaml.Node, depth int) error {
+	if err := c.write(n, jsontext.BeginArray); err != nil {
+		return err
+	}
+	for _, v := range n.Content {
+		if err := c.value(v, depth+1); err != nil {
+			return err
+		}
+	}
+	return c.write(n, jsontext.EndArray)
+}
+
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
+
+func (c *yamlConverter) scalar(n *yaml.Node) error {
+	if quoted(n) {
+		return c.write(n, jsontext.String(n.Value))
+	}
+	switch n.Value {
+	case "", "~", "null", "Null", "NULL":
+		return c.write(n, jsontext.Null)
+	case "true", "True", "TRUE":
+		return c.write(n, jsontext.True)
+	case "false", "False", "FALSE":
+		return c.write(n, jsontext.False)
+	}
+	if jsonNumber.MatchString(n.Value) {
+		return c.encoded(n, c.out.WriteValue(jsontext.Value(n.Value)))
+	}
+	return c.write(n, jsontext.String(n.Value))
+}
+
+// quoted reports whether a scalar is a text however it reads.
+func quoted(n *yaml.Node) bool {
+	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
+}
+
+func (c *yamlConverter) write(n *yaml.Node, token jsontext.Token) error {
+	return c.encoded(n, c.out.WriteToken(token))
+}
+
+func (c *yamlConverter) encoded(n *yaml.Node, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return c.refuse(n, "has a key twice", "keep one of them")
+	}
+	return c.refuse(n, "cannot be read: "+plan.Shorten(err.Error(), 120), "write it more plainly")
+}
+
+// refuse names the value that is being written, and its line.
+func (c *yamlConverter) refuse(n *yaml.Node, problem, fix string) error {
+	return refuse(shortPointer(string(c.out.StackPointer())), fmt.Sprintf("line %d %s", n.Line, problem), fix)
+}

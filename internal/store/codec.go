@@ -1,0 +1,207 @@
+package store
+
+import (
+	"bytes"
+	encodingjson "encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// EncodeRecord returns r as one line of JSON. The same record gives the same
+// bytes. Each event is an object that begins with its kind.
+func EncodeRecord(r plan.Record) ([]byte, error) {
+	c := written()
+	body := recordBody{
+		Seq: r.Seq, Action: r.Action, Actor: r.Actor, Time: r.Time, Phase: r.Phase,
+		Events: make([]jsontext.Value, len(r.Events)),
+	}
+	for i, e := range r.Events {
+		event, err := c.encodeEvent(e)
+		if err != nil {
+			return nil, fmt.Errorf("encode record %d: %w", r.Seq, err)
+		}
+		body.Events[i] = event
+	}
+	data, err := json.Marshal(body, c.encode)
+	if err != nil {
+		return nil, fmt.Errorf("encode record %d: %w", r.Seq, err)
+	}
+	return data, nil
+}
+
+// DecodeRecord reads what EncodeRecord wrote. The error wraps ErrNewer when data
+// holds a kind of event or a field that this version does not know.
+func DecodeRecord(data []byte) (plan.Record, error) {
+	c := written()
+	var body recordBody
+	if err := json.Unmarshal(data, &body, c.decode); err != nil {
+		return plan.Record{}, fmt.Errorf("decode record: %w", orNewer(err))
+	}
+	r := plan.Record{
+		Seq: body.Seq, Action: body.Action, Actor: body.Actor, Time: body.Time, Phase: body.Phase,
+		Events: make([]plan.Event, len(body.Events)),
+	}
+	for i, data := range body.Events {
+		event, err := c.decodeEvent(data)
+		if err != nil {
+			return plan.Record{}, fmt.Errorf("decode record %d: event %d: %w", body.Seq, i, orNewer(err))
+		}
+		r.Events[i] = event
+	}
+	return r, nil
+}
+
+// recordBody is a record in its written form.
+type recordBody struct {
+	Seq    plan.Revision    `json:"seq"`
+	Action string           `json:"action"`
+	Actor  plan.Actor       `json:"actor"`
+	Time   time.Time        `json:"time"`
+	Phase  plan.Phase       `json:"phase"`
+	Events []jsontext.Value `json:"events"`
+}
+
+// codec is how values are written: the options of the JSON library and the type
+// of each kind of event.
+type codec struct {
+	encode json.Options
+	decode json.Options
+	kinds  map[string]reflect.Type
+}
+
+// written returns the one codec, built on first use so that a command that
+// reads no log does not pay for it.
+var written = sync.OnceValue(func() *codec {
+	// Only with the older meaning of omitempty does a patch keep a pointer to
+	// an empty value, which erases a field, apart from no pointer.
+	legacy := jsonv1.OmitEmptyWithLegacySemantics(true)
+	c := &codec{
+		encode: json.JoinOptions(legacy, json.Deterministic(true), jsontext.PreserveRawStrings(true),
+			json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(encodeTime), json.MarshalToFunc(encodeStepID)))),
+		decode: json.JoinOptions(legacy, json.RejectUnknownMembers(true),
+			json.WithUnmarshalers(json.JoinUnmarshalers(
+				json.UnmarshalFromFunc(decodeStep), json.UnmarshalFromFunc(decodeStepID), json.UnmarshalFromFunc(decodeErased)))),
+		kinds: map[string]reflect.Type{},
+	}
+	for _, e := range plan.Events() {
+		c.kinds[e.Kind()] = reflect.TypeOf(e)
+	}
+	return c
+})
+
+// kindMember is how an event begins.
+const kindMember = `{"kind":"`
+
+func (c *codec) encodeEvent(e plan.Event) (jsontext.Value, error) {
+	if e == nil || c.kinds[e.Kind()] != reflect.TypeOf(e) {
+		return nil, fmt.Errorf("%T is not an event that plan.Events lists", e)
+	}
+	fields, err := json.Marshal(e, c.encode)
+	if err != nil {
+		return nil, err
+	}
+	event := append([]byte(kindMember), e.Kind()...)
+	event = append(event, '"')
+	if string(fields) == "{}" {
+		return append(event, '}'), nil
+	}
+	event = append(event, ',')
+	return append(event, fields[1:]...), nil
+}
+
+// decodeEvent reads an event, which it overwrites: what follows the kind is an
+// object of its own once it begins with a brace.
+func (c *codec) decodeEvent(data jsontext.Value) (plan.Event, error) {
+	name, fields, ok := bytes.Cut(bytes.TrimPrefix(data, []byte(kindMember)), []byte{'"'})
+	if !ok || !bytes.HasPrefix(data, []byte(kindMember)) {
+		return nil, errors.New("it does not begin with its kind")
+	}
+	kind, ok := c.kinds[string(name)]
+	if !ok {
+		return nil, fmt.Errorf("its kind %s is not known: %w", plan.Quote(string(name)), ErrNewer)
+	}
+	if fields[0] == ',' {
+		fields[0] = '{'
+	} else {
+		fields = []byte("{}")
+	}
+	event := reflect.New(kind)
+	if err := json.Unmarshal(fields, event.Interface(), c.decode); err != nil {
+		return nil, err
+	}
+	return event.Elem().Interface().(plan.Event), nil
+}
+
+// orNewer says that an unknown field was written by a newer planloop.
+func orNewer(err error) error {
+	if errors.Is(err, json.ErrUnknownName) {
+		return fmt.Errorf("%w: %w", ErrNewer, err)
+	}
+	return err
+}
+
+// encodeTime writes a time in UTC, whatever zone an import brought along.
+func encodeTime(enc *jsontext.Encoder, t time.Time) error {
+	if t.Location() == time.UTC {
+		return errors.ErrUnsupported
+	}
+	return json.MarshalEncode(enc, t.UTC())
+}
+
+// encodeStepID refuses an id that could not be read back: one such record would
+// make the log unreadable.
+func encodeStepID(enc *jsontext.Encoder, id plan.StepID) error {
+	if id < 1 || id > plan.MaxStepID {
+		return fmt.Errorf("%d is not the id of a step", int(id))
+	}
+	return enc.WriteToken(jsontext.String(id.String()))
+}
+
+// decodeStep refuses null where a step must be, and a step without an id: the
+// reducers rely on both.
+func decodeStep(dec *jsontext.Decoder, step **plan.Step) error {
+	if dec.PeekKind() == jsontext.KindNull {
+		return errors.New("a step is null")
+	}
+	*step = new(plan.Step)
+	if err := json.UnmarshalDecode(dec, *step); err != nil {
+		return err
+	}
+	if (*step).ID < 1 {
+		return errors.New("a step has no id")
+	}
+	return nil
+}
+
+// decodeStepID reads the canonical form of an id without the detour over the
+// forms that agents write.
+func decodeStepID(dec *jsontext.Decoder, id *plan.StepID) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if n := len(value); n >= 2 && value[0] == '"' {
+		return id.UnmarshalText(value[1 : n-1])
+	}
+	return id.UnmarshalText(value)
+}
+
+// decodeErased reads null as a value that erases: a patch without the field has
+// no such member.
+func decodeErased(dec *jsontext.Decoder, raw **encodingjson.RawMessage) error {
+	*raw = new(encodingjson.RawMessage)
+	if dec.PeekKind() != jsontext.KindNull {
+		return json.UnmarshalDecode(dec, *raw)
+	}
+	_, err := dec.ReadToken()
+	return err
+}

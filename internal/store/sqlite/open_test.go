@@ -1,0 +1,217 @@
+package sqlite_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/store/storetest"
+)
+
+func TestReadingCreatesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	if _, err := log.Head(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, err := range log.Read(t.Context(), 0) {
+		t.Errorf("a record, %v", err)
+	}
+	if s, err := log.Snapshot(t.Context(), 0); s != nil || err != nil {
+		t.Errorf("a snapshot, %v", err)
+	}
+	if _, err := log.Append(t.Context(), storetest.Mark(2, 1)); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("append of 2: %v", err)
+	}
+	if report, err := sqlite.Check(t.Context(), dir); err != nil || report.Exists || len(report.Problems) > 0 {
+		t.Errorf("check: %+v, %v", report, err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was created: %v", err)
+	}
+}
+
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes are no access control here")
+	}
+	dir := filepath.Join(t.TempDir(), "a", "log")
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	grow(t, log, 300)
+	seen := 0
+	err := filepath.WalkDir(filepath.Dir(dir), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		want := fs.FileMode(0o600)
+		if entry.IsDir() {
+			want = 0o700
+		}
+		if perm := info.Mode().Perm(); perm != want {
+			t.Errorf("%s has mode %04o, want %04o", path, perm, want)
+		}
+		seen++
+		return err
+	})
+	if err != nil || seen < 8 {
+		t.Errorf("%d files, %v", seen, err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		spoil  func(t *testing.T, dir string) error
+		says   string
+		reason error
+		unix   bool
+	}{
+		{"a folder others can write to", func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o770) }, "chmod", nil, true},
+		{"a file others can write to", func(_ *testing.T, dir string) error { return os.Chmod(filepath.Join(dir, "plan.db"), 0o606) }, "chmod", nil, true},
+		{"a linked database", func(_ *testing.T, dir string) error {
+			path := filepath.Join(dir, "plan.db")
+			return errors.Join(os.Rename(path, path+".real"), os.Symlink(path+".real", path))
+		}, "link", nil, true},
+		{"another application's database", func(t *testing.T, dir string) error {
+			execute(t, dir, `PRAGMA application_id = 77`)
+			return nil
+		}, "another application", store.ErrDamaged, false},
+		{"a newer format", func(t *testing.T, dir string) error {
+			execute(t, dir, `PRAGMA user_version = 2`)
+			return nil
+		}, "update planloop", store.ErrNewer, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.unix && runtime.GOOS == "windows" {
+				t.Skip("no such thing here")
+			}
+			dir := victim(t)
+			if err := test.spoil(t, dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err := readAll(dir)
+			if err == nil || !strings.Contains(err.Error(), test.says) || test.reason != nil && !errors.Is(err, test.reason) {
+				t.Errorf("got %v", err)
+			}
+			if _, err := sqlite.New(dir, sqlite.Options{}).Append(t.Context(), storetest.Mark(301, 1)); err == nil {
+				t.Error("it was written to")
+			}
+			if report, err := sqlite.Check(t.Context(), dir); err == nil && len(report.Problems) == 0 {
+				t.Error("check found nothing")
+			}
+		})
+	}
+}
+
+// A record of a later version is refused, not skipped.
+func TestNewerRecord(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	grow(t, log, 1)
+	body := `{"seq":2,"action":"a","actor":{"kind":"ci","name":"n"},"time":"2026-05-04T10:00:00Z","phase":"","events":[{"kind":"moon_landed"}]}`
+	head, err := log.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, dir, fmt.Sprintf(`INSERT INTO record VALUES (2, '', x'%s', CAST('%s' AS BLOB))`, head.Hash.Next([]byte(body)), body))
+	if records, err := readAll(dir); !errors.Is(err, store.ErrNewer) || len(records) != 1 {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+	if _, err := sqlite.Repair(t.Context(), dir); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("repair: %v", err)
+	}
+}
+
+// A purge that was broken off after its commit leaves snapshots of the old
+// chain behind; they mean nothing.
+func TestRemainsOfAPurge(t *testing.T) {
+	dir := victim(t)
+	old := copyLog(t, dir)
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	first := storetest.SetUp(1)
+	head, err := log.Purge(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"snapshot-300.json", filepath.Join("growth", "head")} {
+		write(t, filepath.Join(dir, name), content(t, filepath.Join(old, name)))
+	}
+	other := sqlite.New(dir, sqlite.Options{})
+	defer other.Close()
+	if got, err := other.Head(t.Context()); err != nil || got != head {
+		t.Errorf("head %+v, %v", got, err)
+	}
+	if s, err := other.Snapshot(t.Context(), 0); s != nil || err != nil {
+		t.Errorf("snapshot %+v, %v", s, err)
+	}
+	if strings.Contains(content(t, filepath.Join(dir, "plan.db")), "note 250") {
+		t.Error("the purged text is still in the file")
+	}
+}
+
+// An open log goes on with the file that a repair has put in its place.
+func TestOpenLogFollowsARepair(t *testing.T) {
+	dir := victim(t)
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	before, err := log.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	grown, err := log.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, dir, `UPDATE record SET phase = 'x', body = x'00' WHERE seq = 250`)
+	if repaired, err := sqlite.Repair(t.Context(), dir); err != nil || !repaired.Repaired || repaired.Records != 249 || repaired.Restored != 300 || repaired.Lost != 300 {
+		t.Fatalf("repair: %+v, %v", repaired, err)
+	}
+	<-grown
+	after, err := log.Head(t.Context())
+	if err != nil || after.Seq != 250 || after.Chain == before.Chain {
+		t.Errorf("head %+v, %v", after, err)
+	}
+	if _, err := log.Append(t.Context(), storetest.Mark(251, 1)); err != nil {
+		t.Error(err)
+	}
+	if records, err := readAll(dir); err != nil || len(records) != 251 || records[249].Action != "repair_log" {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+}
+
+// In a folder that is read-only what is there can still be read.
+func TestReadOnlyFolder(t *testing.T) {
+	if os.Geteuid() <= 0 {
+		t.Skip("nothing is read-only for root, or modes mean nothing")
+	}
+	dir := victim(t)
+	for _, path := range []string{filepath.Join(dir, "growth", "head"), filepath.Join(dir, "plan.db"), filepath.Join(dir, "lock")} {
+		if err := os.Chmod(path, 0o400); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+	if records, err := readAll(dir); err != nil || len(records) != recordsOfVictim {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	if _, err := log.Append(t.Context(), storetest.Mark(301, 1)); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("append: %v, want ErrReadOnly", err)
+	}
+}

@@ -1,0 +1,247 @@
+package sqlite
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
+)
+
+// snapshotHeader is the first line of a snapshot's file, after a checksum of
+// itself: enough to choose one and to pin its head without reading the state.
+type snapshotHeader struct {
+	Fold  int           `json:"fold_version"`
+	Chain string        `json:"chain"`
+	Seq   plan.Revision `json:"seq"`
+	Hash  store.Hash    `json:"hash"`
+	Phase plan.Phase    `json:"phase"`
+	Bytes int           `json:"bytes"`    // of the state that follows
+	Sum   uint32        `json:"checksum"` // of the state
+
+	path string
+}
+
+// Head returns the head that the snapshot pins.
+func (h snapshotHeader) Head() store.Head {
+	return store.Head{Chain: h.Chain, Seq: h.Seq, Hash: h.Hash, Phase: h.Phase}
+}
+
+// keptSnapshots is how many are kept: when the newest cannot be read, the one
+// before will do.
+const keptSnapshots = 2
+
+// Snapshot implements store.Log.
+func (l *Log) Snapshot(ctx context.Context, seq plan.Revision) (*store.Snapshot, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	db, err := l.access(ctx)
+	if err != nil || db == nil {
+		return nil, err
+	}
+	headers, err := l.snapshotHeaders()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range headers {
+		if seq > 0 && h.Seq > seq {
+			continue
+		}
+		contained, former, err := db.reader.contains(ctx, h.Head())
+		switch {
+		case err != nil:
+			return nil, explain(l.databasePath(), err)
+		case !contained && !former:
+			return nil, explain(l.databasePath(), db.reader.checkPin(ctx, h.Head(), h.path))
+		case former || h.Fold != plan.FoldVersion:
+			continue
+		}
+		if state, err := h.readState(); err == nil {
+			return &store.Snapshot{Head: h.Head(), State: state}, nil
+		}
+	}
+	return nil, nil
+}
+
+// SaveSnapshot implements store.Log.
+func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
+	if err := l.usable(); err != nil {
+		return err
+	}
+	state, err := store.EncodeState(s.State)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.pinned(ctx, s.Head); err != nil {
+		return err
+	}
+	if err := writeSnapshot(l.snapshotPath(s.Head.Seq), s.Head, state); err != nil {
+		return explain(l.snapshotPath(s.Head.Seq), err)
+	}
+	return l.dropSnapshots()
+}
+
+// pinned returns an error unless the log contains h.
+func (l *Log) pinned(ctx context.Context, h store.Head) error {
+	db, err := l.access(ctx)
+	if err != nil {
+		return err
+	}
+	contained := false
+	if db != nil {
+		if contained, _, err = db.reader.contains(ctx, h); err != nil {
+			return explain(l.databasePath(), err)
+		}
+	}
+	if !contained {
+		return fmt.Errorf("a snapshot at record %d of another chain: %w", h.Seq, store.ErrConflict)
+	}
+	return nil
+}
+
+func (l *Log) snapshotPath(seq plan.Revision) string {
+	return filepath.Join(l.dir, fmt.Sprintf("snapshot-%d.json", seq))
+}
+
+// snapshotHeaders lists the snapshots whose header can be read, newest first.
+func (l *Log) snapshotHeaders() ([]snapshotHeader, error) {
+	paths, err := l.snapshotPaths()
+	if err != nil {
+		return nil, err
+	}
+	var headers []snapshotHeader
+	for _, path := range paths {
+		if h, err := readHeader(path); err == nil {
+			headers = append(headers, h)
+		}
+	}
+	slices.SortFunc(headers, func(a, b snapshotHeader) int { return cmp.Compare(b.Seq, a.Seq) })
+	return headers, nil
+}
+
+func (l *Log) snapshotPaths() ([]string, error) {
+	entries, err := os.ReadDir(l.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(l.dir, err)
+	}
+	var paths []string
+	for _, e := range entries {
+		if ok, _ := filepath.Match("snapshot-*.json", e.Name()); ok && e.Type().IsRegular() {
+			paths = append(paths, filepath.Join(l.dir, e.Name()))
+		}
+	}
+	return paths, nil
+}
+
+func readHeader(path string) (snapshotHeader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return snapshotHeader{}, err
+	}
+	defer f.Close()
+	line, err := bufio.NewReaderSize(io.LimitReader(f, 4096), 1024).ReadBytes('\n')
+	if err != nil {
+		return snapshotHeader{}, err
+	}
+	return parseHeader(path, line)
+}
+
+// parseHeader reads a header line, its newline included.
+func parseHeader(path string, line []byte) (snapshotHeader, error) {
+	sum, text, ok := bytes.Cut(bytes.TrimSuffix(line, []byte{'\n'}), []byte{' '})
+	if !ok || string(sum) != fmt.Sprintf("%08x", checksum(text)) {
+		return snapshotHeader{}, fmt.Errorf("%s: its first line has changed", path)
+	}
+	h := snapshotHeader{path: path}
+	if err := json.Unmarshal(text, &h); err != nil {
+		return snapshotHeader{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return h, nil
+}
+
+// readState reads the state behind the header.
+func (h snapshotHeader) readState() (plan.State, error) {
+	data, err := os.ReadFile(h.path)
+	if err != nil {
+		return plan.State{}, err
+	}
+	_, state, _ := bytes.Cut(data, []byte{'\n'})
+	if len(state) != h.Bytes || checksum(state) != h.Sum {
+		return plan.State{}, fmt.Errorf("%s: the state has changed", h.path)
+	}
+	return store.DecodeState(state)
+}
+
+// writeSnapshot puts a whole file in the place of the name, or leaves it alone.
+func writeSnapshot(path string, head store.Head, state []byte) error {
+	header, err := json.Marshal(snapshotHeader{Fold: plan.FoldVersion, Chain: head.Chain, Seq: head.Seq, Hash: head.Hash,
+		Phase: head.Phase, Bytes: len(state), Sum: checksum(state)})
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "writing-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	_, err = fmt.Fprintf(f, "%08x %s\n", checksum(header), header)
+	if err == nil {
+		_, err = f.Write(state)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close(), ensureMode(f.Name(), fileMode)); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// dropSnapshots removes all but the newest. One that cannot be read goes as
+// well: it is a copy of what the log says.
+func (l *Log) dropSnapshots() error {
+	headers, err := l.snapshotHeaders()
+	if err != nil {
+		return err
+	}
+	keep := map[string]bool{}
+	for _, h := range headers[:min(keptSnapshots, len(headers))] {
+		keep[h.path] = true
+	}
+	return l.removeSnapshots(func(path string) bool { return keep[path] })
+}
+
+func (l *Log) removeSnapshots(keep func(path string) bool) error {
+	paths, err := l.snapshotPaths()
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if keep(path) {
+			continue
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return explain(path, err)
+		}
+	}
+	return nil
+}

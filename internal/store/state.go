@@ -1,0 +1,101 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// stepsPerLine keeps a line small enough that several processors share the
+// decoding of a long plan, and long enough that a line costs nothing itself.
+const stepsPerLine = 256
+
+// stateHead is the first line of a written state: everything but the steps,
+// which follow in lines of their own, first the plan's, then the draft's.
+type stateHead struct {
+	State      plan.StateBody `json:"state"`
+	PlanLines  int            `json:"plan_lines"`
+	DraftLines int            `json:"draft_lines"`
+}
+
+// EncodeState returns s as lines of JSON. The same state gives the same bytes.
+func EncodeState(s plan.State) ([]byte, error) {
+	body := s.Body()
+	planSteps, draftSteps := takeSteps(body.Plan), takeSteps(body.Draft)
+	head := stateHead{State: body, PlanLines: len(planSteps), DraftLines: len(draftSteps)}
+	var out bytes.Buffer
+	if err := json.MarshalWrite(&out, head, written().encode); err != nil {
+		return nil, fmt.Errorf("encode state %d: %w", s.Revision, err)
+	}
+	for _, line := range slices.Concat(planSteps, draftSteps) {
+		out.WriteByte('\n')
+		if err := json.MarshalWrite(&out, line, written().encode); err != nil {
+			return nil, fmt.Errorf("encode state %d: %w", s.Revision, err)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// takeSteps empties the list of a body and returns it in lines.
+func takeSteps(b *plan.Body) [][]*plan.Step {
+	if b == nil {
+		return nil
+	}
+	lines := slices.Collect(slices.Chunk(b.Steps, stepsPerLine))
+	b.Steps = nil
+	return lines
+}
+
+// DecodeState reads what EncodeState wrote. The error wraps ErrNewer when data
+// holds a field that this version does not know.
+func DecodeState(data []byte) (plan.State, error) {
+	lines := bytes.Split(data, []byte{'\n'})
+	var head stateHead
+	if err := json.Unmarshal(lines[0], &head, written().decode); err != nil {
+		return plan.State{}, fmt.Errorf("decode state: %w", orNewer(err))
+	}
+	steps, err := decodeLines(lines[1:])
+	if err != nil {
+		return plan.State{}, fmt.Errorf("decode state %d: %w", head.State.Revision, orNewer(err))
+	}
+	if err := head.giveSteps(steps); err != nil {
+		return plan.State{}, fmt.Errorf("decode state %d: %w", head.State.Revision, err)
+	}
+	return head.State.Build(), nil
+}
+
+// giveSteps puts the lines back into the bodies they were taken from.
+func (h *stateHead) giveSteps(lines [][]*plan.Step) error {
+	if h.PlanLines < 0 || h.DraftLines < 0 || h.PlanLines > len(lines) || h.PlanLines+h.DraftLines != len(lines) {
+		return fmt.Errorf("%d lines of steps where %d and %d belong", len(lines), h.PlanLines, h.DraftLines)
+	}
+	for _, b := range []struct {
+		body  *plan.Body
+		lines [][]*plan.Step
+	}{{h.State.Plan, lines[:h.PlanLines]}, {h.State.Draft, lines[h.PlanLines:]}} {
+		if b.body == nil && len(b.lines) > 0 {
+			return fmt.Errorf("%d lines of steps without a plan", len(b.lines))
+		}
+		if b.body != nil {
+			b.body.Steps = slices.Concat(append([][]*plan.Step{b.body.Steps}, b.lines...)...)
+		}
+	}
+	return nil
+}
+
+// decodeLines decodes lines of steps on all processors.
+func decodeLines(lines [][]byte) ([][]*plan.Step, error) {
+	steps := make([][]*plan.Step, len(lines))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, line := range lines {
+		group.Go(func() error { return json.Unmarshal(line, &steps[i], written().decode) })
+	}
+	return steps, group.Wait()
+}

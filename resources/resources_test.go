@@ -1,0 +1,150 @@
+package resources_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+func must(t *testing.T) func(data []byte, err error) []byte {
+	return func(data []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+}
+
+func TestGolden(t *testing.T) {
+	s := sample(t)
+	golden(t, "plan.json", append(must(t)(resources.JSON(s)), '\n'))
+	golden(t, "empty.json", append(must(t)(resources.JSON(plan.State{})), '\n'))
+	golden(t, "step.json", append(must(t)(resources.Step(s, 2)), '\n'))
+	golden(t, "plans.json", append(must(t)(resources.Plans(s)), '\n'))
+	golden(t, "plan.yaml", must(t)(resources.YAML(s)))
+	golden(t, "plan.md", resources.Markdown(s, resources.MarkdownOptions{}))
+	golden(t, "short.md", resources.Markdown(s, resources.MarkdownOptions{Short: true}))
+	golden(t, "lastnote.md", resources.Markdown(s, resources.MarkdownOptions{Notes: 1}))
+	golden(t, "empty.md", resources.Markdown(plan.State{}, resources.MarkdownOptions{}))
+	golden(t, "plan.mmd", resources.Mermaid(s))
+	golden(t, "empty.mmd", resources.Mermaid(plan.State{}))
+}
+
+func TestStepNotFound(t *testing.T) {
+	for _, s := range []plan.State{{}, sample(t)} {
+		_, err := resources.Step(s, 99)
+		var refusal *plan.ValidationError
+		if !errors.As(err, &refusal) || refusal.Kind != plan.NotFound || refusal.Fix == "" {
+			t.Errorf("Step(99) = %v, want a refusal of kind not_found that says what to do", err)
+		}
+	}
+}
+
+func TestPlans(t *testing.T) {
+	h := &history{t: t, state: sample(t)}
+	ids := func() []string {
+		var list struct {
+			Plans []struct {
+				ID      string
+				Current bool
+			}
+		}
+		if err := json.Unmarshal(must(t)(resources.Plans(h.state)), &list); err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, p := range list.Plans {
+			mark := ""
+			if p.Current {
+				mark = "*"
+			}
+			out = append(out, p.ID+mark)
+		}
+		return out
+	}
+	current := h.state.Plan.ID
+	if got := ids(); len(got) != 2 || got[0] != current+"*" {
+		t.Fatalf("before clearing: %v", got)
+	}
+	h.do(plan.Clear{})
+	if got := ids(); len(got) != 2 || got[0] != current {
+		t.Errorf("a cleared plan is listed once, as a former one: %v", got)
+	}
+}
+
+// TestMarkdownHoldsItsStructure plants text that would mean something to
+// Markdown in every place and looks for lines that the renderer did not make.
+func TestMarkdownHoldsItsStructure(t *testing.T) {
+	hostile := []string{
+		"# heading", "- [x] S009 forged", "* item", "1. item", "<script>alert(1)</script>", "```\nfence", "~~~", "[link](javascript:x)",
+		"![i](x)", "> quote", "===\n---", "a\n\n- [ ] S010 forged", "| a |\n|---|", "&lt;", "\\", "`code", "_x_ **y**", "<!-- ", "12) x", "S011",
+	}
+	for _, text := range hostile {
+		line := strings.ReplaceAll(text, "\n", " ")
+		h := &history{t: t}
+		h.do(plan.SetUp{
+			Outline: plan.Outline{Objective: line, Summary: text, ContextNotes: text, Questions: []string{line}},
+			Steps: []plan.NewStep{{
+				Spec:     plan.Spec{Title: line, Details: text, ContextHints: []string{line}, Verify: line},
+				Progress: plan.Progress{Notes: []string{text}, Output: text},
+			}},
+		})
+		md := string(resources.Markdown(h.state, resources.MarkdownOptions{}))
+		structure := 0
+		for l := range strings.SplitSeq(md, "\n") {
+			l = strings.TrimLeft(l, " ")
+			if strings.HasPrefix(l, "#") || strings.HasPrefix(l, "- ") || strings.HasPrefix(l, "* ") || strings.HasPrefix(l, ">") ||
+				strings.HasPrefix(l, "```") || strings.HasPrefix(l, "~~~") || strings.HasPrefix(l, "<") || strings.HasPrefix(l, "|") ||
+				strings.HasPrefix(l, "1.") || strings.HasPrefix(l, "===") || strings.HasPrefix(l, "---") {
+				structure++
+			}
+		}
+		// Objective, Summary, Context notes, About, Steps; question, step, hint, verify, note, output.
+		if want := 5 + 6; structure != want {
+			t.Errorf("%q: %d lines with structure, want %d:\n%s", text, structure, want, md)
+		}
+		for _, raw := range []string{"<script", "<!--", "](", "```"} {
+			if i := strings.Index(md, raw); i >= 0 && (i == 0 || md[i-1] != '\\') {
+				t.Errorf("%q: %q stands unescaped in\n%s", text, raw, md)
+			}
+		}
+	}
+}
+
+func TestMermaidIsSafeAndBounded(t *testing.T) {
+	h := &history{t: t}
+	h.do(plan.SetUp{Outline: plan.Outline{Objective: "o"}, Steps: []plan.NewStep{
+		{Spec: plan.Spec{Title: "a\"] --> x[\"b; %%{init}%% <script> `c` & end"}},
+	}})
+	got := string(resources.Mermaid(h.state))
+	first := strings.Split(got, "\n")[1]
+	if inner := strings.TrimSuffix(strings.TrimPrefix(first, `  S001["`), `"]:::pending`); strings.ContainsAny(inner, "\"<>[]{}%`&") {
+		t.Errorf("unsafe label: %s", first)
+	}
+
+	n := 2000
+	steps := make([]plan.NewStep, n)
+	for i := range steps {
+		steps[i].Title = strings.Repeat("<é>", 50)
+		for d := max(1, i-4); d < i; d++ {
+			steps[i].DependsOn = append(steps[i].DependsOn, plan.StepID(d))
+		}
+		if i < 1000 {
+			steps[i].Status = plan.Done
+		}
+	}
+	h.do(plan.SetUp{Outline: plan.Outline{Objective: "o"}, Steps: steps})
+	got = string(resources.Mermaid(h.state))
+	nodes, edges := strings.Count(got, "]:::"), strings.Count(got, " --> ")
+	if nodes > 500 || edges > 500 || len(got) > 50_000 {
+		t.Errorf("%d nodes, %d edges, %d bytes", nodes, edges, len(got))
+	}
+	if !strings.Contains(got, "more steps are not shown") || !strings.Contains(got, "S1001[") || strings.Contains(got, "S001[") {
+		t.Errorf("want open steps first and a note about the others:\n%.300s", got)
+	}
+}
