@@ -89,7 +89,7 @@ var unstable = []struct {
 	{regexp.MustCompile(`app-[0-9a-f]{16}`), "app-HASH"},
 	{regexp.MustCompile(`#[0-9a-f]{6}`), "#CONNECTION"},
 	{regexp.MustCompile(`"version":"[^"]*"`), `"version":"VERSION"`},
-	{regexp.MustCompile(`"icons":\[[^\]]*\]`), `"icons":["ICON"]`},
+	{regexp.MustCompile(`"icons":\[\{.*?\}\]`), `"icons":["ICON"]`},
 	{regexp.MustCompile(`"instructions":"(?:[^"\\]|\\.)*"`), `"instructions":"TEXT"`},
 }
 

@@ -53,12 +53,12 @@ func measureMemory(ctx context.Context, b *bench) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		memory("memory of an idle server (floor: bare mcp-go)", idle, floor, idleLimit),
-		memory(fmt.Sprintf("memory after %d marks on %d steps", manyCalls, someSteps), used, floor, usedLimit),
+		amount("memory of an idle server (floor: bare mcp-go)", idle, floor, idleLimit),
+		amount(fmt.Sprintf("memory after %d marks on %d steps", manyCalls, someSteps), used, floor, usedLimit),
 	}, nil
 }
 
-func memory(what string, value, floor, limit int) figure {
+func amount(what string, value, floor, limit int) figure {
 	return figure{what: what, value: mebibytes(value), floor: mebibytes(floor), limit: "< " + mebibytes(limit), state: judge(value < limit)}
 }
 
