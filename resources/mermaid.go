@@ -56,19 +56,22 @@ func (g *graph) draw(steps plan.Steps) {
 	if hidden > 0 {
 		g.line(fmt.Sprintf(`  edges["%d more dependencies are not shown"]`, hidden))
 	}
-	for _, class := range graphClasses {
+	for _, class := range graphClasses() {
 		g.line("  classDef " + class)
 	}
 }
 
-var graphClasses = [...]string{
-	"pending fill:#f5f5f5,stroke:#777,color:#111",
-	"in_progress fill:#dbeafe,stroke:#1d4ed8,color:#111",
-	"blocked fill:#fef3c7,stroke:#b45309,color:#111",
-	"done fill:#dcfce7,stroke:#15803d,color:#111",
-	"failed fill:#fee2e2,stroke:#b91c1c,color:#111",
-	"skipped fill:#e5e5e5,stroke:#999,color:#555,stroke-dasharray:4",
-	"cancelled fill:#e5e5e5,stroke:#999,color:#555,stroke-dasharray:4",
+// graphClasses gives each status its colours.
+func graphClasses() []string {
+	return []string{
+		"pending fill:#f5f5f5,stroke:#777,color:#111",
+		"in_progress fill:#dbeafe,stroke:#1d4ed8,color:#111",
+		"blocked fill:#fef3c7,stroke:#b45309,color:#111",
+		"done fill:#dcfce7,stroke:#15803d,color:#111",
+		"failed fill:#fee2e2,stroke:#b91c1c,color:#111",
+		"skipped fill:#e5e5e5,stroke:#999,color:#555,stroke-dasharray:4",
+		"cancelled fill:#e5e5e5,stroke:#999,color:#555,stroke-dasharray:4",
+	}
 }
 
 // nodes writes the steps that fit and returns them, half of the text being kept

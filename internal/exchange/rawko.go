@@ -203,14 +203,16 @@ func rawkoLosses(p *plan.Plan) []string {
 	if uncritical > 0 {
 		notes = append(notes, fmt.Sprintf("%d %s not critical here; in rawko every failure asks for a new plan.", uncritical, plural(uncritical, "step is", "steps are")))
 	}
-	return append(notes, lossNote("rawko", losses(p, rawkoKeeps))...)
+	return append(notes, lossNote("rawko", losses(p, rawkoKeeps()))...)
 }
 
 // rawkoKeeps lists what rawko has a place for, by our names. What is said apart
 // stands here too.
-var rawkoKeeps = []string{
-	"title", "details", "depends_on", "acceptance_criteria", "suggested_agent", "critical", "status", "output", "error", "affected_files",
-	"executed_by", "started_at", "completed_at", "objective", "metadata",
+func rawkoKeeps() []string {
+	return []string{
+		"title", "details", "depends_on", "acceptance_criteria", "suggested_agent", "critical", "status", "output", "error", "affected_files",
+		"executed_by", "started_at", "completed_at", "objective", "metadata",
+	}
 }
 
 // lossNote is the sentence about fields that are dropped.

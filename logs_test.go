@@ -1,0 +1,231 @@
+package planloop_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/plan"
+)
+
+var newLog = flag.String("new-log", "", "write a log of the present format into testdata/logs under this name; never over an old one")
+
+// TestReleasedLogs folds the logs of every released format to the states they
+// folded to when they were written: as records, and as the database itself.
+func TestReleasedLogs(t *testing.T) {
+	if *newLog != "" {
+		writeLog(t, filepath.Join("testdata", "logs", *newLog))
+	}
+	logs, err := filepath.Glob("testdata/logs/*")
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("no logs: %v", err)
+	}
+	for _, dir := range logs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			want, err := os.ReadFile(filepath.Join(dir, "state.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(foldRecords(t, filepath.Join(dir, "records.jsonl")))); diff != "" {
+				t.Errorf("the records fold to something else (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(string(want), string(foldDatabase(t, filepath.Join(dir, "plan.db")))); diff != "" {
+				t.Errorf("the database folds to something else (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func foldRecords(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state plan.State
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		record, err := store.DecodeRecord(lines.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		state = plan.Fold(state, record)
+	}
+	return encoded(t, state)
+}
+
+// foldDatabase opens a copy, so that the one that is kept stays as it is.
+func foldDatabase(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "plan.db"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := session.New(sqlite.New(dir, sqlite.Options{}), session.Options{})
+	defer s.Close()
+	state, err := s.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded(t, state)
+}
+
+func encoded(t *testing.T, state plan.State) []byte {
+	t.Helper()
+	data, err := json.MarshalIndent(state.Body(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(data, '\n')
+}
+
+// writeLog records a story in which every kind of event and every field occurs.
+func writeLog(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err) // an old one is never overwritten
+	}
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	place := t.TempDir()
+	s := session.New(sqlite.New(place, sqlite.Options{}), session.Options{
+		Now: func() time.Time { now = now.Add(time.Minute); return now },
+	})
+	ann := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}
+	bob := plan.Actor{Kind: plan.Person, Name: "bob"}
+	do := func(by plan.Actor, a plan.Action) plan.State {
+		outcome, err := s.Do(t.Context(), by, a, nil)
+		if err != nil {
+			t.Fatalf("%+v: %v", a, err)
+		}
+		return outcome.After
+	}
+	if err := s.Purge(t.Context(), bob); err != nil {
+		t.Fatal(err)
+	}
+	full := fullStep()
+	first := do(ann, plan.SetUp{Outline: fullOutline(), Steps: []plan.NewStep{
+		{Spec: plan.Spec{Title: "Look first"}}, full, {Spec: plan.Spec{Title: "Decide", DependsOn: []plan.StepID{1, 2}, Critical: true}}, finishedStep(),
+	}}).Plan.ID
+	do(ann, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	do(bob, plan.ClaimStep{Step: 1, Force: true})
+	do(bob, plan.MarkStep{Step: 1, Status: plan.Done, Note: "seen \"it\" & <that>"})
+	do(ann, plan.MarkStep{Step: 2, Status: plan.Blocked, Note: "Zürich, 東京 \U0001f6d1"})
+	do(ann, plan.UpdateStep{Step: 2, Patch: fullPatch()})
+	do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
+	do(ann, plan.MarkStep{Step: 3, Status: plan.Failed, Note: "no quorum"})
+	do(ann, plan.MarkStep{Step: 3, Status: plan.InProgress})
+	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Later", DependsOn: []plan.StepID{6}}}, {Spec: plan.Spec{Title: "Sooner"}}}})
+	do(ann, plan.MarkStep{Step: 3, Status: plan.Done})
+	do(ann, plan.MarkStep{Step: 5, Status: plan.Skipped})
+	do(ann, plan.MarkStep{Step: 6, Status: plan.Cancelled})
+	do(ann, plan.MarkStep{Step: 6, Status: plan.Pending})
+	do(bob, plan.SetUp{Outline: plan.Outline{Objective: "A draft"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Perhaps"}}}, Draft: true})
+	do(ann, plan.Clear{})
+	do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Given up"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Never"}}}})
+	do(ann, plan.MarkStep{Step: 1, Status: plan.Skipped})
+	do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Lost"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Only chance", Critical: true}}}})
+	s2 := session.New(sqlite.New(place, sqlite.Options{}), session.Options{Limits: plan.Limits{MaxReplans: -1}, Now: func() time.Time { now = now.Add(time.Minute); return now }})
+	if _, err := s2.Do(t.Context(), ann, plan.MarkStep{Step: 1, Status: plan.Failed}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s2.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Restore(t.Context(), bob, first); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, dir, place, s)
+}
+
+// keep writes down what the log holds, and what it folds to.
+func keep(t *testing.T, dir, place string, s *session.Session) {
+	t.Helper()
+	var records bytes.Buffer
+	kinds := map[string]bool{}
+	for record, err := range s.Records(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := store.EncodeRecord(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&records, "%s\n", line)
+		for _, e := range record.Events {
+			kinds[e.Kind()] = true
+		}
+	}
+	for _, e := range plan.Events() {
+		if !kinds[e.Kind()] {
+			t.Errorf("the log has no %s", e.Kind())
+		}
+	}
+	state, err := s.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	database, err := os.ReadFile(filepath.Join(place, "plan.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"records.jsonl": records.Bytes(), "state.json": encoded(t, state), "plan.db": database} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func fullOutline() plan.Outline {
+	return plan.Outline{Objective: "Move the service", Summary: "In three parts", ContextNotes: "Two regions\nOne week",
+		Questions: []string{"When?"}, Reasoning: "Cheapest first", EstimatedDuration: 3600,
+		Metadata: plan.Metadata{Complexity: 7, Tags: []string{"ops"}, Constraints: []string{"no downtime"}, InformedBy: []string{"m1"}}}
+}
+
+func fullStep() plan.NewStep {
+	return plan.NewStep{Spec: plan.Spec{
+		Title: "Copy the data", Details: "first\tthen\nlast", Type: plan.Chore, DependsOn: []plan.StepID{1},
+		ContextHints: []string{"Read `a.md`"}, RelevantFilePaths: []string{"a.md"}, Creates: []string{"b.md"},
+		AcceptanceCriteria: []string{"counts agree"}, SuggestedAgent: "developer", Risk: plan.HighRisk, Tools: []string{"view"},
+		Tool: "view", Args: json.RawMessage(`{"path":"a.md","n":1.50}`), Idempotent: true, RequiresApproval: true, Timeout: 60,
+		Pause: "Look?", When: "true", ForEach: "files", Verify: "make check",
+	}}
+}
+
+func finishedStep() plan.NewStep {
+	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	exit := 0
+	return plan.NewStep{Spec: plan.Spec{Title: "Imported"}, Progress: plan.Progress{
+		Status: plan.Done, Notes: []string{"n1", "n2"}, Output: "ok", AffectedFiles: []string{"b.md"}, Attempts: 2, ExecutedBy: "carol",
+		Evidence:  []plan.Evidence{{Criterion: "c", Command: "make", ExitCode: &exit, Output: "tail", Note: "n", By: "ci", At: at}},
+		Result:    &plan.Result{OK: true, Value: json.RawMessage(`[1]`), Duration: 12, Timestamp: at},
+		StartedAt: at, CompletedAt: at,
+	}}
+}
+
+func fullPatch() plan.Patch {
+	return plan.Patch{Title: new("Copy all data"), Details: new(""), Type: new(plan.Feature), DependsOn: new([]plan.StepID{1, 4}),
+		ContextHints: new([]string{}), RelevantFilePaths: new([]string{"c.md"}), Creates: new([]string{"d.md"}),
+		AcceptanceCriteria: new(slices.Clone([]string{"x", "y"})), SuggestedAgent: new("tester"), Risk: new(plan.LowRisk), Tools: new([]string{"grep"}),
+		Tool: new("grep"), Args: new(json.RawMessage(`{}`)), Critical: new(false), Idempotent: new(false), RequiresApproval: new(false),
+		Timeout: new(5), Pause: new(""), When: new("false"), ForEach: new(""), Verify: new("make test")}
+}
