@@ -55,5 +55,5 @@ func wayOut(err error) string {
 			return known.text
 		}
 	}
-	return "planloop had an internal fault; its log on standard error says more. Read the plan to see where it stands, then try again."
+	return "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to see where it stands; if that fails too, ask the user to run `planloop doctor`."
 }

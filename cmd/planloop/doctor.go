@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -174,7 +175,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 			lines = append(lines, s.faint(pad(label, column))+look(line))
 		}
 	}
-	row("planloop", d.Version+", "+d.Go+", SQLite module "+d.SQLite, s.plain)
+	row("planloop", strings.TrimSuffix(d.Version+", "+d.Go+", SQLite module "+d.SQLite, ", SQLite module "), s.plain)
 	row("workspace", d.Workspace, s.plain)
 	row("state folder", d.StateDir, s.plain)
 	if d.Configuration != "" {

@@ -12,6 +12,7 @@ import (
 )
 
 func main() {
+	enableColours(os.Stdout)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, environment(), os.Args[1:])
 	stop()

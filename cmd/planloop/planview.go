@@ -26,6 +26,7 @@ type planView struct {
 	all    bool           // nothing is folded or shortened
 	next   string         // "" for none
 	now    time.Time
+	lapsed func(*plan.Step) bool // whether a claim has passed over; nil: none has
 }
 
 // page is a laid-out state in its parts, so that the live view can fit it into
@@ -199,10 +200,8 @@ func (v planView) remark(lines []string, step *plan.Step, margin int) []string {
 func (v planView) about(step *plan.Step) (string, style) {
 	s := v.screen
 	switch {
-	case step.Status == plan.InProgress && step.ClaimedBy != "":
-		return "(" + printableLine(step.ClaimedBy) + ", since " + v.clock(step.StartedAt) + ")", s.busy
 	case step.Status == plan.InProgress:
-		return "(in progress)", s.busy
+		return v.claim(step)
 	case step.Status == plan.Blocked:
 		return "(blocked)", s.waiting
 	case step.Status == plan.Failed && step.Critical:
@@ -216,6 +215,21 @@ func (v planView) about(step *plan.Step) (string, style) {
 		return "(waits for " + plan.IDs(waiting) + ")", s.waiting
 	}
 	return "", nil
+}
+
+// claim says who works on a step, and whether that may still be so.
+func (v planView) claim(step *plan.Step) (string, style) {
+	if step.ClaimedBy == "" {
+		return "(in progress)", v.screen.busy
+	}
+	text := printableLine(step.ClaimedBy)
+	if !step.StartedAt.IsZero() {
+		text += ", since " + v.clock(step.StartedAt)
+	}
+	if v.lapsed != nil && v.lapsed(step) {
+		return "(" + text + ", gone: anybody may go on)", v.screen.waiting
+	}
+	return "(" + text + ")", v.screen.busy
 }
 
 // below is what is shown under a step's title: details while it is open, and

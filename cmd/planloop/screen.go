@@ -16,6 +16,7 @@ package main
 
 import (
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,12 @@ import (
 
 	"github.com/planloop/planloop/plan"
 )
+
+// enableColours lets old Windows consoles understand escape sequences; elsewhere
+// there is nothing to do.
+func enableColours(out *os.File) {
+	_, _ = termenv.EnableVirtualTerminalProcessing(termenv.NewOutput(out)) // without them it is plain
+}
 
 // screen is how text looks where it is printed.
 type screen struct {

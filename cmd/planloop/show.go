@@ -141,6 +141,7 @@ func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all 
 	}
 	v := planView{screen: s, state: state, former: former, all: all, now: time.Now()}
 	if former == nil && state.Plan.Status != plan.StatusDraft {
+		v.lapsed = opened.verbs.Lapsed
 		v.next = opened.verbs.NextActionIn(state, a.caller())
 	}
 	return v.page()

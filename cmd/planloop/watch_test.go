@@ -194,3 +194,56 @@ func TestServeOverHTTP(t *testing.T) {
 	out.waitFor("/mcp\n")
 	interrupt(t, cmd, out)
 }
+
+// A host ends a server by closing its input or by a signal; both are no fault.
+func TestServeEndsWell(t *testing.T) {
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"
+	for _, bySignal := range []bool{true, false} {
+		cmd := newHome(t).command("serve")
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		outPipe, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		out := follow(t, outPipe)
+		if _, err := io.WriteString(in, hello); err != nil {
+			t.Fatal(err)
+		}
+		out.waitFor(`"serverInfo"`)
+		if bySignal {
+			interrupt(t, cmd, out)
+			continue
+		}
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		out.rest()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("end of input: %v", err)
+		}
+	}
+}
+
+// The claim of a client passes over with its connection, and show says so.
+func TestClaimOfAClientThatLeft(t *testing.T) {
+	h := newHome(t)
+	h.run("setup", "Fix the login bug", "--step", "Write a failing test")
+	cmd := h.command("serve")
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"planning_mark_step","arguments":{"step_id":"S001","status":"in_progress"}}}
+`)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if shown := h.run("show"); !strings.Contains(shown, ", gone: anybody may go on)") {
+		t.Errorf("the claim still holds:\n%s", shown)
+	}
+	h.run("step", "mark", "S001", "done")
+}

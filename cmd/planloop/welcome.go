@@ -1,7 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -17,27 +23,49 @@ func (a *app) welcome(cmd *cobra.Command, args []string) error {
 	case !a.outIsTerm:
 		return cmd.Help()
 	}
-	path, err := os.Executable()
+	return a.print(joined(welcomeText(a.screen(), ownPath())))
+}
+
+// ownPath returns the path that starts this program: the one it was found by,
+// which stays when an update moves what a link leads to, else its own.
+func ownPath() string {
+	own, err := os.Executable()
 	if err != nil {
-		path = "planloop"
+		return "planloop"
 	}
-	return a.print(joined(welcomeText(a.screen(), path)))
+	found, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return own
+	}
+	if found, err = filepath.Abs(found); err != nil || !sameFile(found, own) {
+		return own
+	}
+	return found
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 func welcomeText(s screen, path string) []string {
-	path = printableLine(path)
+	word, server := shellWord(path), serverJSON(path)
 	var lines []string
 	say := func(text string) { lines = append(lines, text) }
-	host := func(name, how string) { say("  " + s.bold(pad(name, 15)) + how) }
+	host := func(name, how string) { say("  " + s.bold(pad(name, 15)) + printableLine(how)) }
 
 	say(s.bold("planloop") + " keeps the plan your agent works by. Connect your agent's host:")
 	say("")
-	host("Claude Code", "claude mcp add --scope user planloop -- "+path+" serve")
-	host("Codex", "codex mcp add planloop -- "+path+" serve")
-	host("Gemini CLI", "gemini mcp add -s user planloop "+path+" serve")
-	host("VS Code", `code --add-mcp '{"name":"planloop","command":"`+path+`","args":["serve"]}'`)
+	host("Claude Code", "claude mcp add --scope user planloop -- "+word+" serve")
+	host("Codex", "codex mcp add planloop -- "+word+" serve")
+	host("Gemini CLI", "gemini mcp add -s user planloop "+word+" serve")
+	host("VS Code", "code --add-mcp "+shellWord(`{"name":"planloop",`+server[1:]))
 	host("Claude Desktop, Cursor, Windsurf", " in their MCP settings file:")
-	say(`                 {"mcpServers":{"planloop":{"command":"` + path + `","args":["serve"]}}}`)
+	host("", `{"mcpServers":{"planloop":`+server+`}}`)
 	say("")
 	say("Then ask the agent to plan something, and watch it here:")
 	say("")
@@ -45,6 +73,32 @@ func welcomeText(s screen, path string) []string {
 	say("")
 	say(s.faint("All commands: planloop --help"))
 	return lines
+}
+
+// serverJSON is how settings files name a server.
+func serverJSON(path string) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}{path, []string{"serve"}})
+	if err != nil {
+		return "{}" // a string and a list of strings can always be written
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// shellWord returns text as one word of a shell.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+@%:,", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // listedCommand is a command as --json lists it.

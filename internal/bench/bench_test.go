@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 	"testing"
 
 	"github.com/planloop/planloop/internal/presence"
@@ -105,4 +106,35 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkTogether is marks by several sessions on one log, each with its own
+// handle on it as a process has: each has to read what the others wrote.
+func BenchmarkTogether(b *testing.B) {
+	dir := b.TempDir()
+	sessions := make([]*session.Session, servers)
+	for i := range sessions {
+		sessions[i] = session.New(sqlite.New(dir, sqlite.Options{}), session.Options{})
+		b.Cleanup(func() { sessions[i].Close() })
+	}
+	if err := fill(b.Context(), sessions[0], servers*ownSteps, 1); err != nil {
+		b.Fatal(err)
+	}
+	statuses := []plan.StepStatus{plan.InProgress, plan.Done, plan.Pending}
+	b.ReportAllocs()
+	b.ResetTimer()
+	var group sync.WaitGroup
+	for i, s := range sessions {
+		group.Go(func() {
+			by := plan.Actor{Kind: plan.Agent, Name: fmt.Sprint("bench-", i)}
+			for n := range b.N/servers + 1 {
+				mark := plan.MarkStep{Step: plan.StepID(i*ownSteps + n/3%ownSteps + 1), Status: statuses[n%3]}
+				if _, err := s.Do(b.Context(), by, mark, nil); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
 }

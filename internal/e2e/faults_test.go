@@ -20,33 +20,10 @@ import (
 // worse; `planloop doctor --repair` leads out and keeps the damaged files.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	for name, damage := range map[string]func(t *testing.T, path string){
-		"empty file":    func(t *testing.T, path string) { rewrite(t, path, func([]byte) []byte { return nil }) },
-		"missing file":  func(t *testing.T, path string) { remove(t, path) },
-		"cut in half":   func(t *testing.T, path string) { rewrite(t, path, func(b []byte) []byte { return b[:len(b)/2] }) },
-		"cut to a page": func(t *testing.T, path string) { rewrite(t, path, func(b []byte) []byte { return b[:4096] }) },
-		"cut to a word": func(t *testing.T, path string) { rewrite(t, path, func(b []byte) []byte { return b[:20] }) },
-		"text": func(t *testing.T, path string) {
-			rewrite(t, path, func([]byte) []byte { return []byte(strings.Repeat("no database ", 1000)) })
-		},
-		"zeros": func(t *testing.T, path string) {
-			rewrite(t, path, func(b []byte) []byte { return make([]byte, len(b)) })
-		},
-		"header flipped": func(t *testing.T, path string) { rewrite(t, path, func(b []byte) []byte { b[3] ^= 1; return b }) },
-		"record altered": func(t *testing.T, path string) {
-			execute(t, path, `UPDATE record SET body = replace(body, 'mark 5', 'mark 6') WHERE seq = 7`)
-		},
-		"record deleted": func(t *testing.T, path string) { execute(t, path, `DELETE FROM record WHERE seq = 7`) },
-		"tail deleted":   func(t *testing.T, path string) { execute(t, path, `DELETE FROM record WHERE seq > 7`) },
-		"table dropped":  func(t *testing.T, path string) { execute(t, path, `DROP TABLE record`) },
-		"another's": func(t *testing.T, path string) {
-			remove(t, path)
-			execute(t, path, `CREATE TABLE bookmarks (url TEXT); PRAGMA application_id = 7; PRAGMA user_version = 3;`)
-		},
-	} {
+	for name, c := range damages() {
 		t.Run(name, func(t *testing.T) {
-			p := damagedPlace(t)
-			damage(t, p.database())
+			p := settledPlace(t, 15)
+			c.damage(t, p.database())
 			before := fingerprint(t, p.database())
 
 			p.faults(t, 1, "planloop doctor")
@@ -63,8 +40,45 @@ func TestDamage(t *testing.T) {
 			if before != "" && !strings.Contains(kept(t, p), before) {
 				t.Error("the damaged file was not kept")
 			}
+			if records := p.records(0); len(records) < c.saved {
+				t.Errorf("%d good records were saved, want %d", len(records), c.saved)
+			}
 			p.goesOn(t)
 		})
+	}
+}
+
+// damage is something done to a database, and how many records of it are good
+// afterwards and must be saved.
+type damage struct {
+	saved  int
+	damage func(t *testing.T, path string)
+}
+
+func damages() map[string]damage {
+	bytes := func(change func([]byte) []byte) damage {
+		return damage{0, func(t *testing.T, path string) { rewrite(t, path, change) }}
+	}
+	statement := func(saved int, text string) damage {
+		return damage{saved, func(t *testing.T, path string) { execute(t, path, text) }}
+	}
+	return map[string]damage{
+		"empty file":     bytes(func([]byte) []byte { return nil }),
+		"missing file":   {0, remove},
+		"cut in half":    bytes(func(b []byte) []byte { return b[:len(b)/2] }),
+		"cut to a page":  bytes(func(b []byte) []byte { return b[:4096] }),
+		"cut to a word":  bytes(func(b []byte) []byte { return b[:20] }),
+		"text":           bytes(func([]byte) []byte { return []byte(strings.Repeat("no database ", 1000)) }),
+		"zeros":          bytes(func(b []byte) []byte { return make([]byte, len(b)) }),
+		"header flipped": bytes(func(b []byte) []byte { b[3] ^= 1; return b }),
+		"record altered": statement(6, `UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'mark 5', 'mark 6') AS BLOB) WHERE seq = 7`),
+		"record deleted": statement(6, `DELETE FROM record WHERE seq = 7`),
+		"tail deleted":   statement(7, `DELETE FROM record WHERE seq > 7`),
+		"table dropped":  statement(0, `DROP TABLE record`),
+		"another's": {0, func(t *testing.T, path string) {
+			remove(t, path)
+			execute(t, path, `CREATE TABLE bookmarks (url TEXT); PRAGMA application_id = 7; PRAGMA user_version = 3;`)
+		}},
 	}
 }
 
@@ -72,10 +86,10 @@ func TestDamage(t *testing.T) {
 // if nothing had happened, or says that the log is damaged and how to get out.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
-	const flips = 15
-	whole := damagedPlace(t)
-	want := whole.must("log", "--json", "-n", "0")
-	original, err := os.ReadFile(whole.database())
+	const flips = 25
+	p := settledPlace(t, 300)
+	want := p.must("log", "--json", "-n", "0")
+	original, err := os.ReadFile(p.database())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,15 +97,13 @@ func TestRandomDamage(t *testing.T) {
 	noticed := 0
 	for range flips {
 		at, bit := random.IntN(len(original)), random.IntN(8)
-		p := damagedPlace(t)
+		where := fmt.Sprintf("bit %d of byte %d of %d", bit, at, len(original))
 		rewrite(t, p.database(), func([]byte) []byte {
 			altered := append([]byte{}, original...)
 			altered[at] ^= 1 << bit
 			return altered
 		})
-		where := fmt.Sprintf("bit %d of byte %d of %d", bit, at, len(original))
-		// The pin beside this log names another chain; what it says goes for the original.
-		copyFile(t, filepath.Join(whole.stateDir(), "growth", "head"), filepath.Join(p.stateDir(), "growth", "head"))
+		_, _ = os.Remove(p.database()+"-wal"), os.Remove(p.database()+"-shm")
 		got := p.run("log", "--json", "-n", "0")
 		switch {
 		case got.code == 0 && got.out == want:
@@ -113,7 +125,7 @@ func TestRandomDamage(t *testing.T) {
 // TestNewerFormat is a log of a newer planloop: nobody touches it, not even doctor.
 func TestNewerFormat(t *testing.T) {
 	t.Parallel()
-	p := damagedPlace(t)
+	p := settledPlace(t, 15)
 	execute(t, p.database(), `PRAGMA user_version = 2`)
 	before := fingerprint(t, p.database())
 	p.faults(t, 1, "newer", "update planloop")
@@ -140,7 +152,6 @@ func TestDamageUnderARunningServer(t *testing.T) {
 	setUp(p, 2)
 	h := p.open()
 	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
-	rewrite(t, filepath.Join(p.stateDir(), "growth", "head"), func(b []byte) []byte { return b })
 	for _, name := range []string{"plan.db", "plan.db-wal", "plan.db-shm"} {
 		_ = os.Remove(filepath.Join(p.stateDir(), name))
 	}
@@ -155,14 +166,14 @@ func TestDamageUnderARunningServer(t *testing.T) {
 	p.sound()
 }
 
-// damagedPlace returns a place with a log of some records, all of it in the
+// settledPlace returns a place with a log of some marks, all of it in the
 // database and nothing in a write-ahead log.
-func damagedPlace(t *testing.T) *place {
+func settledPlace(t *testing.T, marks int) *place {
 	t.Helper()
 	p := newBusyPlace(t)
 	setUp(p, 3)
 	h := p.open()
-	if _, err := keepMarking(h, 1, 15); err != nil {
+	if _, err := keepMarking(h, 1, marks); err != nil {
 		t.Fatal(err)
 	}
 	h.leave()
@@ -234,17 +245,6 @@ func rewrite(t *testing.T, path string, change func([]byte) []byte) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, change(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

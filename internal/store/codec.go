@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,7 +87,7 @@ var written = sync.OnceValue(func() *codec {
 	legacy := jsonv1.OmitEmptyWithLegacySemantics(true)
 	c := &codec{
 		encode: json.JoinOptions(legacy, json.Deterministic(true), jsontext.PreserveRawStrings(true),
-			json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(encodeTime), json.MarshalToFunc(encodeStepID)))),
+			json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(encodeSteps), json.MarshalToFunc(encodeStepID), json.MarshalToFunc(encodeTime)))),
 		decode: json.JoinOptions(legacy, json.RejectUnknownMembers(true),
 			json.WithUnmarshalers(json.JoinUnmarshalers(
 				json.UnmarshalFromFunc(decodeStep), json.UnmarshalFromFunc(decodeStepID), json.UnmarshalFromFunc(decodeErased)))),
@@ -155,6 +156,14 @@ func encodeTime(enc *jsontext.Encoder, t time.Time) error {
 		return errors.ErrUnsupported
 	}
 	return json.MarshalEncode(enc, t.UTC())
+}
+
+// encodeSteps refuses a step that is none.
+func encodeSteps(_ *jsontext.Encoder, steps []*plan.Step) error {
+	if slices.Contains(steps, nil) {
+		return errors.New("a step is missing")
+	}
+	return errors.ErrUnsupported
 }
 
 // encodeStepID refuses an id that could not be read back: one such record would

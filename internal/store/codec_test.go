@@ -171,7 +171,7 @@ func FuzzDecodeRecord(f *testing.F) {
 }
 
 func FuzzDecodeState(f *testing.F) {
-	for _, s := range []plan.State{{}, plan.Fold(plan.State{}, storetest.SetUp(300))} {
+	for _, s := range []plan.State{{}, plan.Fold(plan.State{}, storetest.SetUp(3))} {
 		data, err := store.EncodeState(s)
 		if err != nil {
 			f.Fatal(err)

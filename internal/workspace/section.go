@@ -1,9 +1,6 @@
 package workspace
 
-import (
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-)
+import "go.yaml.in/yaml/v4"
 
 // Section is a part of the configuration that is decoded by the one who needs
 // it. The zero value is a section that nobody wrote.
@@ -11,7 +8,7 @@ type Section struct {
 	source string
 	line   int
 	key    string
-	node   ast.Node
+	node   *yaml.Node
 }
 
 // Given reports whether somebody wrote the section.
@@ -24,7 +21,7 @@ func (s Section) Decode(into any) error {
 	if s.node == nil {
 		return nil
 	}
-	err := guarded(func() error { return yaml.NodeToValue(s.node, into, yaml.Strict()) })
+	err := guarded(func() error { return s.node.Load(into, yaml.WithKnownFields()) })
 	if err == nil {
 		return nil
 	}
@@ -48,7 +45,7 @@ func setSection(v value, into *Section) error {
 }
 
 // parseValue reads the text of a variable or flag as YAML.
-func parseValue(v value) (ast.Node, error) {
+func parseValue(v value) (*yaml.Node, error) {
 	node, err := parseYAML(v.source, []byte(v.text))
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -19,7 +19,7 @@ type value struct {
 	source string
 	line   int
 	key    string
-	node   ast.Node // nil: text it is
+	node   *yaml.Node // nil: text it is
 	text   string
 	gates  []string // the names of the gates there are, nil when unknown
 }
@@ -41,12 +41,11 @@ func (v value) elements() ([]value, bool) {
 	if v.node == nil {
 		return v.split(), true
 	}
-	list, ok := v.node.(*ast.SequenceNode)
-	if !ok {
+	if v.node.Kind != yaml.SequenceNode {
 		return nil, false
 	}
-	all := make([]value, len(list.Values))
-	for i, node := range list.Values {
+	all := make([]value, len(v.node.Content))
+	for i, node := range v.node.Content {
 		all[i] = v
 		all[i].node, all[i].line = node, lineOf(node)
 	}

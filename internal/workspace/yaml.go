@@ -4,61 +4,51 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 
 	"github.com/planloop/planloop/plan"
 )
 
-// Bounds of one document. The parser's time grows with the square of the number
-// of tokens and of the depth: 64 KB of brackets keep it busy for minutes.
+// Bounds of one document: far beyond what a configuration needs, and little
+// enough that whatever 64 KB hold is read in a moment.
 const (
 	maxFileBytes = 64 << 10
-	maxTokens    = 4_000
+	maxValues    = 4_000
 	maxDepth     = 32
 )
 
+const plainly = "write the settings out plainly"
+
 // parseYAML returns the one document of data, nil when it is empty.
-func parseYAML(source string, data []byte) (node ast.Node, err error) {
-	refuse := func(line int, problem, want string) error {
-		return &ConfigError{Source: source, Line: line, Problem: problem, Want: want}
-	}
+func parseYAML(source string, data []byte) (*yaml.Node, error) {
 	if len(data) > maxFileBytes {
-		return nil, refuse(0, fmt.Sprintf("is larger than %d KB", maxFileBytes>>10), "shorten it")
+		return nil, &ConfigError{Source: source, Problem: fmt.Sprintf("is larger than %d KB", maxFileBytes>>10), Want: "shorten it"}
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if line := firstOdd(data); line > 0 {
-		return nil, refuse(line, "has a control character or is not UTF-8", "remove it")
+		return nil, &ConfigError{Source: source, Line: line,
+			Problem: "has a control character, a Unicode line break or is not UTF-8", Want: "remove it"}
 	}
-	err = guarded(func() error {
-		tokens := lexer.Tokenize(string(data))
-		if at, problem := forbidden(tokens); problem != "" {
-			return refuse(at, problem, "write the settings out plainly")
-		}
-		if len(tokens) == 0 && len(bytes.TrimSpace(data)) > 0 {
-			return refuse(1, "is not YAML", "write key: value lines")
-		}
-		file, err := parser.Parse(tokens, 0)
-		if err != nil {
-			return err
-		}
-		node, err = onlyDocument(file, refuse)
+	var node *yaml.Node
+	err := guarded(func() (err error) {
+		node, err = onlyDocument(data)
 		return err
 	})
-	return node, asConfigError(source, err)
+	if err != nil {
+		return nil, asConfigError(source, err)
+	}
+	return node, nil
 }
 
 func asConfigError(source string, err error) error {
-	if err == nil {
-		return nil
-	}
 	if own := (*ConfigError)(nil); errors.As(err, &own) {
+		own.Source = source
 		return own
 	}
 	refusal := &ConfigError{Source: source, Line: 1, Err: err, Want: "correct the YAML"}
@@ -82,7 +72,7 @@ func firstOdd(data []byte) int {
 	line := 1
 	for len(data) > 0 {
 		r, size := utf8.DecodeRune(data)
-		if r == utf8.RuneError && size == 1 || r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f {
+		if r == utf8.RuneError && size == 1 || odd(r) {
 			return line
 		}
 		if r == '\n' {
@@ -93,135 +83,85 @@ func firstOdd(data []byte) int {
 	return 0
 }
 
-// forbidden finds what a configuration has no need of and what makes a parser
-// or a reader stumble: anchors and aliases (a few of them can stand for
-// gigabytes), tags, directives, deep nesting, endless lists.
-func forbidden(tokens token.Tokens) (line int, problem string) {
-	if len(tokens) > maxTokens {
-		return tokens[maxTokens].Position.Line, fmt.Sprintf("has more than %d words and signs", maxTokens)
+// odd reports whether a character has no place in a configuration. The parser
+// begins a new line at Unicode's line breaks, where an editor shows none: what
+// looks like a comment would be a setting.
+func odd(r rune) bool {
+	switch r {
+	case '\n', '\r', '\t':
+		return false
+	case '\u2028', '\u2029':
+		return true
 	}
-	var depth nesting
-	for _, t := range tokens {
-		switch t.Type {
-		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			return t.Position.Line, "has an anchor, an alias or a merge key"
-		case token.TagType, token.DirectiveType:
-			return t.Position.Line, "has a tag or a directive"
-		}
-		if depth.after(t) > maxDepth {
-			return t.Position.Line, fmt.Sprintf("is nested more than %d levels deep", maxDepth)
-		}
-	}
-	return 0, ""
+	return unicode.IsControl(r)
 }
 
-// nesting bounds from above how deep a parser must go: by brackets that are
-// open, and by the entries and keys that one line opens.
-type nesting struct {
-	brackets, opened, line int
-}
-
-func (n *nesting) after(t *token.Token) int {
-	if t.Position.Line != n.line {
-		n.line, n.opened = t.Position.Line, 0
+// onlyDocument returns the body of the one document that has any, nil when none has.
+func onlyDocument(data []byte) (*yaml.Node, error) {
+	in, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithStreamNodes(),
+		yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthFunc(shallow))))
+	if err != nil {
+		return nil, err
 	}
-	switch t.Type {
-	case token.SequenceStartType, token.MappingStartType:
-		n.brackets++
-	case token.SequenceEndType, token.MappingEndType:
-		n.brackets--
-	case token.SequenceEntryType, token.MappingKeyType:
-		n.opened++
-	case token.MappingValueType:
-		if n.brackets == 0 {
-			n.opened++
+	var only *yaml.Node
+	var seen census
+	for {
+		var next yaml.Node // a document, or the directives before one
+		err := in.Load(&next)
+		if errors.Is(err, io.EOF) {
+			return only, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := seen.take(&next, 0); err != nil {
+			return nil, err
+		}
+		body := bodyOf(&next)
+		if body != nil && only != nil {
+			return nil, &ConfigError{Line: body.Line, Problem: "has a second document", Want: "keep one"}
+		}
+		if body != nil {
+			only = body
 		}
 	}
-	return max(n.brackets, n.opened)
 }
 
-func onlyDocument(file *ast.File, refuse func(int, string, string) error) (ast.Node, error) {
-	var only ast.Node
-	for _, doc := range file.Docs {
-		if doc.Body == nil {
-			continue
-		}
-		if only != nil {
-			return nil, refuse(lineOf(doc.Body), "has a second document", "keep one")
-		}
-		only = doc.Body
+// shallow stops the parser as soon as the text is nested too deeply.
+func shallow(depth int, _ *yaml.DepthContext) error {
+	if depth > maxDepth {
+		return errors.New(tooDeep())
 	}
-	return only, nil
+	return nil
 }
 
-// field is one line of a mapping.
-type field struct {
-	name  string
-	line  int
-	value ast.Node
-}
+func tooDeep() string { return fmt.Sprintf("is nested more than %d levels deep", maxDepth) }
 
-// mappingOf returns the fields of a mapping in order; the parser has refused
-// names that come twice.
-func mappingOf(node ast.Node) ([]field, bool) {
-	var pairs []*ast.MappingValueNode
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		pairs = n.Values
-	case *ast.MappingValueNode:
-		pairs = []*ast.MappingValueNode{n}
-	default:
-		return nil, false
+// bodyOf returns what a document holds, nil when that is nothing.
+func bodyOf(document *yaml.Node) *yaml.Node {
+	if document.Kind != yaml.DocumentNode || len(document.Content) == 0 {
+		return nil
 	}
-	fields := make([]field, 0, len(pairs))
-	for _, pair := range pairs {
-		name, ok := scalarText(pair.Key)
-		if !ok {
-			return nil, false
-		}
-		fields = append(fields, field{name: name, line: lineOf(pair.Key), value: pair.Value})
+	body := document.Content[0]
+	if isNull(body) && body.Value == "" {
+		return nil
 	}
-	return fields, true
-}
-
-// scalarText returns a scalar as it was written, without quotes.
-func scalarText(node ast.Node) (string, bool) {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.LiteralNode:
-		return strings.TrimSpace(n.Value.Value), true
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return n.GetToken().Value, true
-	}
-	return "", false
-}
-
-func isNull(node ast.Node) bool {
-	_, null := node.(*ast.NullNode)
-	return null || node == nil
-}
-
-func lineOf(node ast.Node) int {
-	if node == nil {
-		return 0
-	}
-	at := node.GetToken()
-	if at == nil || at.Position == nil {
-		return 0
-	}
-	return at.Position.Line
+	return body
 }
 
 // describe takes over what the YAML library says about the problem and the place.
 func (e *ConfigError) describe(err error) {
 	message := err.Error()
-	var detail yaml.Error
-	if errors.As(err, &detail) {
-		message = detail.GetMessage()
-		if at := detail.GetToken(); at != nil && at.Position != nil && e.Line > 0 {
-			e.Line = at.Position.Line
+	if detail := (*yaml.LoadError)(nil); errors.As(err, &detail) {
+		message = detail.Message
+		if detail.Mark.Line > 0 && e.Line > 0 {
+			e.Line = detail.Mark.Line
 		}
 	}
+	if message == tooDeep() {
+		e.Problem, e.Want = message, plainly
+		return
+	}
+	message, _, _ = strings.Cut(message, " in type ") // the type is Go's, and nothing to a user
 	e.Problem = "cannot be read: " + plan.Shorten(printable(message), 200)
 }

@@ -24,11 +24,13 @@ const (
 )
 
 // formatPragmas mark the file as a log.
-var formatPragmas = fmt.Sprintf(` PRAGMA application_id = %d; PRAGMA user_version = %d;`, applicationID, formatVersion)
+func formatPragmas() string {
+	return fmt.Sprintf(` PRAGMA application_id = %d; PRAGMA user_version = %d;`, applicationID, formatVersion)
+}
 
 // oldestSQLite has the correction without which two connections can damage a
 // database with a write-ahead log.
-var oldestSQLite = []int{3, 51, 3}
+func oldestSQLite() []int { return []int{3, 51, 3} }
 
 // format returns the version of the log's format, 0 when nothing was created
 // yet. Another application's database and a newer format are errors.
@@ -72,7 +74,7 @@ func checkLibrary(version string) error {
 		}
 		numbers = append(numbers, n)
 	}
-	if slices.Compare(numbers, oldestSQLite) < 0 {
+	if slices.Compare(numbers, oldestSQLite()) < 0 {
 		return fmt.Errorf("SQLite %s can damage a log: build planloop with 3.51.3 or newer", version)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -227,7 +228,23 @@ func (l *Log) dropSnapshots() error {
 	for _, h := range headers[:min(keptSnapshots, len(headers))] {
 		keep[h.path] = true
 	}
+	l.sweepUnfinished()
 	return l.removeSnapshots(func(path string) bool { return keep[path] })
+}
+
+// unfinishedAfter is the age at which nobody writes a snapshot's temporary file
+// any more.
+const unfinishedAfter = time.Hour
+
+// sweepUnfinished removes what a crash in the middle of writeSnapshot left
+// behind. A file that cannot be removed does no harm.
+func (l *Log) sweepUnfinished() {
+	unfinished, _ := filepath.Glob(filepath.Join(l.dir, "writing-*"))
+	for _, path := range unfinished {
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > unfinishedAfter {
+			_ = os.Remove(path)
+		}
+	}
 }
 
 func (l *Log) removeSnapshots(keep func(path string) bool) error {

@@ -107,7 +107,7 @@ func createDatabase(ctx context.Context, path, chain string) error {
 	defer conn.Close()
 	for _, step := range []string{
 		`PRAGMA journal_mode = WAL`,
-		`BEGIN IMMEDIATE; ` + schema + ` INSERT INTO meta VALUES ('chain', '` + chain + `');` + formatPragmas + ` COMMIT`,
+		`BEGIN IMMEDIATE; ` + schema + ` INSERT INTO meta VALUES ('chain', '` + chain + `');` + formatPragmas() + ` COMMIT`,
 		`PRAGMA wal_checkpoint(TRUNCATE)`,
 	} {
 		if _, err := conn.ExecContext(ctx, step); err != nil {

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A client's roots cost a round trip; they are asked for only where the
+// workspace would be a directory that nobody named and that is no work tree.
+func TestRootsAreAskedForLast(t *testing.T) {
+	root, dir, tree := t.TempDir(), t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(tree, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, cwd, flag string
+		environment     map[string]string
+		asked           bool
+		want            string
+	}{
+		{"nothing is known", dir, "", nil, true, root},
+		{"a work tree", tree, "", nil, false, tree},
+		{"the flag", dir, tree, nil, false, tree},
+		{"the environment", dir, "", map[string]string{"PLANLOOP_WORKSPACE": tree}, false, tree},
+		{"the host's variable", dir, "", map[string]string{"CLAUDE_PROJECT_DIR": tree}, false, tree},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(c.cwd)
+			w, _, _ := emptyWorld()
+			w.getenv = func(name string) string { return c.environment[name] }
+			a := &app{world: w}
+			a.flags.workspace = c.flag
+			asked := false
+			place, err := a.find(t.Context(), func(context.Context) []string {
+				asked = true
+				return []string{(&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := filepath.EvalSymlinks(c.want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if asked != c.asked || place.Path != want {
+				t.Errorf("asked %t, found %s; want %t, %s", asked, place.Path, c.asked, want)
+			}
+		})
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"/usr/bin/planloop":     "/usr/bin/planloop",
+		"/My Apps/planloop":     "'/My Apps/planloop'",
+		"it's":                  `'it'\''s'`,
+		`C:\tools\planloop.exe`: `'C:\tools\planloop.exe'`,
+		"":                      "''",
+		"$(rm -rf)":             "'$(rm -rf)'",
+	} {
+		if got := shellWord(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+	if got, want := serverJSON(`C:\tools\planloop.exe`), `{"command":"C:\\tools\\planloop.exe","args":["serve"]}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -1,0 +1,45 @@
+package sqlite_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/store/storetest"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestUnfinishedSnapshotsAreSwept removes what a crash left, and leaves alone
+// what another process may be writing.
+func TestUnfinishedSnapshotsAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	record := storetest.SetUp(1)
+	head, err := log.Append(t.Context(), record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, fresh := filepath.Join(dir, "writing-1"), filepath.Join(dir, "writing-2")
+	for _, path := range []string{left, fresh} {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(left, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.SaveSnapshot(t.Context(), store.Snapshot{Head: head, State: plan.Fold(plan.State{}, record)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("what a crash left is still there: %v", err)
+	}
+	if _, err := os.Stat(fresh); err != nil {
+		t.Errorf("a file being written was removed: %v", err)
+	}
+}
