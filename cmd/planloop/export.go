@@ -45,9 +45,9 @@ file of rawko. What the format has no place for is named on standard error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.format, "format", "f", "", "json, yaml, md, mermaid or rawko-yaml (default: by the file's name, else json)")
-	flags.StringVar(&o.plan, "plan", "", "export another plan: its id or the beginning of it")
-	flags.StringVarP(&o.file, "output", "o", "", "write to this file instead of standard output")
+	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: json, yaml, md, mermaid or rawko-yaml (default: by the file's name, else json)")
+	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of it")
+	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
 	complete(cmd, "format", words(exportFormat("")))
 	complete(cmd, "plan", a.completePlans)
 	return cmd

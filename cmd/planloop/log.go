@@ -39,8 +39,8 @@ in it is ever changed.`,
 			return a.showLog(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().IntVarP(&o.last, "last", "n", lastShown, "show the last N changes, 0 for all")
-	cmd.Flags().Int64Var(&o.since, "since", 0, "show all changes after this revision")
+	cmd.Flags().IntVarP(&o.last, "last", "n", lastShown, "show the last `N` changes, 0 for all")
+	cmd.Flags().Int64Var(&o.since, "since", 0, "show all changes after revision `REV`")
 	return cmd
 }
 

@@ -43,11 +43,11 @@ transport at /sse). HTTP listens on loopback; any other address needs a token.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.http, "http", "", "serve over HTTP on this address, such as 127.0.0.1:8137")
-	flags.StringVar(&o.tokenFile, "token-file", "", "file with the bearer token HTTP clients must send (or PLANLOOP_TOKEN)")
-	flags.StringSliceVar(&o.origins, "allow-origin", nil, "web origin whose pages may call, such as https://example.com")
-	flags.StringVar(&o.strategy, "strategy", "", "react, plan_act_reflect or goal_decompose_route_synthesise")
-	flags.StringVar(&o.toolsets, "toolsets", "", "which tools to offer, comma-separated")
+	flags.StringVar(&o.http, "http", "", "serve over HTTP on `ADDRESS`, such as 127.0.0.1:8137")
+	flags.StringVar(&o.tokenFile, "token-file", "", "the `FILE` with the bearer token HTTP clients must send (or PLANLOOP_TOKEN)")
+	flags.StringSliceVar(&o.origins, "allow-origin", nil, "a web `ORIGIN` whose pages may call, such as https://example.com")
+	flags.StringVar(&o.strategy, "strategy", "", "the `STRATEGY`: react, plan_act_reflect or goal_decompose_route_synthesise")
+	flags.StringVar(&o.toolsets, "toolsets", "", "the `TOOLSETS` to offer, comma-separated")
 	return cmd
 }
 

@@ -49,8 +49,8 @@ objects with "title" and any other field of a step ("details", "depends_on",
 			return a.setup(cmd.Context(), in, file)
 		},
 	}
-	cmd.Flags().StringArrayVar(&steps, "step", nil, "title of a first step; may be given again")
-	cmd.Flags().StringVar(&file, "file", "", "read the plan as JSON from this file, or - for standard input")
+	cmd.Flags().StringArrayVar(&steps, "step", nil, "`TITLE` of a first step; may be given again")
+	cmd.Flags().StringVar(&file, "file", "", "read the plan as JSON from `FILE`, or - for standard input")
 	return cmd
 }
 

@@ -51,8 +51,8 @@ Colours follow NO_COLOR and CLICOLOR.`,
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.watch, "watch", "w", false, "stay, and show every change")
 	flags.BoolVarP(&o.all, "all", "a", false, "fold and cut nothing")
-	flags.StringVarP(&o.format, "format", "f", "", "text, md, yaml, mermaid or json (default text)")
-	flags.StringVar(&o.plan, "plan", "", "show another plan: its id or the beginning of it")
+	flags.StringVarP(&o.format, "format", "f", "", "print as `FORMAT`: text, md, yaml, mermaid or json (default text)")
+	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of it")
 	complete(cmd, "format", words(showFormat("")))
 	complete(cmd, "plan", a.completePlans)
 	return cmd

@@ -50,7 +50,8 @@ clears a field, and a list that is given replaces the former one.`,
 			return a.reply(reply)
 		},
 	}
-	cmd.Flags().StringVar(&title, "title", "", "the new title")
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&title, "title", "", "the new `TITLE`")
 	fields.register(cmd)
 	complete(cmd, "depends-on", a.completeSteps)
 	return cmd

@@ -36,7 +36,7 @@ skipped or cancelled. in_progress claims it for you.`,
 			return a.reply(reply)
 		},
 	}
-	cmd.Flags().StringVar(&note, "note", "", "what was observed")
+	cmd.Flags().StringVar(&note, "note", "", "`TEXT` about what was observed")
 	cmd.Flags().BoolVar(&force, "force", false, "take over another actor's claim (people only)")
 	return cmd
 }

@@ -23,9 +23,9 @@ func (c *census) take(n *yaml.Node, depth int) error {
 	case depth > maxDepth:
 		return refusal(n, tooDeep(), plainly)
 	case n.Anchor != "" || n.Kind == yaml.AliasNode:
-		return refusal(n, "has an anchor, an alias or a merge key", plainly)
+		return refusal(n, hasAnchor, plainly)
 	case tagged(n) || directed(n):
-		return refusal(n, "has a tag or a directive", plainly)
+		return refusal(n, hasTag, plainly)
 	}
 	if n.Kind == yaml.MappingNode {
 		if err := distinctWords(n); err != nil {
@@ -57,7 +57,7 @@ func distinctWords(mapping *yaml.Node) error {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
 		if key.ShortTag() == "!!merge" {
-			return refusal(key, "has an anchor, an alias or a merge key", plainly)
+			return refusal(key, hasAnchor, plainly)
 		}
 		if tagged(key) || key.Anchor != "" || key.Kind == yaml.AliasNode {
 			continue // take says so

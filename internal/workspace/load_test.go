@@ -248,6 +248,15 @@ func TestTheDefaultWorkspaceHasNoFileOfItsOwn(t *testing.T) {
 	}
 }
 
+// steps are n keys, each a level below the one before.
+func steps(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat(" ", i+1) + "a:\n")
+	}
+	return b.String()
+}
+
 func TestWhatIsRefused(t *testing.T) {
 	tests := []struct {
 		name, text string // of the user's file
@@ -288,15 +297,35 @@ func TestWhatIsRefused(t *testing.T) {
 		{"no mapping", "- a\n- b", 1, []string{"not a mapping"}},
 		{"a word", "planloop", 1, []string{"not a mapping"}},
 		{"twice", "text: ascii\ntext: unicode", 2, []string{"already defined"}},
+		{"twice, quoted", "text: ascii\n\"text\": unicode", 2, []string{"already defined on line 1"}},
+		{"twice below", "model:\n  a: 1\n  b: 2\n  a: 3", 4, []string{`"a"`, "already defined on line 2"}},
+		{"no word for a key", "text: ascii\n[text]: ascii", 2, []string{"key that is not one word"}},
+		{"no key", "text: ascii\n~: ascii", 2, []string{"key that is not one word"}},
 		{"two documents", "text: ascii\n---\ntext: unicode", 3, []string{"second document"}},
 		{"no YAML", "text: [ascii", 0, []string{"correct the YAML"}},
+		{"no end", "text: ascii\ngates: {paths: error\n\n", 0, []string{"which begins on line 2", "correct the YAML"}},
+		{"too deep in brackets", "text: ascii\nmodel: " + strings.Repeat("[", 33), 2, []string{"32 levels"}},
+		{"too deep in lines", "model:\n" + steps(40), 33, []string{"32 levels"}},
+		{"too deep in lines and brackets", "model:\n" + steps(20) + strings.Repeat(" ", 21) + strings.Repeat("[", 20) + strings.Repeat("]", 20), 22, []string{"32 levels"}},
+		{"too many values", "model: [" + strings.Repeat("x, ", 4000) + "]", 1, []string{"4000 values"}},
 		{"not even tokens", "!!!!", 1, nil},
 		{"alias", "text: &a ascii\nstrategy: *a", 1, []string{"anchor"}},
+		{"alias of nothing", "text: ascii\nstrategy: *a", 2, []string{"alias"}},
+		{"alias as a key", "text: ascii\n*a : b", 2, []string{"alias"}},
+		{"merge key below", "model:\n  <<: {a: b}", 2, []string{"merge key"}},
 		{"merge key", "<<: {text: ascii}", 1, []string{"merge key"}},
 		{"tag", "text: !!str ascii", 1, []string{"tag"}},
+		{"tag of its own", "text: ascii\nmodel:\n  a: !mine b", 3, []string{"tag"}},
+		{"tag without a name", "text: ! ascii", 1, []string{"tag"}},
+		{"tagged key", "!!str text: ascii", 1, []string{"tag"}},
+		{"directive of another version", "%YAML 1.1\n---\ntext: ascii", 1, []string{"directive"}},
+		{"directive for tags", "# first\n%TAG !a! b\n---\ntext: ascii", 2, []string{"directive"}},
+		{"directive of its own", "%MINE\n---\ntext: ascii", 1, []string{"directive"}},
 		{"directive", "%YAML 1.2\n---\ntext: ascii", 1, []string{"directive"}},
 		{"control character", "text: ascii\n# \x1b[2J", 2, []string{"control character"}},
 		{"NUL", "text: ascii\x00", 1, []string{"control character"}},
+		{"line break that no editor shows", "text: ascii\n# x\u2028text: unicode", 2, []string{"line break"}},
+		{"no character", "text: ascii\n\n\uffff", 3, []string{"control character"}},
 		{"not UTF-8", "text: \xff", 1, []string{"UTF-8"}},
 		{"too big", "text: ascii\n#" + strings.Repeat(" x", 33<<10), 0, []string{"64 KB"}},
 	}
@@ -313,9 +342,13 @@ func TestWhatIsRefused(t *testing.T) {
 			if test.line > 0 && refusal.Line != test.line {
 				t.Errorf("line %d, want %d: %v", refusal.Line, test.line, err)
 			}
-			for _, part := range append(test.want, "config.yaml") {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q lacks %q", err, part)
+			message, named := strings.CutPrefix(err.Error(), refusal.Source) // which has the test's name in it
+			if !named || filepath.Base(refusal.Source) != "config.yaml" {
+				t.Errorf("%q does not name the file", err)
+			}
+			for _, part := range test.want {
+				if !strings.Contains(message, part) {
+					t.Errorf("%q lacks %q", message, part)
 				}
 			}
 			if strings.ContainsAny(err.Error(), "\n\x1b\x00") || len(err.Error()) > 600 {

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
-
-	"github.com/planloop/planloop/plan"
 )
 
 // Bounds of one document: far beyond what a configuration needs, and little
@@ -22,8 +19,6 @@ const (
 	maxValues    = 4_000
 	maxDepth     = 32
 )
-
-const plainly = "write the settings out plainly"
 
 // parseYAML returns the one document of data, nil when it is empty.
 func parseYAML(source string, data []byte) (*yaml.Node, error) {
@@ -41,19 +36,9 @@ func parseYAML(source string, data []byte) (*yaml.Node, error) {
 		return err
 	})
 	if err != nil {
-		return nil, asConfigError(source, err)
+		return nil, asConfigError(source, data, err)
 	}
 	return node, nil
-}
-
-func asConfigError(source string, err error) error {
-	if own := (*ConfigError)(nil); errors.As(err, &own) {
-		own.Source = source
-		return own
-	}
-	refusal := &ConfigError{Source: source, Line: 1, Err: err, Want: "correct the YAML"}
-	refusal.describe(err)
-	return refusal
 }
 
 // guarded turns a panic of the YAML library, which reads what a stranger may
@@ -90,7 +75,7 @@ func odd(r rune) bool {
 	switch r {
 	case '\n', '\r', '\t':
 		return false
-	case '\u2028', '\u2029':
+	case '\u2028', '\u2029', '\ufffe', '\uffff':
 		return true
 	}
 	return unicode.IsControl(r)
@@ -135,8 +120,6 @@ func shallow(depth int, _ *yaml.DepthContext) error {
 	return nil
 }
 
-func tooDeep() string { return fmt.Sprintf("is nested more than %d levels deep", maxDepth) }
-
 // bodyOf returns what a document holds, nil when that is nothing.
 func bodyOf(document *yaml.Node) *yaml.Node {
 	if document.Kind != yaml.DocumentNode || len(document.Content) == 0 {
@@ -147,21 +130,4 @@ func bodyOf(document *yaml.Node) *yaml.Node {
 		return nil
 	}
 	return body
-}
-
-// describe takes over what the YAML library says about the problem and the place.
-func (e *ConfigError) describe(err error) {
-	message := err.Error()
-	if detail := (*yaml.LoadError)(nil); errors.As(err, &detail) {
-		message = detail.Message
-		if detail.Mark.Line > 0 && e.Line > 0 {
-			e.Line = detail.Mark.Line
-		}
-	}
-	if message == tooDeep() {
-		e.Problem, e.Want = message, plainly
-		return
-	}
-	message, _, _ = strings.Cut(message, " in type ") // the type is Go's, and nothing to a user
-	e.Problem = "cannot be read: " + plan.Shorten(printable(message), 200)
 }
