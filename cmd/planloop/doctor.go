@@ -24,7 +24,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Long: `Examines the log of this workspace whole, the permissions of its files and the
 configuration, and says what to do. It changes nothing without --repair, which
 makes a new log of what is good in a damaged one and keeps the damaged files.
-The exit code is 1 when the log is damaged.`,
+The exit code is 1 when the log is damaged, or newer than this planloop.`,
 		Example: `  planloop doctor
   planloop doctor --repair
   planloop doctor --json`,
@@ -37,7 +37,7 @@ The exit code is 1 when the log is damaged.`,
 
 // diagnosis is what doctor found.
 type diagnosis struct {
-	Status        string         `json:"status"` // sound, damaged, repaired or empty
+	Status        string         `json:"status"` // sound, damaged, newer, repaired or empty
 	Version       string         `json:"version"`
 	Go            string         `json:"go"`
 	SQLite        string         `json:"sqlite,omitempty"` // the version of its Go module
@@ -88,7 +88,7 @@ func (a *app) doctor(ctx context.Context, repair bool) error {
 	if err := a.printDiagnosis(d); err != nil {
 		return err
 	}
-	if d.Status == "damaged" {
+	if d.Status == "damaged" || d.Status == "newer" {
 		return errReported
 	}
 	return nil
@@ -134,6 +134,8 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool) error {
 		d.Problems = append(d.Problems, problemFound{p.File, p.Text, p.Damage})
 	}
 	switch {
+	case found.Newer != nil:
+		d.Status = "newer"
 	case found.Damaged():
 		d.Status = "damaged"
 	case d.Repair != nil:
@@ -148,6 +150,8 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool) error {
 
 func (d *diagnosis) advice() string {
 	switch {
+	case d.Status == "newer":
+		return "Update planloop; until then leave the log as it is."
 	case d.Status == "damaged" && d.Repair == nil:
 		return "Run `planloop doctor --repair`: it makes a new log of what is good and keeps the damaged files."
 	case d.Status == "damaged":
@@ -190,7 +194,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	if d.Repair != nil {
 		row("repair", d.Repair.text(), s.good)
 	}
-	row("log", d.verdict(), map[string]style{"damaged": s.wrong, "sound": s.good, "repaired": s.good, "empty": s.plain}[d.Status])
+	row("log", d.verdict(), map[string]style{"damaged": s.wrong, "newer": s.wrong, "sound": s.good, "repaired": s.good, "empty": s.plain}[d.Status])
 	if d.Advice != "" {
 		row("what to do", d.Advice, s.bold)
 	}
@@ -201,6 +205,8 @@ func (d *diagnosis) verdict() string {
 	switch d.Status {
 	case "empty":
 		return "there is none yet"
+	case "newer":
+		return "written by a newer planloop"
 	case "damaged":
 		return "damaged; " + count(int(d.Revision), "change") + " from the beginning can be read"
 	}

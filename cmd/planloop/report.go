@@ -63,12 +63,21 @@ func (a *app) report(ctx context.Context, err error) int {
 			return code
 		}
 	}
-	// Fields are named as the command line does, without the JSON pointer's slash.
-	fmt.Fprintln(a.err, "planloop: "+printable(strings.TrimPrefix(err.Error(), "/")))
+	fmt.Fprintln(a.err, "planloop: "+printable(message(err)))
 	if next != "" {
 		fmt.Fprintln(a.err, "Next: "+printable(next))
 	}
 	return code
+}
+
+// message is the error's text, with a field named as the command line does: without
+// the JSON pointer's slash.
+func message(err error) string {
+	var refused *plan.ValidationError
+	if errors.As(err, &refused) && refused.Field != "" {
+		return strings.TrimPrefix(err.Error(), "/")
+	}
+	return err.Error()
 }
 
 // wayOn is what to do next after the state did not allow what was asked.

@@ -76,7 +76,7 @@ func (c *yamlConverter) value(n *yaml.Node, depth int) error {
 		return c.refuse(n, fmt.Sprintf("is nested more than %d levels deep", maxNesting), "write it flatter")
 	case c.out.OutputOffset() > maxExpanded:
 		return c.refuse(n, "grows beyond measure", "write repeated parts out instead of using aliases")
-	case n.Style&yaml.TaggedStyle != 0:
+	case n.Style&yaml.TaggedStyle != 0, n.Tag == "!":
 		return c.refuse(n, "has a tag", "write the value without it")
 	}
 	switch n.Kind {

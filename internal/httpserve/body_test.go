@@ -128,7 +128,7 @@ func TestBodyTimeoutSparesLongCalls(t *testing.T) {
 func TestBodiesThatAreNoMessage(t *testing.T) {
 	f := serve(t, Options{})
 	_, in := f.session(t)
-	deep := strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
+	deep := strings.Repeat(`{"a":`, 140) + "1" + strings.Repeat("}", 140)
 	for name, c := range map[string]struct {
 		body string
 		code int
@@ -141,8 +141,8 @@ func TestBodiesThatAreNoMessage(t *testing.T) {
 		"a string":            {`"ping"`, -32700},
 		"null":                {`null`, -32700},
 		"batch":               {"[" + ping + "]", -32600},
-		"method twice":        {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`, -32700},
-		"name twice":          {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","name":"wait"}}`, -32700},
+		"method twice":        {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`, -32600},
+		"name twice":          {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","name":"wait"}}`, -32600},
 		"other case":          {`{"jsonrpc":"2.0","id":1,"Method":"tools/list"}`, -32600},
 		"folded by unicode":   {`{"jsonrpc":"2.0","id":1,"paramſ":{},"method":"ping"}`, -32600},
 		"method is no string": {`{"jsonrpc":"2.0","id":1,"method":5}`, -32600},

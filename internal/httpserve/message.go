@@ -7,15 +7,16 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// maxDepth bounds the nesting of a message. Arguments may be 32 deep, inside
-// the envelope, its params and its arguments.
-const maxDepth = 35
+// maxDepth bounds the nesting of a message. It leaves room above the depth that
+// a tool accepts, so that the tool can say what is wrong.
+const maxDepth = 128
 
 // message is what the transport has to know of a JSON-RPC message. The rest
 // of the body is the protocol's business.
@@ -97,16 +98,19 @@ func envelopeKeys() []string {
 	return []string{"jsonrpc", "id", "method", "params", "result", "error"}
 }
 
-// checkForm walks the body once: one object, valid UTF-8, no name twice, not
-// too deep, and no envelope member in other than its own case.
+// checkForm walks the body once: one object, valid UTF-8, no name twice in the
+// message and its params, not too deep, and no envelope member in other than its own case.
+// What stands deeper, such as a tool's arguments, is its reader's to judge: a
+// model can correct what a tool refuses, but a client gives up over a bad body.
 func checkForm(body []byte) error {
-	decoder := jsontext.NewDecoder(bytes.NewReader(body))
+	decoder := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true))
 	if decoder.PeekKind() == '[' {
 		return invalid("batches are not accepted; send one message a request")
 	}
 	if kind := decoder.PeekKind(); kind != '{' {
 		return &parseError{mcp.PARSE_ERROR, "the body is not a JSON object"}
 	}
+	names := map[string]bool{} // of the message and its params, as pointers
 	for {
 		token, err := decoder.ReadToken()
 		if errors.Is(err, io.EOF) {
@@ -122,7 +126,15 @@ func checkForm(body []byte) error {
 		if depth > maxDepth {
 			return invalid(fmt.Sprintf("the body is nested deeper than %d levels", maxDepth))
 		}
-		if depth == 1 && isName(decoder, token) && misspelt(token.String()) {
+		if depth > 2 || !isName(decoder, token) {
+			continue
+		}
+		pointer := string(decoder.StackPointer())
+		if names[pointer] {
+			return invalid("the name " + strconv.Quote(token.String()) + " stands twice")
+		}
+		names[pointer] = true
+		if depth == 1 && misspelt(token.String()) {
 			return invalid("the members of a JSON-RPC message are written in lower case: " + strings.Join(envelopeKeys(), ", "))
 		}
 	}
@@ -135,11 +147,11 @@ func checkEnd(decoder *jsontext.Decoder) error {
 	return nil
 }
 
-// isName tells whether the token just read at depth 1 was a member's name:
-// names have the odd places of an object.
+// isName tells whether the token just read was a member's name: names have the
+// odd places of an object.
 func isName(decoder *jsontext.Decoder, token jsontext.Token) bool {
-	_, length := decoder.StackIndex(1)
-	return token.Kind() == '"' && length%2 == 1
+	kind, length := decoder.StackIndex(decoder.StackDepth())
+	return kind == '{' && token.Kind() == '"' && length%2 == 1
 }
 
 func misspelt(name string) bool {

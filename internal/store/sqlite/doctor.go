@@ -26,7 +26,7 @@ type Report struct {
 	Problems []Problem
 	state    plan.State // folded up to Head
 	chains   []string   // all that something in the folder names
-	newer    error      // when a newer planloop wrote the log
+	Newer    error      // not nil when a newer planloop wrote the log, which is no damage
 }
 
 // Damaged reports whether the log needs repair.
@@ -71,9 +71,9 @@ func (l *Log) check(ctx context.Context) Report {
 	if pin, ok := readPin(l.headPath()); ok {
 		r.chains = append(r.chains, pin.Chain)
 	}
-	if found {
-		r.Exists = true
-		l.checkDatabase(ctx, &r)
+	r.Exists = found
+	if found && checkFile(path) == nil {
+		l.checkDatabase(ctx, &r) // opening a file that is refused would make more of its kind
 	}
 	l.checkSnapshots(&r)
 	return r
@@ -81,7 +81,9 @@ func (l *Log) check(ctx context.Context) Report {
 
 func (r *Report) damage(file string, err error) {
 	if errors.Is(err, store.ErrNewer) {
-		r.newer = err
+		r.Newer = err
+		r.note(file, err)
+		return
 	}
 	r.Problems = append(r.Problems, Problem{File: file, Text: err.Error(), Damage: true})
 }

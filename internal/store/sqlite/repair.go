@@ -50,8 +50,8 @@ func Repair(ctx context.Context, dir string) (RepairReport, error) {
 	}
 	defer release()
 	found := l.check(ctx)
-	if found.newer != nil {
-		return RepairReport{}, found.newer
+	if found.Newer != nil {
+		return RepairReport{}, found.Newer
 	}
 	if !found.Damaged() {
 		return RepairReport{}, nil

@@ -1,0 +1,80 @@
+// The MCP Inspector's command line: one process, and one connection, for each call.
+import assert from 'node:assert/strict';
+
+import { run } from './process.mjs';
+
+// What the Inspector exits with when a tool's result has isError set.
+const toolIsError = 5;
+
+export class Inspector {
+  #command;
+  #where;
+  #target;
+
+  // target is how the server is reached, as the Inspector's options.
+  constructor(command, where, target) {
+    this.#command = command;
+    this.#where = where;
+    this.#target = target;
+  }
+
+  // A stdio server gets a home and a state folder through the Inspector, which
+  // keeps everything else of its own environment back.
+  static stdio(command, where, era) {
+    const { workspace, home, state, program } = where;
+    return new Inspector(command, where, {
+      options: ['--protocol-era', era, '--transport', 'stdio', '--cwd', workspace, '-e', `HOME=${home}`, '-e', `XDG_STATE_HOME=${state}`],
+      server: ['--', program, 'serve'],
+    });
+  }
+
+  static url(command, where, era, transport, url) {
+    return new Inspector(command, where, {
+      options: ['--protocol-era', era, '--transport', transport, '--server-url', url],
+      server: [],
+    });
+  }
+
+  // request returns the result of a method.
+  async request(method, ...options) {
+    const { status, output, errors } = await this.#run(method, options);
+    assert.equal(status, 0, `${method} ${options.join(' ')}: exit status ${status}\n${output}${errors}`);
+    return JSON.parse(output).result;
+  }
+
+  // refused returns the error that a method is answered with.
+  async refused(method, ...options) {
+    const { status, output, errors } = await this.#run(method, options);
+    assert.notEqual(status, 0, `${method} ${options.join(' ')} was not refused: ${output}`);
+    return JSON.parse(errors).error;
+  }
+
+  // call calls a tool and returns the structured content, after checking that the
+  // text says as much.
+  async call(tool, input = {}) {
+    const result = await this.request('tools/call', '--tool-name', tool, '--tool-args-json', JSON.stringify(input));
+    assert.ok(!result.isError, `${tool}: ${JSON.stringify(result)}`);
+    const { next_action: next } = result.structuredContent;
+    assert.ok(next, `${tool} does not say what comes next: ${JSON.stringify(result)}`);
+    assert.ok(textOf(result).includes(next), `the text of ${tool} leaves out ${next}: ${textOf(result)}`);
+    return result.structuredContent;
+  }
+
+  // callInVain calls a tool that must answer with isError, and returns its text.
+  async callInVain(tool, input) {
+    const { status, output, errors } = await this.#run('tools/call', ['--tool-name', tool, '--tool-args-json', JSON.stringify(input)]);
+    assert.equal(status, toolIsError, `${tool} ${JSON.stringify(input)}: exit status ${status}\n${output}${errors}`);
+    const { result } = JSON.parse(output);
+    assert.equal(result.isError, true);
+    return textOf(result);
+  }
+
+  #run(method, options) {
+    const args = [this.#command, '--cli', '--format', 'json', '--quiet', ...this.#target.options, '--method', method, ...options, ...this.#target.server];
+    return run(process.execPath, args, { cwd: this.#where.workspace, env: this.#where.env });
+  }
+}
+
+function textOf(result) {
+  return result.content.map((part) => part.text).join('\n');
+}

@@ -1,0 +1,218 @@
+// A plan's life, led by the MCP Inspector over each transport in both protocol
+// eras. Another process watches, and the command line brings the plan back.
+//
+//   node story.mjs PROGRAM INSPECTOR FOLDER
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+
+import { Inspector } from './inspector.mjs';
+import { place, planloop, serveHTTP } from './process.mjs';
+
+const [program, command, folder] = process.argv.slice(2);
+
+const six = ['planning_setup_plan', 'planning_add_step', 'planning_update_step', 'planning_mark_step', 'planning_clear_plan', 'planning_read_plan'];
+
+// What a model gets wrong, and the words that must help it on.
+const mistakes = [
+  ['planning_setup_plan', {}, /objective/],
+  ['planning_setup_plan', { objective: '   ' }, /objective/],
+  ['planning_setup_plan', { objective: 'x', objektive: 'y' }, /did you mean "objective"/],
+  ['planning_setup_plan', { objective: 'caf\u00e9' }, /ASCII/],
+  ['planning_setup_plan', { objective: 'x'.repeat(241) }, /240/],
+  ['planning_add_step', { steps: [] }, /steps/],
+  ['planning_update_step', { step_id: 's002', title: 'x' }, /did you mean "S002"/],
+  ['planning_update_step', { step_id: 'S002' }, /title|details/],
+  ['planning_mark_step', { step_id: 'S099', status: 'done' }, /S099/],
+  ['planning_mark_step', { step_id: 'S001', status: 'finished' }, /in_progress/],
+  ['planning_mark_step', { step_id: 'S001', status: 'done', note: ' ' }, /note/],
+  ['planning_clear_plan', { force: true }, /force/],
+];
+
+async function story(inspector, where) {
+  await checkTools(inspector);
+  const watch = planloop(where, 'show', '--watch');
+  try {
+    await watch.until('no plan yet');
+    await setUp(inspector, watch);
+    await work(inspector, watch);
+    await checkResources(inspector);
+    await makeMistakes(inspector);
+    await checkPrompts(inspector);
+    await clearAndRestore(inspector, watch, where);
+    assert.equal(await watch.stop('SIGINT'), 0, `show --watch after Ctrl-C: ${watch.errors}`);
+  } finally {
+    watch.kill();
+  }
+}
+
+async function checkTools(inspector) {
+  // --strict has the Inspector judge how well other clients can use the schemas.
+  const { tools } = await inspector.request('tools/list', '--strict');
+  const names = tools.map((tool) => tool.name);
+  for (const name of six) assert.ok(names.includes(name), `${name} is not among ${names}`);
+  for (const tool of tools) {
+    assert.ok(tool.title && tool.description, `${tool.name} has a title and a description`);
+    assert.equal(tool.inputSchema.additionalProperties, false, `${tool.name} refuses unknown fields`);
+    for (const hint of ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'])
+      assert.equal(typeof tool.annotations[hint], 'boolean', `${tool.name} has ${hint}`);
+  }
+}
+
+async function setUp(inspector, watch) {
+  const set = await inspector.call('planning_setup_plan', {
+    objective: 'Fix the login bug',
+    initial_steps: [{ title: 'Write a failing test', details: 'in the tests of the session' }, { title: 'Fix it all' }],
+  });
+  assert.equal(set.status, 'active');
+  assert.equal(set.step_ids, 'S001-S002');
+  await watch.until(/Fix the login bug[^]*0 of 2 done[^]*S001 {2}Write a failing test[^]*S002 {2}Fix it all/);
+
+  const added = await inspector.call('planning_add_step', { steps: [{ title: 'Update the documents' }] });
+  assert.equal(added.step_ids, 'S003');
+  await watch.until(/0 of 3 done[^]*S003 {2}Update the documents/);
+}
+
+async function work(inspector, watch) {
+  const updated = await inspector.call('planning_update_step', { step_id: 'S002', title: 'Fix the expiry check' });
+  assert.equal(updated.title, 'Fix the expiry check');
+  await watch.until('S002  Fix the expiry check');
+
+  const started = await inspector.call('planning_mark_step', { step_id: 'S001', status: 'in_progress' });
+  assert.equal(started.status, 'in_progress');
+  await watch.until('▸ S001  Write a failing test');
+
+  const done = await inspector.call('planning_mark_step', { step_id: 'S001', status: 'done', note: 'it fails as it should' });
+  assert.equal(done.progress, '1/3 done');
+  await watch.until(/1 of 3 done[^]*✓ S001/);
+
+  await checkPlan(inspector);
+}
+
+// checkPlan reads the plan as it stands after work.
+async function checkPlan(inspector) {
+  const read = await inspector.call('planning_read_plan');
+  assert.equal(read.objective, 'Fix the login bug');
+  assert.equal(read.status, 'active');
+  assert.equal(read.next_step, 'S002');
+  const ready = await inspector.call('planning_read_plan', { status: 'ready' });
+  assert.deepEqual(ready.steps.map((step) => step.step_id), ['S002', 'S003']);
+}
+
+async function checkResources(inspector) {
+  const { resources } = await inspector.request('resources/list');
+  const listed = resources.map((resource) => resource.uri);
+  for (const uri of ['plan://current', 'plan://current.md', 'plan://current.mmd', 'plan://plans', 'plan://log', 'plan://status'])
+    assert.ok(listed.includes(uri), `${uri} is not among ${listed}`);
+  for (const { uri } of resources) assert.ok(await read(inspector, uri), `${uri} is empty`);
+
+  const { resourceTemplates } = await inspector.request('resources/templates/list');
+  const templates = resourceTemplates.map((template) => template.uriTemplate);
+  assert.ok(templates.includes('plan://steps/{step_id}'), `${templates}`);
+
+  const { plan, revision } = await current(inspector);
+  assert.equal(revision, 5, 'one revision for each accepted call');
+  assert.deepEqual(plan.steps.map((step) => [step.step_id, step.status, step.title]), [
+    ['S001', 'done', 'Write a failing test'],
+    ['S002', 'pending', 'Fix the expiry check'],
+    ['S003', 'pending', 'Update the documents'],
+  ]);
+  assert.match(await read(inspector, 'plan://steps/S002'), /Fix the expiry check/);
+  await inspector.refused('resources/read', '--uri', 'plan://steps/S099');
+  await inspector.refused('resources/read', '--uri', 'plan://nowhere');
+}
+
+async function makeMistakes(inspector) {
+  const before = await current(inspector);
+  for (const [tool, input, help] of mistakes) {
+    const text = await inspector.callInVain(tool, input);
+    assert.match(text, /^Nothing was changed\./, `${tool} ${JSON.stringify(input)}`);
+    assert.match(text, help, `${tool} ${JSON.stringify(input)}`);
+  }
+  await inspector.refused('tools/call', '--tool-name', 'planning_nonsense');
+  assert.deepEqual(await current(inspector), before);
+}
+
+async function checkPrompts(inspector) {
+  const { prompts } = await inspector.request('prompts/list');
+  const names = prompts.map((prompt) => prompt.name);
+  for (const name of ['react', 'plan_act_reflect', 'goal_decompose_route_synthesise'])
+    assert.ok(names.includes(name), `${name} is not among ${names}`);
+  const { messages } = await inspector.request('prompts/get', '--prompt-name', 'react', '--prompt-args', 'goal=Count the stars');
+  assert.match(messages.map((message) => message.content.text).join('\n'), /Count the stars/);
+}
+
+async function clearAndRestore(inspector, watch, where) {
+  const before = await current(inspector);
+  const cleared = await inspector.call('planning_clear_plan');
+  assert.equal(cleared.status, 'abandoned');
+  assert.equal(cleared.discarded, 3);
+  await watch.until('abandoned, no steps');
+  const { plan } = await current(inspector);
+  assert.equal(plan.status, 'abandoned');
+  assert.deepEqual(plan.steps ?? [], []);
+
+  const restore = planloop(where, 'restore', cleared.plan_id);
+  assert.equal(await restore.status(), 0, restore.errors);
+  await watch.until(/1 of 3 done[^]*✓ S001[^]*Fix the expiry check[^]*Update the documents/);
+  await checkPlan(inspector);
+  const after = await current(inspector);
+  assert.deepEqual(after.plan.steps, before.plan.steps);
+  assert.equal(after.revision, before.revision + 2);
+}
+
+async function read(inspector, uri) {
+  const { contents } = await inspector.request('resources/read', '--uri', uri);
+  assert.equal(contents.length, 1, uri);
+  assert.equal(contents[0].uri, uri);
+  return contents[0].text;
+}
+
+async function current(inspector) {
+  return JSON.parse(await read(inspector, 'plan://current'));
+}
+
+async function overStdio(where, era) {
+  await story(Inspector.stdio(command, where, era), where);
+}
+
+async function overHTTP(where, era, transport, path) {
+  const { server, origin } = await serveHTTP(where);
+  try {
+    await story(Inspector.url(command, where, era, transport, origin + path), where);
+    assert.equal(await server.stop(), 0, `the server after SIGTERM: ${server.errors}`);
+  } finally {
+    server.kill();
+  }
+}
+
+const faces = {
+  'stdio, with handshake': (where) => overStdio(where, 'legacy'),
+  'stdio, stateless': (where) => overStdio(where, 'modern'),
+  'streamable HTTP, with handshake': (where) => overHTTP(where, 'legacy', 'http', '/mcp'),
+  'streamable HTTP, stateless': (where) => overHTTP(where, 'modern', 'http', '/mcp'),
+  'HTTP with server-sent events': (where) => overHTTP(where, 'legacy', 'sse', '/sse'),
+};
+
+// Two at a time: each story has a workspace of its own and mostly waits for the
+// Inspector to start.
+const queue = Object.entries(faces);
+async function lane() {
+  for (let face = queue.shift(); face; face = queue.shift()) {
+    const [name, tell] = face;
+    const began = Date.now();
+    try {
+      await tell(place(program, join(folder, name.replace(/\W+/g, '-'))));
+    } catch (error) {
+      throw new Error(`over ${name}: ${error.message}`, { cause: error });
+    }
+    console.log(`the story holds over ${name} (${Math.round((Date.now() - began) / 1000)}s)`);
+  }
+}
+try {
+  await Promise.all([lane(), lane()]);
+} catch (error) {
+  console.error(error.message);
+  console.error(error.cause?.stack ?? error.stack);
+  process.exitCode = 1;
+  queue.length = 0;
+}
