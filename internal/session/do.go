@@ -20,13 +20,16 @@ type Outcome struct {
 // Do decides about a in the state as it is on disk, and records it. When it
 // returns without an error, the change is on disk. A refusal is a
 // *plan.ValidationError; it changed nothing. Other errors come from the store.
-// Facts that only the caller knows come with prepare, which may be nil; it is called
-// under the workspace's lock and must be quick.
+// Facts that only the caller knows come with prepare, which may be nil; it must be
+// quick, and is called again when the state has moved on meanwhile.
 func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare func(plan.State, *plan.Facts) error) (Outcome, error) {
 	if err := s.takeTurn(ctx); err != nil {
 		return Outcome{}, err
 	}
 	defer s.giveTurn()
+	if err := s.refuseEarly(ctx, by, a, prepare); err != nil {
+		return Outcome{}, err
+	}
 	unlock, err := s.log.Lock(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -41,27 +44,32 @@ func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare 
 	}
 }
 
+// refuseEarly refuses what an empty log does not allow before the lock is taken:
+// locking would create the workspace's folder, for nothing. The turn is held.
+func (s *Session) refuseEarly(ctx context.Context, by plan.Actor, a plan.Action, prepare func(plan.State, *plan.Facts) error) error {
+	if s.read && s.head.Seq > 0 {
+		return nil
+	}
+	if err := s.catchUp(ctx); err != nil || s.head.Seq > 0 {
+		return err
+	}
+	_, err := s.judge(by, a, prepare)
+	return err
+}
+
 // try is one round of Do. The turn and the lock are held.
 func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare func(plan.State, *plan.Facts) error) (Outcome, error) {
 	if err := s.catchUp(ctx); err != nil {
 		return Outcome{}, err
 	}
 	before := s.now
-	now := s.opts.Now().UTC().Truncate(time.Millisecond)
-	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Seen: s.seen(before, a)}
-	if prepare != nil {
-		if err := prepare(before, &facts); err != nil {
-			return Outcome{}, err
-		}
-	}
-	events, err := plan.Decide(before, a, facts)
+	record, err := s.judge(by, a, prepare)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if len(events) == 0 {
+	if len(record.Events) == 0 {
 		return Outcome{Before: before, After: before}, nil
 	}
-	record := plan.Record{Seq: before.Revision + 1, Action: a.Name(), Actor: by, Time: now, Events: events}
 	after := plan.Fold(before, record)
 	record.Phase = after.PhaseNow()
 	head, err := s.log.Append(ctx, record)
@@ -72,6 +80,20 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	s.snapshotIfDue()
 	s.watch.tell()
 	return Outcome{Before: before, After: after, Record: record, Changed: true}, nil
+}
+
+// judge returns the record that a leads to in the present state, without events
+// when it changes nothing.
+func (s *Session) judge(by plan.Actor, a plan.Action, prepare func(plan.State, *plan.Facts) error) (plan.Record, error) {
+	now := s.opts.Now().UTC().Truncate(time.Millisecond)
+	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Seen: s.seen(s.now, a)}
+	if prepare != nil {
+		if err := prepare(s.now, &facts); err != nil {
+			return plan.Record{}, err
+		}
+	}
+	events, err := plan.Decide(s.now, a, facts)
+	return plan.Record{Seq: s.now.Revision + 1, Action: a.Name(), Actor: by, Time: now, Events: events}, err
 }
 
 func (s *Session) seen(state plan.State, a plan.Action) map[string]plan.Sighting {
