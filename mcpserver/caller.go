@@ -7,6 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
 )
 
 // caller says who calls: the client's name and its connection, as far as the
@@ -25,37 +26,47 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 		client = known.GetClientInfo().Name
 	}
 	actor := s.opts.Actor(client, connection)
-	s.connections.arrived(connection, actor.Name, service.Join)
+	if connection != "" {
+		actor = s.connections.arrived(connection, actor, service.Join)
+	}
 	return verbs.Caller{Actor: actor, Face: verbs.Tool}
 }
 
-// connections notes which connections live, so that the claims of one that has
-// gone pass over at once.
+// connections knows who calls by the connections that live, so that the claims of
+// one that has gone pass over at once.
 type connections struct {
-	mu   sync.Mutex
-	left map[string]func() // connection → what to call when it ends
+	mu    sync.Mutex
+	alive map[string]joined
 }
 
-// arrived notes a connection at its first call.
-func (c *connections) arrived(connection, name string, join func(string) func()) {
-	if connection == "" {
-		return
-	}
+// joined is the actor that a connection stands for, and what to call when it ends.
+type joined struct {
+	actor plan.Actor
+	leave func()
+}
+
+// arrived notes a connection at its first call, and returns the actor it stands for
+// from then on: a stateless request may name its client or not, and is the same
+// actor's.
+func (c *connections) arrived(connection string, actor plan.Actor, join func(string) func()) plan.Actor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.left[connection]; !known {
-		c.left[connection] = join(name)
+	known, ok := c.alive[connection]
+	if !ok {
+		known = joined{actor, join(actor.Name)}
+		c.alive[connection] = known
 	}
+	return known.actor
 }
 
 func (c *connections) hook(hooks *server.Hooks) {
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
 		c.mu.Lock()
-		leave := c.left[session.SessionID()]
-		delete(c.left, session.SessionID())
+		gone, ok := c.alive[session.SessionID()]
+		delete(c.alive, session.SessionID())
 		c.mu.Unlock()
-		if leave != nil {
-			leave()
+		if ok {
+			gone.leave()
 		}
 	})
 }
@@ -63,8 +74,8 @@ func (c *connections) hook(hooks *server.Hooks) {
 func (c *connections) leaveAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for connection, leave := range c.left {
-		leave()
-		delete(c.left, connection)
+	for connection, gone := range c.alive {
+		gone.leave()
+		delete(c.alive, connection)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"github.com/planloop/planloop/plan"
 )
 
 // maxCompletions is what the protocol allows in one answer.
@@ -31,7 +29,7 @@ func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argu
 			}
 		}
 	case "plan_id":
-		for _, id := range planIDs(state) {
+		for _, id := range state.PlanIDs() {
 			found.offer(id)
 		}
 	}
@@ -49,20 +47,6 @@ func (c completion) CompletePromptArgument(ctx context.Context, _ string, argume
 		found.offer(state.Plan.Objective)
 	}
 	return found.completion(), nil
-}
-
-// planIDs lists the ids of all plans, newest first.
-func planIDs(state plan.State) []string {
-	var ids []string
-	for head := range state.Past() {
-		if state.Plan == nil || head.ID != state.Plan.ID {
-			ids = append([]string{head.ID}, ids...)
-		}
-	}
-	if state.Plan != nil {
-		ids = append([]string{state.Plan.ID}, ids...)
-	}
-	return ids
 }
 
 // matches collects the values that begin with a prefix, whatever the case.

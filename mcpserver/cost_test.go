@@ -9,6 +9,7 @@ import (
 	protocol "github.com/mark3labs/mcp-go/mcp"
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/prompts"
 )
 
@@ -75,12 +76,14 @@ func wireList(t *testing.T, w world) string {
 // TestCostOfMark holds the answer agents get most often to its budget, with the longest title.
 func TestCostOfMark(t *testing.T) {
 	count := counter(t)
-	client := newWorld(t).connect(t, handshake, nil)
+	w := newWorld(t)
+	client := w.connect(t, handshake, nil)
 	title := strings.Repeat("Investigate the flaky authentication test ", 4)[:160]
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "o",
 		"initial_steps": []map[string]any{{"title": title}, {"title": title}, {"title": title}}})
-	for _, status := range []string{"in_progress", "done"} {
-		result := call(t, client, "planning_mark_step", map[string]any{"step_id": "S001", "status": status, "note": "seen"})
+	mark := func(step, status string) {
+		t.Helper()
+		result := call(t, client, "planning_mark_step", map[string]any{"step_id": step, "status": status, "note": "seen"})
 		if n := count(text(t, result)); n > 60 {
 			t.Errorf("%s: the text costs %d tokens, want at most 60: %s", status, n, text(t, result))
 		}
@@ -89,6 +92,18 @@ func TestCostOfMark(t *testing.T) {
 		}
 		t.Logf("%s\n%v", text(t, result), result.StructuredContent)
 	}
+	mark("S001", "in_progress")
+	mark("S001", "done")
+	mark("S003", "in_progress")
+	state, err := w.service.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "another"})
+	if _, err := w.service.Restore(t.Context(), verbs.Caller{}, state.Plan.ID); err != nil {
+		t.Fatal(err)
+	}
+	mark("S002", "done") // what comes next is a step that was left in progress
 }
 
 // TestCostOfReading holds reading a long plan to its budget.

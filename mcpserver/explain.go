@@ -8,6 +8,7 @@ import (
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -37,8 +38,14 @@ func (s *Server) fault(what string, err error) string {
 	return wayOut(err)
 }
 
-// wayOut tells what a model can do about a fault of the store.
+// wayOut tells what a model can do about a fault of the store, and what a person
+// can cure before the workspace can be opened.
 func wayOut(err error) string {
+	var place *workspace.PlaceError
+	var config *workspace.ConfigError
+	if errors.As(err, &place) || errors.As(err, &config) {
+		return "The workspace cannot be opened; nothing was changed. Tell the user: " + err.Error() + "."
+	}
 	for _, known := range []struct {
 		kind error
 		text string

@@ -181,13 +181,10 @@ func (s *Server) listFormerPlans(ctx context.Context, _ any, _ *mcp.ListResource
 		s.opts.Logger.Warn("former plans not listed", "error", err)
 		return
 	}
-	var former []plan.PastPlan
-	for head := range state.Past() {
-		former = append(former, head)
-	}
-	for i := len(former) - 1; i >= max(0, len(former)-formerShown); i-- {
-		result.Resources = append(result.Resources, mcp.NewResource("plan://plans/"+former[i].ID, former[i].ID,
-			mcp.WithResourceTitle(plan.Shorten(former[i].Objective, 80)), mcp.WithMIMEType(mimeJSON),
-			mcp.WithResourceDescription(fmt.Sprintf("A former plan, %s, %d of %d steps done.", former[i].Status, former[i].Done, former[i].Steps))))
+	former := state.Former()
+	for _, head := range former[:min(len(former), formerShown)] {
+		result.Resources = append(result.Resources, mcp.NewResource("plan://plans/"+head.ID, head.ID,
+			mcp.WithResourceTitle(plan.Shorten(head.Objective, 80)), mcp.WithMIMEType(mimeJSON),
+			mcp.WithResourceDescription(fmt.Sprintf("A former plan, %s, %d of %d steps done.", head.Status, head.Done, head.Steps))))
 	}
 }

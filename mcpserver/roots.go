@@ -8,8 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// rootsBound ends the wait for a client that declares roots and never answers,
-// as one over HTTP without a listening stream does.
+// rootsBound ends the wait for a client that declares roots and never answers.
 const rootsBound = 2 * time.Second
 
 // roots asks the client for its roots, if it declared any. The stateless

@@ -53,7 +53,7 @@ func New(opts Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		opts:        opts,
-		connections: &connections{left: map[string]func(){}},
+		connections: &connections{alive: map[string]joined{}},
 		close:       sync.OnceFunc(cancel),
 	}
 	s.subscriptions = newSubscriptions(ctx, s.service, opts.Logger)

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/verbs"
 )
 
 // golden compares text with a file in testdata, or rewrites it with -update.
@@ -118,6 +121,7 @@ func testBadInput(t *testing.T, era string) {
 		{"planning_setup_plan", `{"Objective":"a"}`},
 		{"planning_setup_plan", `{"objective":"a","initial_steps":"none"}`},
 		{"planning_setup_plan", `{"objective":"a","initial_steps":[{"title":"ok"},{"titel":"typo"}]}`},
+		{"planning_setup_plan", `{"objective":"a","initial_steps":[{"title":"ok","description":"meant as details"}]}`},
 		{"planning_setup_plan", `{"objective":"` + long(241) + `"}`},
 		{"planning_setup_plan", `{"objective":"caf\u00e9"}`},
 		{"planning_setup_plan", `{"objective":"bell \u0007"}`},
@@ -268,6 +272,38 @@ func read(t *testing.T, client *mcp.ClientSession, uri string) string {
 		t.Fatalf("%s: %v", uri, err)
 	}
 	return result.Contents[0].Text
+}
+
+// TestRestoredPlanIsNoFormerOne lists the plan that was brought back as the
+// current one alone.
+func TestRestoredPlanIsNoFormerOne(t *testing.T) {
+	w := newWorld(t)
+	client := w.connect(t, handshake, nil)
+	var ids []string
+	for _, objective := range []string{"First", "Second"} {
+		call(t, client, "planning_setup_plan", map[string]any{"objective": objective})
+		state, err := w.service.State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, state.Plan.ID)
+	}
+	if _, err := w.service.Restore(t.Context(), verbs.Caller{}, ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	list, err := client.ListResources(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var former []string
+	for _, r := range list.Resources {
+		if id, ok := strings.CutPrefix(r.URI, "plan://plans/"); ok {
+			former = append(former, id)
+		}
+	}
+	if !slices.Equal(former, ids[1:]) {
+		t.Errorf("former plans %q, want %q", former, ids[1:])
+	}
 }
 
 // TestCompletion completes the arguments of templates and prompts.

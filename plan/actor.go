@@ -14,7 +14,7 @@ const (
 )
 
 // Actor is who asks for a change: a kind and a name. A name that was derived
-// from a connection (client/1a2b3c) is one actor only as long as that connection
+// from a connection (client#1a2b3c) is one actor only as long as that connection
 // lives; an explicit name is one actor wherever it comes from.
 type Actor struct {
 	Kind ActorKind `json:"kind"`

@@ -58,7 +58,7 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 // markable refuses a plan whose steps are not to be marked.
 func markable(p *Plan) error {
 	switch {
-	case cleared(p):
+	case p.Cleared():
 		return conflict("the plan was cleared and has no steps", "set up a new plan")
 	case p.FinalSummary != "":
 		return conflict("the plan is closed with its final summary", "set up a new plan")

@@ -78,6 +78,10 @@ func (b Body) Build() *Plan {
 	return &p
 }
 
+// Cleared reports whether p is the empty shell that clearing leaves of a plan: what
+// it held is a former plan.
+func (p *Plan) Cleared() bool { return p.Status == StatusAbandoned && p.Steps.Len() == 0 }
+
 // Root returns the id of the first version of p, which does not change with
 // replans.
 func (p *Plan) Root() string {

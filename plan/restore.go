@@ -12,7 +12,7 @@ type Restore struct {
 func (Restore) Name() string { return "restore_plan" }
 
 func (a Restore) decide(s State, f Facts) ([]Event, error) {
-	if s.Plan != nil && s.Plan.ID == a.PlanID && !cleared(s.Plan) {
+	if s.Plan != nil && s.Plan.ID == a.PlanID && !s.Plan.Cleared() {
 		return nil, conflict("the plan "+Quote(a.PlanID)+" is the current one", "nothing needs restoring")
 	}
 	if _, ok := s.PastPlan(a.PlanID); !ok || f.Past == nil || f.Past.ID != a.PlanID {

@@ -138,3 +138,32 @@ func TestRestoreNeedsTheRightBody(t *testing.T) {
 		}
 	}
 }
+
+func TestFormerPlansAreThoseThatCanBeRestored(t *testing.T) {
+	w := withPlan(t, titled("a"))
+	expect := func(when string, former, all []string) {
+		t.Helper()
+		var got []string
+		for _, head := range w.state.Former() {
+			got = append(got, head.ID)
+		}
+		if !slices.Equal(got, former) {
+			t.Errorf("%s: former %q, want %q", when, got, former)
+		}
+		if got := w.state.PlanIDs(); !slices.Equal(got, all) {
+			t.Errorf("%s: all %q, want %q", when, got, all)
+		}
+	}
+	first := w.state.Plan.ID
+	expect("one plan", nil, []string{first})
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Next"}})
+	second := w.state.Plan.ID
+	expect("replaced", []string{first}, []string{second, first})
+	w.do(ann, plan.Restore{PlanID: first})
+	expect("restored", []string{second}, []string{first, second})
+	w.do(ann, plan.Clear{})
+	expect("cleared", []string{first, second}, []string{first, second})
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Draft"}, Draft: true})
+	draft := w.state.Draft.ID
+	expect("a draft", []string{first, second}, []string{first, draft, second})
+}

@@ -94,7 +94,7 @@ func (e PlanArchived) apply(s State) State {
 // archive already.
 func archive(s State, reason string, now time.Time) []Event {
 	p := s.Plan
-	if p == nil || cleared(p) && s.pastIndex(p.ID) >= 0 {
+	if p == nil || p.Cleared() && s.pastIndex(p.ID) >= 0 {
 		return nil
 	}
 	return []Event{PlanArchived{PastPlan{
@@ -103,9 +103,6 @@ func archive(s State, reason string, now time.Time) []Event {
 		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: s.Revision, Reason: reason,
 	}}}
 }
-
-// cleared reports whether p is what clearing leaves of a plan.
-func cleared(p *Plan) bool { return p.Status == StatusAbandoned && p.Steps.Len() == 0 }
 
 // mint returns news as steps with ids that follow the highest of have, after
 // checking what they depend on.

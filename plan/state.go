@@ -2,6 +2,7 @@ package plan
 
 import (
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -75,6 +76,38 @@ func (s State) PastPlan(id string) (PastPlan, bool) {
 		return s.past.at(i), true
 	}
 	return PastPlan{}, false
+}
+
+// Former lists the heads of the plans that can be restored, the one archived last
+// first: all but the current plan, unless that was cleared.
+func (s State) Former() []PastPlan {
+	var former []PastPlan
+	for head := range s.Past() {
+		if s.Plan == nil || s.Plan.ID != head.ID || s.Plan.Cleared() {
+			former = append(former, head)
+		}
+	}
+	slices.Reverse(former)
+	slices.SortStableFunc(former, func(a, b PastPlan) int { return b.ArchivedAt.Compare(a.ArchivedAt) })
+	return former
+}
+
+// PlanIDs lists the ids of all plans: the current one and a draft first, then the
+// former ones as Former does.
+func (s State) PlanIDs() []string {
+	var ids []string
+	if s.Plan != nil {
+		ids = append(ids, s.Plan.ID)
+	}
+	if s.Draft != nil {
+		ids = append(ids, s.Draft.ID)
+	}
+	for _, head := range s.Former() {
+		if s.Plan == nil || head.ID != s.Plan.ID {
+			ids = append(ids, head.ID)
+		}
+	}
+	return ids
 }
 
 func (s State) pastIndex(id string) int {

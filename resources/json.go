@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -47,16 +46,12 @@ type listedPlan struct {
 
 // Plans lists the current plan and the former ones, newest first.
 func Plans(s plan.State) ([]byte, error) {
-	former := slices.Collect(s.Past())
-	slices.SortStableFunc(former, func(a, b plan.PastPlan) int { return b.ArchivedAt.Compare(a.ArchivedAt) })
+	former := s.Former()
 	list := make([]listedPlan, 0, len(former)+1)
-	if current, ok := currentListed(s); ok {
-		list = append(list, current)
+	if p := s.Plan; p != nil && !p.Cleared() {
+		list = append(list, listedPlan{Head: headOf(p), Current: true, CreatedAt: p.CreatedAt})
 	}
 	for _, p := range former {
-		if len(list) > 0 && list[0].Current && p.ID == list[0].ID {
-			continue // restored: the former head is out of date
-		}
 		list = append(list, listedPlan{
 			Head:      Head{ID: p.ID, Objective: p.Objective, Status: p.Status, Version: p.Version, Steps: p.Steps, Done: p.Done},
 			CreatedAt: p.CreatedAt, ArchivedAt: p.ArchivedAt, Revision: p.Revision, Reason: p.Reason,
@@ -67,19 +62,6 @@ func Plans(s plan.State) ([]byte, error) {
 		Plans []listedPlan `json:"plans"`
 		Older int          `json:"older,omitzero"`
 	}{list[:len(list)-older], older})
-}
-
-// currentListed returns the entry of the current plan, none for the empty shell
-// that clearing leaves: its content stands among the former plans.
-func currentListed(s plan.State) (listedPlan, bool) {
-	p := s.Plan
-	if p == nil {
-		return listedPlan{}, false
-	}
-	if _, archived := s.PastPlan(p.ID); archived && p.Status == plan.StatusAbandoned && p.Steps.Len() == 0 {
-		return listedPlan{}, false
-	}
-	return listedPlan{Head: headOf(p), Current: true, CreatedAt: p.CreatedAt}, true
 }
 
 func notFound(problem, fix string) error {

@@ -71,7 +71,8 @@ export class Inspector {
 
   #run(method, options) {
     const args = [this.#command, '--cli', '--format', 'json', '--quiet', ...this.#target.options, '--method', method, ...options, ...this.#target.server];
-    return run(process.execPath, args, { cwd: this.#where.workspace, env: this.#where.env });
+    const env = { ...this.#where.env, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
+    return run(process.execPath, args, { cwd: this.#where.workspace, env });
   }
 }
 

@@ -107,8 +107,8 @@ export function planloop(where, ...args) {
 }
 
 // serveHTTP starts the program as an HTTP server on a port that the system picks.
-export async function serveHTTP(where) {
-  const server = planloop(where, 'serve', '--http', '127.0.0.1:0');
+export async function serveHTTP(where, ...options) {
+  const server = planloop(where, 'serve', '--http', '127.0.0.1:0', ...options);
   try {
     const [, origin] = await server.until(/(http:\/\/127\.0\.0\.1:\d+)\/mcp/, 'errors');
     return { server, origin };

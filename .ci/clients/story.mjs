@@ -175,8 +175,10 @@ async function overStdio(where, era) {
   await story(Inspector.stdio(command, where, era), where);
 }
 
+// The Inspector leaves without ending its HTTP session, so the server cannot tell
+// that the one who claimed a step is gone. A name makes all its calls one agent's.
 async function overHTTP(where, era, transport, path) {
-  const { server, origin } = await serveHTTP(where);
+  const { server, origin } = await serveHTTP(where, '--agent', 'inspector');
   try {
     await story(Inspector.url(command, where, era, transport, origin + path), where);
     assert.equal(await server.stop(), 0, `the server after SIGTERM: ${server.errors}`);

@@ -112,7 +112,7 @@ func (a *app) describe(place workspace.Workspace) {
 func (a *app) find(ctx context.Context, roots func(context.Context) []string) (workspace.Workspace, error) {
 	lookup := workspace.Lookup{Flag: a.flags.workspace, Getenv: a.getenv}
 	place, err := workspace.Find(lookup)
-	if err == nil && roots != nil && !a.named() && !isWorkTree(place.Path) {
+	if err == nil && roots != nil && !a.named() && (place.Default || !isWorkTree(place.Path)) {
 		lookup.Roots = roots(ctx)
 		place, err = workspace.Find(lookup)
 	}

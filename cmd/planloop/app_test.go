@@ -9,12 +9,17 @@ import (
 )
 
 // A client's roots cost a round trip; they are asked for only where the
-// workspace would be a directory that nobody named and that is no work tree.
+// workspace would be a directory that nobody named and that is no work tree. A
+// home directory under version control is none.
 func TestRootsAreAskedForLast(t *testing.T) {
-	root, dir, tree := t.TempDir(), t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(tree, ".git"), 0o755); err != nil {
-		t.Fatal(err)
+	root, dir, tree, home := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	for _, dir := range []string{tree, home} {
+		if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
 	for _, c := range []struct {
 		name, cwd, flag string
 		environment     map[string]string
@@ -22,6 +27,7 @@ func TestRootsAreAskedForLast(t *testing.T) {
 		want            string
 	}{
 		{"nothing is known", dir, "", nil, true, root},
+		{"a home directory", home, "", nil, true, root},
 		{"a work tree", tree, "", nil, false, tree},
 		{"the flag", dir, tree, nil, false, tree},
 		{"the environment", dir, "", map[string]string{"PLANLOOP_WORKSPACE": tree}, false, tree},

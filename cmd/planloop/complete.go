@@ -79,7 +79,7 @@ func (a *app) completePlans(cmd *cobra.Command, _ []string, _ string) ([]string,
 // completeFormer offers the plans that can be restored, newest first.
 func (a *app) completeFormer(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var offers []string
-	for _, head := range formerPlans(a.peek(cmd.Context())) {
+	for _, head := range a.peek(cmd.Context()).Former() {
 		offers = append(offers, cobra.CompletionWithDesc(printableLine(head.ID), printableLine(plan.Shorten(head.Objective, describedTitle))))
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder

@@ -10,13 +10,13 @@ import (
 // planID returns the id of the one plan of s that is named by its id or the
 // beginning of it.
 func planID(s plan.State, named string) (string, error) {
-	return oneOf(planIDs(s), named, "list them with `planloop plans`")
+	return oneOf(s.PlanIDs(), named, "list them with `planloop plans`")
 }
 
 // formerID is planID among the plans that can be restored.
 func formerID(s plan.State, named string) (string, error) {
 	var ids []string
-	for _, head := range formerPlans(s) {
+	for _, head := range s.Former() {
 		ids = append(ids, head.ID)
 	}
 	if s.Plan != nil && s.Plan.ID == named {
@@ -48,45 +48,4 @@ func oneOf(ids []string, named, fix string) (string, error) {
 	}
 	return "", &plan.ValidationError{Kind: plan.InvalidInput, Field: "/plan_id",
 		Problem: plan.Quote(named) + " begins the ids of several plans", Fix: "give more of one: " + list}
-}
-
-// planIDs lists the ids of all plans, the current one and a draft first, then
-// the former ones, newest first.
-func planIDs(s plan.State) []string {
-	var ids []string
-	if s.Plan != nil {
-		ids = append(ids, s.Plan.ID)
-	}
-	if s.Draft != nil {
-		ids = append(ids, s.Draft.ID)
-	}
-	for _, head := range formerPlans(s) {
-		if !slices.Contains(ids, head.ID) {
-			ids = append(ids, head.ID)
-		}
-	}
-	return ids
-}
-
-// formerPlans lists the plans that can be restored, newest first.
-func formerPlans(s plan.State) []plan.PastPlan {
-	var former []plan.PastPlan
-	for head := range s.Past() {
-		if !isCurrent(s, head.ID) {
-			former = append(former, head)
-		}
-	}
-	slices.Reverse(former)
-	slices.SortStableFunc(former, func(a, b plan.PastPlan) int { return b.ArchivedAt.Compare(a.ArchivedAt) })
-	return former
-}
-
-// isCurrent reports whether the current plan has that id and is whole: clearing
-// leaves an empty one, whose content is a former plan.
-func isCurrent(s plan.State, id string) bool {
-	if s.Plan == nil || s.Plan.ID != id {
-		return false
-	}
-	_, archived := s.PastPlan(id)
-	return !archived || s.Plan.Status != plan.StatusAbandoned || s.Plan.Steps.Len() > 0
 }

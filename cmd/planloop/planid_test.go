@@ -12,7 +12,7 @@ func TestPlanIDs(t *testing.T) {
 	for _, objective := range []string{"Fix one", "Fix two", "Release"} {
 		s.do(plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Step"}}}})
 	}
-	ids := planIDs(s.state)
+	ids := s.state.PlanIDs()
 	if len(ids) != 3 || !strings.HasPrefix(ids[0], "release-") {
 		t.Fatalf("%q", ids)
 	}

@@ -64,13 +64,13 @@ type planRow struct {
 
 func planRows(s plan.State) []planRow {
 	var rows []planRow
-	if s.Plan != nil && isCurrent(s, s.Plan.ID) {
+	if s.Plan != nil && !s.Plan.Cleared() {
 		rows = append(rows, rowOf(s.Plan, true))
 	}
 	if s.Draft != nil {
 		rows = append(rows, rowOf(s.Draft, false))
 	}
-	for _, head := range formerPlans(s) {
+	for _, head := range s.Former() {
 		row := planRow{id: head.ID, objective: head.Objective, done: head.Done, steps: head.Steps, when: head.ArchivedAt}
 		row.status, row.style = string(head.Status), func(s screen) style { return s.faint }
 		if head.Status == plan.StatusActive {

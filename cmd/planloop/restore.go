@@ -61,7 +61,7 @@ func (a *app) whichToRestore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	former := formerPlans(state)
+	former := state.Former()
 	if len(former) == 0 {
 		return &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no former plan to restore",
 			Fix: "plans are kept here when they are replaced or cleared"}

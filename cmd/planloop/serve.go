@@ -64,6 +64,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	server, err := mcpserver.New(mcpserver.Options{
 		Version: version(), Strategy: strategy, Toolsets: toolsets(config), Logger: a.logger(), Actor: a.client,
 		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
+			if o.http != "" {
+				roots = nil // one of many clients, perhaps on another machine, does not decide for all
+			}
 			opened, err := a.open(ctx, roots)
 			if err != nil {
 				return nil, err
@@ -82,6 +85,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object a line; an agent's host starts me like this. Ctrl-C ends it, `planloop` alone shows how to connect a host.")
 	}
 	signal.Ignore(syscall.SIGPIPE) // a host that has left is no fault
+	a.flags.json = false           // from here on standard output carries messages alone
 	return stdio.Serve(ctx, server.MCP, a.in, a.out, stdio.Options{Logger: a.logger()})
 }
 

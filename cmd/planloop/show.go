@@ -118,7 +118,7 @@ func otherPlan(ctx context.Context, service *verbs.Service, state plan.State, na
 	if err != nil {
 		return plan.State{}, nil, err
 	}
-	if isCurrent(state, id) {
+	if state.Plan != nil && state.Plan.ID == id && !state.Plan.Cleared() {
 		return state, nil, nil
 	}
 	body, err := service.Plan(ctx, id)

@@ -48,12 +48,16 @@ func (b *bench) close() { _ = os.RemoveAll(b.dir) }
 
 // build compiles a command of this module as it is released.
 func build(ctx context.Context, program, folder string) error {
-	root, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	found, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
 		return fmt.Errorf("go env: %w", err)
 	}
+	module := strings.TrimSpace(string(found))
+	if filepath.Base(module) != "go.mod" {
+		return errors.New("this is not a Go module; run it in planloop's source tree")
+	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./"+folder)
-	cmd.Dir = filepath.Dir(strings.TrimSpace(string(root)))
+	cmd.Dir = filepath.Dir(module)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", folder, err, out)

@@ -36,7 +36,7 @@ func broken(figures []figure) bool {
 	return slices.ContainsFunc(figures, func(f figure) bool { return f.state == fails })
 }
 
-func print(out io.Writer, figures []figure) {
+func printTable(out io.Writer, figures []figure) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FIGURE\tPLANLOOP\tFLOOR\tLIMIT\t")
 	for _, f := range figures {

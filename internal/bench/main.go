@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 )
 
@@ -45,7 +46,9 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 		return 2
 	}
 	figures, err := measure(ctx, o, log)
-	print(out, figures)
+	if len(figures) > 0 {
+		printTable(out, figures)
+	}
 	if err != nil {
 		fmt.Fprintln(log, "bench:", err)
 		return 1
@@ -75,25 +78,23 @@ func measurements() []measurement {
 }
 
 func measure(ctx context.Context, o options, log io.Writer) ([]figure, error) {
+	chosen := slices.DeleteFunc(measurements(), func(m measurement) bool { return !strings.Contains(m.name, o.only) })
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no measurement has %q in its name", o.only)
+	}
 	b, err := newBench(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer b.close()
 	var figures []figure
-	for _, m := range measurements() {
-		if !strings.Contains(m.name, o.only) {
-			continue
-		}
+	for _, m := range chosen {
 		fmt.Fprintf(log, "measuring %s\n", m.name)
 		taken, err := m.take(ctx, b)
 		if err != nil {
 			return figures, fmt.Errorf("%s: %w", m.name, err)
 		}
 		figures = append(figures, taken...)
-	}
-	if len(figures) == 0 {
-		return nil, fmt.Errorf("no measurement has %q in its name", o.only)
 	}
 	return figures, nil
 }

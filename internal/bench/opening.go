@@ -37,7 +37,7 @@ func measureOpening(ctx context.Context, b *bench) ([]figure, error) {
 		{what: what, value: whole.String(), limit: "< " + milliseconds(openLimit), state: judge(whole.p50() < openLimit)},
 		{what: "  of that: the snapshot", value: snapshot.String(), state: recorded},
 		{what: "  of that: the tail behind it", value: tail.String(), state: recorded},
-		{what: "  first mark of a new server process", value: first[0].String(), state: recorded},
+		{what: "  first call of a new server process", value: first[0].String(), state: recorded},
 		{what: "  planloop show --json less planloop version", value: milliseconds(commands), state: recorded},
 	}, nil
 }
@@ -84,8 +84,8 @@ func openParts(ctx context.Context, place workspace.Workspace) (snapshot, tail t
 	return snapshot, time.Since(begin) - snapshot, nil
 }
 
-// firstCall starts a server and times its first mark, which opens the
-// workspace. It marks what is marked so already: the log stays as it is.
+// firstCall starts a server and times its first call, which opens the
+// workspace. It marks a step as it is marked already: the log stays as it is.
 func (b *bench) firstCall(ctx context.Context, place workspace.Workspace) (time.Duration, error) {
 	c, err := b.serve(ctx, place.Path, "bench")
 	if err != nil {

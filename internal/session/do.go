@@ -9,12 +9,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Outcome is what became of an action.
+// Outcome is what became of an action. Both states are the same when everything
+// was already as asked.
 type Outcome struct {
-	Before  plan.State
-	After   plan.State
-	Record  plan.Record // the zero value when nothing changed
-	Changed bool        // false when everything was already as asked
+	Before plan.State
+	After  plan.State
 }
 
 // Do decides about a in the state as it is on disk, and records it. When it
@@ -79,7 +78,7 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	s.now, s.head = after, head
 	s.snapshotIfDue()
 	s.watch.tell()
-	return Outcome{Before: before, After: after, Record: record, Changed: true}, nil
+	return Outcome{Before: before, After: after}, nil
 }
 
 // judge returns the record that a leads to in the present state, without events

@@ -25,7 +25,7 @@ func (s *Session) PlanBody(ctx context.Context, id string) (*plan.Plan, error) {
 	head, archived := state.PastPlan(id)
 	current := state.Plan != nil && state.Plan.ID == id
 	switch {
-	case current && !(archived && state.Plan.Status == plan.StatusAbandoned && state.Plan.Steps.Len() == 0):
+	case current && !state.Plan.Cleared():
 		return state.Plan, nil
 	case archived:
 		return s.formerPlan(ctx, head)

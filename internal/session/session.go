@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/planloop/planloop/internal/store"
@@ -41,7 +42,7 @@ type Session struct {
 
 	watch      watchers
 	background sync.WaitGroup // snapshot writers
-	saving     bool
+	saving     atomic.Bool
 }
 
 // New returns a session on log, which it owns from then on.

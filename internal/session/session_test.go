@@ -102,8 +102,8 @@ func TestNothingToDoIsNotRecorded(t *testing.T) {
 	do(t, s, setUp("One", "Two"))
 	do(t, s, plan.MarkStep{Step: 1, Status: plan.Done})
 	again := do(t, s, plan.MarkStep{Step: 1, Status: plan.Done})
-	if again.Changed || again.After.Revision != 2 {
-		t.Errorf("changed %v, revision %d", again.Changed, again.After.Revision)
+	if again.Before.Revision != 2 || again.After.Revision != 2 {
+		t.Errorf("revision %d became %d", again.Before.Revision, again.After.Revision)
 	}
 }
 

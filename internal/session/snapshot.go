@@ -29,20 +29,16 @@ func (s *Session) snapshotIfDue() {
 // written. Close waits for it. The turn is held. A snapshot is only a cache:
 // a failure is logged.
 func (s *Session) snapshot() {
-	if s.saving {
+	if !s.saving.CompareAndSwap(false, true) {
 		return
 	}
-	s.saving = true
 	snapshot := store.Snapshot{Head: s.head, State: s.now}
 	s.background.Go(func() {
+		defer s.saving.Store(false)
 		ctx, cancel := context.WithTimeout(context.Background(), snapshotBound)
 		defer cancel()
 		if err := s.log.SaveSnapshot(ctx, snapshot); err != nil {
 			s.opts.Logger.Warn("snapshot not written", "error", err)
-		}
-		if s.takeTurn(ctx) == nil {
-			s.saving = false
-			s.giveTurn()
 		}
 	})
 }

@@ -41,7 +41,7 @@ func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) 
 	return AddStepReply{
 		StepIDs:    idRange(before.Steps.Highest()+1, after.Steps.Highest()),
 		Progress:   progress(after),
-		NextAction: s.nextAction(outcome.After, c),
+		NextAction: s.NextActionIn(outcome.After, c),
 	}, nil
 }
 

@@ -26,7 +26,7 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 	}
 	before := outcome.Before.Plan
 	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
-		NextAction: s.nextAction(outcome.After, c)}, nil
+		NextAction: s.NextActionIn(outcome.After, c)}, nil
 }
 
 // Text is the reply in a line or two.

@@ -8,10 +8,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// decode reads arguments strictly into an input struct. Foreign names that
-// models use for ours are accepted: id for step_id, description for title, goal
-// for objective.
-func decode(arguments []byte, into any) error {
+// Decode reads JSON strictly into an input struct, by the rules for the arguments
+// of tools. Foreign names that models use for ours are accepted: id for step_id,
+// description for title, goal for objective. The error about the input is a
+// *plan.ValidationError.
+func Decode(arguments []byte, into any) error {
 	err := strict.Decode(arguments, into, strict.Options{Aliases: map[string]string{
 		"id": "step_id", "stepId": "step_id", "task_id": "step_id",
 		"description": "title", "goal": "objective", "task": "objective",

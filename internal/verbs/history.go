@@ -16,7 +16,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 		return SetupPlanReply{}, err
 	}
 	p := outcome.After.Plan
-	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), NextAction: s.nextAction(outcome.After, c)}
+	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), NextAction: s.NextActionIn(outcome.After, c)}
 	if n := p.Steps.Len(); n > 0 {
 		reply.StepIDs = idRange(p.Steps.At(0).ID, p.Steps.At(n-1).ID)
 	}

@@ -50,7 +50,7 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 	}
 	p := outcome.After.Plan
 	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status), Progress: progress(p),
-		NextAction: s.nextAction(outcome.After, c)}
+		NextAction: s.NextActionIn(outcome.After, c)}
 	if p.Status != plan.StatusActive {
 		reply.Plan = string(p.Status)
 	}
@@ -73,5 +73,5 @@ func (s *Service) ClaimStep(ctx context.Context, c Caller, a plan.ClaimStep) (Ma
 		return MarkStepReply{}, err
 	}
 	return MarkStepReply{StepID: a.Step.String(), Status: string(plan.InProgress),
-		Progress: progress(outcome.After.Plan), NextAction: s.nextAction(outcome.After, c)}, nil
+		Progress: progress(outcome.After.Plan), NextAction: s.NextActionIn(outcome.After, c)}, nil
 }

@@ -16,12 +16,12 @@ func (s *Service) NextAction(ctx context.Context, c Caller) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.nextAction(state, c), nil
+	return s.NextActionIn(state, c), nil
 }
 
-// nextAction says in one sentence what the caller is to do next in a state, and
-// names the tool or command for it. It is never empty.
-func (s *Service) nextAction(state plan.State, c Caller) string {
+// NextActionIn says in one sentence what the caller is to do next in a state that
+// was read already, and names the tool or command for it. It is never empty.
+func (s *Service) NextActionIn(state plan.State, c Caller) string {
 	p := state.Plan
 	switch {
 	case p == nil:
@@ -33,8 +33,12 @@ func (s *Service) nextAction(state plan.State, c Caller) string {
 	case p.Steps.Len() == 0:
 		return "Add the first steps: " + c.Face.addStep() + "."
 	}
-	if step := s.ownStep(p, c); step != nil {
+	own := func(step *plan.Step) bool { return step.ClaimedBy != "" && step.ClaimedBy == c.Actor.Name }
+	if step := begun(p, own); step != nil {
 		return fmt.Sprintf("Do %s; when it is verified: %s.", named(step), c.Face.mark(step.ID, plan.Done))
+	}
+	if step := begun(p, s.left); step != nil { // to be claimed first: others are told of it too
+		return fmt.Sprintf("Go on with %s, which nobody works on any more: %s.", named(step), c.Face.mark(step.ID, plan.InProgress))
 	}
 	if p.Status == plan.StatusReplanning {
 		return retry(p, c)
@@ -49,24 +53,26 @@ func named(step *plan.Step) string {
 	return step.ID.String() + " " + plan.Quote(plan.Shorten(step.Title, titleShown))
 }
 
-// ownStep returns the first step in progress that the caller can finish.
-func (s *Service) ownStep(p *plan.Plan, c Caller) *plan.Step {
+// begun returns the first step in progress that matches and can be finished.
+func begun(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
 	for step := range p.Steps.Running() {
-		if s.mine(step, c) && len(p.Steps.WaitingOn(step.ID)) == 0 {
+		if len(p.Steps.WaitingOn(step.ID)) == 0 && match(step) {
 			return step
 		}
 	}
 	return nil
 }
 
-// mine reports whether the caller may go on with a step in progress: it is its
-// own, nobody's, or its owner is gone.
-func (s *Service) mine(step *plan.Step, c Caller) bool {
-	return step.ClaimedBy == "" || step.ClaimedBy == c.Actor.Name || s.lapsed(step)
-}
+// left reports whether nobody works on a step in progress: no one has claimed it,
+// or the claim has passed over.
+func (s *Service) left(step *plan.Step) bool { return step.ClaimedBy == "" || s.Lapsed(step) }
 
-// lapsed reports whether the claim on a step has passed over.
-func (s *Service) lapsed(step *plan.Step) bool {
+// Lapsed reports whether the claim on a step has passed over: its owner is gone
+// or has been silent for a lease, and anybody may go on with the step.
+func (s *Service) Lapsed(step *plan.Step) bool {
+	if step.ClaimedBy == "" {
+		return false
+	}
 	var seen plan.Sighting
 	if s.opts.Presence != nil {
 		seen = s.opts.Presence.Seen(step.ClaimedBy)
@@ -106,7 +112,7 @@ func (s *Service) stuck(p *plan.Plan, c Caller) string {
 		}
 	}
 	for step := range p.Steps.Running() {
-		if !s.mine(step, c) {
+		if step.ClaimedBy != c.Actor.Name && !s.left(step) {
 			return fmt.Sprintf("Wait for %s, which is working on %s; nothing else is ready.", plan.Quote(step.ClaimedBy), step.ID)
 		}
 	}

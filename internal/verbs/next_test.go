@@ -102,6 +102,13 @@ func TestNextAction(t *testing.T) {
 	setUp(plan.NewStep{Spec: plan.Spec{Title: "Migrate", Critical: true}}, step("Tell"))
 	mark(1, plan.Failed)
 	note("a critical step failed")
+	setUp(step("Draw"), step("Paint"))
+	mark(1, plan.InProgress)
+	seen["ann"] = plan.Sighting{Gone: true}
+	if _, err := s.Mark(t.Context(), bob, plan.MarkStep{Step: 2, Status: plan.InProgress}); err != nil {
+		t.Fatal(err)
+	}
+	note("ann has left the first, bob works on the second")
 	golden(t, "next.txt", out.String())
 }
 

@@ -23,7 +23,6 @@ type ReadPlanReply struct {
 // ReadPlan shows the current plan, a long one by the page.
 func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlanReply, error) {
 	state, err := s.session.State(ctx)
-	s.touch(c)
 	if err != nil {
 		return ReadPlanReply{}, err
 	}
@@ -38,7 +37,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	if in.From != nil {
 		from = *in.From
 	}
-	return ReadPlanReply{resources.Page(state.Plan, filter, from), s.nextAction(state, c)}, nil
+	return ReadPlanReply{resources.Page(state.Plan, filter, from), s.NextActionIn(state, c)}, nil
 }
 
 // Text is the page as text.

@@ -53,7 +53,7 @@ func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 		p = outcome.After.Draft
 	}
 	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), StepIDs: idRange(1, p.Steps.Highest()),
-		NextAction: s.nextAction(outcome.After, c)}
+		NextAction: s.NextActionIn(outcome.After, c)}
 	if before := outcome.Before.Plan; before != nil && !a.Draft {
 		reply.Replaced = before.ID
 	}

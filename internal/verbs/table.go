@@ -38,8 +38,9 @@ func (r Row) Call(ctx context.Context, s *Service, c Caller, arguments []byte) (
 func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Caller, In) (Out, error)) Row {
 	return Row{spec, reflect.TypeFor[In](), reflect.TypeFor[Out](),
 		func(ctx context.Context, s *Service, c Caller, arguments []byte) (Reply, error) {
+			defer s.touch(c) // also when the input is refused
 			var in In
-			if err := decode(arguments, &in); err != nil {
+			if err := Decode(arguments, &in); err != nil {
 				return nil, err
 			}
 			return call(s, ctx, c, in)
@@ -55,7 +56,7 @@ func Table() []Row {
 		row(Spec{
 			Name: "planning_setup_plan", Title: "Set up a plan", Toolset: Planning,
 			Description: "Start a plan for work of several steps: an objective and the first steps, in order. The former plan is archived.",
-			Example:     `{"objective":"Fix the login bug","initial_steps":[{"title":"Write a failing test"}]}`,
+			Example:     `{"objective":"Fix the login bug","initial_steps":[{"title":"Write a failing test","details":"in login_test.go"}]}`,
 		}, (*Service).SetupPlan),
 		row(Spec{
 			Name: "planning_add_step", Title: "Add steps", Toolset: Planning,

@@ -53,7 +53,7 @@ func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch 
 	}
 	step, _ := outcome.After.Plan.Steps.Get(id)
 	return UpdateStepReply{StepID: id.String(), Title: plan.Shorten(step.Title, titleShown),
-		NextAction: s.nextAction(outcome.After, c)}, nil
+		NextAction: s.NextActionIn(outcome.After, c)}, nil
 }
 
 // Text is the reply in a line or two.

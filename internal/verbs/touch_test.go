@@ -1,0 +1,32 @@
+package verbs_test
+
+import (
+	"testing"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// touched counts signs of life.
+type touched map[string]int
+
+func (n touched) Touch(name string)         { n[name]++ }
+func (n touched) Join(string) func()        { return func() {} }
+func (n touched) Seen(string) plan.Sighting { return plan.Sighting{} }
+
+// TestEveryCallIsASignOfLife calls every tool, rightly and wrongly: whoever only
+// makes mistakes is alive all the same.
+func TestEveryCallIsASignOfLife(t *testing.T) {
+	for _, row := range verbs.Table() {
+		for _, arguments := range []string{row.Example, `{"no such field":1}`} {
+			seen := touched{}
+			s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Presence: seen})
+			_, _ = row.Call(t.Context(), s, ann, []byte(arguments))
+			if seen["ann"] == 0 {
+				t.Errorf("%s %s is no sign of life", row.Name, arguments)
+			}
+		}
+	}
+}

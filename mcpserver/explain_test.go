@@ -1,0 +1,39 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestWorkspaceThatCannotBeOpened tells what a person can cure, and hides what
+// nobody but us can.
+func TestWorkspaceThatCannotBeOpened(t *testing.T) {
+	for _, c := range []struct {
+		err        error
+		want, hide string
+	}{
+		{&workspace.PlaceError{Path: "/no/such", From: "the host's root", Problem: "does not exist", Fix: "create it"}, "/no/such", "fault"},
+		{&workspace.ConfigError{Source: ".planloop.yaml", Line: 3, Problem: "is not a mapping"}, ".planloop.yaml:3", "fault"},
+		{errors.New("a secret"), "planloop doctor", "secret"},
+	} {
+		server, err := mcpserver.New(mcpserver.Options{
+			Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return nil, c.err },
+			Actor:   func(string, string) plan.Actor { return plan.Actor{} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Close)
+		result := call(t, world{server: server}.connect(t, handshake, nil), "planning_read_plan", nil)
+		if got := text(t, result); !result.IsError || !strings.Contains(got, c.want) || strings.Contains(got, c.hide) {
+			t.Errorf("%v is told as: %s", c.err, got)
+		}
+	}
+}
