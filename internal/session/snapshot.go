@@ -5,13 +5,17 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
 )
 
 const (
-	// snapshotEvery is the distance between snapshots in records. Whoever
-	// appends the record that completes it writes the snapshot, so that
-	// processes do not do it twice.
+	// snapshotEvery is the distance between snapshots in records, and
+	// snapshotOften that of a plan whose snapshot costs little: the tail is
+	// folded again by every command. Whoever appends the record that completes
+	// the distance writes the snapshot, so that processes do not do it twice.
 	snapshotEvery = 512
+	snapshotOften = 128
+	smallPlan     = 1_000 // steps
 	// maxTail is the tail that makes the process that read it write a snapshot:
 	// the one whose turn it was has not.
 	maxTail = 768
@@ -20,7 +24,11 @@ const (
 )
 
 func (s *Session) snapshotIfDue() {
-	if s.head.Seq%snapshotEvery == 0 {
+	every := plan.Revision(snapshotEvery)
+	if s.now.Plan == nil || s.now.Plan.Steps.Len() <= smallPlan {
+		every = snapshotOften
+	}
+	if s.head.Seq%every == 0 {
 		s.snapshot()
 	}
 }

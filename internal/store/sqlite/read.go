@@ -16,19 +16,26 @@ const readQuery = `SELECT seq, hash, body FROM record WHERE seq >= ? ORDER BY se
 // Read implements store.Log.
 func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
 	return func(yield func(plan.Record, error) bool) {
-		rows, err := l.rows(ctx, max(after, 0))
-		if err != nil {
-			yield(plan.Record{}, explain(l.databasePath(), err))
-			return
-		}
-		if rows == nil {
-			return
-		}
-		defer rows.Close()
-		if err := walk(rows, max(after, 0), func(r plan.Record, _ store.Hash) bool { return yield(r, nil) }); err != nil {
+		if err := l.read(ctx, max(after, 0), yield); err != nil {
 			yield(plan.Record{}, explain(l.databasePath(), err))
 		}
 	}
+}
+
+func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Record, error) bool) error {
+	recent, err := l.recent(ctx, after)
+	if err != nil {
+		return err
+	}
+	if len(recent) < maxRecent {
+		return walkRecent(recent, after, yield)
+	}
+	rows, err := l.rows(ctx, after)
+	if err != nil || rows == nil {
+		return err
+	}
+	defer rows.Close()
+	return walk(rows, after, func(r plan.Record, _ store.Hash) bool { return yield(r, nil) })
 }
 
 // rows returns the records from one before the first wanted on, nil when there

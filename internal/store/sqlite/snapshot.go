@@ -84,11 +84,10 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if err := l.pinned(ctx, s.Head); err != nil {
 		return err
 	}
+	// Writing takes a while, and nothing else needs to wait for it.
 	if err := writeSnapshot(l.snapshotPath(s.Head.Seq), s.Head, state); err != nil {
 		return explain(l.snapshotPath(s.Head.Seq), err)
 	}
@@ -97,6 +96,8 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 
 // pinned returns an error unless the log contains h.
 func (l *Log) pinned(ctx context.Context, h store.Head) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	db, err := l.access(ctx)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ type view struct {
 	conn    *sql.Conn
 	version *sql.Stmt // a number that changes with every commit of another connection
 	last    *sql.Stmt
+	recent  *sql.Stmt // what was appended since
 
 	seen    int64 // the version that head was read at, 0 before
 	head    store.Head
@@ -51,7 +52,7 @@ func newView(ctx context.Context, pool *sql.DB) (*view, error) {
 
 func (v *view) close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{v.version, v.last} {
+	for _, stmt := range []*sql.Stmt{v.version, v.last, v.recent} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())
 		}
