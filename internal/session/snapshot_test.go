@@ -27,7 +27,7 @@ func (l stuckSnapshots) SaveSnapshot(ctx context.Context, s store.Snapshot) erro
 // TestSnapshotsGoOnAfterOneIsGivenUp writes none in time, again and again: the
 // next one is tried all the same.
 func TestSnapshotsGoOnAfterOneIsGivenUp(t *testing.T) {
-	const every, tries = 512, 8
+	const every, tries = 128, 8
 	synctest.Test(t, func(t *testing.T) {
 		log := stuckSnapshots{memory.New(), make(chan plan.Revision, tries)}
 		s := session.New(log, session.Options{})
