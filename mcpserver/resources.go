@@ -109,11 +109,11 @@ func (s *Server) readPlan(ctx context.Context, request mcp.ReadResourceRequest) 
 	if err != nil {
 		return nil, s.unreadable(request, err)
 	}
-	p, err := service.Plan(ctx, lastSegment(request))
+	state, err := service.PlanState(ctx, lastSegment(request))
 	if err != nil {
 		return nil, s.unreadable(request, err)
 	}
-	data, err := resources.JSON(plan.State{Plan: p})
+	data, err := resources.JSON(state)
 	if err != nil {
 		return nil, s.unreadable(request, err)
 	}

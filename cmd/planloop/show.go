@@ -118,16 +118,11 @@ func otherPlan(ctx context.Context, service *verbs.Service, state plan.State, na
 	if err != nil {
 		return plan.State{}, nil, err
 	}
-	if state.Plan != nil && state.Plan.ID == id && !state.Plan.Cleared() {
-		return state, nil, nil
-	}
-	body, err := service.Plan(ctx, id)
+	other, err := service.PlanState(ctx, id)
 	if err != nil {
 		return plan.State{}, nil, err
 	}
-	other := plan.State{Revision: state.Revision, Plan: body}
-	if head, ok := state.PastPlan(id); ok {
-		other.Revision = head.Revision
+	if head, ok := state.PastPlan(id); ok && other.Revision == head.Revision {
 		return other, &head, nil
 	}
 	return other, nil, nil

@@ -2,10 +2,12 @@ package e2e_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -15,6 +17,17 @@ const binaryVariable = "PLANLOOP_E2E_BINARY"
 // TestMain builds the program once, where every user of the machine can run it.
 // A path in the variable is taken instead.
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+// noticeSources looks at every source, so that `go test` does not take an answer
+// from its cache when the program has changed.
+func noticeSources() {
+	_ = filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".go") {
+			_, err = os.Stat(path)
+		}
+		return err
+	})
+}
 
 func buildAndRun(m *testing.M) int {
 	if os.Getenv(binaryVariable) != "" {
@@ -30,6 +43,7 @@ func buildAndRun(m *testing.M) int {
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
+	noticeSources()
 	build := exec.Command("go", "build", "-o", path, "github.com/planloop/planloop/cmd/planloop")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {

@@ -26,9 +26,25 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 	return reply, nil
 }
 
-// Plan returns any plan of the workspace, current or former, by its id.
-func (s *Service) Plan(ctx context.Context, id string) (*plan.Plan, error) {
-	return s.session.PlanBody(ctx, id)
+// PlanState returns a state whose current plan is the one with that id, current or
+// former or the draft, as it was when it last was, for whoever shows it.
+func (s *Service) PlanState(ctx context.Context, id string) (plan.State, error) {
+	state, err := s.session.State(ctx)
+	if err != nil {
+		return plan.State{}, err
+	}
+	if state.Plan != nil && state.Plan.ID == id && !state.Plan.Cleared() {
+		return state, nil
+	}
+	body, err := s.session.PlanBody(ctx, id)
+	if err != nil {
+		return plan.State{}, err
+	}
+	then := plan.State{Revision: state.Revision, UpdatedAt: state.UpdatedAt, Phase: state.Phase, Plan: body}
+	if head, ok := state.PastPlan(id); ok {
+		then.Revision, then.UpdatedAt = head.Revision, head.ArchivedAt
+	}
+	return then, nil
 }
 
 // Records yields the log after a revision, oldest first.

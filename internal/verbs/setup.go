@@ -54,7 +54,11 @@ func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 	}
 	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), StepIDs: idRange(1, p.Steps.Highest()),
 		NextAction: s.NextActionIn(outcome.After, c)}
-	if before := outcome.Before.Plan; before != nil && !a.Draft {
+	before := outcome.Before.Plan
+	if a.Draft {
+		before = outcome.Before.Draft
+	}
+	if before != nil {
 		reply.Replaced = before.ID
 	}
 	return reply, nil
@@ -68,7 +72,10 @@ func (r SetupPlanReply) Text() string {
 		b.WriteString(" with " + r.StepIDs)
 	}
 	b.WriteString(".")
-	if r.Replaced != "" {
+	switch {
+	case r.Replaced != "" && r.Status == string(plan.StatusDraft):
+		b.WriteString(" It takes the place of the draft " + r.Replaced + ".")
+	case r.Replaced != "":
 		b.WriteString(" It replaces " + r.Replaced + ", which is archived.")
 	}
 	return b.String() + "\nNext: " + r.NextAction

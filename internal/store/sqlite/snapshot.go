@@ -91,6 +91,10 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 	if err := writeSnapshot(l.snapshotPath(s.Head.Seq), s.Head, state); err != nil {
 		return explain(l.snapshotPath(s.Head.Seq), err)
 	}
+	if err := l.pinned(ctx, s.Head); err != nil {
+		// The log was purged meanwhile: what it held must not stay behind.
+		return errors.Join(err, os.Remove(l.snapshotPath(s.Head.Seq)))
+	}
 	return l.dropSnapshots()
 }
 
