@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/planloop/planloop/prompts"
 )
@@ -56,7 +57,7 @@ func TestParseStrategyRefuses(t *testing.T) {
 			t.Errorf("error keeps %.20q, want %.20q", unknown.Name, name)
 		}
 		text := err.Error()
-		if len(text) > 400 || strings.ContainsAny(text, "\x1b\xff") {
+		if len(text) > 400 || !utf8.ValidString(text) || strings.Contains(text, "\x1b") {
 			t.Errorf("error text is not fit to print: %q", text)
 		}
 		for _, value := range prompts.DefaultStrategy.Values() {

@@ -22,6 +22,7 @@ func TestRootsDecideForTheirOwnServerAlone(t *testing.T) {
 			}
 			root := t.TempDir()
 			client := mcp.NewClient(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
+			//lint:ignore SA1019 the handshake revisions have roots, and hosts tell them
 			client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()})
 			session, err := client.Connect(t.Context(), p.transport(kind), &mcp.ClientSessionOptions{ProtocolVersion: handshake})
 			if err != nil {

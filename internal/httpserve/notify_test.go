@@ -19,6 +19,7 @@ func TestUpdateReachesHandshakeClientOfMCPGo(t *testing.T) {
 	for _, path := range []string{"/mcp", "/sse"} {
 		t.Run(path, func(t *testing.T) {
 			f := serve(t, Options{Token: clientToken})
+			//lint:ignore SA1019 the handshake revisions have a standalone stream
 			c := newMCPGo(t, f, path, transport.WithContinuousListening())
 			got := make(chan mcp.JSONRPCNotification, 10)
 			c.OnNotification(func(n mcp.JSONRPCNotification) { got <- n })

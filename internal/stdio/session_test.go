@@ -98,6 +98,7 @@ func TestAskingTheClient(t *testing.T) {
 		return mcp.NewToolResultText(r.Roots[0].URI), nil
 	})
 	f.tool("sample", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		//lint:ignore SA1019 the handshake revisions have sampling
 		r, err := f.RequestSampling(ctx, mcp.CreateMessageRequest{CreateMessageParams: mcp.CreateMessageParams{MaxTokens: 1}})
 		if err != nil {
 			return nil, err
@@ -136,6 +137,7 @@ func TestAnUndeclaredCapabilityIsNotAskedFor(t *testing.T) {
 	f := newFixture()
 	f.tool("ask", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		_, roots := f.RequestRoots(ctx, mcp.ListRootsRequest{})
+		//lint:ignore SA1019 the handshake revisions have sampling
 		_, sampling := f.RequestSampling(ctx, mcp.CreateMessageRequest{})
 		_, elicitation := f.RequestElicitation(ctx, mcp.ElicitationRequest{Params: mcp.ElicitationParams{
 			Message: "?", RequestedSchema: map[string]any{"type": "object"},

@@ -111,7 +111,7 @@ type input struct {
 	Nested    map[string]page   `json:"nested,omitempty"`
 	Matrix    [][]string        `json:"matrix,omitempty"`
 	Ignored   string            `json:"-"`
-	hidden    int
+	hidden    int               //lint:ignore U1000 no JSON field, although it has a name
 }
 
 // Extra is embedded by pointer: its required field is required only with the other.
