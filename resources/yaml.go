@@ -3,7 +3,6 @@ package resources
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -109,12 +108,12 @@ func (w *yamlWriter) array(indent int) error {
 func (w *yamlWriter) indent(n int) { w.out.WriteString(strings.Repeat(" ", n)) }
 
 var (
-	bareKey  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	bareText = regexp.MustCompile(`^\p{L}[\p{L}\p{Nd} _./()+=;'"@,!?-]*$`)
+	bareKey  = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	bareText = pattern(`^\p{L}[\p{L}\p{Nd} _./()+=;'"@,!?-]*$`)
 )
 
 func yamlKey(key string) string {
-	if bareKey.MatchString(key) && !reserved(key) {
+	if bareKey().MatchString(key) && !reserved(key) {
 		return key
 	}
 	return yamlQuote(key)
@@ -123,7 +122,7 @@ func yamlKey(key string) string {
 // yamlText returns the scalar for text; indent is that of a block's lines.
 func yamlText(text string, indent int) string {
 	switch {
-	case bareText.MatchString(text) && !strings.HasSuffix(text, " ") && !reserved(text):
+	case bareText().MatchString(text) && !strings.HasSuffix(text, " ") && !reserved(text):
 		return text
 	case strings.Contains(text, "\n") && blockable(text):
 		return "|-" + indented(text, strings.Repeat(" ", max(indent, 2)))

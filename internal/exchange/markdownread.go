@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/planloop/planloop/plan"
@@ -14,7 +13,7 @@ import (
 func parseMarkdown(text string, limits Limits) (*source, error) {
 	r := &markdownReader{
 		src:      &source{call: plan.StepID.String, shape: shape{foldLines: true}},
-		boxes:    checkItem.MatchString(text),
+		boxes:    checkItem().MatchString(text),
 		front:    strings.HasPrefix(text, "---\n") && strings.Contains(text[3:], "\n---\n"),
 		sections: map[string]*textBlock{},
 	}
@@ -58,11 +57,11 @@ type markdownStep struct {
 }
 
 var (
-	headingLine = regexp.MustCompile(`^(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	itemLine    = regexp.MustCompile(`^([-*+]|\d{1,9}[.)])(?:[ \t]+(.*))?$`)
-	boxText     = regexp.MustCompile(`^\[([ xX/!~>-])\](?:[ \t]+(.*))?$`)
-	fenceLine   = regexp.MustCompile("^(```+|~~~+)")
-	ownID       = regexp.MustCompile(`^(S\d{3,6})[ \t]+(.*)$`)
+	headingLine = pattern(`^(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	itemLine    = pattern(`^([-*+]|\d{1,9}[.)])(?:[ \t]+(.*))?$`)
+	boxText     = pattern(`^\[([ xX/!~>-])\](?:[ \t]+(.*))?$`)
+	fenceLine   = pattern("^(```+|~~~+)")
+	ownID       = pattern(`^(S\d{3,6})[ \t]+(.*)$`)
 )
 
 func (r *markdownReader) line(line string) {
@@ -79,14 +78,14 @@ func (r *markdownReader) line(line string) {
 	case body == "":
 		r.blankLine()
 		return
-	case fenceLine.MatchString(body):
-		r.fence = fenceLine.FindString(body)
+	case fenceLine().MatchString(body):
+		r.fence = fenceLine().FindString(body)
 		r.leaveStep(indent)
 		r.raw(line)
-	case indent < 2 && headingLine.MatchString(body):
+	case indent < 2 && headingLine().MatchString(body):
 		r.headingAt(body)
-	case itemLine.MatchString(body):
-		m := itemLine.FindStringSubmatch(body)
+	case itemLine().MatchString(body):
+		m := itemLine().FindStringSubmatch(body)
 		r.item(line, indent, indent+len(m[1])+1, m[2])
 	case strings.Trim(body, "=") == "" && r.underlined():
 	default:
@@ -113,7 +112,7 @@ func (r *markdownReader) skipped(body string) bool {
 
 func (r *markdownReader) headingAt(body string) {
 	r.endStep()
-	title := strings.TrimSpace(unescape(headingLine.FindStringSubmatch(body)[2]))
+	title := strings.TrimSpace(unescape(headingLine().FindStringSubmatch(body)[2]))
 	if r.src.outline.Objective == "" && len(r.src.steps) == 0 {
 		r.src.outline.Objective = title
 		return
@@ -142,7 +141,7 @@ func (r *markdownReader) leaveStep(indent int) {
 
 // item reads a list item; content is the column of its text.
 func (r *markdownReader) item(line string, indent, content int, text string) {
-	box := boxText.FindStringSubmatch(text)
+	box := boxText().FindStringSubmatch(text)
 	nested := r.step != nil && indent >= 2 && (indent >= r.step.indent+2 || box == nil)
 	switch {
 	case r.step != nil && r.step.value != nil && indent >= r.step.valueIndent+2 && box == nil:
@@ -171,7 +170,7 @@ func (r *markdownReader) item(line string, indent, content int, text string) {
 func (r *markdownReader) begin(indent, content int, status plan.StepStatus, title string) {
 	s := &markdownStep{indent: indent, content: content}
 	s.at, s.Status = lineName(r.number), status
-	if m := ownID.FindStringSubmatch(title); m != nil {
+	if m := ownID().FindStringSubmatch(title); m != nil {
 		if id, err := plan.ParseStepID(m[1]); err == nil {
 			s.own, title = id, m[2]
 		}

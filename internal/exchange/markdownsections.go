@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -45,11 +44,11 @@ func (r *markdownReader) finish() {
 	}
 }
 
-var statusLine = regexp.MustCompile(`^Status: ([a-z]+), \d+ of \d+ done[^\n]*`)
+var statusLine = pattern(`^Status: ([a-z]+), \d+ of \d+ done[^\n]*`)
 
 // withoutStatus takes the line off that says where an exported plan stood.
 func (r *markdownReader) withoutStatus(text string) string {
-	m := statusLine.FindStringSubmatch(text)
+	m := statusLine().FindStringSubmatch(text)
 	if m == nil {
 		return text
 	}
