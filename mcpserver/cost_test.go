@@ -103,6 +103,7 @@ func TestCostOfMark(t *testing.T) {
 	if _, err := w.service.Restore(t.Context(), verbs.Caller{}, state.Plan.ID); err != nil {
 		t.Fatal(err)
 	}
+	call(t, client, "planning_read_plan", map[string]any{})
 	mark("S002", "done") // what comes next is a step that was left in progress
 }
 

@@ -85,7 +85,7 @@ func claimable(step *Step, force bool, f Facts) error {
 	}
 	until := leaseEnd(step, seen, f.Limits.Lease)
 	return conflict(fmt.Sprintf("%s is claimed by %s until %s", step.ID, Quote(owner), until.UTC().Format("15:04 MST")),
-		"work on another step; a person can take it over with --force")
+		"work on another step; a person can take it over")
 }
 
 // Lapsed reports whether the claim on a step has passed over: its owner's

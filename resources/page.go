@@ -52,7 +52,6 @@ type PageView struct {
 	Objective string     `json:"objective"`
 	Status    string     `json:"status"`
 	Progress  Progress   `json:"progress"`
-	NextStep  string     `json:"next_step,omitempty"`
 	Steps     []PageStep `json:"steps"`
 	Folded    []string   `json:"folded,omitempty"` // ranges of finished steps, such as "S001-S412 done"
 	More      PageMore   `json:"more,omitzero"`
@@ -64,6 +63,7 @@ type PageStep struct {
 	StepID       string   `json:"step_id"`
 	Title        string   `json:"title"`
 	Status       string   `json:"status"`
+	ClaimedBy    string   `json:"claimed_by,omitempty"`
 	Details      string   `json:"details,omitempty"`
 	Notes        []string `json:"notes,omitempty"` // the last ones
 	EarlierNotes int      `json:"earlier_notes,omitzero"`
@@ -86,9 +86,6 @@ type PageMore struct {
 func Page(p *plan.Plan, filter Filter, from plan.StepID) PageView {
 	v := PageView{
 		Objective: p.Objective, Status: string(p.Status), Progress: progressOf(p.Steps), Steps: []PageStep{},
-	}
-	if next := p.Steps.Next(); next != nil {
-		v.NextStep = next.ID.String()
 	}
 	b := pageBuilder{p: p, view: &v, left: pageBudget}
 	switch {
@@ -192,6 +189,7 @@ func (b *pageBuilder) short(step *plan.Step) PageStep {
 	if step.Status.Finished() {
 		return s
 	}
+	s.ClaimedBy = step.ClaimedBy
 	waiting := b.p.Steps.WaitingOn(step.ID)
 	for _, id := range waiting[:min(len(waiting), pageWaiting)] {
 		s.WaitingOn = append(s.WaitingOn, id.String())

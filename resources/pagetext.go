@@ -12,9 +12,6 @@ import (
 func (v PageView) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s, %d of %d done", v.Objective, v.Status, v.Progress.Done, v.Progress.Total)
-	if v.NextStep != "" {
-		b.WriteString(", next " + v.NextStep)
-	}
 	b.WriteByte('\n')
 	if len(v.Folded) > 0 {
 		b.WriteString("folded: " + strings.Join(v.Folded, ", ") + "\n")
@@ -31,7 +28,11 @@ func (v PageView) Text() string {
 
 // Line returns the step in one line: id, status, title and what it waits for.
 func (s PageStep) Line() string {
-	line := s.StepID + " " + s.Status + ": " + s.Title
+	line := s.StepID + " " + s.Status
+	if s.ClaimedBy != "" {
+		line += " (" + s.ClaimedBy + ")"
+	}
+	line += ": " + s.Title
 	if len(s.WaitingOn) == 0 {
 		return line
 	}

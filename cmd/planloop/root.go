@@ -10,8 +10,9 @@ import (
 // name.
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "planloop",
-		Short: "Keeps the plan an agent works by",
+		Use:     "planloop",
+		Version: version(),
+		Short:   "Keeps the plan an agent works by",
 		Long: `planloop keeps the plan an LLM agent works by: on disk, so that it survives
 compaction, restarts and a change of agent. Agents reach it over MCP
 ("planloop serve"), people over this command line.

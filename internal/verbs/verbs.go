@@ -17,6 +17,7 @@ import (
 type Service struct {
 	session *session.Session
 	opts    Options
+	told    told
 }
 
 // Options configures a Service. The zero value is usable.
@@ -59,8 +60,16 @@ func (s *Service) Watch(ctx context.Context) (<-chan struct{}, error) { return s
 
 // do records an action and notes the caller's sign of life, whatever came of it.
 func (s *Service) do(ctx context.Context, c Caller, a plan.Action) (session.Outcome, error) {
-	outcome, err := s.session.Do(ctx, c.Actor, a, nil)
+	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, _ *plan.Facts) error {
+		if _, begins := a.(plan.SetUp); begins {
+			return nil
+		}
+		return s.told.check(c, state)
+	})
 	s.touch(c)
+	if err == nil {
+		s.told.know(c, outcome.After)
+	}
 	return outcome, err
 }
 

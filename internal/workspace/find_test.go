@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adrg/xdg"
+
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -242,6 +244,8 @@ func TestStateHome(t *testing.T) {
 	if err != nil || filepath.Base(own) != "planloop" {
 		t.Errorf("%s, %v", own, err)
 	}
+	t.Setenv("XDG_STATE_HOME", "") // the library reads the environment of the process
+	xdg.Reload()
 	home := t.TempDir()
 	for _, text := range []string{"", "relative/dir"} {
 		got, err := workspace.StateHome(getenv(nil, "XDG_STATE_HOME", text), home)

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -55,7 +56,7 @@ func (l *loading) usersFile() error {
 	if err != nil || text == nil {
 		return err
 	}
-	return l.eachKey(path, text, l.take)
+	return l.eachKey(path, text, l.take, func(_ field, err error) error { return err })
 }
 
 func (l *loading) ownFile() error {
@@ -66,7 +67,7 @@ func (l *loading) ownFile() error {
 	if err != nil || text == nil {
 		return err
 	}
-	return l.eachKey(filepath.Join(l.sources.Workspace.Path, FileName), text, l.consider)
+	return l.eachKey(filepath.Join(l.sources.Workspace.Path, FileName), text, l.consider, l.overlook)
 }
 
 func (l *loading) environment() error {
@@ -99,8 +100,20 @@ func (l *loading) text(source string, k key, text string) value {
 	return value{source: source, key: k.name, text: text, gates: l.sources.Gates}
 }
 
-// eachKey calls do for every key of a file that has a value.
-func (l *loading) eachKey(path string, text []byte, do func(key, value) error) error {
+// overlook ignores a key of the workspace's own file that is not known: it may
+// be of a newer planloop, and no repository is to stop the user's.
+func (l *loading) overlook(f field, err error) error {
+	var unknown *ConfigError
+	if errors.As(err, &unknown) {
+		l.warnings = append(l.warnings, Warning{File: unknown.Source, Line: f.line, Key: plan.Quote(f.name),
+			Problem: "it is not known", Fix: unknown.Want})
+	}
+	return nil
+}
+
+// eachKey calls do for every key of a file that has a value, and missing for
+// one that is not known.
+func (l *loading) eachKey(path string, text []byte, do func(key, value) error, missing func(field, error) error) error {
 	root, err := parseYAML(path, text)
 	if err != nil || isNull(root) {
 		return err
@@ -112,7 +125,10 @@ func (l *loading) eachKey(path string, text []byte, do func(key, value) error) e
 	for _, f := range fields {
 		k, err := l.key(f.name, path, f.line)
 		if err != nil {
-			return err
+			if err = missing(f, err); err != nil {
+				return err
+			}
+			continue
 		}
 		if isNull(f.value) {
 			continue

@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
@@ -36,7 +39,16 @@ func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.
 	if err := db.writer.purge(ctx, head, body); err != nil {
 		return store.Head{}, err
 	}
-	return head, l.removeSnapshots(func(string) bool { return false })
+	return head, errors.Join(l.removeSnapshots(func(string) bool { return false }), l.removeRemains())
+}
+
+// removeRemains deletes what repairs have put aside: it holds plans too.
+func (l *Log) removeRemains() error {
+	folders, err := filepath.Glob(filepath.Join(l.dir, "damaged-*"))
+	for _, folder := range folders {
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	return err
 }
 
 // purge replaces all records. What was deleted is overwritten, also in the
