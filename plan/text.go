@@ -69,7 +69,7 @@ func (t Text) Required(text string) (string, error) {
 // visible reports the characters that show by themselves; joiners and variation
 // selectors do not.
 func visible(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
+	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && !unicode.Is(unicode.Variation_Selector, r)
 }
 
 func (t Text) judge(r rune) (problem, fix string) {
