@@ -69,7 +69,7 @@ func (t Text) Required(text string) (string, error) {
 // visible reports the characters that show by themselves; joiners and variation
 // selectors do not.
 func visible(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && !unicode.Is(unicode.Variation_Selector, r)
+	return !unicode.In(r, unicode.Z, unicode.Cf, unicode.Variation_Selector)
 }
 
 func (t Text) judge(r rune) (problem, fix string) {
