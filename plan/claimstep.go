@@ -15,14 +15,7 @@ func (ClaimStep) Name() string { return "claim_step" }
 func (a ClaimStep) claims() StepID { return a.Step }
 
 func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
-	p, err := livePlan(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := markable(p); err != nil {
-		return nil, err
-	}
-	step, err := findStep(p, a.Step, "/step_id")
+	_, step, err := markable(s, a.Step)
 	if err != nil {
 		return nil, err
 	}

@@ -26,14 +26,7 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 		return nil, &ValidationError{Kind: InvalidInput, Field: "/status",
 			Problem: Quote(string(a.Status)) + " is not known", Fix: "use one of " + strings.Join(a.Status.Values(), ", ")}
 	}
-	p, err := livePlan(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := markable(p); err != nil {
-		return nil, err
-	}
-	step, err := findStep(p, a.Step, "/step_id")
+	p, step, err := markable(s, a.Step)
 	if err != nil {
 		return nil, err
 	}
@@ -55,17 +48,26 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	return append([]Event{marked}, consequences(p, step, marked, f)...), nil
 }
 
-// markable refuses a plan whose steps are not to be marked.
-func markable(p *Plan) error {
+// markable returns the current plan and the step of it, or says why it is not to
+// be marked.
+func markable(s State, id StepID) (*Plan, *Step, error) {
+	p, err := livePlan(s)
+	if err != nil {
+		return nil, nil, err
+	}
 	switch {
 	case p.Cleared():
-		return conflict("the plan was cleared and has no steps", "set up a new plan")
+		err = conflict("the plan was cleared and has no steps", "set up a new plan")
 	case p.FinalSummary != "":
-		return conflict("the plan is closed with its final summary", "set up a new plan")
+		err = conflict("the plan is closed with its final summary", "set up a new plan")
 	case p.Status == StatusFailed, p.Status == StatusDraft:
-		return conflict(fmt.Sprintf("the plan is %s, so no step can be marked", p.Status), wayOn(p))
+		err = conflict(fmt.Sprintf("the plan is %s, so no step can be marked", p.Status), wayOn(p))
 	}
-	return nil
+	if err != nil {
+		return nil, nil, err
+	}
+	step, err := findStep(p, id, "/step_id")
+	return p, step, err
 }
 
 // claimable refuses a step that another actor holds: until a lease has passed
