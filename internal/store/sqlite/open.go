@@ -54,9 +54,29 @@ func (l *Log) current() (*database, error) {
 }
 
 // find reports whether there is a database. Remains of one that is gone are an
-// error: nothing is begun beside them.
-func (l *Log) find() (bool, error) {
-	info, err := os.Lstat(l.databasePath())
+// error: nothing is begun beside them. Another process may be creating the
+// database meanwhile, so that what was not there at the first look is there with
+// all its company at the next: remains count only beside a database that is as
+// it was.
+func (l *Log) find() (found bool, err error) {
+	for range maxLooks {
+		info, missing := os.Lstat(l.databasePath())
+		if found, err = l.judge(info, missing); !errors.Is(err, store.ErrDamaged) {
+			return found, err
+		}
+		again, stillMissing := os.Lstat(l.databasePath())
+		if (missing == nil) == (stillMissing == nil) && (missing != nil || info.Size() == again.Size()) {
+			return found, err
+		}
+	}
+	return found, err
+}
+
+// maxLooks bounds how often a database that keeps changing is looked at.
+const maxLooks = 100
+
+// judge is one look of find.
+func (l *Log) judge(info fs.FileInfo, err error) (bool, error) {
 	if err == nil && info.Size() > 0 {
 		return true, nil
 	}
