@@ -93,7 +93,7 @@ async function checkPlan(inspector) {
   const read = await inspector.call('planning_read_plan');
   assert.equal(read.objective, 'Fix the login bug');
   assert.equal(read.status, 'active');
-  assert.equal(read.next_step, 'S002');
+  assert.match(read.next_action, /S002/);
   const ready = await inspector.call('planning_read_plan', { status: 'ready' });
   assert.deepEqual(ready.steps.map((step) => step.step_id), ['S002', 'S003']);
 }
