@@ -12,7 +12,7 @@ type ClaimStep struct {
 // Name is the action's word in the log.
 func (ClaimStep) Name() string { return "claim_step" }
 
-func (a ClaimStep) claims() StepID { return a.Step }
+func (a ClaimStep) claims() []StepID { return []StepID{a.Step} }
 
 func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
 	_, step, err := markable(s, a.Step)

@@ -34,6 +34,7 @@ type Limits struct {
 	Lease      time.Duration // how long a claim holds after the owner's last sign of life; default 30 minutes
 	MaxSteps   int           // steps a plan; default 2,000
 	MaxReplans int           // default 3
+	Evidence   bool          // a step is done only with evidence
 }
 
 // Defaults of Limits.
@@ -75,21 +76,24 @@ func Events() []Event {
 	return []Event{
 		PlanArchived{}, PlanSetUp{}, DraftMade{}, PlanRestored{}, PlanCleared{},
 		PlanCompleted{}, PlanReopened{}, PlanAbandonedByItself{}, PlanNeedsReplan{}, PlanFailedForGood{},
-		StepsAdded{}, StepUpdated{}, StepMarked{}, StepClaimed{}, HistoryPurged{},
+		StepsAdded{}, StepUpdated{}, StepMarked{}, StepClaimed{}, StepReported{},
+		SignalRaised{}, SignalCleared{}, PlanJudged{}, PlanClosed{}, HistoryPurged{},
 	}
 }
 
 // Owners lists the actors whose last sign of life decides about a in s.
 func Owners(s State, a Action) []string {
-	claims, ok := a.(interface{ claims() StepID })
+	claims, ok := a.(interface{ claims() []StepID })
 	if !ok || s.Plan == nil {
 		return nil
 	}
-	step, ok := s.Plan.Steps.Get(claims.claims())
-	if !ok || step.ClaimedBy == "" {
-		return nil
+	var owners []string
+	for _, id := range claims.claims() {
+		if step, ok := s.Plan.Steps.Get(id); ok && step.ClaimedBy != "" {
+			owners = append(owners, step.ClaimedBy)
+		}
 	}
-	return []string{step.ClaimedBy}
+	return owners
 }
 
 // livePlan returns the current plan, or says how to get one.

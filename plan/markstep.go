@@ -19,7 +19,7 @@ type MarkStep struct {
 // Name is the action's word in the log.
 func (MarkStep) Name() string { return "mark_step" }
 
-func (a MarkStep) claims() StepID { return a.Step }
+func (a MarkStep) claims() []StepID { return []StepID{a.Step} }
 
 func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if a.Status.ordinal() < 0 {
@@ -36,9 +36,11 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if err := startable(p, step, a.Status); err != nil {
 		return nil, err
 	}
+	if err := proven(step, a, f); err != nil {
+		return nil, err
+	}
 	if a.Note != "" && len(step.Notes) >= MaxNotes {
-		return nil, conflict(fmt.Sprintf("%s has %d notes, no more are kept", step.ID, len(step.Notes)),
-			"mark it without a note, or add a step for what follows")
+		return nil, tooManyNotes(step)
 	}
 	takesOver := a.Status == InProgress && step.ClaimedBy != f.Actor.Name
 	if step.Status == a.Status && a.Note == "" && !takesOver {

@@ -118,7 +118,7 @@ func TestNotesKeepTheirOrderAndTheirLimit(t *testing.T) {
 		}
 	}
 	got := w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Done, Note: "one more"})
-	wantRefusal(t, got, plan.Conflict, "", "S001 has 1000 notes", "mark it without a note")
+	wantRefusal(t, got, plan.Conflict, "", "S001 has 1000 notes", "report without a note")
 	w.mark(1, plan.Done)
 }
 

@@ -36,6 +36,7 @@ type Plan struct {
 	PreviousPlanID string     `json:"previous_plan_id,omitempty"`
 	Changes        string     `json:"changes,omitempty"` // what a replan changed
 	Approval       *Approval  `json:"approval,omitempty"`
+	Verdict        *Verdict   `json:"verdict,omitempty"` // the last judge's
 	FinalSummary   string     `json:"final_summary,omitempty"`
 	CreatedAt      time.Time  `json:"created_at"`
 	UpdatedAt      time.Time  `json:"updated_at"`

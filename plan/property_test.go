@@ -249,7 +249,7 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		}
 		return plan.StepID(rapid.IntRange(-1, highest+2).Draw(t, "any step"))
 	}
-	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "mark", "mark", "mark", "mark", "mark", "mark", "claim", "clear", "restore"}).Draw(t, "action") {
+	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "mark", "mark", "mark", "mark", "mark", "mark", "claim", "clear", "restore", "raise", "lower", "report", "close", "judge", "batch", "batch"}).Draw(t, "action") {
 	case "set up":
 		size := rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 63, 64, 65, 81}).Draw(t, "size")
 		return plan.SetUp{Outline: plan.Outline{Objective: rapid.SampledFrom([]string{"Ship it", "Fix it"}).Draw(t, "objective")},
@@ -264,9 +264,33 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		return plan.Clear{}
 	case "restore":
 		return plan.Restore{PlanID: drawPlanID(t, w)}
+	case "raise":
+		return plan.RaiseSignal{ID: drawSignal(t), Level: plan.SignalLevel(rapid.SampledFrom(plan.Blocker.Values()).Draw(t, "level")),
+			Message: "it broke", Step: rapid.SampledFrom([]plan.StepID{0, 0, step()}).Draw(t, "signal's step")}
+	case "lower":
+		return plan.ClearSignal{ID: drawSignal(t)}
+	case "report":
+		return plan.ReportStep{Step: step(), Note: rapid.SampledFrom([]string{"", "n"}).Draw(t, "note"), Output: rapid.SampledFrom([]string{"", "o", "p"}).Draw(t, "output"),
+			AffectedFiles: []string{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "file")}, Evidence: []plan.Evidence{{Criterion: "c", Note: "n"}}}
+	case "close":
+		return plan.Close{Summary: rapid.SampledFrom([]string{"done", "all done"}).Draw(t, "summary")}
+	case "judge":
+		return plan.Judge{Approved: rapid.Bool().Draw(t, "approved"), Way: plan.WayAgent}
+	case "batch":
+		batch := plan.Batch{Word: "update"}
+		for i := range rapid.IntRange(0, 3).Draw(t, "parts") {
+			if a := drawAction(t, w); a.Name() != "set_up_plan" && a.Name() != "restore_plan" {
+				batch.Parts = append(batch.Parts, plan.Part{Field: fmt.Sprint("/", i), Action: a})
+			}
+		}
+		return batch
 	}
 	return plan.MarkStep{Step: step(), Status: plan.StepStatus(rapid.SampledFrom(plan.StepStatus("").Values()).Draw(t, "status")),
 		Note: rapid.SampledFrom([]string{"", "", "note"}).Draw(t, "note"), Force: rapid.Bool().Draw(t, "force")}
+}
+
+func drawSignal(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"tests", "lint", "build"}).Draw(t, "signal")
 }
 
 // drawSteps draws new steps; dependencies name older ones, later ones of the

@@ -116,6 +116,7 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 			step.Status = Pending
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
+		step.Evidence = unrecorded(step.Evidence)
 		steps[i], added[step.ID] = step, step
 	}
 	deps := func(id StepID) []StepID {
@@ -142,6 +143,16 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 		return nil, cycleError(field, cycle)
 	}
 	return steps, nil
+}
+
+// unrecorded returns evidence without the claim that planloop ran the command:
+// what comes from outside cannot say so.
+func unrecorded(evidence []Evidence) []Evidence {
+	evidence = slices.Clone(evidence)
+	for i := range evidence {
+		evidence[i].Recorded = false
+	}
+	return evidence
 }
 
 func cycleError(field string, cycle []StepID) error {

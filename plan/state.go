@@ -38,17 +38,6 @@ type PastPlan struct {
 	Reason     string     `json:"reason"` // replaced, cleared or restored_over
 }
 
-// Signal is something outside the plan that concerns it.
-type Signal struct {
-	ID        string      `json:"id"`
-	Level     SignalLevel `json:"level"`
-	Message   string      `json:"message"`
-	Step      StepID      `json:"step_id,omitzero"` // none when zero
-	Open      bool        `json:"open"`
-	RaisedAt  time.Time   `json:"raised_at"`
-	ClearedAt time.Time   `json:"cleared_at,omitzero"`
-}
-
 // Question is something a person was asked.
 type Question struct {
 	ID         string    `json:"id"`

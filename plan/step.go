@@ -65,6 +65,7 @@ type Evidence struct {
 	ExitCode  *int      `json:"exit_code,omitempty"`
 	Output    string    `json:"output,omitempty"` // the tail
 	Note      string    `json:"note,omitempty"`
+	Recorded  bool      `json:"recorded,omitempty"` // planloop ran the command itself
 	By        string    `json:"by,omitempty"`
 	At        time.Time `json:"at,omitzero"`
 }

@@ -83,3 +83,6 @@ func badStepID(text, hint string) error {
 	return &ValidationError{Kind: InvalidInput,
 		Problem: fmt.Sprintf("%s is not a step id", Quote(text)), Fix: hint}
 }
+
+// Number returns the id as planloop's JSON contract shows it: the number alone.
+func (id StepID) Number() string { return strconv.Itoa(int(id)) }

@@ -48,5 +48,5 @@ func Defaults() Config {
 
 // Limits returns the limits for the reducer.
 func (c Config) Limits() plan.Limits {
-	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans}
+	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.Completion == Evidence}
 }

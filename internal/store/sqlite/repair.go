@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/planloop/planloop/internal/store"
@@ -126,7 +127,7 @@ func (l *Log) restoration(found Report) (*plan.Record, plan.Revision) {
 	return nil, 0
 }
 
-// restoring returns the events that make the plans of one state those of another.
+// restoring returns the events that make the plans and signals of one state those of another.
 func restoring(from, to plan.State) []plan.Event {
 	var events []plan.Event
 	for past := range to.Past() {
@@ -139,6 +140,11 @@ func restoring(from, to plan.State) []plan.Event {
 	}
 	if to.Draft != nil {
 		events = append(events, plan.DraftMade{Plan: to.Draft.Body()})
+	}
+	for _, signal := range to.Signals {
+		if !slices.Contains(from.Signals, signal) {
+			events = append(events, plan.SignalRaised{Signal: signal})
+		}
 	}
 	return events
 }

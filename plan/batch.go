@@ -1,0 +1,58 @@
+package plan
+
+import "errors"
+
+// Batch asks for several actions in order, all of them or none (planloop: update).
+// Each is judged in the state that those before it lead to.
+type Batch struct {
+	Word  string // the action's word in the log
+	Parts []Part
+}
+
+// Part is one action of a batch, and where it stands in the input.
+type Part struct {
+	Field  string // JSON pointer
+	Action Action
+}
+
+// Name is the action's word in the log.
+func (b Batch) Name() string { return b.Word }
+
+func (b Batch) claims() []StepID {
+	var ids []StepID
+	for _, part := range b.Parts {
+		if claims, ok := part.Action.(interface{ claims() []StepID }); ok {
+			ids = append(ids, claims.claims()...)
+		}
+	}
+	return ids
+}
+
+func (b Batch) decide(s State, f Facts) ([]Event, error) {
+	var all []Event
+	for _, part := range b.Parts {
+		events, err := part.Action.decide(s, f)
+		if err != nil {
+			return nil, within(part.Field, err)
+		}
+		for _, e := range events {
+			s = Apply(s, e)
+		}
+		all = append(all, events...)
+	}
+	return all, nil
+}
+
+// within returns a refusal whose field stands in field.
+func within(field string, err error) error {
+	var refused *ValidationError
+	if !errors.As(err, &refused) || field == "" {
+		return err
+	}
+	inner := *refused
+	if inner.Field == "/step_id" {
+		inner.Field = "/id"
+	}
+	inner.Field = field + inner.Field
+	return &inner
+}

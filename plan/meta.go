@@ -1,0 +1,24 @@
+package plan
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	metaBefore = "Decompose the goal '"
+	metaAfter  = "' into a detailed task list for planloop."
+)
+
+// MetaTitle is the title of the task that asks for a plan for a goal
+// (planloop: Workflow, Step 3). A goal too long for a title is shortened.
+func MetaTitle(goal string) string {
+	room := MaxLongLine - utf8.RuneCountInString(metaBefore+metaAfter)
+	return metaBefore + Shorten(goal, room) + metaAfter
+}
+
+// IsMeta reports whether a title is that of a task that asks for a plan: it is
+// no work of the plan, and no gate applies to it.
+func IsMeta(title string) bool {
+	return strings.HasPrefix(title, metaBefore) && strings.HasSuffix(title, metaAfter)
+}

@@ -1,0 +1,196 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Signal is something outside the plan that concerns it, such as a failing test
+// (planloop: API Contract, Response C). A cleared one is kept, so that it can be
+// seen and raised again.
+type Signal struct {
+	ID        string      `json:"id"`
+	Level     SignalLevel `json:"level"`
+	Message   string      `json:"message"`
+	Plan      string      `json:"plan_id,omitempty"` // first version of the plan whose step it names
+	Step      StepID      `json:"step_id,omitzero"`  // none when zero
+	Output    string      `json:"output,omitempty"`  // the tail of what a command printed
+	Open      bool        `json:"open"`
+	RaisedBy  string      `json:"raised_by"`
+	RaisedAt  time.Time   `json:"raised_at"` // when it was opened, not when it was last updated
+	ClearedBy string      `json:"cleared_by,omitempty"`
+	ClearedAt time.Time   `json:"cleared_at,omitzero"`
+}
+
+// Bounds on signals. The oldest cleared ones are forgotten first; the log keeps
+// them all.
+const (
+	MaxSignalID    = 80
+	MaxMessage     = 1_000
+	MaxOpenSignals = 100
+	maxSignals     = 200
+)
+
+// OpenSignals lists the open signals of a level, oldest first.
+func (s State) OpenSignals(level SignalLevel) []Signal {
+	var open []Signal
+	for _, signal := range s.Signals {
+		if signal.Open && signal.Level == level {
+			open = append(open, signal)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b Signal) int { return a.RaisedAt.Compare(b.RaisedAt) })
+	return open
+}
+
+// Concerns returns the step of the current plan that a signal names, 0 when it
+// names none or one of another plan.
+func (s State) Concerns(signal Signal) StepID {
+	if s.Plan == nil || signal.Plan != s.Plan.Root() {
+		return 0
+	}
+	return signal.Step
+}
+
+func (s State) signal(id string) (Signal, bool) {
+	i := slices.IndexFunc(s.Signals, func(other Signal) bool { return other.ID == id })
+	if i < 0 {
+		return Signal{}, false
+	}
+	return s.Signals[i], true
+}
+
+// RaiseSignal asks to raise a signal. Raising a cleared one opens it again,
+// raising an open one updates it.
+type RaiseSignal struct {
+	ID      string
+	Level   SignalLevel
+	Message string
+	Step    StepID // of the current plan; 0: none
+	Output  string
+}
+
+// Name is the action's word in the log.
+func (RaiseSignal) Name() string { return "raise_signal" }
+
+func (a RaiseSignal) decide(s State, f Facts) ([]Event, error) {
+	signal := Signal{ID: a.ID, Level: a.Level, Message: a.Message, Output: a.Output, Open: true, RaisedBy: f.Actor.Name, RaisedAt: f.Now}
+	if a.Step != 0 {
+		p, err := livePlan(s)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := findStep(p, a.Step, "/task_id"); err != nil {
+			return nil, err
+		}
+		signal.Plan, signal.Step = p.Root(), a.Step
+	}
+	former, known := s.signal(a.ID)
+	if known && former.Open {
+		signal.RaisedAt, signal.RaisedBy = former.RaisedAt, former.RaisedBy
+		if signal == former {
+			return nil, nil
+		}
+	} else if open := s.openSignals(); open >= MaxOpenSignals {
+		return nil, conflict(fmt.Sprintf("%d signals are open, no more are kept", open), "clear some first")
+	}
+	return []Event{SignalRaised{signal}}, nil
+}
+
+func (s State) openSignals() int {
+	n := 0
+	for _, signal := range s.Signals {
+		if signal.Open {
+			n++
+		}
+	}
+	return n
+}
+
+// SignalRaised opens a signal, or updates an open one.
+type SignalRaised struct {
+	Signal Signal `json:"signal"`
+}
+
+// Kind is the event's word in the log.
+func (SignalRaised) Kind() string { return "signal_raised" }
+
+func (e SignalRaised) apply(s State) State {
+	return s.withSignal(e.Signal)
+}
+
+// withSignal returns s with the signal in the place of the one with its id, or at
+// the end.
+func (s State) withSignal(signal Signal) State {
+	signals := slices.Clone(s.Signals)
+	if i := slices.IndexFunc(signals, func(other Signal) bool { return other.ID == signal.ID }); i >= 0 {
+		signals[i] = signal
+	} else {
+		signals = append(signals, signal)
+	}
+	if len(signals) > maxSignals {
+		if i := slices.IndexFunc(signals, func(other Signal) bool { return !other.Open }); i >= 0 {
+			signals = slices.Delete(signals, i, i+1)
+		}
+	}
+	s.Signals = signals
+	return s
+}
+
+// ClearSignal asks to clear a signal.
+type ClearSignal struct {
+	ID string
+}
+
+// Name is the action's word in the log.
+func (ClearSignal) Name() string { return "clear_signal" }
+
+func (a ClearSignal) decide(s State, f Facts) ([]Event, error) {
+	signal, known := s.signal(a.ID)
+	if !known {
+		return nil, &ValidationError{Kind: NotFound, Field: "/id", Problem: "there is no signal " + Quote(a.ID), Fix: openIDs(s)}
+	}
+	if !signal.Open {
+		return nil, nil
+	}
+	return []Event{SignalCleared{ID: a.ID, By: f.Actor.Name, At: f.Now}}, nil
+}
+
+// openIDs names the open signals for a message.
+func openIDs(s State) string {
+	const shown = 5
+	var ids []string
+	for _, signal := range s.Signals {
+		if signal.Open {
+			ids = append(ids, Quote(signal.ID))
+		}
+	}
+	switch {
+	case len(ids) == 0:
+		return "no signal is open, nothing has to be cleared"
+	case len(ids) > shown:
+		return fmt.Sprintf("open are %s and %d more", strings.Join(ids[:shown], ", "), len(ids)-shown)
+	}
+	return "open is " + strings.Join(ids, ", ")
+}
+
+// SignalCleared closes a signal; it is kept.
+type SignalCleared struct {
+	ID string    `json:"id"`
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (SignalCleared) Kind() string { return "signal_cleared" }
+
+func (e SignalCleared) apply(s State) State {
+	signal, known := s.signal(e.ID)
+	if !known {
+		return s
+	}
+	signal.Open, signal.ClearedBy, signal.ClearedAt = false, e.By, e.At
+	return s.withSignal(signal)
+}
