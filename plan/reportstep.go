@@ -87,3 +87,9 @@ func (e StepReported) apply(s State) State {
 		}
 	})
 }
+
+// Reportable returns a step of the current plan if something can be reported of it.
+func Reportable(s State, id StepID) (*Step, error) {
+	_, step, err := markable(s, id)
+	return step, err
+}

@@ -54,7 +54,8 @@ func (s State) Concerns(signal Signal) StepID {
 	return signal.Step
 }
 
-func (s State) signal(id string) (Signal, bool) {
+// Signal returns the signal with that id, open or cleared.
+func (s State) Signal(id string) (Signal, bool) {
 	i := slices.IndexFunc(s.Signals, func(other Signal) bool { return other.ID == id })
 	if i < 0 {
 		return Signal{}, false
@@ -87,7 +88,7 @@ func (a RaiseSignal) decide(s State, f Facts) ([]Event, error) {
 		}
 		signal.Plan, signal.Step = p.Root(), a.Step
 	}
-	former, known := s.signal(a.ID)
+	former, known := s.Signal(a.ID)
 	if known && former.Open {
 		signal.RaisedAt, signal.RaisedBy = former.RaisedAt, former.RaisedBy
 		if signal == former {
@@ -148,7 +149,7 @@ type ClearSignal struct {
 func (ClearSignal) Name() string { return "clear_signal" }
 
 func (a ClearSignal) decide(s State, f Facts) ([]Event, error) {
-	signal, known := s.signal(a.ID)
+	signal, known := s.Signal(a.ID)
 	if !known {
 		return nil, &ValidationError{Kind: NotFound, Field: "/id", Problem: "there is no signal " + Quote(a.ID), Fix: openIDs(s)}
 	}
@@ -187,7 +188,7 @@ type SignalCleared struct {
 func (SignalCleared) Kind() string { return "signal_cleared" }
 
 func (e SignalCleared) apply(s State) State {
-	signal, known := s.signal(e.ID)
+	signal, known := s.Signal(e.ID)
 	if !known {
 		return s
 	}

@@ -146,3 +146,36 @@ func (StepUpdated) Kind() string { return "step_updated" }
 func (e StepUpdated) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) { step.Spec = e.Patch.On(step.Spec) })
 }
+
+// From returns p with the fields it gives taken from spec, for whoever has cleaned
+// them there.
+func (p Patch) From(spec Spec) Patch {
+	take(&p.Title, spec.Title)
+	take(&p.Details, spec.Details)
+	take(&p.Type, spec.Type)
+	take(&p.DependsOn, spec.DependsOn)
+	take(&p.ContextHints, spec.ContextHints)
+	take(&p.RelevantFilePaths, spec.RelevantFilePaths)
+	take(&p.Creates, spec.Creates)
+	take(&p.AcceptanceCriteria, spec.AcceptanceCriteria)
+	take(&p.SuggestedAgent, spec.SuggestedAgent)
+	take(&p.Risk, spec.Risk)
+	take(&p.Tools, spec.Tools)
+	take(&p.Tool, spec.Tool)
+	take(&p.Args, spec.Args)
+	take(&p.Critical, spec.Critical)
+	take(&p.Idempotent, spec.Idempotent)
+	take(&p.RequiresApproval, spec.RequiresApproval)
+	take(&p.Timeout, spec.Timeout)
+	take(&p.Pause, spec.Pause)
+	take(&p.When, spec.When)
+	take(&p.ForEach, spec.ForEach)
+	take(&p.Verify, spec.Verify)
+	return p
+}
+
+func take[T any](field **T, value T) {
+	if *field != nil {
+		*field = &value
+	}
+}

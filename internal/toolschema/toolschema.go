@@ -31,9 +31,28 @@ func Output(t reflect.Type) ([]byte, error) {
 }
 
 func reflected(t reflect.Type) *jsonschema.Schema {
-	reflector := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: mapped}
-	schema := reflector.ReflectFromType(t)
+	schema := reflector(mapped).ReflectFromType(t)
 	schema.Version = ""
+	return schema
+}
+
+func reflector(mapper func(reflect.Type) *jsonschema.Schema) *jsonschema.Reflector {
+	return &jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: mapper}
+}
+
+// listed returns the schema of a type without the fields that it takes and does
+// not list.
+func listed(t reflect.Type, unlisted []string) *jsonschema.Schema {
+	schema := reflector(func(inner reflect.Type) *jsonschema.Schema {
+		if inner == t {
+			return nil
+		}
+		return mapped(inner)
+	}).ReflectFromType(t)
+	schema.Version = ""
+	for _, name := range unlisted {
+		schema.Properties.Delete(name)
+	}
 	return schema
 }
 
@@ -41,6 +60,9 @@ func reflected(t reflect.Type) *jsonschema.Schema {
 func mapped(t reflect.Type) *jsonschema.Schema {
 	if t == reflect.TypeFor[plan.StepID]() {
 		return &jsonschema.Schema{Type: "string"}
+	}
+	if partly, ok := reflect.Zero(t).Interface().(interface{ Unlisted() []string }); ok {
+		return listed(t, partly.Unlisted())
 	}
 	values, ok := reflect.Zero(t).Interface().(interface{ Values() []string })
 	if !ok || t.Kind() != reflect.String {

@@ -13,9 +13,8 @@ type AddStep struct {
 
 // AddStepReply says which steps were added.
 type AddStepReply struct {
-	StepIDs    string `json:"step_ids"`
-	Progress   string `json:"progress"`
-	NextAction string `json:"next_action"`
+	StepIDs string `json:"step_ids"`
+	Heartbeat
 }
 
 // AddStep appends steps to the active plan.
@@ -28,6 +27,15 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 	if err != nil {
 		return AddStepReply{}, err
 	}
+	if s.opts.GateAll {
+		state, err := s.session.State(ctx)
+		if err != nil {
+			return AddStepReply{}, err
+		}
+		if err := s.checkSix(ctx, c, state, steps); err != nil {
+			return AddStepReply{}, err
+		}
+	}
 	return s.AddSteps(ctx, c, steps)
 }
 
@@ -39,13 +47,12 @@ func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) 
 	}
 	before, after := outcome.Before.Plan, outcome.After.Plan
 	return AddStepReply{
-		StepIDs:    idRange(before.Steps.Highest()+1, after.Steps.Highest()),
-		Progress:   progress(after),
-		NextAction: s.NextActionIn(outcome.After, c),
+		StepIDs:   idRange(before.Steps.Highest()+1, after.Steps.Highest()),
+		Heartbeat: s.heartbeat(outcome.After, c),
 	}, nil
 }
 
 // Text is the reply in a line or two.
 func (r AddStepReply) Text() string {
-	return "Added " + r.StepIDs + " (" + r.Progress + ").\nNext: " + r.NextAction
+	return "Added " + r.StepIDs + r.ending()
 }

@@ -12,10 +12,10 @@ type ClearPlan struct{}
 
 // ClearPlanReply says which plan was abandoned.
 type ClearPlanReply struct {
-	PlanID     string `json:"plan_id"`
-	Status     string `json:"status"`
-	Discarded  int    `json:"discarded"` // steps
-	NextAction string `json:"next_action"`
+	PlanID    string `json:"plan_id"`
+	Status    string `json:"status"`
+	Discarded int    `json:"discarded"` // steps
+	Heartbeat
 }
 
 // ClearPlan abandons the current plan. A person can restore it.
@@ -26,11 +26,11 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 	}
 	before := outcome.Before.Plan
 	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
-		NextAction: s.NextActionIn(outcome.After, c)}, nil
+		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
 // Text is the reply in a line or two.
 func (r ClearPlanReply) Text() string {
-	return fmt.Sprintf("Plan %s is %s, %d steps discarded; a person can bring it back with `planloop restore %s`.\nNext: %s",
-		r.PlanID, r.Status, r.Discarded, r.PlanID, r.NextAction)
+	return fmt.Sprintf("Plan %s is %s, %d steps discarded; a person can bring it back with `planloop restore %s`",
+		r.PlanID, r.Status, r.Discarded, r.PlanID) + r.ending()
 }

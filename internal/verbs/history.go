@@ -17,7 +17,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 	}
 	s.told.know(c, outcome.After)
 	p := outcome.After.Plan
-	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), NextAction: s.NextActionIn(outcome.After, c)}
+	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), Heartbeat: s.heartbeat(outcome.After, c)}
 	if n := p.Steps.Len(); n > 0 {
 		reply.StepIDs = idRange(p.Steps.At(0).ID, p.Steps.At(n-1).ID)
 	}

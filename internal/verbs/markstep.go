@@ -21,11 +21,10 @@ type MarkStep struct {
 
 // MarkStepReply says what the mark led to.
 type MarkStepReply struct {
-	StepID     string `json:"step_id" jsonschema:"description=such as S001"`
-	Status     string `json:"status"`
-	Progress   string `json:"progress"`
-	Plan       string `json:"plan,omitempty"` // the plan's status, unless it is active
-	NextAction string `json:"next_action"`
+	StepID string `json:"step_id" jsonschema:"description=such as S001"`
+	Status string `json:"status"`
+	Plan   string `json:"plan,omitempty"` // the plan's status, unless it is active
+	Heartbeat
 }
 
 // MarkStep changes the status of a step and keeps a note. Starting a step
@@ -49,8 +48,7 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 		return MarkStepReply{}, err
 	}
 	p := outcome.After.Plan
-	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status), Progress: progress(p),
-		NextAction: s.NextActionIn(outcome.After, c)}
+	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status), Heartbeat: s.heartbeat(outcome.After, c)}
 	if p.Status != plan.StatusActive {
 		reply.Plan = string(p.Status)
 	}
@@ -59,11 +57,11 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 
 // Text is the reply in a line or two.
 func (r MarkStepReply) Text() string {
-	line := r.StepID + " is " + r.Status + " (" + r.Progress + ")."
+	line := r.StepID + " is " + r.Status
 	if r.Plan != "" {
-		line += " The plan is " + r.Plan + "."
+		line += "; the plan is " + r.Plan
 	}
-	return line + "\nNext: " + r.NextAction
+	return line + r.ending()
 }
 
 // ClaimStep takes over a step in progress, or renews the own claim.
@@ -73,5 +71,5 @@ func (s *Service) ClaimStep(ctx context.Context, c Caller, a plan.ClaimStep) (Ma
 		return MarkStepReply{}, err
 	}
 	return MarkStepReply{StepID: a.Step.String(), Status: string(plan.InProgress),
-		Progress: progress(outcome.After.Plan), NextAction: s.NextActionIn(outcome.After, c)}, nil
+		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }

@@ -17,7 +17,7 @@ type ReadPlan struct {
 // ReadPlanReply is a page of the plan.
 type ReadPlanReply struct {
 	resources.PageView
-	NextAction string `json:"next_action"`
+	NextAction string `json:"next_action"` // the page tells the progress
 }
 
 // ReadPlan shows the current plan, a long one by the page.
@@ -28,7 +28,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	}
 	s.told.know(c, state)
 	if state.Plan == nil {
-		return ReadPlanReply{}, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan yet", Fix: "set one up first: " + c.Face.setup()}
+		return ReadPlanReply{}, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan yet", Fix: "set one up first: " + s.words(c).setup()}
 	}
 	var filter resources.Filter
 	if in.Status != nil {

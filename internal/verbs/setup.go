@@ -22,11 +22,11 @@ type SetupPlan struct {
 
 // SetupPlanReply says what was set up.
 type SetupPlanReply struct {
-	PlanID     string `json:"plan_id"`
-	Status     string `json:"status"`
-	StepIDs    string `json:"step_ids,omitempty"`
-	Replaced   string `json:"replaced,omitempty"` // id of the plan that was current before
-	NextAction string `json:"next_action"`
+	PlanID   string `json:"plan_id"`
+	Status   string `json:"status"`
+	StepIDs  string `json:"step_ids,omitempty"`
+	Replaced string `json:"replaced,omitempty"` // id of the plan that was current before
+	Heartbeat
 }
 
 // SetupPlan makes a new plan the current one; the former one is archived.
@@ -37,6 +37,9 @@ func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupP
 	}
 	steps, err := s.newSteps("/initial_steps", in.InitialSteps)
 	if err != nil {
+		return SetupPlanReply{}, err
+	}
+	if err := s.checkSix(ctx, c, plan.State{}, steps); err != nil {
 		return SetupPlanReply{}, err
 	}
 	return s.SetUp(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps})
@@ -53,7 +56,7 @@ func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 		p = outcome.After.Draft
 	}
 	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), StepIDs: idRange(1, p.Steps.Highest()),
-		NextAction: s.NextActionIn(outcome.After, c)}
+		Heartbeat: s.heartbeat(outcome.After, c)}
 	before := outcome.Before.Plan
 	if a.Draft {
 		before = outcome.Before.Draft
@@ -71,14 +74,13 @@ func (r SetupPlanReply) Text() string {
 	if r.StepIDs != "" {
 		b.WriteString(" with " + r.StepIDs)
 	}
-	b.WriteString(".")
 	switch {
 	case r.Replaced != "" && r.Status == string(plan.StatusDraft):
-		b.WriteString(" It takes the place of the draft " + r.Replaced + ".")
+		b.WriteString("; it takes the place of the draft " + r.Replaced)
 	case r.Replaced != "":
-		b.WriteString(" It replaces " + r.Replaced + ", which is archived.")
+		b.WriteString("; it replaces " + r.Replaced + ", which is archived")
 	}
-	return b.String() + "\nNext: " + r.NextAction
+	return b.String() + r.ending()
 }
 
 // newSteps cleans steps as the six tools take them.

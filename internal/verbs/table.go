@@ -48,7 +48,10 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 }
 
 // Toolsets.
-const Planning = "planning"
+const (
+	Planning = "planning"
+	Loop     = "loop"
+)
 
 // Table lists the verbs that are offered as tools, in the order they are listed.
 func Table() []Row {
@@ -83,5 +86,30 @@ func Table() []Row {
 			Description: "Show the plan. A long one is paged and its finished steps folded: filter by status, or read on from a step.",
 			Example:     `{"status":"pending"}`,
 		}, (*Service).ReadPlan),
+		row(Spec{
+			Name: "planloop_start", Title: "Start a session", Toolset: Loop,
+			Description: "Begin a goal still to be broken down into tasks. Archives the former plan.",
+			Example:     `{"goal":"Implement the features described in spec.md"}`,
+		}, (*Service).Start),
+		row(Spec{
+			Name: "planloop_status", Title: "What to do now", Toolset: Loop, ReadOnly: true, Idempotent: true,
+			Description: "Ask what to do now: the task with its hints, or what blocks.",
+			Example:     `{"wait":30}`,
+		}, (*Service).Status),
+		row(Spec{
+			Name: "planloop_update", Title: "Report progress", Toolset: Loop,
+			Description: "Add tasks (checked by quality gates), report on tasks, close the plan: all or nothing.",
+			Example:     `{"add_tasks":[{"title":"Add ` + "`hash`" + ` to User","type":"feature","context_hints":["Edit ` + "`user.py`" + `"],"relevant_file_paths":["user.py"]}],"update_tasks":[{"id":1,"status":"DONE"}]}`,
+		}, (*Service).Update),
+		row(Spec{
+			Name: "planloop_alert", Title: "Raise or clear a signal", Toolset: Loop, Idempotent: true,
+			Description: "Raise a signal such as failing tests, or clear it. A blocker stops everyone.",
+			Example:     `{"id":"tests","level":"blocker","message":"TestLogin fails"}`,
+		}, (*Service).Alert),
+		row(Spec{
+			Name: "planloop_suggest", Title: "Suggest tasks", Toolset: Loop, ReadOnly: true, Idempotent: true,
+			Description: "Find work the code asks for: TODO marks, missing tests, dead links.",
+			Example:     `{"limit":5}`,
+		}, (*Service).Suggest),
 	}
 }

@@ -11,7 +11,13 @@ import (
 // be another step.
 type told struct {
 	mu    sync.Mutex
-	plans map[string]string // caller's name → id of the plan's first version
+	plans map[string]telling // by the caller's name
+}
+
+// telling is what a caller was told last.
+type telling struct {
+	plan     string // id of the plan's first version
+	revision plan.Revision
 }
 
 // maxTold bounds the callers that are remembered; beyond it all are forgotten.
@@ -19,25 +25,26 @@ const maxTold = 10_000
 
 // know notes that a caller has been told of the plan of s.
 func (t *told) know(c Caller, s plan.State) {
-	if s.Plan == nil {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.plans == nil || len(t.plans) >= maxTold {
-		t.plans = map[string]string{}
+		t.plans = map[string]telling{}
 	}
-	t.plans[c.Actor.Name] = s.Plan.Root()
+	now := telling{revision: s.Revision}
+	if s.Plan != nil {
+		now.plan = s.Plan.Root()
+	}
+	t.plans[c.Actor.Name] = now
 }
 
 // check refuses a caller, once, that speaks of steps of a plan which is not the
-// current one any more.
-func (t *told) check(c Caller, s plan.State) error {
+// current one any more. read names the way to read the plan.
+func (t *told) check(c Caller, s plan.State, read string) error {
 	if s.Plan == nil {
 		return nil
 	}
 	t.mu.Lock()
-	last := t.plans[c.Actor.Name]
+	last := t.plans[c.Actor.Name].plan
 	t.mu.Unlock()
 	if last == "" || last == s.Plan.Root() {
 		return nil
@@ -45,5 +52,13 @@ func (t *told) check(c Caller, s plan.State) error {
 	t.know(c, s)
 	return &plan.ValidationError{Kind: plan.Conflict,
 		Problem: "the plan was replaced meanwhile: it is " + plan.Quote(s.Plan.Objective) + " now, with steps of its own",
-		Fix:     "read it before going on: " + c.Face.read()}
+		Fix:     "read it before going on: " + read}
+}
+
+// since returns the revision a caller was told of last; false when it is new here.
+func (t *told) since(c Caller) (plan.Revision, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last, ok := t.plans[c.Actor.Name]
+	return last.revision, ok
 }

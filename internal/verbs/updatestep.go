@@ -15,9 +15,9 @@ type UpdateStep struct {
 
 // UpdateStepReply says what the step is now.
 type UpdateStepReply struct {
-	StepID     string `json:"step_id" jsonschema:"description=such as S001"`
-	Title      string `json:"title"`
-	NextAction string `json:"next_action"`
+	StepID string `json:"step_id" jsonschema:"description=such as S001"`
+	Title  string `json:"title"`
+	Heartbeat
 }
 
 // UpdateStep edits title or details of a step. Blank details count as not
@@ -53,10 +53,10 @@ func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch 
 	}
 	step, _ := outcome.After.Plan.Steps.Get(id)
 	return UpdateStepReply{StepID: id.String(), Title: plan.Shorten(step.Title, titleShown),
-		NextAction: s.NextActionIn(outcome.After, c)}, nil
+		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
 // Text is the reply in a line or two.
 func (r UpdateStepReply) Text() string {
-	return "Updated " + r.StepID + " " + plan.Quote(r.Title) + ".\nNext: " + r.NextAction
+	return "Updated " + r.StepID + " " + plan.Quote(r.Title) + r.ending()
 }

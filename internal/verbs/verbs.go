@@ -7,8 +7,10 @@ package verbs
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
@@ -26,6 +28,13 @@ type Options struct {
 	Presence Presence         // nil: signs of life are not kept
 	Lease    time.Duration    // 0: plan.DefaultLease
 	Now      func() time.Time // nil: time.Now
+
+	Toolsets []string                      // that are offered as tools; nil: all
+	Gates    func(gate string) gates.Level // how strict each gate is; nil: the default profile
+	GateAll  bool                          // the planning_* tools are judged by the gates too
+	RuleBook RuleBook                      // nil: no rule book is kept on disk
+	Tree     Tree                          // nil: no files are seen
+	Model    Model                         // nil: none is configured
 }
 
 // Presence keeps signs of life.
@@ -50,6 +59,27 @@ func New(s *session.Session, opts Options) *Service {
 type Caller struct {
 	Actor plan.Actor
 	Face  Face
+
+	Yield    func()                           // called before a long wait, so that the caller's next call can go on; may be nil
+	Progress func(done, all int, what string) // told how far a long call has come; may be nil
+	Model    Model                            // what the host offers; used when none is configured
+}
+
+func (c Caller) yield() {
+	if c.Yield != nil {
+		c.Yield()
+	}
+}
+
+func (c Caller) progress(done, all int, what string) {
+	if c.Progress != nil {
+		c.Progress(done, all, what)
+	}
+}
+
+// offers reports whether the tools of a toolset are offered.
+func (s *Service) offers(toolset string) bool {
+	return s.opts.Toolsets == nil || slices.Contains(s.opts.Toolsets, toolset)
 }
 
 // State returns the state as it is on disk now.
@@ -60,17 +90,36 @@ func (s *Service) Watch(ctx context.Context) (<-chan struct{}, error) { return s
 
 // do records an action and notes the caller's sign of life, whatever came of it.
 func (s *Service) do(ctx context.Context, c Caller, a plan.Action) (session.Outcome, error) {
+	return s.doIf(ctx, c, a, func(plan.State) error { return nil })
+}
+
+// doIf is do as long as holds does not object to the state that is decided about.
+func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(plan.State) error) (session.Outcome, error) {
 	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, _ *plan.Facts) error {
-		if _, begins := a.(plan.SetUp); begins {
+		if err := holds(state); err != nil {
+			return err
+		}
+		if !ofPlan(a) {
 			return nil
 		}
-		return s.told.check(c, state)
+		return s.told.check(c, state, s.words(c).read())
 	})
 	s.touch(c)
 	if err == nil {
 		s.told.know(c, outcome.After)
 	}
 	return outcome, err
+}
+
+// ofPlan reports whether an action is about the plan that the caller knows.
+func ofPlan(a plan.Action) bool {
+	switch a := a.(type) {
+	case plan.SetUp, plan.RaiseSignal, plan.ClearSignal:
+		return false
+	case plan.Batch:
+		return len(a.Parts) == 0 || ofPlan(a.Parts[0].Action)
+	}
+	return true
 }
 
 // Join notes that the connection an actor's name stands for lives until leave

@@ -1,0 +1,54 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Run is what came of a command that planloop ran.
+type Run struct {
+	Signal   string // id of the signal that stands for it
+	Level    plan.SignalLevel
+	Task     plan.StepID // 0: none
+	Command  string
+	ExitCode int
+	Output   string // the tail of what it printed, clean
+}
+
+// Checkable returns the step that a command is to be run for, or says why its
+// outcome could not be kept.
+func (s *Service) Checkable(ctx context.Context, id plan.StepID) (*plan.Step, error) {
+	state, err := s.session.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Reportable(state, id)
+}
+
+// Checked keeps the outcome of a command: failing raises a signal, succeeding
+// clears it, and either is evidence for the step it was run for.
+func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, error) {
+	id, err := plan.Text{Field: "/id", Max: plan.MaxSignalID}.Required(run.Signal)
+	if err != nil {
+		return AlertReply{}, err
+	}
+	state, err := s.session.State(ctx)
+	if err != nil {
+		return AlertReply{}, err
+	}
+	batch := plan.Batch{Word: "check"}
+	if run.Task != 0 {
+		code := run.ExitCode
+		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ReportStep{Step: run.Task,
+			Evidence: []plan.Evidence{{Command: run.Command, ExitCode: &code, Output: run.Output, Recorded: true}}}})
+	}
+	if _, known := state.Signal(id); run.ExitCode != 0 {
+		batch.Parts = append(batch.Parts, plan.Part{Action: plan.RaiseSignal{ID: id, Level: run.Level, Step: run.Task, Output: run.Output,
+			Message: fmt.Sprintf("%s exited with %d.", plan.Shorten(run.Command, plan.MaxMessage-40), run.ExitCode)}})
+	} else if known {
+		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ClearSignal{ID: id}})
+	}
+	return s.alert(ctx, c, id, batch)
+}

@@ -1,0 +1,94 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// Prompts lists every prompt that can be asked for, in a fixed order.
+func Prompts() []prompts.Prompt { return append(prompts.List(), prompts.Described()...) }
+
+// Prompt renders a prompt with what the workspace holds. An argument that is
+// unknown or not acceptable is a *prompts.ArgumentError, an unknown name a
+// *plan.ValidationError.
+func (s *Service) Prompt(ctx context.Context, c Caller, name string, args map[string]string) (string, error) {
+	for _, p := range Prompts() {
+		if p.Name != name {
+			continue
+		}
+		if p.Render != nil {
+			return p.Render(args)
+		}
+		accepted, err := p.Accept(args)
+		if err != nil {
+			return "", err
+		}
+		state, err := s.session.State(ctx)
+		if err != nil {
+			return "", err
+		}
+		return s.render(ctx, c, name, state, accepted)
+	}
+	return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no prompt " + plan.Quote(name), Fix: "list them with `planloop prompt`"}
+}
+
+func (s *Service) render(ctx context.Context, c Caller, name string, state plan.State, args map[string]string) (string, error) {
+	switch name {
+	case "decompose_goal":
+		return s.decomposePrompt(ctx, state, args["goal"]), nil
+	case "judge_plan":
+		return s.judgePrompt(ctx, state)
+	case "suggest_tasks":
+		found, _, err := s.finds(ctx, c, state)
+		if err != nil {
+			return "", err
+		}
+		data := s.suggestData(ctx, state, args["focus"], fresh(state, found))
+		data.ForAgent = true
+		return prompts.SuggestTasks(data), nil
+	}
+	return s.Resume(state, c), nil
+}
+
+func (s *Service) decomposePrompt(ctx context.Context, state plan.State, goal string) string {
+	outline := plan.Outline{Objective: goal}
+	if state.Plan != nil && goal == "" {
+		outline = state.Plan.Outline
+	}
+	data := s.material(ctx, outline, Start{})
+	data.ForAgent = true
+	if state.Plan != nil {
+		for step := range state.Plan.Steps.All() {
+			if plan.IsMeta(step.Title) && !step.Status.Finished() {
+				data.Task = int(step.ID)
+			}
+		}
+	}
+	return prompts.Decompose(data)
+}
+
+func (s *Service) judgePrompt(ctx context.Context, state plan.State) (string, error) {
+	p := state.Draft
+	if p == nil {
+		p = state.Plan
+	}
+	if p == nil {
+		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan to judge", Fix: "set one up first"}
+	}
+	list, err := json.MarshalIndent(tasks(p, wholeTask()), "", " ")
+	if err != nil {
+		return "", err
+	}
+	report, err := s.examine(ctx, plannedCandidate(p), nil)
+	if err != nil {
+		return "", err
+	}
+	data := prompts.JudgeData{Goal: p.Objective, Tasks: string(list), ForAgent: true}
+	for _, f := range report.Findings {
+		data.Findings = append(data.Findings, f.Message)
+	}
+	return prompts.Judge(data), nil
+}

@@ -1,0 +1,42 @@
+package verbs
+
+import (
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// Resume is all that an agent needs to go on after its context was compacted, in
+// at most 300 tokens however large the plan is.
+func (s *Service) Resume(state plan.State, c Caller) string {
+	now := s.view(state, c, Rules{}).now()
+	data := prompts.ResumeData{Phase: string(state.PhaseNow()), NextAction: now.next, Questions: openQuestions(state)}
+	if p := state.Plan; p != nil {
+		data.Objective, data.Status = p.Objective, string(p.Status)
+		data.Done, data.Total = p.Steps.Count(plan.Done), p.Steps.Len()
+		data.Current = resumed(now.step)
+		if next := p.Steps.NextReady(); next != nil && next != now.step {
+			data.Next = resumed(next)
+		}
+	}
+	for _, signal := range state.OpenSignals(plan.Blocker) {
+		data.Blockers = append(data.Blockers, signal.ID+": "+signal.Message)
+	}
+	return prompts.Resume(data)
+}
+
+func resumed(step *plan.Step) *prompts.ResumeStep {
+	if step == nil {
+		return nil
+	}
+	return &prompts.ResumeStep{ID: step.ID.String(), Title: step.Title, Hints: step.ContextHints, Paths: step.RelevantFilePaths}
+}
+
+func openQuestions(state plan.State) int {
+	n := 0
+	for _, q := range state.Questions {
+		if q.AnsweredAt.IsZero() {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,257 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Status is the input of Status (planloop: API Contract, planloop status).
+type Status struct {
+	Wait int  `json:"wait,omitempty" jsonschema:"description=seconds to wait for a change"`
+	Full bool `json:"full,omitempty" jsonschema:"description=list all tasks"`
+}
+
+// MaxWait bounds how long a status waits for a change.
+const MaxWait = 10 * time.Minute
+
+// goalShown bounds what a model is shown of a goal.
+const goalShown = 100
+
+// StatusReply says where the plan stands and what comes next: the responses A to
+// D of the contract.
+type StatusReply struct {
+	Now     Now          `json:"now"`
+	Signal  *SignalView  `json:"signal,omitempty"`  // what blocks
+	Signals []SignalView `json:"signals,omitempty"` // others that are open
+	Plan    *TaskList    `json:"plan,omitempty"`
+	Session *SessionView `json:"session,omitempty"`
+	Phase   plan.Phase   `json:"phase,omitempty"` // of planning mode, unless it is inactive
+	Heartbeat
+}
+
+// Now is the reason for what comes next.
+type Now struct {
+	Reason              Reason `json:"reason"`
+	AgentInstructions   string `json:"agent_instructions"`
+	Message             string `json:"message,omitempty"`
+	CurrentTask         *Task  `json:"current_task,omitempty"`
+	InstructionsContent string `json:"instructions_content,omitempty"`
+}
+
+// SessionView names the session.
+type SessionView struct {
+	ID     string          `json:"id"`
+	Goal   string          `json:"goal"`
+	Status plan.PlanStatus `json:"status,omitempty"` // unless it is active
+}
+
+// TaskList is the whole plan as tasks.
+type TaskList struct {
+	Tasks []Task `json:"tasks"`
+}
+
+// SignalView is a signal in the contract's shape.
+type SignalView struct {
+	ID      string           `json:"id"`
+	TaskID  int              `json:"task_id,omitempty"`
+	Level   plan.SignalLevel `json:"level"`
+	Message string           `json:"message"`
+	Output  string           `json:"output,omitempty"` // the tail of what a command printed
+}
+
+// Status tells the caller where the plan stands and what to do now. With Wait it
+// answers when something has changed since the caller was last told, or the time
+// is over.
+func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply, error) {
+	wait := time.Duration(in.Wait) * time.Second
+	if wait < 0 || wait > MaxWait {
+		return StatusReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/wait",
+			Problem: fmt.Sprintf("%d seconds cannot be waited", in.Wait), Fix: fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds()))}
+	}
+	state, err := s.session.State(ctx)
+	if err == nil && wait > 0 {
+		state, err = s.changed(ctx, c, state, wait)
+	}
+	if err != nil {
+		return StatusReply{}, err
+	}
+	s.touch(c)
+	s.told.know(c, state)
+	return s.status(state, c, in.Full), nil
+}
+
+func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
+	rules := s.rules(state, c)
+	now := s.view(state, c, rules).now()
+	reply := StatusReply{
+		Now:       Now{Reason: now.reason, AgentInstructions: instructions(now, rules, c), Message: now.message},
+		Signals:   s.otherSignals(state, now, c),
+		Session:   sessionView(state, c),
+		Heartbeat: Heartbeat{Progress: progress(state.Plan), NextAction: now.next},
+	}
+	bound := briefTask()
+	if c.Face == Command {
+		bound = wholeTask()
+	}
+	if now.step != nil {
+		task := task(state.Plan, now.step, bound)
+		reply.Now.CurrentTask = &task
+	}
+	if now.reason == SyncInstructions {
+		reply.Now.InstructionsContent = rules.Content
+	}
+	if now.reason == WaitingOnSignal {
+		signal := signalView(state, now.signal, c)
+		reply.Signal = &signal
+	}
+	if phase := state.PhaseNow(); phase != plan.PhaseInactive {
+		reply.Phase = phase
+	}
+	if state.Plan != nil && (full || c.Face == Command && now.reason != SyncInstructions) {
+		reply.Plan = &TaskList{Tasks: tasks(state.Plan, bound)}
+	}
+	return reply
+}
+
+func tasks(p *plan.Plan, b bounds) []Task {
+	list := make([]Task, 0, p.Steps.Len())
+	for step := range p.Steps.All() {
+		list = append(list, task(p, step, b))
+	}
+	return list
+}
+
+func sessionView(state plan.State, c Caller) *SessionView {
+	p := state.Plan
+	if p == nil {
+		return nil
+	}
+	view := &SessionView{ID: p.Root(), Goal: p.Objective}
+	if c.Face == Tool {
+		view.Goal = plan.Shorten(p.Objective, goalShown)
+	}
+	if p.Status != plan.StatusActive {
+		view.Status = p.Status
+	}
+	return view
+}
+
+// messageShown bounds what a model is shown of a signal's message and output.
+const messageShown = 300
+
+func signalView(state plan.State, signal plan.Signal, c Caller) SignalView {
+	view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: signal.Level, Message: signal.Message, Output: signal.Output}
+	if c.Face == Tool {
+		view.Message = plan.Shorten(view.Message, messageShown)
+		view.Output = tail(view.Output, messageShown)
+	}
+	return view
+}
+
+// signalsShown bounds how many other signals a model is shown.
+const signalsShown = 3
+
+// otherSignals lists the open signals besides the one that is waited for: they are
+// shown and do not stop.
+func (s *Service) otherSignals(state plan.State, now now, c Caller) []SignalView {
+	var views []SignalView
+	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
+		for _, signal := range state.OpenSignals(level) {
+			if now.reason == WaitingOnSignal && signal.ID == now.signal.ID || c.Face == Tool && len(views) == signalsShown {
+				continue
+			}
+			view := signalView(state, signal, c)
+			if c.Face == Tool {
+				view.Message, view.Output = plan.Shorten(view.Message, titleShown), ""
+			}
+			views = append(views, view)
+		}
+	}
+	return views
+}
+
+// rules looks at the rule book on disk. Over MCP, where the server's instructions
+// say the same, it matters only once there is such a file; in a workspace without
+// a plan it does not matter yet.
+func (s *Service) rules(state plan.State, c Caller) Rules {
+	if s.opts.RuleBook == nil {
+		return Rules{}
+	}
+	rules := s.opts.RuleBook.Inspect()
+	if !rules.Exists && (c.Face == Tool || state.Plan == nil) || rules.Problem != "" && c.Face == Tool {
+		return Rules{}
+	}
+	return rules
+}
+
+// Text is the reply as a few lines.
+func (r StatusReply) Text() string {
+	var b strings.Builder
+	b.WriteString(string(r.Now.Reason))
+	if r.Session != nil {
+		b.WriteString(": " + plan.Quote(r.Session.Goal))
+	}
+	if r.Progress != "" {
+		b.WriteString(" (" + r.Progress + ")")
+	}
+	if t := r.Now.CurrentTask; t != nil {
+		fmt.Fprintf(&b, "\nTask %d (%s, %s): %s%s", t.ID, stepWord(*t), orNone(string(t.Type)), t.Title, t.lines())
+	}
+	if r.Now.Message != "" {
+		b.WriteString("\n" + r.Now.Message)
+	}
+	if r.Signal != nil {
+		b.WriteString("\n" + r.Signal.text())
+	}
+	for _, signal := range r.Signals {
+		b.WriteString("\n" + signal.text())
+	}
+	if r.Now.InstructionsContent != "" {
+		b.WriteString("\n--- instructions_content ---\n" + r.Now.InstructionsContent + "--- end ---")
+	}
+	if r.Plan != nil && r.Now.CurrentTask == nil || r.Plan != nil && len(r.Plan.Tasks) > 1 {
+		for _, t := range r.Plan.Tasks {
+			fmt.Fprintf(&b, "\n%d. [%s] %s", t.ID, stepWord(t), t.Title)
+		}
+	}
+	return b.String() + "\nNext: " + r.NextAction
+}
+
+func stepWord(t Task) string {
+	if t.State != "" {
+		return string(t.State)
+	}
+	return string(t.Status)
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "no type"
+	}
+	return text
+}
+
+func (v SignalView) text() string {
+	text := "Signal " + plan.Quote(v.ID) + " (" + string(v.Level)
+	if v.TaskID != 0 {
+		text += fmt.Sprintf(", task %d", v.TaskID)
+	}
+	text += "): " + v.Message
+	if v.Output != "" {
+		text += "\n" + v.Output
+	}
+	return text
+}
+
+// tail returns the end of text, at most n characters, an ellipsis for what was cut.
+func tail(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return "…" + string(runes[len(runes)-n+1:])
+}

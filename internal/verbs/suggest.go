@@ -1,0 +1,229 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+	"unicode"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Suggest is the input of Suggest (planloop: Prompt Catalog, P-3).
+type Suggest struct {
+	Limit int    `json:"limit,omitempty"`
+	Focus string `json:"focus,omitempty"`
+}
+
+// Suggestion is a task that could be added, in the contract's shape.
+type Suggestion struct {
+	Title             string        `json:"title"`
+	Type              plan.StepType `json:"type"`
+	ContextHints      []string      `json:"context_hints"`
+	RelevantFilePaths []string      `json:"relevant_file_paths"`
+	Reason            string        `json:"reason,omitempty"`
+}
+
+// SuggestReply lists tasks that are not in the plan yet, the most important first.
+type SuggestReply struct {
+	Suggestions []Suggestion `json:"suggestions"`
+	Left        int          `json:"left_off,omitempty"` // found beyond the limit
+	By          string       `json:"by"`                 // planloop, or the model that refined them
+	Notes       []string     `json:"notes,omitempty"`    // what was not looked at, and why
+	Heartbeat
+}
+
+const (
+	defaultSuggestions = 10
+	maxSuggestions     = 50
+)
+
+// Suggest looks for work that the code, the signals and the plan itself ask for.
+// It changes nothing.
+func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestReply, error) {
+	limit := in.Limit
+	if limit == 0 {
+		limit = defaultSuggestions
+	}
+	if limit < 1 || limit > maxSuggestions {
+		return SuggestReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/limit",
+			Problem: fmt.Sprintf("%d cannot be listed", in.Limit), Fix: fmt.Sprintf("give 1 to %d", maxSuggestions)}
+	}
+	focus, err := plan.Text{Field: "/focus", Max: plan.MaxLongLine}.Clean(in.Focus)
+	if err != nil {
+		return SuggestReply{}, err
+	}
+	c.yield()
+	state, err := s.session.State(ctx)
+	if err != nil {
+		return SuggestReply{}, err
+	}
+	found, notes, err := s.finds(ctx, c, state)
+	if err != nil {
+		return SuggestReply{}, err
+	}
+	reply := SuggestReply{By: "planloop", Notes: notes, Suggestions: []Suggestion{}}
+	all := fresh(state, focused(found, focus))
+	if model := s.model(c); model != nil {
+		refined, err := s.refine(ctx, model, state, focus, all)
+		if err == nil {
+			all, reply.By = fresh(state, refined), model.Name()
+		} else {
+			reply.Notes = append(reply.Notes, "the model could not refine the list: "+err.Error())
+		}
+	}
+	reply.Suggestions = append(reply.Suggestions, all[:min(len(all), limit)]...)
+	reply.Left = len(all) - len(reply.Suggestions)
+	reply.Heartbeat = s.heartbeat(state, c)
+	return reply, nil
+}
+
+// finds collects what the signals, the plan and the tree ask for, in this order.
+func (s *Service) finds(ctx context.Context, c Caller, state plan.State) ([]Suggestion, []string, error) {
+	found := fromSignals(state)
+	files, err := s.files()
+	if err != nil {
+		return nil, nil, err
+	}
+	if files == nil {
+		return found, nil, nil
+	}
+	found = append(found, missingFiles(state, files)...)
+	survey, err := s.opts.Tree.Survey(ctx, func(done int) { c.progress(done, 0, "files read") })
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, find := range survey.Finds {
+		found = append(found, Suggestion{Title: find.Task.Title, Type: find.Task.Type, ContextHints: find.Task.ContextHints,
+			RelevantFilePaths: find.Task.RelevantFilePaths, Reason: find.Why})
+	}
+	if survey.Cut != "" {
+		return found, []string{survey.Cut}, nil
+	}
+	return found, nil, nil
+}
+
+// fromSignals suggests to fix what open signals report, unless they name a task of
+// the plan, which is where it is fixed.
+func fromSignals(state plan.State) []Suggestion {
+	var found []Suggestion
+	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning} {
+		for _, signal := range state.OpenSignals(level) {
+			if state.Concerns(signal) != 0 {
+				continue
+			}
+			found = append(found, Suggestion{
+				Title: fmt.Sprintf("Fix what the signal '%s' reports", plan.Shorten(signal.ID, titleShown)), Type: plan.Bugfix,
+				ContextHints:      []string{"Read the signal: " + plan.Shorten(oneLine(signal.Message), 200)},
+				RelevantFilePaths: []string{"."}, Reason: "an open " + string(signal.Level),
+			})
+		}
+	}
+	return found
+}
+
+// missingFiles suggests to correct open steps that name files which are not there.
+func missingFiles(state plan.State, files fs.FS) []Suggestion {
+	if state.Plan == nil {
+		return nil
+	}
+	created := map[string]bool{}
+	for step := range state.Plan.Steps.All() {
+		for _, path := range step.Creates {
+			created[path] = true
+		}
+	}
+	var found []Suggestion
+	for step := range state.Plan.Steps.All() {
+		if step.Status.Finished() {
+			continue
+		}
+		for _, path := range step.RelevantFilePaths {
+			if created[path] || strings.ContainsAny(path, "*?[") || !fs.ValidPath(path) {
+				continue
+			}
+			if _, err := fs.Stat(files, path); err == nil {
+				continue
+			}
+			found = append(found, Suggestion{
+				Title: fmt.Sprintf("Correct the path `%s` in task %d", path, int(step.ID)), Type: plan.Chore,
+				ContextHints:      []string{"Read task " + step.ID.Number() + " of the plan and find the file it means."},
+				RelevantFilePaths: []string{"."}, Reason: "the file does not exist",
+			})
+		}
+	}
+	return found
+}
+
+// focused keeps the suggestions that mention a word of the focus; all when none does.
+func focused(all []Suggestion, focus string) []Suggestion {
+	words := strings.Fields(strings.ToLower(focus))
+	if len(words) == 0 {
+		return all
+	}
+	var kept []Suggestion
+	for _, s := range all {
+		text := strings.ToLower(s.Title + " " + s.Reason + " " + strings.Join(s.RelevantFilePaths, " "))
+		for _, word := range words {
+			if strings.Contains(text, word) {
+				kept = append(kept, s)
+				break
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return all
+	}
+	return kept
+}
+
+// fresh drops what the plan has already and what is said twice.
+func fresh(state plan.State, all []Suggestion) []Suggestion {
+	seen := map[string]bool{}
+	if state.Plan != nil {
+		for step := range state.Plan.Steps.All() {
+			if !step.Status.Finished() {
+				seen[bare(step.Title)] = true
+			}
+		}
+	}
+	kept := []Suggestion{}
+	for _, s := range all {
+		if key := bare(s.Title); key != "" && !seen[key] {
+			seen[key] = true
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// bare is a title by its letters and digits, to compare titles by.
+func bare(title string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Text is the list as a model and a person read it.
+func (r SuggestReply) Text() string {
+	var b strings.Builder
+	if len(r.Suggestions) == 0 {
+		b.WriteString("Nothing new was found")
+	} else {
+		fmt.Fprintf(&b, "%d suggestions by %s", len(r.Suggestions), r.By)
+		if r.Left > 0 {
+			fmt.Fprintf(&b, ", %d more were found", r.Left)
+		}
+	}
+	for i, s := range r.Suggestions {
+		fmt.Fprintf(&b, "\n%d. [%s] %s", i+1, s.Type, s.Title)
+		if len(s.RelevantFilePaths) > 0 {
+			b.WriteString(" (" + strings.Join(s.RelevantFilePaths, ", ") + ")")
+		}
+	}
+	for _, note := range r.Notes {
+		b.WriteString("\nNote: " + note)
+	}
+	return b.String() + r.ending()
+}

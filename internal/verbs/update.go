@@ -1,0 +1,155 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/plan"
+)
+
+// Update is the input of Update (planloop: API Contract, planloop update).
+type Update struct {
+	AddTasks     []NewTask    `json:"add_tasks,omitempty"`
+	UpdateTasks  []TaskUpdate `json:"update_tasks,omitempty"`
+	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan"`
+	Verdict      *Opinion     `json:"verdict,omitempty"`
+}
+
+// NewTask is a task to add.
+type NewTask struct {
+	Ref *string `json:"ref,omitempty" jsonschema:"description=for dependencies"`
+	TaskFields
+}
+
+// TaskUpdate is what is reported of a task, or edited.
+type TaskUpdate struct {
+	ID            TaskID      `json:"id"`
+	Status        *TaskStatus `json:"status,omitempty"`
+	Note          *string     `json:"note,omitempty"`
+	Error         *string     `json:"error,omitempty" jsonschema:"description=it failed"`
+	Skip          *string     `json:"skip,omitempty" jsonschema:"description=why it is not needed"`
+	Output        *string     `json:"output,omitempty"`
+	AffectedFiles []string    `json:"affected_files,omitempty"`
+	Evidence      []Proof     `json:"evidence,omitempty"`
+	TaskFields
+}
+
+// Unlisted names the fields that are taken and not listed in the tool's schema:
+// editing is seldom, and a schema is paid for in every conversation.
+func (TaskUpdate) Unlisted() []string {
+	return []string{"title", "details", "type", "context_hints", "relevant_file_paths", "creates", "acceptance_criteria", "verify", "risk"}
+}
+
+// Proof is evidence as an agent hands it in.
+type Proof struct {
+	Criterion string `json:"criterion,omitempty"`
+	Note      string `json:"note"`
+}
+
+// Opinion is a verdict as an agent hands it in (planloop: P-2).
+type Opinion struct {
+	IsApproved bool   `json:"is_approved"`
+	Feedback   string `json:"feedback,omitempty"`
+}
+
+// UpdateReply says what became of an update.
+type UpdateReply struct {
+	Status   string   `json:"status"` // success
+	Message  string   `json:"message"`
+	TaskIDs  []int    `json:"task_ids,omitempty"` // of the added tasks, in order
+	Score    int      `json:"score,omitempty"`    // of the added tasks, 0 to 100
+	Warnings []string `json:"warnings,omitempty"`
+	Heartbeat
+}
+
+// Update adds tasks, reports on tasks and closes the plan, all of it or nothing.
+// Tasks that the quality gates refuse are a *gates.RefusedError.
+func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply, error) {
+	wanted, err := s.wanted(in)
+	if err != nil {
+		return UpdateReply{}, err
+	}
+	for attempt := 0; ; attempt++ {
+		reply, err := s.update(ctx, c, wanted)
+		if errors.Is(err, errMoved) && attempt < 3 {
+			continue // somebody added steps meanwhile: look again
+		}
+		if errors.Is(err, errMoved) {
+			err = &plan.ValidationError{Kind: plan.Conflict, Problem: "the plan keeps changing", Fix: "try again"}
+		}
+		return reply, err
+	}
+}
+
+// errMoved says that the ids which tasks were to get are taken.
+var errMoved = errors.New("steps were added meanwhile")
+
+func (s *Service) update(ctx context.Context, c Caller, w wanted) (UpdateReply, error) {
+	state, err := s.session.State(ctx)
+	if err != nil {
+		return UpdateReply{}, err
+	}
+	batch, tasks, err := w.batch(state)
+	if err != nil {
+		return UpdateReply{}, err
+	}
+	report := gates.Report{}
+	if len(tasks) > 0 && addable(state) {
+		if report, err = s.check(ctx, c, candidate(state, tasks)); err != nil {
+			return UpdateReply{}, err
+		}
+	}
+	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error {
+		if len(tasks) > 0 && (highest(now) != highest(state) || root(now) != root(state)) {
+			return errMoved
+		}
+		return nil
+	})
+	if err != nil {
+		return UpdateReply{}, err
+	}
+	reply := UpdateReply{Status: "success", Message: "State updated successfully.", Heartbeat: s.heartbeat(outcome.After, c)}
+	for _, t := range tasks {
+		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
+	}
+	if len(tasks) > 0 {
+		reply.Score, reply.Warnings = report.Score, warnings(report)
+	}
+	return reply, nil
+}
+
+// addable reports whether it makes sense to judge tasks: if no step can be added,
+// that is what has to be said.
+func addable(state plan.State) bool {
+	return state.Plan != nil && state.Plan.Status == plan.StatusActive
+}
+
+func highest(state plan.State) plan.StepID {
+	if state.Plan == nil {
+		return 0
+	}
+	return state.Plan.Steps.Highest()
+}
+
+func root(state plan.State) string {
+	if state.Plan == nil {
+		return ""
+	}
+	return state.Plan.Root()
+}
+
+// Text is the reply in a line or two.
+func (r UpdateReply) Text() string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSuffix(r.Message, "."))
+	if n := len(r.TaskIDs); n > 0 {
+		fmt.Fprintf(&b, ": added %s, score %d", idRange(plan.StepID(r.TaskIDs[0]), plan.StepID(r.TaskIDs[n-1])), r.Score)
+	}
+	for _, w := range r.Warnings {
+		b.WriteString("\nWarning: " + w)
+	}
+	return b.String() + r.ending()
+}
