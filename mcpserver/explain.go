@@ -15,6 +15,10 @@ import (
 // explain says why a call came to nothing and what to do next, in the words the
 // model will read. A fault of ours is logged; of it only what helps is told.
 func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, err error) string {
+	var invalid *verbs.RefusedPlan
+	if errors.As(err, &invalid) {
+		return refusedPlan(invalid)
+	}
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
 		text := fmt.Sprintf("Nothing was changed. %s: %s", refused.Kind, refused)
@@ -30,6 +34,19 @@ func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Serv
 		return text
 	}
 	return s.fault(row.Name, err)
+}
+
+// detailsShown bounds how much of what is wrong with a plan a model reads at once.
+const detailsShown = 40
+
+func refusedPlan(invalid *verbs.RefusedPlan) string {
+	details := invalid.Details()
+	text := "Nothing was changed. " + verbs.RefusedPlanType + ": " + invalid.Message() + "\n- " +
+		strings.Join(details[:min(len(details), detailsShown)], "\n- ")
+	if more := len(details) - detailsShown; more > 0 {
+		text += fmt.Sprintf("\n- and %d more", more)
+	}
+	return text + "\nNext: fix all of it and call planloop_update again with the whole list."
 }
 
 // fault logs a fault and tells what a model can do about it.

@@ -2,16 +2,19 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
 )
 
 func (s *Server) addPrompts() {
-	for _, p := range prompts.List() {
-		s.MCP.AddPrompt(describePrompt(p), func(_ context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			text, err := p.Render(request.Params.Arguments)
+	for _, p := range verbs.Prompts() {
+		s.MCP.AddPrompt(describePrompt(p), func(ctx context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			text, err := s.prompt(ctx, p, request.Params.Arguments)
 			if err != nil {
 				return nil, err
 			}
@@ -19,6 +22,24 @@ func (s *Server) addPrompts() {
 			return mcp.NewGetPromptResult(p.Description, []mcp.PromptMessage{message}), nil
 		})
 	}
+}
+
+// prompt renders a prompt. One that needs nothing of the workspace does not open it.
+func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]string) (string, error) {
+	if p.Render != nil {
+		return p.Render(args)
+	}
+	service, err := s.service(ctx)
+	if err != nil {
+		return "", errors.New(s.fault("prompt "+p.Name, err))
+	}
+	text, err := service.Prompt(ctx, s.caller(ctx, service), p.Name, args)
+	var bad *prompts.ArgumentError
+	var refused *plan.ValidationError
+	if err != nil && !errors.As(err, &bad) && !errors.As(err, &refused) {
+		return "", errors.New(s.fault("prompt "+p.Name, err))
+	}
+	return text, err
 }
 
 func describePrompt(p prompts.Prompt) mcp.Prompt {

@@ -62,7 +62,7 @@ func New(opts Options) (*Server, error) {
 	s.connections.hook(hooks)
 	hooks.AddAfterListResources(s.listFormerPlans)
 	s.MCP = server.NewMCPServer("planloop", opts.Version, append(identity(),
-		server.WithInstructions(prompts.Instructions(opts.Strategy)),
+		server.WithInstructions(prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: opts.Strategy, Toolsets: opts.Toolsets})),
 		server.WithToolCapabilities(true),
 		server.WithResourceCapabilities(true, true),
 		server.WithPromptCapabilities(false),

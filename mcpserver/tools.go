@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/verbs"
 )
 
@@ -62,6 +63,8 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 			return mcp.NewToolResultError(s.fault(row.Name, err)), nil
 		}
 		caller := s.caller(ctx, service)
+		caller.Yield = func() { stdio.Yield(ctx) }
+		caller.Progress = s.progress(ctx, request)
 		reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
 		if err != nil {
 			return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err)), nil

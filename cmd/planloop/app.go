@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
@@ -71,10 +72,27 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	}
 	seen := presence.Open(stateDir, presence.Options{Logger: a.logger()})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
-	a.opened = &opened{place, config, s, verbs.New(s, verbs.Options{
+	options := verbs.Options{
 		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease,
-	})}
+		Toolsets: toolsets(config), Gates: gateLevels(config.Gates), GateAll: config.Gates.Profile == workspace.Strict,
+	}
+	if options.Model, err = a.configuredModel(config.Model); err != nil {
+		return nil, err
+	}
+	if !place.Default {
+		options.Tree = newTree(place.Path)
+		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
+	}
+	a.opened = &opened{place, config, s, verbs.New(s, options)}
 	return a.opened, nil
+}
+
+// gateLevels says how strict each gate is, by the configuration.
+func gateLevels(config workspace.Gates) func(string) gates.Level {
+	return func(gate string) gates.Level {
+		byProfile := gates.ByProfile(gates.Profile(config.Profile), gate)
+		return gates.Level(config.Level(gate, workspace.Level(byProfile)))
+	}
 }
 
 // service opens the workspace for a command.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -18,6 +19,11 @@ const (
 	exitFault   = 1 // something broke: the disk, the log, planloop itself
 	exitRefused = 2 // the input or the state does not allow it; nothing was changed
 )
+
+// exitStatus is the exit code of a command that planloop ran, to be passed on.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }
 
 // usageError is a command line that cannot be understood.
 type usageError struct{ error }
@@ -37,6 +43,7 @@ func asUsage(err error) error {
 func exitCode(err error) int {
 	var (
 		refused *plan.ValidationError
+		invalid *verbs.RefusedPlan
 		usage   usageError
 		place   *workspace.PlaceError
 		config  *workspace.ConfigError
@@ -44,7 +51,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &refused), errors.As(err, &usage), errors.As(err, &place), errors.As(err, &config):
+	case errors.As(err, &refused), errors.As(err, &invalid), errors.As(err, &usage), errors.As(err, &place), errors.As(err, &config):
 		return exitRefused
 	}
 	return exitFault
@@ -53,6 +60,10 @@ func exitCode(err error) int {
 // report shows an error, if there is one, and returns the exit code: as JSON on
 // standard output with --json, else as a line on standard error.
 func (a *app) report(ctx context.Context, err error) int {
+	var own exitStatus
+	if errors.As(err, &own) {
+		return int(own)
+	}
 	code := exitCode(err)
 	if err == nil || errors.Is(err, errReported) {
 		return code
@@ -105,7 +116,10 @@ type errorJSON struct {
 func errorReply(err error, next string) errorJSON {
 	reply := errorJSON{Status: "error", ErrorType: "fault", Message: err.Error(), Details: []string{}, NextAction: next}
 	var refused *plan.ValidationError
+	var invalid *verbs.RefusedPlan
 	switch {
+	case errors.As(err, &invalid):
+		reply.ErrorType, reply.Message, reply.Details = verbs.RefusedPlanType, invalid.Message(), invalid.Details()
 	case errors.As(err, &refused):
 		reply.ErrorType = string(refused.Kind)
 		if refused.Fix != "" {

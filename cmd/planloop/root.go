@@ -41,6 +41,8 @@ Exit codes: 0 done, 1 something broke, 2 refused (nothing was changed).`,
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	complete(root, "workspace", onlyFolders)
 	addGroup(root, "The plan:", newShowCommand(a), newSetupCommand(a), newStepCommand(a), newClearCommand(a))
+	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newUpdateCommand(a), newAlertCommand(a), newCheckCommand(a),
+		newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
 	addGroup(root, "History:", newLogCommand(a), newPlansCommand(a), newRestoreCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))

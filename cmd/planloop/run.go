@@ -16,6 +16,7 @@ type world struct {
 	getenv     func(string) string
 	inTerminal bool                     // standard input is a terminal
 	outIsTerm  bool                     // standard output is one
+	errIsTerm  bool                     // standard error is one
 	size       func() (width, rows int) // of that terminal; zeros when unknown
 }
 
@@ -23,7 +24,8 @@ func environment() world {
 	return world{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv,
 		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
-		size: terminalSize,
+		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
+		size:      terminalSize,
 	}
 }
 

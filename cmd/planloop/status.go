@@ -1,0 +1,38 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/verbs"
+)
+
+func newStatusCommand(a *app) *cobra.Command {
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say what to do now, and why",
+		Long: `Says what to do now: the current task with its hints, the signal that blocks, or
+what else stands in the way. With --json the answer is that of the JSON contract.
+With --wait it comes when something has changed, or the time is over.`,
+		Example: `  planloop status
+  planloop status --json
+  planloop status --json --wait 30s`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			service, err := a.service(cmd.Context())
+			if err != nil {
+				return err
+			}
+			seconds := int((wait + time.Second - 1) / time.Second)
+			reply, err := service.Status(cmd.Context(), a.caller(), verbs.Status{Wait: seconds})
+			if err != nil {
+				return err
+			}
+			return a.reply(reply)
+		},
+	}
+	cmd.Flags().DurationVar(&wait, "wait", 0, "wait at most `TIME`, such as 30s, for a change")
+	return cmd
+}

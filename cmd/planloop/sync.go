@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/plan"
+)
+
+func newSyncCommand(a *app) *cobra.Command {
+	var dry, remove bool
+	cmd := &cobra.Command{
+		Use:   "sync",
+		Short: "Write the rules for agents into docs/agents.md",
+		Long: `Writes planloop's rules for agents into the file that the configuration names
+(agents_file, docs/agents.md unless set), as a marked block. Everything around
+the block stays as it is, byte for byte.`,
+		Example: `  planloop sync
+  planloop sync --dry-run
+  planloop sync --remove        # take the block out again`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opened, err := a.open(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			if opened.place.Default {
+				return &plan.ValidationError{Kind: plan.Conflict, Problem: "this is no project, so there is no file for agents", Fix: "run it in a project, or name one with --workspace DIR"}
+			}
+			return a.sync(ruleBook{opened.place.Path, opened.config.AgentsFile}, agentsmd.Options{DryRun: dry}, remove)
+		},
+	}
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done, and do nothing")
+	cmd.Flags().BoolVar(&remove, "remove", false, "take planloop's block out of the file")
+	return cmd
+}
+
+// syncReply says what was done to the file.
+type syncReply struct {
+	File   string          `json:"file"`
+	Target string          `json:"target,omitempty"` // the file that was changed, where File is a link
+	Action agentsmd.Action `json:"action"`
+	DryRun bool            `json:"dry_run,omitempty"`
+	Lost   string          `json:"lost,omitempty"` // what somebody had written into the block
+}
+
+// Text is the reply in a line or two.
+func (r syncReply) Text() string {
+	text := r.File
+	if r.Target != "" && r.Target != r.File {
+		text += " (a link to " + r.Target + ")"
+	}
+	if r.DryRun {
+		text += " would be"
+	}
+	text += ": " + string(r.Action)
+	if r.Lost != "" {
+		text += "\nIts block had been changed by hand; this is what it held:\n" + r.Lost
+	}
+	return text
+}
+
+func (a *app) sync(book ruleBook, o agentsmd.Options, remove bool) error {
+	var result agentsmd.Result
+	var err error
+	if remove {
+		result, err = agentsmd.Remove(book.workspace, book.file, o)
+	} else {
+		result, err = agentsmd.Write(book.workspace, book.file, book.canonical(), o)
+	}
+	var refused *agentsmd.Error
+	if errors.As(err, &refused) {
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: refused.Problem, Fix: refused.Fix}
+	}
+	if err != nil {
+		return err
+	}
+	return a.reply(syncReply{File: book.file, Target: result.Target, Action: result.Action, DryRun: o.DryRun, Lost: result.Edits})
+}
