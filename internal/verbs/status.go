@@ -111,10 +111,16 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 	if phase := state.PhaseNow(); phase != plan.PhaseInactive {
 		reply.Phase = phase
 	}
-	if state.Plan != nil && (full || c.Face == Command && now.reason != SyncInstructions) {
+	if state.Plan != nil && (full || c.Face == Command && listsPlan(now.reason)) {
 		reply.Plan = &TaskList{Tasks: tasks(state.Plan, bound)}
 	}
 	return reply
+}
+
+// listsPlan reports whether a status on the command line lists all tasks: where there
+// is something to do with them (Response B), not where one has to wait or is done.
+func listsPlan(r Reason) bool {
+	return r == ReadyForTask || r == WaitingOnAgent || r == Deadlocked || r == Replanning
 }
 
 func tasks(p *plan.Plan, b bounds) []Task {
