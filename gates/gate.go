@@ -1,0 +1,70 @@
+package gates
+
+import (
+	"context"
+	"slices"
+)
+
+// gate is one check. It looks at one task at a time; what needs the whole plan
+// was found out before and is kept in the examination.
+type gate struct {
+	name    string
+	purpose string
+	level   Level // under Default
+	mild    bool  // only warns under Lenient
+	check   func(context.Context, *examination, int) []flaw
+}
+
+// flaw is what a gate has against a task.
+type flaw struct {
+	message, fix string
+	verbatim     bool // the specification has the message as a whole: nothing is put behind it
+}
+
+// all lists the gates in the order in which they report on a task. The judge is
+// asked about the whole plan, after all others.
+func all() []gate {
+	return []gate{
+		{name: "title", purpose: "the title is there and names something to work on", level: Error, check: checkTitle},
+		{name: "type", purpose: "the type is one of feature, bugfix, chore, test", level: Error, mild: true, check: checkType},
+		{name: "context_hints", purpose: "there are hints on what to read first", level: Error, mild: true, check: checkHintsGiven},
+		{name: "relevant_file_paths", purpose: "there are paths to work on", level: Error, mild: true, check: checkPathsGiven},
+		{name: "dependencies_known", purpose: "every dependency is a task of the plan", level: Error, check: checkDependenciesKnown},
+		{name: "dependencies_acyclic", purpose: "no task waits for itself, directly or through others", level: Error, check: checkDependenciesAcyclic},
+		{name: "paths_exist", purpose: "every path lies in the workspace, and exists or is created by the task or one before it", level: Error, check: checkPathsExist},
+		{name: "hint_paths", purpose: "every file a hint names in backquotes exists or will", level: Error, mild: true, check: checkHintPaths},
+		{name: "duplicate", purpose: "no open step and no other new task has the same title", level: Error, check: checkDuplicate},
+		{name: "hint_actionable", purpose: "every hint says what to do or where to look", level: Warning, check: checkHintsActionable},
+		{name: "single_responsibility", purpose: "the title asks for one thing", level: Warning, check: checkResponsibility},
+		{name: "vague_outcome", purpose: "the title names an outcome one can see", level: Warning, check: checkOutcome},
+		{name: "oversize", purpose: "the task fits into one commit", level: Warning, check: checkSize},
+		{name: "verifiable", purpose: "there is something to verify the task by", level: Warning, check: checkVerifiable},
+		{name: "reversible", purpose: "a task of high risk has a way back", level: Warning, check: checkReversible},
+		{name: judgeGate, purpose: "the judge, if there is one, approves of the plan", level: Error},
+	}
+}
+
+// Names lists the gates in the order in which they report. A name is a key of the
+// configuration and never changes.
+func Names() []string {
+	var names []string
+	for _, g := range all() {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+// Purpose says in a few words what a gate demands, "" for a gate that is not known.
+func Purpose(name string) string {
+	g, _ := find(name)
+	return g.purpose
+}
+
+func find(name string) (gate, bool) {
+	gates := all()
+	i := slices.IndexFunc(gates, func(g gate) bool { return g.name == name })
+	if i < 0 {
+		return gate{}, false
+	}
+	return gates[i], true
+}

@@ -1,0 +1,87 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+const judgeGate = "judge"
+
+// Judge gives an opinion on a candidate as a whole: whether the tasks are well cut
+// and in a sensible order. It must return soon after its context ends. An error
+// means that it has no opinion, which is never taken for approval.
+type Judge interface {
+	Judge(ctx context.Context, c Candidate, findings []Finding) (Verdict, error)
+}
+
+// Verdict is what a judge says.
+type Verdict struct {
+	Approved bool   `json:"is_approved"`
+	Feedback string `json:"feedback"` // what to change, when it is not approved
+}
+
+const (
+	defaultJudgeTimeout = 2 * time.Minute
+	feedbackShown       = 2_000
+)
+
+// consult asks the judge, once nothing else refuses the candidate: an opinion on a
+// plan that has to be changed anyway would be about another plan.
+func (e *examination) consult(ctx context.Context, opts Options, report *Report) error {
+	level := opts.level(judgeGate)
+	if opts.Judge == nil || level == Off || !report.OK() || !e.worthJudging() {
+		return nil
+	}
+	verdict, err := e.ask(ctx, opts, report.Findings)
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	finding := Finding{Gate: judgeGate, Level: level}
+	switch {
+	case err != nil:
+		report.JudgeErr = err
+		finding.Message = "The judge could not be asked, so the plan is not approved."
+		if errors.Is(err, context.DeadlineExceeded) {
+			finding.Message = "The judge could not be asked in time, so the plan is not approved."
+		}
+		finding.Fix = "submit the plan again, or have the gate `judge` turned off where no judge is to be had"
+	case verdict.Approved:
+		return nil
+	default:
+		finding.Message, finding.Fix = objection(verdict.Feedback)
+	}
+	report.Findings = append(report.Findings, finding)
+	return nil
+}
+
+func (e *examination) ask(ctx context.Context, opts Options, findings []Finding) (Verdict, error) {
+	timeout := opts.JudgeTimeout
+	if timeout <= 0 {
+		timeout = defaultJudgeTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return opts.Judge.Judge(ctx, e.Candidate, append([]Finding(nil), findings...))
+}
+
+func objection(feedback string) (message, fix string) {
+	feedback = printable(strings.Join(strings.Fields(feedback), " "), feedbackShown)
+	if feedback == "" {
+		return "The judge did not approve the plan and gave no reason.", "look at the tasks again: each does one thing, in an order in which it can be done"
+	}
+	return "The judge did not approve the plan: " + feedback, ""
+}
+
+// worthJudging reports whether there is anything but the task that asks for a plan.
+func (e *examination) worthJudging() bool {
+	for _, t := range e.New {
+		if !plan.IsMeta(t.Title) {
+			return true
+		}
+	}
+	return false
+}

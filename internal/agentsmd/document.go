@@ -1,0 +1,203 @@
+package agentsmd
+
+import (
+	"fmt"
+	"strings"
+)
+
+const byteOrderMark = "\ufeff"
+
+// document is a file's text, taken apart.
+type document struct {
+	mark  string // the byte order mark, "" when there is none
+	text  string // all that follows it
+	block *block // ours, nil when there is none
+	gap   int    // where in text a block would go
+}
+
+// block is where our block stands in a document's text, and what it holds.
+type block struct {
+	start, end int    // from the begin marker's line to the end marker's, without that line's ending
+	line       int    // of the begin marker, counted from 1
+	content    string // the lines between the markers, each ended by a line feed
+	intact     bool   // the hash holds: nobody has edited it
+	fenced     bool   // it stands in a code block
+}
+
+// fault is why the markers of a file cannot be trusted.
+type fault struct {
+	line         int
+	problem, fix string
+}
+
+// line is a line of a text, by its offsets: the text, and where the next begins.
+type line struct{ start, end, next int }
+
+func linesOf(text string) []line {
+	var list []line
+	for at := 0; at < len(text); {
+		l := line{start: at, end: len(text), next: len(text)}
+		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+			l.end, l.next = at+i, at+i+1
+		}
+		if l.end < l.next && l.end > l.start && text[l.end-1] == '\r' {
+			l.end--
+		}
+		list = append(list, l)
+		at = l.next
+	}
+	return list
+}
+
+// parse takes a file's text apart, or says why that cannot be done.
+func parse(raw string) (document, *fault) {
+	text, marked := strings.CutPrefix(raw, byteOrderMark)
+	d, wrong := parseText(text)
+	if marked {
+		d.mark = byteOrderMark
+	}
+	return d, wrong
+}
+
+func parseText(text string) (document, *fault) {
+	s := newScan(text)
+	if wrong := s.run(); wrong != nil {
+		return document{}, wrong
+	}
+	own, wrong := s.chosen()
+	return document{text: text, block: own, gap: s.gap()}, wrong
+}
+
+// scan walks over the lines of a text in search of blocks.
+type scan struct {
+	text    string
+	lines   []line
+	markers []marker
+	next    []int // for each line the number of the first line after it that holds a marker
+	fence   fence
+	opener  int // the line that opened the fence
+	blocks  []block
+}
+
+func newScan(text string) *scan {
+	s := &scan{text: text, lines: linesOf(text)}
+	s.markers = make([]marker, len(s.lines))
+	s.next = make([]int, len(s.lines))
+	following := len(s.lines)
+	for i := len(s.lines) - 1; i >= 0; i-- {
+		s.next[i] = following
+		s.markers[i] = markerIn(s.at(i))
+		if s.markers[i].kind != noMarker {
+			following = i
+		}
+	}
+	return s
+}
+
+func (s *scan) at(i int) string { return s.text[s.lines[i].start:s.lines[i].end] }
+
+// run finds all blocks. What a block holds is skipped, so that fences in it say
+// nothing about the text around it.
+func (s *scan) run() *fault {
+	for i := 0; i < len(s.lines); i++ {
+		if found, ok := s.intact(i); ok {
+			s.blocks = append(s.blocks, found)
+			i = s.next[i]
+			continue
+		}
+		if s.fence.open() {
+			if s.fence.closedBy(s.at(i)) {
+				s.fence = fence{}
+			}
+			continue
+		}
+		if s.markers[i].kind == noMarker {
+			s.fence, s.opener = opens(s.at(i)), i
+			continue
+		}
+		if wrong := s.unpaired(i); wrong != nil {
+			return wrong
+		}
+		s.blocks = append(s.blocks, s.between(i))
+		i = s.next[i]
+	}
+	return nil
+}
+
+// intact returns the block that begins on line i, if its hash holds. Our text
+// holds no markers, so the next one must be the end: and what is hashed for one
+// begin marker is never hashed for another.
+func (s *scan) intact(i int) (block, bool) {
+	j := s.next[i]
+	if s.markers[i].hash == "" || j == len(s.lines) || s.markers[j].kind != endingMarker || !s.markers[j].alone {
+		return block{}, false
+	}
+	b := s.between(i)
+	b.intact = hashOf(b.content) == s.markers[i].hash
+	return b, b.intact
+}
+
+// between returns the block from line i to the next marker.
+func (s *scan) between(i int) block {
+	j := s.next[i]
+	var content strings.Builder
+	for _, l := range s.lines[i+1 : j] {
+		content.WriteString(s.text[l.start:l.end])
+		content.WriteByte('\n')
+	}
+	return block{start: s.lines[i].start, end: s.lines[j].end, line: i + 1, content: content.String(), fenced: s.fence.open()}
+}
+
+const faultFix = "take the planloop markers out, with what is between them if that is planloop's text, and write the block again"
+
+// unpaired says what is wrong with the marker on line i and the one after it,
+// nil if they are the ends of one block.
+func (s *scan) unpaired(i int) *fault {
+	j := s.next[i]
+	switch m := s.markers[i]; {
+	case !m.alone:
+		return &fault{i + 1, "a planloop marker shares its line with other text, or is not closed by -->", "give the marker a line of its own"}
+	case m.kind == endingMarker:
+		return &fault{i + 1, "the end marker has no begin marker before it", faultFix}
+	case m.version != "" && m.version != blockVersion:
+		return &fault{i + 1, "the block is of a version that this planloop does not know", "use the planloop that wrote it, or a newer one"}
+	case j == len(s.lines):
+		return &fault{i + 1, "the begin marker has no end marker after it", "add the line " + endMarker + " where the block ends, or " + faultFix}
+	case s.markers[j].kind == beginMarker:
+		return &fault{j + 1, fmt.Sprintf("a second begin marker stands before the end of the block that begins on line %d", i+1), faultFix}
+	case !s.markers[j].alone:
+		return &fault{j + 1, "the end marker shares its line with other text, or is not closed by -->", "give the marker a line of its own"}
+	}
+	return nil
+}
+
+// chosen returns the one block that is ours: the one outside all fences, or else
+// the one inside.
+func (s *scan) chosen() (*block, *fault) {
+	for _, fenced := range []bool{false, true} {
+		var one *block
+		for i := range s.blocks {
+			b := &s.blocks[i]
+			if b.fenced != fenced {
+				continue
+			}
+			if one != nil {
+				return nil, &fault{b.line, fmt.Sprintf("a second block begins; the first begins on line %d", one.line), "keep one of the two blocks and delete the other with its markers"}
+			}
+			one = b
+		}
+		if one != nil {
+			return one, nil
+		}
+	}
+	return nil, nil
+}
+
+// gap returns where a block would go: at the end, or before a code block that
+// nobody closes.
+func (s *scan) gap() int {
+	if s.fence.open() {
+		return s.lines[s.opener].start
+	}
+	return len(s.text)
+}

@@ -1,0 +1,136 @@
+package agentsmd
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// What somebody else does between the reading and the writing must not be lost.
+func TestSomebodyElseIsFaster(t *testing.T) {
+	for name, c := range map[string]struct {
+		before string // "" for no file
+		meddle func(path string) error
+		after  string // "" for no file
+	}{
+		"writes":           {"a\n", func(path string) error { return os.WriteFile(path, []byte("b\n"), 0o644) }, "b\n"},
+		"appends":          {"a\n", func(path string) error { return os.WriteFile(path, []byte("a\nb\n"), 0o644) }, "a\nb\n"},
+		"replaces":         {"a\n", func(path string) error { return replaceBy(path, "c\n") }, "c\n"},
+		"removes":          {"a\n", os.Remove, ""},
+		"protects":         {"a\n", func(path string) error { return os.Chmod(path, 0o444) }, "a\n"},
+		"makes it binary":  {"a\n", func(path string) error { return os.WriteFile(path, []byte("\x00"), 0o644) }, "\x00"},
+		"creates":          {"", func(path string) error { return os.WriteFile(path, []byte("b\n"), 0o644) }, "b\n"},
+		"creates an empty": {"", func(path string) error { return os.WriteFile(path, nil, 0o644) }, "empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, root := openTemp(t)
+			path := filepath.Join(dir, "a.md")
+			if c.before != "" {
+				if err := os.WriteFile(path, []byte(c.before), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			was, err := read(root, "a.md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := prepare(root, was, []byte("ours\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.meddle(path); err != nil {
+				t.Fatal(err)
+			}
+			requireChanged(t, r.commit())
+			if was.exists() {
+				requireChanged(t, remove(root, was))
+			}
+			r.discard()
+			requireLeft(t, dir, c.after)
+		})
+	}
+}
+
+// The last moment before a new file is there: a file that has come since the
+// last look is not replaced.
+func TestNewFilesReplaceNone(t *testing.T) {
+	dir, root := openTemp(t)
+	r, err := prepare(root, source{file: "a.md", target: "a.md"}, []byte("ours\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("theirs\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	requireChanged(t, r.put())
+	r.discard()
+	requireLeft(t, dir, "theirs\n")
+}
+
+// Without hard links a new file is written where it belongs.
+func TestNewFilesWithoutLinks(t *testing.T) {
+	dir, root := openTemp(t)
+	r := &replacement{root: root, was: source{file: "a.md", target: "a.md"}, temp: "gone", text: []byte("ours\n")}
+	if err := r.putNew(r.temp, "a.md"); err != nil {
+		t.Fatal(err)
+	}
+	requireLeft(t, dir, "ours\n")
+	if err := r.putNew(r.temp, "a.md"); !errors.Is(err, os.ErrExist) {
+		t.Errorf("%v", err)
+	}
+	requireLeft(t, dir, "ours\n")
+}
+
+func openTemp(t *testing.T) (string, *os.Root) {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := openWorkspace(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := root.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir, root
+}
+
+func replaceBy(path, text string) error {
+	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+func requireChanged(t *testing.T, err error) {
+	t.Helper()
+	refusal, ok := errors.AsType[*Error](err)
+	if !ok || refusal.State != Changed || refusal.Fix != "try again" {
+		t.Errorf("%v", err)
+	}
+}
+
+// requireLeft: the folder holds nothing but a.md with a text, or not even that.
+func requireLeft(t *testing.T, dir, want string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want == "" && len(entries) == 0 {
+		return
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "a.md"))
+	if want == "empty" {
+		want = ""
+	}
+	if err != nil || string(text) != want || len(entries) != 1 {
+		t.Errorf("%v, %q, %v", err, text, entries)
+	}
+	if runtime.GOOS == "windows" {
+		_ = os.Chmod(filepath.Join(dir, "a.md"), 0o644) // or it cannot be cleaned up
+	}
+}

@@ -1,0 +1,90 @@
+package agentsmd
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// unattended returns a watcher whose events the test reads itself, so that much
+// can happen between two of them.
+func unattended(t *testing.T, dir, file string) *watcher {
+	t.Helper()
+	files, err := fsnotify.NewWatcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := files.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &watcher{dir: dir, file: file, files: files, events: make(chan struct{}, 1), folders: map[string]bool{}}
+	if err := w.arm(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// A folder has been moved away and another has its name before anybody looks:
+// the new one must be watched.
+func TestAFolderThatIsAnotherOne(t *testing.T) {
+	for _, file := range []string{"docs/agents.md", "docs/deep/agents.md"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, filepath.FromSlash(file))
+		makeFolder(t, filepath.Dir(path))
+		w := unattended(t, dir, file)
+		docs := filepath.Join(dir, "docs")
+		if err := os.Rename(docs, filepath.Join(dir, "old")); err != nil {
+			t.Skip("a folder that is watched cannot be moved here:", err)
+		}
+		makeFolder(t, filepath.Dir(path))
+		w.follow(docs)
+		if len(w.events) != 1 {
+			t.Error("not told")
+		}
+		if err := os.WriteFile(path, []byte("a"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		w.await(t, path)
+	}
+}
+
+func (w *watcher) await(t *testing.T, path string) {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		select {
+		case event := <-w.files.Events:
+			if event.Name == path {
+				return
+			}
+		case <-limit:
+			t.Fatalf("%s is not watched", path)
+		}
+	}
+}
+
+func makeFolder(t *testing.T, path string) {
+	t.Helper()
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatConcernsAFile(t *testing.T) {
+	dir := t.TempDir()
+	makeFolder(t, filepath.Join(dir, "docs"))
+	w := unattended(t, dir, "docs/agents.md")
+	for name, want := range map[string]bool{
+		".": true, "docs": true, "docs/agents.md": true, // the folders themselves, too
+		"README.md": false, "agents.md": false, "docs/other.md": false, "docs/deep/agents.md": false, "docs/.agents.md.planloop-X": false,
+	} {
+		if got := w.concerns(filepath.Join(dir, filepath.FromSlash(name))); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/planloop/planloop/internal/llm"
+)
+
+func ask(ctx context.Context, c *llm.Client) (string, error) {
+	return c.Complete(ctx, llm.Request{System: "be brief", Prompt: "why?"})
+}
+
+func TestWhatIsSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		e := w.serve(host, says("because"))
+		half := 0.5
+		c := w.client(func(c *llm.Config) { c.MaxTokens, c.Temperature, c.BaseURL = 100, &half, base+"/" })
+		got, err := c.Complete(t.Context(), llm.Request{System: "be brief", Prompt: "why?", MaxTokens: 500, JSON: true})
+		if got != "because" || err != nil {
+			t.Fatal(got, err)
+		}
+		r := e.requests()[0]
+		if got := r.header.Get("Authorization"); r.path != "/v1/chat/completions" || got != "Bearer "+planted {
+			t.Error(r.path, got)
+		}
+		want := map[string]any{
+			"model": "m-1", "stream": false, "max_tokens": 100.0, "temperature": 0.5,
+			"response_format": map[string]any{"type": "json_object"},
+			"messages":        []any{map[string]any{"role": "system", "content": "be brief"}, map[string]any{"role": "user", "content": "why?"}},
+		}
+		if diff := cmp.Diff(want, r.body); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestOptionalFieldsAreLeftOut(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		e := w.serve(host, says("because"))
+		c := w.client(func(c *llm.Config) { c.APIKeyEnv = llm.NoKey })
+		if _, err := c.Complete(t.Context(), llm.Request{Prompt: "why?"}); err != nil {
+			t.Fatal(err)
+		}
+		r := e.requests()[0]
+		want := map[string]any{"model": "m-1", "stream": false, "messages": []any{map[string]any{"role": "user", "content": "why?"}}}
+		if diff := cmp.Diff(want, r.body); diff != "" {
+			t.Error(diff)
+		}
+		if _, sent := r.header["Authorization"]; sent {
+			t.Error("a key was sent")
+		}
+	})
+}
+
+func TestTemperatureOfZeroIsSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		e := w.serve(host, says("because"))
+		zero := 0.0
+		if _, err := ask(t.Context(), w.client(func(c *llm.Config) { c.Temperature = &zero })); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := e.requests()[0].body["temperature"].(float64); !ok || got > 1e-40 {
+			t.Error(e.requests()[0].body)
+		}
+	})
+}
+
+// TestFailures has one row for each way an endpoint can fail: the kind, how often
+// it is asked, words the error holds.
+func TestFailures(t *testing.T) {
+	page := "<!doctype html><html><body>nginx</body></html>"
+	for name, row := range map[string]struct {
+		script []http.HandlerFunc
+		kind   error
+		status int
+		tries  int
+		words  []string
+	}{
+		"hangs":                  {[]http.HandlerFunc{hangs}, llm.ErrTimeout, 0, 1, []string{"1m0s", "timeout"}},
+		"drips":                  {[]http.HandlerFunc{drips(200)}, llm.ErrTimeout, 200, 1, []string{"1m0s"}},
+		"drips an error":         {[]http.HandlerFunc{drips(403)}, llm.ErrRefused, 403, 1, []string{"answered 403", "m-1"}},
+		"a megabyte of prose":    {[]http.HandlerFunc{answers(200, strings.Repeat("Certainly! ", 1<<17))}, llm.ErrTooLong, 200, 1, []string{"512 KiB"}},
+		"a megabyte in JSON":     {[]http.HandlerFunc{says(strings.Repeat("Certainly! ", 1<<17))}, llm.ErrTooLong, 200, 1, nil},
+		"a megabyte of error":    {[]http.HandlerFunc{answers(400, strings.Repeat("No! ", 1<<18))}, llm.ErrRejected, 400, 1, []string{"No! No!"}},
+		"prose":                  {[]http.HandlerFunc{answers(200, "Certainly!")}, llm.ErrMalformed, 200, 1, []string{"Certainly!"}},
+		"a web page":             {[]http.HandlerFunc{answers(200, page)}, llm.ErrMalformed, 200, 1, []string{"web page", "base_url"}},
+		"a web page of an error": {[]http.HandlerFunc{answers(404, page)}, llm.ErrRejected, 404, 1, []string{"404 with a web page", "/v1"}},
+		"401":                    {[]http.HandlerFunc{answers(401, `{"error":{"message":"Incorrect API key provided: sk-proj-********cJ7."}}`)}, llm.ErrRefused, 401, 1, []string{"OPENAI_API_KEY"}},
+		"402":                    {[]http.HandlerFunc{answers(402, ``)}, llm.ErrRefused, 402, 1, []string{"balance"}},
+		"403":                    {[]http.HandlerFunc{echoes(403)}, llm.ErrRefused, 403, 1, []string{"may use model m-1"}},
+		"404 of a model":         {[]http.HandlerFunc{answers(404, `{"error":"model \"m-1\" not found, try pulling it first"}`)}, llm.ErrRejected, 404, 1, []string{"try pulling it first"}},
+		"413":                    {[]http.HandlerFunc{answers(413, ``)}, llm.ErrRejected, 413, 1, []string{"too long"}},
+		"422 as a list":          {[]http.HandlerFunc{answers(422, `[{"error":{"code":422,"message":"odd"}}]`)}, llm.ErrRejected, 422, 1, []string{"odd"}},
+		"422 in detail":          {[]http.HandlerFunc{answers(422, `{"detail":"odd"}`)}, llm.ErrRejected, 422, 1, []string{"odd"}},
+		"304":                    {[]http.HandlerFunc{answers(304, ``)}, llm.ErrRejected, 304, 1, nil},
+		"429 for ever":           {[]http.HandlerFunc{answers(429, ``, "Retry-After", "1")}, llm.ErrUnavailable, 429, 3, []string{"at try 3", "later"}},
+		"429 asks for an hour":   {[]http.HandlerFunc{answers(429, ``, "Retry-After", "3600")}, llm.ErrUnavailable, 429, 1, []string{"wait 1h0m0s"}},
+		"429 without money":      {[]http.HandlerFunc{answers(429, `{"error":{"message":"quota","code":"insufficient_quota"}}`)}, llm.ErrRefused, 429, 1, []string{"balance"}},
+		"500 for ever":           {[]http.HandlerFunc{answers(500, `{"error":{"message":"sorry"}}`)}, llm.ErrUnavailable, 500, 3, []string{"sorry", "at try 3"}},
+		"breaks off":             {[]http.HandlerFunc{breaks}, llm.ErrUnavailable, 200, 3, []string{"EOF"}},
+		"500, then hangs":        {[]http.HandlerFunc{answers(500, ``), hangs}, llm.ErrTimeout, 0, 2, nil},
+		"truncated JSON":         {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"be`)}, llm.ErrMalformed, 200, 1, []string{"not one whole JSON object"}},
+		"a stream":               {[]http.HandlerFunc{answers(200, "data: {}\n\ndata: [DONE]\n")}, llm.ErrMalformed, 200, 1, nil},
+		"nothing":                {[]http.HandlerFunc{answers(200, "")}, llm.ErrMalformed, 200, 1, nil},
+		"null":                   {[]http.HandlerFunc{answers(200, "null")}, llm.ErrMalformed, 200, 1, []string{"without choices"}},
+		"no choices":             {[]http.HandlerFunc{answers(200, `{"choices":[]}`)}, llm.ErrMalformed, 200, 1, []string{"without a choice"}},
+		"choices of another":     {[]http.HandlerFunc{answers(200, `{"choices":{"a":1}}`)}, llm.ErrMalformed, 200, 1, []string{"not a chat completion"}},
+		"a completion of null":   {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":null}}]}`)}, llm.ErrMalformed, 200, 1, []string{"no text"}},
+		"a blank completion":     {[]http.HandlerFunc{says(" \n")}, llm.ErrMalformed, 200, 1, []string{"no text"}},
+		"thoughts without end":   {[]http.HandlerFunc{says("<think>hm")}, llm.ErrMalformed, 200, 1, []string{"no text"}},
+		"invalid UTF-8":          {[]http.HandlerFunc{answers(200, "{\"choices\":[{\"message\":{\"content\":\"a\xff\"}}]}")}, llm.ErrMalformed, 200, 1, []string{"UTF-8"}},
+		"cut off at the limit":   {[]http.HandlerFunc{finishes("because of", "length")}, llm.ErrTooLong, 200, 1, []string{"max_tokens"}},
+		"filtered":               {[]http.HandlerFunc{finishes("", "content_filter")}, llm.ErrDeclined, 200, 1, nil},
+		"a refusal":              {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"refusal":"I can't"}}]}`)}, llm.ErrDeclined, 200, 1, []string{"I can't"}},
+		"an error as a success":  {[]http.HandlerFunc{answers(200, `{"error":{"message":"odd","code":"x"}}`)}, llm.ErrRejected, 200, 1, []string{"odd"}},
+		"a 502 as a success":     {[]http.HandlerFunc{answers(200, `{"error":{"message":"upstream","code":502}}`)}, llm.ErrUnavailable, 502, 3, []string{"upstream"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				e := w.serve(host, row.script...)
+				began := time.Now()
+				answer, err := ask(t.Context(), w.client(nil))
+				if answer != "" || !errors.Is(err, row.kind) {
+					t.Fatalf("%q, %v; want %v", answer, err, row.kind)
+				}
+				var failure *llm.Error
+				if !errors.As(err, &failure) || failure.Status != row.status || failure.Tries != row.tries || failure.Endpoint != host {
+					t.Errorf("%+v", failure)
+				}
+				if got := len(e.requests()); got != row.tries {
+					t.Errorf("asked %d times", got)
+				}
+				for _, word := range row.words {
+					if !strings.Contains(err.Error(), word) {
+						t.Errorf("no %q in: %v", word, err)
+					}
+				}
+				if took := time.Since(began); took > 2*llm.DefaultTimeout {
+					t.Errorf("took %s", took)
+				}
+				w.mustNotLeak(err)
+			})
+		})
+	}
+}
+
+// mustNotLeak fails when an error, or the log, holds what it must not.
+func (w *world) mustNotLeak(err error) {
+	w.t.Helper()
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v %#v", err, err), w.log.String()} {
+		for i := 0; i+12 <= len(planted); i++ {
+			if strings.Contains(text, planted[i:i+12]) {
+				w.t.Fatalf("the key is in: %s", text)
+			}
+		}
+		if strings.Contains(text, "Bearer") && !strings.Contains(text, "[key]") || strings.Contains(text, "Content-Type") {
+			w.t.Errorf("a header is in: %s", text)
+		}
+	}
+	var failure *llm.Error
+	if errors.As(err, &failure) && utf8.RuneCountInString(failure.Says) > 200 {
+		w.t.Errorf("%d characters of the endpoint", utf8.RuneCountInString(failure.Says))
+	}
+	if strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }) {
+		w.t.Errorf("not printable: %q", err)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	completion := `{"choices":[{"message":{"content":"because"}}]}`
+	for name, row := range map[string]struct {
+		script []http.HandlerFunc
+		want   string
+	}{
+		"500, then an answer":    {[]http.HandlerFunc{answers(500, ``), says("because")}, "because"},
+		"429, then an answer":    {[]http.HandlerFunc{answers(429, ``, "Retry-After", "7"), says("because")}, "because"},
+		"broken, then an answer": {[]http.HandlerFunc{breaks, says("because")}, "because"},
+		"another content type":   {[]http.HandlerFunc{answers(200, completion, "Content-Type", "text/html")}, "because"},
+		"odd types beside it":    {[]http.HandlerFunc{answers(200, `{"id":7,"created":1.5e9,"usage":"much","error":null,`+completion[1:])}, "because"},
+		"in parts":               {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":[{"type":"text","text":"be"},{"type":"text","text":"cause"}]}}]}`)}, "because"},
+		"several choices":        {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"because"}},{"message":{"content":"why not"}}]}`)}, "because"},
+		"after thoughts":         {[]http.HandlerFunc{says("<think>\nhm {\"a\":1}\n</think>\n\nbecause\n")}, "because"},
+		"control characters":     {[]http.HandlerFunc{says("be\x1b[31mcause\x00\r\n\tof\u202eit\u009b\r")}, "be\ufffd[31mcause\ufffd\n\tof\ufffdit\ufffd"},
+		"half a surrogate":       {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"be\ud800cause"}}]}`)}, "be\ufffdcause"},
+		"the key":                {[]http.HandlerFunc{says("your key is " + planted + "!")}, "your key is [key]!"},
+		"moved within the host":  {[]http.HandlerFunc{answers(307, ``, "Location", "/v2/chat/completions"), says("because")}, "because"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.serve(host, row.script...)
+				got, err := ask(t.Context(), w.client(nil))
+				if err != nil || got != row.want {
+					t.Errorf("%q, %v; want %q", got, err, row.want)
+				}
+				if strings.Contains(w.log.String(), planted) || strings.Contains(w.log.String(), "because") {
+					t.Error(w.log.String())
+				}
+			})
+		})
+	}
+}
+
+// TestKeyIsAskedFor: an endpoint without a key configured turns out to want one.
+func TestKeyIsAskedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.serve(host, answers(401, ``), answers(403, ``))
+		c := w.client(func(c *llm.Config) { c.APIKeyEnv = llm.NoKey })
+		for range 2 {
+			if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrRefused) || !strings.Contains(err.Error(), "asks for a key") {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestNoRetries(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		none := 0
+		e := w.serve(host, answers(500, ``), says("because"))
+		if _, err := ask(t.Context(), w.client(func(c *llm.Config) { c.Retries = &none })); !errors.Is(err, llm.ErrUnavailable) || len(e.requests()) != 1 {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBlankQuestion(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		if _, err := w.client(nil).Complete(t.Context(), llm.Request{System: "x", Prompt: " \n"}); !errors.Is(err, llm.ErrInvalid) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestEchoedKeyIsHidden: endpoints that answer with what they were sent.
+func TestEchoedKeyIsHidden(t *testing.T) {
+	for _, status := range []int{200, 201, 400, 401, 404, 429, 500} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.serve(host, echoes(status))
+			_, err := ask(t.Context(), w.client(nil))
+			if err == nil {
+				t.Fatal(status)
+			}
+			w.mustNotLeak(err)
+		})
+	}
+	for _, body := range []string{
+		planted[:20], planted[8:], strings.Repeat(planted, 50), strings.Repeat(" ", 190) + planted, strings.Repeat("x", 190) + planted,
+		planted[:16] + "\u200b" + planted[16:], `{"error":{"message":"\u0073` + planted[1:] + `"}}`, "\x1b[1m" + planted + "\x1b[0m",
+	} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.serve(host, answers(400, body))
+			_, err := ask(t.Context(), w.client(nil))
+			w.mustNotLeak(err)
+		})
+	}
+}
+
+func TestConcurrentCalls(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.serve(host, says("because"))
+		c := w.client(nil)
+		done := make(chan error)
+		for range 8 {
+			go func() { _, err := ask(t.Context(), c); done <- err }()
+		}
+		for range 8 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
