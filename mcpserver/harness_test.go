@@ -24,10 +24,18 @@ type world struct {
 
 func newWorld(t testing.TB) world {
 	t.Helper()
+	return newWorldWith(t, verbs.Options{}, mcpserver.Options{})
+}
+
+// newWorldWith is newWorld where a service is configured, and what a test wants of
+// the server besides what every one gets.
+func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Options) world {
+	t.Helper()
 	s := session.New(memory.New(), session.Options{})
-	service := verbs.New(s, verbs.Options{})
+	configured.Toolsets = wanted.Toolsets
+	service := verbs.New(s, configured)
 	server, err := mcpserver.New(mcpserver.Options{
-		Version: "test", Strategy: prompts.React,
+		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets,
 		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
 		Actor: func(client, _ string) plan.Actor {
 			return plan.Actor{Kind: plan.Agent, Name: client}

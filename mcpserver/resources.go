@@ -22,6 +22,13 @@ const (
 	mimeMermaid  = "text/vnd.mermaid"
 )
 
+// Resources that tell of more, or less, than the state.
+const (
+	statusURI = "plan://status"
+	agentsURI = "plan://agents.md"
+	guideURI  = "plan://planning-guide.md"
+)
+
 // resource is one row of what is served to read.
 type resource struct {
 	uri, name, title, description, mime string
@@ -42,12 +49,16 @@ func (s *Server) resourceTable() []resource {
 			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
 				return resources.Mermaid(state), nil
 			}},
-		{"plan://status", "status", "Status", "Where the plan stands and what comes next, as JSON.", mimeJSON, s.renderStatus},
+		{statusURI, "status", "Status", "What to do now, as planloop_status tells it, as JSON.", mimeJSON, s.renderStatus},
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
 			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
 				return resources.Plans(state)
 			}},
 		{"plan://log", "log", "Log", "The latest changes, who made them and when, oldest first, as JSON.", mimeJSON, s.renderLog},
+		{agentsURI, "agents.md", "Rules for agents", "The canonical rule book, as it stands in the workspace's file for agents.", mimeMarkdown,
+			func(_ context.Context, service *verbs.Service, _ plan.State) ([]byte, error) {
+				return []byte(service.AgentsMD()), nil
+			}},
 	}
 }
 
@@ -56,6 +67,11 @@ func (s *Server) addResources() {
 		s.MCP.AddResource(mcp.NewResource(r.uri, r.name, mcp.WithResourceTitle(r.title),
 			mcp.WithResourceDescription(r.description), mcp.WithMIMEType(r.mime)), s.read(r))
 	}
+	s.MCP.AddResource(mcp.NewResource(guideURI, "planning-guide.md", mcp.WithResourceTitle("Planning guide"),
+		mcp.WithResourceDescription("What makes a good task, what the quality gates check, and an example."), mcp.WithMIMEType(mimeMarkdown)),
+		func(_ context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+			return contents(request, mimeMarkdown, []byte(resources.PlanningGuide())), nil
+		})
 	s.MCP.AddResourceTemplate(mcp.NewResourceTemplate("plan://steps/{step_id}", "step",
 		mcp.WithTemplateTitle("A step"), mcp.WithTemplateDescription("One step of the current plan, as JSON."),
 		mcp.WithTemplateMIMEType(mimeJSON)), s.readStep)
@@ -129,18 +145,10 @@ func contents(request mcp.ReadResourceRequest, mime string, data []byte) []mcp.R
 	return []mcp.ResourceContents{mcp.TextResourceContents{URI: request.Params.URI, MIMEType: mime, Text: string(data)}}
 }
 
-// renderStatus is the short form of where the plan stands.
+// renderStatus is the answer of planloop_status. Who reads it may be a panel of the
+// host: the agent has not been told by it.
 func (s *Server) renderStatus(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
-	next, err := service.NextAction(ctx, s.caller(ctx, service))
-	if err != nil {
-		return nil, err
-	}
-	status := map[string]any{"revision": state.Revision, "phase": state.PhaseNow(), "next_action": next}
-	if p := state.Plan; p != nil {
-		status["plan"] = map[string]any{"id": p.ID, "objective": plan.Shorten(p.Objective, plan.MaxObjective), "status": p.Status,
-			"done": p.Steps.Count(plan.Done), "total": p.Steps.Len()}
-	}
-	return json.Marshal(status)
+	return json.Marshal(service.StatusIn(state, s.caller(ctx, service)))
 }
 
 // logShown is how many of the latest records plan://log shows.

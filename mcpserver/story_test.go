@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/resources"
 )
 
 // golden compares text with a file in testdata, or rewrites it with -update.
@@ -208,8 +209,8 @@ func TestAnnotations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Tools) != 6 {
-		t.Errorf("%d tools, want the six", len(list.Tools))
+	if len(list.Tools) != len(verbs.Table()) {
+		t.Errorf("%d tools, want all %d", len(list.Tools), len(verbs.Table()))
 	}
 	for _, tool := range list.Tools {
 		a := tool.Annotations
@@ -251,8 +252,13 @@ func TestResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
+	whole := map[string]string{"plan://agents.md": w.service.AgentsMD(), "plan://planning-guide.md": resources.PlanningGuide()}
 	for _, r := range list.Resources {
-		fmt.Fprintf(&out, "## %s · %s · %s · %s\n%s\n", r.URI, r.Title, r.MIMEType, r.Description, read(t, client, r.URI))
+		body := read(t, client, r.URI)
+		if text, ok := whole[r.URI]; ok && body == text {
+			body = "(as package resources has it)"
+		}
+		fmt.Fprintf(&out, "## %s · %s · %s · %s\n%s\n", r.URI, r.Title, r.MIMEType, r.Description, body)
 	}
 	fmt.Fprintf(&out, "## plan://steps/S002\n%s\n", read(t, client, "plan://steps/S002"))
 	golden(t, "resources.txt", withoutTimes(out.String()))
@@ -332,27 +338,68 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestPrompts lists and renders the strategies.
+// TestPrompts lists and renders all prompts, with the plan at hand and without one.
 func TestPrompts(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	list, err := client.ListPrompts(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Prompts) != 3 {
-		t.Fatalf("%d prompts", len(list.Prompts))
+	get := func(name string, arguments map[string]string) (string, error) {
+		got, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name, Arguments: arguments})
+		if err != nil {
+			return "", err
+		}
+		return got.Messages[0].Content.(*mcp.TextContent).Text, nil
 	}
+	var names []string
 	for _, p := range list.Prompts {
-		got, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name, Arguments: map[string]string{"goal": "Ship it"}})
+		names = append(names, p.Name)
+		if p.Title == "" || p.Description == "" {
+			t.Errorf("%s lacks title or description", p.Name)
+		}
+	}
+	for _, c := range []struct {
+		name      string
+		arguments map[string]string
+		want      string // without a plan; "" when it is refused then
+	}{
+		{"react", map[string]string{"goal": "Ship it"}, "Ship it"},
+		{"plan_act_reflect", map[string]string{"goal": "Ship it"}, "Ship it"},
+		{"goal_decompose_route_synthesise", map[string]string{"goal": "Ship it"}, "Ship it"},
+		{"decompose_goal", map[string]string{"goal": "Ship it"}, "Ship it"},
+		{"judge_plan", nil, ""},
+		{"suggest_tasks", map[string]string{"focus": "the map"}, "the map"},
+		{"resume", nil, "planning_setup_plan"},
+	} {
+		if !slices.Contains(names, c.name) {
+			t.Errorf("%s is not listed among %v", c.name, names)
+		}
+		body, err := get(c.name, c.arguments)
+		if (err == nil) != (c.want != "") || !strings.Contains(body, c.want) {
+			t.Errorf("%s without a plan: %v\n%s", c.name, err, body)
+		}
+	}
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "The plan at hand", "initial_steps": []map[string]any{{"title": "Draw the map"}}})
+	for _, c := range [][]string{{"judge_plan", "Draw the map", "is_approved"}, {"resume", "The plan at hand", "Draw the map", "S001"},
+		{"decompose_goal", "The plan at hand"}, {"suggest_tasks", "Draw the map"}} {
+		body, err := get(c[0], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body := got.Messages[0].Content.(*mcp.TextContent).Text; !strings.Contains(body, "Ship it") || !strings.Contains(body, "planning_mark_step") {
-			t.Errorf("%s: %s", p.Name, body)
+		for _, word := range c[1:] {
+			if !strings.Contains(body, word) {
+				t.Errorf("%s does not tell %q:\n%s", c[0], word, body)
+			}
 		}
 	}
-	if _, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "react", Arguments: map[string]string{"gaol": "x"}}); err == nil {
-		t.Error("an unknown argument was accepted")
+	for _, bad := range []map[string]string{{"gaol": "x"}, {"goal": "two\nlines\x07"}} {
+		if _, err := get("react", bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+	if _, err := get("judge", nil); err == nil {
+		t.Error("an unknown prompt was rendered")
 	}
 }
 

@@ -139,23 +139,53 @@ func (s *subscriptions) watch(ctx context.Context) bool {
 		s.log.Error("changes are not watched", "error", err)
 		return false
 	}
+	drifts := service.RulesChanged(s.ctx)
 	before, err := service.State(ctx)
 	if err != nil {
 		s.log.Error("state not read", "error", err)
 	}
-	s.running.Go(func() {
-		for range changes {
-			after, err := service.State(s.ctx)
-			if err != nil {
-				s.log.Error("state not read", "error", err)
-				continue
-			}
-			s.tell(before, after)
-			before = after
-		}
-	})
+	rules := service.RulesOnDisk()
+	s.running.Go(func() { s.follow(service, changes, before) })
+	if drifts != nil {
+		s.running.Go(func() { s.followRules(service, drifts, rules) })
+	}
 	return true
 }
+
+// follow tells of every change of the state until the server ends.
+func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}, before plan.State) {
+	for range changes {
+		after, err := service.State(s.ctx)
+		if err != nil {
+			s.log.Error("state not read", "error", err)
+			continue
+		}
+		s.tell(before, after)
+		before = after
+	}
+}
+
+// followRules tells when the rule book on disk has drifted from the canonical one,
+// or is in order again, until the server ends.
+func (s *subscriptions) followRules(service *verbs.Service, drifts <-chan struct{}, before verbs.Rules) {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case _, open := <-drifts:
+			if !open {
+				return
+			}
+		}
+		if after := service.RulesOnDisk(); after != before {
+			before = after
+			s.each(func(sub *subscriber) { sub.mark(ofRules) })
+		}
+	}
+}
+
+// ofRules reports whether a resource tells of the rule book on disk.
+func ofRules(uri string) bool { return uri == statusURI || uri == agentsURI }
 
 // tell wakes the subscribers that a change concerns.
 func (s *subscriptions) tell(before, after plan.State) {
@@ -168,10 +198,16 @@ func (s *subscriptions) tell(before, after plan.State) {
 	if planID(before) != planID(after) {
 		s.notifyAll(mcp.MethodNotificationResourcesListChanged, nil)
 	}
+	s.each(func(sub *subscriber) {
+		sub.mark(func(uri string) bool { return concerns(uri, before, after) })
+	})
+}
+
+func (s *subscriptions) each(do func(*subscriber)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sub := range s.subscribers {
-		sub.changed(before, after)
+		do(sub)
 	}
 }
 
@@ -190,12 +226,12 @@ func (sub *subscriber) want(uris []string) {
 	}
 }
 
-// changed notes which of the wanted resources are different now.
-func (sub *subscriber) changed(before, after plan.State) {
+// mark notes which of the wanted resources are different now.
+func (sub *subscriber) mark(different func(uri string) bool) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	for uri := range sub.uris {
-		if concerns(uri, before, after) {
+		if different(uri) {
 			sub.dirty = append(sub.dirty, uri)
 		}
 	}
@@ -212,7 +248,7 @@ func (sub *subscriber) changed(before, after plan.State) {
 func concerns(uri string, before, after plan.State) bool {
 	id, isStep := strings.CutPrefix(uri, "plan://steps/")
 	if !isStep {
-		return strings.HasPrefix(uri, "plan://")
+		return strings.HasPrefix(uri, "plan://") && uri != agentsURI && uri != guideURI
 	}
 	step, err := plan.ParseStepID(id)
 	return err == nil && stepOf(before, step) != stepOf(after, step)

@@ -1,45 +1,64 @@
 package mcpserver_test
 
 import (
-	"context"
+	"slices"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/planloop/planloop/internal/session"
-	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
-	"github.com/planloop/planloop/plan"
 )
 
 // TestToolsetsThatAreNotChosen neither lists nor runs the tools of a suite that
 // was left out (WINK: the suite is optional).
 func TestToolsetsThatAreNotChosen(t *testing.T) {
+	planning, loop := ofToolset(verbs.Planning), ofToolset(verbs.Loop)
+	if len(planning) != 6 || len(loop) != 5 {
+		t.Errorf("planning has %d tools and loop %d, want 6 and 5", len(planning), len(loop))
+	}
 	for name, c := range map[string]struct {
 		toolsets []string
-		want     int
-	}{"all": {nil, 6}, "planning": {[]string{verbs.Planning}, 6}, "others": {[]string{"loop"}, 0}, "none": {[]string{}, 0}} {
+		want     []string
+	}{
+		"all":      {nil, names(verbs.Table())},
+		"planning": {[]string{verbs.Planning}, planning},
+		"loop":     {[]string{verbs.Loop}, loop},
+		"both":     {[]string{verbs.Loop, verbs.Planning}, append(loop[:5:5], planning...)},
+		"none":     {[]string{}, nil},
+	} {
 		t.Run(name, func(t *testing.T) {
-			s := session.New(memory.New(), session.Options{})
-			service := verbs.New(s, verbs.Options{})
-			server, err := mcpserver.New(mcpserver.Options{Toolsets: c.toolsets,
-				Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
-				Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(server.Close)
-			client := world{server, service}.connect(t, handshake, nil)
+			client := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: c.toolsets}).connect(t, handshake, nil)
 			list, err := client.ListTools(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_setup_plan", Arguments: map[string]any{"objective": "o"}})
-			if len(list.Tools) != c.want || (err == nil) != (c.want > 0) {
-				t.Errorf("%d tools, want %d; a call is answered with %v", len(list.Tools), c.want, err)
+			var got []string
+			for _, tool := range list.Tools {
+				got = append(got, tool.Name)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%v are listed, want %v", got, c.want)
+			}
+			for _, row := range verbs.Table() {
+				_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: row.Name, Arguments: map[string]any{}}) // a refusal is an answer
+				if offered := slices.Contains(c.want, row.Name); (err == nil) != offered {
+					t.Errorf("%s, offered %v, is answered with %v", row.Name, offered, err)
+				}
 			}
 		})
 	}
+}
+
+func ofToolset(name string) []string {
+	return names(slices.DeleteFunc(verbs.Table(), func(row verbs.Row) bool { return row.Toolset != name }))
+}
+
+func names(rows []verbs.Row) []string {
+	var all []string
+	for _, row := range rows {
+		all = append(all, row.Name)
+	}
+	slices.Sort(all) // as the list is sent
+	return all
 }

@@ -19,7 +19,12 @@ const (
 type Actor struct {
 	Kind ActorKind `json:"kind"`
 	Name string    `json:"name"`
+
+	AtTerminal bool `json:"-"` // a person in front of a terminal; not kept
 }
+
+// present reports whether a person in front of a terminal asks.
+func (a Actor) present() bool { return a.Kind == Person && a.AtTerminal }
 
 // Sighting is the last sign of life of an actor.
 type Sighting struct {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -35,6 +36,10 @@ type Limits struct {
 	MaxSteps   int           // steps a plan; default 2,000
 	MaxReplans int           // default 3
 	Evidence   bool          // a step is done only with evidence
+
+	ApprovalTimeout  time.Duration // how long a submitted plan waits; negative: for ever; default 30 minutes
+	GatheringTimeout time.Duration // how long gathering may be silent; negative: for ever; default 1 hour
+	PersonOnly       bool          // a decision that a client confirms does not count
 }
 
 // Defaults of Limits.
@@ -42,6 +47,9 @@ const (
 	DefaultLease      = 30 * time.Minute
 	DefaultMaxSteps   = 2_000
 	DefaultMaxReplans = 3
+
+	DefaultApprovalTimeout  = 30 * time.Minute
+	DefaultGatheringTimeout = time.Hour
 )
 
 func (l Limits) withDefaults() Limits {
@@ -54,6 +62,12 @@ func (l Limits) withDefaults() Limits {
 	if l.MaxReplans == 0 {
 		l.MaxReplans = DefaultMaxReplans
 	}
+	if l.ApprovalTimeout == 0 {
+		l.ApprovalTimeout = DefaultApprovalTimeout
+	}
+	if l.GatheringTimeout == 0 {
+		l.GatheringTimeout = DefaultGatheringTimeout
+	}
 	return l
 }
 
@@ -63,7 +77,23 @@ func (l Limits) withDefaults() Limits {
 func Decide(s State, a Action, f Facts) ([]Event, error) {
 	f.Limits = f.Limits.withDefaults()
 	f.Now = f.Now.UTC().Truncate(time.Millisecond)
-	return a.decide(s, f)
+	var events []Event
+	if expired := Expiry(s, f.Now, f.Limits, f.Seen[s.ModeNow().By].At); expired != nil {
+		events = append(events, expired)
+		s = Apply(s, expired)
+	}
+	if err := allowed(s, a, f); err != nil {
+		return nil, err
+	}
+	caused, err := a.decide(s, f)
+	if err != nil {
+		return nil, err
+	}
+	caused = deviating(s, caused, f)
+	for _, e := range caused {
+		s = Apply(s, e)
+	}
+	return slices.Concat(events, caused, ending(s, f)), nil
 }
 
 // Apply folds one event into a new state. It never refuses, and depends on
@@ -78,16 +108,21 @@ func Events() []Event {
 		PlanCompleted{}, PlanReopened{}, PlanAbandonedByItself{}, PlanNeedsReplan{}, PlanFailedForGood{},
 		StepsAdded{}, StepUpdated{}, StepMarked{}, StepClaimed{}, StepReported{},
 		SignalRaised{}, SignalCleared{}, PlanJudged{}, PlanClosed{}, HistoryPurged{},
+		ModeEntered{}, ModeCancelled{}, ModeExpired{}, ModeEnded{}, PlanSubmitted{}, PlanApproved{}, PlanRejected{}, PlanReturned{},
+		LeftUndecided{}, PlanDeviated{}, QuestionAsked{}, QuestionAnswered{}, Commented{},
 	}
 }
 
 // Owners lists the actors whose last sign of life decides about a in s.
 func Owners(s State, a Action) []string {
+	var owners []string
+	if s.PhaseNow() == PhaseGathering {
+		owners = append(owners, s.ModeNow().By)
+	}
 	claims, ok := a.(interface{ claims() []StepID })
 	if !ok || s.Plan == nil {
-		return nil
+		return owners
 	}
-	var owners []string
 	for _, id := range claims.claims() {
 		if step, ok := s.Plan.Steps.Get(id); ok && step.ClaimedBy != "" {
 			owners = append(owners, step.ClaimedBy)

@@ -51,6 +51,8 @@ type Approval struct {
 	Digest  string    `json:"digest"` // of what was shown
 	Comment string    `json:"comment,omitempty"`
 	At      time.Time `json:"at"`
+
+	Deviations []string `json:"deviations,omitempty"` // changes since that needed no new agreement
 }
 
 // Body is a plan in its written form: the steps as a list. Events, snapshots

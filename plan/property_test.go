@@ -23,7 +23,7 @@ func TestLaws(t *testing.T) {
 		minted := map[string]plan.StepID{}
 		var former plan.Event = plan.HistoryPurged{}
 		for range rapid.IntRange(1, 40).Draw(t, "actions") {
-			actor := rapid.SampledFrom([]plan.Actor{ann, ann, bob, person}).Draw(t, "actor")
+			actor := rapid.SampledFrom([]plan.Actor{ann, ann, bob, person, person}).Draw(t, "actor")
 			a := drawAction(t, w)
 			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Minute}).Draw(t, "wait"))
 			checkDecide(t, w, actor, a)
@@ -103,6 +103,14 @@ func checkMinting(t *rapid.T, w *workspace, minted map[string]plan.StepID, event
 		switch e := e.(type) {
 		case plan.PlanSetUp:
 			mintedNext(t, minted, e.Plan.ID, e.Plan.Steps)
+		case plan.DraftMade:
+			mintedNext(t, minted, e.Plan.ID, e.Plan.Steps)
+		case plan.PlanSubmitted:
+			if w.state.Plan == nil || w.state.Plan.ID != e.Plan.ID { // a revision mints when it is approved
+				mintedNext(t, minted, e.Plan.ID, e.Plan.Steps)
+			}
+		case plan.PlanApproved:
+			minted[w.state.Plan.ID] = max(minted[w.state.Plan.ID], w.state.Plan.Steps.Highest())
 		case plan.StepsAdded:
 			mintedNext(t, minted, w.state.Plan.ID, e.Steps)
 		}
@@ -137,9 +145,52 @@ func checkInvariants(t *rapid.T, w *workspace) {
 		}
 		seen[head.ID] = true
 	}
-	if d := w.state.Draft; d != nil && (seen[d.ID] || w.state.Plan != nil && w.state.Plan.ID == d.ID) {
+	if d := w.state.Draft; d != nil && (seen[d.ID] && w.state.Plan.ID != d.ID || w.state.Plan != nil && w.state.Plan.ID == d.ID && w.state.Plan.Approval == nil) {
 		t.Fatalf("the draft shares the id %s", d.ID)
 	}
+	checkMode(t, w.state)
+}
+
+// checkMode: a request is open exactly while a plan is submitted, and it is about
+// the draft.
+func checkMode(t *rapid.T, s plan.State) {
+	request := s.ModeNow().Request
+	if (s.PhaseNow() == plan.PhaseSubmitted) != (request != nil) {
+		t.Fatalf("the phase is %s with the request %+v", s.PhaseNow(), request)
+	}
+	if request != nil && (s.Draft == nil || request.Plan != s.Draft.ID) {
+		t.Fatalf("the request %+v is about no draft", request)
+	}
+	if s.PhaseNow() == plan.PhaseExecuting && (s.Plan == nil || s.Plan.Approval == nil) {
+		t.Fatal("a plan is carried out that nobody approved")
+	}
+}
+
+// TestNobodyButAPersonApproves lets agents, people without a terminal and CI do
+// whatever there is: no plan is approved, and nothing is changed while the phase is
+// read-only. Time-outs are off, since they end the mode.
+func TestNobodyButAPersonApproves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorkspace(t)
+		w.limits = plan.Limits{PersonOnly: true, ApprovalTimeout: -1, GatheringTimeout: -1}
+		restricted := false
+		for range rapid.IntRange(1, 60).Draw(t, "actions") {
+			actor := rapid.SampledFrom([]plan.Actor{ann, bob, {Kind: plan.Person, Name: "shell"}, {Kind: plan.CI, Name: "ci"},
+				{Kind: plan.Agent, Name: "sly", AtTerminal: true}}).Draw(t, "actor")
+			before := w.state
+			act(t, w, actor, drawAction(t, w))
+			if w.state.Plan != nil && w.state.Plan.Approval != nil || w.state.PhaseNow() == plan.PhaseExecuting {
+				t.Fatal("a plan was approved")
+			}
+			if restricted && !w.state.PhaseNow().Restricted() {
+				t.Fatal("the mode was left")
+			}
+			if restricted && w.state.Plan != before.Plan {
+				t.Fatal("the plan was changed in a read-only phase")
+			}
+			restricted = w.state.PhaseNow().Restricted()
+		}
+	})
 }
 
 func checkStatus(t *rapid.T, p *plan.Plan) {
@@ -249,7 +300,7 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		}
 		return plan.StepID(rapid.IntRange(-1, highest+2).Draw(t, "any step"))
 	}
-	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "mark", "mark", "mark", "mark", "mark", "mark", "claim", "clear", "restore", "raise", "lower", "report", "close", "judge", "batch", "batch"}).Draw(t, "action") {
+	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "mark", "mark", "mark", "mark", "mark", "mark", "claim", "clear", "restore", "raise", "lower", "report", "close", "judge", "batch", "batch", "mode", "mode", "mode"}).Draw(t, "action") {
 	case "set up":
 		size := rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 63, 64, 65, 81}).Draw(t, "size")
 		return plan.SetUp{Outline: plan.Outline{Objective: rapid.SampledFrom([]string{"Ship it", "Fix it"}).Draw(t, "objective")},
@@ -276,10 +327,13 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		return plan.Close{Summary: rapid.SampledFrom([]string{"done", "all done"}).Draw(t, "summary")}
 	case "judge":
 		return plan.Judge{Approved: rapid.Bool().Draw(t, "approved"), Way: plan.WayAgent}
+	case "mode":
+		return drawModeAction(t, w)
 	case "batch":
 		batch := plan.Batch{Word: "update"}
 		for i := range rapid.IntRange(0, 3).Draw(t, "parts") {
-			if a := drawAction(t, w); a.Name() != "set_up_plan" && a.Name() != "restore_plan" {
+			// What archives a plan stands alone: the head names the state before it.
+			if a := drawAction(t, w); !slices.Contains([]string{"set_up_plan", "restore_plan", "clear_plan", "approve_plan", "update"}, a.Name()) {
 				batch.Parts = append(batch.Parts, plan.Part{Field: fmt.Sprint("/", i), Action: a})
 			}
 		}
@@ -287,6 +341,40 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 	}
 	return plan.MarkStep{Step: step(), Status: plan.StepStatus(rapid.SampledFrom(plan.StepStatus("").Values()).Draw(t, "status")),
 		Note: rapid.SampledFrom([]string{"", "", "note"}).Draw(t, "note"), Force: rapid.Bool().Draw(t, "force")}
+}
+
+func drawModeAction(t *rapid.T, w *workspace) plan.Action {
+	answer := plan.Answer{Way: rapid.SampledFrom([]plan.Way{plan.ByPerson, plan.ByClient, ""}).Draw(t, "way"),
+		Comment: rapid.SampledFrom([]string{"", "like this"}).Draw(t, "comment")}
+	if w.state.Draft != nil && rapid.IntRange(0, 4).Draw(t, "shown") > 0 {
+		answer.Digest = plan.Digest(w.state.Draft)
+	}
+	if request := w.state.ModeNow().Request; request != nil && rapid.Bool().Draw(t, "request known") {
+		answer.Request = request.ID
+	}
+	switch rapid.SampledFrom([]string{"enter", "submit", "submit", "approve", "approve", "reject", "return", "cancel", "end", "undecided", "ask", "answer", "comment"}).Draw(t, "mode action") {
+	case "enter":
+		return plan.EnterMode{Task: "plan it", Reason: "it is large"}
+	case "submit":
+		return plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it", Summary: "in parts"}, Steps: drawSteps(t, rapid.IntRange(0, 3).Draw(t, "size"), 0)}
+	case "approve":
+		return plan.Approve{Answer: answer}
+	case "reject":
+		return plan.Reject{Answer: answer}
+	case "return":
+		return plan.Return{Answer: answer}
+	case "cancel":
+		return plan.CancelMode{Way: answer.Way}
+	case "end":
+		return plan.EndMode{}
+	case "undecided":
+		return plan.LeaveUndecided{Request: answer.Request, How: "declined"}
+	case "ask":
+		return plan.AskUser{Text: rapid.SampledFrom([]string{"when?", "where?"}).Draw(t, "question")}
+	case "answer":
+		return plan.AnswerQuestion{Answer: "now", Way: answer.Way}
+	}
+	return plan.CommentOn{Text: "mind the gap"}
 }
 
 func drawSignal(t *rapid.T) string {

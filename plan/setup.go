@@ -37,6 +37,9 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusActive, Version: 1,
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
 	}
+	if a.Draft && s.PhaseNow() == PhaseSubmitted {
+		return nil, conflict("a submitted plan waits for a decision", "decide about it first")
+	}
 	if a.Draft {
 		p.Status = StatusDraft
 		return []Event{DraftMade{Body{Plan: p, Steps: steps}}}, nil

@@ -18,8 +18,11 @@ type State struct {
 	Plan      *Plan     // nil before the first
 	Draft     *Plan     // a submitted or imported plan that nobody agreed to yet
 	Phase     Phase
+	Mode      *Mode // nil before planning mode was first entered
 	Signals   []Signal
 	Questions []Question
+	Asked     int // questions so far; ids are never used again
+	Comments  []Comment
 	past      vector[PastPlan]
 }
 
@@ -36,15 +39,6 @@ type PastPlan struct {
 	ArchivedAt time.Time  `json:"archived_at"`
 	Revision   Revision   `json:"revision"`
 	Reason     string     `json:"reason"` // replaced, cleared or restored_over
-}
-
-// Question is something a person was asked.
-type Question struct {
-	ID         string    `json:"id"`
-	Text       string    `json:"text"`
-	Answer     string    `json:"answer,omitempty"`
-	AskedAt    time.Time `json:"asked_at"`
-	AnsweredAt time.Time `json:"answered_at,omitzero"`
 }
 
 // PhaseNow returns the phase, with inactive for the zero value.
@@ -124,13 +118,17 @@ type StateBody struct {
 	Draft     *Body      `json:"draft,omitempty"`
 	Phase     Phase      `json:"phase,omitempty"`
 	Signals   []Signal   `json:"signals,omitempty"`
+	Mode      *Mode      `json:"mode,omitempty"`
 	Questions []Question `json:"questions,omitempty"`
+	Asked     int        `json:"asked,omitempty"`
+	Comments  []Comment  `json:"comments,omitempty"`
 	Past      []PastPlan `json:"past,omitempty"`
 }
 
 // Body returns the written form of s.
 func (s State) Body() StateBody {
-	b := StateBody{Revision: s.Revision, UpdatedAt: s.UpdatedAt, Phase: s.Phase, Signals: s.Signals, Questions: s.Questions}
+	b := StateBody{Revision: s.Revision, UpdatedAt: s.UpdatedAt, Phase: s.Phase, Mode: s.Mode,
+		Signals: s.Signals, Questions: s.Questions, Asked: s.Asked, Comments: s.Comments}
 	if s.Plan != nil {
 		body := s.Plan.Body()
 		b.Plan = &body
@@ -147,7 +145,8 @@ func (s State) Body() StateBody {
 
 // Build returns the state that b writes down.
 func (b StateBody) Build() State {
-	s := State{Revision: b.Revision, UpdatedAt: b.UpdatedAt, Phase: b.Phase, Signals: b.Signals, Questions: b.Questions}
+	s := State{Revision: b.Revision, UpdatedAt: b.UpdatedAt, Phase: b.Phase, Mode: b.Mode,
+		Signals: b.Signals, Questions: b.Questions, Asked: b.Asked, Comments: b.Comments}
 	if b.Plan != nil {
 		s.Plan = b.Plan.Build()
 	}

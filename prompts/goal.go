@@ -46,15 +46,4 @@ func refused(r rune) bool {
 }
 
 // Fence returns a code fence that the text cannot close.
-func (g *goal) Fence() string {
-	longest, run := 0, 0
-	for _, r := range g.Text {
-		if r != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return strings.Repeat("`", max(3, longest+1))
-}
+func (g *goal) Fence() string { return fence(g.Text) }

@@ -19,6 +19,10 @@ func TestGolden(t *testing.T) {
 	for _, s := range prompts.Strategies() {
 		golden(t, "section_"+string(s), prompts.Section(s))
 		golden(t, "instructions_"+string(s), prompts.Instructions(s))
+		golden(t, "instructions_"+string(s)+"_mode", prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: s}))
+	}
+	for name, text := range dataTexts() {
+		golden(t, name, text)
 	}
 	for _, p := range prompts.List() {
 		golden(t, "prompt_"+p.Name, render(t, p, nil))
@@ -42,7 +46,7 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 2*len(prompts.Strategies()) + 2*len(prompts.List()); len(files) != want {
+	if want := 3*len(prompts.Strategies()) + 2*len(prompts.List()) + len(dataTexts()); len(files) != want {
 		t.Errorf("testdata holds %d golden files, the texts need %d: %v", len(files), want, files)
 	}
 }

@@ -1,11 +1,14 @@
 package prompts
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
+
+var errNoArguments = errors.New("unknown argument: this prompt takes none")
 
 // Argument is one value a person may give with a prompt.
 type Argument struct {
@@ -22,7 +25,7 @@ type Prompt struct {
 	Arguments   []Argument
 
 	// Render returns the text for the model. An argument that is unknown or
-	// not acceptable is an [*ArgumentError].
+	// not acceptable is an [*ArgumentError]. It is nil for what [Described] lists.
 	Render func(args map[string]string) (string, error)
 }
 
@@ -40,7 +43,9 @@ func (e *ArgumentError) Error() string {
 // Unwrap returns the cause.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// List returns every prompt in a fixed order. The caller owns the result.
+// List returns the prompts that need no data but their arguments, one for each
+// strategy, in a fixed order. The caller owns the result. [Described] lists the
+// others.
 func List() []Prompt {
 	return []Prompt{
 		strategyPrompt(React,
@@ -88,13 +93,14 @@ func checkNames(prompt string, known []Argument, args map[string]string) error {
 		names[i] = a.Name
 	}
 	for _, given := range slices.Sorted(maps.Keys(args)) {
-		if !slices.Contains(names, given) {
-			return &ArgumentError{
-				Prompt:   prompt,
-				Argument: given,
-				Err:      fmt.Errorf("unknown argument: use %s", strings.Join(names, ", ")),
-			}
+		if slices.Contains(names, given) {
+			continue
 		}
+		err := fmt.Errorf("unknown argument: use %s", strings.Join(names, ", "))
+		if len(names) == 0 {
+			err = errNoArguments
+		}
+		return &ArgumentError{Prompt: prompt, Argument: given, Err: err}
 	}
 	return nil
 }

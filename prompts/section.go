@@ -7,10 +7,3 @@ func Section(s Strategy) string {
 	mindset := mustRender("mindset_"+string(s.orDefault()), nil)
 	return mustRender("section", struct{ Mindset string }{mindset})
 }
-
-// Instructions returns what a server tells its client about itself: a first
-// line that says when to use planloop, for hosts that load only tool names and
-// instructions, and the [Section] of the strategy.
-func Instructions(s Strategy) string {
-	return mustRender("instructions", struct{ Section string }{Section(s)})
-}

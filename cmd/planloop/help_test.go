@@ -89,6 +89,8 @@ func exampleArguments(line string) ([]string, bool) {
 		return nil, false
 	}
 	line, _, _ = strings.Cut(line, " > ")
+	line, _, _ = strings.Cut(line, " < ")
+	line, _, _ = strings.Cut(line, " | ")
 	line, _, _ = strings.Cut(line, ")")
 	var words []string
 	quote, word := rune(0), strings.Builder{}

@@ -55,6 +55,7 @@ func (v planView) head() []string {
 	if summary := v.state.Plan.Summary; summary != "" {
 		lines = append(lines, v.block(summary, 0, detailLines)...)
 	}
+	lines = append(lines, v.verdict()...)
 	return append(lines, "")
 }
 
@@ -153,10 +154,18 @@ func (v planView) fold(i, n int) string {
 }
 
 func (v planView) step(step *plan.Step, idWidth int) []string {
+	lines, margin := v.title(step, idWidth)
+	lines = v.remark(lines, step, margin)
+	return append(lines, v.below(step, margin)...)
+}
+
+// title lays out a step's mark, id and title, and returns the margin that these
+// leave.
+func (v planView) title(step *plan.Step, idWidth int) (lines []string, margin int) {
 	s := v.screen
 	sign, look := s.mark(step, v.state.Plan.Steps.IsReady(step.ID))
 	id := pad(step.ID.String(), idWidth)
-	margin := 2 + ansi.StringWidth(sign) + 1 + idWidth + 2
+	margin = 2 + ansi.StringWidth(sign) + 1 + idWidth + 2
 	indent := strings.Repeat(" ", margin)
 
 	title := s.plain
@@ -166,7 +175,6 @@ func (v planView) step(step *plan.Step, idWidth int) []string {
 	case step.Status == plan.InProgress:
 		title = s.bold
 	}
-	var lines []string
 	for i, text := range s.wrap(printableLine(step.Title), margin) {
 		if i == 0 {
 			lines = append(lines, "  "+look(sign)+" "+look(id)+"  "+title(text))
@@ -174,8 +182,7 @@ func (v planView) step(step *plan.Step, idWidth int) []string {
 			lines = append(lines, indent+title(text))
 		}
 	}
-	lines = v.remark(lines, step, margin)
-	return append(lines, v.below(step, margin)...)
+	return lines, margin
 }
 
 // remark puts what is to be known about a step behind its title, or below it
@@ -232,8 +239,8 @@ func (v planView) claim(step *plan.Step) (string, style) {
 	return "(" + text + ")", v.screen.busy
 }
 
-// below is what is shown under a step's title: details while it is open, and
-// the last note.
+// below is what is shown under a step's title: details while it is open, the
+// last note and the last evidence.
 func (v planView) below(step *plan.Step, margin int) []string {
 	var lines []string
 	if step.Details != "" && (v.all || !step.Status.Finished()) {
@@ -249,7 +256,7 @@ func (v planView) below(step *plan.Step, margin int) []string {
 	if step.Error != "" && !slices.Contains(notes, step.Error) {
 		lines = append(lines, v.block("error: "+step.Error, margin, noteLines)...)
 	}
-	return lines
+	return append(lines, v.evidence(step, margin)...)
 }
 
 // block lays out faint text behind a margin, in at most so many lines.
@@ -271,7 +278,7 @@ func (v planView) foot() []string {
 		lines = append(lines, "")
 	}
 	if final := v.state.Plan.FinalSummary; final != "" {
-		lines = append(append(lines, v.block(final, 0, detailLines)...), "")
+		lines = append(append(lines, v.block("Final summary: "+final, 0, detailLines)...), "")
 	}
 	if p := v.state.Plan; p.Status == plan.StatusAbandoned && p.Steps.Len() == 0 {
 		text := "Bring its steps back: planloop restore " + p.ID
@@ -289,6 +296,7 @@ func (v planView) foot() []string {
 			lines = append(lines, v.screen.waiting(line))
 		}
 	}
+	lines = append(lines, v.signals()...)
 	if v.next == "" {
 		return lines
 	}

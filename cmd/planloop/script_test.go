@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +54,13 @@ func TestScripts(t *testing.T) {
 			"stable":    stable,
 			"overwrite": overwrite,
 			"escapes":   escapes,
+			"contract":  contract,
+			"endpoint":  endpoint,
+			"expand":    expand,
+			"until":     until,
+			"bytes":     writeBytes,
+			"nowhere":   nowhere,
+			"field":     field,
 		},
 	})
 }
@@ -131,4 +141,79 @@ func escapes(ts *testscript.TestScript, neg bool, _ []string) {
 	if has == neg {
 		ts.Fatalf("escape characters: %t", has)
 	}
+}
+
+// until runs a command again and again until a file is there and not empty: what
+// the command does is what somebody in the background waits for.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until FILE COMMAND...")
+	}
+	const most = 1_000
+	for range most {
+		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
+			return
+		}
+		ts.Check(ts.Exec(args[1], args[2:]...))
+	}
+	ts.Fatalf("%s is not there after %d runs", args[0], most)
+}
+
+// writeBytes writes a file of any bytes, written as in a Go string, so many times
+// over: bytes FILE TEXT [TIMES].
+func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: bytes FILE TEXT [TIMES]")
+	}
+	text, err := strconv.Unquote(`"` + strings.ReplaceAll(args[1], `"`, `\"`) + `"`)
+	ts.Check(err)
+	times := 1
+	if len(args) == 3 {
+		times, err = strconv.Atoi(args[2])
+		ts.Check(err)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(text, times)), 0o644))
+}
+
+// nowhere checks that no file below a folder holds a text: nowhere TEXT FOLDER...
+func nowhere(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: nowhere TEXT FOLDER...")
+	}
+	for _, folder := range args[1:] {
+		ts.Check(filepath.WalkDir(ts.MkAbs(folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if err == nil && bytes.Contains(data, []byte(args[0])) {
+				err = fmt.Errorf("%s holds %q", path, args[0])
+			}
+			return err
+		}))
+	}
+}
+
+// field writes a text out of the last output's JSON into a file, as an agent would:
+// field now.instructions_content docs/agents.md.
+func field(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: field NAME.NAME FILE")
+	}
+	value, err := decoded([]byte(ts.ReadFile("stdout")))
+	ts.Check(err)
+	for name := range strings.SplitSeq(args[0], ".") {
+		object, ok := value.(map[string]any)
+		if !ok {
+			ts.Fatalf("there is no %s", args[0])
+		}
+		value = object[name]
+	}
+	text, ok := value.(string)
+	if !ok {
+		ts.Fatalf("%s is no text", args[0])
+	}
+	out := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(filepath.Dir(out), 0o755))
+	ts.Check(os.WriteFile(out, []byte(text), 0o644))
 }

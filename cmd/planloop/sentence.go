@@ -51,6 +51,16 @@ func phraseOf(e plan.Event) string {
 		return markPhrase(e)
 	case plan.StepClaimed:
 		return e.Step.String() + " claimed"
+	case plan.StepReported:
+		return reportPhrase(e)
+	case plan.SignalRaised:
+		return signalPhrase(e.Signal)
+	case plan.SignalCleared:
+		return "signal " + plan.Quote(e.ID) + " cleared"
+	case plan.PlanJudged:
+		return verdictPhrase(e.Verdict)
+	case plan.PlanClosed:
+		return "the plan closed" + quotedNote(e.Summary)
 	case plan.HistoryPurged:
 		return fmt.Sprintf("the history of %s deleted", count(int(e.Records), "change"))
 	}
@@ -96,11 +106,75 @@ func stepsPhrase(steps []*plan.Step) string {
 const notedLength = 200
 
 func markPhrase(e plan.StepMarked) string {
-	phrase := e.Step.String() + " marked " + strings.ReplaceAll(string(e.Status), "_", " ")
+	return e.Step.String() + " marked " + strings.ReplaceAll(string(e.Status), "_", " ") + quotedNote(e.Note)
+}
+
+// reportPhrase names what came out of working on a step: the note, the commands
+// that were run, the criteria, or that there is output or a list of files.
+func reportPhrase(e plan.StepReported) string {
+	var what []string
 	if e.Note != "" {
-		phrase += noteMark + strconv.QuoteToGraphic(plan.Shorten(strings.Join(strings.Fields(e.Note), " "), notedLength))
+		what = append(what, noteQuote(e.Note))
 	}
-	return phrase
+	for _, evidence := range e.Evidence {
+		what = append(what, evidenceWords(evidence))
+	}
+	if e.Output != "" {
+		what = append(what, "output")
+	}
+	if n := len(e.AffectedFiles); n > 0 {
+		what = append(what, count(n, "file"))
+	}
+	phrase := e.Step.String() + " reported on"
+	if len(what) == 0 {
+		return phrase
+	}
+	return phrase + noteMark + plan.Shorten(strings.Join(what, ", "), notedLength)
+}
+
+// evidenceWords names a piece of evidence: the command and how it ended, or the
+// criterion, or the note alone.
+func evidenceWords(e plan.Evidence) string {
+	switch {
+	case e.Command != "" && e.ExitCode != nil:
+		return fmt.Sprintf("%s exited with %d", plan.Quote(plan.Shorten(e.Command, commandLength)), *e.ExitCode)
+	case e.Criterion != "":
+		return "evidence for " + plan.Quote(plan.Shorten(e.Criterion, commandLength))
+	case e.Note != "":
+		return "evidence " + noteQuote(e.Note)
+	}
+	return "evidence"
+}
+
+// commandLength bounds what a line repeats of a command or a criterion.
+const commandLength = 80
+
+func signalPhrase(s plan.Signal) string {
+	phrase := string(s.Level) + " " + plan.Quote(s.ID) + " raised"
+	if s.Step != 0 {
+		phrase += " on " + s.Step.String()
+	}
+	return strings.TrimSpace(phrase) + quotedNote(s.Message)
+}
+
+func verdictPhrase(v plan.Verdict) string {
+	phrase := "the plan judged not good enough"
+	if v.Approved {
+		phrase = "the plan judged good"
+	}
+	return phrase + quotedNote(v.Feedback)
+}
+
+// quotedNote is what was said, behind the mark; "" for nothing.
+func quotedNote(text string) string {
+	if text == "" {
+		return ""
+	}
+	return noteMark + noteQuote(text)
+}
+
+func noteQuote(text string) string {
+	return strconv.QuoteToGraphic(plan.Shorten(strings.Join(strings.Fields(text), " "), notedLength))
 }
 
 // changed names the fields that a patch changes.

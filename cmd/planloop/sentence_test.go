@@ -29,7 +29,7 @@ func TestEveryEventHasWords(t *testing.T) {
 }
 
 func TestSentence(t *testing.T) {
-	text, list := "x", []string{}
+	text, list, failed := "x", []string{}, 1
 	for _, c := range []struct {
 		events []plan.Event
 		want   string
@@ -42,6 +42,15 @@ func TestSentence(t *testing.T) {
 			`S002 edited by alice: title, acceptance criteria`},
 		{[]plan.Event{plan.PlanArchived{}, plan.PlanCleared{}}, `the plan cleared by alice`},
 		{[]plan.Event{plan.HistoryPurged{Records: 1}}, `the history of 1 change deleted by alice`},
+		{[]plan.Event{plan.StepReported{Step: 1, Note: "half way", Output: "…", AffectedFiles: []string{"a", "b"},
+			Evidence: []plan.Evidence{{Command: "go test", ExitCode: &failed}, {Criterion: "it runs", Note: "seen"}}}},
+			`S001 reported on by alice: "half way", "go test" exited with 1, evidence for "it runs", output, 2 files`},
+		{[]plan.Event{plan.SignalRaised{Signal: plan.Signal{ID: "tests", Level: plan.Blocker, Step: 2, Message: "3 fail"}}},
+			`blocker "tests" raised on S002 by alice: "3 fail"`},
+		{[]plan.Event{plan.SignalCleared{ID: "tests"}}, `signal "tests" cleared by alice`},
+		{[]plan.Event{plan.PlanJudged{Verdict: plan.Verdict{Feedback: "split task 2"}}}, `the plan judged not good enough by alice: "split task 2"`},
+		{[]plan.Event{plan.PlanJudged{Verdict: plan.Verdict{Approved: true}}}, `the plan judged good by alice`},
+		{[]plan.Event{plan.PlanClosed{Summary: "all\nshipped"}}, `the plan closed by alice: "all shipped"`},
 		{nil, `mark step by alice`},
 	} {
 		got := sentence(plan.Record{Action: "mark_step", Actor: plan.Actor{Name: "alice"}, Events: c.events})

@@ -24,15 +24,17 @@ type showOptions struct {
 	all    bool
 	format string
 	plan   string
+	step   string
 }
 
 func newShowCommand(a *app) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
-		Use:   "show",
-		Short: "Show the plan",
-		Long: `Shows the plan: objective, progress, the steps and what comes next. Of a long
-plan, finished steps are folded and long texts cut; --all shows everything.
+		Use:   "show [STEP]",
+		Short: "Show the plan, or one step in full",
+		Long: `Shows the plan: objective, progress, the steps, open signals and what comes next.
+Of a long plan, finished steps are folded and long texts cut; --all shows
+everything, and with a STEP all there is about that one.
 
   ✓ done   ▸ in progress   ○ ready   · waits for another step
   ! blocked   ✗ failed   - skipped or cancelled
@@ -41,12 +43,19 @@ With --watch it stays and shows every change, whoever makes it, until Ctrl-C.
 Colours follow NO_COLOR and CLICOLOR.`,
 		Example: `  planloop show
   planloop show --watch
+  planloop show S002                # one step in full
   planloop show --all
   planloop show --format md
   planloop show --plan fix-the      # a former plan, by the beginning of its id
   planloop show --json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.showPlan(cmd.Context(), o) },
+		Args:              atMost(1, "one step"),
+		ValidArgsFunction: firstArgument(a.completeSteps),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.step = args[0]
+			}
+			return a.showPlan(cmd.Context(), o)
+		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.watch, "watch", "w", false, "stay, and show every change")
@@ -68,6 +77,8 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		return err
 	}
 	switch {
+	case o.watch && o.step != "":
+		return usageError{fmt.Errorf("--watch shows the whole plan: give --watch or a step, not both")}
 	case o.watch && o.plan != "":
 		return usageError{fmt.Errorf("a former plan does not change: give --watch or --plan, not both")}
 	case o.watch:
@@ -82,6 +93,9 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		if state, former, err = otherPlan(ctx, opened.verbs, state, o.plan); err != nil {
 			return err
 		}
+	}
+	if o.step != "" {
+		return a.showStep(opened, state, former, format, o.step)
 	}
 	if format == "text" {
 		return a.print(joined(a.view(opened, state, former, o.all).lines()))

@@ -48,5 +48,14 @@ func Defaults() Config {
 
 // Limits returns the limits for the reducer.
 func (c Config) Limits() plan.Limits {
-	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.Completion == Evidence}
+	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.Completion == Evidence,
+		ApprovalTimeout: never(c.ApprovalTimeout), GatheringTimeout: never(c.GatheringTimeout), PersonOnly: c.Approval == PersonApproval}
+}
+
+// never is a time-out as the reducer has it, where 0 means the default.
+func never(timeout time.Duration) time.Duration {
+	if timeout == 0 {
+		return -1
+	}
+	return timeout
 }

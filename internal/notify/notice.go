@@ -1,0 +1,121 @@
+package notify
+
+import (
+	"slices"
+	"time"
+)
+
+// Event is what a notice is about, as it is written in the configuration and in
+// the body of a webhook.
+type Event string
+
+// The events there are.
+const (
+	PlanWaits     Event = "plan_waits"     // a submitted plan waits for approval
+	QuestionWaits Event = "question_waits" // an agent asked something and waits for the answer
+	StepWaits     Event = "step_waits"     // a step waits for approval, or for a person to go on
+	ModeEntered   Event = "mode_entered"   // planning mode was entered
+	ModeExpired   Event = "mode_expired"   // planning mode ended since nobody decided in time
+)
+
+// Events lists the events there are.
+func Events() []Event { return []Event{PlanWaits, QuestionWaits, StepWaits, ModeEntered, ModeExpired} }
+
+// Notice is what a person is told. It goes to places outside the machine: How
+// must not hold a launch code, a token, or any other way in.
+type Notice struct {
+	Event     Event
+	Workspace string // its path; Discord and the desktop are shown the last element alone
+	Title     string // the plan's summary, the question, the reason
+	Text      string // more about it
+	PlanID    string
+	Steps     []Step
+	Questions []string // that the plan leaves open
+	Time      time.Time // the zero time is now
+	How       string    // where a person can decide, such as planloop approve; "" is the event's usual command
+}
+
+// Step is a step of the plan that waits.
+type Step struct {
+	ID    string // such as S001
+	Title string
+	Risk  string // low, medium, high, or ""
+}
+
+// envelope is a notice on its way.
+type envelope struct {
+	Notice
+	id string
+}
+
+// owned returns a notice that shares nothing its caller may change.
+func (n Notice) owned(now time.Time) Notice {
+	n.Steps, n.Questions = slices.Clone(n.Steps), slices.Clone(n.Questions)
+	if n.Time.IsZero() {
+		n.Time = now
+	}
+	return n
+}
+
+// heading is what the notice is about, in a line.
+func (n Notice) heading() string {
+	title := line(n.Title)
+	if title == "" {
+		title = "(no title)"
+	}
+	return n.Event.word() + ": " + title
+}
+
+func (e Event) word() string {
+	switch e {
+	case PlanWaits:
+		return "Plan"
+	case QuestionWaits:
+		return "Question"
+	case StepWaits:
+		return "Step"
+	case ModeEntered:
+		return "Planning"
+	case ModeExpired:
+		return "Planning expired"
+	}
+	return "planloop"
+}
+
+// how is where a person can decide, in a few words.
+func (n Notice) how() string {
+	if how := line(n.How); how != "" {
+		return how
+	}
+	switch n.Event {
+	case PlanWaits, StepWaits:
+		return "planloop approve"
+	case QuestionWaits:
+		return "planloop answer"
+	}
+	return ""
+}
+
+// call says what a person can do about the notice, and where.
+func (n Notice) call() string {
+	how := n.how()
+	switch {
+	case how == "":
+		return ""
+	case n.Event == PlanWaits, n.Event == StepWaits:
+		return "Approve or reject with: " + how
+	case n.Event == QuestionWaits:
+		return "Answer with: " + how
+	}
+	return "See: " + how
+}
+
+// highest returns the highest risk of the steps, "" when none has one.
+func (n Notice) highest() string {
+	for _, risk := range []string{"high", "medium", "low"} {
+		if slices.ContainsFunc(n.Steps, func(s Step) bool { return s.Risk == risk }) {
+			return risk
+		}
+	}
+	return ""
+}

@@ -1,0 +1,228 @@
+package scan
+
+import (
+	"bytes"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+const (
+	maxLinksPerFile = 2_000
+	maxLinkLine     = 16 << 10 // bytes; a longer line is data
+	maxDestination  = 1_024
+)
+
+// link is a relative link or image of a document.
+type link struct {
+	target string // decoded, without anchor and query
+	line   int
+}
+
+var (
+	definition = regexp.MustCompile(`^ {0,3}\[[^\]^][^\]]*\]:[ \t]*(<[^<>]*>|\S+)`)
+	attribute  = regexp.MustCompile(`(?i)<(?:a|img|source|video)\b[^<>]*?\b(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	scheme     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+	codeSpan   = regexp.MustCompile("``[^`].*?[^`]``|`[^`]+`")
+)
+
+// links returns the relative links of a Markdown document whose code blocks are
+// blanked.
+func links(prose []byte) []link {
+	var found []link
+	line := 0
+	inComment := false
+	for raw := range bytes.Lines(prose) {
+		line++
+		if len(raw) > maxLinkLine {
+			continue
+		}
+		text := strings.TrimRight(string(raw), "\r\n")
+		if strings.Contains(text, "`") {
+			text = codeSpan.ReplaceAllStringFunc(text, blanks)
+		}
+		text, inComment = withoutComments(text, inComment)
+		for _, destination := range destinations(text) {
+			if target, ok := relativeTarget(destination); ok && len(found) < maxLinksPerFile {
+				found = append(found, link{target: target, line: line})
+			}
+		}
+	}
+	return found
+}
+
+// destinations returns what the links of a line name, as it is written.
+func destinations(text string) []string {
+	var found []string
+	if strings.Contains(text, "]:") {
+		if match := definition.FindStringSubmatch(text); match != nil {
+			found = append(found, strings.Trim(match[1], "<>"))
+		}
+	}
+	if strings.Contains(text, "<") {
+		for _, match := range attribute.FindAllStringSubmatch(text, -1) {
+			found = append(found, match[1]+match[2])
+		}
+	}
+	first := strings.IndexByte(text, '[')
+	for i := 0; ; {
+		at := strings.Index(text[i:], "](")
+		if at < 0 {
+			return found
+		}
+		at += i
+		i = at + 2
+		if escaped(text, at) || first < 0 || first > at {
+			continue
+		}
+		if destination, ok := inlineDestination(text[i:min(len(text), i+maxDestination)]); ok {
+			found = append(found, destination)
+		}
+	}
+}
+
+// inlineDestination reads the destination after the "](" of a link.
+func inlineDestination(rest string) (string, bool) {
+	rest = strings.TrimLeft(rest, " \t")
+	if inner, ok := strings.CutPrefix(rest, "<"); ok {
+		destination, _, closed := strings.Cut(inner, ">")
+		return destination, closed
+	}
+	depth := 0
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '\\' && i+1 < len(rest):
+			i++
+		case c == '(':
+			depth++
+		case c == ')' && depth == 0, c == ' ', c == '\t':
+			return rest[:i], strings.IndexByte(rest[i:], ')') >= 0
+		case c == ')':
+			depth--
+		}
+	}
+	return "", false
+}
+
+// relativeTarget returns the path that a destination names, if it is relative and
+// says where it leads by itself.
+func relativeTarget(destination string) (string, bool) {
+	target := strings.TrimSpace(destination)
+	if target == "" || strings.IndexByte("#?/@~", target[0]) >= 0 || scheme.MatchString(target) {
+		return "", false
+	}
+	if i := strings.IndexAny(target, "#?"); i >= 0 {
+		target = target[:i]
+	}
+	target = unescape(target)
+	if strings.ContainsAny(target, "{}$*<>|\\`\"") || !nameable(target) || len(target) > maxDestination {
+		return "", false // a template, a pattern, or nothing that a file is called
+	}
+	return target, strings.Trim(target, " ") != ""
+}
+
+var backslashed = regexp.MustCompile(`\\([!-/:-@\[-\x60{-~])`)
+
+func unescape(target string) string {
+	target = backslashed.ReplaceAllString(target, "$1")
+	if decoded, err := url.PathUnescape(target); err == nil {
+		return decoded
+	}
+	return target
+}
+
+// prose returns Markdown with the lines of its code blocks emptied, so that
+// every other line keeps its number.
+func prose(source []byte) []byte {
+	kept := make([]byte, 0, len(source))
+	var fence string // what closes the code block the line is in
+	afterBlank, inList, inCode := true, false, false
+	for line := range bytes.Lines(source) {
+		text := strings.TrimRight(string(line), "\r\n")
+		indent := indentation(text)
+		open, isFence := fenceOf(text)
+		switch {
+		case fence != "":
+			if isFence && closesFence(text, fence) {
+				fence = ""
+			}
+			text = ""
+		case isFence:
+			fence, text = open, ""
+		case strings.TrimSpace(text) == "":
+			afterBlank = true
+			kept = append(kept, '\n')
+			continue
+		case indent >= 4 && !inList && (afterBlank || inCode):
+			inCode, text = true, ""
+		default:
+			inCode = false
+			inList = listItem.MatchString(text) || inList && (indent > 0 || !afterBlank)
+		}
+		afterBlank = false
+		kept = append(append(kept, text...), '\n')
+	}
+	return kept
+}
+
+var listItem = regexp.MustCompile(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)`)
+
+// fenceOf returns the run of back quotes or tildes that a line begins with, if
+// it can open or close a code block. In a list the run is indented.
+func fenceOf(text string) (string, bool) {
+	text = strings.TrimLeft(text, " \t>")
+	for _, c := range [...]string{"`", "~"} {
+		run := text[:len(text)-len(strings.TrimLeft(text, c))]
+		if len(run) >= 3 && (c == "~" || !strings.Contains(text[len(run):], "`")) {
+			return run, true
+		}
+	}
+	return "", false
+}
+
+func closesFence(text, fence string) bool {
+	text = strings.TrimSpace(strings.TrimLeft(text, " \t>"))
+	return len(text) >= len(fence) && strings.Trim(text, fence[:1]) == ""
+}
+
+func indentation(text string) int {
+	columns := 0
+	for _, c := range []byte(text) {
+		switch c {
+		case ' ':
+			columns++
+		case '\t':
+			columns += 4
+		default:
+			return columns
+		}
+	}
+	return columns
+}
+
+// withoutComments blanks the parts of a line that lie in <!-- -->.
+func withoutComments(text string, inside bool) (string, bool) {
+	var b strings.Builder
+	for text != "" {
+		end := "<!--"
+		if inside {
+			end = "-->"
+		}
+		part, rest, found := strings.Cut(text, end)
+		if !inside {
+			b.WriteString(part)
+		}
+		if !found {
+			break
+		}
+		inside = !inside
+		text = rest
+	}
+	return b.String(), inside
+}
+
+func escaped(text string, at int) bool {
+	return (at-len(strings.TrimRight(text[:at], `\`)))%2 == 1
+}
+
+func blanks(text string) string { return strings.Repeat(" ", len(text)) }

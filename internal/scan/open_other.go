@@ -1,0 +1,5 @@
+//go:build !unix
+
+package scan
+
+const openFlag = 0

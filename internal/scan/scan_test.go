@@ -1,0 +1,217 @@
+package scan_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/planloop/planloop/internal/scan"
+)
+
+func TestFindingsAreRankedTasks(t *testing.T) {
+	tree, _ := workspace(t, files{
+		"src/a.go":      "package src\n\n// TODO: handle empty input\nfunc a() {}\n\n// XXX: odd\nfunc b() {}\n",
+		"src/b.go":      "package src\n\n// FIXME(ann): off by one\nfunc c() {}\n\n// Parse parses.\nfunc Parse() int {\n\treturn 1\n}\n",
+		"README.md":     "See [the guide](docs/guide.md) and [out](../other/x.md).\n",
+		"docs/index.md": "[up](../README.md)\n",
+	})
+	r := run(t, tree, scan.Options{})
+	want := []scan.Finding{
+		{Kind: "mark", Path: "src/b.go", Line: 3, Text: "FIXME: off by one", Title: `Resolve the FIXME "off by one" in src/b.go`, Type: "bugfix", Count: 1, Rank: 1, Paths: []string{"src/b.go"},
+			Hints:    []string{"Read line 3 of `src/b.go`, which says: FIXME: off by one"},
+			Criteria: []string{`No comment says "FIXME: off by one" any more, because what it asks for is done or no longer needed`}},
+		{Kind: "mark", Path: "src/a.go", Line: 6, Text: "XXX: odd", Title: `Resolve the note XXX "odd" in src/a.go`, Type: "chore", Count: 1, Rank: 2, Paths: []string{"src/a.go"},
+			Hints:    []string{"Read line 6 of `src/a.go`, which says: XXX: odd"},
+			Criteria: []string{`No comment says "XXX: odd" any more, because what it asks for is done or no longer needed`}},
+		{Kind: "dead_link", Path: "README.md", Line: 1, Text: "docs/guide.md does not exist", Title: "Fix the dead link to docs/guide.md in README.md", Type: "chore", Count: 1, Rank: 3, Paths: []string{"README.md"},
+			Hints:    []string{"Correct the link at line 1 of `README.md`, or remove it: docs/guide.md does not exist"},
+			Criteria: []string{"`README.md` has no link to docs/guide.md, or the file it leads to exists"}},
+		{Kind: "mark", Path: "src/a.go", Line: 3, Text: "TODO: handle empty input", Title: `Resolve the TODO "handle empty input" in src/a.go`, Type: "chore", Count: 1, Rank: 4, Paths: []string{"src/a.go"},
+			Hints:    []string{"Read line 3 of `src/a.go`, which says: TODO: handle empty input"},
+			Criteria: []string{`No comment says "TODO: handle empty input" any more, because what it asks for is done or no longer needed`}},
+		{Kind: "untested", Path: "src/b.go", Line: 7, Text: "Parse", Title: "Add tests for src/b.go (Parse)", Type: "test", Count: 1, Rank: 5, Paths: []string{"src/b.go"},
+			Hints: []string{"Test what `src/b.go` exports; no test names Parse"}, Criteria: []string{"Tests pass that call Parse"}},
+		{Kind: "dead_link", Path: "README.md", Line: 1, Text: "../other/x.md lies outside the workspace", Title: "Fix the link in README.md that leaves the workspace for ../other/x.md", Type: "chore", Count: 1, Rank: 6, Paths: []string{"README.md"},
+			Hints:    []string{"Correct the link at line 1 of `README.md`, or remove it: ../other/x.md lies outside the workspace"},
+			Criteria: []string{"`README.md` has no link to ../other/x.md, or the file it leads to exists"}},
+	}
+	if diff := cmp.Diff(want, r.Findings, cmpopts.IgnoreUnexported(scan.Finding{})); diff != "" {
+		t.Error(diff)
+	}
+	if r.Files != 4 || r.Folders != 3 || r.Read != 4 || r.Note() != "" || !slices.Equal(r.Languages, []scan.Language{{Name: "Go", Files: 2}, {Name: "Markdown", Files: 2}}) {
+		t.Errorf("counts are %+v", r)
+	}
+}
+
+func TestTheSameMarkIsOneFinding(t *testing.T) {
+	f := files{}
+	for i := range 12 {
+		f[fmt.Sprintf("p/f%02d.py", i)] = "# TODO: drop python 2\n# TODO:   drop python 2\n# TODO\n"
+	}
+	tree, _ := workspace(t, f)
+	r := run(t, tree, scan.Options{})
+	first := r.Findings[0]
+	if first.Count != 24 || len(first.Paths) != 5 || first.Paths[0] != "p/f00.py" || first.Line != 1 {
+		t.Errorf("the finding is %+v", first)
+	}
+	if want := "Resolve it in all 24 places: line 1 of p/f00.py, line 2 of p/f00.py, line 1 of p/f01.py, line 2 of p/f01.py, line 1 of p/f02.py, 19 more"; first.Hints[1] != want {
+		t.Errorf("the places are %q", first.Hints[1])
+	}
+	if n := len(r.Findings); n != 13 || r.Findings[1].Title != "Resolve the TODO in p/f00.py at line 3" {
+		t.Errorf("%d findings: %q", n, titles(r, scan.KindMark))
+	}
+}
+
+func TestScanIsStable(t *testing.T) {
+	f := files{}
+	for i := range 200 {
+		f[fmt.Sprintf("d%d/f%d.go", i%7, i)] = fmt.Sprintf("package d\n// TODO: x%d\n// FIXME: y%d\nfunc F%d() {}\n", i%50, i%20, i)
+		f[fmt.Sprintf("d%d/f%d.md", i%7, i)] = "[a](b" + fmt.Sprint(i%9) + ".md)\n"
+	}
+	tree, _ := workspace(t, f)
+	want := run(t, tree, scan.Options{})
+	for range 5 {
+		if diff := cmp.Diff(want.Findings, run(t, tree, scan.Options{}).Findings, cmpopts.IgnoreUnexported(scan.Finding{})); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+func TestTextsOfFindingsAreSafe(t *testing.T) {
+	long := strings.Repeat("verylong", 20)
+	tree, _ := workspace(t, files{
+		"a.go":                          "package a\n// TODO: see `missing/file.go` \x1b[2J\u202eevil " + long + "\n",
+		long + "/" + long + "/b.go":     "package b\n// XXX: " + long + "\nfunc " + "F" + long + "() {}\n",
+		long + "/" + long + "/c.md":     "[x](" + long + ".md) [y](../../../" + long + ")\n",
+		"d.py":                          "# FIXME: read input and write output; improve everything\n",
+		long + "/" + long + "/test_.py": "def x(): pass\n",
+	})
+	r := run(t, tree, scan.Options{})
+	if len(r.Findings) != 6 {
+		t.Errorf("findings are %q %q %q", titles(r, scan.KindMark), titles(r, scan.KindDeadLink), titles(r, scan.KindUntested))
+	}
+	for _, f := range r.Findings {
+		for _, text := range slices.Concat([]string{f.Title, f.Text}, f.Hints, f.Criteria) {
+			if strings.ContainsAny(text, "\x1b\u202e\n") || strings.Contains(text, "`missing") || len([]rune(text)) > 512 {
+				t.Errorf("%q is unsafe", text)
+			}
+		}
+		if len([]rune(f.Title)) > 160 {
+			t.Errorf("%q has %d characters", f.Title, len([]rune(f.Title)))
+		}
+	}
+	if want := "Resolve the FIXME in d.py at line 1"; r.Findings[0].Title != want {
+		t.Errorf("the title is %q, want %q", r.Findings[0].Title, want)
+	}
+}
+
+func TestTopShowsEveryKind(t *testing.T) {
+	f := files{"z.md": "[a](b.md)\n", "z/x.py": "def f():\n    pass\n"}
+	for i := range 30 {
+		f[fmt.Sprintf("f%02d.go", i)] = fmt.Sprintf("package f\n// FIXME: n%02d\n", i)
+	}
+	tree, _ := workspace(t, f)
+	r := run(t, tree, scan.Options{MaxFindings: 32})
+	var got []string
+	for _, finding := range r.Top(4) {
+		got = append(got, finding.Title)
+	}
+	same(t, "the best four", got, []string{`Resolve the FIXME "n00" in f00.go`, `Resolve the FIXME "n01" in f01.go`, "Fix the dead link to b.md in z.md", "Add tests for z/x.py (f)"})
+	if len(r.Top(100)) != 32 || len(r.Top(0)) != 0 || r.Left != 0 {
+		t.Errorf("of %d findings the top are %d, left are %d", len(r.Findings), len(r.Top(100)), r.Left)
+	}
+	if r := run(t, tree, scan.Options{MaxFindings: 10}); len(r.Findings) != 10 || r.Left != 22 {
+		t.Errorf("%d findings, %d left", len(r.Findings), r.Left)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	f := files{}
+	for i := range 300 {
+		f[fmt.Sprintf("d%d/f%d.py", i%10, i)] = "def f():\n    pass  # TODO: x\n"
+	}
+	tree, _ := workspace(t, f)
+	r, err := tree.Scan(context.Background(), scan.Options{MaxFiles: 100})
+	if err != nil || r.Cut != scan.ByFiles || r.Files != 100 || r.Note() != "The scan stopped after 100 files in 5 folders; the rest of the tree was not read." {
+		t.Errorf("%d files in %d folders, cut by %q: %q, %v", r.Files, r.Folders, r.Cut, r.Note(), err)
+	}
+	if got := titles(r, scan.KindUntested); got != nil {
+		t.Errorf("nothing is known of tests, and yet %q", got)
+	}
+	r, err = tree.Scan(context.Background(), scan.Options{Duration: time.Nanosecond})
+	if err != nil || r.Cut != scan.ByTime || r.Note() == "" {
+		t.Errorf("cut by %q: %v", r.Cut, err)
+	}
+	if r := run(t, tree, scan.Options{MaxBytes: 10}); r.Skipped.Large != 300 || r.Read != 0 {
+		t.Errorf("%d files were read, %+v", r.Read, r.Skipped)
+	}
+}
+
+func TestProgressAndCancel(t *testing.T) {
+	f := files{}
+	for i := range 2_000 {
+		f[fmt.Sprintf("d%d/f%d.py", i%20, i)] = "# TODO: x\n"
+	}
+	tree, _ := workspace(t, f)
+	last := 0
+	r := run(t, tree, scan.Options{Progress: func(done int) {
+		if done <= last {
+			t.Errorf("%d files after %d", done, last)
+		}
+		last = done
+	}})
+	if last != r.Files || last != 2_000 {
+		t.Errorf("%d of %d files were reported", last, r.Files)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := tree.Scan(ctx, scan.Options{Progress: func(int) { cancel() }})
+	if !errors.Is(err, context.Canceled) || r.Cut != scan.Cancelled || r.Read == 2_000 {
+		t.Errorf("%d files were read, cut by %q: %v", r.Read, r.Cut, err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	if _, err := scan.Open(t.TempDir() + "/none"); err == nil || !strings.Contains(err.Error(), "give a directory") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestTimeHoldsForHostileContent: what is made to be slow to read or to match does
+// not outlast the limit by much.
+func TestTimeHoldsForHostileContent(t *testing.T) {
+	const size = 250 << 10
+	rules := strings.Repeat("a*b*c*d*e*f/**/x*y*z/**/"+strings.Repeat("a*", 20)+"\n", 3_000)
+	f := files{".gitignore": rules}
+	for i := range 400 {
+		f[fmt.Sprintf("a/%s/%d.txt", strings.Repeat("a", 200), i)] = ""
+	}
+	for name, text := range map[string]string{"a.md": "[](((", "b.md": "](", "c.md": "`", "d.md": "\\", "e.md": "<a href='", "f.md": "> ", "g.md": "<!--", "h.md": "[a]:", "i.md": "- ```\n"} {
+		f[name] = strings.Repeat(text, size/len(text))
+	}
+	for name, text := range map[string]string{"a.go": "/*", "b.go": "'", "c.go": "// TODO:", "d.ts": "/[", "e.py": "\"\"\"", "f.go": "(", "g.sh": "# TODO(\n", "h.go": "[]"} {
+		f[name] = "package a\n" + strings.Repeat(text+"\n", size/(len(text)+1)-100)
+	}
+	tree, _ := workspace(t, f)
+	begin := time.Now()
+	r, err := tree.Scan(context.Background(), scan.Options{Duration: 3 * time.Second})
+	if took := time.Since(begin); err != nil || took > 10*time.Second {
+		t.Errorf("the scan took %s, cut by %q: %v", took, r.Cut, err)
+	}
+}
+
+// TestTitlesAreDifferent: of two findings with one title, a plan would take one.
+func TestTitlesAreDifferent(t *testing.T) {
+	long := strings.Repeat("very ", 30)
+	tree, _ := workspace(t, files{"a.py": "# TODO: Use it.\n# TODO: use it\n# TODO: " + long + "long\n# TODO: " + long + "wide\n# TODO: write a, b\n"})
+	same(t, "titles are", titles(run(t, tree, scan.Options{}), scan.KindMark), []string{
+		`Resolve the TODO "Use it" in a.py`, "Resolve the TODO in a.py at line 2",
+		`Resolve the TODO "` + strings.TrimSpace(strings.Repeat("very ", 12)) + `..." in a.py`, "Resolve the TODO in a.py at line 4", "Resolve the TODO in a.py at line 5",
+	})
+}

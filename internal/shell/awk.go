@@ -1,0 +1,234 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// awk allows programs that are known and neither write nor run: no system, no
+// getline, no pipes, no output to files, no extensions.
+func awk(_ *judge, c call) *refusal {
+	g := options(`-F: -v: -b -S -n -P -r -I -t -N --field-separator: --assign: --version --sandbox --posix --re-interval --characters-as-bytes`).upToOperand()
+	a, r := g.split(c, false)
+	if r != nil {
+		return r.or("awk '{print $1}' FILE")
+	}
+	if a.has("--version") {
+		return nil
+	}
+	if len(a.rest) == 0 || !a.rest[0].whole || !a.rest[0].one() {
+		return refuse("the program of awk is not known before it runs; write it out, and give values with -v").or("awk '{print $1}' FILE")
+	}
+	if why := (&awkReader{text: a.rest[0].text}).program(); why != "" {
+		return refuse("the program of awk %s", why).or("awk '{print $1}' FILE")
+	}
+	return devices(c, arguments{operands: a.rest[1:]})
+}
+
+// awkReader reads a program token by token. Where a slash may be read as a
+// division or as the beginning of a pattern, it gives up.
+type awkReader struct {
+	text     string
+	at       int
+	value    bool   // the last token ended a value, so that a slash divides
+	unsure   bool   // whether it did depends on the version
+	printing bool   // in a print statement, where > writes
+	brackets []bool // for each open round one, whether it belongs to if, while, for
+	last     string // the last name
+}
+
+// program returns why a program is refused, "" if it is not.
+func (a *awkReader) program() string {
+	for a.at < len(a.text) {
+		if why := a.token(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (a *awkReader) token() string {
+	c := a.text[a.at]
+	switch {
+	case c == ' ' || c == '\t':
+		a.at++
+		return ""
+	case c == '\n':
+		a.at++
+		if a.value || a.last == "print" {
+			a.printing = false // after anything else the statement may go on
+		}
+		a.after(false)
+		return ""
+	case c == '\\':
+		if !strings.HasPrefix(a.text[a.at:], "\\\n") {
+			return "has a backslash outside of texts"
+		}
+		if a.last != "" {
+			return "has a name that may go on on the next line"
+		}
+		a.at += 2
+		return ""
+	case c == '#':
+		if i := strings.IndexByte(a.text[a.at:], '\n'); i >= 0 {
+			a.at += i
+		} else {
+			a.at = len(a.text)
+		}
+		return ""
+	case c == '"':
+		return a.quoted()
+	case c == '/':
+		return a.slash()
+	case c >= '0' && c <= '9' || c == '.':
+		a.number()
+		return ""
+	case c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z':
+		return a.name()
+	}
+	return a.operator(c)
+}
+
+// after notes what the last token was.
+func (a *awkReader) after(value bool) {
+	a.value, a.unsure, a.last = value, false, ""
+}
+
+func (a *awkReader) quoted() string {
+	for i := a.at + 1; i < len(a.text); i++ {
+		switch a.text[i] {
+		case '\\':
+			i++
+		case '\n':
+			return "has a text that does not end on its line"
+		case '"':
+			a.at = i + 1
+			a.after(true)
+			return ""
+		}
+	}
+	return "has a text without an end"
+}
+
+func (a *awkReader) slash() string {
+	if a.unsure {
+		return "has a slash that may divide or begin a pattern; put brackets around it"
+	}
+	if a.value {
+		a.at++
+		if a.at < len(a.text) && a.text[a.at] == '=' {
+			a.at++
+		}
+		a.after(false)
+		return ""
+	}
+	inside := false
+	for i := a.at + 1; i < len(a.text); i++ {
+		switch a.text[i] {
+		case '\\':
+			i++
+		case '\n':
+			return "has a pattern that does not end on its line"
+		case '[':
+			if end := strings.Index(a.text[i:], ":]"); inside && strings.HasPrefix(a.text[i:], "[:") && end > 0 {
+				i += end + 1
+			}
+			inside = true
+		case ']':
+			if i > a.at+1 && a.text[i-1] != '[' && !strings.HasSuffix(a.text[:i], "[^") {
+				inside = false
+			}
+		case '/':
+			if inside {
+				return "has a slash inside brackets, which versions read differently; write \\/"
+			}
+			if i == a.at+1 || a.text[a.at+1] == '=' {
+				return "has a pattern that may be a division"
+			}
+			a.at = i + 1
+			a.after(true)
+			return ""
+		}
+	}
+	return "has a pattern without an end"
+}
+
+func (a *awkReader) number() {
+	for a.at < len(a.text) && (a.text[a.at] >= '0' && a.text[a.at] <= '9' || a.text[a.at] == '.') {
+		a.at++
+	}
+	a.after(true)
+}
+
+func (a *awkReader) name() string {
+	from := a.at
+	for a.at < len(a.text) && (a.text[a.at] == '_' || a.text[a.at]|0x20 >= 'a' && a.text[a.at]|0x20 <= 'z' || a.text[a.at] >= '0' && a.text[a.at] <= '9') {
+		a.at++
+	}
+	name := a.text[from:a.at]
+	switch name {
+	case "system", "getline", "popen", "exec", "fork", "extension", "load":
+		return "runs or reads by " + name
+	case "PROCINFO", "ENVIRON", "ARGV", "SYMTAB", "FUNCTAB":
+		if name == "SYMTAB" || name == "FUNCTAB" || name == "PROCINFO" {
+			return "reaches into awk by " + name
+		}
+	case "print", "printf":
+		a.printing = true
+	}
+	keyword := slices.Contains([]string{"print", "printf", "return", "in", "else", "do", "case", "delete", "if", "while", "for", "BEGIN", "END", "switch",
+		"next", "nextfile", "exit", "break", "continue", "default", "function", "func"}, name)
+	a.after(!keyword)
+	a.unsure = name == "length" || name == "exit" || name == "nextfile" || name == "next"
+	a.last = name
+	return ""
+}
+
+func (a *awkReader) operator(c byte) string {
+	rest := a.text[a.at:]
+	a.at++
+	switch c {
+	case '|':
+		if !strings.HasPrefix(rest, "||") {
+			return "has a pipe"
+		}
+		a.at++
+		a.after(false)
+	case '>':
+		if a.printing || strings.HasPrefix(rest, ">>") {
+			return "writes to a file"
+		}
+		a.after(false)
+	case '@':
+		return "loads or calls what is not known"
+	case '(':
+		a.brackets = append(a.brackets, a.last == "if" || a.last == "while" || a.last == "for" || a.last == "switch")
+		a.after(false)
+	case ')':
+		control := false
+		if n := len(a.brackets); n > 0 {
+			control, a.brackets = a.brackets[n-1], a.brackets[:n-1]
+		}
+		a.after(!control)
+	case ']':
+		a.after(true)
+	case '+', '-':
+		double := len(rest) > 1 && rest[1] == c
+		if double {
+			a.at++
+		}
+		a.after(false)
+		a.unsure = double
+	case ';', '}':
+		a.printing = false
+		a.after(false)
+	case '$':
+		a.after(false)
+		a.unsure = true
+	case '{', ',', '=', '<', '!', '~', '&', '*', '%', '^', '?', ':', '[':
+		a.after(false)
+	default:
+		return "has a character that is not known"
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxCommand bounds what is judged, in bytes. More is refused, never cut off.
+const maxCommand = 256 << 10
+
+// maxNesting bounds how deeply its brackets, or its statements, stand in each other.
+const maxNesting = 200
+
+// Verdict is the answer of Classify.
+type Verdict struct {
+	Allowed bool
+	Reason  string // why it is refused, in one sentence; "" if it is allowed
+	Instead string // the nearest form that is allowed, "" if none is known
+}
+
+// Classify says whether a bash command only reads.
+func Classify(command string) Verdict {
+	r := classify(command)
+	if r == nil {
+		return Verdict{Allowed: true}
+	}
+	return Verdict{Reason: r.reason, Instead: r.allowed(command)}
+}
+
+func classify(command string) *refusal {
+	if r := legible(command); r != nil {
+		return r
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	if err != nil {
+		return unparsed(err)
+	}
+	j := &judge{source: command, commands: commands()}
+	j.variables = variablesOf(file)
+	return j.stmts(file.Stmts)
+}
+
+// legible refuses texts that shells and people read in different ways: other
+// control characters than tab and newline (a carriage return ends a line for some
+// readers and not for bash), what is no UTF-8, and characters nobody sees.
+func legible(command string) *refusal {
+	if len(command) > maxCommand {
+		return refuse("the command is longer than %d bytes; split it", maxCommand)
+	}
+	if !utf8.ValidString(command) {
+		return refuse("the command is not valid UTF-8")
+	}
+	if nesting(command) > maxNesting {
+		return refuse("the command is nested too deeply; split it")
+	}
+	for _, c := range command {
+		if c == '\n' || c == '\t' || c >= ' ' && c < 0x7f {
+			continue
+		}
+		if c < utf8.RuneSelf || unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || unicode.IsSpace(c) {
+			return refuse("the command holds the character %U, which shells and readers see differently; leave it out", c)
+		}
+	}
+	return nil
+}
+
+// nesting bounds how deeply a text can be nested, whatever its quotes: openers
+// that nothing closes count for ever.
+func nesting(command string) int {
+	depth, deepest := 0, 0
+	for i := range len(command) {
+		switch command[i] {
+		case '(', '{':
+			depth++
+			deepest = max(deepest, depth)
+		case ')', '}':
+			depth = max(0, depth-1)
+		}
+	}
+	return deepest
+}
+
+func unparsed(err error) *refusal {
+	var parse syntax.ParseError
+	if errors.As(err, &parse) {
+		return refuse("the command cannot be read as bash: %s at %s", parse.Text, parse.Pos)
+	}
+	var other syntax.LangError
+	if errors.As(err, &other) {
+		return refuse("the command cannot be read as bash: %v", other)
+	}
+	return refuse("the command cannot be read as bash: %v", err)
+}
+
+// refusal says why a command is refused, and what might be allowed in its place.
+type refusal struct {
+	reason   string
+	instead  string // a known form
+	general  string // a form that may be allowed
+	from, to uint   // what of the source might be left out, if to > from
+}
+
+func refuse(format string, args ...any) *refusal {
+	return &refusal{reason: fmt.Sprintf(format, args...)}
+}
+
+// or names a form that is allowed.
+func (r *refusal) or(instead string) *refusal {
+	if r != nil && r.instead == "" {
+		r.instead = instead
+	}
+	return r
+}
+
+// without marks the node that might be left out.
+func (r *refusal) without(node syntax.Node) *refusal {
+	if r != nil && r.to == 0 && node != nil {
+		r.from, r.to = node.Pos().Offset(), node.End().Offset()
+	}
+	return r
+}
+
+// allowed returns the command without the offending part, or else a known form:
+// only what would be allowed.
+func (r *refusal) allowed(command string) string {
+	for _, form := range []string{r.rest(command), r.instead, r.general} {
+		if form != "" && len(form) < 2000 && classify(form) == nil {
+			return form
+		}
+	}
+	return ""
+}
+
+// rest is the command without the part that might be left out.
+func (r *refusal) rest(command string) string {
+	if r.to <= r.from || r.to > uint(len(command)) {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimRight(command[:r.from], " \t") + command[r.to:])
+}

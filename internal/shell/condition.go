@@ -1,0 +1,102 @@
+package shell
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// test judges [[ … ]].
+func (j *judge) test(x syntax.TestExpr) *refusal {
+	switch x := x.(type) {
+	case *syntax.Word:
+		return j.pattern(x)
+	case *syntax.ParenTest:
+		return j.test(x.X)
+	case *syntax.UnaryTest:
+		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
+			return refuse("[[ %s … ]] evaluates the name it is given; test the value", x.Op).or(`[[ -n "$x" ]]`)
+		}
+		return j.test(x.X)
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			return first(j.number(x.X), func() *refusal { return j.number(x.Y) })
+		}
+		return first(j.test(x.X), func() *refusal { return j.test(x.Y) })
+	}
+	return refuse("this form of [[ … ]] is not known to only test")
+}
+
+// number judges an operand that [[ evaluates as arithmetic.
+func (j *judge) number(x syntax.TestExpr) *refusal {
+	w, ok := x.(*syntax.Word)
+	if !ok {
+		return refuse("[[ compares numbers and names that hold numbers only")
+	}
+	if text := j.word(w); text.whole && integer.MatchString(text.text) {
+		return nil
+	}
+	if w.Lit() != "" && !j.variables.number(w.Lit()) {
+		return refuse("[[ evaluates %q; compare numbers, or use [ … ]", w.Lit()).or(`[ "$x" -gt 1 ]`)
+	}
+	return j.operand(w).or(`[ "$x" -gt 1 ]`)
+}
+
+// unaryTests are the operators of test that look at one word; -v and -R evaluate
+// theirs and are left out.
+func unaryTests() []string {
+	return []string{"-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-G", "-L", "-N", "-O", "-S", "-z", "-n", "-o"}
+}
+
+func binaryTests() []string {
+	return []string{"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<", ">"}
+}
+
+// testBuiltin judges test and [. A word that is unknown until it runs must not
+// be able to become an operator.
+func testBuiltin(_ *judge, c call) *refusal {
+	words := c.words
+	if c.name == "[" {
+		if len(words) == 0 || !words[len(words)-1].is("]") {
+			return refuse("[ needs its closing ]")
+		}
+		words = words[:len(words)-1]
+	}
+	for _, w := range words {
+		if !w.one() {
+			return refuse("a value of [ that may become several words may become its operators; quote it").without(w.syntax()).or(`[ "$x" = y ]`)
+		}
+		if suspect(w.text) {
+			return refuse("a value of [ holds text that some shells would run")
+		}
+	}
+	for {
+		i := slices.IndexFunc(words, func(w word) bool { return w.is("-a") || w.is("-o") })
+		if i <= 0 {
+			return testClause(words)
+		}
+		if slices.ContainsFunc(words, func(w word) bool { return !w.whole && !w.tame && w.text == "" }) {
+			return refuse("with -a and -o an unknown value may be read as an operator; use [ … ] && [ … ]").or(`[ -f a ] && [ -f b ]`)
+		}
+		if r := testClause(words[:i]); r != nil {
+			return r
+		}
+		words = words[i+1:]
+	}
+}
+
+func testClause(words []word) *refusal {
+	for len(words) > 1 && words[0].is("!") {
+		words = words[1:]
+	}
+	switch {
+	case len(words) <= 1:
+		return nil
+	case len(words) == 2 && words[0].whole && slices.Contains(unaryTests(), words[0].text):
+		return nil
+	case len(words) == 3 && words[1].whole && slices.Contains(binaryTests(), words[1].text):
+		return nil
+	}
+	return refuse("this form of [ is not known to only test; use one operator at a time, and not -v").or(`[ -n "$x" ]`)
+}

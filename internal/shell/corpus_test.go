@@ -1,0 +1,62 @@
+package shell_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/shell"
+)
+
+// corpus reads the commands of a file: one on a line, \n in it a newline, # a source.
+func corpus(t testing.TB, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\n")
+		if line == "" || strings.HasPrefix(line, "# ") {
+			continue
+		}
+		commands = append(commands, strings.ReplaceAll(line, "␤", "\n"))
+	}
+	if len(commands) < 200 {
+		t.Fatalf("%s has %d commands: that is no corpus", name, len(commands))
+	}
+	return commands
+}
+
+func TestRefusedCorpus(t *testing.T) {
+	for _, command := range corpus(t, "refused.txt") {
+		v := shell.Classify(command)
+		if v.Allowed {
+			t.Errorf("allowed: %s", command)
+			continue
+		}
+		if v.Reason == "" {
+			t.Errorf("no reason: %s", command)
+		}
+		if v.Instead != "" && !shell.Classify(v.Instead).Allowed {
+			t.Errorf("%s: instead is offered what is refused: %s", command, v.Instead)
+		}
+	}
+}
+
+// TestAllowedCorpus: at most one everyday command in a hundred may be refused.
+func TestAllowedCorpus(t *testing.T) {
+	commands := corpus(t, "allowed.txt")
+	wrong := 0
+	for _, command := range commands {
+		if v := shell.Classify(command); !v.Allowed {
+			wrong++
+			t.Logf("refused: %s\n\t%s; instead: %s", command, v.Reason, v.Instead)
+		}
+	}
+	t.Logf("%d of %d everyday commands are refused", wrong, len(commands))
+	if wrong*100 > len(commands) {
+		t.Errorf("%d of %d everyday commands are refused", wrong, len(commands))
+	}
+}

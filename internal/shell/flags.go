@@ -1,0 +1,235 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// arity says whether an option takes a value.
+type arity byte
+
+const (
+	alone    arity = iota // none
+	valued                // one, attached or as the next word
+	attached              // maybe one, attached only
+	trailing              // one, attached or as the next word, if there is a next word
+)
+
+// grammar is the options of a command: the ones that are known to only read. All
+// others are refused, abbreviations too, since what they stand for depends on the
+// version.
+type grammar struct {
+	arities map[string]arity // by the option with its dashes
+	numbers bool             // -5 is an option
+	early   bool             // options end at the first operand
+	long    bool             // options of one dash are words, as those of find
+}
+
+// options reads a grammar: -n and --name are alone, -n: takes a value, -n? may
+// have one attached, -n~ takes the next word if there is one, -# is any number.
+func options(texts ...string) *grammar {
+	g := &grammar{arities: map[string]arity{}}
+	for _, text := range texts {
+		for name := range strings.FieldsSeq(text) {
+			if name == "-#" {
+				g.numbers = true
+				continue
+			}
+			kind := alone
+			switch name[len(name)-1] {
+			case ':':
+				kind = valued
+			case '?':
+				kind = attached
+			case '~':
+				kind = trailing
+			}
+			if kind != alone {
+				name = name[:len(name)-1]
+			}
+			g.arities[name] = kind
+		}
+	}
+	return g
+}
+
+// upToOperand makes a grammar whose options end at the first operand.
+func (g *grammar) upToOperand() *grammar { g.early = true; return g }
+
+// words makes a grammar whose options of one dash are words.
+func (g *grammar) words() *grammar { g.long = true; return g }
+
+// flag is an option as it was given.
+type flag struct {
+	name  string
+	value word
+	given bool // it has a value
+}
+
+// arguments are the words of a command, told apart.
+type arguments struct {
+	flags    []flag
+	operands []word
+	rest     []word // from the first operand on, when options end there
+}
+
+func (a arguments) has(names ...string) bool {
+	return slices.ContainsFunc(a.flags, func(f flag) bool { return slices.Contains(names, f.name) })
+}
+
+// split tells options and operands apart. In a command that is open, words that
+// are unknown until it runs are welcome: none of its options does harm.
+func (g *grammar) split(c call, open bool) (arguments, *refusal) {
+	var a arguments
+	for i := 0; i < len(c.words); i++ {
+		w := c.words[i]
+		switch {
+		case w.is("--"):
+			a.rest = c.words[i+1:]
+			a.operands = append(a.operands, a.rest...)
+			return a, nil
+		case !w.option() || w.whole && w.text == "-":
+			if g.early {
+				a.rest = c.words[i:]
+				return a, nil
+			}
+			a.operands = append(a.operands, w)
+		case !w.whole && w.text == "" || w.splits && (w.text == "" || w.text[0] != '-'):
+			if !open {
+				return a, hidden(c, w)
+			}
+			a.operands = append(a.operands, w)
+		default:
+			used, r := g.option(c, w, c.words[i+1:], open, &a)
+			if r != nil {
+				return a, r
+			}
+			i += used
+		}
+	}
+	return a, nil
+}
+
+// hidden refuses a word that may become an option.
+func hidden(c call, w word) *refusal {
+	r := refuse("%s has options that write or run, and %q may become one; quote it and put -- before it, or begin it with ./", c.name, source(w))
+	r.general = c.name + " -- ./FILE"
+	return r
+}
+
+func source(w word) string {
+	if w.whole || w.text != "" {
+		return w.String()
+	}
+	return "a word that is not known yet"
+}
+
+// option reads one word that begins with a dash, and returns how many of the next
+// words are its value.
+func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (int, *refusal) {
+	if w.splits && !open {
+		return 0, hidden(c, w)
+	}
+	if strings.HasPrefix(w.text, "--") || g.long {
+		return g.longOption(c, w, next, open, a)
+	}
+	letters := w.text[1:]
+	if g.numbers && w.whole && strings.Trim(letters, "0123456789") == "" {
+		a.flags = append(a.flags, flag{name: "-#", value: literal(letters), given: true})
+		return 0, nil
+	}
+	for i := range len(letters) {
+		name := "-" + letters[i:i+1]
+		kind, known := g.arities[name]
+		if !known {
+			if g.numbers && letters[i] >= '0' && letters[i] <= '9' {
+				continue
+			}
+			return 0, g.refused(c, name, w)
+		}
+		if kind == alone {
+			a.flags = append(a.flags, flag{name: name})
+			continue
+		}
+		value := w
+		value.text = letters[i+1:]
+		if value.text != "" || !w.whole || kind == attached {
+			a.flags = append(a.flags, flag{name: name, value: value, given: value.text != "" || !w.whole})
+			return 0, nil
+		}
+		return g.separate(c, name, kind, next, open, a)
+	}
+	if !w.whole && !open {
+		return 0, hidden(c, w)
+	}
+	return 0, nil
+}
+
+// separate takes the next word for the value of an option.
+func (g *grammar) separate(c call, name string, kind arity, next []word, open bool, a *arguments) (int, *refusal) {
+	if len(next) == 0 {
+		a.flags = append(a.flags, flag{name: name})
+		return 0, nil
+	}
+	value := next[0]
+	if !open && !value.one() {
+		return 0, refuse("the value of %s may become several words, which %s may take for options; quote it", name, c.name).without(nil)
+	}
+	if !open && kind == trailing && value.option() {
+		return 0, refuse("the value of %s is not known to be one; write it out", name)
+	}
+	a.flags = append(a.flags, flag{name: name, value: value, given: true})
+	return 1, nil
+}
+
+func (g *grammar) longOption(c call, w word, next []word, open bool, a *arguments) (int, *refusal) {
+	name, text, joined := strings.Cut(w.text, "=")
+	if !w.whole && !joined {
+		if open {
+			return 0, nil
+		}
+		return 0, hidden(c, w)
+	}
+	kind, known := g.arities[name]
+	if !known {
+		if g.long && g.numbers && strings.Trim(name[1:], "0123456789") == "" {
+			return 0, nil
+		}
+		return 0, g.refused(c, name, w)
+	}
+	if joined {
+		if kind == alone {
+			return 0, refuse("%s of %s takes no value", name, c.name)
+		}
+		value := w
+		value.text = text
+		a.flags = append(a.flags, flag{name: name, value: value, given: true})
+		return 0, nil
+	}
+	if kind == alone || kind == attached {
+		a.flags = append(a.flags, flag{name: name})
+		return 0, nil
+	}
+	return g.separate(c, name, kind, next, open, a)
+}
+
+// refused says why an option is not allowed, and what it may be short for.
+func (g *grammar) refused(c call, name string, w word) *refusal {
+	if strings.HasPrefix(name, "--") && len(name) > 3 {
+		for _, full := range g.names() {
+			if strings.HasPrefix(full, name) {
+				return refuse("%s of %s is an abbreviation, which may mean another option elsewhere; spell out %s", shown(name), c.name, full).without(w.syntax())
+			}
+		}
+	}
+	return refuse("%s %s is not known to only read", c.name, shown(name)).without(w.syntax())
+}
+
+func (g *grammar) names() []string {
+	names := make([]string, 0, len(g.arities))
+	for name := range g.arities {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,190 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// gitCommands are the commands of git that may be allowed.
+var gitCommands = sync.OnceValue(func() map[string]rule {
+	log, diff := closed(options(gitLogOptions), gitFormats), closed(options(gitDiffOptions), gitFormats)
+	return map[string]rule{
+		"log": log, "show": log, "whatchanged": log, "reflog": {gitReflog}, "diff": diff, "diff-tree": diff, "diff-index": diff, "diff-files": diff,
+		"range-diff": closed(options(gitDiffOptions, `--creation-factor: --no-dual-color --left-only --right-only --notes? --no-notes`), gitFormats),
+		"shortlog":   closed(options(gitShortlogOptions), gitFormats),
+		"rev-list":   closed(options(gitRevListOptions), gitFormats),
+		"status":     closed(options(gitStatusOptions), nil), "blame": closed(options(gitBlameOptions), nil), "annotate": closed(options(gitBlameOptions), nil),
+		"grep":     closed(options(gitGrepOptions), nil),
+		"branch":   closed(options(gitListOptions, ` -a -r -v -l --list --all --remotes --verbose --show-current --abbrev? --no-abbrev -q`), gitNamesOnlyIn("git branch --list 'PATTERN'", "-l", "--list")),
+		"tag":      closed(options(gitListOptions, ` -l --list -n?`), gitNamesOnlyIn("git tag --list 'PATTERN'", "-l", "--list")),
+		"remote":   {gitRemote},
+		"stash":    {gitSub("git stash list", map[string]rule{"list": log, "show": closed(options(gitLogOptions, `--include-untracked --only-untracked`), gitFormats)})},
+		"worktree": {gitSub("git worktree list", map[string]rule{"list": closed(options(`-v -z --verbose --porcelain --expire:`), noOperands)})},
+		"notes":    {gitSub("git notes list", map[string]rule{"list": closed(options(``), nil), "show": closed(options(``), nil)})},
+		"bisect":   {gitSub("git bisect log", map[string]rule{"log": closed(options(``), noOperands)})},
+		"submodule": {gitSub("git submodule status", map[string]rule{"status": closed(options(`--recursive --cached`), nil),
+			"summary": closed(options(`--cached --files -n: --summary-limit:`), nil)})},
+		"sparse-checkout": {gitSub("git sparse-checkout list", map[string]rule{"list": closed(options(``), noOperands)})},
+		"lfs":             {gitSub("git lfs ls-files", map[string]rule{"ls-files": closed(options(`-l -s -n -a --long --size --name-only --all`), nil)})},
+		"config":          {gitConfig},
+		"rev-parse":       closed(options(gitRevParseOptions), nil),
+		"ls-files":        closed(options(gitLsFilesOptions), nil),
+		"ls-tree":         closed(options(`-d -r -t -z -l --long --name-only --name-status --object-only --full-name --full-tree --format: --abbrev?`), nil),
+		"cat-file": closed(options(`-e -p -t -s -z -Z --allow-unknown-type --use-mailmap --no-use-mailmap --batch? --batch-check? --batch-all-objects --buffer
+			--follow-symlinks --unordered`), nil),
+		"describe":          closed(options(`--contains --debug --all --tags --long --first-parent --abbrev? --exact-match --candidates: --match: --exclude: --always --dirty? --broken?`), nil),
+		"merge-base":        closed(options(`-a --all --octopus --independent --is-ancestor --fork-point`), nil),
+		"name-rev":          closed(options(`--name-only --tags --refs: --exclude: --all --stdin --annotate-stdin --undefined --no-undefined --always`), nil),
+		"for-each-ref":      closed(options(gitListOptions, ` -s -p --shell --perl --python --tcl --count: --exclude: --include-root-refs --stdin`), gitFormats),
+		"show-ref":          closed(options(`-d -s? -q --tags --heads --branches --verify --head --dereference --hash? --abbrev? --quiet --exists`), nil),
+		"show-branch":       closed(options(`-a -r --all --remotes --current --topo-order --date-order --sparse --more? --no-name --sha1-name --topics --list --merge-base --independent --color? --no-color`), nil),
+		"symbolic-ref":      closed(options(`-q --short --quiet --no-recurse`), atMost(1)),
+		"count-objects":     closed(options(`-v -H --verbose --human-readable`), noOperands),
+		"check-ignore":      closed(options(`-q -v -z -n --quiet --verbose --stdin --non-matching --no-index`), nil),
+		"check-attr":        closed(options(`-a -z --all --stdin --cached --source:`), nil),
+		"check-mailmap":     closed(options(`--stdin`), nil),
+		"cherry":            closed(options(`-v --abbrev? --verbose`), nil),
+		"var":               closed(options(`-l`), nil),
+		"version":           closed(options(`--build-options`), nil),
+		"apply":             closed(options(`--stat --numstat --summary --check -v -p:`), gitApply),
+		"patch-id":          closed(options(`--stable --unstable --verbatim`), nil),
+		"verify-pack":       closed(options(`-v -s`), nil),
+		"get-tar-commit-id": closed(options(``), nil),
+	}
+})
+
+// git judges the options before its command, and the command.
+func git(j *judge, c call) *refusal {
+	g := options(`-C: -P --no-pager --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs
+		--version -v --html-path --man-path --info-path`).upToOperand()
+	a, r := g.split(c, false)
+	if r != nil {
+		return r.or("git --no-pager log")
+	}
+	if len(a.rest) == 0 {
+		return nil
+	}
+	if !a.rest[0].whole || !a.rest[0].one() {
+		return refuse("the command of git is not known before it runs; write it out")
+	}
+	name := a.rest[0].text
+	known, ok := gitCommands()[name]
+	if !ok {
+		return refuse("git %s is not known to only read", shown(name)).or(gitInstead(name))
+	}
+	return known.judge(j, call{"git " + name, a.rest[1:]})
+}
+
+// gitInstead is the nearest command of git that reads.
+func gitInstead(name string) string {
+	switch name {
+	case "checkout", "switch", "restore":
+		return "git show HEAD:FILE"
+	case "commit", "add", "rm", "mv", "reset", "clean":
+		return "git status"
+	case "merge", "rebase", "cherry-pick", "pull", "format-patch", "difftool":
+		return "git diff HEAD"
+	case "push", "fetch", "clone", "ls-remote":
+		return "git remote -v"
+	case "help":
+		return "git version"
+	}
+	return "git log --oneline"
+}
+
+// gitFormats refuses formats that check signatures, which runs a program.
+func gitFormats(c call, a arguments) *refusal {
+	for _, f := range a.flags {
+		if f.name != "--format" && f.name != "--pretty" && f.name != "--sort" {
+			continue
+		}
+		if !f.value.whole && f.given && !f.value.tame || strings.Contains(f.value.text, "%G") || strings.Contains(f.value.text, "signature") {
+			return refuse("a format of %s that checks signatures runs a program", c.name).or("git log --format=%h")
+		}
+	}
+	return nil
+}
+
+// gitNamesOnlyIn allows names only where one of the options says that they are
+// patterns: without, a branch or tag is made.
+func gitNamesOnlyIn(instead string, names ...string) func(call, arguments) *refusal {
+	return func(c call, a arguments) *refusal {
+		if len(a.operands) > 0 && !a.has(names...) {
+			return refuse("%s with a name makes one", c.name).or(instead)
+		}
+		return gitFormats(c, a)
+	}
+}
+
+// gitSub judges a command of git that has commands of its own.
+func gitSub(instead string, commands map[string]rule) func(*judge, call) *refusal {
+	return func(j *judge, c call) *refusal {
+		if len(c.words) == 0 {
+			if c.name == "git submodule" || c.name == "git notes" {
+				return nil
+			}
+			return refuse("%s alone changes something", c.name).or(instead)
+		}
+		known, ok := commands[c.first()]
+		if !ok || !c.words[0].whole {
+			return refuse("%s %s is not known to only read", c.name, source(c.words[0])).or(instead)
+		}
+		return known.judge(j, call{c.name + " " + c.first(), c.words[1:]})
+	}
+}
+
+func gitReflog(j *judge, c call) *refusal {
+	words := c.words
+	if len(words) > 0 && !words[0].option() {
+		switch {
+		case !words[0].whole:
+			return refuse("what git reflog does is not known before it runs").or("git reflog show")
+		case words[0].text == "show", words[0].text == "list", words[0].text == "exists":
+			words = words[1:]
+		case slices.Contains([]string{"expire", "delete", "drop", "write"}, words[0].text):
+			return refuse("git reflog %s writes", words[0].text).or("git reflog show")
+		}
+	}
+	return closed(options(gitLogOptions), gitFormats).judge(j, call{"git reflog", words})
+}
+
+func gitRemote(j *judge, c call) *refusal {
+	g := options(`-v --verbose`).upToOperand()
+	a, r := g.split(c, false)
+	if r != nil {
+		return r.or("git remote -v")
+	}
+	if len(a.rest) == 0 {
+		return nil
+	}
+	if !a.rest[0].is("get-url") {
+		return refuse("git remote %s changes something or asks the network", source(a.rest[0])).or("git remote -v")
+	}
+	return closed(options(`--push --all`), nil).judge(j, call{"git remote get-url", a.rest[1:]})
+}
+
+// gitConfig is allowed where it gets and lists. With two words and no option it sets.
+func gitConfig(_ *judge, c call) *refusal {
+	g := options(`-l -z -f: --list --get --get-all --get-regexp --get-urlmatch --show-origin --show-scope --name-only --null --global --local --system --worktree
+		--file: --blob: --type: --bool --int --path --bool-or-int --default: --includes --no-includes`)
+	a, r := g.split(c, false)
+	if r != nil {
+		return r.or("git config --list")
+	}
+	if a.has("-l", "--list") && len(a.operands) == 0 || a.has("--get", "--get-all", "--get-regexp", "--get-urlmatch") {
+		return nil
+	}
+	switch {
+	case len(a.operands) == 1 && a.operands[0].whole && (strings.Contains(a.operands[0].text, ".") || a.operands[0].is("list")):
+		return nil
+	case len(a.operands) == 2 && a.operands[0].is("get"):
+		return nil
+	}
+	return refuse("git config sets, unless it is asked to get or list").or("git config --list")
+}
+
+// gitApply is allowed where it only counts.
+func gitApply(c call, a arguments) *refusal {
+	return needs("git apply --stat FILE", "--stat", "--numstat", "--summary", "--check")(c, a)
+}

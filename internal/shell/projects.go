@@ -1,0 +1,79 @@
+package shell
+
+import "strings"
+
+// projects are the tools of a project: what of them reads is a small part.
+func projects() map[string]rule {
+	return map[string]rule{"git": {git}, "go": {goTool}, "planloop": {planloop}}
+}
+
+// goTool allows what neither builds nor runs. Listing packages looks at files; the
+// options that build for it, ask the network or change go.mod are left out.
+func goTool(j *judge, c call) *refusal {
+	if len(c.words) == 0 || !c.words[0].whole {
+		return refuse("what go does is not known before it runs; write it out").or("go version")
+	}
+	rest := call{"go " + c.first(), c.words[1:]}
+	switch c.first() {
+	case "version":
+		return closed(options(`-m -v -json`).words(), nil).judge(j, rest)
+	case "env":
+		return closed(options(`-json -changed`).words(), goEnv).judge(j, rest)
+	case "doc":
+		return closed(options(`-all -c -cmd -short -src -u`).words(), nil).judge(j, rest)
+	case "list":
+		return closed(options(`-f: -json? -m -deps -e -find -test -tags: -mod: -C:`).words(), goList).judge(j, rest)
+	case "mod":
+		if len(rest.words) > 0 && (rest.words[0].is("graph") || rest.words[0].is("why")) {
+			return closed(options(`-m -vendor`).words(), nil).judge(j, call{"go mod", rest.words[1:]})
+		}
+	case "help":
+		return nil
+	}
+	return refuse("go %s builds, runs or writes", shown(c.first())).or("go list ./...")
+}
+
+func goEnv(c call, a arguments) *refusal {
+	for _, w := range a.operands {
+		if strings.Contains(w.text, "=") {
+			return refuse("go env sets with =").or("go env GOPATH")
+		}
+	}
+	return nil
+}
+
+func goList(c call, a arguments) *refusal {
+	for _, f := range a.flags {
+		if f.name == "-mod" && !f.value.is("readonly") && !f.value.is("vendor") {
+			return refuse("go list -mod=%s may write go.mod", f.value).or("go list -mod=readonly ./...")
+		}
+	}
+	for _, w := range a.operands {
+		if strings.Contains(w.text, "@") {
+			return refuse("go list of a version asks the network").or("go list -m all")
+		}
+	}
+	return nil
+}
+
+// planloop allows the commands that show: approving, answering and marking are a
+// person's, or go over the tools.
+func planloop(j *judge, c call) *refusal {
+	words := c.words
+	if len(words) > 0 && words[0].is("plan") {
+		if len(words) < 2 || !words[1].is("status") {
+			return refuse("planloop plan is allowed with status").or("planloop plan status")
+		}
+		words = words[1:]
+	}
+	if len(words) == 1 && words[0].is("--version") {
+		return nil
+	}
+	if len(words) > 0 && words[0].whole {
+		switch words[0].text {
+		case "status", "show", "log", "plans", "resume":
+			return closed(options(`-n: -h --json --approved --full --last: --format: --limit: --status: --from: --help`), nil).judge(j, call{"planloop " + words[0].text, words[1:]})
+		}
+	}
+	return refuse("this command of planloop changes the plan; status, show, log, plans, resume and plan status show it").or("planloop status")
+}

@@ -1,0 +1,105 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// redirect judges a redirection: input from files, here-documents, one descriptor
+// to another, and output to nowhere.
+func (j *judge) redirect(r *syntax.Redirect) *refusal {
+	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" {
+		return refuse("a descriptor that is kept in a variable is not judged; use a number").without(r)
+	}
+	if r.Word != nil && r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
+		if refused := j.parts(r.Word.Parts); refused != nil {
+			return refused
+		}
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc == nil {
+			return nil
+		}
+		return j.parts(r.Hdoc.Parts)
+	case syntax.WordHdoc:
+		return nil
+	case syntax.RdrIn:
+		return j.input(r)
+	case syntax.DplIn, syntax.DplOut:
+		return j.duplicate(r)
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
+		if j.value(r.Word).is("/dev/null") {
+			return nil
+		}
+		return refuse("%s writes to a file; output may go to /dev/null only", r.Op).without(r)
+	}
+	return refuse("%s opens a file for writing; use <", r.Op).without(r)
+}
+
+// duplicate judges >&2 and its kind, which with a word instead of a number is a file.
+func (j *judge) duplicate(r *syntax.Redirect) *refusal {
+	target := j.value(r.Word)
+	number := strings.TrimSuffix(target.text, "-")
+	if target.whole && strings.Trim(number, "0123456789") == "" && target.text != "" {
+		return nil
+	}
+	if target.is("/dev/null") && r.N == nil && r.Op == syntax.DplOut {
+		return nil
+	}
+	return refuse("%s needs the number of a descriptor; with a word it opens a file", r.Op).without(r)
+}
+
+// input judges <. Bash makes a connection of /dev/tcp/…, and opening a device may
+// act on it, so that where the path leads has to be known.
+func (j *judge) input(r *syntax.Redirect) *refusal {
+	if len(r.Word.Parts) == 1 {
+		if _, ok := r.Word.Parts[0].(*syntax.ProcSubst); ok {
+			return nil
+		}
+	}
+	source := j.value(r.Word)
+	if source.whole && source.text == "" || !source.one() {
+		return refuse("what is read from is not known to be one file; use cat").or("cat FILE")
+	}
+	if device(source.text) {
+		return refuse("reading from a device may act on it, and /dev/tcp is a connection").without(r)
+	}
+	if source.whole || source.tame || strings.Contains(source.text, "/") && !strings.HasPrefix("/dev/", source.text) || source.text != "" && source.text[0] != '/' {
+		return nil
+	}
+	return refuse("what is read from is not known: it may be a connection in /dev/tcp; use cat").or("cat FILE")
+}
+
+// device reports whether a path names a device other than the ones that only
+// give or take bytes.
+func device(path string) bool {
+	rest, ok := strings.CutPrefix(clean(path), "/dev/")
+	if !ok {
+		return false
+	}
+	switch rest {
+	case "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr":
+		return false
+	}
+	return !strings.HasPrefix(rest, "fd/")
+}
+
+// clean removes the detours that leave a path the same.
+func clean(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		return path
+	}
+	elements := []string{""}
+	for element := range strings.SplitSeq(path, "/") {
+		switch element {
+		case "", ".":
+		case "..":
+			elements = elements[:max(1, len(elements)-1)]
+		default:
+			elements = append(elements, element)
+		}
+	}
+	return strings.Join(elements, "/")
+}

@@ -1,0 +1,104 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+const (
+	defaultTimeout   = time.Minute
+	defaultMaxOutput = 64 << 10
+	graceAfterExit   = 2 * time.Second // for output of children that outlive the command
+)
+
+// ErrNoShell is returned when no bash is found where one is looked for.
+var ErrNoShell = errors.New("bash was not found in /bin, /usr/bin or /usr/local/bin; install it to run commands")
+
+// RunOptions are the limits of Command. The zero value has the usual ones.
+type RunOptions struct {
+	Timeout   time.Duration // a minute if 0
+	MaxOutput int           // bytes kept of each stream, its tail; 64 KB if 0
+	// Launcher is a program whose main calls Confine first; usually the running
+	// one. With it, and where the system can, the command is kept from writing
+	// files and from connecting. Without it only the environment is narrow.
+	Launcher string
+}
+
+// Result is what a command did.
+type Result struct {
+	ExitCode       int // -1 if it was ended
+	Stdout, Stderr string
+	Truncated      bool // a stream was longer; its tail is kept, and its first line says so
+	Duration       time.Duration
+	TimedOut       bool
+	Confined       bool // the system kept it from writing
+}
+
+// Command runs a text with bash in dir: with a fixed PATH, a narrow environment,
+// no input, bounded output, and its children ended with it. It does not judge the
+// text: whoever calls asks Classify first. The error is about what kept the
+// command from running or the context that was cancelled; that it failed is in
+// the result.
+func Command(ctx context.Context, dir, command string, o RunOptions) (Result, error) {
+	bash, err := lookShell()
+	if err != nil {
+		return Result{}, err
+	}
+	temp, err := os.MkdirTemp("", "planloop-")
+	if err != nil {
+		return Result{}, fmt.Errorf("make a folder for temporary files: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(temp) }()
+
+	timeout := o.Timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	environment := append(baseEnvironment(dir, temp), gitEnvironment(limited, dir, temp)...)
+	cmd, confined := confinedCommand(limited, o.Launcher, temp, bash, "--noprofile", "--norc", "-c", command)
+	cmd.Dir, cmd.Env = dir, append(environment, cmd.Env...)
+	return run(ctx, limited, cmd, o.MaxOutput, confined)
+}
+
+// run starts a command, waits for it, and ends what it left.
+func run(ctx, limited context.Context, cmd *exec.Cmd, maxOutput int, confined bool) (Result, error) {
+	if maxOutput <= 0 {
+		maxOutput = defaultMaxOutput
+	}
+	stdout, stderr := &tail{max: maxOutput}, &tail{max: maxOutput}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.WaitDelay = graceAfterExit
+	ownGroup(cmd)
+	cmd.Cancel = func() error { return endGroup(cmd) }
+
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return Result{}, fmt.Errorf("start the command: %w", err)
+	}
+	err := cmd.Wait()
+	_ = endGroup(cmd)
+	result := Result{
+		ExitCode: cmd.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String(),
+		Truncated: stdout.cut() || stderr.cut(), Duration: time.Since(start), Confined: confined,
+		TimedOut: errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil && cmd.ProcessState.ExitCode() < 0,
+	}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil && result.ExitCode < 0:
+		return result, fmt.Errorf("the command was ended: %w", context.Cause(ctx))
+	case err == nil, errors.As(err, &exit), errors.Is(err, exec.ErrWaitDelay), result.TimedOut:
+		return result, nil
+	}
+	return result, fmt.Errorf("wait for the command: %w", err)
+}
+
+// plainCommand is a command without further walls.
+func plainCommand(ctx context.Context, program string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, program, args...)
+}

@@ -1,0 +1,182 @@
+package shell_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/shell"
+)
+
+func TestMain(m *testing.M) {
+	shell.Confine()
+	os.Exit(m.Run())
+}
+
+// confined are options with the test binary for a launcher.
+func confined(t *testing.T) shell.RunOptions {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shell.RunOptions{Launcher: self, Timeout: time.Minute}
+}
+
+func run(t *testing.T, dir, command string, o shell.RunOptions) shell.Result {
+	t.Helper()
+	result, err := shell.Command(t.Context(), dir, command, o)
+	if errors.Is(err, shell.ErrNoShell) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestCommandRuns(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a b"), []byte("one\ntwo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		command, stdout, stderr string
+		exit                    int
+	}{
+		{"wc -l < 'a b'", "2\n", "", 0},
+		{"cat", "", "", 0}, // no input
+		{"cat nothing; exit 3", "", "cat: nothing: No such file or directory\n", 3},
+		{"sort <<EOF\nb\na\nEOF", "a\nb\n", "", 0},
+		{"comm -12 <(sort 'a b') <(echo one)", "one\n", "", 0},
+		{"echo \"$TERM$GIT_PAGER$SECRET\"", "dumbcat\n", "", 0},
+	} {
+		for name, o := range map[string]shell.RunOptions{"plain": {}, "confined": confined(t)} {
+			t.Setenv("SECRET", "of the parent")
+			got := run(t, dir, c.command, o)
+			if got.Stdout != c.stdout || got.Stderr != c.stderr || got.ExitCode != c.exit || got.Truncated || got.TimedOut {
+				t.Errorf("%s, %s: %+v", c.command, name, got)
+			}
+		}
+	}
+}
+
+func TestCommandCannotWriteWhenConfined(t *testing.T) {
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "kept")
+	if err := os.WriteFile(kept, []byte("as it was"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{
+		"echo x > new", "echo x > kept", "echo x >> kept", "rm kept", "mv kept new", "mkdir new", "ln -s kept new", "ln kept new", "truncate -s 0 kept",
+		"mkfifo new", "touch new", "cp kept new", ": > /dev/null; echo x > " + os.TempDir() + "/planloop-must-not-be",
+	} {
+		got := run(t, dir, command, confined(t))
+		if !got.Confined {
+			t.Skip("this system has nothing to confine a command with")
+		}
+		if got.ExitCode == 0 {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+	text, err := os.ReadFile(kept)
+	entries, _ := os.ReadDir(dir)
+	if err != nil || string(text) != "as it was" || len(entries) != 1 {
+		t.Errorf("%q, %v, %v", text, err, entries)
+	}
+	if got := run(t, dir, "cat kept > /dev/null && sort -S 1k <(seq 50000) | tail -1", confined(t)); got.ExitCode != 0 || got.Stdout != "9999\n" {
+		t.Errorf("what only reads, and keeps temporary files, is refused: %+v", got)
+	}
+}
+
+func TestCommandEndsItsGroup(t *testing.T) {
+	dir := t.TempDir()
+	start := time.Now()
+	got := run(t, dir, "echo begun; sleep 600 | sleep 601", shell.RunOptions{Timeout: 300 * time.Millisecond})
+	if !got.TimedOut || got.ExitCode != -1 || got.Stdout != "begun\n" || time.Since(start) > 20*time.Second {
+		t.Errorf("%+v after %v", got, time.Since(start))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ready := filepath.Join(dir, "ready")
+	if out, err := exec.Command("mkfifo", ready).CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out)
+	}
+	go func() {
+		_, _ = os.ReadFile(ready) // until the command has begun
+		cancel()
+	}()
+	got, err := shell.Command(ctx, dir, "echo x > ready; sleep 600", shell.RunOptions{})
+	if !errors.Is(err, context.Canceled) || got.TimedOut {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestCommandKeepsTheTail(t *testing.T) {
+	got := run(t, t.TempDir(), "seq 1 100000; echo ä >&2", shell.RunOptions{MaxOutput: 100})
+	if !got.Truncated || !strings.HasSuffix(got.Stdout, "\n99999\n100000\n") || len(got.Stdout) > 160 || !strings.HasPrefix(got.Stdout, "[") || got.Stderr != "ä\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestGitRunsNothingOfTheRepository: the configuration of a repository names
+// programs for nearly everything.
+func TestGitRunsNothingOfTheRepository(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	dir, home := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	script := filepath.Join(home, "spy")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho ran >> "+home+"/ran\ncat\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=e@e"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q")
+	write("a.txt", "one\n")
+	write("b.bin", "one\n")
+	write(".gitattributes", "*.txt diff=spy filter=spy\n*.bin diff=outside\n")
+	git("add", ".")
+	git("commit", "-qm", "first")
+	for key, value := range map[string]string{
+		"diff.external": script, "diff.spy.textconv": script, "diff.outside.command": script, "filter.spy.clean": script, "filter.spy.smudge": script,
+		"core.fsmonitor": script, "core.pager": script, "pager.log": script, "gpg.program": script, "log.showSignature": "true",
+	} {
+		git("config", key, value)
+	}
+	write("a.txt", "two\n")
+	write("b.bin", "two\n")
+	_ = os.Remove(filepath.Join(home, "ran"))
+	for _, command := range []string{"git status", "git diff", "git log -p", "git show", "git diff HEAD", "git blame a.txt", "git ls-files -m", "git log", "git grep two", "git describe --always --dirty"} {
+		if v := shell.Classify(command); !v.Allowed {
+			t.Errorf("%s: %s", command, v.Reason)
+		}
+		got := run(t, dir, command, shell.RunOptions{})
+		if got.ExitCode != 0 {
+			t.Errorf("%s: %+v", command, got)
+		}
+		if strings.HasPrefix(command, "git diff") && (!strings.Contains(got.Stdout, "+two") || !strings.Contains(got.Stdout, "b.bin")) {
+			t.Errorf("%s says %q", command, got.Stdout)
+		}
+		if text, err := os.ReadFile(filepath.Join(home, "ran")); err == nil {
+			t.Errorf("%s ran a program of the repository: %s", command, text)
+			_ = os.Remove(filepath.Join(home, "ran"))
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package shell
+
+import "strings"
+
+// sed allows scripts that only print: w and W write, e runs, s has flags for both,
+// and -i writes in place. A script from a file is not known.
+func sed(_ *judge, c call) *refusal {
+	g := options(`-n -E -r -s -u -z -e: --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression: --posix --sandbox --debug --version --help`)
+	a, r := g.split(c, false)
+	if r != nil {
+		return r.or("sed -n '1,20p' FILE")
+	}
+	if a.has("--version", "--help") {
+		return nil
+	}
+	var script []string
+	for _, f := range a.flags {
+		if f.name == "-e" || f.name == "--expression" {
+			if !f.value.whole {
+				return unknownScript("sed")
+			}
+			script = append(script, f.value.text)
+		}
+	}
+	if script == nil {
+		if len(a.operands) == 0 {
+			return refuse("sed has no script").or("sed -n '1,20p' FILE")
+		}
+		if !a.operands[0].whole || !a.operands[0].one() {
+			return unknownScript("sed")
+		}
+		script = append(script, a.operands[0].text)
+	}
+	return sedScript(strings.Join(script, "\n"))
+}
+
+func unknownScript(name string) *refusal {
+	return refuse("the script of %s is not known before it runs; write it out", name).or(name + " -n '1,20p' FILE")
+}
+
+// sedScript judges a script. Versions differ in whether a delimiter inside
+// brackets ends a pattern, so that every reading has to be harmless.
+func sedScript(script string) *refusal {
+	usual := (&sedReader{text: script, brackets: true}).script()
+	for _, reader := range []*sedReader{{text: script}, {text: script, brackets: true, escapes: true}} {
+		if usual == sedWrites || reader.script() == sedWrites {
+			return sedRefused()
+		}
+	}
+	if usual == sedUnknown {
+		return refuse("the script of sed is not understood, and may write or run").or("sed -n '1,20p' FILE")
+	}
+	return nil
+}
+
+func sedRefused() *refusal {
+	return refuse("the script of sed writes a file or runs a command (w, W, e, s///w, s///e)").or("sed -n '1,20p' FILE")
+}
+
+type sedOutcome int
+
+const (
+	sedReads sedOutcome = iota
+	sedUnknown
+	sedWrites
+)
+
+// sedReader reads a script command by command.
+type sedReader struct {
+	text     string
+	at       int
+	brackets bool // a delimiter inside [...] is a character
+	escapes  bool // and so is a ] after a backslash
+}
+
+func (s *sedReader) peek() byte {
+	if s.at < len(s.text) {
+		return s.text[s.at]
+	}
+	return 0
+}
+
+func (s *sedReader) skip(set string) {
+	for s.at < len(s.text) && strings.IndexByte(set, s.text[s.at]) >= 0 {
+		s.at++
+	}
+}
+
+func (s *sedReader) script() sedOutcome {
+	for {
+		s.skip(" \t\n;")
+		if s.at >= len(s.text) {
+			return sedReads
+		}
+		if outcome := s.command(); outcome != sedReads {
+			return outcome
+		}
+	}
+}
+
+func (s *sedReader) command() sedOutcome {
+	if !s.addresses() {
+		return sedUnknown
+	}
+	s.skip(" \t!")
+	c := s.peek()
+	s.at++
+	switch {
+	case c == 0:
+		return sedUnknown
+	case c == 'w' || c == 'W' || c == 'e':
+		return sedWrites
+	case c == '{':
+		return sedReads
+	case strings.IndexByte("}=dDgGhHnNpPxFz", c) >= 0:
+		return s.ended()
+	case strings.IndexByte("qQlL", c) >= 0:
+		s.skip(" \t0123456789")
+		return s.ended()
+	case c == '#':
+		s.line()
+		return sedReads
+	case strings.IndexByte("btT:", c) >= 0:
+		return s.label()
+	case strings.IndexByte("aic", c) >= 0:
+		return s.insert()
+	case c == 's':
+		return s.substitute()
+	case c == 'y':
+		return s.transliterate()
+	case c == 'r' || c == 'R':
+		s.line()
+		return sedReads
+	}
+	return sedUnknown
+}
+
+// ended skips to the end of a command.
+func (s *sedReader) ended() sedOutcome {
+	s.skip(" \t")
+	switch s.peek() {
+	case 0, '\n', ';', '}', '#':
+		return sedReads
+	}
+	return sedUnknown
+}
+
+func (s *sedReader) line() {
+	s.at = min(s.at, len(s.text))
+	if i := strings.IndexByte(s.text[s.at:], '\n'); i >= 0 {
+		s.at += i + 1
+		return
+	}
+	s.at = len(s.text)
+}
+
+// label reads a name. In some versions it goes on to the end of the line, so that
+// only what ends in both is known.
+func (s *sedReader) label() sedOutcome {
+	s.skip(" \t")
+	s.skip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+	return s.ended()
+}
+
+// insert reads the text of a, i and c: the rest of the line, or the line after a
+// lone backslash. Versions differ in how more backslashes go on.
+func (s *sedReader) insert() sedOutcome {
+	s.skip(" \t")
+	if strings.HasPrefix(s.text[min(s.at, len(s.text)):], "\\\n") {
+		s.at += 2
+	}
+	from := min(s.at, len(s.text))
+	s.line()
+	if strings.HasSuffix(strings.TrimSuffix(s.text[from:s.at], "\n"), "\\") {
+		return sedUnknown
+	}
+	return sedReads
+}
+
+// addresses reads none, one or two addresses.
+func (s *sedReader) addresses() bool {
+	found, ok := s.address()
+	if !ok || !found {
+		return ok
+	}
+	s.skip(" \t")
+	if s.peek() != ',' {
+		return true
+	}
+	s.at++
+	s.skip(" \t+~")
+	found, ok = s.address()
+	return ok && found
+}
+
+func (s *sedReader) address() (found, ok bool) {
+	switch c := s.peek(); {
+	case c >= '0' && c <= '9':
+		s.skip("0123456789")
+		if s.peek() == '~' {
+			s.at++
+			s.skip("0123456789")
+		}
+		return true, true
+	case c == '$':
+		s.at++
+		return true, true
+	case c == '/' || c == '\\':
+		s.at++
+		if c == '\\' {
+			c = s.peek()
+			s.at++
+		}
+		if !s.delimited(c, true) {
+			return false, false
+		}
+		s.skip("IM")
+		return true, true
+	}
+	return false, true
+}
+
+func (s *sedReader) substitute() sedOutcome {
+	delimiter := s.peek()
+	s.at++
+	if !s.delimited(delimiter, true) || !s.delimited(delimiter, false) {
+		return sedUnknown
+	}
+	for s.at < len(s.text) {
+		switch c := s.text[s.at]; {
+		case c == 'w' || c == 'e':
+			return sedWrites
+		case strings.IndexByte("gpiImM0123456789", c) >= 0:
+			s.at++
+		default:
+			return s.ended()
+		}
+	}
+	return sedReads
+}
+
+func (s *sedReader) transliterate() sedOutcome {
+	delimiter := s.peek()
+	s.at++
+	if !s.delimited(delimiter, false) || !s.delimited(delimiter, false) {
+		return sedUnknown
+	}
+	return s.ended()
+}
+
+// delimited reads up to the next delimiter.
+func (s *sedReader) delimited(delimiter byte, pattern bool) bool {
+	if delimiter == 0 || delimiter == '\n' || delimiter == '\\' || delimiter == ' ' || delimiter == ';' || delimiter >= 0x80 ||
+		delimiter == '[' || delimiter == ']' || delimiter >= '0' && delimiter <= '9' || delimiter|0x20 >= 'a' && delimiter|0x20 <= 'z' {
+		return false
+	}
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		s.at++
+		switch {
+		case c == '\\':
+			s.at++
+		case c == delimiter:
+			return true
+		case c == '[' && pattern && s.brackets:
+			s.bracket()
+		}
+	}
+	return false
+}
+
+// bracket reads to the end of a bracket expression, or nowhere if it has none.
+func (s *sedReader) bracket() {
+	i := s.at
+	if i < len(s.text) && s.text[i] == '^' {
+		i++
+	}
+	if i < len(s.text) && s.text[i] == ']' {
+		i++
+	}
+	for i < len(s.text) && s.text[i] != ']' && s.text[i] != '\n' {
+		if s.escapes && s.text[i] == '\\' {
+			i += 2
+			continue
+		}
+		if s.text[i] == '[' && i+1 < len(s.text) && strings.IndexByte(":.=", s.text[i+1]) >= 0 {
+			if end := strings.Index(s.text[i+2:], s.text[i+1:i+2]+"]"); end >= 0 {
+				i += 2 + end + 1
+			}
+		}
+		i++
+	}
+	if i < len(s.text) && s.text[i] == ']' {
+		s.at = i + 1
+	}
+}

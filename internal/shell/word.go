@@ -1,0 +1,302 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// word is an argument as far as it is known before the command runs, quotes
+// removed.
+type word struct {
+	node    *syntax.Word
+	text    string // how it begins
+	whole   bool   // text is all of it
+	several bool   // it may become several words or none, each beginning with text
+	splits  bool   // it may become several words, of which only the first begins with text
+	tame    bool   // what follows text begins neither an option nor an expression
+}
+
+// literal is a word that is known as a whole.
+func literal(text string) word { return word{text: text, whole: true} }
+
+// is reports whether the word is known to be text.
+func (w word) is(text string) bool { return w.whole && w.text == text }
+
+// option reports whether the word may turn out to be an option.
+func (w word) option() bool {
+	if w.splits {
+		return true
+	}
+	if w.text == "" {
+		return !w.whole && !w.tame
+	}
+	return w.text[0] == '-' && !w.is("-")
+}
+
+// one reports whether it is exactly one word.
+func (w word) one() bool { return !w.several && !w.splits }
+
+// node returns the syntax of a word, nil when it has none.
+func (w word) syntax() syntax.Node {
+	if w.node == nil {
+		return nil
+	}
+	return w.node
+}
+
+func (w word) String() string {
+	if w.whole {
+		return w.text
+	}
+	return w.text + "…"
+}
+
+// words evaluates the arguments of a command, after judging what runs inside them.
+func (j *judge) words(list []*syntax.Word) ([]word, *refusal) {
+	words := make([]word, 0, len(list))
+	for _, node := range list {
+		if r := j.parts(node.Parts); r != nil {
+			return nil, r
+		}
+		if alternatives := braces(node); alternatives != nil {
+			words = append(words, alternatives...)
+			continue
+		}
+		words = append(words, j.word(node))
+	}
+	return words, nil
+}
+
+// braces expands the one plain form {a,b,c} with literals around it; nil if the
+// word is of another form.
+func braces(node *syntax.Word) []word {
+	if len(node.Parts) != 1 {
+		return nil
+	}
+	lit, ok := node.Parts[0].(*syntax.Lit)
+	if !ok || strings.Count(lit.Value, "{") != 1 || strings.Count(lit.Value, "}") != 1 ||
+		strings.ContainsAny(lit.Value, "\\*?[~") || strings.Contains(lit.Value, "..") {
+		return nil
+	}
+	before, rest, _ := strings.Cut(lit.Value, "{")
+	inside, after, closed := strings.Cut(rest, "}")
+	if !closed || !strings.Contains(inside, ",") {
+		return nil
+	}
+	var words []word
+	for alternative := range strings.SplitSeq(inside, ",") {
+		words = append(words, word{node: node, text: before + alternative + after, whole: true})
+	}
+	return words
+}
+
+// word evaluates one word, whose parts have been judged.
+func (j *judge) word(node *syntax.Word) word {
+	w := word{node: node, whole: true}
+	brace := hasBrace(node.Parts)
+	for i, part := range node.Parts {
+		w.add(j.part(part, i == 0, brace))
+	}
+	return w
+}
+
+// add appends what is known of a further part.
+func (w *word) add(p word) {
+	switch {
+	case w.whole:
+		w.text += p.text
+		w.whole, w.tame = p.whole, p.tame
+	case w.text == "" && w.tame: // it may be empty, and then begins with this part
+		w.tame = p.tame || p.text != "" && plainText.MatchString(p.text[:1])
+	}
+	w.several = w.several || p.several
+	w.splits = w.splits || p.splits
+}
+
+// part evaluates a part of a word: alone of all it may be unknown from its start.
+func (j *judge) part(part syntax.WordPart, first, brace bool) word {
+	switch part := part.(type) {
+	case *syntax.Lit:
+		return unquoted(part.Value, first, brace)
+	case *syntax.SglQuoted:
+		return singleQuoted(part)
+	case *syntax.DblQuoted:
+		return j.doubleQuoted(part)
+	case *syntax.ParamExp:
+		return j.expanded(part, false)
+	case *syntax.ArithmExp:
+		return word{tame: false} // a number, maybe a negative one
+	default:
+		return word{several: true, splits: true}
+	}
+}
+
+func singleQuoted(part *syntax.SglQuoted) word {
+	if !part.Dollar {
+		return literal(part.Value)
+	}
+	text, ok := ansi(part.Value)
+	if !ok {
+		return word{}
+	}
+	return literal(text)
+}
+
+func (j *judge) doubleQuoted(part *syntax.DblQuoted) word {
+	w := word{whole: !part.Dollar}
+	for _, inner := range part.Parts {
+		switch inner := inner.(type) {
+		case *syntax.Lit:
+			w.add(literal(unescapeDouble(inner.Value)))
+		case *syntax.ParamExp:
+			w.add(j.expanded(inner, true))
+		default:
+			w.add(word{})
+		}
+	}
+	return w
+}
+
+// expanded evaluates a parameter expansion. A list in quotes ("$@") is several
+// words; without quotes a value is split unless it is known to be plain.
+func (j *judge) expanded(p *syntax.ParamExp, quoted bool) word {
+	name := ""
+	if simple(p) {
+		name = p.Param.Value
+	}
+	switch {
+	case name == "HOME", name == "PWD" && quoted: // no script may set them
+		return word{text: "/"}
+	case quoted:
+		list := p.Param == nil || p.Param.Value == "@" || p.Index != nil
+		return word{several: list, splits: list, tame: name != "" && !list && (j.variables.tame(name) || countsOnly(name))}
+	case j.variables.plain(name), countsOnly(name), p.Length:
+		return word{tame: true}
+	}
+	return word{several: true, splits: true}
+}
+
+// simple reports whether it is $name or ${name}.
+func simple(p *syntax.ParamExp) bool {
+	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Flags == nil && p.NestedParam == nil &&
+		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
+}
+
+// hasBrace reports whether bash would expand braces in the word.
+func hasBrace(parts []syntax.WordPart) bool {
+	open := false
+	for _, part := range parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			continue
+		}
+		for i := 0; i < len(lit.Value); i++ {
+			switch c := lit.Value[i]; {
+			case c == '\\':
+				i++
+			case c == '{':
+				open = true
+			case open && (c == ',' || c == '.' && strings.HasPrefix(lit.Value[i:], "..")):
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unquoted evaluates a literal outside of quotes: backslashes go, and from a
+// pattern, a brace or a tilde on it is unknown.
+func unquoted(value string, first, brace bool) word {
+	if !strings.ContainsAny(value, "\\*?[{~") {
+		return literal(value)
+	}
+	if first && value[0] == '~' {
+		return word{text: "/"} // a home, or a directory of the stack: an absolute path
+	}
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '\\':
+			i++
+			if i < len(value) && value[i] != '\n' {
+				b.WriteByte(value[i])
+			}
+		case c == '*' || c == '?' || c == '[' && strings.Contains(value[i:], "]"):
+			return word{text: b.String(), several: true}
+		case c == '{' && brace:
+			return word{text: b.String(), several: true}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return literal(b.String())
+}
+
+// unescapeDouble removes the backslashes that count inside double quotes.
+func unescapeDouble(value string) string {
+	if !strings.Contains(value, "\\") {
+		return value
+	}
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] == '\\' && i+1 < len(value) && strings.IndexByte("$`\"\\\n", value[i+1]) >= 0 {
+			i++
+			if value[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
+// ansi decodes the inside of $'…'. It knows the escapes that all versions read
+// alike, and says so when it meets another.
+func ansi(value string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] != '\\' {
+			b.WriteByte(value[i])
+			continue
+		}
+		i++
+		if i == len(value) {
+			return "", false
+		}
+		if at := strings.IndexByte("abefnrtvE\\'\"?", value[i]); at >= 0 {
+			b.WriteByte("\a\b\x1b\f\n\r\t\v\x1b\\'\"?"[at])
+			continue
+		}
+		n, width := escapedByte(value[i:])
+		if n <= 0 || n >= utf8.RuneSelf {
+			return "", false
+		}
+		b.WriteByte(byte(n))
+		i += width - 1
+	}
+	return b.String(), true
+}
+
+// escapedByte reads \xHH or \nnn without the backslash; the number is 0 when it is neither.
+func escapedByte(s string) (n, width int) {
+	base, from, longest := 8, 0, 3
+	if s[0] == 'x' {
+		base, from, longest = 16, 1, 2
+	}
+	digits := "01234567"
+	if base == 16 {
+		digits = "0123456789abcdefABCDEF"
+	}
+	to := from
+	for to < len(s) && to-from < longest && strings.IndexByte(digits, s[to]) >= 0 {
+		to++
+	}
+	parsed, err := strconv.ParseInt(s[from:to], base, 32)
+	if err != nil {
+		return 0, 0
+	}
+	return int(parsed), to
+}

@@ -1,0 +1,92 @@
+package toolbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// BashExecute is the input of BashExecute.
+type BashExecute struct {
+	Command string `json:"command"`
+	Timeout int    `json:"timeout,omitempty" jsonschema:"minimum=1,maximum=600,description=seconds; 60 if not given"`
+}
+
+// BashExecuteReply is what came of a command.
+type BashExecuteReply struct {
+	ExitCode   int    `json:"exit_code"`
+	Stdout     string `json:"stdout"`
+	Stderr     string `json:"stderr,omitempty"`
+	Truncated  bool   `json:"truncated,omitempty"` // only the end of the output is given
+	TimedOut   bool   `json:"timed_out,omitempty"` // it was stopped, with all it had started
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// BashExecute runs a command in the workspace. A command that fails is no error:
+// the exit code tells.
+func (b *Box) BashExecute(ctx context.Context, in BashExecute) (BashExecuteReply, error) {
+	if err := in.judge(b.limits); err != nil {
+		return BashExecuteReply{}, err
+	}
+	timeout := b.limits.Timeout
+	if in.Timeout > 0 {
+		timeout = time.Duration(in.Timeout) * time.Second
+	}
+	result, err := b.runner.Run(ctx, b.path, in.Command, timeout)
+	if err != nil {
+		return BashExecuteReply{}, err
+	}
+	reply := BashExecuteReply{ExitCode: result.ExitCode, Truncated: result.Truncated, TimedOut: result.TimedOut,
+		DurationMS: result.Duration.Milliseconds()}
+	reply.Stdout = b.output(result.Stdout, &reply.Truncated)
+	reply.Stderr = b.output(result.Stderr, &reply.Truncated)
+	return reply, nil
+}
+
+func (in BashExecute) judge(l Limits) error {
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return invalid("/command", "is empty", "give a shell command")
+	case len(in.Command) > maxCommand:
+		return invalid("/command", "is too long", fmt.Sprintf("shorten it to at most %d bytes, or write a script with create_file", maxCommand))
+	case strings.ContainsRune(in.Command, 0) || !utf8.ValidString(in.Command):
+		return invalid("/command", "has a NUL or is not valid UTF-8", "send plain text")
+	case in.Timeout < 0 || in.Timeout > int(l.MaxTimeout/time.Second):
+		return invalid("/timeout", "is out of range", fmt.Sprintf("give 1 to %d seconds", int(l.MaxTimeout/time.Second)))
+	}
+	return nil
+}
+
+// output is a stream as it is shown: its end, in which a CR alone, with which
+// progress is drawn, begins a line.
+func (b *Box) output(text string, truncated *bool) string {
+	shown := printable(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(end(text, b.limits.OutputBytes)))
+	last := end(shown, b.limits.OutputBytes)
+	*truncated = *truncated || len(text) > b.limits.OutputBytes || len(last) < len(shown)
+	return last
+}
+
+// Text is what a model reads.
+func (r BashExecuteReply) Text() string {
+	var b strings.Builder
+	took := seconds(time.Duration(r.DurationMS) * time.Millisecond)
+	if r.TimedOut {
+		fmt.Fprintf(&b, "Stopped after %s, the time-out, with all it had started.", took)
+	} else {
+		fmt.Fprintf(&b, "Exit code %d after %s.", r.ExitCode, took)
+	}
+	if r.Truncated {
+		b.WriteString(" Only the end of the output is shown.")
+	}
+	stream(&b, "stdout", r.Stdout)
+	stream(&b, "stderr", r.Stderr)
+	return b.String()
+}
+
+func stream(b *strings.Builder, name, text string) {
+	if text = strings.TrimSuffix(text, "\n"); text != "" {
+		b.WriteString("\n" + name + ":\n" + text)
+	}
+}

@@ -1,0 +1,106 @@
+package toolbox_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/plan"
+)
+
+// runner answers with what the test says and keeps what it was asked.
+type runner struct {
+	result  toolbox.RunResult
+	err     error
+	dir     string
+	command string
+	timeout time.Duration
+}
+
+func (r *runner) Run(_ context.Context, dir, command string, timeout time.Duration) (toolbox.RunResult, error) {
+	r.dir, r.command, r.timeout = dir, command, timeout
+	return r.result, r.err
+}
+
+func TestBashExecuteHandsOn(t *testing.T) {
+	r := &runner{result: toolbox.RunResult{ExitCode: 3, Stdout: "out\n", Stderr: "err\n", Duration: 1500 * time.Millisecond}}
+	box := open(t, nil, toolbox.Options{Runner: r})
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "ls -l"})
+	if err != nil || reply.Text() != "Exit code 3 after 1.5s.\nstdout:\nout\nstderr:\nerr" {
+		t.Errorf("%s, %v", reply.Text(), err)
+	}
+	if r.dir != box.Path() || r.command != "ls -l" || r.timeout != time.Minute {
+		t.Errorf("%+v", r)
+	}
+	if _, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "ls", Timeout: 600}); err != nil || r.timeout != 10*time.Minute {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r.err = &plan.ValidationError{Kind: plan.Conflict, Field: "/command", Problem: "is not allowed", Fix: "wait"}
+	_, err = box.BashExecute(t.Context(), toolbox.BashExecute{Command: "rm"})
+	refused(t, err, plan.Conflict, "/command", "is not allowed")
+}
+
+func TestBashExecuteRefuses(t *testing.T) {
+	r := &runner{}
+	box := open(t, nil, toolbox.Options{Runner: r})
+	for _, test := range []struct {
+		in           toolbox.BashExecute
+		field, wants string
+	}{
+		{toolbox.BashExecute{}, "/command", "empty"},
+		{toolbox.BashExecute{Command: " \n"}, "/command", "empty"},
+		{toolbox.BashExecute{Command: "ls\x00"}, "/command", "NUL"},
+		{toolbox.BashExecute{Command: "ls\xff"}, "/command", "UTF-8"},
+		{toolbox.BashExecute{Command: strings.Repeat("x", 32_001)}, "/command", "too long"},
+		{toolbox.BashExecute{Command: "ls", Timeout: 601}, "/timeout", "out of range"},
+		{toolbox.BashExecute{Command: "ls", Timeout: -1}, "/timeout", "out of range"},
+	} {
+		_, err := box.BashExecute(t.Context(), test.in)
+		refused(t, err, plan.InvalidInput, test.field, test.wants)
+	}
+	if r.command != "" {
+		t.Errorf("%q was run", r.command)
+	}
+}
+
+// Whatever a runner gives, what is shown is its end, in bounds, and nothing but text.
+func TestOutputIsBoundedAndPrintable(t *testing.T) {
+	box := func(text string) *toolbox.Box {
+		return open(t, nil, toolbox.Options{Runner: &runner{result: toolbox.RunResult{Stdout: text, Stderr: text}}, Limits: toolbox.Limits{OutputBytes: 20}})
+	}
+	tests := []struct {
+		name, text, want string
+		truncated        bool
+	}{
+		{"short", "one\n", "one\n", false},
+		{"whole lines", "first line\nsecond line\nthird\n", "second line\nthird\n", true},
+		{"one long line", strings.Repeat("x", 30) + "end", strings.Repeat("x", 17) + "end", true},
+		{"whole characters", strings.Repeat("é", 30) + "x", strings.Repeat("é", 9) + "x", true},
+		{"escapes", "\x1b[1mx\u202e\n", "\\x1b[1mx\\u{202e}\n", false},
+		{"escapes that grow", strings.Repeat("\x1b", 20), strings.Repeat(`\x1b`, 5), true},
+		{"progress", "1%\r2%\rdone\r\n", "1%\n2%\ndone\n", false},
+		{"not UTF-8", "a\xff\n", "a\ufffd\n", false},
+	}
+	for _, test := range tests {
+		reply, err := box(test.text).BashExecute(t.Context(), toolbox.BashExecute{Command: "x"})
+		if err != nil || reply.Stdout != test.want || reply.Stderr != test.want || reply.Truncated != test.truncated {
+			t.Errorf("%s: %+v, %v", test.name, reply, err)
+		}
+		if !utf8.ValidString(reply.Text()) || strings.Contains(reply.Text(), "Only the end") != test.truncated {
+			t.Errorf("%s: %s", test.name, reply.Text())
+		}
+	}
+}
+
+func TestCancelledCommandIsNotStarted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := open(t, nil, toolbox.Options{}).BashExecute(ctx, toolbox.BashExecute{Command: "exit"})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,168 @@
+package toolbox
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Glob is the input of Glob.
+type Glob struct {
+	Pattern string `json:"pattern" jsonschema:"description=such as **/*_test.go; ** is any directories"`
+	Path    string `json:"path,omitempty" jsonschema:"description=directory to look in"`
+	Ignored bool   `json:"ignored,omitempty" jsonschema:"description=also what .gitignore names"`
+}
+
+// GlobReply lists the paths that match.
+type GlobReply struct {
+	Paths     []string `json:"paths"` // relative to the workspace, sorted; a directory ends with a slash
+	Truncated bool     `json:"truncated,omitempty"`
+	Note      string   `json:"note,omitempty"`
+}
+
+// Glob finds files and directories by their names.
+func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
+	dir, err := b.placeOr("/path", in.Path, ".")
+	if err != nil {
+		return GlobReply{}, err
+	}
+	pattern, err := globPattern("/pattern", in.Pattern)
+	if err != nil {
+		return GlobReply{}, err
+	}
+	if err := b.directory("/path", dir); err != nil {
+		return GlobReply{}, err
+	}
+	timed, cancel := context.WithTimeout(ctx, b.limits.SearchTime)
+	defer cancel()
+	reply := b.glob(timed, dir, pattern, in.Ignored)
+	if len(reply.Paths) == 0 && !strings.Contains(pattern, "/") {
+		reply.Note = join(reply.Note, "**/"+oneLine(pattern)+" looks in directories below, too")
+	}
+	return reply, ended(ctx)
+}
+
+func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply {
+	// What stands before the first wildcard need not be searched for.
+	fixed, rest := doublestar.SplitPattern(pattern)
+	if start := path.Join(dir, fixed); strings.Contains(pattern, "/") && !strings.ContainsAny(fixed, `\`) && b.directory("", start) == nil {
+		dir, pattern = start, rest
+	}
+	w := b.walk(ctx, dir, all)
+	reply := GlobReply{Paths: []string{}}
+	length := 0
+	for rel, e := range w.below(dir) {
+		if ok, err := doublestar.Match(pattern, below(dir, rel)); err != nil || !ok {
+			continue
+		}
+		if e.IsDir() {
+			rel += "/"
+		}
+		rel = oneLine(rel)
+		if length += len(rel) + 1; len(reply.Paths) == b.limits.Matches || length > b.limits.PageBytes {
+			w.stopped = fmt.Sprintf("only the first %d are listed", len(reply.Paths))
+			break
+		}
+		reply.Paths = append(reply.Paths, rel)
+	}
+	reply.Truncated, reply.Note = w.stopped != "", w.note()
+	return reply
+}
+
+// directory refuses what is not one.
+func (b *Box) directory(field, rel string) error {
+	info, err := b.root.Stat(rel)
+	if err != nil {
+		return refused(field, rel, err)
+	}
+	if !info.IsDir() {
+		return invalid(field, oneLine(rel)+" is not a directory", "name the directory it is in")
+	}
+	return nil
+}
+
+// below is a path seen from a directory above it.
+func below(dir, rel string) string {
+	if dir == "." {
+		return rel
+	}
+	return strings.TrimPrefix(rel, dir+"/")
+}
+
+// maxAlternatives bounds the combinations of the alternatives in a pattern: the
+// matcher tries them one by one.
+const maxAlternatives = 100
+
+// alternatives counts the combinations of what stands in the braces of a pattern.
+// Of braces within braces it counts too many.
+func alternatives(pattern string) int {
+	product := 1
+	var open []int // of each group that is open, its alternatives so far
+	for i := 0; i < len(pattern) && product <= maxAlternatives; i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '{':
+			open = append(open, 1)
+		case ',':
+			if len(open) > 0 {
+				open[len(open)-1]++
+			}
+		case '}':
+			if len(open) > 0 {
+				product *= open[len(open)-1]
+				open = open[:len(open)-1]
+			}
+		}
+	}
+	return product
+}
+
+// globPattern cleans a pattern of paths.
+func globPattern(field, pattern string) (string, error) {
+	pattern = strings.TrimPrefix(pattern, "./")
+	switch {
+	case pattern == "":
+		return "", invalid(field, "is empty", "give a pattern such as **/*.go")
+	case len(pattern) > maxPattern:
+		return "", invalid(field, "is too long", fmt.Sprintf("shorten it to at most %d bytes", maxPattern))
+	case alternatives(pattern) > maxAlternatives:
+		return "", invalid(field, fmt.Sprintf("has more than %d combinations of alternatives", maxAlternatives), "ask for some of them at a time")
+	case strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~"):
+		return "", invalid(field, "is not relative", "give the directory as path")
+	case strings.Contains("/"+pattern+"/", "/../"):
+		return "", invalid(field, "leads upwards", "give the directory as path")
+	case !doublestar.ValidatePattern(pattern):
+		return "", invalid(field, "is no valid pattern", "close every [ and {")
+	}
+	return pattern, nil
+}
+
+func join(notes ...string) string {
+	var given []string
+	for _, note := range notes {
+		if note != "" {
+			given = append(given, note)
+		}
+	}
+	return strings.Join(given, "; ")
+}
+
+// Text is what a model reads.
+func (r GlobReply) Text() string {
+	var b strings.Builder
+	b.WriteString(counted(len(r.Paths), "path", "paths"))
+	if r.Truncated {
+		b.WriteString(", more may match")
+	}
+	if r.Note != "" {
+		b.WriteString(" (" + r.Note + ")")
+	}
+	for _, p := range r.Paths {
+		b.WriteString("\n" + p)
+	}
+	return b.String()
+}

@@ -1,0 +1,3 @@
+package toolbox
+
+const nonblocking = 0

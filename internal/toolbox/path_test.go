@@ -1,0 +1,75 @@
+package toolbox
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// FuzzRelative holds that whatever is taken names one place below the workspace,
+// in its one spelling.
+func FuzzRelative(f *testing.F) {
+	root := filepath.Join(f.TempDir(), "w")
+	for _, text := range []string{"a", "./a/../b", "..", "a/../..", root, root + "/a", root + "/../x", root + "x", "/", "//a", "~", "./~", "C:", "./C:/a",
+		`a\b`, "a\x00", "a\u202eb", "\xff", "a/", "...", ". .", "-rf", "a//b", "", " "} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		rel, problem, fix := relative(text, []string{root})
+		if problem != "" {
+			if rel != "" || fix == "" {
+				t.Fatalf("%q is refused with %q and %q", text, rel, fix)
+			}
+			return
+		}
+		if !fs.ValidPath(rel) || !filepath.IsLocal(filepath.FromSlash(rel)) {
+			t.Fatalf("%q became %q", text, rel)
+		}
+		if strings.Contains(rel, `\`) || strings.ContainsFunc(rel, unicode.IsControl) {
+			t.Fatalf("%q became %q", text, rel)
+		}
+		for _, again := range []string{"./" + rel, filepath.Join(root, rel)} {
+			if len([]rune(again)) > 1_000 {
+				return
+			}
+			if got, problem, _ := relative(again, []string{root}); got != rel {
+				t.Fatalf("%q became %q, and %q became %q (%s)", text, rel, again, got, problem)
+			}
+		}
+	})
+}
+
+func FuzzPrintable(f *testing.F) {
+	for _, text := range []string{"a\tb\n", "\x1b[31m", "\xe2", "\xff\xfe", "a\u202eb", "\u200d", "\u2028", "\U000e0041", "\x7f\u0085"} {
+		f.Add(text, 5)
+		f.Add(text, 1)
+	}
+	f.Fuzz(func(t *testing.T, text string, max int) {
+		shown := printable(text)
+		if strings.ContainsFunc(shown, deceptive) || printable(shown) != shown {
+			t.Fatalf("%q became %q", text, shown)
+		}
+		if max < 0 {
+			return
+		}
+		if first := head(shown, max); len(first) > max || !strings.HasPrefix(shown, first) || printable(first) != first {
+			t.Fatalf("the head of %q is %q", shown, first)
+		}
+		if last := end(shown, max); len(last) > max || !strings.HasSuffix(shown, last) || printable(last) != last {
+			t.Fatalf("the end of %q is %q", shown, last)
+		}
+	})
+}
+
+func TestGitFolder(t *testing.T) {
+	for name, want := range map[string]bool{
+		".git": true, ".GIT": true, ".git.": true, ".git ": true, "git~1": true, ".g\u200cit": true, ".git::$INDEX_ALLOCATION": true,
+		".gitignore": false, "git": false, ".github": false, "agit~1": false,
+	} {
+		if gitFolder(name) != want {
+			t.Errorf("%q", name)
+		}
+	}
+}

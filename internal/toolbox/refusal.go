@@ -1,0 +1,65 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/planloop/planloop/plan"
+)
+
+func invalid(field, problem, fix string) error {
+	return &plan.ValidationError{Kind: plan.InvalidInput, Field: field, Problem: problem, Fix: fix}
+}
+
+func conflict(field, problem, fix string) error {
+	return &plan.ValidationError{Kind: plan.Conflict, Field: field, Problem: problem, Fix: fix}
+}
+
+// refused says of a path what the file system has against it. What is no fault
+// of the path stays an error of ours.
+func refused(field, rel string, err error) error {
+	name := plan.Quote(rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &plan.ValidationError{Kind: plan.NotFound, Field: field, Problem: name + " does not exist", Fix: "look for it with glob"}
+	case errors.Is(err, fs.ErrPermission):
+		return conflict(field, name+" may not be read or written here", "choose another path")
+	case errors.Is(err, syscall.ELOOP):
+		return invalid(field, name+" is a link that leads in a circle", "name the file itself")
+	case errors.Is(err, syscall.ENOTDIR):
+		return invalid(field, name+" goes through something that is not a directory", "look at it with view")
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return invalid(field, name+" has a name that is too long", "shorten it")
+	case escapes(err):
+		return invalid(field, name+" leads out of the workspace by a link", inside)
+	}
+	return fmt.Errorf("%s: %w", rel, err)
+}
+
+// escapes reports the error of os.Root about a link that leads out, which the
+// library does not export.
+func escapes(err error) bool {
+	cause := err
+	var at *fs.PathError
+	var two *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		cause = at.Err
+	case errors.As(err, &two):
+		cause = two.Err
+	}
+	return cause.Error() == "path escapes from parent"
+}
+
+// ranOut turns the end of our own time into a refusal; the end of the caller's
+// stays what it is.
+func ranOut(ctx context.Context, err error, fix string) error {
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return conflict("", "took too long and was stopped", fix)
+	}
+	return err
+}

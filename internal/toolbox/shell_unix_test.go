@@ -1,0 +1,245 @@
+//go:build unix
+
+package toolbox_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/toolbox"
+)
+
+func TestShell(t *testing.T) {
+	box := open(t, map[string]string{"d/f": "hello\n"}, toolbox.Options{})
+	tests := []struct {
+		command        string
+		code           int
+		stdout, stderr string
+	}{
+		{"cat d/f", 0, "hello\n", ""},
+		{"pwd -P", 0, box.Path() + "\n", ""},
+		{"echo out; echo err >&2; exit 7", 7, "out\n", "err\n"},
+		{"kill -TERM $$", 128 + 15, "", ""},
+		{"cat; echo done", 0, "done\n", ""}, // there is no input
+		{"(exec 3</dev/tty) 2>/dev/null || echo no terminal", 0, "no terminal\n", ""},
+		{`printf 'a b' | (read -r x; echo "[$x]")`, 0, "[a b]\n", ""},
+		{"echo \"$TERM $PAGER\"", 0, "dumb cat\n", ""},
+	}
+	for _, test := range tests {
+		reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: test.command})
+		if err != nil || reply.ExitCode != test.code || reply.Stdout != test.stdout || reply.Stderr != test.stderr || reply.Truncated || reply.TimedOut {
+			t.Errorf("%s: %+v, %v", test.command, reply, err)
+		}
+	}
+}
+
+func TestShellThatCannotStart(t *testing.T) {
+	if _, err := (toolbox.Shell{}).Run(t.Context(), filepath.Join(t.TempDir(), "gone"), "true", time.Minute); err == nil {
+		t.Error("it ran in a directory that does not exist")
+	}
+}
+
+// None of what stands in our environment but for a few plain variables reaches a
+// command.
+func TestSecretsAreNotHandedOn(t *testing.T) {
+	ours := map[string]string{"PATH": ".:bin::" + os.Getenv("PATH"), "HOME": "/home/ann", "LANG": "C", "BASH_ENV": "planted-rc", "ENV": "planted-rc", "LD_PRELOAD": "planted-lib"}
+	for i, name := range strings.Fields(`AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN OPENAI_API_KEY ANTHROPIC_API_KEY
+		GEMINI_API_KEY NPM_TOKEN NODE_AUTH_TOKEN PYPI_TOKEN CARGO_REGISTRY_TOKEN DOCKER_PASSWORD DATABASE_URL REDIS_URL MONGO_URI PGPASSWORD MYSQL_PWD
+		SLACK_BOT_TOKEN DISCORD_TOKEN STRIPE_SECRET_KEY TWILIO_AUTH_TOKEN SENDGRID_API_KEY HTTP_PROXY HTTPS_PROXY http_proxy VAULT_TOKEN CONSUL_HTTP_TOKEN
+		KUBECONFIG GOOGLE_APPLICATION_CREDENTIALS AZURE_CLIENT_SECRET ARM_CLIENT_SECRET HEROKU_API_KEY FLY_API_TOKEN CF_API_TOKEN DIGITALOCEAN_TOKEN
+		SSH_AUTH_SOCK GPG_AGENT_INFO SENTRY_DSN DATADOG_API_KEY NEW_RELIC_LICENSE_KEY JIRA_TOKEN LINEAR_API_KEY NOTION_TOKEN HF_TOKEN COHERE_API_KEY
+		PLANLOOP_TOKEN PLANLOOP_AGENT GIT_ASKPASS GIT_CONFIG_PARAMETERS MY_PASSWORD`) {
+		ours[name] = fmt.Sprintf("planted-%d", i)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "env"), []byte("#!/bin/sh\necho planted-env\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	shell := toolbox.Shell{Getenv: func(name string) string { return ours[name] }}
+	result, err := shell.Run(t.Context(), dir, "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'; echo $HOME", time.Minute)
+	if err != nil || result.ExitCode != 0 || strings.Contains(result.Stdout, "planted") || !strings.HasSuffix(result.Stdout, "/home/ann\n") {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// witness is a named pipe that processes hold open: reading it ends when the last
+// of them is gone.
+type witness struct {
+	in      *bufio.Reader
+	release func() error // lets go of the test's own end
+}
+
+func newWitness(t *testing.T, dir string) *witness {
+	t.Helper()
+	path := filepath.Join(dir, "witness")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Opened so, it waits for no writer; the first line is waited for by reading.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder, err := os.OpenFile(path, os.O_WRONLY, 0) // no end before there is a beginning
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = file.Close(), holder.Close() })
+	if err := file.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return &witness{in: bufio.NewReader(file), release: holder.Close}
+}
+
+// up waits until n processes have said that they are there.
+func (w *witness) up(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		if _, err := w.in.ReadString('\n'); err != nil {
+			t.Fatalf("a process did not come up: %v", err)
+		}
+	}
+	if err := w.release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// gone waits until no process holds the pipe any more.
+func (w *witness) gone(t *testing.T) {
+	t.Helper()
+	if rest, err := io.ReadAll(w.in); err != nil {
+		t.Errorf("a process lives on: %v, %q", err, rest)
+	}
+}
+
+// family starts four processes that would live for long: the shell's child, its
+// grandchild whose parent ends, one that ignores signals, and one that leaves the
+// group.
+func family() string {
+	one := `sh -c 'trap "" TERM HUP INT; exec 9>witness; echo up >&9; sleep 1000'`
+	leave := "exec "
+	if runtime.GOOS == "linux" {
+		leave = "exec setsid "
+	}
+	return one + " & (" + one + " &) ; (" + leave + one + ") & nohup " + one + " >/dev/null 2>&1 & wait"
+}
+
+func TestCancelKillsTheWholeTree(t *testing.T) {
+	box := open(t, nil, toolbox.Options{})
+	w := newWitness(t, box.Path())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := box.BashExecute(ctx, toolbox.BashExecute{Command: family(), Timeout: 100})
+		ended <- err
+	}()
+	w.up(t, 4)
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	w.gone(t)
+}
+
+func TestTimeOutKillsTheWholeTree(t *testing.T) {
+	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: 2 * time.Second}})
+	w := newWitness(t, box.Path())
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo first; " + family()})
+	if err != nil || !reply.TimedOut || reply.ExitCode != 128+9 || reply.Stdout != "first\n" || !strings.HasPrefix(reply.Text(), "Stopped after 2") {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	w.up(t, 4)
+	w.gone(t)
+}
+
+func TestWhatIsLeftInTheBackgroundIsKilled(t *testing.T) {
+	box := open(t, nil, toolbox.Options{})
+	w := newWitness(t, box.Path())
+	const background = `(exec 9>witness; echo up >&9; echo up >up; exec sleep 1000) >/dev/null 2>&1 & until [ -s up ]; do sleep 0.01; done; echo done`
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: background})
+	if err != nil || reply.ExitCode != 0 || reply.TimedOut || reply.Stdout != "done\n" {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	w.up(t, 1)
+	w.gone(t)
+}
+
+// A daemon that holds on to the output does not hold up the command.
+func TestDaemonsAreNotWaitedFor(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip(err)
+	}
+	box := open(t, nil, toolbox.Options{})
+	const daemon = `setsid sh -c 'echo $$ >pid.new; mv pid.new pid; echo up; exec sleep 1000' & until [ -s pid ]; do sleep 0.01; done; echo done`
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: daemon, Timeout: 20})
+	if err != nil || reply.TimedOut || reply.ExitCode != 0 || !strings.Contains(reply.Stdout, "done\n") {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(read(t, box, "pid")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Errorf("the daemon did not live on: %v", err)
+	}
+}
+
+func TestFloods(t *testing.T) {
+	box := open(t, nil, toolbox.Options{})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: `yes planloop | head -c 100000000; echo; echo the end; echo problem >&2`})
+	runtime.ReadMemStats(&after)
+	if err != nil || reply.ExitCode != 0 || !reply.Truncated || !strings.HasSuffix(reply.Stdout, "planloop\n\nthe end\n") && !strings.HasSuffix(reply.Stdout, "the end\n") ||
+		len(reply.Stdout) > 16<<10 || len(reply.Stdout) < 15<<10 || reply.Stderr != "problem\n" {
+		t.Errorf("%d bytes, %.50q, %v", len(reply.Stdout), reply.Stdout, err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 4<<20 {
+		t.Errorf("%d bytes were allocated", used)
+	}
+}
+
+func TestEndlessOutputEndsWithTheTimeOut(t *testing.T) {
+	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: 300 * time.Millisecond}})
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: `yes & yes >&2`})
+	if err != nil || !reply.TimedOut || !reply.Truncated || len(reply.Stdout) > 16<<10 || len(reply.Stderr) > 16<<10 {
+		t.Errorf("%v, %v", reply.TimedOut, err)
+	}
+}
+
+// No file stays open and no goroutine runs on, however a command ends.
+func TestNothingIsLeftOpen(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: 50 * time.Millisecond}})
+	count := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	before := count()
+	for i := range 20 {
+		command := []string{"true", "sleep 10", "exit " + strconv.Itoa(i)}[i%3]
+		if _, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: command}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := count(); after > before+2 { // the poller's own
+		t.Errorf("%d files are open, before it were %d", after, before)
+	}
+}

@@ -1,0 +1,206 @@
+package toolbox
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// StrReplace is the input of StrReplace.
+type StrReplace struct {
+	Path string `json:"path"`
+	Old  string `json:"old" jsonschema:"description=text as it stands in the file\\, without line numbers"`
+	New  string `json:"new"`
+	All  bool   `json:"all,omitempty" jsonschema:"description=every occurrence"`
+}
+
+// StrReplaceReply says what was changed.
+type StrReplaceReply struct {
+	Path     string `json:"path"`
+	Replaced int    `json:"replaced"` // occurrences
+	Line     int    `json:"line"`     // of the first
+}
+
+// StrReplace puts one text in the place of another. The text must stand in the
+// file exactly so, and once unless all are meant. Mode and line endings stay.
+func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, error) {
+	rel, err := b.place("/path", in.Path)
+	if err != nil {
+		return StrReplaceReply{}, err
+	}
+	switch in.Old {
+	case "":
+		return StrReplaceReply{}, invalid("/old", "is empty", "give the text to replace; create_file makes a new file")
+	case in.New:
+		return StrReplaceReply{}, invalid("/new", "is the same as old", "give another text, or leave the file as it is")
+	}
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return StrReplaceReply{}, err
+	}
+	at, err := b.target("/path", rel)
+	if err != nil {
+		return StrReplaceReply{}, err
+	}
+	data, info, err := b.readWhole("/path", at)
+	if err != nil {
+		return StrReplaceReply{}, err
+	}
+	e, err := edited(data, in)
+	if err != nil {
+		return StrReplaceReply{}, err
+	}
+	if err := b.writable("/new", at, len(data)+e.count*(len(e.new)-len(e.old))); err != nil {
+		return StrReplaceReply{}, err
+	}
+	if err := b.unchanged(at, info); err != nil {
+		return StrReplaceReply{}, err
+	}
+	if err := b.replace("/path", at, bytes.ReplaceAll(data, e.old, e.new), info.Mode(), true); err != nil {
+		return StrReplaceReply{}, err
+	}
+	return StrReplaceReply{Path: oneLine(rel), Replaced: e.count, Line: lineAt(data, bytes.Index(data, e.old))}, nil
+}
+
+// edit is a replacement in the bytes of a file.
+type edit struct {
+	old, new []byte
+	count    int
+}
+
+// edited fits a replacement to a file, or says why there is none.
+func edited(data []byte, in StrReplace) (edit, error) {
+	e := edit{old: []byte(in.Old), new: []byte(in.New)}
+	crlf, lf := bytes.Count(data, []byte("\r\n")), bytes.Count(data, []byte("\n"))
+	e.count = bytes.Count(data, e.old)
+	if e.count == 0 && crlf > 0 { // models write LF where they were shown a line
+		e.old = withCRLF(e.old)
+		e.new = withCRLF(e.new)
+		e.count = bytes.Count(data, e.old)
+	} else if crlf > 0 && crlf == lf {
+		e.new = withCRLF(e.new)
+	}
+	switch {
+	case e.count == 0:
+		return edit{}, absent(data, in)
+	case e.count > 1 && !in.All:
+		return edit{}, invalid("/old", fmt.Sprintf("is found %d times, at lines %s", e.count, linesOf(data, e.old)),
+			"add lines around it until it is found once, or set all")
+	case bytes.Equal(e.old, e.new):
+		return edit{}, invalid("/new", "differs from old in line endings alone, which stay as they are", "give another text, or leave the file as it is")
+	}
+	return e, nil
+}
+
+func withCRLF(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
+}
+
+// absent says that a text was not found, and what it may have been meant to be.
+func absent(data []byte, in StrReplace) error {
+	problem := "is not found in " + plan.Quote(in.Path)
+	fix := "copy it from view exactly, with its white space"
+	if n := alike(data, in.Old); n > 0 {
+		problem += fmt.Sprintf("; line %d differs in white space alone", n)
+		fix = fmt.Sprintf("view %s from %d and copy it exactly", plan.Quote(in.Path), n)
+	} else if numbered(in.Old) {
+		fix = "leave the line numbers of view out"
+	}
+	return invalid("/old", problem, fix)
+}
+
+// alike returns the first line from which a text stands in the file but for white
+// space, or 0.
+func alike(data []byte, text string) int {
+	var want []string
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		want = append(want, squeezed(line))
+	}
+	if len(want) == 0 || len(want) > 100 {
+		return 0
+	}
+	window := make([]string, 0, len(want))
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		if len(window) == len(want) {
+			window = append(window[:0], window[1:]...)
+		}
+		window = append(window, squeezed(string(line)))
+		if len(window) == len(want) && fits(window, want) {
+			return number - len(want) + 1
+		}
+	}
+	return 0
+}
+
+// fits compares lines; the first may begin and the last may end within one.
+func fits(window, want []string) bool {
+	for i := range want {
+		same := window[i] == want[i]
+		if i == 0 || i == len(want)-1 {
+			same = want[i] != "" && strings.Contains(window[i], want[i])
+		}
+		if !same {
+			return false
+		}
+	}
+	return true
+}
+
+// squeezed is a line without white space.
+func squeezed(line string) string { return strings.Join(strings.Fields(line), "") }
+
+// numbered reports whether a text begins as view shows a line.
+func numbered(text string) bool {
+	number, _, ok := strings.Cut(text, "\t")
+	_, err := strconv.ParseUint(strings.TrimSpace(number), 10, 32)
+	return ok && err == nil
+}
+
+// unchanged refuses to replace a file that someone else wrote to since it was read.
+func (b *Box) unchanged(rel string, read fs.FileInfo) error {
+	now, err := b.root.Lstat(rel)
+	if err != nil {
+		return refused("/path", rel, err)
+	}
+	if now.Size() != read.Size() || !now.ModTime().Equal(read.ModTime()) {
+		return conflict("/path", plan.Quote(rel)+" was changed by someone else meanwhile", "view it and try again")
+	}
+	return nil
+}
+
+func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
+
+// linesOf lists the lines at which a text is found, of many the first ten.
+func linesOf(data, text []byte) string {
+	var list []string
+	line, from := 1, 0
+	for {
+		i := bytes.Index(data[from:], text)
+		if i < 0 {
+			return strings.Join(list, ", ")
+		}
+		if len(list) == 10 {
+			return strings.Join(list, ", ") + ", …"
+		}
+		line += bytes.Count(data[from:from+i], []byte("\n"))
+		list = append(list, strconv.Itoa(line))
+		line += bytes.Count(text, []byte("\n"))
+		from += i + len(text)
+	}
+}
+
+// Text is what a model reads.
+func (r StrReplaceReply) Text() string {
+	if r.Replaced == 1 {
+		return fmt.Sprintf("Replaced it in %s at line %d.", r.Path, r.Line)
+	}
+	return fmt.Sprintf("Replaced %d occurrences in %s, the first at line %d.", r.Replaced, r.Path, r.Line)
+}

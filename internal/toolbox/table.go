@@ -1,0 +1,103 @@
+package toolbox
+
+import (
+	"context"
+	"reflect"
+)
+
+// Spec describes a tool to those who offer it.
+type Spec struct {
+	Name        string // a contract
+	Title       string // for people
+	Description string // for models; paid for in every conversation
+	Example     string // correct arguments, shown with an error
+	PlanOnly    bool   // a name for steps of plans, which is not listed as a tool
+
+	ReadOnly, Destructive, Idempotent, OpenWorld bool
+}
+
+// Row is a tool of the table: what it is called, what it takes and gives, and how
+// to call it.
+type Row struct {
+	Spec
+	In, Out reflect.Type
+	call    func(context.Context, *Box, func(any) error) (Reply, error)
+}
+
+// Reply is the output of a tool. Its JSON and its text each are the whole answer.
+type Reply interface {
+	Text() string
+}
+
+// Valuer is a Reply that has a value of its own for the steps that refer to it.
+type Valuer interface {
+	Value() any
+}
+
+// Call fills the input with decode, which gets a pointer to it, and calls the
+// tool. What is wrong with the input or stands in its way is a
+// *plan.ValidationError.
+func (r Row) Call(ctx context.Context, b *Box, decode func(into any) error) (Reply, error) {
+	return r.call(ctx, b, decode)
+}
+
+func row[In any, Out Reply](spec Spec, call func(*Box, context.Context, In) (Out, error)) Row {
+	return Row{spec, reflect.TypeFor[In](), reflect.TypeFor[Out](),
+		func(ctx context.Context, b *Box, decode func(any) error) (Reply, error) {
+			var in In
+			if err := decode(&in); err != nil {
+				return nil, err
+			}
+			out, err := call(b, ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			return out, nil
+		}}
+}
+
+// Table lists the tools in the order they are listed.
+func Table() []Row {
+	return []Row{
+		row(Spec{
+			Name: "view", Title: "View a file", ReadOnly: true, Idempotent: true,
+			Description: "Show a file with line numbers, a page at a time, or a directory.",
+			Example:     `{"path":"main.go","from":1,"to":80}`,
+		}, (*Box).View),
+		row(Spec{
+			Name: "glob", Title: "Find files", ReadOnly: true, Idempotent: true,
+			Description: "Find files by name.",
+			Example:     `{"pattern":"**/*_test.go"}`,
+		}, (*Box).Glob),
+		row(Spec{
+			Name: "grep", Title: "Search in files", ReadOnly: true, Idempotent: true,
+			Description: "Find lines by a regular expression.",
+			Example:     `{"pattern":"func main\\(","glob":"*.go"}`,
+		}, (*Box).Grep),
+		row(Spec{
+			Name: "bash_execute", Title: "Run a command", Destructive: true, OpenWorld: true,
+			Description: "Run a shell command in the workspace. No input, no terminal; what it leaves running is killed.",
+			Example:     `{"command":"go test ./...","timeout":120}`,
+		}, (*Box).BashExecute),
+		row(Spec{
+			Name: "create_file", Title: "Create a file", Destructive: true, Idempotent: true,
+			Description: "Write a whole new file and the directories it needs.",
+			Example:     `{"path":"docs/notes.md","content":"# Notes\n"}`,
+		}, (*Box).CreateFile),
+		row(Spec{
+			Name: "str_replace", Title: "Edit a file", Destructive: true,
+			Description: "Replace a text that stands in a file exactly once.",
+			Example:     `{"path":"main.go","old":"fmt.Print(","new":"fmt.Println("}`,
+		}, (*Box).StrReplace),
+		row(Spec{
+			Name: "read_file", Title: "Read a file", ReadOnly: true, Idempotent: true, PlanOnly: true,
+			Description: "Read a whole text file.",
+			Example:     `{"path":"config.json"}`,
+		}, (*Box).ReadFile),
+		row(Spec{
+			Name: "write_file", Title: "Write a file", Destructive: true, Idempotent: true, PlanOnly: true,
+			Description: "Write a whole file, in the place of one that exists.",
+			Example:     `{"path":"config.json","content":"{}\n"}`,
+		}, (*Box).WriteFile),
+	}
+}

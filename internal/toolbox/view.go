@@ -1,0 +1,143 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// View is the input of View.
+type View struct {
+	Path string `json:"path" jsonschema:"description=file or directory"`
+	From int    `json:"from,omitempty" jsonschema:"minimum=1,description=first line"`
+	To   int    `json:"to,omitempty" jsonschema:"minimum=1,description=last line"`
+}
+
+// ViewReply is a page of a file or a directory.
+type ViewReply struct {
+	Path    string `json:"path"`
+	Kind    string `json:"kind"`              // file, directory, binary
+	Content string `json:"content,omitempty"` // lines, each after its number and a tab; entries of a directory
+	From    int    `json:"from,omitempty"`
+	To      int    `json:"to,omitempty"`
+	Total   int    `json:"total,omitempty"` // lines or entries, when known
+	Bytes   int64  `json:"bytes,omitempty"` // of the file
+	Next    int    `json:"next,omitempty"`  // from, to read on
+	Note    string `json:"note,omitempty"`  // what is peculiar about it
+}
+
+const (
+	kindFile      = "file"
+	kindDirectory = "directory"
+	kindBinary    = "binary"
+)
+
+// counting is up to which size the lines of a file are counted behind the page.
+const counting = 16 << 20
+
+// View shows a page of a file with the numbers of its lines, or of a directory.
+// Of a file of any size it keeps no more than the page in memory.
+func (b *Box) View(ctx context.Context, in View) (ViewReply, error) {
+	rel, err := b.place("/path", in.Path)
+	if err != nil {
+		return ViewReply{}, err
+	}
+	if err := in.judge(); err != nil {
+		return ViewReply{}, err
+	}
+	info, err := b.root.Stat(rel)
+	if err != nil {
+		return ViewReply{}, refused("/path", rel, err)
+	}
+	timed, cancel := context.WithTimeout(ctx, b.limits.SearchTime)
+	defer cancel()
+	if info.IsDir() {
+		return b.viewDirectory(timed, rel, in)
+	}
+	reply, err := b.viewFile(timed, rel, in)
+	return reply, ranOut(ctx, err, "look for what you need with grep")
+}
+
+func (in View) judge() error {
+	switch {
+	case in.From < 0:
+		return invalid("/from", "is less than 1", "count lines from 1")
+	case in.To < 0:
+		return invalid("/to", "is less than 1", "count lines from 1")
+	case in.To > 0 && in.To < in.From:
+		return invalid("/to", "is before from", "give a line from "+strconv.Itoa(in.From)+" on")
+	}
+	return nil
+}
+
+func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewReply, err error) {
+	file, info, err := b.openFile("/path", rel)
+	if err != nil {
+		return ViewReply{}, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	reply = ViewReply{Path: rel, Kind: kindFile, Bytes: info.Size()}
+	p := page{limits: b.limits, lines: newLines(ctx, file, b.limits.LineBytes)}
+	beginning, err := p.lines.r.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return ViewReply{}, refused("/path", rel, err)
+	}
+	if binary(beginning) {
+		reply.Kind, reply.Note = kindBinary, binaryNote(beginning)
+		return reply, nil
+	}
+	if err := p.fill(max(in.From, 1), in.To); err != nil {
+		return ViewReply{}, refused("/path", rel, err)
+	}
+	if err := p.tell(&reply); err != nil {
+		return ViewReply{}, err
+	}
+	return reply, nil
+}
+
+func binaryNote(beginning []byte) string {
+	if len(beginning) > 1 && (beginning[0] == 0xFF && beginning[1] == 0xFE || beginning[0] == 0xFE && beginning[1] == 0xFF) {
+		return "text in UTF-16; convert it with a command to read it"
+	}
+	return "binary"
+}
+
+// Text is what a model reads.
+func (r ViewReply) Text() string {
+	if r.Kind == kindBinary {
+		return fmt.Sprintf("%s: %s, %s.", oneLine(r.Path), r.Note, size(r.Bytes))
+	}
+	var b strings.Builder
+	b.WriteString(oneLine(r.Path))
+	if r.Kind == kindDirectory && r.Path != "." {
+		b.WriteString("/")
+	}
+	switch {
+	case r.To == 0:
+		b.WriteString(": empty")
+	case r.Total > 0:
+		fmt.Fprintf(&b, ": %s %d-%d of %d", r.unit(), r.From, r.To, r.Total)
+	default:
+		fmt.Fprintf(&b, ": %s %d-%d of %s", r.unit(), r.From, r.To, size(r.Bytes))
+	}
+	if r.Note != "" {
+		b.WriteString(" (" + r.Note + ")")
+	}
+	b.WriteString("\n" + r.Content)
+	if r.Next > 0 {
+		fmt.Fprintf(&b, "\nMore: view %s from %d.", plan.Quote(r.Path), r.Next)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (r ViewReply) unit() string {
+	if r.Kind == kindDirectory {
+		return "entries"
+	}
+	return "lines"
+}

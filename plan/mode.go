@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"slices"
+	"time"
+)
+
+// Mode is what planning mode remembers (chorus: PlanningManager, planning_state). It
+// is kept after the mode has ended, for whoever asks how it did.
+type Mode struct {
+	Task     string    `json:"task,omitempty"`    // what to plan for; the draft's objective
+	Reason   string    `json:"reason,omitempty"`  // why an agent entered
+	By       string    `json:"by,omitempty"`      // who entered
+	Since    time.Time `json:"since,omitzero"`    // when
+	Request  *Request  `json:"request,omitempty"` // the approval that is asked for
+	Decision *Decision `json:"decision,omitempty"`
+}
+
+// Request asks for a decision about a draft. A decision closes it, so that it
+// counts once.
+type Request struct {
+	ID     string    `json:"id"`
+	Plan   string    `json:"plan_id"`
+	Digest string    `json:"digest"` // of what is to be shown
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+}
+
+// Decision is how a request, or the mode, came to an end.
+type Decision struct {
+	Outcome  Outcome   `json:"outcome"`
+	By       string    `json:"by"`
+	Way      Way       `json:"way,omitempty"`
+	Comment  string    `json:"comment,omitempty"`
+	At       time.Time `json:"at"`
+	Revision Revision  `json:"revision"`
+}
+
+// Outcome says how a request or the mode ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Approved  Outcome = "approved"
+	Rejected  Outcome = "rejected"
+	Returned  Outcome = "returned" // to be edited and submitted again
+	CalledOff Outcome = "cancelled"
+	Expired   Outcome = "expired"
+	Ended     Outcome = "ended"
+)
+
+// Way is how a person's decision reached planloop.
+type Way string
+
+// The ways. A model can make a host answer for its user: what comes through a
+// client is not recorded as a person's.
+const (
+	ByPerson Way = "person"           // on a terminal, or on the review page
+	ByClient Way = "client-confirmed" // through a dialogue or a prompt of the host
+)
+
+// Restricted reports whether a phase allows reading and planning only
+// (chorus: Context Gathering Phase).
+func (p Phase) Restricted() bool { return p == PhaseGathering || p == PhaseSubmitted }
+
+// ModeNow returns what planning mode remembers; the zero value before the first.
+func (s State) ModeNow() Mode {
+	if s.Mode == nil {
+		return Mode{}
+	}
+	return *s.Mode
+}
+
+// inMode returns s in a phase, with the mode changed by f.
+func (s State) inMode(phase Phase, f func(*Mode)) State {
+	mode := s.ModeNow()
+	f(&mode)
+	s.Phase, s.Mode = phase, &mode
+	return s
+}
+
+// decided returns s in a phase after a decision that closes the request.
+func (s State) decided(phase Phase, d Decision) State {
+	d.Revision = s.Revision + 1
+	return s.inMode(phase, func(m *Mode) { m.Request, m.Decision = nil, &d })
+}
+
+// revises reports whether the draft is another form of the current plan, and not
+// a plan of its own.
+func (s State) revises() bool { return s.Draft != nil && s.Plan != nil && s.Draft.ID == s.Plan.ID }
+
+// withoutDraft drops the draft. What a revision was to change goes on as it was
+// approved; otherwise the mode is over.
+func (s State) withoutDraft() (State, Phase) {
+	phase := PhaseInactive
+	if s.revises() && s.Plan.Approval != nil {
+		phase = PhaseExecuting
+	}
+	s.Draft = nil
+	return s, phase
+}
+
+// modeActions are the actions that planning mode itself is made of.
+func modeAction(a Action) bool {
+	return slices.Contains([]string{"enter_plan_mode", "submit_plan", "approve_plan", "reject_plan", "return_plan", "leave_undecided",
+		"cancel_plan_mode", "end_plan_mode", "ask_user", "answer_question", "comment"}, a.Name())
+}
+
+// allowed refuses what changes anything while the phase is read-only. A person at
+// a terminal may, and CI may tell of what it sees.
+func allowed(s State, a Action, f Facts) error {
+	if !s.PhaseNow().Restricted() || modeAction(a) || f.Actor.present() {
+		return nil
+	}
+	if name := a.Name(); f.Actor.Kind == CI && (name == "raise_signal" || name == "clear_signal" || name == "check") {
+		return nil
+	}
+	if s.Phase == PhaseSubmitted {
+		return conflict("a submitted plan waits for a person's decision, and nothing is changed until then", "wait for the decision")
+	}
+	return conflict("planning mode is on, and nothing is changed until a plan is approved", "look and ask, then submit a plan; a person can cancel the mode")
+}

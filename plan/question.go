@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Question is something a person was asked.
+type Question struct {
+	ID         string    `json:"id"` // Q1, Q2 …
+	Text       string    `json:"text"`
+	By         string    `json:"by,omitempty"`
+	AskedAt    time.Time `json:"asked_at"`
+	Answer     string    `json:"answer,omitempty"`
+	AnsweredBy string    `json:"answered_by,omitempty"`
+	Way        Way       `json:"way,omitempty"`
+	AnsweredAt time.Time `json:"answered_at,omitzero"`
+	Revision   Revision  `json:"revision,omitempty"` // of the answer
+}
+
+// Comment is what a person says to whoever works on the plan.
+type Comment struct {
+	Text     string    `json:"text"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Revision Revision  `json:"revision"`
+}
+
+// Bounds on what stays in the state; the log keeps all of it.
+const (
+	MaxOpenQuestions = 20
+	maxQuestions     = 50
+	maxComments      = 50
+)
+
+// OpenQuestions lists what nobody has answered, oldest first.
+func (s State) OpenQuestions() []Question {
+	return slices.DeleteFunc(slices.Clone(s.Questions), func(q Question) bool { return !q.AnsweredAt.IsZero() })
+}
+
+// AskUser asks to put a question to a person (chorus: ask_user).
+type AskUser struct {
+	Text string
+}
+
+// Name is the action's word in the log.
+func (AskUser) Name() string { return "ask_user" }
+
+func (a AskUser) decide(s State, f Facts) ([]Event, error) {
+	open := s.OpenQuestions()
+	for _, q := range open {
+		if q.Text == a.Text {
+			return nil, nil // asked already
+		}
+	}
+	if len(open) >= MaxOpenQuestions {
+		return nil, conflict(fmt.Sprintf("%d questions are open, no more are kept", len(open)), "wait for their answers")
+	}
+	return []Event{QuestionAsked{ID: fmt.Sprintf("Q%d", s.Asked+1), Text: a.Text, By: f.Actor.Name, At: f.Now}}, nil
+}
+
+// QuestionAsked keeps a question until a person answers it.
+type QuestionAsked struct {
+	ID   string    `json:"id"`
+	Text string    `json:"text"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (QuestionAsked) Kind() string { return "question_asked" }
+
+func (e QuestionAsked) apply(s State) State {
+	s.Asked++
+	s.Questions = append(slices.Clone(s.Questions), Question{ID: e.ID, Text: e.Text, By: e.By, AskedAt: e.At})
+	if len(s.Questions) > maxQuestions {
+		if i := slices.IndexFunc(s.Questions, func(q Question) bool { return !q.AnsweredAt.IsZero() }); i >= 0 {
+			s.Questions = slices.Delete(s.Questions, i, i+1)
+		}
+	}
+	return s
+}
+
+// AnswerQuestion asks to keep a person's answer.
+type AnswerQuestion struct {
+	ID     string // "" when only one is open
+	Answer string
+	Way    Way
+}
+
+// Name is the action's word in the log.
+func (AnswerQuestion) Name() string { return "answer_question" }
+
+func (a AnswerQuestion) decide(s State, f Facts) ([]Event, error) {
+	if a.Way == ByPerson && !f.Actor.present() {
+		return nil, conflict("only a person at a terminal may answer", "ask the user to run `planloop answer` on a terminal")
+	}
+	open := s.OpenQuestions()
+	if len(open) == 0 {
+		return nil, conflict("no question is open", "there is nothing to answer")
+	}
+	if a.ID == "" && len(open) == 1 {
+		a.ID = open[0].ID
+	}
+	for _, q := range open {
+		if q.ID == a.ID {
+			return []Event{QuestionAnswered{ID: a.ID, Answer: a.Answer, By: f.Actor.Name, Way: a.Way, At: f.Now}}, nil
+		}
+	}
+	if a.ID == "" {
+		return nil, conflict(fmt.Sprintf("%d questions are open", len(open)), "say which, such as "+open[0].ID)
+	}
+	return nil, &ValidationError{Kind: NotFound, Field: "/id", Problem: "no open question is " + Quote(a.ID), Fix: "answer one that is open, such as " + open[0].ID}
+}
+
+// QuestionAnswered keeps the answer to a question.
+type QuestionAnswered struct {
+	ID     string    `json:"id"`
+	Answer string    `json:"answer"`
+	By     string    `json:"by"`
+	Way    Way       `json:"way"`
+	At     time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (QuestionAnswered) Kind() string { return "question_answered" }
+
+func (e QuestionAnswered) apply(s State) State {
+	s.Questions = slices.Clone(s.Questions)
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.ID == e.ID {
+			q.Answer, q.AnsweredBy, q.Way, q.AnsweredAt, q.Revision = e.Answer, e.By, e.Way, e.At, s.Revision+1
+		}
+	}
+	return s
+}
+
+// CommentOn asks to pass a person's words on to whoever works on the plan
+// (chorus: Thread interaction).
+type CommentOn struct {
+	Text string
+}
+
+// Name is the action's word in the log.
+func (CommentOn) Name() string { return "comment" }
+
+func (a CommentOn) decide(_ State, f Facts) ([]Event, error) {
+	if !f.Actor.present() {
+		return nil, conflict("only a person at a terminal may comment", "keep what you found in a note")
+	}
+	return []Event{Commented{Text: a.Text, By: f.Actor.Name, At: f.Now}}, nil
+}
+
+// Commented keeps a person's words.
+type Commented struct {
+	Text string    `json:"text"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (Commented) Kind() string { return "commented" }
+
+func (e Commented) apply(s State) State {
+	s.Comments = append(slices.Clone(s.Comments), Comment{Text: e.Text, By: e.By, At: e.At, Revision: s.Revision + 1})
+	s.Comments = s.Comments[max(0, len(s.Comments)-maxComments):]
+	return s
+}

@@ -1,0 +1,220 @@
+package prompts_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/planloop/planloop/prompts"
+)
+
+func decomposeSample(forAgent bool) prompts.DecomposeData {
+	d := prompts.DecomposeData{
+		Goal:        "Implement the features described in spec.md",
+		Tree:        "go.mod\nmain.go\nspec.md\n",
+		Documents:   []prompts.Document{{Path: "spec.md", Text: "# dupes\n\n```sh\ndupes DIR\n```\n"}},
+		Code:        []prompts.Document{{Path: "main.go", Text: "package main\n"}},
+		Memories:    []string{"Tests run with `go test ./...`."},
+		Constraints: []string{"No new dependencies"},
+		ForAgent:    forAgent,
+	}
+	if forAgent {
+		d.Task = 1
+	} else {
+		d.Former, d.Findings = `{"add_tasks": []}`, []string{"The list has no tasks."}
+	}
+	return d
+}
+
+func suggestSample(forAgent bool) prompts.SuggestData {
+	return prompts.SuggestData{
+		Goal: "Find duplicate files", Focus: "tests", Tree: "main.go\nfind.go\n", Tasks: []string{"S001 done: Find groups", "S002 pending: Print groups"},
+		Marks: []string{"find.go:12 TODO follow links?"}, Excerpts: []prompts.Document{{Path: "find.go", Text: "// TODO follow links?\n"}}, ForAgent: forAgent,
+	}
+}
+
+func judgeSample(forAgent bool) prompts.JudgeData {
+	return prompts.JudgeData{
+		Goal: "Find duplicate files", Tasks: `[{"id": 1, "title": "Find groups"}]`,
+		Findings: []string{"Task 'Find groups' has nothing to verify it by."}, ForAgent: forAgent,
+	}
+}
+
+func resumeSample() prompts.ResumeData {
+	return prompts.ResumeData{
+		Objective: "Implement the features described in spec.md", Status: "active", Phase: "executing", Done: 12, Total: 40,
+		Current: &prompts.ResumeStep{
+			ID: "S013", Title: "Move duplicates to the trash directory with `--delete`",
+			Hints: []string{"Read section 3 of `spec.md`.", "Roll back the moves already made when one fails.", "third"},
+			Paths: []string{"spec.md", "main.go", "find.go"},
+		},
+		Next:     &prompts.ResumeStep{ID: "S014", Title: "Restore trashed files with `--undo`"},
+		Blockers: []string{"Tests failed: test_user_creation returned non-zero exit code."}, Questions: 2,
+		NextAction: `Fix what the signal "test_failure" reports, then clear it with planloop_alert.`,
+	}
+}
+
+// dataTexts are the texts made of data, by the name of their golden file.
+func dataTexts() map[string]string {
+	return map[string]string{
+		"decompose_goal_model": prompts.Decompose(decomposeSample(false)),
+		"decompose_goal_agent": prompts.Decompose(decomposeSample(true)),
+		"decompose_goal_empty": prompts.Decompose(prompts.DecomposeData{ForAgent: true}),
+		"judge_plan_model":     prompts.Judge(judgeSample(false)),
+		"judge_plan_agent":     prompts.Judge(judgeSample(true)),
+		"suggest_tasks_model":  prompts.SuggestTasks(suggestSample(false)),
+		"suggest_tasks_agent":  prompts.SuggestTasks(suggestSample(true)),
+		"resume":               prompts.Resume(resumeSample()),
+		"resume_empty":         prompts.Resume(prompts.ResumeData{}),
+	}
+}
+
+// TestDecomposeOpensAsSpecified holds P-1 to the sentences of its specification.
+func TestDecomposeOpensAsSpecified(t *testing.T) {
+	const opening = `You are an expert software engineering project manager specializing in CLI tools.
+Your job is to take a high-level goal and a specification document and break it down
+into a detailed, actionable task list in JSON format.
+
+The tool you are planning for is a command-line interface (CLI) tool that operates on the local filesystem.
+It does NOT have a database, a web server, or a frontend UI unless the goal explicitly asks for one.
+Your plan should focus on implementing CLI commands, file-based session management, and local file operations.
+
+`
+	for _, d := range []prompts.DecomposeData{{}, decomposeSample(true), decomposeSample(false)} {
+		text := prompts.Decompose(d)
+		if !strings.HasPrefix(text, opening) {
+			t.Errorf("the opening differs:\n%.600s", text)
+		}
+		requirePhrases(t, "P-1", text, []string{
+			"one distinct thing", "one commit", "can be checked", "`context_hints`", "`relevant_file_paths`", "`creates`", "`dependencies`",
+			`"add_tasks"`, "data to plan from",
+		})
+	}
+}
+
+// TestWhoAnswersHow: a model is asked for JSON alone, an agent is told what to do
+// with the result.
+func TestWhoAnswersHow(t *testing.T) {
+	cases := map[string]struct{ agent, model, agentEnd, modelEnd string }{
+		"decompose": {
+			prompts.Decompose(decomposeSample(true)), prompts.Decompose(decomposeSample(false)),
+			"`\"update_tasks\": [{\"id\": 1, \"status\": \"DONE\"}]`", "Answer with the JSON object only: no prose before or after it.",
+		},
+		"judge": {
+			prompts.Judge(judgeSample(true)), prompts.Judge(judgeSample(false)),
+			`{"verdict": {"is_approved":`, `{"is_approved": boolean, "feedback": "brief, actionable feedback for the planning AI"}`,
+		},
+		"suggest": {
+			prompts.SuggestTasks(suggestSample(true)), prompts.SuggestTasks(suggestSample(false)),
+			"as `add_tasks`", "Answer with the JSON object only: no prose before or after it.",
+		},
+	}
+	for name, c := range cases {
+		requirePhrases(t, name, c.agent, []string{"`planloop_update`", "`planloop update --json '...'`", c.agentEnd})
+		if strings.Contains(c.agent, "object only") {
+			t.Errorf("%s: an agent is asked for JSON alone", name)
+		}
+		if !strings.HasSuffix(c.model, c.modelEnd) || strings.Contains(c.model, "planloop_update") {
+			t.Errorf("%s: the text for a model ends with %q", name, c.model[len(c.model)-120:])
+		}
+	}
+}
+
+// TestFormsAreJSON: the forms that a model is shown are the JSON it is to give.
+func TestFormsAreJSON(t *testing.T) {
+	forms := map[string][]string{
+		prompts.Decompose(prompts.DecomposeData{}):  {"add_tasks", "ref", "title", "type", "dependencies", "context_hints", "relevant_file_paths", "creates", "acceptance_criteria", "verify", "risk"},
+		prompts.SuggestTasks(prompts.SuggestData{}): {"suggestions", "title", "type", "context_hints", "relevant_file_paths", "reason"},
+	}
+	block := regexp.MustCompile("(?s)```json\n(.*?)\n```")
+	for text, fields := range forms {
+		form := block.FindStringSubmatch(text)
+		if form == nil {
+			t.Fatalf("no form in:\n%s", text)
+		}
+		var value map[string][]map[string]any
+		if err := json.Unmarshal([]byte(form[1]), &value); err != nil {
+			t.Fatal(err)
+		}
+		items := value[fields[0]]
+		if len(items) != 1 || len(items[0]) != len(fields)-1 {
+			t.Fatalf("%s: %v", fields[0], items)
+		}
+		for _, field := range fields[1:] {
+			if _, ok := items[0][field]; !ok {
+				t.Errorf("%s lacks %s", fields[0], field)
+			}
+		}
+	}
+}
+
+// TestJudgeDoesNotApproveUnseen: who sees a part may not approve the whole.
+func TestJudgeDoesNotApproveUnseen(t *testing.T) {
+	whole := prompts.Judge(prompts.JudgeData{Tasks: `["` + strings.Repeat("a", 50_000) + `"]`})
+	cut := prompts.Judge(prompts.JudgeData{Tasks: `["` + strings.Repeat("a", 70_000) + `"]`})
+	const rule = "Do not approve what you have not seen"
+	if strings.Contains(whole, rule) || !strings.Contains(cut, rule) {
+		t.Error("the rule has to stand where the tasks are cut, and only there")
+	}
+	if n := strings.Index(cut, rule); n < strings.Index(cut, "(Cut:") {
+		t.Error("the rule stands before what it is about")
+	}
+}
+
+func TestEmptySectionsAreLeftOut(t *testing.T) {
+	heading := regexp.MustCompile(`(?m)^### .*$`)
+	for name, text := range map[string]string{
+		"decompose": prompts.Decompose(prompts.DecomposeData{Goal: " \n ", Documents: []prompts.Document{{Path: "a", Text: "\n"}}, Memories: []string{"", " "}}),
+		"judge":     prompts.Judge(prompts.JudgeData{}),
+		"suggest":   prompts.SuggestTasks(prompts.SuggestData{Tasks: []string{"\t"}}),
+	} {
+		if got := heading.FindAllString(text, -1); got != nil {
+			t.Errorf("%s: sections %q hold nothing", name, got)
+		}
+	}
+}
+
+func TestDescribed(t *testing.T) {
+	var names []string
+	for _, p := range prompts.Described() {
+		names = append(names, p.Name)
+		if p.Render != nil || p.Title == "" || utf8.RuneCountInString(p.Title) > 40 || p.Description == "" || len(p.Description) > 100 {
+			t.Errorf("%s: %+v does not fit a menu or renders", p.Name, p)
+		}
+		for _, a := range p.Arguments {
+			if a.Required || a.Description == "" {
+				t.Errorf("%s: argument %+v", p.Name, a)
+			}
+		}
+	}
+	if got := strings.Join(names, " "); got != "decompose_goal judge_plan suggest_tasks resume" {
+		t.Errorf("prompts: %s", got)
+	}
+}
+
+func TestAccept(t *testing.T) {
+	decompose, judge := prompts.Described()[0], prompts.Described()[1]
+	got, err := decompose.Accept(map[string]string{"goal": "  ship it\n"})
+	if err != nil || len(got) != 1 || got["goal"] != "ship it" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := decompose.Accept(map[string]string{"goal": " "}); err != nil || len(got) != 0 {
+		t.Errorf("a blank goal: %v, %v", got, err)
+	}
+	required := prompts.Prompt{Name: "p", Arguments: []prompts.Argument{{Name: "a", Required: true}}}
+	for want, refused := range map[string]func() (map[string]string, error){
+		`prompt decompose_goal: argument "goal": control character U+001B`:             func() (map[string]string, error) { return decompose.Accept(map[string]string{"goal": "\x1b[31m"}) },
+		`prompt decompose_goal: argument "focus": unknown argument: use goal`:          func() (map[string]string, error) { return decompose.Accept(map[string]string{"focus": "x"}) },
+		`prompt judge_plan: argument "goal": unknown argument: this prompt takes none`: func() (map[string]string, error) { return judge.Accept(map[string]string{"goal": "x"}) },
+		`prompt p: argument "a": it is missing: give one line of text`:                 func() (map[string]string, error) { return required.Accept(nil) },
+		`prompt decompose_goal: argument "goal": the text has 2001 characters and at most 2`: func() (map[string]string, error) {
+			return decompose.Accept(map[string]string{"goal": strings.Repeat("x", 2001)})
+		},
+	} {
+		if got, err := refused(); got != nil || err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, %v; want %q", got, err, want)
+		}
+	}
+}
