@@ -109,7 +109,7 @@ func Events() []Event {
 		StepsAdded{}, StepUpdated{}, StepMarked{}, StepClaimed{}, StepReported{},
 		SignalRaised{}, SignalCleared{}, PlanJudged{}, PlanClosed{}, HistoryPurged{},
 		ModeEntered{}, ModeCancelled{}, ModeExpired{}, ModeEnded{}, PlanSubmitted{}, PlanApproved{}, PlanRejected{}, PlanReturned{},
-		LeftUndecided{}, PlanDeviated{}, QuestionAsked{}, QuestionAnswered{}, Commented{},
+		LeftUndecided{}, PlanDeviated{}, QuestionAsked{}, QuestionAnswered{}, Commented{}, ModeRestored{},
 	}
 }
 

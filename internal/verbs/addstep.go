@@ -28,7 +28,7 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 		return AddStepReply{}, err
 	}
 	if s.opts.GateAll {
-		state, err := s.session.State(ctx)
+		state, err := s.State(ctx)
 		if err != nil {
 			return AddStepReply{}, err
 		}

@@ -20,7 +20,7 @@ type Run struct {
 // Checkable returns the step that a command is to be run for, or says why its
 // outcome could not be kept.
 func (s *Service) Checkable(ctx context.Context, id plan.StepID) (*plan.Step, error) {
-	state, err := s.session.State(ctx)
+	state, err := s.State(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, e
 	if err != nil {
 		return AlertReply{}, err
 	}
-	state, err := s.session.State(ctx)
+	state, err := s.State(ctx)
 	if err != nil {
 		return AlertReply{}, err
 	}

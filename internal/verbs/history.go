@@ -30,7 +30,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 // PlanState returns a state whose current plan is the one with that id, current or
 // former or the draft, as it was when it last was, for whoever shows it.
 func (s *Service) PlanState(ctx context.Context, id string) (plan.State, error) {
-	state, err := s.session.State(ctx)
+	state, err := s.State(ctx)
 	if err != nil {
 		return plan.State{}, err
 	}

@@ -11,7 +11,7 @@ const titleShown = 60
 
 // NextAction says in one sentence what the caller is to do next.
 func (s *Service) NextAction(ctx context.Context, c Caller) (string, error) {
-	state, err := s.session.State(ctx)
+	state, err := s.State(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -96,7 +97,7 @@ func (v view) ofPlan() now {
 func (v view) task(p *plan.Plan) (now, bool) {
 	own := func(step *plan.Step) bool { return step.ClaimedBy != "" && step.ClaimedBy == v.who }
 	if step := begun(p, own); step != nil {
-		next := fmt.Sprintf("Do %s; when it is verified: %s.", named(step), v.words.mark(step.ID, plan.Done))
+		next := fmt.Sprintf("Do %s; when it is verified: %s.", v.named(step), v.words.mark(step.ID, plan.Done))
 		if plan.IsMeta(step.Title) {
 			next = v.decompose(step)
 		}
@@ -104,13 +105,13 @@ func (v view) task(p *plan.Plan) (now, bool) {
 	}
 	if step := begun(p, v.left); step != nil { // to be claimed first: others are told of it too
 		return now{reason: ReadyForTask, step: step,
-			next: fmt.Sprintf("Go on with %s, which nobody works on any more: %s.", named(step), v.words.mark(step.ID, plan.InProgress))}, true
+			next: fmt.Sprintf("Take over %s, which was left: %s.", v.named(step), v.words.mark(step.ID, plan.InProgress))}, true
 	}
 	step := p.Steps.NextReady()
 	if step == nil {
 		return now{}, false
 	}
-	next := fmt.Sprintf("Start %s: %s.", named(step), v.words.mark(step.ID, plan.InProgress))
+	next := fmt.Sprintf("Start %s: %s.", v.named(step), v.words.mark(step.ID, plan.InProgress))
 	if plan.IsMeta(step.Title) {
 		next = v.decompose(step)
 	}
@@ -129,7 +130,7 @@ func (v view) waiting(signal plan.Signal) now {
 	}
 	return now{reason: WaitingOnSignal, signal: signal,
 		message: fmt.Sprintf("Waiting for signal '%s'%s to be cleared.", signal.ID, on),
-		next:    fmt.Sprintf("Blocked by signal %s: fix what it reports, then %s.", plan.Quote(signal.ID), v.words.clear(signal.ID))}
+		next:    fmt.Sprintf("Blocked by a signal: fix its cause, then %s.", v.words.clear(signal.ID))}
 }
 
 func (v view) outOfSync() now {
@@ -155,8 +156,8 @@ func (v view) retry(p *plan.Plan) (now, bool) {
 			status = plan.Pending
 		}
 		return now{reason: Replanning, step: step, message: fmt.Sprintf("The critical task %s failed.", step.ID),
-			next: fmt.Sprintf("%s failed and is critical: try it again with %s, or set up a new plan with %s.",
-				named(step), v.words.mark(step.ID, status), v.words.setup())}, true
+			next: fmt.Sprintf("Critical %s failed: retry, %s, or %s.",
+				v.named(step), v.words.mark(step.ID, status), v.words.setup())}, true
 	}
 	return now{}, false
 }
@@ -172,16 +173,16 @@ func (v view) stuck(p *plan.Plan) now {
 		switch step.Status {
 		case plan.Blocked:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is blocked and nothing else is ready.", step.ID),
-				next: fmt.Sprintf("%s is blocked: remove what blocks it, then %s.", named(step), v.words.mark(step.ID, plan.InProgress))}
+				next: fmt.Sprintf("%s is blocked: resolve that, then %s.", v.named(step), v.words.mark(step.ID, plan.InProgress))}
 		case plan.Failed:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),
-				next: fmt.Sprintf("%s failed: try it again with %s.", named(step), v.words.mark(step.ID, plan.InProgress))}
+				next: fmt.Sprintf("%s failed: try it again with %s.", v.named(step), v.words.mark(step.ID, plan.InProgress))}
 		}
 	}
 	for step := range p.Steps.Running() {
 		if step.ClaimedBy != v.who && !v.left(step) {
 			return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.", plan.Quote(step.ClaimedBy), step.ID),
-				next: fmt.Sprintf("Wait for %s, which is working on %s; nothing else is ready.", plan.Quote(step.ClaimedBy), step.ID)}
+				next: fmt.Sprintf("Wait for %s, which works on %s: %s.", strconv.QuoteToGraphic(brief(step.ClaimedBy, nameTokens)), step.ID, v.words.wait())}
 		}
 	}
 	return v.deadlock(p)
@@ -197,7 +198,7 @@ func (v view) deadlock(p *plan.Plan) now {
 		for _, id := range p.Steps.WaitingOn(step.ID) {
 			if dep, ok := p.Steps.Get(id); ok && dep.Status.Finished() {
 				return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, id, dep.Status),
-					next: fmt.Sprintf("Deadlock: %s waits for %s, which was %s; take it up again with %s, drop the dependency, or skip %s.",
+					next: fmt.Sprintf("%s waits for %s, which was %s: %s, drop the dependency or skip %s.",
 						step.ID, id, dep.Status, v.words.mark(id, plan.Pending), step.ID)}
 			}
 		}
@@ -215,8 +216,10 @@ func (v view) awaitingApproval() now {
 		next: "Wait for a person's decision: " + v.words.wait() + "."}
 }
 
-func named(step *plan.Step) string {
-	return step.ID.String() + " " + plan.Quote(plan.Shorten(step.Title, titleShown))
+// named is a step by its id and as much of its title as the call that follows
+// leaves room for.
+func (v view) named(step *plan.Step) string {
+	return step.ID.String() + " " + strconv.QuoteToGraphic(brief(step.Title, v.words.titleTokens()))
 }
 
 // begun returns the first step in progress that matches and can be finished.

@@ -9,7 +9,20 @@ import (
 )
 
 // Prompts lists every prompt that can be asked for, in a fixed order.
-func Prompts() []prompts.Prompt { return append(prompts.List(), prompts.Described()...) }
+func Prompts() []prompts.Prompt {
+	return append(append(prompts.List(), prompts.Described()...), modePrompts()...)
+}
+
+// modePrompts are what a person asks for by a slash command (chorus: Slash Command).
+func modePrompts() []prompts.Prompt {
+	return []prompts.Prompt{
+		{Name: "plan", Title: "Plan before acting", Description: "Enter planning mode: read-only until you approve a plan.",
+			Arguments: []prompts.Argument{{Name: "task", Description: "What to plan for, on one line (optional)."}}},
+		{Name: "plan_status", Title: "Planning mode: status", Description: "Say where planning mode stands."},
+		{Name: "plan_cancel", Title: "Planning mode: cancel", Description: "Leave planning mode without a plan."},
+		{Name: "execute_plan", Title: "Carry out the approved plan", Description: "Hand the approved plan to the agent, whole."},
+	}
+}
 
 // Prompt renders a prompt with what the workspace holds. An argument that is
 // unknown or not acceptable is a *prompts.ArgumentError, an unknown name a
@@ -26,7 +39,7 @@ func (s *Service) Prompt(ctx context.Context, c Caller, name string, args map[st
 		if err != nil {
 			return "", err
 		}
-		state, err := s.session.State(ctx)
+		state, err := s.State(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -50,7 +63,42 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 		data.ForAgent = true
 		return prompts.SuggestTasks(data), nil
 	}
-	return s.Resume(state, c), nil
+	if name == "resume" {
+		return s.Resume(state, c), nil
+	}
+	return s.modePrompt(ctx, c, name, args)
+}
+
+// modePrompt does what a slash command of planning mode asks for, and says what is
+// so then.
+func (s *Service) modePrompt(ctx context.Context, c Caller, name string, args map[string]string) (string, error) {
+	var reply ModeReply
+	var err error
+	switch name {
+	case "plan":
+		reply, err = s.PlanFor(ctx, c, args["task"])
+	case "plan_cancel":
+		reply, err = s.CancelPlanMode(ctx, c)
+	case "execute_plan":
+		return s.executePrompt(ctx, c)
+	default:
+		reply, err = s.PlanModeStatus(ctx, c)
+	}
+	if err != nil {
+		return "", err
+	}
+	return reply.Text(), nil
+}
+
+func (s *Service) executePrompt(ctx context.Context, c Caller) (string, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return "", err
+	}
+	if state.Plan == nil || state.Plan.Approval == nil {
+		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no approved plan", Fix: "submit one and have it approved"}
+	}
+	return ApprovedPlan(state.Plan, nil) + "\n\nNext: " + s.NextActionIn(state, c), nil
 }
 
 func (s *Service) decomposePrompt(ctx context.Context, state plan.State, goal string) string {

@@ -22,7 +22,7 @@ type ReadPlanReply struct {
 
 // ReadPlan shows the current plan, a long one by the page.
 func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlanReply, error) {
-	state, err := s.session.State(ctx)
+	state, err := s.State(ctx)
 	if err != nil {
 		return ReadPlanReply{}, err
 	}

@@ -9,7 +9,7 @@ import (
 // at most 300 tokens however large the plan is.
 func (s *Service) Resume(state plan.State, c Caller) string {
 	now := s.view(state, c, Rules{}).now()
-	data := prompts.ResumeData{Phase: string(state.PhaseNow()), NextAction: now.next, Questions: openQuestions(state)}
+	data := prompts.ResumeData{Phase: string(state.PhaseNow()), NextAction: now.next, Questions: len(state.OpenQuestions())}
 	if p := state.Plan; p != nil {
 		data.Objective, data.Status = p.Objective, string(p.Status)
 		data.Done, data.Total = p.Steps.Count(plan.Done), p.Steps.Len()
@@ -29,14 +29,4 @@ func resumed(step *plan.Step) *prompts.ResumeStep {
 		return nil
 	}
 	return &prompts.ResumeStep{ID: step.ID.String(), Title: step.Title, Hints: step.ContextHints, Paths: step.RelevantFilePaths}
-}
-
-func openQuestions(state plan.State) int {
-	n := 0
-	for _, q := range state.Questions {
-		if q.AnsweredAt.IsZero() {
-			n++
-		}
-	}
-	return n
 }

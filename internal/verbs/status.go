@@ -24,12 +24,15 @@ const goalShown = 100
 // StatusReply says where the plan stands and what comes next: the responses A to
 // D of the contract.
 type StatusReply struct {
-	Now     Now          `json:"now"`
-	Signal  *SignalView  `json:"signal,omitempty"`  // what blocks
-	Signals []SignalView `json:"signals,omitempty"` // others that are open
-	Plan    *TaskList    `json:"plan,omitempty"`
-	Session *SessionView `json:"session,omitempty"`
-	Phase   plan.Phase   `json:"phase,omitempty"` // of planning mode, unless it is inactive
+	Now       Now          `json:"now"`
+	Signal    *SignalView  `json:"signal,omitempty"`  // what blocks
+	Signals   []SignalView `json:"signals,omitempty"` // others that are open
+	Plan      *TaskList    `json:"plan,omitempty"`
+	Session   *SessionView `json:"session,omitempty"`
+	Phase     plan.Phase   `json:"phase,omitempty"`         // of planning mode, unless it is inactive
+	Approved  string       `json:"approved_plan,omitempty"` // the step to do and the next, of a plan that is carried out
+	Questions int          `json:"open_questions,omitempty"`
+	Said
 	Heartbeat
 }
 
@@ -72,7 +75,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 		return StatusReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/wait",
 			Problem: fmt.Sprintf("%d seconds cannot be waited", in.Wait), Fix: fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds()))}
 	}
-	state, err := s.session.State(ctx)
+	state, err := s.State(ctx)
 	if err == nil && wait > 0 {
 		state, err = s.changed(ctx, c, state, wait)
 	}
@@ -80,8 +83,11 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 		return StatusReply{}, err
 	}
 	s.touch(c)
+	since, _ := s.told.since(c)
 	s.told.know(c, state)
-	return s.status(state, c, in.Full), nil
+	reply := s.status(state, c, in.Full)
+	reply.Said = said(state, since)
+	return reply, nil
 }
 
 func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
@@ -111,6 +117,10 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 	if phase := state.PhaseNow(); phase != plan.PhaseInactive {
 		reply.Phase = phase
 	}
+	if reply.Phase == plan.PhaseExecuting {
+		reply.Approved = ApprovedPlan(state.Plan, now.step)
+	}
+	reply.Questions = len(state.OpenQuestions())
 	if state.Plan != nil && (full || c.Face == Command && listsPlan(now.reason)) {
 		reply.Plan = &TaskList{Tasks: tasks(state.Plan, bound)}
 	}
@@ -215,6 +225,13 @@ func (r StatusReply) Text() string {
 	}
 	for _, signal := range r.Signals {
 		b.WriteString("\n" + signal.text())
+	}
+	b.WriteString(r.Said.lines())
+	if r.Questions > 0 {
+		fmt.Fprintf(&b, "\nOpen questions: %d", r.Questions)
+	}
+	if r.Approved != "" {
+		b.WriteString("\n" + r.Approved)
 	}
 	if r.Now.InstructionsContent != "" {
 		b.WriteString("\n--- instructions_content ---\n" + r.Now.InstructionsContent + "--- end ---")

@@ -55,7 +55,7 @@ func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestRep
 		return SuggestReply{}, err
 	}
 	c.yield()
-	state, err := s.session.State(ctx)
+	state, err := s.State(ctx)
 	if err != nil {
 		return SuggestReply{}, err
 	}

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"reflect"
 )
 
@@ -43,7 +44,15 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 			if err := Decode(arguments, &in); err != nil {
 				return nil, err
 			}
-			return call(s, ctx, c, in)
+			out, err := call(s, ctx, c, in)
+			var again *AskedAgain
+			if errors.As(err, &again) {
+				return again.Reply, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			return out, nil
 		}}
 }
 
@@ -51,6 +60,7 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 const (
 	Planning = "planning"
 	Loop     = "loop"
+	Mode     = "mode"
 )
 
 // Table lists the verbs that are offered as tools, in the order they are listed.
@@ -111,5 +121,20 @@ func Table() []Row {
 			Description: "Find work the code asks for: TODO marks, missing tests, dead links.",
 			Example:     `{"limit":5}`,
 		}, (*Service).Suggest),
+		row(Spec{
+			Name: "planning_enter_plan_mode", Title: "Plan before acting", Toolset: Mode, Idempotent: true,
+			Description: "Enter planning mode: read-only until a person approves a plan.",
+			Example:     `{"reason":"The migration touches every model"}`,
+		}, (*Service).EnterPlanMode),
+		row(Spec{
+			Name: "planning_submit_plan", Title: "Submit a plan", Toolset: Mode,
+			Description: "Put a plan before a person, who approves, edits or rejects it.",
+			Example:     `{"summary":"Move sessions to Redis.","steps":[{"title":"Add the Redis client","type":"feature","risk":"low","tools":["create_file"],"context_hints":["Read ` + "`go.mod`" + `"],"relevant_file_paths":["go.mod"]}]}`,
+		}, (*Service).SubmitPlan),
+		row(Spec{
+			Name: "planning_ask_user", Title: "Ask the user", Toolset: Mode,
+			Description: "Ask the user; the answer comes here or with planloop_status.",
+			Example:     `{"question":"Which region comes first?"}`,
+		}, (*Service).AskUser),
 	}
 }

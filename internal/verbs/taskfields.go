@@ -48,7 +48,7 @@ type TaskFields struct {
 	Risk               *plan.Risk       `json:"risk,omitempty"`
 	SuggestedAgent     *string          `json:"suggested_agent,omitempty" jsonschema:"-"`
 	Critical           *bool            `json:"critical,omitempty" jsonschema:"-"`
-	Tools              *[]string        `json:"tools,omitempty" jsonschema:"-"`
+	Tools              *[]string        `json:"tools,omitempty"`
 	Tool               *string          `json:"tool,omitempty" jsonschema:"-"`
 	Args               *json.RawMessage `json:"args,omitempty" jsonschema:"-"`
 	Idempotent         *bool            `json:"idempotent,omitempty" jsonschema:"-"`

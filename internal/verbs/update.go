@@ -16,6 +16,7 @@ type Update struct {
 	UpdateTasks  []TaskUpdate `json:"update_tasks,omitempty"`
 	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan"`
 	Verdict      *Opinion     `json:"verdict,omitempty"`
+	EndMode      bool         `json:"end_mode,omitempty"`
 }
 
 // NewTask is a task to add.
@@ -23,6 +24,9 @@ type NewTask struct {
 	Ref *string `json:"ref,omitempty" jsonschema:"description=for dependencies"`
 	TaskFields
 }
+
+// Unlisted names the fields that are taken and not listed in the tool's schema.
+func (NewTask) Unlisted() []string { return []string{"tools"} }
 
 // TaskUpdate is what is reported of a task, or edited.
 type TaskUpdate struct {
@@ -40,7 +44,7 @@ type TaskUpdate struct {
 // Unlisted names the fields that are taken and not listed in the tool's schema:
 // editing is seldom, and a schema is paid for in every conversation.
 func (TaskUpdate) Unlisted() []string {
-	return []string{"title", "details", "type", "context_hints", "relevant_file_paths", "creates", "acceptance_criteria", "verify", "risk"}
+	return []string{"title", "details", "type", "context_hints", "relevant_file_paths", "creates", "acceptance_criteria", "verify", "risk", "tools"}
 }
 
 // Proof is evidence as an agent hands it in.
@@ -88,7 +92,7 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 var errMoved = errors.New("steps were added meanwhile")
 
 func (s *Service) update(ctx context.Context, c Caller, w wanted) (UpdateReply, error) {
-	state, err := s.session.State(ctx)
+	state, err := s.State(ctx)
 	if err != nil {
 		return UpdateReply{}, err
 	}

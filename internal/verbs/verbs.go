@@ -35,6 +35,8 @@ type Options struct {
 	RuleBook RuleBook                      // nil: no rule book is kept on disk
 	Tree     Tree                          // nil: no files are seen
 	Model    Model                         // nil: none is configured
+	Limits   plan.Limits                   // in force, to tell when planning mode is over
+	Notify   func(Notice)                  // tells a person, at once; may be nil
 }
 
 // Presence keeps signs of life.
@@ -82,8 +84,22 @@ func (s *Service) offers(toolset string) bool {
 	return s.opts.Toolsets == nil || slices.Contains(s.opts.Toolsets, toolset)
 }
 
-// State returns the state as it is on disk now.
-func (s *Service) State(ctx context.Context) (plan.State, error) { return s.session.State(ctx) }
+// State returns the state as it is on disk now, with planning mode over when its
+// time is: the log hears of that with the next action.
+func (s *Service) State(ctx context.Context) (plan.State, error) {
+	state, err := s.session.State(ctx)
+	if err != nil {
+		return state, err
+	}
+	var seen time.Time
+	if by := state.ModeNow().By; by != "" && s.opts.Presence != nil && state.PhaseNow() == plan.PhaseGathering {
+		seen = s.opts.Presence.Seen(by).At
+	}
+	if expired := plan.Expiry(state, s.opts.Now(), s.opts.Limits, seen); expired != nil {
+		return plan.Apply(state, expired), nil
+	}
+	return state, nil
+}
 
 // Watch returns a channel that receives after the state has changed; see session.Session.Watch.
 func (s *Service) Watch(ctx context.Context) (<-chan struct{}, error) { return s.session.Watch(ctx) }
@@ -105,10 +121,14 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		return s.told.check(c, state, s.words(c).read())
 	})
 	s.touch(c)
-	if err == nil {
-		s.told.know(c, outcome.After)
+	if err != nil {
+		return outcome, err
 	}
-	return outcome, err
+	s.told.know(c, outcome.After)
+	if _, submission := a.(plan.SubmitPlan); !submission && asksAgain(outcome) {
+		return outcome, &AskedAgain{Reply: s.resubmitted(outcome, c)}
+	}
+	return outcome, nil
 }
 
 // ofPlan reports whether an action is about the plan that the caller knows.

@@ -27,23 +27,23 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 	}
 	c.yield()
 	for {
-		state, err := s.session.State(context.WithoutCancel(ctx))
+		state, err := s.State(context.WithoutCancel(ctx))
 		if err != nil || state.Revision != since {
 			return state, err
 		}
 		select {
 		case _, open := <-grown:
 			if !open {
-				return s.session.State(context.WithoutCancel(ctx))
+				return s.State(context.WithoutCancel(ctx))
 			}
 		case _, open := <-rules:
 			if !open {
 				rules = nil
 				continue
 			}
-			return s.session.State(context.WithoutCancel(ctx))
+			return s.State(context.WithoutCancel(ctx))
 		case <-ctx.Done():
-			return s.session.State(context.WithoutCancel(ctx))
+			return s.State(context.WithoutCancel(ctx))
 		}
 	}
 }

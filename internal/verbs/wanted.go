@@ -16,6 +16,7 @@ type wanted struct {
 	update  []wantedUpdate
 	summary string
 	verdict *plan.Judge
+	end     bool
 }
 
 type wantedTask struct {
@@ -36,10 +37,11 @@ type wantedUpdate struct {
 // wanted cleans an update.
 func (s *Service) wanted(in Update) (wanted, error) {
 	var w wanted
-	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil {
+	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && !in.EndMode {
 		return w, &plan.ValidationError{Kind: plan.InvalidInput, Problem: "there is nothing to update",
-			Fix: "give add_tasks, update_tasks, final_summary or verdict"}
+			Fix: "give add_tasks, update_tasks, final_summary, verdict or end_mode"}
 	}
+	w.end = in.EndMode
 	refs := map[string]bool{}
 	for i, t := range in.AddTasks {
 		task, err := wantedTaskOf(fmt.Sprintf("/add_tasks/%d", i), t, refs)
@@ -237,6 +239,9 @@ func (w wanted) batch(state plan.State) (plan.Batch, []gates.Task, error) {
 	}
 	if w.verdict != nil {
 		part("/verdict", *w.verdict)
+	}
+	if w.end {
+		part("/end_mode", plan.EndMode{})
 	}
 	if w.summary != "" {
 		part("/final_summary", plan.Close{Summary: w.summary})

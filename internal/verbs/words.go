@@ -1,7 +1,9 @@
 package verbs
 
 import (
-	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -63,6 +65,15 @@ func (w words) mark(id plan.StepID, status plan.StepStatus) string {
 		`planloop_update {"update_tasks":[{"id":`+id.Number()+`,"status":"`+string(taskStatus(status))+`"}]}`)
 }
 
+// titleTokens is what the call that marks a step leaves of a heartbeat for the
+// step's title.
+func (w words) titleTokens() int {
+	if !w.command && !w.planning && w.loop {
+		return titleTokensShort
+	}
+	return titleTokens
+}
+
 func (w words) read() string {
 	return w.choose("planloop show", "planning_read_plan", `planloop_status {"full":true}`)
 }
@@ -76,8 +87,11 @@ func (w words) summary() string {
 }
 
 func (w words) clear(id string) string {
-	return w.ofLoop("planloop alert --clear --id "+shellWord(id), `planloop_alert {"id":`+strconv.Quote(plan.Shorten(id, titleShown))+`,"clear":true}`,
-		"ask the user to run planloop alert --clear")
+	call := `planloop_alert {"id":` + jsonText(id) + `,"clear":true}`
+	if !fits(id, idTokens) { // a part of it would name no signal
+		call = `planloop_alert {"clear":true} with its id, which planloop_status tells`
+	}
+	return w.ofLoop("planloop alert --clear --id "+shellWord(id), call, "ask the user to run planloop alert --clear")
 }
 
 func (w words) sync(rules Rules) string {
@@ -95,14 +109,24 @@ func (w words) wait() string {
 	return w.ofLoop("planloop status --wait 5m", `planloop_status {"wait":50}`, "ask the user")
 }
 
-// shellWord returns text as one word of a command line.
+// shellWord returns text as one word of a command line, in which a shell finds
+// nothing to expand or to run.
 func shellWord(text string) string {
 	plain := text != ""
 	for _, r := range text {
-		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' || r == '/' || r == ':')
+		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:", r))
 	}
 	if plain {
 		return text
 	}
-	return strconv.Quote(plan.Shorten(text, titleShown))
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// jsonText returns text as a JSON string.
+func jsonText(text string) string {
+	data, err := jsontext.AppendQuote(nil, text)
+	if err != nil {
+		return `""` // it is not UTF-8, which no input lets through
+	}
+	return string(data)
 }

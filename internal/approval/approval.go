@@ -1,0 +1,148 @@
+// Package approval seals the state of a request for a person's decision while it
+// travels through a client, which may be anybody's. What comes back is believed only
+// when it was sealed here, for the same workspace, call and content, and not too
+// long ago. That it counts once is for the log to say: a decision closes its request.
+//
+// It must not know what is decided, nor how it is asked.
+package approval
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Claims is what a token says.
+type Claims struct {
+	For       string    `json:"for"`       // the workspace's path
+	Tool      string    `json:"tool"`      // the call that asked
+	Arguments string    `json:"arguments"` // Fingerprint of its arguments
+	Request   string    `json:"request,omitempty"`
+	Question  string    `json:"question,omitempty"`
+	Digest    string    `json:"digest,omitempty"` // of what was shown
+	Expires   time.Time `json:"expires"`
+}
+
+// ErrInvalid says that a token was not sealed here, or was changed on its way.
+var ErrInvalid = errors.New("the request's state is not one that planloop gave out")
+
+// ErrExpired says that a token is too old.
+var ErrExpired = errors.New("the request's state has expired")
+
+// maxToken bounds what is looked at.
+const maxToken = 4 << 10
+
+// Sealer seals and opens tokens with one key.
+type Sealer struct{ key []byte }
+
+// keyFile holds the key, in the folder of the workspace's state.
+const keyFile = "approval.key"
+
+const keySize = 32
+
+// New returns a sealer with a key of its own, which ends with the process.
+func New() (*Sealer, error) {
+	key := make([]byte, keySize)
+	if _, err := rand.Read(key); err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	return &Sealer{key}, nil
+}
+
+// Open returns a sealer with the key in dir, which all servers on a workspace share;
+// it is made when there is none.
+func Open(dir string) (*Sealer, error) {
+	path := filepath.Join(dir, keyFile)
+	for range 2 {
+		key, err := os.ReadFile(path)
+		if err == nil && len(key) == keySize {
+			return &Sealer{key}, nil
+		}
+		if err == nil {
+			return nil, fmt.Errorf("%s is no key; remove it", path)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read the approval key: %w", err)
+		}
+		if err := makeKey(dir, path); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("make the approval key: %w", err)
+		}
+	}
+	return nil, fmt.Errorf("read the approval key: %s comes and goes", path)
+}
+
+// makeKey puts a new key in place, whole, unless another process was first.
+func makeKey(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	fresh, err := New()
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, keyFile+".*") // readable by the user alone
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(fresh.key)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Link(file.Name(), path)
+}
+
+// Seal returns the claims as a token.
+func (s *Sealer) Seal(c Claims) (string, error) {
+	body, err := json.Marshal(c)
+	if err != nil {
+		return "", fmt.Errorf("seal a request: %w", err)
+	}
+	text := base64.RawURLEncoding.EncodeToString(body)
+	return text + "." + base64.RawURLEncoding.EncodeToString(s.mac(text)), nil
+}
+
+// Unseal returns what a token says. The error is ErrInvalid, or ErrExpired at now.
+func (s *Sealer) Unseal(token string, now time.Time) (Claims, error) {
+	text, seal, ok := strings.Cut(token, ".")
+	if !ok || len(token) > maxToken {
+		return Claims{}, ErrInvalid
+	}
+	mac, err := base64.RawURLEncoding.Strict().DecodeString(seal)
+	if err != nil || !hmac.Equal(mac, s.mac(text)) {
+		return Claims{}, ErrInvalid
+	}
+	body, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return Claims{}, ErrInvalid
+	}
+	var c Claims
+	if err := json.Unmarshal(body, &c); err != nil {
+		return Claims{}, ErrInvalid
+	}
+	if !now.Before(c.Expires) {
+		return Claims{}, ErrExpired
+	}
+	return c, nil
+}
+
+func (s *Sealer) mac(text string) []byte {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte("planloop request v1\n" + text))
+	return mac.Sum(nil)
+}
+
+// Fingerprint identifies the arguments of a call.
+func Fingerprint(arguments []byte) string {
+	sum := sha256.Sum256(arguments)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,31 @@
+package verbs
+
+import (
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// ApprovedPlan is the approved plan as guidance (chorus: Plan injection during
+// execution): the current step and the next one, the rest counted; whole without a
+// current step.
+func ApprovedPlan(p *plan.Plan, current *plan.Step) string {
+	data := prompts.ApprovedPlanData{Done: p.Steps.Count(plan.Done)}
+	add := func(step *plan.Step) {
+		data.Steps = append(data.Steps, prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools})
+	}
+	if current == nil {
+		for step := range p.Steps.All() {
+			add(step)
+		}
+		data.Done = 0
+		return prompts.ApprovedPlan(data)
+	}
+	add(current)
+	for i := p.Steps.Position(current.ID) + 1; i < p.Steps.Len() && len(data.Steps) < 2; i++ {
+		if step := p.Steps.At(i); !step.Status.Finished() {
+			add(step)
+		}
+	}
+	data.Left = p.Steps.Len() - p.Steps.Finished() - len(data.Steps)
+	return prompts.ApprovedPlan(data)
+}

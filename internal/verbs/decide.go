@@ -1,0 +1,126 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Decision is what a person decides about the draft, by which way it came is told
+// by the face. It is no tool: no model reaches it.
+type Decision struct {
+	Outcome plan.Outcome // approved, rejected or returned
+	Request string       // the request that was shown; may be empty on a terminal
+	Digest  string       // of what was shown
+	Comment string
+}
+
+// DecisionReply says what was decided.
+type DecisionReply struct {
+	Outcome plan.Outcome `json:"outcome"`
+	PlanID  string       `json:"plan_id"`
+	Phase   plan.Phase   `json:"phase"`
+	Message string       `json:"message"`
+	Heartbeat
+}
+
+// Decide keeps a person's decision about the draft.
+func (s *Service) Decide(ctx context.Context, c Caller, d Decision) (DecisionReply, error) {
+	comment, err := plan.Text{Field: "/comment", Max: plan.MaxLongText, Multiline: true}.Clean(d.Comment)
+	if err != nil {
+		return DecisionReply{}, err
+	}
+	answer := plan.Answer{Way: way(c), Request: d.Request, Digest: d.Digest, Comment: comment}
+	var action plan.Action
+	switch d.Outcome {
+	case plan.Approved:
+		action = plan.Approve{Answer: answer}
+	case plan.Rejected:
+		action = plan.Reject{Answer: answer}
+	case plan.Returned:
+		action = plan.Return{Answer: answer}
+	default:
+		return DecisionReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Problem: plan.Quote(string(d.Outcome)) + " is no decision", Fix: "use approved, rejected or returned"}
+	}
+	outcome, err := s.do(ctx, c, action)
+	if err != nil {
+		return DecisionReply{}, err
+	}
+	reply := DecisionReply{Outcome: d.Outcome, Phase: outcome.After.PhaseNow(), Heartbeat: s.heartbeat(outcome.After, c)}
+	if outcome.Before.Draft != nil {
+		reply.PlanID = outcome.Before.Draft.ID
+	}
+	reply.Message = decisionMessage(outcome.After.ModeNow().Decision)
+	return reply, nil
+}
+
+// LeaveUndecided notes that a client asked its user and brought no decision.
+func (s *Service) LeaveUndecided(ctx context.Context, c Caller, request, how string) error {
+	_, err := s.do(ctx, c, plan.LeaveUndecided{Request: request, How: how})
+	return err
+}
+
+func decisionMessage(d *plan.Decision) string {
+	if d == nil {
+		return ""
+	}
+	by := d.By
+	if d.Way == plan.ByClient {
+		by = "the user of " + d.By + ", through the client"
+	}
+	text := ""
+	switch d.Outcome {
+	case plan.Approved:
+		text = "The plan was approved by " + by
+	case plan.Rejected:
+		text = "The plan was rejected by " + by
+	case plan.Returned:
+		text = "The plan was returned by " + by + " to be edited and submitted again"
+	case plan.CalledOff:
+		text = "Planning mode was cancelled by " + by
+	case plan.Expired:
+		text = "Planning mode has expired"
+	case plan.Ended:
+		text = "Planning mode has ended"
+	}
+	if d.Comment != "" {
+		return text + ": " + d.Comment
+	}
+	return text + "."
+}
+
+// decided is the last decision as a sentence behind another.
+func decided(d *plan.Decision) string {
+	if d == nil {
+		return ""
+	}
+	return " " + decisionMessage(d)
+}
+
+// Text is the reply in a line or two.
+func (r DecisionReply) Text() string { return r.Message + "\nNext: " + r.NextAction }
+
+// Draft returns the draft that waits, and the one that was shown before it, if any.
+func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Plan, err error) {
+	state, err = s.State(ctx)
+	if err != nil || state.Draft == nil {
+		return state, nil, err
+	}
+	if state.Plan != nil && state.Plan.ID == state.Draft.ID {
+		return state, state.Plan, nil
+	}
+	since := state.ModeNow().Since
+	for record, err := range s.session.Records(ctx, 0) {
+		if err != nil {
+			return state, nil, fmt.Errorf("look for what was shown before: %w", err)
+		}
+		for _, e := range record.Events {
+			submitted, ok := e.(plan.PlanSubmitted)
+			if ok && !record.Time.Before(since) && submitted.Plan.ID != state.Draft.ID {
+				former = submitted.Plan.Build()
+			}
+		}
+	}
+	return state, former, nil
+}

@@ -1,0 +1,130 @@
+package verbs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Shown is a plan as a person is to see it before deciding: everything the digest
+// covers, nothing shortened. With a former draft, what differs comes first.
+func Shown(p, former *plan.Plan) string {
+	text := whole(p)
+	if former == nil {
+		return text
+	}
+	before := whole(former)
+	if before == text {
+		return text
+	}
+	return "What has changed since it was shown:\n" + diff(before, text) + "\nThe whole plan:\n" + text
+}
+
+// diff is the difference of two texts in lines, with one line around each change.
+func diff(before, after string) string {
+	edits := udiff.Lines(before, after)
+	unified, err := udiff.ToUnified("shown", "now", before, edits, 1)
+	if err != nil {
+		return "" // the whole plan follows all the same
+	}
+	var lines []string
+	for line := range strings.Lines(unified) {
+		if strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++") || strings.HasPrefix(line, "@@") {
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "")
+}
+
+func whole(p *plan.Plan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Plan: %s\n", p.Summary)
+	if p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
+		fmt.Fprintf(&b, "Objective: %s\n", p.Objective)
+	}
+	for step := range p.Steps.All() {
+		b.WriteString(wholeStep(step))
+	}
+	for _, question := range p.Questions {
+		fmt.Fprintf(&b, "Question: %s\n", question)
+	}
+	if p.ContextNotes != "" {
+		fmt.Fprintf(&b, "Findings: %s\n", p.ContextNotes)
+	}
+	return b.String()
+}
+
+// wholeStep is a step with all its spec says, the risk in front.
+func wholeStep(step *plan.Step) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d. %s %s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "   %s: %s\n", name, strings.ReplaceAll(text, "\n", "\n     "))
+		}
+	}
+	line("details", step.Details)
+	if step.Tool != "" {
+		line("runs", step.Tool+" "+string(step.Args))
+	}
+	line("after", ids(step.DependsOn))
+	line("criteria", strings.Join(step.AcceptanceCriteria, "; "))
+	line("verified by", step.Verify)
+	line("files", strings.Join(step.RelevantFilePaths, ", "))
+	line("creates", strings.Join(step.Creates, ", "))
+	line("hints", strings.Join(step.ContextHints, "; "))
+	line("asks first", step.Pause)
+	line("only when", step.When)
+	line("for each of", step.ForEach)
+	line("suggested agent", step.SuggestedAgent)
+	for _, flag := range []struct {
+		on   bool
+		text string
+	}{{step.Critical, "critical: the plan is revised if it fails"}, {step.RequiresApproval, "asks for approval when it is run"}} {
+		if flag.on {
+			fmt.Fprintf(&b, "   %s\n", flag.text)
+		}
+	}
+	return b.String()
+}
+
+// riskMark is the risk as people see it at a glance (chorus: risk indicator).
+func riskMark(r plan.Risk) string {
+	switch r {
+	case plan.HighRisk:
+		return "[HIGH RISK]"
+	case plan.MediumRisk:
+		return "[medium risk]"
+	case plan.LowRisk:
+		return "[low risk]"
+	}
+	return "[risk not said]"
+}
+
+func toolList(tools []string) string {
+	if len(tools) == 0 {
+		return ""
+	}
+	return " (tools: " + strings.Join(tools, ", ") + ")"
+}
+
+func ids(list []plan.StepID) string {
+	words := make([]string, len(list))
+	for i, id := range list {
+		words[i] = id.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// shownSteps is a line for each step, for a notice.
+func shownSteps(p *plan.Plan) []string {
+	var lines []string
+	for step := range p.Steps.All() {
+		lines = append(lines, string(step.Risk)+"\t"+step.Title+toolList(step.Tools))
+	}
+	return lines
+}

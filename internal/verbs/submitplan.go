@@ -1,0 +1,169 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/plan"
+)
+
+// SubmitPlan is the input of SubmitPlan (chorus: submit_plan).
+type SubmitPlan struct {
+	Summary      string          `json:"summary" jsonschema:"description=1-3 sentences"`
+	Steps        []SubmittedStep `json:"steps"`
+	Questions    []string        `json:"questions,omitempty"`
+	ContextNotes *string         `json:"context_notes,omitempty" jsonschema:"description=key findings"`
+}
+
+// SubmittedStep is a step of a submitted plan.
+type SubmittedStep struct {
+	Ref *string `json:"ref,omitempty"`
+	TaskFields
+}
+
+// Unlisted names the fields that are taken and not listed in the tool's schema.
+func (SubmittedStep) Unlisted() []string { return nil }
+
+// SubmitPlanReply says that a plan waits, and for what.
+type SubmitPlanReply struct {
+	Phase    plan.Phase `json:"phase"`
+	PlanID   string     `json:"plan_id"`
+	Message  string     `json:"message"`
+	Score    int        `json:"score,omitempty"`
+	Warnings []string   `json:"warnings,omitempty"`
+	Heartbeat
+
+	ask *Ask
+}
+
+// Ask returns what a person is to be asked through the host, nil when nothing.
+func (r SubmitPlanReply) Ask() *Ask { return r.ask }
+
+// Ask is a question that a host may put to its user.
+type Ask struct {
+	Request  string // the open request; "" for a question
+	Digest   string // of what is shown
+	Question string // the id of the question; "" for a request
+	Message  string // what is shown, whole
+}
+
+// SubmitPlan puts a plan before a person. All gates apply; it becomes a draft that
+// stands beside the current plan until it is decided about.
+func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (SubmitPlanReply, error) {
+	action, tasks, err := s.submission(in)
+	if err != nil {
+		return SubmitPlanReply{}, err
+	}
+	state, err := s.State(ctx)
+	if err != nil {
+		return SubmitPlanReply{}, err
+	}
+	action.Objective = objective(state, action.Summary)
+	report, err := s.check(ctx, c, gates.Candidate{Objective: action.Objective, New: tasks, Replaces: true})
+	if err != nil {
+		return SubmitPlanReply{}, err
+	}
+	outcome, err := s.do(ctx, c, action)
+	if err != nil {
+		return SubmitPlanReply{}, err
+	}
+	return s.submitted(outcome.Before, outcome.After, c, report), nil
+}
+
+func (s *Service) submitted(before, after plan.State, c Caller, report gates.Report) SubmitPlanReply {
+	draft := after.Draft
+	reply := SubmitPlanReply{Phase: after.PhaseNow(), PlanID: draft.ID, Score: report.Score, Warnings: warnings(report),
+		Message:   "Plan submitted with " + steps(draft) + ". It waits for a person, who can decide with `planloop approve` on a terminal.",
+		Heartbeat: s.heartbeat(after, c)}
+	var former *plan.Plan
+	if before.PhaseNow().Restricted() {
+		former = before.Draft
+	}
+	request := after.ModeNow().Request
+	reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: Shown(draft, former)}
+	s.notify(Notice{Event: "plan_waits", PlanID: draft.ID, Title: "Plan: " + firstLine(draft), Text: Shown(draft, nil), Steps: shownSteps(draft)})
+	return reply
+}
+
+// submission cleans a submitted plan. Its steps refer to each other only.
+func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, error) {
+	var a plan.SubmitPlan
+	var err error
+	if a.Summary, err = (plan.Text{Field: "/summary", Max: plan.MaxSummary, Multiline: true}).Required(in.Summary); err != nil {
+		return a, nil, err
+	}
+	if a.Questions, err = cleanLines("/questions", in.Questions, plan.MaxLongLine); err != nil {
+		return a, nil, err
+	}
+	if in.ContextNotes != nil {
+		if a.ContextNotes, err = (plan.Text{Field: "/context_notes", Max: plan.MaxLongText, Multiline: true}).Clean(*in.ContextNotes); err != nil {
+			return a, nil, err
+		}
+	}
+	if len(in.Steps) == 0 {
+		return a, nil, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/steps", Problem: "is empty", Fix: "give at least one step"}
+	}
+	var w wanted
+	refs := map[string]bool{}
+	for i, step := range in.Steps {
+		task, err := wantedTaskOf(fmt.Sprintf("/steps/%d", i), NewTask{Ref: step.Ref, TaskFields: step.TaskFields}, refs)
+		if err != nil {
+			return a, nil, err
+		}
+		w.add = append(w.add, task)
+	}
+	batch, tasks, err := w.batch(plan.State{})
+	if err != nil {
+		return a, nil, err
+	}
+	a.Steps = batch.Parts[0].Action.(plan.AddSteps).Steps
+	return a, tasks, nil
+}
+
+// objective is what a submission is about: the mode's task, else the beginning of
+// the summary.
+func objective(state plan.State, summary string) string {
+	if mode := state.ModeNow(); mode.Task != "" && state.PhaseNow().Restricted() {
+		return mode.Task
+	}
+	first := strings.Join(strings.Fields(summary), " ")
+	if end := strings.Index(first, ". "); end > 0 {
+		first = first[:end]
+	}
+	return plan.Shorten(strings.TrimSuffix(first, "."), plan.MaxObjective)
+}
+
+func steps(p *plan.Plan) string {
+	if n := p.Steps.Len(); n != 1 {
+		return fmt.Sprintf("%d steps", n)
+	}
+	return "1 step"
+}
+
+// firstLine is the plan's summary, or its objective, for a title.
+func firstLine(p *plan.Plan) string {
+	text := p.Summary
+	if text == "" {
+		text = p.Objective
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	if utf8.RuneCountInString(line) > 200 {
+		line = plan.Shorten(line, 200)
+	}
+	return line
+}
+
+// Text is the reply in a line or two.
+func (r SubmitPlanReply) Text() string {
+	text := r.Message
+	if r.Score > 0 {
+		text += fmt.Sprintf(" Score %d.", r.Score)
+	}
+	for _, warning := range r.Warnings {
+		text += "\nWarning: " + warning
+	}
+	return text + "\nNext: " + r.NextAction
+}
