@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/planloop/planloop/internal/approval"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
@@ -29,6 +30,9 @@ type Options struct {
 	// nothing is opened before a client needs it; roots asks the client at hand
 	// for its roots, as file URIs.
 	Service func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error)
+	// Sealer returns what seals the state of a question while it travels through a
+	// client; nil: clients of the stateless revision are not asked.
+	Sealer func() (*approval.Sealer, error)
 	// Actor says who calls, from the client's name and its connection. A
 	// connection is empty where the protocol has none.
 	Actor func(client, connection string) plan.Actor
@@ -42,6 +46,7 @@ type Server struct {
 	opts          Options
 	connections   *connections
 	subscriptions *subscriptions
+	plansOnly     map[string]bool // the tools that pass in a read-only phase
 	close         func()
 }
 
@@ -54,6 +59,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{
 		opts:        opts,
 		connections: &connections{alive: map[string]joined{}},
+		plansOnly:   plansOnly(verbs.Table()),
 		close:       sync.OnceFunc(cancel),
 	}
 	s.subscriptions = newSubscriptions(ctx, s.service, opts.Logger)
@@ -61,6 +67,7 @@ func New(opts Options) (*Server, error) {
 	s.subscriptions.hook(hooks)
 	s.connections.hook(hooks)
 	hooks.AddAfterListResources(s.listFormerPlans)
+	hooks.AddAfterListTools(s.listByPhase)
 	s.MCP = server.NewMCPServer("planloop", opts.Version, append(identity(),
 		server.WithInstructions(prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: opts.Strategy, Toolsets: opts.Toolsets})),
 		server.WithToolCapabilities(true),

@@ -106,6 +106,16 @@ func (s *subscriptions) add(ctx context.Context, key string, session server.Clie
 	}
 }
 
+// listed begins to watch for the phase: a client that has a list of tools is told
+// when another holds.
+func (s *subscriptions) listed(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.watching && s.ctx.Err() == nil {
+		s.watching = s.watch(ctx)
+	}
+}
+
 func (s *subscriptions) drop(key, uri string) {
 	s.mu.Lock()
 	sub := s.subscribers[key]

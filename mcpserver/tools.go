@@ -65,9 +65,15 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		caller := s.caller(ctx, service)
 		caller.Yield = func() { stdio.Yield(ctx) }
 		caller.Progress = s.progress(ctx, request)
+		if request.Params.RequestState != "" || len(request.Params.InputResponses) > 0 {
+			return s.retried(ctx, row, request, service, caller), nil
+		}
 		reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
 		if err != nil {
 			return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err)), nil
+		}
+		if question, ok := reply.(asking); ok && question.Ask() != nil {
+			return dialogue{s, row, request, service, caller, question.Ask()}.put(ctx, reply), nil
 		}
 		return mcp.NewToolResultStructured(reply, reply.Text()), nil
 	}

@@ -73,7 +73,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	seen := presence.Open(stateDir, presence.Options{Logger: a.logger()})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
 	options := verbs.Options{
-		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease,
+		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
 		Toolsets: toolsets(config), Gates: gateLevels(config.Gates), GateAll: config.Gates.Profile == workspace.Strict,
 	}
 	if options.Model, err = a.configuredModel(config.Model); err != nil {
@@ -151,7 +151,7 @@ func isWorkTree(path string) bool {
 }
 
 func (a *app) configure(place workspace.Workspace) (workspace.Config, error) {
-	config, warnings, err := workspace.Load(workspace.Sources{Flags: a.settings, Getenv: a.getenv, Workspace: place})
+	config, warnings, err := workspace.Load(workspace.Sources{Flags: a.settings, Getenv: a.getenv, Workspace: place, Gates: gates.Names()})
 	for _, w := range warnings {
 		a.warn(w.String())
 	}
@@ -185,7 +185,9 @@ func (a *app) logger() *slog.Logger {
 // caller is who runs a command: a named agent, CI, or the user.
 func (a *app) caller() verbs.Caller {
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal}
-	return verbs.Caller{Actor: who.Actor(), Face: verbs.Command}
+	actor := who.Actor()
+	actor.AtTerminal = a.inTerminal && actor.Kind == plan.Person
+	return verbs.Caller{Actor: actor, Face: verbs.Command}
 }
 
 func (a *app) login() string {

@@ -7,7 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,77 +45,100 @@ type checkOptions struct {
 	id, level, task string
 }
 
+// checkRun is a command to run and what its outcome stands for.
+type checkRun struct {
+	verbs.Run
+	args []string
+	dir  string // "": the current one
+}
+
 // check finds out first whether the outcome could be kept, and runs the command then.
 func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
-	run := verbs.Run{Signal: o.id, Level: plan.SignalLevel(o.level)}
+	run := checkRun{Run: verbs.Run{Signal: o.id, Level: plan.SignalLevel(o.level)}, args: args}
 	if err := plan.OneOf("/level", run.Level); err != nil {
 		return err
 	}
 	if o.id == "" && o.task == "" {
 		return missing(cmd, "--id ID or --task TASK")
 	}
-	service, err := a.service(cmd.Context())
+	opened, err := a.open(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
 	if o.task != "" {
-		if args, err = a.checkTask(cmd.Context(), service, &run, args, o.task); err != nil {
+		if err := run.of(cmd.Context(), opened, o.task); err != nil {
 			return err
 		}
 	}
-	if len(args) == 0 {
+	if run.Signal, err = (plan.Text{Field: "/id", Max: plan.MaxSignalID}).Required(run.Signal); err != nil {
+		return err
+	}
+	if len(run.args) == 0 {
 		return missing(cmd, "a command after --")
 	}
 	if run.Command == "" {
-		run.Command = strings.Join(args, " ")
+		run.Command = commandLine(run.args)
 	}
-	return a.runCheck(cmd.Context(), service, run, args)
+	return a.runCheck(cmd.Context(), opened.verbs, run)
 }
 
-// checkTask fills in what the task says, and returns the command to run.
-func (a *app) checkTask(ctx context.Context, service *verbs.Service, run *verbs.Run, args []string, task string) ([]string, error) {
+// of fills in what the task says: its number, and its own command, which is run in
+// the workspace, where none is given.
+func (r *checkRun) of(ctx context.Context, opened *opened, task string) error {
 	id, err := plan.ParseStepID(task)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	step, err := service.Checkable(ctx, id)
+	step, err := opened.verbs.Checkable(ctx, id)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	run.Task = id
-	if run.Signal == "" {
-		run.Signal = "task-" + id.Number()
+	r.Task = id
+	if r.Signal == "" {
+		r.Signal = "task-" + id.Number()
 	}
-	if len(args) > 0 {
-		return args, nil
+	if len(r.args) > 0 {
+		return nil
 	}
 	if step.Verify == "" {
-		return nil, &plan.ValidationError{Kind: plan.Conflict, Problem: id.String() + " has no command to verify it by",
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: id.String() + " has no command to verify it by",
 			Fix: "give one after --, or set it: planloop step edit " + id.String() + ` --verify "COMMAND"`}
 	}
-	run.Command = step.Verify
-	return shellCommand(step.Verify), nil
+	r.Command, r.args = step.Verify, shellCommand(step.Verify)
+	if !opened.place.Default {
+		r.dir = opened.place.Path
+	}
+	return nil
 }
 
-func (a *app) runCheck(ctx context.Context, service *verbs.Service, run verbs.Run, args []string) error {
+// commandLine writes arguments as a line that a shell would take.
+func commandLine(args []string) string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = shellWord(arg)
+	}
+	return strings.Join(words, " ")
+}
+
+func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun) error {
 	if !a.flags.json {
 		fmt.Fprintln(a.err, "planloop: running "+printableLine(run.Command))
 	}
 	end := &tailWriter{max: outputKept}
-	code, err := a.execute(ctx, args, end)
+	code, err := a.execute(ctx, run.dir, run.args, end)
 	if err != nil {
 		return err
 	}
 	run.ExitCode, run.Output = code, end.text()
 	// What the command did is kept even when the user interrupts planloop now.
-	reply, err := service.Checked(context.WithoutCancel(ctx), a.caller(), run)
+	reply, err := service.Checked(context.WithoutCancel(ctx), a.caller(), run.Run)
 	if err != nil {
 		return err
 	}
 	if a.flags.json {
 		err = a.reply(reply)
 	} else {
-		fmt.Fprintln(a.err, "planloop: "+printable(checkLine(run, reply)))
+		fmt.Fprintln(a.err, "planloop: "+printable(checkLine(run.Run, reply)))
 	}
 	if err == nil && code != 0 {
 		return exitStatus(code)
@@ -134,29 +160,63 @@ func checkLine(run verbs.Run, reply verbs.AlertReply) string {
 	return line + "\nNext: " + reply.NextAction
 }
 
-// execute runs a command in the workspace's terminal and returns its exit code. A
-// command that cannot be started counts as one that exits with 127.
-func (a *app) execute(ctx context.Context, args []string, end io.Writer) (int, error) {
+// lingering is how long the outputs of a command that has ended may stay open: what
+// it started in the background does not hold planloop up.
+const lingering = 2 * time.Second
+
+// execute runs a command in a directory, "" for the current one, and returns its
+// exit code, by the conventions of shells: 128 and the number of the signal that ended it, 127
+// when it was not found, 126 when it could not be run.
+func (a *app) execute(ctx context.Context, dir string, args []string, end io.Writer) (int, error) {
 	out := a.out
 	if a.flags.json {
 		out = a.err // standard output is for the JSON
 	}
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(out, end), io.MultiWriter(a.err, end)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	err := cmd.Run()
-	var exit *exec.ExitError
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(end, heedless{out}), io.MultiWriter(end, heedless{a.err})
+	cmd.WaitDelay = lingering
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, this is not handed down to the command
+	defer signal.Stop(ignored)
+	err := cmd.Start()
+	if err == nil {
+		// The user's interrupt is handed on; how long the command takes to end is its own affair.
+		stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
+		err = cmd.Wait()
+		stop()
+	}
 	switch {
-	case err == nil:
-		return 0, nil
-	case errors.As(err, &exit) && exit.ExitCode() >= 0:
-		return exit.ExitCode(), nil
-	case errors.As(err, &exit):
-		return 130, nil // ended by a signal
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
-		fmt.Fprintln(end, err)
-		fmt.Fprintln(a.err, "planloop: "+printableLine(err.Error()))
-		return 127, nil
+	case cmd.ProcessState != nil:
+		return exitCodeOf(cmd.ProcessState), nil
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return a.notRun(end, 127, err), nil
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC):
+		return a.notRun(end, 126, err), nil
 	}
 	return 0, fmt.Errorf("run the command: %w", err)
+}
+
+// heedless is a writer whose reader may have left: the outcome of a command does not
+// depend on who looks at what it prints.
+type heedless struct{ io.Writer }
+
+func (h heedless) Write(data []byte) (int, error) {
+	_, _ = h.Writer.Write(data)
+	return len(data), nil
+}
+
+// exitCodeOf is the exit code of a process, 128 and the number of the signal for one
+// that was ended by one.
+func exitCodeOf(state *os.ProcessState) int {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return state.ExitCode()
+}
+
+func (a *app) notRun(end io.Writer, code int, err error) int {
+	fmt.Fprintln(end, err)
+	fmt.Fprintln(a.err, "planloop: "+printableLine(err.Error()))
+	return code
 }

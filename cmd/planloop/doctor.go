@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -104,7 +105,7 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 			d.Configuration = path
 		}
 	}
-	_, warnings, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: place})
+	_, warnings, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: place, Gates: gates.Names()})
 	for _, w := range warnings {
 		d.Warnings = append(d.Warnings, w.String())
 	}

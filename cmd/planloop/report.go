@@ -60,6 +60,10 @@ func exitCode(err error) int {
 // report shows an error, if there is one, and returns the exit code: as JSON on
 // standard output with --json, else as a line on standard error.
 func (a *app) report(ctx context.Context, err error) int {
+	var again *verbs.AskedAgain
+	if errors.As(err, &again) {
+		return a.report(ctx, a.reply(again.Reply)) // nothing failed: a person is asked
+	}
 	var own exitStatus
 	if errors.As(err, &own) {
 		return int(own)

@@ -27,6 +27,10 @@ var update = os.Getenv("UPDATE_SCRIPTS") != ""
 // TestScripts runs the stories in testdata/script, each in a directory and a
 // state folder of its own.
 func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs("../../testdata/contract")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../../testdata/script",
 		RequireExplicitExec: true,
@@ -43,6 +47,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("USER", "alice")
+			env.Setenv("CONTRACT", examples)
 			for name, text := range map[string]string{"ESC": "\x1b", "BEL": "\a", "RLO": "\u202e", "NL": "\n"} {
 				env.Setenv(name, text)
 			}

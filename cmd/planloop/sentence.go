@@ -25,7 +25,7 @@ func sentence(r plan.Record) string {
 	if noted {
 		first += ": " + rest
 	}
-	return strings.Join(append([]string{first}, phrases[1:]...), "; ")
+	return first + strings.ReplaceAll(strings.Join(append([]string{""}, phrases[1:]...), "; "), noteMark, ": ")
 }
 
 // noteMark parts what was done from what was said about it: who did it stands

@@ -47,6 +47,8 @@ func TestSentence(t *testing.T) {
 			`S001 reported on by alice: "half way", "go test" exited with 1, evidence for "it runs", output, 2 files`},
 		{[]plan.Event{plan.SignalRaised{Signal: plan.Signal{ID: "tests", Level: plan.Blocker, Step: 2, Message: "3 fail"}}},
 			`blocker "tests" raised on S002 by alice: "3 fail"`},
+		{[]plan.Event{plan.StepMarked{Step: 1, Status: plan.Failed, Note: "no"}, plan.SignalRaised{Signal: plan.Signal{ID: "x", Level: plan.Info, Message: "y"}}},
+			`S001 marked failed by alice: "no"; info "x" raised: "y"`},
 		{[]plan.Event{plan.SignalCleared{ID: "tests"}}, `signal "tests" cleared by alice`},
 		{[]plan.Event{plan.PlanJudged{Verdict: plan.Verdict{Feedback: "split task 2"}}}, `the plan judged not good enough by alice: "split task 2"`},
 		{[]plan.Event{plan.PlanJudged{Verdict: plan.Verdict{Approved: true}}}, `the plan judged good by alice`},

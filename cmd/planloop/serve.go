@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/approval"
 	"github.com/planloop/planloop/internal/httpserve"
 	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/verbs"
@@ -62,6 +64,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return usageError{err}
 	}
 	server, err := mcpserver.New(mcpserver.Options{
+		Sealer:  sync.OnceValues(a.sealer),
 		Version: version(), Strategy: strategy, Toolsets: toolsets(config), Logger: a.logger(), Actor: a.client,
 		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
 			if o.http != "" {
@@ -118,6 +121,18 @@ func toolsets(config workspace.Config) []string {
 		names[i] = string(t)
 	}
 	return names
+}
+
+// sealer seals requests with the workspace's key, which all its servers share.
+func (a *app) sealer() (*approval.Sealer, error) {
+	opened, err := a.open(context.Background(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.flags.ephemeral {
+		return approval.New()
+	}
+	return approval.Open(opened.place.StateDir)
 }
 
 func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOptions) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -72,10 +73,18 @@ func (a *app) sync(book ruleBook, o agentsmd.Options, remove bool) error {
 	}
 	var refused *agentsmd.Error
 	if errors.As(err, &refused) {
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: refused.Problem, Fix: refused.Fix}
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: placed(refused), Fix: refused.Fix}
 	}
 	if err != nil {
 		return err
 	}
 	return a.reply(syncReply{File: book.file, Target: result.Target, Action: result.Action, DryRun: o.DryRun, Lost: result.Edits})
+}
+
+// placed names the file, and the line, that a problem is about.
+func placed(e *agentsmd.Error) string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Problem
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
 }

@@ -39,11 +39,11 @@ func (w *tailWriter) text() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := strings.ToValidUTF8(string(w.kept), "?")
-	if _, rest, ok := strings.Cut(text, "\n"); w.cut && ok {
-		text = "…\n" + rest
+	if w.cut {
+		text = wholeLines(text)
 	}
 	text = strings.ReplaceAll(strings.ReplaceAll(ansi.Strip(text), "\r\n", "\n"), "\r", "\n")
-	rule := plan.Text{Max: w.max, Multiline: true}
+	rule := plan.Text{Max: w.max + len("…\n"), Multiline: true}
 	clean, err := rule.Clean(text)
 	if err == nil {
 		return clean
@@ -53,6 +53,15 @@ func (w *tailWriter) text() string {
 		return "" // nothing that may be kept
 	}
 	return clean
+}
+
+// wholeLines drops the rest of a line at the beginning, unless it is all there is, and
+// says that something was dropped.
+func wholeLines(text string) string {
+	if _, rest, ok := strings.Cut(text, "\n"); ok && strings.TrimSpace(rest) != "" {
+		return "…\n" + rest
+	}
+	return "…" + text
 }
 
 func plainRune(r rune) rune {

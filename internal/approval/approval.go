@@ -1,6 +1,6 @@
 // Package approval seals the state of a request for a person's decision while it
 // travels through a client, which may be anybody's. What comes back is believed only
-// when it was sealed here, for the same workspace, call and content, and not too
+// when it was sealed with the key of this workspace, for the same call and content, and not too
 // long ago. That it counts once is for the log to say: a decision closes its request.
 //
 // It must not know what is decided, nor how it is asked.
@@ -23,7 +23,6 @@ import (
 
 // Claims is what a token says.
 type Claims struct {
-	For       string    `json:"for"`       // the workspace's path
 	Tool      string    `json:"tool"`      // the call that asked
 	Arguments string    `json:"arguments"` // Fingerprint of its arguments
 	Request   string    `json:"request,omitempty"`

@@ -14,7 +14,7 @@ import (
 )
 
 func claims() approval.Claims {
-	return approval.Claims{For: "/w", Tool: "planning_submit_plan", Arguments: approval.Fingerprint([]byte(`{}`)), Request: "R7",
+	return approval.Claims{Tool: "planning_submit_plan", Arguments: approval.Fingerprint([]byte(`{}`)), Request: "R7",
 		Digest: "abc", Expires: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 }
 

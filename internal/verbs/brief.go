@@ -28,15 +28,44 @@ const (
 
 // brief shortens text to about the given number of tokens, whatever it is written
 // in, and never to more than titleShown characters.
-func brief(text string, tokens int) string {
-	room, cost, shown := tokens*wordCost*4, 0, 0
+func brief(text string, tokens int) string { return shorten(text, tokens, titleShown) }
+
+// shorten returns text with about that many tokens, and at most length characters.
+func shorten(text string, tokens, length int) string {
+	room, spent, shown := 4*wordCost*tokens, 0, 0
 	for _, r := range text {
-		if cost += runeCost(r); cost > room {
-			return plan.Shorten(text, min(max(shown, 2), titleShown))
+		if spent += runeCost(r); spent > room {
+			return plan.Shorten(text, min(max(shown, 2), length))
 		}
 		shown++
 	}
-	return plan.Shorten(text, titleShown)
+	return plan.Shorten(text, length)
+}
+
+// tail returns the end of text with about that many tokens and at most length
+// characters, an ellipsis for what was cut.
+func tail(text string, tokens, length int) string {
+	runes := []rune(text)
+	room, from := 4*wordCost*tokens, len(runes)
+	for from > 0 && len(runes)-from < length {
+		if room -= runeCost(runes[from-1]); room < 0 {
+			break
+		}
+		from--
+	}
+	if from == 0 {
+		return text
+	}
+	return "…" + string(runes[min(from+1, len(runes)):])
+}
+
+// cost is what text adds to the tokens of a reply, in the measure of wordCost.
+func cost(text string) int {
+	sum := 0
+	for _, r := range text {
+		sum += runeCost(r)
+	}
+	return sum
 }
 
 // fits reports whether brief leaves text as it is.

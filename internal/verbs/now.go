@@ -156,7 +156,7 @@ func (v view) retry(p *plan.Plan) (now, bool) {
 			status = plan.Pending
 		}
 		return now{reason: Replanning, step: step, message: fmt.Sprintf("The critical task %s failed.", step.ID),
-			next: fmt.Sprintf("Critical %s failed: retry, %s, or %s.",
+			next: fmt.Sprintf("Critical %s failed: retry by %s, or %s.",
 				v.named(step), v.words.mark(step.ID, status), v.words.setup())}, true
 	}
 	return now{}, false

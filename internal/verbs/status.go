@@ -18,9 +18,6 @@ type Status struct {
 // MaxWait bounds how long a status waits for a change.
 const MaxWait = 10 * time.Minute
 
-// goalShown bounds what a model is shown of a goal.
-const goalShown = 100
-
 // StatusReply says where the plan stands and what comes next: the responses A to
 // D of the contract.
 type StatusReply struct {
@@ -100,6 +97,7 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 		Heartbeat: Heartbeat{Progress: progress(state.Plan), NextAction: now.next},
 	}
 	bound := briefTask()
+	bound.tokens -= len(reply.Signals) * signalTokens
 	if c.Face == Command {
 		bound = wholeTask()
 	}
@@ -111,7 +109,7 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 		reply.Now.InstructionsContent = rules.Content
 	}
 	if now.reason == WaitingOnSignal {
-		signal := signalView(state, now.signal, c)
+		signal := signalView(state, now.signal, c, messageTokens-len(reply.Signals)*signalTokens/2)
 		reply.Signal = &signal
 	}
 	if phase := state.PhaseNow(); phase != plan.PhaseInactive {
@@ -148,7 +146,7 @@ func sessionView(state plan.State, c Caller) *SessionView {
 	}
 	view := &SessionView{ID: p.Root(), Goal: p.Objective}
 	if c.Face == Tool {
-		view.Goal = plan.Shorten(p.Objective, goalShown)
+		view.Goal = brief(p.Objective, titleTokens)
 	}
 	if p.Status != plan.StatusActive {
 		view.Status = p.Status
@@ -156,20 +154,28 @@ func sessionView(state plan.State, c Caller) *SessionView {
 	return view
 }
 
-// messageShown bounds what a model is shown of a signal's message and output.
+// What a model is shown of a signal, in tokens: of the message and of the output of
+// the one that blocks, and what each of the others costs in all.
+const (
+	messageTokens = 40
+	signalTokens  = 26
+	otherTokens   = 8 // of it for the message
+)
+
+// messageShown bounds the same in characters.
 const messageShown = 300
 
-func signalView(state plan.State, signal plan.Signal, c Caller) SignalView {
+func signalView(state plan.State, signal plan.Signal, c Caller, tokens int) SignalView {
 	view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: signal.Level, Message: signal.Message, Output: signal.Output}
 	if c.Face == Tool {
-		view.Message = plan.Shorten(view.Message, messageShown)
-		view.Output = tail(view.Output, messageShown)
+		view.Message = shorten(view.Message, tokens, messageShown)
+		view.Output = tail(view.Output, tokens, messageShown)
 	}
 	return view
 }
 
 // signalsShown bounds how many other signals a model is shown.
-const signalsShown = 3
+const signalsShown = 2
 
 // otherSignals lists the open signals besides the one that is waited for: they are
 // shown and do not stop.
@@ -180,9 +186,9 @@ func (s *Service) otherSignals(state plan.State, now now, c Caller) []SignalView
 			if now.reason == WaitingOnSignal && signal.ID == now.signal.ID || c.Face == Tool && len(views) == signalsShown {
 				continue
 			}
-			view := signalView(state, signal, c)
+			view := signalView(state, signal, c, otherTokens)
 			if c.Face == Tool {
-				view.Message, view.Output = plan.Shorten(view.Message, titleShown), ""
+				view.Output = ""
 			}
 			views = append(views, view)
 		}
@@ -268,13 +274,4 @@ func (v SignalView) text() string {
 		text += "\n" + v.Output
 	}
 	return text
-}
-
-// tail returns the end of text, at most n characters, an ellipsis for what was cut.
-func tail(text string, n int) string {
-	runes := []rune(text)
-	if len(runes) <= n {
-		return text
-	}
-	return "…" + string(runes[len(runes)-n+1:])
 }

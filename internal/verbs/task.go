@@ -74,6 +74,7 @@ type Task struct {
 // bounds say how much of a task is shown.
 type bounds struct {
 	list, line, text, notes int
+	tokens                  int // over all texts of the task; 0: no bound
 }
 
 // wholeTask bounds a task on the command line, briefTask one that a model is shown.
@@ -81,48 +82,32 @@ func wholeTask() bounds {
 	return bounds{list: plan.MaxList, line: plan.MaxLongLine, text: plan.MaxLongText, notes: 3}
 }
 
-func briefTask() bounds { return bounds{list: 4, line: 90, text: 160, notes: 1} }
+func briefTask() bounds { return bounds{list: 4, line: 90, text: 160, notes: 1, tokens: 88} }
 
-// task returns a step of a plan in the contract's shape.
+// task returns a step of a plan in the contract's shape. Where room is scarce, what
+// the work cannot do without comes first.
 func task(p *plan.Plan, step *plan.Step, b bounds) Task {
-	cut := 0
-	lines := func(in []string) []string {
-		out := make([]string, 0, min(len(in), b.list))
-		for _, line := range in[:min(len(in), b.list)] {
-			short := plan.Shorten(line, b.line)
-			if short != line {
-				cut++
-			}
-			out = append(out, short)
-		}
-		cut += len(in) - len(out)
-		return out
-	}
-	text := func(in string, n int) string {
-		short := plan.Shorten(in, n)
-		if short != in {
-			cut++
-		}
-		return short
-	}
-	t := Task{
-		ID: int(step.ID), Title: text(step.Title, b.text), Type: step.Type, Status: taskStatus(step.Status),
-		Dependencies: numbers(step.DependsOn), ContextHints: lines(step.ContextHints), RelevantFilePaths: lines(step.RelevantFilePaths),
-		Details: text(step.Details, b.text), Creates: lines(step.Creates), AcceptanceCriteria: lines(step.AcceptanceCriteria),
-		Verify: text(step.Verify, b.text), Risk: step.Risk, SuggestedAgent: step.SuggestedAgent,
-		ClaimedBy: step.ClaimedBy, Error: text(step.Error, b.text),
-		Notes: lines(step.Notes[max(0, len(step.Notes)-b.notes):]),
-	}
+	r := room{bounds: b, left: b.tokens}
+	t := Task{ID: int(step.ID), Type: step.Type, Status: taskStatus(step.Status), Risk: step.Risk}
+	t.Title = r.line(step.Title, 24)
+	t.Error = r.line(step.Error, 16)
+	t.ContextHints = r.lines(step.ContextHints)
+	t.RelevantFilePaths = r.lines(step.RelevantFilePaths)
+	t.Creates = r.lines(step.Creates)
+	t.Verify = r.line(step.Verify, 16)
+	t.Details = r.line(step.Details, 24)
+	t.AcceptanceCriteria = r.lines(step.AcceptanceCriteria)
+	t.Notes = r.lines(step.Notes[max(0, len(step.Notes)-b.notes):])
+	t.SuggestedAgent = r.line(step.SuggestedAgent, nameTokens)
+	t.ClaimedBy = r.line(step.ClaimedBy, nameTokens)
+	t.Dependencies = r.ids(step.DependsOn)
 	if t.Status.stepStatus() != step.Status {
 		t.State = step.Status
 	}
-	if !step.Status.Finished() {
-		t.WaitingOn = numbers(p.Steps.WaitingOn(step.ID))
+	if waiting := p.Steps.WaitingOn(step.ID); !step.Status.Finished() && len(waiting) > 0 {
+		t.WaitingOn = r.ids(waiting)
 	}
-	if len(t.WaitingOn) == 0 {
-		t.WaitingOn = nil
-	}
-	if cut > 0 {
+	if r.cut {
 		t.More = "shortened; whole at plan://steps/" + step.ID.String()
 	}
 	return t

@@ -1,0 +1,214 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// TestCostOfInstructions holds what every host loads to 400 tokens and 2,000
+// bytes, for every strategy and every choice of toolsets.
+func TestCostOfInstructions(t *testing.T) {
+	count := counter(t)
+	toolsets := []string{"planning", "loop", "mode", "execution", "workspace"}
+	for _, strategy := range prompts.Strategies() {
+		for choice := range 1<<len(toolsets) + 1 {
+			var chosen []string // the last choice is none at all, which means the default
+			for i, name := range toolsets {
+				if choice&(1<<i) != 0 && choice < 1<<len(toolsets) {
+					chosen = append(chosen, name)
+				}
+			}
+			if choice < 1<<len(toolsets) && chosen == nil {
+				chosen = []string{}
+			}
+			text := prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: strategy, Toolsets: chosen})
+			if n := count(text); n > 400 || len(text) > 2000 {
+				t.Errorf("%s, %v: %d tokens and %d bytes, want at most 400 and 2,000", strategy, chosen, n, len(text))
+			}
+		}
+	}
+}
+
+// TestInstructionsAreThoseOfTheToolsets sends the ones that were measured.
+func TestInstructionsAreThoseOfTheToolsets(t *testing.T) {
+	for _, toolsets := range [][]string{nil, {verbs.Planning}, {verbs.Loop}, {verbs.Planning, verbs.Loop}} {
+		client := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets}).connect(t, handshake, nil)
+		want := prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: prompts.React, Toolsets: toolsets})
+		if got := client.InitializeResult().Instructions; got != want {
+			t.Errorf("%v:\n%s\nwant\n%s", toolsets, got, want)
+		}
+	}
+}
+
+// TestCostOfStatus holds a status for one task to 250 tokens, in text and in
+// structured content, however much the plan says.
+func TestCostOfStatus(t *testing.T) {
+	count := counter(t)
+	prose := strings.Repeat("Read how the session of a user expires in the middleware and mind the clock. ", 60)
+	many := func(n, length int) *[]string {
+		lines := make([]string, n)
+		for i := range lines {
+			lines[i] = fmt.Sprintf("%d %s", i, prose)[:length]
+		}
+		return &lines
+	}
+	title, details, verify, feature, high := prose[:2000], prose[:4000], "go test -run "+prose[:500], plan.Feature, plan.HighRisk
+	richest := verbs.TaskFields{Title: &title, Details: &details, Type: &feature, ContextHints: many(100, 512),
+		RelevantFilePaths: many(100, 200), AcceptanceCriteria: many(20, 500), Verify: &verify, Risk: &high}
+	doing, note := verbs.Doing, prose[:3000]
+	id := verbs.TaskID(2)
+	for name, do := range map[string]func(b builder){
+		"ready":       func(builder) {},
+		"in progress": func(b builder) { b.update(verbs.Update{UpdateTasks: []verbs.TaskUpdate{{ID: 2, Status: &doing}}}) },
+		"with notes": func(b builder) {
+			for range 5 {
+				b.update(verbs.Update{UpdateTasks: []verbs.TaskUpdate{{ID: 2, Note: &note}}})
+			}
+		},
+		"failed": func(b builder) { b.update(verbs.Update{UpdateTasks: []verbs.TaskUpdate{{ID: 2, Error: &note}}}) },
+		"blocker with output": func(b builder) {
+			run := verbs.Run{Signal: "tests", Level: plan.Blocker, Task: 2, Command: "go test ./...", ExitCode: 1, Output: prose[:4000]}
+			_, err := b.service.Checked(b.t.Context(), another, run)
+			b.must(err)
+		},
+		"warnings": func(b builder) {
+			for i, level := range []plan.SignalLevel{plan.Warning, plan.Warning, plan.Warning, plan.Info} {
+				b.alert(verbs.Alert{ID: fmt.Sprint("signal ", i), Level: &level, Message: prose[:1000], TaskID: &id})
+			}
+		},
+		"blocker with addresses": func(b builder) {
+			run := verbs.Run{Signal: "tests", Level: plan.Blocker, Task: 2, Command: "go test ./...", ExitCode: 2,
+				Output: strings.Repeat("goroutine 7 [running]: 0xc00012e0b8(0x1, {0x5f4a20?, 0x7})\n", 80)[:4000]}
+			_, err := b.service.Checked(b.t.Context(), another, run)
+			b.must(err)
+		},
+		"many signals": func(b builder) {
+			for i, level := range []plan.SignalLevel{plan.Blocker, plan.Blocker, plan.Warning, plan.Warning, plan.Info, plan.Info} {
+				b.alert(verbs.Alert{ID: fmt.Sprint("signal ", i), Level: &level, Message: prose[:1000], TaskID: &id})
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			client := w.connect(t, handshake, nil)
+			b := builder{t, w.service, title}
+			_, err := w.service.Start(t.Context(), tester, verbs.Start{Goal: prose[:2000]})
+			b.must(err)
+			done := verbs.Complete
+			b.update(verbs.Update{AddTasks: []verbs.NewTask{{TaskFields: richest}}, UpdateTasks: []verbs.TaskUpdate{{ID: 1, Status: &done}}})
+			do(b)
+			result := call(t, client, "planloop_status", nil)
+			text, structured := count(text(t, result)), count(result.StructuredContent)
+			t.Logf("%d and %d tokens", text, structured)
+			if text >= 250 || structured >= 250 {
+				data, _ := json.Marshal(result.StructuredContent)
+				t.Errorf("%d tokens of text and %d of structured content, want less than 250\n%s\n%s", text, structured, result.Content[0].(*mcp.TextContent).Text, data)
+			}
+		})
+	}
+}
+
+func (b builder) update(in verbs.Update) {
+	b.t.Helper()
+	_, err := b.service.Update(b.t.Context(), tester, in)
+	b.must(err)
+}
+
+// vast is a tree with more files than fit into any prompt.
+type vast struct{ lines int }
+
+func (vast) Files() (fs.FS, error) { return fstest.MapFS{}, nil }
+
+func (v vast) Summary(context.Context) (string, error) {
+	var b strings.Builder
+	for i := range v.lines {
+		fmt.Fprintf(&b, "src/package%d/file%d.go (%d lines)\n", i%100, i, i)
+	}
+	return b.String(), nil
+}
+
+func (vast) Document(path string, most int) (string, bool) {
+	return strings.Repeat(path+" says much. ", 10_000)[:most], true
+}
+
+func (v vast) Survey(context.Context, func(int)) (verbs.Survey, error) {
+	finds := make([]verbs.Find, 2000)
+	for i := range finds {
+		finds[i] = verbs.Find{Kind: "mark", Where: fmt.Sprintf("a.go:%d", i), Why: "TODO",
+			Task: plan.Spec{Title: fmt.Sprintf("Resolve the mark in line %d: %s", i, strings.Repeat("and so on ", 20)), Type: plan.Chore}}
+	}
+	return verbs.Survey{Finds: finds, Files: v.lines}, nil
+}
+
+// TestCostOfPrompts renders every prompt of a workspace with 100,000 files and a
+// plan of 2,000 steps: each stays small enough to be read.
+func TestCostOfPrompts(t *testing.T) {
+	count := counter(t)
+	w := newWorldWith(t, verbs.Options{Tree: vast{100_000}}, mcpserver.Options{})
+	client := w.connect(t, handshake, nil)
+	long := strings.Repeat("Investigate the flaky authentication test of the login page ", 40)
+	var steps []plan.NewStep
+	for i := range 2000 {
+		steps = append(steps, plan.NewStep{Spec: plan.Spec{Title: fmt.Sprintf("%d %s", i, long)[:2000], Details: long, Type: plan.Feature,
+			ContextHints: []string{long[:512], long[:512]}, RelevantFilePaths: []string{"a.go"}}})
+	}
+	_, err := w.service.SetUp(t.Context(), tester, plan.SetUp{Outline: plan.Outline{Objective: long[:2000]}, Steps: steps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := map[string]int{"resume": 300}
+	for _, p := range verbs.Prompts() {
+		if p.Name == "execute_plan" { // there is nothing approved here
+			continue
+		}
+		arguments := map[string]string{}
+		if slices.ContainsFunc(p.Arguments, func(a prompts.Argument) bool { return a.Name == "goal" }) {
+			arguments["goal"] = long[:2000]
+		}
+		got, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name, Arguments: arguments})
+		if err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+			continue
+		}
+		limit := limits[p.Name]
+		if limit == 0 {
+			limit = 40_000
+		}
+		n := count(got.Messages[0].Content.(*mcp.TextContent).Text)
+		t.Logf("%s: %d tokens", p.Name, n)
+		if n > limit {
+			t.Errorf("%s costs %d tokens, want at most %d", p.Name, n, limit)
+		}
+	}
+}
+
+// TestCostOfResume holds a resume to 300 tokens in every kind of state, in every
+// script.
+func TestCostOfResume(t *testing.T) {
+	count := counter(t)
+	for script, title := range longTitles() {
+		for _, kind := range kindsOfState() {
+			service := inState(t, kind, title, nil)
+			state, err := service.State(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := service.Resume(state, tester); count(text) > 300 {
+				t.Errorf("%s, %s: %d tokens, want at most 300\n%s", script, kind.name, count(text), text)
+			}
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/planloop/planloop/internal/approval"
+	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// asking is a reply that a person is to be asked about.
+type asking interface{ Ask() *verbs.Ask }
+
+const (
+	askKey      = "planloop"       // of the one question in a request for input
+	askLongest  = 10 * time.Minute // a client of the handshake revisions is waited for
+	stateLasts  = 30 * time.Minute // a request's state that travels through a client
+	wordApprove = "approve"
+	wordEdit    = "edit"
+	wordReject  = "reject"
+)
+
+// dialogue is one question to the user through the host, in either protocol era: the
+// handshake revisions are asked and waited for, the stateless one answers with the
+// next call.
+type dialogue struct {
+	*Server
+	row     verbs.Row
+	request mcp.CallToolRequest
+	service *verbs.Service
+	caller  verbs.Caller
+	ask     *verbs.Ask
+}
+
+// canElicit reports whether the client declared that it can ask its user.
+func canElicit(ctx context.Context) bool {
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		return info.ClientCapabilities != nil && info.ClientCapabilities.Elicitation != nil
+	}
+	session := server.ClientSessionFromContext(ctx)
+	known, ok := session.(server.SessionWithClientInfo)
+	_, can := session.(server.SessionWithElicitation)
+	return ok && can && known.GetClientCapabilities().Elicitation != nil
+}
+
+// put puts the question, and returns the result of the call: what the user decided,
+// or the reply as it is where nobody could be asked.
+func (d dialogue) put(ctx context.Context, reply verbs.Reply) *mcp.CallToolResult {
+	unasked := mcp.NewToolResultStructured(reply, reply.Text())
+	if !canElicit(ctx) {
+		d.undecided(ctx, "unsupported")
+		return unasked
+	}
+	if server.IsModernRequest(ctx) {
+		if result := d.inputRequired(); result != nil {
+			return result
+		}
+		return unasked
+	}
+	return d.wait(ctx, unasked)
+}
+
+// params is the form that the host shows.
+func (d dialogue) params() mcp.ElicitationParams {
+	if d.ask.Question != "" {
+		return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, Message: d.ask.Message, RequestedSchema: map[string]any{
+			"type": "object", "required": []string{"answer"},
+			"properties": map[string]any{"answer": map[string]any{"type": "string", "title": "Your answer"}},
+		}}
+	}
+	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, Message: d.ask.Message + "\nApprove this plan? Until then nothing is changed.",
+		RequestedSchema: map[string]any{
+			"type": "object", "required": []string{"decision"},
+			"properties": map[string]any{
+				"decision": map[string]any{"type": "string", "title": "Decision", "enum": []string{wordApprove, wordEdit, wordReject},
+					"description": "edit: the agent revises it by your comment; reject: planning mode ends"},
+				"comment": map[string]any{"type": "string", "title": "Comment", "description": "needed to edit"},
+			},
+		}}
+}
+
+// inputRequired answers a stateless call with the question. The state that travels
+// with it is sealed and bound to what is shown.
+func (d dialogue) inputRequired() *mcp.CallToolResult {
+	if d.opts.Sealer == nil {
+		return nil
+	}
+	sealer, err := d.opts.Sealer()
+	if err != nil {
+		d.opts.Logger.Error("the user is not asked", "error", err)
+		return nil
+	}
+	state, err := sealer.Seal(approval.Claims{Tool: d.row.Name, Arguments: approval.Fingerprint(d.request.Params.RawArguments),
+		Request: d.ask.Request, Question: d.ask.Question, Digest: d.ask.Digest, Expires: time.Now().Add(stateLasts)})
+	if err != nil {
+		d.opts.Logger.Error("the user is not asked", "error", err)
+		return nil
+	}
+	return server.NewInputRequestBuilder(state).Elicit(askKey, d.params()).ToolResult()
+}
+
+// wait asks a client of the handshake revisions and waits for its user: until the
+// answer, a decision that came another way, or the end of patience.
+func (d dialogue) wait(ctx context.Context, unasked *mcp.CallToolResult) *mcp.CallToolResult {
+	ctx, cancel := context.WithTimeout(ctx, askLongest)
+	defer cancel()
+	changes, err := d.service.Watch(ctx)
+	if err != nil {
+		d.opts.Logger.Warn("decisions made elsewhere are not heard of", "error", err)
+	}
+	stdio.Yield(ctx)
+	type answer struct {
+		result *mcp.ElicitationResult
+		err    error
+	}
+	answers := make(chan answer, 1)
+	go func() { // ends with the answer, or with ctx
+		result, err := d.MCP.RequestElicitation(ctx, mcp.ElicitationRequest{
+			Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: d.params()})
+		answers <- answer{result, err}
+	}()
+	for {
+		select {
+		case a := <-answers:
+			if a.err != nil {
+				d.undecided(context.WithoutCancel(ctx), failure(a.err))
+				return unasked
+			}
+			return d.answered(context.WithoutCancel(ctx), a.result, unasked)
+		case _, open := <-changes:
+			if !open {
+				changes = nil
+			}
+			if d.over(ctx) {
+				return d.status(ctx)
+			}
+		}
+	}
+}
+
+// failure says how a question to a client failed.
+func failure(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "timed_out"
+	}
+	if errors.Is(err, context.Canceled) {
+		return "cancelled"
+	}
+	return "failed"
+}
+
+// over reports whether what is asked was answered another way.
+func (d dialogue) over(ctx context.Context) bool {
+	state, err := d.service.State(ctx)
+	if err != nil {
+		return false
+	}
+	if d.ask.Question != "" {
+		for _, q := range state.OpenQuestions() {
+			if q.ID == d.ask.Question {
+				return false
+			}
+		}
+		return true
+	}
+	request := state.ModeNow().Request
+	return request == nil || request.ID != d.ask.Request
+}
+
+// status answers with where things stand now.
+func (d dialogue) status(ctx context.Context) *mcp.CallToolResult {
+	reply, err := d.service.Status(context.WithoutCancel(ctx), d.caller, verbs.Status{})
+	if err != nil {
+		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
+	}
+	return mcp.NewToolResultStructured(reply, reply.Text())
+}
+
+// answered keeps what the user said through the host. Declining or closing a dialogue
+// decides nothing: hosts are known to do so on nobody's behalf.
+func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult, unasked *mcp.CallToolResult) *mcp.CallToolResult {
+	if result == nil || result.Action != mcp.ElicitationResponseActionAccept {
+		how := "failed"
+		if result != nil && result.Action == mcp.ElicitationResponseActionDecline {
+			how = "declined"
+		} else if result != nil && result.Action == mcp.ElicitationResponseActionCancel {
+			how = "cancelled"
+		}
+		d.undecided(ctx, how)
+		return unasked
+	}
+	content, _ := result.Content.(map[string]any)
+	reply, err := d.keep(ctx, content)
+	if err != nil {
+		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
+	}
+	if reply == nil {
+		d.undecided(ctx, "failed")
+		return unasked
+	}
+	return mcp.NewToolResultStructured(reply, reply.Text())
+}
+
+// keep records the user's answer; nil when it is none.
+func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply, error) {
+	if d.ask.Question != "" {
+		text, _ := content["answer"].(string)
+		if text == "" {
+			return nil, nil
+		}
+		return d.service.Answer(ctx, d.caller, d.ask.Question, text)
+	}
+	comment, _ := content["comment"].(string)
+	outcomes := map[any]plan.Outcome{wordApprove: plan.Approved, wordEdit: plan.Returned, wordReject: plan.Rejected}
+	outcome, ok := outcomes[content["decision"]]
+	if !ok {
+		return nil, nil
+	}
+	return d.service.Decide(ctx, d.caller, verbs.Decision{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest, Comment: comment})
+}
+
+// undecided notes that the client brought no decision. That it could not be noted
+// is no reason to fail the call.
+func (d dialogue) undecided(ctx context.Context, how string) {
+	if d.ask.Request == "" {
+		return
+	}
+	if err := d.service.LeaveUndecided(ctx, d.caller, d.ask.Request, how); err != nil {
+		d.opts.Logger.Warn("not noted that nobody decided", "error", err)
+	}
+}
+
+// retried goes on with a stateless call that comes back with the user's answer. The
+// state it brings is a stranger's until it is unsealed.
+func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service, caller verbs.Caller) *mcp.CallToolResult {
+	refuse := func(err error) *mcp.CallToolResult {
+		return mcp.NewToolResultError(fmt.Sprintf("Nothing was decided: %s. Call planloop_status to see where it stands.", err))
+	}
+	if s.opts.Sealer == nil {
+		return refuse(approval.ErrInvalid)
+	}
+	sealer, err := s.opts.Sealer()
+	if err != nil {
+		return mcp.NewToolResultError(s.fault(row.Name, err))
+	}
+	claims, err := sealer.Unseal(request.Params.RequestState, time.Now())
+	if err == nil && (claims.Tool != row.Name || claims.Arguments != approval.Fingerprint(request.Params.RawArguments)) {
+		err = approval.ErrInvalid
+	}
+	if err != nil {
+		return refuse(err)
+	}
+	d := dialogue{s, row, request, service, caller, &verbs.Ask{Request: claims.Request, Digest: claims.Digest, Question: claims.Question}}
+	if d.over(ctx) {
+		return d.status(ctx)
+	}
+	return d.answered(ctx, server.ElicitationResponse(request.Params.InputResponses, askKey), d.status(ctx))
+}

@@ -1,0 +1,82 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// longTitles are titles as long as they can be, of text that costs a model little
+// and much.
+func longTitles() map[string]string {
+	return map[string]string{
+		"English": strings.Repeat("Investigate the flaky authentication test ", 4)[:160],
+		"signs":   strings.Repeat("x9-Q_7(z)", 20)[:160],
+		"Chinese": strings.Repeat("检查登录页面的测试", 20),
+		"emoji":   strings.Repeat("👩‍🚀🏳️‍🌈", 20),
+	}
+}
+
+// TestHeartbeatIsCheap calls every tool in every kind of state: the heartbeat
+// that ends its answer costs at most 40 tokens.
+func TestHeartbeatIsCheap(t *testing.T) {
+	count := counter(t)
+	worst := ""
+	most := 0
+	for _, toolsets := range [][]string{nil, {verbs.Planning}, {verbs.Loop}} {
+		for script, title := range longTitles() {
+			for _, kind := range kindsOfState() {
+				for _, row := range verbs.Table() {
+					service := inState(t, kind, title, toolsets)
+					progress, next := heartbeat(t, service, row)
+					n := count(progress) + count(next)
+					if n > most {
+						most, worst = n, progress+" "+next
+					}
+					if n > 40 {
+						t.Errorf("%v, %s, %s, %s: the heartbeat costs %d tokens: %s %s", toolsets, script, kind.name, row.Name, n, progress, next)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("the dearest costs %d tokens: %s", most, worst)
+}
+
+// heartbeat returns how a tool's answer ends: the fields of the structured
+// content, or what an error names next.
+func heartbeat(t *testing.T, service *verbs.Service, row verbs.Row) (progress, next string) {
+	t.Helper()
+	arguments := strings.ReplaceAll(row.Example, `{"wait":30}`, `{}`)
+	reply, err := row.Call(t.Context(), service, tester, []byte(arguments))
+	if _, ok := errors.AsType[*plan.ValidationError](err); ok {
+		next, err := service.NextAction(t.Context(), tester)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "", next
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(reply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told struct {
+		Progress any    `json:"progress"`
+		Next     string `json:"next_action"`
+	}
+	if err := json.Unmarshal(data, &told); err != nil {
+		t.Fatal(err)
+	}
+	if told.Next == "" || !strings.HasSuffix(reply.Text(), "\nNext: "+told.Next) {
+		t.Errorf("%s does not end with the next action: %s\n%s", row.Name, data, reply.Text())
+	}
+	progress, _ = told.Progress.(string) // that of planning_read_plan is part of its page
+	return progress, told.Next
+}

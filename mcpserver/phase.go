@@ -1,0 +1,36 @@
+package mcpserver
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/planloop/planloop/internal/verbs"
+)
+
+// listByPhase leaves out what the phase does not allow. The list depends on the
+// toolsets and the phase alone, so that hosts' caches of it stay warm. A tool that is
+// called all the same is refused, with the way on, by whoever carries it out.
+func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	_, state, err := s.state(ctx)
+	if err != nil {
+		s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
+		return
+	}
+	s.subscriptions.listed(ctx)
+	if !state.PhaseNow().Restricted() {
+		return
+	}
+	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool { return !s.plansOnly[tool.Name] })
+}
+
+// plansOnly lists the tools that pass while nothing may be changed: those that only
+// read, and those of planning mode itself.
+func plansOnly(rows []verbs.Row) map[string]bool {
+	passing := map[string]bool{}
+	for _, row := range rows {
+		passing[row.Name] = row.ReadOnly || row.Toolset == verbs.Mode
+	}
+	return passing
+}
