@@ -17,7 +17,7 @@ import (
 func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, err error) string {
 	var invalid *verbs.RefusedPlan
 	if errors.As(err, &invalid) {
-		return refusedPlan(invalid)
+		return refusedPlan(row.Name, invalid)
 	}
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
@@ -39,14 +39,14 @@ func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Serv
 // detailsShown bounds how much of what is wrong with a plan a model reads at once.
 const detailsShown = 40
 
-func refusedPlan(invalid *verbs.RefusedPlan) string {
+func refusedPlan(tool string, invalid *verbs.RefusedPlan) string {
 	details := invalid.Details()
 	text := "Nothing was changed. " + verbs.RefusedPlanType + ": " + invalid.Message() + "\n- " +
 		strings.Join(details[:min(len(details), detailsShown)], "\n- ")
 	if more := len(details) - detailsShown; more > 0 {
 		text += fmt.Sprintf("\n- and %d more", more)
 	}
-	return text + "\nNext: fix all of it and call planloop_update again with the whole list."
+	return text + "\nNext: fix all of it and call " + tool + " again with the whole list."
 }
 
 // fault logs a fault and tells what a model can do about it.

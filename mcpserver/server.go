@@ -6,9 +6,11 @@ package mcpserver
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -33,6 +35,8 @@ type Options struct {
 	// Sealer returns what seals the state of a question while it travels through a
 	// client; nil: clients of the stateless revision are not asked.
 	Sealer func() (*approval.Sealer, error)
+	// SamplingTimeout bounds the wait for one answer of a client's model; 0: two minutes.
+	SamplingTimeout time.Duration
 	// Actor says who calls, from the client's name and its connection. A
 	// connection is empty where the protocol has none.
 	Actor func(client, connection string) plan.Actor
@@ -46,6 +50,7 @@ type Server struct {
 	opts          Options
 	connections   *connections
 	subscriptions *subscriptions
+	rounds        roundKey
 	plansOnly     map[string]bool // the tools that pass in a read-only phase
 	close         func()
 }
@@ -59,6 +64,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{
 		opts:        opts,
 		connections: &connections{alive: map[string]joined{}},
+		rounds:      roundKey(rand.Text()), // 128 bits; what waits for an answer ends with the process
 		plansOnly:   plansOnly(verbs.Table()),
 		close:       sync.OnceFunc(cancel),
 	}

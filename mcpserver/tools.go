@@ -65,6 +65,10 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		caller := s.caller(ctx, service)
 		caller.Yield = func() { stdio.Yield(ctx) }
 		caller.Progress = s.progress(ctx, request)
+		if asksModel(row) && server.IsModernRequest(ctx) && offersSampling(ctx) {
+			return s.inRounds(ctx, row, request, service, caller), nil
+		}
+		caller.Model = s.hostModel(ctx, row)
 		if request.Params.RequestState != "" || len(request.Params.InputResponses) > 0 {
 			return s.retried(ctx, row, request, service, caller), nil
 		}

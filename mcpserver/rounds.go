@@ -1,0 +1,174 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/planloop/planloop/internal/approval"
+	"github.com/planloop/planloop/internal/verbs"
+)
+
+// In the stateless revision a server cannot ask while a call waits: it ends the call
+// with what it wants to know, and the client calls again with the answer. So a verb
+// that asks a model several times is called anew for each answer. What was answered
+// before travels in the request's state; the verb, which changes nothing before its
+// last answer, asks the same questions again and is given the same answers.
+
+const (
+	sampleKey  = "model"          // of the one question in a request for input
+	maxSampled = 8                // answers in one call
+	maxRounds  = maxSampled * 2   // calls, should files that prompts tell of change meanwhile
+	roundLasts = 10 * time.Minute // until the answer to one question is too late
+	maxRound   = 2 << 20          // bytes of the state
+)
+
+// round is the state of a call that waits for an answer.
+type round struct {
+	Tool      string     `json:"tool"`
+	Arguments string     `json:"arguments"` // their fingerprint
+	Actor     string     `json:"actor"`
+	Expires   time.Time  `json:"expires"`
+	Count     int        `json:"count"`
+	Answers   []answered `json:"answers"`
+	Question  string     `json:"question"` // fingerprint of the prompt that waits for an answer
+}
+
+// answered is an answer to a question, which is known by its fingerprint.
+type answered struct {
+	Question string `json:"question"`
+	Text     string `json:"text"`
+	Model    string `json:"model,omitempty"`
+}
+
+// inRounds carries out a call of a client whose model may be asked.
+func (s *Server) inRounds(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service, caller verbs.Caller) *mcp.CallToolResult {
+	now := round{Tool: row.Name, Arguments: approval.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
+	if request.Params.RequestState != "" {
+		former, err := s.rounds.open(request.Params.RequestState, now, time.Now())
+		if err == nil {
+			err = former.take(server.SamplingResponse(request.Params.InputResponses, sampleKey))
+		}
+		if err != nil {
+			return mcp.NewToolResultError("Nothing was changed: " + err.Error() + ". Call " + row.Name + " again without it.")
+		}
+		now = former
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	model := &recalling{answers: now.Answers, cancel: cancel}
+	caller.Model = model
+	reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
+	switch {
+	case model.question != "":
+		return s.ask(row, now, model)
+	case err != nil:
+		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err))
+	}
+	return mcp.NewToolResultStructured(reply, reply.Text())
+}
+
+// ask ends the call with the next question.
+func (s *Server) ask(row verbs.Row, now round, model *recalling) *mcp.CallToolResult {
+	now.Answers, now.Count = now.Answers[:model.next], now.Count+1
+	if len(now.Answers) >= maxSampled || now.Count > maxRounds {
+		return mcp.NewToolResultError("Nothing was changed: " + hostModelName + " was asked too often. Do it yourself, or try again later.")
+	}
+	now.Question, now.Expires = approval.Fingerprint([]byte(model.question)), time.Now().Add(roundLasts)
+	state, err := s.rounds.seal(now)
+	if err != nil {
+		return mcp.NewToolResultError(s.fault(row.Name, err))
+	}
+	return server.NewInputRequestBuilder(state).Sample(sampleKey, samplingParams(model.question)).ToolResult()
+}
+
+// take adds the answer that the client brings.
+func (r *round) take(result *mcp.CreateMessageResult) error {
+	if result == nil {
+		return errors.New("the call came back without the model's answer")
+	}
+	text, err := sampledText(result)
+	if err != nil {
+		return err
+	}
+	r.Answers = append(r.Answers, answered{Question: r.Question, Text: text, Model: modelName(result.Model)})
+	return nil
+}
+
+// recalling is a model that gives the answers it got in former rounds, and stops the
+// call at the first question that has none.
+type recalling struct {
+	answers  []answered
+	next     int
+	question string // what is to be asked
+	cancel   context.CancelFunc
+}
+
+// Name is what the host calls its model.
+func (m *recalling) Name() string {
+	if m.next == 0 {
+		return hostModelName
+	}
+	return m.answers[m.next-1].Model
+}
+
+// Ask returns the JSON object of the answer to a prompt. An answer to another prompt
+// does not count, nor do those after it.
+func (m *recalling) Ask(ctx context.Context, prompt string) ([]byte, error) {
+	if m.question != "" {
+		return nil, context.Canceled
+	}
+	if m.next < len(m.answers) && m.answers[m.next].Question == approval.Fingerprint([]byte(prompt)) {
+		m.next++
+		return objectOf(m.answers[m.next-1].Text)
+	}
+	m.question = prompt
+	m.cancel()
+	return nil, context.Canceled
+}
+
+// roundKey authenticates the state of calls, which travels through a client.
+type roundKey []byte
+
+var errRound = errors.New("the request's state is not one that planloop gave out for this call, or has expired")
+
+func (k roundKey) seal(r round) (string, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(append(k.mac(body), body...)), nil
+}
+
+// open returns a state that was sealed here, lately, for this call.
+func (k roundKey) open(token string, call round, now time.Time) (round, error) {
+	if len(token) > maxRound {
+		return round{}, errRound
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(data) < sha256.Size || !hmac.Equal(data[:sha256.Size], k.mac(data[sha256.Size:])) {
+		return round{}, errRound
+	}
+	var r round
+	if err := json.Unmarshal(data[sha256.Size:], &r); err != nil {
+		return round{}, errRound
+	}
+	if r.Tool != call.Tool || r.Arguments != call.Arguments || r.Actor != call.Actor || !now.Before(r.Expires) {
+		return round{}, errRound
+	}
+	return r, nil
+}
+
+func (k roundKey) mac(body []byte) []byte {
+	mac := hmac.New(sha256.New, k)
+	mac.Write([]byte("planloop round v1\n"))
+	mac.Write(body)
+	return mac.Sum(nil)
+}
