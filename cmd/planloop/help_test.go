@@ -33,6 +33,12 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
 			t.Errorf("%s: the short help is %q", path, cmd.Short)
 		}
+		if cmd.IsAdditionalHelpTopicCommand() {
+			if cmd.Long == "" {
+				t.Errorf("%s is a topic without text", path)
+			}
+			return
+		}
 		if !strings.Contains(cmd.Example, path) {
 			t.Errorf("%s has no example that shows it: %q", path, cmd.Example)
 		}
@@ -90,7 +96,6 @@ func exampleArguments(line string) ([]string, bool) {
 	}
 	line, _, _ = strings.Cut(line, " > ")
 	line, _, _ = strings.Cut(line, " < ")
-	line, _, _ = strings.Cut(line, " | ")
 	line, _, _ = strings.Cut(line, ")")
 	var words []string
 	quote, word := rune(0), strings.Builder{}

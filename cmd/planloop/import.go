@@ -81,14 +81,15 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if err != nil {
 		return err
 	}
-	reply, err := service.SetUp(ctx, a.caller(), action)
+	reply, found, err := service.ImportPlan(ctx, a.caller(), action)
 	if err != nil {
 		return err
 	}
+	notes := append(imported.Notes, found...)
 	if !a.flags.json {
-		a.notes(imported.Notes)
+		a.notes(notes)
 	}
-	return a.reply(importReply{reply, string(format), orEmpty(imported.Notes)})
+	return a.reply(importReply{reply, string(format), orEmpty(notes)})
 }
 
 func (o importOptions) formatOf(data []byte, file string) (exchange.Format, error) {

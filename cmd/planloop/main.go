@@ -9,9 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/planloop/planloop/internal/shell"
 )
 
 func main() {
+	shell.Confine() // returns, unless this process was started to confine a command
 	enableColours(os.Stdout)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, environment(), os.Args[1:])

@@ -47,6 +47,7 @@ Exit codes: 0 done, 1 something broke, 2 refused (nothing was changed).`,
 	addGroup(root, "History:", newLogCommand(a), newPlansCommand(a), newRestoreCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))
+	root.AddCommand(newConfigurationTopic())
 	addStandardCommands(root)
 	return root
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/approval"
 	"github.com/planloop/planloop/internal/httpserve"
 	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
@@ -63,8 +64,10 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return usageError{err}
 	}
+	box := sync.OnceValues(a.box)
 	server, err := mcpserver.New(mcpserver.Options{
 		Sealer:  sync.OnceValues(a.sealer),
+		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
 		Version: version(), Strategy: strategy, Toolsets: toolsets(config), Logger: a.logger(), Actor: a.client,
 		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
 			if o.http != "" {

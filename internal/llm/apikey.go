@@ -37,11 +37,11 @@ func knownKey(s string) bool {
 // so that nothing keeps it and a changed one counts.
 func (c *Client) apiKey() (string, error) {
 	name := c.config.APIKeyEnv
-	if name == NoKey {
-		return "", nil
+	if name == NoKey || !c.keyRequired {
+		return "", nil // the key of one service is not another's to see
 	}
 	key := strings.TrimSpace(c.getenv(name))
-	if key == "" && c.keyRequired {
+	if key == "" {
 		return "", &Error{Kind: ErrNotConfigured, Problem: "the environment variable " + name + " holds no key for " + c.host,
 			Want: "set it, or name another with api_key_env under model"}
 	}

@@ -40,8 +40,7 @@ type Client struct {
 // value or the key is missing, ErrInvalid when config cannot be used.
 //
 // A key is required at the default host, and where api_key_env was written;
-// another endpoint is asked without one when there is none, as those on the
-// user's own machine are.
+// another endpoint is asked without one, as those on the user's own machine are.
 func New(config Config, getenv func(string) string, opts Options) (*Client, error) {
 	if config == (Config{}) {
 		return nil, &Error{Kind: ErrNotConfigured, Problem: "the configuration has no section model",

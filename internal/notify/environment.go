@@ -7,8 +7,6 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
-
-	"maps"
 )
 
 // variable reports whether s can be the name of an environment variable.

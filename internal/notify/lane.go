@@ -68,8 +68,10 @@ func (l *lane) run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		l.report(ctx, e, time.Now(), l.target.deliver(ctx, e))
-		if ctx.Err() != nil { // what was taken, and what waits, counts as undelivered
+		began := time.Now()
+		err := l.target.deliver(ctx, e)
+		l.report(ctx, e, began, err)
+		if err != nil && ctx.Err() != nil { // what was taken, and what waits, counts as undelivered
 			return
 		}
 		l.done()

@@ -30,7 +30,7 @@ type Notice struct {
 	Text      string // more about it
 	PlanID    string
 	Steps     []Step
-	Questions []string // that the plan leaves open
+	Questions []string  // that the plan leaves open
 	Time      time.Time // the zero time is now
 	How       string    // where a person can decide, such as planloop approve; "" is the event's usual command
 }
@@ -59,12 +59,19 @@ func (n Notice) owned(now time.Time) Notice {
 
 // heading is what the notice is about, in a line.
 func (n Notice) heading() string {
-	title := line(n.Title)
-	if title == "" {
-		title = "(no title)"
-	}
-	return n.Event.word() + ": " + title
+	return n.Event.word() + ": " + n.subject()
 }
+
+// subject is the title on one line, or what stands for one.
+func (n Notice) subject() string {
+	if title := line(n.Title); title != "" {
+		return title
+	}
+	return untitled
+}
+
+// untitled stands for a title that is blank: Discord refuses a message with one.
+const untitled = "(no title)"
 
 func (e Event) word() string {
 	switch e {

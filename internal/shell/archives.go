@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // archives are the commands that unpack: allowed where they list, or print what
 // they unpack.
@@ -10,9 +13,7 @@ func archives() map[string]rule {
 	printed := func(instead string) rule {
 		return closed(options(gzip), needs(instead, "-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test", "-V", "--version", "--help"))
 	}
-	listed := rule{func(_ *judge, c call) *refusal {
-		return closed(options(`-l -v -t -p -c -Z -q -C -1 -2 -h -T -z -P:`), needs("unzip -l FILE", "-l", "-v", "-t", "-p", "-c", "-Z", "-z")).judge(nil, c)
-	}}
+	listed := closed(options(`-l -v -t -p -c -Z -q -C -1 -2 -h -T -z -P:`), needs("unzip -l FILE", "-l", "-v", "-t", "-p", "-c", "-Z", "-z"))
 	return map[string]rule{
 		"tar": {tar}, "bsdtar": {tar}, "unzip": listed,
 		"gzip": printed("gzip -dc FILE"), "gunzip": printed("gunzip -c FILE"), "bzip2": printed("bzip2 -dc FILE"), "bunzip2": printed("bunzip2 -c FILE"),
@@ -22,6 +23,12 @@ func archives() map[string]rule {
 	}
 }
 
+// tarGrammar is what tar takes to list.
+var tarGrammar = sync.OnceValue(func() *grammar {
+	return options(`-t -v -z -j -J -a -f: -C: -k -p -O -P --list --verbose --gzip --bzip2 --xz --zstd --auto-compress --file: --directory: --wildcards
+		--no-wildcards --exclude: --strip-components: --numeric-owner --utc --full-time --force-local --version --help`)
+})
+
 // tar is allowed where it lists. Its first word may be options without a dash, and
 // an archive with a colon in its name is fetched by a program.
 func tar(_ *judge, c call) *refusal {
@@ -29,8 +36,7 @@ func tar(_ *judge, c call) *refusal {
 	if len(words) > 0 && words[0].whole && words[0].text != "" && words[0].text[0] != '-' {
 		words = append([]word{bundle(words[0])}, words[1:]...)
 	}
-	g := options(`-t -v -z -j -J -a -f: -C: -k -p -O -P --list --verbose --gzip --bzip2 --xz --zstd --auto-compress --file: --directory: --wildcards
-		--no-wildcards --exclude: --strip-components: --numeric-owner --utc --full-time --force-local --version --help`)
+	g := tarGrammar()
 	a, r := g.split(call{c.name, words}, false)
 	if r != nil {
 		return r.or("tar -tf FILE")

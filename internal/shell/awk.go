@@ -3,12 +3,18 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
+
+// awkGrammar is what awk takes before its program.
+var awkGrammar = sync.OnceValue(func() *grammar {
+	return options(`-F: -v: -b -S -n -P -r -I -t -N --field-separator: --assign: --version --sandbox --posix --re-interval --characters-as-bytes`).upToOperand()
+})
 
 // awk allows programs that are known and neither write nor run: no system, no
 // getline, no pipes, no output to files, no extensions.
 func awk(_ *judge, c call) *refusal {
-	g := options(`-F: -v: -b -S -n -P -r -I -t -N --field-separator: --assign: --version --sandbox --posix --re-interval --characters-as-bytes`).upToOperand()
+	g := awkGrammar()
 	a, r := g.split(c, false)
 	if r != nil {
 		return r.or("awk '{print $1}' FILE")

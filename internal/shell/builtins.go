@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // builtins are the commands of the shell itself. The ones that run code out of
@@ -15,7 +16,7 @@ func builtins() map[string]rule {
 		"test": {testBuiltin}, "[": {testBuiltin}, "printf": {printf}, "read": {read}, "set": {setOptions}, "type": {anything},
 		"exit": {number}, "break": {number}, "continue": {number}, "return": {number}, "shift": {number}, "wait": {number}, "times": {anything},
 		"command": {commandBuiltin}, "builtin": {commandBuiltin}, "jobs": {number}, "umask": {number},
-		"ulimit": closed(options(`-a -H -S`), noOperands),
+		"ulimit": closed(options(`-a -H -S -n -u -s -v -f -c -d -m -t -l`), noOperands),
 	}
 }
 
@@ -55,9 +56,14 @@ func printf(_ *judge, c call) *refusal {
 	return nil
 }
 
+// readGrammar is what read takes.
+var readGrammar = sync.OnceValue(func() *grammar {
+	return options(`-r -s -e -d: -n: -N: -p: -t: -u: -a:`)
+})
+
 // read takes names; an index in one would be computed.
 func read(_ *judge, c call) *refusal {
-	g := options(`-r -s -e -d: -n: -N: -p: -t: -u: -a:`)
+	g := readGrammar()
 	a, r := g.split(c, false)
 	if r != nil {
 		return r

@@ -36,11 +36,14 @@ func classify(command string) *refusal {
 	if r := legible(command); r != nil {
 		return r
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return unparsed(err)
 	}
 	j := &judge{source: command, commands: commands()}
+	if r := j.comments(file); r != nil {
+		return r
+	}
 	j.variables = variablesOf(file)
 	return j.stmts(file.Stmts)
 }
@@ -83,6 +86,25 @@ func nesting(command string) int {
 		}
 	}
 	return deepest
+}
+
+// comments refuses one that ends with a backslash: some shells go on with the
+// comment on the next line, others with a command.
+func (j *judge) comments(file *syntax.File) *refusal {
+	if !strings.Contains(j.source, "#") || !strings.Contains(j.source, "\\\n") {
+		return nil
+	}
+	var found *refusal
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if comment, ok := node.(*syntax.Comment); ok {
+			line, _, _ := strings.Cut(j.source[min(comment.Pos().Offset(), uint(len(j.source))):], "\n")
+			if strings.HasSuffix(line, "\\") {
+				found = refuse("a comment ends with a backslash; leave it out")
+			}
+		}
+		return found == nil
+	})
+	return found
 }
 
 func unparsed(err error) *refusal {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -22,10 +23,25 @@ func (j *judge) test(x syntax.TestExpr) *refusal {
 		switch x.Op {
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 			return first(j.number(x.X), func() *refusal { return j.number(x.Y) })
+		case syntax.TsReMatch:
+			if w, ok := x.Y.(*syntax.Word); !ok || strings.ContainsAny(unquotedText(w), " \t\n;&<>#") {
+				return refuse("where this regular expression ends is not certain; put it into a variable").or(`[[ "$x" =~ ^[0-9]+$ ]]`)
+			}
 		}
 		return first(j.test(x.X), func() *refusal { return j.test(x.Y) })
 	}
 	return refuse("this form of [[ … ]] is not known to only test")
+}
+
+// unquotedText is what of a word stands outside of quotes.
+func unquotedText(w *syntax.Word) string {
+	var b strings.Builder
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			b.WriteString(lit.Value)
+		}
+	}
+	return b.String()
 }
 
 // number judges an operand that [[ evaluates as arithmetic.

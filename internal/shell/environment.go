@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,6 +20,7 @@ func baseEnvironment(dir, temp string) []string {
 		"PATH=" + searchPath, "PWD=" + dir, "TMPDIR=" + temp, "TERM=dumb", "PAGER=cat", "MANPAGER=cat", "LESSSECURE=1", "NO_COLOR=1",
 		"GOTELEMETRY=off", "GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "GOPROXY=off", "GOENV=off", "GOCACHE=" + filepath.Join(temp, "go-build"), "GOWORK=",
 	}
+	list = append(list, "XDG_CONFIG_HOME="+ownConfiguration(temp))
 	for _, name := range []string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT"} {
 		if value, ok := os.LookupEnv(name); ok {
 			list = append(list, name+"="+value)
@@ -27,8 +29,18 @@ func baseEnvironment(dir, temp string) []string {
 	return list
 }
 
+// ownConfiguration is a folder for what programs note about themselves, in which
+// only the configuration of git is the user's.
+func ownConfiguration(temp string) string {
+	folder := filepath.Join(temp, "config")
+	if user, err := os.UserConfigDir(); err == nil && os.MkdirAll(folder, 0o700) == nil {
+		_ = os.Symlink(filepath.Join(user, "git"), filepath.Join(folder, "git"))
+	}
+	return folder
+}
+
 // gitEnvironment takes from git what a repository could make it run.
-func gitEnvironment(ctx context.Context, dir, temp string) []string {
+func gitEnvironment(ctx context.Context, dir string, base []string) []string {
 	list := []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false",
 		"GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=none",
@@ -39,7 +51,7 @@ func gitEnvironment(ctx context.Context, dir, temp string) []string {
 		{"gpg.x509.program", "false"}, {"log.showSignature", "false"}, {"protocol.allow", "never"}, {"safe.bareRepository", "explicit"},
 		{"submodule.recurse", "false"}, {"interactive.diffFilter", "cat"}, {"maintenance.auto", "false"}, {"gc.auto", "0"},
 	}
-	settings = append(settings, drivers(ctx, dir, append(baseEnvironment(dir, temp), list...))...)
+	settings = append(settings, drivers(ctx, dir, slices.Concat(base, list))...)
 	for i, setting := range settings {
 		n := strconv.Itoa(i)
 		list = append(list, "GIT_CONFIG_KEY_"+n+"="+setting[0], "GIT_CONFIG_VALUE_"+n+"="+setting[1])

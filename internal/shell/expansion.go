@@ -26,7 +26,7 @@ func (j *judge) inside(part syntax.WordPart) *refusal {
 		if part.Dollar {
 			return refuse(`$"…" is translated before it is used; leave the dollar out`)
 		}
-		return j.parts(part.Parts)
+		return j.quotedParts(part.Parts)
 	case *syntax.ParamExp:
 		return j.parameter(part)
 	case *syntax.CmdSubst:
@@ -46,6 +46,24 @@ func (j *judge) inside(part syntax.WordPart) *refusal {
 	default:
 		return refuse("this kind of expansion is not known to only read")
 	}
+}
+
+// quotedParts judges what stands between double quotes, or in a here-document.
+// Quotes inside of ${…} there mean one thing to some versions and another to
+// others, and so does where the whole ends.
+func (j *judge) quotedParts(parts []syntax.WordPart) *refusal {
+	for _, part := range parts {
+		if p, ok := part.(*syntax.ParamExp); ok && !p.Short && !simple(p) && strings.ContainsAny(strings.ReplaceAll(j.text(p), `\/`, ""), "'\"\\") {
+			return refuse("quotes inside of ${…} are read in different ways; take the value apart first")
+		}
+	}
+	return j.parts(parts)
+}
+
+// text is the source of a node.
+func (j *judge) text(node syntax.Node) string {
+	to := min(node.End().Offset(), uint(len(j.source)))
+	return j.source[min(node.Pos().Offset(), to):to]
 }
 
 // longRange refuses {1..1000000000}, which fills the memory.

@@ -157,7 +157,7 @@ func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (
 			a.flags = append(a.flags, flag{name: name, value: value, given: value.text != "" || !w.whole})
 			return 0, nil
 		}
-		return g.separate(c, name, kind, next, open, a)
+		return g.separate(c, name, next, open, a)
 	}
 	if !w.whole && !open {
 		return 0, hidden(c, w)
@@ -166,17 +166,17 @@ func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (
 }
 
 // separate takes the next word for the value of an option.
-func (g *grammar) separate(c call, name string, kind arity, next []word, open bool, a *arguments) (int, *refusal) {
+func (g *grammar) separate(c call, name string, next []word, open bool, a *arguments) (int, *refusal) {
 	if len(next) == 0 {
 		a.flags = append(a.flags, flag{name: name})
 		return 0, nil
 	}
 	value := next[0]
 	if !open && !value.one() {
-		return 0, refuse("the value of %s may become several words, which %s may take for options; quote it", name, c.name).without(nil)
+		return 0, refuse("the value of %s may become several words, which %s may take for options; quote it", name, c.name)
 	}
-	if !open && kind == trailing && value.option() {
-		return 0, refuse("the value of %s is not known to be one; write it out", name)
+	if !open && value.option() {
+		return 0, refuse("what follows %s is an option, or may become one, and versions of %s differ in who takes it; attach it to %s", name, c.name, name)
 	}
 	a.flags = append(a.flags, flag{name: name, value: value, given: true})
 	return 1, nil
@@ -210,7 +210,7 @@ func (g *grammar) longOption(c call, w word, next []word, open bool, a *argument
 		a.flags = append(a.flags, flag{name: name})
 		return 0, nil
 	}
-	return g.separate(c, name, kind, next, open, a)
+	return g.separate(c, name, next, open, a)
 }
 
 // refused says why an option is not allowed, and what it may be short for.

@@ -3,6 +3,7 @@ package shell_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/internal/shell"
 )
@@ -72,7 +73,9 @@ func TestHugeCommands(t *testing.T) {
 		"tests": "[[ " + strings.Repeat("a && ", 20000) + "a ]]", "ternary": "echo $((" + strings.Repeat("1?1:", 20000) + "1))", "powers": "echo $((" + strings.Repeat("1**", 20000) + "1))",
 		"assignments": strings.Repeat("a=", 50000), "braces": strings.Repeat("{ ", 50000), "globs": "ls " + strings.Repeat("*", 100000), "functions": strings.Repeat("f() ", 20000),
 	} {
+		start := time.Now()
 		v := shell.Classify(command)
+		t.Logf("%s: %d bytes in %v", name, len(command), time.Since(start))
 		switch name {
 		case "operators", "statements", "pipes", "words", "redirects", "globs":
 			if !v.Allowed {

@@ -10,7 +10,7 @@ import (
 var gitCommands = sync.OnceValue(func() map[string]rule {
 	log, diff := closed(options(gitLogOptions), gitFormats), closed(options(gitDiffOptions), gitFormats)
 	return map[string]rule{
-		"log": log, "show": log, "whatchanged": log, "reflog": {gitReflog}, "diff": diff, "diff-tree": diff, "diff-index": diff, "diff-files": diff,
+		"log": log, "show": log, "whatchanged": log, "reflog": {gitReflog(log)}, "diff": diff, "diff-tree": diff, "diff-index": diff, "diff-files": diff,
 		"range-diff": closed(options(gitDiffOptions, `--creation-factor: --no-dual-color --left-only --right-only --notes? --no-notes`), gitFormats),
 		"shortlog":   closed(options(gitShortlogOptions), gitFormats),
 		"rev-list":   closed(options(gitRevListOptions), gitFormats),
@@ -54,10 +54,15 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 	}
 })
 
+// gitGrammar is what git takes before its command.
+var gitGrammar = sync.OnceValue(func() *grammar {
+	return options(`-C: -P --no-pager --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs
+		--version -v --html-path --man-path --info-path`).upToOperand()
+})
+
 // git judges the options before its command, and the command.
 func git(j *judge, c call) *refusal {
-	g := options(`-C: -P --no-pager --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs
-		--version -v --html-path --man-path --info-path`).upToOperand()
+	g := gitGrammar()
 	a, r := g.split(c, false)
 	if r != nil {
 		return r.or("git --no-pager log")
@@ -134,7 +139,12 @@ func gitSub(instead string, commands map[string]rule) func(*judge, call) *refusa
 	}
 }
 
-func gitReflog(j *judge, c call) *refusal {
+// gitReflog shows like log, unless its first word says otherwise.
+func gitReflog(log rule) func(*judge, call) *refusal {
+	return func(j *judge, c call) *refusal { return reflog(log, j, c) }
+}
+
+func reflog(log rule, j *judge, c call) *refusal {
 	words := c.words
 	if len(words) > 0 && !words[0].option() {
 		switch {
@@ -146,28 +156,39 @@ func gitReflog(j *judge, c call) *refusal {
 			return refuse("git reflog %s writes", words[0].text).or("git reflog show")
 		}
 	}
-	return closed(options(gitLogOptions), gitFormats).judge(j, call{"git reflog", words})
+	return log.judge(j, call{"git reflog", words})
 }
 
+// gitRemoteGrammar is what git remote takes before its command.
+var gitRemoteGrammar = sync.OnceValue(func() *grammar {
+	return options(`-v --verbose --push --all`).upToOperand()
+})
+
 func gitRemote(j *judge, c call) *refusal {
-	g := options(`-v --verbose`).upToOperand()
+	g := gitRemoteGrammar()
 	a, r := g.split(c, false)
 	if r != nil {
 		return r.or("git remote -v")
 	}
-	if len(a.rest) == 0 {
+	if len(a.rest) == 0 || len(a.rest) == 1 && a.rest[0].is("show") {
 		return nil
 	}
 	if !a.rest[0].is("get-url") {
 		return refuse("git remote %s changes something or asks the network", source(a.rest[0])).or("git remote -v")
 	}
-	return closed(options(`--push --all`), nil).judge(j, call{"git remote get-url", a.rest[1:]})
+	_, r = gitRemoteGrammar().split(call{"git remote get-url", a.rest[1:]}, false)
+	return r
 }
+
+// gitConfigGrammar is what git config takes to get and to list.
+var gitConfigGrammar = sync.OnceValue(func() *grammar {
+	return options(`-l -z -f: --list --get --get-all --get-regexp --get-urlmatch --show-origin --show-scope --name-only --null --global --local --system --worktree
+		--file: --blob: --type: --bool --int --path --bool-or-int --default: --includes --no-includes`)
+})
 
 // gitConfig is allowed where it gets and lists. With two words and no option it sets.
 func gitConfig(_ *judge, c call) *refusal {
-	g := options(`-l -z -f: --list --get --get-all --get-regexp --get-urlmatch --show-origin --show-scope --name-only --null --global --local --system --worktree
-		--file: --blob: --type: --bool --int --path --bool-or-int --default: --includes --no-includes`)
+	g := gitConfigGrammar()
 	a, r := g.split(c, false)
 	if r != nil {
 		return r.or("git config --list")

@@ -29,7 +29,7 @@ const gitLogOptions = gitDiffOptions + ` -n: -i -E -F -P -g -L: -q --oneline --g
 const gitRevListOptions = gitLogOptions + ` --quiet --disk-usage? --header --timestamp --objects-edge --unpacked --filter: --no-object-names --use-bitmap-index
 	--in-commit-order --no-commit-header --commit-header --exclude-hidden: `
 
-const gitShortlogOptions = gitLogOptions + ` -s -e -w? --numbered --summary --email --committer --group: `
+const gitShortlogOptions = gitLogOptions + ` -s -e -n -c -w? --numbered --summary --email --committer --group: `
 
 const gitListOptions = ` -i --contains~ --no-contains~ --merged~ --no-merged~ --points-at~ --sort: --format: --color? --no-color --column? --no-column --ignore-case --omit-empty `
 

@@ -19,9 +19,9 @@ func guarded() map[string]rule {
 		"tree": closed(options(`-a -d -l -f -x -L: -P: -I: -p -u -g -s -h -D -F -q -N -Q -r -t -c -U -v -n -C -A -S -i -J -X --gitignore --gitfile:
 			--matchdirs --ignore-case --noreport --charset: --filelimit: --si --du --timefmt: --dirsfirst --filesfirst --sort: --inodes --device --prune
 			--info --metafirst --fromfile --version --help`), nil),
-		"file": closed(options(`-b -c -e: -E -f: -F: -h -i -I -k -L -l -m: -n -N -p -P: -r -s -v -z -Z -0 --brief --exclude: --files-from: --separator:
+		"file": closed(options(`-b -c -e: -E -f: -F: -h -i -I -k -L -l -m: -n -N -P: -r -s -v -z -Z -0 --brief --exclude: --files-from: --separator:
 			--mime --mime-type --mime-encoding --apple --extension --keep-going --dereference --no-dereference --no-buffer --no-pad --print0
-			--raw --special-files --uncompress --version --help --list --checking-printout --preserve-date --parameter:`), nil),
+			--raw --special-files --uncompress --version --help --list --checking-printout --parameter:`), nil),
 		"date": closed(options(`-u -d: -r: -R -I? -f: -j -v: --date: --utc --universal --reference: --rfc-email --rfc-3339: --iso-8601? --debug --file: --help --version`), dateFormat),
 		"xxd": closed(options(`-a -b -c: -e -E -g: -h -i -l: -n: -o: -p -ps -plain -postscript -d -r -s: -seek: -u -v -autoskip -bits -cols: -groupsize:
 			-include -len: -offset: -revert -uppercase -# --help --version`).words(), atMost(1)),
@@ -57,6 +57,7 @@ func guarded() map[string]rule {
 		"gofmt":    closed(options(`-l -d -e -s -r:`).words(), nil),
 		"dmesg":    closed(options(`-T -t -x -k -u -l: -f: --ctime --level: --facility: --decode --kernel --userspace`), noOperands),
 		"man":      {manual},
+		"bc":       closed(options(`-l -q -s -w --mathlib --quiet --standard --warn`), noOperands),
 	}
 }
 

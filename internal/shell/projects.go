@@ -1,36 +1,44 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // projects are the tools of a project: what of them reads is a small part.
 func projects() map[string]rule {
 	return map[string]rule{"git": {git}, "go": {goTool}, "planloop": {planloop}}
 }
 
-// goTool allows what neither builds nor runs. Listing packages looks at files; the
-// options that build for it, ask the network or change go.mod are left out.
+// goCommands are the commands of go that neither build nor run. Listing packages
+// looks at files; the options that build for it, ask the network or change go.mod
+// are left out.
+var goCommands = sync.OnceValue(func() map[string]rule {
+	return map[string]rule{
+		"version": closed(options(`-m -v -json`).words(), nil), "help": {anything},
+		"env":  closed(options(`-json -changed`).words(), goEnv),
+		"doc":  closed(options(`-all -c -cmd -short -src -u`).words(), nil),
+		"list": closed(options(`-f: -json? -m -deps -e -find -test -tags: -mod: -C:`).words(), goList),
+		"mod":  closed(options(`-m -vendor`).words(), goMod),
+	}
+})
+
 func goTool(j *judge, c call) *refusal {
 	if len(c.words) == 0 || !c.words[0].whole {
 		return refuse("what go does is not known before it runs; write it out").or("go version")
 	}
-	rest := call{"go " + c.first(), c.words[1:]}
-	switch c.first() {
-	case "version":
-		return closed(options(`-m -v -json`).words(), nil).judge(j, rest)
-	case "env":
-		return closed(options(`-json -changed`).words(), goEnv).judge(j, rest)
-	case "doc":
-		return closed(options(`-all -c -cmd -short -src -u`).words(), nil).judge(j, rest)
-	case "list":
-		return closed(options(`-f: -json? -m -deps -e -find -test -tags: -mod: -C:`).words(), goList).judge(j, rest)
-	case "mod":
-		if len(rest.words) > 0 && (rest.words[0].is("graph") || rest.words[0].is("why")) {
-			return closed(options(`-m -vendor`).words(), nil).judge(j, call{"go mod", rest.words[1:]})
-		}
-	case "help":
+	known, ok := goCommands()[c.first()]
+	if !ok {
+		return refuse("go %s builds, runs or writes", shown(c.first())).or("go list ./...")
+	}
+	return known.judge(j, call{"go " + c.first(), c.words[1:]})
+}
+
+func goMod(_ call, a arguments) *refusal {
+	if len(a.operands) > 0 && (a.operands[0].is("graph") || a.operands[0].is("why")) {
 		return nil
 	}
-	return refuse("go %s builds, runs or writes", shown(c.first())).or("go list ./...")
+	return refuse("go mod writes, but for graph and why").or("go mod graph")
 }
 
 func goEnv(c call, a arguments) *refusal {
@@ -56,9 +64,14 @@ func goList(c call, a arguments) *refusal {
 	return nil
 }
 
+// planloopGrammar is what the commands that show take.
+var planloopGrammar = sync.OnceValue(func() *grammar {
+	return options(`-n: -h --json --approved --full --last: --format: --limit: --status: --from: --help`)
+})
+
 // planloop allows the commands that show: approving, answering and marking are a
 // person's, or go over the tools.
-func planloop(j *judge, c call) *refusal {
+func planloop(_ *judge, c call) *refusal {
 	words := c.words
 	if len(words) > 0 && words[0].is("plan") {
 		if len(words) < 2 || !words[1].is("status") {
@@ -72,7 +85,8 @@ func planloop(j *judge, c call) *refusal {
 	if len(words) > 0 && words[0].whole {
 		switch words[0].text {
 		case "status", "show", "log", "plans", "resume":
-			return closed(options(`-n: -h --json --approved --full --last: --format: --limit: --status: --from: --help`), nil).judge(j, call{"planloop " + words[0].text, words[1:]})
+			_, r := planloopGrammar().split(call{"planloop " + words[0].text, words[1:]}, false)
+			return r
 		}
 	}
 	return refuse("this command of planloop changes the plan; status, show, log, plans, resume and plan status show it").or("planloop status")

@@ -19,10 +19,7 @@ func (j *judge) redirect(r *syntax.Redirect) *refusal {
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		if r.Hdoc == nil {
-			return nil
-		}
-		return j.parts(r.Hdoc.Parts)
+		return j.document(r)
 	case syntax.WordHdoc:
 		return nil
 	case syntax.RdrIn:
@@ -37,6 +34,32 @@ func (j *judge) redirect(r *syntax.Redirect) *refusal {
 	}
 	return refuse("%s opens a file for writing; use <", r.Op).without(r)
 }
+
+// document judges a here-document. Where it ends has to be beyond doubt: bash
+// joins lines before it looks for the delimiter, and inside a substitution takes
+// a line that only begins with it for the end.
+func (j *judge) document(r *syntax.Redirect) *refusal {
+	if r.Hdoc == nil {
+		return nil
+	}
+	delimiter, quoted := j.value(r.Word), r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), "\\")
+	if !delimiter.whole || strings.Trim(delimiter.text, delimiterLetters) != "" || delimiter.text == "" {
+		return refuse("the delimiter of the here-document is not a plain word; use EOF").or("cat FILE")
+	}
+	body := j.text(r.Hdoc)
+	if !quoted && strings.Contains(body, "\\\n") {
+		return refuse("a line of the here-document ends with a backslash, which joins lines; quote the delimiter: <<'%s'", delimiter.text)
+	}
+	body = strings.TrimSuffix(strings.TrimRight(body, "\n"), delimiter.text) // where it ends
+	for line := range strings.Lines(body) {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), delimiter.text) {
+			return refuse("a line of the here-document begins like its delimiter; use another delimiter")
+		}
+	}
+	return j.quotedParts(r.Hdoc.Parts)
+}
+
+const delimiterLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 // duplicate judges >&2 and its kind, which with a word instead of a number is a file.
 func (j *judge) duplicate(r *syntax.Redirect) *refusal {
@@ -69,7 +92,25 @@ func (j *judge) input(r *syntax.Redirect) *refusal {
 	if source.whole || source.tame || strings.Contains(source.text, "/") && !strings.HasPrefix("/dev/", source.text) || source.text != "" && source.text[0] != '/' {
 		return nil
 	}
+	if name := variableIn(r.Word); j.variables.file(name) {
+		return nil
+	}
 	return refuse("what is read from is not known: it may be a connection in /dev/tcp; use cat").or("cat FILE")
+}
+
+// variableIn returns the name in a word that is "$name", "" for any other word.
+func variableIn(w *syntax.Word) string {
+	if len(w.Parts) != 1 {
+		return ""
+	}
+	quoted, ok := w.Parts[0].(*syntax.DblQuoted)
+	if !ok || len(quoted.Parts) != 1 {
+		return ""
+	}
+	if p, ok := quoted.Parts[0].(*syntax.ParamExp); ok && simple(p) {
+		return p.Param.Value
+	}
+	return ""
 }
 
 // device reports whether a path names a device other than the ones that only

@@ -60,7 +60,8 @@ func Command(ctx context.Context, dir, command string, o RunOptions) (Result, er
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	environment := append(baseEnvironment(dir, temp), gitEnvironment(limited, dir, temp)...)
+	environment := baseEnvironment(dir, temp)
+	environment = append(environment, gitEnvironment(limited, dir, environment)...)
 	cmd, confined := confinedCommand(limited, o.Launcher, temp, bash, "--noprofile", "--norc", "-c", command)
 	cmd.Dir, cmd.Env = dir, append(environment, cmd.Env...)
 	return run(ctx, limited, cmd, o.MaxOutput, confined)

@@ -1,11 +1,19 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
+
+// sedGrammar is what sed takes without writing in place.
+var sedGrammar = sync.OnceValue(func() *grammar {
+	return options(`-n -E -r -s -u -z -e: --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression: --posix --sandbox --debug --version --help`)
+})
 
 // sed allows scripts that only print: w and W write, e runs, s has flags for both,
 // and -i writes in place. A script from a file is not known.
 func sed(_ *judge, c call) *refusal {
-	g := options(`-n -E -r -s -u -z -e: --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression: --posix --sandbox --debug --version --help`)
+	g := sedGrammar()
 	a, r := g.split(c, false)
 	if r != nil {
 		return r.or("sed -n '1,20p' FILE")

@@ -13,6 +13,7 @@ type variable struct {
 	number bool // an integer
 	plain  bool // one word, without patterns, that begins no option
 	tame   bool // begins neither an option nor an expression, nor a device
+	file   bool // is no device: what a pattern finds, or a path that is known
 }
 
 // variables are the names a script assigns.
@@ -21,6 +22,7 @@ type variables map[string]*variable
 func (v variables) number(name string) bool { return v[name] != nil && v[name].number }
 func (v variables) plain(name string) bool  { return v[name] != nil && v[name].plain }
 func (v variables) tame(name string) bool   { return v[name] != nil && v[name].tame }
+func (v variables) file(name string) bool   { return v[name] != nil && v[name].file }
 
 // countsOnly reports whether a parameter of bash itself is always a number.
 func countsOnly(name string) bool {
@@ -34,7 +36,9 @@ func countsOnly(name string) bool {
 var (
 	integer   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]{0,17})$`)
 	plainText = regexp.MustCompile(`^[A-Za-z0-9_./@%][A-Za-z0-9_./@%:+=,-]*$`)
-	listRange = regexp.MustCompile(`^\{(0|[1-9][0-9]{0,5})\.\.(0|[1-9][0-9]{0,5})\}$`)
+	// plainRevision begins no option, and holds no pattern that bash would expand.
+	plainRevision = regexp.MustCompile(`^[A-Za-z0-9_./@][A-Za-z0-9_./@^~-]*$`)
+	listRange     = regexp.MustCompile(`^\{(0|[1-9][0-9]{0,5})\.\.(0|[1-9][0-9]{0,5})\}$`)
 )
 
 // variablesOf collects what a script assigns.
@@ -72,6 +76,7 @@ func (v variables) set(name string, value variable) {
 	known.number = known.number && value.number
 	known.plain = known.plain && value.plain
 	known.tame = known.tame && value.tame
+	known.file = known.file && value.file
 }
 
 func (v variables) assign(a *syntax.Assign) {
@@ -136,13 +141,16 @@ func valueOf(node *syntax.Word, list bool) variable {
 	bare := &judge{}
 	w := bare.word(node)
 	beginning := w.text != "" && plainText.MatchString(w.text[:1]) && !strings.HasPrefix(w.text, "/dev")
+	lit := node.Lit()
+	found := list && w.several && !w.splits && lit != "" && lit[0] != '/' && !strings.ContainsAny(lit, "{\\")
 	if !w.whole || w.several && !list || w.splits {
-		return variable{tame: beginning && !w.splits}
+		return variable{tame: beginning && !w.splits, file: found}
 	}
 	return variable{
 		number: integer.MatchString(w.text),
 		plain:  beginning && plainText.MatchString(w.text),
 		tame:   beginning,
+		file:   beginning,
 	}
 }
 

@@ -110,7 +110,7 @@ func (w *word) add(p word) {
 		w.text += p.text
 		w.whole, w.tame = p.whole, p.tame
 	case w.text == "" && w.tame: // it may be empty, and then begins with this part
-		w.tame = p.tame || p.text != "" && plainText.MatchString(p.text[:1])
+		w.tame = p.tame || p.text != "" && strings.IndexByte("-()!,+", p.text[0]) < 0
 	}
 	w.several = w.several || p.several
 	w.splits = w.splits || p.splits
@@ -129,9 +129,12 @@ func (j *judge) part(part syntax.WordPart, first, brace bool) word {
 		return j.expanded(part, false)
 	case *syntax.ArithmExp:
 		return word{tame: false} // a number, maybe a negative one
-	default:
-		return word{several: true, splits: true}
+	case *syntax.CmdSubst:
+		if revision(part) {
+			return word{tame: true, several: true}
+		}
 	}
+	return word{several: true, splits: true}
 }
 
 func singleQuoted(part *syntax.SglQuoted) word {
@@ -153,11 +156,34 @@ func (j *judge) doubleQuoted(part *syntax.DblQuoted) word {
 			w.add(literal(unescapeDouble(inner.Value)))
 		case *syntax.ParamExp:
 			w.add(j.expanded(inner, true))
+		case *syntax.CmdSubst:
+			w.add(word{tame: revision(inner)})
 		default:
 			w.add(word{})
 		}
 	}
 	return w
+}
+
+// revision reports whether a substitution prints only names of commits. What git
+// rev-parse does not know it prints back, so that its words have to be plain.
+func revision(c *syntax.CmdSubst) bool {
+	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 || c.Stmts[0].Negated {
+		return false
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 || len(call.Args) < 3 || call.Args[0].Lit() != "git" {
+		return false
+	}
+	if command := call.Args[1].Lit(); command != "rev-parse" && command != "merge-base" {
+		return false
+	}
+	for _, arg := range call.Args[2:] {
+		if text := arg.Lit(); text != "--short" && text != "--verify" && !plainRevision.MatchString(text) {
+			return false
+		}
+	}
+	return true
 }
 
 // expanded evaluates a parameter expansion. A list in quotes ("$@") is several
@@ -175,6 +201,8 @@ func (j *judge) expanded(p *syntax.ParamExp, quoted bool) word {
 		return word{several: list, splits: list, tame: name != "" && !list && (j.variables.tame(name) || countsOnly(name))}
 	case j.variables.plain(name), countsOnly(name), p.Length:
 		return word{tame: true}
+	case j.variables.number(name): // one word, maybe with a sign
+		return word{}
 	}
 	return word{several: true, splits: true}
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"strings"
+	"sync"
 )
 
 // wrappers are the commands that run another one, and are judged by what it is.
@@ -37,9 +38,14 @@ func wrapper(g *grammar, operands int) rule {
 	}}
 }
 
+// envGrammar is what env takes before what it runs.
+var envGrammar = sync.OnceValue(func() *grammar {
+	return options(`-0 -v -u: -C: --null --debug --unset: --chdir:`).upToOperand()
+})
+
 // env runs a command with other values around it, or prints the ones there are.
 func env(j *judge, c call) *refusal {
-	g := options(`-0 -v -u: -C: --null --debug --unset: --chdir:`).upToOperand()
+	g := envGrammar()
 	a, r := g.split(c, false)
 	if r != nil {
 		return r.or("env")
@@ -61,10 +67,15 @@ func env(j *judge, c call) *refusal {
 	return nil
 }
 
+// xargsGrammar is what xargs takes before what it runs.
+var xargsGrammar = sync.OnceValue(func() *grammar {
+	return options(`-0 -r -t -x -a: -d: -E: -e? -I: -J: -i? -L: -l? -n: -P: -R: -S: -s: --null --no-run-if-empty --verbose --exit --arg-file:
+		--delimiter: --eof? --replace? --max-lines? --max-args: --max-procs: --max-chars: --show-limits`).upToOperand()
+})
+
 // xargs runs a command with words from its input, which nobody knows yet.
 func xargs(j *judge, c call) *refusal {
-	g := options(`-0 -r -t -x -a: -d: -E: -e? -I: -J: -i? -L: -l? -n: -P: -R: -S: -s: --null --no-run-if-empty --verbose --exit --arg-file:
-		--delimiter: --eof? --replace? --max-lines? --max-args: --max-procs: --max-chars: --show-limits`).upToOperand()
+	g := xargsGrammar()
 	a, r := g.split(c, false)
 	if r != nil {
 		return r
@@ -85,9 +96,24 @@ func xargs(j *judge, c call) *refusal {
 		}
 	}
 	if token == "" {
-		return j.run(append(a.rest[:len(a.rest):len(a.rest)], word{several: true, splits: true}))
+		return j.appended(a.rest)
 	}
 	return j.run(replaced(a.rest, token, word{}, a.has("-J")))
+}
+
+// appended judges a command that is given unknown words at its end, and offers
+// the form in which they cannot become options.
+func (j *judge) appended(words []word) *refusal {
+	unknown := word{several: true, splits: true}
+	words = words[:len(words):len(words)]
+	r := j.run(append(words, unknown))
+	last := words[len(words)-1].node
+	if r == nil || last == nil || j.run(append(words, literal("--"), unknown)) != nil {
+		return r
+	}
+	end := min(last.End().Offset(), uint(len(j.source)))
+	r.instead = j.source[:end] + " --" + j.source[end:]
+	return r
 }
 
 // replaced is a command in which a token stands for words that are unknown until

@@ -34,7 +34,7 @@ func (b *Box) BashExecute(ctx context.Context, in BashExecute) (BashExecuteReply
 	if in.Timeout > 0 {
 		timeout = time.Duration(in.Timeout) * time.Second
 	}
-	result, err := b.runner.Run(ctx, b.path, in.Command, timeout)
+	result, err := b.run(ctx, in.Command, timeout)
 	if err != nil {
 		return BashExecuteReply{}, err
 	}

@@ -11,6 +11,11 @@ import (
 type Options struct {
 	Runner Runner // runs commands; nil: Shell{}, which runs any
 	Limits Limits
+	Guard  Guard // nil: writing is always allowed
+
+	// Launcher is a program that can confine a command which only reads; see
+	// shell.RunOptions. Empty: such commands are run with a narrow environment alone.
+	Launcher string
 }
 
 // Box is the tools on one workspace. All methods may be called from several
@@ -21,6 +26,9 @@ type Box struct {
 	names  []string // how an absolute path may begin to be taken as one inside
 	runner Runner
 	limits Limits
+
+	guard    Guard
+	launcher string
 
 	writing sync.Mutex // held from reading a file to replacing it
 }
@@ -42,7 +50,8 @@ func Open(root string, opts Options) (*Box, error) {
 	if opts.Runner == nil {
 		opts.Runner = Shell{}
 	}
-	return &Box{root: dir, path: real, names: []string{real, given}, runner: opts.Runner, limits: opts.Limits.orDefault()}, nil
+	return &Box{root: dir, path: real, names: []string{real, given}, runner: opts.Runner, limits: opts.Limits.orDefault(),
+		guard: opts.Guard, launcher: opts.Launcher}, nil
 }
 
 // Close frees the workspace. Calls that run end with an error.

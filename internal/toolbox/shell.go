@@ -77,7 +77,7 @@ func (s Shell) command(dir, command string) *running {
 	mark := "PLANLOOP_COMMAND=" + rand.Text()
 	cmd := shellCommand(command)
 	cmd.Dir = dir
-	cmd.Env = append(environment(getenv), mark)
+	cmd.Env = append(environment(getenv), mark, "PLANLOOP_AGENT=bash_execute") // it is no person who runs planloop from here
 	return &running{cmd: cmd, mark: mark}
 }
 

@@ -66,11 +66,15 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	if err != nil {
 		return StartReply{}, err
 	}
+	if err := ctx.Err(); err != nil {
+		return StartReply{}, err // a model that gave up with the call has judged nothing
+	}
 	outline.Reasoning = plan.Shorten(d.reasoning, plan.MaxLongText)
-	outcome, err := s.do(ctx, c, plan.Batch{Word: "decompose_goal", Parts: []plan.Part{
-		{Action: plan.SetUp{Outline: outline, Steps: steps, Draft: true}},
-		{Action: plan.Judge{Approved: true, Feedback: d.feedback, Way: model.Name()}},
-	}})
+	batch := plan.Batch{Word: "decompose_goal", Parts: []plan.Part{{Action: plan.SetUp{Outline: outline, Steps: steps, Draft: true}}}}
+	if d.verdict != nil { // where the judge is turned off there is none, and where it only warns it may be a refusal
+		batch.Parts = append(batch.Parts, plan.Part{Action: *d.verdict})
+	}
+	outcome, err := s.do(ctx, c, batch)
 	if err != nil {
 		return StartReply{}, err
 	}
@@ -135,7 +139,7 @@ type drafting struct {
 	rounds    int
 	report    gates.Report
 	reasoning string
-	feedback  string
+	verdict   *plan.Judge // nil: nobody judged
 }
 
 // draftJSON is a draft as the model answers (planloop: P-1).
@@ -188,7 +192,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 	if !d.report.OK() {
 		return nil, &RefusedPlan{Report: d.report}
 	}
-	d.feedback = judge.feedback
+	d.verdict = judge.verdict
 	if draft.Reasoning != nil {
 		d.reasoning = *draft.Reasoning
 	}
@@ -213,9 +217,9 @@ func unanswered(err error) error {
 
 // modelJudge asks a model for its verdict on a plan (planloop: P-2).
 type modelJudge struct {
-	model    Model
-	goal     string
-	feedback string // of the last verdict
+	model   Model
+	goal    string
+	verdict *plan.Judge // the last one, nil before the first
 }
 
 // Judge returns the model's verdict. An answer that is no verdict is an error, and
@@ -237,8 +241,8 @@ func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []ga
 	if err := Decode(answer, &opinion); err != nil {
 		return gates.Verdict{}, err
 	}
-	j.feedback = cleanFeedback(opinion.Feedback)
-	return gates.Verdict{Approved: opinion.IsApproved, Feedback: j.feedback}, nil
+	j.verdict = &plan.Judge{Approved: opinion.IsApproved, Feedback: cleanFeedback(opinion.Feedback), Way: j.model.Name()}
+	return gates.Verdict{Approved: opinion.IsApproved, Feedback: j.verdict.Feedback}, nil
 }
 
 // cleanFeedback returns a model's words fit to be kept, none when they are not.

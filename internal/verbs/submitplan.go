@@ -136,11 +136,13 @@ func objective(state plan.State, summary string) string {
 	return plan.Shorten(strings.TrimSuffix(first, "."), plan.MaxObjective)
 }
 
-func steps(p *plan.Plan) string {
-	if n := p.Steps.Len(); n != 1 {
-		return fmt.Sprintf("%d steps", n)
+func steps(p *plan.Plan) string { return count(p.Steps.Len(), "step", "steps") }
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
 	}
-	return "1 step"
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // firstLine is the plan's summary, or its objective, for a title.

@@ -101,6 +101,12 @@ func (s *Service) State(ctx context.Context) (plan.State, error) {
 	return state, nil
 }
 
+// Restricted reports whether planning mode allows only reading now.
+func (s *Service) Restricted(ctx context.Context) (bool, error) {
+	state, err := s.State(ctx)
+	return state.PhaseNow().Restricted(), err
+}
+
 // Watch returns a channel that receives after the state has changed; see session.Session.Watch.
 func (s *Service) Watch(ctx context.Context) (<-chan struct{}, error) { return s.session.Watch(ctx) }
 

@@ -1,0 +1,209 @@
+package notify_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/notify"
+)
+
+func TestNoticeIsDelivered(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		e := w.serve(host, answers(204))
+		n := w.notifier(notify.Config{Webhooks: []notify.Webhook{{URLEnv: "HOOK", HeadersEnv: map[string]string{"authorization": "HOOK_AUTHORIZATION"}}}})
+		n.Notify(aPlan())
+		closed(t, n)
+		seen := e.requests()
+		if len(seen) != 1 {
+			t.Fatalf("%d requests", len(seen))
+		}
+		got := seen[0]
+		if got.path != "/api/webhooks/"+plantedPath || got.header.Get("Authorization") != plantedHeader ||
+			got.header.Get("Content-Type") != "application/json" || got.header.Get("User-Agent") != "planloop" {
+			t.Errorf("%+v", got)
+		}
+		var body struct {
+			Event string `json:"event"`
+			How   string `json:"how"`
+		}
+		if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Event != "plan_waits" || body.How != "planloop approve" {
+			t.Error(err, got.body)
+		}
+		if log := w.log.String(); !strings.Contains(log, `"to":"http://`+host+`"`) || !strings.Contains(log, "was delivered") || strings.Contains(log, "WARN") {
+			t.Error(log)
+		}
+	})
+}
+
+// TestTries holds how often an endpoint is asked, by its answers, and what the
+// log says in the end.
+func TestTries(t *testing.T) {
+	for name, row := range map[string]struct {
+		script      []http.HandlerFunc
+		tries       int
+		says        string
+		least, most time.Duration // from the first try to the last
+	}{
+		"at once":                        {[]http.HandlerFunc{answers(200)}, 1, "was delivered", 0, 0},
+		"a body without end":             {[]http.HandlerFunc{floods}, 1, "was delivered", 0, 0},
+		"500, then well":                 {[]http.HandlerFunc{answers(500), answers(200)}, 2, "was delivered", time.Second / 2, 2 * time.Second},
+		"a broken connection, then well": {[]http.HandlerFunc{breaks, answers(200)}, 2, "was delivered", time.Second / 2, 2 * time.Second},
+		"a hang, then well":              {[]http.HandlerFunc{hangs, answers(200)}, 2, "was delivered", 10500 * time.Millisecond, 12 * time.Second},
+		"429 in seconds":                 {[]http.HandlerFunc{answers(429, "Retry-After", "7"), answers(200)}, 2, "was delivered", 7 * time.Second, 7 * time.Second},
+		"429 in parts of a second":       {[]http.HandlerFunc{answers(429, "Retry-After", "0.25"), answers(200)}, 2, "was delivered", time.Second / 4, time.Second / 4},
+		"429 until a date":               {[]http.HandlerFunc{until(9 * time.Second), answers(200)}, 2, "was delivered", 8 * time.Second, 9 * time.Second},
+		"429 of nonsense":                {[]http.HandlerFunc{answers(429, "Retry-After", "NaN"), answers(200)}, 2, "was delivered", time.Second / 2, 2 * time.Second},
+		"429 in the past":                {[]http.HandlerFunc{answers(429, "Retry-After", "-5"), answers(200)}, 2, "was delivered", time.Second / 2, 2 * time.Second},
+		"429 for an hour":                {[]http.HandlerFunc{answers(429, "Retry-After", "3600")}, 1, "asks to wait 1h0m0s", 0, 0},
+		"429 for ever":                   {[]http.HandlerFunc{answers(429, "Retry-After", "1e300")}, 1, "too long", 0, 0},
+		"429 always":                     {[]http.HandlerFunc{answers(429, "Retry-After", "14")}, 3, "answered 429", 28 * time.Second, 28 * time.Second},
+		"503 always":                     {[]http.HandlerFunc{answers(503)}, 4, "answered 503", 3500 * time.Millisecond, 10500 * time.Millisecond},
+		"broken always":                  {[]http.HandlerFunc{breaks}, 4, "the connection failed", 3500 * time.Millisecond, 10500 * time.Millisecond},
+		"a hang always":                  {[]http.HandlerFunc{hangs}, 3, "no answer within 10s", 21 * time.Second, 30 * time.Second},
+		"400":                            {[]http.HandlerFunc{answers(400)}, 1, "check format", 0, 0},
+		"401":                            {[]http.HandlerFunc{echoes(401)}, 1, "check headers_env", 0, 0},
+		"404":                            {[]http.HandlerFunc{echoes(404)}, 1, "may have been deleted", 0, 0},
+		"304":                            {[]http.HandlerFunc{answers(304)}, 1, "answered 304", 0, 0},
+		"a redirect on the same host":    {[]http.HandlerFunc{answers(307, "Location", "/moved"), answers(200)}, 2, "was delivered", 0, 0},
+		"redirects without end":          {[]http.HandlerFunc{answers(308, "Location", "/moved")}, 4, "redirects", 0, 0},
+		"a redirect that drops the body": {[]http.HandlerFunc{answers(302, "Location", "/login"), answers(200)}, 1, "redirects", 0, 0},
+		"a redirect to nowhere":          {[]http.HandlerFunc{answers(307, "Location", "http://%zz/"+plantedPath)}, 4, "connection failed", 0, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				e := w.serve(host, row.script...)
+				n := w.notifier(notify.Config{})
+				n.Notify(aPlan())
+				settle()
+				closed(t, n)
+				seen := e.requests()
+				if len(seen) != row.tries {
+					t.Errorf("%d tries, want %d", len(seen), row.tries)
+				}
+				if took := seen[len(seen)-1].at.Sub(seen[0].at); took < row.least || took > row.most {
+					t.Errorf("took %s, want %s to %s", took, row.least, row.most)
+				}
+				if log := w.log.String(); !strings.Contains(log, row.says) || strings.Contains(log, "WARN") == strings.Contains(row.says, "was delivered") {
+					t.Error(log)
+				}
+				for _, r := range seen {
+					if r.body != seen[0].body || r.body == "" {
+						t.Errorf("another body: %s", r.body)
+					}
+				}
+			})
+		})
+	}
+}
+
+// until asks to wait until a date.
+func until(wait time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		answers(429, "Retry-After", time.Now().Add(wait).UTC().Format(http.TimeFormat))(w, r)
+	}
+}
+
+func TestRedirectsTakeNothingElsewhere(t *testing.T) {
+	for _, to := range []string{
+		"http://127.0.0.1:9999/hook", "http://evil.test/hook", "http://sub.127.0.0.1:9300/", "https://" + host + "/hook", "//evil.test/" + plantedPath,
+		"http://" + plantedHeader + ":x@evil.test/", "http://" + plantedHeader + ".evil.test/",
+	} {
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.serve(host, answers(status, "Location", to))
+				others := []*endpoint{w.serve("127.0.0.1:9999", answers(200)), w.serve("evil.test:80", answers(200)), w.serve("sub.127.0.0.1:9300", answers(200))}
+				n := w.notifier(notify.Config{Webhooks: []notify.Webhook{{URL: hook, HeadersEnv: map[string]string{"Authorization": "HOOK_AUTHORIZATION"}}}})
+				n.Notify(aPlan())
+				settle()
+				closed(t, n)
+				for _, other := range others {
+					if len(other.requests()) > 0 {
+						t.Errorf("%d to %s was followed", status, to)
+					}
+				}
+				if log := w.log.String(); !strings.Contains(log, "redirects to another place") || !strings.Contains(log, `"tries":1`) {
+					t.Error(log)
+				}
+			})
+		}
+	}
+}
+
+func TestOnlyWantedEvents(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		some, all := w.serve(host, answers(200)), w.serve("127.0.0.1:9301", answers(200))
+		n := w.notifier(notify.Config{Webhooks: []notify.Webhook{
+			{URL: hook, Events: []notify.Event{notify.QuestionWaits, notify.ModeExpired}},
+			{URL: "http://127.0.0.1:9301"},
+		}})
+		for _, event := range notify.Events() {
+			n.Notify(notify.Notice{Event: event, Title: "x"})
+		}
+		closed(t, n)
+		var got []string
+		for _, r := range some.requests() {
+			got = append(got, strings.Split(strings.Split(r.body, `"event":"`)[1], `"`)[0])
+		}
+		if strings.Join(got, " ") != "question_waits mode_expired" || len(all.requests()) != len(notify.Events()) {
+			t.Error(got, len(all.requests()))
+		}
+	})
+}
+
+// TestOverSockets sends over real connections, with a client of our own making.
+func TestOverSockets(t *testing.T) {
+	e := &endpoint{script: []http.HandlerFunc{answers(503, "Retry-After", "0.001"), answers(200)}}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{{URL: notify.Secret(server.URL)}}}, nil, notify.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Notify(aPlan())
+	closed(t, n)
+	if len(e.requests()) != 2 {
+		t.Errorf("%d requests", len(e.requests()))
+	}
+}
+
+// TestUntrustedCertificate: nothing is sent, and it is not tried again.
+func TestUntrustedCertificate(t *testing.T) {
+	e := &endpoint{script: []http.HandlerFunc{answers(200)}}
+	server := httptest.NewUnstartedServer(e)
+	w := &world{t: t}
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{{URL: notify.Secret(server.URL + "/" + plantedPath)}}}, nil, notify.Options{Logger: w.logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Notify(aPlan())
+	closed(t, n)
+	if log := w.log.String(); len(e.requests()) != 0 || !strings.Contains(log, "certificate is not trusted") || !strings.Contains(log, `"tries":1`) {
+		t.Error(log)
+	}
+	mustNotLeak(t, w.log.String())
+}
+
+// TestNobodyListens: a port that was open and is not any more.
+func TestNobodyListens(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	w := &world{t: t}
+	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{{URL: notify.Secret(server.URL + "/" + plantedPath)}}}, nil, notify.Options{Logger: w.logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Notify(aPlan())
+	_ = n.Close(t.Context()) // it may be cut off between two tries
+	mustNotLeak(t, w.log.String())
+	if !strings.Contains(w.log.String(), "sent again") {
+		t.Error(w.log.String())
+	}
+}

@@ -1,0 +1,115 @@
+package notify
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// What Discord takes, in units of text: https://discord.com/developers/docs/resources/message#embed-object-embed-limits
+const (
+	discordTitle  = 256
+	discordAuthor = 256
+	discordName   = 256
+	discordValue  = 1024
+	discordTotal  = 6000
+	discordFields = 25
+)
+
+// What is used of it.
+const (
+	embedText   = 1000
+	embedFooter = 300
+	embedMore   = 64 // room for the field that counts the steps that are not shown
+)
+
+// message is what Discord's webhooks are sent.
+type message struct {
+	Embeds   []embed  `json:"embeds"`
+	Mentions mentions `json:"allowed_mentions"`
+}
+
+// mentions lists what may ping: nothing. Without it, everything may.
+type mentions struct {
+	Parse []string `json:"parse"`
+}
+
+type embed struct {
+	Author      *author `json:"author,omitempty"`
+	Title       string  `json:"title"`
+	Description string  `json:"description,omitempty"`
+	Color       int     `json:"color,omitempty"`
+	Fields      []field `json:"fields,omitempty"`
+	Footer      *footer `json:"footer,omitempty"`
+	Timestamp   string  `json:"timestamp"`
+}
+
+type author struct {
+	Name string `json:"name"`
+}
+
+type footer struct {
+	Text string `json:"text"`
+}
+
+type field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func discordBody(e envelope) ([]byte, error) {
+	return json.Marshal(message{[]embed{embedOf(e.Notice)}, mentions{[]string{}}})
+}
+
+// embedOf renders a notice. Author and footer are shown as they are, without
+// markup; all else is escaped.
+func embedOf(n Notice) embed {
+	word := n.Event.word() + ": "
+	e := embed{
+		Title:       word + markdown(n.subject(), discordTitle-units(word)),
+		Description: markdown(paragraph(n.Text), embedText),
+		Color:       colour(n.highest()),
+		Timestamp:   n.Time.UTC().Format(time.RFC3339),
+	}
+	left := discordTotal - units(e.Title) - units(e.Description)
+	if name := folder(n.Workspace); name != "" {
+		e.Author = &author{unpinged(cut(name, discordAuthor/2))}
+		left -= units(e.Author.Name)
+	}
+	if call := n.call(); call != "" {
+		e.Footer = &footer{unpinged(cut(call, embedFooter))}
+		left -= units(e.Footer.Text)
+	}
+	slots := discordFields
+	questions := questionFields(n.Questions)
+	for _, q := range questions {
+		slots--
+		left -= q.units()
+	}
+	e.Fields = append(stepFields(n.Steps, slots, left), questions...)
+	return e
+}
+
+// unpinged returns text in which an @ names nobody, at most twice as long.
+func unpinged(s string) string { return strings.ReplaceAll(s, "@", "@\u200b") }
+
+// folder is the last element of a path, of whatever system.
+func folder(path string) string {
+	path = strings.TrimRight(line(path), `/\`)
+	return path[strings.LastIndexAny(path, `/\`)+1:]
+}
+
+func (f field) units() int { return units(f.Name) + units(f.Value) }
+
+// colour is that of the bar beside an embed: green, yellow, red, or none.
+func colour(risk string) int {
+	switch risk {
+	case "low":
+		return 0x2ecc71
+	case "medium":
+		return 0xf1c40f
+	case "high":
+		return 0xe74c3c
+	}
+	return 0
+}

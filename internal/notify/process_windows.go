@@ -1,0 +1,13 @@
+package notify
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// createNoWindow is CREATE_NO_WINDOW of the Windows API.
+const createNoWindow = 0x08000000
+
+func hideWindow(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: createNoWindow}
+}

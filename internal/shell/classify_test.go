@@ -1,0 +1,51 @@
+package shell_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/shell"
+)
+
+// TestRefusalsSayWhatToDo: the reason names what is wrong, and where there is a
+// form that is allowed it is offered.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	for command, want := range map[string]shell.Verdict{
+		"rm -rf build":                    {Reason: "rm changes files", Instead: "ls -la"},
+		"grep -n foo f > out":             {Reason: "> writes to a file", Instead: "grep -n foo f"},
+		"sort -u -o f f":                  {Reason: "sort -o is not known to only read", Instead: "sort -u f f"},
+		"find . -name '*.o' -delete":      {Reason: "find -delete writes, deletes or asks", Instead: "find . -name '*.o'"},
+		"git checkout main":               {Reason: "git checkout is not known to only read", Instead: "git show HEAD:FILE"},
+		"git branch new":                  {Reason: "git branch with a name makes one", Instead: "git branch --list 'PATTERN'"},
+		"sed -i s/a/b/ f":                 {Reason: "sed -i is not known to only read", Instead: "sed s/a/b/ f"},
+		"sort *.txt":                      {Reason: "put -- before it, or begin it with ./", Instead: "sort -- ./FILE"},
+		"git log --onelin":                {Reason: "spell out --oneline", Instead: "git log"},
+		"ls $(rm x)":                      {Reason: "rm changes files", Instead: "ls -la"},
+		"awk '{print > $1}' f":            {Reason: "writes to a file", Instead: "awk '{print $1}' FILE"},
+		"PATH=. ls":                       {Reason: "setting PATH changes how commands run", Instead: "ls"},
+		"ls -la &":                        {Reason: "in the background", Instead: "ls -la"},
+		"./build.sh":                      {Reason: "a program of its own"},
+		"frobnicate":                      {Reason: "frobnicate is not known to only read"},
+		"ls (":                            {Reason: "cannot be read as bash"},
+		"planloop approve":                {Reason: "changes the plan", Instead: "planloop status"},
+		strings.Repeat("ls;", 100<<10):    {Reason: "longer than"},
+		strings.Repeat("(", 300) + "ls":   {Reason: "nested too deeply"},
+		"ls \u202egnp.x":                  {Reason: "U+202E"},
+		"[[ -v 'a[$(rm x)]' ]]":           {Reason: "evaluates the name", Instead: `[[ -n "$x" ]]`},
+		"printf -v 'a[$(rm x)]' y":        {Reason: "assigns a variable", Instead: `printf '%s\n' "$x"`},
+		"find . -type f | xargs sed -n p": {Reason: "sed has options that write or run", Instead: "find . -type f | xargs sed -n p --"},
+	} {
+		got := shell.Classify(command)
+		if got.Allowed || !strings.Contains(got.Reason, want.Reason) || got.Instead != want.Instead {
+			t.Errorf("%.60s: %+v, want %+v", command, got, want)
+		}
+	}
+}
+
+func TestNothingIsAllowed(t *testing.T) {
+	for _, command := range []string{"", " ", "\n", "# only a comment"} {
+		if v := shell.Classify(command); !v.Allowed {
+			t.Errorf("%q: %+v", command, v)
+		}
+	}
+}

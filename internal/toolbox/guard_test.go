@@ -1,0 +1,101 @@
+package toolbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestOnlyReadingIsAllowed goes through every tool while the guard restricts (chorus:
+// Context Gathering Phase), and again when it does not.
+func TestOnlyReadingIsAllowed(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	restricted := true
+	box, err := toolbox.Open(dir, toolbox.Options{Guard: func(context.Context) (bool, error) { return restricted, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	calls := []struct {
+		tool, arguments string
+		reads           bool
+	}{
+		{"view", `{"Path":"a.txt"}`, true},
+		{"glob", `{"Pattern":"*.txt"}`, true},
+		{"grep", `{"Pattern":"one"}`, true},
+		{"bash_execute", `{"Command":"cat a.txt | wc -l"}`, true},
+		{"bash_execute", `{"Command":"git status; ls -la"}`, true},
+		{"bash_execute", `{"Command":"rm a.txt"}`, false},
+		{"bash_execute", `{"Command":"echo two > a.txt"}`, false},
+		{"bash_execute", `{"Command":"pip install x"}`, false},
+		{"bash_execute", `{"Command":"git push"}`, false},
+		{"bash_execute", `{"Command":"planloop approve"}`, false},
+		{"create_file", `{"Path":"b.txt","Content":"x"}`, false},
+		{"str_replace", `{"Path":"a.txt","Old":"one","New":"two"}`, false},
+		{"write_file", `{"Path":"a.txt","Content":"x"}`, false},
+	}
+	for _, c := range calls {
+		_, err := call(t, box, c.tool, c.arguments)
+		var refused *plan.ValidationError
+		if c.reads && err != nil || !c.reads && (!errors.As(err, &refused) || refused.Fix == "") {
+			t.Errorf("%s %s: %v", c.tool, c.arguments, err)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(data) != "one\n" {
+		t.Fatalf("a.txt holds %q, %v", data, err)
+	}
+	restricted = false
+	for _, c := range calls[10:] {
+		if _, err := call(t, box, c.tool, c.arguments); err != nil && !strings.Contains(err.Error(), "one") {
+			t.Errorf("%s %s: %v", c.tool, c.arguments, err)
+		}
+	}
+}
+
+// TestAGuardThatFailsAllowsNothing: what cannot be told is no leave to write.
+func TestAGuardThatFailsAllowsNothing(t *testing.T) {
+	box, err := toolbox.Open(t.TempDir(), toolbox.Options{Guard: func(context.Context) (bool, error) { return false, errors.New("no disk") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	for tool, arguments := range map[string]string{"create_file": `{"Path":"b.txt","Content":"x"}`, "bash_execute": `{"Command":"ls"}`} {
+		if _, err := call(t, box, tool, arguments); err == nil {
+			t.Errorf("%s was carried out", tool)
+		}
+	}
+}
+
+// TestCommandsAreNoPerson: what runs planloop from here acts as an agent.
+func TestCommandsAreNoPerson(t *testing.T) {
+	box, err := toolbox.Open(t.TempDir(), toolbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo $PLANLOOP_AGENT"})
+	if err != nil || strings.TrimSpace(reply.Stdout) != "bash_execute" {
+		t.Errorf("%+v, %v", reply, err)
+	}
+}
+
+func call(t *testing.T, box *toolbox.Box, tool, arguments string) (toolbox.Reply, error) {
+	t.Helper()
+	for _, row := range toolbox.Table() {
+		if row.Name == tool {
+			return row.Call(t.Context(), box, func(into any) error { return json.Unmarshal([]byte(arguments), into) })
+		}
+	}
+	t.Fatalf("there is no tool %s", tool)
+	return nil, nil
+}
