@@ -37,7 +37,7 @@ func FuzzComplete(f *testing.F) {
 	}
 	none := 0
 	f.Fuzz(func(t *testing.T, status int, body string) {
-		c, err := llm.New(llm.Config{BaseURL: base, Model: "m-1", Retries: &none}, environment(planted), llm.Options{HTTPClient: &http.Client{Transport: always{status, body}}})
+		c, err := llm.New(llm.Config{BaseURL: base, APIKeyEnv: llm.DefaultAPIKeyEnv, Model: "m-1", Retries: &none}, environment(planted), llm.Options{HTTPClient: &http.Client{Transport: always{status, body}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -145,7 +145,8 @@ func TestKeys(t *testing.T) {
 		"local, the default named":    {named(local, llm.DefaultAPIKeyEnv), "", "OPENAI_API_KEY"},
 		"local with a key":            {local, planted, ""},
 		"the default, none wanted":    {llm.Config{Model: "m", APIKeyEnv: llm.NoKey}, "", ""},
-		"local, with a key of spaces": {local, "a b", "the key alone"},
+		"local, with a key of spaces": {named(local, llm.DefaultAPIKeyEnv), "a b", "the key alone"},
+		"local, a key nobody named":   {local, "a b", ""}, // it is another service's, and not sent
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := llm.New(row.config, environment(row.key), llm.Options{})

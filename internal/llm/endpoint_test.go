@@ -127,7 +127,7 @@ func (w *world) serve(address string, script ...http.HandlerFunc) *endpoint {
 // client returns a client with the planted key and a log that takes everything.
 func (w *world) client(change func(*llm.Config)) *llm.Client {
 	w.t.Helper()
-	config := llm.Config{BaseURL: base, Model: "m-1"}
+	config := llm.Config{BaseURL: base, APIKeyEnv: llm.DefaultAPIKeyEnv, Model: "m-1"}
 	if change != nil {
 		change(&config)
 	}
