@@ -6,6 +6,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 )
 
@@ -27,10 +28,13 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 
 // plansOnly lists the tools that pass while nothing may be changed: those that only
 // read, and those of planning mode itself.
-func plansOnly(rows []verbs.Row) map[string]bool {
+func plansOnly(rows []verbs.Row, files []toolbox.Row) map[string]bool {
 	passing := map[string]bool{}
 	for _, row := range rows {
 		passing[row.Name] = row.ReadOnly || row.Toolset == verbs.Mode
+	}
+	for _, row := range files {
+		passing[row.Name] = row.ReadOnly || row.Name == "bash_execute" // which is held to commands that only read
 	}
 	return passing
 }

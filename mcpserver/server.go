@@ -7,6 +7,7 @@ package mcpserver
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"log/slog"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/planloop/planloop/internal/approval"
+	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
@@ -32,6 +34,9 @@ type Options struct {
 	// nothing is opened before a client needs it; roots asks the client at hand
 	// for its roots, as file URIs.
 	Service func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error)
+	// Box returns the tools on the workspace's files, which the toolset workspace
+	// offers; nil where there are none.
+	Box func(ctx context.Context) (*toolbox.Box, error)
 	// Sealer returns what seals the state of a question while it travels through a
 	// client; nil: clients of the stateless revision are not asked.
 	Sealer func() (*approval.Sealer, error)
@@ -65,7 +70,7 @@ func New(opts Options) (*Server, error) {
 		opts:        opts,
 		connections: &connections{alive: map[string]joined{}},
 		rounds:      roundKey(rand.Text()), // 128 bits; what waits for an answer ends with the process
-		plansOnly:   plansOnly(verbs.Table()),
+		plansOnly:   plansOnly(verbs.Table(), toolbox.Table()),
 		close:       sync.OnceFunc(cancel),
 	}
 	s.subscriptions = newSubscriptions(ctx, s.service, opts.Logger)
@@ -86,7 +91,7 @@ func New(opts Options) (*Server, error) {
 		server.WithCacheHints(0, mcp.CacheScopePrivate),
 		server.WithHooks(hooks),
 	)...)
-	if err := s.addTools(); err != nil {
+	if err := errors.Join(s.addTools(), s.addWorkspaceTools()); err != nil {
 		cancel()
 		return nil, err
 	}

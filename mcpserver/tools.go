@@ -23,7 +23,7 @@ func (s *Server) addTools() error {
 		if s.opts.Toolsets != nil && !slices.Contains(s.opts.Toolsets, row.Toolset) {
 			continue
 		}
-		tool, err := describe(row)
+		tool, err := describe(row.Spec)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (s *Server) addTools() error {
 }
 
 // describe returns the tool as clients list it.
-func describe(row verbs.Row) (mcp.Tool, error) {
+func describe(row verbs.Spec) (mcp.Tool, error) {
 	input, err := schemas.ReadFile("schemas/" + row.Name + ".input.json")
 	if err != nil {
 		return mcp.Tool{}, fmt.Errorf("schema of %s: %w", row.Name, err)
