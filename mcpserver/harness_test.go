@@ -35,7 +35,7 @@ func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Optio
 	configured.Toolsets = wanted.Toolsets
 	service := verbs.New(s, configured)
 	server, err := mcpserver.New(mcpserver.Options{
-		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets,
+		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, SamplingTimeout: wanted.SamplingTimeout,
 		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
 		Actor: func(client, _ string) plan.Actor {
 			return plan.Actor{Kind: plan.Agent, Name: client}

@@ -125,7 +125,7 @@ func sampledText(result *mcp.CreateMessageResult) (string, error) {
 func objectOf(text string) ([]byte, error) {
 	object, err := llm.ExtractJSON(text)
 	if err != nil {
-		return nil, fmt.Errorf("the answer of %s cannot be used: %w", hostModelName, err)
+		return nil, fmt.Errorf("%s: %w", hostModelName, err)
 	}
 	return object, nil
 }

@@ -180,6 +180,7 @@ func TestHostModelSuggests(t *testing.T) {
 
 // TestHostModelThatDoesNotHelp says plainly what came of it, and changes nothing.
 func TestHostModelThatDoesNotHelp(t *testing.T) {
+	const prose = "Looks fine to me, approved!"
 	eras(t, func(t *testing.T, era string) {
 		for name, c := range map[string]struct {
 			host *host
@@ -190,7 +191,7 @@ func TestHostModelThatDoesNotHelp(t *testing.T) {
 			"nothing":      {&host{answers: []string{""}}, "no JSON object", "no JSON object"},
 			"cut off":      {&host{answers: []string{`{"add_tasks":[{"title":"Half`}}, "breaks off", "breaks off"},
 			"a megabyte":   {&host{answers: []string{strings.Repeat("word ", 200_000)}}, "more than 128 KiB", "more than 128 KiB"},
-			"no approval":  {&host{answers: []string{draftOf(t), "Looks fine to me, approved!"}}, "could not be asked", ""},
+			"no approval":  {&host{answers: []string{draftOf(t), prose, draftOf(t), prose, draftOf(t), prose}}, "could not be asked", ""},
 			"wrong fields": {&host{answers: []string{`{"tasks":[]}`}}, "tasks", "unknown field"},
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -1,0 +1,629 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Who else asks: a person without a terminal, which is what a script is, CI, and
+// planloop itself.
+var (
+	script = plan.Actor{Kind: plan.Person, Name: "petra"}
+	ci     = plan.Actor{Kind: plan.CI, Name: "ci"}
+	itself = plan.Actor{Kind: plan.Planloop, Name: "planloop"}
+)
+
+func submission(titles ...string) plan.SubmitPlan {
+	a := plan.SubmitPlan{Outline: plan.Outline{Objective: "Move the sessions", Summary: "In parts."}}
+	for _, title := range titles {
+		a.Steps = append(a.Steps, plan.NewStep{Spec: plan.Spec{Title: title, Tools: []string{"view"}, Risk: plan.MediumRisk, AcceptanceCriteria: []string{"it works", "it is fast"}}})
+	}
+	return a
+}
+
+// gathering returns a workspace in which ann entered planning mode.
+func gathering(t failer) *workspace {
+	t.Helper()
+	w := newWorkspace(t)
+	w.do(ann, plan.EnterMode{Reason: "it is large"})
+	return w
+}
+
+// waiting returns a workspace in which ann's plan of two steps waits for a decision.
+func waiting(t failer) *workspace {
+	t.Helper()
+	w := gathering(t)
+	w.do(ann, submission("Look", "Do"))
+	return w
+}
+
+// executing returns a workspace in which that plan was approved.
+func executing(t failer) *workspace {
+	t.Helper()
+	w := waiting(t)
+	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	return w
+}
+
+// answer is an answer to what waits now.
+func (w *workspace) answer(way plan.Way, comment string) plan.Answer {
+	a := plan.Answer{Way: way, Comment: comment}
+	if w.state.Draft != nil {
+		a.Digest = plan.Digest(w.state.Draft)
+	}
+	if request := w.state.ModeNow().Request; request != nil {
+		a.Request = request.ID
+	}
+	return a
+}
+
+func (w *workspace) wantPhase(want plan.Phase) {
+	w.t.Helper()
+	if got := w.state.PhaseNow(); got != want {
+		w.t.Fatalf("the phase is %s, want %s", got, want)
+	}
+}
+
+// wantDecision checks how the last request, or the mode, ended.
+func (w *workspace) wantDecision(outcome plan.Outcome, by string, way plan.Way, comment string) {
+	w.t.Helper()
+	d := w.state.ModeNow().Decision
+	if d == nil || d.Outcome != outcome || d.By != by || d.Way != way || d.Comment != comment || d.Revision != w.state.Revision {
+		w.t.Fatalf("the decision is %+v at revision %d, want %s by %s (%s) %q", d, w.state.Revision, outcome, by, way, comment)
+	}
+	if w.state.ModeNow().Request != nil {
+		w.t.Fatalf("the request is open still: %+v", w.state.ModeNow().Request)
+	}
+}
+
+// changes lists an action of every kind that changes the plan or what concerns it.
+func changes() []plan.Action {
+	title := "another"
+	return []plan.Action{
+		plan.SetUp{Outline: plan.Outline{Objective: "Something else"}}, plan.SetUp{Outline: plan.Outline{Objective: "A draft"}, Draft: true},
+		plan.AddSteps{Steps: []plan.NewStep{titled("More")}}, plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}},
+		plan.MarkStep{Step: 1, Status: plan.Done}, plan.ClaimStep{Step: 1}, plan.ReportStep{Step: 1, Note: "n"},
+		plan.Clear{}, plan.Close{Summary: "done"}, plan.Judge{Approved: true, Way: plan.WayAgent},
+		plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"}, plan.ClearSignal{ID: "build"},
+		plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.MarkStep{Step: 1, Status: plan.Done}}}},
+		plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.CommentOn{Text: "x"}}}},
+	}
+}
+
+// restricted lists the read-only phases, each beside an active plan.
+func restricted(t failer) map[plan.Phase]*workspace {
+	t.Helper()
+	phases := map[plan.Phase]*workspace{}
+	for _, phase := range []plan.Phase{plan.PhaseGathering, plan.PhaseSubmitted} {
+		w := withPlan(t, titled("One"))
+		w.do(ann, plan.RaiseSignal{ID: "build", Level: plan.Warning, Message: "slow"})
+		w.do(ann, plan.EnterMode{Reason: "it is large"})
+		if phase == plan.PhaseSubmitted {
+			w.do(ann, submission("Look"))
+		}
+		w.wantPhase(phase)
+		phases[phase] = w
+	}
+	return phases
+}
+
+func TestEnterPlanningModeRestrictsTools(t *testing.T) {
+	for phase, w := range restricted(t) {
+		for _, a := range changes() {
+			for _, actor := range []plan.Actor{ann, bob, script, ci, itself} {
+				name := a.Name()
+				if actor.Kind == plan.CI && (name == "raise_signal" || name == "clear_signal") {
+					continue
+				}
+				refusal := w.refused(actor, a)
+				if refusal.Kind != plan.Conflict {
+					t.Errorf("%s: %s of %s is refused as %s", phase, name, actor.Kind, refusal.Kind)
+				}
+			}
+		}
+	}
+}
+
+func TestExitPlanningModeRestoresTools(t *testing.T) {
+	for name, leave := range map[string]func(*workspace){
+		"cancelled": func(w *workspace) { w.do(person, plan.CancelMode{Way: plan.ByPerson}) },
+		"rejected": func(w *workspace) {
+			w.do(ann, submission("Look"))
+			w.do(person, plan.Reject{Answer: w.answer(plan.ByPerson, "no")})
+		},
+		"approved": func(w *workspace) {
+			w.do(ann, submission("Look"))
+			w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := gathering(t)
+			leave(w)
+			if w.state.PhaseNow().Restricted() {
+				t.Fatalf("the phase is %s", w.state.PhaseNow())
+			}
+			w.do(bob, plan.SetUp{Outline: plan.Outline{Objective: "Go on"}, Steps: []plan.NewStep{titled("One")}})
+			w.do(bob, plan.MarkStep{Step: 1, Status: plan.InProgress})
+		})
+	}
+}
+
+func TestPlanCancelRestoresNormalMode(t *testing.T) {
+	for name, begin := range map[string]func(failer) *workspace{"gathering": gathering, "submitted": waiting, "executing": executing} {
+		for _, c := range []struct {
+			actor plan.Actor
+			way   plan.Way
+		}{{person, plan.ByPerson}, {ann, plan.ByClient}} {
+			t.Run(name+" "+string(c.way), func(t *testing.T) {
+				w := begin(t)
+				before := w.state.Plan
+				w.do(c.actor, plan.CancelMode{Way: c.way})
+				w.wantPhase(plan.PhaseInactive)
+				w.wantDecision(plan.CalledOff, c.actor.Name, c.way, "")
+				if w.state.Draft != nil || w.state.Plan != before {
+					t.Errorf("a draft is left, or the current plan is another: %v, %v", w.state.Draft, w.state.Plan)
+				}
+			})
+		}
+	}
+	wantRefusal(t, newWorkspace(t).refused(person, plan.CancelMode{Way: plan.ByPerson}), plan.Conflict, "", "not on")
+}
+
+// TestOnlyAPersonCancels refuses everybody else, whatever they claim.
+func TestOnlyAPersonCancels(t *testing.T) {
+	for _, actor := range []plan.Actor{ann, script, ci, itself, {Kind: plan.Agent, Name: "petra", AtTerminal: true}} {
+		for _, way := range []plan.Way{plan.ByPerson, "", "human", "PERSON"} {
+			gathering(t).refused(actor, plan.CancelMode{Way: way})
+		}
+	}
+	w := gathering(t)
+	w.limits.PersonOnly = true
+	wantRefusal(t, w.refused(ann, plan.CancelMode{Way: plan.ByClient}), plan.Conflict, "", "approval: person")
+	w.do(person, plan.CancelMode{Way: plan.ByPerson})
+}
+
+func TestPlanAlreadyActiveIsNoop(t *testing.T) {
+	for name, begin := range map[string]func(failer) *workspace{"gathering": gathering, "submitted": waiting, "executing": executing} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t)
+			for _, actor := range []plan.Actor{ann, bob, person} {
+				w.unchanged(actor, plan.EnterMode{Task: "something else", Reason: "again"})
+			}
+		})
+	}
+}
+
+func TestEnterRemembersTaskAndReason(t *testing.T) {
+	w := newWorkspace(t)
+	now := w.now
+	w.do(person, plan.EnterMode{Task: "Move the sessions"})
+	want := plan.Mode{Task: "Move the sessions", By: "petra", Since: now}
+	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
+		t.Error(diff)
+	}
+	w.do(person, plan.CancelMode{Way: plan.ByPerson})
+	now = w.now
+	w.do(ann, plan.EnterMode{Reason: "it is large"}) // nothing of the former mode is left
+	want = plan.Mode{Reason: "it is large", By: "ann", Since: now}
+	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAskUserAllowedInPlanning(t *testing.T) {
+	for phase, w := range restricted(t) {
+		w.do(bob, plan.AskUser{Text: "When?"})
+		w.unchanged(ann, plan.AskUser{Text: "When?"})
+		w.wantPhase(phase)
+		w.refused(ann, plan.AnswerQuestion{Answer: "now", Way: plan.ByPerson})
+		w.refused(script, plan.AnswerQuestion{Answer: "now", Way: plan.ByPerson})
+		w.refused(person, plan.AnswerQuestion{ID: "Q9", Answer: "now", Way: plan.ByPerson})
+		w.do(person, plan.AnswerQuestion{Answer: "now", Way: plan.ByPerson})
+		w.refused(person, plan.AnswerQuestion{ID: "Q1", Answer: "later", Way: plan.ByPerson})
+		q := w.state.Questions[0]
+		if q.Answer != "now" || q.AnsweredBy != "petra" || q.Way != plan.ByPerson || len(w.state.OpenQuestions()) != 0 {
+			t.Errorf("%s: %+v", phase, q)
+		}
+		w.refused(ann, plan.CommentOn{Text: "the user agreed"})
+		w.refused(script, plan.CommentOn{Text: "the user agreed"})
+		w.do(person, plan.CommentOn{Text: "mind the gap"})
+	}
+}
+
+// TestOpenQuestionsAreBounded asks more than anybody will answer.
+func TestOpenQuestionsAreBounded(t *testing.T) {
+	w := gathering(t)
+	for i := range plan.MaxOpenQuestions {
+		w.do(ann, plan.AskUser{Text: fmt.Sprint("Question ", i)})
+	}
+	w.refused(ann, plan.AskUser{Text: "One more?"})
+	w.refused(person, plan.AnswerQuestion{Answer: "yes", Way: plan.ByPerson}) // which of them?
+	w.do(person, plan.AnswerQuestion{ID: "Q7", Answer: "yes", Way: plan.ByPerson})
+	w.do(ann, plan.AskUser{Text: "One more?"})
+	if open := w.state.OpenQuestions(); len(open) != plan.MaxOpenQuestions || open[len(open)-1].ID != fmt.Sprint("Q", plan.MaxOpenQuestions+1) {
+		t.Errorf("%+v", open)
+	}
+}
+
+func TestCIMayTellOfSignalsWhileRestricted(t *testing.T) {
+	for phase, w := range restricted(t) {
+		w.do(ci, plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"})
+		w.do(ci, plan.ClearSignal{ID: "tests"})
+		w.wantPhase(phase)
+		w.refused(ci, plan.MarkStep{Step: 1, Status: plan.Done})
+		w.refused(ci, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+		w.refused(ann, plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"})
+	}
+}
+
+func TestPersonAtATerminalMayChangeThings(t *testing.T) {
+	for phase, w := range restricted(t) {
+		w.do(person, plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"})
+		w.do(person, plan.AddSteps{Steps: []plan.NewStep{titled("More")}})
+		w.do(person, plan.MarkStep{Step: 1, Status: plan.InProgress})
+		w.wantPhase(phase)
+	}
+}
+
+func TestSubmitPlanCreatesPlanObject(t *testing.T) {
+	w := gathering(t)
+	now := w.now
+	a := submission("Look", "Do")
+	a.Questions, a.ContextNotes = []string{"EU first?"}, "sessions live in Postgres"
+	w.do(ann, a)
+	w.wantPhase(plan.PhaseSubmitted)
+	p := w.state.Draft
+	if p == nil || p.Status != plan.StatusDraft || p.Summary != a.Summary || p.ContextNotes != a.ContextNotes || !slices.Equal(p.Questions, a.Questions) || p.CreatedBy != "ann" || p.Approval != nil {
+		t.Fatalf("the draft is %+v", p)
+	}
+	if diff := cmp.Diff([]plan.StepID{1, 2}, stepIDs(p.Steps)); diff != "" {
+		t.Error(diff)
+	}
+	want := &plan.Request{ID: "R2", Plan: p.ID, Digest: plan.Digest(p), By: "ann", At: now}
+	if diff := cmp.Diff(want, w.state.ModeNow().Request); diff != "" {
+		t.Error(diff)
+	}
+	if w.state.Plan != nil {
+		t.Error("a draft became the current plan")
+	}
+}
+
+func TestSubmitPlanValidatesStructure(t *testing.T) {
+	w := gathering(t)
+	wantRefusal(t, w.refused(ann, plan.SubmitPlan{Outline: plan.Outline{Summary: "s"}}), plan.InvalidInput, "/steps", "empty")
+	circle := submission("A", "B")
+	circle.Steps[0].DependsOn, circle.Steps[1].DependsOn = []plan.StepID{2}, []plan.StepID{1}
+	w.refused(ann, circle)
+	nowhere := submission("A")
+	nowhere.Steps[0].DependsOn = []plan.StepID{7}
+	w.refused(ann, nowhere)
+	w.limits.MaxSteps = 2
+	w.refused(ann, submission("A", "B", "C"))
+	w.wantPhase(plan.PhaseGathering)
+}
+
+// TestSubmitPlanSurvivesRestart folds the log anew, as another process does: what
+// waits is the same, and so is what a decision makes of it.
+func TestSubmitPlanSurvivesRestart(t *testing.T) {
+	w := waiting(t)
+	request := *w.state.ModeNow().Request
+	for name, s := range map[string]plan.State{"the log": foldAll(w.log), "a snapshot": reread(t, w.state)} {
+		again := &workspace{t: t, state: s, log: slices.Clone(w.log), now: w.now, seen: map[string]plan.Sighting{}}
+		again.wantPhase(plan.PhaseSubmitted)
+		if diff := cmp.Diff(request, *again.state.ModeNow().Request); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		again.do(person, plan.Approve{Answer: plan.Answer{Way: plan.ByPerson, Request: request.ID, Digest: request.Digest}})
+		again.wantPhase(plan.PhaseExecuting)
+	}
+}
+
+// TestSubmitFromInactive submits without having entered: that begins the mode.
+func TestSubmitFromInactive(t *testing.T) {
+	w := withPlan(t, titled("One"))
+	current := w.state.Plan
+	now := w.now
+	w.do(bob, submission("Look"))
+	w.wantPhase(plan.PhaseSubmitted)
+	if mode := w.state.ModeNow(); mode.By != "bob" || !mode.Since.Equal(now) || mode.Request == nil {
+		t.Errorf("the mode is %+v", mode)
+	}
+	if w.state.Plan != current {
+		t.Error("the current plan was touched")
+	}
+}
+
+func TestResubmissionSupersedes(t *testing.T) {
+	w := waiting(t)
+	old := w.answer(plan.ByPerson, "")
+	w.do(ann, submission("Look", "Do", "Check"))
+	if got := w.state.ModeNow().Request.ID; got == old.Request {
+		t.Fatalf("the request is %s still", got)
+	}
+	for _, way := range []plan.Way{plan.ByPerson, plan.ByClient} {
+		old.Way = way
+		w.refused(person, plan.Approve{Answer: old})
+		stale := w.answer(way, "")
+		stale.Digest = old.Digest // the old plan was shown, the new request is named
+		w.refused(person, plan.Approve{Answer: stale})
+	}
+	if w.state.Draft.Steps.Len() != 3 || w.state.Plan != nil {
+		t.Fatal("the first submission did not give way")
+	}
+	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	if w.state.Plan.Steps.Len() != 3 || len(w.state.Former()) != 0 {
+		t.Error("the wrong plan was approved, or a draft is listed as a former plan")
+	}
+}
+
+func TestPlanApproveEntersExecution(t *testing.T) {
+	for _, way := range []plan.Way{plan.ByPerson, plan.ByClient} {
+		for _, comment := range []string{"", "start with the tests"} {
+			t.Run(string(way)+" "+comment, func(t *testing.T) {
+				w := withPlan(t, titled("Former"))
+				former := w.state.Plan.ID
+				w.do(ann, submission("Look", "Do"))
+				draft, answer := w.state.Draft.ID, w.answer(way, comment)
+				actor := map[plan.Way]plan.Actor{plan.ByPerson: person, plan.ByClient: ann}[way]
+				now := w.now
+				w.do(actor, plan.Approve{Answer: answer})
+				w.wantPhase(plan.PhaseExecuting)
+				w.wantDecision(plan.Approved, actor.Name, way, comment)
+				w.wantStatus(plan.StatusActive)
+				want := &plan.Approval{By: actor.Name, Way: string(way), Digest: answer.Digest, Comment: comment, At: now}
+				if diff := cmp.Diff(want, w.state.Plan.Approval); diff != "" {
+					t.Error(diff)
+				}
+				if w.state.Plan.ID != draft || w.state.Draft != nil {
+					t.Errorf("the current plan is %s, the draft %v", w.state.Plan.ID, w.state.Draft)
+				}
+				if head, ok := w.state.PastPlan(former); !ok || head.Reason != "replaced" {
+					t.Errorf("the former plan is %+v, %v", head, ok)
+				}
+				w.refused(actor, plan.Approve{Answer: answer}) // it counts once
+				w.mark(1, plan.InProgress)
+			})
+		}
+	}
+}
+
+func TestPlanRejectCancelsMode(t *testing.T) {
+	w := withPlan(t, titled("Former"))
+	current := w.state.Plan
+	w.do(ann, submission("Look"))
+	answer := w.answer(plan.ByPerson, "we stay on Postgres")
+	w.do(person, plan.Reject{Answer: answer})
+	w.wantPhase(plan.PhaseInactive)
+	w.wantDecision(plan.Rejected, "petra", plan.ByPerson, "we stay on Postgres")
+	if w.state.Draft != nil || w.state.Plan != current {
+		t.Error("the draft is there still, or the current plan is another")
+	}
+	w.refused(person, plan.Reject{Answer: answer})
+	w.refused(person, plan.Approve{Answer: answer})
+	w.mark(1, plan.Done)
+}
+
+func TestPlanEditAllowsRevision(t *testing.T) {
+	w := waiting(t)
+	wantRefusal(t, w.refused(person, plan.Return{Answer: w.answer(plan.ByPerson, "")}), plan.InvalidInput, "/comment", "blank")
+	since := w.now
+	w.do(person, plan.Return{Answer: w.answer(plan.ByPerson, "split step 2")})
+	w.wantPhase(plan.PhaseGathering)
+	w.wantDecision(plan.Returned, "petra", plan.ByPerson, "split step 2")
+	mode := w.state.ModeNow()
+	if w.state.Draft == nil || mode.Reason != "it is large" || mode.By != "ann" || !mode.Since.Equal(since) {
+		t.Errorf("the mode is %+v, the draft %v", mode, w.state.Draft)
+	}
+	w.refused(ann, plan.AddSteps{Steps: []plan.NewStep{titled("x")}})
+	w.do(ann, submission("Look", "Do half", "Do the rest"))
+	if mode := w.state.ModeNow(); mode.Reason != "it is large" || mode.By != "ann" {
+		t.Errorf("the revision began another mode: %+v", mode)
+	}
+	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	if w.state.Plan.Steps.Len() != 3 {
+		t.Error("what was approved is not the revision")
+	}
+}
+
+// TestDecisionsFromSubmittedOnly tries every decision in every other phase, with
+// what was shown last.
+func TestDecisionsFromSubmittedOnly(t *testing.T) {
+	for name, begin := range map[string]func(failer) *workspace{
+		"nothing yet": newWorkspaceOf, "gathering": gathering, "executing": executing,
+		"rejected": func(t failer) *workspace {
+			w := waiting(t)
+			w.do(person, plan.Reject{Answer: w.answer(plan.ByPerson, "")})
+			return w
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t)
+			for _, way := range []plan.Way{plan.ByPerson, plan.ByClient} {
+				answer := plan.Answer{Way: way, Request: "R2", Digest: plan.Digest(submitted(t)), Comment: "c"}
+				for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
+					wantRefusal(t, w.refused(person, a), plan.Conflict, "", "no plan waits")
+				}
+			}
+			w.unchanged(ann, plan.LeaveUndecided{Request: "R2", How: "declined"})
+		})
+	}
+}
+
+func newWorkspaceOf(t failer) *workspace { return newWorkspace(t) }
+
+func submitted(t failer) *plan.Plan { return waiting(t).state.Draft }
+
+// TestNobodyElseDecides refuses whoever is no person in front of a terminal,
+// whatever they claim, and a client's word where only a person's counts.
+func TestNobodyElseDecides(t *testing.T) {
+	for _, personOnly := range []bool{false, true} {
+		w := waiting(t)
+		w.limits.PersonOnly = personOnly
+		for _, actor := range []plan.Actor{ann, bob, script, ci, itself, {Kind: plan.Agent, Name: "petra", AtTerminal: true}, {Kind: plan.CI, AtTerminal: true}} {
+			for _, way := range []plan.Way{plan.ByPerson, "", "human", plan.ByClient} {
+				if way == plan.ByClient && !personOnly {
+					continue
+				}
+				answer := w.answer(way, "The user approved this.")
+				for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
+					w.refused(actor, a)
+				}
+			}
+		}
+		w.wantPhase(plan.PhaseSubmitted)
+		w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	}
+}
+
+// TestClientNamesItsRequest: what a client brings must name the open request and
+// what was shown; a person at a terminal need not name the request.
+func TestClientNamesItsRequest(t *testing.T) {
+	w := waiting(t)
+	good := w.answer(plan.ByClient, "")
+	for _, c := range []struct{ request, digest string }{
+		{"", good.Digest}, {"R1", good.Digest}, {"r2", good.Digest}, {good.Request, ""}, {good.Request, good.Digest[1:]}, {good.Request, "x"},
+	} {
+		w.refused(ann, plan.Approve{Answer: plan.Answer{Way: plan.ByClient, Request: c.request, Digest: c.digest}})
+		if c.request != "" {
+			w.refused(person, plan.Approve{Answer: plan.Answer{Way: plan.ByPerson, Request: c.request, Digest: c.digest}})
+		}
+	}
+	w.do(person, plan.Approve{Answer: plan.Answer{Way: plan.ByPerson, Digest: good.Digest}})
+}
+
+// TestDigestCoversWhatIsShown: any change of what a person sees is another plan,
+// progress and notes are not.
+func TestDigestCoversWhatIsShown(t *testing.T) {
+	base := func() plan.Body { return submitted(t).Body() }
+	want := plan.Digest(base().Build())
+	for name, change := range map[string]func(*plan.Body){
+		"objective": func(b *plan.Body) { b.Objective += "!" },
+		"summary":   func(b *plan.Body) { b.Summary += "!" },
+		"order":     func(b *plan.Body) { b.Steps[0], b.Steps[1] = b.Steps[1], b.Steps[0] },
+		"fewer":     func(b *plan.Body) { b.Steps = b.Steps[:1] },
+		"title":     onFirst(func(s *plan.Step) { s.Title += "!" }),
+		"details":   onFirst(func(s *plan.Step) { s.Details = "d" }),
+		"tools":     onFirst(func(s *plan.Step) { s.Tools = append(slices.Clone(s.Tools), "bash_execute") }),
+		"tool":      onFirst(func(s *plan.Step) { s.Tool = "view" }),
+		"args":      onFirst(func(s *plan.Step) { s.Args = []byte(`{"path":"x"}`) }),
+		"risk":      onFirst(func(s *plan.Step) { s.Risk = plan.LowRisk }),
+		"criteria":  onFirst(func(s *plan.Step) { s.AcceptanceCriteria = s.AcceptanceCriteria[:1] }),
+		"verify":    onFirst(func(s *plan.Step) { s.Verify = "make" }),
+		"pause":     onFirst(func(s *plan.Step) { s.Pause = "sure?" }),
+		"depends":   func(b *plan.Body) { s := *b.Steps[1]; s.DependsOn = []plan.StepID{1}; b.Steps[1] = &s },
+	} {
+		b := base()
+		change(&b)
+		if plan.Digest(b.Build()) == want {
+			t.Errorf("%s is not covered", name)
+		}
+	}
+	for name, change := range map[string]func(*plan.Body){
+		"status":   onFirst(func(s *plan.Step) { s.Status = plan.Done }),
+		"notes":    onFirst(func(s *plan.Step) { s.Notes = []string{"n"} }),
+		"claim":    onFirst(func(s *plan.Step) { s.ClaimedBy = "bob" }),
+		"evidence": onFirst(func(s *plan.Step) { s.Evidence = []plan.Evidence{{Note: "n"}} }),
+		"verdict":  func(b *plan.Body) { b.Verdict = &plan.Verdict{Approved: true} },
+	} {
+		b := base()
+		change(&b)
+		if plan.Digest(b.Build()) != want {
+			t.Errorf("%s makes another plan of it", name)
+		}
+	}
+	b := base()
+	onFirst(func(s *plan.Step) { s.Args = []byte(`{`) })(&b)
+	if got := plan.Digest(b.Build()); got != "" { // equal to nothing
+		t.Errorf("arguments that are no JSON have the digest %q", got)
+	}
+}
+
+func onFirst(change func(*plan.Step)) func(*plan.Body) {
+	return func(b *plan.Body) {
+		step := *b.Steps[0]
+		change(&step)
+		b.Steps[0] = &step
+	}
+}
+
+func TestPlanApprovalLoggedToAudit(t *testing.T) {
+	w := waiting(t)
+	w.do(ann, plan.LeaveUndecided{Request: w.state.ModeNow().Request.ID, How: "declined"})
+	w.wantPhase(plan.PhaseSubmitted)
+	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "go")})
+	undecided := w.log[len(w.log)-2]
+	if e, ok := undecided.Events[0].(plan.LeftUndecided); !ok || e.How != "declined" || e.By != "ann" {
+		t.Errorf("%+v", undecided)
+	}
+	last := w.log[len(w.log)-1]
+	approved, ok := last.Events[0].(plan.PlanApproved)
+	if !ok || last.Action != "approve_plan" || last.Actor != person || approved.Approval.By != "petra" || approved.Approval.Way != "person" || approved.Approval.Comment != "go" || approved.Approval.Digest == "" {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestExecutionHasFullToolAccess(t *testing.T) {
+	for _, a := range changes() {
+		w := executing(t)
+		w.do(ann, plan.RaiseSignal{ID: "build", Level: plan.Warning, Message: "slow"})
+		if _, err := w.try(ann, a); err != nil && a.Name() != "close_plan" && a.Name() != "update" {
+			t.Errorf("%s: %v", a.Name(), err)
+		}
+	}
+}
+
+func TestExecutionCompletionExitsPlanningMode(t *testing.T) {
+	for name, c := range map[string]struct {
+		finish func(*workspace)
+		why    string
+	}{
+		"done":      {func(w *workspace) { w.mark(1, plan.Done); w.mark(2, plan.Done) }, "completed"},
+		"given up":  {func(w *workspace) { w.mark(1, plan.Skipped); w.mark(2, plan.Cancelled) }, "abandoned"},
+		"cleared":   {func(w *workspace) { w.do(ann, plan.Clear{}) }, "abandoned"},
+		"replaced":  {func(w *workspace) { w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Else"}}) }, "replaced"},
+		"said done": {func(w *workspace) { w.do(ann, plan.EndMode{}) }, "said to be done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := executing(t)
+			c.finish(w)
+			w.wantPhase(plan.PhaseInactive)
+			d := w.state.ModeNow().Decision
+			if d == nil || d.Outcome != plan.Ended {
+				t.Fatalf("%+v", d)
+			}
+			wantWords(t, d.Comment, c.why)
+			w.unchanged(ann, plan.EndMode{})
+		})
+	}
+	for _, begin := range []func(failer) *workspace{gathering, waiting} {
+		begin(t).refused(ann, plan.EndMode{}) // that would be cancelling
+		begin(t).refused(person, plan.EndMode{})
+	}
+}
+
+// TestRestoreEndsExecution: another plan takes the place of the approved one.
+func TestRestoreEndsExecution(t *testing.T) {
+	w := withPlan(t, titled("Former"))
+	former := w.state.Plan.ID
+	w.do(ann, submission("Look"))
+	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(ann, plan.Restore{PlanID: former})
+	w.wantPhase(plan.PhaseInactive)
+	w.wantDecision(plan.Ended, "planloop", "", "the plan was replaced")
+}
+
+// TestApprovedPlanOfFinishedSteps completes at once, and the mode with it.
+func TestApprovedPlanOfFinishedSteps(t *testing.T) {
+	w := gathering(t)
+	a := submission("Look")
+	a.Steps[0].Status = plan.Done
+	w.do(ann, a)
+	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.wantStatus(plan.StatusCompleted)
+	w.wantPhase(plan.PhaseInactive)
+}
