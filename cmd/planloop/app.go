@@ -45,6 +45,7 @@ type opened struct {
 	config  workspace.Config
 	session *session.Session
 	verbs   *verbs.Service
+	notices notices
 }
 
 // open finds the workspace, reads its configuration and prepares its log, once.
@@ -83,7 +84,12 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		options.Tree = newTree(place.Path)
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
-	a.opened = &opened{place, config, s, verbs.New(s, options)}
+	told, err := a.notices(place, config.Notify)
+	if err != nil {
+		return nil, err
+	}
+	options.Notify = told.tell
+	a.opened = &opened{place, config, s, verbs.New(s, options), told}
 	return a.opened, nil
 }
 
@@ -110,6 +116,7 @@ func (a *app) close() error {
 		return nil
 	}
 	a.describe(a.opened.place)
+	a.opened.notices.close(a)
 	return a.opened.session.Close()
 }
 

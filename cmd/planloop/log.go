@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/store"
@@ -17,6 +15,7 @@ type logOptions struct {
 	last    int
 	limited bool // last was given
 	since   int64
+	audit   bool
 }
 
 const lastShown = 20
@@ -28,10 +27,15 @@ func newLogCommand(a *app) *cobra.Command {
 		Short: "Show who changed what, and when",
 		Long: `Shows the changes of this workspace, the newest last: the revision, the time,
 what was done and by whom. The log is the truth the plan is built from; nothing
-in it is ever changed.`,
+in it is ever changed.
+
+With --audit it shows decisions alone, all of them: who approved, rejected,
+returned, answered or let expire what, when, by which way, and about which plan,
+with the beginning of the digest that planloop approve shows.`,
 		Example: `  planloop log
   planloop log -n 5
   planloop log --since 120      # what came after revision 120
+  planloop log --audit          # who decided what
   planloop log --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,6 +45,7 @@ in it is ever changed.`,
 	}
 	cmd.Flags().IntVarP(&o.last, "last", "n", lastShown, "show the last `N` changes, 0 for all")
 	cmd.Flags().Int64Var(&o.since, "since", 0, "show all changes after revision `REV`")
+	cmd.Flags().BoolVar(&o.audit, "audit", false, "show decisions alone, and who took them")
 	return cmd
 }
 
@@ -55,6 +60,13 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 	state, err := service.State(ctx)
 	if err != nil {
 		return err
+	}
+	if o.audit {
+		entries, err := audit(service.Records(ctx, 0))
+		if err != nil {
+			return err
+		}
+		return a.printAudit(state.Revision, o.within(entries))
 	}
 	var records []plan.Record
 	for record, err := range service.Records(ctx, o.after(state.Revision)) {
@@ -90,19 +102,9 @@ func (o logOptions) after(head plan.Revision) plan.Revision {
 	return after
 }
 
-// logLine lays out a record: revision, time, what was done.
+// logLine lays out a record.
 func (s screen) logLine(r plan.Record, revisionWidth int) []string {
-	left := fmt.Sprintf("%*d  %s  ", revisionWidth, r.Seq, r.Time.Local().Format("2006-01-02 15:04"))
-	margin := ansi.StringWidth(left)
-	var lines []string
-	for i, text := range s.wrap(printableLine(sentence(r)), margin) {
-		if i == 0 {
-			lines = append(lines, s.faint(left)+text)
-		} else {
-			lines = append(lines, strings.Repeat(" ", margin)+text)
-		}
-	}
-	return lines
+	return s.dated(r.Seq, r.Time, sentence(r), revisionWidth)
 }
 
 // printRecords prints records in the shape of plan://log.

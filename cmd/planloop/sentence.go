@@ -12,8 +12,14 @@ import (
 // "tests pass"; the plan is completed".
 func sentence(r plan.Record) string {
 	var phrases []string
+	lead := ""
 	for _, e := range r.Events {
-		if phrase := phraseOf(e); phrase != "" {
+		phrase := phraseOf(e)
+		switch {
+		case phrase == "":
+		case byItself(e):
+			lead = phrase + "; "
+		default:
 			phrases = append(phrases, phrase)
 		}
 	}
@@ -25,7 +31,7 @@ func sentence(r plan.Record) string {
 	if noted {
 		first += ": " + rest
 	}
-	return first + strings.ReplaceAll(strings.Join(append([]string{""}, phrases[1:]...), "; "), noteMark, ": ")
+	return lead + first + strings.ReplaceAll(strings.Join(append([]string{""}, phrases[1:]...), "; "), noteMark, ": ")
 }
 
 // noteMark parts what was done from what was said about it: who did it stands
@@ -81,7 +87,7 @@ func consequence(e plan.Event) string {
 	case plan.PlanFailedForGood:
 		return e.Step.String() + " is critical, the plan has failed"
 	}
-	return "" // the head of an archived plan
+	return modePhrase(e)
 }
 
 func planPhrase(p plan.Body, what string) string {

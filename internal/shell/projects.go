@@ -66,7 +66,7 @@ func goList(c call, a arguments) *refusal {
 
 // planloopGrammar is what the commands that show take.
 var planloopGrammar = sync.OnceValue(func() *grammar {
-	return options(`-h -v -a -n: -f: -C: --json --all --approved --draft --audit --full --verbose --last: --format: --limit: --status: --from: --plan: --wait: --workspace: --agent: --help`)
+	return options(`-h -v -a -n: -f: -C: --json --all --approved --draft --audit --full --verbose --last: --format: --limit: --status: --from: --plan: --wait: --workspace: --help`)
 })
 
 // planloop allows the commands that show: approving, answering and marking are a

@@ -120,11 +120,11 @@ func ids(list []plan.StepID) string {
 	return strings.Join(words, ", ")
 }
 
-// shownSteps is a line for each step, for a notice.
-func shownSteps(p *plan.Plan) []string {
-	var lines []string
+// noticeSteps is the steps as a notice shows them.
+func noticeSteps(p *plan.Plan) []NoticeStep {
+	var steps []NoticeStep
 	for step := range p.Steps.All() {
-		lines = append(lines, string(step.Risk)+"\t"+step.Title+toolList(step.Tools))
+		steps = append(steps, NoticeStep{ID: step.ID.String(), Title: step.Title + toolList(step.Tools), Risk: step.Risk})
 	}
-	return lines
+	return steps
 }

@@ -84,7 +84,7 @@ func (s *Service) submitted(before, after plan.State, c Caller, report gates.Rep
 	}
 	request := after.ModeNow().Request
 	reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: Shown(draft, former)}
-	s.notify(Notice{Event: "plan_waits", PlanID: draft.ID, Title: "Plan: " + firstLine(draft), Text: Shown(draft, nil), Steps: shownSteps(draft)})
+	s.notify(Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Text: draft.ContextNotes, Steps: noticeSteps(draft), Questions: draft.Questions})
 	return reply
 }
 

@@ -131,6 +131,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		return outcome, err
 	}
 	s.told.know(c, outcome.After)
+	s.notifyExpiry(outcome)
 	if _, submission := a.(plan.SubmitPlan); !submission && asksAgain(outcome) {
 		return outcome, &AskedAgain{Reply: s.resubmitted(outcome, c)}
 	}

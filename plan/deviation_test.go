@@ -1,0 +1,206 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+)
+
+func patch(change func(*plan.Patch)) plan.Action {
+	var p plan.Patch
+	change(&p)
+	return plan.UpdateStep{Step: 1, Patch: p}
+}
+
+func adding(change func(*plan.Spec)) plan.Action {
+	step := titled("One more")
+	change(&step.Spec)
+	return plan.AddSteps{Steps: []plan.NewStep{step}}
+}
+
+func set[T any](target **T, value T) { *target = &value }
+
+// approvedPlan returns a workspace that carries out a plan of steps with tools,
+// risks, criteria, a way to verify, dependencies and an executable step.
+func approvedPlan(t failer) *workspace {
+	t.Helper()
+	w := gathering(t)
+	a := submission("Look", "Do")
+	a.Steps[0].Verify, a.Steps[0].RequiresApproval, a.Steps[0].Tools = "go test ./...", true, []string{"view", "grep"}
+	a.Steps[0].Tool, a.Steps[0].Args = "view", []byte(`{"path":"go.mod"}`)
+	a.Steps[1].DependsOn = []plan.StepID{1}
+	w.do(ann, a)
+	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.wantPhase(plan.PhaseExecuting)
+	return w
+}
+
+// TestSmallDeviationIsNoted: it is done at once, and what was approved remembers it.
+func TestSmallDeviationIsNoted(t *testing.T) {
+	for name, a := range map[string]plan.Action{
+		"details":                      patch(func(p *plan.Patch) { set(&p.Details, "only the middleware") }),
+		"hints":                        patch(func(p *plan.Patch) { set(&p.ContextHints, []string{"Read `go.mod`"}) }),
+		"paths":                        patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{"go.sum"}) }),
+		"creates":                      patch(func(p *plan.Patch) { set(&p.Creates, []string{"x.go"}) }),
+		"a step without tools":         adding(func(*plan.Spec) {}),
+		"a step with approved tools":   adding(func(s *plan.Spec) { s.Tools = []string{"grep", "view"} }),
+		"a step of an approved risk":   adding(func(s *plan.Spec) { s.Risk = plan.MediumRisk }),
+		"a step of a lower risk":       adding(func(s *plan.Spec) { s.Risk = plan.LowRisk }),
+		"a step split, with criterion": adding(func(s *plan.Spec) { s.AcceptanceCriteria = []string{"it works"} }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := approvedPlan(t)
+			approval := *w.state.Plan.Approval
+			events := w.do(ann, a)
+			w.wantPhase(plan.PhaseExecuting)
+			noted, ok := events[len(events)-1].(plan.PlanDeviated)
+			if !ok || len(noted.What) != 1 || noted.By != "ann" {
+				t.Fatalf("%v: %+v", kinds(events), events[len(events)-1])
+			}
+			got := w.state.Plan.Approval
+			if len(got.Deviations) != 1 || got.Digest != approval.Digest || got.By != approval.By {
+				t.Errorf("the approval is %+v", got)
+			}
+		})
+	}
+}
+
+// TestLargeDeviationAsksAgain: it is not done but put before a person, beside the
+// plan as it was approved.
+func TestLargeDeviationAsksAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		action plan.Action
+		why    string
+	}{
+		"title":                      {patch(func(p *plan.Patch) { set(&p.Title, "Delete") }), "another title"},
+		"a new tool":                 {patch(func(p *plan.Patch) { set(&p.Tools, []string{"view", "grep", "bash_execute"}) }), "a new tool"},
+		"a tool of another step":     {plan.UpdateStep{Step: 2, Patch: plan.Patch{Tools: &[]string{"view", "grep"}}}, "a new tool"},
+		"another executable":         {patch(func(p *plan.Patch) { set(&p.Tool, "create_file") }), "another tool or arguments"},
+		"other arguments":            {patch(func(p *plan.Patch) { set(&p.Args, []byte(`{"path":"/etc/passwd"}`)) }), "another tool or arguments"},
+		"more risk":                  {patch(func(p *plan.Patch) { set(&p.Risk, plan.HighRisk) }), "a new risk"},
+		"a dropped criterion":        {patch(func(p *plan.Patch) { set(&p.AcceptanceCriteria, []string{"it works"}) }), "a dropped criterion"},
+		"another verification":       {patch(func(p *plan.Patch) { set(&p.Verify, "true") }), "another command"},
+		"no verification":            {patch(func(p *plan.Patch) { set(&p.Verify, "") }), "another command"},
+		"no approval of the step":    {patch(func(p *plan.Patch) { set(&p.RequiresApproval, false) }), "no approval"},
+		"other dependencies":         {plan.UpdateStep{Step: 2, Patch: plan.Patch{DependsOn: &[]plan.StepID{}}}, "other dependencies"},
+		"a step with a new tool":     {adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), "new tool"},
+		"a step of a higher risk":    {adding(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
+		"a step that runs something": {adding(func(s *plan.Spec) { s.Tool = "view" }), "runs the tool"},
+		"within a batch": {plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.MarkStep{Step: 1, Status: plan.InProgress}},
+			{Action: adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} })}}}, "new tool"},
+	} {
+		for _, actor := range []plan.Actor{ann, ci, itself} {
+			t.Run(name+" by "+string(actor.Kind), func(t *testing.T) {
+				w := approvedPlan(t)
+				before := w.state.Plan
+				w.do(actor, c.action)
+				w.wantPhase(plan.PhaseSubmitted)
+				if w.state.Plan != before {
+					t.Error("the approved plan was changed")
+				}
+				draft := w.state.Draft
+				if draft == nil || draft.ID != before.ID || draft.Approval != nil || draft.Status != plan.StatusDraft {
+					t.Fatalf("the draft is %+v", draft)
+				}
+				wantWords(t, draft.Changes, c.why)
+				w.refused(ann, c.action) // nothing goes on meanwhile
+				w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+				w.wantPhase(plan.PhaseExecuting)
+				if w.state.Plan.ID != before.ID || len(w.state.Former()) != 0 || w.state.Plan.Approval == nil {
+					t.Errorf("the revision became %s, with %d former plans", w.state.Plan.ID, len(w.state.Former()))
+				}
+			})
+		}
+	}
+}
+
+// TestLessNeedsNoAgreement: fewer tools, less risk or one criterion more is within
+// what was approved.
+func TestLessNeedsNoAgreement(t *testing.T) {
+	for name, a := range map[string]plan.Action{
+		"fewer tools":    patch(func(p *plan.Patch) { set(&p.Tools, []string{"view"}) }),
+		"less risk":      patch(func(p *plan.Patch) { set(&p.Risk, plan.LowRisk) }),
+		"more criteria":  patch(func(p *plan.Patch) { set(&p.AcceptanceCriteria, []string{"it works", "it is fast", "it is small"}) }),
+		"asks for leave": plan.UpdateStep{Step: 2, Patch: plan.Patch{RequiresApproval: new(true)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := approvedPlan(t)
+			w.do(ann, a)
+			w.wantPhase(plan.PhaseExecuting)
+		})
+	}
+}
+
+// TestProgressIsNoDeviation: marks, notes, evidence and signals are what a plan is for.
+func TestProgressIsNoDeviation(t *testing.T) {
+	w := approvedPlan(t)
+	for _, a := range []plan.Action{
+		plan.MarkStep{Step: 1, Status: plan.InProgress, Note: "n"}, plan.ReportStep{Step: 1, Output: "o", AffectedFiles: []string{"x"}},
+		plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"}, plan.MarkStep{Step: 1, Status: plan.Done},
+	} {
+		w.do(ann, a)
+		w.wantPhase(plan.PhaseExecuting)
+	}
+	if got := w.state.Plan.Approval.Deviations; len(got) != 0 {
+		t.Errorf("noted as deviations: %q", got)
+	}
+}
+
+// TestPersonsChangeNeedsNoAgreement: who may approve may change.
+func TestPersonsChangeNeedsNoAgreement(t *testing.T) {
+	w := approvedPlan(t)
+	w.do(person, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
+	w.wantPhase(plan.PhaseExecuting)
+}
+
+// TestRevisionKeepsProgress: what was done while the revision waited stays done.
+func TestRevisionKeepsProgress(t *testing.T) {
+	w := approvedPlan(t)
+	w.mark(1, plan.InProgress)
+	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
+	w.do(person, plan.MarkStep{Step: 1, Status: plan.Done, Note: "by hand", Force: true})
+	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	step := w.step(1)
+	if step.Status != plan.Done || len(step.Notes) != 1 || w.step(3).Status != plan.Pending {
+		t.Errorf("%+v, %+v", step, w.step(3))
+	}
+}
+
+// TestRejectedRevisionGoesOnAsApproved drops the change alone.
+func TestRejectedRevisionGoesOnAsApproved(t *testing.T) {
+	w := approvedPlan(t)
+	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
+	w.do(person, plan.Reject{Answer: w.answer(plan.ByPerson, "not that")})
+	w.wantPhase(plan.PhaseExecuting)
+	w.wantDecision(plan.Rejected, "petra", plan.ByPerson, "not that")
+	if w.state.Plan.Steps.Len() != 2 || w.state.Draft != nil {
+		t.Error("the plan is not as it was approved")
+	}
+}
+
+// TestReturnedRevision goes back to gathering; a plan of its own may follow.
+func TestReturnedRevision(t *testing.T) {
+	w := approvedPlan(t)
+	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
+	w.do(person, plan.Return{Answer: w.answer(plan.ByPerson, "without the shell")})
+	w.wantPhase(plan.PhaseGathering)
+	w.do(ann, submission("Look", "Do", "Check"))
+	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.wantPhase(plan.PhaseExecuting)
+	if w.state.Plan.Steps.Len() != 3 || len(w.state.Former()) != 1 {
+		t.Errorf("%d steps, %d former plans", w.state.Plan.Steps.Len(), len(w.state.Former()))
+	}
+}
+
+// TestDeviationsAreBounded changes an approved plan more often than is remembered.
+func TestDeviationsAreBounded(t *testing.T) {
+	w := approvedPlan(t)
+	for range 120 {
+		w.do(ann, adding(func(*plan.Spec) {}))
+	}
+	if got := w.state.Plan.Approval.Deviations; len(got) != 100 {
+		t.Errorf("%d are remembered", len(got))
+	}
+	last := w.state.Plan.Approval.Deviations[99]
+	wantWords(t, last, "S122")
+}

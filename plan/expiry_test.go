@@ -1,0 +1,220 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// after moves the clock to d after a moment.
+func (w *workspace) after(from time.Time, d time.Duration) { w.now = from.Add(d) }
+
+// expired reports whether planning mode is over when somebody looks now.
+func (w *workspace) expired() bool {
+	return plan.Expiry(w.state, w.now, w.limits, w.seen[w.state.ModeNow().By].At) != nil
+}
+
+func TestPlanTimeoutCancelsMode(t *testing.T) {
+	for _, c := range []struct {
+		limit, waited time.Duration
+		over          bool
+	}{
+		{0, 29 * time.Minute, false}, {0, 30*time.Minute - time.Millisecond, false}, {0, 30 * time.Minute, true}, {0, 24 * time.Hour, true},
+		{time.Minute, 59 * time.Second, false}, {time.Minute, time.Minute, true},
+		{-1, 10 * 365 * 24 * time.Hour, false},
+	} {
+		w := waiting(t)
+		w.limits.ApprovalTimeout = c.limit
+		asked := w.state.ModeNow().Request.At
+		w.seen["ann"] = plan.Sighting{At: asked.Add(c.waited)} // signs of life do not prolong the wait
+		answer := w.answer(plan.ByPerson, "")
+		w.after(asked, c.waited)
+		if got := w.expired(); got != c.over {
+			t.Errorf("%v of %v: over %v", c.waited, c.limit, got)
+			continue
+		}
+		if !c.over {
+			w.do(person, plan.Approve{Answer: answer})
+			continue
+		}
+		for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
+			wantRefusal(t, w.refused(person, a), plan.Conflict, "", "no plan waits")
+		}
+		w.refused(person, plan.CancelMode{Way: plan.ByPerson})
+	}
+}
+
+func TestGatheringTimeoutCancelsMode(t *testing.T) {
+	for _, c := range []struct {
+		limit, waited, seen time.Duration
+		over                bool
+	}{
+		{0, time.Hour - time.Millisecond, 0, false}, {0, time.Hour, 0, true},
+		{0, 5 * time.Hour, 4*time.Hour + time.Minute, false}, {0, 5 * time.Hour, 4 * time.Hour, true}, // silence counts, not the time in all
+		{time.Minute, 2 * time.Minute, 0, true}, {time.Minute, 2 * time.Minute, 90 * time.Second, false},
+		{-1, 10 * 365 * 24 * time.Hour, 0, false},
+	} {
+		w := gathering(t)
+		w.limits.GatheringTimeout = c.limit
+		since := w.state.ModeNow().Since
+		w.seen["ann"] = plan.Sighting{At: since.Add(c.seen)}
+		w.seen["bob"] = plan.Sighting{At: since.Add(c.waited)} // another's life does not count
+		w.after(since, c.waited)
+		if got := w.expired(); got != c.over {
+			t.Errorf("%v of %v, last seen after %v: over %v", c.waited, c.limit, c.seen, got)
+			continue
+		}
+		if _, err := w.try(ann, plan.AddSteps{Steps: []plan.NewStep{titled("x")}}); err == nil {
+			t.Error("there is no plan to add to")
+		}
+		if c.over {
+			w.do(bob, plan.SetUp{Outline: plan.Outline{Objective: "Go on"}})
+			w.wantPhase(plan.PhaseInactive)
+		} else {
+			w.refused(bob, plan.SetUp{Outline: plan.Outline{Objective: "Go on"}})
+		}
+	}
+}
+
+// TestChangesKeepGatheringAlive: a question or a person's comment is no silence.
+func TestChangesKeepGatheringAlive(t *testing.T) {
+	w := gathering(t)
+	for _, text := range []string{"1?", "2?", "3?"} {
+		w.now = w.now.Add(50 * time.Minute)
+		w.do(bob, plan.AskUser{Text: text})
+		w.wantPhase(plan.PhaseGathering)
+	}
+	w.now = w.now.Add(time.Hour)
+	if !w.expired() {
+		t.Error("an hour of silence is no end")
+	}
+}
+
+// TestExpiryIsRecordedFirst: the next accepted action records it, once, with the
+// limit that was in force and the time at which it was over.
+func TestExpiryIsRecordedFirst(t *testing.T) {
+	w := waiting(t)
+	asked := w.state.ModeNow().Request.At
+	w.limits.ApprovalTimeout = 10 * time.Minute
+	w.after(asked, 2*time.Hour)
+	w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Done}) // records nothing
+	w.wantPhase(plan.PhaseSubmitted)
+	events := w.do(ann, plan.EnterMode{Reason: "again"})
+	if len(events) != 2 {
+		t.Fatalf("%v", kinds(events))
+	}
+	e, ok := events[0].(plan.ModeExpired)
+	if !ok || e.Phase != plan.PhaseSubmitted || e.Limit != "10m0s" || !e.At.Equal(asked.Add(10*time.Minute)) {
+		t.Errorf("%+v", events[0])
+	}
+	w.wantPhase(plan.PhaseGathering)
+	if w.state.Draft != nil {
+		t.Error("the draft is there still")
+	}
+	w.limits.ApprovalTimeout = time.Hour // what was recorded holds
+	if got := foldAll(w.log); got.PhaseNow() != plan.PhaseGathering || got.Draft != nil {
+		t.Errorf("folded again: %s", got.PhaseNow())
+	}
+}
+
+// TestExpiryAloneIsRecorded: an action that has nothing to change itself records it too.
+func TestExpiryAloneIsRecorded(t *testing.T) {
+	w := waiting(t)
+	w.now = w.now.Add(time.Hour)
+	events := w.do(ann, plan.EndMode{})
+	if len(events) != 1 || events[0].Kind() != "mode_expired" {
+		t.Fatalf("%v", kinds(events))
+	}
+	w.wantPhase(plan.PhaseInactive)
+	w.wantDecision(plan.Expired, "planloop", "", "no decision within 30m0s")
+}
+
+// TestTimeoutsHoldAcrossRestarts: what another process reads from the log is over at
+// the same time.
+func TestTimeoutsHoldAcrossRestarts(t *testing.T) {
+	for name, begin := range map[string]func(failer) *workspace{"gathering": gathering, "submitted": waiting} {
+		w := begin(t)
+		limit := map[string]time.Duration{"gathering": time.Hour, "submitted": 30 * time.Minute}[name]
+		last := w.state.UpdatedAt
+		for _, s := range []plan.State{w.state, foldAll(w.log), reread(t, w.state)} {
+			if plan.Expiry(s, last.Add(limit-time.Millisecond), plan.Limits{}, time.Time{}) != nil {
+				t.Errorf("%s is over too early", name)
+			}
+			if plan.Expiry(s, last.Add(limit), plan.Limits{}, time.Time{}) == nil {
+				t.Errorf("%s is not over", name)
+			}
+		}
+	}
+}
+
+// TestClockSetBackOpensNothing: what was over when a record was written stays over,
+// and a clock from before the mode began neither ends it nor makes it last.
+func TestClockSetBackOpensNothing(t *testing.T) {
+	w := waiting(t)
+	answer := w.answer(plan.ByPerson, "")
+	w.now = w.now.Add(40 * time.Minute)
+	w.do(ann, plan.EndMode{}) // records the expiry
+	w.now = w.now.Add(-24 * time.Hour)
+	w.refused(person, plan.Approve{Answer: answer})
+	w.wantPhase(plan.PhaseInactive)
+
+	w = waiting(t)
+	w.now = w.now.Add(-24 * time.Hour)
+	if w.expired() {
+		t.Error("a clock that was set back ends the mode")
+	}
+	w.do(person, plan.CommentOn{Text: "late"}) // a record of the past does not move the time back
+	w.now = w.state.ModeNow().Request.At.Add(30 * time.Minute)
+	if !w.expired() {
+		t.Error("the mode lasts longer than its limit")
+	}
+	w = waiting(t)
+	answer = w.answer(plan.ByPerson, "")
+	w.limits.ApprovalTimeout = 2 * time.Hour
+	w.now = w.now.Add(time.Hour)
+	w.do(person, plan.CommentOn{Text: "an hour later"})
+	w.limits.ApprovalTimeout = 30 * time.Minute
+	w.now = w.now.Add(-50 * time.Minute) // by the log it is over all the same
+	w.refused(person, plan.Approve{Answer: answer})
+}
+
+// TestExpiredRevisionGoesOnAsApproved: nobody decided about a change of an approved
+// plan, so it is carried out as it was.
+func TestExpiredRevisionGoesOnAsApproved(t *testing.T) {
+	w := executing(t)
+	approved := w.state.Plan
+	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Delete all", Tools: []string{"bash_execute"}}}}})
+	w.wantPhase(plan.PhaseSubmitted)
+	w.now = w.now.Add(time.Hour)
+	w.mark(1, plan.InProgress)
+	w.wantPhase(plan.PhaseExecuting)
+	w.wantDecision(plan.Expired, "planloop", "", "no decision within 30m0s")
+	if w.state.Draft != nil || w.state.Plan.Steps.Len() != approved.Steps.Len() || w.state.Plan.Approval == nil {
+		t.Error("the plan is not as it was approved")
+	}
+}
+
+// TestExpiryIsMonotonous: once over, it is over at any later time, and a longer limit
+// or a later sign of life never ends it earlier.
+func TestExpiryIsMonotonous(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := rapid.SampledFrom([]func(failer) *workspace{gathering, waiting}).Draw(t, "phase")(t)
+		limit := time.Duration(rapid.Int64Range(1, int64(2*time.Hour)).Draw(t, "limit"))
+		longer := limit + time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "longer"))
+		at := w.now.Add(time.Duration(rapid.Int64Range(-int64(time.Hour), int64(5*time.Hour)).Draw(t, "at")))
+		later := at.Add(time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "later")))
+		seen := w.now.Add(time.Duration(rapid.Int64Range(-int64(time.Hour), int64(5*time.Hour)).Draw(t, "seen")))
+		over := func(at time.Time, limit time.Duration, seen time.Time) bool {
+			return plan.Expiry(w.state, at, plan.Limits{ApprovalTimeout: limit, GatheringTimeout: limit}, seen) != nil
+		}
+		if over(at, limit, seen) && !over(later, limit, seen) {
+			t.Fatal("it began anew")
+		}
+		if over(at, longer, seen) && !over(at, limit, seen) || over(at, limit, seen) && !over(at, limit, time.Time{}) {
+			t.Fatal("more time ended it earlier")
+		}
+	})
+}
