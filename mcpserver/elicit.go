@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -115,6 +116,9 @@ func (d dialogue) wait(ctx context.Context, unasked *mcp.CallToolResult) *mcp.Ca
 	if err != nil {
 		d.opts.Logger.Warn("decisions made elsewhere are not heard of", "error", err)
 	}
+	if d.over(ctx) { // before anybody listened
+		return d.status(ctx)
+	}
 	stdio.Yield(ctx)
 	type answer struct {
 		result *mcp.ElicitationResult
@@ -208,19 +212,20 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult, u
 	return mcp.NewToolResultStructured(reply, reply.Text())
 }
 
-// keep records the user's answer; nil when it is none.
+// keep records the user's answer; nil when it is none. What a client sends need not
+// follow the form it was given.
 func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply, error) {
 	if d.ask.Question != "" {
 		text, _ := content["answer"].(string)
-		if text == "" {
+		if strings.TrimSpace(text) == "" {
 			return nil, nil
 		}
 		return d.service.Answer(ctx, d.caller, d.ask.Question, text)
 	}
+	word, _ := content["decision"].(string)
 	comment, _ := content["comment"].(string)
-	outcomes := map[any]plan.Outcome{wordApprove: plan.Approved, wordEdit: plan.Returned, wordReject: plan.Rejected}
-	outcome, ok := outcomes[content["decision"]]
-	if !ok {
+	outcome, ok := map[string]plan.Outcome{wordApprove: plan.Approved, wordEdit: plan.Returned, wordReject: plan.Rejected}[word]
+	if !ok || outcome == plan.Returned && strings.TrimSpace(comment) == "" { // nothing to revise it by
 		return nil, nil
 	}
 	return d.service.Decide(ctx, d.caller, verbs.Decision{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest, Comment: comment})

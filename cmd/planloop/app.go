@@ -193,7 +193,7 @@ func (a *app) logger() *slog.Logger {
 func (a *app) caller() verbs.Caller {
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal}
 	actor := who.Actor()
-	actor.AtTerminal = a.inTerminal && actor.Kind == plan.Person
+	actor.AtTerminal = actor.Kind == plan.Person && a.notPresent() == ""
 	return verbs.Caller{Actor: actor, Face: verbs.Command}
 }
 

@@ -1,27 +1,49 @@
 package main
 
 import (
+	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
 // hostVariables are set by agents' hosts in the shells they run: a person's own
 // shell has none of them.
 func hostVariables() []string {
-	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT", "PLANLOOP_AGENT"}
+	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT", workspace.EnvAgent}
 }
 
 // personPresent refuses what only a person may do, unless one sits at the terminal.
 // It keeps a model from answering for its user by mistake or by way of a script; a
 // program that takes over the user's own terminal it cannot tell from the user.
 func (a *app) personPresent(what string) error {
+	why := a.notPresent()
+	if why == "" {
+		return nil
+	}
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: what + " is a person's to do, and " + why, Fix: "run it in a terminal of your own"}
+}
+
+// notPresent says why no person seems to sit at the terminal, "" when one does.
+func (a *app) notPresent() string {
 	for _, variable := range hostVariables() {
 		if a.getenv(variable) != "" {
-			return &plan.ValidationError{Kind: plan.Conflict, Problem: what + " is a person's to do, and this shell belongs to an agent (" + variable + " is set)",
-				Fix: "run it in a terminal of your own"}
+			return "this shell belongs to an agent (" + variable + " is set)"
 		}
 	}
-	if a.flags.agent != "" || !a.inTerminal {
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: what + " is a person's to do, at a terminal", Fix: "run it in a terminal of your own"}
+	switch {
+	case a.flags.agent != "":
+		return "--agent says that this is an agent"
+	case workspace.InCI(a.getenv):
+		return "this is a CI job (CI is set)"
+	case !a.inTerminal:
+		return "standard input is no terminal"
 	}
-	return nil
+	return ""
+}
+
+// tell prints a verb's reply as JSON, or else a text for the person at the terminal.
+func (a *app) tell(reply any, text string) error {
+	if a.flags.json {
+		return a.printJSON(reply)
+	}
+	return a.print([]byte(printable(text) + "\n"))
 }

@@ -56,6 +56,7 @@ func (v planView) head() []string {
 		lines = append(lines, v.block(summary, 0, detailLines)...)
 	}
 	lines = append(lines, v.verdict()...)
+	lines = append(lines, v.approval()...)
 	return append(lines, "")
 }
 
@@ -289,36 +290,12 @@ func (v planView) foot() []string {
 			pastWord(v.former.Reason), v.former.ArchivedAt.Local().Format("2006-01-02 15:04"), v.former.ID)
 		return append(lines, v.block(text, 0, len(text))...)
 	}
-	if draft := v.state.Draft; draft != nil {
-		text := fmt.Sprintf("A draft waits beside it: %s, %s. Look at it: planloop show --plan %s",
-			plan.Quote(draft.Objective), count(draft.Steps.Len(), "step"), draft.ID)
-		for _, line := range v.screen.wrap(printableLine(text), 0) {
-			lines = append(lines, v.screen.waiting(line))
-		}
-	}
+	lines = append(lines, v.mode()...)
 	lines = append(lines, v.signals()...)
-	if v.next == "" {
-		return lines
-	}
-	const label = "Next: "
-	for i, line := range v.screen.wrap(printableLine(v.next), len(label)) {
-		if i == 0 {
-			lines = append(lines, v.screen.bold(label)+line)
-		} else {
-			lines = append(lines, strings.Repeat(" ", len(label))+line)
-		}
-	}
-	return lines
+	return append(lines, v.screen.nextLines(v.next)...)
 }
 
-// clock writes a time as a person reads it today.
-func (v planView) clock(t time.Time) string {
-	t, now := t.Local(), v.now.Local()
-	if t.Year() == now.Year() && t.YearDay() == now.YearDay() {
-		return t.Format("15:04")
-	}
-	return t.Format("2006-01-02 15:04")
-}
+func (v planView) clock(t time.Time) string { return clock(t, v.now) }
 
 // pastWord says what became of a former plan.
 func pastWord(reason string) string {

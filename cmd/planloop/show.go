@@ -25,6 +25,8 @@ type showOptions struct {
 	format string
 	plan   string
 	step   string
+
+	draft, approved bool
 }
 
 func newShowCommand(a *app) *cobra.Command {
@@ -47,6 +49,8 @@ Colours follow NO_COLOR and CLICOLOR.`,
   planloop show --all
   planloop show --format md
   planloop show --plan fix-the      # a former plan, by the beginning of its id
+  planloop show --draft             # what waits for your decision, whole
+  planloop show --approved          # the approved plan, as agents get it
   planloop show --json`,
 		Args:              atMost(1, "one step"),
 		ValidArgsFunction: firstArgument(a.completeSteps),
@@ -62,6 +66,12 @@ Colours follow NO_COLOR and CLICOLOR.`,
 	flags.BoolVarP(&o.all, "all", "a", false, "fold and cut nothing")
 	flags.StringVarP(&o.format, "format", "f", "", "print as `FORMAT`: text, md, yaml, mermaid or json (default text)")
 	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of it")
+	flags.BoolVar(&o.draft, "draft", false, "show what waits for a decision, whole")
+	flags.BoolVar(&o.approved, "approved", false, "show the approved plan, as agents get it")
+	for _, other := range []string{"watch", "plan", "all"} {
+		cmd.MarkFlagsMutuallyExclusive("draft", "approved", other)
+	}
+	cmd.MarkFlagsMutuallyExclusive("approved", "format")
 	complete(cmd, "format", words(showFormat("")))
 	complete(cmd, "plan", a.completePlans)
 	return cmd
@@ -77,6 +87,12 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		return err
 	}
 	switch {
+	case o.step != "" && (o.draft || o.approved):
+		return usageError{fmt.Errorf("--draft and --approved show the whole plan: give one of them, or a step")}
+	case o.draft:
+		return a.showDraft(ctx, opened, format)
+	case o.approved:
+		return a.showApproved(ctx, opened)
 	case o.watch && o.step != "":
 		return usageError{fmt.Errorf("--watch shows the whole plan: give --watch or a step, not both")}
 	case o.watch && o.plan != "":
@@ -146,7 +162,7 @@ func otherPlan(ctx context.Context, service *verbs.Service, state plan.State, na
 func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all bool) page {
 	s := a.screen()
 	if state.Plan == nil {
-		return noPlanYet(s, opened)
+		return noPlanYet(s, opened, state, opened.verbs.NextActionIn(state, a.caller()))
 	}
 	v := planView{screen: s, state: state, former: former, all: all, now: time.Now()}
 	if former == nil && state.Plan.Status != plan.StatusDraft {
@@ -156,10 +172,14 @@ func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all 
 	return v.page()
 }
 
-func noPlanYet(s screen, opened *opened) page {
+func noPlanYet(s screen, opened *opened, state plan.State, next string) page {
 	where := "in " + printableLine(opened.place.Path)
 	if opened.place.Default {
 		where = "in the workspace named default"
+	}
+	if state.Draft != nil || state.PhaseNow() != plan.PhaseInactive {
+		v := planView{screen: s, state: state, next: next}
+		return page{body: append([]string{"There is no plan yet " + where + "."}, v.mode()...), foot: append([]string{""}, s.nextLines(next)...)}
 	}
 	return page{body: []string{
 		"There is no plan yet " + where + ".",

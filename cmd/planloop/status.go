@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,9 @@ With --wait it comes when something has changed, or the time is over.`,
   planloop status --json --wait 30s`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if wait < 0 {
+				return usageError{fmt.Errorf("--wait %s lies in the past; give a time such as 30s", wait)}
+			}
 			service, err := a.service(cmd.Context())
 			if err != nil {
 				return err

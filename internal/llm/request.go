@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 max_tokens is the name that most endpoints know; renamedLimit has the newer one
+
 package llm
 
 import (

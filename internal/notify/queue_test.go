@@ -48,9 +48,8 @@ func TestNotifyNeverWaits(t *testing.T) {
 // order, and the log says how many did not.
 func TestOldestAreDropped(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		var open sync.Mutex
-		open.Lock()
-		e := w.serve(host, func(w http.ResponseWriter, _ *http.Request) { open.Lock(); open.Unlock(); w.WriteHeader(200) })
+		open := make(chan struct{})
+		e := w.serve(host, func(w http.ResponseWriter, _ *http.Request) { <-open; w.WriteHeader(200) })
 		n := w.notifier(notify.Config{})
 		for i := range 40 {
 			n.Notify(notify.Notice{Event: notify.PlanWaits, Title: fmt.Sprintf("plan %02d", i)})
@@ -58,7 +57,7 @@ func TestOldestAreDropped(t *testing.T) {
 				time.Sleep(time.Second) // the first is on its way
 			}
 		}
-		open.Unlock()
+		close(open)
 		closed(t, n)
 		var got []string
 		for _, r := range e.requests() {

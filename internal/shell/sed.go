@@ -250,8 +250,10 @@ func (s *sedReader) substitute() sedOutcome {
 func (s *sedReader) transliterate() sedOutcome {
 	delimiter := s.peek()
 	s.at++
-	if !s.delimited(delimiter, false) || !s.delimited(delimiter, false) {
-		return sedUnknown
+	for range 2 {
+		if !s.delimited(delimiter, false) {
+			return sedUnknown
+		}
 	}
 	return s.ended()
 }

@@ -110,15 +110,18 @@ func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Pla
 	if state.Plan != nil && state.Plan.ID == state.Draft.ID {
 		return state, state.Plan, nil
 	}
-	since := state.ModeNow().Since
 	for record, err := range s.session.Records(ctx, 0) {
 		if err != nil {
 			return state, nil, fmt.Errorf("look for what was shown before: %w", err)
 		}
 		for _, e := range record.Events {
-			submitted, ok := e.(plan.PlanSubmitted)
-			if ok && !record.Time.Before(since) && submitted.Plan.ID != state.Draft.ID {
-				former = submitted.Plan.Build()
+			switch e := e.(type) {
+			case plan.PlanSubmitted:
+				if e.Plan.ID != state.Draft.ID {
+					former = e.Plan.Build()
+				}
+			case plan.DraftMade, plan.ModeEntered, plan.PlanApproved, plan.PlanRejected, plan.ModeCancelled, plan.ModeExpired, plan.ModeEnded:
+				former = nil // whatever comes after is another matter
 			}
 		}
 	}

@@ -66,6 +66,8 @@ func (v view) now() now {
 func (v view) ofPlan() now {
 	p := v.state.Plan
 	switch {
+	case v.state.Draft != nil && (p == nil || p.FinalSummary != "" || p.Cleared() || p.Status == plan.StatusFailed):
+		return v.awaitingApproval() // a draft without planning mode: one that a model made, or an import
 	case p == nil:
 		return now{reason: NoPlan, message: "There is no plan.", next: "Set up a plan: " + v.words.setup() + "."}
 	case p.FinalSummary != "":
@@ -120,6 +122,9 @@ func (v view) task(p *plan.Plan) (now, bool) {
 
 // decompose is the way on from the task that asks for a plan.
 func (v view) decompose(step *plan.Step) string {
+	if v.words.withoutLoop() {
+		return fmt.Sprintf("Break the goal down into steps: %s, then %s.", v.words.add(), v.words.mark(step.ID, plan.Done))
+	}
 	return fmt.Sprintf("Break the goal down into tasks, then %s, with %s done in the same call.", v.words.addTasks(), step.ID)
 }
 
@@ -207,11 +212,19 @@ func (v view) deadlock(p *plan.Plan) now {
 }
 
 func (v view) gathering() now {
+	if v.words.person {
+		return now{reason: Gathering, message: "Planning mode: nothing is changed until you approve a plan.",
+			next: "Wait until an agent submits its plan: planloop status --wait 10m; planloop plan cancel leaves the mode."}
+	}
 	return now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
 		next: "Planning mode: look and ask only, then " + v.words.submit() + "."}
 }
 
 func (v view) awaitingApproval() now {
+	if v.words.person {
+		return now{reason: AwaitingApproval, message: "The submitted plan waits for your decision.",
+			next: "Look at it and decide: planloop approve. Or: planloop edit COMMENT has it revised, planloop reject drops it."}
+	}
 	return now{reason: AwaitingApproval, message: "The submitted plan waits for a person's decision.",
 		next: "Wait for a person's decision: " + v.words.wait() + "."}
 }

@@ -42,21 +42,28 @@ func diff(before, after string) string {
 
 func whole(p *plan.Plan) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Plan: %s\n", p.Summary)
-	if p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
-		fmt.Fprintf(&b, "Objective: %s\n", p.Objective)
+	if p.Summary == "" { // a draft that was imported has an objective alone
+		fmt.Fprintf(&b, "Plan: %s\n", indented(p.Objective))
+	} else {
+		fmt.Fprintf(&b, "Plan: %s\n", indented(p.Summary))
+	}
+	if p.Summary != "" && p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
+		fmt.Fprintf(&b, "Objective: %s\n", indented(p.Objective))
 	}
 	for step := range p.Steps.All() {
 		b.WriteString(wholeStep(step))
 	}
 	for _, question := range p.Questions {
-		fmt.Fprintf(&b, "Question: %s\n", question)
+		fmt.Fprintf(&b, "Question: %s\n", indented(question))
 	}
 	if p.ContextNotes != "" {
-		fmt.Fprintf(&b, "Findings: %s\n", p.ContextNotes)
+		fmt.Fprintf(&b, "Findings: %s\n", indented(p.ContextNotes))
 	}
 	return b.String()
 }
+
+// indented keeps a text's further lines from posing as lines of the plan.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 // wholeStep is a step with all its spec says, the risk in front.
 func wholeStep(step *plan.Step) string {
@@ -81,10 +88,14 @@ func wholeStep(step *plan.Step) string {
 	line("only when", step.When)
 	line("for each of", step.ForEach)
 	line("suggested agent", step.SuggestedAgent)
+	if step.Timeout > 0 {
+		line("takes at most", fmt.Sprintf("%d s", step.Timeout))
+	}
 	for _, flag := range []struct {
 		on   bool
 		text string
-	}{{step.Critical, "critical: the plan is revised if it fails"}, {step.RequiresApproval, "asks for approval when it is run"}} {
+	}{{step.Critical, "critical: the plan is revised if it fails"}, {step.RequiresApproval, "asks for approval when it is run"},
+		{step.Idempotent, "may be run again after a crash"}} {
 		if flag.on {
 			fmt.Fprintf(&b, "   %s\n", flag.text)
 		}

@@ -109,7 +109,7 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	var w wanted
 	refs := map[string]bool{}
 	for i, step := range in.Steps {
-		task, err := wantedTaskOf(fmt.Sprintf("/steps/%d", i), NewTask{Ref: step.Ref, TaskFields: step.TaskFields}, refs)
+		task, err := wantedTaskOf(fmt.Sprintf("/steps/%d", i), NewTask(step), refs)
 		if err != nil {
 			return a, nil, err
 		}

@@ -21,12 +21,13 @@ const (
 // or by a command.
 type words struct {
 	command  bool
+	person   bool // a person at a terminal, who decides
 	planning bool // the planning_* tools are offered
 	loop     bool // the planloop_* tools are offered
 }
 
 func (s *Service) words(c Caller) words {
-	return words{command: c.Face == Command, planning: s.offers(Planning), loop: s.offers(Loop)}
+	return words{command: c.Face == Command, person: c.Face == Command && c.Actor.Kind == plan.Person && c.Actor.AtTerminal, planning: s.offers(Planning), loop: s.offers(Loop)}
 }
 
 // choose returns the words for the command line, for the planning tools or, where
@@ -78,8 +79,11 @@ func (w words) read() string {
 	return w.choose("planloop show", "planning_read_plan", `planloop_status {"full":true}`)
 }
 
+// withoutLoop reports whether neither the loop's tools nor its commands are at hand.
+func (w words) withoutLoop() bool { return !w.command && !w.loop }
+
 func (w words) addTasks() string {
-	return w.ofLoop("planloop update --json with add_tasks", "planloop_update with add_tasks", "planning_add_step")
+	return w.choose("planloop update --json with add_tasks", "planloop_update with add_tasks", "planloop_update with add_tasks")
 }
 
 func (w words) summary() string {

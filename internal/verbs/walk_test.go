@@ -1,0 +1,409 @@
+package verbs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// walker does what the next action says, as a model would read it, and what the
+// others who are waited for do.
+type walker struct {
+	*rapid.T
+	service *verbs.Service
+	me      verbs.Caller
+	rules   *book
+	trail   []string
+}
+
+var (
+	carl   = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "carl"}}
+	person = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "pat", AtTerminal: true}, Face: verbs.Command}
+)
+
+// book is a rule book that is out of sync until somebody writes it.
+type book struct{ state string }
+
+func (b *book) Inspect() verbs.Rules {
+	return verbs.Rules{File: "AGENTS.md", State: b.state, Exists: true, Content: "the rules\n"}
+}
+
+func (*book) Changed(context.Context) <-chan struct{} { return nil }
+
+// TestEveryStateLeadsToTheEnd brings a workspace into any state that calls can lead
+// to, and then does nothing but what the next action says until the plan is closed
+// (or finished, where no tool can close it). No state is a dead end, for any choice
+// of tools and for the command line.
+func TestEveryStateLeadsToTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		toolsets []string
+		face     verbs.Face
+	}{
+		"all tools":     {nil, verbs.Tool},
+		"planning only": {[]string{verbs.Planning}, verbs.Tool},
+		"loop only":     {[]string{verbs.Loop}, verbs.Tool},
+		"command line":  {nil, verbs.Command},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				limits := plan.Limits{MaxReplans: rapid.SampledFrom([]int{-1, 0, 1}).Draw(rt, "max replans")}
+				s := session.New(memory.New(), session.Options{Limits: limits})
+				defer s.Close()
+				rules := &book{}
+				w := &walker{T: rt, rules: rules, service: verbs.New(s, verbs.Options{Toolsets: c.toolsets, RuleBook: rules}),
+					me: verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
+				w.wander(slices.Contains(c.toolsets, verbs.Mode) || c.toolsets == nil)
+				w.walk()
+			})
+		})
+	}
+}
+
+// wander does things of all kinds, of which some are refused.
+func (w *walker) wander(mode bool) {
+	actors := []verbs.Caller{w.me, w.me, carl, person}
+	for range rapid.IntRange(0, 14).Draw(w.T, "things done") {
+		who := rapid.SampledFrom(actors).Draw(w.T, "who")
+		act := rapid.SampledFrom([]func(verbs.Caller, bool) error{w.setsUp, w.marks, w.marks, w.marks, w.signals, w.starts, w.clears, w.closes,
+			w.drafts, w.adds, w.restores, w.plans, w.drifts}).Draw(w.T, "does")
+		_, refused := errors.AsType[*plan.ValidationError](act(who, mode))
+		w.trail = append(w.trail, fmt.Sprintf("(refused: %v)", refused))
+	}
+}
+
+func (w *walker) did(who verbs.Caller, format string, args ...any) {
+	w.trail = append(w.trail, who.Actor.Name+" "+fmt.Sprintf(format, args...))
+}
+
+func (w *walker) randomSteps() []plan.NewStep {
+	var steps []plan.NewStep
+	for i := range rapid.IntRange(0, 6).Draw(w.T, "steps") {
+		spec := plan.Spec{Title: fmt.Sprintf("Step %d", i), Critical: rapid.Bool().Draw(w.T, "critical")}
+		for on := range i {
+			if rapid.IntRange(0, 2).Draw(w.T, "depends") == 0 {
+				spec.DependsOn = append(spec.DependsOn, plan.StepID(on+1))
+			}
+		}
+		status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Blocked, plan.Failed, plan.Skipped, plan.Cancelled, plan.Done, plan.InProgress}).Draw(w.T, "status")
+		steps = append(steps, plan.NewStep{Spec: spec, Progress: plan.Progress{Status: status}})
+	}
+	return steps
+}
+
+func (w *walker) setsUp(c verbs.Caller, _ bool) error {
+	steps := w.randomSteps()
+	w.did(c, "sets up %d steps", len(steps))
+	_, err := w.service.SetUp(w.Context(), c, plan.SetUp{Outline: plan.Outline{Objective: "Any"}, Steps: steps})
+	return err
+}
+
+func (w *walker) drafts(c verbs.Caller, _ bool) error {
+	w.did(c, "makes a draft")
+	_, err := w.service.SetUp(w.Context(), c, plan.SetUp{Outline: plan.Outline{Objective: "A draft"}, Draft: true,
+		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drafted"}}}})
+	return err
+}
+
+func (w *walker) marks(c verbs.Caller, _ bool) error {
+	id := plan.StepID(rapid.IntRange(1, 7).Draw(w.T, "step"))
+	status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.InProgress, plan.InProgress, plan.Blocked, plan.Done, plan.Done, plan.Failed, plan.Skipped, plan.Cancelled}).Draw(w.T, "marked")
+	w.did(c, "marks %s %s", id, status)
+	_, err := w.service.Mark(w.Context(), c, plan.MarkStep{Step: id, Status: status})
+	return err
+}
+
+func (w *walker) signals(c verbs.Caller, _ bool) error {
+	id := rapid.SampledFrom([]string{"ci", "test failure", `it's "red" $(rm -rf .)`, strings.Repeat("long and cumbersome ", 4)[:79], "тесты", "-x"}).Draw(w.T, "signal")
+	level := rapid.SampledFrom([]plan.SignalLevel{plan.Blocker, plan.Blocker, plan.Warning, plan.Info}).Draw(w.T, "level")
+	w.did(c, "raises %q", id)
+	_, err := w.service.Alert(w.Context(), c, verbs.Alert{ID: id, Level: &level, Message: "red"})
+	return err
+}
+
+func (w *walker) starts(c verbs.Caller, _ bool) error {
+	w.did(c, "starts a session")
+	_, err := w.service.Start(w.Context(), c, verbs.Start{Goal: "Ship it"})
+	return err
+}
+
+func (w *walker) clears(c verbs.Caller, _ bool) error {
+	w.did(c, "clears the plan")
+	_, err := w.service.ClearPlan(w.Context(), c, verbs.ClearPlan{})
+	return err
+}
+
+func (w *walker) closes(c verbs.Caller, _ bool) error {
+	w.did(c, "closes the plan")
+	summary := "done"
+	_, err := w.service.Update(w.Context(), c, verbs.Update{FinalSummary: &summary})
+	return err
+}
+
+func (w *walker) adds(c verbs.Caller, _ bool) error {
+	w.did(c, "adds a step")
+	_, err := w.service.AddStep(w.Context(), c, verbs.AddStep{Steps: []verbs.NewStep{{Title: "One more"}}})
+	return err
+}
+
+func (w *walker) restores(c verbs.Caller, _ bool) error {
+	former := w.state().Former()
+	if len(former) == 0 {
+		return nil
+	}
+	w.did(c, "restores %s", former[0].ID)
+	_, err := w.service.Restore(w.Context(), c, former[0].ID)
+	return err
+}
+
+func (w *walker) plans(c verbs.Caller, mode bool) error {
+	if !mode {
+		return nil
+	}
+	if w.state().PhaseNow() == plan.PhaseGathering {
+		w.did(c, "submits a plan")
+		return w.submit(c)
+	}
+	w.did(c, "enters planning mode")
+	_, err := w.service.EnterPlanMode(w.Context(), c, verbs.EnterPlanMode{Reason: "to look first"})
+	return err
+}
+
+func (w *walker) drifts(verbs.Caller, bool) error {
+	w.rules.state = "outdated"
+	return nil
+}
+
+func (w *walker) submit(c verbs.Caller) error {
+	title, feature, hints, paths := "Change the handler of the login page", plan.Feature, []string{"Read `go.mod`"}, []string{"go.mod"}
+	_, err := w.service.SubmitPlan(w.Context(), c, verbs.SubmitPlan{Summary: "Change it.",
+		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: &title, Type: &feature, ContextHints: &hints, RelevantFilePaths: &paths}}}})
+	return err
+}
+
+func (w *walker) state() plan.State {
+	state, err := w.service.State(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return state
+}
+
+// walk follows the next action to the end. A status comes first each time, as the
+// rule book asks.
+func (w *walker) walk() {
+	for range 80 {
+		reply, err := w.service.Status(w.Context(), w.me, verbs.Status{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		state := w.state()
+		if reply.Now.Reason == verbs.Closed || reply.Now.Reason == verbs.PlanCompleted && strings.Contains(reply.NextAction, "report it") {
+			return
+		}
+		before := state.Revision
+		w.did(w.me, "is told %s: %s", reply.Now.Reason, reply.NextAction)
+		if err := w.follow(reply); err != nil {
+			w.Fatalf("following %q: %v\n%s", reply.NextAction, err, strings.Join(w.trail, "\n"))
+		}
+		if w.state().Revision == before && reply.Now.Reason != verbs.SyncInstructions {
+			w.Fatalf("following %q changed nothing\n%s", reply.NextAction, strings.Join(w.trail, "\n"))
+		}
+	}
+	w.Fatalf("there is no end:\n%s", strings.Join(w.trail, "\n"))
+}
+
+func (w *walker) follow(reply verbs.StatusReply) error {
+	next := reply.NextAction
+	switch {
+	case reply.Now.Reason == verbs.SyncInstructions:
+		if w.me.Face == verbs.Tool && reply.Now.InstructionsContent != "the rules\n" {
+			return fmt.Errorf("the content is %q", reply.Now.InstructionsContent)
+		}
+		w.rules.state = ""
+		return nil
+	case strings.HasPrefix(next, "Wait for a person's decision: "):
+		return w.decide()
+	case strings.HasPrefix(next, "Wait for "):
+		return w.othersFinish()
+	case strings.Contains(next, "ask the user to run planloop alert --clear"):
+		return w.clearAll()
+	case w.me.Face == verbs.Command:
+		return w.command(next)
+	}
+	return w.tool(next, reply)
+}
+
+// decide is what the person does who is waited for.
+func (w *walker) decide() error {
+	outcome := rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Approved, plan.Rejected}).Draw(w.T, "decision")
+	_, err := w.service.Decide(w.Context(), person, verbs.Decision{Outcome: outcome, Digest: plan.Digest(w.state().Draft)})
+	return err
+}
+
+func (w *walker) othersFinish() error {
+	for step := range w.state().Plan.Steps.Running() {
+		if step.ClaimedBy != w.me.Actor.Name && len(w.state().Plan.Steps.WaitingOn(step.ID)) == 0 {
+			_, err := w.service.Mark(w.Context(), verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: step.ClaimedBy}}, plan.MarkStep{Step: step.ID, Status: plan.Done})
+			return err
+		}
+	}
+	return errors.New("nobody works")
+}
+
+func (w *walker) clearAll() error {
+	for _, signal := range w.state().OpenSignals(plan.Blocker) {
+		if _, err := w.service.Alert(w.Context(), person, verbs.Alert{ID: signal.ID, Clear: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const oneTask = `[{"title":"Change the handler of the login page","type":"feature","context_hints":["Read the handler"],"relevant_file_paths":["go.mod"]}]`
+
+// tool calls the tool that is named, with the arguments that are given or, where
+// they are the caller's to think up, with some.
+func (w *walker) tool(next string, reply verbs.StatusReply) error {
+	at, name := len(next), ""
+	for _, row := range verbs.Table() {
+		if i := strings.Index(next, row.Name); i >= 0 && i < at {
+			at, name = i, row.Name
+		}
+	}
+	if name == "" {
+		return errors.New("no tool is named")
+	}
+	call := next[at+len(name):]
+	if name == "planning_add_step" && strings.Contains(call, "planning_mark_step") {
+		if err := w.row(name, `{"steps":[{"title":"A step"}]}`); err != nil {
+			return err
+		}
+		return w.tool(call, reply)
+	}
+	return w.row(name, arguments(name, call, reply))
+}
+
+func arguments(name, call string, reply verbs.StatusReply) string {
+	switch name {
+	case "planning_mark_step":
+		words := strings.FieldsFunc(call, func(r rune) bool { return strings.ContainsRune(" .,;", r) })
+		return fmt.Sprintf(`{"step_id":%q,"status":%q}`, words[0], words[1])
+	case "planning_setup_plan":
+		return `{"objective":"Another","initial_steps":[{"title":"A step"}]}`
+	case "planning_add_step":
+		return `{"steps":[{"title":"A step"}]}`
+	case "planloop_start":
+		return `{"goal":"Another"}`
+	case "planning_submit_plan":
+		return `{"summary":"Change it.","steps":` + oneTask + `}`
+	case "planloop_update":
+		if reply.Now.CurrentTask != nil && strings.Contains(call, "done in the same call") {
+			return fmt.Sprintf(`{"add_tasks":%s,"update_tasks":[{"id":%d,"status":"DONE"}]}`, oneTask, reply.Now.CurrentTask.ID)
+		}
+		if strings.Contains(call, "with add_tasks") {
+			return `{"add_tasks":` + oneTask + `}`
+		}
+	case "planloop_alert":
+		if strings.Contains(call, "with its id") {
+			id, _ := json.Marshal(reply.Signal.ID)
+			return `{"clear":true,"id":` + string(id) + `}`
+		}
+	}
+	return object(call)
+}
+
+// object returns the JSON object that a text begins with.
+func object(text string) string {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	var raw json.RawMessage
+	if err := decoder.Decode(&raw); err != nil {
+		return text
+	}
+	return string(raw)
+}
+
+func (w *walker) row(name, arguments string) error {
+	w.did(w.me, "calls %s %s", name, arguments)
+	for _, row := range verbs.Table() {
+		if row.Name == name {
+			_, err := row.Call(w.Context(), w.service, w.me, []byte(arguments))
+			return err
+		}
+	}
+	return errors.New("there is no such tool")
+}
+
+// command carries out the command line that is named, taken apart as a shell does.
+func (w *walker) command(next string) error {
+	i := strings.Index(next, "planloop ")
+	if i < 0 {
+		return w.tool(next, verbs.StatusReply{}) // planning mode's tools are an agent's alone
+	}
+	line := strings.TrimSuffix(next[i:], ".")
+	if j := strings.Index(line, ", "); j > 0 && !strings.Contains(line[:j], "'") {
+		line = line[:j]
+	}
+	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
+	if err != nil {
+		return err
+	}
+	var words []string
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok && words == nil {
+			words, err = expand.Fields(nil, call.Args...)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return w.perform(words[1:])
+}
+
+func (w *walker) perform(words []string) error {
+	w.did(w.me, "runs %q", words)
+	ctx := w.Context()
+	var err error
+	switch {
+	case words[0] == "setup":
+		_, err = w.service.SetupPlan(ctx, w.me, verbs.SetupPlan{Objective: "Another", InitialSteps: []verbs.NewStep{{Title: "A step"}}})
+	case words[0] == "step" && words[1] == "add":
+		_, err = w.service.AddStep(ctx, w.me, verbs.AddStep{Steps: []verbs.NewStep{{Title: "A step"}}})
+	case words[0] == "step" && words[1] == "mark":
+		var id plan.StepID
+		if id, err = plan.ParseStepID(words[2]); err == nil {
+			_, err = w.service.Mark(ctx, w.me, plan.MarkStep{Step: id, Status: plan.StepStatus(words[3])})
+		}
+	case words[0] == "alert":
+		_, err = w.service.Alert(ctx, w.me, verbs.Alert{ID: words[slices.Index(words, "--id")+1], Clear: slices.Contains(words, "--clear")})
+	case words[0] == "update" && strings.HasPrefix(words[2], "{"):
+		err = w.row("planloop_update", words[2])
+	case words[0] == "update":
+		err = w.row("planloop_update", fmt.Sprintf(`{"add_tasks":%s,"update_tasks":[{"id":%d,"status":"DONE"}]}`, oneTask, w.meta()))
+	default:
+		err = fmt.Errorf("%q is no command to follow", words)
+	}
+	return err
+}
+
+func (w *walker) meta() plan.StepID {
+	for step := range w.state().Plan.Steps.All() {
+		if plan.IsMeta(step.Title) && !step.Status.Finished() {
+			return step.ID
+		}
+	}
+	return 0
+}

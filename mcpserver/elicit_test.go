@@ -1,0 +1,481 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/approval"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// petra is a person in front of a terminal.
+var petra = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "petra", AtTerminal: true}, Face: verbs.Command}
+
+// modeWorld is a world that can ask its user in both eras.
+type modeWorld struct {
+	world
+	t      testing.TB
+	sealer *approval.Sealer
+}
+
+func newModeWorld(t testing.TB, limits plan.Limits) modeWorld {
+	t.Helper()
+	sealer, err := approval.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := session.New(memory.New(), session.Options{Limits: limits})
+	service := verbs.New(s, verbs.Options{Limits: limits})
+	server, err := mcpserver.New(mcpserver.Options{
+		Version: "test", Strategy: prompts.React,
+		Sealer:  func() (*approval.Sealer, error) { return sealer, nil },
+		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return modeWorld{world{server, service}, t, sealer}
+}
+
+func (w modeWorld) state() plan.State {
+	w.t.Helper()
+	state, err := w.service.State(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return state
+}
+
+// events lists the log's events of a kind.
+func events[E plan.Event](w modeWorld) []E {
+	w.t.Helper()
+	var found []E
+	for record, err := range w.service.Records(context.Background(), 0) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, event := range record.Events {
+			if e, ok := event.(E); ok {
+				found = append(found, e)
+			}
+		}
+	}
+	return found
+}
+
+func (w modeWorld) wantPhase(want plan.Phase) {
+	w.t.Helper()
+	if got := w.state().PhaseNow(); got != want {
+		w.t.Errorf("the phase is %s, want %s", got, want)
+	}
+}
+
+// decide is a person's decision on a terminal about what waits.
+func (w modeWorld) decide(outcome plan.Outcome, comment string) {
+	w.t.Helper()
+	state := w.state()
+	if state.Draft == nil {
+		w.t.Fatal("nothing waits")
+	}
+	decision := verbs.Decision{Outcome: outcome, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Comment: comment}
+	if _, err := w.service.Decide(context.Background(), petra, decision); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// goodPlan are the arguments of a submission that the gates let pass.
+func goodPlan() map[string]any {
+	return map[string]any{"summary": "Move the sessions to Redis.", "steps": []map[string]any{
+		{"title": "Add the Redis client", "type": "feature", "risk": "low", "tools": []string{"create_file"},
+			"context_hints": []string{"Read the module file"}, "creates": []string{"redis.go"}},
+	}}
+}
+
+// userWho is what a client's user does with each question.
+func userWho(do func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error)) *mcp.ClientOptions {
+	return &mcp.ClientOptions{ElicitationHandler: do}
+}
+
+// says is a user who answers every form the same.
+func says(action string, content map[string]any) *mcp.ClientOptions {
+	return userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: action, Content: content}, nil
+	})
+}
+
+func bothEras() []string { return []string{handshake, stateless} }
+
+// TestDecidedInTheDialogue puts a submitted plan before a client's user in both
+// eras. Only an accepted form that names a decision is one.
+func TestDecidedInTheDialogue(t *testing.T) {
+	const waits = "It waits for a person"
+	for name, c := range map[string]struct {
+		action  string
+		content map[string]any
+		phase   plan.Phase
+		outcome plan.Outcome // "": none
+		comment string
+		how     string // that is noted where none
+		words   []string
+	}{
+		"approve": {"accept", map[string]any{"decision": "approve"}, plan.PhaseExecuting, plan.Approved, "", "",
+			[]string{"The plan was approved by the user of tester, through the client."}},
+		"approve with comment": {"accept", map[string]any{"decision": "approve", "comment": "tests first"}, plan.PhaseExecuting, plan.Approved, "tests first", "",
+			[]string{"approved by the user of tester, through the client: tests first"}},
+		"edit": {"accept", map[string]any{"decision": "edit", "comment": "split it"}, plan.PhaseGathering, plan.Returned, "split it", "",
+			[]string{"returned by the user of tester", "split it", "planning_submit_plan"}},
+		"edit without a comment": {"accept", map[string]any{"decision": "edit", "comment": "  "}, plan.PhaseSubmitted, "", "", "failed", []string{"planloop_status"}},
+		"reject":                 {"accept", map[string]any{"decision": "reject"}, plan.PhaseInactive, plan.Rejected, "", "", []string{"rejected by the user of tester"}},
+		"reject with reason":     {"accept", map[string]any{"decision": "reject", "comment": "no Redis"}, plan.PhaseInactive, plan.Rejected, "no Redis", "", []string{"no Redis"}},
+		"decline":                {"decline", nil, plan.PhaseSubmitted, "", "", "declined", []string{"planloop_status"}},
+		"decline, form filled":   {"decline", map[string]any{"decision": "approve"}, plan.PhaseSubmitted, "", "", "declined", []string{"planloop_status"}},
+		"cancel":                 {"cancel", nil, plan.PhaseSubmitted, "", "", "cancelled", []string{"planloop_status"}},
+		"accept nothing":         {"accept", nil, plan.PhaseSubmitted, "", "", "failed", []string{"planloop_status"}},
+	} {
+		for _, era := range bothEras() {
+			t.Run(name+" "+era, func(t *testing.T) {
+				w := newModeWorld(t, plan.Limits{})
+				client := w.connect(t, era, says(c.action, c.content))
+				call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
+				result := call(t, client, "planning_submit_plan", goodPlan())
+				w.wantPhase(c.phase)
+				if result.IsError {
+					t.Errorf("an error: %s", text(t, result))
+				}
+				for _, word := range c.words {
+					if !strings.Contains(text(t, result), word) {
+						t.Errorf("%q is missing in %s", word, text(t, result))
+					}
+				}
+				if n := len(events[plan.PlanSubmitted](w)); n != 1 {
+					t.Errorf("%d submissions", n)
+				}
+				if d := w.state().ModeNow().Decision; c.outcome == "" {
+					if undecided := events[plan.LeftUndecided](w); d != nil || len(undecided) != 1 || undecided[0].How != c.how {
+						t.Errorf("decided %+v, noted %+v", d, undecided)
+					}
+					if strings.Contains(text(t, result), "approved by") {
+						t.Errorf("claims an approval: %s", text(t, result))
+					}
+				} else if d == nil || d.Outcome != c.outcome || d.Comment != c.comment || d.Way != plan.ByClient || d.By != "tester" {
+					t.Errorf("the decision is %+v", d)
+				}
+				if c.outcome == "" && era == handshake && !strings.Contains(text(t, result), waits) {
+					t.Errorf("does not say that it waits: %s", text(t, result))
+				}
+			})
+		}
+	}
+}
+
+// TestDialogueShowsThePlanWhole: everything the digest covers stands in the
+// question, and it offers the three decisions.
+func TestDialogueShowsThePlanWhole(t *testing.T) {
+	for _, era := range bothEras() {
+		w := newModeWorld(t, plan.Limits{})
+		var shown []string
+		var schema any
+		client := w.connect(t, era, userWho(func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			shown, schema = append(shown, r.Params.Message), r.Params.RequestedSchema
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "edit", "comment": "longer"}}, nil
+		}))
+		call(t, client, "planning_submit_plan", goodPlan())
+		second := goodPlan()
+		second["summary"] = "Move the sessions to Valkey."
+		call(t, client, "planning_submit_plan", second)
+		if len(shown) != 2 {
+			t.Fatalf("%s: asked %d times", era, len(shown))
+		}
+		for _, word := range []string{"Plan: Move the sessions to Redis.", "1. [low risk] Add the Redis client (tools: create_file)", "Read the module file", "Approve this plan?"} {
+			if !strings.Contains(shown[0], word) {
+				t.Errorf("%s: %q is missing in\n%s", era, word, shown[0])
+			}
+		}
+		form, ok := schema.(map[string]any)
+		if !ok {
+			t.Fatalf("%s: the form is %T", era, schema)
+		}
+		fields, _ := form["properties"].(map[string]any)
+		decision, _ := fields["decision"].(map[string]any)
+		if choice, _ := decision["enum"].([]any); !slices.Equal(choice, []any{"approve", "edit", "reject"}) || fields["comment"] == nil {
+			t.Errorf("%s: the form is %v", era, form)
+		}
+	}
+}
+
+// TestClientWithoutDialogues gets the plain answer at once; the person decides on a
+// terminal, and a waiting status hears of it.
+func TestClientWithoutDialogues(t *testing.T) {
+	for _, era := range bothEras() {
+		w := newModeWorld(t, plan.Limits{})
+		client := w.connect(t, era, nil)
+		result := call(t, client, "planning_submit_plan", goodPlan())
+		if result.IsError || !strings.Contains(text(t, result), "planloop approve") {
+			t.Errorf("%s: %s", era, text(t, result))
+		}
+		if undecided := events[plan.LeftUndecided](w); len(undecided) != 1 || undecided[0].How != "unsupported" {
+			t.Errorf("%s: noted %+v", era, undecided)
+		}
+		call(t, client, "planloop_status", map[string]any{})
+		w.decide(plan.Approved, "go ahead")
+		status := text(t, call(t, client, "planloop_status", map[string]any{"wait": 30}))
+		for _, word := range []string{"The plan was approved by petra: go ahead", "<approved_plan>", "S001"} {
+			if !strings.Contains(status, word) {
+				t.Errorf("%s: %q is missing in %s", era, word, status)
+			}
+		}
+	}
+}
+
+// TestClientThatFails answers a question with an error.
+func TestClientThatFails(t *testing.T) {
+	fails := userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, errors.New("no window") })
+	w := newModeWorld(t, plan.Limits{})
+	result := call(t, w.connect(t, handshake, fails), "planning_submit_plan", goodPlan())
+	if result.IsError || !strings.Contains(text(t, result), "It waits for a person") {
+		t.Errorf("%s", text(t, result))
+	}
+	if undecided := events[plan.LeftUndecided](w); len(undecided) != 1 || undecided[0].How != "failed" {
+		t.Errorf("noted %+v", undecided)
+	}
+	w.wantPhase(plan.PhaseSubmitted)
+
+	w = newModeWorld(t, plan.Limits{}) // a stateless client never comes back
+	client := w.connect(t, stateless, fails)
+	if _, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_submit_plan", Arguments: goodPlan()}); err == nil {
+		t.Error("the client did not fail")
+	}
+	w.wantPhase(plan.PhaseSubmitted)
+	w.decide(plan.Approved, "")
+	if got := text(t, call(t, client, "planloop_status", map[string]any{})); !strings.Contains(got, "approved by petra") {
+		t.Error(got)
+	}
+}
+
+// TestClientThatNeverAnswers is waited for ten minutes; other calls on the same
+// connection go on meanwhile.
+func TestClientThatNeverAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newModeWorld(t, plan.Limits{})
+		asked := make(chan struct{})
+		client := w.connect(t, handshake, userWho(func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			close(asked)
+			<-t.Context().Done()
+			return nil, errors.New("gone")
+		}))
+		begin := time.Now()
+		answered := make(chan *mcp.CallToolResult, 1)
+		go func() { answered <- call(t, client, "planning_submit_plan", goodPlan()) }()
+		<-asked
+		if got := text(t, call(t, client, "planloop_status", map[string]any{})); !strings.Contains(got, "awaiting_approval") {
+			t.Error(got)
+		}
+		if waited := time.Since(begin); waited > time.Second {
+			t.Errorf("the next call waited %v", waited)
+		}
+		result := <-answered
+		if waited := time.Since(begin); waited != 10*time.Minute {
+			t.Errorf("answered after %v", waited)
+		}
+		if result.IsError || !strings.Contains(text(t, result), "It waits for a person") {
+			t.Errorf("%s", text(t, result))
+		}
+		if undecided := events[plan.LeftUndecided](w); len(undecided) != 1 || undecided[0].How != "timed_out" {
+			t.Errorf("noted %+v", undecided)
+		}
+		w.wantPhase(plan.PhaseSubmitted)
+	})
+}
+
+// TestDecidedElsewhereMeanwhile: a person decides on a terminal while the dialogue is
+// open. The call answers with where it stands, and a late word of the dialogue does
+// not count.
+func TestDecidedElsewhereMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		outcome plan.Outcome
+		phase   plan.Phase
+		word    string
+	}{
+		{plan.Approved, plan.PhaseExecuting, "The plan was approved by petra"}, {plan.Rejected, plan.PhaseInactive, "The plan was rejected by petra"},
+		{plan.Returned, plan.PhaseGathering, "The plan was returned by petra"},
+	} {
+		for _, era := range bothEras() {
+			t.Run(string(c.outcome)+" "+era, func(t *testing.T) {
+				w := newModeWorld(t, plan.Limits{})
+				asked, late := make(chan struct{}), make(chan struct{})
+				client := w.connect(t, era, userWho(func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					close(asked)
+					<-late
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "reject", "comment": "too late"}}, nil
+				}))
+				answered := make(chan *mcp.CallToolResult, 1)
+				go func() { answered <- call(t, client, "planning_submit_plan", goodPlan()) }()
+				<-asked
+				w.decide(c.outcome, "as I said")
+				if era == stateless {
+					close(late) // the call is the client's to make again
+				}
+				result := <-answered
+				if era == handshake {
+					close(late)
+				}
+				if result.IsError || !strings.Contains(text(t, result), c.word+" ") && !strings.Contains(text(t, result), c.word+":") || strings.Contains(text(t, result), "too late") {
+					t.Errorf("%s", text(t, result))
+				}
+				w.wantPhase(c.phase)
+				if d := w.state().ModeNow().Decision; d == nil || d.By != "petra" || d.Way != plan.ByPerson || d.Comment != "as I said" {
+					t.Errorf("decided %+v", d)
+				}
+				if n := len(events[plan.PlanSubmitted](w)); n != 1 {
+					t.Errorf("%d submissions", n)
+				}
+			})
+		}
+	}
+}
+
+// TestResubmittedMeanwhile: the plan in the dialogue was replaced by another
+// submission; approving the old one approves nothing.
+func TestResubmittedMeanwhile(t *testing.T) {
+	for _, era := range bothEras() {
+		t.Run(era, func(t *testing.T) {
+			w := newModeWorld(t, plan.Limits{})
+			other := w.connect(t, era, nil)
+			var asks atomic.Int32
+			client := w.connect(t, era, userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				if asks.Add(1) == 1 {
+					second := goodPlan()
+					second["summary"] = "Delete everything."
+					call(t, other, "planning_submit_plan", second)
+				}
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
+			}))
+			result := call(t, client, "planning_submit_plan", goodPlan())
+			if got := text(t, result); !strings.Contains(got, "wait") {
+				t.Errorf("%s", got)
+			}
+			w.wantPhase(plan.PhaseSubmitted)
+			if state := w.state(); state.Draft == nil || state.Draft.Summary != "Delete everything." || len(events[plan.PlanApproved](w)) != 0 {
+				t.Errorf("approved: %+v", events[plan.PlanApproved](w))
+			}
+		})
+	}
+}
+
+// TestPersonOnlyInTheDialogue: what a client brings does not count, and the answer
+// says who may.
+func TestPersonOnlyInTheDialogue(t *testing.T) {
+	for _, era := range bothEras() {
+		for _, decision := range []string{"approve", "edit", "reject"} {
+			w := newModeWorld(t, plan.Limits{PersonOnly: true})
+			client := w.connect(t, era, says("accept", map[string]any{"decision": decision, "comment": "c"}))
+			result := call(t, client, "planning_submit_plan", goodPlan())
+			w.wantPhase(plan.PhaseSubmitted)
+			if got := text(t, result); !strings.Contains(got, "terminal") {
+				t.Errorf("%s %s: %s", era, decision, got)
+			}
+			if _, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "plan_cancel"}); err == nil {
+				t.Error("a client cancelled the mode")
+			}
+			w.decide(plan.Approved, "")
+			w.wantPhase(plan.PhaseExecuting)
+		}
+	}
+}
+
+// TestAskedInTheDialogue has ask_user answered by the host's dialogue.
+func TestAskedInTheDialogue(t *testing.T) {
+	for _, era := range bothEras() {
+		w := newModeWorld(t, plan.Limits{})
+		client := w.connect(t, era, userWho(func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			if r.Params.Message != "Which region?" {
+				t.Errorf("asked %q", r.Params.Message)
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "the EU"}}, nil
+		}))
+		result := call(t, client, "planning_ask_user", map[string]any{"question": "Which region?"})
+		if result.IsError || !strings.Contains(text(t, result), "Question Q1 is answered: the EU") {
+			t.Errorf("%s: %s", era, text(t, result))
+		}
+		questions := w.state().Questions
+		if len(questions) != 1 || questions[0].Answer != "the EU" || questions[0].Way != plan.ByClient || questions[0].AnsweredBy != "tester" {
+			t.Errorf("%s: %+v", era, questions)
+		}
+	}
+}
+
+// TestAskedAndNotAnsweredInTheDialogue leaves the question open; the answer on a
+// terminal comes with the next status.
+func TestAskedAndNotAnsweredInTheDialogue(t *testing.T) {
+	for name, opts := range map[string]*mcp.ClientOptions{
+		"no dialogues": nil, "declined": says("decline", nil), "cancelled": says("cancel", nil),
+		"blank": says("accept", map[string]any{"answer": " "}),
+	} {
+		for _, era := range bothEras() {
+			t.Run(name+" "+era, func(t *testing.T) {
+				w := newModeWorld(t, plan.Limits{})
+				client := w.connect(t, era, opts)
+				result := call(t, client, "planning_ask_user", map[string]any{"question": "Which region?"})
+				if result.IsError {
+					t.Errorf("%s", text(t, result))
+				}
+				if open := w.state().OpenQuestions(); len(open) != 1 {
+					t.Fatalf("open: %+v", open)
+				}
+				if _, err := w.service.Answer(t.Context(), petra, "", "the EU"); err != nil {
+					t.Fatal(err)
+				}
+				status := call(t, client, "planloop_status", map[string]any{"wait": 30})
+				if got := text(t, status); !strings.Contains(got, `petra answered "Which region?": the EU`) {
+					t.Errorf("%s", got)
+				}
+			})
+		}
+	}
+}
+
+// TestAnsweredElsewhereMeanwhile: the question is answered on a terminal while the
+// dialogue is open.
+func TestAnsweredElsewhereMeanwhile(t *testing.T) {
+	w := newModeWorld(t, plan.Limits{})
+	asked, late := make(chan struct{}), make(chan struct{})
+	client := w.connect(t, handshake, userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		close(asked)
+		<-late
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "the US"}}, nil
+	}))
+	answered := make(chan *mcp.CallToolResult, 1)
+	go func() { answered <- call(t, client, "planning_ask_user", map[string]any{"question": "Which region?"}) }()
+	<-asked
+	if _, err := w.service.Answer(t.Context(), petra, "Q1", "the EU"); err != nil {
+		t.Fatal(err)
+	}
+	result := <-answered
+	close(late)
+	if got := text(t, result); result.IsError || !strings.Contains(got, "the EU") {
+		t.Errorf("%s", got)
+	}
+	if q := w.state().Questions[0]; q.Answer != "the EU" {
+		t.Errorf("%+v", q)
+	}
+}
