@@ -107,7 +107,7 @@ func (w modeWorld) decide(outcome plan.Outcome, comment string) {
 func goodPlan() map[string]any {
 	return map[string]any{"summary": "Move the sessions to Redis.", "steps": []map[string]any{
 		{"title": "Add the Redis client", "type": "feature", "risk": "low", "tools": []string{"create_file"},
-			"context_hints": []string{"Read the module file"}, "creates": []string{"redis.go"}},
+			"context_hints": []string{"Read the module file"}, "relevant_file_paths": []string{"go.mod"}},
 	}}
 }
 
@@ -277,10 +277,11 @@ func TestClientThatFails(t *testing.T) {
 func TestClientThatNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newModeWorld(t, plan.Limits{})
-		asked := make(chan struct{})
-		client := w.connect(t, handshake, userWho(func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		asked, gone := make(chan struct{}), make(chan struct{})
+		defer close(gone)
+		client := w.connect(t, handshake, userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			close(asked)
-			<-t.Context().Done()
+			<-gone
 			return nil, errors.New("gone")
 		}))
 		begin := time.Now()

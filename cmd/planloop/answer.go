@@ -40,7 +40,7 @@ it lists the open questions. Answering needs a terminal.`,
 			if err != nil {
 				return err
 			}
-			return a.reply(reply)
+			return a.tell(reply, "Question "+reply.QuestionID+" is answered; the agent gets it with its next status.")
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "the `ID` of the question, when several are open")
@@ -61,7 +61,7 @@ func (r questionsReply) Text() string {
 	for _, q := range r.Questions {
 		lines = append(lines, fmt.Sprintf("%s (%s): %s", q.ID, q.By, q.Text))
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(append(lines, "Answer: planloop answer --id "+r.Questions[0].ID+" TEXT"), "\n")
 }
 
 func newCommentCommand(a *app) *cobra.Command {
@@ -84,7 +84,7 @@ agents find out belongs into notes.`,
 			if reply, err = service.Comment(cmd.Context(), a.caller(), strings.Join(args, " ")); err != nil {
 				return err
 			}
-			return a.reply(reply)
+			return a.tell(reply, "Agents get your comment with their next status.")
 		},
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/user"
@@ -33,6 +34,7 @@ type app struct {
 	settings map[string]string // configuration keys given as flags
 	quiet    bool              // no warnings: something else reads both outputs
 	started  bool              // the command line was understood
+	serving  bool              // standard error is a log
 
 	opening sync.Mutex
 	opened  *opened
@@ -174,7 +176,11 @@ func (a *app) warn(text string) {
 		a.warned = map[string]bool{}
 	}
 	a.warned[text] = true
-	a.logger().Warn(text)
+	if a.serving || a.quiet {
+		a.logger().Warn(text)
+		return
+	}
+	fmt.Fprintln(a.err, "warning: "+printableLine(text))
 }
 
 // logger writes to standard error: standard output of a server is the protocol's.

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -26,7 +25,7 @@ approved; a plan that changed meanwhile is shown again.`,
 		Example: `  planloop approve
   planloop approve --comment "start with the tests"`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.approve(cmd, comment) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.approve(cmd.Context(), comment) },
 	}
 	cmd.Flags().StringVarP(&comment, "comment", "m", "", "`TEXT` for the agent")
 	return cmd
@@ -60,44 +59,68 @@ comment and submits it again. It needs a terminal.`,
 	}
 }
 
-// errUnread says that a decision could not be read from the terminal.
-var errUnread = errors.New("the terminal could not be read")
-
 // approve shows the draft on the terminal and takes the decision there, whatever
-// standard input and output are.
-func (a *app) approve(cmd *cobra.Command, comment string) error {
+// standard input and output are. A draft that changed meanwhile is shown again.
+func (a *app) approve(ctx context.Context, comment string) error {
 	if err := a.personPresent("approving a plan"); err != nil {
 		return err
 	}
-	service, err := a.service(cmd.Context())
+	opened, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
-	state, former, err := service.Draft(cmd.Context())
+	state, former, err := opened.verbs.Draft(ctx)
 	if err != nil {
 		return err
 	}
-	if state.Draft == nil {
-		return nothingWaits()
+	if err := decidable(state); err != nil {
+		return err
 	}
 	terminal, err := openTerminal()
 	if err != nil {
 		return &plan.ValidationError{Kind: plan.Conflict, Problem: "approving a plan needs a terminal", Fix: "run it in a terminal of your own"}
 	}
 	defer terminal.Close()
-	digest := plan.Digest(state.Draft)
-	agreed, err := askForCode(terminal, verbs.Shown(state.Draft, former), digest)
-	if err != nil {
-		return err
+	for {
+		digest := plan.Digest(state.Draft)
+		if err := a.askForCode(ctx, terminal, verbs.Shown(state.Draft, former), digest); err != nil {
+			return err
+		}
+		reply, refused := opened.verbs.Decide(ctx, a.caller(), verbs.Decision{Outcome: plan.Approved, Request: requestOf(state), Digest: digest, Comment: comment})
+		if refused == nil {
+			return a.tell(reply, approvedText(comment))
+		}
+		shown := state.Draft
+		if state, err = opened.verbs.State(ctx); err != nil {
+			return err
+		}
+		if decidable(state) != nil || plan.Digest(state.Draft) == digest {
+			return refused
+		}
+		former = shown
+		if _, err := io.WriteString(terminal, "\nThe plan was changed while you looked at it. This is the new one:\n\n"); err != nil {
+			return fmt.Errorf("write to the terminal: %w", err)
+		}
 	}
-	if !agreed {
-		return a.reply(said{"Nothing was decided; the plan still waits. planloop edit COMMENT has it revised, planloop reject drops it."})
+}
+
+func approvedText(comment string) string {
+	text := "Approved. Agents hear of it and go on by themselves; you need do nothing."
+	if comment != "" {
+		text = "Approved. Agents get your comment with it and go on by themselves; you need do nothing."
 	}
-	reply, err := service.Decide(cmd.Context(), a.caller(), verbs.Decision{Outcome: plan.Approved, Request: requestOf(state), Digest: digest, Comment: comment})
-	if err != nil {
-		return err
+	return text + "\nWatch them: planloop show --watch"
+}
+
+// decidable refuses where nothing waits for a decision.
+func decidable(state plan.State) error {
+	switch {
+	case state.Draft == nil:
+		return nothingWaits()
+	case state.PhaseNow() == plan.PhaseGathering:
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: "the plan was returned to be edited and has not been submitted again", Fix: "wait for it, or look at what was returned: planloop show --draft"}
 	}
-	return a.reply(reply)
+	return nil
 }
 
 func nothingWaits() error {
@@ -113,21 +136,31 @@ func requestOf(state plan.State) string {
 
 // askForCode shows a plan and has the user type a code that stands below it, so that
 // nobody approves without having had it on the screen.
-func askForCode(terminal io.ReadWriter, shown, digest string) (bool, error) {
+func (a *app) askForCode(ctx context.Context, terminal io.ReadWriter, shown, digest string) error {
 	n, err := rand.Int(rand.Reader, big.NewInt(9_000))
 	if err != nil {
-		return false, fmt.Errorf("make a code: %w", err)
+		return fmt.Errorf("make a code: %w", err)
 	}
 	code := fmt.Sprint(1_000 + n.Int64())
-	_, err = fmt.Fprintf(terminal, "%s\n%s\nThis is plan %s. Type %s to approve it, anything else to leave it: ", printable(shown), strings.Repeat("-", 40), digest[:8], code)
+	there := app{world: a.world}
+	there.outIsTerm = true // it is shown there, wherever standard output goes
+	s := there.screen()
+	lines := append(s.shownPlan(shown), strings.Repeat("-", 40), fmt.Sprintf("This is plan %s. To approve it, type %s and Enter; Enter alone leaves it as it is.", short(digest), s.bold(code)))
+	if _, err := fmt.Fprint(terminal, strings.Join(lines, "\n"), "\n> "); err != nil {
+		return fmt.Errorf("write to the terminal: %w", err)
+	}
+	line, err := readLine(ctx, terminal)
 	if err != nil {
-		return false, fmt.Errorf("write to the terminal: %w", err)
+		return err
 	}
-	line, err := bufio.NewReader(io.LimitReader(terminal, 1_000)).ReadString('\n')
-	if err != nil && line == "" {
-		return false, fmt.Errorf("%w: %w", errUnread, err)
+	if !strings.HasSuffix(line, "\n") {
+		_, _ = io.WriteString(terminal, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
 	}
-	return strings.TrimSpace(line) == code, nil
+	if strings.TrimSpace(line) == code {
+		return nil
+	}
+	return &plan.ValidationError{Kind: plan.InvalidInput, Problem: "nothing was decided, and the plan still waits",
+		Fix: "approve it with planloop approve, have it revised with planloop edit COMMENT, or drop it with planloop reject"}
 }
 
 // decideAtOnce takes a decision that needs no look at the plan first.
@@ -146,9 +179,25 @@ func (a *app) decideAtOnce(cmd *cobra.Command, outcome plan.Outcome, comment str
 	if state.Draft == nil {
 		return nothingWaits()
 	}
+	if outcome == plan.Returned {
+		if err := decidable(state); err != nil {
+			return err
+		}
+	}
 	reply, err := service.Decide(cmd.Context(), a.caller(), verbs.Decision{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft), Comment: comment})
 	if err != nil {
 		return err
 	}
-	return a.reply(reply)
+	return a.tell(reply, decidedText(reply))
+}
+
+// decidedText says what becomes of a plan that was not approved.
+func decidedText(reply verbs.DecisionReply) string {
+	switch {
+	case reply.Outcome == plan.Returned:
+		return "Returned. An agent revises the plan by your comment and submits it again; then you see what changed.\nWait for it: planloop status --wait 10m"
+	case reply.Phase == plan.PhaseExecuting:
+		return "Rejected. The plan goes on as it was approved; agents hear of it with their next status."
+	}
+	return "Rejected. Planning mode is off, and agents hear of it with their next status."
 }

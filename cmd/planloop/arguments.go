@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -10,7 +11,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{fmt.Errorf("%s takes no arguments, got %s; see `%s --help`", cmd.CommandPath(), quoted(args[0]), cmd.CommandPath())}
+	return usageError{fmt.Errorf("%s takes no arguments, got %s; see `%s --help`", commandName(cmd), quoted(args[0]), cmd.CommandPath())}
 }
 
 func atLeastOne(what string) cobra.PositionalArgs {
@@ -30,7 +31,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		case len(args) < n:
 			return missing(cmd, what)
 		}
-		return usageError{fmt.Errorf("%s needs %s and nothing more, got %s; put text with spaces in quotes", cmd.CommandPath(), what, quoted(args[n]))}
+		return usageError{fmt.Errorf("%s needs %s and nothing more, got %s; put text with spaces in quotes", commandName(cmd), what, quoted(args[n]))}
 	}
 }
 
@@ -39,12 +40,12 @@ func atMost(n int, what string) cobra.PositionalArgs {
 		if len(args) <= n {
 			return nil
 		}
-		return usageError{fmt.Errorf("%s takes %s and nothing more, got %s; see `%s --help`", cmd.CommandPath(), what, quoted(args[n]), cmd.CommandPath())}
+		return usageError{fmt.Errorf("%s takes %s and nothing more, got %s; see `%s --help`", commandName(cmd), what, quoted(args[n]), cmd.CommandPath())}
 	}
 }
 
 func missing(cmd *cobra.Command, what string) error {
-	return usageError{fmt.Errorf("%s needs %s; see `%s --help`", cmd.CommandPath(), what, cmd.CommandPath())}
+	return usageError{fmt.Errorf("%s needs %s; see `%s --help`", commandName(cmd), what, cmd.CommandPath())}
 }
 
 // unknownCommand refuses a word where a command was to be.
@@ -67,4 +68,17 @@ func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command
 	}
 	cmd.AddCommand(commands...)
 	return cmd
+}
+
+// commandName is how a message begins: the line has planloop's name before it.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// inJSON has a command of the JSON contract refuse its arguments in JSON, too.
+func (a *app) inJSON(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		a.flags.json = true
+		return check(cmd, args)
+	}
 }

@@ -154,7 +154,8 @@ func (d *diagnosis) advice() string {
 	case d.Status == "newer":
 		return "Update planloop; until then leave the log as it is."
 	case d.Status == "damaged" && d.Repair == nil:
-		return "Run `planloop doctor --repair`: it makes a new log of what is good and keeps the damaged files."
+		return "Run `planloop doctor --repair`: it makes a new log of the " + count(int(d.Revision), "good change") +
+			" and brings the plan back from the last snapshot, if one is left; what came after is lost. It keeps the damaged files."
 	case d.Status == "damaged":
 		return "The repair did not help; keep a copy of the state folder and report this."
 	case d.Status == "repaired":

@@ -87,6 +87,9 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 	}
 	s := a.screen()
 	var lines []string
+	if n := int(records[0].Seq) - 1; n > 0 && o.since == 0 {
+		lines = append(lines, s.faint(s.fit(count(n, "earlier change")+": planloop log -n 0", 0)))
+	}
 	for _, record := range records {
 		lines = append(lines, s.logLine(record, len(fmt.Sprint(state.Revision)))...)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/verbs"
@@ -25,8 +24,9 @@ func (a *app) notices(place workspace.Workspace, section workspace.Section) (not
 		return notices{}, err
 	}
 	notifier, err := notify.New(config, a.getenv, notify.Options{Logger: a.logger()})
-	if err != nil {
-		return notices{}, usageError{fmt.Errorf("notify: %w", err)}
+	if err != nil { // the plan is more important than who hears of it
+		a.warn("nobody is told of what waits: " + err.Error())
+		return notices{}, nil
 	}
 	return notices{notifier, place.Path}, nil
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/plan"
 )
 
 func newPlanCommand(a *app) *cobra.Command {
@@ -18,8 +21,14 @@ on already, it says where it stands.`,
   planloop plan cancel
   planloop plan allows -- 'git log | head'`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.enterMode(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := misspelt(cmd, args); err != nil {
+				return err
+			}
+			return a.enterMode(cmd, args)
+		},
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(newPlanStartCommand(a), newPlanStatusCommand(a), newPlanCancelCommand(a), newPlanAllowsCommand(a))
 	return cmd
 }
@@ -35,33 +44,66 @@ func newPlanStartCommand(a *app) *cobra.Command {
 }
 
 func (a *app) enterMode(cmd *cobra.Command, args []string) error {
-	service, err := a.service(cmd.Context())
+	opened, err := a.open(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
-	reply, err := service.PlanFor(cmd.Context(), a.caller(), strings.Join(args, " "))
+	before, err := opened.verbs.State(cmd.Context())
 	if err != nil {
 		return err
 	}
-	return a.reply(reply)
+	reply, err := opened.verbs.PlanFor(cmd.Context(), a.caller(), strings.Join(args, " "))
+	if err != nil {
+		return err
+	}
+	if before.PhaseNow() != plan.PhaseInactive {
+		if !a.flags.json {
+			a.note("planning mode is on already")
+		}
+		return a.planModeStatus(opened, reply, before)
+	}
+	if a.notPresent() != "" {
+		return a.reply(reply)
+	}
+	return a.tell(reply, "Planning mode is on: agents look, ask and submit a plan; nothing is changed until you approve one.\n"+
+		"Wait for the plan: planloop status --wait 10m. Leave the mode: planloop plan cancel")
+}
+
+// misspelt refuses a single word that looks like a subcommand: it would be taken for
+// what to plan, and keep every agent from writing.
+func misspelt(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return nil
+	}
+	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
+		return usageError{fmt.Errorf("%s is no task to plan for; did you mean `%s %s`? To plan for it all the same: %s start %s",
+			quoted(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), shellWord(args[0]))}
+	}
+	return nil
 }
 
 func newPlanStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "status",
-		Short:   "Say where planning mode stands",
+		Use:   "status",
+		Short: "Say where planning mode stands",
+		Long: `Says where planning mode stands: whether agents gather or a plan waits, since when
+and until when, which questions are open, and what you can do.`,
 		Example: `  planloop plan status`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			service, err := a.service(cmd.Context())
+			opened, err := a.open(cmd.Context(), nil)
 			if err != nil {
 				return err
 			}
-			reply, err := service.PlanModeStatus(cmd.Context(), a.caller())
+			state, err := opened.verbs.State(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.reply(reply)
+			reply, err := opened.verbs.PlanModeStatus(cmd.Context(), a.caller())
+			if err != nil {
+				return err
+			}
+			return a.planModeStatus(opened, reply, state)
 		},
 	}
 }
@@ -86,7 +128,7 @@ goes on. Only a person at a terminal may do that.`,
 			if err != nil {
 				return err
 			}
-			return a.reply(reply)
+			return a.tell(reply, "Planning mode is off, and nothing is held back any more. Agents hear of it with their next status.")
 		},
 	}
 }

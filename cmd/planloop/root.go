@@ -77,7 +77,18 @@ func addStandardCommands(root *cobra.Command) {
 				shell.Example = "  planloop completion " + shell.Name()
 			}
 			commandGroup(cmd)
+			cmd.RunE = withoutShell(cmd.RunE)
 		}
+	}
+}
+
+// withoutShell says which names there are where completion is given none.
+func withoutShell(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return missing(cmd, "the name of a shell: bash, fish, powershell or zsh")
+		}
+		return run(cmd, args)
 	}
 }
 

@@ -55,7 +55,7 @@ transport at /sse). HTTP listens on loopback; any other address needs a token.`,
 }
 
 func (a *app) serve(ctx context.Context, o serveOptions) error {
-	a.settings = o.settings()
+	a.settings, a.serving = o.settings(), true
 	config, err := a.serverConfig()
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ Colours follow NO_COLOR and CLICOLOR.`,
 	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of it")
 	flags.BoolVar(&o.draft, "draft", false, "show what waits for a decision, whole")
 	flags.BoolVar(&o.approved, "approved", false, "show the approved plan, as agents get it")
-	for _, other := range []string{"watch", "plan", "all"} {
+	for _, other := range []string{"watch", "plan"} {
 		cmd.MarkFlagsMutuallyExclusive("draft", "approved", other)
 	}
 	cmd.MarkFlagsMutuallyExclusive("approved", "format")

@@ -23,8 +23,7 @@ draft, at most three rounds. The draft waits for a person. The answer is JSON.`,
 		Example: `  planloop start --goal "Implement the features described in spec.md"
   planloop start --goal "Add --json to list" --decompose --code cmd/list.go
   planloop start --goal "Move to v2" --decompose --constraint "no new dependencies"`,
-		Args:    noArguments,
-		PreRunE: a.answersJSON,
+		Args: a.inJSON(noArguments),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("goal") {
 				return missing(cmd, `--goal "what to achieve"`)
@@ -55,10 +54,4 @@ func (a *app) start(ctx context.Context, in verbs.Start) error {
 		return err
 	}
 	return a.reply(reply)
-}
-
-// answersJSON makes a command of the JSON contract answer in JSON, errors too.
-func (a *app) answersJSON(*cobra.Command, []string) error {
-	a.flags.json = true
-	return nil
 }

@@ -21,8 +21,7 @@ gates, which report everything that is wrong at once. The object comes with
   planloop update --json '{"update_tasks":[{"id":3,"error":"the API is gone"}]}'
   planloop update --file tasks.json
   planloop update < tasks.json`,
-		Args:    noArguments,
-		PreRunE: a.answersJSON,
+		Args: a.inJSON(noArguments),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			data, err := a.payload(cmd, payload, file)
 			if err != nil {

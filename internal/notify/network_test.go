@@ -99,14 +99,27 @@ func (l *listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0,
 
 // record is a log that may be read while it is written.
 type record struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	mu    sync.Mutex
+	text  bytes.Buffer
+	words string // that are waited for
+	heard chan struct{}
 }
 
 func (r *record) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.heard != nil && bytes.Contains(p, []byte(r.words)) {
+		close(r.heard)
+		r.heard = nil
+	}
 	return r.text.Write(p)
+}
+
+// hears returns a channel that is closed when a line with these words is written.
+func (r *record) hears(words string) <-chan struct{} {
+	heard := make(chan struct{})
+	r.words, r.heard = words, heard
+	return heard
 }
 
 func (r *record) String() string {

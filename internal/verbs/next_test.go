@@ -109,6 +109,33 @@ func TestNextAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	note("ann has left the first, bob works on the second")
+	alert := func(in verbs.Alert) {
+		t.Helper()
+		if _, err := s.Alert(t.Context(), ann, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alert(verbs.Alert{ID: "test failure", Message: "TestPaint fails"})
+	note("a blocker")
+	alert(verbs.Alert{ID: "test failure", Clear: true})
+	alert(verbs.Alert{ID: `the "nightly" build of $(hostname) on all of its platforms`, Message: "red"})
+	note("a blocker whose id is long and not to be trusted")
+	alert(verbs.Alert{ID: `the "nightly" build of $(hostname) on all of its platforms`, Clear: true})
+	if _, err := s.Start(t.Context(), ann, verbs.Start{Goal: "Implement spec.md"}); err != nil {
+		t.Fatal(err)
+	}
+	note("the goal is to be broken down")
+	setUp(step("Only"))
+	mark(1, plan.Done)
+	summary := "Done and tested."
+	if _, err := s.Update(t.Context(), ann, verbs.Update{FinalSummary: &summary}); err != nil {
+		t.Fatal(err)
+	}
+	note("closed")
+	if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "Drafted"}, Steps: []plan.NewStep{step("Draw")}, Draft: true}); err != nil {
+		t.Fatal(err)
+	}
+	note("a draft waits")
 	golden(t, "next.txt", out.String())
 }
 

@@ -66,7 +66,7 @@ func (v view) now() now {
 func (v view) ofPlan() now {
 	p := v.state.Plan
 	switch {
-	case v.state.Draft != nil && (p == nil || p.FinalSummary != "" || p.Cleared() || p.Status == plan.StatusFailed):
+	case v.state.Draft != nil && (p == nil || p.FinalSummary != "" || p.Status == plan.StatusAbandoned || p.Status == plan.StatusFailed):
 		return v.awaitingApproval() // a draft without planning mode: one that a model made, or an import
 	case p == nil:
 		return now{reason: NoPlan, message: "There is no plan.", next: "Set up a plan: " + v.words.setup() + "."}
@@ -185,7 +185,7 @@ func (v view) stuck(p *plan.Plan) now {
 		}
 	}
 	for step := range p.Steps.Running() {
-		if step.ClaimedBy != v.who && !v.left(step) {
+		if step.ClaimedBy != v.who && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
 			return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.", plan.Quote(step.ClaimedBy), step.ID),
 				next: fmt.Sprintf("Wait for %s, which works on %s: %s.", strconv.QuoteToGraphic(brief(step.ClaimedBy, nameTokens)), step.ID, v.words.wait())}
 		}

@@ -141,7 +141,8 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 // ofPlan reports whether an action is about the plan that the caller knows.
 func ofPlan(a plan.Action) bool {
 	switch a := a.(type) {
-	case plan.SetUp, plan.RaiseSignal, plan.ClearSignal:
+	case plan.SetUp, plan.RaiseSignal, plan.ClearSignal, plan.EnterMode, plan.CancelMode, plan.AskUser, plan.AnswerQuestion, plan.CommentOn,
+		plan.SubmitPlan, plan.Approve, plan.Reject, plan.Return, plan.LeaveUndecided: // a decision tells what it is about by a digest
 		return false
 	case plan.Batch:
 		return len(a.Parts) == 0 || ofPlan(a.Parts[0].Action)

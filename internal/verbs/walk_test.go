@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -72,13 +73,44 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 	}
 }
 
+// TestNobodyWaitsForAnother has two agents work on steps whose dependency is given up
+// meanwhile: each is told what to do about it, not to wait for the other.
+func TestNobodyWaitsForAnother(t *testing.T) {
+	s := service(time.Now, nil)
+	step := func(title string, deps ...plan.StepID) plan.NewStep {
+		return plan.NewStep{Spec: plan.Spec{Title: title, DependsOn: deps}}
+	}
+	outline := plan.Outline{Objective: "Ship it"}
+	if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: outline, Steps: []plan.NewStep{step("Build"), step("Test", 1), step("Publish", 1)}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []struct {
+		who    verbs.Caller
+		step   plan.StepID
+		status plan.StepStatus
+	}{{ann, 1, plan.Done}, {ann, 2, plan.InProgress}, {carl, 3, plan.InProgress}, {ann, 1, plan.Skipped}} {
+		if _, err := s.Mark(t.Context(), m.who, plan.MarkStep{Step: m.step, Status: m.status}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, who := range []verbs.Caller{ann, carl} {
+		next, err := s.NextAction(t.Context(), who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(next, "S001 pending") {
+			t.Errorf("%s is told: %s", who.Actor.Name, next)
+		}
+	}
+}
+
 // wander does things of all kinds, of which some are refused.
 func (w *walker) wander(mode bool) {
 	actors := []verbs.Caller{w.me, w.me, carl, person}
 	for range rapid.IntRange(0, 14).Draw(w.T, "things done") {
 		who := rapid.SampledFrom(actors).Draw(w.T, "who")
 		act := rapid.SampledFrom([]func(verbs.Caller, bool) error{w.setsUp, w.marks, w.marks, w.marks, w.signals, w.starts, w.clears, w.closes,
-			w.drafts, w.adds, w.restores, w.plans, w.drifts}).Draw(w.T, "does")
+			w.drafts, w.adds, w.restores, w.plans, w.drifts, w.fails}).Draw(w.T, "does")
 		_, refused := errors.AsType[*plan.ValidationError](act(who, mode))
 		w.trail = append(w.trail, fmt.Sprintf("(refused: %v)", refused))
 	}
@@ -181,6 +213,19 @@ func (w *walker) plans(c verbs.Caller, mode bool) error {
 	return err
 }
 
+func (w *walker) fails(c verbs.Caller, mode bool) error {
+	if err := w.setsUp(c, mode); err != nil || w.state().Plan.Steps.Len() == 0 {
+		return err
+	}
+	w.did(c, "sees S001 fail, which is critical")
+	critical := true
+	if _, err := w.service.EditStep(w.Context(), c, 1, plan.Patch{Critical: &critical}); err != nil {
+		return err
+	}
+	_, err := w.service.Mark(w.Context(), c, plan.MarkStep{Step: 1, Status: plan.Failed})
+	return err
+}
+
 func (w *walker) drifts(verbs.Caller, bool) error {
 	w.rules.state = "outdated"
 	return nil
@@ -237,7 +282,7 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 	case strings.HasPrefix(next, "Wait for a person's decision: "):
 		return w.decide()
 	case strings.HasPrefix(next, "Wait for "):
-		return w.othersFinish()
+		return w.othersFinish(map[string]bool{})
 	case strings.Contains(next, "ask the user to run planloop alert --clear"):
 		return w.clearAll()
 	case w.me.Face == verbs.Command:
@@ -253,14 +298,26 @@ func (w *walker) decide() error {
 	return err
 }
 
-func (w *walker) othersFinish() error {
+// othersFinish has those who are waited for do what they are told to.
+func (w *walker) othersFinish(asked map[string]bool) error {
+	asked[w.me.Actor.Name] = true
 	for step := range w.state().Plan.Steps.Running() {
-		if step.ClaimedBy != w.me.Actor.Name && len(w.state().Plan.Steps.WaitingOn(step.ID)) == 0 {
-			_, err := w.service.Mark(w.Context(), verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: step.ClaimedBy}}, plan.MarkStep{Step: step.ID, Status: plan.Done})
+		if step.ClaimedBy == "" || asked[step.ClaimedBy] {
+			continue
+		}
+		other := *w
+		other.me.Actor.Name = step.ClaimedBy
+		reply, err := w.service.Status(w.Context(), other.me, verbs.Status{})
+		if err != nil {
 			return err
 		}
+		w.did(other.me, "is told %s: %s", reply.Now.Reason, reply.NextAction)
+		if reply.Now.Reason == verbs.WaitingOnAgent {
+			return other.othersFinish(asked)
+		}
+		return other.follow(reply)
 	}
-	return errors.New("nobody works")
+	return errors.New("everybody waits for each other")
 }
 
 func (w *walker) clearAll() error {
