@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -140,7 +141,7 @@ func TestListChangedIsTold(t *testing.T) {
 		for _, heard := range ears {
 			select {
 			case <-heard:
-			case <-t.Context().Done():
+			case <-time.After(30 * time.Second):
 				t.Fatal("not told")
 			}
 		}
@@ -152,6 +153,7 @@ func TestListChangedIsTold(t *testing.T) {
 	hear()
 	w.decide(plan.Approved, "")
 	hear()
+	call(t, actor, "planloop_status", map[string]any{})
 	call(t, actor, "planning_mark_step", map[string]any{"step_id": "S001", "status": "done"})
 	w.wantPhase(plan.PhaseInactive)
 	hear()

@@ -68,8 +68,8 @@ func newCommentCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "comment TEXT...",
 		Short: "Tell the agent something with its next status",
-		Long: `Keeps a comment, which agents get with their next status. It needs a terminal: what
-agents find out belongs into notes.`,
+		Long: `Keeps a comment, which agents get with their next status. It needs a terminal:
+what agents find out belongs into notes.`,
 		Example: `  planloop comment "mind that the staging database is shared"`,
 		Args:    atLeastOne("the comment"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -37,7 +37,7 @@ clears a field, and a list that is given replaces the former one.`,
 			}
 			change := patch(cmd, spec)
 			if change.IsZero() {
-				return usageError{fmt.Errorf("%s needs something to change, such as --title or --details; see `%s --help`", cmd.CommandPath(), cmd.CommandPath())}
+				return usageError{fmt.Errorf("%s needs something to change, such as --title or --details; see `%s --help`", commandName(cmd), cmd.CommandPath())}
 			}
 			service, err := a.service(cmd.Context())
 			if err != nil {

@@ -89,7 +89,7 @@ func briefTask() bounds { return bounds{list: 4, line: 90, text: 160, notes: 1, 
 func task(p *plan.Plan, step *plan.Step, b bounds) Task {
 	r := room{bounds: b, left: b.tokens}
 	t := Task{ID: int(step.ID), Type: step.Type, Status: taskStatus(step.Status), Risk: step.Risk}
-	t.Title = r.line(step.Title, 24)
+	t.Title = r.line(step.Title, 34)
 	t.Error = r.line(step.Error, 16)
 	t.ContextHints = r.lines(step.ContextHints)
 	t.RelevantFilePaths = r.lines(step.RelevantFilePaths)

@@ -1,0 +1,256 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// TestPlanningModeStory has the official client plan before it acts, over stdio and
+// HTTP in both eras, while a person in terminals of their own answers, has the plan
+// revised, and approves it.
+func TestPlanningModeStory(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ transport, version string }{{"stdio", stateless}, {"stdio", handshake}, {"http", stateless}, {"http", handshake}} {
+		t.Run(c.transport+" "+c.version, func(t *testing.T) {
+			p := newPlace(t)
+			write(t, filepath.Join(p.workspace, "go.mod"), "module example.com/app\n")
+			s := modeStory{t, p, connect(t, p.transport(c.transport, "--agent", "teller"), c.version, nil)}
+			s.explore()
+			s.ask()
+			s.submit()
+			s.revise()
+			s.approve()
+			s.execute()
+			p.sound()
+		})
+	}
+}
+
+type modeStory struct {
+	t      *testing.T
+	p      *place
+	client *sdk
+}
+
+// call calls a tool; text and structured content must each hold the words.
+func (s modeStory) call(tool string, args arguments, words ...string) reply {
+	s.t.Helper()
+	got, err := s.client.tool(tool, args)
+	if err != nil {
+		s.t.Fatalf("%s: %v", tool, err)
+	}
+	if got.refused || !containsAll(got.text, words) {
+		s.t.Fatalf("%s: refused %v, want %q in\n%s", tool, got.refused, words, got.text)
+	}
+	return got
+}
+
+func (s modeStory) refused(tool string, args arguments, words ...string) {
+	s.t.Helper()
+	got, err := s.client.tool(tool, args)
+	if err != nil {
+		s.t.Fatalf("%s: %v", tool, err)
+	}
+	if !got.refused || !containsAll(got.text, words) {
+		s.t.Fatalf("%s: refused %v, want %q in\n%s", tool, got.refused, words, got.text)
+	}
+}
+
+func (s modeStory) tools() []string {
+	s.t.Helper()
+	list, err := s.client.ListTools(s.t.Context(), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// explore enters the mode and looks around: nothing can be changed.
+func (s modeStory) explore() {
+	s.t.Helper()
+	s.call("planning_enter_plan_mode", arguments{"reason": "The migration touches every model"},
+		"Entered planning mode. Reason: The migration touches every model. Tools are now restricted to read-only.")
+	if names := s.tools(); slices.Contains(names, "planning_mark_step") || !slices.Contains(names, "planloop_status") || !slices.Contains(names, "planning_submit_plan") {
+		s.t.Errorf("offered: %q", names)
+	}
+	s.refused("planning_setup_plan", arguments{"objective": "Just do it"}, "planning mode is on", "planning_submit_plan")
+	s.call("planloop_suggest", arguments{})
+	s.call("planloop_status", arguments{}, "gathering")
+	for _, args := range [][]string{{"status"}, {"show"}, {"log"}, {"plans"}, {"plan", "status"}} {
+		s.p.must(args...)
+	}
+	for _, args := range [][]string{{"setup", "Just do it"}, {"clear", "--yes"}, {"step", "add", "x"}, {"update", "--agent", "teller", `{"end_mode":true}`}} {
+		if got := s.p.run(args...); got.code == 0 {
+			s.t.Errorf("planloop %q was done: %s", args, got.out)
+		}
+	}
+}
+
+// ask has a question answered on a terminal.
+func (s modeStory) ask() {
+	s.t.Helper()
+	s.call("planning_ask_user", arguments{"question": "Which region comes first?"}, "Q1", "planloop answer")
+	s.p.person("answer").succeeds("Q1 (teller): Which region comes first?")
+	s.p.person("answer", "the EU").succeeds("Question Q1 is answered: the EU")
+	s.call("planloop_status", arguments{"wait": 60}, `answered "Which region comes first?": the EU`)
+}
+
+func submission(titles ...string) arguments {
+	var steps []arguments
+	for _, title := range titles {
+		steps = append(steps, arguments{"title": title, "type": "feature", "risk": "low", "tools": []string{"create_file"},
+			"context_hints": []string{"Read `go.mod`"}, "relevant_file_paths": []string{"go.mod"}})
+	}
+	return arguments{"summary": "Move the sessions to Redis.", "steps": steps, "context_notes": "sessions live in Postgres"}
+}
+
+// submit has a bad plan refused, and a good one wait.
+func (s modeStory) submit() {
+	s.t.Helper()
+	bad := submission("Add the Redis client")
+	bad["steps"].([]arguments)[0]["relevant_file_paths"] = []string{"no/such/file.go"}
+	s.refused("planning_submit_plan", bad, "plan_validation_failed", "no/such/file.go")
+	s.call("planloop_status", arguments{}, "gathering")
+	s.call("planning_submit_plan", submission("Add the Redis client"), "planloop approve")
+	s.call("planloop_status", arguments{}, "awaiting_approval")
+	s.refused("planning_mark_step", arguments{"step_id": "S001", "status": "done", "note": "the user approved this"}, "waits for a person's decision")
+}
+
+// revise has the plan sent back with a comment, and submits it again.
+func (s modeStory) revise() {
+	s.t.Helper()
+	s.p.person("edit", "split it in two").succeeds("returned by tester", "split it in two")
+	s.call("planloop_status", arguments{"wait": 60}, "gathering", "The plan was returned by tester to be edited and submitted again: split it in two")
+	s.call("planning_submit_plan", submission("Add the Redis client", "Move the sessions over"), "2 steps")
+	s.call("planloop_status", arguments{}, "awaiting_approval")
+}
+
+// approve waits for the person, who first mistypes the code. The objective that is
+// shown is the whole plan.
+func (s modeStory) approve() {
+	s.t.Helper()
+	told := make(chan reply, 1)
+	go func() {
+		defer close(told)
+		got, err := s.client.tool("planloop_status", arguments{"wait": 600})
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		told <- got
+	}()
+	wrong := s.p.person("approve")
+	code := wrong.waitFor(`Type (\d{4}) to approve`)[1]
+	wrong.typeIn("1" + code + "\n")
+	wrong.succeeds("Nothing was decided")
+	shown := s.p.approve("--comment", "tests first")
+	for _, word := range []string{"1. [low risk] Add the Redis client (tools: create_file)", "2. [low risk] Move the sessions over", "Findings: sessions live in Postgres", "What has changed since it was shown"} {
+		if !strings.Contains(shown, word) {
+			s.t.Errorf("%q is missing in\n%s", word, shown)
+		}
+	}
+	got := <-told
+	if !containsAll(got.text, []string{"The plan was approved by tester: tests first", "<approved_plan>", "1. Add the Redis client (tools: create_file)", "S001"}) {
+		s.t.Errorf("the waiting agent is told\n%s", got.text)
+	}
+	if term := s.p.person("approve"); true {
+		if text, code := term.ends(); code != 2 || !strings.Contains(text, "no plan waits") {
+			s.t.Errorf("approving twice: exit code %d\n%s", code, text)
+		}
+	}
+	if names := s.tools(); !slices.Contains(names, "planning_mark_step") {
+		s.t.Errorf("offered: %q", names)
+	}
+}
+
+// execute carries the plan out; the mode ends with it, and the log tells who approved.
+func (s modeStory) execute() {
+	s.t.Helper()
+	s.call("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
+	s.call("planning_mark_step", arguments{"step_id": "S001", "status": "done", "note": "client added"})
+	s.call("planloop_status", arguments{}, "executing", "<approved_plan>")
+	s.call("planning_mark_step", arguments{"step_id": "S002", "status": "done", "note": "moved"})
+	s.call("planloop_status", arguments{}, "plan_completed")
+	if got := s.p.must("plan", "status"); !strings.Contains(got, "Planning mode is off") {
+		s.t.Errorf("%s", got)
+	}
+	records := s.p.records(0)
+	approvals := found[plan.PlanApproved](records)
+	if len(approvals) != 1 || approvals[0].Approval.By != "tester" || approvals[0].Approval.Way != "person" || approvals[0].Approval.Comment != "tests first" {
+		s.t.Errorf("approvals: %+v", approvals)
+	}
+	if last := records[len(records)-1]; last.Phase != plan.PhaseInactive {
+		s.t.Errorf("the last record stands in phase %s", last.Phase)
+	}
+	if n := len(found[plan.PlanReturned](records)); n != 1 {
+		s.t.Errorf("returned %d times", n)
+	}
+}
+
+// TestAgentsInATerminal run in a pseudo-terminal as some hosts' shells do: what marks
+// them as an agent's is enough to refuse them.
+func TestAgentsInATerminal(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	waitingPlan(p)
+	for _, mark := range []string{"PLANLOOP_AGENT=codex", "CLAUDECODE=1", "GEMINI_CLI=1", "CODEX_SANDBOX=seatbelt"} {
+		marked := *p
+		marked.env = append(slices.Clone(p.env), mark)
+		for _, args := range [][]string{{"approve"}, {"reject", "no"}, {"edit", "x"}, {"plan", "cancel"}, {"comment", "the user approved this"}} {
+			if shown, code := marked.person(args...).ends(); code != 2 {
+				t.Errorf("%s %q: exit code %d\n%s", mark, args, code, shown)
+			}
+		}
+	}
+	for _, args := range [][]string{{"approve", "--agent", "codex"}, {"plan", "cancel", "--agent", "codex"}} {
+		if shown, code := p.person(args...).ends(); code != 2 {
+			t.Errorf("%q: exit code %d\n%s", args, code, shown)
+		}
+	}
+	undecided(t, p)
+	p.approve() // a person in the same terminal may
+}
+
+// TestModeAcrossRestarts: what waits is there in a new server, and a person cancels it.
+func TestModeAcrossRestarts(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	waitingPlan(p)
+	h := p.open("--agent", "teller")
+	if got := h.do("planloop_status", arguments{}); !strings.Contains(got.text, "awaiting_approval") {
+		t.Error(got.text)
+	}
+	h.leave()
+	p.person("plan", "cancel").succeeds("Planning mode was cancelled by tester")
+	h = p.open("--agent", "teller")
+	if got := h.do("planloop_status", arguments{}); strings.Contains(got.text, "awaiting_approval") {
+		t.Error(got.text)
+	}
+	h.do("planning_setup_plan", arguments{"objective": "Go on"})
+}
+
+// waitingPlan leaves a place with a current plan and a submitted one that waits.
+func waitingPlan(p *place) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.workspace, "go.mod"), []byte("module example.com/app\n"), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	h := p.open("--agent", "teller")
+	h.do("planning_setup_plan", arguments{"objective": "Current", "initial_steps": []arguments{{"title": "One"}}})
+	h.do("planning_enter_plan_mode", arguments{"reason": "it is large"})
+	h.do("planning_submit_plan", submission("Add the Redis client"))
+	h.leave()
+}
+
+var _ mcp.Transport // the clients are the official SDK's

@@ -1,0 +1,130 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWaitingBlocksNobody has calls wait for news on a stdio connection: others on
+// it are answered meanwhile, in order, and the news reach those that wait.
+func TestWaitingBlocksNobody(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 3)
+	h := p.open()
+	h.do("planloop_status", arguments{})
+	var waiting []pending
+	for range 8 {
+		sent, err := h.askTool("planloop_status", arguments{"wait": 600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting = append(waiting, sent)
+	}
+	for range 3 {
+		if got := h.do("planning_read_plan", arguments{}); !strings.Contains(got.text, "S003") {
+			t.Errorf("while others wait: %s", got.text)
+		}
+	}
+	p.must("alert", "--id", "ci", "--message", "the build is red")
+	for i, sent := range waiting {
+		f, err := sent.wait()
+		if err != nil {
+			t.Fatalf("wait %d: %v", i, err)
+		}
+		if got, err := f.asTool(); err != nil || !strings.Contains(got.text, "the build is red") {
+			t.Errorf("wait %d: %v %s", i, err, got.text)
+		}
+	}
+}
+
+// TestNewsBeforeTheWait answers at once when something has changed since the caller
+// was last told: what happens between two calls is not missed.
+func TestNewsBeforeTheWait(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 3)
+	h := p.open()
+	h.do("planloop_status", arguments{})
+	p.must("alert", "--id", "ci", "--message", "the build is red")
+	if got := h.do("planloop_status", arguments{"wait": 600}); !strings.Contains(got.text, "the build is red") { // h waits no longer than patience
+		t.Error(got.text)
+	}
+	if got := h.do("planloop_status", arguments{"wait": 1}); !strings.Contains(got.text, "the build is red") {
+		t.Errorf("without news: %s", got.text)
+	}
+}
+
+// TestCancelledWait is over at once, and the connection serves on.
+func TestCancelledWait(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 3)
+	h := p.open()
+	h.do("planloop_status", arguments{})
+	cancelled, err := h.askTool("planloop_status", arguments{"wait": 600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.do("planning_read_plan", arguments{}) // by now the other waits
+	notice, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": h.ids.Load() - 1}})
+	if err := h.write(string(notice)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cancelled.wait(); err != nil {
+		t.Errorf("the cancelled call: %v", err)
+	}
+	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
+}
+
+// TestWaitEndsWithTheConnection gives up a wait over HTTP when its client hangs up;
+// the server serves on.
+func TestWaitEndsWithTheConnection(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{handshake, stateless} {
+		t.Run(version, func(t *testing.T) {
+			p := newPlace(t)
+			setUp(p, 3)
+			server := p.serveHTTP()
+			client := connect(t, server.transport("http"), version, nil)
+			if _, err := client.tool("planloop_status", arguments{}); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			gone := make(chan error, 1)
+			go func() {
+				_, err := (&sdk{client.ClientSession, within{t, ctx}}).tool("planloop_status", arguments{"wait": 600})
+				gone <- err
+			}()
+			if _, err := client.tool("planning_read_plan", arguments{}); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			late := time.NewTimer(patience)
+			defer late.Stop()
+			select {
+			case err := <-gone:
+				if err == nil {
+					t.Error("the call that was given up succeeded")
+				}
+			case <-late.C:
+				t.Fatal("the call goes on")
+			}
+			other := connect(t, server.transport("http"), version, nil)
+			if got, err := other.tool("planning_read_plan", arguments{}); err != nil || !strings.Contains(got.text, "S003") {
+				t.Errorf("afterwards: %v %s", err, got.text)
+			}
+		})
+	}
+}
+
+// within is a test whose calls end with a context of their own.
+type within struct {
+	testing.TB
+	ctx context.Context
+}
+
+func (w within) Context() context.Context { return w.ctx }

@@ -1,0 +1,37 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestWaitEndsWithTheClient leaves no server behind that waits for nobody: a host
+// that ends closes the input and then sends a signal. What the agent had claimed is
+// free at once.
+func TestWaitEndsWithTheClient(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	h := p.open()
+	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
+	if _, err := h.askTool("planloop_status", arguments{"wait": 600}); err != nil {
+		t.Fatal(err)
+	}
+	h.do("planning_read_plan", arguments{}) // by now the other waits
+	if err := h.in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := h.wait(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, h.errors)
+	}
+	other := p.open()
+	if got := other.do("planloop_status", arguments{}); !strings.Contains(got.text, "Take over S001") {
+		t.Errorf("another agent is told: %s", got.text)
+	}
+}
