@@ -76,6 +76,9 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		if err != nil {
 			return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err)), nil
 		}
+		if !row.ReadOnly {
+			s.subscriptions.listed(ctx) // there is a log to watch now
+		}
 		if question, ok := reply.(asking); ok && question.Ask() != nil {
 			return dialogue{s, row, request, service, caller, question.Ask()}.put(ctx, reply), nil
 		}

@@ -44,6 +44,7 @@ it lists the open questions. Answering needs a terminal.`,
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "the `ID` of the question, when several are open")
+	complete(cmd, "id", a.completeQuestions)
 	return cmd
 }
 

@@ -76,6 +76,15 @@ func (a *app) completePlans(cmd *cobra.Command, _ []string, _ string) ([]string,
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
+// completeQuestions offers the open questions, oldest first.
+func (a *app) completeQuestions(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var offers []string
+	for _, q := range a.peek(cmd.Context()).OpenQuestions() {
+		offers = append(offers, cobra.CompletionWithDesc(q.ID, printableLine(plan.Shorten(q.Text, describedTitle))))
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
 // completeFormer offers the plans that can be restored, newest first.
 func (a *app) completeFormer(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var offers []string

@@ -69,9 +69,9 @@ func (s screen) shownPlan(text string) []string {
 	diff := false
 	for i, line := range lines {
 		switch {
-		case line == "What has changed since it was shown:":
+		case i == 0 && line == "What has changed since it was shown:":
 			diff, lines[i] = true, s.bold(line)
-		case line == "The whole plan:":
+		case diff && line == "The whole plan:":
 			diff, lines[i] = false, s.bold(line)
 		case diff && strings.HasPrefix(line, "+"):
 			lines[i] = s.good(line)

@@ -66,6 +66,7 @@ func TestScripts(t *testing.T) {
 			"bytes":     writeBytes,
 			"nowhere":   nowhere,
 			"field":     field,
+			"terminal":  atTerminal,
 		},
 	})
 }

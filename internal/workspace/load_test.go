@@ -67,7 +67,7 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, got, sections); diff != "" {
 		t.Error(diff)
 	}
-	if got.Limits() != (plan.Limits{Lease: 30 * time.Minute, MaxReplans: 3}) {
+	if got.Limits() != (plan.Limits{Lease: 30 * time.Minute, MaxReplans: 3, ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour}) {
 		t.Errorf("limits %+v", got.Limits())
 	}
 }

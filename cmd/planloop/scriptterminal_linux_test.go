@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// shownCode finds the code to be typed below a plan.
+var shownCode = regexp.MustCompile(`type (\d+) and Enter`)
+
+// atTerminal runs a command in a pseudo-terminal, where a person types: terminal KEYS
+// EXIT COMMAND... KEYS is a Go string, or - for none, or code for the code that stands
+// on the screen. Keys are typed once the command asks for them. What the screen showed
+// is left in the file terminal.txt.
+func atTerminal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: terminal KEYS EXIT COMMAND...")
+	}
+	shown, code, err := inTerminal(args[0], args[2:], scriptEnvironment(ts), ts.MkAbs("."))
+	ts.Check(err)
+	ts.Logf("[terminal]\n%s", shown)
+	ts.Check(os.WriteFile(ts.MkAbs("terminal.txt"), []byte(shown), 0o600))
+	if fmt.Sprint(code) != args[1] {
+		ts.Fatalf("exit code %d, want %s", code, args[1])
+	}
+}
+
+// scriptEnvironment is what of the script's environment matters to planloop.
+func scriptEnvironment(ts *testscript.TestScript) []string {
+	env := []string{"TERM=xterm"}
+	for _, name := range []string{"PATH", "HOME", "USER", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "PLANLOOP_AGENT", "CLAUDECODE", "CI"} {
+		if value := ts.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+func inTerminal(keys string, args, env []string, dir string) (shown string, code int, err error) {
+	control, side, err := openTerminals()
+	if err != nil {
+		return "", 0, err
+	}
+	defer control.Close()
+	path := args[0]
+	for _, entry := range env {
+		if list, ok := strings.CutPrefix(entry, "PATH="); ok && !strings.Contains(path, "/") {
+			for _, folder := range filepath.SplitList(list) {
+				if _, err := os.Stat(filepath.Join(folder, args[0])); err == nil {
+					path = filepath.Join(folder, args[0])
+					break
+				}
+			}
+		}
+	}
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	err = cmd.Start()
+	side.Close()
+	if err != nil {
+		return "", 0, err
+	}
+	end := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // it has ended already, mostly
+	defer end.Stop()
+	shown, typing := typeAtPrompt(control, keys)
+	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		return shown, 0, err
+	}
+	return shown, cmd.ProcessState.ExitCode(), typing
+}
+
+// typeAtPrompt reads the screen to the end and types the keys once a plan waits for
+// its code.
+func typeAtPrompt(control *os.File, keys string) (string, error) {
+	var seen strings.Builder
+	typed := keys == "-"
+	var failed error
+	b := make([]byte, 4096)
+	for {
+		n, err := control.Read(b)
+		seen.Write(b[:n])
+		text := strings.ReplaceAll(ansi.Strip(seen.String()), "\r\n", "\n")
+		if code := shownCode.FindStringSubmatch(text); code != nil && strings.HasSuffix(text, "\n> ") && !typed {
+			typed = true
+			line := code[1] + "\n"
+			if keys != "code" {
+				line, failed = strconv.Unquote(`"` + keys + `"`)
+			}
+			if _, err := io.WriteString(control, line); err != nil {
+				failed = errors.Join(failed, err)
+			}
+		}
+		if err != nil { // a terminal whose program has ended gives an error
+			return text, failed
+		}
+	}
+}
+
+// openTerminals returns both ends of a pseudo-terminal.
+func openTerminals() (control, side *os.File, err error) {
+	if control, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		return nil, nil, err
+	}
+	conn, err := control.SyscallConn()
+	if err != nil {
+		return nil, nil, errors.Join(err, control.Close())
+	}
+	number := 0
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		if failed = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); failed == nil {
+			number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		}
+		if failed == nil {
+			failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 160})
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, nil, errors.Join(err, control.Close())
+	}
+	if side, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		return nil, nil, errors.Join(err, control.Close())
+	}
+	return control, side, nil
+}
