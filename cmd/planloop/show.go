@@ -68,13 +68,15 @@ Colours follow NO_COLOR and CLICOLOR.`,
 	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of it")
 	flags.BoolVar(&o.draft, "draft", false, "show what waits for a decision, whole")
 	flags.BoolVar(&o.approved, "approved", false, "show the approved plan, as agents get it")
-	for _, other := range []string{"watch", "plan"} {
-		cmd.MarkFlagsMutuallyExclusive("draft", "approved", other)
-	}
-	cmd.MarkFlagsMutuallyExclusive("approved", "format")
 	complete(cmd, "format", words(showFormat("")))
 	complete(cmd, "plan", a.completePlans)
 	return cmd
+}
+
+// exclusive reports whether a draft or the approved plan was asked for together with
+// something else.
+func (o showOptions) exclusive() bool {
+	return o.draft && o.approved || (o.draft || o.approved) && (o.watch || o.plan != "" || o.step != "") || o.approved && o.format != ""
 }
 
 func (a *app) showPlan(ctx context.Context, o showOptions) error {
@@ -87,8 +89,8 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		return err
 	}
 	switch {
-	case o.step != "" && (o.draft || o.approved):
-		return usageError{fmt.Errorf("--draft and --approved show the whole plan: give one of them, or a step")}
+	case o.exclusive():
+		return usageError{fmt.Errorf("--draft and --approved each stand alone: give one of them, without --plan, --watch or a step, and --approved without --format")}
 	case o.draft:
 		return a.showDraft(ctx, opened, format)
 	case o.approved:

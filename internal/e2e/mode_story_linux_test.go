@@ -1,13 +1,9 @@
 package e2e_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -20,7 +16,7 @@ func TestPlanningModeStory(t *testing.T) {
 	for _, c := range []struct{ transport, version string }{{"stdio", stateless}, {"stdio", handshake}, {"http", stateless}, {"http", handshake}} {
 		t.Run(c.transport+" "+c.version, func(t *testing.T) {
 			p := newPlace(t)
-			write(t, filepath.Join(p.workspace, "go.mod"), "module example.com/app\n")
+			p.withModule()
 			s := modeStory{t, p, connect(t, p.transport(c.transport, "--agent", "teller"), c.version, nil)}
 			s.explore()
 			s.ask()
@@ -102,17 +98,8 @@ func (s modeStory) ask() {
 	s.t.Helper()
 	s.call("planning_ask_user", arguments{"question": "Which region comes first?"}, "Q1", "planloop answer")
 	s.p.person("answer").succeeds("Q1 (teller): Which region comes first?")
-	s.p.person("answer", "the EU").succeeds("Question Q1 is answered: the EU")
+	s.p.person("answer", "the EU").succeeds("Q1")
 	s.call("planloop_status", arguments{"wait": 60}, `answered "Which region comes first?": the EU`)
-}
-
-func submission(titles ...string) arguments {
-	var steps []arguments
-	for _, title := range titles {
-		steps = append(steps, arguments{"title": title, "type": "feature", "risk": "low", "tools": []string{"create_file"},
-			"context_hints": []string{"Read `go.mod`"}, "relevant_file_paths": []string{"go.mod"}})
-	}
-	return arguments{"summary": "Move the sessions to Redis.", "steps": steps, "context_notes": "sessions live in Postgres"}
 }
 
 // submit has a bad plan refused, and a good one wait.
@@ -130,14 +117,13 @@ func (s modeStory) submit() {
 // revise has the plan sent back with a comment, and submits it again.
 func (s modeStory) revise() {
 	s.t.Helper()
-	s.p.person("edit", "split it in two").succeeds("returned by tester", "split it in two")
+	s.p.person("edit", "split it in two").succeeds()
 	s.call("planloop_status", arguments{"wait": 60}, "gathering", "The plan was returned by tester to be edited and submitted again: split it in two")
 	s.call("planning_submit_plan", submission("Add the Redis client", "Move the sessions over"), "2 steps")
 	s.call("planloop_status", arguments{}, "awaiting_approval")
 }
 
-// approve waits for the person, who first mistypes the code. The objective that is
-// shown is the whole plan.
+// approve waits for the person, who first mistypes the code, and is shown the whole plan.
 func (s modeStory) approve() {
 	s.t.Helper()
 	told := make(chan reply, 1)
@@ -151,9 +137,11 @@ func (s modeStory) approve() {
 		told <- got
 	}()
 	wrong := s.p.person("approve")
-	code := wrong.waitFor(`Type (\d{4}) to approve`)[1]
+	code := wrong.waitFor(codePattern)[1]
 	wrong.typeIn("1" + code + "\n")
-	wrong.succeeds("Nothing was decided")
+	if text, _ := wrong.ends(); len(found[plan.PlanApproved](s.p.records(0))) != 0 {
+		s.t.Fatalf("another code approves:\n%s", text)
+	}
 	shown := s.p.approve("--comment", "tests first")
 	for _, word := range []string{"1. [low risk] Add the Redis client (tools: create_file)", "2. [low risk] Move the sessions over", "Findings: sessions live in Postgres", "What has changed since it was shown"} {
 		if !strings.Contains(shown, word) {
@@ -164,10 +152,8 @@ func (s modeStory) approve() {
 	if !containsAll(got.text, []string{"The plan was approved by tester: tests first", "<approved_plan>", "1. Add the Redis client (tools: create_file)", "S001"}) {
 		s.t.Errorf("the waiting agent is told\n%s", got.text)
 	}
-	if term := s.p.person("approve"); true {
-		if text, code := term.ends(); code != 2 || !strings.Contains(text, "no plan waits") {
-			s.t.Errorf("approving twice: exit code %d\n%s", code, text)
-		}
+	if text, code := s.p.person("approve").ends(); code != 2 {
+		s.t.Errorf("approving twice: exit code %d\n%s", code, text)
 	}
 	if names := s.tools(); !slices.Contains(names, "planning_mark_step") {
 		s.t.Errorf("offered: %q", names)
@@ -232,25 +218,10 @@ func TestModeAcrossRestarts(t *testing.T) {
 		t.Error(got.text)
 	}
 	h.leave()
-	p.person("plan", "cancel").succeeds("Planning mode was cancelled by tester")
+	p.person("plan", "cancel").succeeds("Planning mode")
 	h = p.open("--agent", "teller")
 	if got := h.do("planloop_status", arguments{}); strings.Contains(got.text, "awaiting_approval") {
 		t.Error(got.text)
 	}
 	h.do("planning_setup_plan", arguments{"objective": "Go on"})
 }
-
-// waitingPlan leaves a place with a current plan and a submitted one that waits.
-func waitingPlan(p *place) {
-	p.t.Helper()
-	if err := os.WriteFile(filepath.Join(p.workspace, "go.mod"), []byte("module example.com/app\n"), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
-	h := p.open("--agent", "teller")
-	h.do("planning_setup_plan", arguments{"objective": "Current", "initial_steps": []arguments{{"title": "One"}}})
-	h.do("planning_enter_plan_mode", arguments{"reason": "it is large"})
-	h.do("planning_submit_plan", submission("Add the Redis client"))
-	h.leave()
-}
-
-var _ mcp.Transport // the clients are the official SDK's

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/planloop/planloop/plan"
 )
 
 // terminal is a pseudo-terminal with planloop in it, and a person in front of it.
@@ -90,10 +92,11 @@ func (term *terminal) follow() {
 	}
 }
 
+// text is what was shown so far, without colours.
 func (term *terminal) text() string {
 	term.mu.Lock()
 	defer term.mu.Unlock()
-	return term.shown.String()
+	return regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(term.shown.String(), "")
 }
 
 // waitFor returns what a pattern matches in what is shown, once it does.
@@ -145,10 +148,17 @@ func (term *terminal) succeeds(words ...string) string {
 	return shown
 }
 
+// codePattern finds the code that stands below a plan.
+const codePattern = `[Tt]ype (\d{4}) `
+
 // approve shows the waiting plan in a terminal and types the code that stands below it.
 func (p *place) approve(args ...string) string {
 	p.t.Helper()
 	term := p.person(append([]string{"approve"}, args...)...)
-	term.typeIn(term.waitFor(`Type (\d{4}) to approve`)[1] + "\n")
-	return term.succeeds("The plan was approved by tester")
+	term.typeIn(term.waitFor(codePattern)[1] + "\n")
+	shown := term.succeeds("approved")
+	if records := p.records(0); len(found[plan.PlanApproved](records)) == 0 {
+		p.t.Fatalf("nothing was approved:\n%s", shown)
+	}
+	return shown
 }
