@@ -137,7 +137,7 @@ func (d dialogue) wait(ctx context.Context, unasked *mcp.CallToolResult) *mcp.Ca
 				d.undecided(context.WithoutCancel(ctx), failure(a.err))
 				return unasked
 			}
-			return d.answered(context.WithoutCancel(ctx), a.result, unasked)
+			return d.answered(context.WithoutCancel(ctx), a.result, func(context.Context) *mcp.CallToolResult { return unasked })
 		case _, open := <-changes:
 			if !open {
 				changes = nil
@@ -189,7 +189,7 @@ func (d dialogue) status(ctx context.Context) *mcp.CallToolResult {
 
 // answered keeps what the user said through the host. Declining or closing a dialogue
 // decides nothing: hosts are known to do so on nobody's behalf.
-func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult, unasked *mcp.CallToolResult) *mcp.CallToolResult {
+func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult, unasked func(context.Context) *mcp.CallToolResult) *mcp.CallToolResult {
 	if result == nil || result.Action != mcp.ElicitationResponseActionAccept {
 		how := "failed"
 		if result != nil && result.Action == mcp.ElicitationResponseActionDecline {
@@ -198,7 +198,7 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult, u
 			how = "cancelled"
 		}
 		d.undecided(ctx, how)
-		return unasked
+		return unasked(ctx)
 	}
 	content, _ := result.Content.(map[string]any)
 	reply, err := d.keep(ctx, content)
@@ -207,7 +207,7 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult, u
 	}
 	if reply == nil {
 		d.undecided(ctx, "failed")
-		return unasked
+		return unasked(ctx)
 	}
 	return mcp.NewToolResultStructured(reply, reply.Text())
 }
@@ -256,15 +256,41 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 		return mcp.NewToolResultError(s.fault(row.Name, err))
 	}
 	claims, err := sealer.Unseal(request.Params.RequestState, time.Now())
-	if err == nil && (claims.Tool != row.Name || claims.Arguments != approval.Fingerprint(request.Params.RawArguments)) {
-		err = approval.ErrInvalid
+	expired := errors.Is(err, approval.ErrExpired)
+	if (err == nil || expired) && (claims.Tool != row.Name || claims.Arguments != approval.Fingerprint(request.Params.RawArguments)) {
+		err, expired = approval.ErrInvalid, false
 	}
-	if err != nil {
+	if err != nil && !expired {
 		return refuse(err)
 	}
 	d := dialogue{s, row, request, service, caller, &verbs.Ask{Request: claims.Request, Digest: claims.Digest, Question: claims.Question}}
 	if d.over(ctx) {
 		return d.status(ctx)
 	}
-	return d.answered(ctx, server.ElicitationResponse(request.Params.InputResponses, askKey), d.status(ctx))
+	if expired {
+		return d.again(ctx)
+	}
+	return d.answered(ctx, server.ElicitationResponse(request.Params.InputResponses, askKey), d.status)
+}
+
+// again asks anew what is open still: the answer came too late to count.
+func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
+	state, former, err := d.service.Draft(ctx)
+	if err != nil {
+		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
+	}
+	if d.ask.Question == "" && state.Draft != nil { // not decided this moment
+		d.ask.Message, d.ask.Digest = verbs.Shown(state.Draft, former), plan.Digest(state.Draft)
+	}
+	for _, q := range state.OpenQuestions() {
+		if q.ID == d.ask.Question {
+			d.ask.Message = q.Text
+		}
+	}
+	if d.ask.Message != "" && server.IsModernRequest(ctx) && canElicit(ctx) {
+		if result := d.inputRequired(); result != nil {
+			return result
+		}
+	}
+	return d.status(ctx)
 }

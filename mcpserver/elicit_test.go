@@ -249,7 +249,9 @@ func TestClientWithoutDialogues(t *testing.T) {
 
 // TestClientThatFails answers a question with an error.
 func TestClientThatFails(t *testing.T) {
-	fails := userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, errors.New("no window") })
+	fails := userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return nil, errors.New("no window")
+	})
 	w := newModeWorld(t, plan.Limits{})
 	result := call(t, w.connect(t, handshake, fails), "planning_submit_plan", goodPlan())
 	if result.IsError || !strings.Contains(text(t, result), "It waits for a person") {

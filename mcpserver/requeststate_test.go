@@ -83,15 +83,10 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 			state, _ := foreign.Seal(claims)
 			return attempt{"planning_submit_plan", good, state, approve}
 		},
-		"expired": func(w modeWorld, _ string, claims approval.Claims) attempt {
+		"expired, other arguments": func(w modeWorld, _ string, claims approval.Claims) attempt {
 			claims.Expires = time.Now().Add(-time.Millisecond)
 			state, _ := w.sealer.Seal(claims)
-			return attempt{"planning_submit_plan", good, state, approve}
-		},
-		"never expires": func(w modeWorld, _ string, claims approval.Claims) attempt {
-			claims.Expires = time.Time{}
-			state, _ := w.sealer.Seal(claims)
-			return attempt{"planning_submit_plan", good, state, approve}
+			return attempt{"planning_submit_plan", longer, state, approve}
 		},
 		"other tool": func(_ modeWorld, given string, _ approval.Claims) attempt {
 			return attempt{"planning_ask_user", map[string]any{"question": "Is it approved?"}, given, approve}
@@ -141,6 +136,65 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 			}
 			w.wantPhase(plan.PhaseExecuting)
 		})
+	}
+}
+
+// TestExpiredRequestStateAsksAgain: an answer that comes too late does not count; the
+// user is shown the plan again, and the answer to that counts.
+func TestExpiredRequestStateAsksAgain(t *testing.T) {
+	for name, expires := range map[string]time.Time{"just now": time.Now().Add(-time.Millisecond), "long ago": time.Now().Add(-24 * time.Hour), "never": {}} {
+		t.Run(name, func(t *testing.T) {
+			w := newModeWorld(t, plan.Limits{})
+			client := w.byHand(t)
+			claims, err := w.sealer.Unseal(w.submitted(t, client), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			claims.Expires = expires
+			old, err := w.sealer.Seal(claims)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := w.comeBack(t, client, old, accepted(map[string]any{"decision": "approve"}))
+			question, ok := again.InputRequests["planloop"].(*mcp.ElicitParams)
+			if !again.NeedsInput() || !ok || !strings.Contains(question.Message, "Add the Redis client") || again.RequestState == old {
+				t.Fatalf("%+v", again)
+			}
+			w.wantPhase(plan.PhaseSubmitted)
+			if n := len(events[plan.PlanSubmitted](w)); n != 1 {
+				t.Errorf("%d submissions", n)
+			}
+			w.comeBack(t, client, again.RequestState, accepted(map[string]any{"decision": "approve"}))
+			w.wantPhase(plan.PhaseExecuting)
+			after := w.comeBack(t, client, old, accepted(map[string]any{"decision": "reject"})) // what is decided is not asked again
+			if after.NeedsInput() || after.IsError {
+				t.Errorf("%+v", after)
+			}
+			w.wantPhase(plan.PhaseExecuting)
+		})
+	}
+}
+
+// TestExpiredQuestionAsksAgain is the same for a question to the user.
+func TestExpiredQuestionAsksAgain(t *testing.T) {
+	w := newModeWorld(t, plan.Limits{})
+	client := w.byHand(t)
+	question := map[string]any{"question": "Which region?"}
+	claims, err := w.sealer.Unseal(call(t, client, "planning_ask_user", question).RequestState, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims.Expires = time.Now().Add(-time.Minute)
+	old, err := w.sealer.Seal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_ask_user", Arguments: question, RequestState: old, InputResponses: accepted(map[string]any{"answer": "the EU"})})
+	if err != nil || !again.NeedsInput() || again.InputRequests["planloop"].(*mcp.ElicitParams).Message != "Which region?" {
+		t.Fatalf("%+v, %v", again, err)
+	}
+	if open := w.state().OpenQuestions(); len(open) != 1 || open[0].Answer != "" {
+		t.Errorf("%+v", open)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -162,10 +163,27 @@ func (s *subscriptions) watch(ctx context.Context) bool {
 	return true
 }
 
-// follow tells of every change of the state until the server ends.
+// follow tells of every change of the state until the server ends. That planning mode
+// is over because its time is changes nothing on disk: a timer tells of it.
 func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}, before plan.State) {
-	for range changes {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		timer.Stop()
+		if left, ends := service.ModeEnds(before); ends {
+			timer.Reset(max(left, 0) + time.Millisecond)
+		}
+		select {
+		case _, open := <-changes:
+			if !open {
+				return
+			}
+		case <-timer.C:
+		}
 		after, err := service.State(s.ctx)
+		if s.ctx.Err() != nil {
+			return // nobody is left to be told
+		}
 		if err != nil {
 			s.log.Error("state not read", "error", err)
 			continue
@@ -199,11 +217,10 @@ func ofRules(uri string) bool { return uri == statusURI || uri == agentsURI }
 
 // tell wakes the subscribers that a change concerns.
 func (s *subscriptions) tell(before, after plan.State) {
-	if before.Revision == after.Revision {
-		return
-	}
 	if before.PhaseNow() != after.PhaseNow() {
 		s.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
+	} else if before.Revision == after.Revision {
+		return
 	}
 	if planID(before) != planID(after) {
 		s.notifyAll(mcp.MethodNotificationResourcesListChanged, nil)

@@ -1,6 +1,9 @@
 package plan
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Batch asks for several actions in order, all of them or none (planloop: update).
 // Each is judged in the state that those before it lead to.
@@ -50,9 +53,13 @@ func within(field string, err error) error {
 		return err
 	}
 	inner := *refused
-	if inner.Field == "/step_id" {
+	switch { // the words of the input are not those of the action
+	case inner.Field == "/step_id":
 		inner.Field = "/id"
+	case strings.HasPrefix(inner.Field, "/steps"):
+		inner.Field = strings.TrimPrefix(inner.Field, "/steps")
 	}
+	inner.Field = strings.Replace(inner.Field, "/depends_on", "/dependencies", 1)
 	inner.Field = field + inner.Field
 	return &inner
 }

@@ -27,6 +27,7 @@ type Facts struct {
 	Actor  Actor
 	Limits Limits
 	Seen   map[string]Sighting // of the names that Owners lists
+	Heard  time.Time           // the last sign of life of anybody, while planning mode is gathering
 	Past   *Plan               // the body of the plan a Restore names
 }
 
@@ -77,8 +78,9 @@ func (l Limits) withDefaults() Limits {
 func Decide(s State, a Action, f Facts) ([]Event, error) {
 	f.Limits = f.Limits.withDefaults()
 	f.Now = f.Now.UTC().Truncate(time.Millisecond)
+	before := s
 	var events []Event
-	if expired := Expiry(s, f.Now, f.Limits, f.Seen[s.ModeNow().By].At); expired != nil {
+	if expired := Expiry(s, f.Now, f.Limits, f.Heard); expired != nil {
 		events = append(events, expired)
 		s = Apply(s, expired)
 	}
@@ -89,11 +91,11 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	caused = deviating(s, caused, f)
+	caused = deviating(s, a, caused, f)
 	for _, e := range caused {
 		s = Apply(s, e)
 	}
-	return slices.Concat(events, caused, ending(s, f)), nil
+	return slices.Concat(keptDraft(before, s, f.Now), events, caused, ending(s, f)), nil
 }
 
 // Apply folds one event into a new state. It never refuses, and depends on
@@ -115,14 +117,11 @@ func Events() []Event {
 
 // Owners lists the actors whose last sign of life decides about a in s.
 func Owners(s State, a Action) []string {
-	var owners []string
-	if s.PhaseNow() == PhaseGathering {
-		owners = append(owners, s.ModeNow().By)
-	}
 	claims, ok := a.(interface{ claims() []StepID })
 	if !ok || s.Plan == nil {
-		return owners
+		return nil
 	}
+	var owners []string
 	for _, id := range claims.claims() {
 		if step, ok := s.Plan.Steps.Get(id); ok && step.ClaimedBy != "" {
 			owners = append(owners, step.ClaimedBy)

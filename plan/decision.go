@@ -56,6 +56,9 @@ func (a Approve) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	if request := s.ModeNow().Request; request != nil && request.Base != "" && request.Base != Digest(s.Plan) {
+		return nil, conflict("the plan was changed while its revision waited", "reject the revision; the agent can submit it again")
+	}
 	var events []Event
 	if !s.revises() {
 		events = archive(s, "replaced", f.Now)
@@ -86,6 +89,7 @@ func (e PlanApproved) apply(s State) State {
 	}
 	p.Status, p.Approval, p.UpdatedAt = StatusActive, &e.Approval, e.Approval.At
 	s.Plan, s.Draft = &p, nil
+	s = s.inMode(PhaseExecuting, func(m *Mode) { m.Approved = p.ID })
 	return s.decided(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way), Comment: e.Approval.Comment, At: e.Approval.At})
 }
 
@@ -152,7 +156,7 @@ func (a Return) decide(s State, f Facts) ([]Event, error) {
 	if a.Comment == "" {
 		return nil, &ValidationError{Kind: InvalidInput, Field: "/comment", Problem: "is blank", Fix: "say what is to be changed"}
 	}
-	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: a.Way, At: f.Now}}, nil
+	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: a.Way, At: f.Now, Quiet: Limit(f.Limits.GatheringTimeout)}}, nil
 }
 
 // PlanReturned goes back to gathering. The draft stays until the next submission.
@@ -162,6 +166,7 @@ type PlanReturned struct {
 	By      string    `json:"by"`
 	Way     Way       `json:"way"`
 	At      time.Time `json:"at"`
+	Quiet   Limit     `json:"quiet"` // how long gathering may be silent
 }
 
 // Kind is the event's word in the log.
@@ -169,7 +174,7 @@ func (PlanReturned) Kind() string { return "plan_returned" }
 
 func (e PlanReturned) apply(s State) State {
 	s = s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, At: e.At})
-	return s.inMode(PhaseGathering, func(m *Mode) { m.Since = e.At })
+	return s.inMode(PhaseGathering, func(m *Mode) { m.Since, m.Quiet = e.At, e.Quiet })
 }
 
 // LeaveUndecided notes that a client asked its user, or could not, and brought no

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -10,12 +11,13 @@ import (
 // maxDeviations bounds what an approval remembers of what was changed since.
 const maxDeviations = 100
 
-// deviating looks at what an agent's events make of an approved plan. What a person
-// would have to agree to again becomes a submission instead of the events; what is
-// small is noted beside them.
-func deviating(before State, events []Event, f Facts) []Event {
+// deviating looks at what an action's events make of an approved plan, whether it is
+// still being carried out or not. What a person would have to agree to again becomes a
+// submission instead of the events; what is small is noted beside them. A person at a
+// terminal needs nobody's agreement.
+func deviating(before State, a Action, events []Event, f Facts) []Event {
 	p := before.Plan
-	if before.PhaseNow() != PhaseExecuting || p == nil || p.Approval == nil || f.Actor.Kind == Person || !edits(events) {
+	if p == nil || p.Approval == nil || f.Actor.present() || !edits(events) {
 		return events
 	}
 	after := before
@@ -25,7 +27,7 @@ func deviating(before State, events []Event, f Facts) []Event {
 	if after.Plan == nil || after.Plan.ID != p.ID {
 		return events
 	}
-	small, large := departures(p, after.Plan)
+	small, large := departures(p, after.Plan, splits(p, a))
 	switch {
 	case len(large) > 0:
 		draft := after.Plan.Body()
@@ -36,6 +38,29 @@ func deviating(before State, events []Event, f Facts) []Event {
 		return append(events, PlanDeviated{What: small, By: f.Actor.Name, At: f.Now})
 	}
 	return events
+}
+
+// splits returns which approved step each new one is said to split, by the ids the
+// new ones get.
+func splits(p *Plan, a Action) map[StepID]StepID {
+	said := map[StepID]StepID{}
+	next := p.Steps.Highest() + 1
+	var look func(Action)
+	look = func(a Action) {
+		switch a := a.(type) {
+		case AddSteps:
+			for _, step := range a.Steps {
+				said[next] = step.Splits
+				next++
+			}
+		case Batch:
+			for _, part := range a.Parts {
+				look(part.Action)
+			}
+		}
+	}
+	look(a)
+	return said
 }
 
 func edits(events []Event) bool {
@@ -50,86 +75,97 @@ func edits(events []Event) bool {
 
 // departures says how a plan differs from the approved one: what was not agreed to,
 // and what needs no new agreement.
-func departures(approved, now *Plan) (small, large []string) {
-	tools, risk := granted(approved)
+func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []string) {
 	for step := range now.Steps.All() {
 		old, known := approved.Steps.Get(step.ID)
 		if !known {
-			if why := exceeds(step, tools, risk); why != "" {
+			whole, _ := approved.Steps.Get(splits[step.ID])
+			if why := exceeds(whole, step); why != "" {
 				large = append(large, fmt.Sprintf("new step %s %s", step.ID, why))
 			} else {
-				small = append(small, fmt.Sprintf("new step %s %s", step.ID, Quote(step.Title)))
+				small = append(small, fmt.Sprintf("%s split off %s: %s", step.ID, whole.ID, Quote(step.Title)))
 			}
 			continue
 		}
-		if why := changed(old, step); why != "" {
+		if why := changed(&old.Spec, &step.Spec); why != "" {
 			large = append(large, step.ID.String()+": "+why)
-		} else if !sameText(old, step) {
-			small = append(small, step.ID.String()+": details or hints changed")
+		} else if !reflect.DeepEqual(old.Spec, step.Spec) {
+			small = append(small, step.ID.String()+": "+reworded(&old.Spec, &step.Spec))
 		}
 	}
 	return small, large
 }
 
-// granted is what the approved steps may do between them.
-func granted(p *Plan) (tools map[string]bool, risk int) {
-	tools = map[string]bool{}
-	for step := range p.Steps.All() {
-		for _, tool := range step.Tools {
-			tools[tool] = true
-		}
-		risk = max(risk, step.Risk.rank())
-	}
-	return tools, risk
-}
-
-// exceeds says what of a step nobody agreed to.
-func exceeds(step *Step, tools map[string]bool, risk int) string {
-	for _, tool := range step.Tools {
-		if !tools[tool] {
-			return "uses the new tool " + Quote(tool)
-		}
-	}
+// exceeds says what of a new step nobody agreed to: anything, unless it splits an
+// approved step that is not finished, and asks for nothing that one does not.
+func exceeds(whole, part *Step) string {
 	switch {
-	case step.Tool != "":
-		return "runs the tool " + Quote(step.Tool)
-	case step.Risk.rank() > risk:
-		return "has a new risk: " + string(step.Risk)
+	case whole == nil:
+		return Quote(part.Title)
+	case whole.Status.Finished():
+		return "splits " + whole.ID.String() + ", which is " + string(whole.Status)
+	case !contains(whole.Tools, part.Tools):
+		return "uses a tool that " + whole.ID.String() + " does not"
+	case part.Tool != "":
+		return "runs the tool " + Quote(part.Tool)
+	case part.Risk.rank() > whole.Risk.rank():
+		return "has a new risk: " + string(part.Risk)
+	case !contains(whole.AcceptanceCriteria, part.AcceptanceCriteria):
+		return "has a criterion that " + whole.ID.String() + " does not"
+	case part.Verify != "" && part.Verify != whole.Verify:
+		return "is verified by another command"
 	}
 	return ""
 }
 
-// changed says what of an approved step is another now.
-func changed(old, step *Step) string {
+// changed says what of an approved step is another now that binds. What it does not
+// look at is reworded; every field of a Spec is in one of the two.
+func changed(old, now *Spec) string {
 	switch {
-	case old.Title != step.Title:
+	case old.Title != now.Title:
 		return "another title"
-	case !contains(old.Tools, step.Tools):
+	case !contains(old.Tools, now.Tools):
 		return "a new tool"
-	case old.Tool != step.Tool || string(old.Args) != string(step.Args):
+	case old.Tool != now.Tool || string(old.Args) != string(now.Args):
 		return "another tool or arguments"
-	case step.Risk.rank() > old.Risk.rank():
-		return "a new risk: " + string(step.Risk)
-	case !contains(step.AcceptanceCriteria, old.AcceptanceCriteria):
+	case now.Risk.rank() > old.Risk.rank():
+		return "a new risk: " + string(now.Risk)
+	case !contains(now.AcceptanceCriteria, old.AcceptanceCriteria):
 		return "a dropped criterion"
-	case old.Verify != step.Verify:
+	case old.Verify != now.Verify:
 		return "another command to verify it by"
-	case old.RequiresApproval && !step.RequiresApproval:
+	case old.RequiresApproval && !now.RequiresApproval:
 		return "no approval asked for any more"
-	case !slices.Equal(old.DependsOn, step.DependsOn):
+	case old.Pause != now.Pause:
+		return "another question to a person before it starts"
+	case old.When != now.When || old.ForEach != now.ForEach:
+		return "another condition, or another list it is run for"
+	case !old.Idempotent && now.Idempotent:
+		return "said to be harmless when done twice"
+	case old.Critical && !now.Critical:
+		return "not critical any more"
+	case !slices.Equal(old.DependsOn, now.DependsOn):
 		return "other dependencies"
 	}
 	return ""
 }
 
+// reworded names what was changed that does not bind.
+func reworded(old, now *Spec) string {
+	var fields []string
+	a, b := reflect.ValueOf(*old), reflect.ValueOf(*now)
+	for i := range a.NumField() {
+		if !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+			fields = append(fields, name)
+		}
+	}
+	return strings.Join(fields, ", ") + " changed"
+}
+
 // contains reports whether all of part is in whole.
 func contains(whole, part []string) bool {
 	return !slices.ContainsFunc(part, func(text string) bool { return !slices.Contains(whole, text) })
-}
-
-func sameText(a, b *Step) bool {
-	return a.Details == b.Details && slices.Equal(a.ContextHints, b.ContextHints) && slices.Equal(a.RelevantFilePaths, b.RelevantFilePaths) &&
-		slices.Equal(a.Creates, b.Creates)
 }
 
 // rank orders risks; none is the least.

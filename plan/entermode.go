@@ -16,7 +16,7 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() != PhaseInactive {
 		return nil, nil
 	}
-	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now}}, nil
+	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now, Quiet: Limit(f.Limits.GatheringTimeout)}}, nil
 }
 
 // ModeEntered begins planning mode.
@@ -25,13 +25,16 @@ type ModeEntered struct {
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
+	Quiet  Limit     `json:"quiet"` // how long it may be silent
 }
 
 // Kind is the event's word in the log.
 func (ModeEntered) Kind() string { return "mode_entered" }
 
 func (e ModeEntered) apply(s State) State {
-	return s.inMode(PhaseGathering, func(m *Mode) { *m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At} })
+	return s.inMode(PhaseGathering, func(m *Mode) {
+		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, Quiet: e.Quiet, Approved: m.Approved}
+	})
 }
 
 // CancelMode asks to leave planning mode without a plan. Only a person may.
@@ -105,7 +108,7 @@ func (e ModeEnded) apply(s State) State {
 // ending returns the event that ends the mode because the approved plan is not
 // being carried out any more.
 func ending(s State, f Facts) []Event {
-	if s.PhaseNow() == PhaseSubmitted && !s.revises() && s.pastIndex(s.ModeNow().Request.Plan) >= 0 {
+	if s.PhaseNow() == PhaseSubmitted && (s.revises() && s.Plan.Cleared() || !s.revises() && s.ModeNow().Request.Base != "") {
 		return []Event{ModeEnded{By: string(Planloop), Why: "the plan to be revised was replaced", At: f.Now}}
 	}
 	if s.PhaseNow() != PhaseExecuting {
@@ -113,7 +116,7 @@ func ending(s State, f Facts) []Event {
 	}
 	why := ""
 	switch p := s.Plan; {
-	case p == nil || p.Approval == nil:
+	case !s.carriesOut():
 		why = "the plan was replaced"
 	case p.Status == StatusCompleted:
 		why = "the plan is completed"

@@ -1,12 +1,15 @@
 package plan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // proven refuses to mark a step done without evidence, where that is asked for: the
 // recorded success of its command since it was last started, and a note for each
 // criterion; with neither, any evidence or a note. A person may force it.
 func proven(step *Step, a MarkStep, f Facts) error {
-	if !f.Limits.Evidence || a.Status != Done || step.Status == Done || a.Force && f.Actor.Kind == Person {
+	if !f.Limits.Evidence || a.Status != Done || step.Status == Done || a.Force && f.Actor.present() {
 		return nil
 	}
 	missing := MissingEvidence(step)
@@ -68,13 +71,29 @@ func noted(step *Step, criterion string) bool {
 	return false
 }
 
-// current lists the evidence since the step was last started: what was true before
-// may not be any more.
+// current lists the evidence since the step was last begun or opened again: what was
+// true before may not be any more.
 func current(step *Step) []Evidence {
-	for i, e := range step.Evidence {
-		if !e.At.Before(step.StartedAt) {
-			return step.Evidence[i:]
-		}
+	return slices.DeleteFunc(slices.Clone(step.Evidence), func(e Evidence) bool { return e.Stale })
+}
+
+// outdate marks the evidence of a step as that of an earlier try.
+func (step *Step) outdate() {
+	step.Evidence = slices.Clone(step.Evidence)
+	for i := range step.Evidence {
+		step.Evidence[i].Stale = true
 	}
-	return nil
+}
+
+// keepsProof refuses an edit that takes away what a step is proven by, where
+// evidence is asked for: only a person may.
+func keepsProof(step *Step, patch Patch, f Facts) error {
+	if !f.Limits.Evidence || f.Actor.present() {
+		return nil
+	}
+	after := patch.On(step.Spec)
+	if (step.Verify == "" || after.Verify == step.Verify) && contains(after.AcceptanceCriteria, step.AcceptanceCriteria) {
+		return nil
+	}
+	return conflict(step.ID.String()+" would lose what it is proven by, its command or a criterion", "add criteria instead; a person at a terminal can take some away")
 }

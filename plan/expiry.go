@@ -5,24 +5,44 @@ import "time"
 // Expiry returns the event that ends planning mode because its time is over, nil
 // when it is not. Nothing runs a clock: it follows from stored times when anybody
 // looks, and the next accepted action records it (chorus: Planning mode timeout).
-// seen is the last sign of life of whoever entered.
+// seen is the last sign of life of anybody.
 func Expiry(s State, now time.Time, l Limits, seen time.Time) Event {
+	at, limit := ExpiresAt(s, l, seen)
+	if limit <= 0 || latest(now, s.UpdatedAt).Before(at) { // a clock that was set back opens nothing
+		return nil
+	}
+	return ModeExpired{Phase: s.Phase, Limit: limit.String(), At: at.UTC().Truncate(time.Millisecond)}
+}
+
+// ExpiresAt returns when planning mode will be over if nothing happens, and by which
+// limit; a limit of 0 means never. What was written down when the phase began can be
+// made longer later on, and never shorter: whoever sets a time-out for one command
+// does not end the mode of others.
+func ExpiresAt(s State, l Limits, seen time.Time) (time.Time, time.Duration) {
 	l = l.withDefaults()
 	mode := s.ModeNow()
 	limit, from := time.Duration(0), time.Time{}
 	switch s.PhaseNow() {
 	case PhaseGathering:
-		limit, from = l.GatheringTimeout, latest(mode.Since, s.UpdatedAt, seen)
+		limit, from = longer(mode.Quiet, l.GatheringTimeout), latest(mode.Since, s.UpdatedAt, seen)
 	case PhaseSubmitted:
 		if mode.Request == nil {
-			return nil
+			return time.Time{}, 0
 		}
-		limit, from = l.ApprovalTimeout, mode.Request.At
+		limit, from = longer(mode.Request.Limit, l.ApprovalTimeout), mode.Request.At
 	}
-	if limit <= 0 || latest(now, s.UpdatedAt).Sub(from) < limit { // a clock that was set back opens nothing
-		return nil
+	if limit <= 0 {
+		return time.Time{}, 0
 	}
-	return ModeExpired{Phase: s.Phase, Limit: limit.String(), At: from.Add(limit).UTC().Truncate(time.Millisecond)}
+	return from.Add(limit), limit
+}
+
+// longer returns the longer of two limits, negative for none.
+func longer(stored Limit, configured time.Duration) time.Duration {
+	if stored < 0 || configured < 0 {
+		return -1
+	}
+	return max(time.Duration(stored), configured)
 }
 
 func latest(times ...time.Time) time.Time {
@@ -47,5 +67,9 @@ func (ModeExpired) Kind() string { return "mode_expired" }
 
 func (e ModeExpired) apply(s State) State {
 	s, phase := s.withoutDraft()
-	return s.decided(phase, Decision{Outcome: Expired, By: string(Planloop), Comment: "no decision within " + e.Limit, At: e.At})
+	why := "nobody decided within " + e.Limit
+	if e.Phase == PhaseGathering {
+		why = "nothing was heard for " + e.Limit
+	}
+	return s.decided(phase, Decision{Outcome: Expired, By: string(Planloop), Comment: why, At: e.At})
 }

@@ -80,7 +80,7 @@ func claimable(step *Step, force bool, f Facts) error {
 	if owner == "" || owner == f.Actor.Name || step.Status != InProgress {
 		return nil
 	}
-	if force && f.Actor.Kind == Person {
+	if force && f.Actor.present() {
 		return nil
 	}
 	seen := f.Seen[owner]
@@ -156,6 +156,7 @@ func (step *Step) start(e StepMarked) {
 	if step.Status != InProgress {
 		step.StartedAt = e.At
 		step.Attempts++
+		step.outdate()
 	}
 	step.CompletedAt, step.Error = time.Time{}, ""
 	step.ClaimedBy, step.LeaseUntil = e.By, e.LeaseUntil
@@ -163,6 +164,9 @@ func (step *Step) start(e StepMarked) {
 
 func (step *Step) stop(e StepMarked) {
 	step.ClaimedBy, step.LeaseUntil = "", time.Time{}
+	if step.Status == Done && e.Status != Done {
+		step.outdate()
+	}
 	switch e.Status {
 	case Done:
 		if step.Status != Done {

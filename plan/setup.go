@@ -12,6 +12,7 @@ import (
 type NewStep struct {
 	Spec
 	Progress
+	Splits StepID `json:"-"` // the approved step it is a part of; 0: none
 }
 
 // SetUp asks for a new current plan, whatever there was before
@@ -100,11 +101,30 @@ func archive(s State, reason string, now time.Time) []Event {
 	if p == nil || p.Cleared() && s.pastIndex(p.ID) >= 0 {
 		return nil
 	}
-	return []Event{PlanArchived{PastPlan{
+	return []Event{PlanArchived{head(p, s.Revision, reason, now)}}
+}
+
+func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
+	return PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: p.Status, Version: p.Version,
 		Steps: p.Steps.Len(), Done: p.Steps.Count(Done),
-		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: s.Revision, Reason: reason,
-	}}}
+		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason,
+	}
+}
+
+// keptDraft returns the event that keeps the head of a draft which is dropped or
+// gives way to another: nothing that was put before a person is lost. A revision is
+// no plan of its own.
+func keptDraft(before, after State, now time.Time) []Event {
+	draft := before.Draft
+	if draft == nil || before.revises() || after.Draft == draft || after.Plan != nil && after.Plan.ID == draft.ID {
+		return nil
+	}
+	reason := "superseded"
+	if d := after.ModeNow().Decision; after.Draft == nil && d != nil {
+		reason = string(d.Outcome)
+	}
+	return []Event{PlanArchived{head(draft, before.Revision, reason, now)}}
 }
 
 // mint returns news as steps with ids that follow the highest of have, after

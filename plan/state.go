@@ -38,7 +38,7 @@ type PastPlan struct {
 	CreatedAt  time.Time  `json:"created_at"`
 	ArchivedAt time.Time  `json:"archived_at"`
 	Revision   Revision   `json:"revision"`
-	Reason     string     `json:"reason"` // replaced, cleared or restored_over
+	Reason     string     `json:"reason"` // replaced, cleared, restored_over; of a draft superseded, rejected, cancelled, expired or ended
 }
 
 // PhaseNow returns the phase, with inactive for the zero value.

@@ -66,6 +66,7 @@ type Evidence struct {
 	Output    string    `json:"output,omitempty"` // the tail
 	Note      string    `json:"note,omitempty"`
 	Recorded  bool      `json:"recorded,omitempty"` // planloop ran the command itself
+	Stale     bool      `json:"stale,omitempty"`    // of an earlier try
 	By        string    `json:"by,omitempty"`
 	At        time.Time `json:"at,omitzero"`
 }

@@ -36,9 +36,14 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 
 // submitted returns the event that asks for a decision about a draft.
 func submitted(s State, draft Body, f Facts) PlanSubmitted {
-	return PlanSubmitted{Plan: draft, Request: Request{
+	request := Request{
 		ID: fmt.Sprintf("R%d", s.Revision+1), Plan: draft.ID, Digest: Digest(draft.Build()), By: f.Actor.Name, At: f.Now,
-	}}
+		Limit: Limit(f.Limits.ApprovalTimeout),
+	}
+	if s.Plan != nil && s.Plan.ID == draft.ID {
+		request.Base = Digest(s.Plan)
+	}
+	return PlanSubmitted{Plan: draft, Request: request}
 }
 
 // PlanSubmitted puts a draft beside the current plan and asks for a decision.
@@ -52,9 +57,10 @@ func (PlanSubmitted) Kind() string { return "plan_submitted" }
 
 func (e PlanSubmitted) apply(s State) State {
 	s.Draft = e.Plan.Build()
+	from := s.PhaseNow()
 	return s.inMode(PhaseSubmitted, func(m *Mode) {
-		if m.By == "" || m.Decision != nil && m.Decision.Outcome != Returned { // submitted without entering
-			*m = Mode{By: e.Request.By, Since: e.Request.At}
+		if !from.Restricted() { // submitted without entering
+			*m = Mode{By: e.Request.By, Since: e.Request.At, Approved: m.Approved, Resume: from == PhaseExecuting}
 		}
 		m.Request = &e.Request
 	})

@@ -99,6 +99,9 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 	if a.Patch.IsZero() {
 		return nil, nil
 	}
+	if err := keepsProof(step, a.Patch, f); err != nil {
+		return nil, err
+	}
 	return []Event{StepUpdated{Step: a.Step, Patch: a.Patch, At: f.Now}}, nil
 }
 

@@ -52,7 +52,11 @@ func (w *workspace) past(id string) *plan.Plan {
 	if !ok {
 		return nil
 	}
-	return foldAll(w.log[:head.Revision]).Plan
+	then := foldAll(w.log[:head.Revision])
+	if then.Draft != nil && then.Draft.ID == id { // it was dropped
+		return then.Draft
+	}
+	return then.Plan
 }
 
 // try asks for a and keeps what follows. A time step of one second separates

@@ -37,19 +37,19 @@ const digestShown = 8
 // approval does not repeat which plan it is about.
 func audit(records iter.Seq2[plan.Record, error]) ([]auditEntry, error) {
 	entries := []auditEntry{}
-	var waiting auditedPlan
+	var plans auditedPlans
 	for record, err := range records {
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range record.Events {
-			entry, ok := waiting.entry(e)
+			entry, ok := plans.entry(e)
 			if !ok {
 				continue
 			}
 			entry.Revision, entry.Time = record.Seq, record.Time
 			entry.By, entry.Kind = record.Actor.Name, record.Actor.Kind
-			if byItself(e) {
+			if ended, is := e.(plan.ModeEnded); byItself(e) || is && ended.By == string(plan.Planloop) {
 				entry.By, entry.Kind = string(plan.Planloop), plan.Planloop
 			}
 			entries = append(entries, entry)
@@ -58,48 +58,52 @@ func audit(records iter.Seq2[plan.Record, error]) ([]auditEntry, error) {
 	return entries, nil
 }
 
-// auditedPlan is the plan that waits for a decision while the log is read.
+// auditedPlan is what a decision is about.
 type auditedPlan struct {
 	id, digest string
 }
 
-func (w *auditedPlan) entry(e plan.Event) (auditEntry, bool) {
+// auditedPlans are those that decisions can be about while the log is read.
+type auditedPlans struct {
+	waiting, approved auditedPlan
+}
+
+// entry says what an event decides; false when it is no decision.
+func (w *auditedPlans) entry(e plan.Event) (auditEntry, bool) {
 	switch e := e.(type) {
 	case plan.DraftMade:
-		w.draft(e.Plan)
-		return w.about(auditEntry{Event: "drafted", what: "drafted"}), true
+		w.waiting = auditedPlan{e.Plan.ID, short(plan.Digest(e.Plan.Build()))}
+		return w.waiting.about(auditEntry{Event: "drafted", what: "drafted"}), true
 	case plan.PlanSubmitted:
-		w.id, w.digest = e.Plan.ID, short(e.Request.Digest)
-		return w.about(auditEntry{Event: "submitted", what: "submitted", Request: e.Request.ID, Text: e.Plan.Changes}), true
+		w.waiting = auditedPlan{e.Plan.ID, short(e.Request.Digest)}
+		return w.waiting.about(auditEntry{Event: "submitted", what: "submitted", Request: e.Request.ID, Text: e.Plan.Changes}), true
 	case plan.PlanApproved:
-		w.digest = short(e.Approval.Digest)
-		return w.about(auditEntry{Event: "approved", what: "approved", Way: plan.Way(e.Approval.Way), Text: e.Approval.Comment}), true
+		w.approved, w.waiting = auditedPlan{w.waiting.id, short(e.Approval.Digest)}, auditedPlan{}
+		return w.approved.about(auditEntry{Event: "approved", what: "approved", Way: plan.Way(e.Approval.Way), Text: e.Approval.Comment}), true
 	case plan.PlanRejected:
-		w.of(e.Plan)
-		return w.about(auditEntry{Event: "rejected", what: "rejected", Way: e.Way, Text: e.Reason}), true
+		return w.drops(auditEntry{Event: "rejected", what: "rejected", Way: e.Way, Text: e.Reason}), true
 	case plan.PlanReturned:
-		w.of(e.Plan)
-		return w.about(auditEntry{Event: "returned", what: "returned to be edited", Way: e.Way, Text: e.Comment}), true
+		return w.waiting.about(auditEntry{Event: "returned", what: "returned to be edited", Way: e.Way, Text: e.Comment}), true
 	case plan.LeftUndecided:
-		return w.about(auditEntry{Event: "undecided", what: "left undecided", Request: e.Request, Text: undecidedWords(e.How)}), true
+		return w.waiting.about(auditEntry{Event: "undecided", what: "left undecided", Request: e.Request, Text: undecidedWords(e.How)}), true
 	case plan.PlanDeviated:
-		return w.about(auditEntry{Event: "deviated", what: "deviated from", Text: strings.Join(e.What, "; ")}), true
+		return w.approved.about(auditEntry{Event: "deviated", what: "approved plan changed a little", Text: strings.Join(e.What, "; ")}), true
 	}
 	return w.ofMode(e)
 }
 
-// ofMode is what is decided about no plan, or about whatever waits.
-func (w *auditedPlan) ofMode(e plan.Event) (auditEntry, bool) {
+// ofMode says what an event decides about planning mode and beside it.
+func (w *auditedPlans) ofMode(e plan.Event) (auditEntry, bool) {
 	switch e := e.(type) {
 	case plan.ModeEntered:
-		*w = auditedPlan{}
+		w.approved = auditedPlan{}
 		return auditEntry{Event: "entered", what: "planning mode entered", Text: e.Task + e.Reason}, true
 	case plan.ModeCancelled:
-		return w.ends(auditEntry{Event: "cancelled", what: "planning mode cancelled", Way: e.Way}), true
+		return w.drops(auditEntry{Event: "cancelled", what: "planning mode cancelled", Way: e.Way}), true
 	case plan.ModeExpired:
-		return w.ends(auditEntry{Event: "expired", what: "planning mode expired", Text: e.Limit + " of " + expiredPhase(e.Phase)}), true
+		return w.drops(auditEntry{Event: "expired", what: "planning mode expired", Text: e.Limit + " of " + expiredPhase(e.Phase)}), true
 	case plan.ModeEnded:
-		return w.ends(auditEntry{Event: "ended", what: "planning mode ended", Text: e.Why}), true
+		return w.approved.about(auditEntry{Event: "ended", what: "planning mode ended", Text: e.Why}), true
 	case plan.ModeRestored:
 		return auditEntry{Event: "mode_restored", what: "planning mode brought back", Text: string(e.Phase)}, true
 	case plan.QuestionAsked:
@@ -114,26 +118,15 @@ func (w *auditedPlan) ofMode(e plan.Event) (auditEntry, bool) {
 	return auditEntry{}, false
 }
 
-func (w *auditedPlan) draft(body plan.Body) {
-	w.id, w.digest = body.ID, short(plan.Digest(body.Build()))
-}
-
-// of names the plan that a decision says it is about.
-func (w *auditedPlan) of(id string) {
-	if w.id != id {
-		*w = auditedPlan{id: id}
-	}
-}
-
-func (w *auditedPlan) about(entry auditEntry) auditEntry {
-	entry.PlanID, entry.Digest = w.id, w.digest
+func (p auditedPlan) about(entry auditEntry) auditEntry {
+	entry.PlanID, entry.Digest = p.id, p.digest
 	return entry
 }
 
-// ends is about what waited, which nothing does afterwards.
-func (w *auditedPlan) ends(entry auditEntry) auditEntry {
-	entry = w.about(entry)
-	*w = auditedPlan{}
+// drops is about what waited and does so no more.
+func (w *auditedPlans) drops(entry auditEntry) auditEntry {
+	entry = w.waiting.about(entry)
+	w.waiting = auditedPlan{}
 	return entry
 }
 

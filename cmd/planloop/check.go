@@ -79,6 +79,11 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 	if run.Command == "" {
 		run.Command = commandLine(run.args)
 	}
+	if a.caller().Actor.Kind != plan.CI { // CI runs what it runs, and tells of it
+		if err := a.mayAct(cmd.Context(), opened.verbs, "no command is run"); err != nil {
+			return err
+		}
+	}
 	return a.runCheck(cmd.Context(), opened.verbs, run)
 }
 

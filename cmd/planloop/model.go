@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/planloop/planloop/internal/llm"
@@ -42,5 +43,9 @@ func (m *model) Ask(ctx context.Context, prompt string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return llm.ExtractJSON(answer)
+	object, err := llm.ExtractJSON(answer)
+	if errors.Is(err, llm.ErrMalformed) {
+		return []byte(answer), nil // what it is not will be said, and the model asked again
+	}
+	return object, err
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -38,6 +41,19 @@ func (a *app) notPresent() string {
 		return "standard input is no terminal"
 	}
 	return ""
+}
+
+// mayAct refuses to do something outside the plan while planning mode allows only
+// reading, unless a person at a terminal asks for it.
+func (a *app) mayAct(ctx context.Context, service *verbs.Service, what string) error {
+	if a.caller().Actor.AtTerminal {
+		return nil
+	}
+	restricted, err := service.Restricted(ctx)
+	if err != nil || !restricted {
+		return err
+	}
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: "planning mode is on, and " + what + " until a plan is approved", Fix: "look and ask, then submit a plan"}
 }
 
 // tell prints a verb's reply as JSON, or else a text for the person at the terminal.

@@ -38,6 +38,9 @@ func (a *app) purge(ctx context.Context) error {
 		return &plan.ValidationError{Kind: plan.Conflict, Problem: "only a person at a terminal may delete the history",
 			Fix: "run `planloop purge` in a terminal, without --json"}
 	}
+	if err := a.personPresent("deleting the history"); err != nil {
+		return err
+	}
 	opened, err := a.open(ctx, nil)
 	if err != nil {
 		return err

@@ -62,7 +62,10 @@ func exitCode(err error) int {
 func (a *app) report(ctx context.Context, err error) int {
 	var again *verbs.AskedAgain
 	if errors.As(err, &again) {
-		return a.report(ctx, a.reply(again.Reply)) // nothing failed: a person is asked
+		if code := a.report(ctx, a.reply(again.Reply)); code != exitOK {
+			return code
+		}
+		return exitRefused // it was not done: a person is asked
 	}
 	var own exitStatus
 	if errors.As(err, &own) {

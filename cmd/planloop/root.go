@@ -43,7 +43,7 @@ Exit codes: 0 done, 1 something broke, 2 refused (nothing was changed).`,
 	addGroup(root, "The plan:", newShowCommand(a), newSetupCommand(a), newStepCommand(a), newClearCommand(a))
 	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newUpdateCommand(a), newAlertCommand(a), newCheckCommand(a),
 		newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
-	addGroup(root, "Planning mode:", newPlanCommand(a), newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a))
+	addGroup(root, "Planning mode:", newPlanCommand(a), newSubmitCommand(a), newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a))
 	addGroup(root, "History:", newLogCommand(a), newPlansCommand(a), newRestoreCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))

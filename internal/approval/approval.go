@@ -110,7 +110,8 @@ func (s *Sealer) Seal(c Claims) (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(s.mac(text)), nil
 }
 
-// Unseal returns what a token says. The error is ErrInvalid, or ErrExpired at now.
+// Unseal returns what a token says. The error is ErrInvalid, or ErrExpired at now: what
+// it says was sealed here then, and counts no more.
 func (s *Sealer) Unseal(token string, now time.Time) (Claims, error) {
 	text, seal, ok := strings.Cut(token, ".")
 	if !ok || len(token) > maxToken {
@@ -129,7 +130,7 @@ func (s *Sealer) Unseal(token string, now time.Time) (Claims, error) {
 		return Claims{}, ErrInvalid
 	}
 	if !now.Before(c.Expires) {
-		return Claims{}, ErrExpired
+		return c, ErrExpired
 	}
 	return c, nil
 }

@@ -73,6 +73,8 @@ func measurements() []measurement {
 		{"mark", measureMarks},
 		{"together", measureTogether},
 		{"notice", measureNotice},
+		{"decision", measureDecision},
+		{"classify", measureClassify},
 		{"memory", measureMemory},
 	}
 }

@@ -168,7 +168,7 @@ func (s modeStory) execute() {
 	s.call("planloop_status", arguments{}, "executing", "<approved_plan>")
 	s.call("planning_mark_step", arguments{"step_id": "S002", "status": "done", "note": "moved"})
 	s.call("planloop_status", arguments{}, "plan_completed")
-	if got := s.p.must("plan", "status"); !strings.Contains(got, "Planning mode is off") {
+	if got := s.p.must("plan", "status", "--json"); !strings.Contains(got, `"phase": "inactive"`) {
 		s.t.Errorf("%s", got)
 	}
 	records := s.p.records(0)

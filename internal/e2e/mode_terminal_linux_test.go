@@ -156,7 +156,7 @@ func (p *place) approve(args ...string) string {
 	p.t.Helper()
 	term := p.person(append([]string{"approve"}, args...)...)
 	term.typeIn(term.waitFor(codePattern)[1] + "\n")
-	shown := term.succeeds("approved")
+	shown := term.succeeds()
 	if records := p.records(0); len(found[plan.PlanApproved](records)) == 0 {
 		p.t.Fatalf("nothing was approved:\n%s", shown)
 	}

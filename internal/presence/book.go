@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,6 +97,25 @@ func (b *Book) Seen(name string) plan.Sighting {
 		At:   latest(known, written, b.now()),
 		Gone: connection(name) && !joined && !(known.IsZero() && written.IsZero()) && b.abandoned(name),
 	}
+}
+
+// Latest returns the last sign of life of anybody, in any process.
+func (b *Book) Latest() time.Time {
+	now := b.now()
+	var last time.Time
+	if b.files != "" {
+		last = latest(last, b.files.latest(), now)
+	}
+	b.mu.Lock()
+	lives := slices.Collect(maps.Values(b.lives))
+	b.mu.Unlock()
+	for _, l := range lives {
+		l.mu.Lock()
+		at := l.at
+		l.mu.Unlock()
+		last = latest(last, at, now)
+	}
+	return last
 }
 
 // skew is how far a file's time may run ahead of the clock.

@@ -77,6 +77,24 @@ func (f folder) time(name string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
+// latest returns when any name was last touched, zero when none was.
+func (f folder) latest() time.Time {
+	entries, err := os.ReadDir(string(f))
+	if err != nil {
+		return time.Time{} // nobody was seen
+	}
+	var last time.Time
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".seen") {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
 // held reports whether a process holds the connection of a name. It creates
 // nothing, and asks for a shared lock, so that two who ask at once do not take
 // each other for the holder.

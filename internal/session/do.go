@@ -9,11 +9,12 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Outcome is what became of an action. Both states are the same when everything
-// was already as asked.
+// Outcome is what became of an action. Both states are the same, and there are no
+// events, when everything was already as asked.
 type Outcome struct {
 	Before plan.State
 	After  plan.State
+	Events []plan.Event
 }
 
 // Do decides about a in the state as it is on disk, and records it. When it
@@ -78,7 +79,7 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	s.now, s.head = after, head
 	s.snapshotIfDue()
 	s.watch.tell()
-	return Outcome{Before: before, After: after}, nil
+	return Outcome{Before: before, After: after, Events: record.Events}, nil
 }
 
 // judge returns the record that a leads to in the present state, without events
@@ -86,6 +87,9 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 func (s *Session) judge(by plan.Actor, a plan.Action, prepare func(plan.State, *plan.Facts) error) (plan.Record, error) {
 	now := s.opts.Now().UTC().Truncate(time.Millisecond)
 	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Seen: s.seen(s.now, a)}
+	if s.opts.Presence != nil && s.now.PhaseNow() == plan.PhaseGathering {
+		facts.Heard = s.opts.Presence.Latest()
+	}
 	if prepare != nil {
 		if err := prepare(s.now, &facts); err != nil {
 			return plan.Record{}, err

@@ -41,10 +41,12 @@ func (s *Session) formerPlan(ctx context.Context, head plan.PastPlan) (*plan.Pla
 	if err != nil {
 		return nil, err
 	}
-	if then.Plan == nil || then.Plan.ID != head.ID {
-		return nil, fmt.Errorf("%w: plan %s is not where its head says", store.ErrDamaged, head.ID)
+	for _, p := range []*plan.Plan{then.Plan, then.Draft} { // a draft that was dropped is a former plan too
+		if p != nil && p.ID == head.ID {
+			return p, nil
+		}
 	}
-	return then.Plan, nil
+	return nil, fmt.Errorf("%w: plan %s is not where its head says", store.ErrDamaged, head.ID)
 }
 
 // Restore makes a former plan the current one again.

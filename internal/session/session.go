@@ -24,9 +24,10 @@ type Options struct {
 	Logger   *slog.Logger     // nil: discards
 }
 
-// Presence knows when an actor was last seen.
+// Presence knows when an actor was last seen, and when anybody was.
 type Presence interface {
 	Seen(name string) plan.Sighting
+	Latest() time.Time
 }
 
 // Session is a handle on one workspace's state. It opens its log when it is

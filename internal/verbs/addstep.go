@@ -27,6 +27,11 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 	if err != nil {
 		return AddStepReply{}, err
 	}
+	return s.AddSteps(ctx, c, steps)
+}
+
+// AddSteps is AddStep for steps that are clean already.
+func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) (AddStepReply, error) {
 	if s.opts.GateAll {
 		state, err := s.State(ctx)
 		if err != nil {
@@ -36,11 +41,6 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 			return AddStepReply{}, err
 		}
 	}
-	return s.AddSteps(ctx, c, steps)
-}
-
-// AddSteps is AddStep for steps that are clean already.
-func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) (AddStepReply, error) {
 	outcome, err := s.do(ctx, c, plan.AddSteps{Steps: steps})
 	if err != nil {
 		return AddStepReply{}, err

@@ -29,3 +29,16 @@ func ApprovedPlan(p *plan.Plan, current *plan.Step) string {
 	data.Left = p.Steps.Len() - p.Steps.Finished() - len(data.Steps)
 	return prompts.ApprovedPlan(data)
 }
+
+// stepNow is the step to be at, or else the first that is not finished.
+func stepNow(p *plan.Plan, step *plan.Step) *plan.Step {
+	if step != nil {
+		return step
+	}
+	for step := range p.Steps.All() {
+		if !step.Status.Finished() {
+			return step
+		}
+	}
+	return p.Steps.At(0)
+}

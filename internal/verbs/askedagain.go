@@ -1,6 +1,8 @@
 package verbs
 
 import (
+	"slices"
+
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
@@ -15,14 +17,17 @@ type AskedAgain struct {
 func (e *AskedAgain) Error() string { return e.Reply.Message }
 
 // asksAgain reports whether an action on an approved plan became a submission.
-func asksAgain(outcome session.Outcome) bool {
-	return outcome.Before.PhaseNow() == plan.PhaseExecuting && outcome.After.PhaseNow() == plan.PhaseSubmitted
+func asksAgain(a plan.Action, outcome session.Outcome) bool {
+	if a.Name() == (plan.SubmitPlan{}).Name() {
+		return false
+	}
+	return slices.ContainsFunc(outcome.Events, func(e plan.Event) bool { _, submitted := e.(plan.PlanSubmitted); return submitted })
 }
 
 func (s *Service) resubmitted(outcome session.Outcome, c Caller) SubmitPlanReply {
 	shown := outcome.Before
 	shown.Phase, shown.Draft = plan.PhaseSubmitted, outcome.Before.Plan // what was approved is what was shown
 	reply := s.submitted(shown, outcome.After, c, gates.Report{})
-	reply.Message = "This goes beyond the approved plan (" + outcome.After.Draft.Changes + "), so it was not done but put before a person, who can decide with `planloop approve` on a terminal. Report again afterwards what else you had to report."
+	reply.Message = "This goes beyond the approved plan (" + outcome.After.Draft.Changes + "), so it was not done but put before a person, who can decide with `planloop approve` on a terminal. Report again afterwards what else you had to report. (A task that only splits an approved one, `splits`, needs no agreement.)"
 	return reply
 }

@@ -33,17 +33,30 @@ func (e *RefusedPlan) Error() string {
 	return e.Message() + "\n- " + strings.Join(e.Details(), "\n- ")
 }
 
-// check asks the gates about a candidate, outside any lock, and refuses it with a
-// *RefusedPlan.
-func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate) (gates.Report, error) {
-	report, err := s.examine(ctx, candidate, nil)
+// checked is what the gates and the judge said of a candidate they let pass.
+type checked struct {
+	gates.Report
+	verdict *plan.Judge // nil: nobody was asked
+}
+
+// check asks the gates about a candidate, and the configured model as a judge, outside
+// any lock; it refuses the candidate with a *RefusedPlan. Without a configured model no
+// judge is asked: what a host offers is paid for by its user.
+func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate) (checked, error) {
+	var judge gates.Judge // an interface that holds nothing
+	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective}
+	if s.opts.Model != nil {
+		c.yield()
+		judge = asked
+	}
+	report, err := s.examine(ctx, candidate, judge)
 	if err != nil {
-		return report, err
+		return checked{}, err
 	}
 	if !report.OK() {
-		return report, &RefusedPlan{Report: report}
+		return checked{}, &RefusedPlan{Report: report}
 	}
-	return report, nil
+	return checked{Report: report, verdict: asked.verdict}, nil
 }
 
 func (s *Service) examine(ctx context.Context, candidate gates.Candidate, judge gates.Judge) (gates.Report, error) {

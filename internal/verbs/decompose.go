@@ -212,7 +212,7 @@ func unanswered(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: err.Error(), Fix: "try again, or start without decompose"}
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: err.Error(), Fix: "start without decompose to go on without a model"}
 }
 
 // modelJudge asks a model for its verdict on a plan (planloop: P-2).

@@ -55,7 +55,7 @@ func (s *Service) Records(ctx context.Context, after plan.Revision) iter.Seq2[pl
 
 // Purge deletes the workspace's whole history. Only a person may ask for it.
 func (s *Service) Purge(ctx context.Context, c Caller) error {
-	if c.Actor.Kind != plan.Person {
+	if c.Actor.Kind != plan.Person || !c.Actor.AtTerminal {
 		return &plan.ValidationError{Kind: plan.Conflict, Problem: "only a person may purge the history",
 			Fix: "run `planloop purge` on a terminal"}
 	}

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"slices"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
@@ -12,19 +13,21 @@ import (
 // judged: the lists of other programs know no hints and paths.
 func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, []string, error) {
 	candidate := gates.Candidate{Objective: a.Objective, Replaces: true}
+	finished := map[plan.StepID]bool{}
 	for i, step := range a.Steps {
-		if !step.Status.Finished() {
-			candidate.New = append(candidate.New, gates.Task{ID: plan.StepID(i + 1), Spec: step.Spec})
-		}
+		id := plan.StepID(i + 1)
+		candidate.New = append(candidate.New, gates.Task{ID: id, Spec: step.Spec})
+		finished[id] = step.Status.Finished()
 	}
 	report, err := s.examine(ctx, candidate, nil)
 	if err != nil {
 		return SetupPlanReply{}, nil, err
 	}
+	report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool { return finished[f.Step] })
 	if s.opts.GateAll && !report.OK() {
 		return SetupPlanReply{}, nil, &RefusedPlan{Report: report}
 	}
-	reply, err := s.SetUp(ctx, c, a)
+	reply, err := s.setUp(ctx, c, a)
 	return reply, found(report), err
 }
 

@@ -30,9 +30,9 @@ func (s *Service) notify(n Notice) {
 
 // notifyExpiry tells that planning mode was found to be over, when that was recorded.
 func (s *Service) notifyExpiry(outcome session.Outcome) {
-	d := outcome.After.ModeNow().Decision
-	if d == nil || d.Outcome != plan.Expired || d.Revision != outcome.After.Revision || outcome.Before.Revision == outcome.After.Revision {
-		return
+	for _, e := range outcome.Events {
+		if expired, ok := e.(plan.ModeExpired); ok {
+			s.notify(Notice{Event: "mode_expired", Title: "Planning mode has expired", Text: string(expired.Phase) + " for " + expired.Limit})
+		}
 	}
-	s.notify(Notice{Event: "mode_expired", Title: "Planning mode has expired", Text: d.Comment})
 }

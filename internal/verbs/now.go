@@ -125,7 +125,7 @@ func (v view) decompose(step *plan.Step) string {
 	if v.words.withoutLoop() {
 		return fmt.Sprintf("Break the goal down into steps: %s, then %s.", v.words.add(), v.words.mark(step.ID, plan.Done))
 	}
-	return fmt.Sprintf("Break the goal down into tasks, then %s, with %s done in the same call.", v.words.addTasks(), step.ID)
+	return fmt.Sprintf("Break the goal down, then %s, and %s done in the same call.", v.words.addTasks(), step.ID)
 }
 
 func (v view) waiting(signal plan.Signal) now {

@@ -52,6 +52,7 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		s.notify(Notice{Event: "mode_entered", Title: "An agent plans before it acts",
 			Text: "I'd like to plan this out before proceeding. Reason: " + a.Reason})
 	} else {
+		s.notify(Notice{Event: "mode_entered", Title: "Planning mode is on", Text: a.Task})
 		reply.Message = "Entered planning mode. Tools are now restricted to read-only. Gather context, then call planning_submit_plan() when ready."
 	}
 	return reply, nil

@@ -95,8 +95,8 @@ func (s *Service) executePrompt(ctx context.Context, c Caller) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if state.Plan == nil || state.Plan.Approval == nil {
-		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no approved plan", Fix: "submit one and have it approved"}
+	if state.Plan == nil || state.Plan.Approval == nil || state.PhaseNow() != plan.PhaseExecuting {
+		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "no approved plan is being carried out", Fix: "submit one and have it approved"}
 	}
 	return ApprovedPlan(state.Plan, nil) + "\n\nNext: " + s.NextActionIn(state, c), nil
 }

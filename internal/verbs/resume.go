@@ -13,8 +13,12 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 	if p := state.Plan; p != nil {
 		data.Objective, data.Status = p.Objective, string(p.Status)
 		data.Done, data.Total = p.Steps.Count(plan.Done), p.Steps.Len()
-		data.Current = resumed(now.step)
-		if next := p.Steps.NextReady(); next != nil && next != now.step {
+		current := now.step
+		if current == nil {
+			current = p.Steps.Next()
+		}
+		data.Current = resumed(current)
+		if next := p.Steps.NextReady(); next != nil && next != current {
 			data.Next = resumed(next)
 		}
 	}

@@ -1,6 +1,11 @@
 package verbs
 
-import "github.com/planloop/planloop/plan"
+import (
+	"slices"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
 
 // Said is what a person said since the caller was last told.
 type Said struct {
@@ -33,11 +38,15 @@ type SaidComment struct {
 // saidShown bounds how many answers and comments a status repeats.
 const saidShown = 3
 
-// said collects what a person said after a revision. While planning goes on, the
-// last decision is repeated: an agent that starts anew has to know it.
-func said(state plan.State, since plan.Revision) Said {
+// said collects what a person said after a revision; for a caller that is new, what
+// was said about the plan at hand. While planning goes on, the last decision is
+// repeated: an agent that starts anew has to know it.
+func said(state plan.State, since plan.Revision, known bool) Said {
 	var s Said
 	mode := state.ModeNow()
+	if !known {
+		state, mode = recent(state)
+	}
 	if d := mode.Decision; d != nil && (d.Revision > since || d.Outcome == plan.Returned && state.PhaseNow() == plan.PhaseGathering) {
 		s.Decision = &SaidDecision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment}
 	}
@@ -54,6 +63,24 @@ func said(state plan.State, since plan.Revision) Said {
 	s.Answers = s.Answers[max(0, len(s.Answers)-saidShown):]
 	s.Comments = s.Comments[max(0, len(s.Comments)-saidShown):]
 	return s
+}
+
+// recent returns a state without what was said before the plan at hand was made, and
+// before planning for the next began.
+func recent(state plan.State) (plan.State, plan.Mode) {
+	from, mode := time.Time{}, state.ModeNow()
+	if state.Plan != nil {
+		from = state.Plan.CreatedAt
+	}
+	if state.PhaseNow() != plan.PhaseInactive {
+		from = mode.Since
+	}
+	if mode.Decision != nil && mode.Decision.At.Before(from) {
+		mode.Decision = nil
+	}
+	state.Questions = slices.DeleteFunc(slices.Clone(state.Questions), func(q plan.Question) bool { return q.AnsweredAt.Before(from) })
+	state.Comments = slices.DeleteFunc(slices.Clone(state.Comments), func(c plan.Comment) bool { return c.At.Before(from) })
+	return state, mode
 }
 
 func (s Said) lines() string {

@@ -39,14 +39,18 @@ func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupP
 	if err != nil {
 		return SetupPlanReply{}, err
 	}
-	if err := s.checkSix(ctx, c, plan.State{}, steps); err != nil {
-		return SetupPlanReply{}, err
-	}
 	return s.SetUp(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps})
 }
 
-// SetUp is SetupPlan for an action that is clean already, such as an import.
+// SetUp is SetupPlan for an action that is clean already.
 func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, error) {
+	if err := s.checkSix(ctx, c, plan.State{}, a.Steps); err != nil {
+		return SetupPlanReply{}, err
+	}
+	return s.setUp(ctx, c, a)
+}
+
+func (s *Service) setUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, error) {
 	outcome, err := s.do(ctx, c, a)
 	if err != nil {
 		return SetupPlanReply{}, err

@@ -31,6 +31,8 @@ type StatusReply struct {
 	Questions int          `json:"open_questions,omitempty"`
 	Said
 	Heartbeat
+
+	ask *Ask
 }
 
 // Now is the reason for what comes next.
@@ -80,10 +82,11 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 		return StatusReply{}, err
 	}
 	s.touch(c)
-	since, _ := s.told.since(c)
 	s.told.know(c, state)
 	reply := s.status(state, c, in.Full)
-	reply.Said = said(state, since)
+	since, known := s.told.hear(c, state)
+	reply.Said = said(state, since, known)
+	reply.ask = s.askOnceMore(state, c)
 	return reply, nil
 }
 
@@ -116,7 +119,7 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 		reply.Phase = phase
 	}
 	if reply.Phase == plan.PhaseExecuting {
-		reply.Approved = ApprovedPlan(state.Plan, now.step)
+		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step))
 	}
 	reply.Questions = len(state.OpenQuestions())
 	if state.Plan != nil && (full || c.Face == Command && listsPlan(now.reason)) {
@@ -209,6 +212,9 @@ func (s *Service) rules(state plan.State, c Caller) Rules {
 	}
 	return rules
 }
+
+// Ask returns what a person is to be asked through the host, nil when nothing.
+func (r StatusReply) Ask() *Ask { return r.ask }
 
 // Text is the reply as a few lines.
 func (r StatusReply) Text() string {

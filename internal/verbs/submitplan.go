@@ -29,6 +29,7 @@ func (SubmittedStep) Unlisted() []string { return nil }
 
 // SubmitPlanReply says that a plan waits, and for what.
 type SubmitPlanReply struct {
+	Status   string     `json:"status"` // awaiting_approval
 	Phase    plan.Phase `json:"phase"`
 	PlanID   string     `json:"plan_id"`
 	Message  string     `json:"message"`
@@ -66,16 +67,20 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
-	outcome, err := s.do(ctx, c, action)
+	submission := plan.Batch{Word: action.Name(), Parts: []plan.Part{{Action: action}}}
+	if report.verdict != nil {
+		submission.Parts = append(submission.Parts, plan.Part{Action: *report.verdict})
+	}
+	outcome, err := s.do(ctx, c, submission)
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
-	return s.submitted(outcome.Before, outcome.After, c, report), nil
+	return s.submitted(outcome.Before, outcome.After, c, report.Report), nil
 }
 
 func (s *Service) submitted(before, after plan.State, c Caller, report gates.Report) SubmitPlanReply {
 	draft := after.Draft
-	reply := SubmitPlanReply{Phase: after.PhaseNow(), PlanID: draft.ID, Score: report.Score, Warnings: warnings(report),
+	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: after.PhaseNow(), PlanID: draft.ID, Score: report.Score, Warnings: warnings(report),
 		Message:   "Plan submitted with " + steps(draft) + ". It waits for a person, who can decide with `planloop approve` on a terminal.",
 		Heartbeat: s.heartbeat(after, c)}
 	var former *plan.Plan
@@ -84,7 +89,8 @@ func (s *Service) submitted(before, after plan.State, c Caller, report gates.Rep
 	}
 	request := after.ModeNow().Request
 	reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: Shown(draft, former)}
-	s.notify(Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Text: draft.ContextNotes, Steps: noticeSteps(draft), Questions: draft.Questions})
+	s.asked.first(request.ID)
+	s.notify(waits(draft))
 	return reply
 }
 
@@ -109,7 +115,7 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	var w wanted
 	refs := map[string]bool{}
 	for i, step := range in.Steps {
-		task, err := wantedTaskOf(fmt.Sprintf("/steps/%d", i), NewTask(step), refs)
+		task, err := wantedTaskOf(fmt.Sprintf("/steps/%d", i), NewTask{Ref: step.Ref, TaskFields: step.TaskFields}, refs)
 		if err != nil {
 			return a, nil, err
 		}
@@ -133,7 +139,10 @@ func objective(state plan.State, summary string) string {
 	if end := strings.Index(first, ". "); end > 0 {
 		first = first[:end]
 	}
-	return plan.Shorten(strings.TrimSuffix(first, "."), plan.MaxObjective)
+	if short := strings.TrimRight(first, ". "); short != "" {
+		first = short
+	}
+	return plan.Shorten(first, plan.MaxObjective)
 }
 
 func steps(p *plan.Plan) string { return count(p.Steps.Len(), "step", "steps") }

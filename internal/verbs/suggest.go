@@ -211,7 +211,7 @@ func (r SuggestReply) Text() string {
 	if len(r.Suggestions) == 0 {
 		b.WriteString("Nothing new was found")
 	} else {
-		fmt.Fprintf(&b, "%d suggestions by %s", len(r.Suggestions), r.By)
+		fmt.Fprintf(&b, "%s by %s", count(len(r.Suggestions), "suggestion", "suggestions"), r.By)
 		if r.Left > 0 {
 			fmt.Fprintf(&b, ", %d more were found", r.Left)
 		}
@@ -225,5 +225,5 @@ func (r SuggestReply) Text() string {
 	for _, note := range r.Notes {
 		b.WriteString("\nNote: " + note)
 	}
-	return b.String() + r.ending()
+	return b.String() + "\nNext: " + r.NextAction
 }

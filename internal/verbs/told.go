@@ -16,8 +16,9 @@ type told struct {
 
 // telling is what a caller was told last.
 type telling struct {
-	plan     string // id of the plan's first version
-	revision plan.Revision
+	plan     string        // id of the plan's first version
+	revision plan.Revision // of the state
+	heard    plan.Revision // up to which it was told what people said
 }
 
 // maxTold bounds the callers that are remembered; beyond it all are forgotten.
@@ -30,7 +31,7 @@ func (t *told) know(c Caller, s plan.State) {
 	if t.plans == nil || len(t.plans) >= maxTold {
 		t.plans = map[string]telling{}
 	}
-	now := telling{revision: s.Revision}
+	now := telling{revision: s.Revision, heard: t.plans[c.Actor.Name].heard}
 	if s.Plan != nil {
 		now.plan = s.Plan.Root()
 	}
@@ -53,6 +54,18 @@ func (t *told) check(c Caller, s plan.State, read string) error {
 	return &plan.ValidationError{Kind: plan.Conflict,
 		Problem: "the plan was replaced meanwhile: it is " + plan.Quote(s.Plan.Objective) + " now, with steps of its own",
 		Fix:     "read it before going on: " + read}
+}
+
+// hear notes that a caller was told what people said, and returns up to which
+// revision it had been; false when it is new here.
+func (t *told) hear(c Caller, s plan.State) (since plan.Revision, known bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last, known := t.plans[c.Actor.Name]
+	since = last.heard
+	last.heard = s.Revision
+	t.plans[c.Actor.Name] = last
+	return since, known && since > 0
 }
 
 // since returns the revision a caller was told of last; false when it is new here.

@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
@@ -15,6 +16,7 @@ type touched map[string]int
 func (n touched) Touch(name string)         { n[name]++ }
 func (n touched) Join(string) func()        { return func() {} }
 func (n touched) Seen(string) plan.Sighting { return plan.Sighting{} }
+func (n touched) Latest() time.Time         { return time.Time{} }
 
 // TestEveryCallIsASignOfLife calls every tool, rightly and wrongly: whoever only
 // makes mistakes is alive all the same.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -21,7 +20,8 @@ type Update struct {
 
 // NewTask is a task to add.
 type NewTask struct {
-	Ref *string `json:"ref,omitempty" jsonschema:"description=for dependencies"`
+	Ref    *string `json:"ref,omitempty" jsonschema:"description=for dependencies"`
+	Splits *TaskID `json:"splits,omitempty"` // the approved task it is a part of
 	TaskFields
 }
 
@@ -100,11 +100,14 @@ func (s *Service) update(ctx context.Context, c Caller, w wanted) (UpdateReply, 
 	if err != nil {
 		return UpdateReply{}, err
 	}
-	report := gates.Report{}
+	report := checked{}
 	if len(tasks) > 0 && addable(state) {
 		if report, err = s.check(ctx, c, candidate(state, tasks)); err != nil {
 			return UpdateReply{}, err
 		}
+	}
+	if report.verdict != nil {
+		batch.Parts = append(batch.Parts, plan.Part{Action: *report.verdict})
 	}
 	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error {
 		if len(tasks) > 0 && (highest(now) != highest(state) || root(now) != root(state)) {
@@ -120,7 +123,7 @@ func (s *Service) update(ctx context.Context, c Caller, w wanted) (UpdateReply, 
 		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
 	}
 	if len(tasks) > 0 {
-		reply.Score, reply.Warnings = report.Score, warnings(report)
+		reply.Score, reply.Warnings = report.Score, warnings(report.Report)
 	}
 	return reply, nil
 }

@@ -20,6 +20,7 @@ type Service struct {
 	session *session.Session
 	opts    Options
 	told    told
+	asked   asked
 }
 
 // Options configures a Service. The zero value is usable.
@@ -44,6 +45,7 @@ type Presence interface {
 	Touch(name string)
 	Join(name string) (leave func())
 	Seen(name string) plan.Sighting
+	Latest() time.Time
 }
 
 // New returns a service on a session.
@@ -91,14 +93,25 @@ func (s *Service) State(ctx context.Context) (plan.State, error) {
 	if err != nil {
 		return state, err
 	}
-	var seen time.Time
-	if by := state.ModeNow().By; by != "" && s.opts.Presence != nil && state.PhaseNow() == plan.PhaseGathering {
-		seen = s.opts.Presence.Seen(by).At
-	}
-	if expired := plan.Expiry(state, s.opts.Now(), s.opts.Limits, seen); expired != nil {
+	if expired := plan.Expiry(state, s.opts.Now(), s.opts.Limits, s.heard(state)); expired != nil {
 		return plan.Apply(state, expired), nil
 	}
 	return state, nil
+}
+
+// heard is the last sign of life of anybody, where that matters.
+func (s *Service) heard(state plan.State) time.Time {
+	if s.opts.Presence == nil || state.PhaseNow() != plan.PhaseGathering {
+		return time.Time{}
+	}
+	return s.opts.Presence.Latest()
+}
+
+// ModeEnds returns how long planning mode goes on from now if nothing happens; false
+// when it does not end by itself.
+func (s *Service) ModeEnds(state plan.State) (time.Duration, bool) {
+	at, limit := plan.ExpiresAt(state, s.opts.Limits, s.heard(state))
+	return at.Sub(s.opts.Now()), limit > 0
 }
 
 // Restricted reports whether planning mode allows only reading now.
@@ -132,7 +145,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	}
 	s.told.know(c, outcome.After)
 	s.notifyExpiry(outcome)
-	if _, submission := a.(plan.SubmitPlan); !submission && asksAgain(outcome) {
+	if asksAgain(a, outcome) {
 		return outcome, &AskedAgain{Reply: s.resubmitted(outcome, c)}
 	}
 	return outcome, nil

@@ -23,6 +23,8 @@ type wantedTask struct {
 	ref  string
 	spec plan.Spec
 	deps []TaskRef
+
+	splits plan.StepID
 }
 
 type wantedUpdate struct {
@@ -80,6 +82,9 @@ func wantedTaskOf(field string, t NewTask, refs map[string]bool) (wantedTask, er
 		return wantedTask{}, err
 	}
 	task := wantedTask{spec: patch.On(plan.Spec{})}
+	if t.Splits != nil {
+		task.splits = plan.StepID(*t.Splits)
+	}
 	if t.Dependencies != nil {
 		task.deps = *t.Dependencies
 	}
@@ -214,7 +219,7 @@ func (w wanted) batch(state plan.State) (plan.Batch, []gates.Task, error) {
 			}
 		}
 		tasks = append(tasks, task)
-		steps = append(steps, plan.NewStep{Spec: task.Spec})
+		steps = append(steps, plan.NewStep{Spec: task.Spec, Splits: t.splits})
 	}
 	if len(steps) > 0 {
 		part("/add_tasks", plan.AddSteps{Steps: steps})

@@ -24,10 +24,11 @@ type words struct {
 	person   bool // a person at a terminal, who decides
 	planning bool // the planning_* tools are offered
 	loop     bool // the planloop_* tools are offered
+	mode     bool // the tools of planning mode are offered
 }
 
 func (s *Service) words(c Caller) words {
-	return words{command: c.Face == Command, person: c.Face == Command && c.Actor.Kind == plan.Person && c.Actor.AtTerminal, planning: s.offers(Planning), loop: s.offers(Loop)}
+	return words{command: c.Face == Command, person: c.Face == Command && c.Actor.Kind == plan.Person && c.Actor.AtTerminal, planning: s.offers(Planning), loop: s.offers(Loop), mode: s.offers(Mode)}
 }
 
 // choose returns the words for the command line, for the planning tools or, where
@@ -106,7 +107,13 @@ func (w words) sync(rules Rules) string {
 }
 
 func (w words) submit() string {
-	return w.choose("planning_submit_plan", "planning_submit_plan", "planning_submit_plan")
+	switch {
+	case w.command:
+		return "planloop submit"
+	case w.mode:
+		return "planning_submit_plan"
+	}
+	return "ask the user to cancel it: no tool to submit a plan is offered here"
 }
 
 func (w words) wait() string {
