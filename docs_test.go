@@ -138,6 +138,7 @@ func (s schema) rows(prefix string) []string {
 		if p.Items != nil {
 			rows = append(rows, p.Items.rows(prefix+p.name+"[].")...)
 		}
+		rows = append(rows, p.rows(prefix+p.name+".")...)
 	}
 	return rows
 }

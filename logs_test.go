@@ -108,7 +108,7 @@ func writeLog(t *testing.T, dir string) {
 		Now: func() time.Time { now = now.Add(time.Minute); return now },
 	})
 	ann := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}
-	bob := plan.Actor{Kind: plan.Person, Name: "bob"}
+	bob := plan.Actor{Kind: plan.Person, Name: "bob", AtTerminal: true}
 	do := func(by plan.Actor, a plan.Action) plan.State {
 		outcome, err := s.Do(t.Context(), by, a, nil)
 		if err != nil {

@@ -365,8 +365,10 @@ func TestResubmittedMeanwhile(t *testing.T) {
 			w := newModeWorld(t, plan.Limits{})
 			other := w.connect(t, era, nil)
 			var asks atomic.Int32
+			resubmitted := make(chan struct{})
 			client := w.connect(t, era, userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				if asks.Add(1) == 1 {
+					defer close(resubmitted)
 					second := goodPlan()
 					second["summary"] = "Delete everything."
 					call(t, other, "planning_submit_plan", second)
@@ -374,6 +376,7 @@ func TestResubmittedMeanwhile(t *testing.T) {
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
 			}))
 			result := call(t, client, "planning_submit_plan", goodPlan())
+			<-resubmitted // the first call may be over before the other is answered
 			if got := text(t, result); !strings.Contains(got, "wait") {
 				t.Errorf("%s", got)
 			}

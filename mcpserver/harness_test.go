@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -59,6 +60,9 @@ const (
 	stateless = "2026-07-28"
 )
 
+// closing bounds the wait for a client that closes.
+const closing = 5 * time.Second
+
 // connect returns the official SDK's client, connected over stdio pipes.
 func (w world) connect(t testing.TB, era string, opts *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
@@ -72,11 +76,20 @@ func (w world) connect(t testing.TB, era string, opts *mcp.ClientOptions) *mcp.C
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		session.Close()
+		closed := make(chan struct{})
+		go func() {
+			session.Close()
+			close(closed)
+		}()
+		select {
+		case <-closed:
+		case <-time.After(closing): // the SDK may wait for ever for a question that was withdrawn while it answered
+		}
 		clientOut.Close()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+		serverOut.Close()
 	})
 	return session
 }

@@ -174,7 +174,7 @@ func TestHostModelSuggests(t *testing.T) {
 			{"title":"Repair what is not there","type":"bugfix","context_hints":["See it"],"relevant_file_paths":["no/such.go"]}]}`}}
 		w := newWorldWith(t, verbs.Options{Tree: newFolder(t, map[string]string{"main.go": "package main\n"})}, mcpserver.Options{})
 		got := text(t, call(t, w.connect(t, era, h.options()), "planloop_suggest", nil))
-		if !strings.Contains(got, "1 suggestions by host-1") || !strings.Contains(got, "Test the exit codes") || strings.Contains(got, "not there") {
+		if !strings.Contains(got, "1 suggestion by host-1") || !strings.Contains(got, "Test the exit codes") || strings.Contains(got, "not there") {
 			t.Error(got)
 		}
 	})

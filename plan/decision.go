@@ -21,6 +21,8 @@ func (a Answer) open(s State, f Facts) (*Plan, error) {
 	}
 	request := s.ModeNow().Request
 	switch {
+	case s.PhaseNow() == PhaseGathering:
+		return nil, conflict("planning goes on, and no plan is submitted yet", "wait for the plan to be submitted")
 	case a.Way == ByClient && (request == nil || a.Request != request.ID),
 		a.Way == ByPerson && a.Request != "" && (request == nil || a.Request != request.ID):
 		return nil, conflict("this request was decided or replaced already", "look at what waits now")
@@ -174,7 +176,7 @@ func (PlanReturned) Kind() string { return "plan_returned" }
 
 func (e PlanReturned) apply(s State) State {
 	s = s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, At: e.At})
-	return s.inMode(PhaseGathering, func(m *Mode) { m.Since, m.Quiet = e.At, e.Quiet })
+	return s.inMode(PhaseGathering, func(m *Mode) { m.Quiet = e.Quiet })
 }
 
 // LeaveUndecided notes that a client asked its user, or could not, and brought no

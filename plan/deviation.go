@@ -79,8 +79,10 @@ func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 	for step := range now.Steps.All() {
 		old, known := approved.Steps.Get(step.ID)
 		if !known {
-			whole, _ := approved.Steps.Get(splits[step.ID])
-			if why := exceeds(whole, step); why != "" {
+			whole, split := approved.Steps.Get(splits[step.ID])
+			if !split {
+				large = append(large, fmt.Sprintf("new step %s %s%s", step.ID, Quote(step.Title), beyond(approved, step)))
+			} else if why := exceeds(whole, step); why != "" {
 				large = append(large, fmt.Sprintf("new step %s %s", step.ID, why))
 			} else {
 				small = append(small, fmt.Sprintf("%s split off %s: %s", step.ID, whole.ID, Quote(step.Title)))
@@ -96,12 +98,27 @@ func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 	return small, large
 }
 
-// exceeds says what of a new step nobody agreed to: anything, unless it splits an
-// approved step that is not finished, and asks for nothing that one does not.
+// beyond says what a new step may do that no approved one may.
+func beyond(approved *Plan, step *Step) string {
+	var tools []string
+	risk := -1
+	for old := range approved.Steps.All() {
+		tools, risk = append(tools, old.Tools...), max(risk, old.Risk.rank())
+	}
+	switch {
+	case step.Tool != "":
+		return ", which runs the tool " + Quote(step.Tool)
+	case !contains(tools, step.Tools):
+		return ", which uses a new tool"
+	case step.Risk.rank() > risk:
+		return ", which has a new risk: " + string(step.Risk)
+	}
+	return ""
+}
+
+// exceeds says what of a new step goes beyond the approved one it splits.
 func exceeds(whole, part *Step) string {
 	switch {
-	case whole == nil:
-		return Quote(part.Title)
 	case whole.Status.Finished():
 		return "splits " + whole.ID.String() + ", which is " + string(whole.Status)
 	case !contains(whole.Tools, part.Tools):

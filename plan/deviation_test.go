@@ -18,6 +18,14 @@ func adding(change func(*plan.Spec)) plan.Action {
 	return plan.AddSteps{Steps: []plan.NewStep{step}}
 }
 
+// splitting returns the action that splits a new step off the first.
+func splitting(change func(*plan.Spec)) plan.Action {
+	step := titled("One more")
+	change(&step.Spec)
+	step.Splits = 1
+	return plan.AddSteps{Steps: []plan.NewStep{step}}
+}
+
 func set[T any](target **T, value T) { *target = &value }
 
 // approvedPlan returns a workspace that carries out a plan of steps with tools,
@@ -42,11 +50,11 @@ func TestSmallDeviationIsNoted(t *testing.T) {
 		"hints":                        patch(func(p *plan.Patch) { set(&p.ContextHints, []string{"Read `go.mod`"}) }),
 		"paths":                        patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{"go.sum"}) }),
 		"creates":                      patch(func(p *plan.Patch) { set(&p.Creates, []string{"x.go"}) }),
-		"a step without tools":         adding(func(*plan.Spec) {}),
-		"a step with approved tools":   adding(func(s *plan.Spec) { s.Tools = []string{"grep", "view"} }),
-		"a step of an approved risk":   adding(func(s *plan.Spec) { s.Risk = plan.MediumRisk }),
-		"a step of a lower risk":       adding(func(s *plan.Spec) { s.Risk = plan.LowRisk }),
-		"a step split, with criterion": adding(func(s *plan.Spec) { s.AcceptanceCriteria = []string{"it works"} }),
+		"a step without tools":         splitting(func(*plan.Spec) {}),
+		"a step with approved tools":   splitting(func(s *plan.Spec) { s.Tools = []string{"grep", "view"} }),
+		"a step of an approved risk":   splitting(func(s *plan.Spec) { s.Risk = plan.MediumRisk }),
+		"a step of a lower risk":       splitting(func(s *plan.Spec) { s.Risk = plan.LowRisk }),
+		"a step split, with criterion": splitting(func(s *plan.Spec) { s.AcceptanceCriteria = []string{"it works"} }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := approvedPlan(t)
@@ -85,6 +93,15 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"other dependencies":         {plan.UpdateStep{Step: 2, Patch: plan.Patch{DependsOn: &[]plan.StepID{}}}, "other dependencies"},
 		"a step with a new tool":     {adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), "new tool"},
 		"a step of a higher risk":    {adding(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
+		"a step that splits none":    {adding(func(*plan.Spec) {}), "One more"},
+		"a split with a new tool":    {splitting(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), "a tool that S001 does not"},
+		"a split of a higher risk":   {splitting(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
+		"a split that runs":          {splitting(func(s *plan.Spec) { s.Tool = "view" }), "runs the tool"},
+		"a split verified otherwise": {splitting(func(s *plan.Spec) { s.Verify = "true" }), "another command"},
+		"a split of no step":         {plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "One more"}, Splits: 9}}}, "One more"},
+		"no pause":                   {patch(func(p *plan.Patch) { set(&p.Pause, "Go?") }), "another question"},
+		"another condition":          {patch(func(p *plan.Patch) { set(&p.When, "true") }), "another condition"},
+		"said to be idempotent":      {patch(func(p *plan.Patch) { set(&p.Idempotent, true) }), "harmless"},
 		"a step that runs something": {adding(func(s *plan.Spec) { s.Tool = "view" }), "runs the tool"},
 		"within a batch": {plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.MarkStep{Step: 1, Status: plan.InProgress}},
 			{Action: adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} })}}}, "new tool"},
@@ -196,7 +213,7 @@ func TestReturnedRevision(t *testing.T) {
 func TestDeviationsAreBounded(t *testing.T) {
 	w := approvedPlan(t)
 	for range 120 {
-		w.do(ann, adding(func(*plan.Spec) {}))
+		w.do(ann, splitting(func(*plan.Spec) {}))
 	}
 	if got := w.state.Plan.Approval.Deviations; len(got) != 100 {
 		t.Errorf("%d are remembered", len(got))

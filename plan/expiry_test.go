@@ -14,7 +14,7 @@ func (w *workspace) after(from time.Time, d time.Duration) { w.now = from.Add(d)
 
 // expired reports whether planning mode is over when somebody looks now.
 func (w *workspace) expired() bool {
-	return plan.Expiry(w.state, w.now, w.limits, w.seen[w.state.ModeNow().By].At) != nil
+	return plan.Expiry(w.state, w.now, w.limits, w.heard()) != nil
 }
 
 func TestPlanTimeoutCancelsMode(t *testing.T) {
@@ -26,8 +26,7 @@ func TestPlanTimeoutCancelsMode(t *testing.T) {
 		{time.Minute, 59 * time.Second, false}, {time.Minute, time.Minute, true},
 		{-1, 10 * 365 * 24 * time.Hour, false},
 	} {
-		w := waiting(t)
-		w.limits.ApprovalTimeout = c.limit
+		w := waitingWithin(t, plan.Limits{ApprovalTimeout: c.limit})
 		asked := w.state.ModeNow().Request.At
 		w.seen["ann"] = plan.Sighting{At: asked.Add(c.waited)} // signs of life do not prolong the wait
 		answer := w.answer(plan.ByPerson, "")
@@ -57,11 +56,9 @@ func TestGatheringTimeoutCancelsMode(t *testing.T) {
 		{time.Minute, 2 * time.Minute, 0, true}, {time.Minute, 2 * time.Minute, 90 * time.Second, false},
 		{-1, 10 * 365 * 24 * time.Hour, 0, false},
 	} {
-		w := gathering(t)
-		w.limits.GatheringTimeout = c.limit
+		w := gatheringWithin(t, plan.Limits{GatheringTimeout: c.limit})
 		since := w.state.ModeNow().Since
-		w.seen["ann"] = plan.Sighting{At: since.Add(c.seen)}
-		w.seen["bob"] = plan.Sighting{At: since.Add(c.waited)} // another's life does not count
+		w.seen["bob"] = plan.Sighting{At: since.Add(c.seen)} // anybody's life counts, not only that of whoever entered
 		w.after(since, c.waited)
 		if got := w.expired(); got != c.over {
 			t.Errorf("%v of %v, last seen after %v: over %v", c.waited, c.limit, c.seen, got)
@@ -96,19 +93,19 @@ func TestChangesKeepGatheringAlive(t *testing.T) {
 // TestExpiryIsRecordedFirst: the next accepted action records it, once, with the
 // limit that was in force and the time at which it was over.
 func TestExpiryIsRecordedFirst(t *testing.T) {
-	w := waiting(t)
+	w := waitingWithin(t, plan.Limits{ApprovalTimeout: 10 * time.Minute})
 	asked := w.state.ModeNow().Request.At
-	w.limits.ApprovalTimeout = 10 * time.Minute
+	w.limits.ApprovalTimeout = time.Second // set for one command, it ends nothing sooner
 	w.after(asked, 2*time.Hour)
 	w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Done}) // records nothing
 	w.wantPhase(plan.PhaseSubmitted)
 	events := w.do(ann, plan.EnterMode{Reason: "again"})
-	if len(events) != 2 {
+	if len(events) != 3 || events[0].Kind() != "plan_archived" { // the draft is kept
 		t.Fatalf("%v", kinds(events))
 	}
-	e, ok := events[0].(plan.ModeExpired)
+	e, ok := events[1].(plan.ModeExpired)
 	if !ok || e.Phase != plan.PhaseSubmitted || e.Limit != "10m0s" || !e.At.Equal(asked.Add(10*time.Minute)) {
-		t.Errorf("%+v", events[0])
+		t.Errorf("%+v", events[1])
 	}
 	w.wantPhase(plan.PhaseGathering)
 	if w.state.Draft != nil {
@@ -125,11 +122,11 @@ func TestExpiryAloneIsRecorded(t *testing.T) {
 	w := waiting(t)
 	w.now = w.now.Add(time.Hour)
 	events := w.do(ann, plan.EndMode{})
-	if len(events) != 1 || events[0].Kind() != "mode_expired" {
+	if len(events) != 2 || events[1].Kind() != "mode_expired" {
 		t.Fatalf("%v", kinds(events))
 	}
 	w.wantPhase(plan.PhaseInactive)
-	w.wantDecision(plan.Expired, "planloop", "", "no decision within 30m0s")
+	w.wantDecision(plan.Expired, "planloop", "", "nobody decided within 30m0s")
 }
 
 // TestTimeoutsHoldAcrossRestarts: what another process reads from the log is over at
@@ -191,7 +188,7 @@ func TestExpiredRevisionGoesOnAsApproved(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.mark(1, plan.InProgress)
 	w.wantPhase(plan.PhaseExecuting)
-	w.wantDecision(plan.Expired, "planloop", "", "no decision within 30m0s")
+	w.wantDecision(plan.Expired, "planloop", "", "nobody decided within 30m0s")
 	if w.state.Draft != nil || w.state.Plan.Steps.Len() != approved.Steps.Len() || w.state.Plan.Approval == nil {
 		t.Error("the plan is not as it was approved")
 	}

@@ -129,11 +129,22 @@ func allowed(s State, a Action, f Facts) error {
 	if !s.PhaseNow().Restricted() || modeAction(a) || f.Actor.present() {
 		return nil
 	}
-	if name := a.Name(); f.Actor.Kind == CI && (name == "raise_signal" || name == "clear_signal" || name == "check") {
+	if f.Actor.Kind == CI && signals(a) {
 		return nil
 	}
 	if s.Phase == PhaseSubmitted {
 		return conflict("a submitted plan waits for a person's decision, and nothing is changed until then", "wait for the decision")
 	}
 	return conflict("planning mode is on, and nothing is changed until a plan is approved", "look and ask, then submit a plan; a person can cancel the mode")
+}
+
+// signals reports whether an action is about signals and nothing else.
+func signals(a Action) bool {
+	switch a := a.(type) {
+	case RaiseSignal, ClearSignal:
+		return true
+	case Batch:
+		return !slices.ContainsFunc(a.Parts, func(part Part) bool { return !signals(part.Action) })
+	}
+	return false
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,17 +30,23 @@ func submission(titles ...string) plan.SubmitPlan {
 }
 
 // gathering returns a workspace in which ann entered planning mode.
-func gathering(t failer) *workspace {
+func gathering(t failer) *workspace { return gatheringWithin(t, plan.Limits{}) }
+
+// gatheringWithin is gathering where other limits are in force from the beginning.
+func gatheringWithin(t failer, limits plan.Limits) *workspace {
 	t.Helper()
 	w := newWorkspace(t)
+	w.limits = limits
 	w.do(ann, plan.EnterMode{Reason: "it is large"})
 	return w
 }
 
 // waiting returns a workspace in which ann's plan of two steps waits for a decision.
-func waiting(t failer) *workspace {
+func waiting(t failer) *workspace { return waitingWithin(t, plan.Limits{}) }
+
+func waitingWithin(t failer, limits plan.Limits) *workspace {
 	t.Helper()
-	w := gathering(t)
+	w := gatheringWithin(t, limits)
 	w.do(ann, submission("Look", "Do"))
 	return w
 }
@@ -204,14 +211,14 @@ func TestEnterRemembersTaskAndReason(t *testing.T) {
 	w := newWorkspace(t)
 	now := w.now
 	w.do(person, plan.EnterMode{Task: "Move the sessions"})
-	want := plan.Mode{Task: "Move the sessions", By: "petra", Since: now}
+	want := plan.Mode{Task: "Move the sessions", By: "petra", Since: now, Quiet: plan.Limit(time.Hour)}
 	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
 		t.Error(diff)
 	}
 	w.do(person, plan.CancelMode{Way: plan.ByPerson})
 	now = w.now
 	w.do(ann, plan.EnterMode{Reason: "it is large"}) // nothing of the former mode is left
-	want = plan.Mode{Reason: "it is large", By: "ann", Since: now}
+	want = plan.Mode{Reason: "it is large", By: "ann", Since: now, Quiet: plan.Limit(time.Hour)}
 	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
 		t.Error(diff)
 	}
@@ -286,7 +293,7 @@ func TestSubmitPlanCreatesPlanObject(t *testing.T) {
 	if diff := cmp.Diff([]plan.StepID{1, 2}, stepIDs(p.Steps)); diff != "" {
 		t.Error(diff)
 	}
-	want := &plan.Request{ID: "R2", Plan: p.ID, Digest: plan.Digest(p), By: "ann", At: now}
+	want := &plan.Request{ID: "R2", Plan: p.ID, Digest: plan.Digest(p), By: "ann", At: now, Limit: plan.Limit(30 * time.Minute)}
 	if diff := cmp.Diff(want, w.state.ModeNow().Request); diff != "" {
 		t.Error(diff)
 	}
@@ -358,8 +365,8 @@ func TestResubmissionSupersedes(t *testing.T) {
 		t.Fatal("the first submission did not give way")
 	}
 	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
-	if w.state.Plan.Steps.Len() != 3 || len(w.state.Former()) != 0 {
-		t.Error("the wrong plan was approved, or a draft is listed as a former plan")
+	if former := w.state.Former(); w.state.Plan.Steps.Len() != 3 || len(former) != 1 || former[0].Reason != "superseded" {
+		t.Errorf("the wrong plan was approved, or the first submission is lost: %+v", former)
 	}
 }
 

@@ -27,7 +27,11 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	for i, step := range body.Steps {
 		body.Steps[i] = step.unclaimed()
 	}
-	return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
+	events := append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now})
+	if f.Past.Status == StatusDraft {
+		events = append(events, completion(StatusActive, f.Past.Steps.tally(), f.Now)...)
+	}
+	return events, nil
 }
 
 func (step *Step) unclaimed() *Step {

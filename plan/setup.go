@@ -117,7 +117,7 @@ func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 // no plan of its own.
 func keptDraft(before, after State, now time.Time) []Event {
 	draft := before.Draft
-	if draft == nil || before.revises() || after.Draft == draft || after.Plan != nil && after.Plan.ID == draft.ID {
+	if draft == nil || before.revises() || after.Draft != nil && after.Draft.ID == draft.ID || after.Plan != nil && after.Plan.ID == draft.ID {
 		return nil
 	}
 	reason := "superseded"

@@ -24,9 +24,9 @@ const (
 // How much of a plan [Resume] repeats, in tokens. With the words around them the
 // shares stay below 300 tokens of any text.
 const (
-	resumeAction    = 46
-	resumeObjective = 30
-	resumeTitle     = 24
+	resumeAction    = 60
+	resumeObjective = 24
+	resumeTitle     = 20
 	resumeNext      = 16
 	resumePaths     = 24
 	resumeHints     = 30

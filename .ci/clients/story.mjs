@@ -3,6 +3,7 @@
 //
 //   node story.mjs PROGRAM INSPECTOR FOLDER
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { Inspector } from './inspector.mjs';
@@ -39,6 +40,7 @@ async function story(inspector, where) {
     await makeMistakes(inspector);
     await checkPrompts(inspector);
     await clearAndRestore(inspector, watch, where);
+    await loop(inspector, watch, where);
     assert.equal(await watch.stop('SIGINT'), 0, `show --watch after Ctrl-C: ${watch.errors}`);
   } finally {
     watch.kill();
@@ -158,6 +160,31 @@ async function clearAndRestore(inspector, watch, where) {
   const after = await current(inspector);
   assert.deepEqual(after.plan.steps, before.plan.steps);
   assert.equal(after.revision, before.revision + 2);
+}
+
+// loop goes once round planloop's loop: a goal, what to do now, a plan that the gates
+// refuse, and one that passes.
+async function loop(inspector, watch, where) {
+  writeFileSync(join(where.workspace, 'login.go'), 'package login\n');
+  const started = await inspector.call('planloop_start', { goal: 'Implement user authentication' });
+  assert.equal(started.status, 'session_created');
+  await watch.until('Implement user authentication');
+
+  const { now, session } = await inspector.call('planloop_status');
+  assert.equal(now.reason, 'ready_for_task');
+  assert.equal(now.current_task.title, "Decompose the goal 'Implement user authentication' into a detailed task list for planloop.");
+  assert.equal(session.id, started.session_id);
+  assert.deepEqual(JSON.parse(await read(inspector, 'plan://status')).now, now);
+
+  const before = await current(inspector);
+  const task = { title: 'Check the password in the login handler', type: 'feature', context_hints: ['Read `login.go`.'], relevant_file_paths: ['login.go'] };
+  const refusal = await inspector.callInVain('planloop_update', { add_tasks: [{ ...task, relevant_file_paths: ['no/such.go'] }, { title: 'Write the tests of it' }] });
+  assert.match(refusal, /plan_validation_failed[^]*no\/such\.go[^]*missing the `relevant_file_paths` field/);
+  assert.deepEqual(await current(inspector), before);
+
+  const updated = await inspector.call('planloop_update', { add_tasks: [task], update_tasks: [{ id: 1, status: 'DONE' }] });
+  assert.deepEqual([updated.status, updated.task_ids, updated.progress], ['success', [2], '1/2 done']);
+  await watch.until(/1 of 2 done[^]*S002 {2}Check the password in the login handler/);
 }
 
 async function read(inspector, uri) {

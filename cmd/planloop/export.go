@@ -71,6 +71,11 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.file != "" {
+		if err := a.mayAct(ctx, service, "no file is written"); err != nil {
+			return err
+		}
+	}
 	state, err := service.State(ctx)
 	if err != nil {
 		return err

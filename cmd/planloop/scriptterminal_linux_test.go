@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -55,18 +54,7 @@ func inTerminal(keys string, args, env []string, dir string) (shown string, code
 		return "", 0, err
 	}
 	defer control.Close()
-	path := args[0]
-	for _, entry := range env {
-		if list, ok := strings.CutPrefix(entry, "PATH="); ok && !strings.Contains(path, "/") {
-			for _, folder := range filepath.SplitList(list) {
-				if _, err := os.Stat(filepath.Join(folder, args[0])); err == nil {
-					path = filepath.Join(folder, args[0])
-					break
-				}
-			}
-		}
-	}
-	cmd := exec.Command(path, args[1:]...)
+	cmd := exec.Command("sh", leader(args)...)
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -78,10 +66,12 @@ func inTerminal(keys string, args, env []string, dir string) (shown string, code
 	end := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // it has ended already, mostly
 	defer end.Stop()
 	shown, typing := typeAtPrompt(control, keys)
-	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		return shown, 0, err
+	waited := cmd.Wait()
+	text, exit, ok := exitShown(shown)
+	if !ok {
+		return shown, 0, errors.Join(errors.New("the command did not come to its end"), waited, typing)
 	}
-	return shown, cmd.ProcessState.ExitCode(), typing
+	return text, exit, typing
 }
 
 // typeAtPrompt reads the screen to the end and types the keys once a plan waits for
@@ -105,7 +95,8 @@ func typeAtPrompt(control *os.File, keys string) (string, error) {
 				failed = errors.Join(failed, err)
 			}
 		}
-		if err != nil { // a terminal whose program has ended gives an error
+		if _, _, ended := exitShown(text); ended || err != nil {
+			_, _ = io.WriteString(control, "\n") // lets the leader go
 			return text, failed
 		}
 	}

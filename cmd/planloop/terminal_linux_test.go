@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,7 +30,7 @@ func (h home) terminal(width, rows uint16, args ...string) *terminal {
 	h.t.Cleanup(func() { control.Close() })
 	side := h.otherSide(control, width, rows)
 	defer side.Close()
-	cmd := h.command(args...)
+	cmd := h.program("sh", leader(append([]string{"planloop"}, args...))...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = side, side, side
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -76,12 +78,38 @@ func (t *terminal) typeIn(text string) {
 
 // ends waits for the process and returns what was shown last and the exit code.
 func (t *terminal) ends() (shown string, code int) {
-	shown = t.out.rest() // a terminal whose program has ended gives an error
-	err := t.cmd.Wait()
-	if err == nil {
-		return shown, 0
+	t.t.Helper()
+	for {
+		if shown, code, ok := exitShown(t.out.seen.String()); ok {
+			t.typeIn("\n") // lets the leader go
+			t.out.rest()
+			_ = t.cmd.Wait() // the exit code is known
+			return shown, code
+		}
+		text, ok := <-t.out.text
+		if !ok {
+			t.t.Fatalf("it did not come to its end:\n%s", t.out.seen.String())
+		}
+		t.out.seen.WriteString(text)
 	}
-	return shown, t.cmd.ProcessState.ExitCode()
+}
+
+// leader runs a command in a shell that leads its terminal's session, and stays until
+// a line is typed: when a leader ends, the kernel drops what nobody has read yet.
+func leader(args []string) []string {
+	return append([]string{"-c", `trap : INT; "$@"; echo "[exit $?]"; read -r _`, "sh"}, args...)
+}
+
+var exitLine = regexp.MustCompile(`\[exit (\d+)\]\r?\n$`)
+
+// exitShown parts what was shown from the exit code that the leader wrote below it.
+func exitShown(shown string) (text string, code int, ok bool) {
+	found := exitLine.FindStringSubmatchIndex(shown)
+	if found == nil {
+		return shown, 0, false
+	}
+	code, err := strconv.Atoi(shown[found[2]:found[3]])
+	return shown[:found[0]], code, err == nil
 }
 
 func TestWelcomeInATerminal(t *testing.T) {
@@ -132,9 +160,7 @@ func TestPurgeInATerminal(t *testing.T) {
 	}
 
 	byAgent := h.terminal(80, 24, "purge", "--agent", "codex")
-	byAgent.out.waitFor("Type purge to agree: ")
-	byAgent.typeIn("purge\n")
-	if shown, code := byAgent.ends(); code != 2 || !strings.Contains(shown, "only a person may purge the history") {
+	if shown, code := byAgent.ends(); code != 2 || !strings.Contains(shown, "deleting the history is a person's to do") {
 		t.Errorf("an agent, exit code %d: %s", code, shown)
 	}
 	if shown := h.run("show"); !strings.Contains(shown, "Keep this") {

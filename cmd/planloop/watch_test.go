@@ -38,11 +38,13 @@ func newHome(t *testing.T) home {
 	}}
 }
 
-func (h home) command(args ...string) *exec.Cmd {
+func (h home) command(args ...string) *exec.Cmd { return h.program("planloop", args...) }
+
+func (h home) program(name string, args ...string) *exec.Cmd {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	h.t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, "planloop", args...)
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = h.dir, h.env
 	return cmd
 }

@@ -1,6 +1,10 @@
 package e2e_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +23,7 @@ func TestPlanningModeStory(t *testing.T) {
 			p.withModule()
 			s := modeStory{t, p, connect(t, p.transport(c.transport, "--agent", "teller"), c.version, nil)}
 			s.explore()
+			s.untouched()
 			s.ask()
 			s.submit()
 			s.revise()
@@ -86,9 +91,20 @@ func (s modeStory) explore() {
 	for _, args := range [][]string{{"status"}, {"show"}, {"log"}, {"plans"}, {"plan", "status"}} {
 		s.p.must(args...)
 	}
-	for _, args := range [][]string{{"setup", "Just do it"}, {"clear", "--yes"}, {"step", "add", "x"}, {"update", "--agent", "teller", `{"end_mode":true}`}} {
+	for _, args := range [][]string{{"setup", "Just do it"}, {"clear", "--yes"}, {"step", "add", "x"}, {"update", "--agent", "teller", `{"end_mode":true}`},
+		{"sync"}, {"check", "--id", "t", "--", "touch", filepath.Join(s.p.workspace, "ran")}} {
 		if got := s.p.run(args...); got.code == 0 {
 			s.t.Errorf("planloop %q was done: %s", args, got.out)
+		}
+	}
+}
+
+// untouched fails when a refused command left something behind.
+func (s modeStory) untouched() {
+	s.t.Helper()
+	for _, name := range []string{"ran", "docs"} {
+		if _, err := os.Stat(filepath.Join(s.p.workspace, name)); !errors.Is(err, fs.ErrNotExist) {
+			s.t.Errorf("%s is there: %v", name, err)
 		}
 	}
 }

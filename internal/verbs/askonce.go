@@ -35,6 +35,9 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 		return nil
 	}
 	s.notify(waits(state.Draft))
+	if s.opts.Limits.PersonOnly {
+		return nil
+	}
 	return &Ask{Request: request.ID, Digest: request.Digest, Message: Shown(state.Draft, nil)}
 }
 

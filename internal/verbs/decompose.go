@@ -29,7 +29,7 @@ func (d *Drafted) lines() string {
 	if d == nil {
 		return ""
 	}
-	text := fmt.Sprintf(": %d tasks drafted by %s in %d rounds, score %d", d.Tasks, d.Model, d.Rounds, d.Score)
+	text := fmt.Sprintf(": %s drafted by %s in %s, score %d", count(d.Tasks, "task", "tasks"), d.Model, count(d.Rounds, "round", "rounds"), d.Score)
 	for _, warning := range d.Warnings {
 		text += "\nWarning: " + warning
 	}
@@ -81,6 +81,7 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	reply := s.started(c, outcome.After, outcome.After.Draft)
 	reply.Message = "Session created as a draft. A person has to approve it before work begins."
 	reply.NextCommand = ""
+	reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().next
 	reply.Drafted = &Drafted{Tasks: len(steps), Rounds: d.rounds, Score: d.report.Score, Model: model.Name(), Warnings: warnings(d.report)}
 	return reply, nil
 }

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"strings"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -48,7 +49,7 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		return reply, nil
 	}
 	if a.Reason != "" {
-		reply.Message = "Entered planning mode. Reason: " + a.Reason + ". Tools are now restricted to read-only. Gather context, then call planning_submit_plan() when ready."
+		reply.Message = "Entered planning mode. Reason: " + strings.TrimSuffix(a.Reason, ".") + ". Tools are now restricted to read-only. Gather context, then call planning_submit_plan() when ready."
 		s.notify(Notice{Event: "mode_entered", Title: "An agent plans before it acts",
 			Text: "I'd like to plan this out before proceeding. Reason: " + a.Reason})
 	} else {

@@ -20,11 +20,37 @@ func Shown(p, former *plan.Plan) string {
 	if before == text {
 		return text
 	}
-	return "What has changed since it was shown:\n" + diff(before, text) + "\nThe whole plan:\n" + text
+	return "What has changed since it was shown:\n" + changes(p, former) + "\nThe whole plan:\n" + text
+}
+
+// changes is what differs between two plans, step by step, in lines that begin with
+// + and -.
+func changes(p, former *plan.Plan) string {
+	text := diff(head(former), head(p))
+	for step := range p.Steps.All() {
+		if old, ok := former.Steps.Get(step.ID); !ok {
+			text += marked("+", wholeStep(step))
+		} else if wholeStep(old) != wholeStep(step) {
+			text += diff(wholeStep(old), wholeStep(step))
+		}
+	}
+	for old := range former.Steps.All() {
+		if _, ok := p.Steps.Get(old.ID); !ok {
+			text += marked("-", wholeStep(old))
+		}
+	}
+	return text + diff(tailOf(former), tailOf(p))
+}
+
+func marked(sign, text string) string {
+	return sign + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+sign) + "\n"
 }
 
 // diff is the difference of two texts in lines, with one line around each change.
 func diff(before, after string) string {
+	if before == after {
+		return ""
+	}
 	edits := udiff.Lines(before, after)
 	unified, err := udiff.ToUnified("shown", "now", before, edits, 1)
 	if err != nil {
@@ -41,18 +67,28 @@ func diff(before, after string) string {
 }
 
 func whole(p *plan.Plan) string {
-	var b strings.Builder
-	if p.Summary == "" { // a draft that was imported has an objective alone
-		fmt.Fprintf(&b, "Plan: %s\n", indented(p.Objective))
-	} else {
-		fmt.Fprintf(&b, "Plan: %s\n", indented(p.Summary))
-	}
-	if p.Summary != "" && p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
-		fmt.Fprintf(&b, "Objective: %s\n", indented(p.Objective))
-	}
+	text := head(p)
 	for step := range p.Steps.All() {
-		b.WriteString(wholeStep(step))
+		text += wholeStep(step)
 	}
+	return text + tailOf(p)
+}
+
+// head is what a plan is about.
+func head(p *plan.Plan) string {
+	if p.Summary == "" { // a draft that was imported has an objective alone
+		return "Plan: " + indented(p.Objective) + "\n"
+	}
+	text := "Plan: " + indented(p.Summary) + "\n"
+	if p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
+		text += "Objective: " + indented(p.Objective) + "\n"
+	}
+	return text
+}
+
+// tailOf is what stands behind the steps.
+func tailOf(p *plan.Plan) string {
+	var b strings.Builder
 	for _, question := range p.Questions {
 		fmt.Fprintf(&b, "Question: %s\n", indented(question))
 	}
@@ -74,16 +110,21 @@ func wholeStep(step *plan.Step) string {
 			fmt.Fprintf(&b, "   %s: %s\n", name, strings.ReplaceAll(text, "\n", "\n     "))
 		}
 	}
+	line("type", string(step.Type))
 	line("details", step.Details)
 	if step.Tool != "" {
 		line("runs", step.Tool+" "+string(step.Args))
 	}
 	line("after", ids(step.DependsOn))
-	line("criteria", strings.Join(step.AcceptanceCriteria, "; "))
+	for _, criterion := range step.AcceptanceCriteria {
+		line("criterion", criterion)
+	}
 	line("verified by", step.Verify)
 	line("files", strings.Join(step.RelevantFilePaths, ", "))
 	line("creates", strings.Join(step.Creates, ", "))
-	line("hints", strings.Join(step.ContextHints, "; "))
+	for _, hint := range step.ContextHints {
+		line("hint", hint)
+	}
 	line("asks first", step.Pause)
 	line("only when", step.When)
 	line("for each of", step.ForEach)

@@ -96,7 +96,7 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 	reply := StatusReply{
 		Now:       Now{Reason: now.reason, AgentInstructions: instructions(now, rules, c), Message: now.message},
 		Signals:   s.otherSignals(state, now, c),
-		Session:   sessionView(state, c),
+		Session:   sessionView(state, now, c),
 		Heartbeat: Heartbeat{Progress: progress(state.Plan), NextAction: now.next},
 	}
 	bound := briefTask()
@@ -142,8 +142,11 @@ func tasks(p *plan.Plan, b bounds) []Task {
 	return list
 }
 
-func sessionView(state plan.State, c Caller) *SessionView {
+func sessionView(state plan.State, now now, c Caller) *SessionView {
 	p := state.Plan
+	if now.reason == AwaitingApproval && state.Draft != nil { // that is what it is about
+		p = state.Draft
+	}
 	if p == nil {
 		return nil
 	}

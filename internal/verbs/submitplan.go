@@ -88,7 +88,9 @@ func (s *Service) submitted(before, after plan.State, c Caller, report gates.Rep
 		former = before.Draft
 	}
 	request := after.ModeNow().Request
-	reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: Shown(draft, former)}
+	if !s.opts.Limits.PersonOnly { // what a client brings would not count
+		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: Shown(draft, former)}
+	}
 	s.asked.first(request.ID)
 	s.notify(waits(draft))
 	return reply

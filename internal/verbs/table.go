@@ -97,7 +97,7 @@ func Table() []Row {
 			Example:     `{"status":"pending"}`,
 		}, (*Service).ReadPlan),
 		row(Spec{
-			Name: "planloop_start", Title: "Start a session", Toolset: Loop,
+			Name: "planloop_start", Title: "Start a session", Toolset: Loop, OpenWorld: true,
 			Description: "Begin a goal still to be broken down into tasks. Archives the former plan.",
 			Example:     `{"goal":"Implement the features described in spec.md"}`,
 		}, (*Service).Start),
@@ -117,7 +117,7 @@ func Table() []Row {
 			Example:     `{"id":"tests","level":"blocker","message":"TestLogin fails"}`,
 		}, (*Service).Alert),
 		row(Spec{
-			Name: "planloop_suggest", Title: "Suggest tasks", Toolset: Loop, ReadOnly: true, Idempotent: true,
+			Name: "planloop_suggest", Title: "Suggest tasks", Toolset: Loop, ReadOnly: true, Idempotent: true, OpenWorld: true,
 			Description: "Find work the code asks for: TODO marks, missing tests, dead links.",
 			Example:     `{"limit":5}`,
 		}, (*Service).Suggest),

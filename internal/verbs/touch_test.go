@@ -1,6 +1,7 @@
 package verbs_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func (n touched) Latest() time.Time         { return time.Time{} }
 // makes mistakes is alive all the same.
 func TestEveryCallIsASignOfLife(t *testing.T) {
 	for _, row := range verbs.Table() {
-		for _, arguments := range []string{row.Example, `{"no such field":1}`} {
+		for _, arguments := range []string{strings.Replace(row.Example, `{"wait":30}`, `{}`, 1), `{"no such field":1}`} {
 			seen := touched{}
 			s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Presence: seen})
 			_, _ = row.Call(t.Context(), s, ann, []byte(arguments))

@@ -446,6 +446,8 @@ func (w *walker) perform(words []string) error {
 		}
 	case words[0] == "alert":
 		_, err = w.service.Alert(ctx, w.me, verbs.Alert{ID: words[slices.Index(words, "--id")+1], Clear: slices.Contains(words, "--clear")})
+	case words[0] == "submit":
+		err = w.submit(w.me)
 	case words[0] == "update" && strings.HasPrefix(words[2], "{"):
 		err = w.row("planloop_update", words[2])
 	case words[0] == "update":

@@ -167,7 +167,7 @@ func (d *database) fold(ctx context.Context, r *Report) error {
 	if err == nil {
 		r.chains = append(r.chains, chain)
 	}
-	rows, rowsErr := d.readers.QueryContext(ctx, `SELECT seq, hash, body FROM record ORDER BY seq`)
+	rows, rowsErr := d.readers.QueryContext(ctx, `SELECT seq, phase, hash, body FROM record ORDER BY seq`)
 	if rowsErr != nil {
 		return errors.Join(err, rowsErr)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // readQuery begins with the record before the first wanted, for its hash.
-const readQuery = `SELECT seq, hash, body FROM record WHERE seq >= ? ORDER BY seq`
+const readQuery = `SELECT seq, phase, hash, body FROM record WHERE seq >= ? ORDER BY seq`
 
 // Read implements store.Log.
 func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
@@ -56,10 +56,10 @@ func walk(rows *sql.Rows, after plan.Revision, f func(plan.Record, store.Hash) b
 	var chain link
 	for rows.Next() {
 		var (
-			seq        plan.Revision
-			hash, body sql.RawBytes
+			seq               plan.Revision
+			phase, hash, body sql.RawBytes
 		)
-		if err := rows.Scan(&seq, &hash, &body); err != nil {
+		if err := rows.Scan(&seq, &phase, &hash, &body); err != nil {
 			return err
 		}
 		if err := chain.follow(seq, hash, body, after); err != nil {
@@ -68,7 +68,7 @@ func walk(rows *sql.Rows, after plan.Revision, f func(plan.Record, store.Hash) b
 		if seq <= after {
 			continue
 		}
-		r, err := decode(seq, body)
+		r, err := decode(seq, phase, body)
 		if err != nil {
 			return err
 		}
@@ -98,11 +98,12 @@ func (c *link) follow(seq plan.Revision, hash, body []byte, start plan.Revision)
 }
 
 // decode reads a record whose hash was right. If it is no record all the same,
-// something else than planloop has written it.
-func decode(seq plan.Revision, body []byte) (plan.Record, error) {
+// something else than planloop has written it; so it has if the phase that stands
+// beside it, for whoever reads one row, is another.
+func decode(seq plan.Revision, phase, body []byte) (plan.Record, error) {
 	r, err := store.DecodeRecord(body)
 	switch {
-	case err == nil && r.Seq == seq:
+	case err == nil && r.Seq == seq && string(r.Phase) == string(phase):
 		return r, nil
 	case err == nil:
 		return plan.Record{}, damagedRecord(seq)

@@ -15,8 +15,8 @@ const recentQuery = readQuery + ` LIMIT ?`
 
 // row is a record as it is kept.
 type row struct {
-	seq        plan.Revision
-	hash, body []byte
+	seq               plan.Revision
+	phase, hash, body []byte
 }
 
 // recent returns the records from one before the first wanted on, at most
@@ -47,7 +47,7 @@ func (v *view) queryRecent(ctx context.Context, after plan.Revision) ([]row, err
 	var found []row
 	for rows.Next() {
 		var r row
-		if err := rows.Scan(&r.seq, &r.hash, &r.body); err != nil {
+		if err := rows.Scan(&r.seq, &r.phase, &r.hash, &r.body); err != nil {
 			return nil, err
 		}
 		found = append(found, r)
@@ -65,7 +65,7 @@ func walkRecent(rows []row, after plan.Revision, yield func(plan.Record, error) 
 		if kept.seq <= after {
 			continue
 		}
-		r, err := decode(kept.seq, kept.body)
+		r, err := decode(kept.seq, kept.phase, kept.body)
 		if err != nil {
 			return err
 		}

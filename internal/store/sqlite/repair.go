@@ -121,7 +121,7 @@ func (l *Log) restoration(found Report) (*plan.Record, plan.Revision) {
 		}
 		return &plan.Record{
 			Seq: found.Head.Seq + 1, Action: "repair_log", Actor: plan.Actor{Kind: plan.Planloop, Name: "planloop"},
-			Time: time.Now().UTC().Truncate(time.Millisecond), Phase: plan.PhaseInactive, Events: restoring(found.state, state),
+			Time: time.Now().UTC().Truncate(time.Millisecond), Phase: state.PhaseNow(), Events: restoring(found.state, state),
 		}, h.Seq
 	}
 	return nil, 0

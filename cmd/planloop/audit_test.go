@@ -1,0 +1,101 @@
+package main
+
+import (
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/planloop/planloop/plan"
+)
+
+func logOf(records ...plan.Record) iter.Seq2[plan.Record, error] {
+	return func(yield func(plan.Record, error) bool) {
+		for i, r := range records {
+			r.Seq = plan.Revision(i + 1)
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A decision is about what waited then, and what comes after an approval about what
+// was approved, whatever else was put forward and dropped meanwhile.
+func TestAuditNamesThePlan(t *testing.T) {
+	codex, alice := plan.Actor{Kind: plan.Agent, Name: "codex"}, plan.Actor{Kind: plan.Person, Name: "alice"}
+	submitted := func(id, digest string) plan.PlanSubmitted {
+		return plan.PlanSubmitted{Plan: plan.Body{Plan: plan.Plan{ID: id}}, Request: plan.Request{ID: "R1", Digest: digest}}
+	}
+	entries, err := audit(logOf(
+		plan.Record{Actor: codex, Events: []plan.Event{submitted("a", "aaaaaaaaaaaa")}},
+		plan.Record{Actor: codex, Events: []plan.Event{plan.LeftUndecided{Request: "R1", How: "declined"}}},
+		plan.Record{Actor: alice, Events: []plan.Event{plan.PlanApproved{Approval: plan.Approval{Digest: "aaaaaaaaaaaa", Way: string(plan.ByPerson)}}}},
+		plan.Record{Actor: codex, Events: []plan.Event{submitted("a", "bbbbbbbbbbbb")}},
+		plan.Record{Actor: codex, Events: []plan.Event{plan.PlanRejected{Plan: "a", Way: plan.ByClient, Reason: "no"}}},
+		plan.Record{Actor: codex, Events: []plan.Event{plan.StepMarked{Step: 1}, plan.PlanDeviated{What: []string{"x", "y"}}}},
+		plan.Record{Actor: codex, Events: []plan.Event{plan.StepMarked{Step: 2}, plan.ModeEnded{By: "planloop", Why: "done"}}},
+		plan.Record{Actor: alice, Events: []plan.Event{plan.ModeExpired{Phase: plan.PhaseGathering, Limit: "1h0m0s"}, plan.PlanCleared{}}},
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []auditEntry{
+		{Revision: 1, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1"},
+		{Revision: 2, Event: "undecided", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1", Text: "the dialogue was declined"},
+		{Revision: 3, Event: "approved", By: "alice", Kind: plan.Person, Way: plan.ByPerson, PlanID: "a", Digest: "aaaaaaaa"},
+		{Revision: 4, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "bbbbbbbb", Request: "R1"},
+		{Revision: 5, Event: "rejected", By: "codex", Kind: plan.Agent, Way: plan.ByClient, PlanID: "a", Digest: "bbbbbbbb", Text: "no"},
+		{Revision: 6, Event: "deviated", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Text: "x; y"},
+		{Revision: 7, Event: "ended", By: "planloop", Kind: plan.Planloop, PlanID: "a", Digest: "aaaaaaaa", Text: "done"},
+		{Revision: 8, Event: "expired", By: "planloop", Kind: plan.Planloop, Text: "1h0m0s of silence"},
+	}
+	if diff := cmp.Diff(want, entries, cmpopts.IgnoreUnexported(auditEntry{})); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := entries[4].sentence(), `rejected by codex (client-confirmed): "no"; plan a, bbbbbbbb`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := entries[7].sentence(), `planning mode expired: "1h0m0s of silence"`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Of all events, those that decide or ask for a decision are in the audit.
+func TestAuditPicksDecisions(t *testing.T) {
+	var picked []string
+	for _, e := range plan.Events() {
+		if _, ok := new(auditedPlans).entry(e); ok {
+			picked = append(picked, e.Kind())
+		}
+	}
+	slices.Sort(picked)
+	want := []string{"draft_made", "history_purged", "left_undecided", "mode_cancelled", "mode_ended", "mode_entered", "mode_expired", "mode_restored",
+		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "question_answered", "question_asked"}
+	if diff := cmp.Diff(want, picked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestModeSentences(t *testing.T) {
+	for _, c := range []struct {
+		events []plan.Event
+		want   string
+	}{
+		{[]plan.Event{plan.ModeExpired{Phase: plan.PhaseSubmitted, Limit: "30m0s"}, plan.StepMarked{Step: 1, Status: plan.Done}},
+			`planning mode expired after 30m0s of waiting for a decision; S001 marked done by alice`},
+		{[]plan.Event{plan.StepMarked{Step: 1, Status: plan.Done}, plan.PlanCompleted{}, plan.ModeEnded{Why: "the plan is completed"}},
+			`S001 marked done by alice; the plan is completed; planning mode ended: the plan is completed`},
+		{[]plan.Event{plan.ModeEntered{Task: "Move it"}}, `planning mode entered by alice: "Move it"`},
+		{[]plan.Event{plan.PlanApproved{Approval: plan.Approval{Way: string(plan.ByClient), Comment: "go"}}}, `the plan approved through the client by alice: "go"`},
+		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned to be edited by alice: "split it"`},
+		{[]plan.Event{plan.LeftUndecided{How: "timed_out"}}, `left undecided by alice: nobody answered the dialogue in time`},
+		{[]plan.Event{plan.QuestionAnswered{ID: "Q2", Answer: "yes"}}, `Q2 answered by alice: "yes"`},
+	} {
+		if got := sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: c.events}); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
