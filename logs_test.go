@@ -200,7 +200,7 @@ func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *
 	*now = now.Add(2 * time.Hour)
 	do(ann, plan.RaiseSignal{ID: "late", Level: plan.Info, Message: "after the time-out"})
 	do(bob, plan.Approve{Answer: submit("Connect")})
-	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}}}})
+	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}, Splits: 1}}})
 	state := do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drop the table", Risk: plan.HighRisk}}}})
 	do(bob, plan.Approve{Answer: plan.Answer{Way: plan.ByPerson, Digest: plan.Digest(state.Draft), Comment: "carefully"}})
 	do(ann, plan.EndMode{})

@@ -420,7 +420,7 @@ func TestPlanRejectCancelsMode(t *testing.T) {
 func TestPlanEditAllowsRevision(t *testing.T) {
 	w := waiting(t)
 	wantRefusal(t, w.refused(person, plan.Return{Answer: w.answer(plan.ByPerson, "")}), plan.InvalidInput, "/comment", "blank")
-	since := w.now
+	since := w.state.ModeNow().Since // it is the same planning, and what was answered in it counts
 	w.do(person, plan.Return{Answer: w.answer(plan.ByPerson, "split step 2")})
 	w.wantPhase(plan.PhaseGathering)
 	w.wantDecision(plan.Returned, "petra", plan.ByPerson, "split step 2")
