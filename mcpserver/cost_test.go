@@ -62,6 +62,24 @@ func TestCostOfTools(t *testing.T) {
 	}
 }
 
+// TestCostOfDefaultSurface holds all that is offered unless somebody asks for more.
+func TestCostOfDefaultSurface(t *testing.T) {
+	count := counter(t)
+	w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: []string{verbs.Planning, verbs.Loop, verbs.Mode}})
+	list, err := w.connect(t, handshake, nil).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := 0
+	for _, tool := range list.Tools {
+		share += count(tool.Name) + count(tool.Description) + count(tool.InputSchema)
+	}
+	t.Logf("%d tools, %d tokens", len(list.Tools), share)
+	if len(list.Tools) != 14 || share > 1600 {
+		t.Errorf("%d tools cost %d tokens, want 14 for at most 1,600", len(list.Tools), share)
+	}
+}
+
 // wireList returns the result of tools/list as it is sent.
 func wireList(t *testing.T, w world) string {
 	t.Helper()

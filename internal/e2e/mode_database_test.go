@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/planloop/planloop/plan"
 )
 
 // otherConnection opens the log's database as any program of the user could.
@@ -105,19 +103,31 @@ func TestForgedRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestForgedPhaseColumn edits only the column that a hook reads: the state that is
-// folded from the records is what counts for every change.
+// TestForgedPhaseColumn edits only the column that a hook reads. It is noticed before
+// anything is done, and a repair loses nothing.
 func TestForgedPhaseColumn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	waitingPlan(p)
-	if _, err := p.otherConnection("rw").Exec(`UPDATE record SET phase = 'executing'`); err != nil {
+	db := p.otherConnection("rw")
+	if _, err := db.Exec(`UPDATE record SET phase = 'executing'`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	h := p.open("--agent", "teller")
 	h.refusal("planning_mark_step", arguments{"step_id": "S001", "status": "done"})
 	h.leave()
-	if n := len(found[plan.StepMarked](p.records(0))); n != 0 {
-		t.Errorf("marked %d times", n)
+	if got := p.run("doctor"); got.code != 1 || !strings.Contains(got.out, "phase") {
+		t.Errorf("doctor: exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+	if got := p.run("doctor", "--repair"); got.code != 0 {
+		t.Fatalf("repair: exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+	undecided(t, p)
+	p.sound()
+	if got := p.run("plan", "status"); !strings.Contains(got.out, "submitted") {
+		t.Errorf("after the repair: %s%s", got.out, got.err)
 	}
 }

@@ -172,11 +172,15 @@ func (d *database) fold(ctx context.Context, r *Report) error {
 		return errors.Join(err, rowsErr)
 	}
 	defer rows.Close()
-	walkErr := walk(rows, 0, func(rec plan.Record, hash store.Hash) bool {
+	var forged []plan.Revision
+	walkErr := walk(rows, 0, func(seq plan.Revision) { forged = append(forged, seq) }, func(rec plan.Record, hash store.Hash) bool {
 		r.state = plan.Fold(r.state, rec)
 		r.Head = store.Head{Chain: chain, Seq: rec.Seq, Hash: hash, Phase: rec.Phase}
 		return true
 	})
+	if n := len(forged); n > 0 {
+		r.damage(d.path, fmt.Errorf("%d records have a phase beside them that is not their own, the first is %d: somebody has edited the database", n, forged[0]))
+	}
 	return errors.Join(err, walkErr)
 }
 

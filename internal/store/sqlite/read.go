@@ -35,7 +35,7 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 		return err
 	}
 	defer rows.Close()
-	return walk(rows, after, func(r plan.Record, _ store.Hash) bool { return yield(r, nil) })
+	return walk(rows, after, nil, func(r plan.Record, _ store.Hash) bool { return yield(r, nil) })
 }
 
 // rows returns the records from one before the first wanted on, nil when there
@@ -51,8 +51,9 @@ func (l *Log) rows(ctx context.Context, after plan.Revision) (*sql.Rows, error) 
 }
 
 // walk calls f with the records after seq until f returns false, checking that
-// each follows from the one before.
-func walk(rows *sql.Rows, after plan.Revision, f func(plan.Record, store.Hash) bool) error {
+// each follows from the one before. A phase beside a record that is not its own, which
+// whoever reads one row would believe, is told to forged, or is damage if that is nil.
+func walk(rows *sql.Rows, after plan.Revision, forged func(plan.Revision), f func(plan.Record, store.Hash) bool) error {
 	var chain link
 	for rows.Next() {
 		var (
@@ -68,9 +69,15 @@ func walk(rows *sql.Rows, after plan.Revision, f func(plan.Record, store.Hash) b
 		if seq <= after {
 			continue
 		}
-		r, err := decode(seq, phase, body)
+		r, err := decode(seq, body)
 		if err != nil {
 			return err
+		}
+		if string(r.Phase) != string(phase) {
+			if forged == nil {
+				return damagedRecord(seq)
+			}
+			forged(seq)
 		}
 		if !f(r, chain.hash) {
 			return nil
@@ -98,12 +105,11 @@ func (c *link) follow(seq plan.Revision, hash, body []byte, start plan.Revision)
 }
 
 // decode reads a record whose hash was right. If it is no record all the same,
-// something else than planloop has written it; so it has if the phase that stands
-// beside it, for whoever reads one row, is another.
-func decode(seq plan.Revision, phase, body []byte) (plan.Record, error) {
+// something else than planloop has written it.
+func decode(seq plan.Revision, body []byte) (plan.Record, error) {
 	r, err := store.DecodeRecord(body)
 	switch {
-	case err == nil && r.Seq == seq && string(r.Phase) == string(phase):
+	case err == nil && r.Seq == seq:
 		return r, nil
 	case err == nil:
 		return plan.Record{}, damagedRecord(seq)

@@ -65,9 +65,12 @@ func walkRecent(rows []row, after plan.Revision, yield func(plan.Record, error) 
 		if kept.seq <= after {
 			continue
 		}
-		r, err := decode(kept.seq, kept.phase, kept.body)
+		r, err := decode(kept.seq, kept.body)
 		if err != nil {
 			return err
+		}
+		if string(r.Phase) != string(kept.phase) {
+			return damagedRecord(kept.seq)
 		}
 		if !yield(r, nil) {
 			return nil

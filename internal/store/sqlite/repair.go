@@ -205,7 +205,7 @@ func (l *Log) fillRepaired(ctx context.Context, path string, found Report, extra
 
 const copyQuery = `INSERT INTO record (seq, phase, hash, body) VALUES (?, ?, ?, ?)`
 
-// copyRecords copies the good records as they are. It reads in order and stops
+// copyRecords copies the good records as they are, each beside its own phase. It reads in order and stops
 // at the last: what follows may be damaged, and so may the way to look it up.
 func (l *Log) copyRecords(ctx context.Context, to *sql.Tx, last plan.Revision) error {
 	if last == 0 {
@@ -216,20 +216,21 @@ func (l *Log) copyRecords(ctx context.Context, to *sql.Tx, last plan.Revision) e
 		return err
 	}
 	defer db.close()
-	rows, err := db.readers.QueryContext(ctx, `SELECT seq, phase, hash, body FROM record ORDER BY seq`)
+	rows, err := db.readers.QueryContext(ctx, `SELECT seq, hash, body FROM record ORDER BY seq`)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for seq := plan.Revision(0); seq < last && rows.Next(); {
-		var (
-			phase      string
-			hash, body []byte
-		)
-		if err := rows.Scan(&seq, &phase, &hash, &body); err != nil {
+		var hash, body []byte
+		if err := rows.Scan(&seq, &hash, &body); err != nil {
 			return err
 		}
-		if _, err := to.ExecContext(ctx, copyQuery, seq, phase, hash, body); err != nil {
+		r, err := decode(seq, body)
+		if err != nil {
+			return err
+		}
+		if _, err := to.ExecContext(ctx, copyQuery, seq, string(r.Phase), hash, body); err != nil {
 			return err
 		}
 	}
