@@ -98,7 +98,7 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 		d.opts.Logger.Error("the user is not asked", "error", err)
 		return nil
 	}
-	state, err := sealer.Seal(approval.Claims{Tool: d.row.Name, Arguments: approval.Fingerprint(d.request.Params.RawArguments),
+	state, err := sealer.Seal(approval.Claims{By: d.caller.Actor.Name, Tool: d.row.Name, Arguments: approval.Fingerprint(d.request.Params.RawArguments),
 		Request: d.ask.Request, Question: d.ask.Question, Digest: d.ask.Digest, Expires: time.Now().Add(stateLasts)})
 	if err != nil {
 		d.opts.Logger.Error("the user is not asked", "error", err)
@@ -257,7 +257,7 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 	}
 	claims, err := sealer.Unseal(request.Params.RequestState, time.Now())
 	expired := errors.Is(err, approval.ErrExpired)
-	if (err == nil || expired) && (claims.Tool != row.Name || claims.Arguments != approval.Fingerprint(request.Params.RawArguments)) {
+	if (err == nil || expired) && (claims.By != caller.Actor.Name || claims.Tool != row.Name || claims.Arguments != approval.Fingerprint(request.Params.RawArguments)) {
 		err, expired = approval.ErrInvalid, false
 	}
 	if err != nil && !expired {

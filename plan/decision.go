@@ -85,14 +85,14 @@ func (e PlanApproved) apply(s State) State {
 	if s.Draft == nil {
 		return s
 	}
-	p := *s.Draft
-	if s.revises() {
+	p, change := *s.Draft, s.revises()
+	if change {
 		p.Steps = p.Steps.withProgressOf(s.Plan.Steps)
 	}
 	p.Status, p.Approval, p.UpdatedAt = StatusActive, &e.Approval, e.Approval.At
 	s.Plan, s.Draft = &p, nil
 	s = s.inMode(PhaseExecuting, func(m *Mode) { m.Approved = p.ID })
-	return s.decided(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way), Comment: e.Approval.Comment, At: e.Approval.At})
+	return s.decided(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way), Comment: e.Approval.Comment, Change: change, At: e.Approval.At})
 }
 
 // withProgressOf returns s with what has become of the same steps in now: a person
@@ -140,8 +140,9 @@ type PlanRejected struct {
 func (PlanRejected) Kind() string { return "plan_rejected" }
 
 func (e PlanRejected) apply(s State) State {
+	change := s.revises()
 	s, phase := s.withoutDraft()
-	return s.decided(phase, Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, At: e.At})
+	return s.decided(phase, Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, Change: change, At: e.At})
 }
 
 // Return asks to have the draft edited by what the comment says, and submitted again.
@@ -175,7 +176,7 @@ type PlanReturned struct {
 func (PlanReturned) Kind() string { return "plan_returned" }
 
 func (e PlanReturned) apply(s State) State {
-	s = s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, At: e.At})
+	s = s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.revises(), At: e.At})
 	return s.inMode(PhaseGathering, func(m *Mode) { m.Quiet = e.Quiet })
 }
 

@@ -41,6 +41,7 @@ type Decision struct {
 	By       string    `json:"by"`
 	Way      Way       `json:"way,omitempty"`
 	Comment  string    `json:"comment,omitempty"`
+	Change   bool      `json:"change,omitempty"` // it was about a change to the approved plan
 	At       time.Time `json:"at"`
 	Revision Revision  `json:"revision"`
 }

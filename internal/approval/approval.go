@@ -23,6 +23,7 @@ import (
 
 // Claims is what a token says.
 type Claims struct {
+	By        string    `json:"by"`        // the caller
 	Tool      string    `json:"tool"`      // the call that asked
 	Arguments string    `json:"arguments"` // Fingerprint of its arguments
 	Request   string    `json:"request,omitempty"`

@@ -69,14 +69,21 @@ func decisionMessage(d *plan.Decision) string {
 	if d.Way == plan.ByClient {
 		by = "the user of " + d.By + ", through the client"
 	}
+	what := "The plan"
+	if d.Change {
+		what = "The change to the approved plan"
+	}
 	text := ""
 	switch d.Outcome {
 	case plan.Approved:
-		text = "The plan was approved by " + by
+		text = what + " was approved by " + by
 	case plan.Rejected:
-		text = "The plan was rejected by " + by
+		text = what + " was rejected by " + by
+		if d.Change {
+			text += ", and the plan goes on as it was"
+		}
 	case plan.Returned:
-		text = "The plan was returned by " + by + " to be edited and submitted again"
+		text = what + " was returned by " + by + " to be edited and submitted again"
 	case plan.CalledOff:
 		text = "Planning mode was cancelled by " + by
 	case plan.Expired:

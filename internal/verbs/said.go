@@ -20,6 +20,7 @@ type SaidDecision struct {
 	By      string       `json:"by"`
 	Way     plan.Way     `json:"way,omitempty"`
 	Comment string       `json:"comment,omitempty"`
+	Change  bool         `json:"change,omitempty"` // it was about a change to the approved plan
 }
 
 // SaidAnswer is the answer to a question.
@@ -48,7 +49,7 @@ func said(state plan.State, since plan.Revision, known bool) Said {
 		state, mode = recent(state)
 	}
 	if d := mode.Decision; d != nil && (d.Revision > since || d.Outcome == plan.Returned && state.PhaseNow() == plan.PhaseGathering) {
-		s.Decision = &SaidDecision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment}
+		s.Decision = &SaidDecision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change}
 	}
 	for _, q := range state.Questions {
 		if q.Revision > since {
@@ -86,7 +87,7 @@ func recent(state plan.State) (plan.State, plan.Mode) {
 func (s Said) lines() string {
 	text := ""
 	if d := s.Decision; d != nil {
-		text += "\n" + decisionMessage(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment})
+		text += "\n" + decisionMessage(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change})
 	}
 	for _, a := range s.Answers {
 		text += "\n" + a.By + " answered " + plan.Quote(a.Question) + ": " + a.Answer
