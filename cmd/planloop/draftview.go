@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"github.com/planloop/planloop/internal/verbs"
@@ -60,7 +59,7 @@ func (a *app) showApproved(ctx context.Context, opened *opened) error {
 }
 
 // stepLine is the first line of a step as it is shown before a decision.
-var stepLine = regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk|risk not said)\])( .*)$`)
+var stepLine = pattern(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk|risk not said)\])( .*)$`)
 
 // shownPlan puts emphasis on what verbs.Shown wrote: on titles, risks and differences.
 // Nothing is cut.
@@ -89,7 +88,7 @@ func (s screen) shownPlan(text string) []string {
 }
 
 func (s screen) shownStep(line string) string {
-	parts := stepLine.FindStringSubmatch(line)
+	parts := stepLine().FindStringSubmatch(line)
 	if parts == nil {
 		return line
 	}

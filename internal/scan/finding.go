@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -108,7 +107,7 @@ func (f *found) finding() Finding {
 
 // risky are words that make a title vague, or two tasks of one. A mark that says
 // such a thing is named by its line, and its text goes into the hint.
-var risky = regexp.MustCompile(`(?i)\b(?:and|then|also|plus|improve|better|optimi[sz]e|enhance|faster|cleaner|nicer|entire|whole|every|everything|all|clean ?up|refactor|properly|somehow|stuff|things?|etc)\b|[,:;&+]|\. `)
+var risky = pattern(`(?i)\b(?:and|then|also|plus|improve|better|optimi[sz]e|enhance|faster|cleaner|nicer|entire|whole|every|everything|all|clean ?up|refactor|properly|somehow|stuff|things?|etc)\b|[,:;&+]|\. `)
 
 func (f *found) fillMark(made *Finding) {
 	article := "the "
@@ -117,7 +116,7 @@ func (f *found) fillMark(made *Finding) {
 	}
 	made.numbered = fmt.Sprintf("Resolve %s%s in %s at line %d", article, f.word, shortenPath(made.Path, maxTitlePath), made.Line)
 	made.Title = made.numbered
-	if f.text != "" && !risky.MatchString(f.text) {
+	if f.text != "" && !risky().MatchString(f.text) {
 		text := shorten(strings.ReplaceAll(f.text, `"`, "'"), maxTitleText)
 		made.Title = fmt.Sprintf("Resolve %s%s \"%s\" in %s", article, f.word, text, shortenPath(made.Path, maxTitlePath))
 	}

@@ -3,7 +3,6 @@ package scan
 import (
 	"bytes"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -20,10 +19,10 @@ type link struct {
 }
 
 var (
-	definition = regexp.MustCompile(`^ {0,3}\[[^\]^][^\]]*\]:[ \t]*(<[^<>]*>|\S+)`)
-	attribute  = regexp.MustCompile(`(?i)<(?:a|img|source|video)\b[^<>]*?\b(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-	scheme     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
-	codeSpan   = regexp.MustCompile("``[^`].*?[^`]``|`[^`]+`")
+	definition = pattern(`^ {0,3}\[[^\]^][^\]]*\]:[ \t]*(<[^<>]*>|\S+)`)
+	attribute  = pattern(`(?i)<(?:a|img|source|video)\b[^<>]*?\b(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	scheme     = pattern(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+	codeSpan   = pattern("``[^`].*?[^`]``|`[^`]+`")
 )
 
 // links returns the relative links of a Markdown document whose code blocks are
@@ -39,7 +38,7 @@ func links(prose []byte) []link {
 		}
 		text := strings.TrimRight(string(raw), "\r\n")
 		if strings.Contains(text, "`") {
-			text = codeSpan.ReplaceAllStringFunc(text, blanks)
+			text = codeSpan().ReplaceAllStringFunc(text, blanks)
 		}
 		text, inComment = withoutComments(text, inComment)
 		for _, destination := range destinations(text) {
@@ -55,12 +54,12 @@ func links(prose []byte) []link {
 func destinations(text string) []string {
 	var found []string
 	if strings.Contains(text, "]:") {
-		if match := definition.FindStringSubmatch(text); match != nil {
+		if match := definition().FindStringSubmatch(text); match != nil {
 			found = append(found, strings.Trim(match[1], "<>"))
 		}
 	}
 	if strings.Contains(text, "<") {
-		for _, match := range attribute.FindAllStringSubmatch(text, -1) {
+		for _, match := range attribute().FindAllStringSubmatch(text, -1) {
 			found = append(found, match[1]+match[2])
 		}
 	}
@@ -108,7 +107,7 @@ func inlineDestination(rest string) (string, bool) {
 // says where it leads by itself.
 func relativeTarget(destination string) (string, bool) {
 	target := strings.TrimSpace(destination)
-	if target == "" || strings.IndexByte("#?/@~", target[0]) >= 0 || scheme.MatchString(target) {
+	if target == "" || strings.IndexByte("#?/@~", target[0]) >= 0 || scheme().MatchString(target) {
 		return "", false
 	}
 	if i := strings.IndexAny(target, "#?"); i >= 0 {
@@ -121,10 +120,10 @@ func relativeTarget(destination string) (string, bool) {
 	return target, strings.Trim(target, " ") != ""
 }
 
-var backslashed = regexp.MustCompile(`\\([!-/:-@\[-\x60{-~])`)
+var backslashed = pattern(`\\([!-/:-@\[-\x60{-~])`)
 
 func unescape(target string) string {
-	target = backslashed.ReplaceAllString(target, "$1")
+	target = backslashed().ReplaceAllString(target, "$1")
 	if decoded, err := url.PathUnescape(target); err == nil {
 		return decoded
 	}
@@ -157,7 +156,7 @@ func prose(source []byte) []byte {
 			inCode, text = true, ""
 		default:
 			inCode = false
-			inList = listItem.MatchString(text) || inList && (indent > 0 || !afterBlank)
+			inList = listItem().MatchString(text) || inList && (indent > 0 || !afterBlank)
 		}
 		afterBlank = false
 		kept = append(append(kept, text...), '\n')
@@ -165,7 +164,7 @@ func prose(source []byte) []byte {
 	return kept
 }
 
-var listItem = regexp.MustCompile(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)`)
+var listItem = pattern(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)`)
 
 // fenceOf returns the run of back quotes or tildes that a line begins with, if
 // it can open or close a code block. In a list the run is indented.

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 )
 
@@ -45,7 +44,7 @@ func mayHoldMarks(source []byte) bool {
 	return false
 }
 
-var markWord = regexp.MustCompile(`TODO|FIXME|XXX`)
+var markWord = pattern(`TODO|FIXME|XXX`)
 
 // decoration is what may stand between the beginning of a comment and its words.
 const decoration = " \t/*#;-!%<>@|=~+.([{"
@@ -55,7 +54,7 @@ const decoration = " \t/*#;-!%<>@|=~+.([{"
 // beginning, or of a sentence, or is followed by a colon or a name in brackets.
 func markIn(text string) (word, rest string, ok bool) {
 	start := len(text) - len(strings.TrimLeft(text, decoration))
-	for _, at := range markWord.FindAllStringIndex(text, -1) {
+	for _, at := range markWord().FindAllStringIndex(text, -1) {
 		if !wholeWord(text, at[0], at[1]) {
 			continue
 		}
@@ -89,11 +88,11 @@ func endsSentence(before string) bool {
 	return before != "" && strings.IndexByte(".;!?", before[len(before)-1]) >= 0
 }
 
-var assignee = regexp.MustCompile(`^\s*[(\[][^()\[\]]{0,60}[)\]]`)
+var assignee = pattern(`^\s*[(\[][^()\[\]]{0,60}[)\]]`)
 
 // markText is what follows a mark, without the name it is assigned to.
 func markText(rest string) string {
-	rest = strings.TrimPrefix(rest, assignee.FindString(rest))
+	rest = strings.TrimPrefix(rest, assignee().FindString(rest))
 	rest = strings.TrimLeft(rest, " \t:-!.;*])}")
 	return printable(strings.TrimRight(rest, " \t*/->#."), maxMarkText)
 }

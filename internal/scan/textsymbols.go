@@ -7,18 +7,18 @@ import (
 )
 
 var (
-	pythonDefinition = regexp.MustCompile(`^(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z][A-Za-z0-9_]*)`)
-	scriptExport     = regexp.MustCompile(`^export[ \t]+(?:default[ \t]+)?(?:declare[ \t]+)?(?:abstract[ \t]+)?(?:async[ \t]+)?(?:function[ \t]*\*?|class|const)[ \t]+(?:enum[ \t]+)?([A-Za-z_$][A-Za-z0-9_$]*)`)
+	pythonDefinition = pattern(`^(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z][A-Za-z0-9_]*)`)
+	scriptExport     = pattern(`^export[ \t]+(?:default[ \t]+)?(?:declare[ \t]+)?(?:abstract[ \t]+)?(?:async[ \t]+)?(?:function[ \t]*\*?|class|const)[ \t]+(?:enum[ \t]+)?([A-Za-z_$][A-Za-z0-9_$]*)`)
 )
 
 // pythonSymbols returns the public functions and classes at the top of a module.
 func pythonSymbols(source []byte) []symbol {
-	return textSymbols(source, pythonDefinition, python())
+	return textSymbols(source, pythonDefinition(), python())
 }
 
 // scriptSymbols returns what a TypeScript or JavaScript module exports by name.
 func scriptSymbols(source []byte) []symbol {
-	return textSymbols(source, scriptExport, script())
+	return textSymbols(source, scriptExport(), script())
 }
 
 // textSymbols finds symbols that begin a line. The code of one goes on until

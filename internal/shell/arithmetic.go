@@ -56,7 +56,7 @@ func (j *judge) target(x syntax.ArithmExpr) *refusal {
 
 func (j *judge) operand(w *syntax.Word) *refusal {
 	if text := w.Lit(); text != "" {
-		if integer.MatchString(text) || j.variables.number(text) || countsOnly(text) {
+		if integer().MatchString(text) || j.variables.number(text) || countsOnly(text) {
 			return nil
 		}
 		return refuse("arithmetic runs what the value of %s holds, and it is not known to be a number", text).or("expr 1 + 2")

@@ -23,7 +23,7 @@ func builtins() map[string]rule {
 // number allows a builtin without arguments or with plain numbers.
 func number(_ *judge, c call) *refusal {
 	for _, w := range c.words {
-		if c.name == "umask" || c.name == "jobs" || !w.whole && !w.tame || w.whole && !integer.MatchString(w.text) {
+		if c.name == "umask" || c.name == "jobs" || !w.whole && !w.tame || w.whole && !integer().MatchString(w.text) {
 			return refuse("%s is allowed with a number at most", c.name).or(c.name)
 		}
 	}

@@ -144,5 +144,5 @@ func (j *judge) pattern(w *syntax.Word) *refusal {
 
 func constantIndex(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
-	return ok && (w.Lit() == "@" || w.Lit() == "*" || integer.MatchString(w.Lit()))
+	return ok && (w.Lit() == "@" || w.Lit() == "*" || integer().MatchString(w.Lit()))
 }

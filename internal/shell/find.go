@@ -73,7 +73,7 @@ func (j *judge) findTest(words []word, tame bool) (int, *refusal) {
 	}
 	n, known := findTests()[w.text]
 	switch {
-	case known && w.text == "-depth" && len(words) > 1 && integer.MatchString(words[1].text):
+	case known && w.text == "-depth" && len(words) > 1 && integer().MatchString(words[1].text):
 		n = 1
 	case strings.HasPrefix(w.text, "-newer") && len(w.text) == len("-newerXY") && strings.Trim(w.text[6:], "aBcmt") == "":
 		n, known = 1, true

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -34,11 +33,11 @@ func countsOnly(name string) bool {
 }
 
 var (
-	integer   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]{0,17})$`)
-	plainText = regexp.MustCompile(`^[A-Za-z0-9_./@%][A-Za-z0-9_./@%:+=,-]*$`)
+	integer   = pattern(`^[+-]?(0|[1-9][0-9]{0,17})$`)
+	plainText = pattern(`^[A-Za-z0-9_./@%][A-Za-z0-9_./@%:+=,-]*$`)
 	// plainRevision begins no option, and holds no pattern that bash would expand.
-	plainRevision = regexp.MustCompile(`^[A-Za-z0-9_./@][A-Za-z0-9_./@^~-]*$`)
-	listRange     = regexp.MustCompile(`^\{(0|[1-9][0-9]{0,5})\.\.(0|[1-9][0-9]{0,5})\}$`)
+	plainRevision = pattern(`^[A-Za-z0-9_./@][A-Za-z0-9_./@^~-]*$`)
+	listRange     = pattern(`^\{(0|[1-9][0-9]{0,5})\.\.(0|[1-9][0-9]{0,5})\}$`)
 )
 
 // variablesOf collects what a script assigns.
@@ -99,7 +98,7 @@ func (v variables) loop(f *syntax.ForClause) {
 		v.set(loop.Name.Value, variable{})
 	}
 	for _, item := range loop.Items {
-		if listRange.MatchString(item.Lit()) {
+		if listRange().MatchString(item.Lit()) {
 			v.set(loop.Name.Value, variable{number: true, plain: true, tame: true})
 			continue
 		}
@@ -140,15 +139,15 @@ func valueOf(node *syntax.Word, list bool) variable {
 	}
 	bare := &judge{}
 	w := bare.word(node)
-	beginning := w.text != "" && plainText.MatchString(w.text[:1]) && !strings.HasPrefix(w.text, "/dev")
+	beginning := w.text != "" && plainText().MatchString(w.text[:1]) && !strings.HasPrefix(w.text, "/dev")
 	lit := node.Lit()
 	found := list && w.several && !w.splits && lit != "" && lit[0] != '/' && !strings.ContainsAny(lit, "{\\")
 	if !w.whole || w.several && !list || w.splits {
 		return variable{tame: beginning && !w.splits, file: found}
 	}
 	return variable{
-		number: integer.MatchString(w.text),
-		plain:  beginning && plainText.MatchString(w.text),
+		number: integer().MatchString(w.text),
+		plain:  beginning && plainText().MatchString(w.text),
 		tame:   beginning,
 		file:   beginning,
 	}
@@ -222,14 +221,14 @@ func harmless(name string) bool {
 
 // environment reports whether a command may be given name=value to run with.
 func environment(name, value string) bool {
-	plain := plainText.MatchString(value) || value == ""
+	plain := plainText().MatchString(value) || value == ""
 	switch {
 	case strings.HasPrefix(name, "LC_"), name == "LANG":
 		return plain && !strings.Contains(value, "/")
 	case name == "TZ":
 		return plain && value != "" && value[0] != '/' && !strings.Contains(value, "..")
 	case name == "COLUMNS", name == "LINES":
-		return integer.MatchString(value)
+		return integer().MatchString(value)
 	case name == "TERM":
 		return plain && !strings.ContainsAny(value, "/.")
 	case name == "GIT_PAGER", name == "PAGER", name == "MANPAGER":
