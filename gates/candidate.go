@@ -73,3 +73,9 @@ func (c Candidate) label(i int) string {
 	}
 	return "Task " + position(i)
 }
+
+// isMeta reports whether a task is the one that asks for the plan: the first of a
+// session. A title of that form alone exempts nothing.
+func (c Candidate) isMeta(t Task) bool {
+	return t.ID == 1 && t.Title == plan.MetaTitle(c.Objective)
+}

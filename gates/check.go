@@ -3,8 +3,6 @@ package gates
 import (
 	"context"
 	"strings"
-
-	"github.com/planloop/planloop/plan"
 )
 
 // Check asks the gates about a candidate and reports everything they find. It only
@@ -17,7 +15,7 @@ func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 		if err := ctx.Err(); err != nil {
 			return Report{}, err
 		}
-		if plan.IsMeta(t.Title) {
+		if c.isMeta(t) {
 			continue // it asks for the plan that the gates are there for
 		}
 		for _, g := range asked {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-
-	"github.com/planloop/planloop/plan"
 )
 
 const judgeGate = "judge"
@@ -79,7 +77,7 @@ func objection(feedback string) (message, fix string) {
 // worthJudging reports whether there is anything but the task that asks for a plan.
 func (e *examination) worthJudging() bool {
 	for _, t := range e.New {
-		if !plan.IsMeta(t.Title) {
+		if !e.isMeta(t) {
 			return true
 		}
 	}

@@ -166,3 +166,24 @@ func TestOneCommandEndsNoMode(t *testing.T) {
 		w.refused(ann, plan.SetUp{Outline: plan.Outline{Objective: "Go on"}})
 	}
 }
+
+// TestATitleAloneExemptsNothing: a step that calls itself the task which asks for the
+// plan has to be proven like any other.
+func TestATitleAloneExemptsNothing(t *testing.T) {
+	w := newWorkspace(t)
+	w.limits.Evidence = true
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "ship it"}, Steps: []plan.NewStep{titled(plan.MetaTitle("ship it")),
+		{Spec: plan.Spec{Title: plan.MetaTitle("ship it"), Verify: "false"}}}})
+	w.refused(ann, plan.MarkStep{Step: 2, Status: plan.Done})
+	w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done})
+}
+
+// TestCancelledRevision: the approved plan goes on.
+func TestCancelledRevision(t *testing.T) {
+	w := approvedPlan(t)
+	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
+	w.do(person, plan.CancelMode{Way: plan.ByPerson})
+	w.wantPhase(plan.PhaseExecuting)
+	w.do(person, plan.CancelMode{Way: plan.ByPerson})
+	w.wantPhase(plan.PhaseInactive)
+}

@@ -55,7 +55,8 @@ func (a CancelMode) decide(s State, f Facts) ([]Event, error) {
 	return []Event{ModeCancelled{By: f.Actor.Name, Way: a.Way, At: f.Now}}, nil
 }
 
-// ModeCancelled ends planning mode; a draft is dropped.
+// ModeCancelled ends planning mode; a draft is dropped. An approved plan that was being
+// carried out when the draft came goes on.
 type ModeCancelled struct {
 	By  string    `json:"by"`
 	Way Way       `json:"way"`
@@ -66,8 +67,12 @@ type ModeCancelled struct {
 func (ModeCancelled) Kind() string { return "mode_cancelled" }
 
 func (e ModeCancelled) apply(s State) State {
+	phase := PhaseInactive
+	if s.PhaseNow().Restricted() {
+		s, phase = s.withoutDraft()
+	}
 	s.Draft = nil
-	return s.decided(PhaseInactive, Decision{Outcome: CalledOff, By: e.By, Way: e.Way, At: e.At})
+	return s.decided(phase, Decision{Outcome: CalledOff, By: e.By, Way: e.Way, At: e.At})
 }
 
 // EndMode says that what was approved is done.

@@ -8,8 +8,8 @@ import (
 // proven refuses to mark a step done without evidence, where that is asked for: the
 // recorded success of its command since it was last started, and a note for each
 // criterion; with neither, any evidence or a note. A person may force it.
-func proven(step *Step, a MarkStep, f Facts) error {
-	if !f.Limits.Evidence || IsMeta(step.Title) || a.Status != Done || step.Status == Done || a.Force && f.Actor.present() {
+func proven(s State, step *Step, a MarkStep, f Facts) error {
+	if !f.Limits.Evidence || s.asksForPlan(step) || a.Status != Done || step.Status == Done || a.Force && f.Actor.present() {
 		return nil
 	}
 	missing := MissingEvidence(step)

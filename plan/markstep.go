@@ -36,7 +36,7 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if err := startable(p, step, a.Status); err != nil {
 		return nil, err
 	}
-	if err := proven(step, a, f); err != nil {
+	if err := proven(s, step, a, f); err != nil {
 		return nil, err
 	}
 	if a.Note != "" && len(step.Notes) >= MaxNotes {

@@ -22,3 +22,9 @@ func MetaTitle(goal string) string {
 func IsMeta(title string) bool {
 	return strings.HasPrefix(title, metaBefore) && strings.HasSuffix(title, metaAfter)
 }
+
+// asksForPlan reports whether a step is the one that a session began with: what
+// proves it is the plan that has passed the gates. A title alone does not make it so.
+func (s State) asksForPlan(step *Step) bool {
+	return step.ID == 1 && s.Plan != nil && step.Title == MetaTitle(s.Plan.Objective)
+}

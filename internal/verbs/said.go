@@ -48,6 +48,9 @@ func said(state plan.State, since plan.Revision, known bool) Said {
 	if !known {
 		state, mode = recent(state)
 	}
+	if d := mode.Decision; d != nil && d.Outcome == plan.Returned && state.PhaseNow() == plan.PhaseSubmitted {
+		mode.Decision = nil // it was heeded
+	}
 	if d := mode.Decision; d != nil && (d.Revision > since || d.Outcome == plan.Returned && state.PhaseNow() == plan.PhaseGathering) {
 		s.Decision = &SaidDecision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change}
 	}
