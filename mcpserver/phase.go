@@ -19,8 +19,9 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 		s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
 		return
 	}
+	s.subscriptions.listed(state.PhaseNow())
 	if state.Revision > 0 { // looking at the tools creates nothing
-		s.subscriptions.listed(ctx)
+		s.subscriptions.begin(ctx)
 	}
 	if !state.PhaseNow().Restricted() {
 		return

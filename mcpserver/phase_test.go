@@ -166,6 +166,21 @@ func TestListChangedIsTold(t *testing.T) {
 	}
 }
 
+// TestFirstCallChangesThePhase: a client whose very first call enters planning mode,
+// before there is a log to watch, is told that its list is another.
+func TestFirstCallChangesThePhase(t *testing.T) {
+	w := newModeWorld(t, plan.Limits{})
+	heard := make(chan struct{}, 1)
+	client := w.connect(t, handshake, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { heard <- struct{}{} }})
+	listed(t, client)
+	call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
+	select {
+	case <-heard:
+	case <-time.After(30 * time.Second):
+		t.Fatal("not told")
+	}
+}
+
 // TestListChangedOnAListenStream is the same in frames: the stream of the stateless
 // revision gets what it asked for, stamped with its id.
 func TestListChangedOnAListenStream(t *testing.T) {

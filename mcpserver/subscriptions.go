@@ -29,6 +29,7 @@ type subscriptions struct {
 	sessions    map[string]server.ClientSession // registered ones by id: what outlives a request
 	subscribers map[string]*subscriber
 	watching    bool
+	phase       plan.Phase // of the list of tools that was shown last, "" before the first
 	running     sync.WaitGroup
 }
 
@@ -107,9 +108,16 @@ func (s *subscriptions) add(ctx context.Context, key string, session server.Clie
 	}
 }
 
-// listed begins to watch for the phase: a client that has a list of tools is told
-// when another holds.
-func (s *subscriptions) listed(ctx context.Context) {
+// listed notes the phase that a client's list of tools is of: it is told when another
+// holds.
+func (s *subscriptions) listed(phase plan.Phase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phase = phase
+}
+
+// begin begins to watch, unless that was begun.
+func (s *subscriptions) begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.watching && s.ctx.Err() == nil {
@@ -154,6 +162,9 @@ func (s *subscriptions) watch(ctx context.Context) bool {
 	before, err := service.State(ctx)
 	if err != nil {
 		s.log.Error("state not read", "error", err)
+	}
+	if s.phase != "" && s.phase != before.PhaseNow() { // it changed before there was a log to watch
+		s.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
 	}
 	rules := service.RulesOnDisk()
 	s.running.Go(func() { s.follow(service, changes, before) })

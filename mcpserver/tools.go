@@ -77,7 +77,7 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 			return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err)), nil
 		}
 		if !row.ReadOnly {
-			s.subscriptions.listed(ctx) // there is a log to watch now
+			s.subscriptions.begin(ctx) // there is a log to watch now
 		}
 		if question, ok := reply.(asking); ok && question.Ask() != nil {
 			return dialogue{s, row, request, service, caller, question.Ask()}.put(ctx, reply), nil
