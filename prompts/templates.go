@@ -10,18 +10,27 @@ import (
 //go:embed templates/*.md
 var files embed.FS
 
-// templates parses the embedded files on first use: one binary serves every
-// command, and most commands render nothing. The files are part of the
-// program, so a template that does not parse is a fault the tests catch.
-var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Option("missingkey=error").ParseFS(files, "templates/*.md"))
-})
+// steering parses the few files that every server needs at its start, templates all
+// of them; each does so on first use, since most commands render nothing. The files
+// are part of the program, so a template that does not parse is a fault the tests catch.
+var (
+	steering  = sync.OnceValue(func() *template.Template { return parsed("templates/instructions.md", "templates/mindset_*.md") })
+	templates = sync.OnceValue(func() *template.Template { return parsed("templates/*.md") })
+)
+
+func parsed(patterns ...string) *template.Template {
+	return template.Must(template.New("").Option("missingkey=error").ParseFS(files, patterns...))
+}
 
 // render executes the named template. Its result carries no trailing newline,
 // so that one text can be placed inside another.
 func render(name string, data any) (string, error) {
 	var b strings.Builder
-	if err := templates().ExecuteTemplate(&b, name+".md", data); err != nil {
+	set := templates
+	if name == "instructions" || strings.HasPrefix(name, "mindset_") {
+		set = steering
+	}
+	if err := set().ExecuteTemplate(&b, name+".md", data); err != nil {
 		return "", err
 	}
 	return strings.TrimRight(b.String(), "\n"), nil
