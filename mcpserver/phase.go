@@ -21,7 +21,7 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	}
 	s.subscriptions.listed(state.PhaseNow())
 	if state.Revision > 0 { // looking at the tools creates nothing
-		s.subscriptions.begin(ctx)
+		s.subscriptions.beginSoon(ctx)
 	}
 	if !state.PhaseNow().Restricted() {
 		return

@@ -29,6 +29,7 @@ type subscriptions struct {
 	sessions    map[string]server.ClientSession // registered ones by id: what outlives a request
 	subscribers map[string]*subscriber
 	watching    bool
+	beginning   bool       // to watch, beside a call
 	phase       plan.Phase // of the list of tools that was shown last, "" before the first
 	running     sync.WaitGroup
 }
@@ -114,6 +115,19 @@ func (s *subscriptions) listed(phase plan.Phase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.phase = phase
+}
+
+// beginSoon begins to watch beside the call at hand, which need not wait for it: what
+// happens before is noticed by the phase that was listed. The goroutine ends when it
+// watches.
+func (s *subscriptions) beginSoon(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watching || s.beginning || s.ctx.Err() != nil {
+		return
+	}
+	s.beginning = true
+	s.running.Go(func() { s.begin(context.WithoutCancel(ctx)) })
 }
 
 // begin begins to watch, unless that was begun.
