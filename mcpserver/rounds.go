@@ -2,10 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -52,7 +48,7 @@ type answered struct {
 func (s *Server) inRounds(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service, caller verbs.Caller) *mcp.CallToolResult {
 	now := round{Tool: row.Name, Arguments: approval.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
 	if request.Params.RequestState != "" {
-		former, err := s.rounds.open(request.Params.RequestState, now, time.Now())
+		former, err := s.opened(request.Params.RequestState, now, time.Now())
 		if err == nil {
 			err = former.take(server.SamplingResponse(request.Params.InputResponses, sampleKey))
 		}
@@ -82,7 +78,7 @@ func (s *Server) ask(row verbs.Row, now round, model *recalling) *mcp.CallToolRe
 		return mcp.NewToolResultError("Nothing was changed: " + hostModelName + " was asked too often. Do it yourself, or try again later.")
 	}
 	now.Question, now.Expires = approval.Fingerprint([]byte(model.question)), time.Now().Add(roundLasts)
-	state, err := s.rounds.seal(now)
+	state, err := s.rounds.SealAs(roundPurpose, now)
 	if err != nil {
 		return mcp.NewToolResultError(s.fault(row.Name, err))
 	}
@@ -134,41 +130,19 @@ func (m *recalling) Ask(ctx context.Context, prompt string) ([]byte, error) {
 	return nil, context.Canceled
 }
 
-// roundKey authenticates the state of calls, which travels through a client.
-type roundKey []byte
+// roundPurpose is what the state of a call is sealed for.
+const roundPurpose = "round"
 
 var errRound = errors.New("the request's state is not one that planloop gave out for this call, or has expired")
 
-func (k roundKey) seal(r round) (string, error) {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return "", err
-	}
-	return base64.RawURLEncoding.EncodeToString(append(k.mac(body), body...)), nil
-}
-
-// open returns a state that was sealed here, lately, for this call.
-func (k roundKey) open(token string, call round, now time.Time) (round, error) {
-	if len(token) > maxRound {
-		return round{}, errRound
-	}
-	data, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(data) < sha256.Size || !hmac.Equal(data[:sha256.Size], k.mac(data[sha256.Size:])) {
-		return round{}, errRound
-	}
+// opened returns a state that was sealed here, lately, for this call.
+func (s *Server) opened(token string, call round, now time.Time) (round, error) {
 	var r round
-	if err := json.Unmarshal(data[sha256.Size:], &r); err != nil {
+	if err := s.rounds.UnsealAs(roundPurpose, token, maxRound, &r); err != nil {
 		return round{}, errRound
 	}
 	if r.Tool != call.Tool || r.Arguments != call.Arguments || r.Actor != call.Actor || !now.Before(r.Expires) {
 		return round{}, errRound
 	}
 	return r, nil
-}
-
-func (k roundKey) mac(body []byte) []byte {
-	mac := hmac.New(sha256.New, k)
-	mac.Write([]byte("planloop round v1\n"))
-	mac.Write(body)
-	return mac.Sum(nil)
 }

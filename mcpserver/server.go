@@ -6,7 +6,6 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"log/slog"
@@ -55,8 +54,8 @@ type Server struct {
 	opts          Options
 	connections   *connections
 	subscriptions *subscriptions
-	rounds        roundKey
-	plansOnly     map[string]bool // the tools that pass in a read-only phase
+	rounds        *approval.Sealer // of calls in rounds; what waits for an answer ends with the process
+	plansOnly     map[string]bool  // the tools that pass in a read-only phase
 	close         func()
 }
 
@@ -65,11 +64,15 @@ func New(opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
+	rounds, err := approval.New()
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		opts:        opts,
 		connections: &connections{alive: map[string]joined{}},
-		rounds:      roundKey(rand.Text()), // 128 bits; what waits for an answer ends with the process
+		rounds:      rounds,
 		plansOnly:   plansOnly(verbs.Table(), toolbox.Table()),
 		close:       sync.OnceFunc(cancel),
 	}

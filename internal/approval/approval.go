@@ -102,33 +102,14 @@ func makeKey(dir, path string) error {
 }
 
 // Seal returns the claims as a token.
-func (s *Sealer) Seal(c Claims) (string, error) {
-	body, err := json.Marshal(c)
-	if err != nil {
-		return "", fmt.Errorf("seal a request: %w", err)
-	}
-	text := base64.RawURLEncoding.EncodeToString(body)
-	return text + "." + base64.RawURLEncoding.EncodeToString(s.mac(text)), nil
-}
+func (s *Sealer) Seal(c Claims) (string, error) { return s.SealAs("request", c) }
 
-// Unseal returns what a token says. The error is ErrInvalid, or ErrExpired at now: what
-// it says was sealed here then, and counts no more.
+// Unseal returns what a token says. The error is ErrInvalid, or ErrExpired at now, with
+// the claims: what has expired may be asked again.
 func (s *Sealer) Unseal(token string, now time.Time) (Claims, error) {
-	text, seal, ok := strings.Cut(token, ".")
-	if !ok || len(token) > maxToken {
-		return Claims{}, ErrInvalid
-	}
-	mac, err := base64.RawURLEncoding.Strict().DecodeString(seal)
-	if err != nil || !hmac.Equal(mac, s.mac(text)) {
-		return Claims{}, ErrInvalid
-	}
-	body, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil {
-		return Claims{}, ErrInvalid
-	}
 	var c Claims
-	if err := json.Unmarshal(body, &c); err != nil {
-		return Claims{}, ErrInvalid
+	if err := s.UnsealAs("request", token, maxToken, &c); err != nil {
+		return Claims{}, err
 	}
 	if !now.Before(c.Expires) {
 		return c, ErrExpired
@@ -136,9 +117,37 @@ func (s *Sealer) Unseal(token string, now time.Time) (Claims, error) {
 	return c, nil
 }
 
-func (s *Sealer) mac(text string) []byte {
+// SealAs returns what v says, as JSON, in a token that is good for one purpose alone.
+func (s *Sealer) SealAs(purpose string, v any) (string, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("seal a %s: %w", purpose, err)
+	}
+	text := base64.RawURLEncoding.EncodeToString(body)
+	return text + "." + base64.RawURLEncoding.EncodeToString(s.mac(purpose, text)), nil
+}
+
+// UnsealAs fills into with what a token of at most max bytes says. The error is
+// ErrInvalid; whether it still holds is for the caller to judge.
+func (s *Sealer) UnsealAs(purpose, token string, max int, into any) error {
+	text, seal, ok := strings.Cut(token, ".")
+	if !ok || len(token) > max {
+		return ErrInvalid
+	}
+	mac, err := base64.RawURLEncoding.Strict().DecodeString(seal)
+	if err != nil || !hmac.Equal(mac, s.mac(purpose, text)) {
+		return ErrInvalid
+	}
+	body, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || json.Unmarshal(body, into) != nil {
+		return ErrInvalid
+	}
+	return nil
+}
+
+func (s *Sealer) mac(purpose, text string) []byte {
 	mac := hmac.New(sha256.New, s.key)
-	mac.Write([]byte("planloop request v1\n" + text))
+	mac.Write([]byte("planloop " + purpose + " v1\n" + text))
 	return mac.Sum(nil)
 }
 
