@@ -8,25 +8,34 @@ import (
 
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
 )
 
 // listByPhase leaves out what the phase does not allow. The list depends on the
 // toolsets and the phase alone, so that hosts' caches of it stay warm. A tool that is
 // called all the same is refused, with the way on, by whoever carries it out.
 func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	_, state, err := s.state(ctx)
+	phase, begun, err := s.phaseNow(ctx)
 	if err != nil {
 		s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
 		return
 	}
-	s.subscriptions.listed(state.PhaseNow())
-	if state.Revision > 0 { // looking at the tools creates nothing
+	s.subscriptions.listed(phase)
+	if begun { // looking at the tools creates nothing
 		s.subscriptions.beginSoon(ctx)
 	}
-	if !state.PhaseNow().Restricted() {
+	if !phase.Restricted() {
 		return
 	}
 	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool { return !s.plansOnly[tool.Name] })
+}
+
+func (s *Server) phaseNow(ctx context.Context) (phase plan.Phase, begun bool, err error) {
+	service, err := s.service(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	return service.Phase(ctx)
 }
 
 // plansOnly lists the tools that pass while nothing may be changed: those that only
