@@ -36,18 +36,30 @@ type Text struct {
 
 // Clean returns text in NFC and trimmed, or a *ValidationError that names the
 // field: text must be UTF-8 without control characters, escapes and characters
-// that reorder or hide text, in at most Max characters. An empty result is not an error.
+// that hide (see LookAt), in at most Max characters. What may be dropped is
+// dropped. An empty result is not an error.
 func (t Text) Clean(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", t.refuse("is not valid UTF-8", "send plain text")
 	}
-	clean := strings.TrimSpace(norm.NFC.String(strings.ReplaceAll(text, "\r\n", "\n")))
-	for i, r := range clean {
-		if problem, fix := t.judge(r); problem != "" {
-			at := utf8.RuneCountInString(clean[:i]) + 1
-			return "", t.refuse(fmt.Sprintf("%s (%U) at character %d", problem, r, at), fix)
+	if at := strings.IndexFunc(text, beyondASCII); t.ASCII && at >= 0 { // before NFC, which makes a K of the Kelvin sign
+		r, _ := utf8.DecodeRuneInString(text[at:])
+		if problem, _ := t.judge(r, LookAt(text, at)); problem == "" {
+			return "", t.refuseAt(text, at, r, "has a non-ASCII character", "use plain ASCII, such as ' for a curly quote and - for a dash")
 		}
 	}
+	clean := strings.TrimSpace(norm.NFC.String(strings.ReplaceAll(text, "\r\n", "\n")))
+	var kept strings.Builder
+	for i, r := range clean {
+		visibility := LookAt(clean, i)
+		if problem, fix := t.judge(r, visibility); problem != "" {
+			return "", t.refuseAt(clean, i, r, problem, fix)
+		}
+		if visibility == Shows {
+			kept.WriteRune(r)
+		}
+	}
+	clean = kept.String()
 	if n := utf8.RuneCountInString(clean); n > t.Max {
 		return "", t.refuse(fmt.Sprintf("is %d characters long", n), fmt.Sprintf("shorten it to at most %d", t.Max))
 	}
@@ -60,19 +72,18 @@ func (t Text) Required(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if strings.IndexFunc(clean, visible) < 0 {
+	if blank(clean) {
 		return "", t.refuse("is blank", fmt.Sprintf("give 1 to %d characters", t.Max))
 	}
 	return clean, nil
 }
 
-// visible reports the characters that show by themselves; joiners and variation
-// selectors do not.
-func visible(r rune) bool {
-	return !unicode.In(r, unicode.Z, unicode.Cf, unicode.Variation_Selector)
+// blank reports text in which nothing shows.
+func blank(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !Invisible(r) }) < 0
 }
 
-func (t Text) judge(r rune) (problem, fix string) {
+func (t Text) judge(r rune, v Visibility) (problem, fix string) {
 	switch {
 	case t.Multiline && (r == '\n' || r == '\t'):
 		return "", ""
@@ -80,29 +91,16 @@ func (t Text) judge(r rune) (problem, fix string) {
 		return "has a line break", "keep it on one line"
 	case unicode.IsControl(r):
 		return "has a control character", "remove it"
-	case hidden(r):
+	case v == Hides:
 		return "has an invisible or text-reordering character", "remove it"
-	case t.ASCII && r > unicode.MaxASCII:
-		return "has a non-ASCII character", "use plain ASCII, such as ' for a curly quote and - for a dash"
 	}
 	return "", ""
 }
 
-// hidden reports the characters that reorder or hide text: bidi embeddings,
-// overrides, isolates and marks, zero-width spaces, line separators, byte order
-// marks and tags. Zero-width joiners stay: scripts and emoji need them.
-func hidden(r rune) bool {
-	switch {
-	case r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F:
-		return true
-	case r == 0x200B, r == 0x200E, r == 0x200F, r == 0x061C, r == 0xFEFF, r == 0x2028, r == 0x2029:
-		return true
-	case r == 0x00AD, r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0: // soft hyphen and blank letters
-		return true
-	case r >= 0xE0000 && r <= 0xE007F, r >= 0xFFF9 && r <= 0xFFFB:
-		return true
-	}
-	return false
+func beyondASCII(r rune) bool { return r > unicode.MaxASCII }
+
+func (t Text) refuseAt(text string, at int, r rune, problem, fix string) error {
+	return t.refuse(fmt.Sprintf("%s (%U) at character %d", problem, r, utf8.RuneCountInString(text[:at])+1), fix)
 }
 
 func (t Text) refuse(problem, fix string) error {

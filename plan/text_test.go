@@ -72,7 +72,8 @@ func TestCleanRefuses(t *testing.T) {
 		{"interlinear annotation", lines, "a\ufff9b", "U+FFF9"},
 		{"position counts characters", line, "\u00e4\u00e4\x00", "at character 3"},
 		{"curly quote under ASCII", ascii, "it\u2019s", "non-ASCII character (U+2019) at character 3"},
-		{"accent under ASCII", ascii, "cafe\u0301", "non-ASCII character (U+00E9)"},
+		{"accent under ASCII", ascii, "cafe\u0301", "non-ASCII character (U+0301)"},
+		{"Kelvin sign under ASCII", ascii, "5 \u212a", "non-ASCII character (U+212A)"},
 		{"too long", plan.Text{Field: "/title", Max: 3}, "abcd", "is 4 characters long; shorten it to at most 3"},
 	}
 	for _, test := range tests {
@@ -91,20 +92,48 @@ func TestCleanRefuses(t *testing.T) {
 }
 
 func TestCleanRefusesWhatHidesOrReordersText(t *testing.T) {
-	ranges := map[rune]rune{0x061C: 0x061C, 0x200B: 0x200B, 0x200E: 0x200F, 0x2028: 0x202E, 0x2060: 0x206F,
-		0xFEFF: 0xFEFF, 0xFFF9: 0xFFFB, 0xE0000: 0xE007F}
+	ranges := map[rune]rune{0xAD: 0xAD, 0x034F: 0x034F, 0x061C: 0x061C, 0x115F: 0x1160, 0x17B4: 0x17B5, 0x180B: 0x180F, 0x200B: 0x200F,
+		0x2028: 0x202E, 0x2060: 0x206F, 0x2800: 0x2800, 0x3164: 0x3164, 0xFE00: 0xFE0F, 0xFEFF: 0xFEFF, 0xFFA0: 0xFFA0,
+		0xFFF0: 0xFFFB, 0xFFFE: 0xFFFF, 0xE0000: 0xE0FFF}
 	for first, last := range ranges {
 		for r := first; r <= last; r++ {
+			if !plan.Invisible(r) {
+				t.Errorf("%U is taken for visible", r)
+			}
 			for _, rule := range []plan.Text{{Max: 9}, {Max: 9, Multiline: true}, {Max: 9, ASCII: true}} {
 				if _, err := rule.Clean("a" + string(r) + "b"); err == nil || !strings.Contains(err.Error(), "invisible or text-reordering") {
 					t.Errorf("%U under %+v: %v", r, rule, err)
 				}
 			}
 		}
-		for _, r := range []rune{first - 1, last + 1} {
-			if _, err := (plan.Text{Max: 9}).Clean("a" + string(r) + "b"); err != nil {
-				t.Errorf("%U: %v", r, err)
-			}
+	}
+	for _, r := range "\u00a0\u0600\u06dd\u202f\u205f\u2070\u2027\u2801\u3000\ufffd\U0001F600\u0301" {
+		if plan.Invisible(r) {
+			t.Errorf("%U is taken for invisible", r)
+		}
+		if _, err := (plan.Text{Max: 9}).Clean("a" + string(r) + "b"); err != nil {
+			t.Errorf("%U: %v", r, err)
+		}
+	}
+}
+
+func TestJoinersAndSelectorsByWhatStandsBesideThem(t *testing.T) {
+	for in, want := range map[string]string{
+		"\u2714\ufe0f done":            "\u2714 done",
+		"\u2764\ufe0e":                 "\u2764",
+		"1\ufe0f\u20e3":                "1\u20e3",
+		"\u2764\ufe0f\u200d\U0001F525": "\u2764\u200d\U0001F525",
+		"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645": "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+		"\u0915\u094d\u200d\u0937":                         "\u0915\u094d\u200d\u0937",
+	} {
+		if got, err := (plan.Text{Max: 20}).Clean(in); got != want || err != nil {
+			t.Errorf("Clean(%+q) = %+q, %v; want %+q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"a\u200db", "\u200d\U0001F525", "\U0001F525\u200d", "\u0645\u200c", "a\u200c\u062e", "\u200d",
+		"\u2764\ufe0f\ufe0f", "a\ufe0f", "\ufe0f", "\u845b\U000E0100", "1\ufe0f"} {
+		if got, err := (plan.Text{Max: 20}).Clean(in); err == nil {
+			t.Errorf("Clean(%+q) = %+q, want a refusal", in, got)
 		}
 	}
 }
@@ -132,7 +161,7 @@ func TestCleanCountsCharacters(t *testing.T) {
 }
 
 func TestRequiredRefusesBlank(t *testing.T) {
-	for _, text := range []string{"", " ", "\n\t\r\n", "\u00a0"} {
+	for _, text := range []string{"", " ", "\n\t\r\n", "\u00a0", "\u3000"} {
 		_, err := plan.Text{Field: "/note", Max: 512}.Required(text)
 		var refusal *plan.ValidationError
 		if !errors.As(err, &refusal) {

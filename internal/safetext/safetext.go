@@ -1,0 +1,125 @@
+// Package safetext makes text of unknown origin fit to be shown: on a terminal, in
+// a message, to a model. It refuses nothing and knows no field: which text a plan
+// accepts is the rule of plan.Text, and what is invisible is plan.Invisible's.
+package safetext
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Printable reports whether text can be shown as it is, on several lines.
+func Printable(text string) bool {
+	for i, r := range text {
+		if look(text, i, r) != plan.Shows {
+			return false
+		}
+	}
+	return true
+}
+
+// Escape returns text with control characters, escape sequences, characters that
+// hide or reorder text and bytes that are no text written as \xNN, \uNNNN or
+// \UNNNNNNNN. Line breaks and tabs stay.
+func Escape(text string) string {
+	return rewrite(text, func(r rune) string {
+		switch {
+		case r < 0x100:
+			return fmt.Sprintf(`\x%02x`, r)
+		case r > 0xFFFF:
+			return fmt.Sprintf(`\U%08x`, r)
+		}
+		return fmt.Sprintf(`\u%04x`, r)
+	})
+}
+
+// EscapeLine is Escape for text that has to stay on its line.
+func EscapeLine(text string) string {
+	return strings.NewReplacer("\n", `\x0a`, "\t", " ").Replace(Escape(text))
+}
+
+// EscapeJSON returns a JSON document with what Escape writes differently as
+// \uNNNN, which says the same. Such characters stand within strings only.
+func EscapeJSON(data []byte) []byte {
+	if Printable(string(data)) {
+		return data
+	}
+	var b bytes.Buffer
+	for i, r := range string(data) {
+		switch {
+		case look(string(data), i, r) == plan.Shows:
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.Bytes()
+}
+
+// Replace returns text with U+FFFD for what Escape escapes, and every kind of line
+// end as a newline.
+func Replace(text string) string {
+	return rewrite(newlines(text), func(rune) string { return string(utf8.RuneError) })
+}
+
+// Line returns text on one line: runs of white space and control characters
+// become a space, what else Escape escapes is left out.
+func Line(text string) string {
+	line := rewrite(newlines(text), func(r rune) string {
+		if unicode.IsControl(r) {
+			return " "
+		}
+		return ""
+	})
+	return strings.Join(strings.Fields(line), " ")
+}
+
+func newlines(text string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
+}
+
+// rewrite returns text with instead's word for each character and byte that
+// cannot be shown. Selectors that only choose a symbol's style are left out.
+func rewrite(text string, instead func(rune) string) string {
+	if Printable(text) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch look(text, i, r) {
+		case plan.Shows:
+			b.WriteRune(r)
+		case plan.Hides:
+			if r == utf8.RuneError {
+				r = rune(text[i])
+			}
+			b.WriteString(instead(r))
+		}
+	}
+	return b.String()
+}
+
+// look is plan.LookAt for text that nobody has checked.
+func look(text string, i int, r rune) plan.Visibility {
+	switch {
+	case r == '\n', r == '\t':
+		return plan.Shows
+	case r == utf8.RuneError:
+		if strings.HasPrefix(text[i:], string(utf8.RuneError)) {
+			return plan.Shows
+		}
+		return plan.Hides
+	case unicode.IsControl(r), unicode.Is(unicode.Co, r):
+		return plan.Hides
+	}
+	return plan.LookAt(text, i)
+}

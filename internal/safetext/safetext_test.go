@@ -1,0 +1,64 @@
+package safetext_test
+
+import (
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/planloop/planloop/internal/safetext"
+)
+
+func TestEachFormOfHostileText(t *testing.T) {
+	for _, test := range []struct{ name, in, escaped, replaced, line string }{
+		{"plain", "a b", "a b", "a b", "a b"},
+		{"lines and tabs", "a\n\tb", "a\n\tb", "a\n\tb", "a b"},
+		{"escape sequence", "a\x1b[31mb", `a\x1b[31mb`, "a\ufffd[31mb", "a [31mb"},
+		{"carriage return", "a\rb", `a\x0db`, "a\nb", "a b"},
+		{"bidi override", "a\u202eb", `a\u202eb`, "a\ufffdb", "ab"},
+		{"tag", "a\U000E0041b", `a\U000e0041b`, "a\ufffdb", "ab"},
+		{"blank letter", "a\u3164b", `a\u3164b`, "a\ufffdb", "ab"},
+		{"selector behind a letter", "a\ufe0fb", `a\ufe0fb`, "a\ufffdb", "ab"},
+		{"selector behind a symbol", "\u2764\ufe0f!", "\u2764!", "\u2764!", "\u2764!"},
+		{"joiner between symbols", "\U0001F469\u200d\U0001F4BB", "\U0001F469\u200d\U0001F4BB", "\U0001F469\u200d\U0001F4BB", "\U0001F469\u200d\U0001F4BB"},
+		{"joiner between Latin letters", "a\u200db", `a\u200db`, "a\ufffdb", "ab"},
+		{"non-joiner between Arabic letters", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"},
+		{"bytes that are no text", "a\xffb", `a\xffb`, "a\ufffdb", "ab"},
+		{"a replacement character", "a\ufffdb", "a\ufffdb", "a\ufffdb", "a\ufffdb"},
+		{"private use", "a\ue000b", `a\ue000b`, "a\ufffdb", "ab"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for form, got := range map[string][2]string{
+				"Escape":  {safetext.Escape(test.in), test.escaped},
+				"Replace": {safetext.Replace(test.in), test.replaced},
+				"Line":    {safetext.Line(test.in), test.line},
+			} {
+				if got[0] != got[1] {
+					t.Errorf("%s(%q) = %q, want %q", form, test.in, got[0], got[1])
+				}
+			}
+		})
+	}
+	if got := safetext.EscapeLine("a\n\tb"); got != `a\x0a b` {
+		t.Errorf("EscapeLine: %q", got)
+	}
+}
+
+func FuzzWhatIsShownIsPrintable(f *testing.F) {
+	f.Add("a\x1b\u202e\xff\u200d")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, got := range []string{safetext.Escape(text), safetext.Replace(text), safetext.Line(text), safetext.EscapeLine(text)} {
+			if !safetext.Printable(got) || !utf8.ValidString(got) {
+				t.Errorf("%q became %q", text, got)
+			}
+		}
+		data, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back, same string
+		escaped := safetext.EscapeJSON(data)
+		if json.Unmarshal(escaped, &back) != nil || json.Unmarshal(data, &same) != nil || back != same || !safetext.Printable(string(escaped)) {
+			t.Errorf("%s became %s", data, escaped)
+		}
+	})
+}
