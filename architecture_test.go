@@ -48,7 +48,7 @@ func layers() []layer {
 		{folder: "internal/store", imports: []string{"plan", "internal/atomicfile", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
 		{folder: "internal/verbs", imports: onBase("gates", "prompts", "resources", "internal/session",
-			"internal/exchange", "internal/strict", "internal/workspace")},
+			"internal/strict", "internal/workspace")},
 		{folder: "internal/toolbox", imports: onBase("internal/shell", "internal/workspace")},
 		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox")},
 		{folder: "internal/web", imports: onBase("internal/verbs", "internal/page")},

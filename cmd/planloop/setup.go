@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -82,13 +81,13 @@ func (a *app) setup(ctx context.Context, in setupInput, file string) error {
 // action cleans the input by the rules of the command line, which takes Unicode
 // and longer texts than the tools for agents.
 func (in setupInput) action() (plan.SetUp, error) {
-	outline, err := exchange.CleanOutline("", in.Outline)
+	outline, err := plan.CleanOutline("", in.Outline)
 	if err != nil {
 		return plan.SetUp{}, err
 	}
 	action := plan.SetUp{Outline: outline}
 	for i, spec := range in.InitialSteps {
-		step, err := exchange.CleanStep(fmt.Sprintf("/initial_steps/%d", i), plan.NewStep{Spec: spec})
+		step, err := plan.CleanStep(fmt.Sprintf("/initial_steps/%d", i), plan.NewStep{Spec: spec})
 		if err != nil {
 			return plan.SetUp{}, err
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -59,7 +58,7 @@ func (f *stepFields) spec(title string) (plan.Spec, error) {
 	if f.timeout%time.Second != 0 {
 		return plan.Spec{}, usageError{fmt.Errorf("--timeout %s is not a number of seconds; give one such as 90s", f.timeout)}
 	}
-	step, err := exchange.CleanStep("", plan.NewStep{Spec: plan.Spec{
+	step, err := plan.CleanStep("", plan.NewStep{Spec: plan.Spec{
 		Title: title, Details: f.details, Type: plan.StepType(f.kind), DependsOn: dependsOn,
 		ContextHints: notBlank(f.hints), RelevantFilePaths: notBlank(f.paths), Creates: notBlank(f.creates),
 		AcceptanceCriteria: notBlank(f.criteria), SuggestedAgent: f.agent, Risk: plan.Risk(f.risk), Tools: notBlank(f.tools),

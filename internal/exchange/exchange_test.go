@@ -167,7 +167,7 @@ func TestRefusals(t *testing.T) {
 		{exchange.JSON, "{\xff}", "", "UTF-8"},
 		{exchange.JSON, `[]`, "", "holds no plan"},
 		{exchange.JSON, `{"plan":null}`, "/plan", "no plan"},
-		{exchange.JSON, `{"objective":"o"} {}`, "", "more after"},
+		{exchange.JSON, `{"objective":"o"} {}`, "", "after top-level value"},
 		{exchange.JSON, `{"objective":"o",}`, "", "line 1"},
 		{exchange.JSON, `{"objective":"o","objective":"p"}`, "/objective", "duplicate"},
 		{exchange.JSON, `{"Objective":"o"}`, "/Objective", `"Objective" is not known`},

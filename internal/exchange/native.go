@@ -12,9 +12,13 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
+// maxNesting bounds how deep a document is nested: as deep as the arguments of a
+// step may be, and what is around them.
+const maxNesting = plan.MaxNesting + 8
+
 // parseJSON reads our own JSON.
 func parseJSON(text []byte) (*source, error) {
-	if pointer, problem := checkJSON(text, maxNesting); problem != "" {
+	if pointer, problem := plan.CheckJSON(text, maxNesting); problem != "" {
 		return nil, refuse(pointer, problem, "give one JSON object")
 	}
 	return parseNative(text, json.RejectUnknownMembers(true))
@@ -117,6 +121,9 @@ func decodeError(root string, err error) error {
 	}
 	return refuse(field, "does not fit", "compare it with an exported plan")
 }
+
+// shortPointer bounds a pointer whose keys come from the text.
+func shortPointer(pointer string) string { return plan.Shorten(pointer, 200) }
 
 func kindName(kind jsontext.Kind) string {
 	switch kind {

@@ -61,7 +61,7 @@ func (s *source) cleanOutline() (plan.Outline, error) {
 		s.outline.Objective = foldLine(s.outline.Objective)
 		foldList(s.outline.Questions, s.outline.Metadata.Tags, s.outline.Metadata.Constraints, s.outline.Metadata.InformedBy)
 	}
-	outline, err := CleanOutline(s.root, s.outline)
+	outline, err := plan.CleanOutline(s.root, s.outline)
 	return outline, s.rename(err)
 }
 
@@ -76,7 +76,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		if s.shape.foldLines {
 			foldStep(&from.NewStep)
 		}
-		step, err := CleanStep(s.field(i), from.NewStep)
+		step, err := plan.CleanStep(s.field(i), from.NewStep)
 		if err != nil {
 			return nil, s.locate(i, err)
 		}

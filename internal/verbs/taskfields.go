@@ -3,7 +3,6 @@ package verbs
 import (
 	"encoding/json"
 
-	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -73,7 +72,7 @@ func (t TaskFields) patch(field string) (plan.Patch, error) {
 	if untitled {
 		spec.Title = "untitled" // whether one is needed is not a matter of form
 	}
-	clean, err := exchange.CleanStep(field, plan.NewStep{Spec: spec})
+	clean, err := plan.CleanStep(field, plan.NewStep{Spec: spec})
 	if err != nil {
 		return plan.Patch{}, err
 	}

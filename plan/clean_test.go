@@ -1,4 +1,4 @@
-package exchange_test
+package plan_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -54,7 +53,7 @@ func TestCleanStepRefuses(t *testing.T) {
 	} {
 		n := plan.NewStep{Spec: plan.Spec{Title: "t"}}
 		change(&n)
-		_, err := exchange.CleanStep("/steps/4", n)
+		_, err := plan.CleanStep("/steps/4", n)
 		var refusal *plan.ValidationError
 		if !errors.As(err, &refusal) || refusal.Kind != plan.InvalidInput || refusal.Field != "/steps/4/"+field || refusal.Fix == "" {
 			t.Errorf("%s: got %v", field, err)
@@ -68,7 +67,7 @@ func TestCleanStepKnowsEveryField(t *testing.T) {
 	var n plan.NewStep
 	n.Title = "t"
 	check := func(name string) {
-		got, err := exchange.CleanStep("", n)
+		got, err := plan.CleanStep("", n)
 		if err == nil && cmp.Equal(got, n) {
 			t.Errorf("%s is not cleaned", name)
 		}
@@ -112,7 +111,7 @@ func TestCleanStepNormalises(t *testing.T) {
 			Args: json.RawMessage("{\n \"a\": 1 }")},
 		Progress: plan.Progress{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))},
 	}
-	got, err := exchange.CleanStep("", in)
+	got, err := plan.CleanStep("", in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +125,7 @@ func TestCleanStepNormalises(t *testing.T) {
 	if in.RelevantFilePaths[0] != " src/ " {
 		t.Error("the argument was changed")
 	}
-	again, err := exchange.CleanStep("", got)
+	again, err := plan.CleanStep("", got)
 	if diff := cmp.Diff(got, again); err != nil || diff != "" {
 		t.Errorf("cleaning twice: %v\n%s", err, diff)
 	}
@@ -139,7 +138,7 @@ func TestPaths(t *testing.T) {
 		`a\b`: false, `\\host\x`: false, "C:": false, "c:/x": false, "a\x00b": false, "a\nb": false, "./../x": false, "*/../../x": false,
 	} {
 		n := plan.NewStep{Spec: plan.Spec{Title: "t", RelevantFilePaths: []string{path}}}
-		if _, err := exchange.CleanStep("", n); (err == nil) != ok {
+		if _, err := plan.CleanStep("", n); (err == nil) != ok {
 			t.Errorf("path %q: %v", path, err)
 		}
 	}
@@ -160,7 +159,7 @@ func TestCleanOutlineRefuses(t *testing.T) {
 	} {
 		o := plan.Outline{Objective: "o"}
 		change(&o)
-		_, err := exchange.CleanOutline("/plan", o)
+		_, err := plan.CleanOutline("/plan", o)
 		var refusal *plan.ValidationError
 		if !errors.As(err, &refusal) || refusal.Field != "/plan/"+field {
 			t.Errorf("%s: got %v", field, err)
