@@ -12,8 +12,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -129,12 +131,12 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	if !a.flags.json {
 		fmt.Fprintln(a.err, "planloop: running "+printableLine(run.Command))
 	}
-	end := &tailWriter{max: outputKept}
+	end := &tail.Writer{Max: outputKept}
 	code, err := a.execute(ctx, run.dir, run.args, end)
 	if err != nil {
 		return err
 	}
-	run.ExitCode, run.Output = code, end.text()
+	run.ExitCode, run.Output = code, outputText(end)
 	// What the command did is kept even when the user interrupts planloop now.
 	reply, err := service.Checked(context.WithoutCancel(ctx), a.caller(), run.Run)
 	if err != nil {
@@ -224,4 +226,38 @@ func (a *app) notRun(end io.Writer, code int, err error) int {
 	fmt.Fprintln(end, err)
 	fmt.Fprintln(a.err, "planloop: "+printableLine(err.Error()))
 	return code
+}
+
+// outputKept is how much of what a command printed is kept, in bytes.
+const outputKept = 4_000
+
+// outputText is the end of an output as text that may be kept: without escapes and
+// what hides text.
+func outputText(output *tail.Writer) string {
+	end := output.End()
+	text := end.Text
+	switch {
+	case end.Mid:
+		text = "…" + text
+	case end.Left > 0:
+		text = "…\n" + text
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(ansi.Strip(strings.ToValidUTF8(text, "?")), "\r\n", "\n"), "\r", "\n")
+	rule := plan.Text{Max: output.Max + len("…\n"), Multiline: true}
+	clean, err := rule.Clean(text)
+	if err == nil {
+		return clean
+	}
+	clean, err = rule.Clean(strings.Map(plainRune, text))
+	if err != nil {
+		return "" // nothing that may be kept
+	}
+	return clean
+}
+
+func plainRune(r rune) rune {
+	if r == '\n' || r == '\t' || r >= ' ' && r < 0x7f {
+		return r
+	}
+	return '?'
 }

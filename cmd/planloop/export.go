@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
@@ -186,33 +186,8 @@ func writeFile(path string, text []byte) error {
 			path = real
 		}
 	}
-	mode := fs.FileMode(0o644)
-	if err == nil {
-		mode = info.Mode().Perm()
-	}
-	return replaceFile(path, text, mode)
-}
-
-func replaceFile(path string, text []byte, mode fs.FileMode) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = file.Write(text)
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Chmod(file.Name(), mode)
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	// A new file is as any program makes one; a former one keeps its mode and owner.
+	return atomicfile.WriteFile(path, text, atomicfile.Options{Like: info})
 }
 
 func orEmpty[T any](list []T) []T {

@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/planloop/planloop/internal/atomicfile"
 )
 
 // Claims is what a token says.
@@ -89,16 +91,7 @@ func makeKey(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(dir, keyFile+".*") // readable by the user alone
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(fresh.key)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Link(file.Name(), path)
+	return atomicfile.WriteFile(path, fresh.key, atomicfile.Options{Mode: 0o600, New: true})
 }
 
 // Seal returns the claims as a token.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"github.com/planloop/planloop/internal/tail"
 )
 
 const (
@@ -72,7 +74,7 @@ func run(ctx, limited context.Context, cmd *exec.Cmd, maxOutput int, confined bo
 	if maxOutput <= 0 {
 		maxOutput = defaultMaxOutput
 	}
-	stdout, stderr := &tail{max: maxOutput}, &tail{max: maxOutput}
+	stdout, stderr := &tail.Writer{Max: maxOutput}, &tail.Writer{Max: maxOutput}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.WaitDelay = graceAfterExit
 	ownGroup(cmd)
@@ -85,10 +87,11 @@ func run(ctx, limited context.Context, cmd *exec.Cmd, maxOutput int, confined bo
 	err := cmd.Wait()
 	_ = endGroup(cmd)
 	result := Result{
-		ExitCode: cmd.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String(),
-		Truncated: stdout.cut() || stderr.cut(), Duration: time.Since(start), Confined: confined,
+		ExitCode: cmd.ProcessState.ExitCode(), Duration: time.Since(start), Confined: confined,
 		TimedOut: errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil && cmd.ProcessState.ExitCode() < 0,
 	}
+	result.Stdout = result.end(stdout)
+	result.Stderr = result.end(stderr)
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && result.ExitCode < 0:
@@ -97,6 +100,16 @@ func run(ctx, limited context.Context, cmd *exec.Cmd, maxOutput int, confined bo
 		return result, nil
 	}
 	return result, fmt.Errorf("wait for the command: %w", err)
+}
+
+// end returns the end of a stream, after a line that says what is left out.
+func (r *Result) end(stream *tail.Writer) string {
+	end := stream.End()
+	if end.Left == 0 {
+		return end.Text
+	}
+	r.Truncated = true
+	return fmt.Sprintf("[%d bytes left out; the end follows]\n%s", end.Left, end.Text)
 }
 
 // plainCommand is a command without further walls.

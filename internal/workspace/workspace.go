@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/atomicfile"
 )
 
 // Workspace is a directory an agent works in, and the folder of its state.
@@ -107,27 +109,8 @@ func (w Workspace) WriteMarker(dir string) error {
 	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
 		return nil
 	}
-	if err := replaceFile(path, text); err != nil {
+	if err := atomicfile.WriteFile(path, text, atomicfile.Options{Mode: 0o600}); err != nil {
 		return fmt.Errorf("write the workspace's marker: %w", err)
 	}
 	return nil
-}
-
-// replaceFile puts a new file with mode 0600 in the place of path.
-func replaceFile(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err
 }

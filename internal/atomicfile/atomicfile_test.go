@@ -1,0 +1,139 @@
+package atomicfile_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/atomicfile"
+)
+
+// requireOnly: the folder holds the file with a text, "" for an empty folder, and nothing else.
+func requireOnly(t *testing.T, path, want string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want == "" && len(entries) == 0 {
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || string(text) != want || len(entries) != 1 {
+		t.Errorf("%v, %q, %v", err, text, entries)
+	}
+}
+
+func put(t *testing.T, path, text string, mode fs.FileMode) fs.FileInfo {
+	t.Helper()
+	if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode)); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs permissions")
+	}
+	for name, c := range map[string]struct {
+		options atomicfile.Options
+		like    bool
+		want    fs.FileMode
+	}{
+		"exact":                 {atomicfile.Options{Mode: 0o666}, false, 0o666},
+		"of the former":         {atomicfile.Options{}, true, 0o640},
+		"exact, over a former":  {atomicfile.Options{Mode: 0o600}, true, 0o600},
+		"a new file, exact":     {atomicfile.Options{Mode: 0o606, New: true}, false, 0o606},
+		"a new file, for alone": {atomicfile.Options{Mode: 0o600, New: true}, false, 0o600},
+	} {
+		path := filepath.Join(t.TempDir(), "a.txt")
+		if c.like {
+			c.options.Like = put(t, path, "former", 0o640)
+		}
+		if err := atomicfile.WriteFile(path, []byte("text"), c.options); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		requireOnly(t, path, "text")
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != c.want {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
+
+// A file that has come is not replaced, neither before nor at the last moment.
+func TestNewFilesReplaceNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	confirm := func() error { return os.WriteFile(path, []byte("theirs"), 0o600) }
+	for range 2 {
+		err := atomicfile.WriteFile(path, []byte("ours"), atomicfile.Options{New: true, Confirm: confirm})
+		if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%v", err)
+		}
+		requireOnly(t, path, "theirs")
+		confirm = nil
+	}
+}
+
+func TestConfirmKeepsTheFormer(t *testing.T) {
+	path, no := filepath.Join(t.TempDir(), "a.txt"), errors.New("no")
+	put(t, path, "former", 0o600)
+	err := atomicfile.WriteFile(path, []byte("text"), atomicfile.Options{Confirm: func() error { return no }})
+	if err != no {
+		t.Errorf("%v", err)
+	}
+	requireOnly(t, path, "former")
+}
+
+// What fails names the file that was to be written, and leaves nothing beside it.
+func TestErrorsNameTheFile(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, name := range []string{"none/a.txt", "../a.txt"} {
+		err := atomicfile.Write(root, name, []byte("text"), atomicfile.Options{})
+		if failed, ok := errors.AsType[*fs.PathError](err); !ok || failed.Path != name || strings.Contains(err.Error(), ".planloop-") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	full := filepath.Join(dir, "folder")
+	if err := os.MkdirAll(filepath.Join(full, "inside"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err = atomicfile.WriteFile(full, []byte("text"), atomicfile.Options{})
+	if failed, ok := errors.AsType[*fs.PathError](err); !ok || failed.Path != full {
+		t.Errorf("%v", err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("left %v", entries)
+	}
+}
+
+func TestLinksAreReplaced(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "theirs.txt"), "theirs", 0o600)
+	path := filepath.Join(dir, "a.txt")
+	if err := os.Symlink("theirs.txt", path); err != nil {
+		t.Skip(err)
+	}
+	if err := atomicfile.WriteFile(path, []byte("ours"), atomicfile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "theirs.txt")); err != nil || string(text) != "theirs" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("%v, %v", info, err)
+	}
+}
