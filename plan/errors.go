@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -45,6 +46,15 @@ func conflict(problem, fix string) error {
 // Quote returns text in double quotes for a message: shortened to 60
 // characters, with everything unprintable escaped.
 func Quote(text string) string { return strconv.QuoteToGraphic(Shorten(text, 60)) }
+
+// Counted writes a number with its noun: "1 step", "2 steps". The noun forms its
+// plural with an s.
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
 
 // Shorten returns text with at most n characters, an ellipsis in place of what
 // was cut.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/memory"
@@ -180,7 +181,7 @@ func (a *app) warn(text string) {
 		a.logger().Warn(text)
 		return
 	}
-	fmt.Fprintln(a.err, "warning: "+printableLine(text))
+	fmt.Fprintln(a.err, "warning: "+safetext.EscapeLine(text))
 }
 
 // logger writes to standard error: standard output of a server is the protocol's.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -76,14 +78,14 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	if err := decidable(state); err != nil {
 		return err
 	}
-	terminal, err := openTerminal()
+	tty, err := terminal.OpenTTY()
 	if err != nil {
 		return &plan.ValidationError{Kind: plan.Conflict, Problem: "approving a plan needs a terminal", Fix: "run it in a terminal of your own"}
 	}
-	defer terminal.Close()
+	defer tty.Close()
 	for {
 		digest := plan.Digest(state.Draft)
-		if err := a.askForCode(ctx, terminal, verbs.Shown(state.Draft, former), digest); err != nil {
+		if err := a.askForCode(ctx, tty, verbs.Shown(state.Draft, former), digest); err != nil {
 			return err
 		}
 		reply, refused := opened.verbs.Decide(ctx, a.caller(), verbs.Decision{Outcome: plan.Approved, Request: requestOf(state), Digest: digest, Comment: comment})
@@ -98,7 +100,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 			return refused
 		}
 		former = shown
-		if _, err := io.WriteString(terminal, "\nThe plan was changed while you looked at it. This is the new one:\n\n"); err != nil {
+		if _, err := io.WriteString(tty, "\nThe plan was changed while you looked at it. This is the new one:\n\n"); err != nil {
 			return fmt.Errorf("write to the terminal: %w", err)
 		}
 	}
@@ -136,25 +138,25 @@ func requestOf(state plan.State) string {
 
 // askForCode shows a plan and has the user type a code that stands below it, so that
 // nobody approves without having had it on the screen.
-func (a *app) askForCode(ctx context.Context, terminal io.ReadWriter, shown, digest string) error {
+func (a *app) askForCode(ctx context.Context, tty io.ReadWriter, shown, digest string) error {
 	n, err := rand.Int(rand.Reader, big.NewInt(9_000))
 	if err != nil {
 		return fmt.Errorf("make a code: %w", err)
 	}
 	code := fmt.Sprint(1_000 + n.Int64())
-	there := app{world: a.world}
+	there := a.world
 	there.outIsTerm = true // it is shown there, wherever standard output goes
 	s := there.screen()
-	lines := append(s.shownPlan(shown), strings.Repeat("-", 40), fmt.Sprintf("This is plan %s. To approve it, type %s and Enter; Enter alone leaves it as it is.", short(digest), s.bold(code)))
-	if _, err := fmt.Fprint(terminal, strings.Join(lines, "\n"), "\n> "); err != nil {
+	lines := append(s.Draft(shown), strings.Repeat("-", 40), fmt.Sprintf("This is plan %s. To approve it, type %s and Enter; Enter alone leaves it as it is.", history.ShortDigest(digest), s.Bold(code)))
+	if _, err := fmt.Fprint(tty, strings.Join(lines, "\n"), "\n> "); err != nil {
 		return fmt.Errorf("write to the terminal: %w", err)
 	}
-	line, err := readLine(ctx, terminal)
+	line, err := readLine(ctx, tty)
 	if err != nil {
 		return err
 	}
 	if !strings.HasSuffix(line, "\n") {
-		_, _ = io.WriteString(terminal, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
+		_, _ = io.WriteString(tty, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
 	}
 	if strings.TrimSpace(line) == code {
 		return nil

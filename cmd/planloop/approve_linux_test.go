@@ -127,7 +127,7 @@ func submission(risk string) string {
 }
 
 // code waits for the code on the screen.
-func (t *terminal) code() string {
+func (t *terminalRun) code() string {
 	t.t.Helper()
 	t.out.waitFor("To approve it, ")
 	t.out.waitFor("type ")

@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -129,7 +130,7 @@ func commandLine(args []string) string {
 
 func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun) error {
 	if !a.flags.json {
-		fmt.Fprintln(a.err, "planloop: running "+printableLine(run.Command))
+		fmt.Fprintln(a.err, "planloop: running "+safetext.EscapeLine(run.Command))
 	}
 	end := &tail.Writer{Max: outputKept}
 	code, err := a.execute(ctx, run.dir, run.args, end)
@@ -145,7 +146,7 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	if a.flags.json {
 		err = a.reply(reply)
 	} else {
-		fmt.Fprintln(a.err, "planloop: "+printable(checkLine(run.Run, reply)))
+		fmt.Fprintln(a.err, "planloop: "+safetext.Escape(checkLine(run.Run, reply)))
 	}
 	if err == nil && code != 0 {
 		return exitStatus(code)
@@ -157,9 +158,9 @@ func checkLine(run verbs.Run, reply verbs.AlertReply) string {
 	line := fmt.Sprintf("exit %d", run.ExitCode)
 	switch {
 	case reply.Open:
-		line += ", signal " + quoted(run.Signal) + " raised"
+		line += ", signal " + plan.Quote(run.Signal) + " raised"
 	case reply.Signal.ID != "":
-		line += ", signal " + quoted(run.Signal) + " cleared"
+		line += ", signal " + plan.Quote(run.Signal) + " cleared"
 	}
 	if run.Task != 0 {
 		line += ", kept as evidence for " + run.Task.String()
@@ -224,7 +225,7 @@ func exitCodeOf(state *os.ProcessState) int {
 
 func (a *app) notRun(end io.Writer, code int, err error) int {
 	fmt.Fprintln(end, err)
-	fmt.Fprintln(a.err, "planloop: "+printableLine(err.Error()))
+	fmt.Fprintln(a.err, "planloop: "+safetext.EscapeLine(err.Error()))
 	return code
 }
 

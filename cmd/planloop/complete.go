@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -56,7 +58,7 @@ func (a *app) completeSteps(cmd *cobra.Command, _ []string, _ string) ([]string,
 	var open, finished []string
 	if state.Plan != nil {
 		for step := range state.Plan.Steps.All() {
-			word := cobra.CompletionWithDesc(step.ID.String(), printableLine(plan.Shorten(step.Title, describedTitle)))
+			word := cobra.CompletionWithDesc(step.ID.String(), safetext.EscapeLine(plan.Shorten(step.Title, describedTitle)))
 			if step.Status.Finished() {
 				finished = append(finished, word)
 			} else {
@@ -70,8 +72,8 @@ func (a *app) completeSteps(cmd *cobra.Command, _ []string, _ string) ([]string,
 // completePlans offers all plans, the current one first.
 func (a *app) completePlans(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var offers []string
-	for _, row := range planRows(a.peek(cmd.Context())) {
-		offers = append(offers, cobra.CompletionWithDesc(printableLine(row.id), printableLine(plan.Shorten(row.objective, describedTitle))))
+	for _, row := range terminal.PlanRows(a.peek(cmd.Context())) {
+		offers = append(offers, cobra.CompletionWithDesc(safetext.EscapeLine(row.ID), safetext.EscapeLine(plan.Shorten(row.Objective, describedTitle))))
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
@@ -80,7 +82,7 @@ func (a *app) completePlans(cmd *cobra.Command, _ []string, _ string) ([]string,
 func (a *app) completeQuestions(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var offers []string
 	for _, q := range a.peek(cmd.Context()).OpenQuestions() {
-		offers = append(offers, cobra.CompletionWithDesc(q.ID, printableLine(plan.Shorten(q.Text, describedTitle))))
+		offers = append(offers, cobra.CompletionWithDesc(q.ID, safetext.EscapeLine(plan.Shorten(q.Text, describedTitle))))
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
@@ -89,7 +91,7 @@ func (a *app) completeQuestions(cmd *cobra.Command, _ []string, _ string) ([]str
 func (a *app) completeFormer(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var offers []string
 	for _, head := range a.peek(cmd.Context()).Former() {
-		offers = append(offers, cobra.CompletionWithDesc(printableLine(head.ID), printableLine(plan.Shorten(head.Objective, describedTitle))))
+		offers = append(offers, cobra.CompletionWithDesc(safetext.EscapeLine(head.ID), safetext.EscapeLine(plan.Shorten(head.Objective, describedTitle))))
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

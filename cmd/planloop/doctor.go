@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -154,7 +156,7 @@ func (d *diagnosis) advice() string {
 	case d.Status == "newer":
 		return "Update planloop; until then leave the log as it is."
 	case d.Status == "damaged" && d.Repair == nil:
-		return "Run `planloop doctor --repair`: it makes a new log of the " + count(int(d.Revision), "good change") +
+		return "Run `planloop doctor --repair`: it makes a new log of the " + plan.Counted(int(d.Revision), "good change") +
 			" and brings the plan back from the last snapshot, if one is left; what came after is lost. It keeps the damaged files."
 	case d.Status == "damaged":
 		return "The repair did not help; keep a copy of the state folder and report this."
@@ -172,35 +174,35 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	}
 	s := a.screen()
 	var lines []string
-	row := func(label, text string, look style) {
+	row := func(label, text string, look terminal.Style) {
 		const column = 15
-		for i, line := range s.wrap(printableLine(text), column) {
+		for i, line := range s.Wrap(safetext.EscapeLine(text), column) {
 			if i > 0 {
 				label = ""
 			}
-			lines = append(lines, s.faint(pad(label, column))+look(line))
+			lines = append(lines, s.Faint(terminal.Pad(label, column))+look(line))
 		}
 	}
-	row("planloop", strings.TrimSuffix(d.Version+", "+d.Go+", SQLite module "+d.SQLite, ", SQLite module "), s.plain)
-	row("workspace", d.Workspace, s.plain)
-	row("state folder", d.StateDir, s.plain)
+	row("planloop", strings.TrimSuffix(d.Version+", "+d.Go+", SQLite module "+d.SQLite, ", SQLite module "), s.Plain)
+	row("workspace", d.Workspace, s.Plain)
+	row("state folder", d.StateDir, s.Plain)
 	if d.Configuration != "" {
-		row("configuration", d.Configuration, s.plain)
+		row("configuration", d.Configuration, s.Plain)
 	}
 	for _, text := range d.Warnings {
-		row("warning", text, s.waiting)
+		row("warning", text, s.Waiting)
 	}
 	for _, p := range d.Problems {
-		row("problem", p.Text, s.wrong)
+		row("problem", p.Text, s.Wrong)
 	}
 	if d.Repair != nil {
-		row("repair", d.Repair.text(), s.good)
+		row("repair", d.Repair.text(), s.Good)
 	}
-	row("log", d.verdict(), map[string]style{"damaged": s.wrong, "newer": s.wrong, "sound": s.good, "repaired": s.good, "empty": s.plain}[d.Status])
+	row("log", d.verdict(), map[string]terminal.Style{"damaged": s.Wrong, "newer": s.Wrong, "sound": s.Good, "repaired": s.Good, "empty": s.Plain}[d.Status])
 	if d.Advice != "" {
-		row("what to do", d.Advice, s.bold)
+		row("what to do", d.Advice, s.Bold)
 	}
-	return a.print(joined(lines))
+	return a.print(terminal.Joined(lines))
 }
 
 func (d *diagnosis) verdict() string {
@@ -210,13 +212,13 @@ func (d *diagnosis) verdict() string {
 	case "newer":
 		return "written by a newer planloop"
 	case "damaged":
-		return "damaged; " + count(int(d.Revision), "change") + " from the beginning can be read"
+		return "damaged; " + plan.Counted(int(d.Revision), "change") + " from the beginning can be read"
 	}
-	return d.Status + ", " + count(int(d.Revision), "change")
+	return d.Status + ", " + plan.Counted(int(d.Revision), "change")
 }
 
 func (r repairDone) text() string {
-	text := "a new log was made of " + count(int(r.Records), "good change")
+	text := "a new log was made of " + plan.Counted(int(r.Records), "good change")
 	if r.Restored > 0 {
 		text += fmt.Sprintf(", and the plan restored as it was at revision %d", r.Restored)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -101,7 +102,7 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 		return a.printJSON(reply)
 	}
 	a.notes(notes)
-	_, err = fmt.Fprintf(a.err, "Wrote %s.\n", printableLine(o.file))
+	_, err = fmt.Fprintf(a.err, "Wrote %s.\n", safetext.EscapeLine(o.file))
 	return err
 }
 
@@ -112,7 +113,7 @@ func (a *app) exportToOutput(reply exportReply, text []byte) error {
 	}
 	a.notes(reply.Notes)
 	if a.outIsTerm { // a pipe gets the plan byte for byte
-		text = []byte(printable(string(text)))
+		text = []byte(safetext.Escape(string(text)))
 	}
 	return a.print(text)
 }
@@ -176,7 +177,7 @@ func exchangeFormat(format exportFormat) exchange.Format {
 func writeFile(path string, text []byte) error {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
-		return usageError{fmt.Errorf("%s is a directory; name a file in it", quoted(path))}
+		return usageError{fmt.Errorf("%s is a directory; name a file in it", plan.Quote(path))}
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(path, text, 0o644)

@@ -133,5 +133,5 @@ func unreadableFile(file string, err error) error {
 	if detail := (*fs.PathError)(nil); errors.As(err, &detail) {
 		problem = detail.Err.Error()
 	}
-	return usageError{fmt.Errorf("%s cannot be read: %s; name a file, or - for standard input", quoted(file), problem)}
+	return usageError{fmt.Errorf("%s cannot be read: %s; name a file, or - for standard input", plan.Quote(file), problem)}
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -62,7 +65,7 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 		return err
 	}
 	if o.audit {
-		entries, err := audit(service.Records(ctx, 0))
+		entries, err := history.Audit(service.Records(ctx, 0))
 		if err != nil {
 			return err
 		}
@@ -88,12 +91,12 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 	s := a.screen()
 	var lines []string
 	if n := int(records[0].Seq) - 1; n > 0 && o.since == 0 {
-		lines = append(lines, s.faint(s.fit(count(n, "earlier change")+": planloop log -n 0", 0)))
+		lines = append(lines, s.Faint(s.Fit(plan.Counted(n, "earlier change")+": planloop log -n 0", 0)))
 	}
 	for _, record := range records {
-		lines = append(lines, s.logLine(record, len(fmt.Sprint(state.Revision)))...)
+		lines = append(lines, s.Dated(record.Seq, record.Time, history.Sentence(record), len(fmt.Sprint(state.Revision)))...)
 	}
-	return a.print(joined(lines))
+	return a.print(terminal.Joined(lines))
 }
 
 // after is the revision that the first record shown comes after.
@@ -103,11 +106,6 @@ func (o logOptions) after(head plan.Revision) plan.Revision {
 		after = max(after, head-plan.Revision(o.last))
 	}
 	return after
-}
-
-// logLine lays out a record.
-func (s screen) logLine(r plan.Record, revisionWidth int) []string {
-	return s.dated(r.Seq, r.Time, sentence(r), revisionWidth)
 }
 
 // printRecords prints records in the shape of plan://log.
@@ -124,4 +122,32 @@ func (a *app) printRecords(head plan.Revision, records []plan.Record) error {
 		Revision plan.Revision     `json:"revision"`
 		Records  []json.RawMessage `json:"records"`
 	}{head, lines})
+}
+
+// within keeps what the options ask for: the last so many, those after a revision.
+// Without them, all of it.
+func (o logOptions) within(entries []history.Decision) []history.Decision {
+	entries = slices.DeleteFunc(entries, func(e history.Decision) bool { return int64(e.Revision) <= o.since })
+	if o.limited && o.last > 0 {
+		entries = entries[max(0, len(entries)-o.last):]
+	}
+	return entries
+}
+
+func (a *app) printAudit(head plan.Revision, entries []history.Decision) error {
+	if a.flags.json {
+		return a.printJSON(struct {
+			Revision plan.Revision      `json:"revision"`
+			Audit    []history.Decision `json:"audit"`
+		}{head, entries})
+	}
+	if len(entries) == 0 {
+		return a.print([]byte("Nothing has been decided here yet.\n"))
+	}
+	s := a.screen()
+	var lines []string
+	for _, entry := range entries {
+		lines = append(lines, s.Dated(entry.Revision, entry.Time, entry.Sentence(), len(fmt.Sprint(head)))...)
+	}
+	return a.print(terminal.Joined(lines))
 }

@@ -11,11 +11,12 @@ import (
 	"syscall"
 
 	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/internal/terminal"
 )
 
 func main() {
 	shell.Confine() // returns, unless this process was started to confine a command
-	enableColours(os.Stdout)
+	terminal.EnableColours(os.Stdout)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, environment(), os.Args[1:])
 	stop()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -61,5 +62,5 @@ func (a *app) tell(reply any, text string) error {
 	if a.flags.json {
 		return a.printJSON(reply)
 	}
-	return a.print([]byte(printable(text) + "\n"))
+	return a.print([]byte(safetext.Escape(text) + "\n"))
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -77,7 +80,7 @@ func misspelt(cmd *cobra.Command, args []string) error {
 	}
 	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
 		return usageError{fmt.Errorf("%s is no task to plan for; did you mean `%s %s`? To plan for it all the same: %s start %s",
-			quoted(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), shellWord(args[0]))}
+			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), shellWord(args[0]))}
 	}
 	return nil
 }
@@ -131,4 +134,14 @@ goes on. Only a person at a terminal may do that.`,
 			return a.tell(reply, "Planning mode is off, and nothing is held back any more. Agents hear of it with their next status.")
 		},
 	}
+}
+
+// planModeStatus says where planning mode stands, once more or after a change.
+func (a *app) planModeStatus(opened *opened, reply verbs.ModeReply, state plan.State) error {
+	if a.flags.json {
+		return a.printJSON(reply)
+	}
+	v := terminal.ModeView{Screen: a.screen(), State: state, ApprovalTimeout: opened.config.ApprovalTimeout,
+		GatheringTimeout: opened.config.GatheringTimeout, Next: reply.NextAction, Now: time.Now()}
+	return a.print(terminal.Joined(v.Lines()))
 }

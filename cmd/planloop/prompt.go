@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
 )
 
 func newPromptCommand(a *app) *cobra.Command {
@@ -29,7 +30,7 @@ lists them.`,
 			for _, arg := range args[1:] {
 				name, text, ok := strings.Cut(arg, "=")
 				if !ok {
-					return usageError{fmt.Errorf("%s is no argument; write it as NAME=TEXT", quoted(arg))}
+					return usageError{fmt.Errorf("%s is no argument; write it as NAME=TEXT", plan.Quote(arg))}
 				}
 				given[name] = text
 			}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -53,7 +55,7 @@ func (a *app) purge(ctx context.Context) error {
 		return a.print([]byte("There is nothing to delete.\n"))
 	}
 	question := fmt.Sprintf("This deletes for good what planloop knows of %s:\n%s, %s of history.\nType %s to agree: ",
-		printableLine(opened.place.Path), count(len(planRows(state)), "plan"), count(int(state.Revision), "change"), purgeWord)
+		safetext.EscapeLine(opened.place.Path), plan.Counted(len(terminal.PlanRows(state)), "plan"), plan.Counted(int(state.Revision), "change"), purgeWord)
 	if err := a.print([]byte(question)); err != nil {
 		return err
 	}

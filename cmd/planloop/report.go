@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -81,9 +82,9 @@ func (a *app) report(ctx context.Context, err error) int {
 			return code
 		}
 	}
-	fmt.Fprintln(a.err, "planloop: "+printable(message(err)))
+	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(message(err)))
 	if next != "" {
-		fmt.Fprintln(a.err, "Next: "+printable(next))
+		fmt.Fprintln(a.err, "Next: "+safetext.Escape(next))
 	}
 	return code
 }
@@ -147,7 +148,7 @@ func (a *app) printJSON(v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
-	return a.print(printableJSON(b.Bytes()))
+	return a.print(safetext.EscapeJSON(b.Bytes()))
 }
 
 // indented returns a JSON document as it is printed.
@@ -157,7 +158,7 @@ func indented(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
 	b.WriteByte('\n')
-	return printableJSON(b.Bytes()), nil
+	return safetext.EscapeJSON(b.Bytes()), nil
 }
 
 // oneLine returns a JSON document in one line.
@@ -167,7 +168,7 @@ func oneLine(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
 	b.WriteByte('\n')
-	return printableJSON(b.Bytes()), nil
+	return safetext.EscapeJSON(b.Bytes()), nil
 }
 
 func (a *app) print(data []byte) error {
@@ -182,10 +183,10 @@ func (a *app) reply(r interface{ Text() string }) error {
 	if a.flags.json {
 		return a.printJSON(r)
 	}
-	return a.print([]byte(printable(r.Text()) + "\n"))
+	return a.print([]byte(safetext.Escape(r.Text()) + "\n"))
 }
 
 // note tells on standard error what a person should know about what was done.
 func (a *app) note(text string) {
-	fmt.Fprintln(a.err, "note: "+printableLine(text))
+	fmt.Fprintln(a.err, "note: "+safetext.EscapeLine(text))
 }

@@ -55,7 +55,7 @@ func TestReport(t *testing.T) {
 	if code := (&app{world: w}).report(t.Context(), refused); code != 2 {
 		t.Errorf("exit code %d", code)
 	}
-	if want := "planloop: title: has \\x1B[31m; remove it\n"; stderr.String() != want || out.Len() > 0 {
+	if want := "planloop: title: has \\x1b[31m; remove it\n"; stderr.String() != want || out.Len() > 0 {
 		t.Errorf("standard error %q, want %q; standard output %q", stderr, want, out)
 	}
 }

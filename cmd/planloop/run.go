@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/term"
+
+	"github.com/planloop/planloop/internal/terminal"
 )
 
 // world is what a command may touch of the process it runs in.
@@ -60,4 +62,9 @@ func asksForJSON(args []string) bool {
 		args = args[:end]
 	}
 	return slices.Contains(args, "--json")
+}
+
+// screen is how text looks on standard output.
+func (w world) screen() terminal.Screen {
+	return terminal.NewScreen(terminal.Options{Getenv: w.getenv, IsTerminal: w.outIsTerm, Size: w.size})
 }

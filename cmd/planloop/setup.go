@@ -39,7 +39,7 @@ objects with "title" and any other field of a step ("details", "depends_on",
 			case file == "" && len(args) == 0:
 				return missing(cmd, "an objective")
 			case file != "" && (len(args) > 0 || len(steps) > 0):
-				return usageError{fmt.Errorf("the objective and the steps come from --file %s; leave out the others", quoted(file))}
+				return usageError{fmt.Errorf("the objective and the steps come from --file %s; leave out the others", plan.Quote(file))}
 			}
 			in := setupInput{Outline: plan.Outline{Objective: strings.Join(args, " ")}}
 			for _, title := range steps {

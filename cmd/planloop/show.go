@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
@@ -116,7 +119,7 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		return a.showStep(opened, state, former, format, o.step)
 	}
 	if format == "text" {
-		return a.print(joined(a.view(opened, state, former, o.all).lines()))
+		return a.print(terminal.Joined(a.view(opened, state, former, o.all).Page().Lines()))
 	}
 	data, err := rendered(state, format)
 	if err != nil {
@@ -127,7 +130,7 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 
 func (a *app) showFormat(text string) (showFormat, error) {
 	if a.flags.json && text != "" && text != "json" {
-		return "", usageError{fmt.Errorf("--json and --format %s exclude each other; give one of them", quoted(text))}
+		return "", usageError{fmt.Errorf("--json and --format %s exclude each other; give one of them", plan.Quote(text))}
 	}
 	switch {
 	case a.flags.json:
@@ -161,47 +164,30 @@ func otherPlan(ctx context.Context, service *verbs.Service, state plan.State, na
 }
 
 // view lays out a state for a person.
-func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all bool) page {
-	s := a.screen()
-	if state.Plan == nil {
-		return noPlanYet(s, opened, state, opened.verbs.NextActionIn(state, a.caller()))
-	}
-	v := planView{screen: s, state: state, former: former, all: all, now: time.Now()}
-	if former == nil && state.Plan.Status != plan.StatusDraft {
-		v.lapsed = opened.verbs.Lapsed
-		v.next = opened.verbs.NextActionIn(state, a.caller())
-	}
-	return v.page()
-}
-
-func noPlanYet(s screen, opened *opened, state plan.State, next string) page {
-	where := "in " + printableLine(opened.place.Path)
+func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all bool) terminal.PlanView {
+	v := terminal.PlanView{Screen: a.screen(), State: state, Former: former, All: all, Now: time.Now(), Where: "in " + opened.place.Path}
 	if opened.place.Default {
-		where = "in the workspace named default"
+		v.Where = "in the workspace named default"
 	}
-	if state.Draft != nil || state.PhaseNow() != plan.PhaseInactive {
-		v := planView{screen: s, state: state, next: next}
-		return page{body: append([]string{"There is no plan yet " + where + "."}, v.mode()...), foot: append([]string{""}, s.nextLines(next)...)}
+	if former == nil {
+		v.Lapsed = opened.verbs.Lapsed
+		if state.Plan == nil || state.Plan.Status != plan.StatusDraft {
+			v.Next = opened.verbs.NextActionIn(state, a.caller())
+		}
 	}
-	return page{body: []string{
-		"There is no plan yet " + where + ".",
-		"",
-		s.bold("Set one up: ") + `planloop setup "Fix the login bug" --step "Write a failing test"`,
-		s.bold("Import one: ") + "planloop import FILE",
-		s.bold("By agents:  ") + "planloop, without a command, says how to connect one",
-	}}
+	return v
 }
 
 // rendered is a state in a format for programs, fit to be printed.
 func rendered(state plan.State, format showFormat) ([]byte, error) {
 	switch format {
 	case "md":
-		return []byte(printable(string(resources.Markdown(state, resources.MarkdownOptions{})))), nil
+		return []byte(safetext.Escape(string(resources.Markdown(state, resources.MarkdownOptions{})))), nil
 	case "mermaid":
-		return []byte(printable(string(resources.Mermaid(state)))), nil
+		return []byte(safetext.Escape(string(resources.Mermaid(state)))), nil
 	case "yaml":
 		data, err := resources.YAML(state)
-		return []byte(printable(string(data))), err
+		return []byte(safetext.Escape(string(data))), err
 	}
 	data, err := resources.JSON(state)
 	if err != nil {
@@ -210,4 +196,82 @@ func rendered(state plan.State, format showFormat) ([]byte, error) {
 	return indented(data)
 }
 
-func joined(lines []string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
+// showStep prints one step of a state in full.
+func (a *app) showStep(opened *opened, state plan.State, former *plan.PastPlan, format showFormat, named string) error {
+	id, err := plan.ParseStepID(named)
+	if err != nil {
+		return err
+	}
+	document, err := resources.Step(state, id) // says whether there is such a step
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "json":
+		data, err := indented(document)
+		if err != nil {
+			return err
+		}
+		return a.print(data)
+	case "yaml":
+		data, err := resources.YAMLOf(document)
+		if err != nil {
+			return err
+		}
+		return a.print([]byte(safetext.Escape(string(data))))
+	case "text":
+		step, _ := state.Plan.Steps.Get(id)
+		return a.print(terminal.Joined(a.view(opened, state, former, true).Step(step)))
+	}
+	return usageError{fmt.Errorf("one step is shown as text, yaml or json, not as %s", format)}
+}
+
+// showDraft prints the draft that waits, as it is put before whoever decides.
+func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) error {
+	state, former, err := opened.verbs.Draft(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Draft == nil {
+		return nothingWaits()
+	}
+	if format != "text" {
+		state.Plan, state.Draft = state.Draft, nil
+		data, err := rendered(state, format)
+		if err != nil {
+			return err
+		}
+		return a.print(data)
+	}
+	s := a.screen()
+	lines := s.Draft(verbs.Shown(state.Draft, former))
+	lines = append(lines, "", s.Faint("This is plan "+history.ShortDigest(plan.Digest(state.Draft))+"."))
+	return a.print(terminal.Joined(append(lines, s.Next(decideHint(state))...)))
+}
+
+func decideHint(state plan.State) string {
+	if state.PhaseNow() == plan.PhaseGathering {
+		return "It was returned to be edited: wait until it is submitted again, or reject it with planloop reject."
+	}
+	return "Decide: planloop approve; planloop edit COMMENT has it revised, planloop reject drops it."
+}
+
+// showApproved prints the approved plan as guidance for whoever carries it out.
+func (a *app) showApproved(ctx context.Context, opened *opened) error {
+	state, err := opened.verbs.State(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Plan == nil || state.Plan.Approval == nil {
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: "no plan is approved", Fix: "see `planloop plan status`"}
+	}
+	text := verbs.ApprovedPlan(state.Plan, nil)
+	if a.flags.json {
+		return a.printJSON(struct {
+			PlanID   string         `json:"plan_id"`
+			Approval *plan.Approval `json:"approval"`
+			Text     string         `json:"approved_plan"`
+		}{state.Plan.ID, state.Plan.Approval, text})
+	}
+	return a.print([]byte(strings.TrimSuffix(safetext.Escape(text), "\n") + "\n"))
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 )
 
@@ -47,7 +48,7 @@ func (a *app) start(ctx context.Context, in verbs.Start) error {
 	}
 	caller := a.caller()
 	caller.Progress = func(done, all int, what string) {
-		fmt.Fprintf(a.err, "planloop: %s (%d of %d)\n", printableLine(what), done, all)
+		fmt.Fprintf(a.err, "planloop: %s (%d of %d)\n", safetext.EscapeLine(what), done, all)
 	}
 	reply, err := service.Start(ctx, caller, in)
 	if err != nil {

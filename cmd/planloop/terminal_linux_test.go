@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a pseudo-terminal with planloop in it.
-type terminal struct {
+// terminalRun is a pseudo-terminal with planloop in it.
+type terminalRun struct {
 	t    *testing.T
 	keys *os.File // what a person types goes in, what is shown comes out
 	cmd  *exec.Cmd
 	out  *output
 }
 
-func (h home) terminal(width, rows uint16, args ...string) *terminal {
+func (h home) terminal(width, rows uint16, args ...string) *terminalRun {
 	h.t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -36,7 +36,7 @@ func (h home) terminal(width, rows uint16, args ...string) *terminal {
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	return &terminal{h.t, control, cmd, follow(h.t, control)}
+	return &terminalRun{h.t, control, cmd, follow(h.t, control)}
 }
 
 // otherSide opens the end of a pseudo-terminal that programs see.
@@ -69,7 +69,7 @@ func (h home) otherSide(control *os.File, width, rows uint16) *os.File {
 	return side
 }
 
-func (t *terminal) typeIn(text string) {
+func (t *terminalRun) typeIn(text string) {
 	t.t.Helper()
 	if _, err := t.keys.WriteString(text); err != nil {
 		t.t.Fatal(err)
@@ -77,7 +77,7 @@ func (t *terminal) typeIn(text string) {
 }
 
 // ends waits for the process and returns what was shown last and the exit code.
-func (t *terminal) ends() (shown string, code int) {
+func (t *terminalRun) ends() (shown string, code int) {
 	t.t.Helper()
 	for {
 		if shown, code, ok := exitShown(t.out.seen.String()); ok {
@@ -187,13 +187,13 @@ func TestWatchInATerminal(t *testing.T) {
 	h := newHome(t)
 	h.run("setup", "Fix the login bug", "--step", "Write a failing test")
 	live := h.terminal(80, 24, "show", "--watch")
-	live.out.waitFor(enterScreen)
+	live.out.waitFor("\x1b[?1049h") // a screen of its own
 	live.out.waitFor("revision 1, Ctrl-C to end")
 	h.run("step", "mark", "S001", "done")
 	live.out.waitFor("1 of 1 done")
 	live.out.waitFor("revision 2, Ctrl-C to end")
 	live.typeIn("\x03")
-	live.out.waitFor(leaveScreen)
+	live.out.waitFor("\x1b[?1049l")
 	shown, code := live.ends()
 	if code != 0 || !strings.Contains(shown, "1 of 1 done") || strings.Contains(shown, "Ctrl-C") {
 		t.Errorf("exit code %d: %q", code, shown)

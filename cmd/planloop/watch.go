@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -22,7 +18,7 @@ func (a *app) watch(ctx context.Context, opened *opened, format showFormat, all 
 	}
 	w := watching{app: a, opened: opened, format: format, all: all}
 	if a.outIsTerm && format != "json" {
-		err = w.live(ctx, grown)
+		err = terminal.Live{Out: a.out, Screen: a.screen, Page: w.page}.Run(ctx, grown)
 	} else {
 		err = w.append(ctx, grown)
 	}
@@ -69,7 +65,7 @@ func (w watching) append(ctx context.Context, grown <-chan struct{}) error {
 
 func (w watching) rendering(state plan.State) ([]byte, error) {
 	if w.format == "text" {
-		return joined(w.view(w.opened, state, nil, w.all).lines()), nil
+		return terminal.Joined(w.view(w.opened, state, nil, w.all).Page().Lines()), nil
 	}
 	data, err := rendered(state, w.format)
 	if err != nil || w.format != "json" {
@@ -78,96 +74,15 @@ func (w watching) rendering(state plan.State) ([]byte, error) {
 	return oneLine(data)
 }
 
-// The sequences of the live view.
-const (
-	enterScreen = "\x1b[?1049h\x1b[?25l" // a screen of its own, without a cursor
-	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	fromTop     = "\x1b[H"
-	endOfLine   = "\x1b[K\r\n"
-	clearBelow  = "\x1b[K\x1b[J"
-)
-
-// live redraws a screen of its own at every change and when the terminal gets
-// another size. What was shown last stays in the terminal afterwards.
-func (w watching) live(ctx context.Context, grown <-chan struct{}) (err error) {
-	resized, stop := resizes()
-	defer stop()
-	if err := w.print([]byte(enterScreen)); err != nil {
-		return err
+// page lays the state out in the format asked for.
+func (w watching) page(ctx context.Context) (terminal.Page, plan.Revision, error) {
+	state, err := w.opened.verbs.State(ctx)
+	if err != nil {
+		return terminal.Page{}, 0, err
 	}
-	var last page
-	defer func() {
-		_ = w.print([]byte(leaveScreen))
-		if err == nil || ctx.Err() != nil {
-			_ = w.print(joined(last.lines()))
-		}
-	}()
-	for {
-		state, err := w.opened.verbs.State(ctx)
-		if err != nil {
-			return err
-		}
-		if last, err = w.page(state); err != nil {
-			return err
-		}
-		if err := w.print(w.frame(last, state.Revision)); err != nil {
-			return err
-		}
-		select {
-		case _, ok := <-grown:
-			if !ok {
-				return ctx.Err()
-			}
-		case <-resized:
-		}
-	}
-}
-
-// page lays a state out in the format asked for.
-func (w watching) page(state plan.State) (page, error) {
 	if w.format == "text" {
-		return w.view(w.opened, state, nil, w.all), nil
+		return w.view(w.opened, state, nil, w.all).Page(), state.Revision, nil
 	}
 	data, err := rendered(state, w.format)
-	if err != nil {
-		return page{}, err
-	}
-	return page{body: strings.Split(string(bytes.TrimRight(data, "\n")), "\n")}, nil
-}
-
-// frame fits a page into the terminal: what does not fit is cut from the body,
-// around the step to work on.
-func (w watching) frame(p page, revision plan.Revision) []byte {
-	s := w.screen()
-	hint := s.faint(s.fit(fmt.Sprintf("revision %d, Ctrl-C to end", revision), 0))
-	p.foot = append(p.foot, "", hint)
-	lines := p.lines()
-	if s.rows > 0 && len(lines) > s.rows {
-		lines = p.cut(s)
-	}
-	for i, line := range lines {
-		if ansi.StringWidth(line) > s.width {
-			lines[i] = ansi.Truncate(line, s.width, s.marks.more)
-		}
-	}
-	return []byte(fromTop + strings.Join(lines, endOfLine) + clearBelow)
-}
-
-// cut returns the lines that fit: the head, a part of the body around its focus,
-// the foot.
-func (p page) cut(s screen) []string {
-	room := s.rows - len(p.head) - len(p.foot)
-	if room < 3 { // a tiny terminal: the foot says what to do
-		lines := append(p.body, p.foot...)
-		return lines[max(0, len(lines)-s.rows):]
-	}
-	from := min(max(0, p.focus-room/3), len(p.body)-room)
-	body := append([]string(nil), p.body[from:from+room]...)
-	if from > 0 {
-		body[0] = s.faint(fmt.Sprintf("  %s %s above", s.marks.more, count(from+1, "line")))
-	}
-	if left := len(p.body) - from - room; left > 0 {
-		body[room-1] = s.faint(fmt.Sprintf("  %s %s below", s.marks.more, count(left+1, "line")))
-	}
-	return page{head: p.head, body: body, foot: p.foot}.lines()
+	return terminal.TextPage(string(data)), state.Revision, err
 }

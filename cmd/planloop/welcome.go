@@ -10,6 +10,9 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
 )
 
 // welcome is what planloop without a command does: tell a person at a terminal
@@ -23,7 +26,7 @@ func (a *app) welcome(cmd *cobra.Command, args []string) error {
 	case !a.outIsTerm:
 		return cmd.Help()
 	}
-	return a.print(joined(welcomeText(a.screen(), ownPath())))
+	return a.print(terminal.Joined(welcomeText(a.screen(), ownPath())))
 }
 
 // ownPath returns the path that starts this program: the one it was found by,
@@ -52,13 +55,13 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(first, second)
 }
 
-func welcomeText(s screen, path string) []string {
+func welcomeText(s terminal.Screen, path string) []string {
 	word, server := shellWord(path), serverJSON(path)
 	var lines []string
 	say := func(text string) { lines = append(lines, text) }
-	host := func(name, how string) { say("  " + s.bold(pad(name, 15)) + printableLine(how)) }
+	host := func(name, how string) { say("  " + s.Bold(terminal.Pad(name, 15)) + safetext.EscapeLine(how)) }
 
-	say(s.bold("planloop") + " keeps the plan your agent works by. Connect your agent's host:")
+	say(s.Bold("planloop") + " keeps the plan your agent works by. Connect your agent's host:")
 	say("")
 	host("Claude Code", "claude mcp add --scope user planloop -- "+word+" serve")
 	host("Codex", "codex mcp add planloop -- "+word+" serve")
@@ -71,7 +74,7 @@ func welcomeText(s screen, path string) []string {
 	say("")
 	say("  planloop show --watch")
 	say("")
-	say(s.faint("All commands: planloop --help"))
+	say(s.Faint("All commands: planloop --help"))
 	return lines
 }
 

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"flag"
@@ -61,16 +61,15 @@ func sample(t *testing.T) plan.State {
 }
 
 // screenOf is a screen of a width, with colour or without.
-func screenOf(width int, environment map[string]string) screen {
-	a := &app{world: world{getenv: func(name string) string { return environment[name] }, outIsTerm: width > 0,
-		size: func() (int, int) { return width, 24 }}}
-	return a.screen()
+func screenOf(width int, environment map[string]string) Screen {
+	return NewScreen(Options{Getenv: func(name string) string { return environment[name] }, IsTerminal: width > 0,
+		Size: func() (int, int) { return width, 24 }})
 }
 
-func goldenView(t *testing.T, name string, v planView) {
+func goldenView(t *testing.T, name string, v PlanView) {
 	t.Helper()
-	v.now = morning.Add(time.Hour)
-	got := strings.ReplaceAll(string(joined(v.page().lines())), "\x1b", "␛")
+	v.Now = morning.Add(time.Hour)
+	got := strings.ReplaceAll(string(Joined(v.Page().Lines())), "\x1b", "␛")
 	path := filepath.Join("testdata", name)
 	if *updateGoldens {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
@@ -90,12 +89,12 @@ func TestPlanView(t *testing.T) {
 	plainly := map[string]string{"NO_COLOR": "1"}
 	state := sample(t)
 	next := "Do S002; when it is verified: planloop step mark S002 done."
-	goldenView(t, "pipe.txt", planView{screen: screenOf(0, nil), state: state, next: next})
-	goldenView(t, "80.txt", planView{screen: screenOf(80, plainly), state: state, next: next})
-	goldenView(t, "40.txt", planView{screen: screenOf(40, plainly), state: state, next: next})
-	goldenView(t, "colour.txt", planView{screen: screenOf(80, nil), state: state, next: next})
-	goldenView(t, "all.txt", planView{screen: screenOf(80, plainly), state: state, next: next, all: true})
-	goldenView(t, "ascii.txt", planView{screen: screenOf(80, map[string]string{"NO_COLOR": "1", "LANG": "C"}), state: state, next: next})
+	goldenView(t, "pipe.txt", PlanView{Screen: screenOf(0, nil), State: state, Next: next})
+	goldenView(t, "80.txt", PlanView{Screen: screenOf(80, plainly), State: state, Next: next})
+	goldenView(t, "40.txt", PlanView{Screen: screenOf(40, plainly), State: state, Next: next})
+	goldenView(t, "colour.txt", PlanView{Screen: screenOf(80, nil), State: state, Next: next})
+	goldenView(t, "all.txt", PlanView{Screen: screenOf(80, plainly), State: state, Next: next, All: true})
+	goldenView(t, "ascii.txt", PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1", "LANG": "C"}), State: state, Next: next})
 }
 
 // Whatever the width, no line is wider, and nothing of a title is lost.
@@ -103,8 +102,8 @@ func TestLinesFit(t *testing.T) {
 	state := sample(t)
 	for width := narrowest; width <= 130; width++ {
 		for _, all := range []bool{false, true} {
-			v := planView{screen: screenOf(width, nil), state: state, next: "Do S002.", all: all, now: morning}
-			text := string(joined(v.page().lines()))
+			v := PlanView{Screen: screenOf(width, nil), State: state, Next: "Do S002.", All: all, Now: morning}
+			text := string(Joined(v.Page().Lines()))
 			for line := range strings.SplitSeq(text, "\n") {
 				if w := ansi.StringWidth(line); w > width {
 					t.Fatalf("in %d columns a line is %d wide: %q", width, w, ansi.Strip(line))
@@ -132,7 +131,7 @@ func TestFolding(t *testing.T) {
 			s.do(plan.MarkStep{Step: id, Status: plan.Done})
 		}
 	}
-	v := planView{screen: screenOf(0, nil), state: s.state, now: morning}
+	v := PlanView{Screen: screenOf(0, nil), State: s.state, Now: morning}
 	body, focus := v.steps()
 	want := []string{
 		"  ✓ S001-S009  9 steps done", "  ○ S010  Step", "  ✓ S011  Step", "  ✓ S012  Step", "  ○ S013  Step",
@@ -144,7 +143,7 @@ func TestFolding(t *testing.T) {
 	if focus != 1 {
 		t.Errorf("the focus is on line %d", focus)
 	}
-	v.all = true
+	v.All = true
 	if body, _ := v.steps(); len(body) != 30 {
 		t.Errorf("all are %d lines", len(body))
 	}
@@ -154,9 +153,9 @@ func TestFolding(t *testing.T) {
 func TestFrameFitsTheTerminal(t *testing.T) {
 	state := sample(t)
 	for rows := 4; rows < 40; rows++ {
-		a := &app{world: world{getenv: func(string) string { return "" }, outIsTerm: true, size: func() (int, int) { return 60, rows }}}
-		v := planView{screen: a.screen(), state: state, next: "Do S002.", now: morning}
-		frame := string(watching{app: a}.frame(v.page(), 7))
+		screen := NewScreen(Options{Getenv: func(string) string { return "" }, IsTerminal: true, Size: func() (int, int) { return 60, rows }})
+		v := PlanView{Screen: screen, State: state, Next: "Do S002.", Now: morning}
+		frame := string(screen.frame(v.Page(), 7))
 		text := strings.TrimSuffix(strings.TrimPrefix(frame, fromTop), clearBelow)
 		lines := strings.Split(text, endOfLine)
 		if len(lines) > rows {
@@ -188,8 +187,8 @@ func TestColours(t *testing.T) {
 		{map[string]string{"CLICOLOR_FORCE": "0"}, false, false},
 		{map[string]string{"TERM": "dumb"}, true, false},
 	} {
-		a := &app{world: world{getenv: func(name string) string { return c.environment[name] }, outIsTerm: c.terminal}}
-		if got := a.colours(); got != c.want {
+		o := Options{Getenv: func(name string) string { return c.environment[name] }, IsTerminal: c.terminal}
+		if got := o.colours(); got != c.want {
 			t.Errorf("%v in a terminal %t: %t", c.environment, c.terminal, got)
 		}
 	}
@@ -210,5 +209,20 @@ func TestLocale(t *testing.T) {
 		if got := inUTF8(func(name string) string { return c.environment[name] }); got != c.want {
 			t.Errorf("%v: %t", c.environment, got)
 		}
+	}
+}
+
+// A cleared plan is one of the former ones.
+func TestPlanRows(t *testing.T) {
+	s := &story{t: t, by: "alice"}
+	for _, objective := range []string{"Fix one", "Fix two", "Release"} {
+		s.do(plan.SetUp{Outline: plan.Outline{Objective: objective}})
+	}
+	if rows := PlanRows(s.state); len(rows) != 3 || !rows[0].current || rows[0].status != "active" {
+		t.Errorf("%+v", rows)
+	}
+	s.do(plan.Clear{})
+	if rows := PlanRows(s.state); len(rows) != 3 || rows[0].current || rows[0].status != "cleared" {
+		t.Errorf("%+v", rows)
 	}
 }

@@ -1,4 +1,7 @@
-package main
+// Package history says in words what the log holds: each record in a sentence, and
+// the decisions alone, for every face that shows it to people. It knows events, not
+// where they are kept or how they are shown.
+package history
 
 import (
 	"fmt"
@@ -8,9 +11,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// sentence says in words what a record holds: "S001 marked done by alice:
+// Sentence says in words what a record holds: "S001 marked done by alice:
 // "tests pass"; the plan is completed".
-func sentence(r plan.Record) string {
+func Sentence(r plan.Record) string {
 	var phrases []string
 	lead := ""
 	for _, e := range r.Events {
@@ -68,7 +71,7 @@ func phraseOf(e plan.Event) string {
 	case plan.PlanClosed:
 		return "the plan closed" + quotedNote(e.Summary)
 	case plan.HistoryPurged:
-		return fmt.Sprintf("the history of %s deleted", count(int(e.Records), "change"))
+		return fmt.Sprintf("the history of %s deleted", plan.Counted(int(e.Records), "change"))
 	}
 	return consequence(e)
 }
@@ -93,7 +96,7 @@ func consequence(e plan.Event) string {
 func planPhrase(p plan.Body, what string) string {
 	phrase := "plan " + plan.Quote(p.Objective) + " " + what
 	if n := len(p.Steps); n > 0 {
-		phrase += " with " + count(n, "step")
+		phrase += " with " + plan.Counted(n, "step")
 	}
 	return phrase
 }
@@ -129,7 +132,7 @@ func reportPhrase(e plan.StepReported) string {
 		what = append(what, "output")
 	}
 	if n := len(e.AffectedFiles); n > 0 {
-		what = append(what, count(n, "file"))
+		what = append(what, plan.Counted(n, "file"))
 	}
 	phrase := e.Step.String() + " reported on"
 	if len(what) == 0 {
@@ -213,4 +216,85 @@ func changed(p plan.Patch) []string {
 	add("loop", p.ForEach != nil)
 	add("verification", p.Verify != nil)
 	return names
+}
+
+// modePhrase says in words what an event means for planning mode.
+func modePhrase(e plan.Event) string {
+	switch e := e.(type) {
+	case plan.ModeEntered:
+		return "planning mode entered" + quotedNote(e.Task+e.Reason)
+	case plan.ModeCancelled:
+		return "planning mode cancelled" + throughClient(e.Way)
+	case plan.ModeExpired:
+		return "planning mode expired after " + e.Limit + " of " + expiredPhase(e.Phase)
+	case plan.ModeEnded:
+		return "planning mode ended" + noteMark + e.Why
+	case plan.PlanSubmitted:
+		return submissionPhrase(e)
+	case plan.PlanApproved:
+		return "the plan approved" + throughClient(plan.Way(e.Approval.Way)) + quotedNote(e.Approval.Comment)
+	case plan.PlanRejected:
+		return "the plan rejected" + throughClient(e.Way) + quotedNote(e.Reason)
+	case plan.PlanReturned:
+		return "the plan returned to be edited" + throughClient(e.Way) + quotedNote(e.Comment)
+	case plan.LeftUndecided:
+		return "left undecided" + noteMark + undecidedWords(e.How)
+	case plan.PlanDeviated:
+		return "a deviation from the approved plan" + noteMark + plan.Shorten(strings.Join(e.What, "; "), notedLength)
+	case plan.QuestionAsked:
+		return e.ID + " asked" + quotedNote(e.Text)
+	case plan.QuestionAnswered:
+		return e.ID + " answered" + throughClient(e.Way) + quotedNote(e.Answer)
+	case plan.Commented:
+		return "comment" + quotedNote(e.Text)
+	case plan.ModeRestored:
+		return "planning mode brought back as it was (" + string(e.Phase) + ")"
+	}
+	return "" // the head of an archived plan
+}
+
+// byItself reports whether an event is nobody's doing: it came with the next action,
+// whoever took that.
+func byItself(e plan.Event) bool {
+	_, expired := e.(plan.ModeExpired)
+	return expired
+}
+
+func submissionPhrase(e plan.PlanSubmitted) string {
+	phrase := planPhrase(e.Plan, "submitted")
+	if e.Plan.Changes != "" {
+		phrase += quotedNote(e.Plan.Changes)
+	}
+	return phrase
+}
+
+// throughClient marks what a client said on its user's behalf.
+func throughClient(way plan.Way) string {
+	if way == plan.ByClient {
+		return " through the client"
+	}
+	return ""
+}
+
+// expiredPhase says what went on for too long.
+func expiredPhase(phase plan.Phase) string {
+	if phase == plan.PhaseSubmitted {
+		return "waiting for a decision"
+	}
+	return "silence"
+}
+
+// undecidedWords says why a client brought no decision.
+func undecidedWords(how string) string {
+	switch how {
+	case "declined":
+		return "the dialogue was declined"
+	case "cancelled":
+		return "the dialogue was closed"
+	case "timed_out":
+		return "nobody answered the dialogue in time"
+	case "unsupported":
+		return "the client cannot ask its user"
+	}
+	return fmt.Sprintf("the client failed to ask its user (%s)", how)
 }

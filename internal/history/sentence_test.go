@@ -1,6 +1,7 @@
-package main
+package history
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestEveryEventHasWords(t *testing.T) {
 		if phrase == "" {
 			t.Errorf("%s has no words", e.Kind())
 		}
-		got := sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: []plan.Event{e}})
+		got := Sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: []plan.Event{e}})
 		if !strings.Contains(got, " by alice") || strings.Contains(got, noteMark) {
 			t.Errorf("%s: %q", e.Kind(), got)
 		}
@@ -55,7 +56,7 @@ func TestSentence(t *testing.T) {
 		{[]plan.Event{plan.PlanClosed{Summary: "all\nshipped"}}, `the plan closed by alice: "all shipped"`},
 		{nil, `mark step by alice`},
 	} {
-		got := sentence(plan.Record{Action: "mark_step", Actor: plan.Actor{Name: "alice"}, Events: c.events})
+		got := Sentence(plan.Record{Action: "mark_step", Actor: plan.Actor{Name: "alice"}, Events: c.events})
 		if got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
@@ -64,17 +65,12 @@ func TestSentence(t *testing.T) {
 
 // Every field of a patch is named.
 func TestChangedNamesEveryField(t *testing.T) {
-	w, _, _ := emptyWorld()
-	cmd := newStepEditCommand(&app{world: w})
-	flags := []string{"--title=x", "--details=x", "--type=test", "--depends-on=1", "--hint=x", "--path=x", "--creates=x",
-		"--criterion=x", "--may-use=x", "--suggested-agent=x", "--risk=low", "--verify=x", "--critical", "--idempotent",
-		"--requires-approval", "--timeout=1s", "--tool=x", "--args={}", "--pause=x", "--when=x", "--for-each=x"}
-	if err := cmd.ParseFlags(flags); err != nil {
-		t.Fatal(err)
+	var p plan.Patch
+	fields := reflect.ValueOf(&p).Elem()
+	for i := range fields.NumField() {
+		fields.Field(i).Set(reflect.New(fields.Field(i).Type().Elem()))
 	}
-	p := patch(cmd, plan.Spec{})
-	p.Title = new(string)
-	if got := changed(p); len(got) != len(flags) {
-		t.Errorf("%d of %d fields are named: %q", len(got), len(flags), got)
+	if got := changed(p); len(got) != fields.NumField() {
+		t.Errorf("%d of %d fields are named: %q", len(got), fields.NumField(), got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"os"
@@ -43,8 +43,8 @@ func TestPlanViewOfTheLoop(t *testing.T) {
 	state := looped(t).state
 	screen := screenOf(80, map[string]string{"NO_COLOR": "1"})
 	next := `Blocked by signal "test_failure": fix what it reports, then planloop alert --clear --id test_failure.`
-	goldenView(t, "loop.txt", planView{screen: screen, state: state, next: next})
-	goldenView(t, "loop_all.txt", planView{screen: screen, state: state, next: next, all: true})
+	goldenView(t, "loop.txt", PlanView{Screen: screen, State: state, Next: next})
+	goldenView(t, "loop_all.txt", PlanView{Screen: screen, State: state, Next: next, All: true})
 }
 
 // What closed a plan is shown, and a former plan is not told what is open today.
@@ -56,13 +56,13 @@ func TestPlanViewOfAClosedPlan(t *testing.T) {
 	}
 	s.do(plan.Close{Summary: "Login works.\nAll tests pass."})
 	past := plan.PastPlan{ID: s.state.Plan.ID, Reason: "replaced", ArchivedAt: morning}
-	goldenView(t, "closed.txt", planView{screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), state: s.state, former: &past})
+	goldenView(t, "closed.txt", PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), State: s.state, Former: &past})
 }
 
 func TestStepView(t *testing.T) {
-	v := planView{screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), state: looped(t).state, all: true, now: morning.Add(time.Hour)}
-	step, _ := v.state.Plan.Steps.Get(1)
-	got := string(joined(v.whole(step)))
+	v := PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), State: looped(t).state, All: true, Now: morning.Add(time.Hour)}
+	step, _ := v.State.Plan.Steps.Get(1)
+	got := string(Joined(v.Step(step)))
 	path := filepath.Join("testdata", "step.txt")
 	if *updateGoldens {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
@@ -83,10 +83,10 @@ func TestLoopLinesFit(t *testing.T) {
 	state := looped(t).state
 	step, _ := state.Plan.Steps.Get(1)
 	for width := narrowest; width <= 100; width++ {
-		v := planView{screen: screenOf(width, nil), state: state, next: "Do S002.", now: morning}
+		v := PlanView{Screen: screenOf(width, nil), State: state, Next: "Do S002.", Now: morning}
 		for _, all := range []bool{false, true} {
-			v.all = all
-			for line := range strings.SplitSeq(strings.Join(append(v.page().lines(), v.whole(step)...), "\n"), "\n") {
+			v.All = all
+			for line := range strings.SplitSeq(strings.Join(append(v.Page().Lines(), v.Step(step)...), "\n"), "\n") {
 				if w := ansi.StringWidth(line); w > width {
 					t.Fatalf("in %d columns a line is %d wide: %q", width, w, ansi.Strip(line))
 				}

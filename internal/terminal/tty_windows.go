@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 // console is the console that the process belongs to.
 type console struct{ in, out *os.File }
 
-// openTerminal opens the console, whatever the standard streams are.
-func openTerminal() (io.ReadWriteCloser, error) {
+// OpenTTY opens the console, whatever the standard streams are.
+func OpenTTY() (io.ReadWriteCloser, error) {
 	in, err := os.OpenFile("CONIN$", os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -25,3 +25,7 @@ func openTerminal() (io.ReadWriteCloser, error) {
 func (c console) Read(p []byte) (int, error)  { return c.in.Read(p) }
 func (c console) Write(p []byte) (int, error) { return c.out.Write(p) }
 func (c console) Close() error                { return errors.Join(c.in.Close(), c.out.Close()) }
+
+// resizes never tells: consoles have no such signal, and the next change is laid
+// out anew anyway.
+func resizes() (resized <-chan os.Signal, stop func()) { return nil, func() {} }

@@ -1,12 +1,17 @@
 //go:build unix
 
-package main
+package terminal
 
 import (
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 )
+
+// OpenTTY opens the terminal that the process belongs to, whatever its standard
+// streams are.
+func OpenTTY() (io.ReadWriteCloser, error) { return os.OpenFile("/dev/tty", os.O_RDWR, 0) }
 
 // resizes tells when the terminal gets another size, until stop.
 func resizes() (resized <-chan os.Signal, stop func()) {

@@ -1,4 +1,4 @@
-package main
+package history
 
 import (
 	"iter"
@@ -29,7 +29,7 @@ func TestAuditNamesThePlan(t *testing.T) {
 	submitted := func(id, digest string) plan.PlanSubmitted {
 		return plan.PlanSubmitted{Plan: plan.Body{Plan: plan.Plan{ID: id}}, Request: plan.Request{ID: "R1", Digest: digest}}
 	}
-	entries, err := audit(logOf(
+	entries, err := Audit(logOf(
 		plan.Record{Actor: codex, Events: []plan.Event{submitted("a", "aaaaaaaaaaaa")}},
 		plan.Record{Actor: codex, Events: []plan.Event{plan.LeftUndecided{Request: "R1", How: "declined"}}},
 		plan.Record{Actor: alice, Events: []plan.Event{plan.PlanApproved{Approval: plan.Approval{Digest: "aaaaaaaaaaaa", Way: string(plan.ByPerson)}}}},
@@ -42,7 +42,7 @@ func TestAuditNamesThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []auditEntry{
+	want := []Decision{
 		{Revision: 1, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1"},
 		{Revision: 2, Event: "undecided", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1", Text: "the dialogue was declined"},
 		{Revision: 3, Event: "approved", By: "alice", Kind: plan.Person, Way: plan.ByPerson, PlanID: "a", Digest: "aaaaaaaa"},
@@ -52,13 +52,13 @@ func TestAuditNamesThePlan(t *testing.T) {
 		{Revision: 7, Event: "ended", By: "planloop", Kind: plan.Planloop, PlanID: "a", Digest: "aaaaaaaa", Text: "done"},
 		{Revision: 8, Event: "expired", By: "planloop", Kind: plan.Planloop, Text: "1h0m0s of silence"},
 	}
-	if diff := cmp.Diff(want, entries, cmpopts.IgnoreUnexported(auditEntry{})); diff != "" {
+	if diff := cmp.Diff(want, entries, cmpopts.IgnoreUnexported(Decision{})); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := entries[4].sentence(), `rejected by codex (client-confirmed): "no"; plan a, bbbbbbbb`; got != want {
+	if got, want := entries[4].Sentence(), `rejected by codex (client-confirmed): "no"; plan a, bbbbbbbb`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := entries[7].sentence(), `planning mode expired: "1h0m0s of silence"`; got != want {
+	if got, want := entries[7].Sentence(), `planning mode expired: "1h0m0s of silence"`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -94,7 +94,7 @@ func TestModeSentences(t *testing.T) {
 		{[]plan.Event{plan.LeftUndecided{How: "timed_out"}}, `left undecided by alice: nobody answered the dialogue in time`},
 		{[]plan.Event{plan.QuestionAnswered{ID: "Q2", Answer: "yes"}}, `Q2 answered by alice: "yes"`},
 	} {
-		if got := sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: c.events}); got != c.want {
+		if got := Sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: c.events}); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

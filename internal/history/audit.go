@@ -1,0 +1,152 @@
+package history
+
+import (
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Decision is one decision, or what asked for one: who, when, by which way, and
+// about which plan.
+type Decision struct {
+	Revision plan.Revision  `json:"revision"`
+	Time     time.Time      `json:"time"`
+	Event    string         `json:"event"`
+	By       string         `json:"by"`
+	Kind     plan.ActorKind `json:"kind"`
+	Way      plan.Way       `json:"way,omitempty"`
+	PlanID   string         `json:"plan_id,omitempty"`
+	Digest   string         `json:"digest,omitempty"` // of what was shown, its beginning
+	Request  string         `json:"request,omitempty"`
+	Question string         `json:"question,omitempty"`
+	Text     string         `json:"text,omitempty"` // what was said
+
+	what string // in words
+}
+
+// digestShown is how much of a digest tells plans apart for people.
+const digestShown = 8
+
+// Audit picks the decisions out of a log. It has to be read from its beginning: an
+// approval does not repeat which plan it is about.
+func Audit(records iter.Seq2[plan.Record, error]) ([]Decision, error) {
+	entries := []Decision{}
+	var plans auditedPlans
+	for record, err := range records {
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range record.Events {
+			entry, ok := plans.entry(e)
+			if !ok {
+				continue
+			}
+			entry.Revision, entry.Time = record.Seq, record.Time
+			entry.By, entry.Kind = record.Actor.Name, record.Actor.Kind
+			if ended, is := e.(plan.ModeEnded); byItself(e) || is && ended.By == string(plan.Planloop) {
+				entry.By, entry.Kind = string(plan.Planloop), plan.Planloop
+			}
+			entries = append(entries, entry)
+		}
+	}
+	return entries, nil
+}
+
+// auditedPlan is what a decision is about.
+type auditedPlan struct {
+	id, digest string
+}
+
+// auditedPlans are those that decisions can be about while the log is read.
+type auditedPlans struct {
+	waiting, approved auditedPlan
+}
+
+// entry says what an event decides; false when it is no decision.
+func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
+	switch e := e.(type) {
+	case plan.DraftMade:
+		w.waiting = auditedPlan{e.Plan.ID, ShortDigest(plan.Digest(e.Plan.Build()))}
+		return w.waiting.about(Decision{Event: "drafted", what: "drafted"}), true
+	case plan.PlanSubmitted:
+		w.waiting = auditedPlan{e.Plan.ID, ShortDigest(e.Request.Digest)}
+		return w.waiting.about(Decision{Event: "submitted", what: "submitted", Request: e.Request.ID, Text: e.Plan.Changes}), true
+	case plan.PlanApproved:
+		w.approved, w.waiting = auditedPlan{w.waiting.id, ShortDigest(e.Approval.Digest)}, auditedPlan{}
+		return w.approved.about(Decision{Event: "approved", what: "approved", Way: plan.Way(e.Approval.Way), Text: e.Approval.Comment}), true
+	case plan.PlanRejected:
+		return w.drops(Decision{Event: "rejected", what: "rejected", Way: e.Way, Text: e.Reason}), true
+	case plan.PlanReturned:
+		return w.waiting.about(Decision{Event: "returned", what: "returned to be edited", Way: e.Way, Text: e.Comment}), true
+	case plan.LeftUndecided:
+		return w.waiting.about(Decision{Event: "undecided", what: "left undecided", Request: e.Request, Text: undecidedWords(e.How)}), true
+	case plan.PlanDeviated:
+		return w.approved.about(Decision{Event: "deviated", what: "approved plan changed a little", Text: strings.Join(e.What, "; ")}), true
+	}
+	return w.ofMode(e)
+}
+
+// ofMode says what an event decides about planning mode and beside it.
+func (w *auditedPlans) ofMode(e plan.Event) (Decision, bool) {
+	switch e := e.(type) {
+	case plan.ModeEntered:
+		w.approved = auditedPlan{}
+		return Decision{Event: "entered", what: "planning mode entered", Text: e.Task + e.Reason}, true
+	case plan.ModeCancelled:
+		return w.drops(Decision{Event: "cancelled", what: "planning mode cancelled", Way: e.Way}), true
+	case plan.ModeExpired:
+		return w.drops(Decision{Event: "expired", what: "planning mode expired", Text: e.Limit + " of " + expiredPhase(e.Phase)}), true
+	case plan.ModeEnded:
+		return w.approved.about(Decision{Event: "ended", what: "planning mode ended", Text: e.Why}), true
+	case plan.ModeRestored:
+		return Decision{Event: "mode_restored", what: "planning mode brought back", Text: string(e.Phase)}, true
+	case plan.QuestionAsked:
+		return Decision{Event: "asked", what: "question " + e.ID + " asked", Question: e.ID, Text: e.Text}, true
+	case plan.QuestionAnswered:
+		return Decision{Event: "answered", what: "question " + e.ID + " answered", Question: e.ID, Way: e.Way, Text: e.Answer}, true
+	case plan.PlanRestored:
+		return Decision{Event: "restored", what: "restored", PlanID: e.Plan.ID}, true
+	case plan.HistoryPurged:
+		return Decision{Event: "purged", what: "history purged", Text: plan.Counted(int(e.Records), "change")}, true
+	}
+	return Decision{}, false
+}
+
+func (p auditedPlan) about(entry Decision) Decision {
+	entry.PlanID, entry.Digest = p.id, p.digest
+	return entry
+}
+
+// drops is about what waited and does so no more.
+func (w *auditedPlans) drops(entry Decision) Decision {
+	entry = w.waiting.about(entry)
+	w.waiting = auditedPlan{}
+	return entry
+}
+
+// ShortDigest is the beginning of a digest, enough for people to tell plans apart.
+func ShortDigest(digest string) string { return digest[:min(digestShown, len(digest))] }
+
+// Sentence is an entry in words: `approved by alice (person): "tests first"; plan X, 4f6d0c2a`.
+func (e Decision) Sentence() string {
+	who := string(e.Kind)
+	if e.Way != "" {
+		who = string(e.Way)
+	}
+	text := e.what
+	if e.Kind != plan.Planloop {
+		text += " by " + e.By + " (" + who + ")"
+	}
+	if e.Text != "" {
+		text += ": " + noteQuote(e.Text)
+	}
+	if e.PlanID != "" {
+		text += "; plan " + e.PlanID
+	}
+	if e.Digest != "" {
+		text += ", " + e.Digest
+	}
+	return text
+}

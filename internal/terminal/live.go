@@ -1,0 +1,106 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Live shows a page at every change, on a screen of its own.
+type Live struct {
+	Out    io.Writer
+	Screen func() Screen // asked each time: the terminal may have another size
+	Page   func(context.Context) (Page, plan.Revision, error)
+}
+
+// The sequences of the live view.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l" // a screen of its own, without a cursor
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	fromTop     = "\x1b[H"
+	endOfLine   = "\x1b[K\r\n"
+	clearBelow  = "\x1b[K\x1b[J"
+)
+
+// Run redraws the screen when changed tells of a change and when the terminal gets
+// another size, until ctx ends or changed is closed. What was
+// shown last stays in the terminal afterwards.
+func (l Live) Run(ctx context.Context, changed <-chan struct{}) (err error) {
+	resized, stop := resizes()
+	defer stop()
+	if err := l.print([]byte(enterScreen)); err != nil {
+		return err
+	}
+	var last Page
+	defer func() {
+		_ = l.print([]byte(leaveScreen))
+		if err == nil || ctx.Err() != nil {
+			_ = l.print(Joined(last.Lines()))
+		}
+	}()
+	for {
+		page, revision, err := l.Page(ctx)
+		if err != nil {
+			return err
+		}
+		last = page
+		if err := l.print(l.Screen().frame(page, revision)); err != nil {
+			return err
+		}
+		select {
+		case _, ok := <-changed:
+			if !ok {
+				return ctx.Err()
+			}
+		case <-resized:
+		}
+	}
+}
+
+func (l Live) print(data []byte) error {
+	if _, err := l.Out.Write(data); err != nil {
+		return fmt.Errorf("write to the terminal: %w", err)
+	}
+	return nil
+}
+
+// frame fits a page into the terminal: what does not fit is cut from the body,
+// around the step to work on.
+func (s Screen) frame(p Page, revision plan.Revision) []byte {
+	hint := s.Faint(s.Fit(fmt.Sprintf("revision %d, Ctrl-C to end", revision), 0))
+	p.foot = append(p.foot, "", hint)
+	lines := p.Lines()
+	if s.rows > 0 && len(lines) > s.rows {
+		lines = p.cut(s)
+	}
+	for i, line := range lines {
+		if ansi.StringWidth(line) > s.width {
+			lines[i] = ansi.Truncate(line, s.width, s.marks.more)
+		}
+	}
+	return []byte(fromTop + strings.Join(lines, endOfLine) + clearBelow)
+}
+
+// cut returns the lines that fit: the head, a part of the body around its focus,
+// the foot.
+func (p Page) cut(s Screen) []string {
+	room := s.rows - len(p.head) - len(p.foot)
+	if room < 3 { // a tiny terminal: the foot says what to do
+		lines := append(p.body, p.foot...)
+		return lines[max(0, len(lines)-s.rows):]
+	}
+	from := min(max(0, p.focus-room/3), len(p.body)-room)
+	body := append([]string(nil), p.body[from:from+room]...)
+	if from > 0 {
+		body[0] = s.Faint(fmt.Sprintf("  %s %s above", s.marks.more, plan.Counted(from+1, "line")))
+	}
+	if left := len(p.body) - from - room; left > 0 {
+		body[room-1] = s.Faint(fmt.Sprintf("  %s %s below", s.marks.more, plan.Counted(left+1, "line")))
+	}
+	return Page{head: p.head, body: body, foot: p.foot}.Lines()
+}

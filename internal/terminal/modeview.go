@@ -1,0 +1,238 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+// ModeView lays out for a person where planning mode stands.
+type ModeView struct {
+	Screen           Screen
+	State            plan.State
+	ApprovalTimeout  time.Duration // how long a submitted plan waits; 0: for ever
+	GatheringTimeout time.Duration // how long planning mode may be silent; 0: for ever
+	Next             string
+	Now              time.Time
+}
+
+// Lines are where the mode stands, the open questions, and what to do next.
+func (v ModeView) Lines() []string {
+	var lines []string
+	switch v.State.PhaseNow() {
+	case plan.PhaseGathering:
+		lines = v.gathering()
+	case plan.PhaseSubmitted:
+		lines = v.submitted()
+	case plan.PhaseExecuting:
+		lines = v.executing()
+	default:
+		lines = v.inactive()
+	}
+	for _, q := range v.State.OpenQuestions() {
+		lines = append(lines, v.coloured(v.Screen.Waiting, fmt.Sprintf("Question %s of %s: %s", q.ID, q.By, q.Text))...)
+		lines = append(lines, v.coloured(v.Screen.Plain, "  Answer it: planloop answer --id "+q.ID+" TEXT")...)
+	}
+	return append(append(lines, ""), v.Screen.Next(v.Next)...)
+}
+
+// head is the first line: the phase and what there is to say of it.
+func (v ModeView) head(look Style, phase, about string) []string {
+	line := v.Screen.Bold("Planning mode: ") + look(phase)
+	if about != "" {
+		line += ", " + safetext.EscapeLine(about)
+	}
+	return v.Screen.Wrap(line, 0)
+}
+
+func (v ModeView) gathering() []string {
+	mode := v.State.ModeNow()
+	lines := v.head(v.Screen.Busy, "gathering", "entered by "+mode.By+", since "+clock(mode.Since, v.Now))
+	if about := mode.Task + mode.Reason; about != "" {
+		lines = append(lines, v.coloured(v.Screen.Plain, "About: "+about)...)
+	}
+	if d := mode.Decision; d != nil && d.Outcome == plan.Returned {
+		lines = append(lines, v.coloured(v.Screen.Plain, "Returned by "+decider(*d)+" to be edited"+colon(d.Comment))...)
+	}
+	rule := "Agents look and ask; nothing is changed until a plan is approved."
+	if limit := v.GatheringTimeout; limit > 0 {
+		rule += " It ends by itself after " + span(limit) + " of silence."
+	}
+	return append(lines, v.coloured(v.Screen.Faint, rule)...)
+}
+
+func (v ModeView) submitted() []string {
+	request, draft := v.State.ModeNow().Request, v.State.Draft
+	if request == nil || draft == nil {
+		return v.head(v.Screen.Waiting, "submitted", "")
+	}
+	about := "by " + request.By + " at " + clock(request.At, v.Now)
+	if limit := v.ApprovalTimeout; limit > 0 {
+		about += ", expires at " + clock(request.At.Add(limit), v.Now)
+	}
+	lines := v.head(v.Screen.Waiting, "submitted", about)
+	text := fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective), plan.Counted(draft.Steps.Len(), "step"), history.ShortDigest(request.Digest))
+	if draft.Changes != "" {
+		text += "\nIt changes what was approved: " + draft.Changes
+	}
+	return append(lines, v.coloured(v.Screen.Plain, text)...)
+}
+
+func (v ModeView) executing() []string {
+	p := v.State.Plan
+	lines := v.head(v.Screen.Good, "executing", "")
+	text := plan.Quote(p.Objective)
+	if n := p.Steps.Len(); n > 0 {
+		text += fmt.Sprintf(", %d of %d done", p.Steps.Count(plan.Done), n)
+	}
+	lines = append(lines, v.coloured(v.Screen.Plain, text)...)
+	if p.Approval == nil {
+		return lines
+	}
+	lines = append(lines, v.coloured(v.Screen.Plain, approvalText(*p.Approval, v.Now))...)
+	if n := len(p.Approval.Deviations); n > 0 {
+		lines = append(lines, v.coloured(v.Screen.Waiting, plan.Counted(n, "small change")+" since then: planloop show")...)
+	}
+	return lines
+}
+
+// inactive says how the mode ended, if it was ever on.
+func (v ModeView) inactive() []string {
+	lines := v.head(v.Screen.Plain, "off", "")
+	d := v.State.ModeNow().Decision
+	if d == nil {
+		return append(lines, v.coloured(v.Screen.Faint, "Enter it: planloop plan start TASK")...)
+	}
+	text := string(d.Outcome)
+	switch d.Outcome {
+	case plan.CalledOff, plan.Rejected, plan.Approved:
+		text += " by " + decider(*d)
+	}
+	text = "Last time: " + text + " at " + clock(d.At, v.Now) + colon(d.Comment)
+	return append(lines, v.coloured(v.Screen.Plain, text)...)
+}
+
+// coloured wraps a text and puts a style on each of its lines.
+func (v ModeView) coloured(look Style, text string) []string {
+	lines := v.Screen.Wrap(safetext.Escape(text), 0)
+	for i, line := range lines {
+		lines[i] = look(line)
+	}
+	return lines
+}
+
+// approvalText says who approved a plan, by which way, when, and with which words.
+func approvalText(a plan.Approval, now time.Time) string {
+	who := a.By
+	if a.Way == string(plan.ByClient) {
+		who = "the user of " + a.By + " through the client"
+	}
+	return "Approved by " + who + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" + colon(a.Comment)
+}
+
+func decider(d plan.Decision) string {
+	if d.Way == plan.ByClient {
+		return "the user of " + d.By + " through the client"
+	}
+	return d.By
+}
+
+func colon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// span writes a duration without parts that are zero: 30m, 1h.
+func span(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// deviationLines bounds how many changes since the approval are shown.
+const deviationLines = 3
+
+// approval says who agreed to the plan, and what was changed since that needed no
+// new agreement.
+func (v PlanView) approval() []string {
+	a := v.State.Plan.Approval
+	if a == nil {
+		return nil
+	}
+	lines := v.block(approvalText(*a, v.Now), 0, noteLines)
+	shown := a.Deviations
+	if left := len(shown) - deviationLines; left > 0 && !v.All {
+		shown = shown[left:]
+		lines = append(lines, v.Screen.Faint(v.Screen.Fit(fmt.Sprintf("%s since: planloop show --all", plan.Counted(left, "earlier change")), 0)))
+	}
+	for _, what := range shown {
+		lines = append(lines, v.block("changed since: "+what, 0, noteLines)...)
+	}
+	return lines
+}
+
+// mode says what planning mode wants of whoever looks: a draft to decide about, or
+// that nothing is changed for now, and questions to answer.
+func (v PlanView) mode() []string {
+	var lines []string
+	say := func(text string) {
+		for _, line := range v.Screen.Wrap(safetext.EscapeLine(text), 0) {
+			lines = append(lines, v.Screen.Waiting(line))
+		}
+	}
+	if text := waitingDraft(v.State); text != "" {
+		say(text)
+	} else if v.State.PhaseNow() == plan.PhaseGathering {
+		say("Planning mode is gathering: nothing is changed until a plan is approved.")
+	}
+	switch open := v.State.OpenQuestions(); len(open) {
+	case 0:
+	case 1:
+		say(fmt.Sprintf("%s asks: %s Answer: planloop answer TEXT", open[0].By, sentenceEnd(open[0].Text)))
+	default:
+		say(fmt.Sprintf("%d questions are open: planloop answer lists them", len(open)))
+	}
+	return lines
+}
+
+// sentenceEnd is text that a sentence can follow.
+func sentenceEnd(text string) string {
+	if text == "" {
+		return text
+	}
+	switch text[len(text)-1] {
+	case '.', '?', '!':
+		return text
+	}
+	return text + "."
+}
+
+// waitingDraft says in a line what waits for a decision, and how to decide; "" when
+// nothing does.
+func waitingDraft(state plan.State) string {
+	draft := state.Draft
+	if draft == nil {
+		return ""
+	}
+	what := fmt.Sprintf("%s, %s", plan.Quote(draft.Objective), plan.Counted(draft.Steps.Len(), "step"))
+	switch {
+	case state.PhaseNow() == plan.PhaseGathering:
+		return "A plan was returned to be edited: " + what + ". Look at it: planloop show --draft"
+	case state.PhaseNow() != plan.PhaseSubmitted:
+		return "A draft waits beside it: " + what + ". Look at it and decide: planloop approve"
+	case state.Plan != nil && state.Plan.ID == draft.ID:
+		return "A change of it waits for your decision: " + draft.Changes + ". Look at it and decide: planloop approve"
+	}
+	return "A plan waits for your decision: " + what + ". Look at it and decide: planloop approve"
+}

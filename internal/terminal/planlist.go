@@ -1,0 +1,99 @@
+package terminal
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+// PlanRow is a plan in the list.
+type PlanRow struct {
+	ID, Objective string
+	status        string
+	current       bool
+	style         func(Screen) Style
+	done, steps   int
+	when          time.Time
+}
+
+// PlanRows lists the plans of a state: the current one, a draft that waits, and the
+// former ones, newest first.
+func PlanRows(s plan.State) []PlanRow {
+	var rows []PlanRow
+	if s.Plan != nil && !s.Plan.Cleared() {
+		rows = append(rows, rowOf(s.Plan, true))
+	}
+	if s.Draft != nil {
+		rows = append(rows, rowOf(s.Draft, false))
+	}
+	for _, head := range s.Former() {
+		row := PlanRow{ID: head.ID, Objective: head.Objective, done: head.Done, steps: head.Steps, when: head.ArchivedAt}
+		row.status, row.style = string(head.Status), func(s Screen) Style { return s.Faint }
+		if head.Status == plan.StatusActive {
+			row.status = pastWord(head.Reason)
+		}
+		if head.Status == plan.StatusCompleted {
+			row.style = func(s Screen) Style { return s.Good }
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func rowOf(p *plan.Plan, current bool) PlanRow {
+	return PlanRow{
+		ID: p.ID, Objective: p.Objective, current: current, status: string(p.Status),
+		style: func(s Screen) Style { return s.planStyle(p.Status) },
+		done:  p.Steps.Count(plan.Done), steps: p.Steps.Len(), when: p.UpdatedAt,
+	}
+}
+
+// PlanTable lays the plans out in columns; where the objectives do not fit
+// beside the others they stand below.
+func (s Screen) PlanTable(rows []PlanRow) []string {
+	cells := [][]string{{"ID", "STATUS", "DONE", "CHANGED"}}
+	for _, row := range rows {
+		cells = append(cells, []string{safetext.EscapeLine(row.ID), row.status, fmt.Sprintf("%d/%d", row.done, row.steps),
+			row.when.Local().Format(dateAndTime)})
+	}
+	widths := columnWidths(cells)
+	line := func(mark string, row []string, id, status Style) string {
+		return mark + " " + id(Pad(row[0], widths[0])) + "  " + status(Pad(row[1], widths[1])) + "  " +
+			s.Faint(Pad(row[2], widths[2])+"  "+Pad(row[3], widths[3]))
+	}
+	head := line(" ", cells[0], s.Faint, s.Faint)
+	taken := ansi.StringWidth(head) + 2
+	const readable = 24
+	beside := s.width == 0 || s.width-taken >= readable
+	if beside {
+		head += s.Faint("  OBJECTIVE")
+	}
+	lines := []string{s.Fit(head, 0)}
+	for i, row := range rows {
+		mark, id := " ", s.Plain
+		if row.current {
+			mark, id = "*", s.Bold
+		}
+		left, objective := line(mark, cells[i+1], id, row.style(s)), safetext.EscapeLine(row.Objective)
+		if beside {
+			lines = append(lines, left+"  "+s.Fit(objective, taken))
+		} else {
+			lines = append(lines, s.Fit(left, 0), "    "+s.Faint(s.Fit(objective, 4)))
+		}
+	}
+	return lines
+}
+
+func columnWidths(cells [][]string) []int {
+	widths := make([]int, len(cells[0]))
+	for _, row := range cells {
+		for i, cell := range row {
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	return widths
+}

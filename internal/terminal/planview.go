@@ -1,0 +1,298 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+const (
+	shortPlan     = 20 // a plan of so many steps is shown without folds
+	shortestFold  = 3
+	detailLines   = 3
+	noteLines     = 2
+	messageLines  = 2
+	signalsListed = 3 // of the open signals, unless all is shown
+)
+
+// PlanView lays a state out for a person.
+type PlanView struct {
+	Screen Screen
+	State  plan.State
+	Where  string         // the workspace in words, for a state without a plan
+	Former *plan.PastPlan // set when the plan is not the current one
+	All    bool           // nothing is folded or shortened
+	Next   string         // "" for none
+	Now    time.Time
+	Lapsed func(*plan.Step) bool // whether a claim has lapsed; nil: none has
+}
+
+// Page is a laid-out state in its parts, so that the live view can fit it into
+// a terminal: the head and the foot always show.
+type Page struct {
+	head, body, foot []string
+	focus            int // the line of the body that matters most
+}
+
+// TextPage is a page of a text that is laid out already.
+func TextPage(text string) Page {
+	return Page{body: strings.Split(strings.TrimRight(text, "\n"), "\n")}
+}
+
+// Lines are the lines of the page, one below the other.
+func (p Page) Lines() []string { return slices.Concat(p.head, p.body, p.foot) }
+
+// Page lays the state out.
+func (v PlanView) Page() Page {
+	if v.State.Plan == nil {
+		return v.withoutPlan()
+	}
+	var p Page
+	p.head = v.head()
+	p.body, p.focus = v.steps()
+	p.foot = v.foot()
+	return p
+}
+
+func (v PlanView) withoutPlan() Page {
+	first := "There is no plan yet " + safetext.EscapeLine(v.Where) + "."
+	if v.State.Draft != nil || v.State.PhaseNow() != plan.PhaseInactive {
+		return Page{body: append([]string{first}, v.mode()...), foot: append([]string{""}, v.Screen.Next(v.Next)...)}
+	}
+	bold := v.Screen.Bold
+	return Page{body: []string{
+		first,
+		"",
+		bold("Set one up: ") + `planloop setup "Fix the login bug" --step "Write a failing test"`,
+		bold("Import one: ") + "planloop import FILE",
+		bold("By agents:  ") + "planloop, without a command, says how to connect one",
+	}}
+}
+
+func (v PlanView) head() []string {
+	var lines []string
+	for _, line := range v.Screen.Wrap(safetext.EscapeLine(v.State.Plan.Objective), 0) {
+		lines = append(lines, v.Screen.Bold(line))
+	}
+	lines = append(lines, v.status()...)
+	if summary := v.State.Plan.Summary; summary != "" {
+		lines = append(lines, v.block(summary, 0, detailLines)...)
+	}
+	lines = append(lines, v.verdict()...)
+	lines = append(lines, v.approval()...)
+	return append(lines, "")
+}
+
+// status is where the plan stands: its status, the bar, the numbers.
+func (v PlanView) status() []string {
+	p, s := v.State.Plan, v.Screen
+	line := s.planStyle(p.Status)(string(p.Status))
+	if p.Version > 1 {
+		line += fmt.Sprintf(", version %d", p.Version)
+	}
+	if p.Steps.Len() == 0 {
+		return []string{line + s.Faint(", no steps")}
+	}
+	line += fmt.Sprintf("  %s  %d of %d done", s.bar(p.Steps), p.Steps.Count(plan.Done), p.Steps.Len())
+	line = s.Fit(line, 0)
+	plain, styled := v.counts()
+	switch {
+	case plain == "":
+		return []string{line}
+	case s.width == 0 || ansi.StringWidth(line)+2+ansi.StringWidth(plain) <= s.width:
+		return []string{line + ", " + styled}
+	}
+	return []string{line, s.Fit(styled, 0)}
+}
+
+// counts names how many steps have a status that is worth a word.
+func (v PlanView) counts() (plain, styled string) {
+	s := v.Screen
+	var words, looks []string
+	for _, part := range []struct {
+		status plan.StepStatus
+		word   string
+		style  Style
+	}{
+		{plan.Failed, "failed", s.Wrong}, {plan.Blocked, "blocked", s.Waiting}, {plan.InProgress, "in progress", s.Busy},
+		{plan.Skipped, "skipped", s.Faint}, {plan.Cancelled, "cancelled", s.Faint},
+	} {
+		if n := v.State.Plan.Steps.Count(part.status); n > 0 {
+			word := fmt.Sprintf("%d %s", n, part.word)
+			words, looks = append(words, word), append(looks, part.style(word))
+		}
+	}
+	return strings.Join(words, ", "), strings.Join(looks, ", ")
+}
+
+// steps lays out the steps and returns the line of the one to work on.
+func (v PlanView) steps() (lines []string, focus int) {
+	steps := v.State.Plan.Steps
+	idWidth := len(steps.Highest().String())
+	next := steps.Next()
+	for i := 0; i < steps.Len(); {
+		if n := v.foldable(i); n > 0 {
+			lines = append(lines, v.fold(i, n))
+			i += n
+			continue
+		}
+		step := steps.At(i)
+		if step == next {
+			focus = len(lines)
+		}
+		lines = append(lines, v.step(step, idWidth)...)
+		i++
+	}
+	return lines, focus
+}
+
+// foldable returns how many finished steps from position i on become one line.
+func (v PlanView) foldable(i int) int {
+	steps := v.State.Plan.Steps
+	if v.All || steps.Len() <= shortPlan {
+		return 0
+	}
+	n := 0
+	for i+n < steps.Len() && steps.At(i+n).Status.Finished() {
+		n++
+	}
+	if n < shortestFold {
+		return 0
+	}
+	return n
+}
+
+func (v PlanView) fold(i, n int) string {
+	steps := v.State.Plan.Steps
+	done := 0
+	for k := range n {
+		if steps.At(i+k).Status == plan.Done {
+			done++
+		}
+	}
+	text := fmt.Sprintf("%s-%s  %d steps done", steps.At(i).ID, steps.At(i+n-1).ID, n)
+	if done < n {
+		text = fmt.Sprintf("%s-%s  %d steps finished, %d of them done", steps.At(i).ID, steps.At(i+n-1).ID, n, done)
+	}
+	return "  " + v.Screen.Good(v.Screen.marks.done) + " " + v.Screen.Faint(v.Screen.Fit(text, 4))
+}
+
+// block lays out faint text behind a margin, in at most so many lines.
+func (v PlanView) block(text string, margin, most int) []string {
+	lines := v.Screen.Wrap(safetext.Escape(text), margin)
+	if !v.All {
+		lines = v.Screen.atMost(most, lines, margin)
+	}
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = strings.TrimRight(strings.Repeat(" ", margin)+v.Screen.Faint(line), " ")
+	}
+	return out
+}
+
+func (v PlanView) foot() []string {
+	var lines []string
+	if v.State.Plan.Steps.Len() > 0 {
+		lines = append(lines, "")
+	}
+	if final := v.State.Plan.FinalSummary; final != "" {
+		lines = append(append(lines, v.block("Final summary: "+final, 0, detailLines)...), "")
+	}
+	if p := v.State.Plan; p.Status == plan.StatusAbandoned && p.Steps.Len() == 0 {
+		text := "Bring its steps back: planloop restore " + p.ID
+		lines = append(lines, v.block(text, 0, len(text))...)
+	}
+	if v.Former != nil {
+		text := fmt.Sprintf("A former plan, %s on %s. Bring it back: planloop restore %s",
+			pastWord(v.Former.Reason), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
+		return append(lines, v.block(text, 0, len(text))...)
+	}
+	lines = append(lines, v.mode()...)
+	lines = append(lines, v.signals()...)
+	return append(lines, v.Screen.Next(v.Next)...)
+}
+
+// signals lists what is open, the most serious first.
+func (v PlanView) signals() []string {
+	var open []plan.Signal
+	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
+		open = append(open, v.State.OpenSignals(level)...)
+	}
+	var lines []string
+	for i, signal := range open {
+		if i == signalsListed && !v.All {
+			text := fmt.Sprintf("and %d more: planloop show --all", len(open)-i)
+			lines = append(lines, v.Screen.Faint(v.Screen.Fit(text, 0)))
+			break
+		}
+		lines = append(lines, v.signal(signal)...)
+	}
+	if len(lines) > 0 {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+// signal lays out one signal: its level, its name, what it concerns and what it says.
+func (v PlanView) signal(signal plan.Signal) []string {
+	look := map[plan.SignalLevel]Style{plan.Blocker: v.Screen.Wrong, plan.Warning: v.Screen.Waiting}[signal.Level]
+	if look == nil {
+		look = v.Screen.Plain
+	}
+	label := string(signal.Level) + " " + plan.Quote(signal.ID)
+	if id := v.State.Concerns(signal); id != 0 {
+		label += " on " + id.String()
+	}
+	label += ": "
+	texts := v.Screen.Wrap(safetext.Escape(label+signal.Message), 2)
+	if !v.All {
+		texts = v.Screen.atMost(messageLines, texts, 2)
+	}
+	var lines []string
+	for i, text := range texts {
+		if i > 0 {
+			text = "  " + text
+		}
+		lines = append(lines, look(strings.TrimRight(text, " ")))
+	}
+	if signal.Output != "" && v.All {
+		lines = append(lines, v.block(signal.Output, 2, 0)...)
+	}
+	return lines
+}
+
+// verdict says in a line or two what a judge thought of the plan.
+func (v PlanView) verdict() []string {
+	verdict := v.State.Plan.Verdict
+	if verdict == nil {
+		return nil
+	}
+	text := "Judged not good enough"
+	if verdict.Approved {
+		text = "Judged good"
+	}
+	if verdict.Way == plan.WayAgent {
+		text += " by " + verdict.By
+	} else {
+		text += " by the model " + verdict.Way
+	}
+	if verdict.Feedback != "" {
+		text += ": " + verdict.Feedback
+	}
+	return v.block(text, 0, messageLines)
+}
+
+// pastWord says what became of a former plan.
+func pastWord(reason string) string {
+	switch reason {
+	case "cleared", "replaced":
+		return reason
+	}
+	return "replaced by a restored one"
+}

@@ -1,0 +1,263 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+func (v PlanView) step(step *plan.Step, idWidth int) []string {
+	lines, margin := v.title(step, idWidth)
+	lines = v.remark(lines, step, margin)
+	return append(lines, v.below(step, margin)...)
+}
+
+// title lays out a step's mark, id and title, and returns the margin that these
+// leave.
+func (v PlanView) title(step *plan.Step, idWidth int) (lines []string, margin int) {
+	s := v.Screen
+	sign, look := s.mark(step, v.State.Plan.Steps.IsReady(step.ID))
+	id := Pad(step.ID.String(), idWidth)
+	margin = 2 + ansi.StringWidth(sign) + 1 + idWidth + 2
+	indent := strings.Repeat(" ", margin)
+
+	title := s.Plain
+	switch {
+	case step.Status.Finished():
+		title = s.Faint
+	case step.Status == plan.InProgress:
+		title = s.Bold
+	}
+	for i, text := range s.Wrap(safetext.EscapeLine(step.Title), margin) {
+		if i == 0 {
+			lines = append(lines, "  "+look(sign)+" "+look(id)+"  "+title(text))
+		} else {
+			lines = append(lines, indent+title(text))
+		}
+	}
+	return lines, margin
+}
+
+// remark puts what is to be known about a step behind its title, or below it
+// where there is no room.
+func (v PlanView) remark(lines []string, step *plan.Step, margin int) []string {
+	text, look := v.about(step)
+	if text == "" {
+		return lines
+	}
+	last := len(lines) - 1
+	if v.Screen.width == 0 || ansi.StringWidth(lines[last])+2+ansi.StringWidth(text) <= v.Screen.width {
+		lines[last] += "  " + look(text)
+		return lines
+	}
+	for _, line := range v.Screen.Wrap(text, margin) {
+		lines = append(lines, strings.Repeat(" ", margin)+look(line))
+	}
+	return lines
+}
+
+// about says in words what the mark of an open step leaves open.
+func (v PlanView) about(step *plan.Step) (string, Style) {
+	s := v.Screen
+	switch {
+	case step.Status == plan.InProgress:
+		return v.claim(step)
+	case step.Status == plan.Blocked:
+		return "(blocked)", s.Waiting
+	case step.Status == plan.Failed && step.Critical:
+		return "(failed, critical)", s.Wrong
+	case step.Status == plan.Failed:
+		return "(failed)", s.Wrong
+	case step.Status == plan.Skipped, step.Status == plan.Cancelled:
+		return "(" + string(step.Status) + ")", s.Faint
+	}
+	if waiting := v.State.Plan.Steps.WaitingOn(step.ID); len(waiting) > 0 && step.Status == plan.Pending {
+		return "(waits for " + plan.IDs(waiting) + ")", s.Waiting
+	}
+	return "", nil
+}
+
+// claim says who works on a step, and whether that may still be so.
+func (v PlanView) claim(step *plan.Step) (string, Style) {
+	if step.ClaimedBy == "" {
+		return "(in progress)", v.Screen.Busy
+	}
+	text := safetext.EscapeLine(step.ClaimedBy)
+	if !step.StartedAt.IsZero() {
+		text += ", since " + v.clock(step.StartedAt)
+	}
+	if v.Lapsed != nil && v.Lapsed(step) {
+		return "(" + text + ", gone: anybody may go on)", v.Screen.Waiting
+	}
+	return "(" + text + ")", v.Screen.Busy
+}
+
+// below is what is shown under a step's title: details while it is open, the
+// last note and the last evidence.
+func (v PlanView) below(step *plan.Step, margin int) []string {
+	var lines []string
+	if step.Details != "" && (v.All || !step.Status.Finished()) {
+		lines = append(lines, v.block(step.Details, margin, detailLines)...)
+	}
+	notes := step.Notes
+	if len(notes) > 0 && !v.All {
+		notes = notes[len(notes)-1:]
+	}
+	for _, note := range notes {
+		lines = append(lines, v.block("note: "+note, margin, noteLines)...)
+	}
+	if step.Error != "" && !slices.Contains(notes, step.Error) {
+		lines = append(lines, v.block("error: "+step.Error, margin, noteLines)...)
+	}
+	return append(lines, v.evidence(step, margin)...)
+}
+
+// evidence lists what supports that a step is done: the last piece, or with all
+// every one with what its command printed.
+func (v PlanView) evidence(step *plan.Step, margin int) []string {
+	pieces := step.Evidence
+	if len(pieces) > 0 && !v.All {
+		pieces = pieces[len(pieces)-1:]
+	}
+	var lines []string
+	for _, e := range pieces {
+		lines = append(lines, v.block("evidence: "+v.proof(e), margin, 1)...)
+		if e.Output != "" && v.All {
+			lines = append(lines, v.block(e.Output, margin+2, 0)...)
+		}
+	}
+	return lines
+}
+
+// proof says what a piece of evidence is, and whether planloop saw it itself.
+func (v PlanView) proof(e plan.Evidence) string {
+	text := e.Note
+	switch {
+	case e.Command != "" && e.ExitCode != nil:
+		text = fmt.Sprintf("%s exited with %d", e.Command, *e.ExitCode)
+		if !e.Recorded {
+			text += ", it is said"
+		}
+	case e.Command != "":
+		text = e.Command + ", it is said"
+	case e.Criterion != "":
+		text = e.Criterion + ": " + e.Note
+	}
+	if v.All {
+		text += fmt.Sprintf(" (%s, %s)", e.By, v.clock(e.At))
+	}
+	return text
+}
+
+// Step lays out everything that is known of a step, a row for each field.
+func (v PlanView) Step(step *plan.Step) []string {
+	lines, _ := v.title(step, len(step.ID.String()))
+	lines = append(lines, "")
+	row := func(label string, texts ...string) {
+		for _, text := range texts {
+			if text == "" {
+				continue
+			}
+			for _, line := range v.Screen.Wrap(safetext.Escape(text), rowMargin) {
+				lines = append(lines, strings.TrimRight(v.Screen.Faint(Pad(label, rowMargin))+line, " "))
+				label = ""
+			}
+		}
+	}
+	v.asked(step, row)
+	v.become(step, row)
+	return lines
+}
+
+// rowMargin is the width of the labels.
+const rowMargin = 12
+
+// asked writes what a step asks for.
+func (v PlanView) asked(step *plan.Step, row func(string, ...string)) {
+	yes := func(is bool) string {
+		if is {
+			return "yes"
+		}
+		return ""
+	}
+	row("details", step.Details)
+	row("type", string(step.Type))
+	row("risk", string(step.Risk))
+	row("depends on", joinIDs(step.DependsOn))
+	row("needed by", joinIDs(v.State.Plan.Steps.Dependents(step.ID)))
+	row("hints", step.ContextHints...)
+	row("paths", step.RelevantFilePaths...)
+	row("creates", step.Creates...)
+	row("criteria", step.AcceptanceCriteria...)
+	row("verify", step.Verify)
+	row("for", step.SuggestedAgent)
+	row("may use", step.Tools...)
+	row("tool", strings.TrimSpace(step.Tool+" "+string(step.Args)))
+	row("critical", yes(step.Critical))
+	row("idempotent", yes(step.Idempotent))
+	row("approval", yes(step.RequiresApproval))
+	if step.Timeout > 0 {
+		row("timeout", (time.Duration(step.Timeout) * time.Second).String())
+	}
+	row("asks first", step.Pause)
+	row("when", step.When)
+	row("for each", step.ForEach)
+}
+
+// become writes what has become of a step.
+func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
+	status := strings.ReplaceAll(string(step.Status), "_", " ")
+	if about, _ := v.about(step); about != "" && about != "("+status+")" {
+		status += " " + about
+	}
+	row("status", status)
+	if step.Attempts > 1 {
+		row("attempts", strconv.Itoa(step.Attempts))
+	}
+	if !step.StartedAt.IsZero() {
+		row("started", v.clock(step.StartedAt))
+	}
+	if !step.CompletedAt.IsZero() {
+		row("completed", strings.TrimSpace(v.clock(step.CompletedAt)+" "+bywhom(step.ExecutedBy)))
+	}
+	row("notes", step.Notes...)
+	row("error", step.Error)
+	for i, e := range step.Evidence {
+		label := "evidence"
+		if i > 0 {
+			label = ""
+		}
+		row(label, v.proof(e))
+		row("", e.Output)
+	}
+	row("output", step.Output)
+	row("files", step.AffectedFiles...)
+	for _, signal := range v.State.Signals {
+		if signal.Open && v.State.Concerns(signal) == step.ID && v.Former == nil {
+			row("signal", fmt.Sprintf("%s %s: %s", signal.Level, plan.Quote(signal.ID), signal.Message))
+		}
+	}
+}
+
+func bywhom(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "by " + name
+}
+
+func joinIDs(ids []plan.StepID) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return plan.IDs(ids)
+}
+
+func (v PlanView) clock(t time.Time) string { return clock(t, v.Now) }
