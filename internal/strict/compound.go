@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/spelling"
 )
 
 // object decodes a JSON object into a struct.
@@ -79,7 +81,7 @@ func (d *decoding) unknown(fields []field, key string) error {
 		names[i] = f.name
 	}
 	e := d.fail("unknown field "+quoted(key), "no fields here")
-	if e.Nearest = nearest(key, names); e.Nearest != "" {
+	if e.Nearest = spelling.Nearest(key, names); e.Nearest != "" {
 		e.Want = strconv.Quote(e.Nearest)
 	} else if len(names) > 0 {
 		e.Want = oneOf(names)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/spelling"
 )
 
 // enumerated is a string type that accepts certain values only.
@@ -109,7 +111,7 @@ func (d *decoding) checkValues(v reflect.Value) error {
 	}
 	e := d.fail("found "+quoted(given), oneOf(values))
 	for _, value := range values {
-		if folded(value) == folded(given) {
+		if spelling.Folded(value) == spelling.Folded(given) {
 			e.Nearest = value
 			break
 		}

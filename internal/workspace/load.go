@@ -146,7 +146,7 @@ func (l *loading) key(name, source string, line int) (key, error) {
 		return l.keys[at], nil
 	}
 	return key{}, &ConfigError{Source: source, Line: line, Problem: "has the key " + plan.Quote(name) + ", which is not known",
-		Want: did(name, Keys()) + "the keys are " + strings.Join(Keys(), ", ")}
+		Want: didYouMean(name, Keys()) + "the keys are " + strings.Join(Keys(), ", ")}
 }
 
 // take sets a key from a layer that is the user's own.

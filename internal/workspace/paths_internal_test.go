@@ -58,7 +58,7 @@ func TestSpelling(t *testing.T) {
 		"/unlisted/x":         "/unlisted/x",
 		"/":                   "/",
 	} {
-		if got := filepath.ToSlash(spelling(filepath.FromSlash(given), list)); got != want {
+		if got := filepath.ToSlash(spelledBy(filepath.FromSlash(given), list)); got != want {
 			t.Errorf("%s is spelled %s, want %s", given, got, want)
 		}
 	}

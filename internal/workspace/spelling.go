@@ -17,17 +17,17 @@ func asSpelled(path string) string {
 	if runtime.GOOS != "darwin" {
 		return path
 	}
-	return spelling(path, names)
+	return spelledBy(path, names)
 }
 
-// spelling replaces each element of path by the one entry of its folder that
+// spelledBy replaces each element of path by the one entry of its folder that
 // equals it but for case and Unicode form. What cannot be listed stays.
-func spelling(path string, list func(dir string) []string) string {
+func spelledBy(path string, list func(dir string) []string) string {
 	parent := filepath.Dir(path)
 	if parent == path {
 		return path
 	}
-	parent = spelling(parent, list)
+	parent = spelledBy(parent, list)
 	return filepath.Join(parent, entry(filepath.Base(path), list(parent)))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -102,7 +103,7 @@ func setWord[T vocabulary](v value, into *T) error {
 		return v.refuse("is not one word", want)
 	}
 	if !slices.Contains(allowed, word) {
-		return v.refuse("is "+plan.Quote(word)+", which is not known", did(word, allowed)+want)
+		return v.refuse("is "+plan.Quote(word)+", which is not known", didYouMean(word, allowed)+want)
 	}
 	*into = T(word)
 	return nil
@@ -163,7 +164,7 @@ func gateLevel(name string, v value) (Level, error) {
 		return "", v.refuse("names "+plan.Quote(name)+", which is no name of a gate", "use lower-case letters, digits, dashes and underscores")
 	}
 	if v.gates != nil && !slices.Contains(v.gates, name) {
-		return "", v.refuse("names the gate "+plan.Quote(name)+", which does not exist", did(name, v.gates)+"the gates are "+strings.Join(v.gates, ", "))
+		return "", v.refuse("names the gate "+plan.Quote(name)+", which does not exist", didYouMean(name, v.gates)+"the gates are "+strings.Join(v.gates, ", "))
 	}
 	v.key += "." + name
 	var level Level
@@ -253,4 +254,12 @@ func markdownInside(name string) bool {
 	base := path.Base(name)
 	extension := strings.ToLower(path.Ext(base))
 	return len(base) > len(extension) && slices.Contains([]string{".md", ".mdc", ".markdown"}, extension)
+}
+
+// didYouMean returns a question after the word that is probably meant, or "".
+func didYouMean(given string, words []string) string {
+	if word := spelling.Nearest(given, words); word != "" {
+		return "did you mean " + word + "? "
+	}
+	return ""
 }

@@ -1,19 +1,22 @@
-package strict
+// Package spelling finds the word that somebody who gave another probably meant:
+// the name of a field, a configuration key. It knows no words of its own.
+package spelling
 
 import "strings"
 
 // comparedLength bounds the length of the words that are compared, and so the cost.
 const comparedLength = 64
 
-// nearest returns the first of the words that is probably meant by a given one,
+// Nearest returns the first of the words that is probably meant by a given one,
 // "" if none is near.
-func nearest(given string, words []string) string {
-	if len(given) > comparedLength {
+func Nearest(given string, words []string) string {
+	given = strings.ToLower(strings.TrimSpace(given))
+	if given == "" || len(given) > comparedLength {
 		return ""
 	}
 	best, closest := "", min(3, (len(given)+1)/3)+1
 	for _, word := range words {
-		if folded(word) == folded(given) {
+		if Folded(word) == Folded(given) {
 			return word
 		}
 		if len(word) > comparedLength {
@@ -26,8 +29,8 @@ func nearest(given string, words []string) string {
 	return best
 }
 
-// folded is a word without what models vary: case, dashes, spaces.
-func folded(s string) string {
+// Folded is a word without what people and models vary: case, dashes, spaces.
+func Folded(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(s)
 }

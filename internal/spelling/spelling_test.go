@@ -1,0 +1,24 @@
+package spelling_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/spelling"
+)
+
+func TestNearest(t *testing.T) {
+	words := []string{"step_id", "title", "timeouts", "profile", strings.Repeat("long", 30)}
+	for given, want := range map[string]string{
+		"stepId": "step_id", "STEP-ID": "step_id", "step id": "step_id", " tilte ": "title", "tite": "title", "Titel": "title",
+		"time-outs": "timeouts", "timeout": "timeouts", "prifole": "profile",
+		"": "", " ": "", "x": "", "colour": "", strings.Repeat("long", 30): "", strings.Repeat("x", 10_000): "",
+	} {
+		if got := spelling.Nearest(given, words); got != want {
+			t.Errorf("%q: %q, want %q", given, got, want)
+		}
+	}
+	if got := spelling.Nearest("title", nil); got != "" {
+		t.Errorf("%q", got)
+	}
+}
