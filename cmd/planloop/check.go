@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -261,4 +262,12 @@ func plainRune(r rune) rune {
 		return r
 	}
 	return '?'
+}
+
+// shellCommand returns the arguments that have the system's shell run a line.
+func shellCommand(line string) []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/c", line}
+	}
+	return []string{"sh", "-c", line}
 }

@@ -6,9 +6,13 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
+
+	"golang.org/x/term"
 
 	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/terminal"
@@ -21,4 +25,62 @@ func main() {
 	code := run(ctx, environment(), os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// world is what a command may touch of the process it runs in.
+type world struct {
+	in         io.Reader
+	out, err   io.Writer
+	getenv     func(string) string
+	inTerminal bool                     // standard input is a terminal
+	outIsTerm  bool                     // standard output is one
+	errIsTerm  bool                     // standard error is one
+	size       func() (width, rows int) // of that terminal; zeros when unknown
+}
+
+func environment() world {
+	return world{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv,
+		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
+		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
+		size:      terminalSize,
+	}
+}
+
+func terminalSize() (width, rows int) {
+	width, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, rows
+}
+
+// run carries out one command line and returns the exit code.
+func run(ctx context.Context, w world, args []string) int {
+	app := &app{world: w}
+	root := newRootCommand(app)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !app.started {
+		// The command line was not understood, perhaps before --json was reached.
+		err = asUsage(err)
+		app.flags.json = app.flags.json || asksForJSON(args)
+	}
+	code := app.report(ctx, err)
+	if closed := app.close(); closed != nil && err == nil {
+		return app.report(ctx, closed)
+	}
+	return code
+}
+
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
+}
+
+// screen is how text looks on standard output.
+func (w world) screen() terminal.Screen {
+	return terminal.NewScreen(terminal.Options{Getenv: w.getenv, IsTerminal: w.outIsTerm, Size: w.size})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
 )
 
 func newPromptCommand(a *app) *cobra.Command {
@@ -45,4 +47,63 @@ lists them.`,
 			return a.reply(said{text})
 		},
 	}
+}
+
+// promptsReply lists the prompts.
+type promptsReply struct {
+	Prompts []promptEntry `json:"prompts"`
+}
+
+type promptEntry struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Arguments   []string `json:"arguments"`
+}
+
+func promptList(all []prompts.Prompt) promptsReply {
+	var reply promptsReply
+	for _, p := range all {
+		entry := promptEntry{Name: p.Name, Description: p.Description, Arguments: []string{}}
+		for _, argument := range p.Arguments {
+			entry.Arguments = append(entry.Arguments, argument.Name)
+		}
+		reply.Prompts = append(reply.Prompts, entry)
+	}
+	return reply
+}
+
+// Text is a line for each prompt.
+func (r promptsReply) Text() string {
+	var lines []string
+	for _, p := range r.Prompts {
+		name := p.Name
+		for _, argument := range p.Arguments {
+			name += " [" + argument + "=TEXT]"
+		}
+		lines = append(lines, fmt.Sprintf("%-44s %s", name, p.Description))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func asPromptUsage(err error) error {
+	var bad *prompts.ArgumentError
+	if errors.As(err, &bad) {
+		return usageError{err}
+	}
+	return err
+}
+
+func completePrompt(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, p := range verbs.Prompts() {
+		if len(args) == 0 {
+			names = append(names, p.Name)
+		} else if p.Name == args[0] {
+			for _, argument := range p.Arguments {
+				names = append(names, argument.Name+"=")
+			}
+			return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

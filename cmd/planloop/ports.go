@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/internal/llm"
+	"github.com/planloop/planloop/internal/notify"
+	"github.com/planloop/planloop/internal/scan"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+// configuredModel is the model of the user's configuration, nil when there is none.
+// Nothing is contacted before it is asked.
+func (a *app) configuredModel(section workspace.Section) (verbs.Model, error) {
+	if !section.Given() {
+		return nil, nil
+	}
+	var config llm.Config
+	if err := section.Decode(&config); err != nil {
+		return nil, err
+	}
+	return &model{name: config.Model, client: sync.OnceValues(func() (*llm.Client, error) {
+		return llm.New(config, a.getenv, llm.Options{Logger: a.logger()})
+	})}, nil
+}
+
+type model struct {
+	name   string
+	client func() (*llm.Client, error)
+}
+
+// Name is the model's name.
+func (m *model) Name() string { return m.name }
+
+// Ask returns the one JSON object of the model's answer.
+func (m *model) Ask(ctx context.Context, prompt string) ([]byte, error) {
+	client, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.Complete(ctx, llm.Request{Prompt: prompt, JSON: true})
+	if err != nil {
+		return nil, err
+	}
+	object, err := llm.ExtractJSON(answer)
+	if errors.Is(err, llm.ErrMalformed) {
+		return []byte(answer), nil // what it is not will be said, and the model asked again
+	}
+	return object, err
+}
+
+// ruleBook is the rule book in the workspace's file for agents.
+type ruleBook struct {
+	workspace string
+	file      string // below it, with slashes
+}
+
+func (r ruleBook) canonical() string { return resources.AgentsMD(resources.AgentsData{File: r.file}) }
+
+// Inspect looks at the file on disk.
+func (r ruleBook) Inspect() verbs.Rules {
+	found, err := agentsmd.Inspect(r.workspace, r.file, r.canonical())
+	rules := verbs.Rules{File: r.file, Exists: found.State != agentsmd.Absent, Content: string(found.Content)}
+	switch found.State {
+	case agentsmd.InSync:
+		return rules
+	case agentsmd.Absent:
+		rules.State = "missing"
+	case agentsmd.NoBlock:
+		rules.State = "without planloop's rules"
+	case agentsmd.Outdated:
+		rules.State = "outdated"
+	case agentsmd.Edited:
+		rules.State = "changed within planloop's block"
+	default:
+		rules.State = "not in order"
+	}
+	switch {
+	case err != nil:
+		rules.State, rules.Problem = "not in order", err.Error()
+	case found.Refusal != nil:
+		rules.Problem = found.Refusal.Error()
+	}
+	return rules
+}
+
+// settled is how long a file has to be quiet before it is looked at.
+const settled = 50 * time.Millisecond
+
+// Changed tells when the file may have changed.
+func (r ruleBook) Changed(ctx context.Context) <-chan struct{} {
+	changed, err := agentsmd.Watch(ctx, r.workspace, r.file, settled)
+	if err != nil {
+		return nil // a status looks at the file all the same
+	}
+	return changed
+}
+
+// tree is the workspace's files, opened when they are first looked at and closed
+// with the process.
+type tree struct {
+	open func() (*scan.Tree, error)
+}
+
+func newTree(workspace string) tree {
+	return tree{open: sync.OnceValues(func() (*scan.Tree, error) { return scan.Open(workspace) })}
+}
+
+// Files is rooted in the workspace.
+func (t tree) Files() (fs.FS, error) {
+	opened, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	return opened.FS(), nil
+}
+
+// Summary is the tree in a few lines.
+func (t tree) Summary(ctx context.Context) (string, error) {
+	opened, err := t.open()
+	if err != nil {
+		return "", err
+	}
+	return opened.Summary(ctx, scan.SummaryOptions{}), nil
+}
+
+// Document is a text file, cut to max bytes.
+func (t tree) Document(path string, max int) (string, bool) {
+	opened, err := t.open()
+	if err != nil {
+		return "", false
+	}
+	return opened.ReadText(path, max)
+}
+
+// surveyed bounds the finds of a survey.
+const surveyed = 200
+
+// Survey scans the tree.
+func (t tree) Survey(ctx context.Context, done func(files int)) (verbs.Survey, error) {
+	opened, err := t.open()
+	if err != nil {
+		return verbs.Survey{}, err
+	}
+	result, err := opened.Scan(ctx, scan.Options{Progress: done})
+	if err != nil {
+		return verbs.Survey{}, err
+	}
+	survey := verbs.Survey{Files: result.Files, Cut: result.Note()}
+	for _, f := range result.Top(surveyed) {
+		survey.Finds = append(survey.Finds, verbs.Find{
+			Kind: f.Kind, Where: fmt.Sprintf("%s:%d", f.Path, f.Line), Why: reason(f),
+			Task: plan.Spec{Title: f.Title, Type: plan.StepType(f.Type), ContextHints: f.Hints, RelevantFilePaths: f.Paths, AcceptanceCriteria: f.Criteria},
+		})
+	}
+	return survey, nil
+}
+
+func reason(f scan.Finding) string {
+	text := f.Kind + " at " + fmt.Sprintf("%s:%d", f.Path, f.Line)
+	if f.Count > 1 {
+		text += fmt.Sprintf(" and %d more places", f.Count-1)
+	}
+	return text
+}
+
+// notices passes notices on to what the user has configured, and nothing when there
+// is nothing.
+type notices struct {
+	notifier  *notify.Notifier // nil: nobody is told
+	workspace string
+}
+
+func (a *app) notices(place workspace.Workspace, section workspace.Section) (notices, error) {
+	if !section.Given() {
+		return notices{}, nil
+	}
+	var config notify.Config
+	if err := section.Decode(&config); err != nil {
+		return notices{}, err
+	}
+	notifier, err := notify.New(config, a.getenv, notify.Options{Logger: a.logger()})
+	if err != nil { // the plan is more important than who hears of it
+		a.warn("nobody is told of what waits: " + err.Error())
+		return notices{}, nil
+	}
+	return notices{notifier, place.Path}, nil
+}
+
+// tell returns at once.
+func (n notices) tell(notice verbs.Notice) {
+	if n.notifier == nil {
+		return
+	}
+	told := notify.Notice{Event: notify.Event(notice.Event), Workspace: n.workspace, Title: notice.Title, Text: notice.Text,
+		PlanID: notice.PlanID, Questions: notice.Questions}
+	for _, step := range notice.Steps {
+		told.Steps = append(told.Steps, notify.Step{ID: step.ID, Title: step.Title, Risk: string(step.Risk)})
+	}
+	n.notifier.Notify(told)
+}
+
+// close waits a few seconds at most for what is on its way.
+func (n notices) close(a *app) {
+	if n.notifier == nil {
+		return
+	}
+	if err := n.notifier.Close(context.Background()); err != nil {
+		a.logger().Warn("not everybody was told", "error", err)
+	}
+}
+
+// box opens the tools on the workspace's files, held to reading while planning mode
+// asks for it.
+func (a *app) box() (*toolbox.Box, error) {
+	opened, err := a.open(context.Background(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if opened.place.Default {
+		return nil, &plan.ValidationError{Kind: plan.Conflict, Problem: "this is no project, so there are no files to work on", Fix: "start planloop in a project, or with --workspace DIR"}
+	}
+	launcher, err := os.Executable()
+	if err != nil {
+		launcher = "" // commands that only read are then run without the second wall
+	}
+	return toolbox.Open(opened.place.Path, toolbox.Options{Guard: opened.verbs.Restricted, Launcher: launcher})
+}
