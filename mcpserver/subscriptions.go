@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +30,11 @@ type subscriptions struct {
 	sessions    map[string]server.ClientSession // registered ones by id: what outlives a request
 	subscribers map[string]*subscriber
 	watching    bool
+	rules       bool       // are watched too
 	beginning   bool       // to watch, beside a call
 	phase       plan.Phase // of the list of tools that was shown last, "" before the first
+	last        plan.State // that clients were told of
+	read        bool       // last was read from the log; else it has a phase and nothing else
 	running     sync.WaitGroup
 }
 
@@ -104,8 +108,9 @@ func (s *subscriptions) add(ctx context.Context, key string, session server.Clie
 		s.running.Go(func() { sub.deliver(s.ctx) })
 	}
 	sub.want(uris)
-	if !s.watching && s.ctx.Err() == nil {
-		s.watching = s.watch(ctx)
+	s.watchAll(ctx)
+	if slices.ContainsFunc(uris, ofRules) {
+		s.watchRules(ctx)
 	}
 }
 
@@ -127,16 +132,22 @@ func (s *subscriptions) beginSoon(ctx context.Context) {
 		return
 	}
 	s.beginning = true
-	s.running.Go(func() { s.begin(context.WithoutCancel(ctx)) })
+	s.running.Go(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if ctx := context.WithoutCancel(ctx); s.phase.Restricted() {
+			s.watchAll(ctx) // for when the phase ends by itself
+		} else {
+			s.watch(ctx)
+		}
+	})
 }
 
-// begin begins to watch, unless that was begun.
+// begin begins to watch, unless that was begun, from the state as it is now.
 func (s *subscriptions) begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.watching && s.ctx.Err() == nil {
-		s.watching = s.watch(ctx)
-	}
+	s.watchAll(ctx)
 }
 
 func (s *subscriptions) drop(key, uri string) {
@@ -159,38 +170,66 @@ func (s *subscriptions) remove(key string) {
 	}
 }
 
-// watch follows the state from now on, until the server ends, and reports
-// whether it can. The mutex is held; ctx is that of the request that wants it.
-func (s *subscriptions) watch(ctx context.Context) bool {
+// watchAll watches, and reads the state that the next one is compared with. The mutex
+// is held.
+func (s *subscriptions) watchAll(ctx context.Context) {
+	if s.watch(ctx); !s.watching || s.read {
+		return
+	}
 	service, err := s.service(ctx)
-	if err != nil {
-		s.log.Error("changes are not watched", "error", err)
-		return false
+	if err == nil {
+		s.last, err = service.State(ctx)
 	}
-	changes, err := service.Watch(s.ctx)
-	if err != nil {
-		s.log.Error("changes are not watched", "error", err)
-		return false
-	}
-	drifts := service.RulesChanged(s.ctx)
-	before, err := service.State(ctx)
-	if err != nil {
+	if s.read = err == nil; !s.read {
 		s.log.Error("state not read", "error", err)
+		return
 	}
-	if s.phase != "" && s.phase != before.PhaseNow() { // it changed before there was a log to watch
+	if s.phase != "" && s.phase != s.last.PhaseNow() { // it changed before there was a log to watch
 		s.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
 	}
-	rules := service.RulesOnDisk()
-	s.running.Go(func() { s.follow(service, changes, before) })
-	if drifts != nil {
+}
+
+// watch follows the state from now on, until the server ends, unless that was begun. A
+// client that has only listed the tools does not have the log opened for it: of the
+// state that it knows the phase is enough. The mutex is held; ctx is that of the request
+// that wants it.
+func (s *subscriptions) watch(ctx context.Context) {
+	if s.watching || s.ctx.Err() != nil {
+		return
+	}
+	service, err := s.service(ctx)
+	var changes <-chan struct{}
+	if err == nil {
+		changes, err = service.Watch(s.ctx)
+	}
+	if err != nil {
+		s.log.Error("changes are not watched", "error", err)
+		return
+	}
+	s.watching, s.last = true, plan.State{Phase: s.phase}
+	s.running.Go(func() { s.follow(service, changes) })
+}
+
+// watchRules follows the rule book on disk from now on, unless that was begun. The mutex
+// is held.
+func (s *subscriptions) watchRules(ctx context.Context) {
+	service, err := s.service(ctx)
+	if s.rules || err != nil || s.ctx.Err() != nil {
+		return // what is wrong with the service was logged
+	}
+	s.rules = true
+	if drifts := service.RulesChanged(s.ctx); drifts != nil {
+		rules := service.RulesOnDisk()
 		s.running.Go(func() { s.followRules(service, drifts, rules) })
 	}
-	return true
 }
 
 // follow tells of every change of the state until the server ends. That planning mode
 // is over because its time is changes nothing on disk: a timer tells of it.
-func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}, before plan.State) {
+func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) {
+	s.mu.Lock()
+	before := s.last
+	s.mu.Unlock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -213,6 +252,9 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}, 
 			s.log.Error("state not read", "error", err)
 			continue
 		}
+		s.mu.Lock()
+		before, s.last, s.read = s.last, after, true
+		s.mu.Unlock()
 		s.tell(before, after)
 		before = after
 	}

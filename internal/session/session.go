@@ -78,8 +78,9 @@ func (s *Session) State(ctx context.Context) (plan.State, error) {
 	return s.now, nil
 }
 
-// Head returns where the log ends, and the phase then, without folding it.
-func (s *Session) Head(ctx context.Context) (store.Head, error) { return s.log.Head(ctx) }
+// Glance returns where the log ends and the phase then, without folding or opening
+// it; see store.Log.
+func (s *Session) Glance(ctx context.Context) (store.Head, error) { return s.log.Glance(ctx) }
 
 func (s *Session) takeTurn(ctx context.Context) error {
 	select {

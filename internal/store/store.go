@@ -49,6 +49,11 @@ type Log interface {
 	// look that costs the same whatever the length of the log.
 	Head(ctx context.Context) (Head, error)
 
+	// Glance returns the end of the log as the last append has left word of it,
+	// without opening the log where that can be done. After a crash it may be
+	// one record behind: it will do to show something, not to decide.
+	Glance(ctx context.Context) (Head, error)
+
 	// Read yields the records after seq in order, checking the chain. It stops
 	// at the first error, which wraps ErrDamaged when a record is not what its
 	// hash says.

@@ -114,11 +114,11 @@ func (s *Service) ModeEnds(state plan.State) (time.Duration, bool) {
 	return at.Sub(s.opts.Now()), limit > 0
 }
 
-// Phase returns the phase that holds now, and whether there is a log at all. It reads
-// one row, which is enough to show what is offered; only a phase that may be over by
-// its time-out needs the state. What enforces asks Restricted, which folds the log.
+// Phase returns the phase that holds now, and whether there is a log at all. It does
+// not open the log, which is enough to show what is offered; only a phase that may be
+// over by its time-out needs the state. What enforces asks Restricted, which folds the log.
 func (s *Service) Phase(ctx context.Context) (phase plan.Phase, begun bool, err error) {
-	head, err := s.session.Head(ctx)
+	head, err := s.session.Glance(ctx)
 	if err != nil {
 		return "", false, err
 	}

@@ -103,6 +103,9 @@ func (l *Log) Head(context.Context) (store.Head, error) {
 	return l.head(), nil
 }
 
+// Glance implements store.Log.
+func (l *Log) Glance(ctx context.Context) (store.Head, error) { return l.Head(ctx) }
+
 func (l *Log) head() store.Head {
 	n := len(l.records)
 	if n == 0 {

@@ -115,3 +115,16 @@ func (l *Log) Head(ctx context.Context) (store.Head, error) {
 	}
 	return head, nil
 }
+
+// Glance implements store.Log. Who has the database open is told by it.
+func (l *Log) Glance(ctx context.Context) (store.Head, error) {
+	l.mu.Lock()
+	opened := l.db != nil || l.closed
+	l.mu.Unlock()
+	if !opened {
+		if pin, ok := readPin(l.headPath()); ok {
+			return pin, nil
+		}
+	}
+	return l.Head(ctx)
+}

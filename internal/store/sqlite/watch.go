@@ -30,8 +30,9 @@ func (l *Log) Watch(ctx context.Context) (<-chan struct{}, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{log: l, files: files, own: l.grown.Listen(ctx), grown: make(chan struct{}, 1)}
-	// From here on every growth brings an event; what was there before counts as known.
-	if w.known, err = l.Head(ctx); err != nil {
+	// From here on every growth brings an event; what was there before counts as
+	// known. The log need not be open for that.
+	if w.known, err = l.Glance(ctx); err != nil {
 		cancel()
 		_ = files.Close()
 		return nil, err
@@ -78,7 +79,7 @@ func (w *watcher) run(ctx context.Context, cancel context.CancelFunc) {
 // look tells of growth if there is any. An error is growth of a kind: whoever
 // looks at the log next is told what is wrong.
 func (w *watcher) look(ctx context.Context) {
-	head, err := w.log.Head(ctx)
+	head, err := w.log.Glance(ctx)
 	if err == nil && head == w.known {
 		return
 	}

@@ -28,8 +28,8 @@ func testPurge(t *testing.T, p place) {
 		t.Errorf("head %+v after the purge of %+v", head, old)
 	}
 	for _, handle := range []store.Log{log, other, p.open()} {
-		if got := mustHead(t, handle); got != head {
-			t.Errorf("head %+v, want %+v", got, head)
+		if got, glance := mustHead(t, handle), mustGlance(t, handle); got != head || glance != head {
+			t.Errorf("head %+v, at a glance %+v, want %+v", got, glance, head)
 		}
 		diffRecords(t, []plan.Record{first}, mustRead(t, handle, 0))
 		expectSnapshot(t, handle, 0, nil)

@@ -75,8 +75,8 @@ const patience = 30 * time.Second
 
 func testEmpty(t *testing.T, p place) {
 	log := p.open()
-	if head := mustHead(t, log); head != (store.Head{}) {
-		t.Errorf("head of an empty log: %+v", head)
+	if head, glance := mustHead(t, log), mustGlance(t, log); head != (store.Head{}) || glance != head {
+		t.Errorf("head of an empty log: %+v, at a glance %+v", head, glance)
 	}
 	if records := mustRead(t, log, 0); len(records) != 0 {
 		t.Errorf("records of an empty log: %v", records)
@@ -107,6 +107,9 @@ func testAppendReadHead(t *testing.T, p place) {
 		t.Errorf("hashes %v, %v", heads[0].Hash, heads[1].Hash)
 	}
 	second := p.open()
+	if got := mustGlance(t, second); got != heads[2] {
+		t.Errorf("at a glance another handle's head is %+v, want %+v", got, heads[2])
+	}
 	if got := mustHead(t, second); got != heads[2] {
 		t.Errorf("another handle's head %+v, want %+v", got, heads[2])
 	}
@@ -220,6 +223,15 @@ func mustAppend(t *testing.T, log store.Log, r plan.Record) store.Head {
 func mustHead(t *testing.T, log store.Log) store.Head {
 	t.Helper()
 	head, err := log.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+func mustGlance(t *testing.T, log store.Log) store.Head {
+	t.Helper()
+	head, err := log.Glance(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
