@@ -8,7 +8,7 @@ import (
 
 // awkGrammar is what awk takes before its program.
 var awkGrammar = sync.OnceValue(func() *grammar {
-	return options(`-F: -v: -b -S -n -P -r -I -t -N --field-separator: --assign: --version --sandbox --posix --re-interval --characters-as-bytes`).upToOperand()
+	return listed("awk").upToOperand()
 })
 
 // awk allows programs that are known and neither write nor run: no system, no
@@ -168,7 +168,8 @@ func (a *awkReader) number() {
 
 func (a *awkReader) name() string {
 	from := a.at
-	for a.at < len(a.text) && (a.text[a.at] == '_' || a.text[a.at]|0x20 >= 'a' && a.text[a.at]|0x20 <= 'z' || a.text[a.at] >= '0' && a.text[a.at] <= '9') {
+	for a.at < len(a.text) && (a.text[a.at] == '_' || a.text[a.at]|0x20 >= 'a' && a.text[a.at]|0x20 <= 'z' || a.text[a.at] >= '0' &&
+		a.text[a.at] <= '9') {
 		a.at++
 	}
 	name := a.text[from:a.at]
@@ -182,7 +183,8 @@ func (a *awkReader) name() string {
 	case "print", "printf":
 		a.printing = true
 	}
-	keyword := slices.Contains([]string{"print", "printf", "return", "in", "else", "do", "case", "delete", "if", "while", "for", "BEGIN", "END", "switch",
+	keyword := slices.Contains([]string{"print", "printf", "return", "in", "else", "do", "case", "delete", "if", "while", "for", "BEGIN",
+		"END", "switch",
 		"next", "nextfile", "exit", "break", "continue", "default", "function", "func"}, name)
 	a.after(!keyword)
 	a.unsure = name == "length" || name == "exit" || name == "nextfile" || name == "next"

@@ -17,10 +17,14 @@ var tries = flag.Int("differential", 20000, "how many made-up commands TestBashA
 // pieces are what is hard to read in bash, and a command that writes.
 func pieces() []string {
 	return []string{
-		"rm x", "rm x", "rm x\n", "; rm x;", "\nrm x\n", " | ", "echo ", "echo ", "cat ", "ls ", ":", ";", "; ", "\n", "&&", "||", "'", "'", `"`, `"`, "\\", "\\\\", "\\\n", "`", "`",
-		"$(", ")", ")", "(", "((", "))", "$((", "1", "${x:-", "${x#", "${x/", "}", "}", "{ ", "; }", "$'", "$\"", "#", " #", "<<E\n", "<<'E'\n", "<<-E\n\t", "\nE\n", "\nE)", "\nE",
-		"<<<", "[[ ", " ]]", " =~ ", " == ", "[ ", " ]", "case a in ", "a) ", "esac", ";;", "if :; then ", "; fi", "for i in a; do ", "; done", "<(", " ", "\t", "a", "x=", "$x", "a=b ",
-		"!", "! ", "=", "*", "~", "{a,", "$", "&", "%", "'\\''", "\"$(", ")\"", "time ", "xargs ", "command ", "env ", "awk '", "sed '", "printf ",
+		"rm x", "rm x", "rm x\n", "; rm x;", "\nrm x\n", " | ", "echo ", "echo ", "cat ", "ls ", ":", ";", "; ", "\n", "&&", "||", "'",
+		"'", `"`, `"`, "\\", "\\\\", "\\\n", "`", "`",
+		"$(", ")", ")", "(", "((", "))", "$((", "1", "${x:-", "${x#", "${x/", "}", "}", "{ ", "; }", "$'", "$\"", "#", " #", "<<E\n",
+		"<<'E'\n", "<<-E\n\t", "\nE\n", "\nE)", "\nE",
+		"<<<", "[[ ", " ]]", " =~ ", " == ", "[ ", " ]", "case a in ", "a) ", "esac", ";;", "if :; then ", "; fi", "for i in a; do ",
+		"; done", "<(", " ", "\t", "a", "x=", "$x", "a=b ",
+		"!", "! ", "=", "*", "~", "{a,", "$", "&", "%", "'\\''", "\"$(", ")\"", "time ", "xargs ", "command ", "env ", "awk '", "sed '",
+		"printf ",
 	}
 }
 

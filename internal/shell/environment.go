@@ -18,7 +18,8 @@ const searchPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 func baseEnvironment(dir, temp string) []string {
 	list := []string{
 		"PATH=" + searchPath, "PWD=" + dir, "TMPDIR=" + temp, "TERM=dumb", "PAGER=cat", "MANPAGER=cat", "LESSSECURE=1", "NO_COLOR=1",
-		"GOTELEMETRY=off", "GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "GOPROXY=off", "GOENV=off", "GOCACHE=" + filepath.Join(temp, "go-build"), "GOWORK=",
+		"GOTELEMETRY=off", "GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "GOPROXY=off", "GOENV=off", "GOCACHE=" + filepath.Join(temp,
+			"go-build"), "GOWORK=",
 	}
 	list = append(list, "XDG_CONFIG_HOME="+ownConfiguration(temp))
 	for _, name := range []string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT"} {
@@ -42,12 +43,14 @@ func ownConfiguration(temp string) string {
 // gitEnvironment takes from git what a repository could make it run.
 func gitEnvironment(ctx context.Context, dir string, base []string) []string {
 	list := []string{
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false",
+		"GIT_SEQUENCE_EDITOR=false",
 		"GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=none",
 	}
 	settings := [][2]string{
 		{"core.fsmonitor", "false"}, {"core.hooksPath", os.DevNull}, {"core.pager", "cat"}, {"core.alternateRefsCommand", "false"},
-		{"core.sshCommand", "false"}, {"core.untrackedCache", "keep"}, {"credential.helper", ""}, {"gpg.program", "false"}, {"gpg.ssh.program", "false"},
+		{"core.sshCommand", "false"}, {"core.untrackedCache", "keep"}, {"credential.helper", ""}, {"gpg.program", "false"},
+		{"gpg.ssh.program", "false"},
 		{"gpg.x509.program", "false"}, {"log.showSignature", "false"}, {"protocol.allow", "never"}, {"safe.bareRepository", "explicit"},
 		{"submodule.recurse", "false"}, {"interactive.diffFilter", "cat"}, {"maintenance.auto", "false"}, {"gc.auto", "0"},
 	}

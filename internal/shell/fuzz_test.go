@@ -63,11 +63,15 @@ func TestSurroundedCorpus(t *testing.T) {
 
 func TestHugeCommands(t *testing.T) {
 	for name, command := range map[string]string{
-		"operators": strings.Repeat("ls && ", 20000) + "ls", "statements": strings.Repeat("ls;", 30000), "brackets": strings.Repeat("(", 100000),
+		"operators": strings.Repeat("ls && ", 20000) + "ls", "statements": strings.Repeat("ls;", 30000), "brackets": strings.Repeat("(",
+			100000),
 		"substitutions": strings.Repeat("$(", 50000), "backquotes": strings.Repeat("`", 100000), "ifs": strings.Repeat("if ", 30000),
-		"arithmetic": "echo $((" + strings.Repeat("-", 100000) + "1))", "nots": "[[ " + strings.Repeat("! ", 40000) + "a ]]", "bangs": strings.Repeat("! ", 40000) + "ls",
-		"times": strings.Repeat("time ", 20000) + "ls", "wrappers": strings.Repeat("nice ", 20000) + "rm", "pipes": strings.Repeat("cat | ", 20000) + "cat",
-		"words": "echo " + strings.Repeat("a ", 50000), "params": "echo ${x:-" + strings.Repeat("${x:-", 20000), "plus": "echo $((" + strings.Repeat("1+", 50000) + "1))",
+		"arithmetic": "echo $((" + strings.Repeat("-", 100000) + "1))", "nots": "[[ " + strings.Repeat("! ", 40000) + "a ]]",
+		"bangs": strings.Repeat("! ", 40000) + "ls",
+		"times": strings.Repeat("time ", 20000) + "ls", "wrappers": strings.Repeat("nice ", 20000) + "rm",
+		"pipes": strings.Repeat("cat | ", 20000) + "cat",
+		"words": "echo " + strings.Repeat("a ", 50000), "params": "echo ${x:-" + strings.Repeat("${x:-", 20000), "plus": "echo $((" +
+			strings.Repeat("1+", 50000) + "1))",
 		"quoted": "echo " + strings.Repeat(`"$(`, 30000), "redirects": "ls " + strings.Repeat("2>&1 ", 20000), "arith": strings.Repeat("$((", 30000), "long": strings.Repeat("a", 1<<20),
 		"heredocs": strings.Repeat("cat <<E\n", 10000), "cases": strings.Repeat("case a in a) ", 8000), "whiles": strings.Repeat("while ", 20000),
 		"tests": "[[ " + strings.Repeat("a && ", 20000) + "a ]]", "ternary": "echo $((" + strings.Repeat("1?1:", 20000) + "1))", "powers": "echo $((" + strings.Repeat("1**", 20000) + "1))",

@@ -8,56 +8,44 @@ import (
 
 // gitCommands are the commands of git that may be allowed.
 var gitCommands = sync.OnceValue(func() map[string]rule {
-	log, diff := closed(options(gitLogOptions), gitFormats), closed(options(gitDiffOptions), gitFormats)
-	return map[string]rule{
-		"log": log, "show": log, "whatchanged": log, "reflog": {gitReflog(log)}, "diff": diff, "diff-tree": diff, "diff-index": diff, "diff-files": diff,
-		"range-diff": closed(options(gitDiffOptions, `--creation-factor: --no-dual-color --left-only --right-only --notes? --no-notes`), gitFormats),
-		"shortlog":   closed(options(gitShortlogOptions), gitFormats),
-		"rev-list":   closed(options(gitRevListOptions), gitFormats),
-		"status":     closed(options(gitStatusOptions), nil), "blame": closed(options(gitBlameOptions), nil), "annotate": closed(options(gitBlameOptions), nil),
-		"grep":     closed(options(gitGrepOptions), nil),
-		"branch":   closed(options(gitListOptions, ` -a -r -v -l --list --all --remotes --verbose --show-current --abbrev? --no-abbrev -q`), gitNamesOnlyIn("git branch --list 'PATTERN'", "-l", "--list")),
-		"tag":      closed(options(gitListOptions, ` -l --list -n?`), gitNamesOnlyIn("git tag --list 'PATTERN'", "-l", "--list")),
-		"remote":   {gitRemote},
-		"stash":    {gitSub("git stash list", map[string]rule{"list": log, "show": closed(options(gitLogOptions, `--include-untracked --only-untracked`), gitFormats)})},
-		"worktree": {gitSub("git worktree list", map[string]rule{"list": closed(options(`-v -z --verbose --porcelain --expire:`), noOperands)})},
-		"notes":    {gitSub("git notes list", map[string]rule{"list": closed(options(``), nil), "show": closed(options(``), nil)})},
-		"bisect":   {gitSub("git bisect log", map[string]rule{"log": closed(options(``), noOperands)})},
+	log, diff := closed(listed("git log"), gitFormats), closed(listed("git diff"), gitFormats)
+	table := map[string]rule{
+		"log": log, "show": log, "whatchanged": log, "reflog": {gitReflog(log)}, "diff": diff, "diff-tree": diff, "diff-index": diff,
+		"diff-files": diff,
+		"range-diff": closed(listed("git range-diff"), gitFormats),
+		"shortlog":   closed(listed("git shortlog"), gitFormats),
+		"rev-list":   closed(listed("git rev-list"), gitFormats),
+		"branch":     closed(listed("git branch"), gitNamesOnlyIn("git branch --list 'PATTERN'", "-l", "--list")),
+		"tag":        closed(listed("git tag"), gitNamesOnlyIn("git tag --list 'PATTERN'", "-l", "--list")),
+		"remote":     {gitRemote},
+		"stash":      {gitSub("git stash list", map[string]rule{"list": log, "show": closed(listed("git stash show"), gitFormats)})},
+		"worktree": {gitSub("git worktree list", map[string]rule{"list": closed(options(`-v -z --verbose --porcelain --expire:`),
+			noOperands)})},
+		"notes":  {gitSub("git notes list", map[string]rule{"list": closed(options(``), nil), "show": closed(options(``), nil)})},
+		"bisect": {gitSub("git bisect log", map[string]rule{"log": closed(options(``), noOperands)})},
 		"submodule": {gitSub("git submodule status", map[string]rule{"status": closed(options(`--recursive --cached`), nil),
 			"summary": closed(options(`--cached --files -n: --summary-limit:`), nil)})},
 		"sparse-checkout": {gitSub("git sparse-checkout list", map[string]rule{"list": closed(options(``), noOperands)})},
-		"lfs":             {gitSub("git lfs ls-files", map[string]rule{"ls-files": closed(options(`-l -s -n -a --long --size --name-only --all`), nil)})},
-		"config":          {gitConfig},
-		"rev-parse":       closed(options(gitRevParseOptions), nil),
-		"ls-files":        closed(options(gitLsFilesOptions), nil),
-		"ls-tree":         closed(options(`-d -r -t -z -l --long --name-only --name-status --object-only --full-name --full-tree --format: --abbrev?`), nil),
-		"cat-file": closed(options(`-e -p -t -s -z -Z --allow-unknown-type --use-mailmap --no-use-mailmap --batch? --batch-check? --batch-all-objects --buffer
-			--follow-symlinks --unordered`), nil),
-		"describe":          closed(options(`--contains --debug --all --tags --long --first-parent --abbrev? --exact-match --candidates: --match: --exclude: --always --dirty? --broken?`), nil),
-		"merge-base":        closed(options(`-a --all --octopus --independent --is-ancestor --fork-point`), nil),
-		"name-rev":          closed(options(`--name-only --tags --refs: --exclude: --all --stdin --annotate-stdin --undefined --no-undefined --always`), nil),
-		"for-each-ref":      closed(options(gitListOptions, ` -s -p --shell --perl --python --tcl --count: --exclude: --include-root-refs --stdin`), gitFormats),
-		"show-ref":          closed(options(`-d -s? -q --tags --heads --branches --verify --head --dereference --hash? --abbrev? --quiet --exists`), nil),
-		"show-branch":       closed(options(`-a -r --all --remotes --current --topo-order --date-order --sparse --more? --no-name --sha1-name --topics --list --merge-base --independent --color? --no-color`), nil),
-		"symbolic-ref":      closed(options(`-q --short --quiet --no-recurse`), atMost(1)),
-		"count-objects":     closed(options(`-v -H --verbose --human-readable`), noOperands),
-		"check-ignore":      closed(options(`-q -v -z -n --quiet --verbose --stdin --non-matching --no-index`), nil),
-		"check-attr":        closed(options(`-a -z --all --stdin --cached --source:`), nil),
-		"check-mailmap":     closed(options(`--stdin`), nil),
-		"cherry":            closed(options(`-v --abbrev? --verbose`), nil),
-		"var":               closed(options(`-l`), nil),
-		"version":           closed(options(`--build-options`), nil),
-		"apply":             closed(options(`--stat --numstat --summary --check -v -p:`), gitApply),
-		"patch-id":          closed(options(`--stable --unstable --verbatim`), nil),
-		"verify-pack":       closed(options(`-v -s`), nil),
-		"get-tar-commit-id": closed(options(``), nil),
+		"lfs": {gitSub("git lfs ls-files", map[string]rule{"ls-files": closed(options(`-l -s -n -a --long --size
+			--name-only --all`), nil)})},
+		"config":        {gitConfig},
+		"for-each-ref":  closed(listed("git for-each-ref"), gitFormats),
+		"symbolic-ref":  closed(options(`-q --short --quiet --no-recurse`), atMost(1)),
+		"count-objects": closed(options(`-v -H --verbose --human-readable`), noOperands),
+		"apply":         closed(options(`--stat --numstat --summary --check -v -p:`), gitApply),
 	}
+	for name, e := range entries() {
+		name, ok := strings.CutPrefix(name, "git ")
+		if r, closed := e.rule(); ok && closed {
+			table[name] = r
+		}
+	}
+	return table
 })
 
 // gitGrammar is what git takes before its command.
 var gitGrammar = sync.OnceValue(func() *grammar {
-	return options(`-C: -P --no-pager --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs
-		--version -v --html-path --man-path --info-path`).upToOperand()
+	return listed("git").upToOperand()
 })
 
 // git judges the options before its command, and the command.
@@ -104,7 +92,8 @@ func gitFormats(c call, a arguments) *refusal {
 		if f.name != "--format" && f.name != "--pretty" && f.name != "--sort" {
 			continue
 		}
-		if !f.value.whole && f.given && !f.value.tame || strings.Contains(f.value.text, "%G") || strings.Contains(f.value.text, "signature") {
+		if !f.value.whole && f.given && !f.value.tame || strings.Contains(f.value.text, "%G") || strings.Contains(f.value.text,
+			"signature") {
 			return refuse("a format of %s that checks signatures runs a program", c.name).or("git log --format=%h")
 		}
 	}
@@ -182,8 +171,7 @@ func gitRemote(j *judge, c call) *refusal {
 
 // gitConfigGrammar is what git config takes to get and to list.
 var gitConfigGrammar = sync.OnceValue(func() *grammar {
-	return options(`-l -z -f: --list --get --get-all --get-regexp --get-urlmatch --show-origin --show-scope --name-only --null --global --local --system --worktree
-		--file: --blob: --type: --bool --int --path --bool-or-int --default: --includes --no-includes`)
+	return listed("git config")
 })
 
 // gitConfig is allowed where it gets and lists. With two words and no option it sets.

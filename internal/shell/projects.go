@@ -66,7 +66,7 @@ func goList(c call, a arguments) *refusal {
 
 // planloopGrammar is what the commands that show take.
 var planloopGrammar = sync.OnceValue(func() *grammar {
-	return options(`-h -v -a -n: -f: -C: --json --all --approved --draft --audit --full --verbose --last: --format: --limit: --status: --from: --plan: --wait: --workspace: --help`)
+	return listed("planloop")
 })
 
 // planloop allows the commands that show: approving, answering and marking are a
@@ -89,5 +89,6 @@ func planloop(_ *judge, c call) *refusal {
 			return r
 		}
 	}
-	return refuse("this command of planloop changes the plan; status, show, log, plans, resume and plan status show it").or("planloop status")
+	return refuse("this command of planloop changes the plan; status, show, log, plans, resume and plan status show it").
+		or("planloop status")
 }

@@ -1,91 +1,218 @@
 package shell
 
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
 // readers are the commands that print what they find and have no option that
 // writes or runs anything, in their GNU and BSD forms.
-func readers() map[string]rule {
-	grep := open(options(`-E -F -G -P -e: -f: -i -w -x -z -y -s -v -V -m: -b -n -H -h -o -q -a -I -d: -D: -r -R -L -l -c -T -Z -B: -A: -C: -U -u -S -O -p -#
-		--extended-regexp --fixed-strings --basic-regexp --perl-regexp --regexp: --file: --ignore-case --no-ignore-case --word-regexp --line-regexp
-		--null-data --no-messages --invert-match --max-count: --byte-offset --line-number --line-buffered --with-filename --no-filename --label:
-		--only-matching --quiet --silent --binary-files: --text --directories: --devices: --recursive --dereference-recursive --include: --exclude:
-		--exclude-from: --exclude-dir: --include-dir: --files-without-match --files-with-matches --count --initial-tab --null --before-context:
-		--after-context: --context: --group-separator: --no-group-separator --color? --colour? --binary --help --version --unix-byte-offsets`))
-	sums := open(options(`-a: -b -c -l: -t -z -w -q -r -s -p --algorithm: --binary --check --length: --tag --untagged --text --zero --ignore-missing --quiet --status --strict --warn --help --version`))
-	return map[string]rule{
-		"cat": open(options(`-A -b -e -E -n -s -t -T -u -v -l --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs
-			--show-nonprinting --help --version`)),
-		"head": open(options(`-# -c: -n: -q -v -z --bytes: --lines: --quiet --silent --verbose --zero-terminated --help --version`)),
-		"tail": open(options(`-# -c: -f -F -n: -q -r -s: -v -z -b: --bytes: --follow? --lines: --max-unchanged-stats: --pid: --quiet --silent --retry
-			--sleep-interval: --verbose --zero-terminated --help --version`)),
-		"wc": open(options(`-c -m -l -L -w --bytes --chars --lines --files0-from: --max-line-length --words --total: --help --version`)),
-		"ls": open(options(`-a -A -b -B -c -C -d -D -e -f -F -g -G -h -H -i -I: -k -l -L -m -n -N -o -O -p -P -q -Q -r -R -s -S -t -T: -u -U -v -w: -x -X -Z -1 -@ -%
-			--all --almost-all --author --escape --block-size: --ignore-backups --color? --directory --dired --classify? --file-type --format:
-			--full-time --group-directories-first --no-group --human-readable --si --dereference-command-line --dereference
-			--dereference-command-line-symlink-to-dir --hide: --hyperlink? --indicator-style: --inode --ignore: --kibibytes --numeric-uid-gid --literal
-			--hide-control-chars --show-control-chars --quote-name --quoting-style: --reverse --recursive --size --sort: --time: --time-style: --tabsize:
-			--width: --context --zero --help --version`)),
-		"grep": grep, "egrep": grep, "fgrep": grep, "zgrep": closed(options(`-E -F -i -w -v -n -H -h -o -q -l -c -s -e: -m: -A: -B: -C: -#
-			--ignore-case --count --extended-regexp`), nil),
-		"cut": open(options(`-b: -c: -d: -f: -n -s -w -z --bytes: --characters: --delimiter: --fields: --complement --only-delimited --output-delimiter:
-			--zero-terminated --help --version`)),
-		"tr":    open(options(`-c -C -d -s -t -u --complement --delete --squeeze-repeats --truncate-set1 --help --version`)),
-		"comm":  open(options(`-1 -2 -3 -i -z --check-order --nocheck-order --output-delimiter: --total --zero-terminated --help --version`)),
-		"join":  open(options(`-a: -e: -i -j: -o: -t: -v: -1: -2: -z --ignore-case --check-order --nocheck-order --header --zero-terminated --help`)),
-		"paste": open(options(`-d: -s -z --delimiters: --serial --zero-terminated --help --version`)),
-		"nl": open(options(`-b: -d: -f: -h: -i: -l: -n: -p -s: -v: -w: --body-numbering: --section-delimiter: --footer-numbering: --header-numbering:
-			--line-increment: --join-blank-lines: --number-format: --no-renumber --number-separator: --starting-line-number: --number-width: --help`)),
-		"tac":      open(options(`-b -r -s: --before --regex --separator: --help --version`)),
-		"rev":      open(options(`-h -V --help --version`)),
-		"fold":     open(options(`-# -b -s -c -w: --bytes --spaces --characters --width: --help --version`)),
-		"fmt":      open(options(`-# -c -p: -s -t -u -w: -g: --crown-margin --prefix: --split-only --tagged-paragraph --uniform-spacing --width: --goal:`)),
-		"expand":   open(options(`-# -i -t: --initial --tabs:`)),
-		"unexpand": open(options(`-# -a -t: --all --first-only --tabs:`)),
-		"column": open(options(`-t -n: -O: -N: -l: -E: -d -e -H: -R: -T: -W: -L -J -r: -i: -p: -c: -o: -s: -x -h -V --table --table-name: --table-order:
-			--table-columns: --table-columns-limit: --table-noextreme: --table-noheadings --table-header-repeat --table-hide: --table-right:
-			--table-truncate: --table-wrap: --keep-empty-lines --json --tree: --tree-id: --tree-parent: --output-width: --output-separator: --separator: --fillrows`)),
-		"seq": rule{anything},
-		"od":  open(options(`-# -A: -j: -N: -S: -t: -v -w? -a -b -c -d -f -i -l -o -s -x -X -D -h --address-radix: --endian: --skip-bytes: --read-bytes: --strings? --format: --output-duplicates --width? --traditional --help`)),
-		"hexdump": open(options(`-b -c -C -d -o -x -X -L? -e: -f: -n: -s: -v --one-byte-octal --one-byte-char --canonical --two-bytes-decimal
-			--two-bytes-octal --two-bytes-hex --color? --format: --format-file: --length: --skip: --no-squeezing`)),
-		"hd": open(options(`-b -c -C -d -o -x -e: -n: -s: -v`)),
-		"strings": open(options(`-# -a -d -f -n: -t: -w -o -e: -U: -s: --all --data --print-file-name --bytes: --radix: --include-all-whitespace
-			--encoding: --unicode: --output-separator: --version --help`)),
-		"cksum": sums, "md5sum": sums, "sha1sum": sums, "sha224sum": sums, "sha256sum": sums, "sha384sum": sums, "sha512sum": sums, "b2sum": sums,
-		"shasum": sums, "sum": sums, "md5": sums,
-		"du": open(options(`-# -0 -a -B: -b -c -D -d: -H -h -k -L -l -m -P -S -s -t: -X: -x -I: -g -n -A --null --all --apparent-size --block-size: --bytes
-			--total --dereference-args --max-depth: --files0-from: --human-readable --inodes --dereference --count-links --no-dereference
-			--separate-dirs --si --summarize --threshold: --time? --time-style: --exclude-from: --exclude: --one-file-system --help`)),
-		"df": open(options(`-a -B: -h -H -i -k -l -P -t: -T -x: -v -m -g -Y -I -b -n --all --block-size: --human-readable --si --inodes --local --no-sync
-			--output? --portability --total --type: --print-type --exclude-type: --help`)),
-		"basename": open(options(`-a -s: -z --multiple --suffix: --zero`)), "dirname": open(options(`-z --zero`)),
-		"realpath": open(options(`-e -m -L -P -q -s -z --canonicalize-existing --canonicalize-missing --logical --physical --quiet --relative-to:
-			--relative-base: --strip --no-symlinks --zero`)),
-		"readlink": open(options(`-f -e -m -n -q -s -v -z --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose --zero`)),
-		"stat":     open(options(`-L -f: -c: -t: -F -l -n -q -r -s -x --dereference --file-system --cached: --format: --printf: --terse --help --version`)),
-		"cmp":      open(options(`-b -i: -l -n: -s -v -h -x -z --print-bytes --ignore-initial: --verbose --bytes: --quiet --silent`)),
-		"diff": open(options(`-# -q -s -c -C: -u -U: -e -n -y -W: -p -F: -L: -t -T -r -N -P -x: -X: -S: -i -E -Z -b -w -B -I: -a -D: -d -v
-			--normal --brief --report-identical-files --context? --unified? --ed --rcs --side-by-side --width: --left-column --suppress-common-lines
-			--show-c-function --show-function-line: --label: --expand-tabs --initial-tab --tabsize: --suppress-blank-empty --recursive --no-dereference
-			--new-file --unidirectional-new-file --ignore-file-name-case --no-ignore-file-name-case --exclude: --exclude-from: --starting-file:
-			--from-file: --to-file: --ignore-case --ignore-tab-expansion --ignore-trailing-space --ignore-space-change --ignore-all-space
-			--ignore-blank-lines --ignore-matching-lines: --text --strip-trailing-cr --ifdef: --old-group-format: --new-group-format:
-			--unchanged-group-format: --changed-group-format: --line-format: --old-line-format: --new-line-format: --unchanged-line-format: --minimal
-			--horizon-lines: --speed-large-files --color? --palette: --help --version`)),
-		"jq": open(options(`-# -c -n -e -s -r -R -a -j -C -M -S -f: -L: -h -V --compact-output --null-input --exit-status --slurp --raw-output --raw-output0
-			--raw-input --ascii-output --join-output --color-output --monochrome-output --sort-keys --from-file: --tab --indent: --unbuffered --stream
-			--stream-errors --seq --arg: --argjson: --slurpfile: --rawfile: --args --jsonargs --help --version --binary -b`)),
-		"ps": {anything}, "factor": {anything}, "expr": {anything}, "whoami": {anything}, "groups": {anything}, "nproc": {anything}, "uptime": {anything},
-		"free": {anything}, "id": {anything}, "uname": {anything}, "arch": {anything}, "lscpu": {anything}, "lsblk": {anything}, "users": {anything},
-		"who": {anything}, "w": {anything}, "pgrep": {anything}, "locale": {anything}, "getconf": {anything}, "tty": {anything}, "logname": {anything},
-		"numfmt": {anything}, "tsort": {anything}, "look": {anything}, "zipinfo": {anything}, "which": {anything},
-		"whereis": {anything}, "tokei": {anything}, "nm": closed(options(`-A -a -C? -D -f: -g -n -p -r -S -u -U -j --demangle? --dynamic --extern-only
-			--defined-only --undefined-only --size-sort --print-size --numeric-sort`), nil),
-		"size": closed(options(`-A -B -o -d -x -t --format:`), nil),
-		"readelf": closed(options(`-a -h -l -S -g -t -e -s -n -r -u -d -V -A -c -D -W --file-header --program-headers --section-headers --sections --symbols
-			--syms --dyn-syms --notes --relocs --dynamic --version-info --wide --all --headers`), nil),
-		"objdump": closed(options(`-a -f -p -h -x -d -D -S -s -t -T -r -R -C -w -z -j: -M: -l --disassemble? --syms --section: --section-headers
-			--file-headers --private-headers --all-headers --dynamic-syms --reloc --full-contents --demangle? --source --wide --no-show-raw-insn`), nil),
-		"eza": {anything}, "exa": {anything}, "lsd": {anything},
-		"pr":   closed(options(`-# -a -c -d -D: -e? -f -F -h: -i? -J -l: -m -n? -N: -o: -r -s? -S? -t -T -v -w: -W: --columns: --header: --length: --width:`), nil),
-		"shuf": closed(options(`-e -i: -n: -r -z --echo --input-range: --head-count: --repeat --zero-terminated --random-source:`), nil),
+// why is what is said of a command that is known, and not to read.
+type why struct{ reason, instead string }
+
+// refused are well-known commands that do not only read, with what to use instead.
+var refused = sync.OnceValue(func() map[string]why {
+	table := map[string]why{}
+	for _, group := range []struct{ names, reason, instead string }{
+		{"rm rmdir unlink shred mv cp mkdir touch chmod chown chgrp ln install mktemp mkfifo mknod truncate dd split csplit " +
+			"rsync rename setfacl chattr",
+			"changes files", "ls -la"},
+		{"tee", "writes files", "cat FILE"},
+		{"eval source . trap exec alias unalias enable hash bind complete compgen mapfile readarray unset getopts fc history " +
+			"shopt coproc caller dot",
+			"can run text as commands", ""},
+		{"bash sh zsh dash ksh fish csh tcsh busybox toybox", "runs text as commands; give the commands themselves", ""},
+		{"python python2 python3 perl ruby node deno bun php lua Rscript julia osascript pwsh tclsh expect java", "runs programs",
+			"cat FILE"},
+		{"curl wget nc ncat netcat socat telnet ftp sftp scp ssh ping dig nslookup host gh glab aria2c traceroute", "uses the network", ""},
+		{"make cmake ninja gradle mvn ant bazel npm npx pnpm yarn pip pip3 pipx uv poetry cargo rustc gcc clang cc tsc " +
+			"webpack vite jest pytest tox rake bundle gem composer dotnet swift zig",
+			"builds, runs or installs", "ls"},
+		{"apt apt-get dpkg yum dnf pacman apk brew snap flatpak port nix", "changes the system", ""},
+		{"docker podman kubectl helm systemctl service launchctl terraform ansible aws gcloud az vagrant", "changes what runs elsewhere",
+			""},
+		{"vi vim nvim nano emacs ed ex pico joe micro code view", "is an editor", "cat FILE"},
+		{"sudo su doas pkexec runuser chroot unshare nsenter setpriv", "runs with other rights", ""},
+		{"nohup setsid disown bg fg at batch crontab screen tmux script watch parallel entr", "runs commands aside", ""},
+		{"kill killall pkill reboot shutdown halt poweroff mount umount", "changes what runs", "ps aux"},
+		{"sqlite3 psql mysql mongo redis-cli duckdb", "can write data and run commands", ""},
+		{"ack", "takes options out of the workspace", "grep -rn PATTERN ."},
+		{"dc", "can run commands", "expr 1 + 2"},
+		{"zip 7z rar cpio ar pax", "writes archives", "tar -tf FILE"},
+		{"ll la", "is a name of one shell only", "ls -la"},
+		{"open xdg-open start", "opens programs", "cat FILE"},
+		{"patch", "changes files", "git apply --stat FILE"},
+	} {
+		for name := range strings.FieldsSeq(group.names) {
+			table[name] = why{group.reason, group.instead}
+		}
 	}
+	return table
+})
+
+// guarded are the commands that read, and have options or operands that write or
+// run.
+func guarded() map[string]rule {
+	return map[string]rule{
+		"uniq": closed(listed("uniq"), atMost(1)),
+		"sed":  {sed}, "gsed": {sed}, "awk": {awk}, "gawk": {awk}, "mawk": {awk}, "nawk": {awk},
+		"date": closed(listed("date"), dateFormat),
+		"xxd":  closed(listed("xxd").words(), atMost(1)),
+		"fd":   fd(), "fdfind": fd(),
+		"less": closed(options(`-# -N -S -R -r -F -X -n -i -I -M -m -s -e -E -G`), pager),
+		"more": closed(options(`-# -d -f -l -p -c -s -u`), pager),
+		"bat":  bat(), "batcat": bat(),
+		"yq":       closed(listed("yq"), yq),
+		"hostname": closed(listed("hostname"), noOperands),
+		"netstat":  closed(options(`-t -l -n -p -u -a -s -r -i -e -v -4 -6`), noOperands),
+		"crontab":  closed(options(`-l`), needs("crontab -l", "-l")),
+		"cloc":     closed(listed("cloc"), clocCheck),
+		"gofmt":    closed(options(`-l -d -e -s -r:`).words(), nil),
+		"dmesg":    closed(listed("dmesg"), noOperands),
+		"man":      {manual},
+		"bc":       closed(options(`-l -q -s -w --mathlib --quiet --standard --warn`), noOperands),
+	}
+}
+
+// dateFormat refuses an operand that is no format: it sets the clock.
+func dateFormat(c call, a arguments) *refusal {
+	for _, w := range a.operands {
+		if !strings.HasPrefix(w.text, "+") {
+			return refuse("date with %s sets the clock", source(w)).or("date +%F").without(w.syntax())
+		}
+	}
+	return nil
+}
+
+func fd() rule {
+	return closed(listed("fd"), nil)
+}
+
+// pager refuses +, which begins a command of the pager.
+func pager(c call, a arguments) *refusal {
+	if len(a.operands) == 0 {
+		return nil
+	}
+	for _, w := range a.operands {
+		if strings.HasPrefix(w.text, "+") || !w.whole && w.text == "" && !w.tame {
+			return refuse("%s runs what follows +", c.name).or("cat FILE").without(w.syntax())
+		}
+	}
+	return devices(c, a)
+}
+
+func bat() rule {
+	grammar := listed("bat")
+	return closed(grammar, func(c call, a arguments) *refusal {
+		if len(a.operands) > 0 && a.operands[0].is("cache") {
+			return refuse("%s cache writes", c.name)
+		}
+		for _, f := range a.flags {
+			if f.name == "--paging" && !f.value.is("never") {
+				return refuse("a pager waits for a person").or("bat --paging=never FILE")
+			}
+		}
+		return nil
+	})
+}
+
+// clocCheck refuses what makes cloc run a tool of the workspace.
+func clocCheck(c call, a arguments) *refusal {
+	for _, f := range a.flags {
+		if f.name == "--vcs" && !f.value.is("git") {
+			return refuse("cloc --vcs runs what it is given").or("cloc --vcs=git .")
+		}
+	}
+	return nil
+}
+
+// yq refuses an expression that is not known, and operators that run or write.
+func yq(_ call, a arguments) *refusal {
+	texts := slices.Clone(a.operands)
+	for _, f := range a.flags {
+		if f.given {
+			texts = append(texts, f.value)
+		}
+	}
+	for _, w := range texts {
+		if strings.Contains(w.text, "system") || strings.Contains(w.text, "exec") {
+			return refuse("this expression of yq may run a command").or("yq '.a' FILE")
+		}
+	}
+	if len(a.operands) > 0 && !a.operands[0].whole && !a.operands[0].tame {
+		return refuse("the expression of yq is not known before it runs").or("yq '.a' FILE")
+	}
+	return nil
+}
+
+// manual allows a page by its name: the options of man name programs to show it with.
+func manual(_ *judge, c call) *refusal {
+	for _, w := range c.words {
+		if !w.whole || !plainText.MatchString(w.text) || strings.Contains(w.text, "/") {
+			return refuse("man is allowed with the name of a page").or("man ls")
+		}
+	}
+	return nil
+}
+
+// archives are the commands that unpack: allowed where they list, or print what
+// they unpack.
+func archives() map[string]rule {
+	gzip := `-# -c -d -f -h -k -l -L -n -N -q -r -t -v -V --stdout --to-stdout --decompress --uncompress --force --keep --list
+		--no-name --name --quiet --recursive --test --verbose --version --help --fast --best`
+	printed := func(instead string) rule {
+		return closed(options(gzip), needs(instead, "-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test", "-V", "--version",
+			"--help"))
+	}
+	unzip := closed(options(`-l -v -t -p -c -Z -q -C -1 -2 -h -T -z -P:`), needs("unzip -l FILE", "-l", "-v", "-t", "-p", "-c", "-Z",
+		"-z"))
+	return map[string]rule{
+		"tar": {tar}, "bsdtar": {tar}, "unzip": unzip,
+		"gzip": printed("gzip -dc FILE"), "gunzip": printed("gunzip -c FILE"), "bzip2": printed("bzip2 -dc FILE"),
+		"bunzip2": printed("bunzip2 -c FILE"),
+		"xz":      printed("xz -dc FILE"), "unxz": printed("unxz -c FILE"), "zstd": printed("zstd -dc FILE"),
+		"unzstd": printed("unzstd -c FILE"),
+		"zcat":   closed(options(gzip), nil), "bzcat": closed(options(gzip), nil), "xzcat": closed(options(gzip), nil),
+		"zstdcat": closed(options(gzip), nil),
+		"gzcat":   closed(options(gzip), nil),
+	}
+}
+
+// tarGrammar is what tar takes to list.
+var tarGrammar = sync.OnceValue(func() *grammar {
+	return listed("tar")
+})
+
+// tar is allowed where it lists. Its first word may be options without a dash, and
+// an archive with a colon in its name is fetched by a program.
+func tar(_ *judge, c call) *refusal {
+	words := c.words
+	if len(words) > 0 && words[0].whole && words[0].text != "" && words[0].text[0] != '-' {
+		words = append([]word{bundle(words[0])}, words[1:]...)
+	}
+	g := tarGrammar()
+	a, r := g.split(call{c.name, words}, false)
+	if r != nil {
+		return r.or("tar -tf FILE")
+	}
+	if !a.has("-t", "--list", "--version", "--help") {
+		return refuse("tar without -t writes").or("tar -tf FILE")
+	}
+	for _, f := range a.flags {
+		if (f.name == "-f" || f.name == "--file") && (!f.value.whole || strings.Contains(f.value.text, ":")) &&
+			!strings.HasPrefix(f.value.text, "/") && !strings.HasPrefix(f.value.text, "./") {
+			return refuse("the archive may be one of another machine, which a program would fetch; begin it with ./").or("tar -tf ./FILE")
+		}
+	}
+	return nil
+}
+
+// bundle gives the first word of tar its dash. With a value in the middle of a
+// bundle the order of the values differs, so that f has to come last.
+func bundle(w word) word {
+	if i := strings.IndexAny(w.text, "fC"); i >= 0 && i < len(w.text)-1 {
+		return word{node: w.node, text: "-?", whole: true}
+	}
+	return word{node: w.node, text: "-" + w.text, whole: true}
 }

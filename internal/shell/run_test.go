@@ -73,7 +73,8 @@ func TestCommandCannotWriteWhenConfined(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{
-		"echo x > new", "echo x > kept", "echo x >> kept", "rm kept", "mv kept new", "mkdir new", "ln -s kept new", "ln kept new", "truncate -s 0 kept",
+		"echo x > new", "echo x > kept", "echo x >> kept", "rm kept", "mv kept new", "mkdir new", "ln -s kept new", "ln kept new",
+		"truncate -s 0 kept",
 		"mkfifo new", "touch new", "cp kept new", ": > /dev/null; echo x > " + os.TempDir() + "/planloop-must-not-be",
 	} {
 		got := run(t, dir, command, confined(t))
@@ -89,7 +90,8 @@ func TestCommandCannotWriteWhenConfined(t *testing.T) {
 	if err != nil || string(text) != "as it was" || len(entries) != 1 {
 		t.Errorf("%q, %v, %v", text, err, entries)
 	}
-	if got := run(t, dir, "cat kept > /dev/null && sort -S 1k <(seq 50000) | tail -1", confined(t)); got.ExitCode != 0 || got.Stdout != "9999\n" {
+	if got := run(t, dir, "cat kept > /dev/null && sort -S 1k <(seq 50000) | tail -1", confined(t)); got.ExitCode != 0 ||
+		got.Stdout != "9999\n" {
 		t.Errorf("what only reads, and keeps temporary files, is refused: %+v", got)
 	}
 }
@@ -118,7 +120,8 @@ func TestCommandEndsItsGroup(t *testing.T) {
 
 func TestCommandKeepsTheTail(t *testing.T) {
 	got := run(t, t.TempDir(), "seq 1 100000; echo ä >&2", shell.RunOptions{MaxOutput: 100})
-	if !got.Truncated || !strings.HasSuffix(got.Stdout, "\n99999\n100000\n") || len(got.Stdout) > 160 || !strings.HasPrefix(got.Stdout, "[") || got.Stderr != "ä\n" {
+	if !got.Truncated || !strings.HasSuffix(got.Stdout, "\n99999\n100000\n") || len(got.Stdout) > 160 || !strings.HasPrefix(got.Stdout,
+		"[") || got.Stderr != "ä\n" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -155,15 +158,17 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 	git("add", ".")
 	git("commit", "-qm", "first")
 	for key, value := range map[string]string{
-		"diff.external": script, "diff.spy.textconv": script, "diff.outside.command": script, "filter.spy.clean": script, "filter.spy.smudge": script,
-		"core.fsmonitor": script, "core.pager": script, "pager.log": script, "gpg.program": script, "log.showSignature": "true",
+		"diff.external": script, "diff.spy.textconv": script, "diff.outside.command": script, "filter.spy.clean": script,
+		"filter.spy.smudge": script,
+		"core.fsmonitor":    script, "core.pager": script, "pager.log": script, "gpg.program": script, "log.showSignature": "true",
 	} {
 		git("config", key, value)
 	}
 	write("a.txt", "two\n")
 	write("b.bin", "two\n")
 	_ = os.Remove(filepath.Join(home, "ran"))
-	for _, command := range []string{"git status", "git diff", "git log -p", "git show", "git diff HEAD", "git blame a.txt", "git ls-files -m", "git log", "git grep two", "git describe --always --dirty"} {
+	for _, command := range []string{"git status", "git diff", "git log -p", "git show", "git diff HEAD", "git blame a.txt",
+		"git ls-files -m", "git log", "git grep two", "git describe --always --dirty"} {
 		if v := shell.Classify(command); !v.Allowed {
 			t.Errorf("%s: %s", command, v.Reason)
 		}

@@ -7,7 +7,7 @@ import (
 
 // sedGrammar is what sed takes without writing in place.
 var sedGrammar = sync.OnceValue(func() *grammar {
-	return options(`-n -E -r -s -u -z -e: --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression: --posix --sandbox --debug --version --help`)
+	return listed("sed")
 })
 
 // sed allows scripts that only print: w and W write, e runs, s has flags for both,

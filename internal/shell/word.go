@@ -179,7 +179,7 @@ func revision(c *syntax.CmdSubst) bool {
 		return false
 	}
 	for _, arg := range call.Args[2:] {
-		if text := arg.Lit(); text != "--short" && text != "--verify" && !plainRevision().MatchString(text) {
+		if text := arg.Lit(); text != "--short" && text != "--verify" && !plainRevision.MatchString(text) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -69,8 +70,7 @@ func env(j *judge, c call) *refusal {
 
 // xargsGrammar is what xargs takes before what it runs.
 var xargsGrammar = sync.OnceValue(func() *grammar {
-	return options(`-0 -r -t -x -a: -d: -E: -e? -I: -J: -i? -L: -l? -n: -P: -R: -S: -s: --null --no-run-if-empty --verbose --exit --arg-file:
-		--delimiter: --eof? --replace? --max-lines? --max-args: --max-procs: --max-chars: --show-limits`).upToOperand()
+	return listed("xargs").upToOperand()
 })
 
 // xargs runs a command with words from its input, which nobody knows yet.
@@ -136,4 +136,250 @@ func replaced(words []word, token string, by word, several bool) []word {
 		list = append(list, with)
 	}
 	return list
+}
+
+// findTests are the parts of an expression of find that only look or print, with
+// the number of words each takes.
+var findTests = sync.OnceValue(func() map[string]int {
+	tests := map[string]int{}
+	for _, name := range strings.Fields(`( ) ! , -not -a -and -o -or -print -print0 -ls -prune -quit -depth -d -xdev -mount
+		-noleaf -daystart -follow -warn -nowarn -ignore_readdir_race -noignore_readdir_race -empty -executable -readable -writable
+		-nouser -nogroup -true -false -help -version --version --help -x -s -X`) {
+		tests[name] = 0
+	}
+	for _, name := range strings.Fields(`-name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex -regextype
+		-type -xtype -size -perm -user -group -uid -gid -links -inum -samefile -newer -anewer -cnewer -mtime -atime -ctime -mmin
+		-amin -cmin -used -fstype -context -maxdepth -mindepth -printf -flags -newerXY -depth-n`) {
+		tests[name] = 1
+	}
+	return tests
+})
+
+// find judges an expression of find. Its commands are judged by what they run.
+func find(j *judge, c call) *refusal {
+	starts, words := findStarts(c.words)
+	tame := true
+	for _, w := range starts {
+		if w.splits || !w.whole && w.text == "" && !w.tame {
+			return refuse("where find begins is not known, and may become a part of its expression; begin it with ./ and quote it").
+				or("find ./src -name '*.go'")
+		}
+		tame = tame && (w.text == "" || w.text[0] != '-')
+	}
+	for len(words) > 0 {
+		used, r := j.findTest(words, tame)
+		if r != nil {
+			return r
+		}
+		words = words[used:]
+	}
+	return nil
+}
+
+// findStarts tells the places where find begins from its expression.
+func findStarts(words []word) (starts, expression []word) {
+	i := 0
+	for i < len(words) && words[i].whole && (slices.Contains([]string{"-H", "-L", "-P", "-E", "-X", "-x", "-s", "-d"}, words[i].text) ||
+		strings.HasPrefix(words[i].text, "-O") && len(words[i].text) == 3) {
+		i++
+	}
+	if i < len(words) && words[i].is("--") {
+		i++
+	}
+	from := i
+	for i < len(words) && !findExpression(words[i]) {
+		i++
+	}
+	return words[from:i], words[i:]
+}
+
+func findExpression(w word) bool {
+	return w.text != "" && (w.text[0] == '-' && w.text != "-" || w.text[0] == '(' || w.text[0] == ')' || w.text[0] == '!' ||
+		w.text[0] == ',')
+}
+
+// findTest judges what stands first in an expression, and returns how many words
+// it takes.
+func (j *judge) findTest(words []word, tame bool) (int, *refusal) {
+	w := words[0]
+	if !w.whole {
+		return 0, refuse("a part of the expression of find is not known before it runs; quote patterns").or("find . -name '*.go'")
+	}
+	n, known := findTests()[w.text]
+	switch {
+	case known && w.text == "-depth" && len(words) > 1 && integer.MatchString(words[1].text):
+		n = 1
+	case strings.HasPrefix(w.text, "-newer") && len(w.text) == len("-newerXY") && strings.Trim(w.text[6:], "aBcmt") == "":
+		n, known = 1, true
+	case w.text == "-exec" || w.text == "-execdir":
+		return j.findExec(words, tame && w.text == "-exec")
+	}
+	if !known {
+		return 0, findRefused(w)
+	}
+	if len(words) <= n {
+		return len(words), nil
+	}
+	for _, value := range words[1 : 1+n] {
+		if value.splits || value.several && !suffixed(value) && (value.text == "" || findExpression(value)) {
+			return 0, refuse("what follows %s may become several words, and they a part of the expression; quote it",
+				w.text).or("find . -name '*.go'")
+		}
+	}
+	return 1 + n, nil
+}
+
+// suffixed reports whether a pattern can only become words with a dot or a slash
+// in them, which no part of an expression has.
+func suffixed(w word) bool {
+	if w.node == nil {
+		return false
+	}
+	lit := w.node.Lit()
+	return !strings.ContainsAny(lit, "{\\") && strings.ContainsAny(lit[strings.LastIndexAny(lit, "*?]")+1:], "./")
+}
+
+func findRefused(w word) *refusal {
+	switch w.text {
+	case "-delete", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls":
+		return refuse("find %s writes, deletes or asks", w.text).without(w.syntax()).or("find . -name '*.go' -print")
+	}
+	return refuse("find %s is not known to only read", shown(w.text)).without(w.syntax()).or("find . -name '*.go' -print")
+}
+
+// findExec judges -exec … ; and -exec … {} +.
+func (j *judge) findExec(words []word, tame bool) (int, *refusal) {
+	for i, w := range words {
+		end := i > 0 && (w.is(";") || w.is("+") && words[i-1].is("{}"))
+		if i > 0 && !w.whole && w.option() {
+			return 0, refuse("what find runs is not known before it runs; quote it")
+		}
+		if !end {
+			continue
+		}
+		if i == 1 {
+			return 0, refuse("find %s has no command", words[0].text)
+		}
+		if r := j.run(replaced(words[1:i], "{}", word{tame: tame}, w.is("+"))); r != nil {
+			return 0, r
+		}
+		return i + 1, nil
+	}
+	return 0, refuse("find %s has no end; end it with \\; or +", words[0].text)
+}
+
+// builtins are the commands of the shell itself. The ones that run code out of
+// their arguments (eval, source, trap, exec, mapfile -C, compgen -C, bind -x,
+// enable, hash -p, alias, unset, let …) are not among them.
+func builtins() map[string]rule {
+	return map[string]rule{
+		"true": {anything}, "false": {anything}, ":": {anything}, "echo": {anything}, "sleep": {anything}, "yes": {anything},
+		"pwd": open(options(`-L -P --logical --physical`)), "cd": {changeDirectory}, "pushd": {changeDirectory}, "popd": {anything},
+		"dirs": {anything},
+		"test": {testBuiltin}, "[": {testBuiltin}, "printf": {printf}, "read": {read}, "set": {setOptions}, "type": {anything},
+		"exit": {number}, "break": {number}, "continue": {number}, "return": {number}, "shift": {number}, "wait": {number},
+		"times":   {anything},
+		"command": {commandBuiltin}, "builtin": {commandBuiltin}, "jobs": {number}, "umask": {number},
+		"ulimit": closed(options(`-a -H -S -n -u -s -v -f -c -d -m -t -l`), noOperands),
+	}
+}
+
+// number allows a builtin without arguments or with plain numbers.
+func number(_ *judge, c call) *refusal {
+	for _, w := range c.words {
+		if c.name == "umask" || c.name == "jobs" || !w.whole && !w.tame || w.whole && !integer.MatchString(w.text) {
+			return refuse("%s is allowed with a number at most", c.name).or(c.name)
+		}
+	}
+	return nil
+}
+
+func changeDirectory(_ *judge, c call) *refusal {
+	for _, w := range c.words {
+		if device(w.text) {
+			return refuse("%s into a device is not reading", c.name)
+		}
+	}
+	return nil
+}
+
+// printf refuses -v, which evaluates the name it is given, and a first word that
+// may become it.
+func printf(_ *judge, c call) *refusal {
+	if len(c.words) == 0 {
+		return nil
+	}
+	if !c.words[0].is("--") && c.words[0].option() {
+		return refuse("printf with an option, or with a format that may become one, assigns a variable").or(`printf '%s\n' "$x"`)
+	}
+	for _, w := range c.words {
+		if w.whole && suspect(w.text) && !strings.Contains(w.text, " ") && strings.Contains(w.text, "[") {
+			return refuse("an argument of printf holds text that some shells would run as an index")
+		}
+	}
+	return nil
+}
+
+// readGrammar is what read takes.
+var readGrammar = sync.OnceValue(func() *grammar {
+	return options(`-r -s -e -d: -n: -N: -p: -t: -u: -a:`)
+})
+
+// read takes names; an index in one would be computed.
+func read(_ *judge, c call) *refusal {
+	g := readGrammar()
+	a, r := g.split(c, false)
+	if r != nil {
+		return r
+	}
+	names := slices.Clone(a.operands)
+	for _, f := range a.flags {
+		if f.name == "-a" {
+			names = append(names, f.value)
+		}
+	}
+	for _, w := range names {
+		if !w.whole || !harmless(w.text) {
+			return refuse("read is allowed into plain names that nothing else looks at").or("read -r line")
+		}
+	}
+	return nil
+}
+
+// setOptions allows the options that make a script stricter.
+func setOptions(_ *judge, c call) *refusal {
+	for i := 0; i < len(c.words); i++ {
+		w := c.words[i]
+		switch {
+		case !w.whole || len(w.text) < 2 || w.text[0] != '-' && w.text[0] != '+':
+			return refuse("set with arguments changes how commands run").or("set -eu")
+		case strings.HasSuffix(w.text, "o") && strings.Trim(w.text[1:], "eufo") == "":
+			i++
+			if i == len(c.words) || !slices.ContainsFunc([]string{"pipefail", "errexit", "nounset", "noglob"}, c.words[i].is) {
+				return refuse("set -o is allowed with pipefail, errexit, nounset and noglob").or("set -o pipefail")
+			}
+		case strings.Trim(w.text[1:], "euf") != "":
+			return refuse("set %s changes how commands run", w.text).or("set -eu")
+		}
+	}
+	return nil
+}
+
+// commandBuiltin is command -v NAME, or another command.
+func commandBuiltin(j *judge, c call) *refusal {
+	words := c.words
+	for len(words) > 0 && words[0].whole && strings.HasPrefix(words[0].text, "-") {
+		switch words[0].text {
+		case "-v", "-V", "-pv", "-pV":
+			return nil
+		case "-p", "--":
+			words = words[1:]
+		default:
+			return refuse("%s %s is not known", c.name, words[0].text).or("command -v NAME")
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return j.run(words)
 }

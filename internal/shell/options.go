@@ -1,8 +1,11 @@
 package shell
 
 import (
+	_ "embed"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // arity says whether an option takes a value.
@@ -112,7 +115,8 @@ func (g *grammar) split(c call, open bool) (arguments, *refusal) {
 
 // hidden refuses a word that may become an option.
 func hidden(c call, w word) *refusal {
-	r := refuse("%s has options that write or run, and %q may become one; quote it and put -- before it, or begin it with ./", c.name, source(w))
+	r := refuse("%s has options that write or run, and %q may become one; quote it and put -- before it, or begin it with ./", c.name,
+		source(w))
 	r.general = c.name + " -- ./FILE"
 	return r
 }
@@ -176,7 +180,8 @@ func (g *grammar) separate(c call, name string, next []word, open bool, a *argum
 		return 0, refuse("the value of %s may become several words, which %s may take for options; quote it", name, c.name)
 	}
 	if !open && value.option() {
-		return 0, refuse("what follows %s is an option, or may become one, and versions of %s differ in who takes it; attach it to %s", name, c.name, name)
+		return 0, refuse("what follows %s is an option, or may become one, and versions of %s differ in who takes it; attach it to %s",
+			name, c.name, name)
 	}
 	a.flags = append(a.flags, flag{name: name, value: value, given: true})
 	return 1, nil
@@ -218,7 +223,8 @@ func (g *grammar) refused(c call, name string, w word) *refusal {
 	if strings.HasPrefix(name, "--") && len(name) > 3 {
 		for _, full := range g.names() {
 			if strings.HasPrefix(full, name) {
-				return refuse("%s of %s is an abbreviation, which may mean another option elsewhere; spell out %s", shown(name), c.name, full).without(w.syntax())
+				return refuse("%s of %s is an abbreviation, which may mean another option elsewhere; spell out %s", shown(name), c.name,
+					full).without(w.syntax())
 			}
 		}
 	}
@@ -232,4 +238,149 @@ func (g *grammar) names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// rule judges the arguments of one command.
+type rule struct {
+	judge func(j *judge, c call) *refusal
+}
+
+// commands is every command that may be allowed, by name.
+var commands = sync.OnceValue(func() map[string]rule {
+	table := map[string]rule{}
+	for name, e := range entries() {
+		if r, ok := e.rule(); ok && !strings.HasPrefix(name, "git ") {
+			table[name] = r
+		}
+	}
+	for _, group := range []map[string]rule{builtins(), guarded(), wrappers(), archives(), projects()} {
+		maps.Copy(table, group)
+	}
+	return table
+})
+
+//go:embed options.txt
+var optionTable string
+
+// entry is one of options.txt.
+type entry struct {
+	judged  string // open, closed, judged or any
+	options string
+}
+
+// rule is what judges the command of an entry that needs no code of its own.
+func (e entry) rule() (rule, bool) {
+	switch e.judged {
+	case "any":
+		return rule{anything}, true
+	case "open":
+		return open(options(e.options)), true
+	case "closed":
+		return closed(options(e.options), nil), true
+	}
+	return rule{}, false
+}
+
+// entries reads options.txt, by command.
+var entries = sync.OnceValue(func() map[string]entry {
+	table := map[string]entry{}
+	var names []string
+	for line := range strings.Lines(optionTable) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "", strings.HasPrefix(line, "#"):
+			continue
+		case strings.HasPrefix(line, " "):
+			for _, name := range names {
+				e := table[name]
+				e.options += line
+				table[name] = e
+			}
+			continue
+		}
+		list, how, _ := strings.Cut(line, ": ")
+		judged, base, _ := strings.Cut(how, " + ")
+		names = strings.Split(list, ", ")
+		for _, name := range names {
+			table[name] = entry{judged: judged, options: table[base].options}
+		}
+	}
+	return table
+})
+
+// listed returns the options that options.txt lists for a command.
+func listed(name string) *grammar { return options(entries()[name].options) }
+
+// open is a command none of whose options writes or runs anything: what its words
+// become when it runs does not matter.
+func open(g *grammar) rule {
+	return rule{func(_ *judge, c call) *refusal {
+		a, r := g.split(c, true)
+		if r != nil {
+			return r
+		}
+		return devices(c, a)
+	}}
+}
+
+// devices refuses to read from a device, which may act on it.
+func devices(c call, a arguments) *refusal {
+	switch c.name {
+	case "ls", "stat", "df", "du", "basename", "dirname", "realpath", "readlink":
+		return nil
+	}
+	for _, w := range a.operands {
+		if device(w.text) {
+			return refuse("%s of the device %s may act on it", c.name, w.text)
+		}
+	}
+	return nil
+}
+
+// closed is a command with options that write or run: a word that may become one
+// of those is refused, and check looks at what remains.
+func closed(g *grammar, check func(c call, a arguments) *refusal) rule {
+	return rule{func(_ *judge, c call) *refusal {
+		a, r := g.split(c, false)
+		if r != nil {
+			return r
+		}
+		if check == nil {
+			return nil
+		}
+		return check(c, a)
+	}}
+}
+
+// anything is a command that only prints, whatever it is given.
+func anything(*judge, call) *refusal { return nil }
+
+// noOperands is a check for commands whose operands change something.
+func noOperands(c call, a arguments) *refusal {
+	if len(a.operands) > 0 {
+		return refuse("%s with %s changes something", c.name, source(a.operands[0])).or(c.name)
+	}
+	return nil
+}
+
+// atMost is a check for commands whose later operands are written.
+func atMost(n int) func(call, arguments) *refusal {
+	return func(c call, a arguments) *refusal {
+		for i, w := range a.operands {
+			if i >= n || !w.one() {
+				return refuse("%s writes to its operand number %d", c.name, n+1).or(c.name + " FILE").without(w.syntax())
+			}
+		}
+		return nil
+	}
+}
+
+// needs is a check for commands that only read with one of some options.
+func needs(instead string, names ...string) func(call, arguments) *refusal {
+	return func(c call, a arguments) *refusal {
+		if a.has(names...) {
+			return nil
+		}
+		return refuse("%s writes files without %s", c.name, names[0]).or(instead)
+	}
 }

@@ -1,0 +1,626 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// judge walks one parsed command. Every kind of node has its rule; a kind without
+// one is refused.
+type judge struct {
+	source    string
+	variables variables
+	commands  map[string]rule
+	depth     int
+}
+
+func (j *judge) stmts(list []*syntax.Stmt) *refusal {
+	j.depth++
+	defer func() { j.depth-- }()
+	if j.depth > maxNesting {
+		return refuse("the command is nested too deeply; split it")
+	}
+	for _, stmt := range list {
+		if r := j.stmt(stmt); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func (j *judge) stmt(s *syntax.Stmt) *refusal {
+	if s.Background || s.Coprocess || s.Disown {
+		return refuse("a command in the background outlives its answer; run it in the foreground").or(j.foreground(s))
+	}
+	for _, redirect := range s.Redirs {
+		if r := j.redirect(redirect); r != nil {
+			return r
+		}
+	}
+	if s.Cmd == nil {
+		return nil
+	}
+	return j.command(s.Cmd)
+}
+
+// foreground is the statement without its ampersand, if that is allowed.
+func (j *judge) foreground(s *syntax.Stmt) string {
+	if s.Cmd == nil {
+		return ""
+	}
+	text := j.source[s.Pos().Offset():min(s.Cmd.End().Offset(), uint(len(j.source)))]
+	if len(text) > 2000 || classify(text) != nil {
+		return ""
+	}
+	return text
+}
+
+func (j *judge) command(c syntax.Command) *refusal {
+	switch c := c.(type) {
+	case *syntax.CallExpr:
+		return j.call(c)
+	case *syntax.BinaryCmd:
+		return j.binary(c)
+	case *syntax.Subshell:
+		return j.stmts(c.Stmts)
+	case *syntax.Block:
+		return j.stmts(c.Stmts)
+	case *syntax.IfClause:
+		return j.branch(c)
+	case *syntax.WhileClause:
+		return first(j.stmts(c.Cond), func() *refusal { return j.stmts(c.Do) })
+	case *syntax.ForClause:
+		return j.loop(c)
+	case *syntax.CaseClause:
+		return j.choice(c)
+	case *syntax.TestClause:
+		return j.test(c.X)
+	case *syntax.TimeClause:
+		if c.Stmt == nil {
+			return nil
+		}
+		return j.stmts([]*syntax.Stmt{c.Stmt})
+	case *syntax.ArithmCmd:
+		return j.arithmetic(c.X)
+	case *syntax.DeclClause:
+		return j.declaration(c)
+	case *syntax.FuncDecl:
+		return refuse("a function can stand in for any command; write its commands out").without(c)
+	case *syntax.LetClause:
+		return refuse("let runs what its text holds").or("echo $((1 + 2))")
+	case *syntax.CoprocClause:
+		return refuse("a coprocess outlives its answer; use a pipe")
+	default:
+		return refuse("this kind of command is not known to only read")
+	}
+}
+
+// first returns a refusal, or what comes next.
+func first(r *refusal, next func() *refusal) *refusal {
+	if r != nil {
+		return r
+	}
+	return next()
+}
+
+// binary judges a chain of commands, which the parser leans to the left.
+func (j *judge) binary(c *syntax.BinaryCmd) *refusal {
+	for {
+		if r := j.stmts([]*syntax.Stmt{c.Y}); r != nil {
+			return r
+		}
+		left, ok := c.X.Cmd.(*syntax.BinaryCmd)
+		if !ok || len(c.X.Redirs) > 0 || c.X.Background || c.X.Coprocess || c.X.Disown {
+			return j.stmts([]*syntax.Stmt{c.X})
+		}
+		c = left
+	}
+}
+
+func (j *judge) branch(c *syntax.IfClause) *refusal {
+	for ; c != nil; c = c.Else {
+		if r := j.stmts(c.Cond); r != nil {
+			return r
+		}
+		if r := j.stmts(c.Then); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func (j *judge) loop(f *syntax.ForClause) *refusal {
+	if f.Select {
+		return refuse("select waits for an answer; use for")
+	}
+	switch loop := f.Loop.(type) {
+	case *syntax.WordIter:
+		if loop.Name == nil || !harmless(loop.Name.Value) {
+			return refuse("the loop variable changes how commands run; use another name, such as f")
+		}
+		for _, item := range loop.Items {
+			if r := j.parts(item.Parts); r != nil {
+				return r
+			}
+		}
+	case *syntax.CStyleLoop:
+		for _, x := range []syntax.ArithmExpr{loop.Init, loop.Cond, loop.Post} {
+			if r := j.arithmetic(x); r != nil {
+				return r
+			}
+		}
+	default:
+		return refuse("this kind of loop is not known to only read")
+	}
+	return j.stmts(f.Do)
+}
+
+func (j *judge) choice(c *syntax.CaseClause) *refusal {
+	if r := j.parts(c.Word.Parts); r != nil {
+		return r
+	}
+	for _, item := range c.Items {
+		for _, pattern := range item.Patterns {
+			if r := j.pattern(pattern); r != nil {
+				return r
+			}
+		}
+		if r := j.stmts(item.Stmts); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// declaration judges export and its kind: as assignments, without options.
+func (j *judge) declaration(d *syntax.DeclClause) *refusal {
+	if d.Variant.Value != "export" && d.Variant.Value != "readonly" && d.Variant.Value != "local" {
+		return refuse("%s gives a name a meaning of its own; assign a plain value", d.Variant.Value).or("x=1")
+	}
+	for _, a := range d.Args {
+		if a.Name == nil || a.Index != nil || a.Array != nil || a.Append {
+			return refuse("%s is allowed with plain names and values only", d.Variant.Value)
+		}
+		if a.Naked {
+			return refuse("%s of a name that is set elsewhere changes how commands run", d.Variant.Value)
+		}
+		if r := j.assign(a, d.Variant.Value == "export"); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// assign judges an assignment. One that commands run with (exported) needs a name
+// and a value that are known to be harmless.
+func (j *judge) assign(a *syntax.Assign, exported bool) *refusal {
+	if a.Name == nil || a.Index != nil {
+		return refuse("an assignment to an element computes its index; assign a plain name")
+	}
+	if a.Array != nil {
+		return j.array(a)
+	}
+	if a.Value != nil {
+		if r := j.parts(a.Value.Parts); r != nil {
+			return r
+		}
+	}
+	value := j.value(a.Value)
+	if exported && value.whole && !a.Append && environment(a.Name.Value, value.text) {
+		return nil
+	}
+	if exported && !plainName(a.Name.Value) || !exported && !harmless(a.Name.Value) && !(value.whole && environment(a.Name.Value,
+		value.text) && !a.Append) {
+		return refuse("setting %s changes how commands run", a.Name.Value).without(a)
+	}
+	if suspect(value.text) {
+		return refuse("the value of %s holds text that some commands would run", a.Name.Value)
+	}
+	return nil
+}
+
+// plainName reports whether a name in the environment is one no program looks at.
+func plainName(name string) bool { return harmless(name) && name == strings.ToLower(name) }
+
+func (j *judge) array(a *syntax.Assign) *refusal {
+	if !harmless(a.Name.Value) {
+		return refuse("setting %s changes how commands run", a.Name.Value)
+	}
+	for _, elem := range a.Array.Elems {
+		if elem.Index != nil || elem.Value == nil {
+			return refuse("an index in an array is computed; write the elements in order")
+		}
+		if r := j.parts(elem.Value.Parts); r != nil {
+			return r
+		}
+		if suspect(j.value(elem.Value).text) {
+			return refuse("the value of %s holds text that some commands would run", a.Name.Value)
+		}
+	}
+	return nil
+}
+
+func (j *judge) value(node *syntax.Word) word {
+	if node == nil {
+		return literal("")
+	}
+	return j.word(node)
+}
+
+// suspect reports whether a text holds a substitution: as text it is harmless
+// until something evaluates it, which nothing that only reads has to.
+func suspect(text string) bool {
+	return strings.Contains(text, "$(") || strings.Contains(text, "`") || strings.Contains(text, "${")
+}
+
+// call is a command with its arguments.
+type call struct {
+	name  string
+	words []word
+}
+
+// text returns the arguments that are known, for messages.
+func (c call) first() string {
+	if len(c.words) == 0 {
+		return ""
+	}
+	return c.words[0].text
+}
+
+func (j *judge) call(c *syntax.CallExpr) *refusal {
+	words, r := j.words(c.Args)
+	if r != nil {
+		return r
+	}
+	for _, a := range c.Assigns {
+		if len(words) > 0 && words[0].is("read") && a.Name != nil && a.Name.Value == "IFS" && a.Index == nil && a.Array == nil &&
+			!a.Append {
+			if r := j.parts(valueParts(a)); r != nil {
+				return r
+			}
+			continue
+		}
+		if r := j.assign(a, len(words) > 0); r != nil {
+			return r
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return j.run(words)
+}
+
+func valueParts(a *syntax.Assign) []syntax.WordPart {
+	if a.Value == nil {
+		return nil
+	}
+	return a.Value.Parts
+}
+
+// run judges a command by its name and its arguments. Wrappers come back here
+// with what they run.
+func (j *judge) run(words []word) *refusal {
+	j.depth++
+	defer func() { j.depth-- }()
+	if j.depth > maxNesting {
+		return refuse("the command is nested too deeply; split it")
+	}
+	if !words[0].whole || !words[0].one() {
+		return refuse("the command to run is not known before it runs; name it")
+	}
+	name := words[0].text
+	for _, folder := range []string{"/bin/", "/usr/bin/"} {
+		if base, ok := strings.CutPrefix(name, folder); ok {
+			name = base
+			break
+		}
+	}
+	if strings.Contains(name, "/") {
+		return refuse("%s is a program of its own; only commands known by name are allowed", shown(name))
+	}
+	known, ok := j.commands[name]
+	if !ok {
+		return unknown(name, words)
+	}
+	return known.judge(j, call{name: name, words: words[1:]})
+}
+
+// unknown refuses a command that is not on the list.
+func unknown(name string, words []word) *refusal {
+	if len(words) == 2 && versioned(name, words[1]) {
+		return nil
+	}
+	if why, ok := refused()[name]; ok {
+		return refuse("%s %s", name, why.reason).or(why.instead)
+	}
+	return refuse("%s is not known to only read", shown(name))
+}
+
+// versioned reports whether a command only asks a known program for its version.
+func versioned(name string, option word) bool {
+	if !option.is("--version") && !option.is("-V") && !option.is("-v") && !option.is("-version") {
+		return false
+	}
+	switch name {
+	case "python", "python3", "node", "npm", "perl", "ruby", "make", "bash", "zsh", "gcc", "g++", "cc", "clang", "cmake", "ninja", "java",
+		"javac",
+		"docker", "curl", "wget", "gh", "pip", "pip3", "tsc", "deno", "bun", "php", "lua", "ghc", "dotnet", "terraform", "kubectl", "helm",
+		"psql", "sqlite3", "vim", "nano", "ssh", "rsync", "tmux", "ffmpeg", "cargo", "rustc":
+	default:
+		return false
+	}
+	switch option.text {
+	case "--version":
+		return true
+	case "-version":
+		return name == "java" || name == "javac"
+	case "-V":
+		return name == "python" || name == "python3" || name == "ssh" || name == "curl" || name == "pip" || name == "pip3" ||
+			name == "cargo" || name == "rustc"
+	case "-v":
+		return name == "node" || name == "npm" || name == "perl" || name == "ruby" || name == "php" || name == "gcc" || name == "tsc" ||
+			name == "make" && false
+	}
+	return false
+}
+
+// shown is a name for a message.
+func shown(name string) string {
+	if len(name) > 40 {
+		return name[:40] + "…"
+	}
+	return name
+}
+
+// test judges [[ … ]].
+func (j *judge) test(x syntax.TestExpr) *refusal {
+	switch x := x.(type) {
+	case *syntax.Word:
+		return j.pattern(x)
+	case *syntax.ParenTest:
+		return j.test(x.X)
+	case *syntax.UnaryTest:
+		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
+			return refuse("[[ %s … ]] evaluates the name it is given; test the value", x.Op).or(`[[ -n "$x" ]]`)
+		}
+		return j.test(x.X)
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			return first(j.number(x.X), func() *refusal { return j.number(x.Y) })
+		case syntax.TsReMatch:
+			if w, ok := x.Y.(*syntax.Word); !ok || strings.ContainsAny(unquotedText(w), " \t\n;&<>#") {
+				return refuse("where this regular expression ends is not certain; put it into a variable").or(`[[ "$x" =~ ^[0-9]+$ ]]`)
+			}
+		}
+		return first(j.test(x.X), func() *refusal { return j.test(x.Y) })
+	}
+	return refuse("this form of [[ … ]] is not known to only test")
+}
+
+// unquotedText is what of a word stands outside of quotes.
+func unquotedText(w *syntax.Word) string {
+	var b strings.Builder
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			b.WriteString(lit.Value)
+		}
+	}
+	return b.String()
+}
+
+// number judges an operand that [[ evaluates as arithmetic.
+func (j *judge) number(x syntax.TestExpr) *refusal {
+	w, ok := x.(*syntax.Word)
+	if !ok {
+		return refuse("[[ compares numbers and names that hold numbers only")
+	}
+	if text := j.word(w); text.whole && integer.MatchString(text.text) {
+		return nil
+	}
+	if w.Lit() != "" && !j.variables.number(w.Lit()) {
+		return refuse("[[ evaluates %q; compare numbers, or use [ … ]", w.Lit()).or(`[ "$x" -gt 1 ]`)
+	}
+	return j.operand(w).or(`[ "$x" -gt 1 ]`)
+}
+
+// unaryTests are the operators of test that look at one word; -v and -R evaluate
+// theirs and are left out.
+func unaryTests() []string {
+	return strings.Fields("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n -o")
+}
+
+func binaryTests() []string {
+	return []string{"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<", ">"}
+}
+
+// testBuiltin judges test and [. A word that is unknown until it runs must not
+// be able to become an operator.
+func testBuiltin(_ *judge, c call) *refusal {
+	words := c.words
+	if c.name == "[" {
+		if len(words) == 0 || !words[len(words)-1].is("]") {
+			return refuse("[ needs its closing ]")
+		}
+		words = words[:len(words)-1]
+	}
+	for _, w := range words {
+		if !w.one() {
+			return refuse("a value of [ that may become several words may become its operators; quote it").
+				without(w.syntax()).or(`[ "$x" = y ]`)
+		}
+		if suspect(w.text) {
+			return refuse("a value of [ holds text that some shells would run")
+		}
+	}
+	for {
+		i := slices.IndexFunc(words, func(w word) bool { return w.is("-a") || w.is("-o") })
+		if i <= 0 {
+			return testClause(words)
+		}
+		if slices.ContainsFunc(words, func(w word) bool { return !w.whole && !w.tame && w.text == "" }) {
+			return refuse("with -a and -o an unknown value may be read as an operator; use [ … ] && [ … ]").or(`[ -f a ] && [ -f b ]`)
+		}
+		if r := testClause(words[:i]); r != nil {
+			return r
+		}
+		words = words[i+1:]
+	}
+}
+
+func testClause(words []word) *refusal {
+	for len(words) > 1 && words[0].is("!") {
+		words = words[1:]
+	}
+	switch {
+	case len(words) <= 1:
+		return nil
+	case len(words) == 2 && words[0].whole && slices.Contains(unaryTests(), words[0].text):
+		return nil
+	case len(words) == 3 && words[1].whole && slices.Contains(binaryTests(), words[1].text):
+		return nil
+	}
+	return refuse("this form of [ is not known to only test; use one operator at a time, and not -v").or(`[ -n "$x" ]`)
+}
+
+// redirect judges a redirection: input from files, here-documents, one descriptor
+// to another, and output to nowhere.
+func (j *judge) redirect(r *syntax.Redirect) *refusal {
+	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" {
+		return refuse("a descriptor that is kept in a variable is not judged; use a number").without(r)
+	}
+	if r.Word != nil && r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
+		if refused := j.parts(r.Word.Parts); refused != nil {
+			return refused
+		}
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		return j.document(r)
+	case syntax.WordHdoc:
+		return nil
+	case syntax.RdrIn:
+		return j.input(r)
+	case syntax.DplIn, syntax.DplOut:
+		return j.duplicate(r)
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
+		if j.value(r.Word).is("/dev/null") {
+			return nil
+		}
+		return refuse("%s writes to a file; output may go to /dev/null only", r.Op).without(r)
+	}
+	return refuse("%s opens a file for writing; use <", r.Op).without(r)
+}
+
+// document judges a here-document. Where it ends has to be beyond doubt: bash
+// joins lines before it looks for the delimiter, and inside a substitution takes
+// a line that only begins with it for the end.
+func (j *judge) document(r *syntax.Redirect) *refusal {
+	if r.Hdoc == nil {
+		return nil
+	}
+	delimiter, quoted := j.value(r.Word), r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), "\\")
+	if !delimiter.whole || strings.Trim(delimiter.text, delimiterLetters) != "" || delimiter.text == "" {
+		return refuse("the delimiter of the here-document is not a plain word; use EOF").or("cat FILE")
+	}
+	body := j.text(r.Hdoc)
+	if !quoted && strings.Contains(body, "\\\n") {
+		return refuse("a line of the here-document ends with a backslash, which joins lines; quote the delimiter: <<'%s'", delimiter.text)
+	}
+	body = strings.TrimSuffix(strings.TrimRight(body, "\n"), delimiter.text) // where it ends
+	for line := range strings.Lines(body) {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), delimiter.text) {
+			return refuse("a line of the here-document begins like its delimiter; use another delimiter")
+		}
+	}
+	return j.quotedParts(r.Hdoc.Parts)
+}
+
+const delimiterLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+// duplicate judges >&2 and its kind, which with a word instead of a number is a file.
+func (j *judge) duplicate(r *syntax.Redirect) *refusal {
+	target := j.value(r.Word)
+	number := strings.TrimSuffix(target.text, "-")
+	if target.whole && strings.Trim(number, "0123456789") == "" && target.text != "" {
+		return nil
+	}
+	if target.is("/dev/null") && r.N == nil && r.Op == syntax.DplOut {
+		return nil
+	}
+	return refuse("%s needs the number of a descriptor; with a word it opens a file", r.Op).without(r)
+}
+
+// input judges <. Bash makes a connection of /dev/tcp/…, and opening a device may
+// act on it, so that where the path leads has to be known.
+func (j *judge) input(r *syntax.Redirect) *refusal {
+	if len(r.Word.Parts) == 1 {
+		if _, ok := r.Word.Parts[0].(*syntax.ProcSubst); ok {
+			return nil
+		}
+	}
+	source := j.value(r.Word)
+	if source.whole && source.text == "" || !source.one() {
+		return refuse("what is read from is not known to be one file; use cat").or("cat FILE")
+	}
+	if device(source.text) {
+		return refuse("reading from a device may act on it, and /dev/tcp is a connection").without(r)
+	}
+	if source.whole || source.tame || strings.Contains(source.text, "/") && !strings.HasPrefix("/dev/", source.text) ||
+		source.text != "" && source.text[0] != '/' {
+		return nil
+	}
+	if name := variableIn(r.Word); j.variables.file(name) {
+		return nil
+	}
+	return refuse("what is read from is not known: it may be a connection in /dev/tcp; use cat").or("cat FILE")
+}
+
+// variableIn returns the name in a word that is "$name", "" for any other word.
+func variableIn(w *syntax.Word) string {
+	if len(w.Parts) != 1 {
+		return ""
+	}
+	quoted, ok := w.Parts[0].(*syntax.DblQuoted)
+	if !ok || len(quoted.Parts) != 1 {
+		return ""
+	}
+	if p, ok := quoted.Parts[0].(*syntax.ParamExp); ok && simple(p) {
+		return p.Param.Value
+	}
+	return ""
+}
+
+// device reports whether a path names a device other than the ones that only
+// give or take bytes.
+func device(path string) bool {
+	rest, ok := strings.CutPrefix(clean(path), "/dev/")
+	if !ok {
+		return false
+	}
+	switch rest {
+	case "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr":
+		return false
+	}
+	return !strings.HasPrefix(rest, "fd/")
+}
+
+// clean removes the detours that leave a path the same.
+func clean(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		return path
+	}
+	elements := []string{""}
+	for element := range strings.SplitSeq(path, "/") {
+		switch element {
+		case "", ".":
+		case "..":
+			elements = elements[:max(1, len(elements)-1)]
+		default:
+			elements = append(elements, element)
+		}
+	}
+	return strings.Join(elements, "/")
+}
