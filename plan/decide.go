@@ -23,12 +23,12 @@ type Event interface {
 
 // Facts is what a decision needs to know from outside the state.
 type Facts struct {
-	Now    time.Time
-	Actor  Actor
-	Limits Limits
-	Seen   map[string]Sighting // of the names that Owners lists
-	Heard  time.Time           // the last sign of life of anybody, while planning mode is gathering
-	Past   *Plan               // the body of the plan a Restore names
+	Now          time.Time
+	Actor        Actor
+	Limits       Limits
+	Seen         map[string]Sighting // of the names that Owners lists
+	LastActivity time.Time           // the last sign of life of anybody, while planning mode is gathering
+	Past         *Plan               // the body of the plan a Restore names
 }
 
 // Limits are the limits in force. The zero value of a field means its default.
@@ -39,7 +39,7 @@ type Limits struct {
 	Evidence   bool          // a step is done only with evidence
 
 	ApprovalTimeout  time.Duration // how long a submitted plan waits; negative: for ever; default 30 minutes
-	GatheringTimeout time.Duration // how long gathering may be silent; negative: for ever; default 1 hour
+	GatheringTimeout time.Duration // how long gathering may go without a sign of life; negative: for ever; default 1 hour
 	PersonOnly       bool          // a decision that a client confirms does not count
 }
 
@@ -80,7 +80,7 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	f.Now = f.Now.UTC().Truncate(time.Millisecond)
 	before := s
 	var events []Event
-	if expired := Expiry(s, f.Now, f.Limits, f.Heard); expired != nil {
+	if expired := Expiry(s, f.Now, f.Limits, f.LastActivity); expired != nil {
 		events = append(events, expired)
 		s = Apply(s, expired)
 	}

@@ -159,17 +159,17 @@ func (a Return) decide(s State, f Facts) ([]Event, error) {
 	if a.Comment == "" {
 		return nil, &ValidationError{Kind: InvalidInput, Field: "/comment", Problem: "is blank", Fix: "say what is to be changed"}
 	}
-	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: a.Way, At: f.Now, Quiet: Limit(f.Limits.GatheringTimeout)}}, nil
+	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: a.Way, At: f.Now, IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
 }
 
 // PlanReturned goes back to gathering. The draft stays until the next submission.
 type PlanReturned struct {
-	Plan    string    `json:"plan_id"`
-	Comment string    `json:"comment"`
-	By      string    `json:"by"`
-	Way     Way       `json:"way"`
-	At      time.Time `json:"at"`
-	Quiet   Limit     `json:"quiet"` // how long gathering may be silent
+	Plan        string    `json:"plan_id"`
+	Comment     string    `json:"comment"`
+	By          string    `json:"by"`
+	Way         Way       `json:"way"`
+	At          time.Time `json:"at"`
+	IdleTimeout Limit     `json:"quiet"` // how long gathering may go without a sign of life
 }
 
 // Kind is the event's word in the log.
@@ -177,7 +177,7 @@ func (PlanReturned) Kind() string { return "plan_returned" }
 
 func (e PlanReturned) apply(s State) State {
 	s = s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.revises(), At: e.At})
-	return s.inMode(PhaseGathering, func(m *Mode) { m.Quiet = e.Quiet })
+	return s.inMode(PhaseGathering, func(m *Mode) { m.IdleTimeout = e.IdleTimeout })
 }
 
 // LeaveUndecided notes that a client asked its user, or could not, and brought no

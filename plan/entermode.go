@@ -16,16 +16,16 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() != PhaseInactive {
 		return nil, nil
 	}
-	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now, Quiet: Limit(f.Limits.GatheringTimeout)}}, nil
+	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now, IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
 }
 
 // ModeEntered begins planning mode.
 type ModeEntered struct {
-	Task   string    `json:"task,omitempty"`
-	Reason string    `json:"reason,omitempty"`
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
-	Quiet  Limit     `json:"quiet"` // how long it may be silent
+	Task        string    `json:"task,omitempty"`
+	Reason      string    `json:"reason,omitempty"`
+	By          string    `json:"by"`
+	At          time.Time `json:"at"`
+	IdleTimeout Limit     `json:"quiet"` // how long it may go without a sign of life
 }
 
 // Kind is the event's word in the log.
@@ -33,7 +33,7 @@ func (ModeEntered) Kind() string { return "mode_entered" }
 
 func (e ModeEntered) apply(s State) State {
 	return s.inMode(PhaseGathering, func(m *Mode) {
-		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, Quiet: e.Quiet, Approved: m.Approved}
+		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, IdleTimeout: e.IdleTimeout, Approved: m.Approved}
 	})
 }
 

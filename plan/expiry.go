@@ -24,7 +24,7 @@ func ExpiresAt(s State, l Limits, seen time.Time) (time.Time, time.Duration) {
 	limit, from := time.Duration(0), time.Time{}
 	switch s.PhaseNow() {
 	case PhaseGathering:
-		limit, from = longer(mode.Quiet, l.GatheringTimeout), latest(mode.Since, s.UpdatedAt, seen)
+		limit, from = longer(mode.IdleTimeout, l.GatheringTimeout), latest(mode.Since, s.UpdatedAt, seen)
 	case PhaseSubmitted:
 		if mode.Request == nil {
 			return time.Time{}, 0
@@ -55,7 +55,7 @@ func latest(times ...time.Time) time.Time {
 	return last
 }
 
-// ModeExpired ends planning mode because nobody decided, or nothing was heard, in time.
+// ModeExpired ends planning mode because nobody decided, or nothing happened, in time.
 type ModeExpired struct {
 	Phase Phase     `json:"phase"` // that was too long
 	Limit string    `json:"limit"` // in force, such as 30m0s

@@ -14,7 +14,7 @@ func (w *workspace) after(from time.Time, d time.Duration) { w.now = from.Add(d)
 
 // expired reports whether planning mode is over when somebody looks now.
 func (w *workspace) expired() bool {
-	return plan.Expiry(w.state, w.now, w.limits, w.heard()) != nil
+	return plan.Expiry(w.state, w.now, w.limits, w.lastActivity()) != nil
 }
 
 func TestPlanTimeoutCancelsMode(t *testing.T) {

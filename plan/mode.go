@@ -8,13 +8,13 @@ import (
 // Mode is what planning mode remembers (chorus: PlanningManager, planning_state). It
 // is kept after the mode has ended, for whoever asks how it did.
 type Mode struct {
-	Task     string    `json:"task,omitempty"`    // what to plan for; the draft's objective
-	Reason   string    `json:"reason,omitempty"`  // why an agent entered
-	By       string    `json:"by,omitempty"`      // who entered
-	Since    time.Time `json:"since,omitzero"`    // when
-	Quiet    Limit     `json:"quiet,omitempty"`   // how long gathering may be silent, when it began
-	Request  *Request  `json:"request,omitempty"` // the approval that is asked for
-	Decision *Decision `json:"decision,omitempty"`
+	Task        string    `json:"task,omitempty"`    // what to plan for; the draft's objective
+	Reason      string    `json:"reason,omitempty"`  // why an agent entered
+	By          string    `json:"by,omitempty"`      // who entered
+	Since       time.Time `json:"since,omitzero"`    // when
+	IdleTimeout Limit     `json:"quiet,omitempty"`   // how long gathering may go without a sign of life, when it began
+	Request     *Request  `json:"request,omitempty"` // the approval that is asked for
+	Decision    *Decision `json:"decision,omitempty"`
 
 	Approved string `json:"approved,omitempty"` // id of the plan that is, or was last, carried out
 	Resume   bool   `json:"resume,omitempty"`   // its carrying out goes on if the draft is dropped

@@ -35,8 +35,8 @@ func newWorkspace(t failer) *workspace {
 	return &workspace{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), seen: map[string]plan.Sighting{}}
 }
 
-// heard is the last sign of life of anybody.
-func (w *workspace) heard() time.Time {
+// lastActivity is the last sign of life of anybody.
+func (w *workspace) lastActivity() time.Time {
 	var last time.Time
 	for _, seen := range w.seen {
 		if seen.At.After(last) {
@@ -47,7 +47,7 @@ func (w *workspace) heard() time.Time {
 }
 
 func (w *workspace) facts(actor plan.Actor, a plan.Action) plan.Facts {
-	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Seen: map[string]plan.Sighting{}, Heard: w.heard()}
+	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Seen: map[string]plan.Sighting{}, LastActivity: w.lastActivity()}
 	for _, owner := range plan.Owners(w.state, a) {
 		f.Seen[owner] = w.seen[owner]
 	}

@@ -99,8 +99,8 @@ func (b *Book) Seen(name string) plan.Sighting {
 	}
 }
 
-// Latest returns the last sign of life of anybody, in any process.
-func (b *Book) Latest() time.Time {
+// LastActivity returns the last sign of life of anybody, in any process.
+func (b *Book) LastActivity() time.Time {
 	now := b.now()
 	var last time.Time
 	if b.files != "" {

@@ -88,7 +88,7 @@ func (s *Session) judge(by plan.Actor, a plan.Action, prepare func(plan.State, *
 	now := s.opts.Now().UTC().Truncate(time.Millisecond)
 	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Seen: s.seen(s.now, a)}
 	if s.opts.Presence != nil && s.now.PhaseNow() == plan.PhaseGathering {
-		facts.Heard = s.opts.Presence.Latest()
+		facts.LastActivity = s.opts.Presence.LastActivity()
 	}
 	if prepare != nil {
 		if err := prepare(s.now, &facts); err != nil {

@@ -27,7 +27,7 @@ type Options struct {
 // Presence knows when an actor was last seen, and when anybody was.
 type Presence interface {
 	Seen(name string) plan.Sighting
-	Latest() time.Time
+	LastActivity() time.Time
 }
 
 // Session is a handle on one workspace's state. It opens its log when it is

@@ -264,7 +264,7 @@ func TestPurge(t *testing.T) {
 type seen map[string]plan.Sighting
 
 func (s seen) Seen(name string) plan.Sighting { return s[name] }
-func (seen) Latest() time.Time                { return time.Time{} }
+func (seen) LastActivity() time.Time          { return time.Time{} }
 
 // TestClaims asks presence about the owner of a claimed step.
 func TestClaims(t *testing.T) {

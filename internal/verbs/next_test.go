@@ -32,7 +32,7 @@ type presence map[string]plan.Sighting
 func (p presence) Touch(string)                   {}
 func (p presence) Join(string) func()             { return func() {} }
 func (p presence) Seen(name string) plan.Sighting { return p[name] }
-func (presence) Latest() time.Time                { return time.Time{} }
+func (presence) LastActivity() time.Time          { return time.Time{} }
 
 func service(now func() time.Time, seen presence) *verbs.Service {
 	s := session.New(memory.New(), session.Options{Now: now, Presence: seen, Limits: plan.Limits{MaxReplans: 1}})

@@ -17,7 +17,7 @@ type touched map[string]int
 func (n touched) Touch(name string)         { n[name]++ }
 func (n touched) Join(string) func()        { return func() {} }
 func (n touched) Seen(string) plan.Sighting { return plan.Sighting{} }
-func (n touched) Latest() time.Time         { return time.Time{} }
+func (n touched) LastActivity() time.Time   { return time.Time{} }
 
 // TestEveryCallIsASignOfLife calls every tool, rightly and wrongly: whoever only
 // makes mistakes is alive all the same.

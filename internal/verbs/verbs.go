@@ -45,7 +45,7 @@ type Presence interface {
 	Touch(name string)
 	Join(name string) (leave func())
 	Seen(name string) plan.Sighting
-	Latest() time.Time
+	LastActivity() time.Time
 }
 
 // New returns a service on a session.
@@ -93,24 +93,24 @@ func (s *Service) State(ctx context.Context) (plan.State, error) {
 	if err != nil {
 		return state, err
 	}
-	if expired := plan.Expiry(state, s.opts.Now(), s.opts.Limits, s.heard(state)); expired != nil {
+	if expired := plan.Expiry(state, s.opts.Now(), s.opts.Limits, s.lastActivity(state)); expired != nil {
 		return plan.Apply(state, expired), nil
 	}
 	return state, nil
 }
 
-// heard is the last sign of life of anybody, where that matters.
-func (s *Service) heard(state plan.State) time.Time {
+// lastActivity is the last sign of life of anybody, where that matters.
+func (s *Service) lastActivity(state plan.State) time.Time {
 	if s.opts.Presence == nil || state.PhaseNow() != plan.PhaseGathering {
 		return time.Time{}
 	}
-	return s.opts.Presence.Latest()
+	return s.opts.Presence.LastActivity()
 }
 
 // ModeEnds returns how long planning mode goes on from now if nothing happens; false
 // when it does not end by itself.
 func (s *Service) ModeEnds(state plan.State) (time.Duration, bool) {
-	at, limit := plan.ExpiresAt(state, s.opts.Limits, s.heard(state))
+	at, limit := plan.ExpiresAt(state, s.opts.Limits, s.lastActivity(state))
 	return at.Sub(s.opts.Now()), limit > 0
 }
 
