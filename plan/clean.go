@@ -18,90 +18,75 @@ const (
 	maxSeconds = 1<<31 - 1
 )
 
-// CleanStep returns n with every field normalised and checked by the rules for
-// what comes from elsewhere than the planning_* tools: text by Text, lists
-// in at most MaxList entries, paths within the workspace, enums by their
-// words, args as a JSON object. field is the JSON pointer of the step; the error
-// is a *ValidationError that names the field below it. Whether the steps in
-// DependsOn exist is for Decide to judge. n is left as it was.
+// CleanStep returns n with every field normalised and checked by the table of
+// fields: text by Text, lists in at most MaxList entries, paths within the workspace,
+// words by their vocabulary, args as a JSON object. field is the JSON pointer of the
+// step; the error is a *ValidationError that names the field below it. Whether the
+// steps in DependsOn exist is for Decide to judge. n is left as it was.
 func CleanStep(field string, n NewStep) (NewStep, error) {
-	c := cleaner{field: field}
-	c.spec(&n.Spec)
-	c.progress(&n.Progress)
-	if c.err != nil {
-		return NewStep{}, c.err
+	step := Step{Spec: n.Spec, Progress: n.Progress}
+	if err := clean(field, StepFields(), &step); err != nil {
+		return NewStep{}, err
 	}
+	n.Spec, n.Progress = step.Spec, step.Progress
 	return n, nil
+}
+
+// CleanPatch returns p with the fields it gives cleaned, as CleanStep does for a step.
+func CleanPatch(field string, p Patch) (Patch, error) {
+	step := Step{Spec: p.On(Spec{})}
+	given := p.Given()
+	if err := clean(field, given, &step); err != nil {
+		return Patch{}, err
+	}
+	return PatchOf(step.Spec, given), nil
 }
 
 // CleanOutline returns o with every field normalised and checked, as CleanStep
 // does for a step.
 func CleanOutline(field string, o Outline) (Outline, error) {
-	c := cleaner{field: field}
-	c.required(&o.Objective, "objective", MaxLongLine)
-	c.block(&o.Summary, "summary", MaxSummary)
-	c.block(&o.ContextNotes, "context_notes", MaxLongText)
-	c.lines(&o.Questions, "questions", MaxLongLine)
-	c.block(&o.Reasoning, "reasoning", MaxLongText)
-	if k := o.Metadata.Complexity; k < 0 || k > 10 {
-		c.refuse("metadata/complexity", fmt.Sprintf("complexity %d is out of range (1 to 10)", k), "give 1 to 10, or leave it out")
+	p := Plan{Outline: o}
+	if err := clean(field, PlanFields(), &p); err != nil {
+		return Outline{}, err
 	}
-	c.lines(&o.Metadata.Tags, "metadata/tags", MaxHint)
-	c.lines(&o.Metadata.Constraints, "metadata/constraints", MaxLongLine)
-	c.lines(&o.Metadata.InformedBy, "metadata/informed_by", MaxPath)
-	c.count(o.EstimatedDuration, "estimated_duration", maxSeconds)
-	if c.err != nil {
-		return Outline{}, c.err
+	return p.Outline, nil
+}
+
+// clean cleans the fields of a step or a plan in place.
+func clean[T any](pointer string, fields []Field[T], of *T) error {
+	c := cleaner{field: pointer}
+	for i := range fields {
+		f := &fields[i]
+		switch v := f.In(of).(type) {
+		case *string:
+			c.text(v, f.Name, Text{Max: f.Max, Multiline: f.Kind == BlockField}, f.Required)
+		case *[]string:
+			c.list(v, f.Name, f.Kind, f.Max)
+		case *[]StepID:
+			c.ids(v, f.Name)
+		case *json.RawMessage:
+			c.object(v, f.Name)
+		case *int:
+			c.count(*v, f.Name, f.Max)
+		case *time.Time:
+			c.time(v, f.Name)
+		case *[]Evidence:
+			c.evidence(v)
+		case **Result:
+			c.result(v)
+		default:
+			if word, ok := f.word(of); ok {
+				c.keep(oneOf(c.at(f.Name), word.get(), word.values))
+			}
+		}
 	}
-	return o, nil
+	return c.err
 }
 
 // cleaner cleans fields in place and keeps the first refusal.
 type cleaner struct {
 	field string
 	err   error
-}
-
-func (c *cleaner) spec(s *Spec) {
-	c.required(&s.Title, "title", MaxLongLine)
-	c.block(&s.Details, "details", MaxLongText)
-	c.keep(OneOf(c.at("type"), s.Type))
-	c.ids(&s.DependsOn, "depends_on")
-	c.lines(&s.ContextHints, "context_hints", MaxHint)
-	c.paths(&s.RelevantFilePaths, "relevant_file_paths")
-	c.paths(&s.Creates, "creates")
-	c.lines(&s.AcceptanceCriteria, "acceptance_criteria", MaxLongLine)
-	c.line(&s.SuggestedAgent, "suggested_agent", MaxHint)
-	c.keep(OneOf(c.at("risk"), s.Risk))
-	c.lines(&s.Tools, "tools", MaxHint)
-	c.line(&s.Tool, "tool", MaxHint)
-	c.raw(&s.Args, "args")
-	if len(s.Args) > 0 && s.Args[0] != '{' {
-		c.refuse("args", "is no JSON object", "give the arguments by name, such as {\"path\":\"go.mod\"}")
-	}
-	c.count(s.Timeout, "timeout", maxSeconds)
-	c.line(&s.Pause, "pause", MaxLongLine)
-	c.line(&s.When, "when", MaxLongLine)
-	c.line(&s.ForEach, "for_each", MaxLongLine)
-	c.line(&s.Verify, "verify", MaxLongLine)
-}
-
-func (c *cleaner) progress(p *Progress) {
-	c.keep(OneOf(c.at("status"), p.Status))
-	c.each(&p.Notes, "notes", MaxNotes, func(text *string, name string) {
-		c.text(text, name, Text{Max: MaxLongText, Multiline: true}, true)
-	})
-	c.evidence(&p.Evidence)
-	c.result(&p.Result)
-	c.block(&p.Output, "output", MaxLongText)
-	c.block(&p.Error, "error", MaxLongText)
-	c.lines(&p.AffectedFiles, "affected_files", MaxPath) // a report of what was; nothing opens them
-	c.count(p.Attempts, "attempts", maxSeconds)
-	c.line(&p.ClaimedBy, "claimed_by", MaxHint)
-	c.time(&p.LeaseUntil, "lease_until")
-	c.line(&p.ExecutedBy, "executed_by", MaxHint)
-	c.time(&p.StartedAt, "started_at")
-	c.time(&p.CompletedAt, "completed_at")
 }
 
 func (c *cleaner) evidence(list *[]Evidence) {
@@ -159,10 +144,6 @@ func (c *cleaner) text(text *string, name string, rule Text, required bool) {
 	*text = clean
 }
 
-func (c *cleaner) required(text *string, name string, longest int) {
-	c.text(text, name, Text{Max: longest}, true)
-}
-
 func (c *cleaner) line(text *string, name string, longest int) {
 	c.text(text, name, Text{Max: longest}, false)
 }
@@ -171,28 +152,23 @@ func (c *cleaner) block(text *string, name string, longest int) {
 	c.text(text, name, Text{Max: longest, Multiline: true}, false)
 }
 
-// each cleans the entries of a copy of list.
-func (c *cleaner) each(list *[]string, name string, most int, clean func(text *string, name string)) {
+// list cleans a copy of list.
+func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest int) {
+	most := MaxList
+	if kind == BlocksField {
+		most = MaxNotes
+	}
 	if !c.fits(len(*list), name, most) {
 		return
 	}
 	*list = emptyIsNone(slices.Clone(*list))
 	for i := range *list {
-		clean(&(*list)[i], fmt.Sprintf("%s/%d", name, i))
-	}
-}
-
-func (c *cleaner) lines(list *[]string, name string, longest int) {
-	c.each(list, name, MaxList, func(text *string, name string) { c.required(text, name, longest) })
-}
-
-func (c *cleaner) paths(list *[]string, name string) {
-	c.each(list, name, MaxList, func(text *string, name string) {
-		c.required(text, name, MaxPath)
-		if problem := pathProblem(*text); problem != "" {
-			c.refuse(name, Quote(*text)+" "+problem, "give a path relative to the workspace, with /")
+		at, text := fmt.Sprintf("%s/%d", name, i), &(*list)[i]
+		c.text(text, at, Text{Max: longest, Multiline: kind == BlocksField}, true)
+		if problem := pathProblem(*text); kind == PathsField && problem != "" {
+			c.refuse(at, Quote(*text)+" "+problem, "give a path relative to the workspace, with /")
 		}
-	})
+	}
 }
 
 func (c *cleaner) ids(list *[]StepID, name string) {
@@ -211,6 +187,14 @@ func (c *cleaner) ids(list *[]StepID, name string) {
 		seen[id] = true
 	}
 	*list = ids
+}
+
+// object is raw for a value that must be a JSON object.
+func (c *cleaner) object(value *json.RawMessage, name string) {
+	c.raw(value, name)
+	if len(*value) > 0 && (*value)[0] != '{' {
+		c.refuse(name, "is no JSON object", `give the arguments by name, such as {"path":"go.mod"}`)
+	}
 }
 
 // raw compacts a JSON value, which must be valid and bounded.
@@ -234,7 +218,8 @@ func (c *cleaner) raw(value *json.RawMessage, name string) {
 
 func (c *cleaner) count(n int, name string, most int) {
 	if n < 0 || n > most {
-		c.refuse(name, fmt.Sprintf("%d is out of range", n), fmt.Sprintf("give 0 to %d", most))
+		word := name[strings.LastIndexByte(name, '/')+1:]
+		c.refuse(name, fmt.Sprintf("%s %d is out of range (1 to %d)", word, n, most), fmt.Sprintf("give 1 to %d, or leave it out", most))
 	}
 }
 

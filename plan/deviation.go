@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -89,10 +88,10 @@ func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 			}
 			continue
 		}
-		if why := changed(&old.Spec, &step.Spec); why != "" {
+		if why := breach(old, step); why != "" {
 			large = append(large, step.ID.String()+": "+why)
-		} else if !reflect.DeepEqual(old.Spec, step.Spec) {
-			small = append(small, step.ID.String()+": "+reworded(&old.Spec, &step.Spec))
+		} else if fields := reworded(old, step); fields != "" {
+			small = append(small, step.ID.String()+": "+fields+" changed")
 		}
 	}
 	return small, large
@@ -135,49 +134,29 @@ func exceeds(whole, part *Step) string {
 	return ""
 }
 
-// changed says what of an approved step is another now that binds. What it does not
-// look at is reworded; every field of a Spec is in one of the two.
-func changed(old, now *Spec) string {
-	switch {
-	case old.Title != now.Title:
-		return "another title"
-	case !contains(old.Tools, now.Tools):
-		return "a new tool"
-	case old.Tool != now.Tool || string(old.Args) != string(now.Args):
-		return "another tool or arguments"
-	case now.Risk.rank() > old.Risk.rank():
-		return "a new risk: " + string(now.Risk)
-	case !contains(now.AcceptanceCriteria, old.AcceptanceCriteria):
-		return "a dropped criterion"
-	case old.Verify != now.Verify:
-		return "another command to verify it by"
-	case old.RequiresApproval && !now.RequiresApproval:
-		return "no approval asked for any more"
-	case old.Pause != now.Pause:
-		return "another question to a person before it starts"
-	case old.When != now.When || old.ForEach != now.ForEach:
-		return "another condition, or another list it is run for"
-	case !old.Idempotent && now.Idempotent:
-		return "said to be harmless when done twice"
-	case old.Critical && !now.Critical:
-		return "not critical any more"
-	case !slices.Equal(old.DependsOn, now.DependsOn):
-		return "other dependencies"
+// breach says which change of an approved step its approval does not cover, "" when
+// it covers them all.
+func breach(old, now *Step) string {
+	for _, f := range SpecFields() {
+		if f.breaches(old, now) {
+			if word, ok := f.word(now); ok {
+				return f.Breach + ": " + word.get()
+			}
+			return f.Breach
+		}
 	}
 	return ""
 }
 
-// reworded names what was changed that does not bind.
-func reworded(old, now *Spec) string {
-	var fields []string
-	a, b := reflect.ValueOf(*old), reflect.ValueOf(*now)
-	for i := range a.NumField() {
-		if !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
-			name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
-			fields = append(fields, name)
+// reworded names the fields of a step that are not what they were.
+func reworded(old, now *Step) string {
+	var names []string
+	for _, f := range SpecFields() {
+		if !slices.Equal(f.Texts(old), f.Texts(now)) {
+			names = append(names, f.Name)
 		}
 	}
-	return strings.Join(fields, ", ") + " changed"
+	return strings.Join(names, ", ")
 }
 
 // contains reports whether all of part is in whole.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -113,15 +114,13 @@ func OneOf[T interface {
 	~string
 	Values() []string
 }](field string, value T) error {
-	if value == "" {
+	return oneOf(field, string(value), value.Values())
+}
+
+func oneOf(field, value string, allowed []string) error {
+	if value == "" || slices.Contains(allowed, value) {
 		return nil
 	}
-	allowed := value.Values()
-	for _, v := range allowed {
-		if v == string(value) {
-			return nil
-		}
-	}
 	return &ValidationError{Kind: InvalidInput, Field: field,
-		Problem: Quote(string(value)) + " is not known", Fix: "use one of " + strings.Join(allowed, ", ")}
+		Problem: Quote(value) + " is not known", Fix: "use one of " + strings.Join(allowed, ", ")}
 }

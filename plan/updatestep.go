@@ -18,55 +18,23 @@ type Patch struct {
 	RelevantFilePaths  *[]string        `json:"relevant_file_paths,omitempty"`
 	Creates            *[]string        `json:"creates,omitempty"`
 	AcceptanceCriteria *[]string        `json:"acceptance_criteria,omitempty"`
-	SuggestedAgent     *string          `json:"suggested_agent,omitempty"`
+	Verify             *string          `json:"verify,omitempty"`
 	Risk               *Risk            `json:"risk,omitempty"`
+	SuggestedAgent     *string          `json:"suggested_agent,omitempty"`
+	Critical           *bool            `json:"critical,omitempty"`
 	Tools              *[]string        `json:"tools,omitempty"`
 	Tool               *string          `json:"tool,omitempty"`
 	Args               *json.RawMessage `json:"args,omitempty"`
-	Critical           *bool            `json:"critical,omitempty"`
 	Idempotent         *bool            `json:"idempotent,omitempty"`
 	RequiresApproval   *bool            `json:"requires_approval,omitempty"`
 	Timeout            *int             `json:"timeout,omitempty"`
 	Pause              *string          `json:"pause,omitempty"`
 	When               *string          `json:"when,omitempty"`
 	ForEach            *string          `json:"for_each,omitempty"`
-	Verify             *string          `json:"verify,omitempty"`
 }
 
 // IsZero reports whether the patch changes nothing.
 func (p Patch) IsZero() bool { return p == Patch{} }
-
-// On returns spec with the patch applied.
-func (p Patch) On(spec Spec) Spec {
-	assign(&spec.Title, p.Title)
-	assign(&spec.Details, p.Details)
-	assign(&spec.Type, p.Type)
-	assign(&spec.DependsOn, p.DependsOn)
-	assign(&spec.ContextHints, p.ContextHints)
-	assign(&spec.RelevantFilePaths, p.RelevantFilePaths)
-	assign(&spec.Creates, p.Creates)
-	assign(&spec.AcceptanceCriteria, p.AcceptanceCriteria)
-	assign(&spec.SuggestedAgent, p.SuggestedAgent)
-	assign(&spec.Risk, p.Risk)
-	assign(&spec.Tools, p.Tools)
-	assign(&spec.Tool, p.Tool)
-	assign(&spec.Args, p.Args)
-	assign(&spec.Critical, p.Critical)
-	assign(&spec.Idempotent, p.Idempotent)
-	assign(&spec.RequiresApproval, p.RequiresApproval)
-	assign(&spec.Timeout, p.Timeout)
-	assign(&spec.Pause, p.Pause)
-	assign(&spec.When, p.When)
-	assign(&spec.ForEach, p.ForEach)
-	assign(&spec.Verify, p.Verify)
-	return spec
-}
-
-func assign[T any](field *T, value *T) {
-	if value != nil {
-		*field = *value
-	}
-}
 
 // UpdateStep asks to edit a step of the active plan (WINK: planning_update_step).
 type UpdateStep struct {
@@ -148,37 +116,4 @@ func (StepUpdated) Kind() string { return "step_updated" }
 
 func (e StepUpdated) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) { step.Spec = e.Patch.On(step.Spec) })
-}
-
-// From returns p with the fields it gives taken from spec, for whoever has cleaned
-// them there.
-func (p Patch) From(spec Spec) Patch {
-	take(&p.Title, spec.Title)
-	take(&p.Details, spec.Details)
-	take(&p.Type, spec.Type)
-	take(&p.DependsOn, spec.DependsOn)
-	take(&p.ContextHints, spec.ContextHints)
-	take(&p.RelevantFilePaths, spec.RelevantFilePaths)
-	take(&p.Creates, spec.Creates)
-	take(&p.AcceptanceCriteria, spec.AcceptanceCriteria)
-	take(&p.SuggestedAgent, spec.SuggestedAgent)
-	take(&p.Risk, spec.Risk)
-	take(&p.Tools, spec.Tools)
-	take(&p.Tool, spec.Tool)
-	take(&p.Args, spec.Args)
-	take(&p.Critical, spec.Critical)
-	take(&p.Idempotent, spec.Idempotent)
-	take(&p.RequiresApproval, spec.RequiresApproval)
-	take(&p.Timeout, spec.Timeout)
-	take(&p.Pause, spec.Pause)
-	take(&p.When, spec.When)
-	take(&p.ForEach, spec.ForEach)
-	take(&p.Verify, spec.Verify)
-	return p
-}
-
-func take[T any](field **T, value T) {
-	if *field != nil {
-		*field = &value
-	}
 }

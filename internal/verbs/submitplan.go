@@ -22,6 +22,7 @@ type SubmitPlan struct {
 type SubmittedStep struct {
 	Ref *string `json:"ref,omitempty"`
 	TaskFields
+	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
 // Unlisted names the fields that are taken and not listed in the tool's schema.
@@ -117,7 +118,7 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	var w wanted
 	refs := map[string]bool{}
 	for i, step := range in.Steps {
-		task, err := wantedTaskOf(fmt.Sprintf("/steps/%d", i), NewTask{Ref: step.Ref, TaskFields: step.TaskFields}, refs)
+		task, err := wantedTaskOf(fmt.Sprintf("/steps/%d", i), NewTask{Ref: step.Ref, TaskFields: step.TaskFields, Dependencies: step.Dependencies}, refs)
 		if err != nil {
 			return a, nil, err
 		}

@@ -32,15 +32,15 @@ func (r *TaskRef) UnmarshalText(text []byte) error {
 
 // TaskFields are the fields of a task that can be written: those of the contract
 // and our additions. What a model seldom needs is taken but not listed in the
-// tool's schema, which is paid for in every conversation.
+// tool's schema, which is paid for in every conversation. They are those of a
+// plan.Patch, but for the dependencies: what these mean depends on the plan.
 type TaskFields struct {
-	Title             *string        `json:"title,omitempty"`
-	Details           *string        `json:"details,omitempty"`
-	Type              *plan.StepType `json:"type,omitempty"`
-	Dependencies      *[]TaskRef     `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
-	ContextHints      *[]string      `json:"context_hints,omitempty"`
-	RelevantFilePaths *[]string      `json:"relevant_file_paths,omitempty"`
-
+	Title              *string          `json:"title,omitempty"`
+	Details            *string          `json:"details,omitempty"`
+	Type               *plan.StepType   `json:"type,omitempty"`
+	DependsOn          *[]plan.StepID   `json:"-"`
+	ContextHints       *[]string        `json:"context_hints,omitempty"`
+	RelevantFilePaths  *[]string        `json:"relevant_file_paths,omitempty"`
 	Creates            *[]string        `json:"creates,omitempty"`
 	AcceptanceCriteria *[]string        `json:"acceptance_criteria,omitempty"`
 	Verify             *string          `json:"verify,omitempty"`
@@ -58,23 +58,8 @@ type TaskFields struct {
 	ForEach            *string          `json:"for_each,omitempty" jsonschema:"-"`
 }
 
-// patch returns the fields that were given, cleaned; dependencies are left out,
-// since what they mean depends on the plan. field is the JSON pointer of the task.
+// patch returns the fields that were given, cleaned, without the dependencies. field is
+// the JSON pointer of the task.
 func (t TaskFields) patch(field string) (plan.Patch, error) {
-	patch := plan.Patch{
-		Title: t.Title, Details: t.Details, Type: t.Type, ContextHints: t.ContextHints, RelevantFilePaths: t.RelevantFilePaths,
-		Creates: t.Creates, AcceptanceCriteria: t.AcceptanceCriteria, SuggestedAgent: t.SuggestedAgent, Risk: t.Risk,
-		Tools: t.Tools, Tool: t.Tool, Args: t.Args, Critical: t.Critical, Idempotent: t.Idempotent,
-		RequiresApproval: t.RequiresApproval, Timeout: t.Timeout, Pause: t.Pause, When: t.When, ForEach: t.ForEach, Verify: t.Verify,
-	}
-	spec := patch.On(plan.Spec{})
-	untitled := patch.Title == nil
-	if untitled {
-		spec.Title = "untitled" // whether one is needed is not a matter of form
-	}
-	clean, err := plan.CleanStep(field, plan.NewStep{Spec: spec})
-	if err != nil {
-		return plan.Patch{}, err
-	}
-	return patch.From(clean.Spec), nil
+	return plan.CleanPatch(field, plan.Patch(t))
 }

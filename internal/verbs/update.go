@@ -23,6 +23,7 @@ type NewTask struct {
 	Ref    *string `json:"ref,omitempty" jsonschema:"description=for dependencies"`
 	Splits *TaskID `json:"splits,omitempty"` // the approved task it is a part of
 	TaskFields
+	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
 // Unlisted names the fields that are taken and not listed in the tool's schema.
@@ -39,6 +40,7 @@ type TaskUpdate struct {
 	AffectedFiles []string    `json:"affected_files,omitempty"`
 	Evidence      []Proof     `json:"evidence,omitempty"`
 	TaskFields
+	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
 // Unlisted names the fields that are taken and not listed in the tool's schema:
