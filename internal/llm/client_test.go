@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/planloop/planloop/internal/llm"
+	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 func ask(ctx context.Context, c *llm.Client) (string, error) {
@@ -86,44 +87,44 @@ func TestFailures(t *testing.T) {
 		tries  int
 		words  []string
 	}{
-		"hangs":                  {[]http.HandlerFunc{hangs}, llm.ErrTimeout, 0, 1, []string{"1m0s", "timeout"}},
-		"drips":                  {[]http.HandlerFunc{drips(200)}, llm.ErrTimeout, 200, 1, []string{"1m0s"}},
-		"drips an error":         {[]http.HandlerFunc{drips(403)}, llm.ErrRefused, 403, 1, []string{"answered 403", "m-1"}},
-		"a megabyte of prose":    {[]http.HandlerFunc{answers(200, strings.Repeat("Certainly! ", 1<<17))}, llm.ErrTooLong, 200, 1, []string{"512 KiB"}},
-		"a megabyte in JSON":     {[]http.HandlerFunc{says(strings.Repeat("Certainly! ", 1<<17))}, llm.ErrTooLong, 200, 1, nil},
-		"a megabyte of error":    {[]http.HandlerFunc{answers(400, strings.Repeat("No! ", 1<<18))}, llm.ErrRejected, 400, 1, []string{"No! No!"}},
+		"hangs":                  {[]http.HandlerFunc{hangs}, llm.ErrUnavailable, 0, 1, []string{"1m0s", "timeout"}},
+		"drips":                  {[]http.HandlerFunc{drips(200)}, llm.ErrUnavailable, 200, 1, []string{"1m0s"}},
+		"drips an error":         {[]http.HandlerFunc{drips(403)}, llm.ErrUnavailable, 403, 1, []string{"answered 403", "m-1"}},
+		"a megabyte of prose":    {[]http.HandlerFunc{answers(200, strings.Repeat("Certainly! ", 1<<17))}, llm.ErrUnavailable, 200, 1, []string{"512 KiB"}},
+		"a megabyte in JSON":     {[]http.HandlerFunc{says(strings.Repeat("Certainly! ", 1<<17))}, llm.ErrUnavailable, 200, 1, nil},
+		"a megabyte of error":    {[]http.HandlerFunc{answers(400, strings.Repeat("No! ", 1<<18))}, llm.ErrUnavailable, 400, 1, []string{"No! No!"}},
 		"prose":                  {[]http.HandlerFunc{answers(200, "Certainly!")}, llm.ErrMalformed, 200, 1, []string{"Certainly!"}},
 		"a web page":             {[]http.HandlerFunc{answers(200, page)}, llm.ErrMalformed, 200, 1, []string{"web page", "base_url"}},
-		"a web page of an error": {[]http.HandlerFunc{answers(404, page)}, llm.ErrRejected, 404, 1, []string{"404 with a web page", "/v1"}},
-		"401":                    {[]http.HandlerFunc{answers(401, `{"error":{"message":"Incorrect API key provided: sk-proj-********cJ7."}}`)}, llm.ErrRefused, 401, 1, []string{"OPENAI_API_KEY"}},
-		"402":                    {[]http.HandlerFunc{answers(402, ``)}, llm.ErrRefused, 402, 1, []string{"balance"}},
-		"403":                    {[]http.HandlerFunc{echoes(403)}, llm.ErrRefused, 403, 1, []string{"may use model m-1"}},
-		"404 of a model":         {[]http.HandlerFunc{answers(404, `{"error":"model \"m-1\" not found, try pulling it first"}`)}, llm.ErrRejected, 404, 1, []string{"try pulling it first"}},
-		"413":                    {[]http.HandlerFunc{answers(413, ``)}, llm.ErrRejected, 413, 1, []string{"too long"}},
-		"422 as a list":          {[]http.HandlerFunc{answers(422, `[{"error":{"code":422,"message":"odd"}}]`)}, llm.ErrRejected, 422, 1, []string{"odd"}},
-		"422 in detail":          {[]http.HandlerFunc{answers(422, `{"detail":"odd"}`)}, llm.ErrRejected, 422, 1, []string{"odd"}},
-		"304":                    {[]http.HandlerFunc{answers(304, ``)}, llm.ErrRejected, 304, 1, nil},
+		"a web page of an error": {[]http.HandlerFunc{answers(404, page)}, llm.ErrUnavailable, 404, 1, []string{"404 with a web page", "/v1"}},
+		"401":                    {[]http.HandlerFunc{answers(401, `{"error":{"message":"Incorrect API key provided: sk-proj-********cJ7."}}`)}, llm.ErrUnavailable, 401, 1, []string{"OPENAI_API_KEY"}},
+		"402":                    {[]http.HandlerFunc{answers(402, ``)}, llm.ErrUnavailable, 402, 1, []string{"balance"}},
+		"403":                    {[]http.HandlerFunc{echoes(403)}, llm.ErrUnavailable, 403, 1, []string{"may use model m-1"}},
+		"404 of a model":         {[]http.HandlerFunc{answers(404, `{"error":"model \"m-1\" not found, try pulling it first"}`)}, llm.ErrUnavailable, 404, 1, []string{"try pulling it first"}},
+		"413":                    {[]http.HandlerFunc{answers(413, ``)}, llm.ErrUnavailable, 413, 1, []string{"too long"}},
+		"422 as a list":          {[]http.HandlerFunc{answers(422, `[{"error":{"code":422,"message":"odd"}}]`)}, llm.ErrUnavailable, 422, 1, []string{"odd"}},
+		"422 in detail":          {[]http.HandlerFunc{answers(422, `{"detail":"odd"}`)}, llm.ErrUnavailable, 422, 1, []string{"odd"}},
+		"304":                    {[]http.HandlerFunc{answers(304, ``)}, llm.ErrUnavailable, 304, 1, nil},
 		"429 for ever":           {[]http.HandlerFunc{answers(429, ``, "Retry-After", "1")}, llm.ErrUnavailable, 429, 3, []string{"at try 3", "later"}},
 		"429 asks for an hour":   {[]http.HandlerFunc{answers(429, ``, "Retry-After", "3600")}, llm.ErrUnavailable, 429, 1, []string{"wait 1h0m0s"}},
-		"429 without money":      {[]http.HandlerFunc{answers(429, `{"error":{"message":"quota","code":"insufficient_quota"}}`)}, llm.ErrRefused, 429, 1, []string{"balance"}},
+		"429 without money":      {[]http.HandlerFunc{answers(429, `{"error":{"message":"no quota","code":"insufficient_quota"}}`)}, llm.ErrUnavailable, 429, 3, []string{"no quota"}},
 		"500 for ever":           {[]http.HandlerFunc{answers(500, `{"error":{"message":"sorry"}}`)}, llm.ErrUnavailable, 500, 3, []string{"sorry", "at try 3"}},
 		"breaks off":             {[]http.HandlerFunc{breaks}, llm.ErrUnavailable, 200, 3, []string{"EOF"}},
-		"500, then hangs":        {[]http.HandlerFunc{answers(500, ``), hangs}, llm.ErrTimeout, 0, 2, nil},
+		"500, then hangs":        {[]http.HandlerFunc{answers(500, ``), hangs}, llm.ErrUnavailable, 0, 2, nil},
 		"truncated JSON":         {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"be`)}, llm.ErrMalformed, 200, 1, []string{"not one whole JSON object"}},
 		"a stream":               {[]http.HandlerFunc{answers(200, "data: {}\n\ndata: [DONE]\n")}, llm.ErrMalformed, 200, 1, nil},
 		"nothing":                {[]http.HandlerFunc{answers(200, "")}, llm.ErrMalformed, 200, 1, nil},
-		"null":                   {[]http.HandlerFunc{answers(200, "null")}, llm.ErrMalformed, 200, 1, []string{"without choices"}},
+		"null":                   {[]http.HandlerFunc{answers(200, "null")}, llm.ErrMalformed, 200, 1, []string{"not a chat completion"}},
 		"no choices":             {[]http.HandlerFunc{answers(200, `{"choices":[]}`)}, llm.ErrMalformed, 200, 1, []string{"without a choice"}},
 		"choices of another":     {[]http.HandlerFunc{answers(200, `{"choices":{"a":1}}`)}, llm.ErrMalformed, 200, 1, []string{"not a chat completion"}},
 		"a completion of null":   {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":null}}]}`)}, llm.ErrMalformed, 200, 1, []string{"no text"}},
 		"a blank completion":     {[]http.HandlerFunc{says(" \n")}, llm.ErrMalformed, 200, 1, []string{"no text"}},
 		"thoughts without end":   {[]http.HandlerFunc{says("<think>hm")}, llm.ErrMalformed, 200, 1, []string{"no text"}},
 		"invalid UTF-8":          {[]http.HandlerFunc{answers(200, "{\"choices\":[{\"message\":{\"content\":\"a\xff\"}}]}")}, llm.ErrMalformed, 200, 1, []string{"UTF-8"}},
-		"cut off at the limit":   {[]http.HandlerFunc{finishes("because of", "length")}, llm.ErrTooLong, 200, 1, []string{"max_tokens"}},
-		"filtered":               {[]http.HandlerFunc{finishes("", "content_filter")}, llm.ErrDeclined, 200, 1, nil},
-		"a refusal":              {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"refusal":"I can't"}}]}`)}, llm.ErrDeclined, 200, 1, []string{"I can't"}},
-		"an error as a success":  {[]http.HandlerFunc{answers(200, `{"error":{"message":"odd","code":"x"}}`)}, llm.ErrRejected, 200, 1, []string{"odd"}},
-		"a 502 as a success":     {[]http.HandlerFunc{answers(200, `{"error":{"message":"upstream","code":502}}`)}, llm.ErrUnavailable, 502, 3, []string{"upstream"}},
+		"cut off at the limit":   {[]http.HandlerFunc{finishes("because of", "length")}, llm.ErrMalformed, 200, 1, []string{"max_tokens"}},
+		"filtered":               {[]http.HandlerFunc{finishes("", "content_filter")}, llm.ErrMalformed, 200, 1, nil},
+		"a refusal":              {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"refusal":"I can't"}}]}`)}, llm.ErrMalformed, 200, 1, []string{"I can't"}},
+		"an error as a success":  {[]http.HandlerFunc{answers(200, `{"error":{"message":"odd","code":"x"}}`)}, llm.ErrMalformed, 200, 1, []string{"odd"}},
+		"a 502 as a success":     {[]http.HandlerFunc{answers(200, `{"error":{"message":"upstream","code":502}}`)}, llm.ErrMalformed, 200, 1, []string{"upstream"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
@@ -133,8 +134,9 @@ func TestFailures(t *testing.T) {
 				if answer != "" || !errors.Is(err, row.kind) {
 					t.Fatalf("%q, %v; want %v", answer, err, row.kind)
 				}
-				var failure *llm.Error
-				if !errors.As(err, &failure) || failure.Status != row.status || failure.Tries != row.tries || failure.Endpoint != host {
+				var failure *outbound.Error
+				if answered := row.kind != llm.ErrUnavailable; errors.As(err, &failure) == answered ||
+					!answered && (failure.Status != row.status || failure.Tries != row.tries || failure.Host != host) {
 					t.Errorf("%+v", failure)
 				}
 				if got := len(e.requests()); got != row.tries {
@@ -163,15 +165,14 @@ func (w *world) mustNotLeak(err error) {
 				w.t.Fatalf("the key is in: %s", text)
 			}
 		}
-		if strings.Contains(text, "Bearer") && !strings.Contains(text, "[key]") || strings.Contains(text, "Content-Type") {
+		if strings.Contains(text, "Bearer") && !strings.Contains(text, outbound.Hidden) || strings.Contains(text, "Content-Type") {
 			w.t.Errorf("a header is in: %s", text)
 		}
 	}
-	var failure *llm.Error
-	if errors.As(err, &failure) && utf8.RuneCountInString(failure.Says) > 200 {
-		w.t.Errorf("%d characters of the endpoint", utf8.RuneCountInString(failure.Says))
+	if length := utf8.RuneCountInString(err.Error()); length > 600 {
+		w.t.Errorf("an error of %d characters", length)
 	}
-	if strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if !safetext.Printable(err.Error()) || strings.Contains(err.Error(), "\n") {
 		w.t.Errorf("not printable: %q", err)
 	}
 }
@@ -192,7 +193,7 @@ func TestAnswers(t *testing.T) {
 		"after thoughts":         {[]http.HandlerFunc{says("<think>\nhm {\"a\":1}\n</think>\n\nbecause\n")}, "because"},
 		"control characters":     {[]http.HandlerFunc{says("be\x1b[31mcause\x00\r\n\tof\u202eit\u009b\r")}, "be\ufffd[31mcause\ufffd\n\tof\ufffdit\ufffd"},
 		"half a surrogate":       {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"be\ud800cause"}}]}`)}, "be\ufffdcause"},
-		"the key":                {[]http.HandlerFunc{says("your key is " + planted + "!")}, "your key is [key]!"},
+		"the key":                {[]http.HandlerFunc{says("your key is " + planted + "!")}, "your key is [hidden]!"},
 		"moved within the host":  {[]http.HandlerFunc{answers(307, ``, "Location", "/v2/chat/completions"), says("because")}, "because"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +217,7 @@ func TestKeyIsAskedFor(t *testing.T) {
 		w.serve(host, answers(401, ``), answers(403, ``))
 		c := w.client(func(c *llm.Config) { c.APIKeyEnv = llm.NoKey })
 		for range 2 {
-			if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrRefused) || !strings.Contains(err.Error(), "asks for a key") {
+			if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrUnavailable) || !strings.Contains(err.Error(), "asks for a key") {
 				t.Error(err)
 			}
 		}

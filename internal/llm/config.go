@@ -2,12 +2,12 @@ package llm
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/planloop/planloop/internal/outbound"
 )
 
 // What is used where the configuration is silent.
@@ -45,79 +45,93 @@ type Config struct {
 	AllowHTTP   bool          `yaml:"allow_http"`  // to a host that is not this machine
 }
 
-// Validate returns the first thing that cannot be used, as a *ConfigError.
+// Validate returns the first thing that cannot be used, as an *outbound.ConfigError.
 func (c Config) Validate() error {
-	for _, check := range []func() *ConfigError{c.checkModel, c.checkBaseURL, c.checkAPIKeyEnv, c.checkTimeout, c.checkNumbers} {
-		if problem := check(); problem != nil {
-			return problem
-		}
-	}
-	return nil
+	_, err := c.endpoint()
+	return err
 }
 
-func (c Config) checkModel() *ConfigError {
+// endpoint returns the address that is asked, when the whole configuration can be
+// used.
+func (c Config) endpoint() (*url.URL, error) {
+	if err := c.checkModel(); err != nil {
+		return nil, err
+	}
+	base, err := c.checkBaseURL()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkAPIKeyEnv(); err != nil {
+		return nil, err
+	}
+	if err := c.checkNumbers(); err != nil {
+		return nil, err
+	}
+	return base.JoinPath("chat", "completions"), nil
+}
+
+func invalid(key, problem, want string) error {
+	return &outbound.ConfigError{Section: "model", Key: key, Problem: problem, Want: want}
+}
+
+func (c Config) checkModel() error {
 	switch {
 	case c.Model == "":
-		return &ConfigError{"model", "is missing", "write the name the endpoint knows, such as model: gpt-4o-mini"}
-	case !printable(c.Model) || len(c.Model) > maxName || strings.TrimSpace(c.Model) != c.Model:
-		return &ConfigError{"model", "is not a name", fmt.Sprintf("write at most %d visible characters, such as model: gpt-4o-mini", maxName)}
+		return invalid("model", "is missing", "write the name the endpoint knows, such as model: gpt-4o-mini")
+	case !outbound.Visible(c.Model) || len(c.Model) > maxName || strings.TrimSpace(c.Model) != c.Model:
+		return invalid("model", "is not a name", fmt.Sprintf("write at most %d visible characters, such as model: gpt-4o-mini", maxName))
 	case knownKey(c.Model):
-		return &ConfigError{"model", "looks like a key", "write the name of a model; the key belongs in the environment"}
+		return invalid("model", "looks like a key", "write the name of a model; the key belongs in the environment")
 	}
 	return nil
 }
 
-const wantURL = "write it as in base_url: " + DefaultBaseURL
-
-func (c Config) checkBaseURL() *ConfigError {
-	// What does not parse is not repeated: it may hold a password.
-	u, err := url.Parse(c.withDefaults().BaseURL)
+func (c Config) checkBaseURL() (*url.URL, error) {
+	const example = "base_url: " + DefaultBaseURL
+	u, problem := outbound.Rules{
+		Example:     example,
+		Credentials: "take them out and name the variable that holds the key with api_key_env",
+		Unencrypted: "write https://, or allow_http: true if that network is yours",
+		AllowHTTP:   c.AllowHTTP,
+	}.Parse(c.withDefaults().BaseURL)
 	switch {
-	case err != nil || !printable(c.BaseURL) || strings.Contains(c.BaseURL, " "):
-		return &ConfigError{"base_url", "is not a URL", wantURL}
-	case u.User != nil:
-		return &ConfigError{"base_url", "holds credentials", "take them out and name the variable that holds the key with api_key_env"}
-	case u.Scheme != "https" && u.Scheme != "http":
-		return &ConfigError{"base_url", "does not start with https:// or http://", wantURL}
-	case u.Hostname() == "" || u.Opaque != "" || !printable(u.Host):
-		return &ConfigError{"base_url", "names no host", wantURL}
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return &ConfigError{"base_url", "has a query or a fragment", "end it with the path, " + wantURL}
+	case problem != nil:
+		return nil, invalid("base_url", problem.Problem, problem.Want)
+	case u.RawQuery != "" || u.ForceQuery:
+		return nil, invalid("base_url", "has a query", "end it with the path, write it as in "+example)
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"):
-		return &ConfigError{"base_url", "ends in /chat/completions, which is added by itself", "leave that out"}
-	case u.Scheme == "http" && !c.AllowHTTP && !loopback(u.Hostname()):
-		return &ConfigError{"base_url", "would send key and text unencrypted to another machine", "write https://, or allow_http: true if that network is yours"}
+		return nil, invalid("base_url", "ends in /chat/completions, which is added by itself", "leave that out")
 	}
-	return nil
+	return u, nil
 }
 
-func (c Config) checkAPIKeyEnv() *ConfigError {
+func (c Config) checkAPIKeyEnv() error {
 	name := c.withDefaults().APIKeyEnv
-	if name == NoKey || variable(name) && !keyLike(name) {
+	const want = "put the key into a variable and write its name, such as api_key_env: " + DefaultAPIKeyEnv
+	switch {
+	case name == NoKey:
 		return nil
-	}
-	problem := "is not the name of an environment variable"
-	if keyLike(name) {
-		problem = "looks like a key itself"
-	}
-	return &ConfigError{"api_key_env", problem, "put the key into a variable and write its name, such as api_key_env: " + DefaultAPIKeyEnv}
-}
-
-func (c Config) checkTimeout() *ConfigError {
-	if t := c.withDefaults().Timeout; t < minTimeout || t > maxTimeout {
-		return &ConfigError{"timeout", fmt.Sprintf("of %s is out of range", t), fmt.Sprintf("write a time with its unit, at most %s, such as timeout: 60s", maxTimeout)}
+	case keyLike(name):
+		return invalid("api_key_env", "looks like a key itself", want)
+	case !outbound.VariableName(name):
+		return invalid("api_key_env", "is not the name of an environment variable", want)
 	}
 	return nil
 }
 
-func (c Config) checkNumbers() *ConfigError {
+func (c Config) checkNumbers() error {
+	timeout := c.withDefaults().Timeout
 	switch {
+	case timeout < minTimeout || timeout > maxTimeout:
+		return invalid("timeout", fmt.Sprintf("of %s is out of range", timeout),
+			fmt.Sprintf("write a time with its unit, at most %s, such as timeout: 60s", maxTimeout))
 	case c.MaxTokens < 0 || c.MaxTokens > maxMaxTokens:
-		return &ConfigError{"max_tokens", fmt.Sprintf("of %d is out of range", c.MaxTokens), "write a number such as max_tokens: 4000, or leave it out"}
+		return invalid("max_tokens", fmt.Sprintf("of %d is out of range", c.MaxTokens),
+			"write a number such as max_tokens: 4000, or leave it out")
 	case c.Temperature != nil && !(*c.Temperature >= 0 && *c.Temperature <= 2):
-		return &ConfigError{"temperature", fmt.Sprintf("of %g is out of range", *c.Temperature), "write a number from 0 to 2, or leave it out"}
+		return invalid("temperature", fmt.Sprintf("of %g is out of range", *c.Temperature), "write a number from 0 to 2, or leave it out")
 	case c.Retries != nil && (*c.Retries < 0 || *c.Retries > maxRetries):
-		return &ConfigError{"retries", fmt.Sprintf("of %d is out of range", *c.Retries), fmt.Sprintf("write a number from 0 to %d", maxRetries)}
+		return invalid("retries", fmt.Sprintf("of %d is out of range", *c.Retries), fmt.Sprintf("write a number from 0 to %d", maxRetries))
 	}
 	return nil
 }
@@ -139,16 +153,20 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// loopback reports whether a host is this machine, whatever a name server says.
-func loopback(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+// keyLike reports whether s looks like a key rather than the name of a variable:
+// it begins as keys do, or it is long and mixed as nobody's names are.
+func keyLike(s string) bool {
+	return knownKey(s) || len(s) >= 24 && !strings.ContainsAny(s, "_-/:. ") &&
+		strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, unicode.IsLetter)
 }
 
-func printable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+// knownKey reports whether s begins as the keys of well-known services do.
+func knownKey(s string) bool {
+	for _, prefix := range []string{"sk-", "sk_", "gsk_", "hf_", "xai-", "AIza", "pplx-", "nvapi-", "ghp_", "gho_",
+		"github_pat_", "glpat-", "csk-", "Bearer "} {
+		if strings.HasPrefix(s, prefix) && len(s) >= len(prefix)+12 {
+			return true
+		}
+	}
+	return false
 }

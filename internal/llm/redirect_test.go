@@ -20,7 +20,7 @@ func TestRedirectsDoNotTakeTheKeyAway(t *testing.T) {
 					w.serve(host, answers(status, ``, "Location", to))
 					others := []*endpoint{w.serve("127.0.0.1:9999", says("mine")), w.serve("evil.test:80", says("mine")), w.serve("sub.127.0.0.1:11434", says("mine"))}
 					answer, err := ask(t.Context(), w.client(nil))
-					if answer != "" || !errors.Is(err, llm.ErrRejected) || !strings.Contains(err.Error(), "base_url") {
+					if answer != "" || !errors.Is(err, llm.ErrUnavailable) || !strings.Contains(err.Error(), "base_url") {
 						t.Errorf("%q, %v", answer, err)
 					}
 					for _, other := range others {
@@ -39,7 +39,7 @@ func TestRedirectsDoNotTakeTheKeyAway(t *testing.T) {
 func TestRedirectThatDropsTheQuestion(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		e := w.serve(host, answers(302, ``, "Location", "/login"), says("mine"))
-		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrRejected) || len(e.requests()) != 1 {
+		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrUnavailable) || len(e.requests()) != 1 {
 			t.Error(err, e.requests())
 		}
 	})
@@ -48,7 +48,7 @@ func TestRedirectThatDropsTheQuestion(t *testing.T) {
 func TestRedirectsEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		e := w.serve(host, answers(307, ``, "Location", "/again"))
-		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrRejected) || len(e.requests()) != 4 {
+		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrUnavailable) || len(e.requests()) != 4 {
 			t.Error(err, len(e.requests()))
 		}
 	})

@@ -76,7 +76,7 @@ func TestCallerGivesUp(t *testing.T) {
 		}, []error{context.Canceled}},
 		"a deadline in a hang": {[]http.HandlerFunc{hangs}, func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 5*time.Second)
-		}, []error{llm.ErrTimeout, context.DeadlineExceeded}},
+		}, []error{llm.ErrUnavailable, context.DeadlineExceeded}},
 		"a deadline before the wait is over": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "20")}, func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 5*time.Second)
 		}, []error{llm.ErrUnavailable}},
@@ -87,7 +87,7 @@ func TestCallerGivesUp(t *testing.T) {
 		}, []error{context.Canceled}},
 		"over before": {[]http.HandlerFunc{says("because")}, func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithDeadline(ctx, time.Now().Add(-time.Second))
-		}, []error{llm.ErrTimeout, context.DeadlineExceeded}},
+		}, []error{llm.ErrUnavailable, context.DeadlineExceeded}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/notify"
+	"github.com/planloop/planloop/internal/outbound"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -88,7 +89,7 @@ func golden(t *testing.T, name string, body []byte) {
 }
 
 func TestFormatFollowsTheHost(t *testing.T) {
-	for url, discord := range map[notify.Secret]bool{
+	for url, discord := range map[outbound.Secret]bool{
 		"https://discord.com/api/webhooks/1/x": true, "https://Canary.discord.com/api/webhooks/1/x": true, "https://discordapp.com/api/webhooks/1/x": true,
 		"https://notdiscord.com/x": false, "https://discord.com.example.com/x": false, "https://example.com/discord.com": false,
 	} {

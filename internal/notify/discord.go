@@ -2,6 +2,7 @@ package notify
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -112,4 +113,87 @@ func colour(risk string) int {
 		return 0xe74c3c
 	}
 	return 0
+}
+
+// stepFields renders the steps in at most slots fields and left units. Each gets
+// an equal share of the room, and what a short one leaves goes to those after it.
+func stepFields(steps []Step, slots, left int) []field {
+	shown := steps
+	if len(steps) > slots {
+		shown = steps[:slots-1]
+		left -= embedMore
+	}
+	var fields []field
+	for i, s := range shown {
+		f := stepField(i, s, left/(len(shown)-i))
+		left -= f.units()
+		fields = append(fields, f)
+	}
+	if more := len(steps) - len(shown); more > 0 {
+		fields = append(fields, field{"…", fmt.Sprintf("and %d more steps", more)})
+	}
+	return fields
+}
+
+// stepField puts what planloop says of a step into the name and what the plan
+// says into the value, so that a title cannot pass for a risk.
+func stepField(i int, s Step, room int) field {
+	id := line(s.ID)
+	if id == "" {
+		id = fmt.Sprintf("Step %d", i+1)
+	}
+	name := circle(s.Risk) + " " + markdown(id, discordName/8)
+	if known(s.Risk) {
+		name += " · " + s.Risk + " risk"
+	}
+	title := line(s.Title)
+	if title == "" {
+		title = untitled
+	}
+	return field{name, markdown(title, min(discordValue, room-units(name)))}
+}
+
+func known(risk string) bool { return colour(risk) != 0 }
+
+// circle is the sign of a risk.
+func circle(risk string) string {
+	switch risk {
+	case "low":
+		return "🟢"
+	case "medium":
+		return "🟡"
+	case "high":
+		return "🔴"
+	}
+	return "⚪"
+}
+
+// questionFields renders the questions a plan leaves open, in one field or none.
+func questionFields(questions []string) []field {
+	var lines []string
+	for _, question := range questions {
+		if question = line(question); question != "" {
+			lines = append(lines, "• "+question)
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return []field{{"Open questions", markdown(strings.Join(lines, "\n"), discordValue)}}
+}
+
+// markdown returns text that Discord shows as it is, in at most limit units. A
+// backslash takes the meaning from a mark; a space of no width after an @ keeps it
+// from naming anybody, even where backslashes are not looked at. Escaping the
+// colon undoes links and the short names of emoji.
+func markdown(s string, limit int) string {
+	return rewritten(s, limit, func(r rune) string {
+		switch {
+		case r == '@':
+			return "@\u200b"
+		case strings.ContainsRune("\\`*_~|<>#-.:[]()", r):
+			return `\` + string(r)
+		}
+		return string(r)
+	})
 }

@@ -2,7 +2,10 @@ package notify
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // Event is what a notice is about, as it is written in the configuration and in
@@ -125,4 +128,50 @@ func (n Notice) highest() string {
 		}
 	}
 	return ""
+}
+
+// line returns text that shows as what it is, on one line.
+func line(s string) string { return strings.Join(strings.Fields(safetext.Replace(s)), " ") }
+
+// paragraph returns text that shows as what it is, without space around it.
+func paragraph(s string) string { return strings.TrimSpace(safetext.Replace(s)) }
+
+// ellipsis stands for what was cut off.
+const ellipsis = "…"
+
+// cut returns at most limit units of s, with an ellipsis for what is missing.
+func cut(s string, limit int) string {
+	return rewritten(s, limit, func(r rune) string { return string(r) })
+}
+
+// rewritten returns s with every character replaced by its piece, in at most
+// limit units. No piece is divided: where the next has no room, an ellipsis ends
+// the text. The limit is one or more.
+func rewritten(s string, limit int, piece func(rune) string) string {
+	var b strings.Builder
+	length, kept := 0, 0 // in units; in bytes, that fit with an ellipsis after them
+	for _, r := range s {
+		p := piece(r)
+		if length += units(p); length > limit {
+			return b.String()[:kept] + ellipsis
+		}
+		b.WriteString(p)
+		if length < limit {
+			kept = b.Len()
+		}
+	}
+	return b.String()
+}
+
+// units is the length of s as the strictest counter of characters counts: in
+// UTF-16, where an emoji is two.
+func units(s string) int {
+	n := 0
+	for _, r := range s {
+		n++
+		if r > 0xffff {
+			n++
+		}
+	}
+	return n
 }

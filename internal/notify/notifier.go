@@ -1,3 +1,43 @@
+// Package notify tells a person, away from the agent, that something waits for
+// them: by a webhook, in a shape of our own or in Discord's, and by a notice on
+// the desktop. The user configures it, in a file of their own.
+//
+// To tell is a courtesy and never a condition: Notify returns at once, whatever
+// an endpoint does. Each target has a short queue and a goroutine of its own,
+// which the Notifier owns and Close ends, so that one that hangs holds up no
+// other. A delivery is tried again within bounds and then given up, with a line
+// in the log that names scheme and host and nothing more: the address of a
+// webhook is often a secret itself.
+//
+// What is told is text that a model wrote. It is cut to what the other side
+// takes, and escaped so that it pings nobody, forges no markup, and becomes
+// neither an option nor a script of a programme.
+//
+// # The JSON body
+//
+// A webhook of format json gets a POST with this body; what is empty is left out:
+//
+//	{
+//	  "version": 1,
+//	  "id": "K5J2…",                  the same at every try of one notice
+//	  "event": "plan_waits",          or another of Events
+//	  "workspace": "/home/ann/app",
+//	  "title": "…",                   at most 500 characters, on one line
+//	  "text": "…",                    at most 4,000
+//	  "plan_id": "…",
+//	  "steps": [{"step_id": "S001", "title": "…", "risk": "low"}],
+//	  "step_count": 3,                how many the plan has; at most 100 are listed
+//	  "questions": ["…"],             at most 20
+//	  "how": "planloop approve",      where a person can decide
+//	  "time": "2026-11-03T09:30:00Z"
+//	}
+//
+// An answer from 200 to 299 is success; its body is not read. More fields may
+// come; version changes when one changes its meaning.
+//
+// The package must not know what a plan is, who may approve it, or when something
+// waits: its caller says so. Nothing that comes back from an endpoint decides
+// anything.
 package notify
 
 import (
@@ -9,6 +49,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -45,7 +86,7 @@ type Notifier struct {
 
 // New returns a Notifier for the configuration and starts a goroutine for each
 // target; with none configured it starts nothing. Nothing is contacted. Nil
-// getenv is os.Getenv. The error is a *ConfigError.
+// getenv is os.Getenv. The error is an *outbound.ConfigError.
 func New(config Config, getenv func(string) string, opts Options) (*Notifier, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -70,11 +111,10 @@ func New(config Config, getenv func(string) string, opts Options) (*Notifier, er
 
 func (c Config) targets(getenv func(string) string, opts Options) ([]target, error) {
 	var targets []target
-	client := guarded(opts.HTTPClient)
 	for i, w := range c.Webhooks {
-		t, problem := newWebhook(w, getenv, client, c.timeout(), opts.Logger)
+		t, problem := newWebhook(w, getenv, c.timeout(), opts)
 		if problem != nil {
-			return nil, problem.at(i)
+			return nil, ofWebhook(i, problem)
 		}
 		targets = append(targets, t)
 	}
@@ -114,7 +154,8 @@ func (n *Notifier) Close(ctx context.Context) error {
 		left += l.left()
 	}
 	if left > 0 {
-		return fmt.Errorf("%d %w in the time there was at the end; look at the targets under notify, or remove one that does not answer", left, ErrUndelivered)
+		return fmt.Errorf("%d %w in the time there was at the end; look at the targets under notify, or remove one that does not answer",
+			left, ErrUndelivered)
 	}
 	return nil
 }
@@ -131,4 +172,144 @@ func (n *Notifier) wait(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// queued is how many notices wait for one target at most.
+const queued = 32
+
+// target is a place that is told. deliver returns within bounds of its own, and
+// soon after ctx is done.
+type target interface {
+	name() string // for the log
+	wants(Event) bool
+	deliver(ctx context.Context, e envelope) error
+}
+
+// lane is what waits for one target, and the goroutine that delivers it.
+type lane struct {
+	target target
+	logger *slog.Logger
+	ended  chan struct{} // closed when the goroutine has ended
+
+	mu      sync.Mutex
+	changed sync.Cond // more waits, or the lane was closed
+	waiting []envelope
+	dropped int  // since the goroutine last looked
+	busy    bool // with one that was taken off the queue
+	closed  bool
+}
+
+// startLane starts the goroutine. It ends when the lane was closed and nothing
+// waits, or when ctx is done after that.
+func startLane(ctx context.Context, t target, logger *slog.Logger) *lane {
+	l := &lane{target: t, logger: logger, ended: make(chan struct{})}
+	l.changed.L = &l.mu
+	go l.run(ctx)
+	return l
+}
+
+// push queues an envelope, in place of the oldest when the queue is full. It
+// waits for nothing, and leaves it to the goroutine to tell the log.
+func (l *lane) push(e envelope) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	if len(l.waiting) == queued {
+		l.waiting = append(l.waiting[:0], l.waiting[1:]...)
+		l.dropped++
+	}
+	l.waiting = append(l.waiting, e)
+	l.changed.Signal()
+}
+
+func (l *lane) run(ctx context.Context) {
+	defer close(l.ended)
+	for {
+		e, dropped, ok := l.next()
+		if dropped > 0 {
+			l.logger.LogAttrs(ctx, slog.LevelWarn, "notices were dropped, the oldest first: too many waited",
+				slog.String("to", l.target.name()), slog.Int("dropped", dropped))
+		}
+		if !ok {
+			return
+		}
+		began := time.Now()
+		err := l.target.deliver(ctx, e)
+		l.report(ctx, e, began, err)
+		if err != nil && ctx.Err() != nil { // what was taken, and what waits, counts as undelivered
+			return
+		}
+		l.done()
+	}
+}
+
+// next takes the oldest off the queue, and waits for one; it returns false when
+// there will be none.
+func (l *lane) next() (e envelope, dropped int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.waiting) == 0 && !l.closed {
+		l.changed.Wait()
+	}
+	dropped, l.dropped = l.dropped, 0
+	if len(l.waiting) == 0 {
+		return envelope{}, dropped, false
+	}
+	e, l.waiting, l.busy = l.waiting[0], append([]envelope(nil), l.waiting[1:]...), true
+	return e, dropped, true
+}
+
+func (l *lane) done() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy = false
+}
+
+// close lets the goroutine end when it has delivered what waits.
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.changed.Signal()
+}
+
+// left counts what is not delivered yet.
+func (l *lane) left() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy {
+		return len(l.waiting) + 1
+	}
+	return len(l.waiting)
+}
+
+// failure is a delivery that failed. Its text is made of our own words alone: the
+// standard library's quote addresses.
+type failure struct {
+	problem string
+	tries   int
+	quiet   bool // of no concern to anybody who did not ask
+}
+
+// Error says what happened.
+func (f *failure) Error() string { return f.problem }
+
+// report tells the log how a delivery ended.
+func (l *lane) report(ctx context.Context, e envelope, began time.Time, err error) {
+	attrs := []slog.Attr{slog.String("to", l.target.name()), slog.String("event", string(e.Event)), slog.String("id", e.id)}
+	level, message := slog.LevelDebug, "a notice was delivered"
+	if err != nil {
+		level, message = slog.LevelWarn, "a notice was not delivered"
+		attrs = append(attrs, slog.String("problem", err.Error()))
+	}
+	var f *failure
+	if errors.As(err, &f) {
+		attrs = append(attrs, slog.Int("tries", f.tries))
+		if f.quiet {
+			level = slog.LevelDebug
+		}
+	}
+	l.logger.LogAttrs(ctx, level, message, append(attrs, slog.Duration("took", time.Since(began)))...)
 }

@@ -1,132 +1,151 @@
 package notify
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
-	"net"
 	"net/http"
+	"net/url"
 	"slices"
-	"syscall"
+	"strings"
 	"time"
+
+	"github.com/planloop/planloop/internal/outbound"
 )
 
 // webhook is an endpoint that is told.
 type webhook struct {
-	place   Secret
-	shown   string
+	client  *outbound.Client
 	headers http.Header
+	secrets []string
 	events  []Event
 	encode  func(envelope) ([]byte, error)
-	http    *http.Client
-	timeout time.Duration // of one try
-	logger  *slog.Logger
 }
 
-func newWebhook(w Webhook, getenv func(string) string, client *http.Client, timeout time.Duration, logger *slog.Logger) (*webhook, *ConfigError) {
-	place, problem := w.place(getenv)
+func newWebhook(w Webhook, getenv func(string) string, timeout time.Duration, opts Options) (*webhook, *outbound.ConfigError) {
+	address, problem := w.address(getenv)
 	if problem != nil {
 		return nil, problem
-	}
-	u, problem := parsePlace(string(place))
-	if problem != nil && w.URLEnv != "" {
-		return nil, &ConfigError{"url_env", "names a variable whose value " + problem.Problem, problem.Want}
-	}
-	if problem != nil {
-		return nil, problem.under("url")
 	}
 	headers, problem := w.headers(getenv)
 	if problem != nil {
 		return nil, problem
 	}
+	secrets := []string{address.RequestURI()}
+	for _, values := range headers {
+		secrets = append(secrets, values...)
+	}
 	encode := jsonBody
-	if w.Format == Discord || w.Format == "" && ofDiscord(u) {
+	if w.Format == Discord || w.Format == "" && ofDiscord(address) {
 		encode = discordBody
 	}
-	return &webhook{place, shown(u), headers, slices.Clone(w.Events), encode, client, timeout, logger}, nil
+	limits := outbound.Limits{
+		Timeout: timeout, Total: 30 * time.Second, Tries: 4, FirstWait: time.Second, LongestAsked: 15 * time.Second, RetryTimeouts: true,
+	}
+	return &webhook{outbound.New(address, limits, opts.HTTPClient, opts.Logger), headers, secrets, slices.Clone(w.Events), encode}, nil
 }
 
-func (w *webhook) name() string { return w.shown }
+// ofDiscord reports whether an address is one of Discord's own.
+func ofDiscord(u *url.URL) bool {
+	host := strings.ToLower(u.Hostname())
+	for _, own := range []string{"discord.com", "discordapp.com"} {
+		if host == own || strings.HasSuffix(host, "."+own) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *webhook) name() string { return w.client.Origin() }
 
 func (w *webhook) wants(e Event) bool { return len(w.events) == 0 || slices.Contains(w.events, e) }
 
-// try sends a body once. The answer's body is not read.
-func (w *webhook) try(ctx context.Context, body []byte) *failure {
-	ctx, cancel := context.WithTimeout(ctx, w.timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, string(w.place), bytes.NewReader(body))
+// deliver sends a notice until the endpoint took it or it is given up. What the
+// endpoint said about it is not shown.
+func (w *webhook) deliver(ctx context.Context, e envelope) error {
+	body, err := w.encode(e)
 	if err != nil {
-		return &failure{problem: "the address cannot be used"}
+		return &failure{problem: "the notice cannot be encoded"}
 	}
-	for name, values := range w.headers {
-		request.Header[name] = values
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if request.Header.Get("User-Agent") == "" {
-		request.Header.Set("User-Agent", "planloop")
-	}
-	response, err := w.http.Do(request)
-	if err != nil {
-		return w.unreached(ctx, err)
-	}
-	_ = response.Body.Close() // nothing of it is wanted
-	return judged(response, time.Now())
-}
-
-// judged says what an answer means; nil is success.
-func judged(response *http.Response, now time.Time) *failure {
-	status := response.StatusCode
-	if status >= 200 && status <= 299 {
-		return nil
-	}
-	f := &failure{problem: fmt.Sprintf("it answered %d%s", status, advice(status))}
-	if status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500 {
-		f.again, f.after = true, retryAfter(response.Header, now)
-	}
-	return f
-}
-
-// advice says what to look at where a status says who is to blame.
-func advice(status int) string {
+	_, err = w.client.Post(ctx, outbound.Message{Header: w.headers, Body: body, Secrets: w.secrets})
+	var refusal *outbound.Error
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case errors.Is(err, errClosed) && errors.As(err, &refusal):
+		return &failure{problem: "it was cut off, since planloop is ending", tries: refusal.Tries}
+	case errors.As(err, &refusal):
+		return &failure{problem: "it " + refusal.Problem + advice(refusal), tries: refusal.Tries}
+	}
+	return err
+}
+
+// advice says what to look at where an answer says who is to blame.
+func advice(e *outbound.Error) string {
+	switch {
+	case e.Reason == outbound.Redirected:
+		return "; write the final address if that is to be trusted"
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
 		return "; check headers_env, and the address"
-	case status == http.StatusNotFound, status == http.StatusGone:
+	case e.Status == http.StatusNotFound, e.Status == http.StatusGone:
 		return "; check the address: the webhook may have been deleted"
-	case status == http.StatusBadRequest:
+	case e.Status == http.StatusBadRequest:
 		return "; check format"
-	case status >= 300 && status <= 399:
+	case e.Status >= 300 && e.Status <= 399:
 		return "; write the final address"
 	}
 	return ""
 }
 
-// unreached says why there is no answer, in words of its own.
-func (w *webhook) unreached(ctx context.Context, err error) *failure {
-	var elsewhere *redirected
-	var certificate *tls.CertificateVerificationError
-	var name *net.DNSError
-	switch {
-	case errors.Is(context.Cause(ctx), errClosed):
-		return &failure{problem: "it was cut off, since planloop is ending"}
-	case errors.As(err, &elsewhere):
-		return &failure{problem: "it redirects to another place, which is not followed; write the final address if that is to be trusted"}
-	case errors.As(err, &certificate):
-		return &failure{problem: "its certificate is not trusted"}
-	case ctx.Err() != nil, timedOut(err):
-		return &failure{problem: "it gave no answer within " + w.timeout.String(), again: true}
-	case errors.As(err, &name):
-		return &failure{problem: "the name server does not know the host, or does not answer", again: true}
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return &failure{problem: "it refused the connection", again: true}
-	}
-	return &failure{problem: "the connection failed", again: true}
+// bodyVersion changes when a field of the body changes its meaning.
+const bodyVersion = 1
+
+// Bounds of the body, in units of text and in entries.
+const (
+	bodyTitle     = 500
+	bodyText      = 4000
+	bodyPlace     = 1024
+	bodyID        = 256
+	bodySteps     = 100
+	bodyQuestions = 20
+)
+
+// body is what a webhook of format json is sent.
+type body struct {
+	Version   int        `json:"version"`
+	ID        string     `json:"id"`
+	Event     Event      `json:"event"`
+	Workspace string     `json:"workspace,omitempty"`
+	Title     string     `json:"title,omitempty"`
+	Text      string     `json:"text,omitempty"`
+	PlanID    string     `json:"plan_id,omitempty"`
+	Steps     []bodyStep `json:"steps,omitempty"`
+	StepCount int        `json:"step_count,omitempty"`
+	Questions []string   `json:"questions,omitempty"`
+	How       string     `json:"how,omitempty"`
+	Time      string     `json:"time"`
 }
 
-func timedOut(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
+type bodyStep struct {
+	ID    string `json:"step_id"`
+	Title string `json:"title"`
+	Risk  string `json:"risk,omitempty"`
+}
+
+func jsonBody(e envelope) ([]byte, error) {
+	b := body{
+		Version: bodyVersion, ID: e.id, Event: e.Event,
+		Workspace: cut(line(e.Workspace), bodyPlace),
+		Title:     cut(line(e.Title), bodyTitle),
+		Text:      cut(paragraph(e.Text), bodyText),
+		PlanID:    cut(line(e.PlanID), bodyID),
+		StepCount: len(e.Steps),
+		How:       cut(e.how(), bodyPlace),
+		Time:      e.Time.UTC().Format(time.RFC3339),
+	}
+	for _, s := range e.Steps[:min(len(e.Steps), bodySteps)] {
+		b.Steps = append(b.Steps, bodyStep{cut(line(s.ID), bodyID), cut(line(s.Title), bodyTitle), cut(line(s.Risk), bodyID)})
+	}
+	for _, question := range e.Questions[:min(len(e.Questions), bodyQuestions)] {
+		b.Questions = append(b.Questions, cut(line(question), bodyTitle))
+	}
+	return json.Marshal(b)
 }

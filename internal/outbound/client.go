@@ -1,0 +1,241 @@
+// Package outbound is the one way in which planloop sends something to an address
+// that the user configured: a model, a webhook. It reads such an address and the
+// variables that hold its secrets, posts to it within bounds, tries again where
+// that may help, and says in one vocabulary what went wrong, without the secrets.
+//
+// An endpoint is not trusted. It may hang, drip, redirect, flood or echo what it
+// was sent: a call ends in its time, reads a bounded answer, takes nothing to
+// another place, and shows of the endpoint's own words a printable line.
+//
+// The package must not know what is sent or what an answer means. It starts no
+// goroutine that outlives a call and keeps no connection between calls.
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// Limits bound a call.
+type Limits struct {
+	Timeout       time.Duration // of one try
+	Total         time.Duration // of all tries and the waits between them
+	Tries         int           // at least 1
+	FirstWait     time.Duration // before the second try, with jitter; the following ones double, up to 8 s
+	LongestAsked  time.Duration // the longest wait an endpoint may ask for; where it wants more, the call is given up
+	RetryTimeouts bool          // whether a try that took too long is repeated
+	MaxAnswer     int64         // bytes of an answer; 0 reads no answer, whatever its status
+}
+
+const longestWait = 8 * time.Second
+
+// Message is what is posted.
+type Message struct {
+	Header  http.Header
+	Body    []byte
+	Secrets []string // taken out of whatever an error says
+}
+
+// Client posts to one address. It may be used by several goroutines, and needs no
+// closing.
+type Client struct {
+	address *url.URL
+	limits  Limits
+	http    *http.Client
+	logger  *slog.Logger
+}
+
+// New returns a client for an address that Rules.Parse accepted. A given
+// http.Client is copied; its redirects, cookies and timeout are not used. The
+// logger hears of tries and waits, never of text, headers or more of the address
+// than its origin. Nothing is contacted.
+func New(address *url.URL, limits Limits, given *http.Client, logger *slog.Logger) *Client {
+	client := http.Client{}
+	if given != nil {
+		client = *given
+	} else {
+		client.Transport = transport(address.Scheme == "http" && loopback(address.Hostname()))
+	}
+	client.CheckRedirect = sameEndpoint
+	client.Jar = nil
+	client.Timeout = 0 // that of the limits counts
+	return &Client{address: address, limits: limits, http: &client, logger: logger}
+}
+
+// Origin is as much of the address as anybody may read: scheme, host and port.
+func (c *Client) Origin() string { return c.address.Scheme + "://" + strings.ToLower(c.address.Host) }
+
+// Post sends a message until it is accepted with a status from 200 to 299, another
+// try would not help, or there is no time for one. It returns the answer's body.
+// The error is an *Error; when ctx was cancelled, it wraps its cause.
+func (c *Client) Post(ctx context.Context, m Message) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, c.gaveUp(ctx, 0)
+	}
+	bounded, cancel := context.WithTimeout(ctx, c.limits.Total)
+	defer cancel()
+	deadline, _ := bounded.Deadline()
+	tries := 0
+	var last *Error
+	answer, err := backoff.Retry(bounded, func() ([]byte, error) {
+		tries++
+		answer, failure := c.try(bounded, m)
+		if failure == nil {
+			return answer, nil
+		}
+		failure.Tries, last = tries, failure
+		return nil, c.paced(failure)
+	},
+		backoff.WithBackOff(&backoff.ExponentialBackOff{
+			InitialInterval: c.limits.FirstWait, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: longestWait,
+		}),
+		backoff.WithMaxTries(uint(max(c.limits.Tries, 1))),
+		backoff.WithMaxElapsedTime(max(time.Until(deadline), time.Nanosecond)), // a wait there is no time for is not begun
+		backoff.WithNotify(func(_ error, wait time.Duration) {
+			c.logger.DebugContext(ctx, "a request is sent again", "to", c.Origin(), "wait", wait)
+		}))
+	switch {
+	case err == nil:
+		return answer, nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return nil, c.gaveUp(ctx, tries)
+	}
+	return nil, last
+}
+
+// paced tells the library when to try again: never, when the endpoint asks, or
+// when it thinks best.
+func (c *Client) paced(failure *Error) error {
+	switch {
+	case !failure.transient, failure.RetryAfter > c.limits.LongestAsked:
+		return backoff.Permanent(failure)
+	case failure.RetryAfter > 0:
+		return &backoff.RetryAfterError{Duration: failure.RetryAfter}
+	}
+	return failure
+}
+
+// try sends a message once.
+func (c *Client) try(ctx context.Context, m Message) ([]byte, *Error) {
+	allowed := c.limits.Timeout
+	if deadline, ok := ctx.Deadline(); ok {
+		allowed = min(allowed, time.Until(deadline))
+	}
+	ctx, cancel := context.WithTimeout(ctx, allowed)
+	defer cancel()
+	began := time.Now()
+	response, answer, err := c.exchange(ctx, cancel, m)
+	status := 0
+	if response != nil {
+		status = response.StatusCode
+	}
+	c.logger.DebugContext(ctx, "sent a request", "to", c.Origin(), "status", status, "took", time.Since(began))
+	switch {
+	case err != nil:
+		return nil, c.unanswered(ctx, status, allowed, err, m.Secrets)
+	case status < 200 || status > 299:
+		return nil, c.unsuccessful(response, answer, m.Secrets)
+	}
+	return answer, nil
+}
+
+// Bounds of what is read of an answer that is no success: its first words are
+// wanted, and not for long.
+const (
+	maxComplaint      = 64 << 10
+	maxComplaintDelay = 2 * time.Second
+)
+
+// errTooLong says that an answer has more than is read.
+var errTooLong = errors.New("the answer is too long")
+
+// exchange returns the response, its body closed, and what was read of it.
+func (c *Client) exchange(ctx context.Context, cancel func(), m Message) (*http.Response, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address.String(), bytes.NewReader(m.Body))
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.Header != nil {
+		request.Header = m.Header.Clone()
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", "planloop")
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	if c.limits.MaxAnswer == 0 {
+		return response, nil, nil
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		late := time.AfterFunc(maxComplaintDelay, cancel)
+		defer late.Stop()
+		// What was read counts, however the reading ended: the status is known.
+		complaint, _ := io.ReadAll(io.LimitReader(response.Body, maxComplaint))
+		return response, complaint, nil
+	}
+	answer, err := io.ReadAll(io.LimitReader(response.Body, c.limits.MaxAnswer+1))
+	if err == nil && int64(len(answer)) > c.limits.MaxAnswer {
+		err = errTooLong
+	}
+	return response, answer, err
+}
+
+// transport keeps no connection: requests are rare, and nothing should outlive
+// them. An address that is allowed without encryption because its name is this
+// machine's reaches no other, whatever a name server or a proxy says.
+func transport(loopbackOnly bool) *http.Transport {
+	const maxHeader = 64 << 10
+	dialer := net.Dialer{Timeout: 10 * time.Second}
+	if loopbackOnly {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error {
+			if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
+				return errors.New("the host's name leads to another machine, where nothing is sent unencrypted")
+			}
+			return nil
+		}
+	}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxResponseHeaderBytes: maxHeader,
+		ForceAttemptHTTP2:      true,
+		DisableKeepAlives:      true,
+	}
+}
+
+// redirected says that an endpoint wanted its request sent elsewhere.
+type redirected struct{ to string }
+
+// Error says where to.
+func (e *redirected) Error() string { return "redirected to " + e.to }
+
+// sameEndpoint lets a redirect pass that keeps scheme, host, port and method. The
+// standard client would send headers on to another port, to a subdomain and over
+// a connection that is not encrypted, and would drop the body where the method
+// changes.
+func sameEndpoint(next *http.Request, via []*http.Request) error {
+	const maxRedirects = 3
+	first := via[0]
+	same := next.URL.Scheme == first.URL.Scheme && strings.EqualFold(next.URL.Host, first.URL.Host) && next.Method == first.Method
+	if same && len(via) <= maxRedirects {
+		return nil
+	}
+	return &redirected{to: next.URL.Scheme + "://" + next.URL.Host}
+}

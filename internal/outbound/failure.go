@@ -1,0 +1,250 @@
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/planloop/planloop/internal/safetext"
+)
+
+// Reason sorts failures by what can be done about them.
+type Reason int
+
+// The reasons there are.
+const (
+	Unreached   Reason = iota // no connection, or one that broke
+	UnknownHost               // no name server knows the host
+	Untrusted                 // a certificate that is not trusted
+	Redirected                // to another place, or too often
+	TimedOut                  // no whole answer in time
+	TooLong                   // an answer of more than Limits.MaxAnswer
+	Answered                  // with Status, which is no success
+	Cancelled                 // by the caller's context
+)
+
+// Error is a request that did not succeed. It holds none of the message's secrets.
+type Error struct {
+	Reason     Reason
+	Host       string        // with its port, if one is given
+	Status     int           // of the answer, 0 without one
+	Tries      int           // how often the request was sent
+	RetryAfter time.Duration // how long the endpoint asks to wait, 0 when it does not say
+	Problem    string        // what happened, in words of this package; the sentence begins with the host
+	Says       string        // what the endpoint, or the system, said: one printable line of at most 4 KiB
+
+	transient bool  // another try may fare better
+	cause     error // of the caller's context
+}
+
+// Error is one printable line.
+func (e *Error) Error() string {
+	text := e.Host + " " + e.Problem
+	if e.Tries > 1 {
+		text += fmt.Sprintf(", at try %d", e.Tries)
+	}
+	switch {
+	case e.Says == "":
+		return text
+	case e.Reason == Answered || e.Reason == Redirected:
+		return text + ` (it says "` + shortened(e.Says) + `")`
+	}
+	return text + ": " + shortened(e.Says)
+}
+
+// Unwrap returns what ended the caller's context, or the deadline that passed.
+func (e *Error) Unwrap() error { return e.cause }
+
+func (c *Client) gaveUp(ctx context.Context, tries int) *Error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return &Error{Reason: TimedOut, Host: c.address.Host, Tries: tries, Problem: "was not asked, since no time was left", cause: cause}
+	}
+	return &Error{Reason: Cancelled, Host: c.address.Host, Tries: tries, Problem: "was not waited for", cause: cause}
+}
+
+// unanswered judges an answer that did not come, or not whole.
+func (c *Client) unanswered(ctx context.Context, status int, allowed time.Duration, err error, secrets []string) *Error {
+	e := &Error{Host: c.address.Host, Status: status}
+	var elsewhere *redirected
+	var certificate *tls.CertificateVerificationError
+	var name *net.DNSError
+	switch {
+	case errors.Is(err, errTooLong):
+		e.Reason, e.Problem = TooLong, fmt.Sprintf("answered with more than %d KiB", c.limits.MaxAnswer>>10)
+	case errors.As(err, &elsewhere):
+		e.Reason, e.Problem = Redirected, "redirects to another place, which is not followed"
+		e.Says = shown(elsewhere.to, secrets)
+	case ctx.Err() != nil:
+		e.Reason, e.Problem = TimedOut, "did not answer in time ("+allowed.Round(time.Millisecond).String()+")"
+		e.transient, e.cause = c.limits.RetryTimeouts, ctx.Err()
+	case errors.As(err, &certificate):
+		e.Reason, e.Problem = Untrusted, "has a certificate that is not trusted"
+		e.Says = shown(certificate.Err.Error(), secrets)
+	case errors.As(err, &name) && name.IsNotFound:
+		e.Reason, e.Problem = UnknownHost, "is not known to the name server"
+	default:
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) { // it repeats the address
+			err = wrapped.Err
+		}
+		e.Reason, e.Problem, e.transient = Unreached, "was not reached", true
+		if status != 0 {
+			e.Problem = "broke off its answer"
+		}
+		e.Says = shown(err.Error(), secrets)
+	}
+	return e
+}
+
+// unsuccessful judges an answer by its status.
+func (c *Client) unsuccessful(response *http.Response, body []byte, secrets []string) *Error {
+	status := response.StatusCode
+	e := &Error{Reason: Answered, Host: c.address.Host, Status: status, Problem: fmt.Sprintf("answered %d", status)}
+	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {
+		e.Problem += " with a web page"
+	} else {
+		e.Says = shown(ServiceMessage(body), secrets)
+	}
+	if e.transient = status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500; e.transient {
+		e.RetryAfter = retryAfter(response.Header, time.Now())
+	}
+	if e.RetryAfter > c.limits.LongestAsked {
+		e.Problem += " and asks to wait " + e.RetryAfter.Round(time.Second).String() + ", which is too long"
+	}
+	return e
+}
+
+// ServiceMessage returns what an error says in words, wherever a service puts
+// them: in message, error or detail, in one another or in a list. Of a body that
+// has none of these it returns all.
+func ServiceMessage(body []byte) string {
+	var value any
+	if json.Unmarshal(body, &value) == nil {
+		if message := messageIn(value); message != "" {
+			return message
+		}
+	}
+	return string(body)
+}
+
+func messageIn(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case []any:
+		if len(value) > 0 {
+			return messageIn(value[0])
+		}
+	case map[string]any:
+		for _, key := range []string{"error", "message", "detail"} {
+			message := messageIn(value[key])
+			if parameter, ok := value["param"].(string); ok && message != "" {
+				message += " (" + parameter + ")"
+			}
+			if message != "" {
+				return message
+			}
+		}
+	}
+	return ""
+}
+
+// retryAfter reads how long an endpoint asks to wait: a number of seconds, a
+// date, or a number of milliseconds in a header some of them add. 0 when it does
+// not say, or says nothing sensible.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
+		return positive(ms * float64(time.Millisecond))
+	}
+	text := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		return positive(seconds * float64(time.Second))
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return positive(float64(at.Sub(now)))
+	}
+	return 0
+}
+
+// positive returns a duration of so many nanoseconds, within 0 and a day: more is
+// as good as never, and what is not a number is nothing.
+func positive(ns float64) time.Duration {
+	if !(ns > 0) {
+		return 0
+	}
+	return time.Duration(min(ns, float64(24*time.Hour)))
+}
+
+// shown returns the beginning of text as one printable line without the secrets,
+// and without the quotes that an error puts around it.
+func shown(text string, secrets []string) string {
+	const enough = 4 << 10
+	line := safetext.Line(strings.ToValidUTF8(text[:min(len(text), enough)], ""))
+	line = strings.NewReplacer(`"`, "'", string(utf8.RuneError), "").Replace(line)
+	for _, secret := range secrets { // last, since what was taken out may have stood within one
+		line = Redact(line, secret)
+	}
+	return line
+}
+
+// Excerpt returns the beginning of what an endpoint said, fit for the quotes in an
+// error: one printable line of at most 200 characters without the secrets.
+func Excerpt(text string, secrets ...string) string { return shortened(shown(text, secrets)) }
+
+func shortened(line string) string {
+	const most = 200
+	if runes := []rune(line); len(runes) > most {
+		return strings.TrimSpace(string(runes[:most-1])) + "…"
+	}
+	return line
+}
+
+// Hidden stands where a secret stood.
+const Hidden = "[hidden]"
+
+// Redact returns text with a secret, and every telling piece of it, taken out:
+// endpoints quote keys in part. A secret of less than 8 bytes stays: where none is
+// asked for, a word such as "ollama" is often given.
+func Redact(text, secret string) string {
+	const shortest, telling = 8, 12
+	if len(secret) < shortest {
+		return text
+	}
+	size := min(len(secret), telling)
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		n := pieceAt(text[i:], secret, size)
+		if n == 0 {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		b.WriteString(Hidden)
+		i += n
+	}
+	return b.String()
+}
+
+// pieceAt returns the length of the longest piece of secret, of at least size
+// bytes, that text begins with; 0 without one.
+func pieceAt(text, secret string, size int) int {
+	if len(text) < size || !strings.Contains(secret, text[:size]) {
+		return 0
+	}
+	n := size
+	for n < len(text) && n < len(secret) && strings.Contains(secret, text[:n+1]) {
+		n++
+	}
+	return n
+}
