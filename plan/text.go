@@ -31,7 +31,7 @@ const (
 type Text struct {
 	Field     string // JSON pointer, for the error
 	Max       int    // characters after trimming
-	ASCII     bool   // nothing but ASCII
+	ASCII     bool   // nothing but ASCII; typographic characters come down to it
 	Multiline bool   // newline and tab are allowed
 }
 
@@ -43,10 +43,10 @@ func (t Text) Clean(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", t.refuse("is not valid UTF-8", "send plain text")
 	}
-	if at := strings.IndexFunc(text, beyondASCII); t.ASCII && at >= 0 { // before NFC, which makes a K of the Kelvin sign
-		r, _ := utf8.DecodeRuneInString(text[at:])
-		if problem, _ := t.judge(r, LookAt(text, at)); problem == "" {
-			return "", t.refuseAt(text, at, r, "has a non-ASCII character", "use plain ASCII, such as ' for a curly quote and - for a dash")
+	if t.ASCII { // before NFC, which makes a K of the Kelvin sign
+		var err error
+		if text, err = t.typewritten(text); err != nil {
+			return "", err
 		}
 	}
 	clean := strings.TrimSpace(norm.NFC.String(strings.ReplaceAll(text, "\r\n", "\n")))
@@ -98,7 +98,68 @@ func (t Text) judge(r rune, v Visibility) (problem, fix string) {
 	return "", ""
 }
 
-func beyondASCII(r rune) bool { return r > unicode.MaxASCII }
+// typewritten returns text with what typography adds to ASCII put back (WINK:
+// Validation Rules), or refuses the first
+// character that means more than that.
+func (t Text) typewritten(text string) (string, error) {
+	var b strings.Builder
+	for i, r := range text {
+		visibility := LookAt(text, i)
+		if visibility == Dropped {
+			continue
+		}
+		ascii, ok := asTyped(r)
+		if !ok {
+			problem, fix := t.judge(r, visibility)
+			if problem == "" {
+				problem, fix = "has a non-ASCII character", "write it in ASCII, or set `text: unicode` in the configuration"
+			}
+			return "", t.refuseAt(text, i, r, problem, fix)
+		}
+		b.WriteString(ascii)
+	}
+	return b.String(), nil
+}
+
+// asTyped returns what a typewriter has for a character: dashes, quotes, arrows,
+// bullets, check marks and spaces come down to ASCII. Letters do not.
+func asTyped(r rune) (string, bool) {
+	switch r {
+	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2015', '\u2212', '\u2022', '\u2023', '\u2043',
+		'\u25E6', '\u25AA', '\u25CF', '\u00B7':
+		return "-", true
+	case '\u2018', '\u2019', '\u201A', '\u201B', '\u2032', '\u2039', '\u203A', '\u00B4':
+		return "'", true
+	case '\u201C', '\u201D', '\u201E', '\u201F', '\u2033', '\u00AB', '\u00BB':
+		return `"`, true
+	case '\u2026':
+		return "...", true
+	case '\u2192', '\u2794', '\u279C', '\u27F6':
+		return "->", true
+	case '\u2190', '\u27F5':
+		return "<-", true
+	case '\u2194', '\u27F7':
+		return "<->", true
+	case '\u21D2', '\u27F9':
+		return "=>", true
+	case '\u2264', '\u21D0':
+		return "<=", true
+	case '\u2265':
+		return ">=", true
+	case '\u2260':
+		return "!=", true
+	case '\u00D7':
+		return "x", true
+	case '\u2713', '\u2714', '\u2611', '\u2705':
+		return "[x]", true
+	case '\u2610':
+		return "[ ]", true
+	}
+	if unicode.Is(unicode.Zs, r) {
+		return " ", true
+	}
+	return string(r), r <= unicode.MaxASCII
+}
 
 func (t Text) refuseAt(text string, at int, r rune, problem, fix string) error {
 	return t.refuse(fmt.Sprintf("%s (%U) at character %d", problem, r, utf8.RuneCountInString(text[:at])+1), fix)

@@ -71,7 +71,8 @@ func TestCleanRefuses(t *testing.T) {
 		{"tag", lines, "a\U000E0041b", "U+E0041"},
 		{"interlinear annotation", lines, "a\ufff9b", "U+FFF9"},
 		{"position counts characters", line, "\u00e4\u00e4\x00", "at character 3"},
-		{"curly quote under ASCII", ascii, "it\u2019s", "non-ASCII character (U+2019) at character 3"},
+		{"letter behind a dash under ASCII", ascii, "a \u2014 \u00e4", "non-ASCII character (U+00E4) at character 5"},
+		{"emoji under ASCII", ascii, "done \U0001F389", "non-ASCII character (U+1F389)"},
 		{"accent under ASCII", ascii, "cafe\u0301", "non-ASCII character (U+0301)"},
 		{"Kelvin sign under ASCII", ascii, "5 \u212a", "non-ASCII character (U+212A)"},
 		{"too long", plan.Text{Field: "/title", Max: 3}, "abcd", "is 4 characters long; shorten it to at most 3"},
@@ -157,6 +158,24 @@ func TestCleanCountsCharacters(t *testing.T) {
 				t.Errorf("%d characters %q for %s: no error", limit.want+1, letter, field)
 			}
 		}
+	}
+}
+
+func TestTypographyComesDownToASCII(t *testing.T) {
+	rule := plan.Text{Max: 60, ASCII: true, Multiline: true}
+	for in, want := range map[string]string{
+		"it\u2019s \u201cdone\u201d \u2014 really\u2026":   `it's "done" - really...`,
+		"a\u00a0b\u2009c\u3000d":                           "a b c d",
+		"\u2022 one\n\u2022 two":                           "- one\n- two",
+		"\u2705 x \u2192 y \u2714\ufe0f":                   "[x] x -> y [x]",
+		"1\u20133 \u2264 4 \u00d7 2 \u21d2 \u00abok\u00bb": `1-3 <= 4 x 2 => "ok"`,
+	} {
+		if got, err := rule.Clean(in); got != want || err != nil {
+			t.Errorf("Clean(%+q) = %q, %v; want %q", in, got, err, want)
+		}
+	}
+	if got, err := (plan.Text{Max: 4, ASCII: true}).Clean("ab\u2026"); err == nil {
+		t.Errorf("the limit counts what is kept, but %q passed", got)
 	}
 }
 
