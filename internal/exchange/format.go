@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,9 +24,9 @@ const (
 func (Format) Values() []string { return []string{"json", "yaml", "markdown", "rawko-yaml"} }
 
 var (
-	checkItem = pattern(`(?m)^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/!~>-]\](?:[ \t]|$)`)
-	listOrTop = pattern(`(?m)^(?:# |[*+] |- |\d{1,9}[.)] )`)
-	topKey    = pattern(`(?m)^["']?([A-Za-z_]+)["']?[ \t]*:(?:[ \t]|$)`)
+	checkItem = regexp.MustCompile(`(?m)^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/!~>-]\](?:[ \t]|$)`)
+	listOrTop = regexp.MustCompile(`(?m)^(?:# |[*+] |- |\d{1,9}[.)] )`)
+	topKey    = regexp.MustCompile(`(?m)^["']?([A-Za-z_]+)["']?[ \t]*:(?:[ \t]|$)`)
 )
 
 // Detect tells the format of a plan from the name of its file, or from what
@@ -51,13 +52,13 @@ func detectContent(data []byte) (Format, error) {
 		}
 		return YAML, nil
 	}
-	if checkItem().Match(data) {
+	if checkItem.Match(data) {
 		return Markdown, nil
 	}
 	if keys := yamlKeys(data); keys["plan"] || keys["steps"] || keys["objective"] || keys["task"] {
 		return ownOr(RawkoYAML, YAML, keys), nil
 	}
-	if listOrTop().Match(data) {
+	if listOrTop.Match(data) {
 		return Markdown, nil
 	}
 	return "", refuse("/format", "the format cannot be told from the text", "name it: "+strings.Join(Format("").Values(), ", "))
@@ -73,7 +74,7 @@ func ownOr(foreign, own Format, keys map[string]bool) Format {
 
 func yamlKeys(data []byte) map[string]bool {
 	keys := map[string]bool{}
-	for _, m := range topKey().FindAllSubmatch(data, -1) {
+	for _, m := range topKey.FindAllSubmatch(data, -1) {
 		keys[string(m[1])] = true
 	}
 	return keys

@@ -1,8 +1,11 @@
 package exchange_test
 
 import (
+	"errors"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/plan"
@@ -57,4 +60,82 @@ func TestMarkdownItems(t *testing.T) {
 			t.Errorf("%q: %q, the first %s", c.text, titles, got.Action.Steps[0].Status)
 		}
 	}
+}
+
+// TestMarkdownBelongsWhereItIsNested: what stands below an item belongs to it,
+// however deep, and nothing that is written gets lost.
+func TestMarkdownBelongsWhereItIsNested(t *testing.T) {
+	got, err := exchange.Import([]byte(strings.Join([]string{
+		"Release", "=======", "", "Intro.", "",
+		"- Phase one", "  - [ ] a", "    more of a", "", "    > quoted", "    - point", "      - deeper", "        - [x] b", "      - deepest",
+		"    - **Note:** n1", "", "      n2", "      - [ ] c", "    - hint: h", "", "  tail", "", "***", "", "    code", "",
+		"1) [ ] d", "2) [ ] e", "", "   ~~~", "   - [ ] no \\*", "   ~~~", "<!-- gone -->", "End.",
+	}, "\n")), exchange.Markdown, exchange.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := got.Action
+	if a.Objective != "Release" || a.Summary != "Intro.\n\n- Phase one\n  tail\n\n    code\n\nEnd." {
+		t.Errorf("objective %q, summary %q", a.Objective, a.Summary)
+	}
+	if titles(a) != "Release\na\nb\nc\nd\ne" {
+		t.Fatalf("titles %q", titles(a))
+	}
+	if s := a.Steps[0]; s.Details != "more of a\n\n> quoted\n- point\n  - deeper\n  - deepest" || strings.Join(s.Notes, "|") != "n1\n\nn2" || strings.Join(s.ContextHints, "|") != "h" {
+		t.Errorf("step %+v", s)
+	}
+	if s := a.Steps[4]; s.Details != "~~~\n- [ ] no \\*\n~~~" {
+		t.Errorf("details %q", s.Details)
+	}
+}
+
+// TestHostileMarkdown: any text is read or refused in time and memory that grow
+// with its length alone.
+func TestHostileMarkdown(t *testing.T) {
+	const size, mostTime, mostMB = 1 << 18, 20 * time.Second, 250
+	for _, text := range hostileMarkdown(size) {
+		for _, prefix := range []string{"", "# t\n\n- [ ] a\n\n  "} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			_, err := exchange.Import([]byte(prefix+text), exchange.Markdown, exchange.Limits{})
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			var refusal *plan.ValidationError
+			if err != nil && !errors.As(err, &refusal) {
+				t.Errorf("%.60q: %v is no refusal", prefix+text, err)
+			}
+			if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; took > mostTime || mb > mostMB {
+				t.Errorf("%.60q took %v and %d MB", prefix+text, took, mb)
+			}
+		}
+	}
+}
+
+// hostileMarkdown returns texts of which one or another parser makes something
+// that grows faster than they do.
+func hostileMarkdown(size int) []string {
+	var texts []string
+	for _, part := range []string{
+		">", "> ", "- ", "> - ", "1. ", "#", "*", "* ", "\t", " ", "\r", "[", "`", "\\", "=\n", "---\n", "-\n", "-\n\n", "- [ ] ", "- [ ] a\n", "- [ ]\n",
+		"1. a\n", "# a\n", "```\n", "~~~\n~~~\n", "    a\n\n", "a\n-\n", "[a]: b\n", "`a``b```c", "\t-\ta\n", "\x00\n", "\v\n",
+		"<a ", "<div\n", "<!-- ", "<!-- -->\n", "<script>\n", "<![CDATA[", "- - - - - - - - - - - - - - - a\n", "## a\n- b\n", "## a\n\nb\n\n",
+		"- [ ] a\n  - [ ] b\n    - [x] c\n", strings.Repeat("> ", 100) + "a\n", strings.Repeat(" ", 1000) + "a\n", "## a\n\n" + strings.Repeat("b", 50) + "\n\n",
+	} {
+		texts = append(texts, strings.Repeat(part, size/len(part)))
+	}
+	fill := func(part string, count int) string { return strings.Repeat(part, min(count, size/len(part))) }
+	texts = append(texts,
+		"- [ ] a\n"+fill("  - note: x\n", size), "- [ ] a\n"+fill("  - note: x\n\n    y\n", size), "- [ ] a\n"+fill("  - x\n", 90_000), "- [ ] "+fill("a", size),
+		fill(">", size/2)+"\n"+fill("a\n", 90_000), fill("- ", 30)+"a\n"+fill("\n", 90_000)+"a", fill("- ", 30)+"a\n"+fill(strings.Repeat(" ", 70)+"b\n", size),
+		fill("a\n", 90_000)+"===\n", "```\n"+fill("a\n", 90_000), "<a"+fill(" a=b", size), "<a"+fill(" a='", size), fill("a\n", size),
+	)
+	for _, marker := range []string{"- a", "- [ ] a", "1. a"} {
+		var stairs strings.Builder
+		for i := 0; stairs.Len() < size; i++ {
+			stairs.WriteString(strings.Repeat(" ", 2*(i%700)) + marker + "\n")
+		}
+		texts = append(texts, stairs.String())
+	}
+	return texts
 }

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -10,26 +9,79 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// The kinds of section a check list is divided into.
-type sectionSort int
-
-const (
-	otherSection sectionSort = iota
-	stepSection
-	textSection
-)
-
-const aboutSection = "about"
-
-// sectionKind tells our own and the usual sections from others.
-func sectionKind(name string) sectionSort {
-	switch name {
-	case "", "steps", "tasks", "todo", "to do", "checklist", "check list", "plan":
-		return stepSection
-	case "summary", "context notes", "context", "reasoning", "changes", "final summary", aboutSection:
-		return textSection
+// stepField returns the field of a step that a label names in a check list, as a
+// pointer, or nil.
+func stepField(s *sourceStep, label string) any {
+	switch label {
+	case "type":
+		return &s.Type
+	case "depends on":
+		return &s.DependsOn
+	case "risk":
+		return &s.Risk
+	case "hint":
+		return &s.ContextHints
+	case "path":
+		return &s.RelevantFilePaths
+	case "creates":
+		return &s.Creates
+	case "criterion":
+		return &s.AcceptanceCriteria
+	case "verify":
+		return &s.Verify
+	case "agent":
+		return &s.SuggestedAgent
+	case "may use":
+		return &s.Tools
+	case "tool":
+		return &s.Tool
+	case "args":
+		return &s.Args
+	case "critical":
+		return &s.Critical
+	case "idempotent":
+		return &s.Idempotent
+	case "needs approval":
+		return &s.RequiresApproval
+	case "timeout":
+		return &s.Timeout
+	case "pause":
+		return &s.Pause
+	case "when":
+		return &s.When
+	case "for each":
+		return &s.ForEach
+	case "status":
+		return &s.Status
+	case "note":
+		return &s.Notes
+	case "evidence":
+		return &s.Evidence
+	case "output":
+		return &s.Output
+	case "error":
+		return &s.Error
+	case "affected file":
+		return &s.AffectedFiles
+	case "executed by":
+		return &s.ExecutedBy
+	case "attempts":
+		return &s.Attempts
+	case "started":
+		return &s.StartedAt
+	case "completed":
+		return &s.CompletedAt
 	}
-	return otherSection
+	return nil
+}
+
+// leftOut reports the labels of an exported check list that are not read.
+func leftOut(label string) bool {
+	switch label {
+	case "waiting on", "earlier notes", "claimed by", "result":
+		return true
+	}
+	return false
 }
 
 // labelled splits "label: value" if the label is one we write.
@@ -37,98 +89,65 @@ func labelled(text string) (label, value string, ok bool) {
 	label, value, ok = strings.Cut(text, ":")
 	label = strings.ToLower(strings.Trim(label, "* \t"))
 	value = strings.TrimSpace(strings.TrimPrefix(value, "**"))
-	return label, value, ok && known(label)
-}
-
-// known reports the labels that an exported check list has.
-func known(label string) bool {
-	switch label {
-	case "type", "depends on", "risk", "hint", "path", "creates", "criterion", "verify", "agent", "may use", "tool", "args",
-		"critical", "idempotent", "needs approval", "timeout", "pause", "when", "for each",
-		"status", "waiting on", "earlier notes", "note", "evidence", "output", "error", "result", "affected file", "claimed by",
-		"executed by", "attempts", "started", "completed":
-		return true
-	}
-	return false
+	return label, value, ok && (leftOut(label) || stepField(new(sourceStep), label) != nil)
 }
 
 // set gives the field of a step that label names its value. It reports false when
 // the value does not fit; it is kept as details then.
-func (r *markdownReader) set(s *sourceStep, label, value string) bool {
+func (r *checkListReader) set(s *sourceStep, label, value string) bool {
 	switch label {
-	case "waiting on", "earlier notes", "claimed by", "result":
-		if label == "result" {
-			r.once("Results of steps are left out.")
-		}
-		return true
+	case "result":
+		r.once("Results of steps are left out.")
 	case "evidence":
 		r.once("Evidence was taken over as text.")
-		s.Evidence = append(s.Evidence, plan.Evidence{Note: value})
-		return true
 	}
-	return setText(s, label, value) || setList(s, label, value) || setScalar(s, label, value)
+	return leftOut(label) || assign(stepField(s, label), value)
 }
 
-func setText(s *sourceStep, label, value string) bool {
-	fields := map[string]*string{
-		"verify": &s.Verify, "agent": &s.SuggestedAgent, "tool": &s.Tool, "pause": &s.Pause, "when": &s.When, "for each": &s.ForEach,
-		"output": &s.Output, "error": &s.Error, "executed by": &s.ExecutedBy,
+// assign reads text into a field, if it fits.
+func assign(field any, text string) bool {
+	var err error
+	switch field := field.(type) {
+	case *string:
+		*field = text
+	case *[]string:
+		*field = append(*field, text)
+	case *[]plan.Evidence:
+		*field = append(*field, plan.Evidence{Note: text})
+	case *json.RawMessage:
+		*field = json.RawMessage(text)
+	case *plan.StepType:
+		return assignWord(field, text)
+	case *plan.Risk:
+		return assignWord(field, text)
+	case *plan.StepStatus:
+		return assignWord(field, text)
+	case *bool:
+		*field = strings.EqualFold(text, "yes") || strings.EqualFold(text, "true")
+		return *field || strings.EqualFold(text, "no") || strings.EqualFold(text, "false")
+	case *int:
+		var n int
+		if n, err = strconv.Atoi(strings.TrimSuffix(text, " s")); err == nil {
+			*field = n
+		}
+	case *time.Time:
+		var t time.Time
+		if t, err = time.Parse(time.RFC3339, text); err == nil {
+			*field = t
+		}
+	case *[]plan.StepID:
+		return assignIDs(field, text)
+	default:
+		return false
 	}
-	field, ok := fields[label]
-	if ok {
-		*field = value
-	}
-	return ok
+	return err == nil
 }
 
-func setList(s *sourceStep, label, value string) bool {
-	fields := map[string]*[]string{
-		"hint": &s.ContextHints, "path": &s.RelevantFilePaths, "creates": &s.Creates, "criterion": &s.AcceptanceCriteria,
-		"may use": &s.Tools, "note": &s.Notes, "affected file": &s.AffectedFiles,
-	}
-	field, ok := fields[label]
-	if ok {
-		*field = append(*field, value)
-	}
-	return ok
-}
-
-func setScalar(s *sourceStep, label, value string) bool {
-	switch label {
-	case "type":
-		return setWord(&s.Type, value)
-	case "risk":
-		return setWord(&s.Risk, value)
-	case "status":
-		return setWord(&s.Status, value)
-	case "critical":
-		return setFlag(&s.Critical, value)
-	case "idempotent":
-		return setFlag(&s.Idempotent, value)
-	case "needs approval":
-		return setFlag(&s.RequiresApproval, value)
-	case "timeout":
-		return setNumber(&s.Timeout, strings.TrimSuffix(value, " s"))
-	case "attempts":
-		return setNumber(&s.Attempts, value)
-	case "started":
-		return setTime(&s.StartedAt, value)
-	case "completed":
-		return setTime(&s.CompletedAt, value)
-	case "depends on":
-		return setIDs(&s.DependsOn, value)
-	case "args":
-		s.Args = json.RawMessage(value)
-		return true
-	}
-	return false
-}
-
-func setWord[T interface {
+func assignWord[T interface {
 	~string
 	Values() []string
-}](field *T, value string) bool {
-	word := T(strings.ToLower(value))
+}](field *T, text string) bool {
+	word := T(strings.ToLower(text))
 	if word == "" || plan.OneOf("", word) != nil {
 		return false
 	}
@@ -136,30 +155,9 @@ func setWord[T interface {
 	return true
 }
 
-func setFlag(field *bool, value string) bool {
-	*field = strings.EqualFold(value, "yes") || strings.EqualFold(value, "true")
-	return *field || strings.EqualFold(value, "no") || strings.EqualFold(value, "false")
-}
-
-func setNumber(field *int, value string) bool {
-	n, err := strconv.Atoi(value)
-	if err == nil {
-		*field = n
-	}
-	return err == nil
-}
-
-func setTime(field *time.Time, value string) bool {
-	t, err := time.Parse(time.RFC3339, value)
-	if err == nil {
-		*field = t
-	}
-	return err == nil
-}
-
-func setIDs(field *[]plan.StepID, value string) bool {
+func assignIDs(field *[]plan.StepID, text string) bool {
 	var ids []plan.StepID
-	for word := range strings.SplitSeq(value, ",") {
+	for word := range strings.SplitSeq(text, ",") {
 		id, err := plan.ParseStepID(word)
 		if err != nil {
 			return false
@@ -171,33 +169,31 @@ func setIDs(field *[]plan.StepID, value string) bool {
 }
 
 // about reads an item of the section with the plan's own fields.
-func (r *markdownReader) about(text string) {
+func (r *checkListReader) about(text string) {
 	label, value, _ := strings.Cut(text, ":")
-	label, value = strings.ToLower(label), unescape(strings.TrimSpace(value))
-	o := &r.src.outline
-	fits := true
-	switch label {
-	case "question":
-		o.Questions = append(o.Questions, value)
-	case "tag":
-		o.Metadata.Tags = append(o.Metadata.Tags, value)
-	case "constraint":
-		o.Metadata.Constraints = append(o.Metadata.Constraints, value)
-	case "informed by":
-		o.Metadata.InformedBy = append(o.Metadata.InformedBy, value)
-	case "complexity":
-		fits = setNumber(&o.Metadata.Complexity, value)
-	case "estimated duration":
-		fits = setNumber(&o.EstimatedDuration, strings.TrimSuffix(value, " s"))
-	default:
-		fits = false
-	}
-	if !fits {
-		o.ContextNotes = joinTexts(o.ContextNotes, unescape(text))
+	if !assign(planField(&r.src.outline, strings.ToLower(label)), unescape(strings.TrimSpace(value))) {
+		r.context = append(r.context, unescape(text))
 	}
 }
 
-func lineName(n int) string { return fmt.Sprintf("line %d", n) }
+// planField returns the field of a plan that a label names, as a pointer, or nil.
+func planField(o *plan.Outline, label string) any {
+	switch label {
+	case "question":
+		return &o.Questions
+	case "tag":
+		return &o.Metadata.Tags
+	case "constraint":
+		return &o.Metadata.Constraints
+	case "informed by":
+		return &o.Metadata.InformedBy
+	case "complexity":
+		return &o.Metadata.Complexity
+	case "estimated duration":
+		return &o.EstimatedDuration
+	}
+	return nil
+}
 
 // markdownLosses says what of p a check list shows and cannot give back.
 func markdownLosses(p *plan.Plan) []string {

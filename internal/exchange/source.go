@@ -179,22 +179,22 @@ func (m numbering) resolve(s *source, i int, step *plan.NewStep) error {
 		}
 		step.DependsOn[k] = id
 	}
-	step.When, step.ForEach = m.rename(stepWord(), step.When), m.rename(stepWord(), step.ForEach)
+	step.When, step.ForEach = m.rename(stepWord, step.When), m.rename(stepWord, step.ForEach)
 	if len(step.Args) > 0 {
-		step.Args = []byte(m.rename(stepReference(), string(step.Args)))
+		step.Args = []byte(m.rename(stepReference, string(step.Args)))
 	}
 	return nil
 }
 
 var (
-	stepWord      = pattern(`\bS\d{3,6}\b`)
-	stepReference = pattern(`[^\\]"\$S\d{3,6}[".]`) // a JSON string that begins with a reference
+	stepWord      = regexp.MustCompile(`\bS\d{3,6}\b`)
+	stepReference = regexp.MustCompile(`[^\\]"\$S\d{3,6}[".]`) // a JSON string that begins with a reference
 )
 
 // rename replaces the step ids in the places of text that pattern finds.
 func (m numbering) rename(pattern *regexp.Regexp, text string) string {
 	return pattern.ReplaceAllStringFunc(text, func(found string) string {
-		return stepWord().ReplaceAllStringFunc(found, func(word string) string {
+		return stepWord.ReplaceAllStringFunc(found, func(word string) string {
 			id, err := plan.ParseStepID(word)
 			if to, ok := m[id]; err == nil && ok {
 				return to.String()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -122,7 +123,7 @@ func (c *yamlConverter) sequence(n *yaml.Node, depth int) error {
 	return c.write(n, jsontext.EndArray)
 }
 
-var jsonNumber = pattern(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
 
 func (c *yamlConverter) scalar(n *yaml.Node) error {
 	if quoted(n) {
@@ -136,7 +137,7 @@ func (c *yamlConverter) scalar(n *yaml.Node) error {
 	case "false", "False", "FALSE":
 		return c.write(n, jsontext.False)
 	}
-	if jsonNumber().MatchString(n.Value) {
+	if jsonNumber.MatchString(n.Value) {
 		return c.encoded(n, c.out.WriteValue(jsontext.Value(n.Value)))
 	}
 	return c.write(n, jsontext.String(n.Value))

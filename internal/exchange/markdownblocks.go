@@ -1,0 +1,324 @@
+package exchange
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+const (
+	// maxLines bounds how many lines of Markdown are read: goldmark remembers, for
+	// each, the blocks it lies in.
+	maxLines = 100_000
+	// maxContainers bounds how deep lists, their items and quotations nest, since
+	// each line costs as many looks. What lies deeper is plain text.
+	maxContainers = 16
+)
+
+// document is a Markdown text and the blocks it consists of.
+type document struct {
+	lines  []string
+	offset []int // of each line in the text
+	source []byte
+	root   ast.Node
+	opened map[ast.Node]int // the line in which a block was recognised
+	code   []bool           // the line lies in a fenced block, in which nothing is escaped
+	hidden []bool           // the line is a comment or a rule between sections
+}
+
+// parseBlocks finds the blocks of a text. What is within a line is not looked
+// at, and no paragraph is taken for the definition of a link: it would vanish.
+func parseBlocks(lines []string) (d *document, err error) {
+	defer func() {
+		if r := recover(); r != nil { // a fault of the parser; the text is still only text
+			d, err = nil, refuse("", "the Markdown cannot be read", "write it more plainly, or use JSON")
+		}
+	}()
+	d = &document{
+		lines: lines, source: []byte(strings.Join(lines, "\n")), offset: make([]int, len(lines)), opened: map[ast.Node]int{},
+		code: make([]bool, len(lines)), hidden: make([]bool, len(lines)),
+	}
+	for i := range lines[1:] {
+		d.offset[i+1] = d.offset[i] + len(lines[i]) + 1
+	}
+	blocks := parser.DefaultBlockParsers()
+	for i := range blocks {
+		if block, ok := blocks[i].Value.(parser.BlockParser); ok {
+			blocks[i].Value = placing{BlockParser: block, opened: d.opened}
+		}
+	}
+	d.root = parser.NewParser(parser.WithBlockParsers(blocks...)).Parse(text.NewReader(d.source))
+	d.mark(d.root)
+	return d, nil
+}
+
+// placing is a parser of blocks that notes in which line each begins, and opens
+// no container deeper than maxContainers.
+type placing struct {
+	parser.BlockParser
+	opened map[ast.Node]int
+}
+
+// Open is part of parser.BlockParser.
+func (p placing) Open(parent ast.Node, in text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, _ := in.Position()
+	if p.opensContainer() && parent.Kind() != ast.KindList && depth(parent) >= maxContainers {
+		return nil, parser.NoChildren
+	}
+	node, state := p.BlockParser.Open(parent, in, pc)
+	if node != nil {
+		p.opened[node] = line
+	}
+	return node, state
+}
+
+func (p placing) opensContainer() bool {
+	return p.BlockParser == parser.NewListParser() || p.BlockParser == parser.NewBlockquoteParser()
+}
+
+func depth(node ast.Node) (n int) {
+	for ; node != nil; node = node.Parent() {
+		n++
+	}
+	return n
+}
+
+// mark says of the lines below node what kind they are.
+func (d *document) mark(node ast.Node) {
+	for child := node.FirstChild(); child != nil && child.Type() == ast.TypeBlock; child = child.NextSibling() {
+		var lines []bool
+		switch block := child.(type) {
+		case *ast.FencedCodeBlock:
+			lines = d.code
+		case *ast.HTMLBlock:
+			if block.HTMLBlockType == ast.HTMLBlockType2 {
+				lines = d.hidden
+			}
+		case *ast.ThematicBreak:
+			if node == d.root {
+				lines = d.hidden
+			}
+		default:
+			d.mark(child)
+		}
+		if lines != nil {
+			for i := d.start(child); i < d.end(child); i++ {
+				lines[i] = true
+			}
+		}
+	}
+}
+
+// start returns the line in which a block begins.
+func (d *document) start(block ast.Node) int {
+	switch block.Kind() {
+	case ast.KindParagraph, ast.KindTextBlock, ast.KindHeading: // an underlined heading is recognised below its text
+		if block.Lines().Len() > 0 {
+			return d.lineAt(block.Lines().At(0).Start)
+		}
+	}
+	return d.opened[block]
+}
+
+// end returns the line behind a block and the blank lines that follow it.
+func (d *document) end(block ast.Node) int {
+	for ; block != nil; block = block.Parent() {
+		if next := block.NextSibling(); next != nil {
+			return d.start(next)
+		}
+	}
+	return len(d.lines)
+}
+
+func (d *document) lineAt(offset int) int {
+	return sort.Search(len(d.offset), func(i int) bool { return d.offset[i] > offset }) - 1
+}
+
+// headingText returns the text of a heading on one line.
+func (d *document) headingText(heading *ast.Heading) string {
+	return foldLine(strings.TrimSpace(unescape(string(heading.Lines().Value(d.source)))))
+}
+
+// itemText returns the first line of an item behind its marker, and its number.
+func (d *document) itemText(item *ast.ListItem) (line int, text string) {
+	first := item.FirstChild()
+	if first == nil {
+		return d.start(item), ""
+	}
+	switch first.Kind() {
+	case ast.KindParagraph, ast.KindTextBlock, ast.KindHeading:
+		if first.Lines().Len() > 0 {
+			from := first.Lines().At(0).Start
+			line = d.lineAt(from)
+			return line, strings.TrimRight(d.lines[line][from-d.offset[line]:], " \t")
+		}
+	}
+	return d.start(item), ""
+}
+
+// contentColumn returns the column at which the text of an item begins.
+func contentColumn(item *ast.ListItem) (column int) {
+	for node := ast.Node(item); node != nil; node = node.Parent() {
+		if item, ok := node.(*ast.ListItem); ok {
+			column += item.Offset
+		}
+	}
+	return column
+}
+
+// hasBox reports whether an item anywhere in the lists has a box.
+func (d *document) hasBox() bool {
+	return d.anyBox(d.root)
+}
+
+func (d *document) anyBox(node ast.Node) bool {
+	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
+		switch child := child.(type) {
+		case *ast.ListItem:
+			if _, text := d.itemText(child); boxText.MatchString(text) || d.anyBox(child) {
+				return true
+			}
+		case *ast.List:
+			if d.anyBox(child) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// blankFrontMatter takes out the YAML that some programs begin a file with.
+func blankFrontMatter(lines []string) {
+	if lines[0] != "---" {
+		return
+	}
+	for i := 1; i < len(lines); i++ {
+		if strings.TrimRight(lines[i], " \t") == "---" {
+			clear(lines[:i+1])
+			return
+		}
+	}
+}
+
+// dedent moves a text to the margin of which every box is indented so far that
+// it would be code.
+func dedent(lines []string) {
+	const code = 4
+	least := -1
+	for _, line := range lines {
+		if checkItem.MatchString(line) {
+			if indent, _ := measure(line); least < 0 || indent < least {
+				least = indent
+			}
+		}
+	}
+	if least < code {
+		return
+	}
+	for i := range lines {
+		lines[i] = dropColumns(lines[i], least)
+	}
+}
+
+// textBlock collects the lines of a text.
+type textBlock struct {
+	heading string
+	lines   []string
+}
+
+// add adds a line; unless it is raw, what is escaped in it is restored.
+func (b *textBlock) add(line string, raw bool) {
+	if !raw {
+		line = unescape(line)
+	}
+	b.lines = append(b.lines, strings.TrimRight(line, " \t"))
+}
+
+// String returns the text without blank lines around it.
+func (b *textBlock) String() string { return strings.Trim(strings.Join(b.lines, "\n"), "\n") }
+
+// measure returns the column at which the text of a line begins, and that text.
+func measure(line string) (indent int, body string) {
+	for i := range len(line) {
+		switch line[i] {
+		case ' ':
+			indent++
+		case '\t':
+			indent += 4 - indent%4
+		default:
+			return indent, strings.TrimRight(line[i:], " \t")
+		}
+	}
+	return indent, ""
+}
+
+// dropColumns takes blanks of up to n columns from the beginning of a line.
+func dropColumns(line string, n int) string {
+	column := 0
+	for i := range len(line) {
+		switch {
+		case column >= n:
+			return strings.Repeat(" ", column-n) + line[i:]
+		case line[i] == ' ':
+			column++
+		case line[i] == '\t':
+			column += 4 - column%4
+		default:
+			return line[i:]
+		}
+	}
+	return ""
+}
+
+// unescape returns text without the backslashes that Markdown takes for escapes,
+// which are those before ASCII punctuation outside of code.
+func unescape(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '`':
+			n := codeSpan(text[i:])
+			b.WriteString(text[i : i+n])
+			i += n - 1
+		case text[i] == '\\' && i+1 < len(text) && punctuation(text[i+1]):
+			i++
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String()
+}
+
+// maxCode bounds how far the end of code is looked for.
+const maxCode = 4_000
+
+// codeSpan returns the length of the code at the beginning of text, or of the
+// backticks alone when nothing closes them.
+func codeSpan(text string) int {
+	ticks := len(text) - len(strings.TrimLeft(text, "`"))
+	text = text[:min(len(text), ticks+maxCode)]
+	for i := ticks; i < len(text); {
+		at := strings.IndexByte(text[i:], '`')
+		if at < 0 {
+			break
+		}
+		i += at
+		run := len(text[i:]) - len(strings.TrimLeft(text[i:], "`"))
+		i += run
+		if run == ticks {
+			return i
+		}
+	}
+	return ticks
+}
+
+func punctuation(c byte) bool {
+	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
+}

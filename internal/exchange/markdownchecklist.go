@@ -1,0 +1,314 @@
+package exchange
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// parseMarkdown reads a check list: the first heading is the objective, every
+// item with a box a step, what is nested below an item its details or, as
+// "- label: value", another of its fields. In a text without any box the items of
+// its lists are the steps.
+//
+// goldmark tells which lines belong to which block. The text itself is taken from
+// the lines as they are written: a plan keeps Markdown, it does not render it.
+func parseMarkdown(text string, limits Limits) (*source, error) {
+	lines := strings.Split(text, "\n")
+	if len(lines) > maxLines {
+		return nil, refuse("", fmt.Sprintf("the text has %d lines, at most %d are read", len(lines), maxLines), "split the plan")
+	}
+	blankFrontMatter(lines)
+	dedent(lines)
+	document, err := parseBlocks(lines)
+	if err != nil {
+		return nil, err
+	}
+	r := &checkListReader{
+		src:      &source{call: plan.StepID.String, shape: shape{foldLines: true}},
+		most:     limits.Steps,
+		document: document,
+		sections: map[string]*textBlock{},
+		noted:    map[string]bool{},
+	}
+	r.boxes = r.hasBox()
+	r.blocks()
+	r.placeSections()
+	return r.src, nil
+}
+
+// checkListReader makes a plan of the blocks of a document.
+type checkListReader struct {
+	*document
+	src      *source
+	most     int  // steps that are read; more are refused anyway
+	boxes    bool // the text has boxes, so an item without one is no step
+	section  string
+	heading  string // the section as it is written, when it is not one of ours
+	sections map[string]*textBlock
+	order    []string
+	context  []string // what goes into the context notes
+	noted    map[string]bool
+}
+
+// region is a part of the document of which the lines become one text, but for
+// those that are taken out of it as steps or as fields.
+type region struct {
+	text   *textBlock
+	next   int         // the first line that has found no place yet
+	margin int         // columns to drop from each line
+	step   *sourceStep // whose fields the labelled items are, nil for none
+	top    bool        // an item without a box may be a step
+	nested bool        // the text of a point already begins at the margin
+}
+
+// upTo adds the lines up to one to the text.
+func (r *checkListReader) upTo(in *region, end int) {
+	for ; in.next < end; in.next++ {
+		if !r.hidden[in.next] {
+			in.text.add(dropColumns(r.lines[in.next], in.margin), r.code[in.next])
+		}
+	}
+}
+
+// blocks reads the document from top to bottom.
+func (r *checkListReader) blocks() {
+	in := region{text: r.sectionText(), top: true}
+	for block := r.root.FirstChild(); block != nil; block = block.NextSibling() {
+		switch block := block.(type) {
+		case *ast.Heading:
+			r.upTo(&in, r.start(block))
+			r.headed(r.headingText(block))
+			in.text, in.next = r.sectionText(), r.opened[block]+1
+		case *ast.List:
+			r.list(block, &in)
+		}
+	}
+	r.upTo(&in, len(r.lines))
+}
+
+// headed takes the first heading for the objective, any other for a section.
+func (r *checkListReader) headed(title string) {
+	if r.src.outline.Objective == "" && len(r.src.steps) == 0 {
+		r.src.outline.Objective = title
+		return
+	}
+	r.section, r.heading = strings.ToLower(title), title
+}
+
+func (r *checkListReader) sectionText() *textBlock {
+	if r.sections[r.section] == nil {
+		r.sections[r.section] = &textBlock{heading: r.heading}
+		r.order = append(r.order, r.section)
+	}
+	return r.sections[r.section]
+}
+
+func (r *checkListReader) list(list ast.Node, in *region) {
+	for child := list.FirstChild(); child != nil; child = child.NextSibling() {
+		if item, ok := child.(*ast.ListItem); ok {
+			r.item(item, in)
+		}
+	}
+}
+
+// lists reads the lists within an item.
+func (r *checkListReader) lists(item *ast.ListItem, in *region) {
+	for child := item.FirstChild(); child != nil; child = child.NextSibling() {
+		if list, ok := child.(*ast.List); ok {
+			r.list(list, in)
+		}
+	}
+}
+
+var boxText = regexp.MustCompile(`^\[([ xX/!~>-])\](?:[ \t]+(.*))?$`)
+
+// item reads a list item, which may be a step, a field, or a part of the text.
+func (r *checkListReader) item(item *ast.ListItem, in *region) {
+	line, text := r.itemText(item)
+	end := r.end(item)
+	r.upTo(in, r.start(item))
+	if box := boxText.FindStringSubmatch(text); box != nil {
+		if in.step != nil {
+			r.once("Nested boxes became steps of their own.")
+		}
+		r.step(item, statusOfBox(box[1]), box[2])
+		in.next = end
+		return
+	}
+	if in.step != nil {
+		if label, value, ok := labelled(text); ok {
+			r.field(item, in, label, value)
+		} else {
+			r.once("Nested points became details of their step.")
+			r.point(item, in)
+		}
+		return
+	}
+	switch {
+	case in.top && r.section == aboutSection:
+		r.about(text)
+		in.next = line + 1
+	case in.top && !r.boxes && sectionKind(r.section) != textSection:
+		r.once("There are no boxes: every item of a list became a step.")
+		r.step(item, plan.Pending, text)
+		in.next = end
+	default:
+		r.lists(item, in)
+	}
+}
+
+// point adds an item to the text, moved to the margin with all that is below it.
+func (r *checkListReader) point(item *ast.ListItem, in *region) {
+	margin, nested := in.margin, in.nested
+	if !nested {
+		in.margin, _ = measure(r.lines[r.start(item)])
+	}
+	in.nested = true
+	r.lists(item, in)
+	r.upTo(in, r.end(item))
+	in.margin, in.nested = margin, nested
+}
+
+// field reads "label: value", where the value may go on in the lines below.
+func (r *checkListReader) field(item *ast.ListItem, in *region, label, value string) {
+	line, _ := r.itemText(item)
+	rest := region{text: &textBlock{}, next: line + 1, margin: contentColumn(item)}
+	rest.text.add(value, false)
+	r.lists(item, &rest)
+	r.upTo(&rest, r.end(item))
+	if !r.set(in.step, label, rest.text.String()) {
+		in.text.add("- "+label+": "+rest.text.String(), true)
+		r.once("Nested points became details of their step.")
+	}
+	in.next = r.end(item)
+}
+
+var ownID = regexp.MustCompile(`^(S\d{3,6})[ \t]+(.*)$`)
+
+// step reads an item that is one, and after it the steps nested below.
+func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title string) {
+	at := len(r.src.steps)
+	if at > r.most {
+		return
+	}
+	line, _ := r.itemText(item)
+	s := sourceStep{at: fmt.Sprintf("line %d", line+1)}
+	s.Status = status
+	if m := ownID.FindStringSubmatch(title); m != nil {
+		if id, err := plan.ParseStepID(m[1]); err == nil {
+			s.own, title = id, m[2]
+		}
+	}
+	s.Title = unescape(title)
+	if r.heading != "" && sectionKind(r.section) == otherSection {
+		s.ContextHints = []string{plan.Shorten("Section: "+r.heading, plan.MaxHint)}
+		r.once("The headings that steps stand under became hints.")
+	}
+	r.src.steps = append(r.src.steps, s)
+	details := region{text: &textBlock{}, next: line + 1, margin: contentColumn(item), step: &s}
+	r.lists(item, &details)
+	r.upTo(&details, r.end(item))
+	s.Details = details.text.String()
+	r.src.steps[at] = s
+}
+
+// once adds a note that is not there yet.
+func (r *checkListReader) once(note string) {
+	if !r.noted[note] {
+		r.noted[note] = true
+		r.src.note("%s", note)
+	}
+}
+
+// statusOfBox returns the status that a box stands for.
+func statusOfBox(mark string) plan.StepStatus {
+	switch mark {
+	case "x", "X":
+		return plan.Done
+	case "/", "~":
+		return plan.InProgress
+	case "-":
+		return plan.Skipped
+	case "!":
+		return plan.Failed
+	}
+	return plan.Pending
+}
+
+// The kinds of section a check list is divided into.
+type sectionSort int
+
+const (
+	otherSection sectionSort = iota
+	stepSection
+	textSection
+)
+
+const aboutSection = "about"
+
+// sectionKind tells our own and the usual sections from others.
+func sectionKind(name string) sectionSort {
+	switch name {
+	case "", "steps", "tasks", "todo", "to do", "checklist", "check list", "plan":
+		return stepSection
+	case "summary", "context notes", "context", "reasoning", "changes", "final summary", aboutSection:
+		return textSection
+	}
+	return otherSection
+}
+
+// placeSections puts the texts of the sections where they belong.
+func (r *checkListReader) placeSections() {
+	o := &r.src.outline
+	for _, name := range r.order {
+		text := r.sections[name].String()
+		if name == "" {
+			text = r.withoutStatus(text)
+		}
+		if text == "" {
+			continue
+		}
+		switch name {
+		case "summary":
+			o.Summary = text
+		case "context notes", "context":
+			r.context = append(r.context, text)
+		case "reasoning":
+			o.Reasoning = text
+		case "changes", "final summary":
+			r.once("What a former version changed, and the final summary, are left out.")
+		case "":
+			if utf8.RuneCountInString(text) <= plan.MaxSummary {
+				o.Summary = text
+			} else {
+				r.context = append(r.context, text)
+			}
+		default:
+			r.context = append(r.context, r.sections[name].heading+"\n\n"+text)
+			r.once("Text outside of the list went into the context notes.")
+		}
+	}
+	o.ContextNotes = strings.Join(r.context, "\n\n")
+	if o.Objective == "" {
+		o.Objective = "Imported check list"
+		r.once("There is no heading to take the objective from.")
+	}
+}
+
+var statusLine = regexp.MustCompile(`^Status: ([a-z]+), \d+ of \d+ done[^\n]*`)
+
+// withoutStatus takes the line off that says where an exported plan stood.
+func (r *checkListReader) withoutStatus(text string) string {
+	m := statusLine.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	r.src.draft = m[1] == string(plan.StatusDraft)
+	return strings.TrimSpace(strings.TrimPrefix(text, m[0]))
+}
