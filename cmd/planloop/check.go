@@ -16,6 +16,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/verbs"
@@ -174,8 +175,8 @@ func checkLine(run verbs.Run, reply verbs.AlertReply) string {
 const lingering = 2 * time.Second
 
 // execute runs a command in a directory, "" for the current one, and returns its
-// exit code, by the conventions of shells: 128 and the number of the signal that ended it, 127
-// when it was not found, 126 when it could not be run.
+// exit code, by the conventions of shells: that of process.ExitCode, 127 when it was not found,
+// 126 when it could not be run.
 func (a *app) execute(ctx context.Context, dir string, args []string, end io.Writer) (int, error) {
 	out := a.out
 	if a.flags.json {
@@ -197,7 +198,7 @@ func (a *app) execute(ctx context.Context, dir string, args []string, end io.Wri
 	}
 	switch {
 	case cmd.ProcessState != nil:
-		return exitCodeOf(cmd.ProcessState), nil
+		return process.ExitCode(cmd.ProcessState), nil
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return a.notRun(end, 127, err), nil
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC):
@@ -213,15 +214,6 @@ type heedless struct{ io.Writer }
 func (h heedless) Write(data []byte) (int, error) {
 	_, _ = h.Writer.Write(data)
 	return len(data), nil
-}
-
-// exitCodeOf is the exit code of a process, 128 and the number of the signal for one
-// that was ended by one.
-func exitCodeOf(state *os.ProcessState) int {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return state.ExitCode()
 }
 
 func (a *app) notRun(end io.Writer, code int, err error) int {

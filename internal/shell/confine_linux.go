@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -66,11 +65,11 @@ func writing(version int) uint64 {
 
 // confinedCommand is a command that the launcher confines, if there is one and the
 // kernel can.
-func confinedCommand(ctx context.Context, launcher, temp, program string, args ...string) (*exec.Cmd, bool) {
+func confinedCommand(launcher, temp, program string, args ...string) (*exec.Cmd, bool) {
 	if launcher == "" || landlockVersion() == 0 {
-		return plainCommand(ctx, program, args...), false
+		return exec.Command(program, args...), false
 	}
-	cmd := plainCommand(ctx, launcher)
+	cmd := exec.Command(launcher)
 	cmd.Args = append([]string{confineName, temp, program}, args...)
 	return cmd, true
 }

@@ -2,8 +2,11 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,7 +77,7 @@ func drivers(ctx context.Context, dir string, environment []string) [][2]string 
 	if err != nil {
 		return nil
 	}
-	cmd := plainCommand(ctx, git, "config", "--local", "--includes", "--null", "--name-only", "--get-regexp",
+	cmd := exec.CommandContext(ctx, git, "config", "--local", "--includes", "--null", "--name-only", "--get-regexp",
 		`^(diff\.external|diff\..*\.(command|textconv)|filter\..*\.(clean|smudge|process|required))$`)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, environment, graceAfterExit
 	names, err := cmd.Output()
@@ -97,11 +100,17 @@ func drivers(ctx context.Context, dir string, environment []string) [][2]string 
 	return settings
 }
 
-func lookShell() (string, error) {
-	for _, name := range []string{"bash"} {
-		if path, err := lookProgram(name); err == nil {
+// lookProgram finds a program on the fixed path, whatever the own PATH says. On
+// Windows there is no fixed one.
+func lookProgram(name string) (string, error) {
+	if runtime.GOOS == "windows" {
+		return exec.LookPath(name)
+	}
+	for _, folder := range filepath.SplitList(searchPath) {
+		path := filepath.Join(folder, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return path, nil
 		}
 	}
-	return "", ErrNoShell
+	return "", fmt.Errorf("%s: %w", name, exec.ErrNotFound)
 }

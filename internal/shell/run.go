@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/tail"
 )
 
@@ -46,9 +47,9 @@ type Result struct {
 // command from running or the context that was cancelled; that it failed is in
 // the result.
 func Command(ctx context.Context, dir, command string, o RunOptions) (Result, error) {
-	bash, err := lookShell()
+	bash, err := lookProgram("bash")
 	if err != nil {
-		return Result{}, err
+		return Result{}, ErrNoShell
 	}
 	temp, err := os.MkdirTemp("", "planloop-")
 	if err != nil {
@@ -64,7 +65,7 @@ func Command(ctx context.Context, dir, command string, o RunOptions) (Result, er
 	defer cancel()
 	environment := baseEnvironment(dir, temp)
 	environment = append(environment, gitEnvironment(limited, dir, environment)...)
-	cmd, confined := confinedCommand(limited, o.Launcher, temp, bash, "--noprofile", "--norc", "-c", command)
+	cmd, confined := confinedCommand(o.Launcher, temp, bash, "--noprofile", "--norc", "-c", command)
 	cmd.Dir, cmd.Env = dir, append(environment, cmd.Env...)
 	return run(ctx, limited, cmd, o.MaxOutput, confined)
 }
@@ -74,18 +75,23 @@ func run(ctx, limited context.Context, cmd *exec.Cmd, maxOutput int, confined bo
 	if maxOutput <= 0 {
 		maxOutput = defaultMaxOutput
 	}
+	if err := limited.Err(); err != nil {
+		return Result{}, fmt.Errorf("start the command: %w", err)
+	}
 	stdout, stderr := &tail.Writer{Max: maxOutput}, &tail.Writer{Max: maxOutput}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.WaitDelay = graceAfterExit
-	ownGroup(cmd)
-	cmd.Cancel = func() error { return endGroup(cmd) }
 
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
+	group, err := process.Start(cmd)
+	if err != nil {
 		return Result{}, fmt.Errorf("start the command: %w", err)
 	}
-	err := cmd.Wait()
-	_ = endGroup(cmd)
+	defer group.Close()
+	stop := context.AfterFunc(limited, group.Kill)
+	err = cmd.Wait()
+	stop()
+	group.Kill()
 	result := Result{
 		ExitCode: cmd.ProcessState.ExitCode(), Duration: time.Since(start), Confined: confined,
 		TimedOut: errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil && cmd.ProcessState.ExitCode() < 0,
@@ -110,9 +116,4 @@ func (r *Result) end(stream *tail.Writer) string {
 	}
 	r.Truncated = true
 	return fmt.Sprintf("[%d bytes left out; the end follows]\n%s", end.Left, end.Text)
-}
-
-// plainCommand is a command without further walls.
-func plainCommand(ctx context.Context, program string, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, program, args...)
 }

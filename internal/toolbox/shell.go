@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"github.com/planloop/planloop/internal/process"
 )
 
 // Shell is the Runner that runs any command, with the user's rights: bash, else
@@ -52,7 +54,7 @@ func (s Shell) Run(ctx context.Context, dir, command string, timeout time.Durati
 		return RunResult{}, fmt.Errorf("start the shell: %w", err)
 	}
 	timedOut, err := run.wait(ctx, timeout)
-	result := RunResult{ExitCode: exitCode(run.cmd.ProcessState), TimedOut: timedOut, Duration: time.Since(begun)}
+	result := RunResult{ExitCode: process.ExitCode(run.cmd.ProcessState), TimedOut: timedOut, Duration: time.Since(begun)}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	var cutOut, cutErrs bool
@@ -66,7 +68,7 @@ func (s Shell) Run(ctx context.Context, dir, command string, timeout time.Durati
 type running struct {
 	cmd   *exec.Cmd
 	mark  string // in the environment of each of them
-	group group
+	group process.Group
 }
 
 func (s Shell) command(dir, command string) *running {
@@ -75,14 +77,14 @@ func (s Shell) command(dir, command string) *running {
 		getenv = os.Getenv
 	}
 	mark := "PLANLOOP_COMMAND=" + rand.Text()
-	cmd := shellCommand(command)
+	cmd := process.ShellCommand(command)
 	cmd.Dir = dir
 	cmd.Env = append(environment(getenv), mark, "PLANLOOP_AGENT=bash_execute") // it is no person who runs planloop from here
 	return &running{cmd: cmd, mark: mark}
 }
 
 func (r *running) start() (err error) {
-	r.group, err = startGroup(r.cmd)
+	r.group, err = process.Start(r.cmd)
 	return err
 }
 
@@ -93,10 +95,10 @@ func (r *running) wait(ctx context.Context, timeout time.Duration) (timedOut boo
 	go func() { exited <- r.cmd.Wait() }()
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
-	defer r.group.close()
+	defer r.group.Close()
 	select {
 	case err = <-exited:
-		r.group.kill()
+		r.group.Kill()
 		var code *exec.ExitError
 		if errors.As(err, &code) {
 			return false, nil
@@ -107,8 +109,8 @@ func (r *running) wait(ctx context.Context, timeout time.Duration) (timedOut boo
 	case <-ctx.Done():
 		err = fmt.Errorf("the command was stopped: %w", ctx.Err())
 	}
-	r.group.kill()
-	killMarked(r.mark)
+	r.group.Kill()
+	process.KillMarked(r.mark)
 	<-exited
 	return timedOut, err
 }

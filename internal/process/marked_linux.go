@@ -1,4 +1,4 @@
-package toolbox
+package process
 
 import (
 	"bytes"
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// killMarked kills the processes with a mark in their environment, until there
+// KillMarked kills the processes with a mark in their environment, until there
 // are none: those that left the group of their command. One that also dropped its
 // environment is not found.
-func killMarked(mark string) {
+func KillMarked(mark string) {
 	for range 100 { // each round ends what the former saw being started
 		found := marked(mark)
 		if len(found) == 0 {

@@ -1,8 +1,7 @@
-package toolbox
+package process
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"syscall"
 	"unsafe"
@@ -10,34 +9,39 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func shellCommand(command string) *exec.Cmd {
+// ShellCommand is a command in the shell there is.
+func ShellCommand(command string) *exec.Cmd {
 	cmd := exec.Command("cmd.exe")
 	// cmd.exe has quoting rules of its own: /S takes what is between the outer quotes as it is.
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd.exe /D /S /C "` + command + `"`}
 	return cmd
 }
 
-// group is the processes of a command: a job, which ends them with its handle.
-type group struct{ job windows.Handle }
+// Group is the processes of a command: a job, which ends them with its handle.
+type Group struct{ job windows.Handle }
 
-func startGroup(cmd *exec.Cmd) (group, error) {
+// Start starts a command in a job of its own.
+func Start(cmd *exec.Cmd) (Group, error) {
 	job, err := newJob()
 	if err != nil {
-		return group{}, err
+		return Group{}, err
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.HideWindow = true
 	cmd.SysProcAttr.CreationFlags = windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW
 	if err := cmd.Start(); err != nil {
 		_ = windows.CloseHandle(job)
-		return group{}, err
+		return Group{}, err
 	}
 	if err := assign(job, cmd.Process.Pid); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		_ = windows.CloseHandle(job)
-		return group{}, fmt.Errorf("put the command into a job: %w", err)
+		return Group{}, fmt.Errorf("put the command into a job: %w", err)
 	}
-	return group{job: job}, nil
+	return Group{job: job}, nil
 }
 
 func newJob() (windows.Handle, error) {
@@ -65,14 +69,8 @@ func assign(job windows.Handle, pid int) error {
 	return windows.AssignProcessToJobObject(job, process)
 }
 
-// kill kills those that are left of the job.
-func (g group) kill() { _ = windows.TerminateJobObject(g.job, 1) }
+// Kill kills those that are left of the job.
+func (g Group) Kill() { _ = windows.TerminateJobObject(g.job, 1) }
 
-func (g group) close() { _ = windows.CloseHandle(g.job) }
-
-func exitCode(state *os.ProcessState) int {
-	if state == nil {
-		return -1
-	}
-	return state.ExitCode()
-}
+// Close ends the use of the group, and with it what is left of it.
+func (g Group) Close() { _ = windows.CloseHandle(g.job) }
