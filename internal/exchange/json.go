@@ -75,7 +75,7 @@ func nativeSource(root string, p *resources.PlanDocument) (*source, error) {
 	}
 	s := &source{outline: p.Outline, draft: p.Status == plan.StatusDraft, root: root, call: plan.StepID.String}
 	for _, step := range p.Steps {
-		s.steps = append(s.steps, sourceStep{own: step.ID, NewStep: plan.NewStep{Spec: step.Spec, Progress: step.Progress}})
+		s.steps = append(s.steps, sourceStep{Step: step.Step})
 	}
 	s.nativeNotes(&p.Plan)
 	return s, nil

@@ -169,11 +169,7 @@ func contentColumn(item *ast.ListItem) (column int) {
 	return column
 }
 
-// hasBox reports whether an item anywhere in the lists has a box.
-func (d *document) hasBox() bool {
-	return d.anyBox(d.root)
-}
-
+// anyBox reports whether an item of a list below node has a box.
 func (d *document) anyBox(node ast.Node) bool {
 	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
 		switch child := child.(type) {

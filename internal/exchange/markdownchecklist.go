@@ -36,7 +36,7 @@ func parseMarkdown(text string, limits Limits) (*source, error) {
 		sections: map[string]*textBlock{},
 		noted:    map[string]bool{},
 	}
-	r.boxes = r.hasBox()
+	r.boxes = r.anyBox(r.root)
 	r.blocks()
 	r.placeSections()
 	return r.src, nil
@@ -202,7 +202,7 @@ func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title
 	s.Status = status
 	if m := ownID.FindStringSubmatch(title); m != nil {
 		if id, err := plan.ParseStepID(m[1]); err == nil {
-			s.own, title = id, m[2]
+			s.ID, title = id, m[2]
 		}
 	}
 	s.Title = unescape(title)

@@ -1,208 +1,71 @@
 package exchange
 
 import (
-	"encoding/json"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/planloop/planloop/plan"
 )
 
-// stepField returns the field of a step that a label names in a check list, as a
-// pointer, or nil.
-func stepField(s *sourceStep, label string) any {
-	switch label {
-	case "type":
-		return &s.Type
-	case "depends on":
-		return &s.DependsOn
-	case "risk":
-		return &s.Risk
-	case "hint":
-		return &s.ContextHints
-	case "path":
-		return &s.RelevantFilePaths
-	case "creates":
-		return &s.Creates
-	case "criterion":
-		return &s.AcceptanceCriteria
-	case "verify":
-		return &s.Verify
-	case "agent":
-		return &s.SuggestedAgent
-	case "may use":
-		return &s.Tools
-	case "tool":
-		return &s.Tool
-	case "args":
-		return &s.Args
-	case "critical":
-		return &s.Critical
-	case "idempotent":
-		return &s.Idempotent
-	case "needs approval":
-		return &s.RequiresApproval
-	case "timeout":
-		return &s.Timeout
-	case "pause":
-		return &s.Pause
-	case "when":
-		return &s.When
-	case "for each":
-		return &s.ForEach
-	case "status":
-		return &s.Status
-	case "note":
-		return &s.Notes
-	case "evidence":
-		return &s.Evidence
-	case "output":
-		return &s.Output
-	case "error":
-		return &s.Error
-	case "affected file":
-		return &s.AffectedFiles
-	case "executed by":
-		return &s.ExecutedBy
-	case "attempts":
-		return &s.Attempts
-	case "started":
-		return &s.StartedAt
-	case "completed":
-		return &s.CompletedAt
+// stepField returns the field of a step that a label names in a check list.
+// Title and details have places of their own.
+func stepField(label string) (plan.Field[plan.Step], bool) {
+	fields := plan.StepFields()
+	for i := range fields {
+		if f := &fields[i]; f.Label == label && f.Name != "title" && f.Name != "details" {
+			return *f, true
+		}
 	}
-	return nil
+	return plan.Field[plan.Step]{}, false
 }
 
-// leftOut reports the labels of an exported check list that are not read.
-func leftOut(label string) bool {
-	switch label {
-	case "waiting on", "earlier notes", "claimed by", "result":
-		return true
-	}
-	return false
-}
+// derived reports the labels of what an exported check list says beside fields.
+func derived(label string) bool { return label == "waiting on" || label == "earlier notes" }
 
 // labelled splits "label: value" if the label is one we write.
 func labelled(text string) (label, value string, ok bool) {
 	label, value, ok = strings.Cut(text, ":")
 	label = strings.ToLower(strings.Trim(label, "* \t"))
 	value = strings.TrimSpace(strings.TrimPrefix(value, "**"))
-	return label, value, ok && (leftOut(label) || stepField(new(sourceStep), label) != nil)
+	if !ok || derived(label) {
+		return label, value, ok
+	}
+	_, ok = stepField(label)
+	return label, value, ok
 }
 
 // set gives the field of a step that label names its value. It reports false when
 // the value does not fit; it is kept as details then.
 func (r *checkListReader) set(s *sourceStep, label, value string) bool {
-	switch label {
-	case "result":
-		r.once("Results of steps are left out.")
-	case "evidence":
+	f, ok := stepField(label)
+	switch {
+	case f.Name == "evidence":
 		r.once("Evidence was taken over as text.")
+	case f.Name == "result":
+		r.once("Results of steps are left out.")
+		return true
+	case f.ShownOnly, !ok:
+		return true
 	}
-	return leftOut(label) || assign(stepField(s, label), value)
-}
-
-// assign reads text into a field, if it fits.
-func assign(field any, text string) bool {
-	var err error
-	switch field := field.(type) {
-	case *string:
-		*field = text
-	case *[]string:
-		*field = append(*field, text)
-	case *[]plan.Evidence:
-		*field = append(*field, plan.Evidence{Note: text})
-	case *json.RawMessage:
-		*field = json.RawMessage(text)
-	case *plan.StepType:
-		return assignWord(field, text)
-	case *plan.Risk:
-		return assignWord(field, text)
-	case *plan.StepStatus:
-		return assignWord(field, text)
-	case *bool:
-		*field = strings.EqualFold(text, "yes") || strings.EqualFold(text, "true")
-		return *field || strings.EqualFold(text, "no") || strings.EqualFold(text, "false")
-	case *int:
-		var n int
-		if n, err = strconv.Atoi(strings.TrimSuffix(text, " s")); err == nil {
-			*field = n
-		}
-	case *time.Time:
-		var t time.Time
-		if t, err = time.Parse(time.RFC3339, text); err == nil {
-			*field = t
-		}
-	case *[]plan.StepID:
-		return assignIDs(field, text)
-	default:
-		return false
-	}
-	return err == nil
-}
-
-func assignWord[T interface {
-	~string
-	Values() []string
-}](field *T, text string) bool {
-	word := T(strings.ToLower(text))
-	if word == "" || plan.OneOf("", word) != nil {
-		return false
-	}
-	*field = word
-	return true
-}
-
-func assignIDs(field *[]plan.StepID, text string) bool {
-	var ids []plan.StepID
-	for word := range strings.SplitSeq(text, ",") {
-		id, err := plan.ParseStepID(word)
-		if err != nil {
-			return false
-		}
-		ids = append(ids, id)
-	}
-	*field = append(*field, ids...)
-	return true
+	return f.Set(&s.Step, value)
 }
 
 // about reads an item of the section with the plan's own fields.
 func (r *checkListReader) about(text string) {
 	label, value, _ := strings.Cut(text, ":")
-	if !assign(planField(&r.src.outline, strings.ToLower(label)), unescape(strings.TrimSpace(value))) {
-		r.context = append(r.context, unescape(text))
+	p := plan.Plan{Outline: r.src.outline}
+	for _, f := range plan.PlanFields() {
+		ofSection := f.Kind == plan.LinesField || f.Kind == plan.CountField || f.Kind == plan.SecondsField
+		if ofSection && f.Label == strings.ToLower(label) && f.Set(&p, unescape(strings.TrimSpace(value))) {
+			r.src.outline = p.Outline
+			return
+		}
 	}
-}
-
-// planField returns the field of a plan that a label names, as a pointer, or nil.
-func planField(o *plan.Outline, label string) any {
-	switch label {
-	case "question":
-		return &o.Questions
-	case "tag":
-		return &o.Metadata.Tags
-	case "constraint":
-		return &o.Metadata.Constraints
-	case "informed by":
-		return &o.Metadata.InformedBy
-	case "complexity":
-		return &o.Metadata.Complexity
-	case "estimated duration":
-		return &o.EstimatedDuration
-	}
-	return nil
+	r.context = append(r.context, unescape(text))
 }
 
 // markdownLosses says what of p a check list shows and cannot give back.
 func markdownLosses(p *plan.Plan) []string {
-	lost := losses(p, []string{
-		"summary", "context_notes", "questions", "reasoning", "metadata", "estimated_duration",
-		"details", "type", "depends_on", "context_hints", "relevant_file_paths", "creates", "acceptance_criteria", "suggested_agent", "risk",
-		"tools", "tool", "args", "critical", "idempotent", "requires_approval", "timeout", "pause", "when", "for_each", "verify",
-		"notes", "output", "error", "affected_files", "attempts", "executed_by", "started_at", "completed_at",
-	})
+	lost := losses(p, func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly }, func(f plan.Field[plan.Step]) bool { return !f.ShownOnly })
 	if len(lost) == 0 {
 		return nil
 	}

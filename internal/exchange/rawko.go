@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -204,25 +205,18 @@ func rawkoLosses(p *plan.Plan) []string {
 	if uncritical > 0 {
 		notes = append(notes, fmt.Sprintf("%d %s not critical here; in rawko every failure asks for a new plan.", uncritical, plural(uncritical, "step is", "steps are")))
 	}
-	return append(notes, lossNote("rawko", losses(p, rawkoKeeps()))...)
+	return append(notes, rawkoFieldLosses(p)...)
 }
 
-// rawkoKeeps lists what rawko has a place for, by our names. What is said apart
-// stands here too.
-func rawkoKeeps() []string {
-	return []string{
-		"title", "details", "depends_on", "acceptance_criteria", "suggested_agent", "critical", "status", "output", "error", "affected_files",
-		"executed_by", "started_at", "completed_at", "objective", "metadata",
-	}
-}
-
-// lossNote is the sentence about fields that are dropped.
-func lossNote(format string, fields []string) []string {
-	if len(fields) == 0 {
+// rawkoFieldLosses is the sentence about fields that are dropped. Critical steps are
+// spoken of apart.
+func rawkoFieldLosses(p *plan.Plan) []string {
+	lost := losses(p, func(f plan.Field[plan.Plan]) bool { return f.Rawko != "" },
+		func(f plan.Field[plan.Step]) bool { return f.Rawko != "" || f.Name == "critical" })
+	if len(lost) == 0 {
 		return nil
 	}
-	slices.Sort(fields)
-	return []string{"The format " + format + " has no place for: " + strings.Join(fields, ", ") + "."}
+	return []string{"The format rawko has no place for: " + strings.Join(lost, ", ") + "."}
 }
 
 // parseRawko reads a plan file of rawko. Every step becomes critical: there a
@@ -269,20 +263,27 @@ func (r *rawkoPlan) source() (*source, error) {
 	return s, nil
 }
 
-// rawkoNames returns rawko's names of our fields.
+// rawkoNames returns rawko's names of our fields, as they stand in a JSON pointer.
 func rawkoNames() map[string]string {
-	return map[string]string{
-		"objective": "task", "informed_by": "informedByMemories", "title": "description", "details": "instructions", "step_id": "index",
-		"depends_on": "dependsOn", "acceptance_criteria": "acceptanceCriteria", "suggested_agent": "suggestedAgent", "executed_by": "executedBy",
-		"affected_files": "affectedFiles", "started_at": "startedAt", "completed_at": "completedAt",
+	names := map[string]string{"step_id": "index"}
+	for _, f := range plan.PlanFields() {
+		if f.Rawko != "" {
+			names[path.Base(f.Name)] = f.Rawko
+		}
 	}
+	for _, f := range plan.StepFields() {
+		if f.Rawko != "" {
+			names[f.Name] = f.Rawko
+		}
+	}
+	return names
 }
 
 func (r *rawkoStep) source(at string) (sourceStep, error) {
 	if err := plan.OneOf(at+"/status", r.Status); err != nil {
 		return sourceStep{}, err
 	}
-	step := sourceStep{NewStep: plan.NewStep{
+	step := sourceStep{Step: plan.Step{
 		Spec: plan.Spec{
 			Title: r.Description, Details: r.Instructions, SuggestedAgent: r.SuggestedAgent, AcceptanceCriteria: r.AcceptanceCriteria, Critical: true,
 		},
@@ -292,7 +293,7 @@ func (r *rawkoStep) source(at string) (sourceStep, error) {
 		},
 	}}
 	own, err := stepOfIndex(at+"/index", r.Index)
-	step.own = own
+	step.ID = own
 	for k, index := range r.DependsOn {
 		var dep plan.StepID
 		if err == nil {

@@ -28,11 +28,11 @@ type shape struct {
 	names     map[string]string // what it calls our fields, where that differs
 }
 
-// sourceStep is a step of a source. Its dependencies name the own ids of others.
+// sourceStep is a step of a source, with the id it has there, 0 for none. Its
+// dependencies name such ids.
 type sourceStep struct {
-	plan.NewStep
-	own plan.StepID // 0 when it has none
-	at  string      // where it stands, for people: "line 12"; "" when the field says it
+	plan.Step
+	at string // where it stands, for people: "line 12"; "" when the field says it
 }
 
 func (s *source) note(format string, args ...any) {
@@ -58,8 +58,9 @@ func (s *source) action(limits Limits) (Imported, error) {
 
 func (s *source) cleanOutline() (plan.Outline, error) {
 	if s.shape.foldLines {
-		s.outline.Objective = foldLine(s.outline.Objective)
-		foldList(s.outline.Questions, s.outline.Metadata.Tags, s.outline.Metadata.Constraints, s.outline.Metadata.InformedBy)
+		p := plan.Plan{Outline: s.outline}
+		foldLines(&p, plan.PlanFields())
+		s.outline = p.Outline
 	}
 	outline, err := plan.CleanOutline(s.root, s.outline)
 	return outline, s.rename(err)
@@ -74,9 +75,9 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 	claims := 0
 	for i, from := range s.steps {
 		if s.shape.foldLines {
-			foldStep(&from.NewStep)
+			foldLines(&from.Step, plan.StepFields())
 		}
-		step, err := plan.CleanStep(s.field(i), from.NewStep)
+		step, err := plan.CleanStep(s.field(i), plan.NewStep{Spec: from.Spec, Progress: from.Progress})
 		if err != nil {
 			return nil, s.locate(i, err)
 		}
@@ -134,13 +135,13 @@ type numbering map[plan.StepID]plan.StepID
 func (s *source) number() (numbering, error) {
 	minted := numbering{}
 	for i, step := range s.steps {
-		if step.own == 0 {
+		if step.ID == 0 {
 			continue
 		}
-		if _, taken := minted[step.own]; taken {
-			return nil, s.locate(i, refuse(s.field(i)+"/step_id", s.call(step.own)+" is there twice", "give each step an id of its own"))
+		if _, taken := minted[step.ID]; taken {
+			return nil, s.locate(i, refuse(s.field(i)+"/step_id", s.call(step.ID)+" is there twice", "give each step an id of its own"))
 		}
-		minted[step.own] = plan.StepID(i + 1)
+		minted[step.ID] = plan.StepID(i + 1)
 	}
 	if len(minted) == 0 {
 		for i := range s.steps {
@@ -158,11 +159,11 @@ func (s *source) number() (numbering, error) {
 // of the first.
 func (m numbering) changed(s *source) (first plan.StepID, n int) {
 	for _, step := range s.steps {
-		if step.own == 0 || step.own == m[step.own] || s.call(step.own) != step.own.String() {
+		if step.ID == 0 || step.ID == m[step.ID] || s.call(step.ID) != step.ID.String() {
 			continue
 		}
 		if n == 0 {
-			first = step.own
+			first = step.ID
 		}
 		n++
 	}
@@ -217,7 +218,7 @@ func (s *source) acyclic(steps []plan.NewStep) error {
 	const shown = 12
 	words := make([]string, 0, shown)
 	for _, id := range cycle[:min(len(cycle), shown)] {
-		own := s.steps[id-1].own
+		own := s.steps[id-1].ID
 		if own == 0 {
 			own = id
 		}
@@ -238,20 +239,20 @@ func foldLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// foldStep folds every field that is to be one line.
-func foldStep(n *plan.NewStep) {
-	for _, text := range []*string{
-		&n.Title, &n.SuggestedAgent, &n.Tool, &n.Pause, &n.When, &n.ForEach, &n.Verify, &n.ExecutedBy,
-	} {
-		*text = foldLine(*text)
-	}
-	foldList(n.ContextHints, n.RelevantFilePaths, n.Creates, n.AcceptanceCriteria, n.Tools, n.AffectedFiles)
-}
-
-func foldList(lists ...[]string) {
-	for _, list := range lists {
-		for i, text := range list {
-			list[i] = foldLine(text)
+// foldLines folds every field that is to be one line, or a list of lines.
+func foldLines[T any](of *T, fields []plan.Field[T]) {
+	for _, f := range fields {
+		switch value := f.In(of).(type) {
+		case *string:
+			if f.Kind == plan.LineField {
+				*value = foldLine(*value)
+			}
+		case *[]string:
+			if f.Kind != plan.BlocksField {
+				for i, text := range *value {
+					(*value)[i] = foldLine(text)
+				}
+			}
 		}
 	}
 }
