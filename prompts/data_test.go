@@ -205,11 +205,11 @@ func TestAccept(t *testing.T) {
 	}
 	required := prompts.Prompt{Name: "p", Arguments: []prompts.Argument{{Name: "a", Required: true}}}
 	for want, refused := range map[string]func() (map[string]string, error){
-		`prompt decompose_goal: argument "goal": control character U+001B`:             func() (map[string]string, error) { return decompose.Accept(map[string]string{"goal": "\x1b[31m"}) },
+		`prompt decompose_goal: argument "goal": has a control character (U+001B)`:     func() (map[string]string, error) { return decompose.Accept(map[string]string{"goal": "\x1b[31m"}) },
 		`prompt decompose_goal: argument "focus": unknown argument: use goal`:          func() (map[string]string, error) { return decompose.Accept(map[string]string{"focus": "x"}) },
 		`prompt judge_plan: argument "goal": unknown argument: this prompt takes none`: func() (map[string]string, error) { return judge.Accept(map[string]string{"goal": "x"}) },
 		`prompt p: argument "a": it is missing: give one line of text`:                 func() (map[string]string, error) { return required.Accept(nil) },
-		`prompt decompose_goal: argument "goal": the text has 2001 characters and at most 2`: func() (map[string]string, error) {
+		`prompt decompose_goal: argument "goal": is 2001 characters long; shorten it to at most 2`: func() (map[string]string, error) {
 			return decompose.Accept(map[string]string{"goal": strings.Repeat("x", 2001)})
 		},
 	} {

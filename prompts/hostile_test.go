@@ -5,11 +5,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/prompts"
 )
 
@@ -93,14 +93,8 @@ func TestMaterialStaysBetweenItsFencesAlways(t *testing.T) {
 }
 
 func requireSafe(t interface{ Errorf(string, ...any) }, text string) {
-	for i, r := range text {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d' && r != '\u200c' || unicode.In(r, unicode.Zl, unicode.Zp)) {
-			t.Errorf("%U at byte %d", r, i)
-			return
-		}
-	}
-	if !utf8.ValidString(text) {
-		t.Errorf("not valid UTF-8")
+	if !safetext.Printable(text) {
+		t.Errorf("not printable: %+q", text)
 	}
 }
 

@@ -1,3 +1,16 @@
+// Package prompts holds every text that steers a model: the planning section,
+// the server's instructions, the prompts a person picks from a menu, and those
+// that ask a model to plan, to judge a plan or to suggest tasks. Each text is a
+// Markdown template in templates/, rendered by name from plain data, so that
+// wording is read, reviewed and changed as text.
+//
+// What comes from elsewhere (files, plans, the output of tools) is data. It is
+// quoted between fences that it cannot close, with control characters made
+// visible, and bounded by the limits in quote.go; what was cut is said.
+//
+// The package knows the names of tools and commands, because the texts teach
+// them. It must not know how a text reaches a model (MCP, a command line, a
+// file), nor hold or look up any state of a plan.
 package prompts
 
 import (
@@ -6,6 +19,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/planloop/planloop/plan"
 )
 
 var errNoArguments = errors.New("unknown argument: this prompt takes none")
@@ -103,4 +118,75 @@ func checkNames(prompt string, known []Argument, args map[string]string) error {
 		return &ArgumentError{Prompt: prompt, Argument: given, Err: err}
 	}
 	return nil
+}
+
+var errMissing = errors.New("it is missing: give one line of text")
+
+// Described returns the prompts whose texts need to know the plan or the files,
+// in a fixed order: decompose_goal, judge_plan, suggest_tasks and resume. Their
+// Render is nil: the caller checks what a person gave with [Prompt.Accept],
+// gathers the data and calls [Decompose], [Judge], [SuggestTasks] or [Resume]
+// with ForAgent set. The caller owns the result.
+func Described() []Prompt {
+	return []Prompt{
+		{
+			Name:        "decompose_goal",
+			Title:       "Decompose a goal into tasks",
+			Description: "Turn a goal and its specification into a task list that passes the gates.",
+			Arguments:   []Argument{{Name: "goal", Description: "What to achieve, on one line (default: the plan's objective)."}},
+		},
+		{
+			Name:        "judge_plan",
+			Title:       "Judge the plan",
+			Description: "Review the plan as a senior engineer and hand in a verdict.",
+		},
+		{
+			Name:        "suggest_tasks",
+			Title:       "Suggest further tasks",
+			Description: "Look for gaps, TODO marks and missing tests that no task covers yet.",
+			Arguments:   []Argument{{Name: "focus", Description: "What to look at first, on one line (optional)."}},
+		},
+		{
+			Name:        "resume",
+			Title:       "Resume the plan",
+			Description: "Tell in short where the plan stands and what comes next.",
+		},
+	}
+}
+
+// Accept checks the arguments given with a prompt and returns them trimmed,
+// without blank ones. What is unknown, missing or no plain line is an
+// [*ArgumentError].
+func (p Prompt) Accept(args map[string]string) (map[string]string, error) {
+	if err := checkNames(p.Name, p.Arguments, args); err != nil {
+		return nil, err
+	}
+	accepted := map[string]string{}
+	for _, a := range p.Arguments {
+		line, err := parseGoal(args[a.Name])
+		switch {
+		case err != nil:
+			return nil, &ArgumentError{Prompt: p.Name, Argument: a.Name, Err: err}
+		case line != nil:
+			accepted[a.Name] = line.Text
+		case a.Required:
+			return nil, &ArgumentError{Prompt: p.Name, Argument: a.Name, Err: errMissing}
+		}
+	}
+	return accepted, nil
+}
+
+// goalLimit bounds a goal, in characters after trimming.
+const goalLimit = plan.MaxLongLine
+
+// goal is a person's own words, in a fence that they cannot close.
+type goal struct{ Text, Fence string }
+
+// parseGoal checks a goal, which is a line of a plan's text; blank text is none.
+func parseGoal(text string) (*goal, error) {
+	line, err := plan.Text{Max: goalLimit}.Clean(text)
+	if err != nil || line == "" {
+		return nil, err
+	}
+	return &goal{line, fence(line)}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
 )
 
@@ -73,18 +74,18 @@ func TestGoalStaysInItsBlock(t *testing.T) {
 
 func TestGoalRefusals(t *testing.T) {
 	cases := map[string]string{
-		"esc \x1b[31mred":            "control character U+001B at character 5",
-		"nul \x00":                   "control character U+0000",
-		"two\nlines":                 "control character U+000A at character 4",
-		"a\tb":                       "control character U+0009",
-		"del \x7f x":                 "control character U+007F",
-		"c1 \u0085 x":                "control character U+0085",
-		"separator \u2028 x":         "control character U+2028",
-		"override \u202e x":          "control character U+202E",
-		"isolate \u2066 x":           "control character U+2066",
-		"bad \xff utf-8":             "not valid UTF-8",
-		strings.Repeat("é", 2001):    "2001 characters and at most 2000",
-		strings.Repeat("x\n", 50000): "at most 2000",
+		"esc \x1b[31mred":           "a control character (U+001B) at character 5",
+		"nul \x00":                  "a control character (U+0000)",
+		"two\nlines":                "a line break (U+000A) at character 4",
+		"a\tb":                      "a control character (U+0009)",
+		"del \x7f x":                "a control character (U+007F)",
+		"c1 \u0085 x":               "a control character (U+0085)",
+		"separator \u2028 x":        "text-reordering character (U+2028)",
+		"override \u202e x":         "text-reordering character (U+202E)",
+		"isolate \u2066 x":          "text-reordering character (U+2066)",
+		"bad \xff utf-8":            "not valid UTF-8",
+		strings.Repeat("é", 2001):   "is 2001 characters long; shorten it to at most 2000",
+		strings.Repeat("x ", 50000): "at most 2000",
 	}
 	for _, p := range prompts.List() {
 		for goal, want := range cases {
@@ -161,7 +162,10 @@ func FuzzGoal(f *testing.F) {
 			}
 			return
 		}
-		trimmed := strings.TrimSpace(goal)
+		trimmed, err := plan.Text{Max: plan.MaxLongLine}.Clean(goal)
+		if err != nil {
+			t.Fatalf("goal %q was taken: %v", goal, err)
+		}
 		if trimmed == "" {
 			return
 		}

@@ -2,11 +2,33 @@ package prompts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
+)
+
+// How much of what comes from elsewhere a text repeats, in characters. What is
+// cut is said beside what is left, so that a model knows that there is more.
+const (
+	maxTree        = 8_000
+	maxDocument    = 16_000 // one file
+	maxDocuments   = 40_000 // all specification files together
+	maxCode        = 24_000 // all excerpts of code together
+	maxFormer      = 24_000
+	maxJudgedTasks = 60_000
+
+	maxItem        = 400 // one memory, constraint, finding, mark or task
+	maxMemories    = 30
+	maxConstraints = 30
+	maxFindings    = 60
+	maxMarks       = 80
+	maxTasks       = 250
+
+	maxPathShown = 160
+	maxBackticks = 10 // in a row; longer runs are shortened, so that fences stay short
 )
 
 // block is text from elsewhere between fences that it cannot close.
@@ -73,7 +95,7 @@ func quoteDocuments(documents []Document, limit int) (blocks []*block, note stri
 func bound(text string, limit int) (shown, cut string) {
 	total := utf8.RuneCountInString(text)
 	shown = strings.Trim(printable(head(text, limit)), "\n")
-	kept := head(shown, limit)
+	kept := strings.TrimRight(head(shown, limit), "\u200c\u200d") // a joiner hides where nothing follows
 	if total <= limit && len(kept) == len(shown) {
 		return kept, ""
 	}
@@ -97,11 +119,13 @@ func head(text string, n int) string {
 	return text
 }
 
-// printable returns text with what changes how the rest is shown made visible:
-// control characters and those that reorder or hide text are written as escapes.
-// Runs of backquotes are shortened.
+// printable returns text with what changes how the rest is shown written as
+// escapes, plain line ends, and runs of backquotes shortened.
 func printable(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	text = safetext.Newlines(text)
+	if !strings.Contains(text, strings.Repeat("`", maxBackticks+1)) {
+		return safetext.Escape(text)
+	}
 	var b strings.Builder
 	ticks := 0
 	for _, r := range text {
@@ -110,32 +134,9 @@ func printable(text string) string {
 		} else if ticks++; ticks > maxBackticks {
 			continue
 		}
-		switch {
-		case r == '\n', r == '\t':
-			b.WriteRune(r)
-		case r == '\r', r == '\u2028', r == '\u2029':
-			b.WriteByte('\n')
-		case unicode.IsControl(r):
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case hidden(r):
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		default:
-			b.WriteRune(r)
-		}
+		b.WriteRune(r)
 	}
-	return b.String()
-}
-
-// hidden reports characters that reorder or hide text. Joiners stay: scripts and
-// emoji need them.
-func hidden(r rune) bool {
-	switch r {
-	case '\u200C', '\u200D':
-		return false
-	case '\u115F', '\u1160', '\u3164', '\uFFA0': // blank letters
-		return true
-	}
-	return unicode.Is(unicode.Cf, r)
+	return safetext.Escape(b.String())
 }
 
 // quoted puts a line into double quotes that it cannot close.
@@ -159,4 +160,37 @@ func fence(text string) string {
 		longest = max(longest, run)
 	}
 	return strings.Repeat("`", max(3, longest+1))
+}
+
+// Document is a file, or an excerpt of one, that a text quotes.
+type Document struct {
+	Path string
+	Text string
+}
+
+// material is a section of quoted blocks.
+type material struct {
+	Title  string
+	Lead   string // how to read the blocks
+	Blocks []*block
+	Note   string // what is not shown of the whole
+}
+
+// section makes a section of the blocks that hold anything.
+func section(title, lead string, blocks ...*block) material {
+	blocks = slices.DeleteFunc(blocks, func(b *block) bool { return b == nil })
+	return material{Title: title, Lead: lead, Blocks: blocks}
+}
+
+// documents makes a section of files.
+func documents(title, lead string, files []Document, limit int) material {
+	blocks, note := quoteDocuments(files, limit)
+	m := section(title, lead, blocks...)
+	m.Note = note
+	return m
+}
+
+// present returns the sections that hold anything, in order.
+func present(sections ...material) []material {
+	return slices.DeleteFunc(sections, func(m material) bool { return len(m.Blocks) == 0 })
 }

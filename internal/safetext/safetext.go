@@ -68,13 +68,13 @@ func EscapeJSON(data []byte) []byte {
 // Replace returns text with U+FFFD for what Escape escapes, and every kind of line
 // end as a newline.
 func Replace(text string) string {
-	return rewrite(newlines(text), func(rune) string { return string(utf8.RuneError) })
+	return rewrite(Newlines(text), func(rune) string { return string(utf8.RuneError) })
 }
 
 // Line returns text on one line: runs of white space and control characters
 // become a space, what else Escape escapes is left out.
 func Line(text string) string {
-	line := rewrite(newlines(text), func(r rune) string {
+	line := rewrite(Newlines(text), func(r rune) string {
 		if unicode.IsControl(r) {
 			return " "
 		}
@@ -83,7 +83,8 @@ func Line(text string) string {
 	return strings.Join(strings.Fields(line), " ")
 }
 
-func newlines(text string) string {
+// Newlines returns text with every kind of line end as a newline.
+func Newlines(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
 }
 
