@@ -77,6 +77,9 @@ func PlanFields() []Field[Plan] { return planFields() }
 // SpecFields lists the fields of a Spec, the first of StepFields.
 func SpecFields() []Field[Step] { return stepFields()[:specFieldCount] }
 
+// ProgressFields lists the fields of a Progress, which follow in StepFields.
+func ProgressFields() []Field[Step] { return stepFields()[specFieldCount:] }
+
 const specFieldCount = 21
 
 // spec completes a row for a field of a step's Spec, which a Patch can change.
@@ -227,7 +230,7 @@ func (f Field[T]) Texts(of *T) []string {
 	case *[]string:
 		return *v
 	case *[]StepID:
-		text = joinIDs(*v)
+		text = ListIDs(*v)
 	case *json.RawMessage:
 		text = string(*v)
 	case *time.Time:
@@ -348,14 +351,6 @@ func refer[W interface {
 	Values() []string
 }](word *W) wordRef {
 	return wordRef{values: (*word).Values(), get: func() string { return string(*word) }, set: func(text string) { *word = W(text) }}
-}
-
-func joinIDs(ids []StepID) string {
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = id.String()
-	}
-	return strings.Join(words, ", ")
 }
 
 func evidenceTexts(list []Evidence) []string {

@@ -63,6 +63,15 @@ func cyclePath(ids []StepID) string {
 	return strings.Join(words, " -> ")
 }
 
+// ListIDs returns all ids in a list with commas.
+func ListIDs(ids []StepID) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = id.String()
+	}
+	return strings.Join(words, ", ")
+}
+
 // IDs writes step ids for a message: "S001", "S001 and S002", "S001, S002 and 3 more".
 func IDs(ids []StepID) string {
 	const shown = 5

@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
 // StepStatus says how far a step has come. A pending step whose dependencies
 // are done is ready; ready is derived and never stored.
 type StepStatus string
@@ -15,37 +21,96 @@ const (
 	Cancelled  StepStatus = "cancelled"
 )
 
+// StatusWords is a row of the table of a step's statuses: what each is called in the
+// vocabularies that planloop speaks.
+type StatusWords struct {
+	Status StepStatus
+	Task   string // in planloop's JSON contract
+	Rawko  string // in a plan file of rawko
+	Box    string // in a check list
+}
+
+var statusTable = sync.OnceValue(func() []StatusWords {
+	return []StatusWords{
+		{Pending, "TODO", "pending", " "},
+		{InProgress, "IN_PROGRESS", "in_progress", "/"},
+		{Blocked, "TODO", "pending", " "},
+		{Done, "DONE", "complete", "x"},
+		{Failed, "TODO", "failed", "!"},
+		{Skipped, "CANCELLED", "skipped", "-"},
+		{Cancelled, "CANCELLED", "skipped", "-"},
+	}
+})
+
+const stepStatuses = 7
+
 // Values lists the statuses in order.
 func (StepStatus) Values() []string {
-	return []string{"pending", "in_progress", "blocked", "done", "failed", "skipped", "cancelled"}
+	return statusWords(func(w StatusWords) string { return string(w.Status) })
 }
 
 // Finished reports whether nothing is left to do on a step of this status for
 // its plan to complete: it is done, skipped or cancelled.
 func (s StepStatus) Finished() bool { return s == Done || s == Skipped || s == Cancelled }
 
-// ordinal indexes the counts by status; -1 for an unknown status.
-func (s StepStatus) ordinal() int {
-	switch s {
-	case Pending:
-		return 0
-	case InProgress:
-		return 1
-	case Blocked:
-		return 2
-	case Done:
-		return 3
-	case Failed:
-		return 4
-	case Skipped:
-		return 5
-	case Cancelled:
-		return 6
+// Words returns the status in all vocabularies, the zero value for an unknown one.
+func (s StepStatus) Words() StatusWords {
+	if i := s.ordinal(); i >= 0 {
+		return statusTable()[i]
 	}
-	return -1
+	return StatusWords{}
 }
 
-const stepStatuses = 7
+// Spaced returns the status as it stands in a sentence, such as "in progress".
+func (s StepStatus) Spaced() string { return strings.ReplaceAll(string(s), "_", " ") }
+
+// ordinal indexes the counts by status; -1 for an unknown status.
+func (s StepStatus) ordinal() int {
+	return slices.IndexFunc(statusTable(), func(w StatusWords) bool { return w.Status == s })
+}
+
+// StatusOfTask returns the status for a word of planloop's JSON contract, "" for
+// another word.
+func StatusOfTask(word string) StepStatus {
+	return statusOf(word, func(w StatusWords) string { return w.Task })
+}
+
+// StatusOfRawko returns the status for rawko's word, "" for another word.
+func StatusOfRawko(word string) StepStatus {
+	return statusOf(word, func(w StatusWords) string { return w.Rawko })
+}
+
+// statusOf returns the status that a vocabulary calls so. Of several it is the one
+// that we call so too, else the first.
+func statusOf(word string, in func(StatusWords) string) StepStatus {
+	first := StepStatus("")
+	for _, w := range statusTable() {
+		switch {
+		case in(w) != word:
+		case strings.EqualFold(string(w.Status), word):
+			return w.Status
+		case first == "":
+			first = w.Status
+		}
+	}
+	return first
+}
+
+// TaskStatuses lists the words of planloop's JSON contract in order.
+func TaskStatuses() []string { return statusWords(func(w StatusWords) string { return w.Task }) }
+
+// RawkoStatuses lists rawko's words for the status of a step in order.
+func RawkoStatuses() []string { return statusWords(func(w StatusWords) string { return w.Rawko }) }
+
+func statusWords(in func(StatusWords) string) []string {
+	var words []string
+	for _, w := range statusTable() {
+		if !slices.Contains(words, in(w)) {
+			words = append(words, in(w))
+		}
+	}
+	return words
+}
 
 // PlanStatus says where a plan stands.
 type PlanStatus string
@@ -63,6 +128,20 @@ const (
 // Values lists the statuses in order.
 func (PlanStatus) Values() []string {
 	return []string{"draft", "active", "replanning", "completed", "failed", "abandoned"}
+}
+
+// Rawko returns rawko's word for the status. It has none for an abandoned plan;
+// failed says that nothing goes on.
+func (s PlanStatus) Rawko() string {
+	switch s {
+	case StatusActive:
+		return "in_progress"
+	case StatusCompleted:
+		return "complete"
+	case StatusAbandoned:
+		return "failed"
+	}
+	return string(s) // draft, replanning and failed are called the same
 }
 
 // Phase is the phase of planning mode a workspace is in.

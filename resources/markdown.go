@@ -76,14 +76,13 @@ func (w *markdownWriter) section(name, text string) {
 }
 
 func (w *markdownWriter) about() {
-	p := w.p
 	list := attributes{}
-	list.each("question", p.Questions)
-	list.number("complexity", p.Metadata.Complexity, "")
-	list.each("tag", p.Metadata.Tags)
-	list.each("constraint", p.Metadata.Constraints)
-	list.each("informed by", p.Metadata.InformedBy)
-	list.number("estimated duration", p.EstimatedDuration, " s")
+	for _, f := range plan.PlanFields() {
+		switch f.Kind {
+		case plan.LinesField, plan.CountField, plan.SecondsField:
+			list.each(f.Label, f.Texts(w.p))
+		}
+	}
 	if len(list) == 0 {
 		return
 	}
@@ -101,7 +100,7 @@ func (w *markdownWriter) steps() {
 		w.printf("\n")
 	}
 	for step := range w.p.Steps.All() {
-		w.printf("- [%s] %s %s\n", box(step.Status), step.ID, escapeInline(step.Title))
+		w.printf("- [%s] %s %s\n", step.Status.Words().Box, step.ID, escapeInline(step.Title))
 		if !w.o.Short {
 			w.nested(step)
 		}
@@ -113,30 +112,22 @@ func (w *markdownWriter) nested(step *plan.Step) {
 	if step.Details != "" {
 		w.printf("\n%s%s\n\n", margin, escapeBlock(step.Details, margin))
 	}
+	rest := *step // what is not said otherwise
+	rest.Title, rest.Details, rest.LeaseUntil = "", "", time.Time{}
+	if step.Status != plan.Blocked && step.Status != plan.Cancelled {
+		rest.Status = ""
+	}
 	list := attributes{}
-	if step.Status == plan.Blocked || step.Status == plan.Cancelled {
-		list.text("status", string(step.Status))
-	}
-	list.spec(step)
+	list.fields(plan.SpecFields(), &rest)
 	if !step.Status.Finished() {
-		list.ids("waiting on", w.p.Steps.WaitingOn(step.ID))
+		list.text("waiting on", plan.ListIDs(w.p.Steps.WaitingOn(step.ID)))
 	}
-	list.progress(step, w.o.Notes)
+	if earlier := len(step.Notes) - w.o.Notes; w.o.Notes > 0 && earlier > 0 {
+		list.text("earlier notes", strconv.Itoa(earlier))
+		rest.Notes = step.Notes[earlier:]
+	}
+	list.fields(plan.ProgressFields(), &rest)
 	list.write(&w.out, margin)
-}
-
-func box(status plan.StepStatus) string {
-	switch status {
-	case plan.InProgress:
-		return "/"
-	case plan.Done:
-		return "x"
-	case plan.Skipped, plan.Cancelled:
-		return "-"
-	case plan.Failed:
-		return "!"
-	}
-	return " "
 }
 
 // attributes is a list of labelled values.
@@ -156,100 +147,10 @@ func (a *attributes) each(label string, values []string) {
 	}
 }
 
-func (a *attributes) number(label string, n int, unit string) {
-	if n != 0 {
-		a.text(label, strconv.Itoa(n)+unit)
+func (a *attributes) fields(fields []plan.Field[plan.Step], step *plan.Step) {
+	for _, f := range fields {
+		a.each(f.Label, f.Texts(step))
 	}
-}
-
-func (a *attributes) flag(label string, set bool) {
-	if set {
-		a.text(label, "yes")
-	}
-}
-
-func (a *attributes) ids(label string, ids []plan.StepID) {
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = id.String()
-	}
-	a.text(label, strings.Join(words, ", "))
-}
-
-func (a *attributes) time(label string, t time.Time) {
-	if !t.IsZero() {
-		a.text(label, t.Format(time.RFC3339Nano))
-	}
-}
-
-func (a *attributes) spec(step *plan.Step) {
-	a.text("type", string(step.Type))
-	a.ids("depends on", step.DependsOn)
-	a.text("risk", string(step.Risk))
-	a.each("hint", step.ContextHints)
-	a.each("path", step.RelevantFilePaths)
-	a.each("creates", step.Creates)
-	a.each("criterion", step.AcceptanceCriteria)
-	a.text("verify", step.Verify)
-	a.text("agent", step.SuggestedAgent)
-	a.each("may use", step.Tools)
-	a.text("tool", step.Tool)
-	a.text("args", string(step.Args))
-	a.flag("critical", step.Critical)
-	a.flag("idempotent", step.Idempotent)
-	a.flag("needs approval", step.RequiresApproval)
-	a.number("timeout", step.Timeout, " s")
-	a.text("pause", step.Pause)
-	a.text("when", step.When)
-	a.text("for each", step.ForEach)
-}
-
-func (a *attributes) progress(step *plan.Step, lastNotes int) {
-	notes := step.Notes
-	if lastNotes > 0 && len(notes) > lastNotes {
-		notes = notes[len(notes)-lastNotes:]
-		a.number("earlier notes", len(step.Notes)-lastNotes, "")
-	}
-	a.each("note", notes)
-	for _, e := range step.Evidence {
-		a.text("evidence", evidenceText(e))
-	}
-	a.text("output", step.Output)
-	a.text("error", step.Error)
-	a.text("result", resultText(step.Result))
-	a.each("affected file", step.AffectedFiles)
-	a.text("claimed by", step.ClaimedBy)
-	a.text("executed by", step.ExecutedBy)
-	a.number("attempts", step.Attempts, "")
-	a.time("started", step.StartedAt)
-	a.time("completed", step.CompletedAt)
-}
-
-func evidenceText(e plan.Evidence) string {
-	var parts []string
-	add := func(text string) {
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
-	add(e.Criterion)
-	add(e.Command)
-	if e.ExitCode != nil {
-		add("exit status " + strconv.Itoa(*e.ExitCode))
-	}
-	add(e.Note)
-	add(e.Output)
-	return strings.Join(parts, "; ")
-}
-
-func resultText(r *plan.Result) string {
-	switch {
-	case r == nil:
-		return ""
-	case r.OK:
-		return fmt.Sprintf("ok after %d ms", r.Duration)
-	}
-	return fmt.Sprintf("failed after %d ms: %s", r.Duration, r.Error)
 }
 
 func (a attributes) write(w io.StringWriter, margin string) {

@@ -115,7 +115,7 @@ func stepsPhrase(steps []*plan.Step) string {
 const notedLength = 200
 
 func markPhrase(e plan.StepMarked) string {
-	return e.Step.String() + " marked " + strings.ReplaceAll(string(e.Status), "_", " ") + quotedNote(e.Note)
+	return e.Step.String() + " marked " + e.Status.Spaced() + quotedNote(e.Note)
 }
 
 // reportPhrase names what came out of working on a step: the note, the commands
@@ -189,32 +189,9 @@ func noteQuote(text string) string {
 // changed names the fields that a patch changes.
 func changed(p plan.Patch) []string {
 	var names []string
-	add := func(name string, given bool) {
-		if given {
-			names = append(names, name)
-		}
+	for _, f := range p.Given() {
+		names = append(names, f.Words)
 	}
-	add("title", p.Title != nil)
-	add("details", p.Details != nil)
-	add("type", p.Type != nil)
-	add("dependencies", p.DependsOn != nil)
-	add("hints", p.ContextHints != nil)
-	add("paths", p.RelevantFilePaths != nil)
-	add("paths it creates", p.Creates != nil)
-	add("acceptance criteria", p.AcceptanceCriteria != nil)
-	add("suggested agent", p.SuggestedAgent != nil)
-	add("risk", p.Risk != nil)
-	add("tools", p.Tools != nil)
-	add("tool", p.Tool != nil)
-	add("arguments", p.Args != nil)
-	add("critical", p.Critical != nil)
-	add("idempotent", p.Idempotent != nil)
-	add("approval", p.RequiresApproval != nil)
-	add("timeout", p.Timeout != nil)
-	add("pause", p.Pause != nil)
-	add("condition", p.When != nil)
-	add("loop", p.ForEach != nil)
-	add("verification", p.Verify != nil)
 	return names
 }
 

@@ -181,39 +181,15 @@ const rowMargin = 12
 
 // asked writes what a step asks for.
 func (v PlanView) asked(step *plan.Step, row func(string, ...string)) {
-	yes := func(is bool) string {
-		if is {
-			return "yes"
-		}
-		return ""
+	for _, f := range plan.SpecFields()[1:] { // below its title
+		row(strings.TrimPrefix(f.Label, "needs "), f.Texts(step)...)
 	}
-	row("details", step.Details)
-	row("type", string(step.Type))
-	row("risk", string(step.Risk))
-	row("depends on", joinIDs(step.DependsOn))
 	row("needed by", joinIDs(v.State.Plan.Steps.Dependents(step.ID)))
-	row("hints", step.ContextHints...)
-	row("paths", step.RelevantFilePaths...)
-	row("creates", step.Creates...)
-	row("criteria", step.AcceptanceCriteria...)
-	row("verify", step.Verify)
-	row("for", step.SuggestedAgent)
-	row("may use", step.Tools...)
-	row("tool", strings.TrimSpace(step.Tool+" "+string(step.Args)))
-	row("critical", yes(step.Critical))
-	row("idempotent", yes(step.Idempotent))
-	row("approval", yes(step.RequiresApproval))
-	if step.Timeout > 0 {
-		row("timeout", (time.Duration(step.Timeout) * time.Second).String())
-	}
-	row("asks first", step.Pause)
-	row("when", step.When)
-	row("for each", step.ForEach)
 }
 
 // become writes what has become of a step.
 func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
-	status := strings.ReplaceAll(string(step.Status), "_", " ")
+	status := step.Status.Spaced()
 	if about, _ := v.about(step); about != "" && about != "("+status+")" {
 		status += " " + about
 	}

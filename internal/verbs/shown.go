@@ -110,35 +110,15 @@ func wholeStep(step *plan.Step) string {
 			fmt.Fprintf(&b, "   %s: %s\n", name, strings.ReplaceAll(text, "\n", "\n     "))
 		}
 	}
-	line("type", string(step.Type))
-	line("details", step.Details)
-	if step.Tool != "" {
-		line("runs", step.Tool+" "+string(step.Args))
-	}
-	line("after", ids(step.DependsOn))
-	for _, criterion := range step.AcceptanceCriteria {
-		line("criterion", criterion)
-	}
-	line("verified by", step.Verify)
-	line("files", strings.Join(step.RelevantFilePaths, ", "))
-	line("creates", strings.Join(step.Creates, ", "))
-	for _, hint := range step.ContextHints {
-		line("hint", hint)
-	}
-	line("asks first", step.Pause)
-	line("only when", step.When)
-	line("for each of", step.ForEach)
-	line("suggested agent", step.SuggestedAgent)
-	if step.Timeout > 0 {
-		line("takes at most", fmt.Sprintf("%d s", step.Timeout))
-	}
-	for _, flag := range []struct {
-		on   bool
-		text string
-	}{{step.Critical, "critical: the plan is revised if it fails"}, {step.RequiresApproval, "asks for approval when it is run"},
-		{step.Idempotent, "may be run again after a crash"}} {
-		if flag.on {
-			fmt.Fprintf(&b, "   %s\n", flag.text)
+	for _, f := range plan.SpecFields() {
+		switch {
+		case f.Name == "title" || f.Name == "risk" || f.Name == "tools": // above
+		case f.Kind == plan.FlagField && len(f.Texts(step)) > 0:
+			line(f.Label, f.Help)
+		default:
+			for _, text := range f.Texts(step) {
+				line(f.Label, text)
+			}
 		}
 	}
 	return b.String()
@@ -162,14 +142,6 @@ func toolList(tools []string) string {
 		return ""
 	}
 	return " (tools: " + strings.Join(tools, ", ") + ")"
-}
-
-func ids(list []plan.StepID) string {
-	words := make([]string, len(list))
-	for i, id := range list {
-		words[i] = id.String()
-	}
-	return strings.Join(words, ", ")
 }
 
 // noticeSteps is the steps as a notice shows them.

@@ -9,42 +9,17 @@ import (
 // TaskStatus is a status in the words of planloop's JSON contract.
 type TaskStatus string
 
-// The statuses of a task (planloop: API Contract).
+// Words of the contract that are named here.
 const (
-	Todo      TaskStatus = "TODO"
-	Doing     TaskStatus = "IN_PROGRESS"
-	Complete  TaskStatus = "DONE"
-	CalledOff TaskStatus = "CANCELLED"
+	Doing    TaskStatus = "IN_PROGRESS"
+	Complete TaskStatus = "DONE"
 )
 
 // Values lists the statuses in order.
-func (TaskStatus) Values() []string { return []string{"TODO", "IN_PROGRESS", "DONE", "CANCELLED"} }
+func (TaskStatus) Values() []string { return plan.TaskStatuses() }
 
 // taskStatus returns the contract's word for a step's status.
-func taskStatus(status plan.StepStatus) TaskStatus {
-	switch status {
-	case plan.InProgress:
-		return Doing
-	case plan.Done:
-		return Complete
-	case plan.Skipped, plan.Cancelled:
-		return CalledOff
-	}
-	return Todo
-}
-
-// stepStatus returns our word for one of the contract.
-func (t TaskStatus) stepStatus() plan.StepStatus {
-	switch t {
-	case Doing:
-		return plan.InProgress
-	case Complete:
-		return plan.Done
-	case CalledOff:
-		return plan.Cancelled
-	}
-	return plan.Pending
-}
+func taskStatus(status plan.StepStatus) TaskStatus { return TaskStatus(status.Words().Task) }
 
 // Task is a step in the shape of planloop's JSON contract. The fields after the
 // first seven are additions.
@@ -101,7 +76,7 @@ func task(p *plan.Plan, step *plan.Step, b bounds) Task {
 	t.SuggestedAgent = r.line(step.SuggestedAgent, nameTokens)
 	t.ClaimedBy = r.line(step.ClaimedBy, nameTokens)
 	t.Dependencies = r.ids(step.DependsOn)
-	if t.Status.stepStatus() != step.Status {
+	if plan.StatusOfTask(string(t.Status)) != step.Status {
 		t.State = step.Status
 	}
 	if waiting := p.Steps.WaitingOn(step.ID); !step.Status.Finished() && len(waiting) > 0 {

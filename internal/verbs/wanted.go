@@ -172,7 +172,7 @@ func (u TaskUpdate) mark(field string) (*plan.MarkStep, error) {
 	mark := &plan.MarkStep{Step: plan.StepID(u.ID)}
 	if u.Status != nil {
 		asked++
-		mark.Status = u.Status.stepStatus()
+		mark.Status = plan.StatusOfTask(string(*u.Status))
 	}
 	for _, reason := range []struct {
 		name   string
