@@ -118,7 +118,7 @@ func TestCostOfMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "another"})
-	if _, err := w.service.Restore(t.Context(), verbs.Caller{}, state.Plan.ID); err != nil {
+	if _, err := w.service.Restore(t.Context(), tester, state.Plan.ID); err != nil {
 		t.Fatal(err)
 	}
 	call(t, client, "planning_read_plan", map[string]any{})

@@ -13,6 +13,9 @@ const (
 	Planloop ActorKind = "planloop"
 )
 
+// Values lists the kinds.
+func (ActorKind) Values() []string { return []string{"agent", "person", "ci", "planloop"} }
+
 // Actor is who asks for a change: a kind and a name. A name that was derived
 // from a connection (client#1a2b3c) is one actor only as long as that connection
 // lives; an explicit name is one actor wherever it comes from.

@@ -10,6 +10,11 @@ type AddSteps struct {
 // Name is the action's word in the log.
 func (AddSteps) Name() string { return "add_steps" }
 
+func (a AddSteps) clean(c *cleaner) Action {
+	c.steps(&a.Steps, "steps")
+	return a
+}
+
 func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
 	p, err := openPlan(s, "no step can be added")
 	if err != nil {

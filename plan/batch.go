@@ -2,6 +2,8 @@ package plan
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,8 +20,22 @@ type Part struct {
 	Action Action
 }
 
+// partsPerStep bounds a batch: what is asked of each step a plan may have.
+const partsPerStep = 4
+
 // Name is the action's word in the log.
 func (b Batch) Name() string { return b.Word }
+
+func (b Batch) clean(c *cleaner) Action {
+	c.word(b.Word)
+	b.Parts = slices.Clone(b.Parts)
+	for i := range b.Parts {
+		part := cleaner{}
+		b.Parts[i].Action = b.Parts[i].Action.clean(&part)
+		c.keep(within(b.Parts[i].Field, part.err))
+	}
+	return b
+}
 
 func (b Batch) claims() []StepID {
 	var ids []StepID
@@ -32,6 +48,9 @@ func (b Batch) claims() []StepID {
 }
 
 func (b Batch) decide(s State, f Facts) ([]Event, error) {
+	if most := partsPerStep * f.Limits.MaxSteps; len(b.Parts) > most {
+		return nil, conflict(fmt.Sprintf("%d changes are asked for at once, at most %d are made", len(b.Parts), most), "ask for them in turns")
+	}
 	var all []Event
 	for _, part := range b.Parts {
 		events, err := part.Action.decide(s, f)

@@ -125,6 +125,9 @@ func TestEveryFieldOfAStepIsLookedAt(t *testing.T) {
 		switch value.Elem().Kind() {
 		case reflect.String:
 			value.Elem().SetString("other")
+			if known, ok := value.Elem().Interface().(interface{ Values() []string }); ok {
+				value.Elem().SetString(known.Values()[1])
+			}
 		case reflect.Bool:
 			value.Elem().SetBool(true)
 		case reflect.Int:

@@ -12,6 +12,8 @@ type ClaimStep struct {
 // Name is the action's word in the log.
 func (ClaimStep) Name() string { return "claim_step" }
 
+func (a ClaimStep) clean(*cleaner) Action { return a }
+
 func (a ClaimStep) claims() []StepID { return []StepID{a.Step} }
 
 func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {

@@ -90,8 +90,11 @@ func TestRefusalSaysUntilWhen(t *testing.T) {
 }
 
 func TestRefusalEscapesTheOwner(t *testing.T) {
-	w := withPlan(t, titled("a"))
-	w.do(plan.Actor{Kind: plan.Agent, Name: "x\x1b[2J"}, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	body := claimed(t).state.Body() // of a log that was written before names were checked
+	step := *body.Plan.Steps[0]
+	step.ClaimedBy, body.Plan.Steps[0] = "x\x1b[2J", &step
+	w := newWorkspace(t)
+	w.state = body.Build()
 	wantWords(t, w.refused(bob, plan.ClaimStep{Step: 1}).Error(), `claimed by "x\x1b[2J" until`)
 }
 

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -61,7 +63,7 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 		case *string:
 			c.text(v, f.Name, Text{Max: f.Max, Multiline: f.Kind == BlockField}, f.Required)
 		case *[]string:
-			c.list(v, f.Name, f.Kind, f.Max)
+			c.list(v, f.Name, f.Kind, f.Max, f.Most)
 		case *[]StepID:
 			c.ids(v, f.Name)
 		case *json.RawMessage:
@@ -152,13 +154,9 @@ func (c *cleaner) block(text *string, name string, longest int) {
 	c.text(text, name, Text{Max: longest, Multiline: true}, false)
 }
 
-// list cleans a copy of list.
-func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest int) {
-	most := MaxList
-	if kind == BlocksField {
-		most = MaxNotes
-	}
-	if !c.fits(len(*list), name, most) {
+// list cleans a copy of list, which may have so many entries, 0 for MaxList.
+func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, most int) {
+	if !c.fits(len(*list), name, cmp.Or(most, MaxList)) {
 		return
 	}
 	*list = emptyIsNone(slices.Clone(*list))
@@ -213,6 +211,13 @@ func (c *cleaner) raw(value *json.RawMessage, name string) {
 	}
 	var compact bytes.Buffer
 	_ = json.Compact(&compact, *value) // it is known to be valid
+	// The text of a value is not ours to normalise, but what hides may only stand in it as an escape.
+	_, err := Text{Field: c.at(name), Max: maxArgs}.Clean(compact.String())
+	var refused *ValidationError
+	if errors.As(err, &refused) {
+		c.refuse(name, refused.Problem, `write such characters as \uNNNN`)
+		return
+	}
 	*value = compact.Bytes()
 }
 

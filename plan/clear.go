@@ -9,6 +9,8 @@ type Clear struct{}
 // Name is the action's word in the log.
 func (Clear) Name() string { return "clear_plan" }
 
+func (a Clear) clean(*cleaner) Action { return a }
+
 func (Clear) decide(s State, f Facts) ([]Event, error) {
 	p, err := livePlan(s)
 	if err != nil {

@@ -11,6 +11,11 @@ type Close struct {
 // Name is the action's word in the log.
 func (Close) Name() string { return "close_plan" }
 
+func (a Close) clean(c *cleaner) Action {
+	c.text(&a.Summary, "summary", Text{Max: MaxLongText, Multiline: true}, true)
+	return a
+}
+
 func (a Close) decide(s State, f Facts) ([]Event, error) {
 	p, err := livePlan(s)
 	if err != nil {

@@ -6,13 +6,6 @@ import (
 	"time"
 )
 
-// Action is what a verb asks of a state: normalised, and valid in itself.
-type Action interface {
-	// Name is the action's word in the log.
-	Name() string
-	decide(State, Facts) ([]Event, error)
-}
-
 // Event is a fact that follows from an accepted action, in final form. Its
 // meaning never changes; a new meaning gets a new kind.
 type Event interface {
@@ -74,8 +67,16 @@ func (l Limits) withDefaults() Limits {
 
 // Decide returns the events that a causes in s, in final form, or a
 // *ValidationError that says why it causes none. No events and no error mean
-// that everything is already as asked. Decide alone mints ids.
+// that everything is already as asked. Decide alone mints ids. Whoever asks: no
+// text reaches an event that Text would refuse, and no list, count or id beyond
+// the limits.
 func Decide(s State, a Action, f Facts) ([]Event, error) {
+	c := cleaner{}
+	c.actor(f.Actor)
+	a = a.clean(&c)
+	if c.err != nil {
+		return nil, c.err
+	}
 	f.Limits = f.Limits.withDefaults()
 	f.Now = f.Now.UTC().Truncate(time.Millisecond)
 	before := s

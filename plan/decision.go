@@ -53,6 +53,11 @@ type Approve struct{ Answer }
 // Name is the action's word in the log.
 func (Approve) Name() string { return "approve_plan" }
 
+func (a Approve) clean(c *cleaner) Action {
+	c.block(&a.Comment, "comment", MaxLongText)
+	return a
+}
+
 func (a Approve) decide(s State, f Facts) ([]Event, error) {
 	draft, err := a.open(s, f)
 	if err != nil {
@@ -119,6 +124,11 @@ type Reject struct{ Answer }
 // Name is the action's word in the log.
 func (Reject) Name() string { return "reject_plan" }
 
+func (a Reject) clean(c *cleaner) Action {
+	c.block(&a.Comment, "comment", MaxLongText)
+	return a
+}
+
 func (a Reject) decide(s State, f Facts) ([]Event, error) {
 	draft, err := a.open(s, f)
 	if err != nil {
@@ -150,6 +160,11 @@ type Return struct{ Answer }
 
 // Name is the action's word in the log.
 func (Return) Name() string { return "return_plan" }
+
+func (a Return) clean(c *cleaner) Action {
+	c.block(&a.Comment, "comment", MaxLongText)
+	return a
+}
 
 func (a Return) decide(s State, f Facts) ([]Event, error) {
 	draft, err := a.open(s, f)
@@ -189,6 +204,11 @@ type LeaveUndecided struct {
 
 // Name is the action's word in the log.
 func (LeaveUndecided) Name() string { return "leave_undecided" }
+
+func (a LeaveUndecided) clean(c *cleaner) Action {
+	c.oneOf("how", a.How, []string{"declined", "cancelled", "unsupported", "timed_out", "failed"})
+	return a
+}
 
 func (a LeaveUndecided) decide(s State, f Facts) ([]Event, error) {
 	if request := s.ModeNow().Request; request == nil || request.ID != a.Request {

@@ -12,6 +12,12 @@ type EnterMode struct {
 // Name is the action's word in the log.
 func (EnterMode) Name() string { return "enter_plan_mode" }
 
+func (a EnterMode) clean(c *cleaner) Action {
+	c.line(&a.Task, "task", MaxLongLine)
+	c.line(&a.Reason, "reason", MaxLongLine)
+	return a
+}
+
 func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() != PhaseInactive {
 		return nil, nil
@@ -44,6 +50,8 @@ type CancelMode struct {
 
 // Name is the action's word in the log.
 func (CancelMode) Name() string { return "cancel_plan_mode" }
+
+func (a CancelMode) clean(*cleaner) Action { return a }
 
 func (a CancelMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() == PhaseInactive {
@@ -80,6 +88,8 @@ type EndMode struct{}
 
 // Name is the action's word in the log.
 func (EndMode) Name() string { return "end_plan_mode" }
+
+func (a EndMode) clean(*cleaner) Action { return a }
 
 func (EndMode) decide(s State, f Facts) ([]Event, error) {
 	switch phase := s.PhaseNow(); phase {

@@ -69,5 +69,6 @@ func Shorten(text string, n int) string {
 	if len(runes) <= n {
 		return text
 	}
-	return strings.TrimRightFunc(string(runes[:n-1]), unicode.IsSpace) + "…"
+	cut := func(r rune) bool { return unicode.IsSpace(r) || Invisible(r) } // a joiner would join nothing
+	return strings.TrimRightFunc(string(runes[:n-1]), cut) + "…"
 }

@@ -53,6 +53,7 @@ type Field[T any] struct {
 
 	Kind      FieldKind
 	Max       int  // characters of the text or of each entry, or the highest number
+	Most      int  // entries of a list; 0: MaxList
 	Required  bool // it must not be blank
 	ShownOnly bool // a check list shows it and does not give it back
 
@@ -183,12 +184,12 @@ func progressRows() []Field[Step] {
 	type step = Field[Step]
 	return []step{
 		row(step{Name: "status", Kind: WordField, Rawko: "status"}, func(s *Step) *StepStatus { return &s.Status }),
-		row(step{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText}, func(s *Step) *[]string { return &s.Notes }),
+		row(step{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText, Most: MaxNotes}, func(s *Step) *[]string { return &s.Notes }),
 		row(step{Name: "evidence", Kind: RecordField, ShownOnly: true}, func(s *Step) *[]Evidence { return &s.Evidence }),
 		row(step{Name: "output", Kind: BlockField, Max: MaxLongText, Rawko: "output"}, func(s *Step) *string { return &s.Output }),
 		row(step{Name: "error", Kind: BlockField, Max: MaxLongText, Rawko: "error"}, func(s *Step) *string { return &s.Error }),
 		row(step{Name: "result", Kind: RecordField, ShownOnly: true}, func(s *Step) **Result { return &s.Result }),
-		row(step{Name: "affected_files", Label: "affected file", Kind: LinesField, Max: MaxPath, Rawko: "affectedFiles"}, // a report: nothing opens them
+		row(step{Name: "affected_files", Label: "affected file", Kind: LinesField, Max: MaxPath, Most: MaxNotes, Rawko: "affectedFiles"}, // a report: nothing opens them
 			func(s *Step) *[]string { return &s.AffectedFiles }),
 		row(step{Name: "claimed_by", Kind: LineField, Max: MaxHint, ShownOnly: true}, func(s *Step) *string { return &s.ClaimedBy }),
 		row(step{Name: "lease_until", Kind: TimeField, ShownOnly: true}, func(s *Step) *time.Time { return &s.LeaseUntil }),

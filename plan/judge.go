@@ -26,6 +26,12 @@ type Judge struct {
 // Name is the action's word in the log.
 func (Judge) Name() string { return "judge_plan" }
 
+func (a Judge) clean(c *cleaner) Action {
+	c.block(&a.Feedback, "feedback", MaxLongText)
+	c.text(&a.Way, "way", Text{Max: MaxHint}, true)
+	return a
+}
+
 func (a Judge) decide(s State, f Facts) ([]Event, error) {
 	p := s.Draft
 	if p == nil {

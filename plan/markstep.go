@@ -19,6 +19,11 @@ type MarkStep struct {
 // Name is the action's word in the log.
 func (MarkStep) Name() string { return "mark_step" }
 
+func (a MarkStep) clean(c *cleaner) Action {
+	c.block(&a.Note, "note", MaxLongText)
+	return a
+}
+
 func (a MarkStep) claims() []StepID { return []StepID{a.Step} }
 
 func (a MarkStep) decide(s State, f Facts) ([]Event, error) {

@@ -304,7 +304,7 @@ func TestSubmitPlanCreatesPlanObject(t *testing.T) {
 
 func TestSubmitPlanValidatesStructure(t *testing.T) {
 	w := gathering(t)
-	wantRefusal(t, w.refused(ann, plan.SubmitPlan{Outline: plan.Outline{Summary: "s"}}), plan.InvalidInput, "/steps", "empty")
+	wantRefusal(t, w.refused(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "o", Summary: "s"}}), plan.InvalidInput, "/steps", "empty")
 	circle := submission("A", "B")
 	circle.Steps[0].DependsOn, circle.Steps[1].DependsOn = []plan.StepID{2}, []plan.StepID{1}
 	w.refused(ann, circle)

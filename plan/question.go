@@ -47,6 +47,11 @@ type AskUser struct {
 // Name is the action's word in the log.
 func (AskUser) Name() string { return "ask_user" }
 
+func (a AskUser) clean(c *cleaner) Action {
+	c.text(&a.Text, "question", Text{Max: MaxLongLine, Multiline: true}, true)
+	return a
+}
+
 func (a AskUser) decide(s State, f Facts) ([]Event, error) {
 	open := s.OpenQuestions()
 	for _, q := range open {
@@ -91,6 +96,12 @@ type AnswerQuestion struct {
 
 // Name is the action's word in the log.
 func (AnswerQuestion) Name() string { return "answer_question" }
+
+func (a AnswerQuestion) clean(c *cleaner) Action {
+	c.text(&a.Answer, "answer", Text{Max: MaxLongText, Multiline: true}, true)
+	c.oneOf("way", string(a.Way), []string{string(ByPerson), string(ByClient)})
+	return a
+}
 
 func (a AnswerQuestion) decide(s State, f Facts) ([]Event, error) {
 	if a.Way == ByPerson && !f.Actor.present() {
@@ -144,6 +155,11 @@ type CommentOn struct {
 
 // Name is the action's word in the log.
 func (CommentOn) Name() string { return "comment" }
+
+func (a CommentOn) clean(c *cleaner) Action {
+	c.text(&a.Text, "comment", Text{Max: MaxLongText, Multiline: true}, true)
+	return a
+}
 
 func (a CommentOn) decide(_ State, f Facts) ([]Event, error) {
 	if !f.Actor.present() {

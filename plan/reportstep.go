@@ -22,6 +22,14 @@ type ReportStep struct {
 // Name is the action's word in the log.
 func (ReportStep) Name() string { return "report_step" }
 
+func (a ReportStep) clean(c *cleaner) Action {
+	c.block(&a.Note, "note", MaxLongText)
+	c.block(&a.Output, "output", MaxLongText)
+	c.list(&a.AffectedFiles, "affected_files", LinesField, MaxPath, MaxList)
+	c.evidence(&a.Evidence)
+	return a
+}
+
 func (a ReportStep) claims() []StepID { return []StepID{a.Step} }
 
 func (a ReportStep) decide(s State, f Facts) ([]Event, error) {

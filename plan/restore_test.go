@@ -104,7 +104,7 @@ func TestRestoreDropsClaims(t *testing.T) {
 	}
 	past := w.past(id)
 	w.do(bob, plan.Clear{})
-	if _, err := plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Past: past}); err != nil {
+	if _, err := plan.Decide(w.state, plan.Restore{PlanID: id}, plan.Facts{Now: w.now, Actor: bob, Past: past}); err != nil {
 		t.Fatal(err)
 	}
 	if got := past.Steps.At(0).ClaimedBy; got != "ann" {

@@ -26,6 +26,12 @@ type SetUp struct {
 // Name is the action's word in the log.
 func (SetUp) Name() string { return "set_up_plan" }
 
+func (a SetUp) clean(c *cleaner) Action {
+	c.outline(&a.Outline)
+	c.steps(&a.Steps, "initial_steps")
+	return a
+}
+
 func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 	if err := withinLimit(len(a.Steps), f.Limits); err != nil {
 		return nil, err

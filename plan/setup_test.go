@@ -118,7 +118,6 @@ func TestPlanIDIsASlugOfTheObjective(t *testing.T) {
 		"Ship it":                   "ship-it",
 		"  --Add OAuth 2.0 (PKCE)!": "add-oauth-2-0-pkce",
 		"日本語":                       "plan",
-		"":                          "plan",
 		"Grüße":                     "gr-e",
 		strings.Repeat("a", 100):    strings.Repeat("a", 40),
 	} {
@@ -189,7 +188,7 @@ func TestSetUpWithProgress(t *testing.T) {
 }
 
 func TestSetUpRefuses(t *testing.T) {
-	many := make([]plan.NewStep, plan.DefaultMaxSteps+1)
+	many := slices.Repeat([]plan.NewStep{titled("one of many")}, plan.DefaultMaxSteps+1)
 	tests := map[string]struct {
 		steps  []plan.NewStep
 		limits plan.Limits
@@ -201,7 +200,7 @@ func TestSetUpRefuses(t *testing.T) {
 		"too many":            {steps: many[:3], limits: plan.Limits{MaxSteps: 2}, kind: plan.Conflict, words: []string{"3 steps", "at most 2"}},
 		"unknown dependency": {steps: []plan.NewStep{titled("a"), titled("b", 1, 3)}, kind: plan.NotFound,
 			field: "/initial_steps/1/depends_on/1", words: []string{"there is no step S003"}},
-		"no dependency": {steps: []plan.NewStep{titled("a", 0)}, kind: plan.NotFound, field: "/initial_steps/0/depends_on/0"},
+		"no dependency": {steps: []plan.NewStep{titled("a", 0)}, kind: plan.InvalidInput, field: "/initial_steps/0/depends_on/0"},
 		"on itself": {steps: []plan.NewStep{titled("a", 1)}, kind: plan.InvalidInput, field: "/initial_steps",
 			words: []string{"circle: S001 -> S001"}},
 		"cycle": {steps: []plan.NewStep{titled("a"), titled("b", 4), titled("c", 2), titled("d", 1, 3)}, kind: plan.InvalidInput,
@@ -220,7 +219,7 @@ func TestSetUpRefuses(t *testing.T) {
 }
 
 func TestSetUpTakesAsManyStepsAsAllowed(t *testing.T) {
-	w := withPlan(t, make([]plan.NewStep, plan.DefaultMaxSteps)...)
+	w := withPlan(t, slices.Repeat([]plan.NewStep{titled("one of many")}, plan.DefaultMaxSteps)...)
 	if got := w.state.Plan.Steps.Highest().String(); got != "S2000" {
 		t.Errorf("the last step is %s", got)
 	}
@@ -231,7 +230,7 @@ func TestLongCycleIsShortened(t *testing.T) {
 	for i := range steps {
 		steps[i] = titled("x", plan.StepID((i+1)%100+1))
 	}
-	got := newWorkspace(t).refused(ann, plan.SetUp{Steps: steps})
+	got := newWorkspace(t).refused(ann, plan.SetUp{Outline: plan.Outline{Objective: "x"}, Steps: steps})
 	wantRefusal(t, got, plan.InvalidInput, "/initial_steps", "S001 -> S002", "…", "S100 -> S001")
 	if len(got.Problem) > 200 {
 		t.Errorf("the problem is %d bytes long", len(got.Problem))
@@ -240,7 +239,7 @@ func TestLongCycleIsShortened(t *testing.T) {
 
 func TestDecideKeepsTimeInMillisecondsUTC(t *testing.T) {
 	now := time.Date(2026, 3, 1, 10, 0, 0, 123_456_789, time.FixedZone("CET", 3600))
-	events, err := plan.Decide(plan.State{}, plan.SetUp{}, plan.Facts{Now: now})
+	events, err := plan.Decide(plan.State{}, plan.SetUp{Outline: plan.Outline{Objective: "x"}}, plan.Facts{Now: now, Actor: ann})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,6 +76,14 @@ type RaiseSignal struct {
 // Name is the action's word in the log.
 func (RaiseSignal) Name() string { return "raise_signal" }
 
+func (a RaiseSignal) clean(c *cleaner) Action {
+	c.text(&a.ID, "id", Text{Max: MaxSignalID}, true)
+	c.oneOf("level", string(a.Level), a.Level.Values())
+	c.text(&a.Message, "message", Text{Max: MaxMessage, Multiline: true}, true)
+	c.block(&a.Output, "output", MaxLongText)
+	return a
+}
+
 func (a RaiseSignal) decide(s State, f Facts) ([]Event, error) {
 	signal := Signal{ID: a.ID, Level: a.Level, Message: a.Message, Output: a.Output, Open: true, RaisedBy: f.Actor.Name, RaisedAt: f.Now}
 	if a.Step != 0 {
@@ -147,6 +155,11 @@ type ClearSignal struct {
 
 // Name is the action's word in the log.
 func (ClearSignal) Name() string { return "clear_signal" }
+
+func (a ClearSignal) clean(c *cleaner) Action {
+	c.text(&a.ID, "id", Text{Max: MaxSignalID}, true)
+	return a
+}
 
 func (a ClearSignal) decide(s State, f Facts) ([]Event, error) {
 	signal, known := s.Signal(a.ID)

@@ -17,6 +17,12 @@ type SubmitPlan struct {
 // Name is the action's word in the log.
 func (SubmitPlan) Name() string { return "submit_plan" }
 
+func (a SubmitPlan) clean(c *cleaner) Action {
+	c.outline(&a.Outline)
+	c.steps(&a.Steps, "steps")
+	return a
+}
+
 func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 	if len(a.Steps) == 0 {
 		return nil, &ValidationError{Kind: InvalidInput, Field: "/steps", Problem: "is empty", Fix: "give at least one step"}

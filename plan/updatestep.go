@@ -45,6 +45,13 @@ type UpdateStep struct {
 // Name is the action's word in the log.
 func (UpdateStep) Name() string { return "update_step" }
 
+func (a UpdateStep) clean(c *cleaner) Action {
+	patch, err := CleanPatch("", a.Patch)
+	c.keep(err)
+	a.Patch = patch
+	return a
+}
+
 func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 	p, err := openPlan(s, "no step can be edited")
 	if err != nil {
@@ -60,9 +67,6 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 			return nil, err
 		}
 		a.Patch.DependsOn = &deps
-	}
-	if a.Patch.Title != nil && *a.Patch.Title == "" {
-		return nil, &ValidationError{Kind: InvalidInput, Field: "/title", Problem: "is blank", Fix: "a step keeps a title"}
 	}
 	if a.Patch.IsZero() {
 		return nil, nil

@@ -64,7 +64,7 @@ func (w *workspace) past(id string) *plan.Plan {
 		return nil
 	}
 	then := foldAll(w.log[:head.Revision])
-	if then.Draft != nil && then.Draft.ID == id { // it was dropped
+	if then.Plan == nil || then.Plan.ID != id { // a draft that was dropped
 		return then.Draft
 	}
 	return then.Plan

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -12,9 +13,9 @@ type Run struct {
 	Signal   string // id of the signal that stands for it
 	Level    plan.SignalLevel
 	Task     plan.StepID // 0: none
-	Command  string
+	Command  string      // as it was given
 	ExitCode int
-	Output   string // the tail of what it printed, clean
+	Output   string // the tail of what it printed
 }
 
 // Checkable returns the step that a command is to be run for, or says why its
@@ -34,6 +35,7 @@ func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, e
 	if err != nil {
 		return AlertReply{}, err
 	}
+	run.Command, run.Output = machineText(run.Command), machineText(run.Output)
 	state, err := s.State(ctx)
 	if err != nil {
 		return AlertReply{}, err
@@ -51,4 +53,18 @@ func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, e
 		batch.Parts = append(batch.Parts, plan.Part{Action: plan.ClearSignal{ID: id}})
 	}
 	return s.alert(ctx, c, id, batch)
+}
+
+// machineText returns what a command, a program or a model wrote, fit to be kept: what
+// plan.Text would refuse is escaped or cut, since nobody is there to mend it.
+func machineText(text string) string {
+	rule := plan.Text{Max: plan.MaxLongText, Multiline: true}
+	clean, err := rule.Clean(text)
+	if err != nil {
+		clean, err = rule.Clean(plan.Shorten(safetext.Escape(text), plan.MaxLongText))
+	}
+	if err != nil {
+		return "" // it cannot be: escaped text is clean
+	}
+	return clean
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
 )
@@ -69,7 +70,7 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	if err := ctx.Err(); err != nil {
 		return StartReply{}, err // a model that gave up with the call has judged nothing
 	}
-	outline.Reasoning = plan.Shorten(d.reasoning, plan.MaxLongText)
+	outline.Reasoning = machineText(d.reasoning)
 	batch := plan.Batch{Word: "decompose_goal", Parts: []plan.Part{{Action: plan.SetUp{Outline: outline, Steps: steps, Draft: true}}}}
 	if d.verdict != nil { // where the judge is turned off there is none, and where it only warns it may be a refusal
 		batch.Parts = append(batch.Parts, plan.Part{Action: *d.verdict})
@@ -242,17 +243,8 @@ func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []ga
 	if err := Decode(answer, &opinion); err != nil {
 		return gates.Verdict{}, err
 	}
-	j.verdict = &plan.Judge{Approved: opinion.IsApproved, Feedback: cleanFeedback(opinion.Feedback), Way: j.model.Name()}
+	j.verdict = &plan.Judge{Approved: opinion.IsApproved, Feedback: machineText(opinion.Feedback), Way: plan.Shorten(safetext.Line(j.model.Name()), plan.MaxHint)}
 	return gates.Verdict{Approved: opinion.IsApproved, Feedback: j.verdict.Feedback}, nil
-}
-
-// cleanFeedback returns a model's words fit to be kept, none when they are not.
-func cleanFeedback(text string) string {
-	clean, err := plan.Text{Max: plan.MaxLongText, Multiline: true}.Clean(text)
-	if err != nil {
-		return ""
-	}
-	return clean
 }
 
 func judgedTasks(c gates.Candidate) []Task {

@@ -54,7 +54,7 @@ func agentName(name string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == '#' || !unicode.IsPrint(r):
+		case r == '#' || !unicode.IsPrint(r) || plan.Invisible(r):
 			return -1
 		}
 		return r
