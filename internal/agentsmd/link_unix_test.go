@@ -44,7 +44,6 @@ func TestLinksAreFollowed(t *testing.T) {
 		"to none yet":          {map[string]string{agents: "../new/AGENTS.md"}, "", "new/AGENTS.md", own + "\n"},
 		"of a folder":          {map[string]string{"docs": "texts"}, "a\n", "texts/agents.md", "a\n\n" + own + "\n"},
 		"of a folder, none":    {map[string]string{"docs": "texts"}, "", "texts/agents.md", own + "\n"},
-		"of a folder and file": {map[string]string{"docs": "deep/texts", "deep/texts/agents.md": "../AGENTS.md"}, "a\n", "deep/AGENTS.md", "a\n\n" + own + "\n"},
 		"through the root":     {map[string]string{agents: "./.././docs/../AGENTS.mdc"}, "a\n", "AGENTS.mdc", "a\n\n" + own + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +87,9 @@ func TestLinksThatAreNotFollowed(t *testing.T) {
 		"out by an absolute":    {"docs": outside},
 		"to a link":             {agents: "../b.md", "b.md": "c.md"},
 		"to itself":             {agents: "agents.md"},
+		"of a folder and file":  {"docs": "deep/texts", "deep/texts/agents.md": "../AGENTS.md"},
+		"to one in a link":      {agents: "../texts/c.md", "texts": "deep"},
+		"of two folders":        {"docs": "deep/texts", "deep": "deeper"},
 		"in a circle":           {"docs": "texts", "texts": "docs"},
 		"to what is run":        {agents: "../Makefile"},
 		"into .git":             {agents: "../.git/a.md"},

@@ -1,6 +1,14 @@
 package agentsmd
 
-import "os"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/planloop/planloop/internal/atomicfile"
+)
 
 // Options are how a file is changed.
 type Options struct {
@@ -112,10 +120,66 @@ func change(root *os.Root, s source, result Result, opts Options) error {
 	if result.After == nil {
 		return remove(root, s)
 	}
-	r, err := prepare(root, s, result.After)
+	return replace(root, s, result.After)
+}
+
+// mayWrite refuses a file that is read-only, whether marked so or not ours to
+// write: renaming another over it would go round that.
+func mayWrite(root *os.Root, s source) error {
+	if !s.exists() {
+		return nil
+	}
+	if s.info.Mode().Perm()&0o222 == 0 {
+		return readOnly(s.file, "it is read-only", nil)
+	}
+	f, err := root.OpenFile(s.path(), os.O_WRONLY, 0)
 	if err != nil {
+		return readOnly(s.file, "it cannot be written: "+cause(err), err)
+	}
+	return f.Close()
+}
+
+// replace puts a new text in the place of a file, with its mode and owner, unless
+// the file is no longer what it was: then what somebody else wrote would be lost.
+func replace(root *os.Root, was source, text []byte) error {
+	if err := root.MkdirAll(filepath.Dir(was.path()), 0o777); err != nil {
+		return notWritten(was, err)
+	}
+	err := atomicfile.Write(root, was.path(), text, atomicfile.Options{Like: was.info, New: !was.exists(),
+		Confirm: func() error { return unchanged(root, was) }})
+	if !was.exists() && errors.Is(err, fs.ErrExist) {
+		return changed(was.file)
+	}
+	return notWritten(was, err)
+}
+
+// remove deletes a file, unless it is no longer what it was.
+func remove(root *os.Root, was source) error {
+	if err := unchanged(root, was); err != nil {
 		return err
 	}
-	defer r.discard()
-	return r.commit()
+	return notWritten(was, root.Remove(was.path()))
+}
+
+// unchanged reads a file again and refuses when it is not what it was.
+func unchanged(root *os.Root, was source) error {
+	now, err := read(root, was.file)
+	if err != nil || !was.same(now) {
+		return changed(was.file)
+	}
+	return nil
+}
+
+// notWritten tells a place that may not be written from one that cannot be.
+func notWritten(was source, err error) error {
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return refused
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return readOnly(was.file, "its folder cannot be written: "+cause(err), err)
+	}
+	return fmt.Errorf("write %s: %w", was.file, err)
 }

@@ -36,51 +36,16 @@ func TestSomebodyElseIsFaster(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := prepare(root, was, []byte("ours\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
 			if err := c.meddle(path); err != nil {
 				t.Fatal(err)
 			}
-			requireChanged(t, r.commit())
+			requireChanged(t, replace(root, was, []byte("ours\n")))
 			if was.exists() {
 				requireChanged(t, remove(root, was))
 			}
-			r.discard()
 			requireLeft(t, dir, c.after)
 		})
 	}
-}
-
-// The last moment before a new file is there: a file that has come since the
-// last look is not replaced.
-func TestNewFilesReplaceNone(t *testing.T) {
-	dir, root := openTemp(t)
-	r, err := prepare(root, source{file: "a.md", target: "a.md"}, []byte("ours\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("theirs\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	requireChanged(t, r.put())
-	r.discard()
-	requireLeft(t, dir, "theirs\n")
-}
-
-// Without hard links a new file is written where it belongs.
-func TestNewFilesWithoutLinks(t *testing.T) {
-	dir, root := openTemp(t)
-	r := &replacement{root: root, was: source{file: "a.md", target: "a.md"}, temp: "gone", text: []byte("ours\n")}
-	if err := r.putNew(r.temp, "a.md"); err != nil {
-		t.Fatal(err)
-	}
-	requireLeft(t, dir, "ours\n")
-	if err := r.putNew(r.temp, "a.md"); !errors.Is(err, os.ErrExist) {
-		t.Errorf("%v", err)
-	}
-	requireLeft(t, dir, "ours\n")
 }
 
 func openTemp(t *testing.T) (string, *os.Root) {

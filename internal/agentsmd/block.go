@@ -1,0 +1,181 @@
+package agentsmd
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	blockVersion = "1"
+	endMarker    = "<!-- planloop:end -->"
+)
+
+// ErrCanonical says that a text cannot stand in a block: it is empty, not plain
+// text, or holds a line that would be taken for a marker.
+var ErrCanonical = errors.New("the text cannot stand in a block")
+
+var (
+	// Four blanks would make the line a code block, and so a quotation.
+	markerLine = regexp.MustCompile(`^ {0,3}<!--[ \t]*planloop:(begin|end)(?:$|[^0-9A-Za-z_-])`)
+	beginLine  = regexp.MustCompile(`^<!-- planloop:begin v=1 sha256=([0-9a-f]{64}) -->$`)
+	versionOf  = regexp.MustCompile(`[ \t]v=([0-9A-Za-z.]+)`)
+)
+
+type markerKind int
+
+const (
+	noMarker markerKind = iota
+	beginMarker
+	endingMarker
+)
+
+// marker is what a line says about the block.
+type marker struct {
+	kind    markerKind
+	alone   bool   // nothing else stands on its line
+	version string // of a begin marker, "" when it names none
+	hash    string // of a begin marker in exactly the form we write, else ""
+}
+
+// markerIn reads a line without its ending.
+func markerIn(line string) marker {
+	found := markerLine.FindStringSubmatch(line)
+	if found == nil {
+		return marker{}
+	}
+	trimmed := strings.Trim(line, " \t\r")
+	inner, rest, closed := strings.Cut(trimmed, "-->")
+	m := marker{kind: endingMarker, alone: closed && rest == ""}
+	if found[1] == "end" {
+		return m
+	}
+	m.kind = beginMarker
+	if version := versionOf.FindStringSubmatch(inner); version != nil {
+		m.version = version[1]
+	}
+	if own := beginLine.FindStringSubmatch(trimmed); own != nil {
+		m.hash = own[1]
+	}
+	return m
+}
+
+// hashOf returns the hash of the content of a block, whose lines all end in a
+// line feed.
+func hashOf(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
+}
+
+// rendered returns the block around a content, with the given line ending, but
+// without one after the last line.
+func rendered(content, eol string) string {
+	text := "<!-- planloop:begin v=" + blockVersion + " sha256=" + hashOf(content) + " -->\n" + content + endMarker
+	if eol == "\n" {
+		return text
+	}
+	return strings.ReplaceAll(text, "\n", eol)
+}
+
+// contentOf returns the canonical text as it stands in a block: lines that end
+// in a line feed, the last one included.
+func contentOf(canonical string) (string, error) {
+	text := strings.TrimRight(strings.ReplaceAll(canonical, "\r\n", "\n"), "\n")
+	if strings.TrimSpace(text) == "" {
+		return "", fmt.Errorf("%w: it is empty", ErrCanonical)
+	}
+	if !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\r") {
+		return "", fmt.Errorf("%w: it is not UTF-8 text, or holds a NUL or a lone carriage return", ErrCanonical)
+	}
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
+		if markerIn(line).kind != noMarker {
+			return "", fmt.Errorf("%w: line %d would be taken for a marker; indent it by four blanks", ErrCanonical, n)
+		}
+	}
+	return text + "\n", nil
+}
+
+// with returns the whole file with a block of this content. Where one stands it
+// is replaced, else one is added.
+func (d document) with(content string) string {
+	own := rendered(content, d.eol())
+	if d.block == nil {
+		return d.mark + d.add(own, d.eol())
+	}
+	return d.mark + d.text[:d.block.start] + own + d.text[d.block.end:]
+}
+
+// add puts a block into the text after one blank line. If the last line of the
+// text has no ending, then the file's last line has none: so the text that was
+// there before can always be told, and a file without a text (it ends in no line
+// ending either) from no file.
+func (d document) add(own, eol string) string {
+	before, after := d.text[:d.gap], d.text[d.gap:]
+	switch {
+	case d.text == "":
+		return own
+	case !strings.HasSuffix(before, "\n") && before != "":
+		return before + eol + eol + own
+	case before != "":
+		before += eol
+	}
+	return before + own + eol + after
+}
+
+// alone is the file that holds nothing but the block.
+func alone(content string) string { return rendered(content, "\n") + "\n" }
+
+// without returns the file without its block; gone says that there was no file
+// before the block was written. It is exactly what was there before if the text
+// around the block is still as it was, and else all of that text.
+func (d document) without() (text string, gone bool) {
+	if d.block == nil {
+		return d.mark + d.text, false
+	}
+	own := d.text[d.block.start:d.block.end]
+	eol := "\n"
+	if first := strings.IndexByte(own, '\n'); first > 0 && own[first-1] == '\r' {
+		eol = "\r\n"
+	}
+	before, after := d.text[:d.block.start], d.text[d.block.end:]
+	rest := strings.TrimPrefix(strings.TrimPrefix(after, "\r"), "\n")
+	if before == "" && rest == "" && after != "" && d.mark == "" {
+		return "", true
+	}
+	former := strings.TrimSuffix(before, eol)
+	if after == "" {
+		former = strings.TrimSuffix(former, eol)
+	}
+	if former += rest; d.comesFrom(former, own, eol) {
+		return d.mark + former, false
+	}
+	return d.mark + before + rest, false
+}
+
+// comesFrom reports whether adding the block to a former text gives this one.
+func (d document) comesFrom(former, own, eol string) bool {
+	f, wrong := parseText(former)
+	return wrong == nil && f.add(own, eol) == d.text
+}
+
+// eol returns the line ending that prevails in the user's text, and that of the
+// block if there is no other.
+func (d document) eol() string {
+	outside := d.text
+	if d.block != nil {
+		outside = d.text[:d.block.start] + d.text[d.block.end:]
+	}
+	if !strings.Contains(outside, "\n") {
+		outside = d.text
+	}
+	if windows := strings.Count(outside, "\r\n"); 2*windows > strings.Count(outside, "\n") {
+		return "\r\n"
+	}
+	return "\n"
+}

@@ -1,0 +1,122 @@
+package agentsmd
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// place is where a path of the workspace leads. All paths in it are relative to
+// the workspace and have forward slashes.
+type place struct {
+	target string   // the file, free of links
+	trail  []string // every path that was looked at: if none of them changes, neither does the target
+}
+
+// check refuses names that are not plainly those of a file below the workspace.
+func check(file string) *Error {
+	switch {
+	case file == "" || path.Clean(file) == "." || strings.HasSuffix(file, "/"):
+		return outside(file, "it names no file")
+	case path.IsAbs(file) || !filepath.IsLocal(filepath.FromSlash(file)) || strings.HasPrefix(file, "~"):
+		return outside(file, "it is not a path inside the workspace")
+	case strings.ContainsAny(file, `\:`) || strings.ContainsFunc(file, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return outside(file, "it holds characters that a path here must not hold")
+	}
+	return nil
+}
+
+func outside(file, problem string) *Error {
+	return &Error{File: file, State: Outside, Problem: problem, Fix: "name a Markdown file inside the workspace, such as docs/agents.md"}
+}
+
+func badLink(file, problem string) *Error {
+	return &Error{File: file, State: Outside, Problem: problem, Fix: "make it one relative link straight to a Markdown file inside the workspace, or a file"}
+}
+
+// resolve follows a path over one link at most: of the file, or of a folder on
+// the way to it. The trail is also returned with an error. What is opened later is
+// opened through root, so a link that changes meanwhile leads nowhere else.
+func resolve(root *os.Root, file string) (place, error) {
+	if refused := check(file); refused != nil {
+		return place{}, refused
+	}
+	p := place{target: path.Clean(file)}
+	link, err := p.link(root, file)
+	if err != nil || link == "" {
+		return p, err
+	}
+	to, err := root.Readlink(filepath.FromSlash(link))
+	if err != nil {
+		return p, unreadable(file, err)
+	}
+	if filepath.IsAbs(to) || path.IsAbs(filepath.ToSlash(to)) {
+		return p, badLink(file, "a link in it is absolute")
+	}
+	p.target = path.Join(path.Dir(link), filepath.ToSlash(to), strings.TrimPrefix(p.target, link))
+	if p.target == "." || !filepath.IsLocal(filepath.FromSlash(p.target)) {
+		return p, badLink(file, "a link in it leads out of the workspace")
+	}
+	another, err := p.link(root, file)
+	switch {
+	case err != nil:
+		return p, err
+	case another != "":
+		return p, badLink(file, "it leads over more than one link")
+	case !writable(p.target):
+		return p, badLink(file, "a link in it leads to a file that planloop does not write")
+	}
+	return p, nil
+}
+
+// link returns the first link on the way to the target, "" when there is none,
+// and adds the way to the trail. A way that ends before the target has no link.
+func (p *place) link(root *os.Root, file string) (string, error) {
+	for end := 0; end < len(p.target); {
+		end++
+		if i := strings.IndexByte(p.target[end:], '/'); i >= 0 {
+			end += i
+		} else {
+			end = len(p.target)
+		}
+		at := p.target[:end]
+		p.trail = append(p.trail, at)
+		info, err := root.Lstat(filepath.FromSlash(at))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", nil
+		case err != nil:
+			return "", unreadable(file, err)
+		case info.Mode()&fs.ModeSymlink != 0:
+			return at, nil
+		}
+	}
+	return "", nil
+}
+
+// writable reports whether a link may lead to a file: the link came with the
+// workspace from a stranger, and must not make us write what something else
+// runs or obeys.
+func writable(target string) bool {
+	for part := range strings.SplitSeq(target, "/") {
+		if strings.EqualFold(part, ".git") {
+			return false
+		}
+	}
+	return slices.Contains([]string{".md", ".mdc", ".markdown"}, strings.ToLower(path.Ext(target)))
+}
+
+// folders returns the folders that hold what was looked at.
+func (p place) folders() []string {
+	var list []string
+	for _, each := range p.trail {
+		if folder := path.Dir(each); !slices.Contains(list, folder) {
+			list = append(list, folder)
+		}
+	}
+	return list
+}
