@@ -40,11 +40,11 @@ func TestLinksAreFollowed(t *testing.T) {
 		target string
 		after  string
 	}{
-		"to a file":            {map[string]string{agents: "../AGENTS.md"}, "a\n", "AGENTS.md", "a\n\n" + own + "\n"},
-		"to none yet":          {map[string]string{agents: "../new/AGENTS.md"}, "", "new/AGENTS.md", own + "\n"},
-		"of a folder":          {map[string]string{"docs": "texts"}, "a\n", "texts/agents.md", "a\n\n" + own + "\n"},
-		"of a folder, none":    {map[string]string{"docs": "texts"}, "", "texts/agents.md", own + "\n"},
-		"through the root":     {map[string]string{agents: "./.././docs/../AGENTS.mdc"}, "a\n", "AGENTS.mdc", "a\n\n" + own + "\n"},
+		"to a file":         {map[string]string{agents: "../AGENTS.md"}, "a\n", "AGENTS.md", "a\n\n" + own + "\n"},
+		"to none yet":       {map[string]string{agents: "../new/AGENTS.md"}, "", "new/AGENTS.md", own + "\n"},
+		"of a folder":       {map[string]string{"docs": "texts"}, "a\n", "texts/agents.md", "a\n\n" + own + "\n"},
+		"of a folder, none": {map[string]string{"docs": "texts"}, "", "texts/agents.md", own + "\n"},
+		"through the root":  {map[string]string{agents: "./.././docs/../AGENTS.mdc"}, "a\n", "AGENTS.mdc", "a\n\n" + own + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
