@@ -201,7 +201,7 @@ func TestCostOfResume(t *testing.T) {
 	count := counter(t)
 	for script, title := range longTitles() {
 		for _, kind := range kindsOfState() {
-			service := inState(t, kind, title, nil)
+			service := inState(t, kind, title)
 			state, err := service.State(t.Context())
 			if err != nil {
 				t.Fatal(err)

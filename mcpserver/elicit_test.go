@@ -15,6 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/approval"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -22,7 +23,7 @@ import (
 )
 
 // petra is a person in front of a terminal.
-var petra = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "petra", AtTerminal: true}, Face: verbs.Command}
+var petra = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "petra", AtTerminal: true}, Face: terminal.CommandLine{}}
 
 // modeWorld is a world that can ask its user in both eras.
 type modeWorld struct {
@@ -40,7 +41,7 @@ func newModeWorld(t testing.TB, limits plan.Limits) modeWorld {
 	s := session.New(memory.New(), session.Options{Limits: limits})
 	service := verbs.New(s, verbs.Options{Limits: limits})
 	server, err := mcpserver.New(mcpserver.Options{
-		Version: "test", Strategy: prompts.React,
+		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{},
 		Sealer:  func() (*approval.Sealer, error) { return sealer, nil },
 		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} },

@@ -29,7 +29,7 @@ func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Serv
 			return text + "\nA correct call: " + row.Name + " " + row.Example
 		}
 		if next, err := service.NextAction(ctx, caller); err == nil {
-			return text + "\nNext: " + next
+			return text + "\nNext: " + next.For(caller)
 		}
 		return text
 	}

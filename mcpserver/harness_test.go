@@ -11,6 +11,7 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -33,10 +34,9 @@ func newWorld(t testing.TB) world {
 func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Options) world {
 	t.Helper()
 	s := session.New(memory.New(), session.Options{})
-	configured.Toolsets = wanted.Toolsets
 	service := verbs.New(s, configured)
 	server, err := mcpserver.New(mcpserver.Options{
-		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, SamplingTimeout: wanted.SamplingTimeout,
+		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, SamplingTimeout: wanted.SamplingTimeout,
 		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
 		Actor: func(client, _ string) plan.Actor {
 			return plan.Actor{Kind: plan.Agent, Name: client}

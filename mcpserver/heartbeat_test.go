@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -31,8 +33,9 @@ func TestHeartbeatIsCheap(t *testing.T) {
 		for script, title := range longTitles() {
 			for _, kind := range kindsOfState() {
 				for _, row := range verbs.Table() {
-					service := inState(t, kind, title, toolsets)
-					progress, next := heartbeat(t, service, row)
+					service := inState(t, kind, title)
+					by := verbs.Caller{Actor: tester.Actor, Face: mcpserver.Tools{Toolsets: toolsets, User: terminal.CommandLine{}}}
+					progress, next := heartbeat(t, service, by, row)
 					n := count(progress) + count(next)
 					if n > most {
 						most, worst = n, progress+" "+next
@@ -49,16 +52,16 @@ func TestHeartbeatIsCheap(t *testing.T) {
 
 // heartbeat returns how a tool's answer ends: the fields of the structured
 // content, or what an error names next.
-func heartbeat(t *testing.T, service *verbs.Service, row verbs.Row) (progress, next string) {
+func heartbeat(t *testing.T, service *verbs.Service, by verbs.Caller, row verbs.Row) (progress, next string) {
 	t.Helper()
 	arguments := strings.ReplaceAll(row.Example, `{"wait":30}`, `{}`)
-	reply, err := row.Call(t.Context(), service, tester, []byte(arguments))
+	reply, err := row.Call(t.Context(), service, by, []byte(arguments))
 	if _, ok := errors.AsType[*plan.ValidationError](err); ok {
-		next, err := service.NextAction(t.Context(), tester)
+		next, err := service.NextAction(t.Context(), by)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return "", next
+		return "", next.For(by)
 	}
 	if err != nil {
 		t.Fatal(err)

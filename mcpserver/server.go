@@ -26,7 +26,8 @@ import (
 type Options struct {
 	Version  string
 	Strategy prompts.Strategy
-	Toolsets []string // nil: all
+	Toolsets []string   // nil: all
+	User     verbs.Face // how the user, who is asked for what no tool does, makes calls
 	Logger   *slog.Logger
 
 	// Service returns what carries out the calls. It is asked at each use, so that

@@ -7,6 +7,7 @@ import (
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -25,7 +26,7 @@ type builder struct {
 }
 
 var (
-	tester  = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "tester"}}
+	tester  = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "tester"}, Face: mcpserver.Tools{}}
 	another = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "another-agent"}}
 )
 
@@ -132,11 +133,11 @@ func kindsOfState() []kindOfState {
 }
 
 // inState returns a service whose workspace is in that kind of state.
-func inState(t testing.TB, kind kindOfState, titled string, toolsets []string) *verbs.Service {
+func inState(t testing.TB, kind kindOfState, titled string) *verbs.Service {
 	t.Helper()
 	s := session.New(memory.New(), session.Options{Limits: plan.Limits{MaxReplans: kind.replans}})
 	t.Cleanup(func() { s.Close() })
-	service := verbs.New(s, verbs.Options{Toolsets: toolsets})
+	service := verbs.New(s, verbs.Options{})
 	kind.reach(builder{t, service, titled})
 	return service
 }

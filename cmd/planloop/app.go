@@ -16,6 +16,7 @@ import (
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -78,7 +79,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
 	options := verbs.Options{
 		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
-		Toolsets: toolsets(config), Gates: gateLevels(config.Gates), GateAll: config.Gates.Profile == workspace.Strict,
+		Gates: gateLevels(config.Gates), GateAll: config.Gates.Profile == workspace.Strict,
 	}
 	if options.Model, err = a.configuredModel(config.Model); err != nil {
 		return nil, err
@@ -201,7 +202,7 @@ func (a *app) caller() verbs.Caller {
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal}
 	actor := who.Actor()
 	actor.AtTerminal = actor.Kind == plan.Person && a.notPresent() == ""
-	return verbs.Caller{Actor: actor, Face: verbs.Command}
+	return verbs.Caller{Actor: actor, Face: terminal.CommandLine{}}
 }
 
 func (a *app) login() string {

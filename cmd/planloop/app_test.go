@@ -58,19 +58,7 @@ func TestRootsAreAskedForLast(t *testing.T) {
 	}
 }
 
-func TestShellWord(t *testing.T) {
-	for text, want := range map[string]string{
-		"/usr/bin/planloop":     "/usr/bin/planloop",
-		"/My Apps/planloop":     "'/My Apps/planloop'",
-		"it's":                  `'it'\''s'`,
-		`C:\tools\planloop.exe`: `'C:\tools\planloop.exe'`,
-		"":                      "''",
-		"$(rm -rf)":             "'$(rm -rf)'",
-	} {
-		if got := shellWord(text); got != want {
-			t.Errorf("%q is %s, want %s", text, got, want)
-		}
-	}
+func TestServerJSON(t *testing.T) {
 	if got, want := serverJSON(`C:\tools\planloop.exe`), `{"command":"C:\\tools\\planloop.exe","args":["serve"]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -125,7 +126,7 @@ func (r *checkRun) of(ctx context.Context, opened *opened, task string) error {
 func commandLine(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
-		words[i] = shellWord(arg)
+		words[i] = terminal.ShellWord(arg)
 	}
 	return strings.Join(words, " ")
 }

@@ -81,7 +81,7 @@ func misspelt(cmd *cobra.Command, args []string) error {
 	}
 	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
 		return usageError{fmt.Errorf("%s is no task to plan for; did you mean `%s %s`? To plan for it all the same: %s start %s",
-			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), shellWord(args[0]))}
+			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), terminal.ShellWord(args[0]))}
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (a *app) wayOn(ctx context.Context, err error) string {
 	if err != nil {
 		return "" // the refusal says enough
 	}
-	return next
+	return next.For(a.caller())
 }
 
 // errorJSON is an error in the shape of planloop's JSON contract.

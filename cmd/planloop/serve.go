@@ -15,6 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/approval"
 	"github.com/planloop/planloop/internal/httpserve"
 	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -68,7 +69,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	server, err := mcpserver.New(mcpserver.Options{
 		Sealer:  sync.OnceValues(a.sealer),
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
-		Version: version(), Strategy: strategy, Toolsets: toolsets(config), Logger: a.logger(), Actor: a.client,
+		Version: version(), Strategy: strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Logger: a.logger(), Actor: a.client,
 		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
 			if o.http != "" {
 				roots = nil // one of many clients, perhaps on another machine, does not decide for all

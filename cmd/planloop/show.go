@@ -173,7 +173,7 @@ func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all 
 	if former == nil {
 		v.Lapsed = opened.verbs.Lapsed
 		if state.Plan == nil || state.Plan.Status != plan.StatusDraft {
-			v.Next = opened.verbs.NextActionIn(state, a.caller())
+			v.Next = opened.verbs.NextActionIn(state, a.caller()).For(a.caller())
 		}
 	}
 	return v

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +55,7 @@ func sameFile(a, b string) bool {
 }
 
 func welcomeText(s terminal.Screen, path string) []string {
-	word, server := shellWord(path), serverJSON(path)
+	word, server := terminal.ShellWord(path), serverJSON(path)
 	var lines []string
 	say := func(text string) { lines = append(lines, text) }
 	host := func(name, how string) { say("  " + s.Bold(terminal.Pad(name, 15)) + safetext.EscapeLine(how)) }
@@ -66,7 +65,7 @@ func welcomeText(s terminal.Screen, path string) []string {
 	host("Claude Code", "claude mcp add --scope user planloop -- "+word+" serve")
 	host("Codex", "codex mcp add planloop -- "+word+" serve")
 	host("Gemini CLI", "gemini mcp add -s user planloop "+word+" serve")
-	host("VS Code", "code --add-mcp "+shellWord(`{"name":"planloop",`+server[1:]))
+	host("VS Code", "code --add-mcp "+terminal.ShellWord(`{"name":"planloop",`+server[1:]))
 	host("Claude Desktop, Cursor, Windsurf", " in their MCP settings file:")
 	host("", `{"mcpServers":{"planloop":`+server+`}}`)
 	say("")
@@ -91,17 +90,6 @@ func serverJSON(path string) string {
 		return "{}" // a string and a list of strings can always be written
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// shellWord returns text as one word of a shell.
-func shellWord(text string) string {
-	plain := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+@%:,", r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // listedCommand is a command as --json lists it.

@@ -28,6 +28,6 @@ func (s *Service) resubmitted(outcome session.Outcome, c Caller) SubmitPlanReply
 	shown := outcome.Before
 	shown.Phase, shown.Draft = plan.PhaseSubmitted, outcome.Before.Plan // what was approved is what was shown
 	reply := s.submitted(shown, outcome.After, c, gates.Report{})
-	reply.Message = "This goes beyond the approved plan (" + outcome.After.Draft.Changes + "), so it was not done but put before a person, who can decide with `planloop approve` on a terminal. Report again afterwards what else you had to report. (A task that only splits an approved one, `splits`, needs no agreement.)"
+	reply.Message = "This goes beyond the approved plan (" + outcome.After.Draft.Changes + "), so it was not done but put before a person, who can decide with `" + c.word(Call{Act: ActApprove}) + "` on a terminal. Report again afterwards what else you had to report. (A task that only splits an approved one, `splits`, needs no agreement.)"
 	return reply
 }

@@ -31,7 +31,7 @@ func (a *asked) first(request string) bool {
 // during planning). The notice is given again too.
 func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	request := state.ModeNow().Request
-	if c.Face != Tool || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) || !s.asked.first(request.ID) {
+	if !c.brief() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) || !s.asked.first(request.ID) {
 		return nil
 	}
 	s.notify(waits(state.Draft))

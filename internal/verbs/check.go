@@ -116,9 +116,9 @@ func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, st
 	}
 	_, err := s.check(ctx, c, from)
 	var refused *RefusedPlan
-	if errors.As(err, &refused) && c.Face == Tool {
+	if errors.As(err, &refused) && c.brief() {
 		refused.Report.Findings = append(refused.Report.Findings, gates.Finding{Gate: "strict", Level: gates.Error,
-			Message: "All tasks are judged here (gates: strict): planning_* tools cannot say hints and paths; use planloop_update with add_tasks."})
+			Message: "All tasks are judged here (gates: strict), and steps given this way have no hints and paths; use " + c.word(Call{Act: ActAddTasks}) + "."})
 	}
 	return err
 }

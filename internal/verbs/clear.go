@@ -16,6 +16,8 @@ type ClearPlanReply struct {
 	Status    string `json:"status"`
 	Discarded int    `json:"discarded"` // steps
 	Heartbeat
+
+	restore string // how a person brings it back
 }
 
 // ClearPlan abandons the current plan. A person can restore it.
@@ -26,11 +28,11 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 	}
 	before := outcome.Before.Plan
 	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
-		Heartbeat: s.heartbeat(outcome.After, c)}, nil
+		Heartbeat: s.heartbeat(outcome.After, c), restore: c.word(Call{Act: ActRestore, ID: before.ID})}, nil
 }
 
 // Text is the reply in a line or two.
 func (r ClearPlanReply) Text() string {
-	return fmt.Sprintf("Plan %s is %s, %d steps discarded; a person can bring it back with `planloop restore %s`",
-		r.PlanID, r.Status, r.Discarded, r.PlanID) + r.ending()
+	return fmt.Sprintf("Plan %s is %s, %d steps discarded; a person can bring it back with `%s`",
+		r.PlanID, r.Status, r.Discarded, r.restore) + r.ending()
 }

@@ -47,11 +47,8 @@ func (s *Service) model(c Caller) Model {
 }
 
 func noModel(c Caller) error {
-	way := "start without decompose and break the goal down yourself (prompt decompose_goal)"
-	if c.Face == Command {
-		way = "start without --decompose and let the agent break the goal down, or configure a model (`planloop help configuration`)"
-	}
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: "there is no model to draft the tasks: none is configured and the host offers none", Fix: way}
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: "there is no model to draft the tasks: none is configured and the host offers none",
+		Fix: c.word(Call{Act: ActDraft})}
 }
 
 // decompose has a model draft the tasks, the gates and a judge criticise them, and
@@ -82,7 +79,7 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	reply := s.started(c, outcome.After, outcome.After.Draft)
 	reply.Message = "Session created as a draft. A person has to approve it before work begins."
 	reply.NextCommand = ""
-	reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().next
+	reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().action().For(c)
 	reply.Drafted = &Drafted{Tasks: len(steps), Rounds: d.rounds, Score: d.report.Score, Model: model.Name(), Warnings: warnings(d.report)}
 	return reply, nil
 }

@@ -15,15 +15,17 @@ import (
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
 var (
-	ann = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}}
-	bob = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "bob"}, Face: verbs.Command}
+	ann = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: mcpserver.Tools{}}
+	bob = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "bob"}, Face: terminal.CommandLine{}}
 )
 
 // presence says of every name what the test says.
@@ -53,7 +55,7 @@ func TestNextAction(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(&out, "%s: %s\n", c.Actor.Name, next)
+			fmt.Fprintf(&out, "%s: %s\n", c.Actor.Name, next.For(c))
 		}
 		out.WriteString("\n")
 	}
@@ -189,10 +191,10 @@ func TestNextActionLeadsToTheEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			follow(t, s, next)
+			follow(t, s, next.For(ann))
 		}
 		next, _ := s.NextAction(ctx, ann)
-		t.Fatalf("the plan does not come to an end; the last word was: %s", next)
+		t.Fatalf("the plan does not come to an end; the last word was: %s", next.For(ann))
 	})
 }
 

@@ -102,10 +102,10 @@ func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, erro
 
 // way is how a person's word comes in through a face.
 func way(c Caller) plan.Way {
-	if c.Face == Command {
-		return plan.ByPerson
+	if c.brief() {
+		return plan.ByClient
 	}
-	return plan.ByClient
+	return plan.ByPerson
 }
 
 // Text is the reply in a line or two.

@@ -41,7 +41,8 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 			reply.QuestionID = q.ID
 		}
 	}
-	reply.Message = "Question " + reply.QuestionID + " is open. The user can answer with `planloop answer`; the answer comes with planloop_status."
+	reply.Message = "Question " + reply.QuestionID + " is open. The user can answer with `" + c.word(Call{Act: ActAnswer}) +
+		"`; the answer comes with " + c.word(Call{Act: ActAskStatus}) + "."
 	reply.ask = &Ask{Question: reply.QuestionID, Message: text}
 	if outcome.Before.Revision != outcome.After.Revision {
 		s.notify(Notice{Event: "question_waits", Title: "An agent asks", Text: text})

@@ -28,7 +28,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	}
 	s.told.know(c, state)
 	if state.Plan == nil {
-		return ReadPlanReply{}, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan yet", Fix: "set one up first: " + s.words(c).setup()}
+		return ReadPlanReply{}, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan yet", Fix: "set one up first: " + c.word(Call{Act: ActSetUp})}
 	}
 	var filter resources.Filter
 	if in.Status != nil {
@@ -38,7 +38,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	if in.From != nil {
 		from = *in.From
 	}
-	return ReadPlanReply{resources.Page(state.Plan, filter, from), s.NextActionIn(state, c)}, nil
+	return ReadPlanReply{resources.Page(state.Plan, filter, from), s.NextActionIn(state, c).For(c)}, nil
 }
 
 // Text is the page as text.

@@ -9,7 +9,7 @@ import (
 // at most 300 tokens however large the plan is.
 func (s *Service) Resume(state plan.State, c Caller) string {
 	now := s.view(state, c, Rules{}).now()
-	data := prompts.ResumeData{Phase: string(state.PhaseNow()), NextAction: now.next, Questions: len(state.OpenQuestions())}
+	data := prompts.ResumeData{Phase: string(state.PhaseNow()), NextAction: now.action().For(c), Questions: len(state.OpenQuestions())}
 	if p := state.Plan; p != nil {
 		data.Objective, data.Status = p.Objective, string(p.Status)
 		data.Done, data.Total = p.Steps.Count(plan.Done), p.Steps.Len()

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -67,9 +68,9 @@ func (r *room) ids(in []plan.StepID) []int {
 	return numbers(in)
 }
 
-func (r *room) spent(text string, tokens, length int) string {
-	short := shorten(text, tokens, length)
-	r.left -= cost(short)/wordCost/4 + 1
+func (r *room) spent(text string, share, length int) string {
+	short := tokens.Shorten(text, share, length)
+	r.left -= tokens.Count(short) + 1
 	return r.shown(text, short)
 }
 

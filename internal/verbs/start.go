@@ -56,8 +56,8 @@ func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, er
 func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
 	reply := StartReply{Status: "session_created", SessionID: p.Root(), Message: "Session created. Agent can now begin work.",
 		Heartbeat: s.heartbeat(state, c)}
-	if c.Face == Command {
-		reply.NextCommand = "planloop status --json"
+	if !c.brief() {
+		reply.NextCommand = c.word(Call{Act: ActAskStatus})
 	}
 	return reply
 }

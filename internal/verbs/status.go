@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -72,7 +73,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	wait := time.Duration(in.Wait) * time.Second
 	if wait < 0 || wait > MaxWait {
 		return StatusReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/wait",
-			Problem: fmt.Sprintf("%d seconds cannot be waited", in.Wait), Fix: fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds()))}
+			Problem: fmt.Sprintf("%d s is out of range", in.Wait), Fix: fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds()))}
 	}
 	state, err := s.State(ctx)
 	if err == nil && wait > 0 {
@@ -94,14 +95,14 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 	rules := s.rules(state, c)
 	now := s.view(state, c, rules).now()
 	reply := StatusReply{
-		Now:       Now{Reason: now.reason, AgentInstructions: instructions(now, rules, c), Message: now.message},
+		Now:       Now{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
 		Signals:   s.otherSignals(state, now, c),
 		Session:   sessionView(state, now, c),
-		Heartbeat: Heartbeat{Progress: progress(state.Plan), NextAction: now.next},
+		Heartbeat: Heartbeat{Progress: progress(state.Plan), NextAction: now.action().For(c)},
 	}
 	bound := briefTask()
 	bound.tokens -= len(reply.Signals) * signalTokens
-	if c.Face == Command {
+	if !c.brief() {
 		bound = wholeTask()
 	}
 	if now.step != nil {
@@ -122,10 +123,53 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step))
 	}
 	reply.Questions = len(state.OpenQuestions())
-	if state.Plan != nil && (full || c.Face == Command && listsPlan(now.reason)) {
+	if state.Plan != nil && (full || !c.brief() && listsPlan(now.reason)) {
 		reply.Plan = &TaskList{Tasks: tasks(state.Plan, bound)}
 	}
 	return reply
+}
+
+// agentInstructions is the short hint for the caller's immediate focus (planloop:
+// Prompt Catalog, I-7), in the contract's words where it has some.
+func agentInstructions(n now, rules Rules, c Caller) string {
+	text, run := "", "run"
+	if c.brief() {
+		run = "call"
+	}
+	switch n.reason {
+	case SyncInstructions:
+		text = "CRITICAL: Your `" + rules.File + "` is out of sync. Overwrite it with the content provided in `instructions_content` and then " +
+			run + " `" + c.word(Call{Act: ActAskStatus}) + "` again."
+		if rules.Problem != "" {
+			text = "CRITICAL: Your `" + rules.File + "` is out of sync and cannot be brought up to date: " + rules.Problem
+		}
+	case ReadyForTask:
+		text = "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work."
+		if taskStatus(n.step.Status) == Doing {
+			text = "Your task is in progress. Gather context using `context_hints` and `relevant_file_paths`, finish the work, verify it, then report it as DONE."
+		}
+	case WaitingOnSignal:
+		text = "CRITICAL: A signal is blocking progress. Analyze the signal details, fix the issue, and clear the signal using `" + c.word(Call{Act: ActAlert}) + "`."
+	case PlanCompleted:
+		text = "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Act: ActSummarise}) + "`."
+	case Closed:
+		text = "The plan is closed. Nothing is left to do for this goal."
+	case Replanning:
+		text = "A critical task failed. Do not go on with the others: try it again, or agree on a new plan with the user."
+	case Deadlocked:
+		text = "Nothing can be started. Resolve what the tasks wait for; do not work around the plan."
+	case WaitingOnAgent:
+		text = "Another agent works on what comes next. Wait for it, or ask the user for other work."
+	case Gathering:
+		text = "Planning mode is on. Only look and ask; change nothing until a person has approved a plan."
+	case AwaitingApproval:
+		text = "Your plan waits for a person's decision. Do not start; approving is not yours to do."
+	case Failed:
+		text = "The plan has failed. Tell the user what failed and agree on a new plan."
+	case NoPlan:
+		text = "There is nothing to do yet. Set up a plan before work of several steps."
+	}
+	return text
 }
 
 // listsPlan reports whether a status on the command line lists all tasks: where there
@@ -151,8 +195,8 @@ func sessionView(state plan.State, now now, c Caller) *SessionView {
 		return nil
 	}
 	view := &SessionView{ID: p.Root(), Goal: p.Objective}
-	if c.Face == Tool {
-		view.Goal = brief(p.Objective, titleTokens)
+	if c.brief() {
+		view.Goal = tokens.Shorten(p.Objective, titleTokens, titleShown)
 	}
 	if p.Status != plan.StatusActive {
 		view.Status = p.Status
@@ -171,11 +215,11 @@ const (
 // messageShown bounds the same in characters.
 const messageShown = 300
 
-func signalView(state plan.State, signal plan.Signal, c Caller, tokens int) SignalView {
+func signalView(state plan.State, signal plan.Signal, c Caller, share int) SignalView {
 	view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: signal.Level, Message: signal.Message, Output: signal.Output}
-	if c.Face == Tool {
-		view.Message = shorten(view.Message, tokens, messageShown)
-		view.Output = tail(view.Output, tokens, messageShown)
+	if c.brief() {
+		view.Message = tokens.Shorten(view.Message, share, messageShown)
+		view.Output = tokens.Tail(view.Output, share, messageShown)
 	}
 	return view
 }
@@ -189,11 +233,11 @@ func (s *Service) otherSignals(state plan.State, now now, c Caller) []SignalView
 	var views []SignalView
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
 		for _, signal := range state.OpenSignals(level) {
-			if now.reason == WaitingOnSignal && signal.ID == now.signal.ID || c.Face == Tool && len(views) == signalsShown {
+			if now.reason == WaitingOnSignal && signal.ID == now.signal.ID || c.brief() && len(views) == signalsShown {
 				continue
 			}
 			view := signalView(state, signal, c, otherTokens)
-			if c.Face == Tool {
+			if c.brief() {
 				view.Output = ""
 			}
 			views = append(views, view)
@@ -210,7 +254,7 @@ func (s *Service) rules(state plan.State, c Caller) Rules {
 		return Rules{}
 	}
 	rules := s.opts.RuleBook.Inspect()
-	if !rules.Exists && (c.Face == Tool || state.Plan == nil) || rules.Problem != "" && c.Face == Tool {
+	if !rules.Exists && (c.brief() || state.Plan == nil) || rules.Problem != "" && c.brief() {
 		return Rules{}
 	}
 	return rules

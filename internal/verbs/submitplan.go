@@ -82,7 +82,7 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 func (s *Service) submitted(before, after plan.State, c Caller, report gates.Report) SubmitPlanReply {
 	draft := after.Draft
 	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: after.PhaseNow(), PlanID: draft.ID, Score: report.Score, Warnings: warnings(report),
-		Message:   "Plan submitted with " + steps(draft) + ". It waits for a person, who can decide with `planloop approve` on a terminal.",
+		Message:   "Plan submitted with " + steps(draft) + ". It waits for a person, who can decide with `" + c.word(Call{Act: ActApprove}) + "` on a terminal.",
 		Heartbeat: s.heartbeat(after, c)}
 	var former *plan.Plan
 	if before.PhaseNow().Restricted() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -14,7 +15,7 @@ import (
 // plan it knows: its step id means another step now.
 func TestReplacedPlan(t *testing.T) {
 	s := service(time.Now, nil)
-	carl := verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "carl"}}
+	carl := verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "carl"}, Face: mcpserver.Tools{}}
 	setUp := func(c verbs.Caller, objective string) {
 		t.Helper()
 		in := verbs.SetupPlan{Objective: objective, InitialSteps: []verbs.NewStep{{Title: "One"}, {Title: "Two"}}}

@@ -7,7 +7,6 @@ package verbs
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/planloop/planloop/gates"
@@ -30,7 +29,6 @@ type Options struct {
 	Lease    time.Duration    // 0: plan.DefaultLease
 	Now      func() time.Time // nil: time.Now
 
-	Toolsets []string                      // that are offered as tools; nil: all
 	Gates    func(gate string) gates.Level // how strict each gate is; nil: the default profile
 	GateAll  bool                          // the planning_* tools are judged by the gates too
 	RuleBook RuleBook                      // nil: no rule book is kept on disk
@@ -79,11 +77,6 @@ func (c Caller) progress(done, all int, what string) {
 	if c.Progress != nil {
 		c.Progress(done, all, what)
 	}
-}
-
-// offers reports whether the tools of a toolset are offered.
-func (s *Service) offers(toolset string) bool {
-	return s.opts.Toolsets == nil || slices.Contains(s.opts.Toolsets, toolset)
 }
 
 // State returns the state as it is on disk now, with planning mode over when its
@@ -152,7 +145,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		if !ofPlan(a) {
 			return nil
 		}
-		return s.told.check(c, state, s.words(c).read())
+		return s.told.check(c, state, c.word(Call{Act: ActRead}))
 	})
 	s.touch(c)
 	if err != nil {

@@ -16,7 +16,9 @@ import (
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -31,8 +33,8 @@ type walker struct {
 }
 
 var (
-	carl   = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "carl"}}
-	person = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "pat", AtTerminal: true}, Face: verbs.Command}
+	carl   = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "carl"}, Face: mcpserver.Tools{}}
+	person = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "pat", AtTerminal: true}, Face: terminal.CommandLine{}}
 )
 
 // book is a rule book that is out of sync until somebody writes it.
@@ -53,10 +55,10 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 		toolsets []string
 		face     verbs.Face
 	}{
-		"all tools":     {nil, verbs.Tool},
-		"planning only": {[]string{verbs.Planning}, verbs.Tool},
-		"loop only":     {[]string{verbs.Loop}, verbs.Tool},
-		"command line":  {nil, verbs.Command},
+		"all tools":     {nil, mcpserver.Tools{}},
+		"planning only": {[]string{verbs.Planning}, mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: terminal.CommandLine{}}},
+		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}}},
+		"command line":  {nil, terminal.CommandLine{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
@@ -64,7 +66,7 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 				s := session.New(memory.New(), session.Options{Limits: limits})
 				defer s.Close()
 				rules := &book{}
-				w := &walker{T: rt, rules: rules, service: verbs.New(s, verbs.Options{Toolsets: c.toolsets, RuleBook: rules}),
+				w := &walker{T: rt, rules: rules, service: verbs.New(s, verbs.Options{RuleBook: rules}),
 					me: verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
 				w.wander(slices.Contains(c.toolsets, verbs.Mode) || c.toolsets == nil)
 				w.walk()
@@ -98,8 +100,8 @@ func TestNobodyWaitsForAnother(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(next, "S001 pending") {
-			t.Errorf("%s is told: %s", who.Actor.Name, next)
+		if !strings.Contains(next.For(who), "S001 pending") {
+			t.Errorf("%s is told: %s", who.Actor.Name, next.For(who))
 		}
 	}
 }
@@ -274,7 +276,7 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 	next := reply.NextAction
 	switch {
 	case reply.Now.Reason == verbs.SyncInstructions:
-		if w.me.Face == verbs.Tool && reply.Now.InstructionsContent != "the rules\n" {
+		if w.me.Face.Brief() && reply.Now.InstructionsContent != "the rules\n" {
 			return fmt.Errorf("the content is %q", reply.Now.InstructionsContent)
 		}
 		w.rules.state = ""
@@ -285,7 +287,7 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 		return w.othersFinish(map[string]bool{})
 	case strings.Contains(next, "ask the user to run planloop alert --clear"):
 		return w.clearAll()
-	case w.me.Face == verbs.Command:
+	case !w.me.Face.Brief():
 		return w.command(next)
 	}
 	return w.tool(next, reply)

@@ -1,4 +1,6 @@
-package verbs
+// Package tokens estimates what text costs in a model's context, and shortens it to
+// what it may cost.
+package tokens
 
 import (
 	"unicode"
@@ -18,20 +20,8 @@ const (
 	rareCost   = 12
 )
 
-// What of a heartbeat is left for names that are not ours, in tokens.
-const (
-	titleTokens      = 13
-	titleTokensShort = 5 // beside a longer call
-	nameTokens       = 10
-	idTokens         = 14
-)
-
-// brief shortens text to about the given number of tokens, whatever it is written
-// in, and never to more than titleShown characters.
-func brief(text string, tokens int) string { return shorten(text, tokens, titleShown) }
-
-// shorten returns text with about that many tokens, and at most length characters.
-func shorten(text string, tokens, length int) string {
+// Shorten returns text with about that many tokens, and at most length characters.
+func Shorten(text string, tokens, length int) string {
 	room, spent, shown := 4*wordCost*tokens, 0, 0
 	for _, r := range text {
 		if spent += runeCost(r); spent > room {
@@ -42,9 +32,9 @@ func shorten(text string, tokens, length int) string {
 	return plan.Shorten(text, length)
 }
 
-// tail returns the end of text with about that many tokens and at most length
+// Tail returns the end of text with about that many tokens and at most length
 // characters, an ellipsis for what was cut.
-func tail(text string, tokens, length int) string {
+func Tail(text string, tokens, length int) string {
 	runes := []rune(text)
 	room, from := 4*wordCost*tokens, len(runes)
 	for from > 0 && len(runes)-from < length {
@@ -59,17 +49,14 @@ func tail(text string, tokens, length int) string {
 	return "…" + string(runes[min(from+1, len(runes)):])
 }
 
-// cost is what text adds to the tokens of a reply, in the measure of wordCost.
-func cost(text string) int {
+// Count estimates how many tokens text costs.
+func Count(text string) int {
 	sum := 0
 	for _, r := range text {
 		sum += runeCost(r)
 	}
-	return sum
+	return sum / (4 * wordCost)
 }
-
-// fits reports whether brief leaves text as it is.
-func fits(text string, tokens int) bool { return brief(text, tokens) == text }
 
 func runeCost(r rune) int {
 	switch {

@@ -1,0 +1,88 @@
+package verbs
+
+import (
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Face is what a verb has to know of where its caller sits: how the caller makes
+// calls, and who reads the replies. nil stands for a model that has no calls.
+type Face interface {
+	// Word writes a call as the caller makes it: a tool with its arguments, a command,
+	// a button. can is false when this caller cannot make it; the text then names the
+	// way of whoever can, or is empty.
+	Word(Call) (text string, can bool)
+	// Brief reports whether a model reads the replies, each word of which costs it
+	// room: long texts are shortened then.
+	Brief() bool
+}
+
+// Act is what a call does.
+type Act string
+
+// What can be called next. Those from ActApprove on are a person's.
+const (
+	ActSetUp      Act = "set_up"      // a plan
+	ActAddSteps   Act = "add_steps"   // to the plan
+	ActAddTasks   Act = "add_tasks"   // which pass the gates, and report on others with the same call
+	ActMark       Act = "mark"        // Step, with Status
+	ActRead       Act = "read"        // the whole plan
+	ActAskStatus  Act = "ask_status"  // where the plan stands
+	ActWait       Act = "wait"        // for a change, For at most
+	ActSummarise  Act = "summarise"   // which closes the plan
+	ActAlert      Act = "alert"       // raise or clear a signal
+	ActClear      Act = "clear"       // the signal ID
+	ActSyncRules  Act = "sync_rules"  // into File
+	ActSubmit     Act = "submit"      // a plan to a person
+	ActDraft      Act = "draft"       // tasks, without a model of planloop's
+	ActUsePrompt  Act = "use_prompt"  // by its name; lists them
+	ActApprove    Act = "approve"     // the draft
+	ActReturn     Act = "return"      // the draft, to be edited
+	ActReject     Act = "reject"      // the draft
+	ActAnswer     Act = "answer"      // a question
+	ActRestore    Act = "restore"     // the plan ID
+	ActCancelMode Act = "cancel_mode" // planning mode
+	ActPurge      Act = "purge"       // the history
+)
+
+// Acts lists them all, in order.
+func Acts() []Act {
+	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActMark, ActRead, ActAskStatus, ActWait, ActSummarise, ActAlert, ActClear, ActSyncRules, ActSubmit,
+		ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActRestore, ActCancelMode, ActPurge}
+}
+
+// Call is something to be called, with the arguments that are known; what the
+// caller has to think up is left out.
+type Call struct {
+	Act    Act
+	Step   plan.StepID
+	Status plan.StepStatus
+	ID     string
+	File   string
+	For    time.Duration
+}
+
+// TaskStatus is Status in the words of planloop's JSON contract.
+func (c Call) TaskStatus() TaskStatus { return taskStatus(c.Status) }
+
+// word writes a call as the caller makes it.
+func (c Caller) word(call Call) string {
+	text, _ := c.Can(call)
+	return text
+}
+
+// Can writes a call as the caller makes it, and reports whether it can be made.
+func (c Caller) Can(call Call) (text string, can bool) {
+	if c.Face == nil {
+		return strings.ReplaceAll(string(call.Act), "_", " "), false
+	}
+	return c.Face.Word(call)
+}
+
+// brief reports whether a model reads the replies.
+func (c Caller) brief() bool { return c.Face == nil || c.Face.Brief() }
+
+// decides reports whether the caller is a person who is there to decide.
+func (c Caller) decides() bool { return c.Actor.Kind == plan.Person && c.Actor.AtTerminal }

@@ -1,0 +1,391 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/plan"
+)
+
+// NextAction is the one thing to do next, and what else could be done: a sentence
+// whose calls each face words as its callers make them.
+type NextAction struct {
+	Reason  Reason
+	Phrases []Phrase
+}
+
+// Phrase is a piece of a sentence: a text, a call, or a name that is not ours and
+// may be shortened.
+type Phrase struct {
+	Text string
+	Call *Call
+	Name string
+}
+
+// Calls lists what the sentence asks to call, first what is to be done next.
+func (n NextAction) Calls() []Call {
+	var calls []Call
+	for _, p := range n.Phrases {
+		if p.Call != nil {
+			calls = append(calls, *p.Call)
+		}
+	}
+	return calls
+}
+
+// What of a reply is left for names that are not ours, in tokens.
+const (
+	titleTokens      = 13
+	titleTokensShort = 5  // beside a long call
+	longCall         = 40 // characters
+	nameTokens       = 10
+)
+
+// titleShown bounds what a reply repeats of a title, in characters.
+const titleShown = 60
+
+// For is the sentence in the caller's words. It is never empty.
+func (n NextAction) For(c Caller) string {
+	room := titleTokens
+	for _, call := range n.Calls() {
+		if c.brief() && len(c.word(call)) > longCall {
+			room = titleTokensShort
+		}
+	}
+	var b strings.Builder
+	for _, p := range n.Phrases {
+		switch {
+		case p.Call != nil:
+			b.WriteString(c.word(*p.Call))
+		case p.Name != "":
+			b.WriteString(strconv.QuoteToGraphic(tokens.Shorten(p.Name, room, titleShown)))
+		default:
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+// name is a part of a sentence that is not ours.
+type name string
+
+// say puts a sentence together from texts, names and calls.
+func say(parts ...any) []Phrase {
+	phrases := make([]Phrase, 0, len(parts))
+	for _, part := range parts {
+		switch part := part.(type) {
+		case Call:
+			phrases = append(phrases, Phrase{Call: &part})
+		case name:
+			phrases = append(phrases, Phrase{Name: string(part)})
+		default:
+			phrases = append(phrases, Phrase{Text: fmt.Sprint(part)})
+		}
+	}
+	return phrases
+}
+
+// NextAction says what the caller is to do next.
+func (s *Service) NextAction(ctx context.Context, c Caller) (NextAction, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return NextAction{}, err
+	}
+	return s.NextActionIn(state, c), nil
+}
+
+// NextActionIn says what the caller is to do next in a state that was read already.
+func (s *Service) NextActionIn(state plan.State, c Caller) NextAction {
+	return s.view(state, c, Rules{}).now().action()
+}
+
+// Heartbeat ends every reply: how far the plan has come, and the one thing to do
+// next, which names the current step or what stands in its way. It costs a model
+// at most 40 tokens.
+type Heartbeat struct {
+	Progress   string `json:"progress,omitempty"`
+	NextAction string `json:"next_action"`
+}
+
+func (s *Service) heartbeat(state plan.State, c Caller) Heartbeat {
+	return Heartbeat{Progress: progress(state.Plan), NextAction: s.NextActionIn(state, c).For(c)}
+}
+
+// ending is the heartbeat as the last lines of a reply's text.
+func (h Heartbeat) ending() string {
+	if h.Progress == "" {
+		return ".\nNext: " + h.NextAction
+	}
+	return " (" + h.Progress + ").\nNext: " + h.NextAction
+}
+
+// progress writes how far a plan has come: "1/3 done", "" without a plan.
+func progress(p *plan.Plan) string {
+	if p == nil || p.Steps.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d done", p.Steps.Count(plan.Done), p.Steps.Len())
+}
+
+// Reason says why a caller is told what it is told (planloop: API Contract,
+// now.reason).
+type Reason string
+
+// The reasons, in the order they are looked for.
+const (
+	Gathering        Reason = "gathering"
+	AwaitingApproval Reason = "awaiting_approval"
+	SyncInstructions Reason = "sync_instructions"
+	WaitingOnSignal  Reason = "waiting_on_signal"
+	Replanning       Reason = "replanning"
+	ReadyForTask     Reason = "ready_for_task"
+	WaitingOnAgent   Reason = "waiting_on_agent"
+	Deadlocked       Reason = "deadlocked"
+	PlanCompleted    Reason = "plan_completed"
+	Closed           Reason = "closed"
+	Failed           Reason = "failed"
+	NoPlan           Reason = "no_plan"
+)
+
+// now is what a state means for one caller. It is never without a next action.
+type now struct {
+	reason  Reason
+	message string      // what stands in the way, when something does
+	step    *plan.Step  // the task it is about
+	signal  plan.Signal // with WaitingOnSignal
+	next    []Phrase
+}
+
+func (n now) action() NextAction { return NextAction{n.reason, n.next} }
+
+// view is what a now follows from.
+type view struct {
+	state plan.State
+	Caller
+	left  func(*plan.Step) bool // nobody works on the step in progress
+	rules Rules                 // the rule book on disk; the zero value is in sync
+}
+
+// view is the state as the caller sees it. Rules that are out of sync come before
+// the plan; only a status looks at them.
+func (s *Service) view(state plan.State, c Caller, rules Rules) view {
+	return view{state: state, Caller: c, left: s.left, rules: rules}
+}
+
+// left reports whether nobody works on a step in progress: no one has claimed it,
+// or the claim has lapsed.
+func (s *Service) left(step *plan.Step) bool { return step.ClaimedBy == "" || s.Lapsed(step) }
+
+// Lapsed reports whether the claim on a step has lapsed: its owner is gone or has
+// been silent for a lease, and anybody may go on with the step.
+func (s *Service) Lapsed(step *plan.Step) bool {
+	if step.ClaimedBy == "" {
+		return false
+	}
+	var seen plan.Sighting
+	if s.opts.Presence != nil {
+		seen = s.opts.Presence.Seen(step.ClaimedBy)
+	}
+	return plan.Lapsed(step, seen, s.opts.Now(), s.opts.Lease)
+}
+
+// now finds the first reason that applies.
+func (v view) now() now {
+	switch v.state.PhaseNow() {
+	case plan.PhaseGathering:
+		return v.gathering()
+	case plan.PhaseSubmitted:
+		return v.awaitingApproval()
+	}
+	if v.rules.State != "" {
+		return v.outOfSync()
+	}
+	if blockers := v.state.OpenSignals(plan.Blocker); len(blockers) > 0 {
+		return v.waiting(blockers[0])
+	}
+	return v.ofPlan()
+}
+
+// ofPlan is what the plan alone says.
+func (v view) ofPlan() now {
+	p, setUp := v.state.Plan, Call{Act: ActSetUp}
+	switch {
+	case v.state.Draft != nil && (p == nil || p.FinalSummary != "" || p.Status == plan.StatusAbandoned || p.Status == plan.StatusFailed):
+		return v.awaitingApproval() // a draft without planning mode: one that a model made, or an import
+	case p == nil:
+		return now{reason: NoPlan, message: "There is no plan.", next: say("Set up a plan: ", setUp, ".")}
+	case p.FinalSummary != "":
+		return now{reason: Closed, message: "The plan is closed with its final summary.",
+			next: say("The plan is closed; for new work set up another: ", setUp, ".")}
+	case p.Status == plan.StatusCompleted:
+		return now{reason: PlanCompleted, message: "All tasks are complete. The agent should provide a final summary.",
+			next: say("All steps are finished: check the outcome, then ", Call{Act: ActSummarise}, ".")}
+	case p.Status == plan.StatusFailed:
+		return now{reason: Failed, message: "The plan has failed: a critical step failed and no replan is left.",
+			next: say("The plan is failed: set up a new one with ", setUp, ".")}
+	case p.Status == plan.StatusAbandoned:
+		return now{reason: NoPlan, message: "The plan was abandoned.",
+			next: say("The plan is abandoned: set up a new one with ", setUp, ".")}
+	case p.Steps.Len() == 0:
+		return now{reason: NoPlan, message: "The plan has no tasks yet.", next: say("Add the first steps: ", Call{Act: ActAddSteps}, ".")}
+	}
+	if p.Status == plan.StatusReplanning {
+		return v.replanning(p)
+	}
+	if task, ok := v.task(p); ok {
+		return task
+	}
+	return v.stuck(p)
+}
+
+// task is the step to work on: the caller's own, one that nobody works on any
+// more, or the first that is ready.
+func (v view) task(p *plan.Plan) (now, bool) {
+	own := func(step *plan.Step) bool { return step.ClaimedBy != "" && step.ClaimedBy == v.Actor.Name }
+	if step := begun(p, own); step != nil {
+		next := say("Do ", step.ID, " ", name(step.Title), "; when it is verified: ", mark(step.ID, plan.Done), ".")
+		if plan.IsMeta(step.Title) {
+			next = v.decompose(step)
+		}
+		return now{reason: ReadyForTask, step: step, next: next}, true
+	}
+	if step := begun(p, v.left); step != nil { // to be claimed first: others are told of it too
+		return now{reason: ReadyForTask, step: step,
+			next: say("Take over ", step.ID, " ", name(step.Title), ", which was left: ", mark(step.ID, plan.InProgress), ".")}, true
+	}
+	step := p.Steps.NextReady()
+	if step == nil {
+		return now{}, false
+	}
+	next := say("Start ", step.ID, " ", name(step.Title), ": ", mark(step.ID, plan.InProgress), ".")
+	if plan.IsMeta(step.Title) {
+		next = v.decompose(step)
+	}
+	return now{reason: ReadyForTask, step: step, next: next}, true
+}
+
+// decompose is the way on from the task that asks for a plan.
+func (v view) decompose(step *plan.Step) []Phrase {
+	addTasks := Call{Act: ActAddTasks}
+	if _, can := v.Can(addTasks); !can {
+		return say("Break the goal down into steps: ", Call{Act: ActAddSteps}, ", then ", mark(step.ID, plan.Done), ".")
+	}
+	return say("Break the goal down, then ", addTasks, ", and ", step.ID, " done in the same call.")
+}
+
+func (v view) waiting(signal plan.Signal) now {
+	on := ""
+	if id := v.state.Concerns(signal); id != 0 {
+		on = " on task " + id.Number()
+	}
+	return now{reason: WaitingOnSignal, signal: signal,
+		message: fmt.Sprintf("Waiting for signal '%s'%s to be cleared.", signal.ID, on),
+		next:    say("Blocked by a signal: fix its cause, then ", Call{Act: ActClear, ID: signal.ID}, ".")}
+}
+
+func (v view) outOfSync() now {
+	return now{reason: SyncInstructions, message: "`" + v.rules.File + "` is " + v.rules.State + ".", next: say(Call{Act: ActSyncRules, File: v.rules.File}, ".")}
+}
+
+// replanning is the way on after a critical step failed.
+func (v view) replanning(p *plan.Plan) now {
+	if task, ok := v.retry(p); ok {
+		return task
+	}
+	return now{reason: Replanning, message: "The plan has to be revised.",
+		next: say("The plan has to be revised: set up a new one with ", Call{Act: ActSetUp}, ".")}
+}
+
+func (v view) retry(p *plan.Plan) (now, bool) {
+	for step := range p.Steps.All() {
+		if step.Status != plan.Failed || !step.Critical {
+			continue
+		}
+		status := plan.InProgress
+		if len(p.Steps.WaitingOn(step.ID)) > 0 {
+			status = plan.Pending
+		}
+		return now{reason: Replanning, step: step, message: fmt.Sprintf("The critical task %s failed.", step.ID),
+			next: say("Critical ", step.ID, " ", name(step.Title), " failed: retry by ", mark(step.ID, status), ", or ", Call{Act: ActSetUp}, ".")}, true
+	}
+	return now{}, false
+}
+
+// stuck names a way on when no step is ready and none is the caller's to finish:
+// a step to take up again, another actor to wait for, or what will never be done
+// although a step waits for it.
+func (v view) stuck(p *plan.Plan) now {
+	for step := range p.Steps.All() {
+		if len(p.Steps.WaitingOn(step.ID)) > 0 {
+			continue
+		}
+		switch step.Status {
+		case plan.Blocked:
+			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is blocked and nothing else is ready.", step.ID),
+				next: say(step.ID, " ", name(step.Title), " is blocked: resolve that, then ", mark(step.ID, plan.InProgress), ".")}
+		case plan.Failed:
+			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),
+				next: say(step.ID, " ", name(step.Title), " failed: try it again with ", mark(step.ID, plan.InProgress), ".")}
+		}
+	}
+	for step := range p.Steps.Running() {
+		if step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
+			return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.", plan.Quote(step.ClaimedBy), step.ID),
+				next: say("Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Act: ActWait}, ".")}
+		}
+	}
+	return v.deadlock(p)
+}
+
+// deadlock names a step that waits for one that was given up, and how to take
+// that up again.
+func (v view) deadlock(p *plan.Plan) now {
+	for step := range p.Steps.All() {
+		if step.Status.Finished() {
+			continue
+		}
+		for _, id := range p.Steps.WaitingOn(step.ID) {
+			if dep, ok := p.Steps.Get(id); ok && dep.Status.Finished() {
+				return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, id, dep.Status),
+					next: say(step.ID, " waits for ", id, ", which was ", dep.Status, ": ", mark(id, plan.Pending), ", drop the dependency or skip ", step.ID, ".")}
+			}
+		}
+	}
+	return now{reason: Deadlocked, message: "Nothing is ready.", next: say("Read the plan to see what it waits for: ", Call{Act: ActRead}, ".")}
+}
+
+func (v view) gathering() now {
+	if v.decides() {
+		return now{reason: Gathering, message: "Planning mode: nothing is changed until you approve a plan.",
+			next: say("Wait until an agent submits its plan: ", Call{Act: ActWait, For: 10 * time.Minute}, "; ", Call{Act: ActCancelMode}, " leaves the mode.")}
+	}
+	return now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
+		next: say("Planning mode: look and ask only, then ", Call{Act: ActSubmit}, ".")}
+}
+
+func (v view) awaitingApproval() now {
+	if v.decides() {
+		return now{reason: AwaitingApproval, message: "The submitted plan waits for your decision.",
+			next: say("Look at it and decide: ", Call{Act: ActApprove}, ". Or: ", Call{Act: ActReturn}, " has it revised, ", Call{Act: ActReject}, " drops it.")}
+	}
+	return now{reason: AwaitingApproval, message: "The submitted plan waits for a person's decision.",
+		next: say("Wait for a person's decision: ", Call{Act: ActWait}, ".")}
+}
+
+// begun returns the first step in progress that matches and can be finished.
+func begun(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
+	for step := range p.Steps.Running() {
+		if len(p.Steps.WaitingOn(step.ID)) == 0 && match(step) {
+			return step
+		}
+	}
+	return nil
+}
+
+func mark(id plan.StepID, status plan.StepStatus) Call {
+	return Call{Act: ActMark, Step: id, Status: status}
+}

@@ -1,0 +1,102 @@
+package mcpserver
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/internal/verbs"
+)
+
+// Tools is the face of a model: its calls are tools, of the toolsets that are offered.
+type Tools struct {
+	Toolsets []string   // nil: all
+	User     verbs.Face // how the user makes calls, who does what no tool does; may be nil
+}
+
+func (t Tools) byUser(call verbs.Call) string {
+	text, _ := verbs.Caller{Face: t.User}.Can(call)
+	return text
+}
+
+// Brief is true: every word of a reply costs the model room.
+func (Tools) Brief() bool { return true }
+
+func (t Tools) offers(toolset string) bool {
+	return t.Toolsets == nil || slices.Contains(t.Toolsets, toolset)
+}
+
+// Word writes a call as a tool with its arguments. What no tool that is offered
+// does is the user's to do, or to be asked for.
+func (t Tools) Word(call verbs.Call) (text string, can bool) {
+	loop := t.offers(verbs.Loop)
+	either := func(planning, ofLoop string) (string, bool) {
+		if t.offers(verbs.Planning) || !loop {
+			return planning, true
+		}
+		return ofLoop, true
+	}
+	onlyLoop := func(ofLoop, without string) (string, bool) {
+		if loop {
+			return ofLoop, true
+		}
+		return without, false
+	}
+	switch call.Act {
+	case verbs.ActSetUp:
+		return either("planning_setup_plan", "planloop_start")
+	case verbs.ActAddSteps:
+		return either("planning_add_step", "planloop_update with add_tasks")
+	case verbs.ActAddTasks:
+		return "planloop_update with add_tasks", loop
+	case verbs.ActMark:
+		return either(fmt.Sprintf("planning_mark_step %s %s", call.Step, call.Status),
+			fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"status":"%s"}]}`, call.Step.Number(), call.TaskStatus()))
+	case verbs.ActRead:
+		return either("planning_read_plan", `planloop_status {"full":true}`)
+	case verbs.ActAskStatus:
+		return "planloop_status", loop
+	case verbs.ActWait:
+		return onlyLoop(`planloop_status {"wait":50}`, "ask the user")
+	case verbs.ActSummarise:
+		return onlyLoop(`planloop_update {"final_summary":"..."}`, "report it")
+	case verbs.ActAlert:
+		return "planloop_alert", loop
+	case verbs.ActClear:
+		if !loop {
+			return "ask the user to run " + t.byUser(verbs.Call{Act: verbs.ActClear}), false
+		}
+		if !fits(call.ID) { // a part of it would name no signal
+			return `planloop_alert {"clear":true} with its id, which planloop_status tells`, true
+		}
+		return "planloop_alert " + cleared(call.ID), true
+	case verbs.ActSyncRules:
+		return "Write instructions_content to " + call.File + " (or have planloop sync run), then call planloop_status again", loop
+	case verbs.ActSubmit:
+		if t.offers(verbs.Mode) {
+			return "planning_submit_plan", true
+		}
+		return "ask the user to cancel it: no tool to submit a plan is offered here", false
+	case verbs.ActDraft:
+		return "start without decompose and break the goal down yourself (prompt decompose_goal)", true
+	case verbs.ActUsePrompt:
+		return "use one of those that are listed", true
+	}
+	return t.byUser(call), false
+}
+
+// idTokens is what a reply has room for of a signal's id.
+const idTokens = 14
+
+func fits(id string) bool { return tokens.Shorten(id, idTokens, 60) == id }
+
+// cleared are the arguments that clear a signal.
+func cleared(id string) string {
+	quoted, err := jsontext.AppendQuote(nil, id)
+	if err != nil {
+		return "{}" // it is not UTF-8, which no input lets through
+	}
+	return `{"id":` + string(quoted) + `,"clear":true}`
+}

@@ -1,0 +1,21 @@
+package mcpserver_test
+
+import (
+	"testing"
+
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
+)
+
+// Whatever comes next is a tool that is offered, or told as the user's to do.
+func TestEveryActHasWords(t *testing.T) {
+	for _, toolsets := range [][]string{nil, {verbs.Planning}, {verbs.Loop}, {verbs.Mode}} {
+		face := mcpserver.Tools{Toolsets: toolsets, User: terminal.CommandLine{}}
+		for _, act := range verbs.Acts() {
+			if text, _ := face.Word(verbs.Call{Act: act}); text == "" {
+				t.Errorf("%v: %s has no words", toolsets, act)
+			}
+		}
+	}
+}
