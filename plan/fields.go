@@ -328,6 +328,12 @@ func appendIDs(ids *[]StepID, text string) bool {
 	return true
 }
 
+// Values lists the words that the field may hold, nil when it takes others.
+func (f Field[T]) Values() []string {
+	word, _ := f.word(new(T))
+	return word.values
+}
+
 // wordRef is a field that holds one of a few words.
 type wordRef struct {
 	values []string

@@ -20,7 +20,7 @@ func newStepCommand(a *app) *cobra.Command {
 }
 
 func newStepAddCommand(a *app) *cobra.Command {
-	var fields stepFields
+	var fields stepFlags
 	cmd := &cobra.Command{
 		Use:   "add TITLE...",
 		Short: "Append steps to the plan",
@@ -38,7 +38,9 @@ all of them.`,
 				if err != nil {
 					return err
 				}
-				steps[i].Spec = spec
+				if steps[i], err = plan.CleanStep("", plan.NewStep{Spec: spec}); err != nil {
+					return err
+				}
 			}
 			service, err := a.service(cmd.Context())
 			if err != nil {
@@ -57,8 +59,7 @@ all of them.`,
 }
 
 func newStepEditCommand(a *app) *cobra.Command {
-	var fields stepFields
-	var title string
+	var fields stepFlags
 	cmd := &cobra.Command{
 		Use:   "edit STEP",
 		Short: "Change what a step asks for",
@@ -75,15 +76,10 @@ clears a field, and a list that is given replaces the former one.`,
 			if err != nil {
 				return err
 			}
-			checked := title
-			if !cmd.Flags().Changed("title") {
-				checked = "unchanged" // the rule that a step has a title does not concern this edit
-			}
-			spec, err := fields.spec(checked)
+			change, err := fields.patch(cmd)
 			if err != nil {
 				return err
 			}
-			change := patch(cmd, spec)
 			if change.IsZero() {
 				return usageError{fmt.Errorf("%s needs something to change, such as --title or --details; see `%s --help`", commandName(cmd), cmd.CommandPath())}
 			}
@@ -99,7 +95,7 @@ clears a field, and a list that is given replaces the former one.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&title, "title", "", "the new `TITLE`")
+	cmd.Flags().StringVar(&fields.step.Title, "title", "", "the new `TITLE`")
 	fields.register(cmd)
 	complete(cmd, "depends-on", a.completeSteps)
 	return cmd
