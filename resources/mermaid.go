@@ -100,7 +100,8 @@ func (g *graph) nodes(steps plan.Steps) ([]*plan.Step, map[plan.StepID]bool) {
 func label(text string) string {
 	var b strings.Builder
 	for _, r := range plan.Shorten(text, maxLabel) {
-		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune(" .,-_/'?…", r) {
+		word := unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
+		if word && !plan.Invisible(r) || strings.ContainsRune(" .,-_/'?…", r) {
 			b.WriteRune(r)
 		} else {
 			fmt.Fprintf(&b, "#%d;", r)

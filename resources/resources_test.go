@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -146,5 +148,24 @@ func TestMermaidIsSafeAndBounded(t *testing.T) {
 	}
 	if !strings.Contains(got, "more steps are not shown") || !strings.Contains(got, "S1001[") || strings.Contains(got, "S001[") {
 		t.Errorf("want open steps first and a note about the others:\n%.300s", got)
+	}
+}
+
+// TestYAMLHidesNothing: what does not show is written as an escape, and every
+// text is read back as it was.
+func TestYAMLHidesNothing(t *testing.T) {
+	for _, text := range []string{"\u3164", "a\ufe0fb", "a\u200bb", "\u115fa", "two\nlines\u3164", "\U000E0041", "Grüße", "日本", "on", "a: b", " a", "a\n\nb", "x\u0661"} {
+		data, err := json.Marshal(map[string]string{"text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		written := must(t)(resources.YAMLOf(data))
+		if strings.ContainsFunc(string(written), plan.Invisible) {
+			t.Errorf("%+q is hidden in %q", text, written)
+		}
+		var back struct{ Text string }
+		if err := yaml.Load(written, &back); err != nil || back.Text != text {
+			t.Errorf("%+q is read back as %+q, %v", text, back.Text, err)
+		}
 	}
 }

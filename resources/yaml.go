@@ -3,6 +3,7 @@ package resources
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -107,13 +108,10 @@ func (w *yamlWriter) array(indent int) error {
 
 func (w *yamlWriter) indent(n int) { w.out.WriteString(strings.Repeat(" ", n)) }
 
-var (
-	bareKey  = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	bareText = pattern(`^\p{L}[\p{L}\p{Nd} _./()+=;'"@,!?-]*$`)
-)
+var bareKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func yamlKey(key string) string {
-	if bareKey().MatchString(key) && !reserved(key) {
+	if bareKey.MatchString(key) && !reserved(key) {
 		return key
 	}
 	return yamlQuote(key)
@@ -122,13 +120,28 @@ func yamlKey(key string) string {
 // yamlText returns the scalar for text; indent is that of a block's lines.
 func yamlText(text string, indent int) string {
 	switch {
-	case bareText().MatchString(text) && !strings.HasSuffix(text, " ") && !reserved(text):
+	case bare(text):
 		return text
 	case strings.Contains(text, "\n") && blockable(text):
 		return "|-" + indented(text, strings.Repeat(" ", max(indent, 2)))
 	}
 	return yamlQuote(text)
 }
+
+// bare reports whether text without quotes is nothing but text to every reader.
+func bare(text string) bool {
+	for i, r := range text {
+		letter := unicode.IsLetter(r) && !plan.Invisible(r)
+		if !letter && (i == 0 || !unicode.IsDigit(r) && !strings.ContainsRune(" _./()+=;'\"@,!?-", r)) {
+			return false
+		}
+	}
+	return text != "" && !strings.HasSuffix(text, " ") && !reserved(text)
+}
+
+// readable reports whether a character may stand as it is: a reader sees it, and
+// YAML takes it.
+func readable(r rune) bool { return unicode.IsPrint(r) && !plan.Invisible(r) }
 
 // indented returns the lines of text, each on a new line behind margin; blank
 // lines stay empty.
@@ -157,8 +170,8 @@ func blockable(text string) bool {
 			return false
 		}
 	}
-	unprintable := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
-	return !strings.HasSuffix(text, "\n") && !strings.ContainsFunc(text, unprintable)
+	hidden := func(r rune) bool { return r != '\n' && !readable(r) }
+	return !strings.HasSuffix(text, "\n") && !strings.ContainsFunc(text, hidden)
 }
 
 func yamlQuote(text string) string {
@@ -173,7 +186,7 @@ func yamlQuote(text string) string {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case unicode.IsPrint(r):
+		case readable(r):
 			b.WriteRune(r)
 		case r > 0xFFFF:
 			fmt.Fprintf(&b, `\U%08X`, r)
