@@ -100,7 +100,8 @@ func cause(err error) string {
 }
 
 func unreadable(file string, err error) *Error {
-	return &Error{File: file, State: Unreadable, Problem: "it cannot be read: " + cause(err), Fix: "make it a readable file or remove it", Err: err}
+	return &Error{File: file, State: Unreadable, Problem: "it cannot be read: " + cause(err),
+		Fix: "make it a readable file or remove it", Err: err}
 }
 
 func notPlain(file string) *Error {
@@ -116,5 +117,6 @@ func readOnly(file, problem string, err error) *Error {
 }
 
 func changed(file string) *Error {
-	return &Error{File: file, State: Changed, Problem: "somebody else changed it at the same time, so nothing was written", Fix: "try again"}
+	return &Error{File: file, State: Changed, Problem: "somebody else changed it at the same time, so nothing was written",
+		Fix: "try again"}
 }

@@ -145,7 +145,8 @@ func readPlain(root *os.Root, file, target string) ([]byte, fs.FileInfo, error) 
 		return nil, nil, tooLarge(file, fmt.Sprintf("it is larger than %d bytes", MaxBytes))
 	}
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return nil, nil, &Error{File: file, State: NotText, Problem: "it is not UTF-8 text", Fix: "save it as UTF-8, or name another file as agents_file"}
+		return nil, nil, &Error{File: file, State: NotText, Problem: "it is not UTF-8 text",
+			Fix: "save it as UTF-8, or name another file as agents_file"}
 	}
 	return data, info, nil
 }

@@ -35,7 +35,8 @@ func outside(file, problem string) *Error {
 }
 
 func badLink(file, problem string) *Error {
-	return &Error{File: file, State: Outside, Problem: problem, Fix: "make it one relative link straight to a Markdown file inside the workspace, or a file"}
+	return &Error{File: file, State: Outside, Problem: problem,
+		Fix: "make it one relative link straight to a Markdown file inside the workspace, or a file"}
 }
 
 // resolve follows a path over one link at most: of the file, or of a folder on

@@ -157,13 +157,15 @@ func (s *scan) unpaired(i int) *fault {
 	j := s.next[i]
 	switch m := s.markers[i]; {
 	case !m.alone:
-		return &fault{i + 1, "a planloop marker shares its line with other text, or is not closed by -->", "give the marker a line of its own"}
+		return &fault{i + 1, "a planloop marker shares its line with other text, or is not closed by -->",
+			"give the marker a line of its own"}
 	case m.kind == endingMarker:
 		return &fault{i + 1, "the end marker has no begin marker before it", faultFix}
 	case m.version != "" && m.version != blockVersion:
 		return &fault{i + 1, "the block is of a version that this planloop does not know", "use the planloop that wrote it, or a newer one"}
 	case j == len(s.lines):
-		return &fault{i + 1, "the begin marker has no end marker after it", "add the line " + endMarker + " where the block ends, or " + faultFix}
+		return &fault{i + 1, "the begin marker has no end marker after it",
+			"add the line " + endMarker + " where the block ends, or " + faultFix}
 	case s.markers[j].kind == beginMarker:
 		return &fault{j + 1, fmt.Sprintf("a second begin marker stands before the end of the block that begins on line %d", i+1), faultFix}
 	case !s.markers[j].alone:
@@ -183,7 +185,8 @@ func (s *scan) chosen() (*block, *fault) {
 				continue
 			}
 			if one != nil {
-				return nil, &fault{b.line, fmt.Sprintf("a second block begins; the first begins on line %d", one.line), "keep one of the two blocks and delete the other with its markers"}
+				return nil, &fault{b.line, fmt.Sprintf("a second block begins; the first begins on line %d", one.line),
+					"keep one of the two blocks and delete the other with its markers"}
 			}
 			one = b
 		}

@@ -4,9 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // Where a workspace may be named outside a flag.
@@ -69,7 +75,7 @@ func (e *PlaceError) Error() string {
 	if e.Path == "" {
 		return fmt.Sprintf("%s %s; %s", e.From, e.Problem, e.Fix)
 	}
-	return fmt.Sprintf("workspace %s (from %s) %s; %s", printable(e.Path), e.From, e.Problem, e.Fix)
+	return fmt.Sprintf("workspace %s (from %s) %s; %s", safetext.EscapeLine(e.Path), e.From, e.Problem, e.Fix)
 }
 
 // Unwrap returns the cause.
@@ -203,7 +209,79 @@ func (p place) refuse(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		refusal.Problem, refusal.Fix = "cannot be read by this user", "change its permissions or name another directory"
 	default:
-		refusal.Problem, refusal.Fix = "cannot be opened: "+printable(err.Error()), "name another directory"
+		refusal.Problem, refusal.Fix = "cannot be opened: "+safetext.EscapeLine(err.Error()), "name another directory"
 	}
 	return refusal
+}
+
+// pathOfURI returns the local path that a file:// URI names. Other schemes and
+// other machines name nothing that this process can read.
+func pathOfURI(uri string) (string, bool) {
+	parsed, err := url.Parse(uri)
+	if err != nil || !strings.EqualFold(parsed.Scheme, "file") || parsed.Opaque != "" {
+		return "", false
+	}
+	return localPath(parsed.Host, parsed.Path, runtime.GOOS == "windows")
+}
+
+func localPath(host, path string, windows bool) (string, bool) {
+	remote := host != "" && !strings.EqualFold(host, "localhost")
+	if strings.ContainsRune(path, 0) || !strings.HasPrefix(path, "/") || remote && !windows {
+		return "", false
+	}
+	if !windows {
+		return path, true
+	}
+	if remote {
+		return filepath.FromSlash("//" + host + path), true
+	}
+	return filepath.FromSlash(strings.TrimPrefix(path, "/")), true // /C:/code is C:\code
+}
+
+// asSpelled returns path as the file system spells it. The usual file system of
+// macOS opens /Users/ann/Code as /users/ann/code too, and both must be one
+// workspace. Windows paths come out of symlink resolution spelled so; elsewhere
+// names differ when their bytes differ.
+func asSpelled(path string) string {
+	if runtime.GOOS != "darwin" {
+		return path
+	}
+	return spelledBy(path, names)
+}
+
+// spelledBy replaces each element of path by the one entry of its folder that
+// equals it but for case and Unicode form. What cannot be listed stays.
+func spelledBy(path string, list func(dir string) []string) string {
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	parent = spelledBy(parent, list)
+	return filepath.Join(parent, entry(filepath.Base(path), list(parent)))
+}
+
+func entry(name string, among []string) string {
+	var alike []string
+	for _, other := range among {
+		if other == name {
+			return name
+		}
+		if strings.EqualFold(norm.NFC.String(other), norm.NFC.String(name)) {
+			alike = append(alike, other)
+		}
+	}
+	if len(alike) != 1 {
+		return name
+	}
+	return alike[0]
+}
+
+func names(dir string) []string {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer folder.Close()
+	all, _ := folder.Readdirnames(-1)
+	return all
 }

@@ -2,12 +2,17 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -173,7 +178,138 @@ func (l *loading) consider(k key, v value) error {
 func (l *loading) ignore(v value, why string) {
 	fix := "if you want it, set " + Variable(v.key)
 	if path, err := ConfigFile(l.sources.Getenv, l.sources.Home); err == nil {
-		fix = "if you want it, set it in your own file, " + printable(path)
+		fix = "if you want it, set it in your own file, " + safetext.EscapeLine(path)
 	}
 	l.warnings = append(l.warnings, Warning{File: v.source, Line: v.line, Key: v.key, Problem: why, Fix: fix})
+}
+
+// ConfigError says what is wrong with the configuration, and where. Nothing of
+// it is in force.
+type ConfigError struct {
+	Source  string // the file, the environment variable or the flag
+	Line    int    // in the file, 0 when unknown
+	Key     string // "" when it is about the whole source
+	Problem string
+	Want    string // what would be accepted, or what to do
+	Err     error  // the cause, may be nil
+}
+
+// Error says where, what, and what is wanted, in one line.
+func (e *ConfigError) Error() string {
+	var b strings.Builder
+	b.WriteString(safetext.EscapeLine(e.Source))
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Key != "" {
+		b.WriteString(e.Key + " ")
+	}
+	b.WriteString(e.Problem)
+	if e.Want != "" {
+		b.WriteString("; " + e.Want)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// Warning is about a key of the workspace's own file that was ignored.
+type Warning struct {
+	File    string
+	Line    int
+	Key     string
+	Problem string // why it was ignored
+	Fix     string // where it belongs
+}
+
+// String says which key of which file was ignored, why, and where it belongs.
+func (w Warning) String() string {
+	return fmt.Sprintf("%s:%d: %s ignored: %s; %s", safetext.EscapeLine(w.File), w.Line, w.Key, w.Problem, w.Fix)
+}
+
+// FileName is the name of the workspace's own configuration file.
+const FileName = ".planloop.yaml"
+
+// readOwn returns the text of the workspace's own file, nil when there is none.
+// The directory came from a stranger: nothing outside it is opened, and nothing
+// that is not a plain file.
+func readOwn(dir string) ([]byte, error) {
+	path := filepath.Join(dir, FileName)
+	linked, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	defer root.Close()
+	info, err := root.Stat(FileName)
+	if err != nil && linked.Mode()&fs.ModeSymlink != 0 {
+		return nil, &ConfigError{Source: path, Problem: "is a link that leads out of the workspace or nowhere",
+			Want: "put a file there, or link to one inside by a relative path", Err: err}
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, notPlain(path)
+	}
+	file, err := root.Open(FileName)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return readAll(path, file)
+}
+
+// readUsers returns the text of the user's file, nil when there is none. A file
+// that is there and cannot be read is an error: without it a policy would be
+// looser than the user wrote.
+func readUsers(path string) ([]byte, error) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, notPlain(path)
+	}
+	// It names commands to run, so what anybody can write must not be obeyed.
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 {
+		return nil, &ConfigError{Source: path, Problem: "can be written by everybody on this machine", Want: "run chmod o-w on it"}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return readAll(path, file)
+}
+
+// readAll reads one byte more than is allowed, so that too much is noticed.
+func readAll(path string, file *os.File) ([]byte, error) {
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return text, nil
+}
+
+func notPlain(path string) error {
+	return &ConfigError{Source: path, Problem: "is not a plain file", Want: "put a file there or remove it"}
+}
+
+func unreadable(path string, err error) error {
+	cause := err
+	if detail := (*fs.PathError)(nil); errors.As(err, &detail) {
+		cause = detail.Err
+	}
+	return &ConfigError{Source: path, Problem: "cannot be read: " + cause.Error(), Want: "make it readable or remove it", Err: err}
 }

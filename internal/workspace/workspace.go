@@ -1,19 +1,30 @@
+// Package workspace says where planloop works, by which rules, and for whom: it
+// finds the workspace and the folder of its state, reads the layers of the
+// configuration, and names the actor.
+//
+// Everything it needs of the world (environment, current directory, home)
+// arrives as a value. It writes nothing but the marker file it is asked for. It
+// must not know what a plan is made of, how a log is kept, which tools a toolset
+// holds, or what a gate checks.
 package workspace
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
-	"unicode"
 
+	"github.com/adrg/xdg"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // Workspace is a directory an agent works in, and the folder of its state.
@@ -28,7 +39,7 @@ type Workspace struct {
 const defaultName = "default"
 
 func newWorkspace(path, stateHome string) Workspace {
-	name := printable(filepath.Base(path))
+	name := safetext.EscapeLine(filepath.Base(path))
 	return Workspace{Path: path, Name: name, StateDir: filepath.Join(stateHome, stateName(path))}
 }
 
@@ -37,7 +48,7 @@ func defaultWorkspace(path, stateHome string) Workspace {
 		Path: path, Name: defaultName, Default: true,
 		StateDir: filepath.Join(stateHome, defaultName),
 		Notice: fmt.Sprintf("started in %s, which is no project: using the workspace named %s; "+
-			"start in a project, or name one with --workspace DIR or %s", printable(path), defaultName, envWorkspace),
+			"start in a project, or name one with --workspace DIR or %s", safetext.EscapeLine(path), defaultName, envWorkspace),
 	}
 }
 
@@ -73,17 +84,6 @@ func slug(text string, n int, instead string) string {
 	return instead
 }
 
-// printable replaces what must not reach a terminal: control characters,
-// invisible and text-reordering ones, bytes that are no text.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			return '?'
-		}
-		return r
-	}, text)
-}
-
 // MarkerFile is the name of the file that says which directory a state belongs to.
 const MarkerFile = "workspace.json"
 
@@ -113,4 +113,65 @@ func (w Workspace) WriteMarker(dir string) error {
 		return fmt.Errorf("write the workspace's marker: %w", err)
 	}
 	return nil
+}
+
+const appName = "planloop"
+
+// StateHome returns the folder under which each workspace has its state:
+// $XDG_STATE_HOME/planloop, or the platform's place. A nil getenv is os.Getenv,
+// an empty home the user's.
+func StateHome(getenv func(string) string, home string) (string, error) {
+	return appFolder(getenv, "XDG_STATE_HOME", xdg.StateHome, home)
+}
+
+// ConfigFile returns the path of the user's own configuration file:
+// $XDG_CONFIG_HOME/planloop/config.yaml, or the platform's place.
+func ConfigFile(getenv func(string) string, home string) (string, error) {
+	dir, err := appFolder(getenv, "XDG_CONFIG_HOME", xdg.ConfigHome, home)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "config.yaml"), nil
+}
+
+// appFolder is ours below the folder that the variable names, else below the
+// platform's. The library has read the environment once, when the program
+// started; what the caller's says comes first, and the platform's folder moves
+// with the caller's home.
+func appFolder(getenv func(string) string, variable, platform, home string) (string, error) {
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	if dir := getenv(variable); filepath.IsAbs(dir) { // a relative one is to be ignored
+		return filepath.Join(dir, appName), nil
+	}
+	home = homeOr(home)
+	if home == "" {
+		return "", errors.New("there is no home directory to keep files in; set HOME or " + variable + " to an absolute path")
+	}
+	return filepath.Join(rebase(platform, xdg.Home, home), appName), nil
+}
+
+// rebase returns path with the leading from replaced by to.
+func rebase(path, from, to string) string {
+	rel, err := filepath.Rel(from, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return path
+	}
+	return filepath.Join(to, rel)
+}
+
+// homeOr returns home, or the user's home directory, or "" where there is none.
+// Some hosts start a server with next to no environment: then the system knows.
+func homeOr(home string) string {
+	if home != "" {
+		return home
+	}
+	if own, err := os.UserHomeDir(); err == nil && filepath.IsAbs(own) {
+		return own
+	}
+	if me, err := user.Current(); err == nil && filepath.IsAbs(me.HomeDir) {
+		return me.HomeDir
+	}
+	return ""
 }

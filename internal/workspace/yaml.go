@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
 )
 
 // Bounds of one document: far beyond what a configuration needs, and little
@@ -130,4 +134,188 @@ func bodyOf(document *yaml.Node) *yaml.Node {
 		return nil
 	}
 	return body
+}
+
+const (
+	hasAnchor = "has an anchor, an alias or a merge key"
+	hasTag    = "has a tag or a directive"
+	plainly   = "write the settings out plainly"
+)
+
+func tooDeep() string { return fmt.Sprintf("is nested more than %d levels deep", maxDepth) }
+
+// asConfigError says what is wrong with data, which source holds.
+func asConfigError(source string, data []byte, err error) error {
+	if own := (*ConfigError)(nil); errors.As(err, &own) {
+		own.Source = source
+		return own
+	}
+	refusal := &ConfigError{Source: source, Line: 1, Err: err, Want: "correct the YAML"}
+	refusal.describe(err)
+	if problem := notPlainYAML(data, err); problem != "" {
+		refusal.Problem, refusal.Want = problem, plainly
+	}
+	return refusal
+}
+
+// notPlainYAML names what census would have refused if the parser had not
+// stumbled over it first.
+func notPlainYAML(data []byte, err error) string {
+	detail := (*yaml.LoadError)(nil)
+	if !errors.As(err, &detail) {
+		return ""
+	}
+	switch {
+	case detail.Message == tooDeep():
+		return detail.Message
+	case detail.Stage == yaml.ComposerStage: // all it refuses is an alias without its anchor
+		return hasAnchor
+	case bytes.HasPrefix(lineAt(data, detail.Mark.Line), []byte("%")):
+		return hasTag
+	}
+	return ""
+}
+
+// lineAt returns a line of data by its number, nil when there is none.
+func lineAt(data []byte, number int) []byte {
+	for line := range bytes.Lines(data) {
+		number--
+		if number == 0 {
+			return line
+		}
+	}
+	return nil
+}
+
+// describe takes over what the YAML library says about the problem and the place.
+func (e *ConfigError) describe(err error) {
+	message := err.Error()
+	if detail := (*yaml.LoadError)(nil); errors.As(err, &detail) {
+		message = detail.Message + begun(detail)
+		if detail.Mark.Line > 0 && e.Line > 0 {
+			e.Line = detail.Mark.Line
+		}
+	}
+	message, _, _ = strings.Cut(message, " in type ") // the type is Go's, and nothing to a user
+	e.Problem = "cannot be read: " + plan.Shorten(safetext.EscapeLine(message), 200)
+}
+
+// begun says where that began which the parser found no end of.
+func begun(detail *yaml.LoadError) string {
+	if detail.ContextMark.Line == 0 || detail.ContextMark.Line == detail.Mark.Line {
+		return ""
+	}
+	return fmt.Sprintf(" %s, which begins on line %d", detail.ContextMsg, detail.ContextMark.Line)
+}
+
+// census walks what a text holds and refuses what a configuration has no need
+// of and what makes a reader stumble: anchors and aliases (a few of them can
+// stand for gigabytes), merge keys, tags, directives, names that are no words or
+// come twice, deep nesting, endless lists.
+type census struct{ values int }
+
+// take counts n, which stands depth levels below its document, and all below it.
+func (c *census) take(n *yaml.Node, depth int) error {
+	c.values++
+	switch {
+	case c.values > maxValues:
+		return refusal(n, fmt.Sprintf("has more than %d values", maxValues), "shorten it")
+	case depth > maxDepth:
+		return refusal(n, tooDeep(), plainly)
+	case n.Anchor != "" || n.Kind == yaml.AliasNode:
+		return refusal(n, hasAnchor, plainly)
+	case tagged(n) || directed(n):
+		return refusal(n, hasTag, plainly)
+	}
+	if n.Kind == yaml.MappingNode {
+		if err := distinctWords(n); err != nil {
+			return err
+		}
+	}
+	for _, below := range n.Content {
+		if err := c.take(below, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refusal(n *yaml.Node, problem, want string) error {
+	return &ConfigError{Line: n.Line, Problem: problem, Want: want}
+}
+
+// tagged reports whether a value was written with a tag; a lone exclamation mark is one.
+func tagged(n *yaml.Node) bool { return n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" }
+
+func directed(n *yaml.Node) bool {
+	return n.Stream != nil && (n.Stream.Version != nil || len(n.Stream.TagDirectives) > 0)
+}
+
+// distinctWords refuses a mapping with a key that is no word or that is there before.
+func distinctWords(mapping *yaml.Node) error {
+	lines := map[string]int{}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key := mapping.Content[i]
+		if key.ShortTag() == "!!merge" {
+			return refusal(key, hasAnchor, plainly)
+		}
+		if tagged(key) || key.Anchor != "" || key.Kind == yaml.AliasNode {
+			continue // take says so
+		}
+		name, ok := scalarText(key)
+		if !ok {
+			return refusal(key, "has a key that is not one word", "write key: value lines")
+		}
+		if before, twice := lines[name]; twice {
+			return refusal(key, fmt.Sprintf("has the key %s, which is already defined on line %d", plan.Quote(name), before),
+				"keep one of them")
+		}
+		lines[name] = key.Line
+	}
+	return nil
+}
+
+// field is one line of a mapping.
+type field struct {
+	name  string
+	line  int
+	value *yaml.Node
+}
+
+// mappingOf returns the fields of a mapping in order; names that are no words or
+// come twice have been refused.
+func mappingOf(node *yaml.Node) ([]field, bool) {
+	if node == nil || node.Kind != yaml.MappingNode {
+		return nil, false
+	}
+	fields := make([]field, 0, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		name, ok := scalarText(key)
+		if !ok {
+			return nil, false
+		}
+		fields = append(fields, field{name: name, line: key.Line, value: node.Content[i+1]})
+	}
+	return fields, true
+}
+
+// scalarText returns a scalar as it was written, without quotes.
+func scalarText(node *yaml.Node) (string, bool) {
+	if isNull(node) || node.Kind != yaml.ScalarNode {
+		return "", false
+	}
+	if node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return strings.TrimSpace(node.Value), true
+	}
+	return node.Value, true
+}
+
+func isNull(node *yaml.Node) bool { return node == nil || node.ShortTag() == "!!null" }
+
+func lineOf(node *yaml.Node) int {
+	if node == nil {
+		return 0
+	}
+	return node.Line
 }

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/plan"
 )
@@ -161,10 +162,12 @@ func setGates(v value, into *Gates) error {
 
 func gateLevel(name string, v value) (Level, error) {
 	if !gateName(name) {
-		return "", v.refuse("names "+plan.Quote(name)+", which is no name of a gate", "use lower-case letters, digits, dashes and underscores")
+		return "", v.refuse("names "+plan.Quote(name)+", which is no name of a gate",
+			"use lower-case letters, digits, dashes and underscores")
 	}
 	if v.gates != nil && !slices.Contains(v.gates, name) {
-		return "", v.refuse("names the gate "+plan.Quote(name)+", which does not exist", didYouMean(name, v.gates)+"the gates are "+strings.Join(v.gates, ", "))
+		return "", v.refuse("names the gate "+plan.Quote(name)+", which does not exist",
+			didYouMean(name, v.gates)+"the gates are "+strings.Join(v.gates, ", "))
 	}
 	v.key += "." + name
 	var level Level
@@ -243,7 +246,7 @@ func setAgentsFile(c *Config, v value) error {
 }
 
 func markdownInside(name string) bool {
-	if len(name) > plan.MaxPath || printable(name) != name || strings.ContainsAny(name, `\:`) || path.IsAbs(name) {
+	if len(name) > plan.MaxPath || safetext.EscapeLine(name) != name || strings.ContainsAny(name, `\:`) || path.IsAbs(name) {
 		return false
 	}
 	for part := range strings.SplitSeq(name, "/") {
@@ -262,4 +265,58 @@ func didYouMean(given string, words []string) string {
 		return "did you mean " + word + "? "
 	}
 	return ""
+}
+
+// Section is a part of the configuration that is decoded by the one who needs
+// it. The zero value is a section that nobody wrote.
+type Section struct {
+	source string
+	line   int
+	key    string
+	node   *yaml.Node
+}
+
+// Given reports whether somebody wrote the section.
+func (s Section) Given() bool { return s.node != nil }
+
+// Decode fills the struct that into points to, by its yaml tags, and refuses
+// what it has no field for. A section that nobody wrote leaves it as it is. The
+// error is a *ConfigError.
+func (s Section) Decode(into any) error {
+	if s.node == nil {
+		return nil
+	}
+	err := guarded(func() error { return s.node.Load(into, yaml.WithKnownFields()) })
+	if err == nil {
+		return nil
+	}
+	refusal := &ConfigError{Source: s.source, Line: s.line, Key: s.key, Err: err}
+	refusal.describe(err)
+	refusal.Want = "correct it; the documentation lists what " + s.key + " takes"
+	return refusal
+}
+
+func setSection(v value, into *Section) error {
+	node := v.node
+	if node == nil {
+		parsed, err := parseValue(v)
+		if err != nil {
+			return err
+		}
+		node = parsed
+	}
+	*into = Section{source: v.source, line: v.line, key: v.key, node: node}
+	return nil
+}
+
+// parseValue reads the text of a variable or flag as YAML.
+func parseValue(v value) (*yaml.Node, error) {
+	node, err := parseYAML(v.source, []byte(v.text))
+	if err != nil {
+		return nil, err
+	}
+	if node == nil {
+		return nil, v.refuse("is blank", "give it a value or leave it out")
+	}
+	return node, nil
 }
