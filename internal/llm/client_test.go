@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -278,6 +279,113 @@ func TestConcurrentCalls(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+// TestWhatIsNotSupportedIsLeftOut holds the bargaining: JSON mode and the name of
+// the limit are given up when the endpoint says it is about them, and only then.
+func TestWhatIsNotSupportedIsLeftOut(t *testing.T) {
+	for name, row := range map[string]struct {
+		script []http.HandlerFunc
+		asked  int
+		fails  bool
+	}{
+		"JSON mode":                {[]http.HandlerFunc{answers(400, `{"error":{"message":"Invalid parameter: 'response_format' of type 'json_object' is not supported with this model."}}`), says("{}")}, 2, false},
+		"JSON mode by parameter":   {[]http.HandlerFunc{answers(422, `{"error":{"message":"unsupported","param":"response_format"}}`), says("{}")}, 2, false},
+		"JSON mode in prose":       {[]http.HandlerFunc{answers(400, `This model has no JSON mode.`), says("{}")}, 2, false},
+		"the limit's name":         {[]http.HandlerFunc{answers(400, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`), says("{}")}, 2, false},
+		"both":                     {[]http.HandlerFunc{answers(400, `response_format`), answers(400, `use max_completion_tokens`), says("{}")}, 3, false},
+		"both, and it still minds": {[]http.HandlerFunc{answers(400, `response_format and max_completion_tokens`)}, 3, true},
+		"something else":           {[]http.HandlerFunc{answers(400, `context length exceeded`), says("{}")}, 1, true},
+		"another status":           {[]http.HandlerFunc{answers(404, `response_format`), says("{}")}, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				e := w.serve(host, row.script...)
+				_, err := w.client(nil).Complete(t.Context(), llm.Request{Prompt: "why?", JSON: true, MaxTokens: 9})
+				if (err != nil) != row.fails || len(e.requests()) != row.asked {
+					t.Fatal(err, len(e.requests()))
+				}
+				if row.fails {
+					return
+				}
+				last := e.requests()[row.asked-1].body
+				if _, format := last["response_format"]; format && last["max_tokens"] != nil {
+					t.Error(last)
+				}
+				if last["max_tokens"] != 9.0 && last["max_completion_tokens"] != 9.0 {
+					t.Error("the limit was lost", last)
+				}
+			})
+		})
+	}
+}
+
+func TestNewerModelsTakeTheLimitByItsNewerName(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		e := w.serve(host, says("because"))
+		c := w.client(func(c *llm.Config) { c.Model, c.MaxTokens = "o3-mini", 50 })
+		if _, err := ask(t.Context(), c); err != nil || e.requests()[0].body["max_completion_tokens"] != 50.0 || e.requests()[0].body["max_tokens"] != nil {
+			t.Error(err, e.requests())
+		}
+	})
+}
+
+func TestWhatTheLibraryKnowsToFailIsNotSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		e := w.serve(host, says("because"))
+		half := 0.5
+		c := w.client(func(c *llm.Config) { c.Model, c.Temperature = "o3-mini", &half })
+		if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrInvalid) || len(e.requests()) != 0 || !strings.Contains(err.Error(), "temperature") {
+			t.Error(err, e.requests())
+		}
+	})
+}
+
+// always is an endpoint that gives every request the same answer.
+type always struct {
+	status int
+	body   string
+}
+
+func (a always) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
+}
+
+// FuzzComplete feeds whatever an endpoint may answer: the outcome is text that is
+// fit to read, or an error that is fit to show.
+func FuzzComplete(f *testing.F) {
+	for _, body := range []string{
+		`{"choices":[{"message":{"content":"because"},"finish_reason":"stop"}]}`, `{"error":{"message":"no","code":502}}`, `{"error":"no"}`, `[{"error":{}}]`,
+		`{"choices":[{"message":{"content":[{"type":"text","text":"a"}]}}]}`, `{"choices":[null]}`, `{"choices":[{"message":null}]}`, "<html>", "\xff", "", "null", "[null]", "7",
+		`{"choices":[{"message":{"content":"\u001b[2J\u202e"}}]}`, "data: {}", planted, `{"error":{"message":["a","b"],"param":7}}`, `{"choices":"` + planted + `"}`,
+	} {
+		for _, status := range []int{200, 400, 404, 429, 500} {
+			f.Add(status, body)
+		}
+	}
+	none := 0
+	f.Fuzz(func(t *testing.T, status int, body string) {
+		c, err := llm.New(llm.Config{BaseURL: base, APIKeyEnv: llm.DefaultAPIKeyEnv, Model: "m-1", Retries: &none}, environment(planted), llm.Options{HTTPClient: &http.Client{Transport: always{status, body}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := c.Complete(t.Context(), llm.Request{Prompt: "why?", JSON: true, MaxTokens: 1})
+		if strings.Contains(fmt.Sprintf("%s %v %#v", answer, err, err), planted) {
+			t.Fatal("the key is shown")
+		}
+		if err == nil {
+			if !utf8.ValidString(answer) || strings.TrimSpace(answer) == "" || len(answer) > llm.MaxAnswer ||
+				!safetext.Printable(answer) {
+				t.Fatalf("%q", answer)
+			}
+			return
+		}
+		var failure *llm.Error
+		if answer != "" || !errors.As(err, &failure) || utf8.RuneCountInString(err.Error()) > 600 || failure.Problem == "" || failure.Want == "" ||
+			!safetext.Printable(err.Error()) || strings.Contains(err.Error(), "\n") {
+			t.Fatalf("%q, %q", answer, err)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package outbound
 
 import (
 	"errors"
-	"log/slog"
 	"net"
 	"net/url"
 	"strings"
@@ -87,24 +86,3 @@ func VariableName(text string) bool {
 	}
 	return text != ""
 }
-
-// Secret is text that is used but never shown: however it is printed, logged or
-// encoded, a placeholder takes its place.
-type Secret string
-
-// String returns the placeholder, "" when there is nothing to hide.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return Hidden
-}
-
-// GoString returns the placeholder in quotes.
-func (s Secret) GoString() string { return `"` + s.String() + `"` }
-
-// LogValue returns the placeholder.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText returns the placeholder.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -3,12 +3,131 @@ package llm_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/planloop/planloop/internal/llm"
+	"github.com/planloop/planloop/internal/outbound"
 )
+
+func TestNobodyListens(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		_, err := ask(t.Context(), w.client(nil))
+		var failure *outbound.Error
+		if !errors.Is(err, llm.ErrUnavailable) || !errors.As(err, &failure) || failure.Tries != 3 || !strings.Contains(err.Error(), "connection refused") {
+			t.Error(err)
+		}
+	})
+}
+
+// TestUnknownHost: a name that nobody has is not asked for again.
+func TestUnknownHost(t *testing.T) {
+	unknown := func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "model.invalid", IsNotFound: true}}
+	}
+	c, err := llm.New(llm.Config{BaseURL: "https://model.invalid/v1", Model: "m-1"}, environment(planted),
+		llm.Options{HTTPClient: &http.Client{Transport: &http.Transport{DialContext: unknown}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ask(t.Context(), c)
+	var failure *outbound.Error
+	if !errors.As(err, &failure) || failure.Tries != 1 || !errors.Is(err, llm.ErrUnavailable) || !strings.Contains(err.Error(), "name server") {
+		t.Error(err)
+	}
+}
+
+// TestOverSockets asks over a real connection with a client of our own making.
+func TestOverSockets(t *testing.T) {
+	e := &endpoint{script: []http.HandlerFunc{answers(500, ``, "Retry-After-Ms", "1"), says("because")}}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	config := llm.Config{BaseURL: server.URL + "/v1", Model: "m-1"}
+	c, err := llm.New(config, environment(planted), llm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ask(t.Context(), c); got != "because" || err != nil {
+		t.Error(got, err)
+	}
+	server.Close()
+	config.Retries = new(int)
+	if c, err = llm.New(config, environment(planted), llm.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrUnavailable) {
+		t.Error(err)
+	}
+}
+
+// TestUntrustedCertificate: the key is not sent, and it is not tried again.
+func TestUntrustedCertificate(t *testing.T) {
+	e := &endpoint{script: []http.HandlerFunc{says("because")}}
+	server := httptest.NewUnstartedServer(e)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	c, err := llm.New(llm.Config{BaseURL: server.URL + "/v1", Model: "m-1"}, environment(planted), llm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ask(t.Context(), c)
+	var failure *outbound.Error
+	if !errors.As(err, &failure) || failure.Tries != 1 || !strings.Contains(err.Error(), "certificate") || len(e.requests()) != 0 {
+		t.Error(err)
+	}
+}
+
+func TestRedirectsDoNotTakeTheKeyAway(t *testing.T) {
+	for _, to := range []string{
+		"http://127.0.0.1:9999/v1/chat/completions", "http://evil.test:80/v1", "http://sub.127.0.0.1:11434/v1",
+		"https://127.0.0.1:11434/v1/chat/completions", "http://" + planted + ":x@evil.test:80/", "http://" + planted + ".test:80/",
+	} {
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			t.Run(fmt.Sprint(status, " ", strings.ReplaceAll(to, "/", "|")), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, w *world) {
+					w.serve(host, answers(status, ``, "Location", to))
+					others := []*endpoint{w.serve("127.0.0.1:9999", says("mine")), w.serve("evil.test:80", says("mine")), w.serve("sub.127.0.0.1:11434", says("mine"))}
+					answer, err := ask(t.Context(), w.client(nil))
+					if answer != "" || !errors.Is(err, llm.ErrUnavailable) || !strings.Contains(err.Error(), "base_url") {
+						t.Errorf("%q, %v", answer, err)
+					}
+					for _, other := range others {
+						if len(other.requests()) > 0 {
+							t.Errorf("reached: %v", other.requests())
+						}
+					}
+					w.mustNotLeak(err)
+				})
+			})
+		}
+	}
+}
+
+// TestRedirectThatDropsTheQuestion: a POST that becomes a GET asks nothing.
+func TestRedirectThatDropsTheQuestion(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		e := w.serve(host, answers(302, ``, "Location", "/login"), says("mine"))
+		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrUnavailable) || len(e.requests()) != 1 {
+			t.Error(err, e.requests())
+		}
+	})
+}
+
+func TestRedirectsEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		e := w.serve(host, answers(307, ``, "Location", "/again"))
+		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrUnavailable) || len(e.requests()) != 4 {
+			t.Error(err, len(e.requests()))
+		}
+	})
+}
 
 // TestTime holds how long calls take by the bubble's clock.
 func TestTime(t *testing.T) {

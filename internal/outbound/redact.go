@@ -1,0 +1,93 @@
+package outbound
+
+import (
+	"log/slog"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/planloop/planloop/internal/safetext"
+)
+
+// Hidden stands where a secret stood.
+const Hidden = "[hidden]"
+
+// Secret is text that is used but never shown: however it is printed, logged or
+// encoded, a placeholder takes its place.
+type Secret string
+
+// String returns the placeholder, "" when there is nothing to hide.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return Hidden
+}
+
+// GoString returns the placeholder in quotes.
+func (s Secret) GoString() string { return `"` + s.String() + `"` }
+
+// LogValue returns the placeholder.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText returns the placeholder.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Excerpt returns the beginning of what an endpoint said, fit for the quotes in an
+// error: one printable line of at most 200 characters without the secrets.
+func Excerpt(text string, secrets ...string) string { return shortened(shown(text, secrets)) }
+
+func shortened(line string) string {
+	const most = 200
+	if runes := []rune(line); len(runes) > most {
+		return strings.TrimSpace(string(runes[:most-1])) + "…"
+	}
+	return line
+}
+
+// shown returns the beginning of text as one printable line without the secrets,
+// and without the quotes that an error puts around it.
+func shown(text string, secrets []string) string {
+	const enough = 4 << 10
+	line := safetext.Line(strings.ToValidUTF8(text[:min(len(text), enough)], ""))
+	line = strings.NewReplacer(`"`, "'", string(utf8.RuneError), "").Replace(line)
+	for _, secret := range secrets { // last, since what was taken out may have stood within one
+		line = Redact(line, secret)
+	}
+	return line
+}
+
+// Redact returns text with a secret, and every telling piece of it, taken out:
+// endpoints quote keys in part. A secret of less than 8 bytes stays: where none is
+// asked for, a word such as "ollama" is often given.
+func Redact(text, secret string) string {
+	const shortest, telling = 8, 12
+	if len(secret) < shortest {
+		return text
+	}
+	size := min(len(secret), telling)
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		n := pieceAt(text[i:], secret, size)
+		if n == 0 {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		b.WriteString(Hidden)
+		i += n
+	}
+	return b.String()
+}
+
+// pieceAt returns the length of the longest piece of secret, of at least size
+// bytes, that text begins with; 0 without one.
+func pieceAt(text, secret string, size int) int {
+	if len(text) < size || !strings.Contains(secret, text[:size]) {
+		return 0
+	}
+	n := size
+	for n < len(text) && n < len(secret) && strings.Contains(secret, text[:n+1]) {
+		n++
+	}
+	return n
+}
