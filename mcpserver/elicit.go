@@ -10,8 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/planloop/planloop/internal/approval"
-	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -98,7 +97,7 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 		d.opts.Logger.Error("the user is not asked", "error", err)
 		return nil
 	}
-	state, err := sealer.Seal(approval.Claims{By: d.caller.Actor.Name, Tool: d.row.Name, Arguments: approval.Fingerprint(d.request.Params.RawArguments),
+	state, err := sealer.Seal(seal.Claims{By: d.caller.Actor.Name, Tool: d.row.Name, Arguments: seal.Fingerprint(d.request.Params.RawArguments),
 		Request: d.ask.Request, Question: d.ask.Question, Digest: d.ask.Digest, Expires: time.Now().Add(stateLasts)})
 	if err != nil {
 		d.opts.Logger.Error("the user is not asked", "error", err)
@@ -119,7 +118,7 @@ func (d dialogue) wait(ctx context.Context, unasked *mcp.CallToolResult) *mcp.Ca
 	if d.over(ctx) { // before anybody listened
 		return d.status(ctx)
 	}
-	stdio.Yield(ctx)
+	d.yield(ctx)
 	type answer struct {
 		result *mcp.ElicitationResult
 		err    error
@@ -249,16 +248,16 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 		return mcp.NewToolResultError(fmt.Sprintf("Nothing was decided: %s. Call planloop_status to see where it stands.", err))
 	}
 	if s.opts.Sealer == nil {
-		return refuse(approval.ErrInvalid)
+		return refuse(seal.ErrInvalid)
 	}
 	sealer, err := s.opts.Sealer()
 	if err != nil {
 		return mcp.NewToolResultError(s.fault(row.Name, err))
 	}
 	claims, err := sealer.Unseal(request.Params.RequestState, time.Now())
-	expired := errors.Is(err, approval.ErrExpired)
-	if (err == nil || expired) && (claims.By != caller.Actor.Name || claims.Tool != row.Name || claims.Arguments != approval.Fingerprint(request.Params.RawArguments)) {
-		err, expired = approval.ErrInvalid, false
+	expired := errors.Is(err, seal.ErrExpired)
+	if (err == nil || expired) && (claims.By != caller.Actor.Name || claims.Tool != row.Name || claims.Arguments != seal.Fingerprint(request.Params.RawArguments)) {
+		err, expired = seal.ErrInvalid, false
 	}
 	if err != nil && !expired {
 		return refuse(err)

@@ -12,8 +12,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/planloop/planloop/internal/approval"
+	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
@@ -29,20 +30,20 @@ var petra = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "petra", AtT
 type modeWorld struct {
 	world
 	t      testing.TB
-	sealer *approval.Sealer
+	sealer *seal.Sealer
 }
 
 func newModeWorld(t testing.TB, limits plan.Limits) modeWorld {
 	t.Helper()
-	sealer, err := approval.New()
+	sealer, err := seal.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := session.New(memory.New(), session.Options{Limits: limits})
 	service := verbs.New(s, verbs.Options{Limits: limits})
 	server, err := mcpserver.New(mcpserver.Options{
-		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{},
-		Sealer:  func() (*approval.Sealer, error) { return sealer, nil },
+		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{}, Yield: stdio.Yield,
+		Sealer:  func() (*seal.Sealer, error) { return sealer, nil },
 		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} },
 	})

@@ -36,7 +36,7 @@ func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Optio
 	s := session.New(memory.New(), session.Options{})
 	service := verbs.New(s, configured)
 	server, err := mcpserver.New(mcpserver.Options{
-		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, SamplingTimeout: wanted.SamplingTimeout,
+		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, Yield: stdio.Yield, SamplingTimeout: wanted.SamplingTimeout,
 		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
 		Actor: func(client, _ string) plan.Actor {
 			return plan.Actor{Kind: plan.Agent, Name: client}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/planloop/planloop/internal/approval"
+	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -41,7 +41,7 @@ func (w modeWorld) submitted(t *testing.T, client *mcp.ClientSession) string {
 // planloop did not give out for this call, or not lately: nothing is decided and
 // nothing is submitted again, and the answer says where to look.
 func TestRequestStateIsNotBelieved(t *testing.T) {
-	foreign, err := approval.New()
+	foreign, err := seal.New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,55 +55,55 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 		state     string
 		responses mcp.InputResponseMap
 	}
-	for name, change := range map[string]func(w modeWorld, given string, claims approval.Claims) attempt{
-		"altered": func(_ modeWorld, given string, _ approval.Claims) attempt {
+	for name, change := range map[string]func(w modeWorld, given string, claims seal.Claims) attempt{
+		"altered": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			return attempt{"planning_submit_plan", good, "A" + given[1:], approve}
 		},
-		"seal altered": func(_ modeWorld, given string, _ approval.Claims) attempt {
+		"seal altered": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			return attempt{"planning_submit_plan", good, given[:len(given)-2] + "AA", approve}
 		},
-		"truncated": func(_ modeWorld, given string, _ approval.Claims) attempt {
+		"truncated": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			return attempt{"planning_submit_plan", good, given[:len(given)/2], approve}
 		},
-		"without seal": func(_ modeWorld, given string, _ approval.Claims) attempt {
+		"without seal": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			text, _, _ := strings.Cut(given, ".")
 			return attempt{"planning_submit_plan", good, text + ".", approve}
 		},
-		"huge": func(_ modeWorld, given string, _ approval.Claims) attempt {
+		"huge": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			return attempt{"planning_submit_plan", good, given + strings.Repeat("A", 1<<20), approve}
 		},
-		"made up": func(modeWorld, string, approval.Claims) attempt {
+		"made up": func(modeWorld, string, seal.Claims) attempt {
 			return attempt{"planning_submit_plan", good, "approved", approve}
 		},
-		"plain claims": func(_ modeWorld, _ string, claims approval.Claims) attempt {
+		"plain claims": func(_ modeWorld, _ string, claims seal.Claims) attempt {
 			text, _ := json.Marshal(claims)
 			return attempt{"planning_submit_plan", good, string(text), approve}
 		},
-		"foreign key": func(_ modeWorld, _ string, claims approval.Claims) attempt {
+		"foreign key": func(_ modeWorld, _ string, claims seal.Claims) attempt {
 			state, _ := foreign.Seal(claims)
 			return attempt{"planning_submit_plan", good, state, approve}
 		},
-		"expired, other arguments": func(w modeWorld, _ string, claims approval.Claims) attempt {
+		"expired, other arguments": func(w modeWorld, _ string, claims seal.Claims) attempt {
 			claims.Expires = time.Now().Add(-time.Millisecond)
 			state, _ := w.sealer.Seal(claims)
 			return attempt{"planning_submit_plan", longer, state, approve}
 		},
-		"other tool": func(_ modeWorld, given string, _ approval.Claims) attempt {
+		"other tool": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			return attempt{"planning_ask_user", map[string]any{"question": "Is it approved?"}, given, approve}
 		},
-		"read-only tool": func(_ modeWorld, given string, _ approval.Claims) attempt {
+		"read-only tool": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			return attempt{"planning_read_plan", map[string]any{}, given, approve}
 		},
-		"hidden tool": func(_ modeWorld, given string, _ approval.Claims) attempt {
+		"hidden tool": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			return attempt{"planning_mark_step", map[string]any{"step_id": "S001", "status": "done"}, given, approve}
 		},
-		"other arguments": func(_ modeWorld, given string, _ approval.Claims) attempt {
+		"other arguments": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			return attempt{"planning_submit_plan", longer, given, approve}
 		},
-		"no state": func(modeWorld, string, approval.Claims) attempt {
+		"no state": func(modeWorld, string, seal.Claims) attempt {
 			return attempt{"planning_submit_plan", good, "", approve}
 		},
-		"no state, other key": func(modeWorld, string, approval.Claims) attempt {
+		"no state, other key": func(modeWorld, string, seal.Claims) attempt {
 			return attempt{"planning_submit_plan", good, "", mcp.InputResponseMap{"approval": approve["planloop"]}}
 		},
 	} {
@@ -322,7 +322,7 @@ func TestRequestStateTellsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := w.state()
-	want := approval.Claims{By: claims.By, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Expires: claims.Expires}
+	want := seal.Claims{By: claims.By, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Expires: claims.Expires}
 	if claims != want || claims.Arguments == "" {
 		t.Errorf("%+v", claims)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/planloop/planloop/internal/approval"
+	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/verbs"
 )
 
@@ -46,7 +46,7 @@ type answered struct {
 
 // inRounds carries out a call of a client whose model may be asked.
 func (s *Server) inRounds(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service, caller verbs.Caller) *mcp.CallToolResult {
-	now := round{Tool: row.Name, Arguments: approval.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
+	now := round{Tool: row.Name, Arguments: seal.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
 	if request.Params.RequestState != "" {
 		former, err := s.opened(request.Params.RequestState, now, time.Now())
 		if err == nil {
@@ -77,7 +77,7 @@ func (s *Server) ask(row verbs.Row, now round, model *recalling) *mcp.CallToolRe
 	if len(now.Answers) >= maxSampled || now.Count > maxRounds {
 		return mcp.NewToolResultError("Nothing was changed: " + hostModelName + " was asked too often. Do it yourself, or try again later.")
 	}
-	now.Question, now.Expires = approval.Fingerprint([]byte(model.question)), time.Now().Add(roundLasts)
+	now.Question, now.Expires = seal.Fingerprint([]byte(model.question)), time.Now().Add(roundLasts)
 	state, err := s.rounds.SealAs(roundPurpose, now)
 	if err != nil {
 		return mcp.NewToolResultError(s.fault(row.Name, err))
@@ -121,7 +121,7 @@ func (m *recalling) Ask(ctx context.Context, prompt string) ([]byte, error) {
 	if m.question != "" {
 		return nil, context.Canceled
 	}
-	if m.next < len(m.answers) && m.answers[m.next].Question == approval.Fingerprint([]byte(prompt)) {
+	if m.next < len(m.answers) && m.answers[m.next].Question == seal.Fingerprint([]byte(prompt)) {
 		m.next++
 		return objectOf(m.answers[m.next-1].Text)
 	}

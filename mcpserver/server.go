@@ -15,7 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/planloop/planloop/internal/approval"
+	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -39,12 +39,21 @@ type Options struct {
 	Box func(ctx context.Context) (*toolbox.Box, error)
 	// Sealer returns what seals the state of a question while it travels through a
 	// client; nil: clients of the stateless revision are not asked.
-	Sealer func() (*approval.Sealer, error)
+	Sealer func() (*seal.Sealer, error)
 	// SamplingTimeout bounds the wait for one answer of a client's model; 0: two minutes.
 	SamplingTimeout time.Duration
+	// Yield lets a client's next call go on while the call of a context waits for
+	// something long; nil where the transport runs calls side by side.
+	Yield func(context.Context)
 	// Actor says who calls, from the client's name and its connection. A
 	// connection is empty where the protocol has none.
 	Actor func(client, connection string) plan.Actor
+}
+
+func (s *Server) yield(ctx context.Context) {
+	if s.opts.Yield != nil {
+		s.opts.Yield(ctx)
+	}
 }
 
 // Server is an MCP server on one workspace. Serve its MCP field by any
@@ -55,8 +64,8 @@ type Server struct {
 	opts          Options
 	connections   *connections
 	subscriptions *subscriptions
-	rounds        *approval.Sealer // of calls in rounds; what waits for an answer ends with the process
-	plansOnly     map[string]bool  // the tools that pass in a read-only phase
+	rounds        *seal.Sealer    // of calls in rounds; what waits for an answer ends with the process
+	plansOnly     map[string]bool // the tools that pass in a read-only phase
 	close         func()
 }
 
@@ -65,7 +74,7 @@ func New(opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	rounds, err := approval.New()
+	rounds, err := seal.New()
 	if err != nil {
 		return nil, err
 	}

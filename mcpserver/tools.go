@@ -9,7 +9,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/verbs"
 )
 
@@ -63,7 +62,7 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 			return mcp.NewToolResultError(s.fault(row.Name, err)), nil
 		}
 		caller := s.caller(ctx, service)
-		caller.Yield = func() { stdio.Yield(ctx) }
+		caller.Yield = func() { s.yield(ctx) }
 		caller.Progress = s.progress(ctx, request)
 		if asksModel(row) && server.IsModernRequest(ctx) && offersSampling(ctx) {
 			return s.inRounds(ctx, row, request, service, caller), nil

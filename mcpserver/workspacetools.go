@@ -9,7 +9,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -58,7 +57,7 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 				return err
 			}
 			if !row.ReadOnly && row.Name == "bash_execute" {
-				stdio.Yield(ctx)
+				s.yield(ctx)
 			}
 			return nil
 		})

@@ -20,7 +20,7 @@ func proven(s State, step *Step, a MarkStep, f Facts) error {
 		return nil
 	}
 	return &ValidationError{Kind: Conflict, Field: "/status",
-		Problem: step.ID.String() + " is not done without evidence: missing is " + strings.Join(missing, ", and "),
+		Problem: step.ID.String() + " cannot be marked done; missing: " + strings.Join(missing, ", and "),
 		Fix:     evidenceFix(step)}
 }
 

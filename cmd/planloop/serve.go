@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/planloop/planloop/internal/approval"
 	"github.com/planloop/planloop/internal/httpserve"
+	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/toolbox"
@@ -69,7 +69,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	server, err := mcpserver.New(mcpserver.Options{
 		Sealer:  sync.OnceValues(a.sealer),
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
-		Version: version(), Strategy: strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Logger: a.logger(), Actor: a.client,
+		Version: version(), Strategy: strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield, Logger: a.logger(), Actor: a.client,
 		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
 			if o.http != "" {
 				roots = nil // one of many clients, perhaps on another machine, does not decide for all
@@ -128,15 +128,15 @@ func toolsets(config workspace.Config) []string {
 }
 
 // sealer seals requests with the workspace's key, which all its servers share.
-func (a *app) sealer() (*approval.Sealer, error) {
+func (a *app) sealer() (*seal.Sealer, error) {
 	opened, err := a.open(context.Background(), nil)
 	if err != nil {
 		return nil, err
 	}
 	if a.flags.ephemeral {
-		return approval.New()
+		return seal.New()
 	}
-	return approval.Open(opened.place.StateDir)
+	return seal.Open(opened.place.StateDir)
 }
 
 func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOptions) error {

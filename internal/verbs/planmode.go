@@ -48,13 +48,17 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		reply.Message = "Already in planning mode. " + reply.Message
 		return reply, nil
 	}
+	rest := "Tools are now restricted to read-only. Gather context, then submit a plan when ready: " + c.word(Call{Act: ActSubmit}) + "."
+	if c.brief() { // in chorus's words
+		rest = "Tools are now restricted to read-only. Gather context, then call " + c.word(Call{Act: ActSubmit}) + "() when ready."
+	}
 	if a.Reason != "" {
-		reply.Message = "Entered planning mode. Reason: " + strings.TrimSuffix(a.Reason, ".") + ". Tools are now restricted to read-only. Gather context, then call planning_submit_plan() when ready."
+		reply.Message = "Entered planning mode. Reason: " + strings.TrimSuffix(a.Reason, ".") + ". " + rest
 		s.notify(Notice{Event: "mode_entered", Title: "An agent plans before it acts",
 			Text: "I'd like to plan this out before proceeding. Reason: " + a.Reason})
 	} else {
 		s.notify(Notice{Event: "mode_entered", Title: "Planning mode is on", Text: a.Task})
-		reply.Message = "Entered planning mode. Tools are now restricted to read-only. Gather context, then call planning_submit_plan() when ready."
+		reply.Message = "Entered planning mode. " + rest
 	}
 	return reply, nil
 }

@@ -98,7 +98,7 @@ func Table() []Row {
 		}, (*Service).ReadPlan),
 		row(Spec{
 			Name: "planloop_start", Title: "Start a session", Toolset: Loop, OpenWorld: true,
-			Description: "Begin a goal still to be broken down into tasks. Archives the former plan.",
+			Description: "Start a plan for a goal; add its tasks next. Archives the former plan.",
 			Example:     `{"goal":"Implement the features described in spec.md"}`,
 		}, (*Service).Start),
 		row(Spec{

@@ -1,10 +1,10 @@
-// Package approval seals the state of a request for a person's decision while it
+// Package seal seals the state of a request for a person's decision while it
 // travels through a client, which may be anybody's. What comes back is believed only
 // when it was sealed with the key of this workspace, for the same call and content, and not too
 // long ago. That it counts once is for the log to say: a decision closes its request.
 //
 // It must not know what is decided, nor how it is asked.
-package approval
+package seal
 
 import (
 	"crypto/hmac"

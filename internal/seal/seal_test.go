@@ -1,4 +1,4 @@
-package approval_test
+package seal_test
 
 import (
 	"errors"
@@ -10,16 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/planloop/planloop/internal/approval"
+	"github.com/planloop/planloop/internal/seal"
 )
 
-func claims() approval.Claims {
-	return approval.Claims{Tool: "planning_submit_plan", Arguments: approval.Fingerprint([]byte(`{}`)), Request: "R7",
+func claims() seal.Claims {
+	return seal.Claims{Tool: "planning_submit_plan", Arguments: seal.Fingerprint([]byte(`{}`)), Request: "R7",
 		Digest: "abc", Expires: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 }
 
 func TestSealed(t *testing.T) {
-	s, err := approval.New()
+	s, err := seal.New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,21 +35,21 @@ func TestSealed(t *testing.T) {
 	if diff := cmp.Diff(claims(), got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := s.Unseal(token, claims().Expires); !errors.Is(err, approval.ErrExpired) {
+	if _, err := s.Unseal(token, claims().Expires); !errors.Is(err, seal.ErrExpired) {
 		t.Errorf("an old token gives %v", err)
 	}
-	other, err := approval.New()
+	other, err := seal.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Unseal(token, early); !errors.Is(err, approval.ErrInvalid) {
+	if _, err := other.Unseal(token, early); !errors.Is(err, seal.ErrInvalid) {
 		t.Errorf("a foreign token gives %v", err)
 	}
 	for i := range token { // every character changed, and every beginning
 		changed := []byte(token)
 		changed[i] ^= 1
 		for _, bad := range []string{string(changed), token[:i]} {
-			if _, err := s.Unseal(bad, early); !errors.Is(err, approval.ErrInvalid) {
+			if _, err := s.Unseal(bad, early); !errors.Is(err, seal.ErrInvalid) {
 				t.Fatalf("%q gives %v", bad, err)
 			}
 		}
@@ -63,7 +63,7 @@ func TestKeyIsShared(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range tokens {
 		wait.Go(func() {
-			s, err := approval.Open(dir)
+			s, err := seal.Open(dir)
 			if err != nil {
 				t.Error(err)
 				return
@@ -95,13 +95,13 @@ func TestForeignKeyFileIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "approval.key"), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := approval.Open(dir); err == nil {
+	if _, err := seal.Open(dir); err == nil {
 		t.Error("a file that is no key was taken for one")
 	}
 }
 
 func FuzzUnseal(f *testing.F) {
-	s, err := approval.New()
+	s, err := seal.New()
 	if err != nil {
 		f.Fatal(err)
 	}
