@@ -57,6 +57,8 @@ func layers() []layer {
 		{folder: "internal/terminal", imports: onBase("resources", "internal/verbs")},
 		{folder: "internal/bench", imports: []string{"..."}},
 		{folder: "internal/e2e", imports: []string{"..."}},
+		{folder: "internal/stdio", imports: onBase("internal/transport")},
+		{folder: "internal/httpserve", imports: onBase("internal/transport")},
 		{folder: "internal", imports: base()},
 	}
 }

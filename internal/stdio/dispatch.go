@@ -3,32 +3,38 @@ package stdio
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // take handles one frame; it returns as soon as the message is on its way.
 func (c *conn) take(f frame) {
 	if f.tooLong {
-		c.say(refusal(nil, mcp.INVALID_REQUEST, fmt.Sprintf("the message is longer than %d bytes and was skipped: send less at a time", c.maxFrame)))
+		c.say(transport.Refusal(nil, mcp.INVALID_REQUEST,
+			fmt.Sprintf("the message is longer than %d bytes and was skipped: send less at a time", c.maxFrame)))
 		return
 	}
 	if len(f.data) == 0 {
 		return
 	}
-	m, refused := parse(f.data)
+	m, refused := transport.Parse(f.data)
 	if refused != nil {
 		c.say(refused)
 		return
 	}
-	switch m.kind {
-	case response:
+	switch m.Kind {
+	case transport.Response:
 		c.session.answered(m)
-	case notification:
+	case transport.Notification:
 		c.notified(m)
-	case request:
+	case transport.Request:
 		c.requested(m)
 	}
 }
@@ -43,9 +49,9 @@ func (c *conn) say(e *mcp.JSONRPCError) {
 	c.out.send(c.ctx, outgoing{data: data})
 }
 
-func (c *conn) notified(m message) {
-	if m.method == string(mcp.MethodNotificationCancelled) {
-		c.drop(c.calls.cancelled(m.params))
+func (c *conn) notified(m transport.Message) {
+	if m.Method == string(mcp.MethodNotificationCancelled) {
+		c.drop(c.calls.cancelled(m.Params))
 		return
 	}
 	c.inLane(c.ctx, func(t *turn) {
@@ -55,14 +61,14 @@ func (c *conn) notified(m message) {
 	})
 }
 
-func (c *conn) requested(m message) {
+func (c *conn) requested(m transport.Message) {
 	k := c.calls.add(c.ctx, m)
 	switch {
-	case m.method == string(mcp.MethodSubscriptionsListen) && m.modern():
+	case m.Method == string(mcp.MethodSubscriptionsListen) && modern(m):
 		k.stream.Store(true)
 		k.claim()
 		c.running.Go(func() { c.listen(k, m) })
-	case m.method == string(mcp.MethodPing), m.method == string(mcp.MethodTasksResult):
+	case m.Method == string(mcp.MethodPing), m.Method == string(mcp.MethodTasksResult):
 		k.claim()
 		c.running.Go(func() { c.answer(k, c.handle(k.ctx, m)) })
 	case !c.inLane(k.ctx, func(t *turn) { c.atTurn(t, k, m) }):
@@ -84,7 +90,7 @@ func (c *conn) inLane(ctx context.Context, run func(*turn)) bool {
 }
 
 // atTurn runs a call, unless it was dropped while it waited.
-func (c *conn) atTurn(t *turn, k *call, m message) {
+func (c *conn) atTurn(t *turn, k *call, m transport.Message) {
 	if !k.claim() {
 		return
 	}
@@ -92,7 +98,7 @@ func (c *conn) atTurn(t *turn, k *call, m message) {
 		c.answer(k, k.unstarted())
 		return
 	}
-	if m.method == string(mcp.MethodInitialize) {
+	if m.Method == string(mcp.MethodInitialize) {
 		c.initialize(k, m)
 		return
 	}
@@ -110,7 +116,7 @@ func (c *conn) drop(ks []*call) {
 
 // initialize holds broadcasts and the calls behind it back until its result is
 // being written: whatever they send comes after it.
-func (c *conn) initialize(k *call, m message) {
+func (c *conn) initialize(k *call, m transport.Message) {
 	c.session.opening.Store(true)
 	opened := make(chan struct{})
 	data := c.encode(k, c.handle(k.ctx, m))
@@ -129,19 +135,20 @@ func (c *conn) initialize(k *call, m message) {
 }
 
 // handle lets the library handle a message; a panic ends the call, not the connection.
-func (c *conn) handle(ctx context.Context, m message) (resp mcp.JSONRPCMessage) {
+func (c *conn) handle(ctx context.Context, m transport.Message) (resp mcp.JSONRPCMessage) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.log.Error("panic in a handler", "method", m.method, "panic", r, "stack", string(debug.Stack()))
-			resp = *refusal(m.id, mcp.INTERNAL_ERROR, "internal error: the request may have taken no effect, the server's log says more")
+			c.log.Error("panic in a handler", "method", m.Method, "panic", r, "stack", string(debug.Stack()))
+			resp = *transport.Refusal(m.ID, mcp.INTERNAL_ERROR,
+				"internal error: the request may have taken no effect, the server's log says more")
 		}
 	}()
-	if m.kind == request && c.uninitialized(m) {
-		return *refusal(m.id, mcp.INVALID_REQUEST, fmt.Sprintf("not initialized: send initialize before %.64q", m.method))
+	if m.Kind == transport.Request && c.uninitialized(m) {
+		return *transport.Refusal(m.ID, mcp.INVALID_REQUEST, fmt.Sprintf("not initialized: send initialize before %.64q", m.Method))
 	}
-	resp = c.srv.HandleMessage(ctx, m.raw)
-	if resp == nil && m.kind == request {
-		return *refusal(m.id, mcp.INTERNAL_ERROR, "internal error: the request has no answer")
+	resp = c.srv.HandleMessage(ctx, m.Raw)
+	if resp == nil && m.Kind == transport.Request {
+		return *transport.Refusal(m.ID, mcp.INTERNAL_ERROR, "internal error: the request has no answer")
 	}
 	return resp
 }
@@ -149,12 +156,12 @@ func (c *conn) handle(ctx context.Context, m message) (resp mcp.JSONRPCMessage) 
 // uninitialized reports whether a request of the handshake era came before the
 // handshake; the library would run it. server/discover is left to the library,
 // whose answer tells a probing client which eras there are.
-func (c *conn) uninitialized(m message) bool {
-	switch m.method {
+func (c *conn) uninitialized(m transport.Message) bool {
+	switch m.Method {
 	case string(mcp.MethodInitialize), string(mcp.MethodPing), string(mcp.MethodServerDiscover):
 		return false
 	}
-	return !c.session.legacy() && !m.modern()
+	return !c.session.legacy() && !modern(m)
 }
 
 // answer writes the response of a call and closes it.
@@ -168,7 +175,118 @@ func (c *conn) encode(k *call, resp mcp.JSONRPCMessage) []byte {
 	c.calls.remove(k)
 	if err != nil {
 		c.log.Error("encode a response", "error", err)
-		data, _ = json.Marshal(refusal(k.id, mcp.INTERNAL_ERROR, "internal error: the response could not be encoded"))
+		data, _ = json.Marshal(transport.Refusal(k.id, mcp.INTERNAL_ERROR, "internal error: the response could not be encoded"))
 	}
 	return data
+}
+
+// modern reports whether a request declares the stateless protocol.
+func modern(m transport.Message) bool { return mcp.IsModernProtocol(m.ProtocolVersion()) }
+
+var (
+	errCancelled = errors.New("cancelled by the client")
+	errStopped   = errors.New("the server is stopping")
+)
+
+// call is a request that is not answered yet.
+type call struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	id      json.RawMessage
+	key     string
+	claimed atomic.Bool // it runs, or was dropped before it did
+	stream  atomic.Bool // it is a listen stream
+}
+
+// claim reports whether the caller is the one to answer the call.
+func (k *call) claim() bool { return k.claimed.CompareAndSwap(false, true) }
+
+// calls are the open requests of a connection. The library knows a request only
+// once it runs, and takes the id 1 for "1": hence a set of our own.
+type calls struct {
+	mu   sync.Mutex
+	open map[*call]struct{}
+}
+
+func newCalls() *calls {
+	return &calls{open: make(map[*call]struct{})}
+}
+
+func (cs *calls) add(ctx context.Context, m transport.Message) *call {
+	k := &call{id: m.ID, key: m.Key}
+	k.ctx, k.cancel = context.WithCancelCause(ctx)
+	if m.Method == string(mcp.MethodInitialize) {
+		k.key = "" // the protocol forbids to cancel it
+	}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.open[k] = struct{}{}
+	return k
+}
+
+func (cs *calls) remove(k *call) {
+	k.cancel(nil)
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	delete(cs.open, k)
+}
+
+// cancelled handles notifications/cancelled; an id that is not open is ignored,
+// since its answer may have crossed the cancellation.
+func (cs *calls) cancelled(params json.RawMessage) []*call {
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return nil
+	}
+	key := transport.Key(p.RequestID)
+	if key == "" {
+		return nil
+	}
+	return cs.cancelIf(errCancelled, func(k *call) bool { return k.key == key })
+}
+
+func (cs *calls) cancelStreams() {
+	cs.cancelIf(errStopped, func(k *call) bool { return k.stream.Load() })
+}
+
+// cancelIf ends the contexts of the calls that match and returns them.
+func (cs *calls) cancelIf(cause error, match func(*call) bool) []*call {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	var matched []*call
+	for k := range cs.open {
+		if match(k) {
+			k.cancel(cause)
+			matched = append(matched, k)
+		}
+	}
+	return matched
+}
+
+// unstarted answers a call that was given up before its turn came.
+func (k *call) unstarted() *mcp.JSONRPCError {
+	if errors.Is(context.Cause(k.ctx), errCancelled) {
+		return transport.Refusal(k.id, mcp.REQUEST_INTERRUPTED, "cancelled before it started: nothing was changed")
+	}
+	return transport.Refusal(k.id, mcp.REQUEST_INTERRUPTED, "the server stopped before it started: nothing was changed, send it again")
+}
+
+// outcome is the library's response under the id as it was sent. An internal
+// error of a cancelled call is only the echo of its ended context.
+func (k *call) outcome(resp mcp.JSONRPCMessage) mcp.JSONRPCMessage {
+	switch r := resp.(type) {
+	case mcp.JSONRPCResponse:
+		r.ID = mcp.NewRequestId(k.id)
+		return r
+	case mcp.JSONRPCError:
+		if r.Error.Code == mcp.INTERNAL_ERROR && errors.Is(context.Cause(k.ctx), errCancelled) {
+			return transport.Refusal(k.id, mcp.REQUEST_INTERRUPTED, errCancelled.Error())
+		}
+		r.ID = mcp.NewRequestId(k.id)
+		return r
+	default:
+		return resp
+	}
 }

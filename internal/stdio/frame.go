@@ -6,7 +6,13 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"github.com/planloop/planloop/internal/transport"
 )
+
+// defaultMaxFrame is the longest message that is accepted, in bytes without the
+// line end, where the options do not say otherwise.
+const defaultMaxFrame = transport.MaxMessage
 
 // frame is one line of input, or the error that ended it.
 type frame struct {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // maxStreams bounds the listen streams open on one connection.
@@ -19,7 +21,7 @@ const maxStreams = 100
 // stream is the session of one subscriptions/listen request: registered with the
 // server, it gets the broadcasts its filter asks for and nothing else.
 type stream struct {
-	identity
+	transport.Client
 	id          string
 	request     json.RawMessage // the id of the listen request, stamped on all it gets
 	notes       chan mcp.JSONRPCNotification
@@ -55,14 +57,14 @@ func (s *stream) SetSubscriptionFilter(filter mcp.SubscriptionFilter) {
 
 // SubscriptionFilter is always active: without a grant nothing is delivered.
 func (s *stream) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
-	return value(&s.filter), true
+	return transport.Loaded(&s.filter), true
 }
 
 // listen serves one subscriptions/listen request until it is cancelled.
-func (c *conn) listen(k *call, m message) {
+func (c *conn) listen(k *call, m transport.Message) {
 	defer c.streams.Add(-1)
 	if c.streams.Add(1) > maxStreams {
-		c.answer(k, refusal(k.id, mcp.INVALID_REQUEST, fmt.Sprintf("more than %d streams are open: cancel one first", maxStreams)))
+		c.answer(k, transport.Refusal(k.id, mcp.INVALID_REQUEST, fmt.Sprintf("more than %d streams are open: cancel one first", maxStreams)))
 		return
 	}
 	s := &stream{
@@ -74,7 +76,7 @@ func (c *conn) listen(k *call, m message) {
 	ctx := c.srv.WithContext(k.ctx, s)
 	if err := c.srv.RegisterSession(ctx, s); err != nil {
 		c.log.Error("register a listen stream", "error", err)
-		c.answer(k, refusal(k.id, mcp.INTERNAL_ERROR, "internal error: the stream could not be opened"))
+		c.answer(k, transport.Refusal(k.id, mcp.INTERNAL_ERROR, "internal error: the stream could not be opened"))
 		return
 	}
 	pumped := make(chan struct{})
@@ -156,7 +158,7 @@ func (c *conn) deliver(s *stream, n mcp.JSONRPCNotification) {
 }
 
 func (s *stream) wants(n mcp.JSONRPCNotification) bool {
-	filter := value(&s.filter)
+	filter := transport.Loaded(&s.filter)
 	switch n.Method {
 	case mcp.MethodNotificationSubscriptionsAcknowledged:
 		return true
