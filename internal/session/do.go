@@ -78,7 +78,6 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	}
 	s.now, s.head = after, head
 	s.snapshotIfDue()
-	s.watch.tell()
 	return Outcome{Before: before, After: after, Events: record.Events}, nil
 }
 

@@ -95,6 +95,5 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 		return err
 	}
 	s.now, s.head, s.read = plan.Fold(plan.State{}, first), head, true
-	s.watch.tell()
 	return nil
 }

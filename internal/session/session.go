@@ -41,7 +41,6 @@ type Session struct {
 	now  plan.State
 	read bool // now has been folded from the log
 
-	watch      watchers
 	background sync.WaitGroup // snapshot writers
 	saving     atomic.Bool
 }
@@ -54,15 +53,12 @@ func New(log store.Log, opts Options) *Session {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Session{log: log, opts: opts, turn: make(chan struct{}, 1)}
-	s.watch.start = log.Watch
-	return s
+	return &Session{log: log, opts: opts, turn: make(chan struct{}, 1)}
 }
 
-// Close waits for a snapshot being written, ends all watching and closes the log.
+// Close waits for a snapshot being written and closes the log, which ends all watching.
 func (s *Session) Close() error {
 	s.background.Wait()
-	s.watch.stop()
 	return s.log.Close()
 }
 
@@ -77,6 +73,11 @@ func (s *Session) State(ctx context.Context) (plan.State, error) {
 	}
 	return s.now, nil
 }
+
+// Watch returns a channel that receives after the state has changed, whichever
+// process changed it; several changes may arrive as one. It is closed when ctx
+// ends or the session is closed. Whoever receives calls State.
+func (s *Session) Watch(ctx context.Context) (<-chan struct{}, error) { return s.log.Watch(ctx) }
 
 // Glance returns where the log ends and the phase then, without folding or opening
 // it; see store.Log.
@@ -95,7 +96,7 @@ func (s *Session) giveTurn() { <-s.turn }
 
 // catchUp folds what has been appended since the last look. The turn is held.
 func (s *Session) catchUp(ctx context.Context) error {
-	head, err := s.log.Head(ctx)
+	head, records, err := s.log.Since(ctx, s.head)
 	if err != nil {
 		return err
 	}
@@ -108,8 +109,11 @@ func (s *Session) catchUp(ctx context.Context) error {
 	if !s.read || head.Chain != s.head.Chain {
 		return s.load(ctx, head)
 	}
-	state, err := s.fold(ctx, s.now, head.Seq)
-	if err != nil {
+	state := s.now
+	for _, record := range records {
+		state = plan.Fold(state, record)
+	}
+	if state, err = s.fold(ctx, state, head.Seq); err != nil {
 		return err
 	}
 	s.now, s.head = state, head

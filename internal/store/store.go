@@ -49,6 +49,11 @@ type Log interface {
 	// look that costs the same whatever the length of the log.
 	Head(ctx context.Context) (Head, error)
 
+	// Since returns the end of the log as it is on disk now, and the records that
+	// follow known when they are few: otherwise, and when the log is another chain,
+	// there are none, and Read has them.
+	Since(ctx context.Context, known Head) (Head, []plan.Record, error)
+
 	// Glance returns the end of the log as the last append has left word of it,
 	// without opening the log where that can be done. After a crash it may be
 	// one record behind: it will do to show something, not to decide.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/broadcast"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -101,6 +101,12 @@ func (l *Log) Head(context.Context) (store.Head, error) {
 		return store.Head{}, store.ErrClosed
 	}
 	return l.head(), nil
+}
+
+// Since implements store.Log.
+func (l *Log) Since(ctx context.Context, _ store.Head) (store.Head, []plan.Record, error) {
+	head, err := l.Head(ctx)
+	return head, nil, err
 }
 
 // Glance implements store.Log.

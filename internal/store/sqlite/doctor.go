@@ -173,7 +173,7 @@ func (d *database) fold(ctx context.Context, r *Report) error {
 	}
 	defer rows.Close()
 	var forged []plan.Revision
-	walkErr := walk(rows, 0, func(seq plan.Revision) { forged = append(forged, seq) }, func(rec plan.Record, hash store.Hash) bool {
+	walkErr := walk(rows, link{}, 0, func(seq plan.Revision) { forged = append(forged, seq) }, func(rec plan.Record, hash store.Hash) bool {
 		r.state = plan.Fold(r.state, rec)
 		r.Head = store.Head{Chain: chain, Seq: rec.Seq, Hash: hash, Phase: rec.Phase}
 		return true

@@ -7,113 +7,115 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-
-	"github.com/gofrs/flock"
+	"sync/atomic"
 
 	"github.com/planloop/planloop/internal/store"
 )
 
-// fileLock is the workspace's lock: a queue of this process's goroutines before
-// a lock on a file, so that at most one of them waits for the file.
-type fileLock struct {
-	path  string
-	queue chan struct{} // holds a token while no goroutine has its turn
+// workspaceLock keeps other processes and goroutines from changing a log: a queue of this
+// process's goroutines before a lock on a file, so that at most one of them waits for the
+// file. The file stays open from one turn to the next.
+type workspaceLock struct {
+	path string
+	turn chan struct{} // holds a token while no goroutine has its turn
+	held atomic.Bool   // by a goroutine of this process
+	file *os.File      // of the goroutine whose turn it is; nil before the first
 
 	mu      sync.Mutex
 	waiting *waiting // the goroutine that waits for the file, if one does
-	held    bool
 }
 
-// waiting is a goroutine that waits for the file. Waiting cannot be broken off,
-// so whoever gives up leaves it behind for the next to adopt; when it gets a
-// file that nobody wants any more it gives it back and ends.
+// waiting is a goroutine that waits for the file. Waiting cannot be broken off, so whoever
+// gives up leaves it behind for the next to adopt; when it gets a file that nobody wants
+// any more it gives it back and ends.
 type waiting struct {
-	abandoned bool // guarded by fileLock.mu
+	abandoned bool // guarded by workspaceLock.mu
 	done      chan struct{}
-	file      *flock.Flock // nil after done when it was given back
+	locked    bool // after done; false when it was given back
 	err       error
 }
 
-func newFileLock(path string) *fileLock {
-	l := &fileLock{path: path, queue: make(chan struct{}, 1)}
-	l.queue <- struct{}{}
+func newWorkspaceLock(path string) *workspaceLock {
+	l := &workspaceLock{path: path, turn: make(chan struct{}, 1)}
+	l.turn <- struct{}{}
 	return l
 }
 
 // acquire takes the lock and returns what gives it back.
-func (l *fileLock) acquire(ctx context.Context) (release func(), err error) {
+func (l *workspaceLock) acquire(ctx context.Context) (release func(), err error) {
 	select {
-	case <-l.queue:
+	case <-l.turn:
 	case <-ctx.Done():
 		return nil, l.busy(ctx)
 	}
-	file, err := l.take(ctx)
-	if err != nil {
-		l.queue <- struct{}{}
+	if err := l.take(ctx); err != nil {
+		l.turn <- struct{}{}
 		return nil, err
 	}
-	l.setHeld(true)
+	l.held.Store(true)
 	return sync.OnceFunc(func() {
-		l.setHeld(false)
-		_ = file.Unlock()
-		l.queue <- struct{}{}
+		l.held.Store(false)
+		_ = unlockFile(l.file)
+		l.turn <- struct{}{}
 	}), nil
 }
 
-// isHeld reports whether a goroutine of this process has the lock.
-func (l *fileLock) isHeld() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.held
-}
-
-func (l *fileLock) setHeld(held bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held = held
-}
-
-// take gets the file for the one goroutine whose turn it is.
-func (l *fileLock) take(ctx context.Context) (*flock.Flock, error) {
+// take locks the file that others would lock too, for the goroutine whose turn it is.
+func (l *workspaceLock) take(ctx context.Context) error {
 	for {
-		w := l.adopt()
+		if err := l.lockFile(ctx); err != nil {
+			return err
+		}
+		if l.isCurrent() {
+			return nil
+		}
+		l.closeFile()
+	}
+}
+
+func (l *workspaceLock) lockFile(ctx context.Context) error {
+	w := l.adopt()
+	for w == nil || !w.locked {
 		if w == nil {
-			file := flock.New(l.path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(fileMode))
-			ok, err := file.TryLock()
-			if err != nil {
-				return nil, l.refused(err)
+			if locked, err := l.tryLock(); locked || err != nil {
+				return err
 			}
-			if ok {
-				if l.isCurrent(file) {
-					return file, nil
-				}
-				_ = file.Unlock()
-				continue
-			}
-			w = l.wait(file)
+			w = l.wait(l.file)
 		}
 		select {
 		case <-w.done:
 		case <-ctx.Done():
 			if l.abandon(w) {
-				return nil, l.busy(ctx)
+				return l.busy(ctx)
 			}
 		}
-		switch {
-		case w.err != nil:
-			return nil, l.refused(w.err)
-		case w.file != nil && l.isCurrent(w.file):
-			return w.file, nil
-		case w.file != nil:
-			_ = w.file.Unlock()
+		if w.err != nil {
+			return l.refused(w.err)
+		}
+		if !w.locked {
+			w = nil
 		}
 	}
+	return nil
 }
 
-// isCurrent reports whether the file that is locked is the one that others
-// would lock: somebody may have deleted the folder meanwhile.
-func (l *fileLock) isCurrent(file *flock.Flock) bool {
-	ours, err := file.Stat()
+func (l *workspaceLock) tryLock() (locked bool, err error) {
+	if l.file == nil {
+		if l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_RDWR, fileMode); err != nil {
+			l.file = nil
+			return false, l.refused(err)
+		}
+	}
+	if locked, err = tryLockFile(l.file); err != nil {
+		return false, l.refused(err)
+	}
+	return locked, nil
+}
+
+// isCurrent reports whether the file that is locked is the one that others would lock:
+// somebody may have deleted the folder meanwhile.
+func (l *workspaceLock) isCurrent() bool {
+	ours, err := l.file.Stat()
 	if err != nil {
 		return false
 	}
@@ -122,7 +124,7 @@ func (l *fileLock) isCurrent(file *flock.Flock) bool {
 }
 
 // adopt returns the waiting goroutine that somebody left behind.
-func (l *fileLock) adopt() *waiting {
+func (l *workspaceLock) adopt() *waiting {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting != nil {
@@ -132,7 +134,7 @@ func (l *fileLock) adopt() *waiting {
 }
 
 // abandon leaves w behind. It returns false when w has just come to an end.
-func (l *fileLock) abandon(w *waiting) bool {
+func (l *workspaceLock) abandon(w *waiting) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting != w {
@@ -143,35 +145,53 @@ func (l *fileLock) abandon(w *waiting) bool {
 }
 
 // wait starts a goroutine that ends once it gets the file.
-func (l *fileLock) wait(file *flock.Flock) *waiting {
+func (l *workspaceLock) wait(file *os.File) *waiting {
 	w := &waiting{done: make(chan struct{})}
 	l.mu.Lock()
 	l.waiting = w
 	l.mu.Unlock()
 	go func() {
-		err := file.Lock()
+		err := lockFile(file)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.waiting = nil
-		switch {
-		case err != nil:
-			w.err = err
-		case w.abandoned:
-			_ = file.Unlock()
-		default:
-			w.file = file
+		w.err, w.locked = err, err == nil && !w.abandoned
+		if err == nil && w.abandoned {
+			_ = unlockFile(file)
 		}
 		close(w.done)
 	}()
 	return w
 }
 
-func (l *fileLock) busy(ctx context.Context) error {
+// close closes the file, unless somebody has the lock or waits for it: then the end of the
+// process does.
+func (l *workspaceLock) close() {
+	select {
+	case <-l.turn:
+	default:
+		return
+	}
+	l.mu.Lock()
+	waiting := l.waiting != nil
+	l.mu.Unlock()
+	if !waiting && l.file != nil {
+		l.closeFile()
+	}
+	l.turn <- struct{}{}
+}
+
+func (l *workspaceLock) closeFile() {
+	_ = l.file.Close() // which gives the lock back
+	l.file = nil
+}
+
+func (l *workspaceLock) busy(ctx context.Context) error {
 	return fmt.Errorf("%w: another planloop is writing, or hangs: try again, or end the process that holds %s: %w",
 		store.ErrBusy, l.path, context.Cause(ctx))
 }
 
-func (l *fileLock) refused(err error) error {
+func (l *workspaceLock) refused(err error) error {
 	if errors.Is(err, fs.ErrPermission) || isReadOnly(err) {
 		return fmt.Errorf("%w: %s cannot be opened for locking: make its folder writable for you: %w", store.ErrReadOnly, l.path, err)
 	}

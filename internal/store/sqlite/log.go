@@ -12,13 +12,22 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/broadcast"
 )
 
 // Options of a Log. The zero value of a field means its default.
@@ -37,11 +46,15 @@ const defaultLockWait = 10 * time.Second
 type Log struct {
 	dir   string
 	opts  Options
-	lock  *fileLock
-	grown broadcast.Hub // growth by this Log's own appends
+	lock  *workspaceLock
+	grown broadcast.Hub              // growth, whoever made it
+	told  atomic.Pointer[store.Head] // what listeners were last told of
 
-	mu     sync.Mutex // guards what follows, and every use of db's connections
-	db     *database  // nil until needed, and again when the file was replaced
+	following sync.WaitGroup // the goroutine that hears of other processes
+
+	mu     sync.Mutex        // guards what follows, and every use of db's connections
+	db     *database         // nil until needed, and again when the file was replaced
+	heads  *fsnotify.Watcher // nil until somebody listens
 	closed bool
 }
 
@@ -52,7 +65,7 @@ func New(dir string, opts Options) *Log {
 	if opts.LockWait <= 0 {
 		opts.LockWait = defaultLockWait
 	}
-	return &Log{dir: dir, opts: opts, lock: newFileLock(filepath.Join(dir, lockName))}
+	return &Log{dir: dir, opts: opts, lock: newWorkspaceLock(filepath.Join(dir, lockName))}
 }
 
 // Names of the files in the folder.
@@ -70,9 +83,15 @@ func (l *Log) headPath() string     { return filepath.Join(l.dir, growthName, he
 func (l *Log) Close() error {
 	l.grown.Close()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.closed = true
-	return l.closeDatabase()
+	err := l.closeDatabase()
+	if l.heads != nil {
+		_ = l.heads.Close()
+	}
+	l.mu.Unlock()
+	l.lock.close()
+	l.following.Wait()
+	return err
 }
 
 // closeDatabase is called with mu held. The last writer to close copies the
@@ -87,4 +106,157 @@ func (l *Log) closeDatabase() error {
 		return fmt.Errorf("close %s: %w", l.databasePath(), err)
 	}
 	return nil
+}
+
+// Nobody but the user reads or writes a log.
+const (
+	folderMode fs.FileMode = 0o700
+	fileMode   fs.FileMode = 0o600
+)
+
+// makeFolder makes the folder and the one in it for the head, or checks those
+// that are there.
+func (l *Log) makeFolder() error {
+	for _, dir := range []string{l.dir, filepath.Join(l.dir, growthName)} {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			continue
+		}
+		if err := os.MkdirAll(dir, folderMode); err != nil {
+			return explain(dir, err)
+		}
+		if err := ensureMode(dir, folderMode); err != nil {
+			return explain(dir, err)
+		}
+	}
+	return l.checkFolder()
+}
+
+// checkFolder refuses a folder that others can write to, or that cannot hold a
+// database safely.
+func (l *Log) checkFolder() error {
+	info, err := os.Stat(l.dir)
+	if err != nil {
+		return explain(l.dir, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a folder: remove it or choose another place", l.dir)
+	}
+	if err := checkOwner(l.dir, info); err != nil {
+		return err
+	}
+	if l.opts.AllowNetwork {
+		return nil
+	}
+	return checkFileSystem(l.dir)
+}
+
+// checkFile refuses a file of the log that is not the user's own. A file that
+// does not exist is well.
+func checkFile(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return explain(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is a link or no file at all (%s): remove it; a log is never reached through a link", path, info.Mode().Type())
+	}
+	return checkOwner(path, info)
+}
+
+// ensureMode undoes what the umask took away.
+func ensureMode(path string, mode fs.FileMode) error {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Perm() == mode {
+		return err
+	}
+	return os.Chmod(path, mode)
+}
+
+// createFile makes an empty file with the right mode. A file that exists is an
+// error and is not opened: to close it would drop the locks that SQLite holds
+// on it in this process.
+func createFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return ensureMode(path, fileMode)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// explain wraps an error of SQLite or the system about path in what it means
+// for the log and what to do.
+func explain(path string, err error) error {
+	if err == nil || explained(err) {
+		return err
+	}
+	if errors.Is(err, errUnreadable) || errors.Is(err, errForeign) {
+		return damaged(path, "%w", err)
+	}
+	var sqliteErr *driver.Error
+	if errors.As(err, &sqliteErr) {
+		return explainCode(path, sqliteErr.Code(), err)
+	}
+	switch {
+	case isFull(err):
+		return fmt.Errorf("%w: nothing was written to %s: free some space and try again: %w", store.ErrFull, path, err)
+	case isReadOnly(err), errors.Is(err, fs.ErrPermission):
+		return readOnly(path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+func explainCode(path string, code int, err error) error {
+	switch code & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return fmt.Errorf("%w: another process uses %s: try again: %w", store.ErrBusy, path, err)
+	case lib.SQLITE_FULL:
+		return fmt.Errorf("%w: nothing was written to %s: free some space and try again: %w", store.ErrFull, path, err)
+	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH:
+		return readOnly(path, err)
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_MISMATCH:
+		return damaged(path, "%w", err)
+	case lib.SQLITE_IOERR:
+		if code == lib.SQLITE_IOERR_SHORT_READ || code == lib.SQLITE_IOERR_CORRUPTFS || code == lib.SQLITE_IOERR_DATA {
+			return damaged(path, "%w", err)
+		}
+	case lib.SQLITE_ERROR:
+		// A schema that lacks our tables, or cannot be read.
+		if text := err.Error(); strings.Contains(text, "no such table") || strings.Contains(text, "no such column") ||
+			strings.Contains(text, "unsupported file format") || strings.Contains(text, "malformed") {
+			return damaged(path, "%w", err)
+		}
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+func readOnly(path string, err error) error {
+	return fmt.Errorf("%w: %s or its folder is read-only: make both writable for you: %w", store.ErrReadOnly, path, err)
+}
+
+// damaged says what is wrong with the file and the way out.
+func damaged(path, format string, args ...any) error {
+	problem := fmt.Errorf(format, args...)
+	return fmt.Errorf("%w: %s: %w: it was left as it is; run `planloop doctor` to see what can be saved", store.ErrDamaged, path, problem)
+}
+
+// explained reports whether err says already what it means for the log.
+func explained(err error) bool {
+	for _, known := range []error{store.ErrConflict, store.ErrBusy, store.ErrDamaged, store.ErrNewer,
+		store.ErrReadOnly, store.ErrFull, store.ErrClosed} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }

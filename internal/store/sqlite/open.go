@@ -4,8 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/planloop/planloop/internal/store"
 )
@@ -35,7 +44,7 @@ func (l *Log) access(ctx context.Context) (*database, error) {
 	if !found || err != nil {
 		return nil, err
 	}
-	if l.lock.isHeld() {
+	if l.lock.held.Load() {
 		return l.open(ctx)
 	}
 	return l.openLocked(ctx)
@@ -232,4 +241,102 @@ func (d *database) look() *view {
 		return d.writer.view
 	}
 	return d.reader
+}
+
+// pragmas are set on every connection. Nothing is mapped into memory: with a
+// mapped database an I/O error is a crash.
+const pragmas = "_pragma=busy_timeout(5000)&_pragma=synchronous(full)&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)" +
+	"&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)&_txlock=immediate"
+
+// openPool returns connections to the database at path. None is opened yet.
+func openPool(path, query string) (*sql.DB, error) {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive letter
+	}
+	name := url.URL{Scheme: "file", Path: slashed, RawQuery: query + "&" + pragmas}
+	pool, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxIdleConns(2)
+	return pool, nil
+}
+
+func isCannotOpen(err error) bool {
+	var sqliteErr *driver.Error
+	if !errors.As(err, &sqliteErr) {
+		return false
+	}
+	code := sqliteErr.Code() & 0xff
+	return code == lib.SQLITE_CANTOPEN || code == lib.SQLITE_READONLY
+}
+
+const (
+	applicationID = 0x504c4f50 // "PLOP", in the header of the file
+	formatVersion = 1
+	latestFormat  = 1000 // no format is ever above; a number that is has changed by chance
+
+	schema = `
+		CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+		CREATE TABLE former (chain TEXT PRIMARY KEY) STRICT; -- chains that were purged or repaired
+		CREATE TABLE record (seq INTEGER PRIMARY KEY, phase TEXT NOT NULL, hash BLOB NOT NULL, body BLOB NOT NULL) STRICT;
+	`
+)
+
+// formatPragmas mark the file as a log.
+func formatPragmas() string {
+	return fmt.Sprintf(` PRAGMA application_id = %d; PRAGMA user_version = %d;`, applicationID, formatVersion)
+}
+
+// oldestSQLite has the correction without which two connections can damage a
+// database with a write-ahead log.
+func oldestSQLite() []int { return []int{3, 51, 3} }
+
+// format returns the version of the log's format, 0 when nothing was created
+// yet. Another application's database and a newer format are errors.
+func (v *view) format(ctx context.Context) (int, error) {
+	var (
+		library     string
+		application int64
+		version     int
+		tables      int
+	)
+	err := v.conn.QueryRowContext(ctx, `SELECT sqlite_version(), (SELECT application_id FROM pragma_application_id),
+		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
+		Scan(&library, &application, &version, &tables)
+	if err != nil {
+		return 0, err
+	}
+	if err := checkLibrary(library); err != nil {
+		return 0, err
+	}
+	switch {
+	case application == 0 && version == 0 && tables == 0:
+		return 0, nil
+	case application != applicationID:
+		return 0, errForeign
+	case version > formatVersion && version <= latestFormat:
+		return 0, fmt.Errorf("%w: its format is %d, this planloop knows %d: update planloop", store.ErrNewer, version, formatVersion)
+	case version != formatVersion:
+		return 0, fmt.Errorf("its format is %d: %w", version, errUnreadable)
+	}
+	return version, nil
+}
+
+var errForeign = errors.New("it is another application's database: move it away")
+
+func checkLibrary(version string) error {
+	var numbers []int
+	for part := range strings.SplitSeq(version, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return fmt.Errorf("SQLite calls its version %q", version)
+		}
+		numbers = append(numbers, n)
+	}
+	if slices.Compare(numbers, oldestSQLite()) < 0 {
+		return fmt.Errorf("SQLite %s can damage a log: build planloop with 3.51.3 or newer", version)
+	}
+	return nil
 }

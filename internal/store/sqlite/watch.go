@@ -1,99 +1,170 @@
 package sqlite
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"hash/crc32"
+	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/plan"
 )
 
-// Watch implements store.Log. It watches the folder of the growth file and no
-// other: on some systems watching a folder opens the files in it, and closing
-// the database's files again would drop the locks that SQLite has on them.
+// Watch implements store.Log.
 func (l *Log) Watch(ctx context.Context) (<-chan struct{}, error) {
-	if err := l.usable(); err != nil {
+	if err := l.follow(); err != nil {
 		return nil, err
+	}
+	return l.grown.Listen(ctx), nil
+}
+
+// follow begins to hear of other processes, unless that was begun; the goroutine ends
+// with Close. It watches the folder of the growth file and no other: on some systems
+// watching a folder opens the files in it, and closing the database's files again would
+// drop the locks that SQLite has on them.
+func (l *Log) follow() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return store.ErrClosed
 	}
 	if err := l.makeFolder(); err != nil {
-		return nil, err
+		return err
 	}
-	files, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", l.dir, err)
-	}
-	if err := files.Add(filepath.Join(l.dir, growthName)); err != nil {
-		_ = files.Close()
-		return nil, fmt.Errorf("watch %s: %w", l.dir, err)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	w := &watcher{log: l, files: files, own: l.grown.Listen(ctx), grown: make(chan struct{}, 1)}
-	// From here on every growth brings an event; what was there before counts as
-	// known. The log need not be open for that.
-	if w.known, err = l.Glance(ctx); err != nil {
-		cancel()
-		_ = files.Close()
-		return nil, err
-	}
-	go w.run(ctx, cancel)
-	return w.grown, nil
-}
-
-// watcher tells one listener of growth. Its goroutine ends with its context,
-// or when the log is closed.
-type watcher struct {
-	log   *Log
-	files *fsnotify.Watcher
-	own   <-chan struct{} // growth by this process
-	known store.Head
-	grown chan struct{}
-}
-
-func (w *watcher) run(ctx context.Context, cancel context.CancelFunc) {
-	defer close(w.grown)
-	defer w.files.Close()
-	defer cancel()
-	for {
-		select {
-		case _, ok := <-w.own:
-			if !ok {
-				return // the context has ended or the log is closed
-			}
-			w.look(ctx)
-		case _, ok := <-w.files.Events:
-			if !ok {
-				return
-			}
-			w.look(ctx)
-		case _, ok := <-w.files.Errors:
-			if !ok {
-				return
-			}
-			w.tell() // events were lost: whoever listens shall look for himself
+	heads := l.heads
+	if heads == nil {
+		var err error
+		if heads, err = fsnotify.NewWatcher(); err != nil {
+			return fmt.Errorf("watch %s: %w", l.dir, err)
 		}
 	}
+	// Again, even where that was done: the folder may be another one now.
+	if err := heads.Add(filepath.Dir(l.headPath())); err != nil {
+		if heads != l.heads {
+			_ = heads.Close()
+		}
+		return fmt.Errorf("watch %s: %w", l.dir, err)
+	}
+	if heads == l.heads {
+		return nil
+	}
+	if pin, ok := readPin(l.headPath()); ok {
+		l.told.Store(&pin)
+	}
+	l.heads = heads
+	l.following.Go(func() { l.hear(heads) })
+	return nil
 }
 
-// look tells of growth if there is any. An error is growth of a kind: whoever
-// looks at the log next is told what is wrong.
-func (w *watcher) look(ctx context.Context) {
-	head, err := w.log.Glance(ctx)
-	if err == nil && head == w.known {
-		return
-	}
-	if err == nil {
-		w.known = head
-	}
-	if ctx.Err() == nil {
-		w.tell()
+func (l *Log) hear(heads *fsnotify.Watcher) {
+	for {
+		select {
+		case _, ok := <-heads.Events:
+			if !ok {
+				return
+			}
+			l.look()
+		case _, ok := <-heads.Errors:
+			if !ok {
+				return
+			}
+			l.grown.Notify() // events were lost: whoever listens shall look for himself
+		}
+		time.Sleep(lookPause) // meanwhile the system joins the events that come
 	}
 }
 
-func (w *watcher) tell() {
-	select {
-	case w.grown <- struct{}{}:
-	default: // the one before was not received yet
+// lookPause is the least time from one look at the growth file to the next. While other
+// processes append without a pause, looking at each append would take the time of theirs.
+const lookPause = 2 * time.Millisecond
+
+// look tells of growth if there is any that this process has not told of. A file that
+// cannot be read is growth of a kind: whoever looks at the log next is told what is wrong.
+func (l *Log) look() {
+	pin, ok := readPin(l.headPath())
+	if ok {
+		if last := l.told.Swap(&pin); last != nil && *last == pin {
+			return
+		}
 	}
+	l.grown.Notify()
+}
+
+// tell tells of an append by this process.
+func (l *Log) tell(head store.Head) {
+	l.told.Store(&head)
+	l.grown.Notify()
+}
+
+// growthFile holds the head after the last append, written in place after the
+// commit and never synced. It serves three ends. Whoever watches it hears of a
+// commit when the commit can be seen, which cannot be said of the database's own
+// files. Whoever only wants to show where the log stands reads it here and opens
+// no database. And it pins the log: a log that does not contain this head has lost
+// records, such as those of a deleted write-ahead log. After a power failure it
+// may be old or torn: an old head is contained, and a torn one does not count.
+type growthFile struct {
+	file *os.File
+}
+
+// openGrowthFile opens the file for writing; the folder exists.
+func openGrowthFile(path string) (*growthFile, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := ensureMode(path, fileMode); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &growthFile{f}, nil
+}
+
+func (g *growthFile) write(h store.Head) error {
+	_, err := g.file.WriteAt(encodePin(h), 0)
+	return err
+}
+
+func (g *growthFile) close() error { return g.file.Close() }
+
+// encodePin returns a head in a form of constant length that shows when it is
+// not whole.
+func encodePin(h store.Head) []byte {
+	text := fmt.Sprintf("%-32s %20d %s %-16s", h.Chain, h.Seq, h.Hash, cmp.Or(h.Phase, noPhase))
+	return fmt.Appendf(nil, "%s %08x\n", text, checksum([]byte(text)))
+}
+
+// noPhase stands where a record has none.
+const noPhase plan.Phase = "-"
+
+// decodePin reads what encodePin wrote.
+func decodePin(data []byte) (h store.Head, ok bool) {
+	var hash string
+	if _, err := fmt.Sscan(string(data), &h.Chain, &h.Seq, &hash, &h.Phase); err != nil || h.Hash.UnmarshalText([]byte(hash)) != nil {
+		return store.Head{}, false
+	}
+	if h.Phase == noPhase {
+		h.Phase = ""
+	}
+	return h, bytes.Equal(data, encodePin(h))
+}
+
+// readPin returns the head that the file pins, if it does.
+func readPin(path string) (store.Head, bool) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return store.Head{}, false
+	}
+	return decodePin(data)
+}
+
+// checksum tells a whole text from one that was torn or has changed by chance.
+func checksum(data []byte) uint32 {
+	return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 }

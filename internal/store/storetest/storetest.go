@@ -36,6 +36,7 @@ func Run(t *testing.T, e Engine) {
 		{"AppendReadHead", testAppendReadHead},
 		{"Conflict", testConflict},
 		{"ReadFrom", testReadFrom},
+		{"Since", testSince},
 		{"Concurrent", testConcurrent},
 		{"Linearizable", testLinearizable},
 		{"Snapshots", testSnapshots},
@@ -168,6 +169,44 @@ func testReadFrom(t *testing.T, p place) {
 	}
 }
 
+// What Since leaves out Read has: together they lead from any head to the last.
+func testSince(t *testing.T, p place) {
+	log, other := p.open(), p.open()
+	known := fill(t, log, 3)
+	check := func(handle store.Log, appended plan.Revision) {
+		t.Helper()
+		head, records, err := handle.Since(t.Context(), known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := mustHead(t, handle); head != want || head.Seq != known.Seq+appended {
+			t.Errorf("since %d: head %+v, want %+v", known.Seq, head, want)
+		}
+		if len(records) > 0 {
+			diffRecords(t, mustRead(t, handle, known.Seq), records)
+		}
+	}
+	mustHead(t, other)
+	check(other, 0)
+	for _, more := range []plan.Revision{1, 2, 50} {
+		for range more {
+			mustAppend(t, log, Mark(mustHead(t, log).Seq+1, 1))
+		}
+		check(other, more)
+		check(other, more)
+		known = mustHead(t, other)
+	}
+	if _, err := log.Purge(t.Context(), SetUp(1)); err != nil {
+		t.Fatal(err)
+	}
+	for seq := plan.Revision(2); seq <= known.Seq+2; seq++ {
+		mustAppend(t, log, Mark(seq, 2))
+	}
+	if head, records, err := other.Since(t.Context(), known); err != nil || head != mustHead(t, log) || records != nil {
+		t.Errorf("since a head that was purged: %+v, %d records, %v", head, len(records), err)
+	}
+}
+
 func testClose(t *testing.T, p place) {
 	log := p.open()
 	fill(t, log, 2)
@@ -184,6 +223,10 @@ func testClose(t *testing.T, p place) {
 	check("Append", err)
 	_, err = log.Head(t.Context())
 	check("Head", err)
+	_, _, err = log.Since(t.Context(), store.Head{})
+	check("Since", err)
+	_, err = log.Glance(t.Context())
+	check("Glance", err)
 	_, err = log.Lock(t.Context())
 	check("Lock", err)
 	_, err = log.Watch(t.Context())

@@ -1,0 +1,47 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// lockFile waits until no other process has the file locked, and locks it.
+func lockFile(f *os.File) error { return lockRange(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
+
+// tryLockFile locks the file unless another process has it locked.
+func tryLockFile(f *os.File) (bool, error) {
+	err := lockRange(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func unlockFile(f *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, new(windows.Overlapped))
+}
+
+// lockRange locks the first byte, which stands for the file.
+func lockRange(f *os.File, flags uint32) error {
+	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
+}
+
+// checkOwner has nothing to look at: a folder in the user's profile inherits
+// an access list that keeps others out.
+func checkOwner(string, fs.FileInfo) error { return nil }
+
+// isPrivate reports nothing: modes say nothing about access here.
+func isPrivate(fs.FileMode) bool { return true }
+
+func isFull(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}
+
+func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
+
+// ignoreUnsupported drops the error of syncing a folder, which Windows refuses
+// and does not need.
+func ignoreUnsupported(error) error { return nil }
