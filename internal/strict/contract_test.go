@@ -34,7 +34,7 @@ func TestErrorParts(t *testing.T) {
 			continue
 		}
 		got := strict.Error{Pointer: problem.Pointer, Problem: problem.Problem, Want: problem.Want, Nearest: problem.Nearest}
-		if got != test.want {
+		if !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s:\n got %#v\nwant %#v", test.in, got, test.want)
 		}
 	}
@@ -110,7 +110,7 @@ func TestLimits(t *testing.T) {
 			if err := strict.Decode([]byte(test.in), new(input), test.opts); err != nil {
 				got = err.Error()
 			}
-			if got != test.want {
+			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

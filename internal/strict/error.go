@@ -18,15 +18,16 @@ const (
 
 // Error is a problem of the input, in words a model can act on.
 type Error struct {
-	Pointer string // JSON pointer to the offending value or key, "" for the root
-	Problem string // what is wrong
-	Want    string // what would be accepted instead, "" when only the type itself knows
-	Nearest string // the accepted name or word that was probably meant, "" when none is near
+	Pointer string   // JSON pointer to the offending value or key, "" for the root
+	Problem string   // what is wrong
+	Want    string   // what would be accepted instead, "" when only the type itself knows
+	Nearest string   // the accepted name or word that was probably meant, "" when none is near
+	Others  []*Error // the problems that follow in the document, up to a bound
 	cause   error
 }
 
-// Error returns all parts as one sentence. What it repeats of the input is
-// shortened and free of control characters.
+// Error returns all parts of this problem, without the others, as one sentence.
+// What it repeats of the input is shortened and free of control characters.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Pointer != "" {
@@ -46,49 +47,61 @@ func (e *Error) Error() string {
 // Unwrap returns the error of a type's own decoding, if that was the problem.
 func (e *Error) Unwrap() error { return e.cause }
 
-// fail reports a problem at the value or key being decoded.
-func (d *decoding) fail(problem, want string) *Error {
-	return &Error{Pointer: d.pointer(len(d.path)), Problem: problem, Want: want}
+// fault records a problem at the value or key that is being read.
+func (w *walk) fault(problem, want string) *Error {
+	e := &Error{Pointer: w.pointer(len(w.path)), Problem: problem, Want: want}
+	w.faults = append(w.faults, e)
+	return e
 }
 
-func (d *decoding) mismatch(kind jsontext.Kind, t reflect.Type) error {
-	return d.fail("found "+kindName(kind), wanted(t))
+// mismatch records that a value of a kind is no t, and reads past the value.
+func (w *walk) mismatch(kind jsontext.Kind, t reflect.Type) error {
+	w.fault("found "+kindName(kind), wanted(t))
+	_, err := w.raw()
+	return err
 }
 
-func (d *decoding) mismatchText(text string, t reflect.Type) error {
-	return d.fail("found the string "+quoted(text), wanted(t))
+func (w *walk) mismatchText(text string, t reflect.Type) {
+	w.fault("found the string "+quoted(text), wanted(t))
 }
 
-// syntax turns an error of the JSON reader into ours.
-func (d *decoding) syntax(err error) error {
+// syntax records an error of the JSON reader, which read the value that lies so
+// deep in the path.
+func (w *walk) syntax(err error, depth int) {
 	where := "invalid JSON"
-	if d.inString {
+	if w.quoted {
 		where = "invalid JSON in a string"
 	}
-	problem := &Error{Pointer: d.pointer(d.origin), cause: err}
+	problem := &Error{Pointer: w.pointer(depth), cause: err}
+	w.faults = append(w.faults, problem)
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok {
 		problem.Problem = where + ": " + err.Error()
-		return problem
+		return
 	}
 	problem.Pointer += string(syntactic.JSONPointer)
 	switch {
 	case errors.Is(syntactic.Err, jsontext.ErrDuplicateName):
-		problem.Problem = "duplicate key " + quoted(syntactic.JSONPointer.LastToken())
-		problem.Want = "each key once"
+		problem.Problem, problem.Want = duplicate(syntactic.JSONPointer.LastToken())
 	case errors.Is(syntactic.Err, io.ErrUnexpectedEOF):
 		problem.Problem = where + ": it ends too early"
 	default:
 		at := strconv.FormatInt(syntactic.ByteOffset, 10)
 		problem.Problem = where + " at byte " + at + ": " + syntactic.Err.Error()
 	}
-	return problem
 }
 
-// own turns the error of a type's own decoding into ours. Only an error that is
-// itself one with a position is taken apart: a wrapped one has text worth keeping.
-func (d *decoding) own(err error) error {
-	problem := d.fail("", "")
+func duplicate(key string) (problem, want string) {
+	return "duplicate key " + quoted(key), "each key once"
+}
+
+// own records the error of a type's own decoding, if there is one. Only an error that
+// is itself one with a position is taken apart: a wrapped one has text worth keeping.
+func (w *walk) own(err error) {
+	if err == nil {
+		return
+	}
+	problem := w.fault("", "")
 	problem.cause = err
 	if semantic, ok := err.(*json.SemanticError); ok {
 		problem.Pointer += string(semantic.JSONPointer)
@@ -96,12 +109,17 @@ func (d *decoding) own(err error) error {
 		err = semantic.Err
 	}
 	if inner, ok := err.(*Error); ok {
+		root := problem.Pointer
 		problem.Pointer += inner.Pointer
 		problem.Problem, problem.Want, problem.Nearest = inner.Problem, inner.Want, inner.Nearest
+		for _, other := range inner.Others {
+			moved := *other
+			moved.Pointer = root + other.Pointer
+			w.faults = append(w.faults, &moved)
+		}
 	} else if err != nil {
 		problem.Problem = err.Error()
 	}
-	return problem
 }
 
 // printable shortens s and escapes what could disturb a terminal or a log.
@@ -114,3 +132,91 @@ func printable(s string, limit int) string {
 }
 
 func quoted(s string) string { return `"` + printable(s, shownText) + `"` }
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case jsontext.KindNull:
+		return "null"
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return "a boolean"
+	case jsontext.KindString:
+		return "a string"
+	case jsontext.KindNumber:
+		return "a number"
+	case jsontext.KindBeginObject:
+		return "an object"
+	case jsontext.KindBeginArray:
+		return "an array"
+	}
+	return "a value"
+}
+
+// wanted says what a type accepts, "" when only the type itself knows.
+func wanted(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if values := valuesOf(t); values != nil {
+		return oneOf(values)
+	}
+	if self, raw := decodesItself(t); self != nil {
+		return wantedBySelf(self, raw)
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		return wantedList(t.Elem())
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Interface:
+		return "a value"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "an integer of at least 0"
+	}
+	return "an integer"
+}
+
+func wantedBySelf(self any, raw bool) string {
+	switch self.(type) {
+	case json.UnmarshalerFrom, json.Unmarshaler:
+		if raw {
+			return "a value"
+		}
+		return ""
+	}
+	return "a string"
+}
+
+func wantedList(elem reflect.Type) string {
+	for elem.Kind() == reflect.Pointer {
+		elem = elem.Elem()
+	}
+	if elem.Kind() == reflect.Slice { // a list type may hold itself
+		return "an array"
+	}
+	switch wanted(elem) {
+	case "a string":
+		return "an array of strings"
+	case "an object":
+		return "an array of objects"
+	case "an integer":
+		return "an array of integers"
+	}
+	return "an array"
+}
+
+func oneOf(words []string) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = strconv.Quote(w)
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return "one of " + strings.Join(list, ", ")
+}

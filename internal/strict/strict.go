@@ -4,24 +4,30 @@
 // types) and forgives what a model often gets wrong and what can mean one thing
 // only: a number in a string, a list in a string, one object for a list of one.
 //
+// One walk over the tokens writes the input anew as the JSON that the type has
+// for it, and collects every problem on the way. The JSON library then decodes
+// that, with its own strict checks, so that what the walk lets through by mistake
+// is still refused.
+//
 // It must know nothing of plans, verbs or transports: what is accepted stands in
 // the Go type decoded into and in the [Options].
 //
 // A field is named by its json tag, in exact case. It is required unless the tag
 // has omitempty or omitzero or the field is a pointer. Null for an optional field
-// is absence. The other tag options of the JSON library are not honoured. A type
-// with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText method gets the
-// JSON value as it was written and decides alone; UnmarshalText also gets
-// integers. A string type with a method Values() []string accepts those only.
+// is absence. A type with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText
+// method gets the JSON value as it was written, twice, and decides alone;
+// UnmarshalText also gets integers. A string type with a method Values() []string accepts those only.
 // Numbers within an any become float64; where that loses digits that matter, use
 // a jsontext.Value.
 package strict
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
-	"strings"
+
+	"github.com/go-json-experiment/json"
 )
 
 const (
@@ -64,9 +70,9 @@ func (o Options) withDefaults() Options {
 // data leaves out are zero. No input, blank input and null count as {}.
 //
 // A problem of the input is an [*Error] and leaves the struct as it was. It is the
-// first in document order, but length and depth are judged beforehand. Any other
-// error means that into is not a pointer to a struct or holds a type that Decode
-// does not support.
+// first in document order and holds the others; length and depth are judged
+// beforehand. Any other error means that into is not a pointer to a struct or holds
+// a type that Decode does not support.
 func Decode(data []byte, into any, opts Options) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct {
@@ -82,13 +88,20 @@ func Decode(data []byte, into any, opts Options) error {
 	if text := bytes.Trim(data, jsonSpace); len(text) == 0 || string(text) == "null" {
 		data = []byte("{}")
 	}
-	d := decoding{opts: opts}
-	fresh := reflect.New(target.Type().Elem()).Elem()
-	if err := d.document(data, fresh); err != nil {
+	w := walk{opts: opts, out: make([]byte, 0, len(data)), shapes: map[reflect.Type]*shape{}}
+	if err := w.document(data, target.Type().Elem()); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	target.Elem().Set(fresh)
+	fresh := reflect.New(target.Type().Elem())
+	if len(w.faults) == 0 {
+		w.path = w.path[:0]
+		w.own(json.Unmarshal(w.out, fresh.Interface(), json.RejectUnknownMembers(true)))
+	}
+	if len(w.faults) > 0 {
+		first := w.faults[0]
+		first.Others = w.faults[1:]
+		return first
+	}
+	target.Elem().Set(fresh.Elem())
 	return nil
 }
-
-func trimSpace(s string) string { return strings.Trim(s, jsonSpace) }

@@ -225,6 +225,64 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// TestEveryProblemIsTold: one call tells of all that is wrong, in the order of the
+// document, and a name that was probably meant is not missed as well.
+func TestEveryProblemIsTold(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"one after another", `{"forces":1,"limit":true,"numbers":[1,"x",null,2.5],"words":{"a":1,"a":"b"}}`,
+			`/forces: unknown field "forces"; did you mean "force"?
+/limit: found a boolean, want an integer
+/numbers/1: found the string "x", want an integer
+/numbers/2: found null, want an integer
+/numbers/3: found the number 2.5, want an integer
+/words/a: found a number, want a string
+/words/a: duplicate key "a", want each key once`},
+		{"missing", `{"steps":[{"titel":"a","status":"Done"},{"depends_on":["x",[1]]}],"weight":null,"reason":1}`,
+			`/steps/0/titel: unknown field "titel"; did you mean "title"?
+/steps/0/status: found "Done", want one of "pending", "in_progress", "done"; did you mean "done"?
+/steps/1/depends_on/0: "x" is not a step id: write it as S001
+/steps/1/depends_on/1: found an array, want a string
+/steps/1/title: missing required field "title", want a string
+/reason: found a number, want a string`},
+		{"in strings", `{"steps":"[{\"titel\":1},{\"details\":2}]","numbers":"[1,","force":"yes"}`,
+			`/steps/0/titel: unknown field "titel"; did you mean "title"?
+/steps/1/details: found a number, want a string
+/steps/1/title: missing required field "title", want a string
+/numbers: invalid JSON in a string: it ends too early
+/force: found the string "yes", want true or false`},
+		{"until the JSON ends", `{"forces":{"a":[]},"force":1,"limit":[}`,
+			`/forces: unknown field "forces"; did you mean "force"?
+/force: found a number, want true or false
+/limit: found an array, want an integer
+/limit/0: invalid JSON at byte 38: invalid character '}' at start of value`},
+		{"within a type of its own", `{"stream":{"titel":1,"x":2},"any":{"a":1,"a":2},"force":0}`,
+			`/stream/titel: unknown field "titel"; did you mean "title"?
+/stream/x: unknown field "x", want "title"
+/any/a: duplicate key "a", want each key once
+/force: found a number, want true or false`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var first *strict.Error
+			if !errors.As(strict.Decode([]byte(test.in), new(input), strict.Options{}), &first) {
+				t.Fatal("accepted")
+			}
+			told := []string{first.Error()}
+			for _, other := range first.Others {
+				told = append(told, other.Error())
+			}
+			if diff := cmp.Diff(test.want, strings.Join(told, "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	var first *strict.Error
+	err := strict.Decode([]byte(`{"numbers":[`+strings.Repeat(`"x",`, 1000)+`1]}`), new(input), strict.Options{})
+	if !errors.As(err, &first) || len(first.Others) != 19 {
+		t.Errorf("got %d other problems of a thousand", len(first.Others))
+	}
+}
+
 const fieldNames = `"limit", "offset", "cursor", "reason", "weight", "objective", "steps", "first", "pointers", "force", "ratio", "small", "numbers", ` +
 	`"statuses", "any", "raw", "raws", "where", "points", "stream", "by_status", "words", "counts", "nested", "matrix"`
 

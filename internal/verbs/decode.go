@@ -3,6 +3,7 @@ package verbs
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/plan"
@@ -38,7 +39,21 @@ func refusal(bad *strict.Error) error {
 	case bad.Want != "":
 		e.Fix = "give " + bad.Want
 	}
+	e.Fix = strings.TrimPrefix(e.Fix+further(bad.Others), "; ")
 	return e
+}
+
+// further tells of the problems behind the first, so that one answer mends them all.
+func further(others []*strict.Error) string {
+	const shown = 6
+	var b strings.Builder
+	for _, other := range others[:min(len(others), shown)] {
+		b.WriteString("; also " + other.Error())
+	}
+	if n := len(others) - shown; n > 0 {
+		b.WriteString("; and " + strconv.Itoa(n) + " more")
+	}
+	return b.String()
 }
 
 // printable returns a JSON pointer, which repeats keys of the input, fit to be

@@ -1,0 +1,176 @@
+package strict
+
+import (
+	"encoding"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// shape is what the walk needs to know of a type.
+type shape struct {
+	reflect.Type // behind all pointers
+	nullable     bool
+	self         bool // it has a decoding method of its own
+	raw          bool // it holds JSON as it is, as a jsontext.Value does
+	supported    bool
+	values       []string // what a string type accepts, nil when that is everything
+	fields       []field  // of a struct
+}
+
+// shape returns the shape of a type, so that a list of structs reflects on it once.
+func (w *walk) shape(t reflect.Type) *shape {
+	if s, ok := w.shapes[t]; ok {
+		return s
+	}
+	s := &shape{Type: t}
+	for s.Kind() == reflect.Pointer {
+		s.Type = s.Elem()
+	}
+	self, raw := decodesItself(s.Type)
+	s.self, s.raw = self != nil, raw
+	s.nullable = t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || s.self && raw
+	s.supported = s.self || supported(s.Type)
+	s.values = valuesOf(s.Type)
+	if s.Kind() == reflect.Struct && !s.self {
+		s.fields = dominant(collect(make([]field, 0, s.NumField()), s.Type, field{}, nil))
+	}
+	w.shapes[t] = s
+	return s
+}
+
+// decodesItself returns a value of a type with a decoding method of its own, else
+// nil, and whether the type holds JSON as it is.
+func decodesItself(t reflect.Type) (self any, raw bool) {
+	raw = t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+	if t.PkgPath() == "" { // only a defined type has methods
+		return nil, raw
+	}
+	switch v := reflect.New(t).Interface().(type) {
+	case json.UnmarshalerFrom, json.Unmarshaler, encoding.TextUnmarshaler:
+		return v, raw
+	}
+	return nil, raw
+}
+
+func supported(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct, reflect.String, reflect.Bool, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return true
+	case reflect.Int64:
+		return t != reflect.TypeFor[time.Duration]() // a bare number would not say its unit
+	case reflect.Slice:
+		return t.Elem().Kind() != reflect.Uint8 // bytes would need an encoding
+	case reflect.Map:
+		self, _ := decodesItself(t.Key())
+		return t.Key().Kind() == reflect.String && self == nil
+	case reflect.Interface:
+		return t.NumMethod() == 0
+	}
+	return false
+}
+
+// enumerated is a string type that accepts certain values only.
+type enumerated interface{ Values() []string }
+
+// valuesOf returns what a string type accepts, nil when that is everything.
+func valuesOf(t reflect.Type) []string {
+	if t.PkgPath() == "" || t.Kind() != reflect.String {
+		return nil
+	}
+	if e, ok := reflect.Zero(t).Interface().(enumerated); ok {
+		return e.Values()
+	}
+	return nil
+}
+
+// field is a struct field as JSON sees it: those of embedded structs are in the
+// embedding one.
+type field struct {
+	name     string
+	typ      reflect.Type
+	index    []int
+	pointers []int // how much of index leads to each embedded pointer on the way
+	tagged   bool  // the name comes from a tag
+	optional bool
+}
+
+func indexOf(fields []field, name string) int {
+	for i := range fields {
+		if fields[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// collect appends the fields of t, which is embedded in a field of the types in
+// outer, and those of its embedded structs.
+func collect(fields []field, t reflect.Type, embedded field, outer []reflect.Type) []field {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		tag := sf.Tag.Get("json")
+		if tag == "-" {
+			continue
+		}
+		at := field{typ: sf.Type, index: slices.Concat(embedded.index, sf.Index), pointers: embedded.pointers}
+		name, options, _ := strings.Cut(tag, ",")
+		if inner, ok := embeddedStruct(sf); ok && name == "" {
+			if through := append(slices.Clip(outer), t); !slices.Contains(through, inner) {
+				if sf.Type.Kind() == reflect.Pointer {
+					at.pointers = append(slices.Clip(at.pointers), len(at.index))
+				}
+				fields = collect(fields, inner, at, through)
+			}
+			continue
+		}
+		if sf.IsExported() {
+			fields = append(fields, at.named(sf.Name, name, options))
+		}
+	}
+	return fields
+}
+
+// embeddedStruct returns the struct type whose fields sf promotes. A pointer to
+// an unexported type promotes none that could be set.
+func embeddedStruct(sf reflect.StructField) (reflect.Type, bool) {
+	t := sf.Type
+	if t.Kind() == reflect.Pointer && sf.IsExported() {
+		t = t.Elem()
+	}
+	return t, sf.Anonymous && t.Kind() == reflect.Struct
+}
+
+// named returns the field by its name in Go and by what its tag says.
+func (f field) named(inGo, inTag, options string) field {
+	f.name, f.tagged = inTag, inTag != ""
+	if inTag == "" {
+		f.name = inGo
+	}
+	f.optional = f.typ.Kind() == reflect.Pointer
+	for option := range strings.SplitSeq(options, ",") {
+		f.optional = f.optional || option == "omitempty" || option == "omitzero"
+	}
+	return f
+}
+
+// dominant keeps, of several fields of one name, the one that lies shallowest
+// and among those the one that is tagged; none if that is still several.
+func dominant(all []field) []field {
+	if !slices.ContainsFunc(all, func(f field) bool { return len(f.index) > 1 }) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(f field) bool {
+		return slices.ContainsFunc(all, func(g field) bool {
+			if g.name != f.name || slices.Equal(g.index, f.index) || len(g.index) > len(f.index) {
+				return false
+			}
+			return len(g.index) < len(f.index) || g.tagged || !f.tagged
+		})
+	})
+}

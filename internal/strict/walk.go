@@ -1,0 +1,582 @@
+package strict
+
+import (
+	"bytes"
+	"encoding"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/spelling"
+)
+
+// maxFaults bounds how many problems of one input are collected.
+const maxFaults = 20
+
+var (
+	errBroken = errors.New("the document cannot be read on") // its fault is recorded
+	errEnough = errors.New("there are faults enough")
+)
+
+// walk is the state of one call of Decode: where it is in the input, and what it
+// has made of it.
+type walk struct {
+	opts   Options
+	in     *jsontext.Decoder
+	out    []byte // the input as the library is to decode it
+	faults []*Error
+	path   []segment // from the root of the document to the value at hand
+	shapes map[reflect.Type]*shape
+	items  int // elements and entries so far
+
+	// A document within a string has a reader of its own.
+	origin int  // length of path where the document of in starts
+	depth  int  // levels around that document
+	quoted bool // whether it stood in a string
+}
+
+// segment is one part of a path: a key, or an index when that is not negative.
+type segment struct {
+	key   string
+	index int
+}
+
+func (w *walk) pointer(length int) string {
+	var p jsontext.Pointer
+	for _, s := range w.path[:length] {
+		if s.index >= 0 {
+			s.key = strconv.Itoa(s.index)
+		}
+		p = p.AppendToken(s.key)
+	}
+	return string(p)
+}
+
+func (w *walk) enterKey(key string) { w.path = append(w.path, segment{key: key, index: -1}) }
+func (w *walk) enterIndex(i int)    { w.path = append(w.path, segment{index: i}) }
+func (w *walk) leave()              { w.path = w.path[:len(w.path)-1] }
+
+// document reads text, which must be one JSON value, as a t.
+func (w *walk) document(text []byte, t reflect.Type) error {
+	if w.depth+nesting(text) > w.opts.MaxDepth {
+		w.fault("nested too deep", fmt.Sprintf("at most %d levels", w.opts.MaxDepth))
+		return nil
+	}
+	w.in = jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	if err := w.value(t); errors.Is(err, errBroken) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if _, err := w.in.ReadToken(); !errors.Is(err, io.EOF) {
+		w.fault("found more data after the JSON value", "one value alone")
+	}
+	return nil
+}
+
+// quotedDocument reads a document that stood in a string.
+func (w *walk) quotedDocument(text string, t reflect.Type) error {
+	in, origin, depth, quoted := w.in, w.origin, w.depth, w.quoted
+	w.depth += w.in.StackDepth()
+	w.origin, w.quoted = len(w.path), true
+	err := w.document([]byte(text), t)
+	w.path = w.path[:w.origin]
+	w.in, w.origin, w.depth, w.quoted = in, origin, depth, quoted
+	return err
+}
+
+// value reads the next JSON value as a t. It has read all of it, whatever it finds,
+// unless it returns an error.
+func (w *walk) value(t reflect.Type) error {
+	if len(w.faults) >= maxFaults {
+		return errEnough
+	}
+	s, kind := w.shape(t), w.in.PeekKind()
+	switch {
+	case kind == jsontext.KindInvalid, kind == jsontext.KindEndObject, kind == jsontext.KindEndArray:
+		_, err := w.token()
+		return err
+	case kind == jsontext.KindNull && !s.nullable:
+		return w.mismatch(kind, s.Type)
+	case kind == jsontext.KindNull:
+		raw, err := w.raw()
+		w.emit(raw)
+		return err
+	case !s.supported:
+		return fmt.Errorf("strict: %s: cannot decode into a %s", w.pointer(len(w.path)), s.Type)
+	case s.self, s.Kind() == reflect.Interface:
+		raw, err := w.raw()
+		if err != nil {
+			return err
+		}
+		w.decided(s, raw)
+		return nil
+	case s.Kind() == reflect.Slice:
+		return w.list(s, kind)
+	case s.Kind() == reflect.Struct && kind == jsontext.KindBeginObject:
+		return w.object(s)
+	case s.Kind() == reflect.Map && kind == jsontext.KindBeginObject:
+		return w.mapping(s)
+	}
+	return w.scalar(s, kind)
+}
+
+// scalar reads a value for a type that is neither a list nor decodes itself.
+func (w *walk) scalar(s *shape, kind jsontext.Kind) error {
+	isBool := kind == jsontext.KindTrue || kind == jsontext.KindFalse
+	fits := kind == jsontext.KindString || isBool && s.Kind() == reflect.Bool || kind == jsontext.KindNumber && s.number()
+	if !fits {
+		return w.mismatch(kind, s.Type)
+	}
+	raw, err := w.raw()
+	switch {
+	case err != nil:
+		return err
+	case kind == jsontext.KindString:
+		return w.text(s, raw)
+	case kind == jsontext.KindNumber:
+		w.number(s, string(raw))
+	default:
+		w.emit(raw)
+	}
+	return nil
+}
+
+// text takes a string for what it can mean only.
+func (w *walk) text(s *shape, raw jsontext.Value) error {
+	if s.Kind() == reflect.String && s.values == nil {
+		w.emit(raw)
+		return nil
+	}
+	content, _ := textOf(raw)
+	text := string(content)
+	trimmed := strings.Trim(text, jsonSpace)
+	switch {
+	case s.Kind() == reflect.String:
+		w.emit(raw)
+		w.checkWord(s, text)
+		return nil
+	case s.Kind() == reflect.Bool && (trimmed == "true" || trimmed == "false"):
+		w.emit([]byte(trimmed))
+		return nil
+	case s.float() && isNumber(trimmed), s.number() && !s.float() && isInteger(trimmed):
+		w.number(s, trimmed)
+		return nil
+	case s.Kind() == reflect.Struct || s.Kind() == reflect.Map:
+		if strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
+			return w.quotedDocument(trimmed, s.Type)
+		}
+	}
+	w.mismatchText(text, s.Type)
+	return nil
+}
+
+// number takes the text of a JSON number.
+func (w *walk) number(s *shape, given string) {
+	text := given
+	var err error
+	switch {
+	case s.float():
+		_, err = strconv.ParseFloat(text, s.Bits())
+	case s.Kind() >= reflect.Uint:
+		text = whole(given)
+		_, err = strconv.ParseUint(text, 10, s.Bits())
+	default:
+		text = whole(given)
+		_, err = strconv.ParseInt(text, 10, s.Bits())
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		w.fault("the number "+printable(given, shownText)+" is out of range", wanted(s.Type))
+	case err != nil:
+		w.fault("found the number "+printable(given, shownText), wanted(s.Type))
+	default:
+		w.emit([]byte(text))
+	}
+}
+
+func (s *shape) float() bool { return s.Kind() == reflect.Float32 || s.Kind() == reflect.Float64 }
+
+func (s *shape) number() bool { return s.Kind() >= reflect.Int && s.Kind() <= reflect.Float64 }
+
+// whole drops a fraction of nothing but zeros: in JSON 5.0 is an integer too.
+func whole(number string) string {
+	integer, fraction, _ := strings.Cut(number, ".")
+	if strings.Trim(fraction, "0") == "" {
+		return integer
+	}
+	return number
+}
+
+func isNumber(text string) bool {
+	v := jsontext.Value(text)
+	return v.Kind() == jsontext.KindNumber && v.IsValid()
+}
+
+func isInteger(text string) bool { return isNumber(text) && !strings.ContainsAny(text, ".eE") }
+
+// checkWord refuses a string that its type does not list.
+func (w *walk) checkWord(s *shape, given string) {
+	if s.values == nil || slices.Contains(s.values, given) {
+		return
+	}
+	e := w.fault("found "+quoted(given), oneOf(s.values))
+	for _, value := range s.values {
+		if spelling.Folded(value) == spelling.Folded(given) {
+			e.Nearest = value
+			break
+		}
+	}
+}
+
+// decided asks the type itself whether a value fits.
+func (w *walk) decided(s *shape, raw jsontext.Value) {
+	if kind := raw.Kind(); kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
+		if _, err := jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue(); err != nil { // a key is there twice
+			w.syntax(err, len(w.path))
+			return
+		}
+	}
+	var err error
+	switch u := reflect.New(s.Type).Interface().(type) {
+	case json.UnmarshalerFrom:
+		err = json.Unmarshal(raw, u)
+	case json.Unmarshaler:
+		err = u.UnmarshalJSON(raw)
+	case encoding.TextUnmarshaler:
+		text, ok := textOf(raw)
+		if !ok {
+			w.fault("found "+kindName(raw.Kind()), wanted(s.Type))
+			return
+		}
+		if err = u.UnmarshalText(text); raw.Kind() == jsontext.KindNumber {
+			raw = jsontext.Value(strconv.Quote(string(text)))
+		}
+	default:
+		err = json.Unmarshal(raw, u)
+	}
+	w.own(err)
+	w.emit(raw)
+}
+
+// textOf returns the content of a string, or an integer as it was written.
+func textOf(raw jsontext.Value) ([]byte, bool) {
+	if raw.Kind() == jsontext.KindString {
+		text, err := jsontext.AppendUnquote(nil, raw)
+		return text, err == nil
+	}
+	return raw, isInteger(string(raw))
+}
+
+// list reads an array, an array in a string, or a single element where nothing else
+// can be meant.
+func (w *walk) list(s *shape, kind jsontext.Kind) error {
+	elem := w.shape(s.Elem())
+	decides := elem.self && !elem.raw
+	switch {
+	case kind == jsontext.KindBeginArray:
+		return w.array(s)
+	case kind == jsontext.KindString:
+		return w.listText(s, elem, decides)
+	case decides, kind == jsontext.KindBeginObject && elem.Kind() == reflect.Struct:
+		w.open('[')
+		err := w.value(s.Elem())
+		w.close(']')
+		return err
+	}
+	return w.mismatch(kind, s.Type)
+}
+
+// listText reads a string as a list. One that looks like an array is never taken for
+// an element.
+func (w *walk) listText(s, elem *shape, decides bool) error {
+	raw, err := w.raw()
+	if err != nil {
+		return err
+	}
+	text, _ := textOf(raw)
+	takesText := decides || elem.Kind() == reflect.String
+	trimmed := strings.Trim(string(text), jsonSpace)
+	switch {
+	case strings.HasPrefix(trimmed, "["), strings.HasPrefix(trimmed, "{") && !takesText:
+		return w.quotedDocument(trimmed, s.Type)
+	case !takesText, trimmed == "", trimmed == "null":
+		w.mismatchText(string(text), s.Type)
+		return nil
+	}
+	w.open('[')
+	if decides {
+		w.decided(elem, raw)
+	} else {
+		err = w.text(elem, raw)
+	}
+	w.close(']')
+	return err
+}
+
+func (w *walk) array(s *shape) error {
+	if _, err := w.token(); err != nil {
+		return err
+	}
+	w.open('[')
+	for i := 0; ; i++ {
+		if end, err := w.ended(jsontext.KindEndArray, ']'); err != nil || end {
+			return err
+		}
+		w.enterIndex(i)
+		if err := w.countItem(); err != nil {
+			return err
+		}
+		if err := w.value(s.Elem()); err != nil {
+			return err
+		}
+		w.leave()
+	}
+}
+
+// countItem counts an element or entry, since one of two bytes may become a struct
+// of hundreds.
+func (w *walk) countItem() error {
+	w.items++
+	if w.items <= w.opts.MaxItems {
+		return nil
+	}
+	w.fault("too many list elements and map entries", fmt.Sprintf("at most %d in all", w.opts.MaxItems))
+	return errEnough
+}
+
+// mapping reads an object as a map.
+func (w *walk) mapping(s *shape) error {
+	if _, err := w.token(); err != nil {
+		return err
+	}
+	w.open('{')
+	keys, seen := w.shape(s.Key()), map[string]bool{}
+	for {
+		if end, err := w.ended(jsontext.KindEndObject, '}'); err != nil || end {
+			return err
+		}
+		name, err := w.token()
+		if err != nil {
+			return err
+		}
+		key := name.String()
+		w.enterKey(key)
+		if err := w.countItem(); err != nil {
+			return err
+		}
+		if seen[key] {
+			w.fault(duplicate(key))
+		}
+		seen[key] = true
+		w.checkWord(keys, key)
+		w.name(key)
+		if err := w.value(s.Elem()); err != nil {
+			return err
+		}
+		w.leave()
+	}
+}
+
+// given is what an object says of one field.
+type given struct {
+	key   string // that gave it, "" for none
+	meant bool   // an unknown key is near its name
+	null  bool
+}
+
+// object reads an object as a struct.
+func (w *walk) object(s *shape) error {
+	if _, err := w.token(); err != nil {
+		return err
+	}
+	w.open('{')
+	fields := make([]given, len(s.fields))
+	for {
+		end, err := w.ended(jsontext.KindEndObject, '}')
+		if err != nil {
+			return err
+		}
+		if end {
+			w.checkMissing(s.fields, fields)
+			return nil
+		}
+		name, err := w.token()
+		if err != nil {
+			return err
+		}
+		w.enterKey(name.String())
+		if err := w.member(s.fields, fields, name.String()); err != nil {
+			return err
+		}
+		w.leave()
+	}
+}
+
+// member reads the value of one key for the field that it names.
+func (w *walk) member(fields []field, all []given, key string) error {
+	i := w.lookup(fields, key)
+	if i < 0 {
+		return w.unknown(fields, all, key)
+	}
+	f, g := fields[i], &all[i]
+	switch {
+	case g.key == key:
+		w.fault(duplicate(key))
+	case g.key != "":
+		w.fault("given twice, as "+quoted(g.key)+" and as "+quoted(key), strconv.Quote(f.name)+" alone")
+	}
+	g.key = key
+	if g.null = w.in.PeekKind() == jsontext.KindNull; g.null {
+		if !f.optional {
+			return w.mismatch(jsontext.KindNull, f.typ)
+		}
+		_, err := w.token()
+		return err
+	}
+	w.name(f.name)
+	return w.value(f.typ)
+}
+
+// lookup returns the index of the field a key names, itself or as an alias, or -1.
+func (w *walk) lookup(fields []field, key string) int {
+	if i := indexOf(fields, key); i >= 0 || key == "" {
+		return i
+	}
+	if ours, ok := w.opts.Aliases[key]; ok {
+		return indexOf(fields, ours)
+	}
+	return -1
+}
+
+func (w *walk) unknown(fields []field, all []given, key string) error {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	e := w.fault("unknown field "+quoted(key), "no fields here")
+	if e.Nearest = spelling.Nearest(key, names); e.Nearest != "" {
+		e.Want = strconv.Quote(e.Nearest)
+		all[indexOf(fields, e.Nearest)].meant = true
+	} else if len(names) > 0 {
+		e.Want = oneOf(names)
+	}
+	if len(w.faults) >= maxFaults {
+		return errEnough
+	}
+	_, err := w.raw()
+	return err
+}
+
+func (w *walk) checkMissing(fields []field, all []given) {
+	for i, f := range fields {
+		if f.optional || all[i].key != "" || all[i].meant || absent(f, fields, all) {
+			continue
+		}
+		w.enterKey(f.name)
+		w.fault("missing required field "+strconv.Quote(f.name), wanted(f.typ))
+		w.leave()
+	}
+}
+
+// absent reports whether a field belongs to a struct, embedded by a pointer, of which
+// no field is given.
+func absent(f field, fields []field, all []given) bool {
+	return slices.ContainsFunc(f.pointers, func(length int) bool {
+		for i, g := range fields {
+			through := len(g.index) > length && slices.Equal(g.index[:length], f.index[:length])
+			if through && all[i].key != "" && !all[i].null {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// open begins an array or an object of the output.
+func (w *walk) open(bracket byte) {
+	w.comma()
+	w.out = append(w.out, bracket)
+}
+
+// close ends it.
+func (w *walk) close(bracket byte) { w.out = append(w.out, bracket) }
+
+// name writes the name of a member.
+func (w *walk) name(name string) {
+	w.comma()
+	w.out, _ = jsontext.AppendQuote(w.out, name) // it came from a reader that refuses invalid UTF-8
+	w.out = append(w.out, ':')
+}
+
+// emit writes a value.
+func (w *walk) emit(raw []byte) {
+	w.comma()
+	w.out = append(w.out, raw...)
+}
+
+// comma separates what is to be written from what comes before it in an array or an
+// object. No value ends with one of the signs it looks for.
+func (w *walk) comma() {
+	if len(w.out) > 0 && !strings.ContainsRune("[{:", rune(w.out[len(w.out)-1])) {
+		w.out = append(w.out, ',')
+	}
+}
+
+// ended reports whether the array or object at hand ends here, and if so ends it.
+func (w *walk) ended(end jsontext.Kind, bracket byte) (bool, error) {
+	if w.in.PeekKind() != end {
+		return false, nil
+	}
+	_, err := w.token()
+	w.close(bracket)
+	return err == nil, err
+}
+
+// token reads the next token. It is valid until the next read.
+func (w *walk) token() (jsontext.Token, error) {
+	tok, err := w.in.ReadToken()
+	if err != nil {
+		w.syntax(err, w.origin)
+		return tok, errBroken
+	}
+	return tok, nil
+}
+
+// raw reads the next value whole. It is valid until the next read.
+func (w *walk) raw() (jsontext.Value, error) {
+	raw, err := w.in.ReadValue()
+	if err != nil {
+		w.syntax(err, w.origin)
+		return nil, errBroken
+	}
+	return raw, nil
+}
+
+// nesting returns how deep objects and arrays nest in a JSON text. Up to the
+// first error of its syntax, beyond which nobody reads, the count is exact.
+func nesting(text []byte) (deepest int) {
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			inString = !inString
+		case inString && c == '\\':
+			i++
+		case inString:
+		case c == '{', c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
