@@ -163,7 +163,7 @@ func specRows() []Field[Step] {
 		spec(step{Name: "idempotent", Kind: FlagField, Help: "doing it twice does no harm",
 			Binding: BindsMore, Breach: "said to be harmless when done twice"},
 			func(s *Step) *bool { return &s.Idempotent }, func(p *Patch) **bool { return &p.Idempotent }),
-		spec(step{Name: "requires_approval", Label: "needs approval", Flag: "requires-approval", Words: "approval", Kind: FlagField,
+		spec(step{Name: "requires_approval", Label: "approval", Flag: "requires-approval", Words: "approval", Kind: FlagField,
 			Help: "a person must agree before it is run", Binding: BindsFewer, Breach: "no approval asked for any more"},
 			func(s *Step) *bool { return &s.RequiresApproval }, func(p *Patch) **bool { return &p.RequiresApproval }),
 		spec(step{Name: "timeout", Kind: SecondsField, Max: maxSeconds, Help: "the `TIME` it may run, such as 90s or 5m"},

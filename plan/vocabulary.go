@@ -80,6 +80,12 @@ func StatusOfRawko(word string) StepStatus {
 	return statusOf(word, func(w StatusWords) string { return w.Rawko })
 }
 
+// StatusOfBox returns the status for what stands in the box of a check list, "" for
+// anything else.
+func StatusOfBox(mark string) StepStatus {
+	return statusOf(mark, func(w StatusWords) string { return w.Box })
+}
+
 // statusOf returns the status that a vocabulary calls so. Of several it is the one
 // that we call so too, else the first.
 func statusOf(word string, in func(StatusWords) string) StepStatus {

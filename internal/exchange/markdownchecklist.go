@@ -228,17 +228,15 @@ func (r *checkListReader) once(note string) {
 
 // statusOfBox returns the status that a box stands for.
 func statusOfBox(mark string) plan.StepStatus {
-	switch mark {
-	case "x", "X":
-		return plan.Done
-	case "/", "~":
-		return plan.InProgress
-	case "-":
-		return plan.Skipped
-	case "!":
-		return plan.Failed
+	switch mark { // what others write
+	case "X":
+		mark = "x"
+	case "~":
+		mark = "/"
+	case ">":
+		mark = " "
 	}
-	return plan.Pending
+	return plan.StatusOfBox(mark)
 }
 
 // The kinds of section a check list is divided into.

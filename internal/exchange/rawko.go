@@ -71,35 +71,7 @@ func (rawkoPlanState) Values() []string {
 type rawkoStepState string
 
 // Values lists rawko's step statuses.
-func (rawkoStepState) Values() []string {
-	return []string{"pending", "in_progress", "complete", "failed", "skipped"}
-}
-
-// rawkoPlanStatus returns rawko's word. It has none for an abandoned plan; failed
-// says that nothing goes on.
-func rawkoPlanStatus(status plan.PlanStatus) rawkoPlanState {
-	switch status {
-	case plan.StatusActive:
-		return "in_progress"
-	case plan.StatusCompleted:
-		return "complete"
-	case plan.StatusAbandoned:
-		return "failed"
-	}
-	return rawkoPlanState(status) // draft, replanning and failed are called the same
-}
-
-func rawkoStepStatus(status plan.StepStatus) rawkoStepState {
-	switch status {
-	case plan.Done:
-		return "complete"
-	case plan.Blocked:
-		return "pending"
-	case plan.Cancelled:
-		return "skipped"
-	}
-	return rawkoStepState(status) // pending, in_progress, failed and skipped
-}
+func (rawkoStepState) Values() []string { return plan.RawkoStatuses() }
 
 // RawkoFile is one of the files that rawko keeps below its own folder.
 type RawkoFile struct {
@@ -118,7 +90,7 @@ func RawkoFiles(p *plan.Plan) ([]RawkoFile, []string, error) {
 		Task   string         `json:"task"`
 		PlanID string         `json:"planId"`
 		Status rawkoPlanState `json:"status"`
-	}{p.Objective, p.ID, rawkoPlanStatus(p.Status)})
+	}{p.Objective, p.ID, rawkoPlanState(p.Status.Rawko())})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +110,7 @@ func yamlOf(v any) ([]byte, error) {
 
 func toRawko(p *plan.Plan) rawkoPlan {
 	r := rawkoPlan{
-		ID: p.ID, Task: p.Objective, Status: rawkoPlanStatus(p.Status), Version: p.Version, CurrentStepIndex: currentIndex(p.Steps),
+		ID: p.ID, Task: p.Objective, Status: rawkoPlanState(p.Status.Rawko()), Version: p.Version, CurrentStepIndex: currentIndex(p.Steps),
 		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, PreviousPlanID: p.PreviousPlanID,
 		Metadata: rawkoMetadata{
 			Complexity: p.Metadata.Complexity, Tags: p.Metadata.Tags, Constraints: p.Metadata.Constraints, InformedByMemories: p.Metadata.InformedBy,
@@ -152,7 +124,7 @@ func toRawko(p *plan.Plan) rawkoPlan {
 
 func toRawkoStep(steps plan.Steps, step *plan.Step, index int) rawkoStep {
 	r := rawkoStep{
-		Index: &index, Description: step.Title, Status: rawkoStepStatus(step.Status), SuggestedAgent: step.SuggestedAgent,
+		Index: &index, Description: step.Title, Status: rawkoStepState(step.Status.Words().Rawko), SuggestedAgent: step.SuggestedAgent,
 		ExecutedBy: step.ExecutedBy, StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Output: step.Output, Error: step.Error,
 		AffectedFiles: step.AffectedFiles, Instructions: step.Details, AcceptanceCriteria: step.AcceptanceCriteria,
 	}
@@ -288,7 +260,7 @@ func (r *rawkoStep) source(at string) (sourceStep, error) {
 			Title: r.Description, Details: r.Instructions, SuggestedAgent: r.SuggestedAgent, AcceptanceCriteria: r.AcceptanceCriteria, Critical: true,
 		},
 		Progress: plan.Progress{
-			Status: ourStatus(r.Status), Output: r.Output, Error: r.Error, AffectedFiles: r.AffectedFiles, ExecutedBy: r.ExecutedBy,
+			Status: plan.StatusOfRawko(string(r.Status)), Output: r.Output, Error: r.Error, AffectedFiles: r.AffectedFiles, ExecutedBy: r.ExecutedBy,
 			StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
 		},
 	}}
@@ -313,13 +285,6 @@ func stepOfIndex(field string, index *int) (plan.StepID, error) {
 		return 0, refuse(field, fmt.Sprintf("%d is no index of a step", *index), "count the steps from 0")
 	}
 	return plan.StepID(*index + 1), nil
-}
-
-func ourStatus(status rawkoStepState) plan.StepStatus {
-	if status == "complete" {
-		return plan.Done
-	}
-	return plan.StepStatus(status)
 }
 
 // notes says what of a plan of rawko's was changed or dropped.

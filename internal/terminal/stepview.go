@@ -182,7 +182,7 @@ const rowMargin = 12
 // asked writes what a step asks for.
 func (v PlanView) asked(step *plan.Step, row func(string, ...string)) {
 	for _, f := range plan.SpecFields()[1:] { // below its title
-		row(strings.TrimPrefix(f.Label, "needs "), f.Texts(step)...)
+		row(f.Label, f.Texts(step)...)
 	}
 	row("needed by", joinIDs(v.State.Plan.Steps.Dependents(step.ID)))
 }
