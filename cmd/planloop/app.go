@@ -85,7 +85,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		return nil, err
 	}
 	if !place.Default {
-		options.Tree = newTree(place.Path)
+		options.Tree = newFiles(place.Path)
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
 	told, err := a.notices(place, config.Notify)

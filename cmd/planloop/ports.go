@@ -14,6 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/scan"
 	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -107,18 +108,18 @@ func (r ruleBook) Changed(ctx context.Context) <-chan struct{} {
 	return changed
 }
 
-// tree is the workspace's files, opened when they are first looked at and closed
+// files is the workspace's files, opened when they are first looked at and closed
 // with the process.
-type tree struct {
-	open func() (*scan.Tree, error)
+type files struct {
+	open func() (*tree.Tree, error)
 }
 
-func newTree(workspace string) tree {
-	return tree{open: sync.OnceValues(func() (*scan.Tree, error) { return scan.Open(workspace) })}
+func newFiles(workspace string) files {
+	return files{open: sync.OnceValues(func() (*tree.Tree, error) { return tree.Open(workspace) })}
 }
 
 // Files is rooted in the workspace.
-func (t tree) Files() (fs.FS, error) {
+func (t files) Files() (fs.FS, error) {
 	opened, err := t.open()
 	if err != nil {
 		return nil, err
@@ -127,16 +128,16 @@ func (t tree) Files() (fs.FS, error) {
 }
 
 // Summary is the tree in a few lines.
-func (t tree) Summary(ctx context.Context) (string, error) {
+func (t files) Summary(ctx context.Context) (string, error) {
 	opened, err := t.open()
 	if err != nil {
 		return "", err
 	}
-	return opened.Summary(ctx, scan.SummaryOptions{}), nil
+	return scan.Summary(ctx, opened, scan.SummaryOptions{}), nil
 }
 
 // Document is a text file, cut to max bytes.
-func (t tree) Document(path string, max int) (string, bool) {
+func (t files) Document(path string, max int) (string, bool) {
 	opened, err := t.open()
 	if err != nil {
 		return "", false
@@ -148,12 +149,12 @@ func (t tree) Document(path string, max int) (string, bool) {
 const surveyed = 200
 
 // Survey scans the tree.
-func (t tree) Survey(ctx context.Context, done func(files int)) (verbs.Survey, error) {
+func (t files) Survey(ctx context.Context, done func(files int)) (verbs.Survey, error) {
 	opened, err := t.open()
 	if err != nil {
 		return verbs.Survey{}, err
 	}
-	result, err := opened.Scan(ctx, scan.Options{Progress: done})
+	result, err := scan.Scan(ctx, opened, scan.Options{Progress: done})
 	if err != nil {
 		return verbs.Survey{}, err
 	}

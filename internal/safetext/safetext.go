@@ -24,6 +24,10 @@ func Printable(text string) bool {
 	return true
 }
 
+// PrintableLine reports whether text can be shown as it is, on one line and
+// without tabs.
+func PrintableLine(text string) bool { return !strings.ContainsAny(text, "\n\t") && Printable(text) }
+
 // Escape returns text with control characters, escape sequences, characters that
 // hide or reorder text and bytes that are no text written as \xNN, \uNNNN or
 // \UNNNNNNNN. Line breaks and tabs stay.
@@ -69,6 +73,12 @@ func EscapeJSON(data []byte) []byte {
 // end as a newline.
 func Replace(text string) string {
 	return rewrite(Newlines(text), func(rune) string { return string(utf8.RuneError) })
+}
+
+// Drop returns text without what Escape escapes, and every kind of line end as a
+// newline.
+func Drop(text string) string {
+	return rewrite(Newlines(text), func(rune) string { return "" })
 }
 
 // Line returns text on one line: runs of white space and control characters

@@ -38,6 +38,12 @@ func TestEachFormOfHostileText(t *testing.T) {
 			}
 		})
 	}
+	if got := safetext.Drop("a\r\n\tb\u202e\x1b\xff"); got != "a\n\tb" {
+		t.Errorf("Drop: %q", got)
+	}
+	if safetext.PrintableLine("a\nb") || safetext.PrintableLine("a\u202e") || !safetext.PrintableLine("a b") {
+		t.Error("PrintableLine")
+	}
 	if got := safetext.EscapeLine("a\n\tb"); got != `a\x0a b` {
 		t.Errorf("EscapeLine: %q", got)
 	}
@@ -46,7 +52,7 @@ func TestEachFormOfHostileText(t *testing.T) {
 func FuzzWhatIsShownIsPrintable(f *testing.F) {
 	f.Add("a\x1b\u202e\xff\u200d")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, got := range []string{safetext.Escape(text), safetext.Replace(text), safetext.Line(text), safetext.EscapeLine(text)} {
+		for _, got := range []string{safetext.Escape(text), safetext.Replace(text), safetext.Line(text), safetext.EscapeLine(text), safetext.Drop(text)} {
 			if !safetext.Printable(got) || !utf8.ValidString(got) {
 				t.Errorf("%q became %q", text, got)
 			}

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/scan"
+	"github.com/planloop/planloop/internal/tree"
 )
 
 // largeTree writes n files in folders of a hundred, most of them source.
-func largeTree(b *testing.B, n int) *scan.Tree {
+func largeTree(b *testing.B, n int) *tree.Tree {
 	b.Helper()
 	root := b.TempDir()
 	body := strings.Repeat("\tif err := step(1); err != nil {\n\t\treturn err // not now\n\t}\n", 60)
@@ -53,19 +54,19 @@ func content(i int, body string) string {
 }
 
 func BenchmarkScan100kFiles(b *testing.B) {
-	tree := largeTree(b, 100_000)
+	opened := largeTree(b, 100_000)
 	for b.Loop() {
-		r, err := tree.Scan(context.Background(), scan.Options{Duration: time.Minute, MaxFiles: 200_000})
-		if err != nil || r.Cut != scan.Whole || len(r.Findings) == 0 {
+		r, err := scan.Scan(context.Background(), opened, scan.Options{Duration: time.Minute, MaxFiles: 200_000})
+		if err != nil || r.Cut != tree.Whole || len(r.Findings) == 0 {
 			b.Fatalf("%d findings, cut by %q: %v", len(r.Findings), r.Cut, err)
 		}
 	}
 }
 
 func BenchmarkSummary100kFiles(b *testing.B) {
-	tree := largeTree(b, 100_000)
+	opened := largeTree(b, 100_000)
 	for b.Loop() {
-		if got := tree.Summary(context.Background(), scan.SummaryOptions{Duration: time.Minute}); len(got) > 6<<10 || len(got) < 1<<10 {
+		if got := scan.Summary(context.Background(), opened, scan.SummaryOptions{Duration: time.Minute}); len(got) > 6<<10 || len(got) < 1<<10 {
 			b.Fatal(got)
 		}
 	}

@@ -3,15 +3,16 @@ package scan
 import (
 	"cmp"
 	"fmt"
-	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The kinds of findings.
 const (
 	KindMark     = "mark"      // a TODO, FIXME or XXX in a comment
-	KindUntested = "untested"  // exported code that no test names
+	KindUntested = "untested"  // source that has no tests by the conventions of its language
 	KindDeadLink = "dead_link" // a relative link in a document that leads nowhere
 )
 
@@ -22,7 +23,7 @@ type Finding struct {
 	Kind     string
 	Path     string // of the first place, relative to the root, with slashes
 	Line     int
-	Text     string   // what the mark says, which names no test mentions, where the link leads
+	Text     string   // what the mark says, what the source lacks, where the link leads
 	Title    string   // of a task, at most 160 characters
 	Hints    []string // for whoever does it
 	Criteria []string // when it is done
@@ -39,7 +40,6 @@ const (
 	maxTitleText = 64 // characters of what a mark says in a title
 	maxTitlePath = 64
 	maxPaths     = 5 // files that a finding names
-	maxNames     = 5 // symbols that a finding names
 )
 
 // What is broken comes before what is meant to be done some day, and that before
@@ -69,9 +69,7 @@ type found struct {
 	outside          bool
 	places           []place // the first few, in order
 	count            int
-	symbols          []symbol
 	size             int
-	tests            string // the file for its tests, if it exists
 }
 
 // add notes another place, and keeps the first ones.
@@ -106,8 +104,12 @@ func (f *found) finding() Finding {
 }
 
 // risky are words that make a title vague, or two tasks of one. A mark that says
-// such a thing is named by its line, and its text goes into the hint.
-var risky = pattern(`(?i)\b(?:and|then|also|plus|improve|better|optimi[sz]e|enhance|faster|cleaner|nicer|entire|whole|every|everything|all|clean ?up|refactor|properly|somehow|stuff|things?|etc)\b|[,:;&+]|\. `)
+// such a thing is named by its line, and its text goes into the hint. It takes long
+// to compile, so that is done when a scan asks for it.
+var risky = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:and|then|also|plus|improve|better|optimi[sz]e|enhance|faster|cleaner|nicer|` +
+		`entire|whole|every|everything|all|clean ?up|refactor|properly|somehow|stuff|things?|etc)\b|[,:;&+]|\. `)
+})
 
 func (f *found) fillMark(made *Finding) {
 	article := "the "
@@ -162,21 +164,10 @@ func (f *found) fillLink(made *Finding) {
 }
 
 func (f *found) fillUntested(made *Finding) {
-	var names []string
-	for _, s := range f.symbols[:min(len(f.symbols), maxNames)] {
-		names = append(names, printable(s.name, 40))
-	}
-	made.Text = strings.Join(names, ", ")
-	if more := len(f.symbols) - len(names); more > 0 {
-		made.Text += fmt.Sprintf(" (%d more)", more)
-	}
-	made.Title = "Add tests for " + shortenPath(made.Path, maxTitlePath) + " (" + shorten(strings.ReplaceAll(made.Text, ", ", " / "), maxTitleText) + ")"
-	made.Hints = []string{fmt.Sprintf("Test what %s exports; no test names %s", quoted(made.Path), made.Text)}
-	if f.tests != "" {
-		made.Hints = append(made.Hints, fmt.Sprintf("Add to the tests in %s", quoted(f.tests)))
-		made.Paths = append(made.Paths, f.tests)
-	}
-	made.Criteria = []string{"Tests pass that call " + made.Text}
+	made.Text = "has no tests"
+	made.Title = "Add tests for " + shortenPath(made.Path, maxTitlePath)
+	made.Hints = []string{fmt.Sprintf("Test what %s offers: by the names of files nothing does yet", quoted(made.Path))}
+	made.Criteria = []string{fmt.Sprintf("Tests of %s stand where its language has them, and pass", quoted(made.Path))}
 	made.Type, made.weight = "test", weightUntested
 }
 
@@ -208,24 +199,26 @@ func rank(findings []Finding) {
 	}
 }
 
-// bySize puts the longest symbols first and returns how many lines all have.
-func bySize(symbols []symbol) int {
-	slices.SortStableFunc(symbols, func(a, b symbol) int { return cmp.Or(-cmp.Compare(a.lines, b.lines), cmp.Compare(a.line, b.line)) })
-	total := 0
-	for _, s := range symbols {
-		total += s.lines
+const dots = "..."
+
+// shorten cuts text to at most most characters, at a space if there is one near.
+func shorten(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
 	}
-	return total
+	head := string(runes[:max(most-len(dots), 0)])
+	if space := strings.LastIndexByte(head, ' '); space > len(head)*2/3 {
+		head = head[:space]
+	}
+	return strings.TrimRight(head, " ,;:") + dots
 }
 
-// testFileOf names the file that tests of a file customarily stand in, beside it.
-func testFileOf(name string, f family) string {
-	stem := strings.TrimSuffix(name, path.Ext(name))
-	switch f {
-	case goFamily:
-		return stem + "_test.go"
-	case scriptFamily:
-		return stem + ".test" + path.Ext(name)
+// shortenPath cuts a path to at most most characters and keeps its end.
+func shortenPath(name string, most int) string {
+	runes := []rune(name)
+	if len(runes) <= most {
+		return name
 	}
-	return join(path.Dir(name), "test_"+path.Base(name))
+	return dots + string(runes[len(runes)-most+len(dots):])
 }

@@ -3,7 +3,13 @@ package scan
 import (
 	"bytes"
 	"net/url"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
+
+	"github.com/planloop/planloop/internal/tree"
 )
 
 const (
@@ -14,20 +20,30 @@ const (
 
 // link is a relative link or image of a document.
 type link struct {
+	place
 	target string // decoded, without anchor and query
-	line   int
 }
 
-var (
-	definition = pattern(`^ {0,3}\[[^\]^][^\]]*\]:[ \t]*(<[^<>]*>|\S+)`)
-	attribute  = pattern(`(?i)<(?:a|img|source|video)\b[^<>]*?\b(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-	scheme     = pattern(`^[A-Za-z][A-Za-z0-9+.-]*:`)
-	codeSpan   = pattern("``[^`].*?[^`]``|`[^`]+`")
-)
+// syntax are the forms that are looked for in a document. They are compiled when
+// the first is read: that takes longer than all else a program does at its start.
+type syntax struct {
+	definition, attribute, scheme, codeSpan, backslashed, listItem *regexp.Regexp
+}
+
+var forms = sync.OnceValue(func() syntax {
+	return syntax{
+		definition:  regexp.MustCompile(`^ {0,3}\[[^\]^][^\]]*\]:[ \t]*(<[^<>]*>|\S+)`),
+		attribute:   regexp.MustCompile(`(?i)<(?:a|img|source|video)\b[^<>]*?\b(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')`),
+		scheme:      regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`),
+		codeSpan:    regexp.MustCompile("``[^`].*?[^`]``|`[^`]+`"),
+		backslashed: regexp.MustCompile(`\\([!-/:-@\[-\x60{-~])`),
+		listItem:    regexp.MustCompile(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)`),
+	}
+})
 
 // links returns the relative links of a Markdown document whose code blocks are
 // blanked.
-func links(prose []byte) []link {
+func links(name string, prose []byte) []link {
 	var found []link
 	line := 0
 	inComment := false
@@ -38,12 +54,12 @@ func links(prose []byte) []link {
 		}
 		text := strings.TrimRight(string(raw), "\r\n")
 		if strings.Contains(text, "`") {
-			text = codeSpan().ReplaceAllStringFunc(text, blanks)
+			text = forms().codeSpan.ReplaceAllStringFunc(text, blanks)
 		}
 		text, inComment = withoutComments(text, inComment)
 		for _, destination := range destinations(text) {
 			if target, ok := relativeTarget(destination); ok && len(found) < maxLinksPerFile {
-				found = append(found, link{target: target, line: line})
+				found = append(found, link{place{name, line}, target})
 			}
 		}
 	}
@@ -54,12 +70,12 @@ func links(prose []byte) []link {
 func destinations(text string) []string {
 	var found []string
 	if strings.Contains(text, "]:") {
-		if match := definition().FindStringSubmatch(text); match != nil {
+		if match := forms().definition.FindStringSubmatch(text); match != nil {
 			found = append(found, strings.Trim(match[1], "<>"))
 		}
 	}
 	if strings.Contains(text, "<") {
-		for _, match := range attribute().FindAllStringSubmatch(text, -1) {
+		for _, match := range forms().attribute.FindAllStringSubmatch(text, -1) {
 			found = append(found, match[1]+match[2])
 		}
 	}
@@ -107,23 +123,21 @@ func inlineDestination(rest string) (string, bool) {
 // says where it leads by itself.
 func relativeTarget(destination string) (string, bool) {
 	target := strings.TrimSpace(destination)
-	if target == "" || strings.IndexByte("#?/@~", target[0]) >= 0 || scheme().MatchString(target) {
+	if target == "" || strings.IndexByte("#?/@~", target[0]) >= 0 || forms().scheme.MatchString(target) {
 		return "", false
 	}
 	if i := strings.IndexAny(target, "#?"); i >= 0 {
 		target = target[:i]
 	}
 	target = unescape(target)
-	if strings.ContainsAny(target, "{}$*<>|\\`\"") || !nameable(target) || len(target) > maxDestination {
+	if strings.ContainsAny(target, "{}$*<>|\\`\"") || !tree.Nameable(target) || len(target) > maxDestination {
 		return "", false // a template, a pattern, or nothing that a file is called
 	}
 	return target, strings.Trim(target, " ") != ""
 }
 
-var backslashed = pattern(`\\([!-/:-@\[-\x60{-~])`)
-
 func unescape(target string) string {
-	target = backslashed().ReplaceAllString(target, "$1")
+	target = forms().backslashed.ReplaceAllString(target, "$1")
 	if decoded, err := url.PathUnescape(target); err == nil {
 		return decoded
 	}
@@ -156,15 +170,13 @@ func prose(source []byte) []byte {
 			inCode, text = true, ""
 		default:
 			inCode = false
-			inList = listItem().MatchString(text) || inList && (indent > 0 || !afterBlank)
+			inList = forms().listItem.MatchString(text) || inList && (indent > 0 || !afterBlank)
 		}
 		afterBlank = false
 		kept = append(append(kept, text...), '\n')
 	}
 	return kept
 }
-
-var listItem = pattern(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)`)
 
 // fenceOf returns the run of back quotes or tildes that a line begins with, if
 // it can open or close a code block. In a list the run is indented.
@@ -225,3 +237,27 @@ func escaped(text string, at int) bool {
 }
 
 func blanks(text string) string { return strings.Repeat(" ", len(text)) }
+
+// dead reports whether a link in the document leads nowhere in the workspace, or
+// out of it, which is told from the link alone: nothing outside is looked at.
+func dead(t *tree.Tree, document, target string) (dead, outside bool) {
+	name := path.Join(path.Dir(document), target)
+	if name == ".." || strings.HasPrefix(name, "../") {
+		return false, true
+	}
+	return !slices.ContainsFunc(candidates(name), t.MayHold), false
+}
+
+// candidates are the files a link may mean: sites made of Markdown link to pages
+// without their extension, or with the one they will have.
+func candidates(name string) []string {
+	list := []string{name}
+	switch path.Ext(name) {
+	case "":
+		list = append(list, name+".md", name+".mdx")
+	case ".html":
+		stem := strings.TrimSuffix(name, ".html")
+		list = append(list, stem+".md", stem+".mdx")
+	}
+	return list
+}

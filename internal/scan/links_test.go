@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/tree"
 )
 
 func TestLinks(t *testing.T) {
@@ -26,7 +28,7 @@ func TestLinks(t *testing.T) {
 		{"[a][b](", ""},
 	} {
 		var got []string
-		for _, l := range links(prose([]byte(test.source))) {
+		for _, l := range links("x.md", prose([]byte(test.source))) {
 			got = append(got, fmt.Sprintf("%d %s", l.line, l.target))
 		}
 		if strings.Join(got, "|") != test.want {
@@ -49,8 +51,8 @@ func FuzzLinks(f *testing.F) {
 		if n := strings.Count(string(text), "\n"); n != lines && n != lines-1 {
 			t.Fatalf("%d lines became %d", lines, n)
 		}
-		for _, l := range links(text) {
-			if l.line < 1 || l.line > lines || l.target == "" || !nameable(l.target) || strings.ContainsAny(l.target, "#\n") && !strings.Contains(source, "%23") {
+		for _, l := range links("x.md", text) {
+			if l.line < 1 || l.line > lines || l.target == "" || !tree.Nameable(l.target) || strings.ContainsAny(l.target, "#\n") && !strings.Contains(source, "%23") {
 				t.Fatalf("%q in line %d of %q", l.target, l.line, source)
 			}
 		}

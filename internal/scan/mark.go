@@ -2,7 +2,12 @@ package scan
 
 import (
 	"bytes"
+	"path"
+	"regexp"
 	"strings"
+	"sync"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 const (
@@ -10,41 +15,175 @@ const (
 	maxMarksPerFile = 200
 )
 
-// mark is a note to do something that somebody left in a comment.
-type mark struct {
-	word string // FIXME, XXX or TODO
-	text string // what is to be done, printable; may be empty
-	line int
+// language is what a file is written in.
+type language struct {
+	name    string   // "" is none that is known
+	openers []string // what begins a comment
 }
 
-// marks returns the marks in the comments of source.
-func marks(source []byte, s syntax) []mark {
-	if !mayHoldMarks(source) {
+const markdown = "Markdown"
+
+// languages says of each language its name, what begins a comment, and the endings
+// of its files or their whole names. A * begins a comment at the beginning of a
+// line only, as within a longer one.
+const languages = `
+Go // /* *                . .go
+Python #                  . .py .pyi
+TypeScript // /* *        . .ts .tsx .mts .cts
+JavaScript // /* *        . .js .jsx .mjs .cjs
+Markdown <!--             . .md .markdown .mdx
+C // /* *                 . .c .h
+C++ // /* *               . .cc .cpp .cxx .hh .hpp .hxx
+Java // /* *              . .java
+Kotlin // /* *            . .kt .kts
+Rust // /* *              . .rs
+Swift // /* *             . .swift
+C# // /* *                . .cs
+Scala // /* *             . .scala .sbt
+Dart // /* *              . .dart
+Groovy // /* *            . .groovy .gradle
+Objective-C // /* *       . .m .mm
+Protocol_Buffers // /* *  . .proto
+Zig //                    . .zig
+PHP // # /* *             . .php
+CSS /* *                  . .css
+CSS // /* *               . .scss .less
+HCL # // /* *             . .tf .hcl
+Ruby #                    . .rb .rake .gemspec
+Shell #                   . .sh .bash .zsh .fish
+Perl #                    . .pl .pm
+R #                       . .r
+Elixir #                  . .ex .exs
+YAML #                    . .yaml .yml
+TOML #                    . .toml
+Build_script #            . .mk .cmake makefile gnumakefile dockerfile justfile
+HTML <!--                 . .html .htm .xml .svg
+Component <!-- // /* *    . .vue .svelte
+SQL -- /* *               . .sql
+Lua --                    . .lua
+Haskell -- {-             . .hs .elm
+Lisp ;                    . .el .lisp .clj .cljs .scm .rkt
+Assembly_or_INI ;         . .asm .s .ini
+TeX_or_Erlang %           . .tex .erl
+`
+
+// byEnding reads the table when it is first asked: most commands scan nothing.
+var byEnding = sync.OnceValue(func() map[string]language {
+	table := map[string]language{}
+	for line := range strings.Lines(strings.TrimSpace(languages)) {
+		form, endings, _ := strings.Cut(line, " . ")
+		words := strings.Fields(form)
+		for _, ending := range strings.Fields(endings) {
+			table[ending] = language{name: strings.ReplaceAll(words[0], "_", " "), openers: words[1:]}
+		}
+	}
+	return table
+})
+
+// languageOf tells the language of a file from its name alone.
+func languageOf(name string) language {
+	base := strings.ToLower(path.Base(name))
+	if strings.HasPrefix(base, "dockerfile") {
+		base = "dockerfile"
+	}
+	if l, ok := byEnding()[base]; ok {
+		return l
+	}
+	return byEnding()[path.Ext(base)]
+}
+
+// mark is a note to do something that somebody left in a comment.
+type mark struct {
+	place
+	word string // FIXME, XXX or TODO
+	text string // what is to be done, printable; may be empty
+}
+
+// notes are the forms of marks. They are compiled when a scan asks for them, not at
+// every start.
+type notes struct{ word, calling, assignee *regexp.Regexp }
+
+var noteForms = sync.OnceValue(func() notes {
+	return notes{
+		word:     regexp.MustCompile(`TODO|FIXME|XXX`),
+		calling:  regexp.MustCompile(`^(?:TODO|FIXME|XXX)(?::|\([^)]*\):?) ?\S`),
+		assignee: regexp.MustCompile(`^\s*[(\[][^()\[\]]{0,60}[)\]]`),
+	}
+})
+
+// marks returns the marks in the comments of a file, line by line: in a string over
+// several lines something may look like a comment that is none.
+func marks(name string, content []byte, openers []string) []mark {
+	if !noteForms().word.Match(content) {
 		return nil
 	}
 	var found []mark
-	comments(source, s, func(line int, text []byte) bool {
-		if !mayHoldMarks(text) {
-			return true
+	number := 0
+	for line := range bytes.Lines(content) {
+		number++
+		if len(found) == maxMarksPerFile {
+			break
 		}
-		if word, rest, ok := markIn(string(text)); ok {
-			found = append(found, mark{word: word, text: markText(rest), line: line})
+		if !noteForms().word.Match(line) {
+			continue
 		}
-		return len(found) < maxMarksPerFile
-	})
+		comment, ok := commentIn(string(line), openers)
+		if !ok {
+			continue
+		}
+		if word, rest, ok := markIn(comment); ok {
+			found = append(found, mark{place: place{name, number}, word: word, text: markText(rest)})
+		}
+	}
 	return found
 }
 
-func mayHoldMarks(source []byte) bool {
-	for _, word := range [...]string{"TODO", "FIXME", "XXX"} {
-		if bytes.Contains(source, []byte(word)) {
-			return true
+// commentIn returns what stands behind the first opener of a comment in a line, or
+// all of a line that begins with a mark that calls for something, as lines within
+// a comment do.
+func commentIn(line string, openers []string) (string, bool) {
+	begin := strings.TrimLeft(line, " \t")
+	first := len(line)
+	var comment string
+	for _, opener := range openers {
+		at := openerIn(line, opener, len(line)-len(begin))
+		if at >= 0 && at < first {
+			first, comment = at, line[at+len(opener):]
 		}
 	}
-	return false
+	if first < len(line) {
+		return comment, true
+	}
+	return begin, len(openers) > 0 && noteForms().calling.MatchString(begin)
 }
 
-var markWord = pattern(`TODO|FIXME|XXX`)
+// openerIn returns where an opener stands in a line, outside of quotes and not
+// within a word or an address, or -1.
+func openerIn(line, opener string, begin int) int {
+	if opener == "*" {
+		if strings.HasPrefix(line[begin:], opener) {
+			return begin
+		}
+		return -1
+	}
+	quote := byte(0)
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case strings.HasPrefix(line[i:], opener) && (i == 0 || strings.IndexByte(" \t;{}(),>", line[i-1]) >= 0):
+			return i
+		case c == '"', c == '`', c == '\'' && (i == 0 || !wordByte(line[i-1])):
+			quote = c
+		}
+	}
+	return -1
+}
 
 // decoration is what may stand between the beginning of a comment and its words.
 const decoration = " \t/*#;-!%<>@|=~+.([{"
@@ -54,7 +193,7 @@ const decoration = " \t/*#;-!%<>@|=~+.([{"
 // beginning, or of a sentence, or is followed by a colon or a name in brackets.
 func markIn(text string) (word, rest string, ok bool) {
 	start := len(text) - len(strings.TrimLeft(text, decoration))
-	for _, at := range markWord().FindAllStringIndex(text, -1) {
+	for _, at := range noteForms().word.FindAllStringIndex(text, -1) {
 		if !wholeWord(text, at[0], at[1]) {
 			continue
 		}
@@ -77,8 +216,8 @@ func wholeWord(text string, from, to int) bool {
 	if to == len(text) {
 		return true
 	}
-	if strings.IndexByte(" \t:(.;!?*])}", text[to]) >= 0 {
-		return text[to] != '.' || to+1 == len(text) || blank(text[to+1]) || text[to+1] == '.' // TODO.md is a file
+	if strings.IndexByte(" \t\r\n:(.;!?*])}", text[to]) >= 0 {
+		return text[to] != '.' || to+1 == len(text) || strings.IndexByte(" \t\r\n.", text[to+1]) >= 0 // TODO.md is a file
 	}
 	return text[to] == '-' && to+1 < len(text) && !wordByte(text[to+1])
 }
@@ -88,11 +227,19 @@ func endsSentence(before string) bool {
 	return before != "" && strings.IndexByte(".;!?", before[len(before)-1]) >= 0
 }
 
-var assignee = pattern(`^\s*[(\[][^()\[\]]{0,60}[)\]]`)
-
 // markText is what follows a mark, without the name it is assigned to.
 func markText(rest string) string {
-	rest = strings.TrimPrefix(rest, assignee().FindString(rest))
+	rest = strings.TrimPrefix(rest, noteForms().assignee.FindString(rest))
 	rest = strings.TrimLeft(rest, " \t:-!.;*])}")
-	return printable(strings.TrimRight(rest, " \t*/->#."), maxMarkText)
+	return printable(strings.TrimRight(rest, " \t\r\n*/->#."), maxMarkText)
+}
+
+// printable returns text on one line in at most most characters. In a hint, back
+// quotes name a file.
+func printable(text string, most int) string {
+	return shorten(strings.ReplaceAll(safetext.Line(text), "`", "'"), most)
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

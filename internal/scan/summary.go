@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/planloop/planloop/internal/tree"
 )
 
 // SummaryOptions bounds a summary. Zero fields mean the default in brackets.
@@ -30,14 +34,17 @@ func (o SummaryOptions) withDefaults() SummaryOptions {
 // the number of files below them, the files that say what the project is, and as
 // many others as there is room for. The upper levels come first; what is left out
 // stands in the numbers. When ctx ends early, it describes what was seen.
-func (t *Tree) Summary(ctx context.Context, o SummaryOptions) string {
+func Summary(ctx context.Context, t *tree.Tree, o SummaryOptions) string {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Duration)
 	defer cancel()
-	s := summary{branches: map[string]*branch{}, languages: map[string]int{}}
-	w := &walk{tree: t, maxFiles: o.MaxFiles, visit: s.add}
-	cut, _ := w.run(ctx) // add refuses nothing
-	return s.render(o, w, cut)
+	root := &branch{path: "."}
+	s := summary{root: root, branches: map[string]*branch{".": root}, languages: map[string]int{}}
+	w := t.Walk(tree.Options{Breadth: true, Entries: o.MaxFiles, Skip: skipped(ctx, t)})
+	for name, e := range w.Below(ctx, ".") {
+		s.add(name, e)
+	}
+	return s.render(o, cut(w) != tree.Whole)
 }
 
 // branch is a folder in a summary.
@@ -50,39 +57,38 @@ type branch struct {
 }
 
 type summary struct {
+	root      *branch
 	branches  map[string]*branch
-	languages map[string]int
+	languages map[string]int // files of each
 }
 
-// add takes a folder in. Those above it were there before.
-func (s *summary) add(f folder) error {
-	b := &branch{path: f.path, files: f.files, depth: f.depth}
-	s.branches[f.path] = b
-	for _, name := range f.files {
-		if l := languageOf(name).name; l != "" {
-			s.languages[l]++
-		}
+// add takes a file or folder in. The folder it is in was there before.
+func (s *summary) add(name string, e fs.DirEntry) {
+	above := s.branches[path.Dir(name)]
+	if e.IsDir() {
+		b := &branch{path: name, depth: above.depth + 1}
+		s.branches[name] = b
+		above.folders = append(above.folders, b)
+		return
 	}
-	for at := f.path; ; at = path.Dir(at) {
-		s.branches[at].total += len(f.files)
+	if !e.Type().IsRegular() {
+		return
+	}
+	above.files = append(above.files, e.Name())
+	if l := languageOf(name).name; l != "" {
+		s.languages[l]++
+	}
+	for at := path.Dir(name); ; at = path.Dir(at) {
+		s.branches[at].total++
 		if at == "." {
 			break
 		}
 	}
-	if f.path != "." {
-		above := s.branches[path.Dir(f.path)]
-		above.folders = append(above.folders, b)
-	}
-	return nil
 }
 
-func (s *summary) render(o SummaryOptions, w *walk, cut Bound) string {
-	head := s.head(w, cut)
-	root := s.branches["."]
-	if root == nil {
-		return head
-	}
-	entries := s.entries(root)
+func (s *summary) render(o SummaryOptions, more bool) string {
+	head := s.head(more)
+	entries := s.entries(s.root)
 	shown := choose(entries, o.MaxLines-2, o.MaxBytes-len(head)-64)
 	var b strings.Builder
 	b.WriteString(head)
@@ -97,19 +103,20 @@ func (s *summary) render(o SummaryOptions, w *walk, cut Bound) string {
 	return b.String()
 }
 
-func (s *summary) head(w *walk, cut Bound) string {
-	var names []string
-	for _, l := range languages(s.languages) {
-		if len(names) < 8 {
-			names = append(names, fmt.Sprintf("%s %d", l.Name, l.Files))
-		}
-	}
-	head := fmt.Sprintf("%s in %s", counted(w.files, "file"), counted(w.folders, "folder"))
-	if cut != Whole {
+func (s *summary) head(more bool) string {
+	names := slices.SortedFunc(maps.Keys(s.languages), func(a, b string) int {
+		return cmp.Or(-cmp.Compare(s.languages[a], s.languages[b]), cmp.Compare(a, b))
+	})
+	head := fmt.Sprintf("%s in %s", counted(s.root.total, "file"), counted(len(s.branches), "folder"))
+	if more {
 		head = "more than " + head
 	}
-	if len(names) > 0 {
-		head += ": " + strings.Join(names, ", ")
+	var counts []string
+	for _, name := range names[:min(len(names), 8)] {
+		counts = append(counts, fmt.Sprintf("%s %d", name, s.languages[name]))
+	}
+	if len(counts) > 0 {
+		head += ": " + strings.Join(counts, ", ")
 	}
 	return head + "\n"
 }
@@ -139,7 +146,7 @@ func (s *summary) entries(b *branch) []entry {
 		if i >= maxListed && !notable(name) {
 			continue
 		}
-		list = append(list, entry{path: join(b.path, name), above: b.path, text: indent + shorten(name, 80) + "\n", weight: fileWeight(b.depth, name)})
+		list = append(list, entry{path: path.Join(b.path, name), above: b.path, text: indent + shorten(name, 80) + "\n", weight: fileWeight(b.depth, name)})
 	}
 	for _, below := range b.folders {
 		if below.total == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/planloop/planloop/internal/scan"
+	"github.com/planloop/planloop/internal/tree"
 )
 
 // files are the contents of a workspace by path.
@@ -28,35 +29,35 @@ func write(t testing.TB, root string, f files) {
 }
 
 // workspace opens a new folder that holds files.
-func workspace(t testing.TB, f files) (*scan.Tree, string) {
+func workspace(t testing.TB, f files) (*tree.Tree, string) {
 	t.Helper()
 	root := t.TempDir()
 	write(t, root, f)
 	return open(t, root), root
 }
 
-func open(t testing.TB, root string) *scan.Tree {
+func open(t testing.TB, root string) *tree.Tree {
 	t.Helper()
-	tree, err := scan.Open(root)
+	opened, err := tree.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := tree.Close(); err != nil {
+		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return tree
+	return opened
 }
 
 // run scans a tree that no bound cuts short.
-func run(t testing.TB, tree *scan.Tree, o scan.Options) scan.Result {
+func run(t testing.TB, opened *tree.Tree, o scan.Options) scan.Result {
 	t.Helper()
-	r, err := tree.Scan(context.Background(), o)
+	r, err := scan.Scan(context.Background(), opened, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Cut != scan.Whole {
+	if r.Cut != tree.Whole {
 		t.Fatalf("the scan was cut short by %q", r.Cut)
 	}
 	return r

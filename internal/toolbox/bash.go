@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // BashExecute is the input of BashExecute.
@@ -62,7 +64,7 @@ func (in BashExecute) judge(l Limits) error {
 // output is a stream as it is shown: its end, in which a CR alone, with which
 // progress is drawn, begins a line.
 func (b *Box) output(text string, truncated *bool) string {
-	shown := printable(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(end(text, b.limits.OutputBytes)))
+	shown := safetext.Escape(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(end(text, b.limits.OutputBytes)))
 	last := end(shown, b.limits.OutputBytes)
 	*truncated = *truncated || len(text) > b.limits.OutputBytes || len(last) < len(shown)
 	return last

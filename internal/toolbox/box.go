@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/planloop/planloop/internal/tree"
 )
 
 // Options configures a Box. The zero value is usable.
@@ -22,8 +24,9 @@ type Options struct {
 // goroutines.
 type Box struct {
 	root   *os.Root
-	path   string   // where commands run: absolute, without links
-	names  []string // how an absolute path may begin to be taken as one inside
+	files  *tree.Tree // what root holds
+	path   string     // where commands run: absolute, without links
+	names  []string   // how an absolute path may begin to be taken as one inside
 	runner Runner
 	limits Limits
 
@@ -50,7 +53,7 @@ func Open(root string, opts Options) (*Box, error) {
 	if opts.Runner == nil {
 		opts.Runner = Shell{}
 	}
-	return &Box{root: dir, path: real, names: []string{real, given}, runner: opts.Runner, limits: opts.Limits.orDefault(),
+	return &Box{root: dir, files: tree.In(dir), path: real, names: []string{real, given}, runner: opts.Runner, limits: opts.Limits.orDefault(),
 		guard: opts.Guard, launcher: opts.Launcher}, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // CreateFile is the input of CreateFile.
@@ -55,7 +57,7 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 	if err := b.replace("/path", at, []byte(in.Content), mode, replaced); err != nil {
 		return CreateFileReply{}, err
 	}
-	return CreateFileReply{Path: oneLine(rel), Bytes: len(in.Content), Lines: lineCount(in.Content), Replaced: replaced}, nil
+	return CreateFileReply{Path: safetext.EscapeLine(rel), Bytes: len(in.Content), Lines: lineCount(in.Content), Replaced: replaced}, nil
 }
 
 // room reports whether there is a file to be replaced, and the mode to write.

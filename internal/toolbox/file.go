@@ -1,7 +1,6 @@
 package toolbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +11,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// openFile opens a regular file for reading. Anything else is refused without
-// being opened, since opening a pipe waits for its writer and opening a device
-// can do anything; should a file turn into one in between, the open does not wait.
+// openFile opens a regular file for reading, and says of anything else what it is.
 func (b *Box) openFile(field, rel string) (*os.File, fs.FileInfo, error) {
 	info, err := b.root.Stat(rel)
 	if err != nil {
@@ -23,15 +20,11 @@ func (b *Box) openFile(field, rel string) (*os.File, fs.FileInfo, error) {
 	if err := regular(field, rel, info); err != nil {
 		return nil, nil, err
 	}
-	file, err := b.root.OpenFile(rel, os.O_RDONLY|nonblocking, 0)
+	file, info, err := b.files.Open(rel)
 	if err != nil {
 		return nil, nil, refused(field, rel, err)
 	}
-	info, err = file.Stat()
-	if err == nil {
-		err = regular(field, rel, info)
-	}
-	if err != nil {
+	if err := regular(field, rel, info); err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	return file, info, nil
@@ -74,15 +67,6 @@ func (b *Box) readWhole(field, rel string) (data []byte, info fs.FileInfo, err e
 		return nil, nil, invalid(field, fmt.Sprintf("%s is larger than %s", plan.Quote(rel), size(b.limits.FileBytes)), "use a command for it")
 	}
 	return data, info, nil
-}
-
-// sniffed is how much of a file tells what it is.
-const sniffed = 8_000
-
-// binary reports whether a file that begins so is no text: it has a NUL, as
-// UTF-16 has too.
-func binary(beginning []byte) bool {
-	return bytes.IndexByte(beginning[:min(len(beginning), sniffed)], 0) >= 0
 }
 
 const bom = "\ufeff"

@@ -2,11 +2,17 @@ package toolbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tree"
 )
 
 // Glob is the input of Glob.
@@ -40,7 +46,7 @@ func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
 	defer cancel()
 	reply := b.glob(timed, dir, pattern, in.Ignored)
 	if len(reply.Paths) == 0 && !strings.Contains(pattern, "/") {
-		reply.Note = join(reply.Note, "**/"+oneLine(pattern)+" looks in directories below, too")
+		reply.Note = join(reply.Note, "**/"+safetext.EscapeLine(pattern)+" looks in directories below, too")
 	}
 	return reply, ended(ctx)
 }
@@ -51,25 +57,61 @@ func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply
 	if start := path.Join(dir, fixed); strings.Contains(pattern, "/") && !strings.ContainsAny(fixed, `\`) && b.directory("", start) == nil {
 		dir, pattern = start, rest
 	}
-	w := b.walk(ctx, dir, all)
+	w := b.walk(dir, all)
 	reply := GlobReply{Paths: []string{}}
-	length := 0
-	for rel, e := range w.below(dir) {
+	length, stopped := 0, ""
+	for rel, e := range w.Below(ctx, dir) {
 		if ok, err := doublestar.Match(pattern, below(dir, rel)); err != nil || !ok {
 			continue
 		}
 		if e.IsDir() {
 			rel += "/"
 		}
-		rel = oneLine(rel)
+		rel = safetext.EscapeLine(rel)
 		if length += len(rel) + 1; len(reply.Paths) == b.limits.Matches || length > b.limits.PageBytes {
-			w.stopped = fmt.Sprintf("only the first %d are listed", len(reply.Paths))
+			stopped = fmt.Sprintf("only the first %d are listed", len(reply.Paths))
 			break
 		}
 		reply.Paths = append(reply.Paths, rel)
 	}
-	reply.Truncated, reply.Note = w.stopped != "", w.note()
+	reply.Truncated = stopped != "" || w.Cut != tree.Whole || w.Crowded != ""
+	reply.Note = join(stopped, b.passedOver(w))
 	return reply
+}
+
+// walk goes through what is below a directory. What git ignores and node_modules
+// is left out unless all is asked for, or the walk begins in it.
+func (b *Box) walk(dir string, all bool) *tree.Walk {
+	const modules = "node_modules"
+	all = all || slices.Contains(strings.Split(dir, "/"), modules)
+	skip := func(_ string, e fs.DirEntry) bool { return !all && e.IsDir() && e.Name() == modules }
+	return b.files.Walk(tree.Options{Ignored: all, Entries: b.limits.Entries, Skip: skip})
+}
+
+// passedOver says what a walk did not go through.
+func (b *Box) passedOver(w *tree.Walk) string {
+	var notes []string
+	switch {
+	case w.Cut == tree.ByEntries:
+		notes = append(notes, fmt.Sprintf("stopped after %d files and directories", b.limits.Entries))
+	case w.Cut == tree.ByContext:
+		notes = append(notes, "stopped when the time was up")
+	case w.Crowded != "":
+		notes = append(notes, "only some entries of "+safetext.EscapeLine(w.Crowded)+" were read")
+	}
+	if w.Unreadable > 0 {
+		notes = append(notes, counted(w.Unreadable, "directory", "directories")+" could not be read")
+	}
+	return join(notes...)
+}
+
+// ended returns the caller's own end, which is an error; the end of our time is
+// a note.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("search: %w", errors.Join(err, context.Cause(ctx)))
+	}
+	return nil
 }
 
 // directory refuses what is not one.
@@ -79,7 +121,7 @@ func (b *Box) directory(field, rel string) error {
 		return refused(field, rel, err)
 	}
 	if !info.IsDir() {
-		return invalid(field, oneLine(rel)+" is not a directory", "name the directory it is in")
+		return invalid(field, safetext.EscapeLine(rel)+" is not a directory", "name the directory it is in")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -78,7 +79,7 @@ func (p *page) take(from int) {
 // shown is a line as it is shown. One that ended with CR LF among others that
 // did not shows the CR.
 func (p *page) shown(raw []byte) string {
-	text := printable(string(raw))
+	text := safetext.Escape(string(raw))
 	if p.lines.crlf && p.lf > 0 {
 		text += `\x0d`
 	}
@@ -125,7 +126,7 @@ func (p *page) tell(reply *ViewReply) error {
 func (p *page) note() string {
 	var notes []string
 	if p.foreign {
-		notes = append(notes, "not UTF-8, shown with replacements")
+		notes = append(notes, "not UTF-8, other bytes shown as \\xNN")
 	}
 	if p.mark {
 		notes = append(notes, "begins with a byte order mark")

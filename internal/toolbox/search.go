@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tree"
 )
 
 // How much of a line is searched. The time that an expression takes for one grows
@@ -44,8 +47,8 @@ type search struct {
 }
 
 func (s *search) directory(ctx context.Context, dir string, all bool) {
-	w := s.box.walk(ctx, dir, all)
-	for rel, e := range w.below(dir) {
+	w := s.box.walk(dir, all)
+	for rel, e := range w.Below(ctx, dir) {
 		if !e.Type().IsRegular() || !s.wanted(below(dir, rel)) {
 			continue
 		}
@@ -53,8 +56,8 @@ func (s *search) directory(ctx context.Context, dir string, all bool) {
 			break
 		}
 	}
-	s.cut = s.cut || w.stopped != ""
-	s.note = join(s.note, w.note())
+	s.cut = s.cut || w.Cut != tree.Whole || w.Crowded != ""
+	s.note = join(s.note, s.box.passedOver(w))
 }
 
 // wanted reports whether the glob lets a file through: one without a slash is
@@ -76,7 +79,7 @@ func (s *search) file(ctx context.Context, rel string) {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		s.stop("stopped when the time was up, in " + oneLine(rel))
+		s.stop("stopped when the time was up, in " + safetext.EscapeLine(rel))
 	default:
 		s.unread++
 	}
@@ -93,14 +96,14 @@ func (s *search) read(ctx context.Context, rel string) (err error) {
 	l := newLines(ctx, io.LimitReader(file, s.bytes), s.reach)
 	defer func() {
 		if s.bytes -= l.read; s.bytes <= 0 && !s.cut {
-			s.stop("stopped after " + size(s.box.limits.SearchBytes) + ", in " + oneLine(rel))
+			s.stop("stopped after " + size(s.box.limits.SearchBytes) + ", in " + safetext.EscapeLine(rel))
 		}
 	}()
-	beginning, err := l.r.Peek(sniffed)
+	beginning, err := l.r.Peek(tree.Sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if binary(beginning) {
+	if tree.Binary(beginning) {
 		s.binary++
 		return nil
 	}
@@ -128,7 +131,7 @@ func (s *search) line(rel string, number int, l *lines) {
 	if at == nil {
 		return
 	}
-	m := GrepMatch{Path: oneLine(rel), Line: number, Text: around(text, at, s.box.limits.LineBytes/5)}
+	m := GrepMatch{Path: safetext.EscapeLine(rel), Line: number, Text: around(text, at, s.box.limits.LineBytes/5)}
 	s.length += len(m.Path) + len(m.Text) + 10
 	if len(s.matches) == s.max || s.length > s.box.limits.PageBytes {
 		s.stop(fmt.Sprintf("only the first %d are given; narrow the search", len(s.matches)))
@@ -154,7 +157,7 @@ func around(text []byte, at []int, max int) string {
 	for to < len(text) && to > at[0]+1 && !utf8.RuneStart(text[to]) {
 		to--
 	}
-	all := printable(string(text[from:to]))
+	all := safetext.Escape(string(text[from:to]))
 	shown := head(all, max)
 	if to < len(text) || len(shown) < len(all) {
 		shown += " …"

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -65,7 +66,7 @@ func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, e
 	if err := b.replace("/path", at, bytes.ReplaceAll(data, e.old, e.new), info.Mode(), true); err != nil {
 		return StrReplaceReply{}, err
 	}
-	return StrReplaceReply{Path: oneLine(rel), Replaced: e.count, Line: lineAt(data, bytes.Index(data, e.old))}, nil
+	return StrReplaceReply{Path: safetext.EscapeLine(rel), Replaced: e.count, Line: lineAt(data, bytes.Index(data, e.old))}, nil
 }
 
 // edit is a replacement in the bytes of a file.

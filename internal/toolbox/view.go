@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -83,11 +85,11 @@ func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewRepl
 	defer func() { err = errors.Join(err, file.Close()) }()
 	reply = ViewReply{Path: rel, Kind: kindFile, Bytes: info.Size()}
 	p := page{limits: b.limits, lines: newLines(ctx, file, b.limits.LineBytes)}
-	beginning, err := p.lines.r.Peek(sniffed)
+	beginning, err := p.lines.r.Peek(tree.Sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return ViewReply{}, refused("/path", rel, err)
 	}
-	if binary(beginning) {
+	if tree.Binary(beginning) {
 		reply.Kind, reply.Note = kindBinary, binaryNote(beginning)
 		return reply, nil
 	}
@@ -110,10 +112,10 @@ func binaryNote(beginning []byte) string {
 // Text is what a model reads.
 func (r ViewReply) Text() string {
 	if r.Kind == kindBinary {
-		return fmt.Sprintf("%s: %s, %s.", oneLine(r.Path), r.Note, size(r.Bytes))
+		return fmt.Sprintf("%s: %s, %s.", safetext.EscapeLine(r.Path), r.Note, size(r.Bytes))
 	}
 	var b strings.Builder
-	b.WriteString(oneLine(r.Path))
+	b.WriteString(safetext.EscapeLine(r.Path))
 	if r.Kind == kindDirectory && r.Path != "." {
 		b.WriteString("/")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -42,7 +43,7 @@ func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) 
 
 // Text is what a model reads.
 func (r ReadFileReply) Text() string {
-	return fmt.Sprintf("%s: %s\n%s", oneLine(r.Path), counted(r.Bytes, "byte", "bytes"), printable(r.Content))
+	return fmt.Sprintf("%s: %s\n%s", safetext.EscapeLine(r.Path), counted(r.Bytes, "byte", "bytes"), safetext.Escape(r.Content))
 }
 
 // Value is what a step that refers to this one gets.

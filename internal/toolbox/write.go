@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -20,7 +19,7 @@ import (
 func (b *Box) target(field, rel string) (string, error) {
 	var done []string
 	links := 0
-	for todo := segments(rel); len(todo) > 0; {
+	for todo := strings.Split(rel, "/"); len(todo) > 0; {
 		name := todo[0]
 		todo = todo[1:]
 		switch {
@@ -53,7 +52,7 @@ func (b *Box) target(field, rel string) (string, error) {
 		if filepath.IsAbs(to) {
 			return "", invalid(field, plan.Quote(rel)+" leads out of the workspace by a link", inside)
 		}
-		todo = append(segments(filepath.ToSlash(to)), todo...)
+		todo = append(strings.Split(filepath.ToSlash(to), "/"), todo...)
 	}
 	if len(done) == 0 {
 		return "", invalid(field, plan.Quote(rel)+" is a directory", "name a file in it")
@@ -65,7 +64,7 @@ func (b *Box) target(field, rel string) (string, error) {
 // regard to case, to dots and spaces at the end, to characters that do not show.
 func gitFolder(name string) bool {
 	name = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
+		if plan.Invisible(r) {
 			return -1
 		}
 		return r

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package scan
-
-const openFlag = 0

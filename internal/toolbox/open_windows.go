@@ -1,3 +1,0 @@
-package toolbox
-
-const nonblocking = 0

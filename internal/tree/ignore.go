@@ -1,0 +1,311 @@
+package tree
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// Rules are what ignore files leave out: those of one folder, and behind them
+// those of the folders above it. A nil *Rules leaves out nothing.
+//
+// A path that is asked about must lie in a folder that is itself not left out:
+// git does not look into such a folder, so nothing in it can be brought back.
+type Rules struct {
+	above    *Rules
+	folder   string
+	patterns []pattern // the last that matches decides
+	fold     bool      // upper and lower case are the same
+}
+
+// pattern is one line of an ignore file.
+type pattern struct {
+	text       string
+	plain      int  // how many bytes stand before the first that is special
+	negated    bool // brings back what a line before it left out
+	folderOnly bool // a slash stood behind it
+	anywhere   bool // has no slash: it is about the last element of a path
+}
+
+// With returns the rules that hold in folder ("." is the root) when its ignore
+// file has the given content. fold makes them blind to case.
+func (r *Rules) With(folder string, content []byte, fold bool) *Rules {
+	var patterns []pattern
+	for line := range bytes.Lines(bytes.TrimPrefix(content, []byte("\ufeff"))) {
+		if p, ok := parse(string(line)); ok {
+			patterns = append(patterns, p)
+		}
+	}
+	if len(patterns) == 0 {
+		return r
+	}
+	return &Rules{above: r, folder: folder, patterns: patterns, fold: fold}
+}
+
+// parse reads a line of an ignore file. Git takes a carriage return off its end,
+// spaces unless the last is escaped, and whatever follows a NUL.
+func parse(line string) (pattern, bool) {
+	line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+	line, _, _ = strings.Cut(line, "\x00")
+	if strings.HasPrefix(line, "#") {
+		return pattern{}, false
+	}
+	var p pattern
+	p.text, p.negated = strings.CutPrefix(withoutSpaces(line), "!")
+	p.text, p.folderOnly = strings.CutSuffix(p.text, "/")
+	p.anywhere = !strings.Contains(p.text, "/")
+	p.text = strings.TrimPrefix(p.text, "/")
+	p.plain = len(p.text)
+	if special := strings.IndexAny(p.text, `*?[\`); special >= 0 {
+		p.plain = special
+	}
+	return p, p.text != ""
+}
+
+// withoutSpaces cuts the spaces at the end of a line, but for one that is escaped.
+func withoutSpaces(line string) string {
+	end := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case ' ':
+			continue
+		case '\\':
+			i++
+		}
+		end = min(i+1, len(line))
+	}
+	return line[:end]
+}
+
+// Ignores reports whether the rules leave out a path, which is relative to the
+// root with slashes. The deepest folder with a rule for it decides.
+func (r *Rules) Ignores(name string, isDir bool) bool {
+	for ; r != nil; r = r.above {
+		below := name
+		if r.folder != "." {
+			below = strings.TrimPrefix(name, r.folder+"/")
+		}
+		base := path.Base(below)
+		for i := len(r.patterns) - 1; i >= 0; i-- {
+			if r.patterns[i].matches(below, base, isDir, r.fold) {
+				return !r.patterns[i].negated
+			}
+		}
+	}
+	return false
+}
+
+func (p *pattern) matches(name, base string, isDir, fold bool) bool {
+	if p.folderOnly && !isDir {
+		return false
+	}
+	if p.anywhere {
+		name = base
+	}
+	if len(name) < p.plain || !same(p.text[:p.plain], name[:p.plain], fold) {
+		return false
+	}
+	// What follows is compared by itself, so that ** behind a plain text counts
+	// as the beginning of a pattern: git does so as well.
+	return wildmatch(p.text[p.plain:], name[p.plain:], fold)
+}
+
+func same(a, b string, fold bool) bool {
+	if !fold {
+		return a == b
+	}
+	for i := range len(a) {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// again is a wildcard that may take more of the text than it has.
+type again struct {
+	pattern int // where the pattern goes on behind it; 0 is none
+	text    int // where the text goes on behind what it took
+	folders bool
+}
+
+// wildmatch reports whether a pattern matches all of a text, byte by byte, by the
+// rules of git's function of that name: * and ? stop at a slash, ** does not where
+// it stands for whole elements. Its time grows with the product of both lengths
+// at most: only the last * and the last ** are ever tried again.
+func wildmatch(pattern, text string, fold bool) bool {
+	var star, deep again
+	p, t := 0, 0
+	for p < len(pattern) || t < len(text) {
+		if p < len(pattern) && pattern[p] == '*' {
+			rest := strings.TrimLeft(pattern[p:], "*")
+			end := len(pattern) - len(rest)
+			switch {
+			case end-p == 1 || p > 0 && pattern[p-1] != '/' || rest != "" && rest[0] != '/' && !strings.HasPrefix(rest, `\/`):
+				p = end
+				star = again{pattern: p, text: t}
+			case strings.HasPrefix(rest, "/"):
+				p = end + 1
+				star, deep = again{}, again{pattern: p, text: t, folders: true}
+			default:
+				p = end
+				star, deep = again{}, again{pattern: p, text: t}
+			}
+			continue
+		}
+		if p < len(pattern) && t < len(text) {
+			if width := element(pattern[p:], text[t], fold); width > 0 {
+				p, t = p+width, t+1
+				continue
+			}
+		}
+		switch {
+		case star.pattern > 0 && star.text < len(text) && text[star.text] != '/':
+			star.text++
+			p, t = star.pattern, star.text
+		case deep.pattern > 0 && deep.more(text):
+			star = again{}
+			p, t = deep.pattern, deep.text
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// more lets a ** take one byte more, or one folder more.
+func (a *again) more(text string) bool {
+	step := 1
+	if a.folders {
+		step = strings.IndexByte(text[a.text:], '/') + 1
+	}
+	a.text += step
+	return step > 0 && a.text <= len(text)
+}
+
+// element returns the length of what a pattern begins with if it matches a byte,
+// else 0.
+func element(pattern string, c byte, fold bool) int {
+	if fold {
+		c = lower(c)
+	}
+	first := pattern[0]
+	switch {
+	case first == '?' && c != '/':
+		return 1
+	case first == '?':
+		return 0
+	case first == '[':
+		return class(pattern, c, fold)
+	case first == '\\':
+		if len(pattern) > 1 && pattern[1] == c {
+			return 2
+		}
+		return 0
+	case first == c, fold && lower(first) == c:
+		return 1
+	}
+	return 0
+}
+
+// class is element for what stands in brackets. Without an end it matches nothing.
+func class(pattern string, c byte, fold bool) int {
+	rest := pattern[1:]
+	negated := strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "^")
+	if negated {
+		rest = rest[1:]
+	}
+	matched, low := false, byte(0)
+	for first := true; first || !strings.HasPrefix(rest, "]"); first = false {
+		m := memberOf(rest, low, c, fold)
+		if m.length == 0 {
+			return 0
+		}
+		matched = matched || m.matches
+		rest, low = rest[m.length:], m.low
+	}
+	if matched == negated || c == '/' {
+		return 0
+	}
+	return len(pattern) - len(rest) + 1
+}
+
+// member is a byte, a range or a named class within brackets.
+type member struct {
+	matches bool
+	length  int  // 0 when the brackets are malformed
+	low     byte // what a range that follows begins with; 0 if none can
+}
+
+func memberOf(rest string, low, c byte, fold bool) member {
+	switch {
+	case rest == "", rest == `\`:
+		return member{}
+	case rest[0] == '\\':
+		return member{c == rest[1], 2, rest[1]}
+	case rest[0] == '-' && low != 0 && len(rest) > 1 && rest[1] != ']':
+		high, length := rest[1], 2
+		if high == '\\' {
+			if len(rest) < 3 {
+				return member{}
+			}
+			high, length = rest[2], 3
+		}
+		upper := c - 'a' + 'A'
+		return member{low <= c && c <= high || fold && 'a' <= c && c <= 'z' && low <= upper && upper <= high, length, 0}
+	case strings.HasPrefix(rest, "[:"):
+		name, _, closed := strings.Cut(rest[2:], "]")
+		if !closed {
+			return member{}
+		}
+		if named, ok := strings.CutSuffix(name, ":"); ok {
+			matches, known := inClass(named, c, fold)
+			if !known {
+				return member{}
+			}
+			return member{matches, len("[:") + len(name) + len("]"), 0}
+		}
+	}
+	return member{c == rest[0], 1, rest[0]}
+}
+
+// inClass reports whether a byte is in a class of POSIX. None has bytes outside ASCII.
+func inClass(name string, c byte, fold bool) (in, known bool) {
+	small, capital, digit := 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9'
+	space := c == ' ' || '\t' <= c && c <= '\r' && c != '\v' && c != '\f'
+	visible := '!' <= c && c <= '~'
+	switch name {
+	case "alnum":
+		return small || capital || digit, true
+	case "alpha":
+		return small || capital, true
+	case "blank":
+		return c == ' ' || c == '\t', true
+	case "cntrl":
+		return c < ' ' || c == 0x7f, true
+	case "digit":
+		return digit, true
+	case "graph":
+		return visible, true
+	case "lower":
+		return small, true
+	case "print":
+		return visible || c == ' ', true
+	case "punct":
+		return visible && !small && !capital && !digit, true
+	case "space":
+		return space, true
+	case "upper":
+		return capital || fold && small, true
+	case "xdigit":
+		return digit || 'a' <= lower(c) && lower(c) <= 'f', true
+	}
+	return false, false
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c - 'A' + 'a'
+	}
+	return c
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package tree
+
+const withoutWaiting = 0
