@@ -13,27 +13,8 @@
 // takes, and escaped so that it pings nobody, forges no markup, and becomes
 // neither an option nor a script of a programme.
 //
-// # The JSON body
-//
-// A webhook of format json gets a POST with this body; what is empty is left out:
-//
-//	{
-//	  "version": 1,
-//	  "id": "K5J2…",                  the same at every try of one notice
-//	  "event": "plan_waits",          or another of Events
-//	  "workspace": "/home/ann/app",
-//	  "title": "…",                   at most 500 characters, on one line
-//	  "text": "…",                    at most 4,000
-//	  "plan_id": "…",
-//	  "steps": [{"step_id": "S001", "title": "…", "risk": "low"}],
-//	  "step_count": 3,                how many the plan has; at most 100 are listed
-//	  "questions": ["…"],             at most 20
-//	  "how": "planloop approve",      where a person can decide
-//	  "time": "2026-11-03T09:30:00Z"
-//	}
-//
-// An answer from 200 to 299 is success; its body is not read. More fields may
-// come; version changes when one changes its meaning.
+// The JSON body is shown in docs/configuration.md. An answer from 200 to 299 is
+// success; its body is not read.
 //
 // The package must not know what a plan is, who may approve it, or when something
 // waits: its caller says so. Nothing that comes back from an endpoint decides
@@ -50,6 +31,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -149,9 +131,9 @@ func (n *Notifier) Close(ctx context.Context) error {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	n.wait(end)
-	left := 0
+	left := int64(0)
 	for _, l := range n.lanes {
-		left += l.left()
+		left += l.left.Load()
 	}
 	if left > 0 {
 		return fmt.Errorf("%d %w in the time there was at the end; look at the targets under notify, or remove one that does not answer",
@@ -187,23 +169,21 @@ type target interface {
 
 // lane is what waits for one target, and the goroutine that delivers it.
 type lane struct {
-	target target
-	logger *slog.Logger
-	ended  chan struct{} // closed when the goroutine has ended
+	target  target
+	logger  *slog.Logger
+	waiting chan envelope
+	left    atomic.Int64 // that wait or are being delivered
+	dropped atomic.Int64 // since the goroutine last looked
+	ended   chan struct{}
 
-	mu      sync.Mutex
-	changed sync.Cond // more waits, or the lane was closed
-	waiting []envelope
-	dropped int  // since the goroutine last looked
-	busy    bool // with one that was taken off the queue
-	closed  bool
+	mu     sync.Mutex // of push and close
+	closed bool
 }
 
 // startLane starts the goroutine. It ends when the lane was closed and nothing
-// waits, or when ctx is done after that.
+// waits, or when a delivery fails after ctx is done.
 func startLane(ctx context.Context, t target, logger *slog.Logger) *lane {
-	l := &lane{target: t, logger: logger, ended: make(chan struct{})}
-	l.changed.L = &l.mu
+	l := &lane{target: t, logger: logger, waiting: make(chan envelope, queued), ended: make(chan struct{})}
 	go l.run(ctx)
 	return l
 }
@@ -217,23 +197,23 @@ func (l *lane) push(e envelope) {
 		return
 	}
 	if len(l.waiting) == queued {
-		l.waiting = append(l.waiting[:0], l.waiting[1:]...)
-		l.dropped++
+		select {
+		case <-l.waiting:
+			l.left.Add(-1)
+			l.dropped.Add(1)
+		default: // the goroutine was faster
+		}
 	}
-	l.waiting = append(l.waiting, e)
-	l.changed.Signal()
+	l.left.Add(1)
+	l.waiting <- e // there is room: nobody else sends
 }
 
 func (l *lane) run(ctx context.Context) {
 	defer close(l.ended)
-	for {
-		e, dropped, ok := l.next()
-		if dropped > 0 {
+	for e := range l.waiting {
+		if dropped := l.dropped.Swap(0); dropped > 0 {
 			l.logger.LogAttrs(ctx, slog.LevelWarn, "notices were dropped, the oldest first: too many waited",
-				slog.String("to", l.target.name()), slog.Int("dropped", dropped))
-		}
-		if !ok {
-			return
+				slog.String("to", l.target.name()), slog.Int64("dropped", dropped))
 		}
 		began := time.Now()
 		err := l.target.deliver(ctx, e)
@@ -241,48 +221,18 @@ func (l *lane) run(ctx context.Context) {
 		if err != nil && ctx.Err() != nil { // what was taken, and what waits, counts as undelivered
 			return
 		}
-		l.done()
+		l.left.Add(-1)
 	}
-}
-
-// next takes the oldest off the queue, and waits for one; it returns false when
-// there will be none.
-func (l *lane) next() (e envelope, dropped int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(l.waiting) == 0 && !l.closed {
-		l.changed.Wait()
-	}
-	dropped, l.dropped = l.dropped, 0
-	if len(l.waiting) == 0 {
-		return envelope{}, dropped, false
-	}
-	e, l.waiting, l.busy = l.waiting[0], append([]envelope(nil), l.waiting[1:]...), true
-	return e, dropped, true
-}
-
-func (l *lane) done() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.busy = false
 }
 
 // close lets the goroutine end when it has delivered what waits.
 func (l *lane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed = true
-	l.changed.Signal()
-}
-
-// left counts what is not delivered yet.
-func (l *lane) left() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.busy {
-		return len(l.waiting) + 1
+	if !l.closed {
+		l.closed = true
+		close(l.waiting)
 	}
-	return len(l.waiting)
 }
 
 // failure is a delivery that failed. Its text is made of our own words alone: the
