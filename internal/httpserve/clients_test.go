@@ -54,7 +54,8 @@ func newMCPGo(t *testing.T, f *fixture, path string, opts ...transport.Streamabl
 	if path == "/sse" {
 		c, err = client.NewSSEMCPClient(f.base+path, client.WithHTTPClient(httpClient(t)))
 	} else {
-		c, err = client.NewStreamableHttpClient(f.base+path, append(opts, transport.WithHTTPBasicClient(httpClient(t)), transport.WithHTTPLogger(slog.New(slog.DiscardHandler)))...)
+		c, err = client.NewStreamableHttpClient(f.base+path, append(opts, transport.WithHTTPBasicClient(httpClient(t)),
+			transport.WithHTTPLogger(slog.New(slog.DiscardHandler)))...)
 	}
 	if err != nil {
 		t.Fatal(err)

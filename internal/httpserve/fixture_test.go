@@ -101,10 +101,12 @@ func (f *fixture) newMCP() *server.MCPServer {
 	srv.AddTool(mcp.NewTool("echo", mcp.WithDescription("Echoes."), mcp.WithString("text")), echo)
 	srv.AddTool(mcp.NewTool("wait", mcp.WithDescription("Waits."), mcp.WithString("text")), f.wait)
 	srv.AddTool(mcp.NewTool("burst", mcp.WithDescription("Tells three things.")), burst(srv))
-	srv.AddTool(mcp.NewTool("panic", mcp.WithDescription("Panics.")), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	srv.AddTool(mcp.NewTool("panic", mcp.WithDescription("Panics.")), func(context.Context,
+		mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		panic("secret of the inside")
 	})
-	srv.AddResource(mcp.NewResource("plan://current", "plan"), func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	srv.AddResource(mcp.NewResource("plan://current", "plan"), func(context.Context,
+		mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: "plan://current", Text: "{}"}}, nil
 	})
 	return srv
@@ -129,7 +131,8 @@ func (f *fixture) wait(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToo
 func burst(srv *server.MCPServer) server.ToolHandlerFunc {
 	return func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for n := range 3 {
-			if err := srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": "p", "progress": n}); err != nil {
+			if err := srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": "p",
+				"progress": n}); err != nil {
 				return nil, err
 			}
 		}

@@ -6,91 +6,97 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // maxDepth bounds the nesting of a message. It leaves room above the depth that
 // a tool accepts, so that the tool can say what is wrong.
 const maxDepth = 128
 
-// message is what the transport has to know of a JSON-RPC message. The rest
-// of the body is the protocol's business.
-type message struct {
-	body        []byte
-	id          json.RawMessage // empty when absent or null
-	method      string
-	isResponse  bool
-	metaVersion string // the protocol version the body declares, if any
+// readMessage reads the one message of a POST, or answers why it cannot.
+func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (transport.Message, bool) {
+	// A page may send text and forms anywhere without asking first; JSON it
+	// may not. So anything else could come from a page that was never allowed.
+	if !isJSON(r) {
+		refuse(w, http.StatusUnsupportedMediaType, "the body must be JSON: send Content-Type: application/json, without Content-Encoding")
+		return transport.Message{}, false
+	}
+	body, err := s.readBody(w, r)
+	if err != nil {
+		s.refuseBody(w, err)
+		return transport.Message{}, false
+	}
+	msg, refused := parse(body)
+	if refused != nil {
+		answerError(w, http.StatusBadRequest, refused)
+		return transport.Message{}, false
+	}
+	return msg, true
 }
 
-func (m message) isRequest() bool      { return m.method != "" && len(m.id) > 0 }
-func (m message) isNotification() bool { return m.method != "" && len(m.id) == 0 }
-
-// parseError is a refusal of a body, with the JSON-RPC code it is answered by.
-type parseError struct {
-	code int
-	text string
+// parse reads a message. Whatever two readers could understand differently is
+// refused, so that what is judged here is what the library runs.
+func parse(body []byte) (transport.Message, *mcp.JSONRPCError) {
+	if refused := checkForm(body); refused != nil {
+		return transport.Message{}, refused
+	}
+	msg, refused := transport.Parse(body)
+	if refused == nil && msg.Kind == transport.Response && msg.Key == "" {
+		refused = invalid("a response has the id of a request")
+	}
+	return msg, refused
 }
 
-func (e *parseError) Error() string { return e.text }
-
-func errorCode(err error) int {
-	var parse *parseError
-	if errors.As(err, &parse) {
-		return parse.code
+func isJSON(r *http.Request) bool {
+	types := r.Header.Values("Content-Type")
+	if len(types) != 1 || r.Header.Get("Content-Encoding") != "" {
+		return false
 	}
-	return mcp.PARSE_ERROR
+	mediaType, _, err := mime.ParseMediaType(types[0])
+	return err == nil && mediaType == "application/json"
 }
 
-func invalid(text string) error { return &parseError{mcp.INVALID_REQUEST, text} }
-
-// parseMessage reads the envelope. Whatever two readers could understand
-// differently is refused, so that what is judged here is what the library
-// runs.
-func parseMessage(body []byte) (message, error) {
-	if err := checkForm(body); err != nil {
-		return message{}, err
+// readBody bounds the body in size and in time. The time limit is for the
+// body alone: the answer may be a long stream.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	control := http.NewResponseController(w)
+	if control.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)) == nil {
+		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	}
-	var envelope struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
-		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
-	}
-	if err := json.Unmarshal(body, &envelope); err != nil {
-		return message{}, invalid("the body is no JSON-RPC message: method must be a string")
-	}
-	msg := message{body: body, id: envelope.ID, method: envelope.Method, metaVersion: declaredVersion(body)}
-	if bytes.Equal(msg.id, []byte("null")) {
-		msg.id = nil
-	}
-	if len(msg.id) > 0 && msg.id[0] != '"' && msg.id[0] != '-' && (msg.id[0] < '0' || msg.id[0] > '9') {
-		return message{}, invalid("id must be a string or a number")
-	}
-	msg.isResponse = msg.method == "" && len(msg.id) > 0 && (envelope.Result != nil || envelope.Error != nil)
-	if msg.method == "" && !msg.isResponse {
-		return message{}, invalid("the body is neither a request nor a notification nor a response: give method, or id with result or error")
-	}
-	return msg, nil
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
 }
 
-// declaredVersion reads the protocol version out of the body the way the
-// library does.
-func declaredVersion(body []byte) string {
-	var envelope struct {
-		Params struct {
-			Meta *mcp.Meta `json:"_meta"`
-		} `json:"params"`
+func (s *Server) refuseBody(w http.ResponseWriter, err error) {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes; send less at a time", tooLarge.Limit))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		refuse(w, http.StatusRequestTimeout, fmt.Sprintf("the body did not arrive within %s; send it at once", s.opts.BodyTimeout))
+	default:
+		w.Header().Set("Connection", "close")
+		writeError(w, http.StatusBadRequest, nil, mcp.PARSE_ERROR, "the body could not be read to its end; send it again")
 	}
-	if json.Unmarshal(body, &envelope) != nil {
-		return ""
-	}
-	return envelope.Params.Meta.ProtocolVersion()
+}
+
+// withBody gives the request the body that was read from it.
+func withBody(r *http.Request, body []byte) *http.Request {
+	again := r.WithContext(r.Context())
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	again.ContentLength = int64(len(body))
+	return again
 }
 
 // envelopeKeys are the members a JSON-RPC message may have.
@@ -102,13 +108,13 @@ func envelopeKeys() []string {
 // message and its params, not too deep, and no envelope member in other than its own case.
 // What stands deeper, such as a tool's arguments, is its reader's to judge: a
 // model can correct what a tool refuses, but a client gives up over a bad body.
-func checkForm(body []byte) error {
+func checkForm(body []byte) *mcp.JSONRPCError {
 	decoder := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true))
 	if decoder.PeekKind() == '[' {
 		return invalid("batches are not accepted; send one message a request")
 	}
 	if kind := decoder.PeekKind(); kind != '{' {
-		return &parseError{mcp.PARSE_ERROR, "the body is not a JSON object"}
+		return transport.Refusal(nil, mcp.PARSE_ERROR, "the body is not a JSON object")
 	}
 	names := map[string]bool{} // of the message and its params, as pointers
 	for {
@@ -117,7 +123,7 @@ func checkForm(body []byte) error {
 			return nil
 		}
 		if err != nil {
-			return &parseError{mcp.PARSE_ERROR, describe(err, decoder.InputOffset())}
+			return transport.Refusal(nil, mcp.PARSE_ERROR, describe(err, decoder.InputOffset()))
 		}
 		depth := decoder.StackDepth()
 		if depth == 0 {
@@ -140,9 +146,9 @@ func checkForm(body []byte) error {
 	}
 }
 
-func checkEnd(decoder *jsontext.Decoder) error {
+func checkEnd(decoder *jsontext.Decoder) *mcp.JSONRPCError {
 	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return &parseError{mcp.PARSE_ERROR, "there is more after the first JSON value; send one message a request"}
+		return transport.Refusal(nil, mcp.PARSE_ERROR, "there is more after the first JSON value; send one message a request")
 	}
 	return nil
 }
@@ -166,4 +172,36 @@ func describe(err error, offset int64) string {
 		return fmt.Sprintf("the body has a member twice in one object, near byte %d", offset)
 	}
 	return fmt.Sprintf("the body is not valid JSON in UTF-8, near byte %d", offset)
+}
+
+func invalid(text string) *mcp.JSONRPCError { return transport.Refusal(nil, mcp.INVALID_REQUEST, text) }
+
+// refuse answers a request that does not reach the protocol. The text says
+// what was wrong and what is accepted, and never repeats what was sent.
+func refuse(w http.ResponseWriter, status int, text string) {
+	writeError(w, status, nil, mcp.INVALID_REQUEST, text)
+}
+
+// writeError answers with a JSON-RPC error, which MCP clients show in full. An
+// id that is not known is null.
+func writeError(w http.ResponseWriter, status int, id json.RawMessage, code int, text string) {
+	answerError(w, status, transport.Refusal(id, code, text))
+}
+
+func answerError(w http.ResponseWriter, status int, e *mcp.JSONRPCError) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// A client that has gone needs no answer.
+	_, _ = w.Write(encodeError(e))
+}
+
+func encodeError(e *mcp.JSONRPCError) []byte {
+	encoded, err := json.Marshal(e)
+	if err != nil {
+		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"the answer could not be encoded"}}`)
+	}
+	return encoded
 }

@@ -29,7 +29,6 @@ func TestNoClientCancelsAnothersCall(t *testing.T) {
 		"other header":    {full, modern("notifications/progress", "")},
 		"call's header":   {full, modern("tools/call", "echo")},
 		"no header":       {full, nil},
-		"id null":         {strings.Replace(full, `"method"`, `"id":null,"method"`, 1), modern("notifications/cancelled", "")},
 		"escaped method":  {strings.Replace(full, "cancelled", `\u0063ancelled`, 1), modern("notifications/progress", "")},
 		"old header":      {full, func(r *http.Request) { r.Header.Set("Mcp-Protocol-Version", "2025-11-25") }},
 		"foreign session": {full, func(r *http.Request) { modern("notifications/cancelled", "")(r); r.Header.Set("Mcp-Session-Id", "x") }},
@@ -37,6 +36,10 @@ func TestNoClientCancelsAnothersCall(t *testing.T) {
 		if answer := f.raw(t, http.MethodPost, "/mcp", c.body, c.edit); answer.status != http.StatusAccepted || answer.body != "" {
 			t.Errorf("%s: %d %s", name, answer.status, answer.body)
 		}
+	}
+	null := strings.Replace(full, `"method"`, `"id":null,"method"`, 1) // neither a request nor a notification
+	if answer := f.raw(t, http.MethodPost, "/mcp", null, modern("notifications/cancelled", "")); answer.status != http.StatusBadRequest {
+		t.Errorf("id null: %d %s", answer.status, answer.body)
 	}
 	// As one of the older revisions it needs a session, and reaches only that.
 	_, in := f.session(t)

@@ -86,11 +86,13 @@ func TestListenStreamIsStampedWithItsID(t *testing.T) {
 	resp := f.open(t, http.MethodPost, "/mcp", listenBody, modern("subscriptions/listen", ""))
 	defer func() { _ = resp.Body.Close() }()
 	events := sseEvents(resp.Body)
-	if ack := next(t, "the acknowledgement", events); !strings.Contains(ack.data, "notifications/subscriptions/acknowledged") || !strings.Contains(ack.data, "plan://current") {
+	if ack := next(t, "the acknowledgement", events); !strings.Contains(ack.data,
+		"notifications/subscriptions/acknowledged") || !strings.Contains(ack.data, "plan://current") {
 		t.Errorf("first event %s", ack.data)
 	}
 	next(t, "the listening session", f.listening).NotificationChannel() <- updated("plan://current")
-	if ev := next(t, "the update", events); !strings.Contains(ev.data, `"io.modelcontextprotocol/subscriptionId":"sub"`) || !strings.Contains(ev.data, "resources/updated") {
+	if ev := next(t, "the update", events); !strings.Contains(ev.data,
+		`"io.modelcontextprotocol/subscriptionId":"sub"`) || !strings.Contains(ev.data, "resources/updated") {
 		t.Errorf("update %s", ev.data)
 	}
 }
@@ -133,7 +135,8 @@ func TestNotificationsComeBeforeTheAnswer(t *testing.T) {
 	_, in := f.session(t)
 	for range 20 {
 		answer := f.raw(t, http.MethodPost, "/mcp", callBody("burst", ""), in)
-		if got := strings.Count(answer.body, "notifications/progress"); got != 3 || strings.LastIndex(answer.body, "notifications/progress") > strings.Index(answer.body, "told") {
+		if got := strings.Count(answer.body, "notifications/progress"); got != 3 || strings.LastIndex(answer.body,
+			"notifications/progress") > strings.Index(answer.body, "told") {
 			t.Fatalf("%d notifications: %s", got, answer.body)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // Options say where and for whom to serve. The zero value of each field but
@@ -73,7 +75,7 @@ func (o Options) complete() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	o.MaxBody = orDefault(o.MaxBody, 4<<20)
+	o.MaxBody = orDefault(o.MaxBody, transport.MaxMessage)
 	o.MaxStreams = orDefault(o.MaxStreams, 100)
 	o.SessionIdle = orDefault(o.SessionIdle, 30*time.Minute)
 	o.KeepAlive = orDefault(o.KeepAlive, time.Minute)
@@ -98,7 +100,8 @@ func (o Options) checkExposure(addr string) error {
 		return fmt.Errorf("cannot serve %s: %w; give one, or bind 127.0.0.1", addr, ErrTokenRequired)
 	}
 	if len(o.Token) < minRemoteToken {
-		return fmt.Errorf("cannot serve %s: %w of at least %d characters; give a longer one, or bind 127.0.0.1", addr, ErrTokenRequired, minRemoteToken)
+		return fmt.Errorf("cannot serve %s: %w of at least %d characters; give a longer one, or bind 127.0.0.1", addr,
+			ErrTokenRequired, minRemoteToken)
 	}
 	return nil
 }

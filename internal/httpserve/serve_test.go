@@ -108,7 +108,8 @@ func TestStopAnswersRunningCallsThenEndsStreams(t *testing.T) {
 	if ev := next(t, "the answer over SSE", sseEventsIn); !strings.Contains(ev.data, "waited sse") {
 		t.Errorf("SSE answer: %s", ev.data)
 	}
-	if ev := next(t, "the end of the subscription", listenEvents); !strings.Contains(ev.data, `"id":"sub"`) || !strings.Contains(ev.data, `"resultType":"complete"`) || !strings.Contains(ev.data, `subscriptionId":"sub"`) {
+	if ev := next(t, "the end of the subscription", listenEvents); !strings.Contains(ev.data,
+		`"id":"sub"`) || !strings.Contains(ev.data, `"resultType":"complete"`) || !strings.Contains(ev.data, `subscriptionId":"sub"`) {
 		t.Errorf("last words of the subscription: %s", ev.data)
 	}
 	for _, stream := range []<-chan sseEvent{listenEvents, getEvents, sseEventsIn} {

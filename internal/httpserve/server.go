@@ -10,9 +10,15 @@ package httpserve
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
+	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/server"
 )
@@ -94,9 +100,152 @@ func (s *Server) routes() http.Handler {
 		// Paths are compared as they came: no cleaning, no redirects.
 		allowed, found := routes[r.URL.Path]
 		if !found {
-			refuse(w, http.StatusNotFound, "there is nothing at this path; MCP is served at /mcp (streamable HTTP) and /sse (older clients)")
+			refuse(w, http.StatusNotFound,
+				"there is nothing at this path; MCP is served at /mcp (streamable HTTP) and /sse (older clients)")
 			return
 		}
 		allowed.ServeHTTP(w, r)
 	})
+}
+
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	// net/http reads 4 KB more than it is told to.
+	maxHeader = 16<<10 - 4<<10
+	// streamsGrace bounds the wait for streams to write their last event.
+	streamsGrace = time.Second
+)
+
+// Listen binds addr, host:port. Without a host it is the loopback address, and
+// port 0 is any free one.
+func Listen(ctx context.Context, addr string) (net.Listener, error) {
+	addr, err := normalAddr(addr)
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s; choose another port, or 0 for a free one: %w", addr, err)
+	}
+	return l, nil
+}
+
+// Serve answers requests on l until ctx ends. Then no new call is taken,
+// running ones are given the grace time to be answered, streams are ended, and
+// Serve returns nil. It closes l, and can be called once. The hooks the MCP
+// server runs at the end of a session must not block: Serve waits for them.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	defer s.Close()
+	if err := s.opts.checkExposure(l.Addr().String()); err != nil {
+		_ = l.Close()
+		return err
+	}
+	hs := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- hs.Serve(l) }()
+	select {
+	case err := <-failed:
+		_ = hs.Close()
+		return fmt.Errorf("serve HTTP on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	_ = l.Close()
+	<-failed // says only that l was closed
+	s.stop(hs)
+	return nil
+}
+
+// stop ends calls before streams: an answer may have to go out on a stream.
+func (s *Server) stop(hs *http.Server) {
+	grace := time.NewTimer(s.opts.Grace)
+	defer grace.Stop()
+	select {
+	case <-s.calls.stop():
+	case <-grace.C:
+		s.log.Warn("stopped before every call was answered", "grace", s.opts.Grace)
+	}
+	s.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), streamsGrace)
+	defer cancel()
+	if hs.Shutdown(ctx) != nil {
+		_ = hs.Close()
+	}
+}
+
+// methods are the handlers of one path by HTTP method.
+type methods map[string]http.HandlerFunc
+
+func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handle, found := m[r.Method]
+	if !found {
+		allow := strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+		w.Header().Set("Allow", allow)
+		refuse(w, http.StatusMethodNotAllowed, "this path takes "+allow)
+		return
+	}
+	// With a body left unread, net/http does not notice that a client of a
+	// stream has gone.
+	if r.Method != http.MethodPost && r.ContentLength != 0 {
+		refuse(w, http.StatusBadRequest, r.Method+" takes no body here")
+		return
+	}
+	handle(w, r)
+}
+
+// calls counts the requests that are being answered, so that a stop can wait
+// for them.
+type calls struct {
+	mu       sync.Mutex
+	running  int
+	stopping bool
+	idle     chan struct{} // closed when stopping and nothing runs
+}
+
+func newCalls() *calls { return &calls{idle: make(chan struct{})} }
+
+// begin counts one call in, unless the server is stopping.
+func (c *calls) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopping {
+		return false
+	}
+	c.running++
+	return true
+}
+
+func (c *calls) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+	if c.stopping && c.running == 0 {
+		close(c.idle)
+	}
+}
+
+// stop lets no further call begin. The channel it returns is closed when the
+// last one has ended.
+func (c *calls) stop() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stopping {
+		c.stopping = true
+		if c.running == 0 {
+			close(c.idle)
+		}
+	}
+	return c.idle
+}
+
+func (c *calls) isStopping() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopping
 }

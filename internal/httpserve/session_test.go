@@ -12,7 +12,8 @@ func TestSessionLifecycle(t *testing.T) {
 	f := serve(t, Options{})
 	id, in := f.session(t)
 	next(t, "the registration", f.registered)
-	if answer := f.raw(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, in); answer.status != http.StatusAccepted {
+	if answer := f.raw(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		in); answer.status != http.StatusAccepted {
 		t.Errorf("initialized: %d %s", answer.status, answer.body)
 	}
 	if answer := f.raw(t, http.MethodPost, "/mcp", callBody("echo", "hi"), in); !strings.Contains(answer.body, "echo hi") {
@@ -50,20 +51,21 @@ func TestRequestsWithoutSession(t *testing.T) {
 		edit         func(*http.Request)
 		status       int
 	}{
-		"call before initialize":         {http.MethodPost, callBody("wait", ""), nil, 400},
-		"ping before initialize":         {http.MethodPost, ping, nil, 400},
-		"notification before initialize": {http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, nil, 400},
-		"response before initialize":     {http.MethodPost, `{"jsonrpc":"2.0","id":1,"result":{"a":1}}`, nil, 400},
-		"stream before initialize":       {http.MethodGet, "", nil, 400},
-		"end before initialize":          {http.MethodDelete, "", nil, 400},
-		"initialize as a notification":   {http.MethodPost, `{"jsonrpc":"2.0","method":"initialize"}`, nil, 400},
-		"call in an unknown session":     {http.MethodPost, callBody("wait", ""), unknown, 404},
-		"stream of an unknown session":   {http.MethodGet, "", unknown, 404},
-		"end of an unknown session":      {http.MethodDelete, "", unknown, 404},
-		"unknown revision":               {http.MethodPost, callBody("wait", ""), wrongVersion, 400},
-		"stateless stream":               {http.MethodGet, "", modern("", ""), 405},
-		"stateless end":                  {http.MethodDelete, "", modern("", ""), 405},
-		"stateless header, other body":   {http.MethodPost, callBody("wait", ""), modern("tools/call", "wait"), 400},
+		"call before initialize": {http.MethodPost, callBody("wait", ""), nil, 400},
+		"ping before initialize": {http.MethodPost, ping, nil, 400},
+		"notification before initialize": {http.MethodPost,
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, nil, 400},
+		"response before initialize":   {http.MethodPost, `{"jsonrpc":"2.0","id":1,"result":{"a":1}}`, nil, 400},
+		"stream before initialize":     {http.MethodGet, "", nil, 400},
+		"end before initialize":        {http.MethodDelete, "", nil, 400},
+		"initialize as a notification": {http.MethodPost, `{"jsonrpc":"2.0","method":"initialize"}`, nil, 400},
+		"call in an unknown session":   {http.MethodPost, callBody("wait", ""), unknown, 404},
+		"stream of an unknown session": {http.MethodGet, "", unknown, 404},
+		"end of an unknown session":    {http.MethodDelete, "", unknown, 404},
+		"unknown revision":             {http.MethodPost, callBody("wait", ""), wrongVersion, 400},
+		"stateless stream":             {http.MethodGet, "", modern("", ""), 405},
+		"stateless end":                {http.MethodDelete, "", modern("", ""), 405},
+		"stateless header, other body": {http.MethodPost, callBody("wait", ""), modern("tools/call", "wait"), 400},
 	} {
 		answer := f.raw(t, c.method, "/mcp", c.body, c.edit)
 		if answer.status != c.status {
@@ -176,7 +178,8 @@ func TestSSERefusesCallsBeforeInitialize(t *testing.T) {
 		if answer := post(body); answer.status != http.StatusAccepted {
 			t.Fatalf("post: %d %s", answer.status, answer.body)
 		}
-		if ev := next(t, "the refusal", events); !strings.Contains(ev.data, `"id":7`) || !strings.Contains(ev.data, "-32600") || !strings.Contains(ev.data, "send initialize") {
+		if ev := next(t, "the refusal", events); !strings.Contains(ev.data, `"id":7`) || !strings.Contains(ev.data,
+			"-32600") || !strings.Contains(ev.data, "send initialize") {
 			t.Errorf("refusal: %s", ev.data)
 		}
 	}
@@ -203,7 +206,8 @@ func TestSSESpeaksHandshakeRevisionsOnly(t *testing.T) {
 	refused := func(body string) {
 		t.Helper()
 		post(body)
-		if ev := next(t, "the refusal", events); !strings.Contains(ev.data, "-32022") || !strings.Contains(ev.data, `"supported":["2025-11-25"`) {
+		if ev := next(t, "the refusal", events); !strings.Contains(ev.data, "-32022") || !strings.Contains(ev.data,
+			`"supported":["2025-11-25"`) {
 			t.Errorf("%s: %s", body, ev.data)
 		}
 	}
@@ -271,7 +275,8 @@ func TestPanicIsAnsweredAndHidden(t *testing.T) {
 	post(initializeBody)
 	next(t, "the answer to initialize", events)
 	post(callBody("panic", ""))
-	if ev := next(t, "the answer", events); !strings.Contains(ev.data, "-32603") || !strings.Contains(ev.data, `"id":7`) || strings.Contains(ev.data, "secret") {
+	if ev := next(t, "the answer", events); !strings.Contains(ev.data, "-32603") || !strings.Contains(ev.data,
+		`"id":7`) || strings.Contains(ev.data, "secret") {
 		t.Errorf("panic over SSE: %s", ev.data)
 	}
 	if strings.Count(log.String(), "secret of the inside") < 2 {

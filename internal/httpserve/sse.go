@@ -2,12 +2,17 @@ package httpserve
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // The HTTP with SSE transport is this package's own, over the library's
@@ -74,14 +79,14 @@ func (s *Server) postSSE(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if msg.isRequest() && !s.begin(w, r, session) {
+	if msg.Kind == transport.Request && !s.begin(w, r, session) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
 	switch {
-	case msg.isRequest():
+	case msg.Kind == transport.Request:
 		go s.answer(session, msg)
-	case msg.isNotification() && session.Initialized():
+	case msg.Kind == transport.Notification && session.Initialized():
 		s.handle(session, msg)
 	}
 	// A response answers nothing: no request is sent to a client of this
@@ -109,7 +114,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, session *sseSessi
 
 // answer runs one request and puts its answer on the stream. It is started by
 // postSSE, which has counted it in, and ends with the call or the session.
-func (s *Server) answer(session *sseSession, msg message) {
+func (s *Server) answer(session *sseSession, msg transport.Message) {
 	defer s.calls.end()
 	defer func() { <-session.running }()
 	if refusal := session.refusal(msg); refusal != nil {
@@ -122,7 +127,7 @@ func (s *Server) answer(session *sseSession, msg message) {
 }
 
 // handle runs one message and encodes what it is answered with, if anything.
-func (s *Server) handle(session *sseSession, msg message) (answer []byte) {
+func (s *Server) handle(session *sseSession, msg transport.Message) (answer []byte) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.log.Error("panic while serving a message", "panic", cause, "stack", string(debug.Stack()))
@@ -130,7 +135,7 @@ func (s *Server) handle(session *sseSession, msg message) (answer []byte) {
 		}
 	}()
 	ctx := s.mcp.WithContext(session.ctx, session)
-	result := s.mcp.HandleMessage(ctx, msg.body)
+	result := s.mcp.HandleMessage(ctx, msg.Raw)
 	if result == nil {
 		return nil
 	}
@@ -142,9 +147,124 @@ func (s *Server) handle(session *sseSession, msg message) (answer []byte) {
 	return encoded
 }
 
-func internalError(msg message) []byte {
-	if !msg.isRequest() {
+func internalError(msg transport.Message) []byte {
+	if msg.Kind != transport.Request {
 		return nil
 	}
-	return errorMessage(msg.id, mcp.INTERNAL_ERROR, "internal error; the server's log has the cause", nil)
+	return encodeError(transport.Refusal(msg.ID, mcp.INTERNAL_ERROR, "internal error; the server's log has the cause"))
 }
+
+const (
+	maxQueuedNotifications = 100
+	maxRunning             = 64 // calls of one session at a time
+)
+
+// sseSession is one client of the HTTP with SSE transport. It lives as long as
+// its stream.
+type sseSession struct {
+	id            string
+	ctx           context.Context // ends with the stream, and every call with it
+	notifications chan mcp.JSONRPCNotification
+	answers       chan []byte
+	running       chan struct{}
+	initialized   atomic.Bool
+	transport.Client
+	transport.LogLevel
+}
+
+var (
+	_ server.SessionWithLogging         = (*sseSession)(nil)
+	_ server.SessionWithClientInfo      = (*sseSession)(nil)
+	_ server.SessionWithProtocolVersion = (*sseSession)(nil)
+)
+
+func newSSESession(ctx context.Context) *sseSession {
+	return &sseSession{
+		id:            rand.Text(),
+		ctx:           ctx,
+		notifications: make(chan mcp.JSONRPCNotification, maxQueuedNotifications),
+		answers:       make(chan []byte),
+		running:       make(chan struct{}, maxRunning),
+	}
+}
+
+// pump is the one writer of the stream. It returns when the stream has ended
+// or the client stopped reading.
+func (s *sseSession) pump(resp *response) {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case n := <-s.notifications:
+			if s.write(resp, n) != nil {
+				return
+			}
+		case answer := <-s.answers:
+			// What a call has announced goes out before its answer.
+			if s.drain(resp) != nil || resp.send("message", answer) != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *sseSession) drain(resp *response) error {
+	for {
+		select {
+		case n := <-s.notifications:
+			if err := s.write(resp, n); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+func (s *sseSession) write(resp *response, n mcp.JSONRPCNotification) error {
+	encoded, err := json.Marshal(n)
+	if err != nil {
+		return nil // one notification that cannot be encoded ends no stream
+	}
+	return resp.send("message", encoded)
+}
+
+// put hands an answer to the stream, or drops it with the stream.
+func (s *sseSession) put(answer []byte) {
+	select {
+	case s.answers <- answer:
+	case <-s.ctx.Done():
+	}
+}
+
+// refusal is the answer to a request this transport does not run, nil for one
+// it does. A request of the stateless protocol, server/discover included, is
+// told the revisions spoken here: clients then turn to the handshake, while
+// mcp-go's client takes any discover result for a stateless server.
+func (s *sseSession) refusal(msg transport.Message) []byte {
+	method := mcp.MCPMethod(msg.Method)
+	switch {
+	case mcp.IsModernProtocol(msg.ProtocolVersion()):
+		unsupported := mcp.UnsupportedProtocolVersionError{Version: msg.ProtocolVersion(),
+			Supported: mcp.LegacyProtocolVersions()}.JSONRPCError()
+		unsupported.ID = mcp.NewRequestId(msg.ID)
+		return encodeError(&unsupported)
+	case method == mcp.MethodInitialize, method == mcp.MethodPing, s.Initialized():
+		return nil
+	default:
+		return encodeError(transport.Refusal(msg.ID, mcp.INVALID_REQUEST,
+			"the session is not initialized: send initialize and wait for its answer first"))
+	}
+}
+
+// SessionID names the session.
+func (s *sseSession) SessionID() string { return s.id }
+
+// NotificationChannel takes what is to be sent to the client.
+func (s *sseSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
+
+// Initialize records that the handshake was answered.
+func (s *sseSession) Initialize() { s.initialized.Store(true) }
+
+// Initialized tells whether the handshake was answered.
+func (s *sseSession) Initialized() bool { return s.initialized.Load() }

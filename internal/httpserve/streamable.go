@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // postMCP takes one message of the streamable transport, of either era.
@@ -24,11 +26,11 @@ func (s *Server) postMCP(w http.ResponseWriter, r *http.Request) {
 	if !modern && !s.checkSession(w, r, msg) {
 		return
 	}
-	r = withBody(r, msg.body)
+	r = withBody(r, msg.Raw)
 	switch {
-	case modern && msg.isRequest() && msg.method == string(mcp.MethodSubscriptionsListen):
+	case modern && msg.Kind == transport.Request && msg.Method == string(mcp.MethodSubscriptionsListen):
 		s.listen(w, r, msg)
-	case msg.isRequest():
+	case msg.Kind == transport.Request:
 		s.call(w, r, msg)
 	default:
 		s.forward(newResponse(w), r)
@@ -36,14 +38,14 @@ func (s *Server) postMCP(w http.ResponseWriter, r *http.Request) {
 }
 
 // call runs one request to its answer, which a stop of the server waits for.
-func (s *Server) call(w http.ResponseWriter, r *http.Request, msg message) {
+func (s *Server) call(w http.ResponseWriter, r *http.Request, msg transport.Message) {
 	if !s.calls.begin() {
 		refuseStopping(w)
 		return
 	}
 	defer s.calls.end()
 	resp := newResponse(w)
-	if msg.method == string(mcp.MethodInitialize) {
+	if msg.Method == string(mcp.MethodInitialize) {
 		// The library answers before it registers the session. A client must
 		// not be able to use it in between.
 		resp.held = &bytes.Buffer{}
@@ -53,11 +55,11 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, msg message) {
 
 // listen runs a subscription of the stateless protocol until the client goes
 // or the server stops; then the client is told that the stream has ended.
-func (s *Server) listen(w http.ResponseWriter, r *http.Request, msg message) {
+func (s *Server) listen(w http.ResponseWriter, r *http.Request, msg transport.Message) {
 	s.stream(w, r, func(resp *response, r *http.Request) {
 		s.run(resp, r)
 		if s.ending.Err() != nil && resp.isEventStream() {
-			_ = resp.send("message", listenResult(msg.id))
+			_ = resp.send("message", listenResult(msg.ID))
 		}
 	})
 }
@@ -71,18 +73,18 @@ func listenResult(rawID json.RawMessage) []byte {
 	result.EnsureResultMeta().SetSubscriptionID(id)
 	encoded, err := json.Marshal(mcp.NewJSONRPCResultResponse(mcp.NewRequestId(id), result))
 	if err != nil {
-		return errorMessage(rawID, mcp.INTERNAL_ERROR, "the subscription has ended", nil)
+		return encodeError(transport.Refusal(rawID, mcp.INTERNAL_ERROR, "the subscription has ended"))
 	}
 	return encoded
 }
 
 // getMCP opens the listening stream of a handshake session.
 func (s *Server) getMCP(w http.ResponseWriter, r *http.Request) {
-	if isModern(r, message{}) {
+	if isModern(r, transport.Message{}) {
 		s.forward(newResponse(w), r) // the library says what to use instead
 		return
 	}
-	if !s.checkSession(w, r, message{}) {
+	if !s.checkSession(w, r, transport.Message{}) {
 		return
 	}
 	s.stream(w, r, s.run)
@@ -90,7 +92,7 @@ func (s *Server) getMCP(w http.ResponseWriter, r *http.Request) {
 
 // deleteMCP ends a handshake session.
 func (s *Server) deleteMCP(w http.ResponseWriter, r *http.Request) {
-	if !isModern(r, message{}) && !s.checkSession(w, r, message{}) {
+	if !isModern(r, transport.Message{}) && !s.checkSession(w, r, transport.Message{}) {
 		return
 	}
 	s.forward(newResponse(w), r)
@@ -98,26 +100,30 @@ func (s *Server) deleteMCP(w http.ResponseWriter, r *http.Request) {
 
 // checkSession holds messages of the handshake revisions to a session that
 // initialize has begun. The library creates sessions for a GET with any id.
-func (s *Server) checkSession(w http.ResponseWriter, r *http.Request, msg message) bool {
-	if msg.method == string(mcp.MethodInitialize) && msg.isRequest() {
+func (s *Server) checkSession(w http.ResponseWriter, r *http.Request, msg transport.Message) bool {
+	if msg.Method == string(mcp.MethodInitialize) && msg.Kind == transport.Request {
 		if s.sessions.full() {
 			w.Header().Set("Retry-After", "60")
-			writeError(w, http.StatusServiceUnavailable, msg.id, mcp.INTERNAL_ERROR, "too many sessions are open; end some with DELETE, or try again later")
+			writeError(w, http.StatusServiceUnavailable, msg.ID, mcp.INTERNAL_ERROR,
+				"too many sessions are open; end some with DELETE, or try again later")
 			return false
 		}
 		return true
 	}
 	if version := r.Header.Get(mcp.HeaderProtocolVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
-		writeError(w, http.StatusBadRequest, msg.id, mcp.INVALID_REQUEST, "the Mcp-Protocol-Version header names a version this server does not speak; send the one initialize has agreed on")
+		writeError(w, http.StatusBadRequest, msg.ID, mcp.INVALID_REQUEST,
+			"the Mcp-Protocol-Version header names a version this server does not speak; send the one initialize has agreed on")
 		return false
 	}
 	id := r.Header.Get(mcp.HeaderSessionID)
 	if id == "" {
-		writeError(w, http.StatusBadRequest, msg.id, mcp.INVALID_REQUEST, "there is no session yet: send initialize first, then its Mcp-Session-Id with every request")
+		writeError(w, http.StatusBadRequest, msg.ID, mcp.INVALID_REQUEST,
+			"there is no session yet: send initialize first, then its Mcp-Session-Id with every request")
 		return false
 	}
 	if _, err := s.sessions.Validate(id); err != nil {
-		writeError(w, http.StatusNotFound, msg.id, mcp.INVALID_REQUEST, "the session is unknown or has ended: send initialize again, without Mcp-Session-Id")
+		writeError(w, http.StatusNotFound, msg.ID, mcp.INVALID_REQUEST,
+			"the session is unknown or has ended: send initialize again, without Mcp-Session-Id")
 		return false
 	}
 	return true
@@ -180,4 +186,27 @@ func (r *response) abort() {
 func refuseStopping(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	writeError(w, http.StatusServiceUnavailable, nil, mcp.INTERNAL_ERROR, "the server is stopping; try again when it is back")
+}
+
+// isModern tells which era a message belongs to, by the library's own rule:
+// the body or the header names the stateless protocol.
+func isModern(r *http.Request, msg transport.Message) bool {
+	return mcp.IsModernProtocol(msg.ProtocolVersion()) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
+}
+
+// answeredHere tells whether a message of the stateless protocol must not
+// reach the library. Two of its limits are met here:
+//
+//   - It keys running requests by session and request id, and on the stateless
+//     protocol the session is empty: one client could cancel another's
+//     request. Closing the connection still cancels, as the protocol has it.
+//   - It answers 400 to a notification without _meta, upon which the official
+//     Go client gives up its session.
+//
+// The body's method decides, never a header.
+func answeredHere(msg transport.Message) bool {
+	if msg.Kind != transport.Notification {
+		return false
+	}
+	return msg.Method == string(mcp.MethodNotificationCancelled) || msg.ProtocolVersion() == ""
 }

@@ -19,7 +19,8 @@ func TestContentType(t *testing.T) {
 	for contentType, ok := range map[string]bool{
 		"application/json": true, "application/json; charset=utf-8": true, "Application/JSON": true,
 		"": false, "text/plain": false, "text/plain; application/json": false, "application/x-www-form-urlencoded": false,
-		"multipart/form-data; boundary=x": false, "application/jsonx": false, "application/json, text/plain": false, "application/json;;": false,
+		"multipart/form-data; boundary=x": false, "application/jsonx": false, "application/json, text/plain": false,
+		"application/json;;": false,
 	} {
 		for _, path := range []string{"/mcp"} {
 			answer := f.raw(t, http.MethodPost, path, initializeBody, func(r *http.Request) { r.Header.Set("Content-Type", contentType) })
@@ -65,7 +66,8 @@ func callBody(tool, text string) string {
 }
 
 func modernCall(id int, tool, text string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q},%s}}`, id, tool, text, modernMeta)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q},%s}}`, id, tool,
+		text, modernMeta)
 }
 
 func TestBodySize(t *testing.T) {
@@ -149,6 +151,10 @@ func TestBodiesThatAreNoMessage(t *testing.T) {
 		"id is an object":     {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600},
 		"id is true":          {`{"jsonrpc":"2.0","id":true,"method":"ping"}`, -32600},
 		"nothing in it":       {`{}`, -32600},
+		"id is null":          {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, -32600},
+		"answer to nothing":   {`{"jsonrpc":"2.0","id":null,"result":{}}`, -32600},
+		"both ways":           {`{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}`, -32600},
+		"no version":          {`{"id":1,"method":"ping"}`, -32600},
 		"only an id":          {`{"jsonrpc":"2.0","id":1}`, -32600},
 		"too deep":            {`{"jsonrpc":"2.0","id":1,"method":"ping","params":` + deep + `}`, -32600},
 	} {
