@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"encoding"
 	"errors"
 	"io"
 	"reflect"
@@ -49,30 +50,27 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // fault records a problem at the value or key that is being read.
 func (w *walk) fault(problem, want string) *Error {
-	e := &Error{Pointer: w.pointer(len(w.path)), Problem: problem, Want: want}
+	e := &Error{Pointer: w.pointer(), Problem: problem, Want: want}
 	w.faults = append(w.faults, e)
 	return e
 }
 
-// mismatch records that a value of a kind is no t, and reads past the value.
+// mismatch reads a value of a kind and records that it is no t.
 func (w *walk) mismatch(kind jsontext.Kind, t reflect.Type) error {
+	if _, err := w.raw(); err != nil {
+		return err
+	}
 	w.fault("found "+kindName(kind), wanted(t))
-	_, err := w.raw()
-	return err
+	return nil
 }
 
 func (w *walk) mismatchText(text string, t reflect.Type) {
 	w.fault("found the string "+quoted(text), wanted(t))
 }
 
-// syntax records an error of the JSON reader, which read the value that lies so
-// deep in the path.
-func (w *walk) syntax(err error, depth int) {
-	where := "invalid JSON"
-	if w.quoted {
-		where = "invalid JSON in a string"
-	}
-	problem := &Error{Pointer: w.pointer(depth), cause: err}
+// syntax records an error of the JSON reader in the value at a pointer.
+func (w *walk) syntax(err error, at, where string) {
+	problem := &Error{Pointer: at, cause: err}
 	w.faults = append(w.faults, problem)
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok {
@@ -159,8 +157,14 @@ func wanted(t reflect.Type) string {
 	if values := valuesOf(t); values != nil {
 		return oneOf(values)
 	}
-	if self, raw := decodesItself(t); self != nil {
-		return wantedBySelf(self, raw)
+	switch self, raw := decodesItself(t); self.(type) {
+	case json.UnmarshalerFrom, json.Unmarshaler:
+		if raw {
+			return "a value"
+		}
+		return ""
+	case encoding.TextUnmarshaler:
+		return "a string"
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -181,17 +185,6 @@ func wanted(t reflect.Type) string {
 	return "an integer"
 }
 
-func wantedBySelf(self any, raw bool) string {
-	switch self.(type) {
-	case json.UnmarshalerFrom, json.Unmarshaler:
-		if raw {
-			return "a value"
-		}
-		return ""
-	}
-	return "a string"
-}
-
 func wantedList(elem reflect.Type) string {
 	for elem.Kind() == reflect.Pointer {
 		elem = elem.Elem()
@@ -199,13 +192,9 @@ func wantedList(elem reflect.Type) string {
 	if elem.Kind() == reflect.Slice { // a list type may hold itself
 		return "an array"
 	}
-	switch wanted(elem) {
-	case "a string":
-		return "an array of strings"
-	case "an object":
-		return "an array of objects"
-	case "an integer":
-		return "an array of integers"
+	switch one := wanted(elem); one {
+	case "a string", "an object", "an integer":
+		return "an array of " + one[strings.IndexByte(one, ' ')+1:] + "s"
 	}
 	return "an array"
 }

@@ -94,7 +94,6 @@ func Decode(data []byte, into any, opts Options) error {
 	}
 	fresh := reflect.New(target.Type().Elem())
 	if len(w.faults) == 0 {
-		w.path = w.path[:0]
 		w.own(json.Unmarshal(w.out, fresh.Interface(), json.RejectUnknownMembers(true)))
 	}
 	if len(w.faults) > 0 {

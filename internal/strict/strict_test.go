@@ -160,6 +160,7 @@ func TestRefuses(t *testing.T) {
 		{"one value for a list of any JSON", `{"raws":1}`, `/raws: found a number, want an array`},
 		{"string for a list of lists", `{"matrix":"a"}`, `/matrix: found the string "a", want an array`},
 		{"almost an array in a string", `{"first":{"paths":"['a']"}}`, `/first/paths/0: invalid JSON in a string at byte 1: invalid character '\'' at start of value`},
+		{"almost an object in a string at the root", `"{'a':1}"`, `invalid JSON in a string at byte 1: invalid character '\'' at start of value`},
 		{"half an array in a string", `{"first":{"paths":"[\"a\""}}`, `/first/paths: invalid JSON in a string: it ends too early`},
 		{"array in a string, and more", `{"first":{"paths":"[\"a\"] b"}}`, `/first/paths: found more data after the JSON value, want one value alone`},
 		{"wrong element in a string", `{"first":{"paths":"[1]"}}`, `/first/paths/0: found a number, want a string`},
@@ -253,7 +254,6 @@ func TestEveryProblemIsTold(t *testing.T) {
 		{"until the JSON ends", `{"forces":{"a":[]},"force":1,"limit":[}`,
 			`/forces: unknown field "forces"; did you mean "force"?
 /force: found a number, want true or false
-/limit: found an array, want an integer
 /limit/0: invalid JSON at byte 38: invalid character '}' at start of value`},
 		{"within a type of its own", `{"stream":{"titel":1,"x":2},"any":{"a":1,"a":2},"force":0}`,
 			`/stream/titel: unknown field "titel"; did you mean "title"?

@@ -32,44 +32,37 @@ type walk struct {
 	in     *jsontext.Decoder
 	out    []byte // the input as the library is to decode it
 	faults []*Error
-	path   []segment // from the root of the document to the value at hand
 	shapes map[reflect.Type]*shape
 	items  int // elements and entries so far
 
 	// A document within a string has a reader of its own.
-	origin int  // length of path where the document of in starts
-	depth  int  // levels around that document
-	quoted bool // whether it stood in a string
+	quoted bool
+	outer  string // JSON pointer to that string
+	depth  int    // levels around it
 }
 
-// segment is one part of a path: a key, or an index when that is not negative.
-type segment struct {
-	key   string
-	index int
-}
-
-func (w *walk) pointer(length int) string {
-	var p jsontext.Pointer
-	for _, s := range w.path[:length] {
-		if s.index >= 0 {
-			s.key = strconv.Itoa(s.index)
-		}
-		p = p.AppendToken(s.key)
+// pointer returns the JSON pointer to the value or name that was read last.
+func (w *walk) pointer() string {
+	if w.in == nil {
+		return ""
 	}
-	return string(p)
+	return w.outer + string(w.in.StackPointer())
 }
 
-func (w *walk) enterKey(key string) { w.path = append(w.path, segment{key: key, index: -1}) }
-func (w *walk) enterIndex(i int)    { w.path = append(w.path, segment{index: i}) }
-func (w *walk) leave()              { w.path = w.path[:len(w.path)-1] }
-
-// document reads text, which must be one JSON value, as a t.
+// document reads text, which must be one JSON value, as a t: the input, or a
+// document that stood in a string.
 func (w *walk) document(text []byte, t reflect.Type) error {
+	in, quoted, outer, depth, at := w.in, w.quoted, w.outer, w.depth, w.pointer()
+	defer func() { w.in, w.quoted, w.outer, w.depth = in, quoted, outer, depth }()
+	if in != nil {
+		w.quoted = true
+		w.depth += in.StackDepth()
+	}
 	if w.depth+nesting(text) > w.opts.MaxDepth {
 		w.fault("nested too deep", fmt.Sprintf("at most %d levels", w.opts.MaxDepth))
 		return nil
 	}
-	w.in = jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	w.in, w.outer = jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)), at
 	if err := w.value(t); errors.Is(err, errBroken) {
 		return nil
 	} else if err != nil {
@@ -79,17 +72,6 @@ func (w *walk) document(text []byte, t reflect.Type) error {
 		w.fault("found more data after the JSON value", "one value alone")
 	}
 	return nil
-}
-
-// quotedDocument reads a document that stood in a string.
-func (w *walk) quotedDocument(text string, t reflect.Type) error {
-	in, origin, depth, quoted := w.in, w.origin, w.depth, w.quoted
-	w.depth += w.in.StackDepth()
-	w.origin, w.quoted = len(w.path), true
-	err := w.document([]byte(text), t)
-	w.path = w.path[:w.origin]
-	w.in, w.origin, w.depth, w.quoted = in, origin, depth, quoted
-	return err
 }
 
 // value reads the next JSON value as a t. It has read all of it, whatever it finds,
@@ -110,7 +92,7 @@ func (w *walk) value(t reflect.Type) error {
 		w.emit(raw)
 		return err
 	case !s.supported:
-		return fmt.Errorf("strict: %s: cannot decode into a %s", w.pointer(len(w.path)), s.Type)
+		return fmt.Errorf("strict: %s: cannot decode into a %s", w.pointer(), s.Type)
 	case s.self, s.Kind() == reflect.Interface:
 		raw, err := w.raw()
 		if err != nil {
@@ -171,7 +153,7 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 		return nil
 	case s.Kind() == reflect.Struct || s.Kind() == reflect.Map:
 		if strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
-			return w.quotedDocument(trimmed, s.Type)
+			return w.document([]byte(trimmed), s.Type)
 		}
 	}
 	w.mismatchText(text, s.Type)
@@ -240,7 +222,7 @@ func (w *walk) checkWord(s *shape, given string) {
 func (w *walk) decided(s *shape, raw jsontext.Value) {
 	if kind := raw.Kind(); kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
 		if _, err := jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue(); err != nil { // a key is there twice
-			w.syntax(err, len(w.path))
+			w.syntax(err, w.pointer(), "invalid JSON")
 			return
 		}
 	}
@@ -306,7 +288,7 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 	trimmed := strings.Trim(string(text), jsonSpace)
 	switch {
 	case strings.HasPrefix(trimmed, "["), strings.HasPrefix(trimmed, "{") && !takesText:
-		return w.quotedDocument(trimmed, s.Type)
+		return w.document([]byte(trimmed), s.Type)
 	case !takesText, trimmed == "", trimmed == "null":
 		w.mismatchText(string(text), s.Type)
 		return nil
@@ -326,18 +308,16 @@ func (w *walk) array(s *shape) error {
 		return err
 	}
 	w.open('[')
-	for i := 0; ; i++ {
+	for {
 		if end, err := w.ended(jsontext.KindEndArray, ']'); err != nil || end {
-			return err
-		}
-		w.enterIndex(i)
-		if err := w.countItem(); err != nil {
 			return err
 		}
 		if err := w.value(s.Elem()); err != nil {
 			return err
 		}
-		w.leave()
+		if err := w.countItem(); err != nil {
+			return err
+		}
 	}
 }
 
@@ -368,7 +348,6 @@ func (w *walk) mapping(s *shape) error {
 			return err
 		}
 		key := name.String()
-		w.enterKey(key)
 		if err := w.countItem(); err != nil {
 			return err
 		}
@@ -381,7 +360,6 @@ func (w *walk) mapping(s *shape) error {
 		if err := w.value(s.Elem()); err != nil {
 			return err
 		}
-		w.leave()
 	}
 }
 
@@ -412,11 +390,9 @@ func (w *walk) object(s *shape) error {
 		if err != nil {
 			return err
 		}
-		w.enterKey(name.String())
 		if err := w.member(s.fields, fields, name.String()); err != nil {
 			return err
 		}
-		w.leave()
 	}
 }
 
@@ -480,9 +456,8 @@ func (w *walk) checkMissing(fields []field, all []given) {
 		if f.optional || all[i].key != "" || all[i].meant || absent(f, fields, all) {
 			continue
 		}
-		w.enterKey(f.name)
-		w.fault("missing required field "+strconv.Quote(f.name), wanted(f.typ))
-		w.leave()
+		e := w.fault("missing required field "+strconv.Quote(f.name), wanted(f.typ))
+		e.Pointer = string(jsontext.Pointer(e.Pointer).AppendToken(f.name))
 	}
 }
 
@@ -543,21 +518,26 @@ func (w *walk) ended(end jsontext.Kind, bracket byte) (bool, error) {
 // token reads the next token. It is valid until the next read.
 func (w *walk) token() (jsontext.Token, error) {
 	tok, err := w.in.ReadToken()
-	if err != nil {
-		w.syntax(err, w.origin)
-		return tok, errBroken
-	}
-	return tok, nil
+	return tok, w.broken(err)
 }
 
 // raw reads the next value whole. It is valid until the next read.
 func (w *walk) raw() (jsontext.Value, error) {
 	raw, err := w.in.ReadValue()
-	if err != nil {
-		w.syntax(err, w.origin)
-		return nil, errBroken
+	return raw, w.broken(err)
+}
+
+// broken records an error of the reader.
+func (w *walk) broken(err error) error {
+	if err == nil {
+		return nil
 	}
-	return raw, nil
+	where := "invalid JSON"
+	if w.quoted {
+		where = "invalid JSON in a string"
+	}
+	w.syntax(err, w.outer, where)
+	return errBroken
 }
 
 // nesting returns how deep objects and arrays nest in a JSON text. Up to the

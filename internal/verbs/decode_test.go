@@ -1,0 +1,35 @@
+package verbs_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestDecodeTellsOfEverything: the first problem has its field, the others follow.
+func TestDecodeTellsOfEverything(t *testing.T) {
+	var in struct {
+		StepID plan.StepID     `json:"step_id"`
+		Status plan.StepStatus `json:"status"`
+		Limit  int             `json:"limit,omitzero"`
+	}
+	for arguments, want := range map[string]string{
+		`{"stepid":1,"status":"Done","limit":"x"}`: `/stepid: unknown field "stepid"; did you mean "step_id"?; ` +
+			`also /status: found "Done", want one of "pending", "in_progress", "blocked", "done", "failed", "skipped", "cancelled"; did you mean "done"?; ` +
+			`also /limit: found the string "x", want an integer`,
+		`{"id":2,"status":"done","a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}`: `/a: unknown field "a"; give one of "step_id", "status", "limit"` +
+			also("b") + also("c") + also("d") + also("e") + also("f") + also("g") + `; and 1 more`,
+	} {
+		err := verbs.Decode([]byte(arguments), &in)
+		var refusal *plan.ValidationError
+		if !errors.As(err, &refusal) || err.Error() != want {
+			t.Errorf("%s:\n got %v\nwant %s", arguments, err, want)
+		}
+	}
+}
+
+func also(key string) string {
+	return `; also /` + key + `: unknown field "` + key + `", want one of "step_id", "status", "limit"`
+}
