@@ -1,3 +1,12 @@
+// Package presence keeps signs of life: when a name was last seen, and whether
+// the connection that a name stands for has ended. They are files beside the
+// log, touched without a record and without a sync, so that every process on the
+// workspace sees them.
+//
+// It must not know what a claim or a lease is, what anybody did, or how a name
+// came about, but for one thing: a name that holds a # stands for a connection.
+// Nothing here ever stops a call: what the file system refuses is logged at
+// debug level, and whoever cannot be judged counts as alive.
 package presence
 
 import (
@@ -94,7 +103,7 @@ func (b *Book) Seen(name string) plan.Sighting {
 	known, joined := b.known(name)
 	written := b.written(name)
 	return plan.Sighting{
-		At:   latest(known, written, b.now()),
+		At:   later(known, written, b.now()),
 		Gone: connection(name) && !joined && !(known.IsZero() && written.IsZero()) && b.abandoned(name),
 	}
 }
@@ -104,7 +113,7 @@ func (b *Book) LastActivity() time.Time {
 	now := b.now()
 	var last time.Time
 	if b.files != "" {
-		last = latest(last, b.files.latest(), now)
+		last = later(last, b.files.lastTouch(), now)
 	}
 	b.mu.Lock()
 	lives := slices.Collect(maps.Values(b.lives))
@@ -113,7 +122,7 @@ func (b *Book) LastActivity() time.Time {
 		l.mu.Lock()
 		at := l.at
 		l.mu.Unlock()
-		last = latest(last, at, now)
+		last = later(last, at, now)
 	}
 	return last
 }
@@ -121,9 +130,9 @@ func (b *Book) LastActivity() time.Time {
 // skew is how far a file's time may run ahead of the clock.
 const skew = time.Minute
 
-// latest returns the later time. One from the future was made by a clock that
+// later returns the later of two times. One from the future was made by a clock that
 // was wrong: it says nothing about when it happened.
-func latest(a, b, now time.Time) time.Time {
+func later(a, b, now time.Time) time.Time {
 	if b.After(now.Add(skew)) {
 		b = time.Time{}
 	}

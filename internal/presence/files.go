@@ -77,8 +77,8 @@ func (f folder) time(name string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// latest returns when any name was last touched, zero when none was.
-func (f folder) latest() time.Time {
+// lastTouch returns when any name was last touched, zero when none was.
+func (f folder) lastTouch() time.Time {
 	entries, err := os.ReadDir(string(f))
 	if err != nil {
 		return time.Time{} // nobody was seen
