@@ -13,11 +13,15 @@ import (
 
 // newConfigurationTopic is help about the configuration; it is no command.
 func newConfigurationTopic() *cobra.Command {
-	return &cobra.Command{
+	topic := &cobra.Command{
 		Use:   "configuration",
 		Short: "The keys of the configuration, the gates, and how to name a model",
-		Long:  configurationHelp(),
 	}
+	topic.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = configurationHelp() // which no other command has to pay for
+		cmd.Parent().HelpFunc()(cmd, args)
+	})
+	return topic
 }
 
 // configurationKey says of a key what the table in workspace does not.

@@ -85,6 +85,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	defer server.Close()
+	settle()
 	if o.http != "" {
 		return a.serveHTTP(ctx, server, o)
 	}

@@ -48,7 +48,7 @@ objects with "title" and any other field of a step ("details", "depends_on",
 			return a.setup(cmd.Context(), in, file)
 		},
 	}
-	cmd.Flags().StringArrayVar(&steps, "step", nil, "`TITLE` of a first step; may be given again")
+	cmd.Flags().Var((*texts)(&steps), "step", "`TITLE` of a first step; may be given again")
 	cmd.Flags().StringVar(&file, "file", "", "read the plan as JSON from `FILE`, or - for standard input")
 	return cmd
 }

@@ -35,9 +35,9 @@ draft, at most three rounds. The draft waits for a person. The answer is JSON.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&in.Goal, "goal", "g", "", "`TEXT` of what to achieve")
 	flags.BoolVar(&in.Decompose, "decompose", false, "have the configured model draft the tasks")
-	flags.StringArrayVar(&in.Code, "code", nil, "a `FILE` that shows how things are done; may be given again, like the next two")
-	flags.StringArrayVar(&in.Memories, "memory", nil, "`TEXT` that former work taught")
-	flags.StringArrayVar(&in.Constraints, "constraint", nil, "`TEXT` of what the plan must keep to")
+	flags.Var((*texts)(&in.Code), "code", "a `FILE` that shows how things are done; may be given again, like the next two")
+	flags.Var((*texts)(&in.Memories), "memory", "`TEXT` that former work taught")
+	flags.Var((*texts)(&in.Constraints), "constraint", "`TEXT` of what the plan must keep to")
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func (f *stepFlags) register(cmd *cobra.Command) {
 		case *string:
 			flags.StringVar(v, field.Flag, "", field.Help)
 		case *[]string:
-			flags.StringArrayVar(v, field.Flag, nil, field.Help)
+			flags.Var((*texts)(v), field.Flag, field.Help)
 		case *bool:
 			flags.BoolVar(v, field.Flag, false, field.Help)
 		case *int:
@@ -53,6 +53,14 @@ func (f *stepFlags) register(cmd *cobra.Command) {
 		}
 	}
 }
+
+// texts is a flag that may be given again. The library's own writes CSV to say that it is
+// empty, and each of the twenty takes a buffer for that at every start.
+type texts []string
+
+func (t *texts) String() string        { return strings.Join(*t, ", ") }
+func (t *texts) Set(text string) error { *t = append(*t, text); return nil }
+func (t *texts) Type() string          { return "stringArray" }
 
 // spec returns what the flags say for a step of that title. It is not cleaned.
 func (f *stepFlags) spec(title string) (plan.Spec, error) {

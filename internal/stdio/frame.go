@@ -26,7 +26,7 @@ type frame struct {
 func readFrames(ctx context.Context, in io.Reader, maxFrame int) <-chan frame {
 	frames := make(chan frame)
 	go func() {
-		r := &lineReader{in: bufio.NewReaderSize(in, 64<<10), max: maxFrame}
+		r := &lineReader{in: bufio.NewReaderSize(in, 16<<10), max: maxFrame}
 		for {
 			f := r.next()
 			select {

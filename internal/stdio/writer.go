@@ -29,7 +29,7 @@ type writer struct {
 
 func newWriter(out io.Writer, log *slog.Logger) *writer {
 	return &writer{
-		out: bufio.NewWriterSize(out, 64<<10), log: log,
+		out: bufio.NewWriterSize(out, 16<<10), log: log,
 		queue: make(chan outgoing, 64), ending: make(chan struct{}), done: make(chan struct{}),
 	}
 }
