@@ -108,7 +108,7 @@ func writeLog(t *testing.T, dir string) {
 		Now: func() time.Time { now = now.Add(time.Minute); return now },
 	})
 	ann := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}
-	bob := plan.Actor{Kind: plan.Person, Name: "bob", AtTerminal: true}
+	bob := plan.NewActor(plan.ViaTerminal, "bob")
 	do := func(by plan.Actor, a plan.Action) plan.State {
 		outcome, err := s.Do(t.Context(), by, a, nil)
 		if err != nil {
@@ -179,15 +179,15 @@ func recordLoop(t *testing.T, do func(plan.Actor, plan.Action) plan.State) {
 
 // recordMode records planning mode, each way it can go.
 func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *time.Time) {
-	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.Actor{Kind: plan.Person, Name: "bob", AtTerminal: true}
+	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
 	submit := func(title string) plan.Answer {
 		state := do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Redis", Summary: "Move sessions."},
 			Steps: []plan.NewStep{{Spec: plan.Spec{Title: title, Risk: plan.LowRisk, Tools: []string{"view"}, AcceptanceCriteria: []string{"c"}}}}})
-		return plan.Answer{Way: plan.ByPerson, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft)}
+		return plan.Answer{Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft)}
 	}
 	do(ann, plan.EnterMode{Reason: "it is large"})
 	do(ann, plan.AskUser{Text: "Which region?"})
-	do(bob, plan.AnswerQuestion{ID: "Q1", Answer: "EU", Way: plan.ByPerson})
+	do(bob, plan.AnswerQuestion{ID: "Q1", Answer: "EU"})
 	do(bob, plan.CommentOn{Text: "mind the cache"})
 	answer := submit("Look")
 	do(ann, plan.LeaveUndecided{Request: answer.Request, How: "declined"})
@@ -195,14 +195,14 @@ func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *
 	do(bob, plan.Return{Answer: answer})
 	do(bob, plan.Reject{Answer: submit("Look again")})
 	do(bob, plan.EnterMode{Task: "Redis"})
-	do(bob, plan.CancelMode{Way: plan.ByPerson})
+	do(bob, plan.CancelMode{})
 	do(bob, plan.EnterMode{Task: "Redis"})
 	*now = now.Add(2 * time.Hour)
 	do(ann, plan.RaiseSignal{ID: "late", Level: plan.Info, Message: "after the time-out"})
 	do(bob, plan.Approve{Answer: submit("Connect")})
 	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}, Splits: 1}}})
 	state := do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drop the table", Risk: plan.HighRisk}}}})
-	do(bob, plan.Approve{Answer: plan.Answer{Way: plan.ByPerson, Digest: plan.Digest(state.Draft), Comment: "carefully"}})
+	do(bob, plan.Approve{Answer: plan.Answer{Digest: plan.Digest(state.Draft), Comment: "carefully"}})
 	do(ann, plan.EndMode{})
 }
 

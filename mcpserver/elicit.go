@@ -214,12 +214,14 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult, u
 // keep records the user's answer; nil when it is none. What a client sends need not
 // follow the form it was given.
 func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply, error) {
+	confirmed := d.caller
+	confirmed.Actor = confirmed.Actor.Through(plan.ViaClient)
 	if d.ask.Question != "" {
 		text, _ := content["answer"].(string)
 		if strings.TrimSpace(text) == "" {
 			return nil, nil
 		}
-		return d.service.Answer(ctx, d.caller, d.ask.Question, text)
+		return d.service.Answer(ctx, confirmed, d.ask.Question, text)
 	}
 	word, _ := content["decision"].(string)
 	comment, _ := content["comment"].(string)
@@ -227,7 +229,7 @@ func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply
 	if !ok || outcome == plan.Returned && strings.TrimSpace(comment) == "" { // nothing to revise it by
 		return nil, nil
 	}
-	return d.service.Decide(ctx, d.caller, verbs.Decision{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest, Comment: comment})
+	return d.service.Decide(ctx, confirmed, verbs.Decision{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest, Comment: comment})
 }
 
 // undecided notes that the client brought no decision. That it could not be noted

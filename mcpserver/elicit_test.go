@@ -24,7 +24,7 @@ import (
 )
 
 // petra is a person in front of a terminal.
-var petra = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "petra", AtTerminal: true}, Face: terminal.CommandLine{}}
+var petra = verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "petra"), Face: terminal.CommandLine{}}
 
 // modeWorld is a world that can ask its user in both eras.
 type modeWorld struct {

@@ -16,6 +16,96 @@ type Action interface {
 	decide(State, Facts) ([]Event, error)
 }
 
+// traits are what has to be known of an action before it is judged.
+type traits struct {
+	standing standing
+	act      string // what standing is asked for, for a message
+
+	planning bool     // planning mode is made of it, so that no phase refuses it
+	beside   bool     // it goes along with such a one in a batch
+	signal   bool     // it tells of a signal and nothing else
+	anyPlan  bool     // it says itself what it is about, whichever plan its actor knows
+	claims   []StepID // steps whose owners' last sign of life decides about it
+}
+
+// standing says who may ask for an action; each asks for more than the one before.
+type standing int
+
+const (
+	anybody   standing = iota
+	confirmed          // a person, if only through the client of an agent
+	deciding           // the same, unless the configuration takes a person's own word alone
+	inPerson           // a person who is present
+)
+
+// traitsOf is the table of actions.
+func traitsOf(a Action) traits {
+	switch a := a.(type) {
+	case SetUp:
+		return traits{anyPlan: true}
+	case AddSteps, UpdateStep, Close, Clear, Restore:
+		return traits{}
+	case MarkStep:
+		return traits{claims: []StepID{a.Step}}
+	case ClaimStep:
+		return traits{claims: []StepID{a.Step}}
+	case ReportStep:
+		return traits{claims: []StepID{a.Step}}
+	case Judge:
+		return traits{beside: true}
+	case RaiseSignal, ClearSignal:
+		return traits{signal: true, anyPlan: true}
+	case EnterMode, SubmitPlan, LeaveUndecided, AskUser:
+		return traits{planning: true, anyPlan: true}
+	case EndMode:
+		return traits{planning: true}
+	case Approve, Reject, Return, CancelMode: // a decision tells what it is about by a digest
+		return traits{planning: true, anyPlan: true, standing: deciding, act: "decision"}
+	case AnswerQuestion:
+		return traits{planning: true, anyPlan: true, standing: confirmed, act: "answer"}
+	case CommentOn:
+		return traits{planning: true, anyPlan: true, standing: inPerson, act: "comment"}
+	case Purge:
+		return traits{anyPlan: true, standing: inPerson, act: "purge the history"}
+	case Batch:
+		return a.traits()
+	}
+	return traits{}
+}
+
+// permit refuses what its actor has no standing to ask for.
+func (t traits) permit(f Facts) error {
+	switch way := f.Actor.Way(); {
+	case t.standing == anybody, f.Actor.Present():
+		return nil
+	case t.standing == inPerson:
+		return conflict("only a person at a terminal may "+t.act, "ask the user to do it on a terminal")
+	case way != ByClient:
+		return conflict("no person confirmed this "+t.act, "ask the user to give it on a terminal")
+	case t.standing == deciding && f.Limits.PersonOnly:
+		return conflict("the configuration accepts a person's own decision only (approval: person)", "ask the user to decide on a terminal")
+	}
+	return nil
+}
+
+// ConcernsPlan reports whether an action speaks of the current plan as its actor knows
+// it: of another plan it would mean something else.
+func ConcernsPlan(a Action) bool { return !traitsOf(a).anyPlan }
+
+// Owners lists the actors whose last sign of life decides about a in s.
+func Owners(s State, a Action) []string {
+	if s.Plan == nil {
+		return nil
+	}
+	var owners []string
+	for _, id := range traitsOf(a).claims {
+		if step, ok := s.Plan.Steps.Get(id); ok && step.ClaimedBy != "" {
+			owners = append(owners, step.ClaimedBy)
+		}
+	}
+	return owners
+}
+
 // Bounds on words and names.
 const (
 	MaxName = 80 // characters of an actor's name

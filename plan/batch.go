@@ -37,14 +37,21 @@ func (b Batch) clean(c *cleaner) Action {
 	return b
 }
 
-func (b Batch) claims() []StepID {
-	var ids []StepID
+// traits of a batch are those that all parts have, and what any part asks for.
+func (b Batch) traits() traits {
+	all := traits{signal: true, anyPlan: len(b.Parts) > 0 && traitsOf(b.Parts[0].Action).anyPlan}
+	free := true // of parts that a read-only phase refuses
 	for _, part := range b.Parts {
-		if claims, ok := part.Action.(interface{ claims() []StepID }); ok {
-			ids = append(ids, claims.claims()...)
+		t := traitsOf(part.Action)
+		all.signal = all.signal && t.signal
+		all.planning, free = all.planning || t.planning, free && (t.planning || t.beside)
+		all.claims = append(all.claims, t.claims...)
+		if t.standing > all.standing {
+			all.standing, all.act = t.standing, t.act
 		}
 	}
-	return ids
+	all.planning = all.planning && free
+	return all
 }
 
 func (b Batch) decide(s State, f Facts) ([]Event, error) {

@@ -26,7 +26,7 @@ func TestApprovalBindsAfterTheMode(t *testing.T) {
 			w.do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
 			w.do(ann, plan.MarkStep{Step: 2, Status: plan.Pending})
 		},
-		"cancelled": func(w *workspace) { w.do(person, plan.CancelMode{Way: plan.ByPerson}) },
+		"cancelled": func(w *workspace) { w.do(person, plan.CancelMode{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := approvedPlan(t)
@@ -46,7 +46,7 @@ func TestApprovalBindsAfterTheMode(t *testing.T) {
 func TestRejectedSubmissionGoesBackToExecuting(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, submission("Something else"))
-	w.do(person, plan.Reject{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Reject{Answer: w.answer("")})
 	w.wantPhase(plan.PhaseExecuting)
 	if former := w.state.Former(); len(former) != 1 || former[0].Reason != "rejected" {
 		t.Errorf("the rejected plan is not kept: %+v", former)
@@ -60,7 +60,7 @@ func TestAnotherPlanEndsTheMode(t *testing.T) {
 	first := w.state.Plan.ID
 	w.do(ann, plan.EndMode{})
 	w.do(ann, submission("Another"))
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Approve{Answer: w.answer("")})
 	w.wantPhase(plan.PhaseExecuting)
 	w.do(script, plan.Restore{PlanID: first})
 	w.wantPhase(plan.PhaseInactive)
@@ -72,7 +72,7 @@ func TestRevisionOfAPlanThatChanged(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
 	w.do(person, plan.AddSteps{Steps: []plan.NewStep{titled("My own")}})
-	wantRefusal(t, w.refused(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")}), plan.Conflict, "", "changed while its revision waited")
+	wantRefusal(t, w.refused(person, plan.Approve{Answer: w.answer("")}), plan.Conflict, "", "changed while its revision waited")
 	w.do(person, plan.Clear{})
 	w.wantPhase(plan.PhaseInactive)
 	if w.state.Draft != nil {
@@ -185,8 +185,8 @@ func TestATitleAloneExemptsNothing(t *testing.T) {
 func TestCancelledRevision(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
-	w.do(person, plan.CancelMode{Way: plan.ByPerson})
+	w.do(person, plan.CancelMode{})
 	w.wantPhase(plan.PhaseExecuting)
-	w.do(person, plan.CancelMode{Way: plan.ByPerson})
+	w.do(person, plan.CancelMode{})
 	w.wantPhase(plan.PhaseInactive)
 }

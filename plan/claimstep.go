@@ -14,8 +14,6 @@ func (ClaimStep) Name() string { return "claim_step" }
 
 func (a ClaimStep) clean(*cleaner) Action { return a }
 
-func (a ClaimStep) claims() []StepID { return []StepID{a.Step} }
-
 func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
 	_, step, err := markable(s, a.Step)
 	if err != nil {

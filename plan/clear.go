@@ -41,6 +41,20 @@ func (e PlanCleared) apply(s State) State {
 	return s
 }
 
+// Purge asks to delete the whole history and to begin a new one.
+type Purge struct {
+	Records Revision // how many the former log has
+}
+
+// Name is the action's word in the log.
+func (Purge) Name() string { return "purge" }
+
+func (a Purge) clean(*cleaner) Action { return a }
+
+func (a Purge) decide(_ State, f Facts) ([]Event, error) {
+	return []Event{HistoryPurged{Records: a.Records, At: f.Now}}, nil
+}
+
 // HistoryPurged begins a log anew, after a person had the former one deleted.
 type HistoryPurged struct {
 	Records Revision  `json:"records"` // how many the former log had

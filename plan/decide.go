@@ -85,7 +85,11 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 		events = append(events, expired)
 		s = Apply(s, expired)
 	}
-	if err := allowed(s, a, f); err != nil {
+	t := traitsOf(a)
+	if err := t.permit(f); err != nil {
+		return nil, err
+	}
+	if err := allowed(s, t, f); err != nil {
 		return nil, err
 	}
 	caused, err := a.decide(s, f)
@@ -114,21 +118,6 @@ func Events() []Event {
 		ModeEntered{}, ModeCancelled{}, ModeExpired{}, ModeEnded{}, PlanSubmitted{}, PlanApproved{}, PlanRejected{}, PlanReturned{},
 		LeftUndecided{}, PlanDeviated{}, QuestionAsked{}, QuestionAnswered{}, Commented{}, ModeRestored{},
 	}
-}
-
-// Owners lists the actors whose last sign of life decides about a in s.
-func Owners(s State, a Action) []string {
-	claims, ok := a.(interface{ claims() []StepID })
-	if !ok || s.Plan == nil {
-		return nil
-	}
-	var owners []string
-	for _, id := range claims.claims() {
-		if step, ok := s.Plan.Steps.Get(id); ok && step.ClaimedBy != "" {
-			owners = append(owners, step.ClaimedBy)
-		}
-	}
-	return owners
 }
 
 // livePlan returns the current plan, or says how to get one.

@@ -5,7 +5,6 @@ import "time"
 // Answer is what every decision about a draft says: who may take it, and about
 // what (chorus: Plan Approval).
 type Answer struct {
-	Way     Way
 	Request string // the open request it answers; may be empty for a person
 	Digest  string // of what was shown
 	Comment string
@@ -16,35 +15,17 @@ func (a Answer) open(s State, f Facts) (*Plan, error) {
 	if s.Draft == nil {
 		return nil, conflict("no plan waits for a decision", "look at `planloop plan status`")
 	}
-	if err := personal(a.Way, f); err != nil {
-		return nil, err
-	}
-	request := s.ModeNow().Request
+	request, way := s.ModeNow().Request, f.Actor.Way()
 	switch {
 	case s.PhaseNow() == PhaseGathering:
 		return nil, conflict("planning goes on, and no plan is submitted yet", "wait for the plan to be submitted")
-	case a.Way == ByClient && (request == nil || a.Request != request.ID),
-		a.Way == ByPerson && a.Request != "" && (request == nil || a.Request != request.ID):
+	case way == ByClient && (request == nil || a.Request != request.ID),
+		way == ByPerson && a.Request != "" && (request == nil || a.Request != request.ID):
 		return nil, conflict("this request was decided or replaced already", "look at what waits now")
 	case a.Digest == "" || a.Digest != Digest(s.Draft):
 		return nil, conflict("the plan has changed since it was shown", "look at it again, then decide")
 	}
 	return s.Draft, nil
-}
-
-// personal refuses a decision that no person stands behind.
-func personal(way Way, f Facts) error {
-	switch {
-	case way == ByPerson && f.Actor.present():
-		return nil
-	case way == ByPerson:
-		return conflict("only a person at a terminal may decide this", "ask the user to run it on a terminal")
-	case way == ByClient && !f.Limits.PersonOnly:
-		return nil
-	case way == ByClient:
-		return conflict("the configuration accepts a person's own decision only (approval: person)", "ask the user to decide on a terminal")
-	}
-	return conflict("nobody stands behind this decision", "ask the user")
 }
 
 // Approve asks to make the draft the current plan and to carry it out.
@@ -70,7 +51,7 @@ func (a Approve) decide(s State, f Facts) ([]Event, error) {
 	if !s.revises() {
 		events = archive(s, "replaced", f.Now)
 	}
-	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(a.Way), Digest: a.Digest, Comment: a.Comment, At: f.Now}})
+	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest, Comment: a.Comment, At: f.Now}})
 	steps := draft.Steps
 	if s.revises() {
 		steps = steps.withProgressOf(s.Plan.Steps)
@@ -134,7 +115,7 @@ func (a Reject) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: a.Way, At: f.Now}}, nil
+	return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
 }
 
 // PlanRejected drops the draft. A plan that it was to revise goes on.
@@ -174,7 +155,7 @@ func (a Return) decide(s State, f Facts) ([]Event, error) {
 	if a.Comment == "" {
 		return nil, &ValidationError{Kind: InvalidInput, Field: "/comment", Problem: "is blank", Fix: "say what is to be changed"}
 	}
-	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: a.Way, At: f.Now, IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
+	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now, IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
 }
 
 // PlanReturned goes back to gathering. The draft stays until the next submission.

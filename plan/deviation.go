@@ -16,7 +16,7 @@ const maxDeviations = 100
 // terminal needs nobody's agreement.
 func deviating(before State, a Action, events []Event, f Facts) []Event {
 	p := before.Plan
-	if p == nil || p.Approval == nil || f.Actor.present() || !edits(events) {
+	if p == nil || p.Approval == nil || f.Actor.Present() || !edits(events) {
 		return events
 	}
 	after := before

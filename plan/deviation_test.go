@@ -38,7 +38,7 @@ func approvedPlan(t failer) *workspace {
 	a.Steps[0].Tool, a.Steps[0].Args = "view", []byte(`{"path":"go.mod"}`)
 	a.Steps[1].DependsOn = []plan.StepID{1}
 	w.do(ann, a)
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Approve{Answer: w.answer("")})
 	w.wantPhase(plan.PhaseExecuting)
 	return w
 }
@@ -121,7 +121,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 				}
 				wantWords(t, draft.Changes, c.why)
 				w.refused(ann, c.action) // nothing goes on meanwhile
-				w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+				w.do(person, plan.Approve{Answer: w.answer("")})
 				w.wantPhase(plan.PhaseExecuting)
 				if w.state.Plan.ID != before.ID || len(w.state.Former()) != 0 || w.state.Plan.Approval == nil {
 					t.Errorf("the revision became %s, with %d former plans", w.state.Plan.ID, len(w.state.Former()))
@@ -176,7 +176,7 @@ func TestRevisionKeepsProgress(t *testing.T) {
 	w.mark(1, plan.InProgress)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
 	w.do(person, plan.MarkStep{Step: 1, Status: plan.Done, Note: "by hand", Force: true})
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Approve{Answer: w.answer("")})
 	step := w.step(1)
 	if step.Status != plan.Done || len(step.Notes) != 1 || w.step(3).Status != plan.Pending {
 		t.Errorf("%+v, %+v", step, w.step(3))
@@ -187,7 +187,7 @@ func TestRevisionKeepsProgress(t *testing.T) {
 func TestRejectedRevisionGoesOnAsApproved(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
-	w.do(person, plan.Reject{Answer: w.answer(plan.ByPerson, "not that")})
+	w.do(person, plan.Reject{Answer: w.answer("not that")})
 	w.wantPhase(plan.PhaseExecuting)
 	w.wantDecision(plan.Rejected, "petra", plan.ByPerson, "not that")
 	if w.state.Plan.Steps.Len() != 2 || w.state.Draft != nil {
@@ -199,10 +199,10 @@ func TestRejectedRevisionGoesOnAsApproved(t *testing.T) {
 func TestReturnedRevision(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
-	w.do(person, plan.Return{Answer: w.answer(plan.ByPerson, "without the shell")})
+	w.do(person, plan.Return{Answer: w.answer("without the shell")})
 	w.wantPhase(plan.PhaseGathering)
 	w.do(ann, submission("Look", "Do", "Check"))
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Approve{Answer: w.answer("")})
 	w.wantPhase(plan.PhaseExecuting)
 	if w.state.Plan.Steps.Len() != 3 || len(w.state.Former()) != 1 {
 		t.Errorf("%d steps, %d former plans", w.state.Plan.Steps.Len(), len(w.state.Former()))

@@ -44,23 +44,18 @@ func (e ModeEntered) apply(s State) State {
 }
 
 // CancelMode asks to leave planning mode without a plan. Only a person may.
-type CancelMode struct {
-	Way Way
-}
+type CancelMode struct{}
 
 // Name is the action's word in the log.
 func (CancelMode) Name() string { return "cancel_plan_mode" }
 
 func (a CancelMode) clean(*cleaner) Action { return a }
 
-func (a CancelMode) decide(s State, f Facts) ([]Event, error) {
+func (CancelMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() == PhaseInactive {
 		return nil, conflict("planning mode is not on", "there is nothing to cancel")
 	}
-	if err := personal(a.Way, f); err != nil {
-		return nil, err
-	}
-	return []Event{ModeCancelled{By: f.Actor.Name, Way: a.Way, At: f.Now}}, nil
+	return []Event{ModeCancelled{By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
 }
 
 // ModeCancelled ends planning mode; a draft is dropped. An approved plan that was being

@@ -9,7 +9,7 @@ import (
 // recorded success of its command since it was last started, and a note for each
 // criterion; with neither, any evidence or a note. A person may force it.
 func proven(s State, step *Step, a MarkStep, f Facts) error {
-	if !f.Limits.Evidence || s.asksForPlan(step) || a.Status != Done || step.Status == Done || a.Force && f.Actor.present() {
+	if !f.Limits.Evidence || s.asksForPlan(step) || a.Status != Done || step.Status == Done || a.Force && f.Actor.Present() {
 		return nil
 	}
 	missing := MissingEvidence(step)
@@ -88,7 +88,7 @@ func (step *Step) outdate() {
 // keepsProof refuses an edit that takes away what a step is proven by, where
 // evidence is asked for: only a person may.
 func keepsProof(step *Step, patch Patch, f Facts) error {
-	if !f.Limits.Evidence || f.Actor.present() {
+	if !f.Limits.Evidence || f.Actor.Present() {
 		return nil
 	}
 	after := patch.On(step.Spec)

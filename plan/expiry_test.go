@@ -29,7 +29,7 @@ func TestPlanTimeoutCancelsMode(t *testing.T) {
 		w := waitingWithin(t, plan.Limits{ApprovalTimeout: c.limit})
 		asked := w.state.ModeNow().Request.At
 		w.seen["ann"] = plan.Sighting{At: asked.Add(c.waited)} // signs of life do not prolong the wait
-		answer := w.answer(plan.ByPerson, "")
+		answer := w.answer("")
 		w.after(asked, c.waited)
 		if got := w.expired(); got != c.over {
 			t.Errorf("%v of %v: over %v", c.waited, c.limit, got)
@@ -42,7 +42,7 @@ func TestPlanTimeoutCancelsMode(t *testing.T) {
 		for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
 			wantRefusal(t, w.refused(person, a), plan.Conflict, "", "no plan waits")
 		}
-		w.refused(person, plan.CancelMode{Way: plan.ByPerson})
+		w.refused(person, plan.CancelMode{})
 	}
 }
 
@@ -151,7 +151,7 @@ func TestTimeoutsHoldAcrossRestarts(t *testing.T) {
 // and a clock from before the mode began neither ends it nor makes it last.
 func TestClockSetBackOpensNothing(t *testing.T) {
 	w := waiting(t)
-	answer := w.answer(plan.ByPerson, "")
+	answer := w.answer("")
 	w.now = w.now.Add(40 * time.Minute)
 	w.do(ann, plan.EndMode{}) // records the expiry
 	w.now = w.now.Add(-24 * time.Hour)
@@ -169,7 +169,7 @@ func TestClockSetBackOpensNothing(t *testing.T) {
 		t.Error("the mode lasts longer than its limit")
 	}
 	w = waiting(t)
-	answer = w.answer(plan.ByPerson, "")
+	answer = w.answer("")
 	w.limits.ApprovalTimeout = 2 * time.Hour
 	w.now = w.now.Add(time.Hour)
 	w.do(person, plan.CommentOn{Text: "an hour later"})

@@ -67,7 +67,7 @@ func attempts() map[string]attempt {
 	active := func(t failer) *workspace { return withPlan(t, titled("a"), titled("b")) }
 	always := func(a plan.Action) func(*workspace) plan.Action { return func(*workspace) plan.Action { return a } }
 	answer := func(w *workspace) plan.Answer {
-		return plan.Answer{Way: plan.ByPerson, Request: w.state.ModeNow().Request.ID, Digest: plan.Digest(w.state.Draft), Comment: "split it"}
+		return plan.Answer{Request: w.state.ModeNow().Request.ID, Digest: plan.Digest(w.state.Draft), Comment: "split it"}
 	}
 	two := []plan.NewStep{titled("first"), wholeStep()}
 	report := plan.ReportStep{Step: 1, Note: "n", Output: "o", AffectedFiles: []string{"a"}, Evidence: wholeStep().Evidence}
@@ -80,6 +80,7 @@ func attempts() map[string]attempt {
 		"ReportStep":  {ann, active, always(report)},
 		"RaiseSignal": {ann, active, always(raise)},
 		"Judge":       {ann, active, always(plan.Judge{Feedback: "f", Way: plan.WayAgent})},
+		"Purge":       {person, active, always(plan.Purge{Records: 7})},
 		"Clear":       {ann, active, always(plan.Clear{})},
 		"EnterMode":   {ann, active, always(plan.EnterMode{Task: "t", Reason: "r"})},
 		"AskUser":     {ann, active, always(plan.AskUser{Text: "when?"})},
@@ -106,10 +107,10 @@ func attempts() map[string]attempt {
 		"LeaveUndecided": {ann, waiting, func(w *workspace) plan.Action {
 			return plan.LeaveUndecided{Request: answer(w).Request, How: "declined"}
 		}},
-		"CancelMode": {person, waiting, always(plan.CancelMode{Way: plan.ByPerson})},
+		"CancelMode": {person, waiting, always(plan.CancelMode{})},
 		"EndMode":    {ann, approvedPlan, always(plan.EndMode{})},
 		"AnswerQuestion": {person, func(t failer) *workspace { w := active(t); w.do(ann, plan.AskUser{Text: "when?"}); return w },
-			always(plan.AnswerQuestion{ID: "Q1", Answer: "now", Way: plan.ByPerson})},
+			always(plan.AnswerQuestion{ID: "Q1", Answer: "now"})},
 	}
 }
 
@@ -119,7 +120,7 @@ func TestEveryActionIsTried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tried := attempts()
+	tried, listed := attempts(), namesIn(packages["plan"], "traitsOf")
 	ast.Inspect(packages["plan"], func(n ast.Node) bool {
 		f, ok := n.(*ast.FuncDecl)
 		if !ok || f.Name.Name != "decide" || f.Recv == nil {
@@ -129,12 +130,32 @@ func TestEveryActionIsTried(t *testing.T) {
 		if _, ok := tried[name]; !ok {
 			t.Errorf("no attempt with a %s", name)
 		}
+		if !listed[name] {
+			t.Errorf("the table of actions has no %s", name)
+		}
 		delete(tried, name)
 		return true
 	})
 	for name := range tried {
 		t.Errorf("there is no action %s", name)
 	}
+}
+
+// namesIn returns the names that a function mentions.
+func namesIn(in ast.Node, function string) map[string]bool {
+	names := map[string]bool{}
+	ast.Inspect(in, func(n ast.Node) bool {
+		if f, ok := n.(*ast.FuncDecl); ok && f.Name.Name == function {
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				if name, ok := n.(*ast.Ident); ok {
+					names[name.Name] = true
+				}
+				return true
+			})
+		}
+		return true
+	})
+	return names
 }
 
 func hostileTexts() []string {

@@ -24,8 +24,6 @@ func (a MarkStep) clean(c *cleaner) Action {
 	return a
 }
 
-func (a MarkStep) claims() []StepID { return []StepID{a.Step} }
-
 func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if a.Status.ordinal() < 0 {
 		return nil, &ValidationError{Kind: InvalidInput, Field: "/status",
@@ -85,7 +83,7 @@ func claimable(step *Step, force bool, f Facts) error {
 	if owner == "" || owner == f.Actor.Name || step.Status != InProgress {
 		return nil
 	}
-	if force && f.Actor.present() {
+	if force && f.Actor.Present() {
 		return nil
 	}
 	seen := f.Seen[owner]

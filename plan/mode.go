@@ -1,9 +1,6 @@
 package plan
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Mode is what planning mode remembers (chorus: PlanningManager, planning_state). It
 // is kept after the mode has ended, for whoever asks how it did.
@@ -59,16 +56,6 @@ const (
 	Ended     Outcome = "ended"
 )
 
-// Way is how a person's decision reached planloop.
-type Way string
-
-// The ways. A model can make a host answer for its user: what comes through a
-// client is not recorded as a person's.
-const (
-	ByPerson Way = "person"           // on a terminal, or on the review page
-	ByClient Way = "client-confirmed" // through a dialogue or a prompt of the host
-)
-
 // Restricted reports whether a phase allows reading and planning only
 // (chorus: Context Gathering Phase).
 func (p Phase) Restricted() bool { return p == PhaseGathering || p == PhaseSubmitted }
@@ -118,34 +105,14 @@ func (s State) carriesOut() bool {
 	return s.Plan != nil && s.Plan.Approval != nil && s.Plan.ID == s.ModeNow().Approved
 }
 
-// modeAction reports whether planning mode itself is made of an action.
-func modeAction(a Action) bool {
-	return slices.Contains([]string{"enter_plan_mode", "submit_plan", "approve_plan", "reject_plan", "return_plan", "leave_undecided",
-		"cancel_plan_mode", "end_plan_mode", "ask_user", "answer_question", "comment"}, a.Name())
-}
-
-// allowed refuses what changes anything while the phase is read-only. A person at
-// a terminal may, and CI may tell of what it sees.
-func allowed(s State, a Action, f Facts) error {
-	if !s.PhaseNow().Restricted() || modeAction(a) || f.Actor.present() {
-		return nil
-	}
-	if f.Actor.Kind == CI && signals(a) {
+// allowed refuses what changes anything while the phase is read-only. A person who is
+// present may, and CI may tell of what it sees.
+func allowed(s State, t traits, f Facts) error {
+	if !s.PhaseNow().Restricted() || t.planning || f.Actor.Present() || f.Actor.Kind == CI && t.signal {
 		return nil
 	}
 	if s.Phase == PhaseSubmitted {
 		return conflict("a submitted plan waits for a person's decision, and nothing is changed until then", "wait for the decision")
 	}
 	return conflict("planning mode is on, and nothing is changed until a plan is approved", "look and ask, then submit a plan; a person can cancel the mode")
-}
-
-// signals reports whether an action is about signals and nothing else.
-func signals(a Action) bool {
-	switch a := a.(type) {
-	case RaiseSignal, ClearSignal:
-		return true
-	case Batch:
-		return !slices.ContainsFunc(a.Parts, func(part Part) bool { return !signals(part.Action) })
-	}
-	return false
 }

@@ -16,10 +16,22 @@ import (
 // Who else asks: a person without a terminal, which is what a script is, CI, and
 // planloop itself.
 var (
-	script = plan.Actor{Kind: plan.Person, Name: "petra"}
-	ci     = plan.Actor{Kind: plan.CI, Name: "ci"}
-	itself = plan.Actor{Kind: plan.Planloop, Name: "planloop"}
+	script = plan.NewActor(plan.ViaScript, "petra")
+	ci     = plan.NewActor(plan.ViaCI, "ci")
+	itself = plan.NewActor(plan.ViaEngine, "planloop")
+	client = plan.NewActor(plan.ViaClient, "ann") // a person's word, through ann's client
 )
+
+// pretenders claim a door that their kind does not come in by.
+func pretenders() []plan.Actor {
+	return []plan.Actor{{Kind: plan.Agent, Name: "petra", Via: plan.ViaTerminal}, {Kind: plan.CI, Name: "ci", Via: plan.ViaPage},
+		{Kind: plan.Person, Name: "petra", Via: plan.ViaClient}, {Kind: plan.Person, Name: "petra"}}
+}
+
+// deciders are who may decide, by the way that is recorded.
+func deciders() map[plan.Way]plan.Actor {
+	return map[plan.Way]plan.Actor{plan.ByPerson: person, plan.ByClient: client}
+}
 
 func submission(titles ...string) plan.SubmitPlan {
 	a := plan.SubmitPlan{Outline: plan.Outline{Objective: "Move the sessions", Summary: "In parts."}}
@@ -55,13 +67,13 @@ func waitingWithin(t failer, limits plan.Limits) *workspace {
 func executing(t failer) *workspace {
 	t.Helper()
 	w := waiting(t)
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Approve{Answer: w.answer("")})
 	return w
 }
 
 // answer is an answer to what waits now.
-func (w *workspace) answer(way plan.Way, comment string) plan.Answer {
-	a := plan.Answer{Way: way, Comment: comment}
+func (w *workspace) answer(comment string) plan.Answer {
+	a := plan.Answer{Comment: comment}
 	if w.state.Draft != nil {
 		a.Digest = plan.Digest(w.state.Draft)
 	}
@@ -140,14 +152,14 @@ func TestEnterPlanningModeRestrictsTools(t *testing.T) {
 
 func TestExitPlanningModeRestoresTools(t *testing.T) {
 	for name, leave := range map[string]func(*workspace){
-		"cancelled": func(w *workspace) { w.do(person, plan.CancelMode{Way: plan.ByPerson}) },
+		"cancelled": func(w *workspace) { w.do(person, plan.CancelMode{}) },
 		"rejected": func(w *workspace) {
 			w.do(ann, submission("Look"))
-			w.do(person, plan.Reject{Answer: w.answer(plan.ByPerson, "no")})
+			w.do(person, plan.Reject{Answer: w.answer("no")})
 		},
 		"approved": func(w *workspace) {
 			w.do(ann, submission("Look"))
-			w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+			w.do(person, plan.Approve{Answer: w.answer("")})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,36 +176,31 @@ func TestExitPlanningModeRestoresTools(t *testing.T) {
 
 func TestPlanCancelRestoresNormalMode(t *testing.T) {
 	for name, begin := range map[string]func(failer) *workspace{"gathering": gathering, "submitted": waiting, "executing": executing} {
-		for _, c := range []struct {
-			actor plan.Actor
-			way   plan.Way
-		}{{person, plan.ByPerson}, {ann, plan.ByClient}} {
-			t.Run(name+" "+string(c.way), func(t *testing.T) {
+		for way, actor := range deciders() {
+			t.Run(name+" "+string(way), func(t *testing.T) {
 				w := begin(t)
 				before := w.state.Plan
-				w.do(c.actor, plan.CancelMode{Way: c.way})
+				w.do(actor, plan.CancelMode{})
 				w.wantPhase(plan.PhaseInactive)
-				w.wantDecision(plan.CalledOff, c.actor.Name, c.way, "")
+				w.wantDecision(plan.CalledOff, actor.Name, way, "")
 				if w.state.Draft != nil || w.state.Plan != before {
 					t.Errorf("a draft is left, or the current plan is another: %v, %v", w.state.Draft, w.state.Plan)
 				}
 			})
 		}
 	}
-	wantRefusal(t, newWorkspace(t).refused(person, plan.CancelMode{Way: plan.ByPerson}), plan.Conflict, "", "not on")
+	wantRefusal(t, newWorkspace(t).refused(person, plan.CancelMode{}), plan.Conflict, "", "not on")
 }
 
 // TestOnlyAPersonCancels refuses everybody else, whatever they claim.
 func TestOnlyAPersonCancels(t *testing.T) {
-	for _, actor := range []plan.Actor{ann, script, ci, itself, {Kind: plan.Agent, Name: "petra", AtTerminal: true}} {
-		for _, way := range []plan.Way{plan.ByPerson, "", "human", "PERSON"} {
-			gathering(t).refused(actor, plan.CancelMode{Way: way})
-		}
+	for _, actor := range append(pretenders(), ann, script, ci, itself) {
+		wantRefusal(t, gathering(t).refused(actor, plan.CancelMode{}), plan.Conflict, "", "no person confirmed this decision")
 	}
 	w := gathering(t)
 	w.limits.PersonOnly = true
-	wantRefusal(t, w.refused(ann, plan.CancelMode{Way: plan.ByClient}), plan.Conflict, "", "approval: person")
-	w.do(person, plan.CancelMode{Way: plan.ByPerson})
+	wantRefusal(t, w.refused(client, plan.CancelMode{}), plan.Conflict, "", "approval: person")
+	w.do(person, plan.CancelMode{})
 }
 
 func TestPlanAlreadyActiveIsNoop(t *testing.T) {
@@ -215,7 +222,7 @@ func TestEnterRemembersTaskAndReason(t *testing.T) {
 	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
 		t.Error(diff)
 	}
-	w.do(person, plan.CancelMode{Way: plan.ByPerson})
+	w.do(person, plan.CancelMode{})
 	now = w.now
 	w.do(ann, plan.EnterMode{Reason: "it is large"}) // nothing of the former mode is left
 	want = plan.Mode{Reason: "it is large", By: "ann", Since: now, IdleTimeout: plan.Limit(time.Hour)}
@@ -229,11 +236,11 @@ func TestAskUserAllowedInPlanning(t *testing.T) {
 		w.do(bob, plan.AskUser{Text: "When?"})
 		w.unchanged(ann, plan.AskUser{Text: "When?"})
 		w.wantPhase(phase)
-		w.refused(ann, plan.AnswerQuestion{Answer: "now", Way: plan.ByPerson})
-		w.refused(script, plan.AnswerQuestion{Answer: "now", Way: plan.ByPerson})
-		w.refused(person, plan.AnswerQuestion{ID: "Q9", Answer: "now", Way: plan.ByPerson})
-		w.do(person, plan.AnswerQuestion{Answer: "now", Way: plan.ByPerson})
-		w.refused(person, plan.AnswerQuestion{ID: "Q1", Answer: "later", Way: plan.ByPerson})
+		w.refused(ann, plan.AnswerQuestion{Answer: "now"})
+		w.refused(script, plan.AnswerQuestion{Answer: "now"})
+		w.refused(person, plan.AnswerQuestion{ID: "Q9", Answer: "now"})
+		w.do(person, plan.AnswerQuestion{Answer: "now"})
+		w.refused(person, plan.AnswerQuestion{ID: "Q1", Answer: "later"})
 		q := w.state.Questions[0]
 		if q.Answer != "now" || q.AnsweredBy != "petra" || q.Way != plan.ByPerson || len(w.state.OpenQuestions()) != 0 {
 			t.Errorf("%s: %+v", phase, q)
@@ -251,8 +258,8 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 		w.do(ann, plan.AskUser{Text: fmt.Sprint("Question ", i)})
 	}
 	w.refused(ann, plan.AskUser{Text: "One more?"})
-	w.refused(person, plan.AnswerQuestion{Answer: "yes", Way: plan.ByPerson}) // which of them?
-	w.do(person, plan.AnswerQuestion{ID: "Q7", Answer: "yes", Way: plan.ByPerson})
+	w.refused(person, plan.AnswerQuestion{Answer: "yes"}) // which of them?
+	w.do(person, plan.AnswerQuestion{ID: "Q7", Answer: "yes"})
 	w.do(ann, plan.AskUser{Text: "One more?"})
 	if open := w.state.OpenQuestions(); len(open) != plan.MaxOpenQuestions || open[len(open)-1].ID != fmt.Sprint("Q", plan.MaxOpenQuestions+1) {
 		t.Errorf("%+v", open)
@@ -265,7 +272,7 @@ func TestCIMayTellOfSignalsWhileRestricted(t *testing.T) {
 		w.do(ci, plan.ClearSignal{ID: "tests"})
 		w.wantPhase(phase)
 		w.refused(ci, plan.MarkStep{Step: 1, Status: plan.Done})
-		w.refused(ci, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+		w.refused(ci, plan.Approve{Answer: w.answer("")})
 		w.refused(ann, plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"})
 	}
 }
@@ -327,7 +334,7 @@ func TestSubmitPlanSurvivesRestart(t *testing.T) {
 		if diff := cmp.Diff(request, *again.state.ModeNow().Request); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		again.do(person, plan.Approve{Answer: plan.Answer{Way: plan.ByPerson, Request: request.ID, Digest: request.Digest}})
+		again.do(person, plan.Approve{Answer: plan.Answer{Request: request.ID, Digest: request.Digest}})
 		again.wantPhase(plan.PhaseExecuting)
 	}
 }
@@ -349,36 +356,34 @@ func TestSubmitFromInactive(t *testing.T) {
 
 func TestResubmissionSupersedes(t *testing.T) {
 	w := waiting(t)
-	old := w.answer(plan.ByPerson, "")
+	old := w.answer("")
 	w.do(ann, submission("Look", "Do", "Check"))
 	if got := w.state.ModeNow().Request.ID; got == old.Request {
 		t.Fatalf("the request is %s still", got)
 	}
-	for _, way := range []plan.Way{plan.ByPerson, plan.ByClient} {
-		old.Way = way
-		w.refused(person, plan.Approve{Answer: old})
-		stale := w.answer(way, "")
+	for _, actor := range deciders() {
+		w.refused(actor, plan.Approve{Answer: old})
+		stale := w.answer("")
 		stale.Digest = old.Digest // the old plan was shown, the new request is named
-		w.refused(person, plan.Approve{Answer: stale})
+		w.refused(actor, plan.Approve{Answer: stale})
 	}
 	if w.state.Draft.Steps.Len() != 3 || w.state.Plan != nil {
 		t.Fatal("the first submission did not give way")
 	}
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Approve{Answer: w.answer("")})
 	if former := w.state.Former(); w.state.Plan.Steps.Len() != 3 || len(former) != 1 || former[0].Reason != "superseded" {
 		t.Errorf("the wrong plan was approved, or the first submission is lost: %+v", former)
 	}
 }
 
 func TestPlanApproveEntersExecution(t *testing.T) {
-	for _, way := range []plan.Way{plan.ByPerson, plan.ByClient} {
+	for way, actor := range deciders() {
 		for _, comment := range []string{"", "start with the tests"} {
 			t.Run(string(way)+" "+comment, func(t *testing.T) {
 				w := withPlan(t, titled("Former"))
 				former := w.state.Plan.ID
 				w.do(ann, submission("Look", "Do"))
-				draft, answer := w.state.Draft.ID, w.answer(way, comment)
-				actor := map[plan.Way]plan.Actor{plan.ByPerson: person, plan.ByClient: ann}[way]
+				draft, answer := w.state.Draft.ID, w.answer(comment)
 				now := w.now
 				w.do(actor, plan.Approve{Answer: answer})
 				w.wantPhase(plan.PhaseExecuting)
@@ -405,7 +410,7 @@ func TestPlanRejectCancelsMode(t *testing.T) {
 	w := withPlan(t, titled("Former"))
 	current := w.state.Plan
 	w.do(ann, submission("Look"))
-	answer := w.answer(plan.ByPerson, "we stay on Postgres")
+	answer := w.answer("we stay on Postgres")
 	w.do(person, plan.Reject{Answer: answer})
 	w.wantPhase(plan.PhaseInactive)
 	w.wantDecision(plan.Rejected, "petra", plan.ByPerson, "we stay on Postgres")
@@ -419,9 +424,9 @@ func TestPlanRejectCancelsMode(t *testing.T) {
 
 func TestPlanEditAllowsRevision(t *testing.T) {
 	w := waiting(t)
-	wantRefusal(t, w.refused(person, plan.Return{Answer: w.answer(plan.ByPerson, "")}), plan.InvalidInput, "/comment", "blank")
+	wantRefusal(t, w.refused(person, plan.Return{Answer: w.answer("")}), plan.InvalidInput, "/comment", "blank")
 	since := w.state.ModeNow().Since // it is the same planning, and what was answered in it counts
-	w.do(person, plan.Return{Answer: w.answer(plan.ByPerson, "split step 2")})
+	w.do(person, plan.Return{Answer: w.answer("split step 2")})
 	w.wantPhase(plan.PhaseGathering)
 	w.wantDecision(plan.Returned, "petra", plan.ByPerson, "split step 2")
 	mode := w.state.ModeNow()
@@ -433,7 +438,7 @@ func TestPlanEditAllowsRevision(t *testing.T) {
 	if mode := w.state.ModeNow(); mode.Reason != "it is large" || mode.By != "ann" {
 		t.Errorf("the revision began another mode: %+v", mode)
 	}
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Approve{Answer: w.answer("")})
 	if w.state.Plan.Steps.Len() != 3 {
 		t.Error("what was approved is not the revision")
 	}
@@ -446,16 +451,16 @@ func TestDecisionsFromSubmittedOnly(t *testing.T) {
 		"nothing yet": newWorkspaceOf, "gathering": gathering, "executing": executing,
 		"rejected": func(t failer) *workspace {
 			w := waiting(t)
-			w.do(person, plan.Reject{Answer: w.answer(plan.ByPerson, "")})
+			w.do(person, plan.Reject{Answer: w.answer("")})
 			return w
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := begin(t)
-			for _, way := range []plan.Way{plan.ByPerson, plan.ByClient} {
-				answer := plan.Answer{Way: way, Request: "R2", Digest: plan.Digest(submitted(t)), Comment: "c"}
+			for _, actor := range deciders() {
+				answer := plan.Answer{Request: "R2", Digest: plan.Digest(submitted(t)), Comment: "c"}
 				for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
-					wantRefusal(t, w.refused(person, a), plan.Conflict, "", "no plan waits")
+					wantRefusal(t, w.refused(actor, a), plan.Conflict, "", "no plan waits")
 				}
 			}
 			w.unchanged(ann, plan.LeaveUndecided{Request: "R2", How: "declined"})
@@ -473,19 +478,18 @@ func TestNobodyElseDecides(t *testing.T) {
 	for _, personOnly := range []bool{false, true} {
 		w := waiting(t)
 		w.limits.PersonOnly = personOnly
-		for _, actor := range []plan.Actor{ann, bob, script, ci, itself, {Kind: plan.Agent, Name: "petra", AtTerminal: true}, {Kind: plan.CI, AtTerminal: true}} {
-			for _, way := range []plan.Way{plan.ByPerson, "", "human", plan.ByClient} {
-				if way == plan.ByClient && !personOnly {
-					continue
-				}
-				answer := w.answer(way, "The user approved this.")
-				for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
-					w.refused(actor, a)
-				}
+		others := append(pretenders(), ann, bob, script, ci, itself)
+		if personOnly {
+			others = append(others, client)
+		}
+		for _, actor := range others {
+			answer := w.answer("The user approved this.")
+			for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
+				w.refused(actor, a)
 			}
 		}
 		w.wantPhase(plan.PhaseSubmitted)
-		w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+		w.do(person, plan.Approve{Answer: w.answer("")})
 	}
 }
 
@@ -493,16 +497,16 @@ func TestNobodyElseDecides(t *testing.T) {
 // what was shown; a person at a terminal need not name the request.
 func TestClientNamesItsRequest(t *testing.T) {
 	w := waiting(t)
-	good := w.answer(plan.ByClient, "")
+	good := w.answer("")
 	for _, c := range []struct{ request, digest string }{
 		{"", good.Digest}, {"R1", good.Digest}, {"r2", good.Digest}, {good.Request, ""}, {good.Request, good.Digest[1:]}, {good.Request, "x"},
 	} {
-		w.refused(ann, plan.Approve{Answer: plan.Answer{Way: plan.ByClient, Request: c.request, Digest: c.digest}})
+		w.refused(client, plan.Approve{Answer: plan.Answer{Request: c.request, Digest: c.digest}})
 		if c.request != "" {
-			w.refused(person, plan.Approve{Answer: plan.Answer{Way: plan.ByPerson, Request: c.request, Digest: c.digest}})
+			w.refused(person, plan.Approve{Answer: plan.Answer{Request: c.request, Digest: c.digest}})
 		}
 	}
-	w.do(person, plan.Approve{Answer: plan.Answer{Way: plan.ByPerson, Digest: good.Digest}})
+	w.do(person, plan.Approve{Answer: plan.Answer{Digest: good.Digest}})
 }
 
 // TestDigestCoversWhatIsShown: any change of what a person sees is another plan,
@@ -564,7 +568,7 @@ func TestPlanApprovalLoggedToAudit(t *testing.T) {
 	w := waiting(t)
 	w.do(ann, plan.LeaveUndecided{Request: w.state.ModeNow().Request.ID, How: "declined"})
 	w.wantPhase(plan.PhaseSubmitted)
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "go")})
+	w.do(person, plan.Approve{Answer: w.answer("go")})
 	undecided := w.log[len(w.log)-2]
 	if e, ok := undecided.Events[0].(plan.LeftUndecided); !ok || e.How != "declined" || e.By != "ann" {
 		t.Errorf("%+v", undecided)
@@ -626,7 +630,7 @@ func TestRestoreEndsExecution(t *testing.T) {
 	w := withPlan(t, titled("Former"))
 	former := w.state.Plan.ID
 	w.do(ann, submission("Look"))
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Approve{Answer: w.answer("")})
 	w.do(ann, plan.Restore{PlanID: former})
 	w.wantPhase(plan.PhaseInactive)
 	w.wantDecision(plan.Ended, "planloop", "", "the plan was replaced")
@@ -638,7 +642,44 @@ func TestApprovedPlanOfFinishedSteps(t *testing.T) {
 	a := submission("Look")
 	a.Steps[0].Status = plan.Done
 	w.do(ann, a)
-	w.do(person, plan.Approve{Answer: w.answer(plan.ByPerson, "")})
+	w.do(person, plan.Approve{Answer: w.answer("")})
 	w.wantStatus(plan.StatusCompleted)
 	w.wantPhase(plan.PhaseInactive)
+}
+
+// TestShownBefore: what a resubmission took the place of is found as long as the same
+// planning goes on.
+func TestShownBefore(t *testing.T) {
+	again := func(w *workspace) { w.do(ann, submission("Look", "Do", "Check")) }
+	for name, c := range map[string]struct {
+		meanwhile func(*workspace)
+		found     bool
+	}{
+		"submitted again": {again, true},
+		"returned": {func(w *workspace) {
+			comment := w.answer("split it")
+			w.do(person, plan.Return{Answer: comment})
+			w.do(person, plan.CommentOn{Text: "soon"})
+			again(w)
+		}, true},
+		"nothing since": {func(*workspace) {}, false},
+		"rejected":      {func(w *workspace) { w.do(person, plan.Reject{Answer: w.answer("")}); again(w) }, false},
+		"expired":       {func(w *workspace) { w.now = w.now.Add(24 * time.Hour); again(w) }, false},
+		"imported":      {func(w *workspace) { w.do(person, plan.Reject{Answer: w.answer("")}); imported(w); imported(w) }, false},
+		"no draft":      {func(w *workspace) { again(w); w.do(person, plan.Approve{Answer: w.answer("")}) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := waiting(t)
+			former := w.state.Draft.ID
+			c.meanwhile(w)
+			head, ok := w.state.ShownBefore()
+			if ok != c.found || ok && (head.ID != former || w.past(head.ID).Steps.Len() != 2) {
+				t.Errorf("found %+v, %v", head, ok)
+			}
+		})
+	}
+}
+
+func imported(w *workspace) {
+	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Imported"}, Draft: true})
 }

@@ -23,7 +23,7 @@ func TestLaws(t *testing.T) {
 		minted := map[string]plan.StepID{}
 		var former plan.Event = plan.HistoryPurged{}
 		for range rapid.IntRange(1, 40).Draw(t, "actions") {
-			actor := rapid.SampledFrom([]plan.Actor{ann, ann, bob, person, person}).Draw(t, "actor")
+			actor := rapid.SampledFrom([]plan.Actor{ann, ann, bob, person, person, client}).Draw(t, "actor")
 			a := drawAction(t, w)
 			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Minute}).Draw(t, "wait"))
 			checkDecide(t, w, actor, a)
@@ -175,8 +175,8 @@ func TestNobodyButAPersonApproves(t *testing.T) {
 		w.limits = plan.Limits{PersonOnly: true, ApprovalTimeout: -1, GatheringTimeout: -1}
 		restricted := false
 		for range rapid.IntRange(1, 60).Draw(t, "actions") {
-			actor := rapid.SampledFrom([]plan.Actor{ann, bob, {Kind: plan.Person, Name: "shell"}, {Kind: plan.CI, Name: "ci"},
-				{Kind: plan.Agent, Name: "sly", AtTerminal: true}}).Draw(t, "actor")
+			actor := rapid.SampledFrom([]plan.Actor{ann, bob, script, ci, client,
+				{Kind: plan.Agent, Name: "sly", Via: plan.ViaTerminal}}).Draw(t, "actor")
 			before := w.state
 			act(t, w, actor, drawAction(t, w))
 			if w.state.Plan != nil && w.state.Plan.Approval != nil || w.state.PhaseNow() == plan.PhaseExecuting {
@@ -344,8 +344,7 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 }
 
 func drawModeAction(t *rapid.T, w *workspace) plan.Action {
-	answer := plan.Answer{Way: rapid.SampledFrom([]plan.Way{plan.ByPerson, plan.ByClient, ""}).Draw(t, "way"),
-		Comment: rapid.SampledFrom([]string{"", "like this"}).Draw(t, "comment")}
+	answer := plan.Answer{Comment: rapid.SampledFrom([]string{"", "like this"}).Draw(t, "comment")}
 	if w.state.Draft != nil && rapid.IntRange(0, 4).Draw(t, "shown") > 0 {
 		answer.Digest = plan.Digest(w.state.Draft)
 	}
@@ -364,7 +363,7 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 	case "return":
 		return plan.Return{Answer: answer}
 	case "cancel":
-		return plan.CancelMode{Way: answer.Way}
+		return plan.CancelMode{}
 	case "end":
 		return plan.EndMode{}
 	case "undecided":
@@ -372,7 +371,7 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 	case "ask":
 		return plan.AskUser{Text: rapid.SampledFrom([]string{"when?", "where?"}).Draw(t, "question")}
 	case "answer":
-		return plan.AnswerQuestion{Answer: "now", Way: answer.Way}
+		return plan.AnswerQuestion{Answer: "now"}
 	}
 	return plan.CommentOn{Text: "mind the gap"}
 }

@@ -91,7 +91,6 @@ func (e QuestionAsked) apply(s State) State {
 type AnswerQuestion struct {
 	ID     string // "" when only one is open
 	Answer string
-	Way    Way
 }
 
 // Name is the action's word in the log.
@@ -99,14 +98,10 @@ func (AnswerQuestion) Name() string { return "answer_question" }
 
 func (a AnswerQuestion) clean(c *cleaner) Action {
 	c.text(&a.Answer, "answer", Text{Max: MaxLongText, Multiline: true}, true)
-	c.oneOf("way", string(a.Way), []string{string(ByPerson), string(ByClient)})
 	return a
 }
 
 func (a AnswerQuestion) decide(s State, f Facts) ([]Event, error) {
-	if a.Way == ByPerson && !f.Actor.present() {
-		return nil, conflict("only a person at a terminal may answer", "ask the user to run `planloop answer` on a terminal")
-	}
 	open := s.OpenQuestions()
 	if len(open) == 0 {
 		return nil, conflict("no question is open", "there is nothing to answer")
@@ -116,7 +111,7 @@ func (a AnswerQuestion) decide(s State, f Facts) ([]Event, error) {
 	}
 	for _, q := range open {
 		if q.ID == a.ID {
-			return []Event{QuestionAnswered{ID: a.ID, Answer: a.Answer, By: f.Actor.Name, Way: a.Way, At: f.Now}}, nil
+			return []Event{QuestionAnswered{ID: a.ID, Answer: a.Answer, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
 		}
 	}
 	if a.ID == "" {
@@ -162,9 +157,6 @@ func (a CommentOn) clean(c *cleaner) Action {
 }
 
 func (a CommentOn) decide(_ State, f Facts) ([]Event, error) {
-	if !f.Actor.present() {
-		return nil, conflict("only a person at a terminal may comment", "keep what you found in a note")
-	}
 	return []Event{Commented{Text: a.Text, By: f.Actor.Name, At: f.Now}}, nil
 }
 

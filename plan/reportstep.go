@@ -30,8 +30,6 @@ func (a ReportStep) clean(c *cleaner) Action {
 	return a
 }
 
-func (a ReportStep) claims() []StepID { return []StepID{a.Step} }
-
 func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 	_, step, err := markable(s, a.Step)
 	if err != nil {

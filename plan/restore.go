@@ -59,7 +59,7 @@ func restorable(past *Plan) (Body, error) {
 	if b.Approval != nil {
 		approval := *b.Approval
 		c.line(&approval.By, "approval/by", MaxHint)
-		c.oneOf("approval/way", approval.Way, []string{string(ByPerson), string(ByClient)})
+		c.oneOf("approval/way", approval.Way, ByPerson.Values())
 		c.line(&approval.Digest, "approval/digest", MaxHint)
 		c.block(&approval.Comment, "approval/comment", MaxLongText)
 		c.list(&approval.Deviations, "approval/deviations", LinesField, MaxLongText, maxDeviations)

@@ -97,7 +97,10 @@ func (w *teller) obey(words []string) string {
 	args := words[1:]
 	switch words[0] {
 	case "actor":
-		w.actor = plan.Actor{Kind: plan.ActorKind(args[0]), Name: args[1], AtTerminal: args[0] == "person"}
+		w.actor = plan.Actor{Kind: plan.ActorKind(args[0]), Name: args[1]}
+		if w.actor.Kind == plan.Person {
+			w.actor.Via = plan.ViaTerminal
+		}
 	case "wait":
 		d, err := time.ParseDuration(args[0])
 		if err != nil {

@@ -118,6 +118,9 @@ func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	}
 }
 
+// superseded is the reason why a draft is kept that gave way to another.
+const superseded = "superseded"
+
 // keptDraft returns the event that keeps the head of a draft which is dropped or
 // gives way to another: nothing that was put before a person is lost. A revision is
 // no plan of its own.
@@ -126,7 +129,7 @@ func keptDraft(before, after State, now time.Time) []Event {
 	if draft == nil || before.revises() || after.Draft != nil && after.Draft.ID == draft.ID || after.Plan != nil && after.Plan.ID == draft.ID {
 		return nil
 	}
-	reason := "superseded"
+	reason := superseded
 	if d := after.ModeNow().Decision; after.Draft == nil && d != nil {
 		reason = string(d.Outcome)
 	}

@@ -52,6 +52,16 @@ func submitted(s State, draft Body, f Facts) PlanSubmitted {
 	return PlanSubmitted{Plan: draft, Request: request}
 }
 
+// ShownBefore returns the head of the draft that the present one took the place of while
+// the same planning went on: it was put before a person, who may want to see what differs.
+func (s State) ShownBefore() (PastPlan, bool) {
+	if s.Draft == nil || s.past.len() == 0 || !s.PhaseNow().Restricted() {
+		return PastPlan{}, false
+	}
+	last := s.past.at(s.past.len() - 1)
+	return last, last.Reason == superseded && last.ArchivedAt.Equal(s.Draft.CreatedAt) && !last.CreatedAt.Before(s.ModeNow().Since)
+}
+
 // PlanSubmitted puts a draft beside the current plan and asks for a decision.
 type PlanSubmitted struct {
 	Plan    Body    `json:"plan"`

@@ -12,7 +12,7 @@ import (
 var (
 	ann    = plan.Actor{Kind: plan.Agent, Name: "ann"}
 	bob    = plan.Actor{Kind: plan.Agent, Name: "bob"}
-	person = plan.Actor{Kind: plan.Person, Name: "petra", AtTerminal: true}
+	person = plan.NewActor(plan.ViaTerminal, "petra")
 )
 
 // failer is what *testing.T, *testing.B and *rapid.T have in common.

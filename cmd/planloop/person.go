@@ -47,7 +47,7 @@ func (a *app) notPresent() string {
 // mayAct refuses to do something outside the plan while planning mode allows only
 // reading, unless a person at a terminal asks for it.
 func (a *app) mayAct(ctx context.Context, service *verbs.Service, what string) error {
-	if a.caller().Actor.AtTerminal {
+	if a.caller().Actor.Present() {
 		return nil
 	}
 	restricted, err := service.Restricted(ctx)

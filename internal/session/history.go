@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
@@ -87,9 +88,13 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 	if err != nil {
 		return err
 	}
-	now := s.opts.Now().UTC()
-	first := plan.Record{Seq: 1, Action: "purge", Actor: by, Time: now, Phase: plan.PhaseInactive,
-		Events: []plan.Event{plan.HistoryPurged{Records: head.Seq, At: now}}}
+	purge := plan.Purge{Records: head.Seq}
+	facts := plan.Facts{Now: s.opts.Now().UTC().Truncate(time.Millisecond), Actor: by}
+	events, err := plan.Decide(plan.State{}, purge, facts)
+	if err != nil {
+		return err
+	}
+	first := plan.Record{Seq: 1, Action: purge.Name(), Actor: by, Time: facts.Now, Phase: plan.PhaseInactive, Events: events}
 	head, err = s.log.Purge(ctx, first)
 	if err != nil {
 		return err

@@ -246,7 +246,7 @@ func TestPurge(t *testing.T) {
 	s, other := open(t, dir), open(t, dir)
 	do(t, s, setUp("One"))
 	do(t, other, plan.MarkStep{Step: 1, Status: plan.InProgress})
-	if err := s.Purge(t.Context(), plan.Actor{Kind: plan.Person, Name: "bob"}); err != nil {
+	if err := s.Purge(t.Context(), plan.NewActor(plan.ViaTerminal, "bob")); err != nil {
 		t.Fatal(err)
 	}
 	if now := state(t, other); now.Plan != nil || now.Revision != 1 {

@@ -16,12 +16,12 @@ type AskedAgain struct {
 
 func (e *AskedAgain) Error() string { return e.Reply.Message }
 
-// asksAgain reports whether an action on an approved plan became a submission.
-func asksAgain(a plan.Action, outcome session.Outcome) bool {
-	if a.Name() == (plan.SubmitPlan{}).Name() {
-		return false
-	}
-	return slices.ContainsFunc(outcome.Events, func(e plan.Event) bool { _, submitted := e.(plan.PlanSubmitted); return submitted })
+// asksAgain reports whether a change to an approved plan became a submission.
+func asksAgain(events []plan.Event) bool {
+	return slices.ContainsFunc(events, func(e plan.Event) bool {
+		submitted, ok := e.(plan.PlanSubmitted)
+		return ok && submitted.Request.Base != ""
+	})
 }
 
 func (s *Service) resubmitted(outcome session.Outcome, c Caller) SubmitPlanReply {

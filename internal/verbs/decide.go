@@ -31,7 +31,7 @@ func (s *Service) Decide(ctx context.Context, c Caller, d Decision) (DecisionRep
 	if err != nil {
 		return DecisionReply{}, err
 	}
-	answer := plan.Answer{Way: way(c), Request: d.Request, Digest: d.Digest, Comment: comment}
+	answer := plan.Answer{Request: d.Request, Digest: d.Digest, Comment: comment}
 	var action plan.Action
 	switch d.Outcome {
 	case plan.Approved:
@@ -117,19 +117,9 @@ func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Pla
 	if state.Plan != nil && state.Plan.ID == state.Draft.ID {
 		return state, state.Plan, nil
 	}
-	for record, err := range s.session.Records(ctx, 0) {
-		if err != nil {
+	if head, ok := state.ShownBefore(); ok {
+		if former, err = s.session.PlanBody(ctx, head.ID); err != nil {
 			return state, nil, fmt.Errorf("look for what was shown before: %w", err)
-		}
-		for _, e := range record.Events {
-			switch e := e.(type) {
-			case plan.PlanSubmitted:
-				if e.Plan.ID != state.Draft.ID {
-					former = e.Plan.Build()
-				}
-			case plan.DraftMade, plan.ModeEntered, plan.PlanApproved, plan.PlanRejected, plan.ModeCancelled, plan.ModeExpired, plan.ModeEnded:
-				former = nil // whatever comes after is another matter
-			}
 		}
 	}
 	return state, former, nil

@@ -179,10 +179,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 	if err != nil {
 		return nil, err
 	}
-	batch, tasks, err := w.batch(plan.State{})
-	if err != nil {
-		return nil, err
-	}
+	tasks, steps := w.tasks(plan.State{})
 	judge := &modelJudge{model: d.model, goal: d.outline.Objective}
 	d.report, err = d.examine(ctx, gates.Candidate{Objective: d.outline.Objective, New: tasks, Replaces: true}, judge)
 	if err != nil {
@@ -195,7 +192,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 	if draft.Reasoning != nil {
 		d.reasoning = *draft.Reasoning
 	}
-	return batch.Parts[0].Action.(plan.AddSteps).Steps, nil
+	return steps, nil
 }
 
 func (d *drafting) complaints(problem error) []string {

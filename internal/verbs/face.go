@@ -85,4 +85,4 @@ func (c Caller) Can(call Call) (text string, can bool) {
 func (c Caller) brief() bool { return c.Face == nil || c.Face.Brief() }
 
 // decides reports whether the caller is a person who is there to decide.
-func (c Caller) decides() bool { return c.Actor.Kind == plan.Person && c.Actor.AtTerminal }
+func (c Caller) decides() bool { return c.Actor.Present() }

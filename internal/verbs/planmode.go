@@ -97,19 +97,11 @@ func modeMessage(state plan.State) string {
 
 // CancelPlanMode leaves planning mode without a plan. Only a person may.
 func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, error) {
-	outcome, err := s.do(ctx, c, plan.CancelMode{Way: way(c)})
+	outcome, err := s.do(ctx, c, plan.CancelMode{})
 	if err != nil {
 		return ModeReply{}, err
 	}
 	return s.modeReply(outcome.After, c), nil
-}
-
-// way is how a person's word comes in through a face.
-func way(c Caller) plan.Way {
-	if c.brief() {
-		return plan.ByClient
-	}
-	return plan.ByPerson
 }
 
 // Text is the reply in a line or two.

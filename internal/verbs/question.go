@@ -56,7 +56,7 @@ func (s *Service) Answer(ctx context.Context, c Caller, id, text string) (AskUse
 	if err != nil {
 		return AskUserReply{}, err
 	}
-	outcome, err := s.do(ctx, c, plan.AnswerQuestion{ID: id, Answer: clean, Way: way(c)})
+	outcome, err := s.do(ctx, c, plan.AnswerQuestion{ID: id, Answer: clean})
 	if err != nil {
 		return AskUserReply{}, err
 	}

@@ -124,11 +124,8 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 		}
 		w.add = append(w.add, task)
 	}
-	batch, tasks, err := w.batch(plan.State{})
-	if err != nil {
-		return a, nil, err
-	}
-	a.Steps = batch.Parts[0].Action.(plan.AddSteps).Steps
+	tasks, steps := w.tasks(plan.State{})
+	a.Steps = steps
 	return a, tasks, nil
 }
 

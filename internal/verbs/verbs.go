@@ -142,7 +142,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		if err := holds(state); err != nil {
 			return err
 		}
-		if !ofPlan(a) {
+		if !plan.ConcernsPlan(a) {
 			return nil
 		}
 		return s.told.check(c, state, c.word(Call{Act: ActRead}))
@@ -153,22 +153,10 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	}
 	s.told.know(c, outcome.After)
 	s.notifyExpiry(outcome)
-	if asksAgain(a, outcome) {
+	if asksAgain(outcome.Events) {
 		return outcome, &AskedAgain{Reply: s.resubmitted(outcome, c)}
 	}
 	return outcome, nil
-}
-
-// ofPlan reports whether an action is about the plan that the caller knows.
-func ofPlan(a plan.Action) bool {
-	switch a := a.(type) {
-	case plan.SetUp, plan.RaiseSignal, plan.ClearSignal, plan.EnterMode, plan.CancelMode, plan.AskUser, plan.AnswerQuestion, plan.CommentOn,
-		plan.SubmitPlan, plan.Approve, plan.Reject, plan.Return, plan.LeaveUndecided: // a decision tells what it is about by a digest
-		return false
-	case plan.Batch:
-		return len(a.Parts) == 0 || ofPlan(a.Parts[0].Action)
-	}
-	return true
 }
 
 // Join notes that the connection an actor's name stands for lives until leave

@@ -34,7 +34,7 @@ type walker struct {
 
 var (
 	carl   = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "carl"}, Face: mcpserver.Tools{}}
-	person = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "pat", AtTerminal: true}, Face: terminal.CommandLine{}}
+	person = verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "pat"), Face: terminal.CommandLine{}}
 )
 
 // book is a rule book that is out of sync until somebody writes it.

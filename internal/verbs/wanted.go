@@ -199,16 +199,10 @@ func (u TaskUpdate) mark(field string) (*plan.MarkStep, error) {
 	return mark, nil
 }
 
-// batch returns the actions that bring the update about in a state, and the tasks
-// it adds with the ids they will get.
-func (w wanted) batch(state plan.State) (plan.Batch, []gates.Task, error) {
-	batch := plan.Batch{Word: "update"}
-	part := func(field string, a plan.Action) {
-		batch.Parts = append(batch.Parts, plan.Part{Field: field, Action: a})
-	}
+// tasks returns the tasks to add with the ids they will get, as the gates judge them
+// and as the plan takes them.
+func (w wanted) tasks(state plan.State) (tasks []gates.Task, steps []plan.NewStep) {
 	resolve := w.resolver(state)
-	var tasks []gates.Task
-	var steps []plan.NewStep
 	for i, t := range w.add {
 		task := gates.Task{ID: highest(state) + 1 + plan.StepID(i), Spec: t.spec}
 		for _, ref := range t.deps {
@@ -221,6 +215,18 @@ func (w wanted) batch(state plan.State) (plan.Batch, []gates.Task, error) {
 		tasks = append(tasks, task)
 		steps = append(steps, plan.NewStep{Spec: task.Spec, Splits: t.splits})
 	}
+	return tasks, steps
+}
+
+// batch returns the actions that bring the update about in a state, and the tasks
+// it adds with the ids they will get.
+func (w wanted) batch(state plan.State) (plan.Batch, []gates.Task, error) {
+	batch := plan.Batch{Word: "update"}
+	part := func(field string, a plan.Action) {
+		batch.Parts = append(batch.Parts, plan.Part{Field: field, Action: a})
+	}
+	resolve := w.resolver(state)
+	tasks, steps := w.tasks(state)
 	if len(steps) > 0 {
 		part("/add_tasks", plan.AddSteps{Steps: steps})
 	}

@@ -21,7 +21,8 @@ type Caller struct {
 	Connection string // what tells its connections apart, in every process; "" for a stateless client
 	Login      string // the user's login name
 	CI         bool   // the environment says CI
-	Terminal   bool   // a person sits in front of a terminal
+	Terminal   bool   // the command runs at a terminal
+	Present    bool   // a person sits there, as far as can be told
 }
 
 const (
@@ -34,17 +35,20 @@ const (
 // long as the connection lives, or under its name alone if it has none; else CI;
 // else the user. No other name holds a #.
 func (c Caller) Actor() plan.Actor {
-	if name := agentName(c.Agent); name != "" {
-		return plan.Actor{Kind: plan.Agent, Name: name}
+	over, login := c.Client != "" || c.Connection != "", agentName(c.Login)
+	switch name := agentName(c.Agent); {
+	case name != "" && over:
+		return plan.NewActor(plan.ViaMCP, name)
+	case name != "":
+		return plan.NewActor(plan.ViaAgentShell, name)
+	case over:
+		return plan.NewActor(plan.ViaMCP, clientName(c.Client, c.Connection))
+	case c.CI && !c.Terminal:
+		return plan.NewActor(plan.ViaCI, or(login, "ci"))
+	case c.Present:
+		return plan.NewActor(plan.ViaTerminal, or(login, "user"))
 	}
-	if c.Client != "" || c.Connection != "" {
-		return plan.Actor{Kind: plan.Agent, Name: clientName(c.Client, c.Connection)}
-	}
-	login := agentName(c.Login)
-	if c.CI && !c.Terminal {
-		return plan.Actor{Kind: plan.CI, Name: or(login, "ci")}
-	}
-	return plan.Actor{Kind: plan.Person, Name: or(login, "user")}
+	return plan.NewActor(plan.ViaScript, or(login, "user"))
 }
 
 // agentName returns a name in printable characters, without # and with single
