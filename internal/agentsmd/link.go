@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/planloop/planloop/internal/tree"
 )
 
 // place is where a path of the workspace leads. All paths in it are relative to
@@ -103,12 +105,7 @@ func (p *place) link(root *os.Root, file string) (string, error) {
 // workspace from a stranger, and must not make us write what something else
 // runs or obeys.
 func writable(target string) bool {
-	for part := range strings.SplitSeq(target, "/") {
-		if strings.EqualFold(part, ".git") {
-			return false
-		}
-	}
-	return slices.Contains([]string{".md", ".mdc", ".markdown"}, strings.ToLower(path.Ext(target)))
+	return !tree.InRepository(target) && slices.Contains([]string{".md", ".mdc", ".markdown"}, strings.ToLower(path.Ext(target)))
 }
 
 // folders returns the folders that hold what was looked at.

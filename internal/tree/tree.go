@@ -122,7 +122,7 @@ func (t *Tree) Read(name string, most int, buffer []byte) ([]byte, error) {
 // reports false for what is outside the tree, missing, in git's own folder, no
 // regular file or no text in UTF-8.
 func (t *Tree) ReadText(name string, most int) (string, bool) {
-	if most <= 0 || !filepath.IsLocal(name) || !Nameable(name) || inRepository(name) {
+	if most <= 0 || !filepath.IsLocal(name) || !Nameable(name) || InRepository(name) {
 		return "", false
 	}
 	content, whole, err := t.beginning(t.Open, name, most, nil)
@@ -188,17 +188,6 @@ const Sniffed = 8_000
 // a file: UTF-8 on one line, with nothing hidden, and no back quote, which ends
 // the name of a file in a hint.
 func Nameable(name string) bool { return safetext.PrintableLine(name) && !strings.Contains(name, "`") }
-
-// inRepository reports paths into .git, which holds no documents but may hold
-// passwords.
-func inRepository(name string) bool {
-	for element := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(name)), "/") {
-		if strings.EqualFold(element, ".git") {
-			return true
-		}
-	}
-	return false
-}
 
 // wholeCharacters cuts a character that is not all there off the end.
 func wholeCharacters(content []byte) []byte {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -249,10 +250,8 @@ func markdownInside(name string) bool {
 	if len(name) > plan.MaxPath || safetext.EscapeLine(name) != name || strings.ContainsAny(name, `\:`) || path.IsAbs(name) {
 		return false
 	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == ".." || strings.EqualFold(part, ".git") {
-			return false
-		}
+	if slices.Contains(strings.Split(name, "/"), "..") || tree.InRepository(name) {
+		return false
 	}
 	base := path.Base(name)
 	extension := strings.ToLower(path.Ext(base))
