@@ -54,6 +54,15 @@ func CleanOutline(field string, o Outline) (Outline, error) {
 	return p.Outline, nil
 }
 
+// CleanLines returns a list of lines cleaned, without the blank ones.
+func CleanLines(field string, in []string, longest int) ([]string, error) {
+	parent, name := path.Split(field)
+	c := cleaner{field: strings.TrimSuffix(parent, "/")}
+	list := slices.DeleteFunc(slices.Clone(in), func(text string) bool { return strings.TrimSpace(text) == "" })
+	c.list(&list, name, LinesField, longest, MaxList)
+	return list, c.err
+}
+
 // clean cleans the fields of a step or a plan in place.
 func clean[T any](pointer string, fields []Field[T], of *T) error {
 	c := cleaner{field: pointer}

@@ -19,7 +19,7 @@ func (a *asked) first(request string) bool {
 	if a.requests[request] {
 		return false
 	}
-	if a.requests == nil || len(a.requests) >= maxTold {
+	if a.requests == nil || len(a.requests) >= maxSeen {
 		a.requests = map[string]bool{}
 	}
 	a.requests[request] = true

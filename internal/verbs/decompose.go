@@ -175,11 +175,11 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 	if len(draft.AddTasks) == 0 {
 		return nil, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/add_tasks", Problem: "is empty", Fix: "give at least one task"}
 	}
-	w, err := d.wanted(Update{AddTasks: draft.AddTasks})
+	read, err := readTasks("/add_tasks", draft.AddTasks)
 	if err != nil {
 		return nil, err
 	}
-	tasks, steps := w.tasks(plan.State{})
+	steps, tasks := added(plan.State{}, read)
 	judge := &modelJudge{model: d.model, goal: d.outline.Objective}
 	d.report, err = d.examine(ctx, gates.Candidate{Objective: d.outline.Objective, New: tasks, Replaces: true}, judge)
 	if err != nil {

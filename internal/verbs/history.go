@@ -15,7 +15,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 	if err != nil {
 		return SetupPlanReply{}, err
 	}
-	s.told.know(c, outcome.After)
+	s.seen.know(c, outcome.After)
 	p := outcome.After.Plan
 	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), Heartbeat: s.heartbeat(outcome.After, c)}
 	if n := p.Steps.Len(); n > 0 {

@@ -69,7 +69,7 @@ func (s *Service) PlanModeStatus(ctx context.Context, c Caller) (ModeReply, erro
 	if err != nil {
 		return ModeReply{}, err
 	}
-	s.told.know(c, state)
+	s.seen.know(c, state)
 	return s.modeReply(state, c), nil
 }
 

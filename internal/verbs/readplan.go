@@ -26,7 +26,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	if err != nil {
 		return ReadPlanReply{}, err
 	}
-	s.told.know(c, state)
+	s.seen.know(c, state)
 	if state.Plan == nil {
 		return ReadPlanReply{}, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan yet", Fix: "set one up first: " + c.word(Call{Act: ActSetUp})}
 	}

@@ -73,7 +73,7 @@ func startOutline(goal string, in Start) (plan.Outline, error) {
 		{"/constraints", in.Constraints, &outline.Metadata.Constraints},
 		{"/memories", in.Memories, &outline.Metadata.InformedBy},
 	} {
-		clean, err := cleanLines(list.field, list.in, plan.MaxLongLine)
+		clean, err := plan.CleanLines(list.field, list.in, plan.MaxLongLine)
 		if err != nil {
 			return plan.Outline{}, err
 		}

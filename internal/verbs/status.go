@@ -83,9 +83,9 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 		return StatusReply{}, err
 	}
 	s.touch(c)
-	s.told.know(c, state)
+	s.seen.know(c, state)
 	reply := s.status(state, c, in.Full)
-	since, known := s.told.hear(c, state)
+	since, known := s.seen.feedback(c, state)
 	reply.Said = said(state, since, known)
 	reply.ask = s.askOnceMore(state, c)
 	return reply, nil

@@ -104,27 +104,24 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	if a.Summary, err = (plan.Text{Field: "/summary", Max: plan.MaxSummary, Multiline: true}).Required(in.Summary); err != nil {
 		return a, nil, err
 	}
-	if a.Questions, err = cleanLines("/questions", in.Questions, plan.MaxLongLine); err != nil {
+	if a.Questions, err = plan.CleanLines("/questions", in.Questions, plan.MaxLongLine); err != nil {
 		return a, nil, err
 	}
 	if in.ContextNotes != nil {
-		if a.ContextNotes, err = (plan.Text{Field: "/context_notes", Max: plan.MaxLongText, Multiline: true}).Clean(*in.ContextNotes); err != nil {
-			return a, nil, err
-		}
+		a.ContextNotes = *in.ContextNotes
 	}
 	if len(in.Steps) == 0 {
 		return a, nil, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/steps", Problem: "is empty", Fix: "give at least one step"}
 	}
-	var w wanted
-	refs := map[string]bool{}
+	fields := make([]NewTask, len(in.Steps))
 	for i, step := range in.Steps {
-		task, err := wantedTaskOf(fmt.Sprintf("/steps/%d", i), NewTask{Ref: step.Ref, TaskFields: step.TaskFields, Dependencies: step.Dependencies}, refs)
-		if err != nil {
-			return a, nil, err
-		}
-		w.add = append(w.add, task)
+		fields[i] = NewTask{Ref: step.Ref, TaskFields: step.TaskFields, Dependencies: step.Dependencies}
 	}
-	tasks, steps := w.tasks(plan.State{})
+	read, err := readTasks("/steps", fields)
+	if err != nil {
+		return a, nil, err
+	}
+	steps, tasks := added(plan.State{}, read)
 	a.Steps = steps
 	return a, tasks, nil
 }

@@ -74,12 +74,12 @@ type UpdateReply struct {
 // Update adds tasks, reports on tasks and closes the plan, all of it or nothing.
 // Tasks that the quality gates refuse are a *gates.RefusedError.
 func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply, error) {
-	wanted, err := s.wanted(in)
+	input, err := in.read()
 	if err != nil {
 		return UpdateReply{}, err
 	}
 	for attempt := 0; ; attempt++ {
-		reply, err := s.update(ctx, c, wanted)
+		reply, err := s.update(ctx, c, input)
 		if errors.Is(err, errMoved) && attempt < 3 {
 			continue // somebody added steps meanwhile: look again
 		}
@@ -93,12 +93,12 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 // errMoved says that the ids which tasks were to get are taken.
 var errMoved = errors.New("steps were added meanwhile")
 
-func (s *Service) update(ctx context.Context, c Caller, w wanted) (UpdateReply, error) {
+func (s *Service) update(ctx context.Context, c Caller, in updateInput) (UpdateReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return UpdateReply{}, err
 	}
-	batch, tasks, err := w.batch(state)
+	batch, tasks, err := in.batch(state)
 	if err != nil {
 		return UpdateReply{}, err
 	}

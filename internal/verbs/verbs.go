@@ -18,7 +18,7 @@ import (
 type Service struct {
 	session *session.Session
 	opts    Options
-	told    told
+	seen    lastSeen
 	asked   asked
 }
 
@@ -145,13 +145,13 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		if !plan.ConcernsPlan(a) {
 			return nil
 		}
-		return s.told.check(c, state, c.word(Call{Act: ActRead}))
+		return s.seen.check(c, state, c.word(Call{Act: ActRead}))
 	})
 	s.touch(c)
 	if err != nil {
 		return outcome, err
 	}
-	s.told.know(c, outcome.After)
+	s.seen.know(c, outcome.After)
 	s.notifyExpiry(outcome)
 	if asksAgain(outcome.Events) {
 		return outcome, &AskedAgain{Reply: s.resubmitted(outcome, c)}

@@ -10,7 +10,7 @@ import (
 // changed returns the state once it differs from what the caller was last told, or
 // the rule book on disk has changed, or the time is over.
 func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait time.Duration) (plan.State, error) {
-	since, known := s.told.since(c)
+	since, known := s.seen.since(c)
 	if known && since != state.Revision {
 		return state, nil // it changed before the caller began to wait
 	}
