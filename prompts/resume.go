@@ -3,8 +3,8 @@ package prompts
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/planloop/planloop/internal/tokens"
 )
 
 // How much of a plan [Resume] repeats, in tokens. With the words around them the
@@ -71,34 +71,34 @@ func Resume(d ResumeData) string {
 }
 
 // budget shortens texts one after the other. It holds what the former ones left,
-// in parts of a token.
+// in tokens.
 type budget int
 
 // take returns text on one line within the share and what was left before.
-func (b *budget) take(text string, tokens int) string {
-	room := tokens*tokenUnit + int(*b)
+func (b *budget) take(text string, share int) string {
+	room := share + int(*b)
 	line, cost := shortened(oneLine(text, maxItem), room)
 	*b = budget(room - cost)
 	return line
 }
 
 // quote is take in quotes; nothing is not quoted.
-func (b *budget) quote(text string, tokens int) string {
-	if line := b.take(text, tokens); line != "" {
+func (b *budget) quote(text string, share int) string {
+	if line := b.take(text, share); line != "" {
 		return quoted(line)
 	}
 	return ""
 }
 
-func (b *budget) name(s *ResumeStep, tokens int) string {
-	return strings.TrimSpace(oneWord(s.ID) + " " + b.quote(s.Title, tokens))
+func (b *budget) name(s *ResumeStep, share int) string {
+	return strings.TrimSpace(oneWord(s.ID) + " " + b.quote(s.Title, share))
 }
 
 // list quotes as many texts as have room as they are, the first at any rate, and
 // counts the others.
-func (b *budget) list(texts []string, tokens int) string {
-	const marks = 3 * tokenUnit // two quotes and a comma
-	room := tokens*tokenUnit + int(*b)
+func (b *budget) list(texts []string, share int) string {
+	const marks = 3 // two quotes and a comma
+	room := share + int(*b)
 	var shown []string
 	left := 0
 	for _, text := range texts {
@@ -143,43 +143,12 @@ func oneWord(word string) string {
 // ellipsis stands for what was cut. It is ASCII, for what it is put into may be.
 const ellipsis = "..."
 
-// Costs are counted in parts of a token.
-const tokenUnit = 6
-
 // shortened returns the beginning of text that costs no more than room, ending
 // with an ellipsis where something was cut, and what it costs.
 func shortened(text string, room int) (short string, cost int) {
-	fits, atFit := 0, 0 // the end, and the cost, of what leaves room for the ellipsis
-	before := ' '
-	for i, r := range text {
-		cost += runeCost(r, before)
-		if cost <= room-tokenUnit {
-			fits, atFit = i+utf8.RuneLen(r), cost
-		}
-		if cost > room {
-			return text[:fits] + ellipsis, atFit + tokenUnit
-		}
-		before = r
+	if cost := tokens.CountAtWorst(text); cost <= room {
+		return text, cost
 	}
-	return text, cost
-}
-
-// runeCost estimates what a character adds to the tokens of a text, rather too
-// much than too little, for a limit that text without meaning must not break:
-// two letters of a word in lower case share a token at worst; digits, signs and
-// changes of case cost one each, other scripts almost one a byte.
-func runeCost(r, before rune) int {
-	switch {
-	case r >= 'a' && r <= 'z' && before <= unicode.MaxASCII && unicode.IsLetter(before):
-		return tokenUnit / 2
-	case r == ' ' && before != ' ':
-		return 0
-	case r <= unicode.MaxASCII:
-		return tokenUnit
-	case r < 0x0800: // two bytes: Latin with accents, Greek, Cyrillic, Hebrew, Arabic
-		return tokenUnit + 1
-	case r < 0x0E80, r >= 0x3000 && r < 0xD800: // Indic scripts and Thai, Chinese, Japanese, Korean
-		return tokenUnit * 5 / 2
-	}
-	return tokenUnit * utf8.RuneLen(r)
+	short = text[:tokens.CutAtWorst(text, max(0, room-1))] + ellipsis
+	return short, tokens.CountAtWorst(short)
 }

@@ -1,73 +1,244 @@
-// Package tokens estimates what text costs in a model's context, and shortens it to
-// what it may cost.
+// Package tokens estimates what text costs in a model's context, and cuts it to what
+// it may cost. It knows no vocabulary: the estimate is fitted to one (o200k), and its
+// test holds it within 15 percent for the texts that planloop writes, and never more
+// than 10 percent below. Where a limit has to hold for text without meaning, of which
+// each character may cost as much as it can, the functions AtWorst bound it.
 package tokens
 
 import (
-	"unicode"
+	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/plan"
 )
 
-// What a character adds to the tokens of a text, in quarters of a token: four
-// letters of plain words share one, a digit or a sign has one to itself, and most
-// other scripts need one or more for each character.
-const (
-	wordCost   = 1
-	capCost    = 2
-	signCost   = 4
-	scriptCost = 5
-	rareCost   = 12
-)
+// Costs are counted in hundredths of a token.
+const token = 100
 
-// Shorten returns text with about that many tokens, and at most length characters.
-func Shorten(text string, tokens, length int) string {
-	room, spent, shown := 4*wordCost*tokens, 0, 0
+// Count estimates how many tokens text costs, rounded up.
+func Count(text string) int { return meter{}.count(text) }
+
+// CountAtWorst is Count for text that may mean nothing.
+func CountAtWorst(text string) int { return meter{worst: true}.count(text) }
+
+func (m meter) count(text string) int {
+	cost := 0
 	for _, r := range text {
-		if spent += runeCost(r); spent > room {
-			return plan.Shorten(text, min(max(shown, 2), length))
-		}
-		shown++
+		cost += m.add(r)
 	}
-	return plan.Shorten(text, length)
+	return (cost + token - 1) / token
+}
+
+// CutAtWorst returns the end, in bytes, of the longest beginning of text that costs
+// at most so many tokens, even if it means nothing.
+func CutAtWorst(text string, tokens int) int { return meter{worst: true}.cut(text, tokens) }
+
+func (m meter) cut(text string, tokens int) int {
+	cost := 0
+	for i, r := range text {
+		if cost += m.add(r); cost > tokens*token {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// Shorten returns text with about that many tokens, and at most length characters,
+// an ellipsis for what was cut. At least two characters are left.
+func Shorten(text string, tokens, length int) string {
+	end := meter{}.cut(text, tokens)
+	if end == len(text) {
+		return plan.Shorten(text, length)
+	}
+	return plan.Shorten(text, min(max(len([]rune(text[:end])), 2), length))
 }
 
 // Tail returns the end of text with about that many tokens and at most length
 // characters, an ellipsis for what was cut.
 func Tail(text string, tokens, length int) string {
 	runes := []rune(text)
-	room, from := 4*wordCost*tokens, len(runes)
-	for from > 0 && len(runes)-from < length {
-		if room -= runeCost(runes[from-1]); room < 0 {
-			break
-		}
-		from--
-	}
-	if from == 0 {
+	if len(runes) <= length && Count(text) <= tokens {
 		return text
+	}
+	from := max(0, len(runes)-length)
+	for from < len(runes) && Count(string(runes[from:])) > tokens {
+		from += max(1, (len(runes)-from)/16)
 	}
 	return "…" + string(runes[min(from+1, len(runes)):])
 }
 
-// Count estimates how many tokens text costs.
-func Count(text string) int {
-	sum := 0
-	for _, r := range text {
-		sum += runeCost(r)
+// class is what kinds of characters have in common for a vocabulary.
+type class int
+
+const (
+	space class = iota // also what comes before a text
+	line
+	lower
+	upper
+	digit
+	sign
+	latin    // with accents
+	alphabet // Greek, Cyrillic, Arabic and their like
+	indic    // to Thai
+	hangul
+	kana
+	han
+	symbol
+	rare // scripts that vocabularies hardly know
+)
+
+func classOf(r rune) class {
+	switch {
+	case r == ' ':
+		return space
+	case r == '\n', r == '\t', r == '\r':
+		return line
+	case r >= 'a' && r <= 'z':
+		return lower
+	case r >= 'A' && r <= 'Z':
+		return upper
+	case r >= '0' && r <= '9':
+		return digit
+	case r < 0x80:
+		return sign
+	case r < 0x250:
+		return latin
+	case r < 0x800:
+		return alphabet
+	case r < 0xE80:
+		return indic
+	case r >= 0xAC00 && r < 0xD7A4:
+		return hangul
+	case r >= 0x3040 && r < 0x3100:
+		return kana
+	case r >= 0x3000 && r < 0xA000, r >= 0xFF00 && r < 0xFFF0:
+		return han
+	case r >= 0x2000 && r < 0x2C00, r > 0xFFFF:
+		return symbol
 	}
-	return sum / (4 * wordCost)
+	return rare
 }
 
-func runeCost(r rune) int {
-	switch {
-	case r >= 'a' && r <= 'z', r == ' ':
-		return wordCost
-	case r >= 'A' && r <= 'Z':
-		return capCost
-	case r < utf8.RuneSelf:
-		return signCost
-	case unicode.IsLetter(r):
-		return scriptCost
-	}
-	return rareCost
+// meter adds up a text character by character.
+type meter struct {
+	worst  bool // whatever the text means
+	before rune
+	class  class
+	run    int // characters of the word or number so far
 }
+
+// add returns what the next character costs, in hundredths of a token.
+func (m *meter) add(r rune) int {
+	was, before, now := m.class, m.before, classOf(r)
+	m.class, m.before = now, r
+	if now != was && !(now == lower && was == upper) {
+		m.run = 0
+	}
+	m.run++
+	first := m.run == 1
+	if m.worst {
+		return worst(r, was)
+	}
+	switch now {
+	case space:
+		return either(first || was != space, 60, 8)
+	case line:
+		return either(first, 70, 5)
+	case lower:
+		return m.letter(was, before, r)
+	case upper:
+		switch was {
+		case lower:
+			return 125
+		case upper:
+			return 36
+		}
+		return 33
+	case digit:
+		return either(m.run%3 == 1, 138, 0) // vocabularies hold numbers of three digits
+	case sign:
+		return either(first, 77, 36)
+	case latin:
+		return 15
+	case alphabet:
+		return 27
+	case indic:
+		return 42
+	case hangul:
+		return either(first, 80, 32)
+	case kana:
+		return 64
+	case han:
+		return 74
+	case symbol:
+		switch {
+		case r == 0x200D: // it is written as an escape, where it is quoted
+			return 300
+		case r > 0xFFFF:
+			return 250
+		}
+		return 160
+	}
+	return 215
+}
+
+// worst is what a character may cost where it stands in no word of any language.
+func worst(r rune, was class) int {
+	switch {
+	case r >= 'a' && r <= 'z' && (was == lower || was == upper):
+		return 50
+	case r == ' ' && was != space:
+		return 0
+	case r < 0x80:
+		return 100
+	case r < 0x800: // two bytes: Latin with accents, Greek, Cyrillic, Hebrew, Arabic
+		return 117
+	case r < 0xE80, r >= 0x3000 && r < 0xD800: // Indic scripts and Thai, Chinese, Japanese, Korean
+		return 250
+	}
+	return utf8.RuneLen(r) * 100
+}
+
+// letter is the cost of a letter in lower case: little in a word as people write
+// them, more where two letters hardly ever follow each other.
+func (m *meter) letter(was class, before, r rune) int {
+	switch was {
+	case lower:
+		if followers()[before-'a']&(1<<(r-'a')) == 0 {
+			return 66
+		}
+		return either(m.run <= 7, 10, 2)
+	case upper, latin:
+		return 10
+	case space:
+		return 12
+	case sign:
+		return 25
+	}
+	return 55
+}
+
+func either(is bool, a, b int) int {
+	if is {
+		return a
+	}
+	return b
+}
+
+// common lists, for each letter, those that follow it in words of English and of
+// source code.
+const common = "abcdfgiklmnprstuwy baeijloruy caehiklortu dadeiosy eacdefglmnpqrstvwxy faefiortuy gaehinorsu haeiost iacdefglmnoprstvxz " +
+	"jes keis ladeilostuy madeimop nacdefgilnostuv oabcdfgiklmnoprstuvw padeiloprstu qu racdefgikmnorstuvy " +
+	"sacehikopstuw tacehiloprstuxy ubcdegilmnprst vaei waehinor xptx yopst ze"
+
+// followers are the letters of common, as bits.
+var followers = sync.OnceValue(func() [26]uint32 {
+	var bits [26]uint32
+	for i, letters := range strings.Fields(common) {
+		for _, r := range letters[1:] {
+			bits[i] |= 1 << (r - 'a')
+		}
+	}
+	return bits
+})

@@ -40,7 +40,7 @@ func (n NextAction) Calls() []Call {
 // What of a reply is left for names that are not ours, in tokens.
 const (
 	titleTokens      = 13
-	titleTokensShort = 5  // beside a long call
+	titleTokensShort = 4  // beside a long call
 	longCall         = 40 // characters
 	nameTokens       = 10
 )

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -179,7 +178,7 @@ func (b *pageBuilder) start(from plan.StepID) int {
 
 // add puts a step on the page if it fits; the first always does.
 func (b *pageBuilder) add(s PageStep) bool {
-	cost := s.tokens()
+	cost := s.cost()
 	if n := len(b.view.Steps); n > 0 && (cost > b.left || n >= pageSteps) {
 		return false
 	}
@@ -324,38 +323,12 @@ func (m PageMore) line() string {
 	return line
 }
 
-// tokens estimates what the step costs in its structured form.
-func (s PageStep) tokens() int {
+// cost estimates what the step costs in its structured form.
+func (s PageStep) cost() int {
 	const frame, perNote, perID = 24, 4, 5
-	n := frame + estimateTokens(s.Title) + estimateTokens(s.Details) + perID*len(s.WaitingOn)
+	n := frame + tokens.Count(s.Title) + tokens.Count(s.Details) + perID*len(s.WaitingOn)
 	for _, note := range s.Notes {
-		n += perNote + estimateTokens(note)
+		n += perNote + tokens.Count(note)
 	}
 	return n
-}
-
-// estimateTokens estimates how many tokens a model's vocabulary needs for text,
-// rather too high than too low. Words in lower case are cheap; digits, signs and
-// changes of case cost a token each, scripts that vocabularies know well half a
-// token a byte, everything else a token a byte.
-func estimateTokens(text string) int {
-	const token, half, third = 6, 3, 2
-	cost, inWord := 0, false
-	for _, r := range text {
-		lower := r >= 'a' && r <= 'z'
-		upper := r >= 'A' && r <= 'Z'
-		switch {
-		case lower && inWord:
-			cost += third
-		case r == ' ':
-		case r <= unicode.MaxASCII:
-			cost += token
-		case r < 0x0E80, r >= 0x3000 && r < 0xD800: // Latin to Thai, Chinese, Japanese, Korean
-			cost += half * utf8.RuneLen(r)
-		default:
-			cost += token * utf8.RuneLen(r)
-		}
-		inWord = lower || upper
-	}
-	return cost / token
 }
