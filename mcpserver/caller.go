@@ -33,7 +33,7 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 }
 
 // connections knows who calls by the connections that live, so that the claims of
-// one that has gone pass over at once.
+// one that has gone lapse at once.
 type connections struct {
 	mu    sync.Mutex
 	alive map[string]joined

@@ -1,6 +1,12 @@
 package plan
 
-import "time"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
 
 // Outline is what a plan is about, apart from its steps.
 type Outline struct {
@@ -92,4 +98,157 @@ func (p *Plan) Root() string {
 		return rootID(p.ID, p.Version)
 	}
 	return p.ID
+}
+
+// NewStep is a step that does not have an id yet. Progress is what an imported
+// step brings along; the zero value is a pending step. DependsOn names ids as
+// they will be minted: the highest so far plus one, in order.
+type NewStep struct {
+	Spec
+	Progress
+	Splits StepID `json:"-"` // the approved step it is a part of; 0: none
+}
+
+// SetUp asks for a new current plan, whatever there was before
+// (WINK: planning_setup_plan). With Draft it asks for a draft beside it.
+type SetUp struct {
+	Outline
+	Steps []NewStep
+	Draft bool
+}
+
+// Name is the action's word in the log.
+func (SetUp) Name() string { return "set_up_plan" }
+
+func (a SetUp) clean(c *cleaner) Action {
+	c.outline(&a.Outline)
+	c.steps(&a.Steps, "initial_steps")
+	return a
+}
+
+func (a SetUp) decide(s State, f Facts) ([]Event, error) {
+	if err := withinLimit(len(a.Steps), f.Limits); err != nil {
+		return nil, err
+	}
+	steps, err := mint(Steps{}, a.Steps, "/initial_steps")
+	if err != nil {
+		return nil, err
+	}
+	p := Plan{
+		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusActive, Version: 1,
+		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
+	}
+	if a.Draft && s.PhaseNow() == PhaseSubmitted {
+		return nil, conflict("a submitted plan waits for a decision", "decide about it first")
+	}
+	if a.Draft {
+		p.Status = StatusDraft
+		return []Event{DraftMade{Body{Plan: p, Steps: steps}}}, nil
+	}
+	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps}})
+	return append(events, completion(p.Status, NewSteps(steps).tally(), f.Now)...), nil
+}
+
+// PlanSetUp makes a new plan the current one.
+type PlanSetUp struct {
+	Plan Body `json:"plan"`
+}
+
+// Kind is the event's word in the log.
+func (PlanSetUp) Kind() string { return "plan_set_up" }
+
+func (e PlanSetUp) apply(s State) State {
+	s.Plan = e.Plan.Build()
+	return s
+}
+
+// DraftMade puts a draft beside the current plan.
+type DraftMade struct {
+	Plan Body `json:"plan"`
+}
+
+// Kind is the event's word in the log.
+func (DraftMade) Kind() string { return "draft_made" }
+
+func (e DraftMade) apply(s State) State {
+	s.Draft = e.Plan.Build()
+	return s
+}
+
+func withinLimit(n int, l Limits) error {
+	if n <= l.MaxSteps {
+		return nil
+	}
+	return conflict(fmt.Sprintf("the plan would have %d steps, at most %d are kept", n, l.MaxSteps), "group them into fewer steps")
+}
+
+// maxSlug bounds the part of a plan id that comes from the objective.
+const maxSlug = 40
+
+// slug returns the objective's ASCII words, lower case and joined by dashes, or
+// "plan" when there are none.
+func slug(objective string) string {
+	var b strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(objective) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			if dash && b.Len() > 0 {
+				if b.Len() == maxSlug-1 {
+					break // no room for the dash and the letter
+				}
+				b.WriteByte('-')
+			}
+			b.WriteRune(r)
+			dash = false
+		} else {
+			dash = true
+		}
+		if b.Len() >= maxSlug {
+			break
+		}
+	}
+	if b.Len() == 0 {
+		return "plan"
+	}
+	return b.String()
+}
+
+// newPlanID returns <slug>-<unix seconds>, the seconds raised until no plan of s
+// has the id.
+func newPlanID(s State, objective string, now time.Time) string {
+	base := slug(objective)
+	for second := now.Unix(); ; second++ {
+		id := base + "-" + strconv.FormatInt(second, 10)
+		if !s.knows(id) {
+			return id
+		}
+	}
+}
+
+func rootID(id string, version int) string {
+	return strings.TrimSuffix(id, "-v"+strconv.Itoa(version))
+}
+
+const (
+	metaBefore = "Decompose the goal '"
+	metaAfter  = "' into a detailed task list for planloop."
+)
+
+// MetaTitle is the title of the task that asks for a plan for a goal
+// (planloop: Workflow, Step 3). A goal too long for a title is shortened.
+func MetaTitle(goal string) string {
+	room := MaxLongLine - utf8.RuneCountInString(metaBefore+metaAfter)
+	return metaBefore + Shorten(goal, room) + metaAfter
+}
+
+// IsMeta reports whether a title is that of a task that asks for a plan: it is
+// no work of the plan, and no gate applies to it.
+func IsMeta(title string) bool {
+	return strings.HasPrefix(title, metaBefore) && strings.HasSuffix(title, metaAfter)
+}
+
+// asksForPlan reports whether a step is the one that a session began with: what
+// proves it is the plan that has passed the gates. A title alone does not make it so.
+func (s State) asksForPlan(step *Step) bool {
+	return step.ID == 1 && s.Plan != nil && step.Title == MetaTitle(s.Plan.Objective)
 }

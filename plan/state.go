@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"iter"
-	"slices"
 	"time"
 )
 
@@ -26,53 +24,12 @@ type State struct {
 	past      vector[PastPlan]
 }
 
-// PastPlan is the head of a plan that is not the current one any more. Its body
-// stands in the log: it is the current plan of the state at Revision.
-type PastPlan struct {
-	ID         string     `json:"id"`
-	Objective  string     `json:"objective"`
-	Status     PlanStatus `json:"status"` // as it was
-	Version    int        `json:"version"`
-	Steps      int        `json:"steps"`
-	Done       int        `json:"done"`
-	CreatedAt  time.Time  `json:"created_at"`
-	ArchivedAt time.Time  `json:"archived_at"`
-	Revision   Revision   `json:"revision"`
-	Reason     string     `json:"reason"` // replaced, cleared, restored_over; of a draft superseded, rejected, cancelled, expired or ended
-}
-
 // PhaseNow returns the phase, with inactive for the zero value.
 func (s State) PhaseNow() Phase {
 	if s.Phase == "" {
 		return PhaseInactive
 	}
 	return s.Phase
-}
-
-// Past lists the heads of former plans, oldest first. A plan that was restored
-// stays listed until it is archived again with a newer head; its place is kept.
-func (s State) Past() iter.Seq[PastPlan] { return s.past.all() }
-
-// PastPlan returns the head of the former plan with that id.
-func (s State) PastPlan(id string) (PastPlan, bool) {
-	if i := s.pastIndex(id); i >= 0 {
-		return s.past.at(i), true
-	}
-	return PastPlan{}, false
-}
-
-// Former lists the heads of the plans that can be restored, the one archived last
-// first: all but the current plan, unless that was cleared.
-func (s State) Former() []PastPlan {
-	var former []PastPlan
-	for head := range s.Past() {
-		if s.Plan == nil || s.Plan.ID != head.ID || s.Plan.Cleared() {
-			former = append(former, head)
-		}
-	}
-	slices.Reverse(former)
-	slices.SortStableFunc(former, func(a, b PastPlan) int { return b.ArchivedAt.Compare(a.ArchivedAt) })
-	return former
 }
 
 // PlanIDs lists the ids of all plans: the current one and a draft first, then the
@@ -91,15 +48,6 @@ func (s State) PlanIDs() []string {
 		}
 	}
 	return ids
-}
-
-func (s State) pastIndex(id string) int {
-	for i := s.past.len() - 1; i >= 0; i-- {
-		if s.past.at(i).ID == id {
-			return i
-		}
-	}
-	return -1
 }
 
 // knows reports whether any plan of s has the id.
@@ -156,5 +104,29 @@ func (b StateBody) Build() State {
 	for _, p := range b.Past {
 		s.past = s.past.append(p)
 	}
+	return s
+}
+
+// Record is one accepted action as the log keeps it. The sequence of records is
+// the truth, the history and the audit trail at once.
+type Record struct {
+	Seq    Revision  `json:"seq"`
+	Action string    `json:"action"`
+	Actor  Actor     `json:"actor"`
+	Time   time.Time `json:"time"`
+	Phase  Phase     `json:"phase"` // after the action
+	Events []Event   `json:"events"`
+}
+
+// FoldVersion changes whenever Fold makes something else of the same records.
+// Snapshots of another version are ignored and rebuilt.
+const FoldVersion = 1
+
+// Fold returns the state after r.
+func Fold(s State, r Record) State {
+	for _, e := range r.Events {
+		s = Apply(s, e)
+	}
+	s.Revision, s.UpdatedAt = r.Seq, r.Time
 	return s
 }

@@ -2,8 +2,10 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // StepID names a step within its plan: S001, S002, … and past 999 S1000.
@@ -86,3 +88,54 @@ func badStepID(text, hint string) error {
 
 // Number returns the id as planloop's JSON contract shows it: the number alone.
 func (id StepID) Number() string { return strconv.Itoa(int(id)) }
+
+// mint returns news as steps with ids that follow the highest of have, after
+// checking what they depend on.
+func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
+	next := have.Highest() + 1
+	steps := make([]*Step, len(news))
+	added := make(map[StepID]*Step, len(news))
+	for i, n := range news {
+		step := &Step{ID: next + StepID(i), Spec: n.Spec, Progress: n.Progress}
+		if step.Status == "" {
+			step.Status = Pending
+		}
+		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
+		step.Evidence = unrecorded(step.Evidence)
+		steps[i], added[step.ID] = step, step
+	}
+	deps := func(id StepID) []StepID {
+		if step := added[id]; step != nil {
+			return step.DependsOn
+		}
+		return nil // an older step cannot depend on a newer one
+	}
+	for i, step := range steps {
+		for k, dep := range step.DependsOn {
+			_, old := have.Get(dep)
+			if !old && added[dep] == nil {
+				return nil, &ValidationError{Kind: NotFound, Field: fmt.Sprintf("%s/%d/depends_on/%d", field, i, k),
+					Problem: "there is no step " + dep.String(), Fix: "name a step of the plan, or one added here by the id it gets"}
+			}
+		}
+		step.DependsOn = dedupe(step.DependsOn)
+	}
+	ids := make([]StepID, len(steps))
+	for i, step := range steps {
+		ids[i] = step.ID
+	}
+	if cycle := Cycle(ids, deps); cycle != nil {
+		return nil, cycleError(field, cycle)
+	}
+	return steps, nil
+}
+
+// unrecorded returns evidence without the claim that planloop ran the command:
+// what comes from outside cannot say so.
+func unrecorded(evidence []Evidence) []Evidence {
+	evidence = slices.Clone(evidence)
+	for i := range evidence {
+		evidence[i].Recorded = false
+	}
+	return evidence
+}

@@ -232,7 +232,7 @@ func TestServeEndsWell(t *testing.T) {
 	}
 }
 
-// The claim of a client passes over with its connection, and show says so.
+// The claim of a client lapses with its connection, and show says so.
 func TestClaimOfAClientThatLeft(t *testing.T) {
 	h := newHome(t)
 	h.run("setup", "Fix the login bug", "--step", "Write a failing test")

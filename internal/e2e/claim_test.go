@@ -9,7 +9,7 @@ import (
 )
 
 // TestOneWinsTheClaim has processes claim one step at the same time: one gets it,
-// the others are told who has. When the winner is killed the claim passes over at
+// the others are told who has. When the winner is killed the claim lapses at
 // once, until the last process has it.
 func TestOneWinsTheClaim(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,278 @@
+package plan
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// PastPlan is the head of a plan that is not the current one any more. Its body
+// stands in the log: it is the current plan of the state at Revision.
+type PastPlan struct {
+	ID         string     `json:"id"`
+	Objective  string     `json:"objective"`
+	Status     PlanStatus `json:"status"` // as it was
+	Version    int        `json:"version"`
+	Steps      int        `json:"steps"`
+	Done       int        `json:"done"`
+	CreatedAt  time.Time  `json:"created_at"`
+	ArchivedAt time.Time  `json:"archived_at"`
+	Revision   Revision   `json:"revision"`
+	Reason     string     `json:"reason"` // replaced, cleared, restored_over; of a draft superseded, rejected, cancelled, expired or ended
+}
+
+// Past lists the heads of former plans, oldest first. A plan that was restored
+// stays listed until it is archived again with a newer head; its place is kept.
+func (s State) Past() iter.Seq[PastPlan] { return s.past.all() }
+
+// PastPlan returns the head of the former plan with that id.
+func (s State) PastPlan(id string) (PastPlan, bool) {
+	if i := s.pastIndex(id); i >= 0 {
+		return s.past.at(i), true
+	}
+	return PastPlan{}, false
+}
+
+// Former lists the heads of the plans that can be restored, the one archived last
+// first: all but the current plan, unless that was cleared.
+func (s State) Former() []PastPlan {
+	var former []PastPlan
+	for head := range s.Past() {
+		if s.Plan == nil || s.Plan.ID != head.ID || s.Plan.Cleared() {
+			former = append(former, head)
+		}
+	}
+	slices.Reverse(former)
+	slices.SortStableFunc(former, func(a, b PastPlan) int { return b.ArchivedAt.Compare(a.ArchivedAt) })
+	return former
+}
+
+func (s State) pastIndex(id string) int {
+	for i := s.past.len() - 1; i >= 0; i-- {
+		if s.past.at(i).ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// PlanArchived keeps the head of the current plan, which is about to be
+// replaced or cleared.
+type PlanArchived struct {
+	Head PastPlan `json:"head"`
+}
+
+// Kind is the event's word in the log.
+func (PlanArchived) Kind() string { return "plan_archived" }
+
+func (e PlanArchived) apply(s State) State {
+	if i := s.pastIndex(e.Head.ID); i >= 0 {
+		s.past = s.past.set(i, e.Head)
+		return s
+	}
+	s.past = s.past.append(e.Head)
+	return s
+}
+
+// archive returns the event that keeps the head of the current plan, none when
+// there is nothing to keep: no plan, or one that was cleared and stands in the
+// archive already.
+func archive(s State, reason string, now time.Time) []Event {
+	p := s.Plan
+	if p == nil || p.Cleared() && s.pastIndex(p.ID) >= 0 {
+		return nil
+	}
+	return []Event{PlanArchived{head(p, s.Revision, reason, now)}}
+}
+
+func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
+	return PastPlan{
+		ID: p.ID, Objective: p.Objective, Status: p.Status, Version: p.Version,
+		Steps: p.Steps.Len(), Done: p.Steps.Count(Done),
+		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason,
+	}
+}
+
+// superseded is the reason why a draft is kept that gave way to another.
+const superseded = "superseded"
+
+// keptDraft returns the event that keeps the head of a draft which is dropped or
+// gives way to another: nothing that was put before a person is lost. A revision is
+// no plan of its own.
+func keptDraft(before, after State, now time.Time) []Event {
+	draft := before.Draft
+	if draft == nil || before.revises() || after.Draft != nil && after.Draft.ID == draft.ID || after.Plan != nil && after.Plan.ID == draft.ID {
+		return nil
+	}
+	reason := superseded
+	if d := after.ModeNow().Decision; after.Draft == nil && d != nil {
+		reason = string(d.Outcome)
+	}
+	return []Event{PlanArchived{head(draft, before.Revision, reason, now)}}
+}
+
+// Clear asks to abandon the current plan (WINK: planning_clear_plan). It stays
+// in the archive and can be restored.
+type Clear struct{}
+
+// Name is the action's word in the log.
+func (Clear) Name() string { return "clear_plan" }
+
+func (a Clear) clean(*cleaner) Action { return a }
+
+func (Clear) decide(s State, f Facts) ([]Event, error) {
+	p, err := livePlan(s)
+	if err != nil {
+		return nil, err
+	}
+	if p.Status == StatusAbandoned {
+		return nil, conflict("the plan is abandoned already", "set up a new plan")
+	}
+	return append(archive(s, "cleared", f.Now), PlanCleared{At: f.Now}), nil
+}
+
+// PlanCleared abandons the current plan and empties its steps.
+type PlanCleared struct {
+	At time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (PlanCleared) Kind() string { return "plan_cleared" }
+
+func (e PlanCleared) apply(s State) State {
+	if s.Plan == nil {
+		return s
+	}
+	p := *s.Plan
+	p.Steps = Steps{highest: p.Steps.highest}
+	p.Status, p.UpdatedAt = StatusAbandoned, e.At
+	s.Plan = &p
+	return s
+}
+
+// Purge asks to delete the whole history and to begin a new one.
+type Purge struct {
+	Records Revision // how many the former log has
+}
+
+// Name is the action's word in the log.
+func (Purge) Name() string { return "purge" }
+
+func (a Purge) clean(*cleaner) Action { return a }
+
+func (a Purge) decide(_ State, f Facts) ([]Event, error) {
+	return []Event{HistoryPurged{Records: a.Records, At: f.Now}}, nil
+}
+
+// HistoryPurged begins a log anew, after a person had the former one deleted.
+type HistoryPurged struct {
+	Records Revision  `json:"records"` // how many the former log had
+	At      time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (HistoryPurged) Kind() string { return "history_purged" }
+
+func (HistoryPurged) apply(s State) State { return s }
+
+// Restore asks to make a former plan the current one again. Facts.Past brings
+// its body.
+type Restore struct {
+	PlanID string
+}
+
+// Name is the action's word in the log.
+func (Restore) Name() string { return "restore_plan" }
+
+func (a Restore) clean(*cleaner) Action { return a }
+
+func (a Restore) decide(s State, f Facts) ([]Event, error) {
+	if s.Plan != nil && s.Plan.ID == a.PlanID && !s.Plan.Cleared() {
+		return nil, conflict("the plan "+Quote(a.PlanID)+" is the current one", "nothing needs restoring")
+	}
+	if _, ok := s.PastPlan(a.PlanID); !ok || f.Past == nil || f.Past.ID != a.PlanID {
+		return nil, &ValidationError{Kind: NotFound, Field: "/plan_id",
+			Problem: "there is no former plan " + Quote(a.PlanID), Fix: "list the former plans to find its id"}
+	}
+	if err := withinLimit(f.Past.Steps.Len(), f.Limits); err != nil {
+		return nil, err
+	}
+	body, err := restorable(f.Past)
+	if err != nil {
+		return nil, err
+	}
+	body.UpdatedAt = f.Now
+	if body.Status == StatusDraft {
+		body.Status = StatusActive // nobody approved it: it is a plan like any other
+	}
+	for i, step := range body.Steps {
+		body.Steps[i] = step.unclaimed()
+	}
+	events := append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now})
+	if f.Past.Status == StatusDraft {
+		events = append(events, completion(StatusActive, f.Past.Steps.tally(), f.Now)...)
+	}
+	return events, nil
+}
+
+// restorable returns the body of a former plan, cleaned like whatever else comes in:
+// the log may have been written before its texts were checked.
+func restorable(past *Plan) (Body, error) {
+	c, b := cleaner{}, past.Body()
+	c.keep(clean("", PlanFields(), &b.Plan))
+	c.text(&b.ID, "id", Text{Max: MaxHint}, true)
+	c.line(&b.PreviousPlanID, "previous_plan_id", MaxHint)
+	c.oneOf("status", string(b.Status), b.Status.Values())
+	c.count(b.Version, "version", maxSeconds)
+	c.count(int(b.Highest), "highest_step", int(MaxStepID))
+	c.line(&b.CreatedBy, "created_by", MaxHint)
+	if b.Approval != nil {
+		approval := *b.Approval
+		c.line(&approval.By, "approval/by", MaxHint)
+		c.oneOf("approval/way", approval.Way, ByPerson.Values())
+		c.line(&approval.Digest, "approval/digest", MaxHint)
+		c.block(&approval.Comment, "approval/comment", MaxLongText)
+		c.list(&approval.Deviations, "approval/deviations", LinesField, MaxLongText, maxDeviations)
+		b.Approval = &approval
+	}
+	if b.Verdict != nil {
+		verdict := *b.Verdict
+		c.line(&verdict.By, "verdict/by", MaxHint)
+		c.line(&verdict.Way, "verdict/way", MaxHint)
+		c.block(&verdict.Feedback, "verdict/feedback", MaxLongText)
+		b.Verdict = &verdict
+	}
+	for i, step := range b.Steps {
+		clean, err := CleanStep(fmt.Sprintf("/steps/%d", i), NewStep{Spec: step.Spec, Progress: step.Progress})
+		c.keep(err)
+		b.Steps[i] = &Step{ID: step.ID, Spec: clean.Spec, Progress: clean.Progress}
+	}
+	if c.err != nil {
+		return Body{}, conflict("the plan cannot be restored as it is, "+c.err.Error(), "export it, mend it, and import it")
+	}
+	return b, nil
+}
+
+func (step *Step) unclaimed() *Step {
+	if step.ClaimedBy == "" {
+		return step
+	}
+	free := *step
+	free.ClaimedBy, free.LeaseUntil = "", time.Time{}
+	return &free
+}
+
+// PlanRestored makes a former plan the current one.
+type PlanRestored struct {
+	Plan Body      `json:"plan"`
+	At   time.Time `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (PlanRestored) Kind() string { return "plan_restored" }
+
+func (e PlanRestored) apply(s State) State {
+	s.Plan = e.Plan.Build()
+	return s
+}

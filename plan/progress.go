@@ -1,0 +1,409 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MarkStep asks to change the status of a step, with an optional note
+// (WINK: planning_mark_step). Starting a step claims it for the actor.
+type MarkStep struct {
+	Step   StepID
+	Status StepStatus
+	Note   string
+	Force  bool // a person takes over another actor's claim
+}
+
+// Name is the action's word in the log.
+func (MarkStep) Name() string { return "mark_step" }
+
+func (a MarkStep) clean(c *cleaner) Action {
+	c.block(&a.Note, "note", MaxLongText)
+	return a
+}
+
+func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
+	if a.Status.ordinal() < 0 {
+		return nil, &ValidationError{Kind: InvalidInput, Field: "/status",
+			Problem: Quote(string(a.Status)) + " is not known", Fix: "use one of " + strings.Join(a.Status.Values(), ", ")}
+	}
+	p, step, err := markable(s, a.Step)
+	if err != nil {
+		return nil, err
+	}
+	if err := claimable(step, a.Force, f); err != nil {
+		return nil, err
+	}
+	if err := startable(p, step, a.Status); err != nil {
+		return nil, err
+	}
+	if err := proven(s, step, a, f); err != nil {
+		return nil, err
+	}
+	if a.Note != "" && len(step.Notes) >= MaxNotes {
+		return nil, tooManyNotes(step)
+	}
+	takesOver := a.Status == InProgress && step.ClaimedBy != f.Actor.Name
+	if step.Status == a.Status && a.Note == "" && !takesOver {
+		return nil, nil
+	}
+	marked := a.marked(step, f)
+	return append([]Event{marked}, consequences(p, step, marked, f)...), nil
+}
+
+// markable returns the current plan and the step of it, or says why it is not to
+// be marked.
+func markable(s State, id StepID) (*Plan, *Step, error) {
+	p, err := livePlan(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case p.Cleared():
+		err = conflict("the plan was cleared and has no steps", "set up a new plan")
+	case p.FinalSummary != "":
+		err = conflict("the plan is closed with its final summary", "set up a new plan")
+	case p.Status == StatusFailed, p.Status == StatusDraft:
+		err = conflict(fmt.Sprintf("the plan is %s, so no step can be marked", p.Status), wayOn(p))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	step, err := findStep(p, id, "/step_id")
+	return p, step, err
+}
+
+// claimable refuses a step that another actor holds: until a lease has passed
+// since the owner's last sign of life, or its connection is gone, or a person
+// forces it.
+func claimable(step *Step, force bool, f Facts) error {
+	owner := step.ClaimedBy
+	if owner == "" || owner == f.Actor.Name || step.Status != InProgress {
+		return nil
+	}
+	if force && f.Actor.Present() {
+		return nil
+	}
+	seen := f.Seen[owner]
+	if Lapsed(step, seen, f.Now, f.Limits.Lease) {
+		return nil
+	}
+	until := leaseEnd(step, seen, f.Limits.Lease)
+	return conflict(fmt.Sprintf("%s is claimed by %s until %s", step.ID, Quote(owner), until.UTC().Format("15:04 MST")),
+		"work on another step; a person can take it over")
+}
+
+// Lapsed reports whether the claim on a step has lapsed: its owner's
+// connection is gone, or a lease has gone by since the owner's last sign of life.
+func Lapsed(step *Step, owner Sighting, now time.Time, lease time.Duration) bool {
+	return owner.Gone || now.After(leaseEnd(step, owner, lease))
+}
+
+func leaseEnd(step *Step, owner Sighting, lease time.Duration) time.Time {
+	if alive := owner.At.Add(lease); !owner.At.IsZero() && alive.After(step.LeaseUntil) {
+		return alive
+	}
+	return step.LeaseUntil
+}
+
+func (a MarkStep) marked(step *Step, f Facts) StepMarked {
+	e := StepMarked{Step: a.Step, Status: a.Status, Note: a.Note, By: f.Actor.Name, At: f.Now}
+	if a.Status == InProgress {
+		e.LeaseUntil = f.Now.Add(f.Limits.Lease)
+	}
+	return e
+}
+
+// StepMarked gives a step a status, and a note if there is one.
+type StepMarked struct {
+	Step       StepID     `json:"step_id"`
+	Status     StepStatus `json:"status"`
+	Note       string     `json:"note,omitempty"`
+	By         string     `json:"by"`
+	At         time.Time  `json:"at"`
+	LeaseUntil time.Time  `json:"lease_until,omitzero"`
+}
+
+// Kind is the event's word in the log.
+func (StepMarked) Kind() string { return "step_marked" }
+
+func (e StepMarked) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		if e.Note != "" {
+			step.Notes = append(slices.Clip(step.Notes), e.Note)
+		}
+		if e.Status == InProgress {
+			step.start(e)
+		} else {
+			step.stop(e)
+		}
+		step.Status = e.Status
+	})
+}
+
+func (step *Step) start(e StepMarked) {
+	if step.Status != InProgress {
+		step.StartedAt = e.At
+		step.Attempts++
+		step.outdate()
+	}
+	step.CompletedAt, step.Error = time.Time{}, ""
+	step.ClaimedBy, step.LeaseUntil = e.By, e.LeaseUntil
+}
+
+func (step *Step) stop(e StepMarked) {
+	step.ClaimedBy, step.LeaseUntil = "", time.Time{}
+	if step.Status == Done && e.Status != Done {
+		step.outdate()
+	}
+	switch e.Status {
+	case Done:
+		if step.Status != Done {
+			step.CompletedAt, step.ExecutedBy = e.At, e.By
+		}
+		step.Error = ""
+	case Failed:
+		if step.Status != Failed {
+			step.CompletedAt, step.ExecutedBy, step.Error = e.At, e.By, e.Note
+		}
+	case Skipped, Cancelled:
+		if step.Status != e.Status {
+			step.CompletedAt = e.At
+		}
+	default:
+		step.CompletedAt, step.Error = time.Time{}, ""
+	}
+	if e.Status == Pending {
+		step.StartedAt, step.ExecutedBy = time.Time{}, ""
+	}
+}
+
+// ClaimStep asks to take a step that is in progress over, or to renew the own
+// claim on it.
+type ClaimStep struct {
+	Step  StepID
+	Force bool // a person takes over another actor's claim
+}
+
+// Name is the action's word in the log.
+func (ClaimStep) Name() string { return "claim_step" }
+
+func (a ClaimStep) clean(*cleaner) Action { return a }
+
+func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
+	_, step, err := markable(s, a.Step)
+	if err != nil {
+		return nil, err
+	}
+	if step.Status != InProgress {
+		return nil, conflict(step.ID.String()+" is "+string(step.Status)+" and has no claim", "mark it in_progress, that claims it")
+	}
+	if err := claimable(step, a.Force, f); err != nil {
+		return nil, err
+	}
+	return []Event{StepClaimed{Step: a.Step, By: f.Actor.Name, At: f.Now, LeaseUntil: f.Now.Add(f.Limits.Lease)}}, nil
+}
+
+// StepClaimed gives a step in progress to an actor until the lease ends.
+type StepClaimed struct {
+	Step       StepID    `json:"step_id"`
+	By         string    `json:"by"`
+	At         time.Time `json:"at"`
+	LeaseUntil time.Time `json:"lease_until"`
+}
+
+// Kind is the event's word in the log.
+func (StepClaimed) Kind() string { return "step_claimed" }
+
+func (e StepClaimed) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) { step.ClaimedBy, step.LeaseUntil = e.By, e.LeaseUntil })
+}
+
+// MaxEvidence bounds the pieces of evidence a step keeps; the oldest go first.
+const MaxEvidence = 50
+
+// ReportStep asks to keep what came out of working on a step. It leaves the
+// status alone: MarkStep changes that.
+type ReportStep struct {
+	Step          StepID
+	Note          string
+	Output        string // takes the place of the former
+	AffectedFiles []string
+	Evidence      []Evidence
+}
+
+// Name is the action's word in the log.
+func (ReportStep) Name() string { return "report_step" }
+
+func (a ReportStep) clean(c *cleaner) Action {
+	c.block(&a.Note, "note", MaxLongText)
+	c.block(&a.Output, "output", MaxLongText)
+	c.list(&a.AffectedFiles, "affected_files", LinesField, MaxPath, MaxList)
+	c.evidence(&a.Evidence)
+	return a
+}
+
+func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
+	_, step, err := markable(s, a.Step)
+	if err != nil {
+		return nil, err
+	}
+	if a.Note != "" || a.Output != "" || len(a.AffectedFiles) > 0 { // evidence alone may come from anybody, such as CI
+		if err := claimable(step, false, f); err != nil {
+			return nil, err
+		}
+	}
+	if a.Note != "" && len(step.Notes) >= MaxNotes {
+		return nil, tooManyNotes(step)
+	}
+	files := slices.DeleteFunc(slices.Clone(a.AffectedFiles), func(file string) bool { return slices.Contains(step.AffectedFiles, file) })
+	if n := len(step.AffectedFiles) + len(files); n > MaxNotes {
+		return nil, conflict(fmt.Sprintf("%s would list %d affected files, at most %d are kept", step.ID, n, MaxNotes), "name folders instead")
+	}
+	if a.Note == "" && (a.Output == "" || a.Output == step.Output) && len(files) == 0 && len(a.Evidence) == 0 {
+		return nil, nil
+	}
+	e := StepReported{Step: a.Step, Note: a.Note, Output: a.Output, AffectedFiles: files, At: f.Now}
+	for _, evidence := range a.Evidence {
+		evidence.By, evidence.At = f.Actor.Name, f.Now
+		e.Evidence = append(e.Evidence, evidence)
+	}
+	return []Event{e}, nil
+}
+
+func tooManyNotes(step *Step) error {
+	return conflict(fmt.Sprintf("%s has %d notes, no more are kept", step.ID, len(step.Notes)),
+		"report without a note, or add a step for what follows")
+}
+
+// StepReported keeps what came out of working on a step.
+type StepReported struct {
+	Step          StepID     `json:"step_id"`
+	Note          string     `json:"note,omitempty"`
+	Output        string     `json:"output,omitempty"`
+	AffectedFiles []string   `json:"affected_files,omitempty"` // besides those that are known
+	Evidence      []Evidence `json:"evidence,omitempty"`
+	At            time.Time  `json:"at"`
+}
+
+// Kind is the event's word in the log.
+func (StepReported) Kind() string { return "step_reported" }
+
+func (e StepReported) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		if e.Note != "" {
+			step.Notes = append(slices.Clip(step.Notes), e.Note)
+		}
+		if e.Output != "" {
+			step.Output = e.Output
+		}
+		if len(e.AffectedFiles) > 0 {
+			step.AffectedFiles = append(slices.Clip(step.AffectedFiles), e.AffectedFiles...)
+		}
+		if len(e.Evidence) > 0 {
+			step.Evidence = append(slices.Clip(step.Evidence), e.Evidence...)
+			step.Evidence = slices.Clone(step.Evidence[max(0, len(step.Evidence)-MaxEvidence):])
+		}
+	})
+}
+
+// Reportable returns a step of the current plan if something can be reported of it.
+func Reportable(s State, id StepID) (*Step, error) {
+	_, step, err := markable(s, id)
+	return step, err
+}
+
+// proven refuses to mark a step done without evidence, where that is asked for: the
+// recorded success of its command since it was last started, and a note for each
+// criterion; with neither, any evidence or a note. A person may force it.
+func proven(s State, step *Step, a MarkStep, f Facts) error {
+	if !f.Limits.Evidence || s.asksForPlan(step) || a.Status != Done || step.Status == Done || a.Force && f.Actor.Present() {
+		return nil
+	}
+	missing := MissingEvidence(step)
+	if len(missing) == 0 {
+		return nil
+	}
+	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 && a.Note != "" {
+		return nil
+	}
+	return &ValidationError{Kind: Conflict, Field: "/status",
+		Problem: step.ID.String() + " cannot be marked done; missing: " + strings.Join(missing, ", and "),
+		Fix:     evidenceFix(step)}
+}
+
+func evidenceFix(step *Step) string {
+	if step.Verify != "" && !verified(step) {
+		return "run `planloop check --task " + step.ID.Number() + "`, then mark it done"
+	}
+	return "report the evidence with the update that marks it done"
+}
+
+// MissingEvidence names what a step lacks to be done where evidence is asked for.
+func MissingEvidence(step *Step) []string {
+	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 {
+		if len(current(step)) > 0 {
+			return nil
+		}
+		return []string{"a note of what was observed"}
+	}
+	var missing []string
+	if step.Verify != "" && !verified(step) {
+		missing = append(missing, "a recorded success of its command "+Quote(step.Verify))
+	}
+	for _, criterion := range step.AcceptanceCriteria {
+		if !noted(step, criterion) {
+			missing = append(missing, "a note for the criterion "+Quote(criterion))
+		}
+	}
+	return missing
+}
+
+// verified reports whether the last recorded run of the step's command succeeded.
+func verified(step *Step) bool {
+	ok := false
+	for _, e := range current(step) {
+		if e.Recorded && e.Command == step.Verify {
+			ok = e.ExitCode != nil && *e.ExitCode == 0
+		}
+	}
+	return ok
+}
+
+func noted(step *Step, criterion string) bool {
+	for _, e := range current(step) {
+		if e.Criterion == criterion && e.Note != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// current lists the evidence since the step was last begun or opened again: what was
+// true before may not be any more.
+func current(step *Step) []Evidence {
+	return slices.DeleteFunc(slices.Clone(step.Evidence), func(e Evidence) bool { return e.Stale })
+}
+
+// outdate marks the evidence of a step as that of an earlier try.
+func (step *Step) outdate() {
+	step.Evidence = slices.Clone(step.Evidence)
+	for i := range step.Evidence {
+		step.Evidence[i].Stale = true
+	}
+}
+
+// keepsProof refuses an edit that takes away what a step is proven by, where
+// evidence is asked for: only a person may.
+func keepsProof(step *Step, patch Patch, f Facts) error {
+	if !f.Limits.Evidence || f.Actor.Present() {
+		return nil
+	}
+	after := patch.On(step.Spec)
+	if (step.Verify == "" || after.Verify == step.Verify) && contains(after.AcceptanceCriteria, step.AcceptanceCriteria) {
+		return nil
+	}
+	return conflict(step.ID.String()+" would lose what it is proven by, its command or a criterion", "add criteria instead; a person at a terminal can take some away")
+}
