@@ -7,6 +7,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 const (
@@ -206,7 +207,7 @@ func dedent(lines []string) {
 	least := -1
 	for _, line := range lines {
 		if checkItem.MatchString(line) {
-			if indent, _ := measure(line); least < 0 || indent < least {
+			if indent, _ := util.IndentWidth([]byte(line), 0); least < 0 || indent < least {
 				least = indent
 			}
 		}
@@ -235,21 +236,6 @@ func (b *textBlock) add(line string, raw bool) {
 
 // String returns the text without blank lines around it.
 func (b *textBlock) String() string { return strings.Trim(strings.Join(b.lines, "\n"), "\n") }
-
-// measure returns the column at which the text of a line begins, and that text.
-func measure(line string) (indent int, body string) {
-	for i := range len(line) {
-		switch line[i] {
-		case ' ':
-			indent++
-		case '\t':
-			indent += 4 - indent%4
-		default:
-			return indent, strings.TrimRight(line[i:], " \t")
-		}
-	}
-	return indent, ""
-}
 
 // dropColumns takes blanks of up to n columns from the beginning of a line.
 func dropColumns(line string, n int) string {
@@ -282,7 +268,7 @@ func unescape(text string) string {
 			n := codeSpan(text[i:])
 			b.WriteString(text[i : i+n])
 			i += n - 1
-		case text[i] == '\\' && i+1 < len(text) && punctuation(text[i+1]):
+		case text[i] == '\\' && i+1 < len(text) && util.IsPunct(text[i+1]):
 			i++
 			b.WriteByte(text[i])
 		default:
@@ -313,8 +299,4 @@ func codeSpan(text string) int {
 		}
 	}
 	return ticks
-}
-
-func punctuation(c byte) bool {
-	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/util"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -167,7 +168,7 @@ func (r *checkListReader) item(item *ast.ListItem, in *region) {
 func (r *checkListReader) point(item *ast.ListItem, in *region) {
 	margin, nested := in.margin, in.nested
 	if !nested {
-		in.margin, _ = measure(r.lines[r.start(item)])
+		in.margin, _ = util.IndentWidth([]byte(r.lines[r.start(item)]), 0)
 	}
 	in.nested = true
 	r.lists(item, in)
