@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/plan"
 )
 
 // BashExecute is the input of BashExecute.
@@ -64,8 +67,8 @@ func (in BashExecute) judge(l Limits) error {
 // output is a stream as it is shown: its end, in which a CR alone, with which
 // progress is drawn, begins a line.
 func (b *Box) output(text string, truncated *bool) string {
-	shown := safetext.Escape(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(end(text, b.limits.OutputBytes)))
-	last := end(shown, b.limits.OutputBytes)
+	shown := safetext.Escape(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(tail.Of(text, b.limits.OutputBytes)))
+	last := tail.Of(shown, b.limits.OutputBytes)
 	*truncated = *truncated || len(text) > b.limits.OutputBytes || len(last) < len(shown)
 	return last
 }
@@ -91,4 +94,58 @@ func stream(b *strings.Builder, name, text string) {
 	if text = strings.TrimSuffix(text, "\n"); text != "" {
 		b.WriteString("\n" + name + ":\n" + text)
 	}
+}
+
+// Runner runs a command for BashExecute. The command is one text in the language
+// of a shell; dir is the absolute path of the workspace. A command that ran, with
+// whatever exit code, or that was stopped at the time-out is a result; a command
+// that a policy does not let run is a *plan.ValidationError. When ctx is done the
+// command is stopped and the error wraps that of ctx. Nothing the command started
+// in its process group is left running.
+type Runner interface {
+	Run(ctx context.Context, dir, command string, timeout time.Duration) (RunResult, error)
+}
+
+// RunResult is what came of a command.
+type RunResult struct {
+	ExitCode  int    // 128 and the signal if one ended it, as shells have it
+	Stdout    string // its end
+	Stderr    string // its end
+	Truncated bool   // there was more output
+	Duration  time.Duration
+	TimedOut  bool
+}
+
+// run runs a command: any, or while only reading is allowed one that the policy
+// lets pass, behind a second wall.
+func (b *Box) run(ctx context.Context, command string, timeout time.Duration) (RunResult, error) {
+	restricted, err := b.restricted(ctx)
+	if err != nil {
+		return RunResult{}, err
+	}
+	if !restricted {
+		return b.runner.Run(ctx, b.path, command, timeout)
+	}
+	return Reader{Launcher: b.launcher}.Run(ctx, b.path, command, timeout)
+}
+
+// Reader is the Runner that runs commands which only read, by the policy of package
+// shell, kept from writing by the system where it can.
+type Reader struct {
+	Launcher string // see shell.RunOptions
+}
+
+// Run runs a command, or refuses it with a *plan.ValidationError.
+func (r Reader) Run(ctx context.Context, dir, command string, timeout time.Duration) (RunResult, error) {
+	if verdict := shell.Classify(command); !verdict.Allowed {
+		fix := "use a command that only reads"
+		if verdict.Instead != "" {
+			fix = "instead: " + verdict.Instead
+		}
+		return RunResult{}, &plan.ValidationError{Kind: plan.Conflict, Field: "/command",
+			Problem: "planning mode allows only commands that read: " + verdict.Reason, Fix: fix}
+	}
+	result, err := shell.Command(ctx, dir, command, shell.RunOptions{Timeout: timeout, Launcher: r.Launcher})
+	return RunResult{ExitCode: result.ExitCode, Stdout: result.Stdout, Stderr: result.Stderr, Truncated: result.Truncated,
+		Duration: result.Duration, TimedOut: result.TimedOut}, err
 }

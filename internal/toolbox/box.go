@@ -1,12 +1,28 @@
+// Package toolbox holds the tools that a model needs to work in a workspace, for
+// hosts that have none of their own and for the steps of a plan that planloop
+// runs itself: view, glob, grep, create_file, str_replace and bash_execute. Each
+// is a method of a Box from one struct to another; the output's JSON and its Text
+// each are the whole answer.
+//
+// Files are reached through os.Root alone: no name, link or race leads out of the
+// workspace. Whatever is shown is bounded in lines and bytes and says so when it
+// was cut, and its control characters are escaped. Commands are run by a Runner,
+// which is where a policy has its place.
+//
+// The package must not know plans, phases, approval, protocols or hosts: who may
+// call what, and when, is decided by those who call it.
 package toolbox
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/planloop/planloop/internal/tree"
+	"github.com/planloop/planloop/plan"
 )
 
 // Options configures a Box. The zero value is usable.
@@ -62,3 +78,73 @@ func (b *Box) Close() error { return b.root.Close() }
 
 // Path is the workspace's directory, absolute and without links.
 func (b *Box) Path() string { return b.path }
+
+// Limits bounds what a call takes and gives. A field that is zero has its default.
+type Limits struct {
+	PageLines int // lines or directory entries that view shows at once: 400
+	PageBytes int // bytes that view, glob or grep shows at once: 32 KB
+	LineBytes int // bytes of a line that view or grep shows: 2,000 and a fifth of it
+
+	FileBytes   int64         // the largest file that is read whole or written: 2 MB
+	Matches     int           // paths of glob, and lines of grep that asks for more: 1,000
+	Entries     int           // files and directories that a search looks at: 200,000
+	SearchBytes int64         // bytes that grep reads: 512 MB
+	SearchTime  time.Duration // time that view, glob and grep take: 15 s
+
+	OutputBytes int           // bytes of each stream of a command, its end: 16 KB
+	Timeout     time.Duration // of a command that asks for none: 1 min
+	MaxTimeout  time.Duration // that a command may ask for: 10 min
+}
+
+const (
+	firstMatches = 100    // lines that grep gives when not asked for more
+	maxPattern   = 1_000  // bytes of a pattern
+	maxCommand   = 32_000 // bytes of a command; systems refuse arguments of 128 KB
+)
+
+func (l Limits) orDefault() Limits {
+	defaultTo(&l.PageLines, 400)
+	defaultTo(&l.PageBytes, 32<<10)
+	defaultTo(&l.LineBytes, 2_000)
+	defaultTo(&l.FileBytes, 2<<20)
+	defaultTo(&l.Matches, 1_000)
+	defaultTo(&l.Entries, 200_000)
+	defaultTo(&l.SearchBytes, 512<<20)
+	defaultTo(&l.SearchTime, 15*time.Second)
+	defaultTo(&l.OutputBytes, 16<<10)
+	defaultTo(&l.Timeout, time.Minute)
+	defaultTo(&l.MaxTimeout, 10*time.Minute)
+	return l
+}
+
+func defaultTo[T int | int64 | time.Duration](value *T, otherwise T) {
+	if *value <= 0 {
+		*value = otherwise
+	}
+}
+
+// Guard says whether only reading is allowed now (chorus: Context Gathering Phase).
+// An error means that it could not be told, which is no leave to write.
+type Guard func(context.Context) (restricted bool, err error)
+
+// restricted asks the guard, if there is one.
+func (b *Box) restricted(ctx context.Context) (bool, error) {
+	if b.guard == nil {
+		return false, nil
+	}
+	restricted, err := b.guard(ctx)
+	if err != nil {
+		return true, fmt.Errorf("ask whether only reading is allowed: %w", err)
+	}
+	return restricted, nil
+}
+
+// mayWrite refuses a tool that writes while only reading is allowed.
+func (b *Box) mayWrite(ctx context.Context) error {
+	restricted, err := b.restricted(ctx)
+	if err != nil || !restricted {
+		return err
+	}
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: "planning mode is on, and no file is changed until a plan is approved",
+		Fix: "look and ask, then submit a plan"}
+}

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 
+	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
 )
 
 // CreateFile is the input of CreateFile.
@@ -47,35 +50,35 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 	if err != nil {
 		return CreateFileReply{}, err
 	}
-	replaced, mode, err := b.room(at, in.Overwrite)
+	former, err := b.former(at, in.Overwrite)
 	if err != nil {
 		return CreateFileReply{}, err
 	}
 	if err := b.root.MkdirAll(path.Dir(at), 0o777); err != nil {
 		return CreateFileReply{}, refused("/path", rel, err)
 	}
-	if err := b.replace("/path", at, []byte(in.Content), mode, replaced); err != nil {
+	if err := b.replace("/path", at, []byte(in.Content), former, nil); err != nil {
 		return CreateFileReply{}, err
 	}
-	return CreateFileReply{Path: safetext.EscapeLine(rel), Bytes: len(in.Content), Lines: lineCount(in.Content), Replaced: replaced}, nil
+	return CreateFileReply{Path: safetext.EscapeLine(rel), Bytes: len(in.Content), Lines: lineCount(in.Content), Replaced: former != nil}, nil
 }
 
-// room reports whether there is a file to be replaced, and the mode to write.
-func (b *Box) room(rel string, overwrite bool) (there bool, mode fs.FileMode, err error) {
+// former returns the file that is to be replaced, nil if there is none.
+func (b *Box) former(rel string, overwrite bool) (fs.FileInfo, error) {
 	info, err := b.root.Lstat(rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, 0o666, nil
+		return nil, nil
 	case err != nil:
-		return false, 0, refused("/path", rel, err)
+		return nil, refused("/path", rel, err)
 	}
 	if err := regular("/path", rel, info); err != nil {
-		return false, 0, err
+		return nil, err
 	}
 	if !overwrite {
-		return false, 0, exists("/path", rel)
+		return nil, exists("/path", rel)
 	}
-	return true, info.Mode(), nil
+	return info, nil
 }
 
 func lineCount(text string) int {
@@ -93,4 +96,92 @@ func (r CreateFileReply) Text() string {
 		verb = "Replaced"
 	}
 	return fmt.Sprintf("%s %s: %s, %s.", verb, r.Path, counted(r.Lines, "line", "lines"), counted(r.Bytes, "byte", "bytes"))
+}
+
+// target follows the links of a path that is to be written and returns what it
+// comes to, which may not exist yet. Git's own folder is refused however it is
+// spelt or reached: what stands there is run by git later on.
+func (b *Box) target(field, rel string) (string, error) {
+	var done []string
+	links := 0
+	for todo := strings.Split(rel, "/"); len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		switch {
+		case name == "" || name == ".":
+			continue
+		case name == ".." && len(done) == 0:
+			return "", invalid(field, plan.Quote(rel)+" leads out of the workspace by a link", inside)
+		case name == "..":
+			done = done[:len(done)-1]
+			continue
+		case gitFolder(name):
+			return "", invalid(field, plan.Quote(rel)+" belongs to git", "change it with a git command")
+		}
+		at := path.Join(append(done[:len(done):len(done)], name)...)
+		info, err := b.root.Lstat(at)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", refused(field, rel, err)
+		}
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			done = append(done, name)
+			continue
+		}
+		if links++; links > 40 {
+			return "", invalid(field, plan.Quote(rel)+" is a link that leads in a circle", "name the file itself")
+		}
+		to, err := b.root.Readlink(at)
+		if err != nil {
+			return "", refused(field, rel, err)
+		}
+		if filepath.IsAbs(to) {
+			return "", invalid(field, plan.Quote(rel)+" leads out of the workspace by a link", inside)
+		}
+		todo = append(strings.Split(filepath.ToSlash(to), "/"), todo...)
+	}
+	if len(done) == 0 {
+		return "", invalid(field, plan.Quote(rel)+" is a directory", "name a file in it")
+	}
+	return path.Join(done...), nil
+}
+
+// gitFolder reports the names that some file system takes for .git: without
+// regard to case, to dots and spaces at the end, to characters that do not show.
+func gitFolder(name string) bool {
+	name = strings.Map(func(r rune) rune {
+		if plan.Invisible(r) {
+			return -1
+		}
+		return r
+	}, name)
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.TrimRight(name, ". ")
+	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
+}
+
+// replace writes a file whole or not at all: in the place of the one that is like,
+// or where there must be none.
+func (b *Box) replace(field, rel string, data []byte, like fs.FileInfo, confirm func() error) error {
+	err := atomicfile.Write(b.root, rel, data, atomicfile.Options{Like: like, New: like == nil, Confirm: confirm})
+	var refusal *plan.ValidationError
+	switch {
+	case err == nil, errors.As(err, &refusal):
+		return err
+	case errors.Is(err, fs.ErrExist):
+		return exists(field, rel)
+	}
+	return refused(field, rel, err)
+}
+
+func exists(field, rel string) error {
+	return conflict(field, plan.Quote(rel)+" exists", "change it with str_replace, or set overwrite")
+}
+
+// writable refuses a text that is too long to be written.
+func (b *Box) writable(field, rel string, length int) error {
+	if int64(length) <= b.limits.FileBytes {
+		return nil
+	}
+	return invalid(field, fmt.Sprintf("would make %s %s long", plan.Quote(rel), size(int64(length))),
+		"write at most "+size(b.limits.FileBytes)+", or use a command")
 }

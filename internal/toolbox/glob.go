@@ -183,16 +183,6 @@ func globPattern(field, pattern string) (string, error) {
 	return pattern, nil
 }
 
-func join(notes ...string) string {
-	var given []string
-	for _, note := range notes {
-		if note != "" {
-			given = append(given, note)
-		}
-	}
-	return strings.Join(given, "; ")
-}
-
 // Text is what a model reads.
 func (r GlobReply) Text() string {
 	var b strings.Builder

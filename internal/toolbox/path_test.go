@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tail"
 )
 
 // FuzzRelative holds that whatever is taken names one place below the workspace,
@@ -56,7 +57,7 @@ func FuzzEnds(f *testing.F) {
 		if first := head(shown, max); len(first) > max || !strings.HasPrefix(shown, first) || !safetext.Printable(first) {
 			t.Fatalf("the head of %q is %q", shown, first)
 		}
-		if last := end(shown, max); len(last) > max || !strings.HasSuffix(shown, last) || !safetext.Printable(last) {
+		if last := tail.Of(shown, max); len(last) > max || !strings.HasSuffix(shown, last) || !safetext.Printable(last) {
 			t.Fatalf("the end of %q is %q", shown, last)
 		}
 	})

@@ -8,9 +8,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/tail"
 )
 
 // Shell is the Runner that runs any command, with the user's rights: bash, else
@@ -119,7 +122,7 @@ func (r *running) wait(ctx context.Context, timeout time.Duration) (timedOut boo
 // of exec.Cmd, so that a process which outlives the command cannot hold up its end.
 type capture struct {
 	read, write *os.File
-	tail        tail
+	tail        *tail.Writer
 	done        chan struct{}
 }
 
@@ -129,7 +132,7 @@ func newCapture(max int) (*capture, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	return &capture{read: read, write: write, tail: tail{max: max}, done: make(chan struct{})}, nil
+	return &capture{read: read, write: write, tail: &tail.Writer{Max: max}, done: make(chan struct{})}, nil
 }
 
 func (c *capture) abandon() { _, _ = c.read.Close(), c.write.Close() }
@@ -139,7 +142,7 @@ func (c *capture) begin() {
 	_ = c.write.Close() // the command has its own
 	go func() {
 		defer close(c.done)
-		_, _ = io.Copy(&c.tail, c.read) // how it ends does not matter
+		_, _ = io.Copy(c.tail, c.read) // how it ends does not matter
 	}()
 }
 
@@ -151,5 +154,45 @@ func (c *capture) finish(late context.Context) (text string, more bool) {
 	case <-late.Done():
 	}
 	_ = c.read.Close() // ends the goroutine
-	return c.tail.end()
+	end := c.tail.End()
+	return end.Text, end.Left > 0
+}
+
+// environment is what a command gets to see of ours: where things are and how
+// text is written, by an allow list, so that no token or key is handed on. It has
+// no terminal to draw on and nobody to ask.
+func environment(getenv func(string) string) []string {
+	list := []string{"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
+	for _, name := range passed() {
+		value := getenv(name)
+		if name == "PATH" {
+			value = absolutePaths(value)
+		}
+		if value != "" {
+			list = append(list, name+"="+value)
+		}
+	}
+	return list
+}
+
+func passed() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ",
+		"LANG", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME",
+		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+		// What Windows and its programs do not run without.
+		"SystemRoot", "SystemDrive", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERNAME", "USERPROFILE",
+		"APPDATA", "LOCALAPPDATA", "ProgramData", "ProgramFiles",
+	}
+}
+
+// absolutePaths leaves out of a search path what the workspace could fill.
+func absolutePaths(list string) string {
+	var kept []string
+	for _, dir := range filepath.SplitList(list) {
+		if filepath.IsAbs(dir) {
+			kept = append(kept, dir)
+		}
+	}
+	return strings.Join(kept, string(os.PathListSeparator))
 }

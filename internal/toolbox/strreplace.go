@@ -60,10 +60,8 @@ func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, e
 	if err := b.writable("/new", at, len(data)+e.count*(len(e.new)-len(e.old))); err != nil {
 		return StrReplaceReply{}, err
 	}
-	if err := b.unchanged(at, info); err != nil {
-		return StrReplaceReply{}, err
-	}
-	if err := b.replace("/path", at, bytes.ReplaceAll(data, e.old, e.new), info.Mode(), true); err != nil {
+	unchanged := func() error { return b.unchanged(at, info) }
+	if err := b.replace("/path", at, bytes.ReplaceAll(data, e.old, e.new), info, unchanged); err != nil {
 		return StrReplaceReply{}, err
 	}
 	return StrReplaceReply{Path: safetext.EscapeLine(rel), Replaced: e.count, Line: lineAt(data, bytes.Index(data, e.old))}, nil

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
+	"time"
+	"unicode/utf8"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -62,4 +65,52 @@ func ranOut(ctx context.Context, err error, fix string) error {
 		return conflict("", "took too long and was stopped", fix)
 	}
 	return err
+}
+
+// head returns at most max bytes of the beginning of text, in whole characters.
+func head(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	for max > 0 && !utf8.RuneStart(text[max]) {
+		max--
+	}
+	return text[:max]
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10<<20:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d MB", n>>20)
+}
+
+// counted writes a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// seconds writes a duration for people.
+func seconds(d time.Duration) string {
+	if d < 10*time.Second {
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+func join(notes ...string) string {
+	var given []string
+	for _, note := range notes {
+		if note != "" {
+			given = append(given, note)
+		}
+	}
+	return strings.Join(given, "; ")
 }
