@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -296,7 +296,7 @@ func TestReportProperties(t *testing.T) {
 			t.Fatal("out of order")
 		}
 		for _, detail := range report.Details() {
-			if i := strings.IndexFunc(detail, func(r rune) bool { return !unicode.IsGraphic(r) }); i >= 0 || !strings.HasSuffix(detail, ".") {
+			if !safetext.PrintableLine(detail) || !strings.HasSuffix(detail, ".") {
 				t.Fatalf("cannot be printed: %q", detail)
 			}
 		}

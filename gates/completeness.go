@@ -2,8 +2,11 @@ package gates
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -38,4 +41,88 @@ func given(text string) bool { return strings.TrimSpace(text) != "" }
 // missing is the sentence of the specification (planloop: Plan Validation Error Response).
 func missing(field, fix string) []flaw {
 	return []flaw{{message: "is missing the `" + field + "` field.", fix: fix, verbatim: true}}
+}
+
+// What still fits into one commit, as a rule of thumb.
+const (
+	maxTitle    = 160
+	maxDetails  = 3_000
+	maxPaths    = 15
+	maxCriteria = 12
+)
+
+func checkSize(_ context.Context, e *examination, i int) []flaw {
+	reason := tooLarge(e.New[i])
+	if reason == "" {
+		return nil
+	}
+	return []flaw{{message: "looks too large for one commit: " + reason + ".", fix: "break it down into tasks that are each one logical change"}}
+}
+
+func tooLarge(t Task) string {
+	paths := len(distinct(append(append([]string(nil), t.RelevantFilePaths...), t.Creates...)))
+	switch {
+	case sweeping(t.Title) != "":
+		return "the title says \"" + printable(sweeping(t.Title), titleShown) + "\""
+	case utf8.RuneCountInString(t.Title) > maxTitle:
+		return fmt.Sprintf("the title has %d characters", utf8.RuneCountInString(t.Title))
+	case utf8.RuneCountInString(t.Details) > maxDetails:
+		return fmt.Sprintf("the details have %d characters", utf8.RuneCountInString(t.Details))
+	case paths > maxPaths:
+		return fmt.Sprintf("it names %d paths", paths)
+	case len(t.AcceptanceCriteria) > maxCriteria:
+		return fmt.Sprintf("it has %d acceptance criteria", len(t.AcceptanceCriteria))
+	}
+	return ""
+}
+
+// sweeping returns the words of a title that take in everything.
+func sweeping(title string) string {
+	list := words(title)
+	for i, w := range list {
+		next := ""
+		if i+1 < len(list) && !list[i+1].code {
+			next = list[i+1].text
+		}
+		switch {
+		case w.code:
+		case (w.text == "entire" || w.text == "whole") && !smallThings()[next]:
+			return strings.TrimSpace(w.text + " " + next)
+		case w.text == "everything", w.text == "from" && next == "scratch", w.text == "all" && (next == "of" || largeThings()[next]):
+			return strings.TrimSpace(w.text + " " + next)
+		case w.text == "all" && next == "the" && i+2 < len(list) && largeThings()[list[i+2].text]:
+			return "all the " + list[i+2].text
+		}
+	}
+	return ""
+}
+
+// smallThings can be dealt with entirely.
+var smallThings = sync.OnceValue(func() map[string]bool {
+	return set(`number numbers word words line lines string strings row rows message messages body response request record header match token value file buffer array list object
+		cell day days hour hours week month year seconds minute minutes pixel pixels expression path name`)
+})
+
+var largeThings = sync.OnceValue(func() map[string]bool {
+	return set(`features functionality endpoints pages screens modules components services code remaining requirements tests bugs issues views models apis commands packages`)
+})
+
+func checkReversible(_ context.Context, e *examination, i int) []flaw {
+	t := e.New[i]
+	if t.Risk != plan.HighRisk || slices.ContainsFunc(slices.Concat([]string{t.Title, t.Details, t.Verify, t.Pause}, t.AcceptanceCriteria, t.ContextHints), wayBack) {
+		return nil
+	}
+	return []flaw{{message: "is of high risk and names no way back.", fix: "say how it is undone or tried first: a backup, a revert, a flag, a dry run"}}
+}
+
+// wayBack reports whether a text mentions a way to undo or to try.
+func wayBack(text string) bool {
+	text = strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(text))
+	for _, way := range []string{"backup", "back up", "backed up", "revert", "roll back", "rollback", "rolls back", "rolled back", "restore", "undo", "flag", "dry run", "snapshot",
+		"toggle", "canary", "kill switch", "down migration", "reversible", "staging", "transaction", "copy first", "keep a copy", "way back", "fallback", "fall back", "git stash"} {
+		if strings.Contains(text, way) {
+			return true
+		}
+	}
+	return false
 }

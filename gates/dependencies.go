@@ -3,6 +3,7 @@ package gates
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -40,4 +41,121 @@ func checkDependenciesAcyclic(_ context.Context, e *examination, i int) []flaw {
 		return nil
 	}
 	return []flaw{{message: "is part of a circular dependency: " + around + ".", fix: "remove one of these dependencies"}}
+}
+
+// graph is who depends on whom among the new tasks and the steps that are there.
+// A node below tasks is a new task by its position, the others are steps.
+type graph struct {
+	tasks int
+	node  map[plan.StepID]int
+	deps  [][]int // by node; what names nothing is left out
+}
+
+func newGraph(c Candidate) graph {
+	n := len(c.New)
+	g := graph{tasks: n, node: make(map[plan.StepID]int, n+c.Have.Len()), deps: make([][]int, n+c.Have.Len())}
+	for i := range c.Have.Len() {
+		g.node[c.Have.At(i).ID] = n + i
+	}
+	for i, t := range c.New {
+		g.node[t.ID] = i
+	}
+	for i, t := range c.New {
+		g.deps[i] = g.nodes(t.DependsOn)
+	}
+	for i := range c.Have.Len() {
+		g.deps[n+i] = g.nodes(c.Have.At(i).DependsOn)
+	}
+	return g
+}
+
+func (g graph) nodes(ids []plan.StepID) []int {
+	var list []int
+	for _, id := range ids {
+		if at, ok := g.node[id]; ok {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// cycles returns the circular dependencies among the new tasks, each written down
+// under the first task on it. Once one is found its first task counts as free of
+// dependencies, so that the next is looked for without it.
+func (g graph) cycles(c Candidate) map[int]string {
+	found := map[int]string{}
+	if g.ordered() {
+		return found
+	}
+	ids := make([]plan.StepID, g.tasks)
+	for i, t := range c.New {
+		ids[i] = t.ID
+	}
+	deps := func(id plan.StepID) []plan.StepID {
+		i, ok := g.node[id]
+		if !ok || i >= g.tasks || found[i] != "" {
+			return nil
+		}
+		return c.New[i].DependsOn
+	}
+	for len(found) < maxCycles {
+		cycle := plan.Cycle(ids, deps)
+		if cycle == nil {
+			break
+		}
+		first, written := g.write(cycle[1:])
+		found[first] = written
+	}
+	return found
+}
+
+// maxCycles bounds how many circular dependencies are told one by one.
+const maxCycles = 50
+
+// ordered reports whether the new tasks can be done in some order, as nearly all
+// plans can: it takes away what depends on nothing until nothing is left.
+func (g graph) ordered() bool {
+	waits, dependents := make([]int, g.tasks), make([][]int, g.tasks)
+	var free []int
+	for i := range g.tasks {
+		for _, dep := range g.deps[i] {
+			if dep < g.tasks {
+				waits[i]++
+				dependents[dep] = append(dependents[dep], i)
+			}
+		}
+		if waits[i] == 0 {
+			free = append(free, i)
+		}
+	}
+	left := g.tasks
+	for ; len(free) > 0; left-- {
+		i := free[len(free)-1]
+		free = free[:len(free)-1]
+		for _, d := range dependents[i] {
+			if waits[d]--; waits[d] == 0 {
+				free = append(free, d)
+			}
+		}
+	}
+	return left == 0
+}
+
+// write returns the first task of a cycle and the way around from there.
+func (g graph) write(cycle []plan.StepID) (int, string) {
+	start := 0
+	for i, id := range cycle {
+		if g.node[id] < g.node[cycle[start]] {
+			start = i
+		}
+	}
+	around := slices.Concat(cycle[start:], cycle[:start+1])
+	var names []string
+	for _, id := range around {
+		names = append(names, id.String())
+	}
+	if len(names) > 12 {
+		names = slices.Concat(names[:8], []string{"…"}, names[len(names)-3:])
+	}
+	return g.node[cycle[start]], strings.Join(names, " -> ")
 }

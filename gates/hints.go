@@ -2,6 +2,7 @@ package gates
 
 import (
 	"context"
+	"path"
 	"strings"
 	"sync"
 	"unicode"
@@ -42,4 +43,220 @@ var references = sync.OnceValue(func() map[string]bool {
 // nounVerbsInside are verbs wherever they stand in a hint.
 var nounVerbsInside = sync.OnceValue(func() map[string]bool {
 	return set(`read write run check review search see update`)
+})
+
+func checkHintPaths(ctx context.Context, e *examination, i int) []flaw {
+	if e.tree == nil {
+		return nil
+	}
+	var list []flaw
+	for _, token := range hintPaths(e.New[i].ContextHints) {
+		p, fault := locate(token)
+		switch {
+		case fault != "":
+			list = append(list, flaw{message: "has a hint pointing to " + fault + ": " + code(token) + ".", fix: "write paths relative to the workspace"})
+		case e.alluded(ctx, i, p, token):
+		default:
+			list = append(list, flaw{message: "has a hint pointing to a non-existent file: " + code(token) + ".",
+				fix: "correct the path, or name it in `creates` of this task or of one it depends on", verbatim: true})
+		}
+	}
+	return list
+}
+
+// alluded reports whether what a hint names is there, is one of the task's own
+// paths by its last name, or is no path after all. A pattern nobody can search is
+// let pass: a hint is read, not opened.
+func (e *examination) alluded(ctx context.Context, i int, p, token string) bool {
+	switch e.find(ctx, i, p) {
+	case present, tooWide, ambiguous:
+		return true
+	case astray:
+		return false
+	}
+	if !strings.Contains(p, "/") {
+		return e.listsName(i, p)
+	}
+	first, _, _ := strings.Cut(p, "/")
+	return doubtful(token) && e.find(ctx, i, first) != present
+}
+
+// listsName reports whether one of a task's own paths ends in a name.
+func (e *examination) listsName(i int, name string) bool {
+	for _, list := range [][]string{e.New[i].RelevantFilePaths, e.New[i].Creates} {
+		for _, given := range list {
+			if p, fault := locate(given); fault == "" && path.Base(p) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hintPaths returns what hints name in backquotes and looks like a path, without
+// line numbers, each once.
+func hintPaths(hints []string) []string {
+	var paths []string
+	for _, hint := range hints {
+		for _, token := range quoted(hint) {
+			if bare := withoutLine(token); looksLikePath(bare) {
+				paths = append(paths, bare)
+			}
+		}
+	}
+	return distinct(paths)
+}
+
+// quoted returns what stands in backquotes, as Markdown reads it: a span ends at as
+// many backquotes as it began with.
+func quoted(text string) []string {
+	var tokens []string
+	for {
+		open := strings.IndexByte(text, '`')
+		if open < 0 {
+			return tokens
+		}
+		text = text[open:]
+		fence := text[:len(text)-len(strings.TrimLeft(text, "`"))]
+		text = text[len(fence):]
+		end := closing(text, fence)
+		if end < 0 {
+			continue // these open nothing; others behind them may
+		}
+		tokens = append(tokens, strings.TrimSpace(text[:end]))
+		text = text[end+len(fence):]
+	}
+}
+
+// closing returns where a run of exactly the fence's backquotes begins, or -1.
+func closing(text, fence string) int {
+	for at := 0; ; {
+		next := strings.IndexByte(text[at:], '`')
+		if next < 0 {
+			return -1
+		}
+		at += next
+		run := len(text[at:]) - len(strings.TrimLeft(text[at:], "`"))
+		if run == len(fence) {
+			return at
+		}
+		at += run
+	}
+}
+
+// withoutLine cuts what points into a file: a.go:12, a.go:12:5, a.go:12-20, a.go#L10, a.md#usage.
+func withoutLine(token string) string {
+	if i := strings.IndexByte(token, '#'); i > 0 {
+		token = token[:i]
+	}
+	for range 2 {
+		i := strings.LastIndexByte(token, ':')
+		if i > 0 && i+1 < len(token) && strings.Trim(token[i+1:], "0123456789-,L") == "" {
+			token = token[:i]
+		}
+	}
+	return token
+}
+
+// looksLikePath reports whether a token in backquotes means a file or directory of
+// the workspace: it has a slash, or an ending that files have, and is nothing else
+// that is written so.
+func looksLikePath(token string) bool {
+	switch {
+	case token == "", strings.ContainsFunc(token, unicode.IsSpace), strings.ContainsAny(token, "()<>|;=\"'\\`$&!^:@"):
+		return false
+	case strings.HasPrefix(token, "-"), strings.HasPrefix(token, "/"), strings.HasPrefix(token, "~"), strings.HasPrefix(token, "%"):
+		return false
+	case strings.ContainsAny(token, "{}") && !strings.Contains(token, ","): // a template: users/{id}
+		return false
+	case strings.ContainsAny(token, "?") && strings.Contains(token, "&"), strings.Trim(token, "./*?[]{},") == "":
+		return false
+	case strings.Contains(token, "/"):
+		return slashed(token)
+	}
+	return fileName(token)
+}
+
+// slashed judges tokens with a slash.
+func slashed(token string) bool {
+	first, rest, _ := strings.Cut(token, "/")
+	switch {
+	case strings.HasPrefix(token, "../"):
+		return fileName(path.Base(token)) // without an ending it is how modules are imported
+	case mediaTypes()[first] && !strings.Contains(rest, "/"), rest != "" && upper(first) && upper(rest):
+		return false // text/html, GET/POST
+	case strings.Contains(token, "..."), !strings.ContainsFunc(token, unicode.IsLetter):
+		return false // ./..., 1/2
+	}
+	return true
+}
+
+func upper(text string) bool {
+	return strings.ContainsFunc(text, unicode.IsLetter) && strings.ToUpper(text) == text && path.Ext(text) == ""
+}
+
+// doubtful reports a token with a slash that may well be something else, such as
+// net/http, origin/main or github.com/owner/name: it counts as a path only where
+// its first directory is.
+func doubtful(token string) bool {
+	first, rest, _ := strings.Cut(token, "/")
+	switch {
+	case first != "." && strings.Contains(strings.TrimLeft(first, "."), "."):
+		return true
+	case rest == "", strings.HasSuffix(token, "/"), extension(token) != "":
+		return false
+	}
+	return notFolders()[first] || len(first) == 1 && first != "." || !strings.Contains(rest, "/") && upper(rest)
+}
+
+// fileName reports a name with an ending that files have and hardly anything else
+// has: not response.json, which is a method, nor Node.js, nor mu.Lock.
+func fileName(name string) bool {
+	lower := strings.ToLower(name)
+	ending := path.Ext(name)
+	switch {
+	case len(ending) < 2 || ending == name || notFiles()[lower]:
+		return false
+	case ending != strings.ToLower(ending) && name != strings.ToUpper(name):
+		return false
+	}
+	return extensions()[extension(name)] || files()[lower]
+}
+
+// extension returns the ending of a name without the dot, "" for none.
+func extension(name string) string {
+	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
+}
+
+// extensions leave out endings that are fields and methods as well: sum, lock, patch.
+var extensions = sync.OnceValue(func() map[string]bool {
+	return set(`md mdx markdown rst txt adoc tex pdf html htm xhtml css scss sass less js jsx mjs cjs ts tsx mts cts vue svelte astro
+		go py pyi pyx ipynb rb erb rake gemspec rs c h cc cpp cxx hh hpp hxx swift kt kts java scala groovy gradle clj cljs edn exs erl hrl hs lhs mli
+		csproj sln fsx vb php pm lua jl dart zig vhd asm sh bash zsh ps1 bat
+		json jsonc json5 jsonl ndjson yaml yml toml ini xml xsd xsl plist csv tsv sql sqlite proto graphql gql prisma tf tfvars hcl nix
+		tmpl tpl gotmpl j2 jinja hbs ejs mustache svg png jpg jpeg gif ico webp woff woff2 ttf wasm cmake bzl txtar`)
+})
+
+// files are known by their whole name.
+var files = sync.OnceValue(func() map[string]bool {
+	return set(`go.mod go.sum go.work cargo.lock yarn.lock poetry.lock gemfile.lock uv.lock composer.lock pipfile.lock flake.lock mix.exs`)
+})
+
+var mediaTypes = sync.OnceValue(func() map[string]bool {
+	return set(`application text image audio video font multipart message`)
+})
+
+// notFiles are written like files and are something else.
+var notFiles = sync.OnceValue(func() map[string]bool {
+	return set(`node.js next.js nuxt.js vue.js react.js express.js three.js d3.js p5.js chart.js moment.js alpine.js ember.js backbone.js discord.js nest.js angular.js
+		response.json res.json resp.json request.json req.json r.json body.json data.json json.json response.html response.body.json
+		e.g. i.e. asp.net socket.io`)
+})
+
+// notFolders begin import paths and names of branches.
+var notFolders = sync.OnceValue(func() map[string]bool {
+	return set(`archive bufio bytes compress container context crypto database debug encoding errors expvar flag fmt go hash html image index io iter log maps math mime net os path
+		plugin reflect regexp runtime slices sort strconv strings sync syscall testing text time unicode unique unsafe golang.org
+		origin upstream refs heads remotes feature feat fix bugfix hotfix release chore head and or he she his yes true read on client request input left min tcp ci react-dom next rxjs
+		lodash date-fns node`)
 })

@@ -2,8 +2,71 @@ package gates
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
 )
+
+// locate returns a path as the workspace knows it: relative, with slashes, without
+// detours. A path that leaves the workspace in any system's spelling has a fault
+// instead, in words that follow "lists".
+func locate(given string) (clean, fault string) {
+	given = strings.TrimSpace(given)
+	switch {
+	case given == "":
+		return "", "an empty path"
+	case !safetext.PrintableLine(given):
+		return "", "a path with characters that do not show"
+	case strings.Contains(given, "://") || strings.HasPrefix(strings.ToLower(given), "file:"):
+		return "", "a URL instead of a path"
+	case variable(given), climbs(given), plan.PathProblem(strings.ReplaceAll(given, `\`, "/")) != plan.PathWithin:
+		return "", outside
+	case plan.PathProblem(given) != plan.PathWithin:
+		return "", "a path with a backslash"
+	case utf8.RuneCountInString(given) > plan.MaxPath:
+		return "", fmt.Sprintf("a path of more than %d characters", plan.MaxPath)
+	}
+	if clean = path.Clean(given); clean != given {
+		return locate(clean) // ./~ is ~ in another spelling
+	}
+	return clean, ""
+}
+
+const outside = "a path outside the workspace"
+
+// variable reports a path that begins with a variable a shell would fill in.
+func variable(given string) bool {
+	first, _, _ := strings.Cut(strings.ReplaceAll(given, `\`, "/"), "/")
+	switch {
+	case strings.HasPrefix(first, "${"), strings.HasPrefix(first, "$("):
+		return true
+	case strings.HasPrefix(first, "$"):
+		return len(first) > 1 && strings.ToUpper(first) == first
+	}
+	return len(first) > 2 && strings.HasPrefix(first, "%") && strings.HasSuffix(first, "%")
+}
+
+// climbs reports an element that leads up, also in the spellings some systems take
+// for it: dots with spaces around or between.
+func climbs(given string) bool {
+	for _, element := range strings.FieldsFunc(given, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if strings.Trim(element, ". ") == "" && strings.Count(element, ".") > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// isGlob reports whether a path may be a pattern. A file may have such a name as well.
+func isGlob(p string) bool { return strings.ContainsAny(p, "*?[{") }
 
 func checkPathsExist(ctx context.Context, e *examination, i int) []flaw {
 	if e.tree == nil {
@@ -93,4 +156,154 @@ func distinct(list []string) []string {
 		}
 	}
 	return kept
+}
+
+// existence is what became of looking for a path.
+type existence int
+
+const (
+	absent    existence = iota
+	present             // a file or directory, or a pattern that matches one
+	astray              // a link leads out of the workspace, or in a circle
+	tooWide             // a pattern that would take too long to search
+	ambiguous           // a pattern that is not valid, or too intricate
+)
+
+// tree looks for paths in the workspace, once for each.
+type tree struct {
+	files fs.FS
+	seen  map[string]existence
+	left  int // how many entries may still be read for patterns
+}
+
+// maxEntries bounds what all patterns of a candidate read together.
+const maxEntries = 50_000
+
+func newTree(files fs.FS) *tree {
+	return &tree{files: files, seen: map[string]existence{}, left: maxEntries}
+}
+
+// look looks for a path that locate has returned.
+func (t *tree) look(ctx context.Context, p string) existence {
+	if known, ok := t.seen[p]; ok {
+		return known
+	}
+	found := t.stat(p)
+	if found == absent && isGlob(p) {
+		found = t.search(ctx, p)
+	}
+	t.seen[p] = found
+	return found
+}
+
+func (t *tree) stat(p string) existence {
+	_, err := fs.Stat(t.files, p)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrPermission):
+		return present // what may not be looked into is there
+	case errors.Is(err, fs.ErrNotExist):
+		return absent
+	case t.linked(p):
+		return astray
+	}
+	return absent // something else stands in the way: a file where a directory is meant, a name too long
+}
+
+// linked reports whether a path leads over a link. Only those make a lookup fail
+// although something is there.
+func (t *tree) linked(p string) bool {
+	for ; p != "." && p != "/"; p = path.Dir(p) {
+		if info, err := fs.Lstat(t.files, p); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// search reports whether a pattern matches anything. Patterns follow no links
+// below where they begin, and look into .git and node_modules only when they say so.
+func (t *tree) search(ctx context.Context, pattern string) existence {
+	if !simple(pattern) {
+		return ambiguous
+	}
+	found := false
+	files := &bounded{FS: t.files, ctx: ctx, left: &t.left, pattern: pattern}
+	err := doublestar.GlobWalk(files, pattern, func(match string, _ fs.DirEntry) error {
+		if _, err := files.Stat(match); err != nil {
+			return nil // a link that leads nowhere, or out of the workspace
+		}
+		found = true
+		return errFound
+	}, doublestar.WithNoFollow())
+	switch {
+	case found:
+		return present
+	case files.stopped:
+		return tooWide
+	case err != nil:
+		return ambiguous
+	}
+	return absent
+}
+
+var errFound = errors.New("found")
+
+// simple reports whether a pattern is valid and can be matched without trying very
+// many ways: alternatives multiply, and so do stars.
+func simple(pattern string) bool {
+	return doublestar.ValidatePattern(pattern) && strings.Count(pattern, "{") <= 3 &&
+		strings.Count(pattern, ",") <= 30 && strings.Count(pattern, "*") <= 16
+}
+
+// bounded is a file system that stops answering after so many entries, or when
+// the context ends.
+type bounded struct {
+	fs.FS
+	ctx     context.Context
+	left    *int
+	pattern string
+	stopped bool
+}
+
+var errBound = errors.New("the bound is reached")
+
+func (b *bounded) Stat(name string) (fs.FileInfo, error) {
+	if err := b.take(1); err != nil {
+		return nil, err
+	}
+	return fs.Stat(b.FS, name)
+}
+
+func (b *bounded) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := b.take(1); err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(b.FS, name)
+	if bound := b.take(len(entries)); bound != nil {
+		return nil, bound
+	}
+	var shown []fs.DirEntry
+	for _, entry := range entries {
+		if !b.hides(entry.Name()) {
+			shown = append(shown, entry)
+		}
+	}
+	return shown, err
+}
+
+func (b *bounded) take(n int) error {
+	if err := b.ctx.Err(); err != nil {
+		b.stopped = true
+		return err
+	}
+	if *b.left < n {
+		b.stopped, *b.left = true, 0
+		return errBound
+	}
+	*b.left -= n
+	return nil
+}
+
+func (b *bounded) hides(name string) bool {
+	return (name == ".git" || name == "node_modules") && !strings.Contains(b.pattern, name)
 }

@@ -2,7 +2,9 @@ package gates
 
 import (
 	"slices"
+	"strconv"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -99,3 +101,20 @@ func score(tasks []Task, findings []Finding) int {
 	}
 	return 100 * left / (taskPoints * len(tasks))
 }
+
+// How much of a text a message shows, in characters.
+const (
+	titleShown = 80
+	pathShown  = 200
+	hintShown  = 80
+)
+
+// printable returns text on one line and shortened to n characters, with
+// everything that a terminal would act on, or that does not show, escaped.
+func printable(text string, n int) string { return safetext.EscapeLine(plan.Shorten(text, n)) }
+
+// code writes a path or an id as messages show it.
+func code(text string) string { return "`" + printable(text, pathShown) + "`" }
+
+// position is how a task without a title is called: counted from 1.
+func position(i int) string { return strconv.Itoa(i + 1) }

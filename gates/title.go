@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/planloop/planloop/plan"
 )
 
 func checkTitle(_ context.Context, e *examination, i int) []flaw {
@@ -48,4 +50,224 @@ var bareVerbs = sync.OnceValue(func() map[string]bool {
 	return set(`fix do make update change changes fixes updates add remove delete implement implementation improve improvement improvements refactor write create handle finish continue
 		start work complete check clean cleanup tidy modify adjust edit set get go see look try proceed resume begin execute perform tweak tweaks debug
 		review investigate research think plan`)
+})
+
+// twin is a step with the title of a new task: one that is open, or one that is
+// new as well.
+type twin struct {
+	id   plan.StepID
+	open bool
+}
+
+// twins finds the tasks whose title is taken, by position. It is what makes a call
+// that is sent twice harmless.
+func twins(c Candidate) map[int]twin {
+	taken := map[string]twin{}
+	if !c.Replaces {
+		for step := range c.Have.All() {
+			key := sameTitle(step.Title)
+			if _, ok := taken[key]; !ok && !step.Status.Finished() {
+				taken[key] = twin{step.ID, true}
+			}
+		}
+	}
+	found := map[int]twin{}
+	for i, t := range c.New {
+		key := sameTitle(t.Title)
+		other, ok := taken[key]
+		switch {
+		case key == "":
+		case ok:
+			found[i] = other
+		default:
+			taken[key] = twin{id: t.ID}
+		}
+	}
+	return found
+}
+
+// sameTitle returns what two titles have in common when they say the same: neither
+// case, spaces, quotes nor the punctuation at the end count.
+func sameTitle(title string) string {
+	title = strings.Map(func(r rune) rune {
+		if strings.ContainsRune("`'\"“”‘’«»", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(title))
+	return strings.TrimRight(strings.Join(strings.Fields(title), " "), ".!?:;, ")
+}
+
+func checkDuplicate(_ context.Context, e *examination, i int) []flaw {
+	other, ok := e.twins[i]
+	switch {
+	case !ok:
+		return nil
+	case other.open:
+		return []flaw{{message: "has the title of " + other.id.String() + ", which is open.",
+			fix: "update " + other.id.String() + " instead of adding it again, or give a title that tells the two apart"}}
+	}
+	return []flaw{{message: "has the title of another new task, " + other.id.String() + ".",
+		fix: "drop one of the two, or give titles that tell them apart"}}
+}
+
+func checkResponsibility(_ context.Context, e *examination, i int) []flaw {
+	second, joined := secondTask(e.New[i].Title)
+	if !joined {
+		return nil
+	}
+	return []flaw{{message: "asks for two things: \"" + printable(second, titleShown) + "\" is a task of its own.",
+		fix: "make it two tasks, the second depending on the first if it has to"}}
+}
+
+// secondTask returns the part of a title that asks for another thing than what
+// stands before it: behind a conjunction, a verb with an object of its own.
+func secondTask(title string) (string, bool) {
+	list := sentence(title)
+	for i := 1; i < len(list); i++ {
+		if from, ok := clauseAt(list, i); ok && independent(list, i, from) {
+			return phrase(list[from:]), true
+		}
+	}
+	return "", false
+}
+
+func phrase(list []word) string {
+	var parts []string
+	for _, w := range list {
+		raw := w.raw
+		if w.code {
+			raw = "`" + raw + "`"
+		}
+		if w.comma {
+			raw += ","
+		}
+		parts = append(parts, raw)
+	}
+	return strings.Join(parts, " ")
+}
+
+// clauseAt reports whether a clause may begin at or right behind the word at i,
+// and where.
+func clauseAt(list []word, i int) (from int, ok bool) {
+	from = i
+	for from < len(list) && !list[from].code && joiners()[list[from].text] {
+		from++
+	}
+	before := list[i-1]
+	return from, from < len(list) && (from > i || before.comma || before.stop)
+}
+
+// joiners join two tasks.
+var joiners = sync.OnceValue(func() map[string]bool { return set(`and & + then also plus afterwards finally`) })
+
+// independent reports whether the words from a position on are a task besides the
+// words before end.
+func independent(list []word, end, from int) bool {
+	before, after := list[:end], list[from:]
+	return len(before) > 1 && verbWithObject(before[0], after) && !coordinated(before) && !subordinate(before) && !companion(after)
+}
+
+// verbWithObject reports whether a clause begins with a verb in the form of the
+// title's first word, followed by what it is done to.
+func verbWithObject(first word, clause []word) bool {
+	verb, certain := verbLike(first, clause[0])
+	clause = clause[1:]
+	if verb == "" || len(clause) == 0 {
+		return false
+	}
+	if particle := clause[0].text; particles()[verb+" "+particle] {
+		clause, certain = clause[1:], true
+	}
+	if len(clause) == 0 || prepositions()[clause[0].text] {
+		return false
+	}
+	return certain || clause[0].code || determiners()[clause[0].text]
+}
+
+// verbLike returns the verb a word stands for if its form is that of the first
+// word, and whether it can be nothing else.
+func verbLike(first, w word) (verb string, certain bool) {
+	switch {
+	case w.code || w.text == "":
+	case gerundOf(first.text) != "":
+		return gerundOf(w.text), true
+	case thirdPersonOf(first.text) != "" && !isTaskVerb(first.text):
+		verb = thirdPersonOf(w.text)
+		return verb, taskVerbs()[verb]
+	case isTaskVerb(w.text):
+		return w.text, taskVerbs()[w.text] && !nounVerbs()[w.text]
+	}
+	return "", false
+}
+
+// particles belong to the verb before them.
+var particles = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, p := range []string{"set up", "clean up", "wire up", "hook up", "roll out", "roll back", "spin up", "break up", "look into", "work on", "turn on", "turn off",
+		"log out", "log in", "back up", "write up", "split up", "speed up", "take out", "put in", "phase out", "tidy up", "bring in", "pull out", "move over"} {
+		all[p] = true
+	}
+	return all
+})
+
+// coordinated reports whether the last word is a verb that shares its object with
+// the verb behind the conjunction: read and write access, create and edit notes.
+func coordinated(before []word) bool {
+	last := before[len(before)-1]
+	gerunds := gerundOf(before[0].text) != "" && gerundOf(last.text) != ""
+	if last.code || last.comma || last.stop || !isTaskVerb(last.text) && !gerunds {
+		return false
+	}
+	prior := before[len(before)-2]
+	return !nounVerbs()[last.text] || !determiners()[prior.text] && (len(before) == 2 || prior.comma)
+}
+
+// subordinate reports whether the words before the conjunction lead into a clause
+// of their own, which then goes on behind it: "Let users create notes and add
+// tags", "Write a script that reads the log and prints a summary".
+func subordinate(before []word) bool {
+	for i, w := range before {
+		switch {
+		case w.code:
+		case i == 0 && enablers()[w.text], i > 0 && clauses()[w.text]:
+			return true
+		case i > 0 && before[i-1].text == "to" && !before[i-1].code && isTaskVerb(w.text):
+			return true
+		}
+	}
+	return false
+}
+
+var enablers = sync.OnceValue(func() map[string]bool {
+	return set(`let allow help make ensure verify check confirm assert`)
+})
+
+var clauses = sync.OnceValue(func() map[string]bool {
+	return set(`that which who if when whenever where while because so can could must should will to-be able how whether what unless until`)
+})
+
+// companion reports what belongs into the same commit as the change before it: its
+// tests, its documentation, the places that use it, and anything done to the same
+// thing.
+func companion(clause []word) bool {
+	for _, w := range clause[1:] {
+		if !w.code && pronouns()[w.text] {
+			return true
+		}
+	}
+	for _, w := range clause[1:] {
+		if !w.code && companions()[w.text] {
+			return true
+		}
+		if prepositions()[w.text] && !w.code {
+			break
+		}
+	}
+	return false
+}
+
+var companions = sync.OnceValue(func() map[string]bool {
+	return set(`test tests testcase unit-test unit-tests coverage docs doc documentation changelog readme comment comments docstring docstrings callers caller usages usage references reference imports call
+		sites snapshots snapshot golden goldens fixtures types typings error errors result results`)
 })

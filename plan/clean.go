@@ -175,8 +175,8 @@ func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, mos
 	for i := range *list {
 		at, text := fmt.Sprintf("%s/%d", name, i), &(*list)[i]
 		c.text(text, at, Text{Max: longest, Multiline: kind == BlocksField}, true)
-		if problem := pathProblem(*text); kind == PathsField && problem != "" {
-			c.refuse(at, Quote(*text)+" "+problem, "give a path relative to the workspace, with /")
+		if problem := PathProblem(*text); kind == PathsField && problem != PathWithin {
+			c.refuse(at, Quote(*text)+" "+string(problem), "give a path relative to the workspace, with /")
 		}
 	}
 }
@@ -262,23 +262,38 @@ func emptyIsNone[T any](list []T) []T {
 	return list
 }
 
-// pathProblem says why text, which is clean in itself, is no path within the
-// workspace, or returns "". Patterns and directories are paths too.
-func pathProblem(text string) string {
+// PathFault says why a text is no path within a workspace, in words that follow
+// the name of a field.
+type PathFault string
+
+// The faults of paths.
+const (
+	PathWithin    PathFault = ""
+	PathBackslash PathFault = "has a backslash"
+	PathAbsolute  PathFault = "is absolute"
+	PathHome      PathFault = "begins in a home directory"
+	PathDrive     PathFault = "begins with a drive"
+	PathLeaves    PathFault = "leaves the workspace"
+)
+
+// PathProblem says why text, which is clean in itself, is no path within the
+// workspace on some system or in some shell. Patterns and directories are paths
+// too. That no link leads out is not in the text, and for os.Root to see.
+func PathProblem(text string) PathFault {
 	switch {
 	case strings.ContainsRune(text, '\\'):
-		return "has a backslash"
+		return PathBackslash
 	case strings.HasPrefix(text, "/"):
-		return "is absolute"
+		return PathAbsolute
 	case strings.HasPrefix(text, "~"):
-		return "begins in a home directory"
+		return PathHome
 	case hasDrive(text):
-		return "begins with a drive"
+		return PathDrive
 	}
 	if clean := path.Clean(text); clean == ".." || strings.HasPrefix(clean, "../") {
-		return "leaves the workspace"
+		return PathLeaves
 	}
-	return ""
+	return PathWithin
 }
 
 func hasDrive(text string) bool {

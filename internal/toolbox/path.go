@@ -52,8 +52,17 @@ func relative(text string, roots []string) (rel, problem, fix string) {
 		}
 		text = "./" + below
 	}
-	if problem, fix = foreign(text); problem != "" {
-		return "", problem, fix
+	named := "; a file of that name is ./" + plan.Shorten(text, 20)
+	switch fault := plan.PathProblem(text); fault {
+	case plan.PathWithin:
+	case plan.PathBackslash:
+		return "", string(fault), "separate names with /"
+	case plan.PathHome:
+		return "", "begins with ~, which is not expanded", inside + named
+	case plan.PathDrive:
+		return "", string(fault), inside + named
+	default:
+		return "", plan.Quote(text) + " is outside the workspace", inside
 	}
 	rel = path.Clean(text)
 	if !filepath.IsLocal(filepath.FromSlash(rel)) {
@@ -61,24 +70,6 @@ func relative(text string, roots []string) (rel, problem, fix string) {
 	}
 	return rel, "", ""
 }
-
-// foreign refuses the ways in which a path can mean another place on some system
-// or in some shell.
-func foreign(text string) (problem, fix string) {
-	switch {
-	case strings.Contains(text, `\`):
-		return "has a backslash", "separate names with /"
-	case text[0] == '/':
-		return plan.Quote(text) + " is outside the workspace", inside
-	case text[0] == '~':
-		return "begins with ~, which is not expanded", inside + "; a file of that name is ./" + plan.Shorten(text, 20)
-	case len(text) > 1 && text[1] == ':' && letter(text[0]):
-		return "begins with a drive", inside + "; a file of that name is ./" + plan.Shorten(text, 20)
-	}
-	return "", ""
-}
-
-func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // under returns what follows one of the roots in an absolute path.
 func under(roots []string, text string) (string, bool) {
