@@ -19,7 +19,8 @@ func checkType(_ context.Context, e *examination, i int) []flaw {
 	case slices.Contains(t.Values(), string(t)):
 		return nil
 	}
-	return []flaw{{message: "has a `type` that is not known: " + code(string(t)) + ".", fix: "give one of " + strings.Join(plan.StepType("").Values(), ", ")}}
+	return []flaw{{message: "has a `type` that is not known: " + code(string(t)) + ".",
+		fix: "give one of " + strings.Join(plan.StepType("").Values(), ", ")}}
 }
 
 func checkHintsGiven(_ context.Context, e *examination, i int) []flaw {
@@ -33,7 +34,8 @@ func checkPathsGiven(_ context.Context, e *examination, i int) []flaw {
 	if slices.ContainsFunc(e.New[i].RelevantFilePaths, given) {
 		return nil
 	}
-	return missing("relevant_file_paths", "list the files the task will read or change; those it brings into being stand in `creates` as well")
+	return missing("relevant_file_paths",
+		"list the files the task will read or change; those it brings into being stand in `creates` as well")
 }
 
 func given(text string) bool { return strings.TrimSpace(text) != "" }
@@ -56,7 +58,8 @@ func checkSize(_ context.Context, e *examination, i int) []flaw {
 	if reason == "" {
 		return nil
 	}
-	return []flaw{{message: "looks too large for one commit: " + reason + ".", fix: "break it down into tasks that are each one logical change"}}
+	return []flaw{{message: "looks too large for one commit: " + reason + ".",
+		fix: "break it down into tasks that are each one logical change"}}
 }
 
 func tooLarge(t Task) string {
@@ -98,28 +101,30 @@ func sweeping(title string) string {
 }
 
 // smallThings can be dealt with entirely.
-var smallThings = sync.OnceValue(func() map[string]bool {
-	return set(`number numbers word words line lines string strings row rows message messages body response request record header match token value file buffer array list object
-		cell day days hour hours week month year seconds minute minutes pixel pixels expression path name`)
-})
+var smallThings = sync.OnceValue(listed(`number numbers word words line lines string strings row rows message messages body response
+	request record header match token value file buffer array list object cell day days hour hours week month year seconds minute
+	minutes pixel pixels expression path name`))
 
-var largeThings = sync.OnceValue(func() map[string]bool {
-	return set(`features functionality endpoints pages screens modules components services code remaining requirements tests bugs issues views models apis commands packages`)
-})
+var largeThings = sync.OnceValue(listed(`features functionality endpoints pages screens modules components services code remaining
+	requirements tests bugs issues views models apis commands packages`))
 
 func checkReversible(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
-	if t.Risk != plan.HighRisk || slices.ContainsFunc(slices.Concat([]string{t.Title, t.Details, t.Verify, t.Pause}, t.AcceptanceCriteria, t.ContextHints), wayBack) {
+	if t.Risk != plan.HighRisk || slices.ContainsFunc(slices.Concat([]string{t.Title, t.Details, t.Verify, t.Pause},
+		t.AcceptanceCriteria, t.ContextHints), wayBack) {
 		return nil
 	}
-	return []flaw{{message: "is of high risk and names no way back.", fix: "say how it is undone or tried first: a backup, a revert, a flag, a dry run"}}
+	return []flaw{{message: "is of high risk and names no way back.",
+		fix: "say how it is undone or tried first: a backup, a revert, a flag, a dry run"}}
 }
 
 // wayBack reports whether a text mentions a way to undo or to try.
 func wayBack(text string) bool {
 	text = strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(text))
-	for _, way := range []string{"backup", "back up", "backed up", "revert", "roll back", "rollback", "rolls back", "rolled back", "restore", "undo", "flag", "dry run", "snapshot",
-		"toggle", "canary", "kill switch", "down migration", "reversible", "staging", "transaction", "copy first", "keep a copy", "way back", "fallback", "fall back", "git stash"} {
+	for _, way := range []string{"backup", "back up", "backed up", "revert", "roll back", "rollback", "rolls back", "rolled back",
+		"restore", "undo", "flag", "dry run", "snapshot",
+		"toggle", "canary", "kill switch", "down migration", "reversible", "staging", "transaction", "copy first", "keep a copy",
+		"way back", "fallback", "fall back", "git stash"} {
 		if strings.Contains(text, way) {
 			return true
 		}

@@ -12,7 +12,8 @@ func checkHintsActionable(_ context.Context, e *examination, i int) []flaw {
 	var list []flaw
 	for _, hint := range distinct(e.New[i].ContextHints) {
 		if given(hint) && !actionable(hint) {
-			list = append(list, flaw{message: "has a hint that neither says what to do nor where to look: \"" + printable(strings.TrimSpace(hint), hintShown) + "\".",
+			list = append(list, flaw{message: "has a hint that neither says what to do nor where to look: \"" +
+				printable(strings.TrimSpace(hint), hintShown) + "\".",
 				fix: "begin it with a verb and name the place, such as \"Read `file.md`\" or \"See section 2\""})
 		}
 	}
@@ -36,14 +37,11 @@ func actionable(hint string) bool {
 func foreign(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }
 
 // references point to something that can be looked up.
-var references = sync.OnceValue(func() map[string]bool {
-	return set(`section sections chapter appendix § page rfc see cf readme docs documentation spec specification changelog wiki ticket issue pr adr diagram schema like must should never always don't`)
-})
+var references = sync.OnceValue(listed(`section sections chapter appendix § page rfc see cf readme docs documentation spec specification
+	changelog wiki ticket issue pr adr diagram schema like must should never always don't`))
 
 // nounVerbsInside are verbs wherever they stand in a hint.
-var nounVerbsInside = sync.OnceValue(func() map[string]bool {
-	return set(`read write run check review search see update`)
-})
+var nounVerbsInside = sync.OnceValue(listed(`read write run check review search see update`))
 
 func checkHintPaths(ctx context.Context, e *examination, i int) []flaw {
 	if e.tree == nil {
@@ -54,7 +52,8 @@ func checkHintPaths(ctx context.Context, e *examination, i int) []flaw {
 		p, fault := locate(token)
 		switch {
 		case fault != "":
-			list = append(list, flaw{message: "has a hint pointing to " + fault + ": " + code(token) + ".", fix: "write paths relative to the workspace"})
+			list = append(list, flaw{message: "has a hint pointing to " + fault + ": " + code(token) + ".",
+				fix: "write paths relative to the workspace"})
 		case e.alluded(ctx, i, p, token):
 		default:
 			list = append(list, flaw{message: "has a hint pointing to a non-existent file: " + code(token) + ".",
@@ -229,34 +228,25 @@ func extension(name string) string {
 }
 
 // extensions leave out endings that are fields and methods as well: sum, lock, patch.
-var extensions = sync.OnceValue(func() map[string]bool {
-	return set(`md mdx markdown rst txt adoc tex pdf html htm xhtml css scss sass less js jsx mjs cjs ts tsx mts cts vue svelte astro
-		go py pyi pyx ipynb rb erb rake gemspec rs c h cc cpp cxx hh hpp hxx swift kt kts java scala groovy gradle clj cljs edn exs erl hrl hs lhs mli
-		csproj sln fsx vb php pm lua jl dart zig vhd asm sh bash zsh ps1 bat
-		json jsonc json5 jsonl ndjson yaml yml toml ini xml xsd xsl plist csv tsv sql sqlite proto graphql gql prisma tf tfvars hcl nix
-		tmpl tpl gotmpl j2 jinja hbs ejs mustache svg png jpg jpeg gif ico webp woff woff2 ttf wasm cmake bzl txtar`)
-})
+var extensions = sync.OnceValue(listed(`md mdx markdown rst txt adoc tex pdf html htm xhtml css scss sass less js jsx mjs cjs ts tsx mts
+	cts vue svelte astro go py pyi pyx ipynb rb erb rake gemspec rs c h cc cpp cxx hh hpp hxx swift kt kts java scala groovy gradle clj
+	cljs edn exs erl hrl hs lhs mli csproj sln fsx vb php pm lua jl dart zig vhd asm sh bash zsh ps1 bat json jsonc json5 jsonl ndjson
+	yaml yml toml ini xml xsd xsl plist csv tsv sql sqlite proto graphql gql prisma tf tfvars hcl nix tmpl tpl gotmpl j2 jinja hbs ejs
+	mustache svg png jpg jpeg gif ico webp woff woff2 ttf wasm cmake bzl txtar`))
 
 // files are known by their whole name.
-var files = sync.OnceValue(func() map[string]bool {
-	return set(`go.mod go.sum go.work cargo.lock yarn.lock poetry.lock gemfile.lock uv.lock composer.lock pipfile.lock flake.lock mix.exs`)
-})
+var files = sync.OnceValue(listed(`go.mod go.sum go.work cargo.lock yarn.lock poetry.lock gemfile.lock uv.lock composer.lock
+	pipfile.lock flake.lock mix.exs`))
 
-var mediaTypes = sync.OnceValue(func() map[string]bool {
-	return set(`application text image audio video font multipart message`)
-})
+var mediaTypes = sync.OnceValue(listed(`application text image audio video font multipart message`))
 
 // notFiles are written like files and are something else.
-var notFiles = sync.OnceValue(func() map[string]bool {
-	return set(`node.js next.js nuxt.js vue.js react.js express.js three.js d3.js p5.js chart.js moment.js alpine.js ember.js backbone.js discord.js nest.js angular.js
-		response.json res.json resp.json request.json req.json r.json body.json data.json json.json response.html response.body.json
-		e.g. i.e. asp.net socket.io`)
-})
+var notFiles = sync.OnceValue(listed(`node.js next.js nuxt.js vue.js react.js express.js three.js d3.js p5.js chart.js moment.js
+	alpine.js ember.js backbone.js discord.js nest.js angular.js response.json res.json resp.json request.json req.json r.json body.json
+	data.json json.json response.html response.body.json e.g. i.e. asp.net socket.io`))
 
 // notFolders begin import paths and names of branches.
-var notFolders = sync.OnceValue(func() map[string]bool {
-	return set(`archive bufio bytes compress container context crypto database debug encoding errors expvar flag fmt go hash html image index io iter log maps math mime net os path
-		plugin reflect regexp runtime slices sort strconv strings sync syscall testing text time unicode unique unsafe golang.org
-		origin upstream refs heads remotes feature feat fix bugfix hotfix release chore head and or he she his yes true read on client request input left min tcp ci react-dom next rxjs
-		lodash date-fns node`)
-})
+var notFolders = sync.OnceValue(listed(`archive bufio bytes compress container context crypto database debug encoding errors expvar flag
+	fmt go hash html image index io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings sync
+	syscall testing text time unicode unique unsafe golang.org origin upstream refs heads remotes feature feat fix bugfix hotfix release
+	chore head and or he she his yes true read on client request input left min tcp ci react-dom next rxjs lodash date-fns node`))

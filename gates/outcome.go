@@ -16,7 +16,8 @@ func checkOutcome(_ context.Context, e *examination, i int) []flaw {
 		return nil
 	}
 	return []flaw{{message: "does not say when it is done.",
-		fix: "name an outcome one can see or measure, such as \"Optimize `GET /users` to respond in under 100 ms\", or give `acceptance_criteria` or `verify`"}}
+		fix: "name an outcome one can see or measure, such as \"Optimize `GET /users` to respond in under 100 ms\", " +
+			"or give `acceptance_criteria` or `verify`"}}
 }
 
 // vague reports a title that asks for better instead of for something: a verb that
@@ -49,7 +50,8 @@ func specific(list []word) bool {
 		case w.named() && !abstracts()[w.text]:
 			return true
 		case i == 0 || i+1 == len(list):
-		case w.text == "by" && strings.HasSuffix(list[i+1].text, "ing"), w.text == "to" && isTaskVerb(list[i+1].text) && !unspecific()[list[i+1].text] && !endless()[list[i+1].text]:
+		case w.text == "by" && strings.HasSuffix(list[i+1].text, "ing"), w.text == "to" && isTaskVerb(list[i+1].text) &&
+			!unspecific()[list[i+1].text] && !endless()[list[i+1].text]:
 			return true
 		case i > 1 && pins()[w.text]:
 			return true
@@ -59,9 +61,7 @@ func specific(list []word) bool {
 }
 
 // pins begin what narrows a title down.
-var pins = sync.OnceValue(func() map[string]bool {
-	return set(`when whenever if after before until while instead without using via unless that which so only`)
-})
+var pins = sync.OnceValue(listed(`when whenever if after before until while instead without using via unless that which so only`))
 
 // verbAndObject splits a title. A form in -ing counts as its verb, and so does one
 // with a particle: clean up, work on.
@@ -80,9 +80,7 @@ func verbAndObject(list []word) (verb string, object []word) {
 	return verb, list[1:]
 }
 
-var adverbs = sync.OnceValue(func() map[string]bool {
-	return set(`generally overall further continue please also just start try greatly significantly`)
-})
+var adverbs = sync.OnceValue(listed(`generally overall further continue please also just start try greatly significantly`))
 
 // content returns the words of an object that say something.
 func content(object []word) []string {
@@ -111,17 +109,17 @@ func head(object []word) string {
 	return last
 }
 
-var emptyWords = sync.OnceValue(func() map[string]bool {
-	return set(`overall general generally better properly correctly nicely well good nice great whole entire full main basic core proper appropriate necessary needed required relevant
-		further additional extra misc miscellaneous remaining rest lot lots bit little much many few possible potential final minor small big major important key current
-		things stuff everything anything something etc very really as needed`)
-})
+var emptyWords = sync.OnceValue(listed(`overall general generally better properly correctly nicely well good nice great whole entire
+	full main basic core proper appropriate necessary needed required relevant further additional extra misc miscellaneous remaining
+	rest lot lots bit little much many few possible potential final minor small big major important key current things stuff everything
+	anything something etc very really as needed`))
 
 // endless verbs have no point at which they are done.
 var endless = sync.OnceValue(func() map[string]bool {
-	all := set(`improve enhance optimize optimise polish streamline revamp modernize modernise overhaul better boost beautify refine strengthen elevate upgrade-experience
-		rethink harden maximize maximise perfect investigate explore consider tune`)
-	for _, two := range []string{"work on", "look into", "look at", "think about", "deal with", "take care", "play with", "experiment with", "speed up", "help with", "focus on"} {
+	all := set(`improve enhance optimize optimise polish streamline revamp modernize modernise overhaul better boost beautify refine
+		strengthen elevate upgrade-experience rethink harden maximize maximise perfect investigate explore consider tune`)
+	for _, two := range []string{"work on", "look into", "look at", "think about", "deal with", "take care", "play with",
+		"experiment with", "speed up", "help with", "focus on"} {
 		all[two] = true
 	}
 	return all
@@ -129,9 +127,10 @@ var endless = sync.OnceValue(func() map[string]bool {
 
 // unspecific verbs are fine with a thing, and vague with a word for everything.
 var unspecific = sync.OnceValue(func() map[string]bool {
-	all := set(`fix handle address resolve refactor rework restructure reorganize clean cleanup tidy simplify update change modify adjust tweak maintain support manage finalize finalise finish complete
-		implement build develop write add create do test check review ensure debug solve integrate prepare cover document secure validate verify increase reduce deliver
-		continue start provide design research study analyze analyse redesign rewrite code program extend perform apply`)
+	all := set(`fix handle address resolve refactor rework restructure reorganize clean cleanup tidy simplify update change modify
+		adjust tweak maintain support manage finalize finalise finish complete implement build develop write add create do test check
+		review ensure debug solve integrate prepare cover document secure validate verify increase reduce deliver continue start provide
+		design research study analyze analyse redesign rewrite code program extend perform apply`)
 	for _, two := range []string{"clean up", "tidy up", "wrap up", "finish up", "set up", "carry out"} {
 		all[two] = true
 	}
@@ -139,26 +138,27 @@ var unspecific = sync.OnceValue(func() map[string]bool {
 })
 
 // abstracts are words for everything, and for qualities that are never reached.
-var abstracts = sync.OnceValue(func() map[string]bool {
-	return set(`performance quality code codebase ux ui ui/ux experience security reliability robustness stability readability maintainability scalability usability accessibility
-		design architecture system systems app application applications project product program software platform service backend back-end frontend front-end api apis website site
-		bug bugs issue issues problem problems error errors edge case cases corner feature features functionality functionalities logic implementation requirement requirements
-		documentation docs test tests testing coverage handling logging speed efficiency latency memory user users developer customer customers everything things stuff all work task tasks
-		improvement improvements change changes update updates fix fixes cleanup refactoring optimization optimizations optimisation technical debt tech best practices look feel style styling
-		structure organization organisation consistency correctness workflow workflows process processes business data database deployment infrastructure flexibility modularity interface
-		details bits pieces parts layer layers module modules component components it quality-of-life loose ends responsiveness behavior behaviour
-		safety integrity resilience observability compatibility clarity simplicity production deliverable deliverables support`)
-})
+var abstracts = sync.OnceValue(listed(`performance quality code codebase ux ui ui/ux experience security reliability robustness
+	stability readability maintainability scalability usability accessibility design architecture system systems app application
+	applications project product program software platform service backend back-end frontend front-end api apis website site bug bugs
+	issue issues problem problems error errors edge case cases corner feature features functionality functionalities logic
+	implementation requirement requirements documentation docs test tests testing coverage handling logging speed efficiency latency
+	memory user users developer customer customers everything things stuff all work task tasks improvement improvements change changes
+	update updates fix fixes cleanup refactoring optimization optimizations optimisation technical debt tech best practices look feel
+	style styling structure organization organisation consistency correctness workflow workflows process processes business data
+	database deployment infrastructure flexibility modularity interface details bits pieces parts layer layers module modules component
+	components it quality-of-life loose ends responsiveness behavior behaviour safety integrity resilience observability compatibility
+	clarity simplicity production deliverable deliverables support`))
 
-var comparatives = sync.OnceValue(func() map[string]bool {
-	return set(`better faster nicer cleaner prettier smarter simpler easier smoother quicker safer stronger robust maintainable readable scalable usable user-friendly friendly intuitive
-		performant efficient reliable stable secure modern beautiful production-ready ready perfect good great nice snappy responsive flexible extensible modular
-		pretty awesome professional solid clean working bug-free`)
-})
+var comparatives = sync.OnceValue(listed(`better faster nicer cleaner prettier smarter simpler easier smoother quicker safer stronger
+	robust maintainable readable scalable usable user-friendly friendly intuitive performant efficient reliable stable secure modern
+	beautiful production-ready ready perfect good great nice snappy responsive flexible extensible modular pretty awesome professional
+	solid clean working bug-free`))
 
 func checkVerifiable(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
-	if t.Type == plan.Test || given(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, given) || measurable(withoutVerb(t.Title)) || measurable(words(t.Details)) {
+	if t.Type == plan.Test || given(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, given) || measurable(withoutVerb(t.Title)) ||
+		measurable(words(t.Details)) {
 		return nil
 	}
 	return []flaw{{message: "has nothing to verify it by.", fix: "give `acceptance_criteria`, or a command in `verify`"}}
@@ -186,11 +186,11 @@ func measurable(text []word) bool {
 func quantity(text string) bool {
 	number := strings.TrimLeft(text, "<>=~≤≥")
 	unit := strings.TrimLeft(number, "0123456789.,")
-	return number != text || unit != number && (unit == "" || unit == "%" || slices.Contains([]string{"ms", "s", "sec", "kb", "mb", "gb", "b", "x", "px", "rps"}, unit))
+	return number != text || unit != number && (unit == "" || unit == "%" || slices.Contains([]string{"ms", "s", "sec", "kb", "mb", "gb",
+		"b", "x", "px", "rps"}, unit))
 }
 
-var outcomes = sync.OnceValue(func() map[string]bool {
-	return set(`return returns respond responds reject rejects accept accepts pass passes fail fails print prints show shows display displays exit exits assert asserts
-		test tests tested verify verifies raise raises throw throws equal equals match matches within until unless under below above exceed exceeds
-		least most must should so when succeed succeeds refuse refuses log logs emit emits status benchmark benchmarks`)
-})
+var outcomes = sync.OnceValue(listed(`return returns respond responds reject rejects accept accepts pass passes fail fails print prints
+	show shows display displays exit exits assert asserts test tests tested verify verifies raise raises throw throws equal equals match
+	matches within until unless under below above exceed exceeds least most must should so when succeed succeeds refuse refuses log logs
+	emit emits status benchmark benchmarks`))

@@ -98,9 +98,11 @@ func (e *examination) listed(ctx context.Context, i int, given string) (flaw, bo
 	case astray:
 		return misplaced(outside, "relevant_file_paths", given), true
 	case tooWide:
-		return flaw{message: "lists a pattern in `relevant_file_paths` that is too wide to search: " + code(given) + ".", fix: "begin it with the directory that is meant"}, true
+		return flaw{message: "lists a pattern in `relevant_file_paths` that is too wide to search: " + code(given) + ".",
+			fix: "begin it with the directory that is meant"}, true
 	case ambiguous:
-		return flaw{message: "lists a pattern in `relevant_file_paths` that cannot be read: " + code(given) + ".", fix: "use *, ?, ** and few alternatives such as {a,b}, or name the files"}, true
+		return flaw{message: "lists a pattern in `relevant_file_paths` that cannot be read: " + code(given) + ".",
+			fix: "use *, ?, ** and few alternatives such as {a,b}, or name the files"}, true
 	}
 	return flaw{message: "lists a non-existent path in `relevant_file_paths`: " + code(given) + ".", fix: e.remedy(ctx, p)}, true
 }
@@ -127,7 +129,8 @@ func (e *examination) find(ctx context.Context, i int, p string) existence {
 }
 
 func misplaced(fault, field, given string) flaw {
-	f := flaw{message: "lists " + fault + " in `" + field + "`", fix: "write paths relative to the workspace, with slashes and without `..`"}
+	f := flaw{message: "lists " + fault + " in `" + field + "`",
+		fix: "write paths relative to the workspace, with slashes and without `..`"}
 	if strings.TrimSpace(given) == "" {
 		f.message += "."
 		f.fix = "remove it"

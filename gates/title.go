@@ -17,7 +17,8 @@ func checkTitle(_ context.Context, e *examination, i int) []flaw {
 	case hasObject(sentence(title)):
 		return nil
 	}
-	return []flaw{{message: "has a title that names nothing to work on.", fix: "say what is to be done to what, such as \"Add `password_hash` to the User model\""}}
+	return []flaw{{message: "has a title that names nothing to work on.",
+		fix: "say what is to be done to what, such as \"Add `password_hash` to the User model\""}}
 }
 
 // hasObject reports whether anything is left of a title without the verbs and the
@@ -37,20 +38,17 @@ func hasObject(title []word) bool {
 }
 
 // fillers name nothing.
-var fillers = sync.OnceValue(func() map[string]bool {
-	return set(`stuff thing things misc miscellaneous it this that them these those something anything everything all some more other others various etc
-		the a an and or to up on in of for with my our your todo todos tbd tba wip n/a na none nothing null undefined task tasks step steps item items
-		as well also just please needed required necessary needs need be is are can we i you me us let's lets now next rest remaining first finally last
-		ok okay foo bar baz test1 xxx untitled again here there too out off over down back through about around into must should will would`)
-})
+var fillers = sync.OnceValue(listed(`stuff thing things misc miscellaneous it this that them these those something anything everything
+	all some more other others various etc the a an and or to up on in of for with my our your todo todos tbd tba wip n/a na none
+	nothing null undefined task tasks step steps item items as well also just please needed required necessary needs need be is are can
+	we i you me us let's lets now next rest remaining first finally last ok okay foo bar baz test1 xxx untitled again here there too out
+	off over down back through about around into must should will would`))
 
 // bareVerbs say nothing without what they are done to. Verbs that can stand alone,
 // such as deploy, are not among them.
-var bareVerbs = sync.OnceValue(func() map[string]bool {
-	return set(`fix do make update change changes fixes updates add remove delete implement implementation improve improvement improvements refactor write create handle finish continue
-		start work complete check clean cleanup tidy modify adjust edit set get go see look try proceed resume begin execute perform tweak tweaks debug
-		review investigate research think plan`)
-})
+var bareVerbs = sync.OnceValue(listed(`fix do make update change changes fixes updates add remove delete implement implementation
+	improve improvement improvements refactor write create handle finish continue start work complete check clean cleanup tidy modify
+	adjust edit set get go see look try proceed resume begin execute perform tweak tweaks debug review investigate research think plan`))
 
 // twin is a step with the title of a new task: one that is open, or one that is
 // new as well.
@@ -159,7 +157,7 @@ func clauseAt(list []word, i int) (from int, ok bool) {
 }
 
 // joiners join two tasks.
-var joiners = sync.OnceValue(func() map[string]bool { return set(`and & + then also plus afterwards finally`) })
+var joiners = sync.OnceValue(listed(`and & + then also plus afterwards finally`))
 
 // independent reports whether the words from a position on are a task besides the
 // words before end.
@@ -204,8 +202,10 @@ func verbLike(first, w word) (verb string, certain bool) {
 // particles belong to the verb before them.
 var particles = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for _, p := range []string{"set up", "clean up", "wire up", "hook up", "roll out", "roll back", "spin up", "break up", "look into", "work on", "turn on", "turn off",
-		"log out", "log in", "back up", "write up", "split up", "speed up", "take out", "put in", "phase out", "tidy up", "bring in", "pull out", "move over"} {
+	for _, p := range []string{"set up", "clean up", "wire up", "hook up", "roll out", "roll back", "spin up", "break up", "look into",
+		"work on", "turn on", "turn off",
+		"log out", "log in", "back up", "write up", "split up", "speed up", "take out", "put in", "phase out", "tidy up", "bring in",
+		"pull out", "move over"} {
 		all[p] = true
 	}
 	return all
@@ -239,13 +239,10 @@ func subordinate(before []word) bool {
 	return false
 }
 
-var enablers = sync.OnceValue(func() map[string]bool {
-	return set(`let allow help make ensure verify check confirm assert`)
-})
+var enablers = sync.OnceValue(listed(`let allow help make ensure verify check confirm assert`))
 
-var clauses = sync.OnceValue(func() map[string]bool {
-	return set(`that which who if when whenever where while because so can could must should will to-be able how whether what unless until`)
-})
+var clauses = sync.OnceValue(listed(`that which who if when whenever where while because so can could must should will to-be able how
+	whether what unless until`))
 
 // companion reports what belongs into the same commit as the change before it: its
 // tests, its documentation, the places that use it, and anything done to the same
@@ -267,7 +264,6 @@ func companion(clause []word) bool {
 	return false
 }
 
-var companions = sync.OnceValue(func() map[string]bool {
-	return set(`test tests testcase unit-test unit-tests coverage docs doc documentation changelog readme comment comments docstring docstrings callers caller usages usage references reference imports call
-		sites snapshots snapshot golden goldens fixtures types typings error errors result results`)
-})
+var companions = sync.OnceValue(listed(`test tests testcase unit-test unit-tests coverage docs doc documentation changelog readme
+	comment comments docstring docstrings callers caller usages usage references reference imports call sites snapshots snapshot golden
+	goldens fixtures types typings error errors result results`))

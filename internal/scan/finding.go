@@ -127,7 +127,8 @@ func (f *found) fillMark(made *Finding) {
 	if f.count > 1 {
 		made.Hints = append(made.Hints, fmt.Sprintf("Resolve it in all %d places: %s", f.count, f.otherPlaces()))
 	}
-	made.Criteria = []string{fmt.Sprintf("No comment says \"%s\" any more, because what it asks for is done or no longer needed", made.Text)}
+	made.Criteria = []string{fmt.Sprintf("No comment says \"%s\" any more, because what it asks for is done or no longer needed",
+		made.Text)}
 	made.Type, made.weight = "chore", weightTodo
 	switch f.word {
 	case "FIXME":

@@ -74,7 +74,8 @@ func (r Result) Note() string {
 	case tree.ByEntries:
 		return fmt.Sprintf("The scan stopped after %d files in %d folders; the rest of the tree was not read.", r.Files, r.Folders)
 	case tree.ByContext:
-		return fmt.Sprintf("The scan stopped after %s with %d files read; the rest of the tree was not read.", r.Duration.Round(time.Millisecond), r.Read)
+		return fmt.Sprintf("The scan stopped after %s with %d files read; the rest of the tree was not read.",
+			r.Duration.Round(time.Millisecond), r.Read)
 	}
 	return ""
 }

@@ -146,7 +146,8 @@ func (s *summary) entries(b *branch) []entry {
 		if i >= maxListed && !notable(name) {
 			continue
 		}
-		list = append(list, entry{path: path.Join(b.path, name), above: b.path, text: indent + shorten(name, 80) + "\n", weight: fileWeight(b.depth, name)})
+		list = append(list, entry{path: path.Join(b.path, name), above: b.path, text: indent + shorten(name, 80) + "\n",
+			weight: fileWeight(b.depth, name)})
 	}
 	for _, below := range b.folders {
 		if below.total == 0 {
@@ -193,8 +194,10 @@ func notable(name string) bool {
 	switch lower {
 	case "go.mod", "go.work", "package.json", "tsconfig.json", "pyproject.toml", "setup.py", "requirements.txt", "cargo.toml",
 		"pom.xml", "build.gradle", "build.gradle.kts", "gemfile", "composer.json", "cmakelists.txt", "makefile", "justfile", "dockerfile",
-		"docker-compose.yml", "docker-compose.yaml", "compose.yaml", "agents.md", "claude.md", "architecture.md", "contributing.md", "spec.md", "design.md",
-		"main.go", "main.py", "__main__.py", "app.py", "manage.py", "main.rs", "lib.rs", "index.ts", "index.js", "main.ts", "main.js", "server.ts", "server.js", "index.html":
+		"docker-compose.yml", "docker-compose.yaml", "compose.yaml", "agents.md", "claude.md", "architecture.md", "contributing.md",
+		"spec.md", "design.md",
+		"main.go", "main.py", "__main__.py", "app.py", "manage.py", "main.rs", "lib.rs", "index.ts", "index.js", "main.ts", "main.js",
+		"server.ts", "server.js", "index.html":
 		return true
 	}
 	return strings.HasPrefix(lower, "readme") || strings.HasSuffix(lower, ".spec.md")

@@ -55,7 +55,8 @@ func (in BashExecute) judge(l Limits) error {
 	case strings.TrimSpace(in.Command) == "":
 		return invalid("/command", "is empty", "give a shell command")
 	case len(in.Command) > maxCommand:
-		return invalid("/command", "is too long", fmt.Sprintf("shorten it to at most %d bytes, or write a script with create_file", maxCommand))
+		return invalid("/command", "is too long", fmt.Sprintf("shorten it to at most %d bytes, or write a script with create_file",
+			maxCommand))
 	case strings.ContainsRune(in.Command, 0) || !utf8.ValidString(in.Command):
 		return invalid("/command", "has a NUL or is not valid UTF-8", "send plain text")
 	case in.Timeout < 0 || in.Timeout > int(l.MaxTimeout/time.Second):

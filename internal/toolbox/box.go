@@ -69,8 +69,9 @@ func Open(root string, opts Options) (*Box, error) {
 	if opts.Runner == nil {
 		opts.Runner = Shell{}
 	}
-	return &Box{root: dir, files: tree.In(dir), path: real, names: []string{real, given}, runner: opts.Runner, limits: opts.Limits.orDefault(),
-		guard: opts.Guard, launcher: opts.Launcher}, nil
+	return &Box{root: dir, files: tree.In(dir), path: real, names: []string{real, given}, runner: opts.Runner,
+		limits: opts.Limits.orDefault(),
+		guard:  opts.Guard, launcher: opts.Launcher}, nil
 }
 
 // Close frees the workspace. Calls that run end with an error.

@@ -36,7 +36,8 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 		return CreateFileReply{}, err
 	}
 	if strings.HasSuffix(in.Path, "/") {
-		return CreateFileReply{}, invalid("/path", "names a directory", "leave the / at the end out; directories come with the files in them")
+		return CreateFileReply{}, invalid("/path", "names a directory",
+			"leave the / at the end out; directories come with the files in them")
 	}
 	if err := b.writable("/content", rel, len(in.Content)); err != nil {
 		return CreateFileReply{}, err
@@ -60,7 +61,8 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 	if err := b.replace("/path", at, []byte(in.Content), former, nil); err != nil {
 		return CreateFileReply{}, err
 	}
-	return CreateFileReply{Path: safetext.EscapeLine(rel), Bytes: len(in.Content), Lines: lineCount(in.Content), Replaced: former != nil}, nil
+	return CreateFileReply{Path: safetext.EscapeLine(rel), Bytes: len(in.Content), Lines: lineCount(in.Content),
+		Replaced: former != nil}, nil
 }
 
 // former returns the file that is to be replaced, nil if there is none.

@@ -66,7 +66,8 @@ func (b *Box) readWhole(field, rel string) (data []byte, info fs.FileInfo, err e
 		return nil, nil, refused(field, rel, err)
 	}
 	if int64(len(data)) > b.limits.FileBytes {
-		return nil, nil, invalid(field, fmt.Sprintf("%s is larger than %s", plan.Quote(rel), size(b.limits.FileBytes)), "use a command for it")
+		return nil, nil, invalid(field, fmt.Sprintf("%s is larger than %s", plan.Quote(rel), size(b.limits.FileBytes)),
+			"use a command for it")
 	}
 	return data, info, nil
 }

@@ -172,7 +172,8 @@ func globPattern(field, pattern string) (string, error) {
 	case len(pattern) > maxPattern:
 		return "", invalid(field, "is too long", fmt.Sprintf("shorten it to at most %d bytes", maxPattern))
 	case alternatives(pattern) > maxAlternatives:
-		return "", invalid(field, fmt.Sprintf("has more than %d combinations of alternatives", maxAlternatives), "ask for some of them at a time")
+		return "", invalid(field, fmt.Sprintf("has more than %d combinations of alternatives", maxAlternatives),
+			"ask for some of them at a time")
 	case strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~"):
 		return "", invalid(field, "is not relative", "give the directory as path")
 	case strings.Contains("/"+pattern+"/", "/../"):

@@ -108,7 +108,8 @@ func expression(pattern string, ignoreCase bool) (re *regexp.Regexp, reach int, 
 	switch {
 	case err != nil:
 		problem := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		return nil, 0, invalid("/pattern", "is no RE2 expression: "+safetext.EscapeLine(head(problem, 200)), `put \ before a character that is meant literally; look-around and back-references do not exist`)
+		return nil, 0, invalid("/pattern", "is no RE2 expression: "+safetext.EscapeLine(head(problem, 200)),
+			`put \ before a character that is meant literally; look-around and back-references do not exist`)
 	case instructions > maxExpression:
 		return nil, 0, invalid("/pattern", "repeats too much", "use smaller counts in braces")
 	case instructions > largeExpression:
@@ -139,7 +140,8 @@ func (s *search) result() GrepReply {
 		notes = append(notes, counted(s.unread, "file", "files")+" could not be read")
 	}
 	if s.partly > 0 {
-		notes = append(notes, fmt.Sprintf("of %s only the first %s were searched", counted(s.partly, "long line", "long lines"), size(int64(s.reach))))
+		notes = append(notes, fmt.Sprintf("of %s only the first %s were searched", counted(s.partly, "long line", "long lines"),
+			size(int64(s.reach))))
 	}
 	return GrepReply{Matches: s.matches, Files: s.files, Truncated: s.cut, Note: join(notes...)}
 }

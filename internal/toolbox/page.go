@@ -101,7 +101,8 @@ func (p *page) shown(raw []byte) string {
 func (p *page) tell(reply *ViewReply) error {
 	reply.Content, reply.From, reply.To = p.text.String(), p.from, p.to
 	if p.to == 0 && p.passed > 0 {
-		return invalid("/from", plan.Quote(reply.Path)+" has "+counted(p.passed, "line", "lines"), "give a line up to "+strconv.Itoa(p.passed))
+		return invalid("/from", plan.Quote(reply.Path)+" has "+counted(p.passed, "line", "lines"),
+			"give a line up to "+strconv.Itoa(p.passed))
 	}
 	reply.Note = p.note()
 	switch {

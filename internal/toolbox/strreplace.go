@@ -92,7 +92,8 @@ func edited(data []byte, in StrReplace) (edit, error) {
 		return edit{}, invalid("/old", fmt.Sprintf("is found %d times, at lines %s", e.count, linesOf(data, e.old)),
 			"add lines around it until it is found once, or set all")
 	case bytes.Equal(e.old, e.new):
-		return edit{}, invalid("/new", "differs from old in line endings alone, which stay as they are", "give another text, or leave the file as it is")
+		return edit{}, invalid("/new", "differs from old in line endings alone, which stay as they are",
+			"give another text, or leave the file as it is")
 	}
 	return e, nil
 }

@@ -160,7 +160,8 @@ func (b *Box) viewDirectory(ctx context.Context, rel string, in View) (ViewReply
 		return reply, nil
 	}
 	if from > len(list) {
-		return ViewReply{}, invalid("/from", plan.Quote(rel)+" has "+counted(len(list), "entry", "entries"), "give one up to "+strconv.Itoa(len(list)))
+		return ViewReply{}, invalid("/from", plan.Quote(rel)+" has "+counted(len(list), "entry", "entries"),
+			"give one up to "+strconv.Itoa(len(list)))
 	}
 	if in.To > 0 {
 		to = min(to, in.To)
