@@ -15,13 +15,13 @@ import (
 // toolsets and the phase alone, so that hosts' caches of it stay warm. A tool that is
 // called all the same is refused, with the way on, by whoever carries it out.
 func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	phase, begun, err := s.phaseNow(ctx)
+	phase, revision, err := s.phaseNow(ctx)
 	if err != nil {
 		s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
 		return
 	}
-	s.subscriptions.listed(phase)
-	if begun { // looking at the tools creates nothing
+	s.subscriptions.listed(phase, revision)
+	if revision > 0 { // looking at the tools creates nothing
 		s.subscriptions.beginSoon(ctx)
 	}
 	if !phase.Restricted() {
@@ -30,10 +30,10 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool { return !s.plansOnly[tool.Name] })
 }
 
-func (s *Server) phaseNow(ctx context.Context) (phase plan.Phase, begun bool, err error) {
+func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error) {
 	service, err := s.service(ctx)
 	if err != nil {
-		return "", false, err
+		return "", 0, err
 	}
 	return service.Phase(ctx)
 }

@@ -34,7 +34,7 @@ type subscriptions struct {
 	beginning   bool       // to watch, beside a call
 	phase       plan.Phase // of the list of tools that was shown last, "" before the first
 	last        plan.State // that clients were told of
-	read        bool       // last was read from the log; else it has a phase and nothing else
+	read        bool       // last was read from the log; else it has a phase and a revision alone
 	running     sync.WaitGroup
 }
 
@@ -116,10 +116,13 @@ func (s *subscriptions) add(ctx context.Context, key string, session server.Clie
 
 // listed notes the phase that a client's list of tools is of: it is told when another
 // holds.
-func (s *subscriptions) listed(phase plan.Phase) {
+func (s *subscriptions) listed(phase plan.Phase, revision plan.Revision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.phase = phase
+	if !s.read {
+		s.last = plan.State{Phase: phase, Revision: revision}
+	}
 }
 
 // beginSoon begins to watch beside the call at hand, which need not wait for it: what
@@ -206,7 +209,7 @@ func (s *subscriptions) watch(ctx context.Context) {
 		s.log.Error("changes are not watched", "error", err)
 		return
 	}
-	s.watching, s.last = true, plan.State{Phase: s.phase}
+	s.watching = true
 	s.running.Go(func() { s.follow(service, changes) })
 }
 
@@ -253,9 +256,13 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 			continue
 		}
 		s.mu.Lock()
+		former := archivedSince(after, s.last.Revision)
+		if s.read {
+			former = planID(s.last) != planID(after)
+		}
 		before, s.last, s.read = s.last, after, true
 		s.mu.Unlock()
-		s.tell(before, after)
+		s.tell(before, after, former)
 		before = after
 	}
 }
@@ -282,14 +289,26 @@ func (s *subscriptions) followRules(service *verbs.Service, drifts <-chan struct
 // ofRules reports whether a resource tells of the rule book on disk.
 func ofRules(uri string) bool { return uri == statusURI || uri == agentsURI }
 
-// tell wakes the subscribers that a change concerns.
-func (s *subscriptions) tell(before, after plan.State) {
+// archivedSince reports whether a plan became a former one after a revision, of which
+// nothing else is known.
+func archivedSince(state plan.State, revision plan.Revision) bool {
+	for past := range state.Past() {
+		if past.Revision >= revision {
+			return true
+		}
+	}
+	return false
+}
+
+// tell wakes the subscribers that a change concerns; former says whether it has changed
+// which plans are former ones.
+func (s *subscriptions) tell(before, after plan.State, former bool) {
 	if before.PhaseNow() != after.PhaseNow() {
 		s.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
 	} else if before.Revision == after.Revision {
 		return
 	}
-	if planID(before) != planID(after) {
+	if former {
 		s.notifyAll(mcp.MethodNotificationResourcesListChanged, nil)
 	}
 	s.each(func(sub *subscriber) {

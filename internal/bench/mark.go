@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
+	"time"
 )
 
 // measureMarks times durable marks over stdio on plans and logs of several
@@ -44,4 +47,141 @@ func measureMarks(ctx context.Context, b *bench) ([]figure, error) {
 		within(fmt.Sprintf("mark, %d steps (floor: %d steps)", manySteps, fewSteps), many, few, 1.5),
 		within(fmt.Sprintf("mark, %d actions in the log (floor: short log)", b.long()), long, many, 1.2),
 	}, nil
+}
+
+// marking goes through steps of a plan and marks each in_progress, done and
+// pending again, so that every call changes something and the plan never
+// completes.
+type marking struct {
+	client *client
+	tool   string
+	first  int // number of the first step
+	steps  int // how many
+	stride int // from one to the next
+	n      int
+}
+
+func (m *marking) next() (time.Duration, error) {
+	step := m.first + m.n/3*m.stride%m.steps
+	status := []string{"in_progress", "done", "pending"}[m.n%3]
+	m.n++
+	return m.client.call(m.tool, map[string]any{"step_id": fmt.Sprintf("S%03d", step), "status": status})
+}
+
+const markTool = "planning_mark_step"
+
+// marks goes through all steps of a plan of that length, far from each other.
+func marks(c *client, steps int) *marking {
+	return &marking{client: c, tool: markTool, first: 1, steps: steps, stride: 7}
+}
+
+// commits asks the floor for the same.
+func commits(c *client) *marking {
+	return &marking{client: c, tool: "commit", first: 1, steps: 10, stride: 7}
+}
+
+const (
+	servers       = 4
+	ownSteps      = 10
+	togetherTimes = 0.7 // of what servers that only commit do in the same time
+	togetherTurns = 3
+	togetherDelay = 100 * time.Millisecond
+)
+
+// measureTogether lets several server processes mark steps of one plan at once.
+func measureTogether(ctx context.Context, b *bench) ([]figure, error) {
+	place, err := b.workspace(ctx, "together", servers*ownSteps, 1)
+	if err != nil {
+		return nil, err
+	}
+	var ours, floor crowded
+	for turn := range togetherTurns {
+		err := b.crowd(&ours, func(i int) (*marking, error) {
+			c, err := b.serve(ctx, place.Path, fmt.Sprintf("bench-%d", i))
+			return &marking{client: c, tool: markTool, first: i*ownSteps + 1, steps: ownSteps, stride: 1}, err
+		})
+		if err == nil {
+			database := filepath.Join(b.dir, fmt.Sprintf("floor-together-%d.db", turn))
+			err = b.crowd(&floor, func(int) (*marking, error) {
+				c, err := b.floorServer(ctx, database)
+				return commits(c), err
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	ratio := ours.rate() / floor.rate()
+	return []figure{
+		{what: fmt.Sprintf("%d servers at once (floor: %d bare mcp-go and commit)", servers, servers),
+			value: fmt.Sprintf("%.0f marks/s = %.2f x", ours.rate(), ratio), floor: fmt.Sprintf("%.0f commits/s", floor.rate()),
+			limit: fmt.Sprintf(">= %.1f x", togetherTimes), state: judge(ratio >= togetherTimes)},
+		{what: "  refused", value: fmt.Sprint(ours.refused), floor: fmt.Sprint(floor.refused), limit: "0", state: judge(ours.refused == 0)},
+		{what: "  longest wait", value: fmt.Sprintf("%s (%s)", milliseconds(ours.waits.quantile(1)), ours.waits), floor: milliseconds(floor.waits.quantile(1)),
+			limit: "<= " + milliseconds(togetherDelay), state: judge(ours.waits.quantile(1) <= togetherDelay)},
+	}, nil
+}
+
+// crowded is what several servers did at once.
+type crowded struct {
+	took    time.Duration
+	refused int
+	waits   samples
+}
+
+// rate is how many calls were answered in a second.
+func (c crowded) rate() float64 { return float64(len(c.waits)) / c.took.Seconds() }
+
+// crowd adds what servers that join do at once.
+func (b *bench) crowd(all *crowded, join func(int) (*marking, error)) error {
+	members := make([]*marking, servers)
+	for i := range members {
+		m, err := join(i)
+		if err != nil {
+			return err
+		}
+		defer m.client.close()
+		if _, err := m.next(); err != nil { // opens the workspace
+			return err
+		}
+		members[i] = m
+	}
+	return all.together(members, b.rounds(3_000)/togetherTurns)
+}
+
+// together has every member make so many calls, each as soon as the one before
+// is answered. Only a lost connection is an error: a refusal is counted.
+func (c *crowded) together(members []*marking, calls int) error {
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		fault error
+	)
+	begin := time.Now()
+	for _, m := range members {
+		group.Go(func() {
+			waits := make(samples, 0, calls)
+			refused := 0
+			for range calls {
+				took, err := m.next()
+				if took == 0 {
+					mu.Lock()
+					fault = errors.Join(fault, err)
+					mu.Unlock()
+					return
+				}
+				if err != nil {
+					refused++
+				}
+				waits = append(waits, took)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			c.refused += refused
+			c.waits = append(c.waits, waits...)
+		})
+	}
+	group.Wait()
+	c.took += time.Since(begin)
+	return fault
 }

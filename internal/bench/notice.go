@@ -2,8 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/plan"
 )
 
 const (
@@ -37,8 +44,7 @@ func measureNotice(ctx context.Context, b *bench) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		{what: "another process's change reaches a subscriber, from the call on", value: fromCall.String(),
-			limit: "p50 <= " + milliseconds(noticeLimit), state: judge(fromCall.p50() <= noticeLimit)},
+		under("another process's change reaches a subscriber, from the call on", fromCall, noticeLimit),
 		{what: "  after the call is answered", value: fromAnswer.String(), state: recorded},
 	}, nil
 }
@@ -75,4 +81,156 @@ func notices(subscriber *client, writer *marking, rounds int) (fromCall, fromAns
 		}
 	}
 	return fromCall, fromAnswer, nil
+}
+
+// measureWaiting times how another process's change reaches an agent that waits for
+// news: from the call that makes it to the answer of planloop_status.
+func measureWaiting(ctx context.Context, b *bench) ([]figure, error) {
+	place, err := b.workspace(ctx, "waiting", fewSteps, 1)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := b.serve(ctx, place.Path, "agent")
+	if err != nil {
+		return nil, err
+	}
+	defer agent.close()
+	writer, err := b.serve(ctx, place.Path, "writer")
+	if err != nil {
+		return nil, err
+	}
+	defer writer.close()
+	changes := marks(writer, fewSteps)
+	var taken samples
+	for range b.rounds(1_000) {
+		took, err := heard(agent, changes)
+		if err != nil {
+			return nil, err
+		}
+		taken = append(taken, took)
+	}
+	return []figure{under("another process's change reaches an agent that waits in planloop_status", taken, noticeLimit)}, nil
+}
+
+func heard(agent *client, changes *marking) (time.Duration, error) {
+	if err := agent.await(agent.begin("planloop_status", nil)); err != nil {
+		return 0, err
+	}
+	waiting, err := agent.begin("planloop_status", map[string]any{"wait": 60})
+	if err != nil {
+		return 0, err
+	}
+	// The calls of a connection begin in their order: once this one is answered, the
+	// one before it waits.
+	if err := agent.await(agent.begin("planning_read_plan", nil)); err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	if _, err := changes.next(); err != nil {
+		return 0, err
+	}
+	_, err = agent.answerTo(waiting)
+	return time.Since(begin), err
+}
+
+const decisionLimit = 100 * time.Millisecond
+
+// measureDecision times how a person's decision reaches an agent that waits for it in
+// another process: from the decision to the answer of planloop_status, and from the
+// moment the decision is on disk.
+func measureDecision(ctx context.Context, b *bench) ([]figure, error) {
+	place, err := b.place("decision")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(place.Path, "go.mod"), []byte("module example.com/app\n"), 0o600); err != nil {
+		return nil, err
+	}
+	agent, err := b.serve(ctx, place.Path, "agent")
+	if err != nil {
+		return nil, err
+	}
+	defer agent.close()
+	desk := open(place)
+	var fromDecision, fromDisk samples
+	for range b.rounds(300) {
+		told, kept, err := decided(ctx, agent, desk)
+		if err != nil {
+			return nil, errors.Join(err, desk.Close())
+		}
+		fromDecision, fromDisk = append(fromDecision, told), append(fromDisk, told-kept)
+	}
+	return []figure{
+		under("another process's decision reaches the agent that waits for it", fromDecision, decisionLimit),
+		{what: "  once it is on disk", value: fromDisk.String(), state: recorded},
+	}, desk.Close()
+}
+
+// decided has the agent submit a plan and wait, and a person send it back. It returns
+// how long until the agent was told, and until the decision was on disk.
+func decided(ctx context.Context, agent *client, desk *session.Session) (told, kept time.Duration, err error) {
+	if err := agent.await(agent.begin("planning_submit_plan", waitingPlan())); err != nil {
+		return 0, 0, err
+	}
+	waiting, err := agent.begin("planloop_status", map[string]any{"wait": 60})
+	if err != nil {
+		return 0, 0, err
+	}
+	// The calls of a connection begin in their order: once this one is answered, the
+	// one before it waits.
+	if err := agent.await(agent.begin("planning_enter_plan_mode", map[string]any{"reason": "It is large"})); err != nil {
+		return 0, 0, err
+	}
+	state, err := desk.State(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if state.Draft == nil {
+		return 0, 0, errors.New("no plan waits")
+	}
+	begin := time.Now()
+	_, err = desk.Do(ctx, plan.NewActor(plan.ViaTerminal, "person"), plan.Return{Answer: plan.Answer{
+		Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Comment: "split it"}}, nil)
+	kept = time.Since(begin)
+	if err != nil {
+		return 0, 0, err
+	}
+	answer, err := agent.answerTo(waiting)
+	told = time.Since(begin)
+	if err == nil && (len(answer.Result.Content) == 0 || !strings.Contains(answer.Result.Content[0].Text, "split it")) {
+		err = fmt.Errorf("the agent is told %+v", answer.Result.Content)
+	}
+	return told, kept, err
+}
+
+// begin calls a tool and does not wait for the answer.
+func (c *client) begin(tool string, arguments map[string]any) (id int, err error) {
+	c.last++
+	return c.last, c.send(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": arguments}})
+}
+
+// await waits for the answer to a call that was begun.
+func (c *client) await(id int, err error) error {
+	if err == nil {
+		_, err = c.answerTo(id)
+	}
+	return err
+}
+
+// answerTo returns the good answer to a request, past notifications.
+func (c *client) answerTo(id int) (message, error) {
+	for {
+		m, err := c.receive()
+		if err != nil {
+			return m, err
+		}
+		if m.Method == "" {
+			return m, m.refused(id)
+		}
+	}
+}
+
+func waitingPlan() map[string]any {
+	return map[string]any{"summary": "Move the sessions to Redis.", "steps": []map[string]any{{"title": "Add the Redis client", "type": "feature", "risk": "low",
+		"tools": []string{"create_file"}, "context_hints": []string{"Read `go.mod`"}, "relevant_file_paths": []string{"go.mod"}}}}
 }

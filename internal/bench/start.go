@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os/exec"
 	"time"
+
+	"github.com/planloop/planloop/internal/workspace"
 )
 
 // measureStart times a server from its start to its answered tools/list.
@@ -34,9 +38,17 @@ func (b *bench) start(cmd *exec.Cmd) (time.Duration, error) {
 	return took, err
 }
 
-// measureCommands times commands from start to end.
+// hookTimes is what a command that a hook runs may cost, in starts of the program.
+const hookTimes = 1.3
+
+// measureCommands times commands from start to end: those that hooks run before each of
+// a host's tools, and others.
 func measureCommands(ctx context.Context, b *bench) ([]figure, error) {
-	place, err := b.workspace(ctx, "start", fewSteps, 1)
+	few, err := b.synced(ctx, "status", fewSteps)
+	if err != nil {
+		return nil, err
+	}
+	some, err := b.synced(ctx, "status-long", someSteps)
 	if err != nil {
 		return nil, err
 	}
@@ -45,21 +57,96 @@ func measureCommands(ctx context.Context, b *bench) ([]figure, error) {
 	}
 	taken, err := inTurn(b.rounds(60), 2,
 		command(b.planloop, "version"),
-		command(b.planloop, "show", "--json", "--workspace", place.Path),
+		command(b.planloop, "plan", "allows", "--", "git log --oneline | head"),
+		command(b.planloop, "status", "--json", "--workspace", few),
+		command(b.planloop, "status", "--json", "--workspace", some),
+		command(b.planloop, "show", "--json", "--workspace", few),
 		command(b.echo, "version"),
 	)
 	if err != nil {
 		return nil, err
 	}
-	floor := taken[2].String()
+	version := taken[0]
 	return []figure{
-		{what: "planloop version (floor: a command that imports mcp-go and prints)", value: taken[0].String(), floor: floor, state: recorded},
-		{what: "planloop show --json, 10 steps", value: taken[1].String(), floor: floor, state: recorded},
+		within("planloop plan allows (floor: planloop version)", taken[1], version, hookTimes),
+		within("planloop status --json, 10 steps (floor: planloop version)", taken[2], version, hookTimes),
+		{what: "  1,000 steps, which it lists", value: taken[3].String(), floor: version.String(), state: recorded},
+		{what: "planloop show --json, 10 steps", value: taken[4].String(), floor: version.String(), state: recorded},
+		{what: "planloop version (floor: a command that imports mcp-go and prints)", value: version.String(), floor: taken[5].String(), state: recorded},
 	}, nil
+}
+
+// synced makes a workspace with a plan whose rule book for agents is in order, and
+// returns its directory.
+func (b *bench) synced(ctx context.Context, name string, steps int) (string, error) {
+	place, err := b.workspace(ctx, name, steps, 1)
+	if err != nil {
+		return "", err
+	}
+	return place.Path, succeed(b.command(ctx, b.planloop, "sync", "--workspace", place.Path))
 }
 
 func elapsed(cmd *exec.Cmd) (time.Duration, error) {
 	begin := time.Now()
 	err := succeed(cmd)
 	return time.Since(begin), err
+}
+
+const openLimit = 50 * time.Millisecond
+
+// measureOpening times the first look at a workspace with many steps and a long log.
+func measureOpening(ctx context.Context, b *bench) ([]figure, error) {
+	place, err := b.longLog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := inTurn(b.rounds(50), 2, func() (time.Duration, error) {
+		begin := time.Now()
+		s := open(place)
+		_, err := s.State(ctx)
+		took := time.Since(begin)
+		return took, errors.Join(err, s.Close())
+	})
+	if err != nil {
+		return nil, err
+	}
+	first, err := inTurn(b.rounds(30), 1, func() (time.Duration, error) { return b.firstCall(ctx, place) })
+	if err != nil {
+		return nil, err
+	}
+	commands, err := b.openingCommands(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("open a workspace of %d steps and %d actions", manySteps, b.long())
+	return []figure{
+		under(what, whole[0], openLimit),
+		{what: "  first call of a new server process", value: first[0].String(), state: recorded},
+		{what: "  planloop show --json less planloop version", value: milliseconds(commands), state: recorded},
+	}, nil
+}
+
+// firstCall starts a server and times its first call, which opens the
+// workspace. It marks a step as it is marked already: the log stays as it is.
+func (b *bench) firstCall(ctx context.Context, place workspace.Workspace) (time.Duration, error) {
+	c, err := b.serve(ctx, place.Path, "bench")
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	return c.call(markTool, map[string]any{"step_id": "S9999", "status": "pending"})
+}
+
+// openingCommands returns what reading and printing the workspace adds to a command.
+func (b *bench) openingCommands(ctx context.Context, place workspace.Workspace) (time.Duration, error) {
+	taken, err := inTurn(b.rounds(30), 1,
+		func() (time.Duration, error) {
+			return elapsed(b.command(ctx, b.planloop, "show", "--json", "--workspace", place.Path))
+		},
+		func() (time.Duration, error) { return elapsed(b.command(ctx, b.planloop, "version")) },
+	)
+	if err != nil {
+		return 0, err
+	}
+	return taken[0].p50() - taken[1].p50(), nil
 }

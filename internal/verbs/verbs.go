@@ -107,19 +107,19 @@ func (s *Service) ModeEnds(state plan.State) (time.Duration, bool) {
 	return at.Sub(s.opts.Now()), limit > 0
 }
 
-// Phase returns the phase that holds now, and whether there is a log at all. It does
-// not open the log, which is enough to show what is offered; only a phase that may be
+// Phase returns the phase that holds now, and the revision, 0 when there is no log. It
+// does not open the log, which is enough to show what is offered; only a phase that may be
 // over by its time-out needs the state. What enforces asks Restricted, which folds the log.
-func (s *Service) Phase(ctx context.Context) (phase plan.Phase, begun bool, err error) {
+func (s *Service) Phase(ctx context.Context) (plan.Phase, plan.Revision, error) {
 	head, err := s.session.Glance(ctx)
 	if err != nil {
-		return "", false, err
+		return "", 0, err
 	}
 	if !head.Phase.Restricted() {
-		return plan.State{Phase: head.Phase}.PhaseNow(), head.Seq > 0, nil
+		return plan.State{Phase: head.Phase}.PhaseNow(), head.Seq, nil
 	}
 	state, err := s.State(ctx)
-	return state.PhaseNow(), true, err
+	return state.PhaseNow(), state.Revision, err
 }
 
 // Restricted reports whether planning mode allows only reading now.
