@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/planloop/planloop/internal/tree"
 )
 
 // Inspect looks at a file of a workspace, given by its relative path with
@@ -128,15 +130,11 @@ func read(root *os.Root, file string) (source, error) {
 func (s source) path() string { return filepath.FromSlash(s.target) }
 
 func readPlain(root *os.Root, file, target string) ([]byte, fs.FileInfo, error) {
-	f, err := root.Open(target)
+	f, info, err := tree.In(root).Open(target)
 	if err != nil {
 		return nil, nil, unreadable(file, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, unreadable(file, err)
-	}
 	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
 	if err != nil {
 		return nil, nil, unreadable(file, err)

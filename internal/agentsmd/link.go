@@ -107,14 +107,3 @@ func (p *place) link(root *os.Root, file string) (string, error) {
 func writable(target string) bool {
 	return !tree.InRepository(target) && slices.Contains([]string{".md", ".mdc", ".markdown"}, strings.ToLower(path.Ext(target)))
 }
-
-// folders returns the folders that hold what was looked at.
-func (p place) folders() []string {
-	var list []string
-	for _, each := range p.trail {
-		if folder := path.Dir(each); !slices.Contains(list, folder) {
-			list = append(list, folder)
-		}
-	}
-	return list
-}

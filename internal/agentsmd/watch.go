@@ -97,42 +97,39 @@ func (w *watcher) follow(path string) {
 // arm follows the path of the file and watches the folders on its way, until
 // nothing has changed between two looks.
 func (w *watcher) arm() error {
-	var failed error
+	var missing error // a folder that has gone since it was looked at
 	for range maxLooks {
 		trail, folders, err := w.look()
 		if err != nil {
 			return err
 		}
-		if failed == nil && w.trail != nil && maps.Equal(trail, w.trail) && maps.Equal(folders, w.folders) {
+		if maps.Equal(trail, w.trail) && maps.Equal(folders, w.folders) {
 			return nil
 		}
 		w.trail = trail
-		failed = w.watch(folders)
-		if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
-			return failed
+		missing = w.watch(folders)
+		if missing != nil && !errors.Is(missing, fs.ErrNotExist) {
+			return missing
 		}
 	}
-	return failed
+	return missing
 }
 
-// look returns what leads to the file now, as absolute paths.
+// look returns what leads to the file now, and the folders that hold it, as
+// absolute paths.
 func (w *watcher) look() (trail, folders map[string]bool, err error) {
 	root, err := os.OpenRoot(w.dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer root.Close()
-	// A path that leads nowhere is watched as far as it leads.
-	found, _ := resolve(root, w.file)
-	return w.absolute(found.trail), w.absolute(found.folders()), nil
-}
-
-func (w *watcher) absolute(paths []string) map[string]bool {
-	set := make(map[string]bool, len(paths))
-	for _, path := range paths {
-		set[filepath.Join(w.dir, filepath.FromSlash(path))] = true
+	trail, folders = map[string]bool{}, map[string]bool{}
+	found, _ := resolve(root, w.file) // a path that leads nowhere is watched as far as it leads
+	for _, each := range found.trail {
+		at := filepath.Join(w.dir, filepath.FromSlash(each))
+		trail[at], folders[filepath.Dir(at)] = true, true
 	}
-	return set
+	return trail, folders, nil
 }
 
 // watch makes the watched folders those of a set.
