@@ -111,7 +111,8 @@ func decodeError(root string, err error) error {
 	var inner *plan.ValidationError
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		return refuse(field, "the field "+plan.Quote(semantic.JSONPointer.LastToken())+" is not known", "remove it, or compare it with an exported plan")
+		name := plan.Quote(semantic.JSONPointer.LastToken())
+		return refuse(field, "the field "+name+" is not known", "remove it, or compare it with an exported plan")
 	case errors.As(err, &inner):
 		return refuse(field, inner.Problem, inner.Fix)
 	case semantic.GoType != nil && semantic.Err == nil:

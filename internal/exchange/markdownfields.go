@@ -65,7 +65,8 @@ func (r *checkListReader) about(text string) {
 
 // markdownLosses says what of p a check list shows and cannot give back.
 func markdownLosses(p *plan.Plan) []string {
-	lost := losses(p, func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly }, func(f plan.Field[plan.Step]) bool { return !f.ShownOnly })
+	lost := losses(p, func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly },
+		func(f plan.Field[plan.Step]) bool { return !f.ShownOnly })
 	if len(lost) == 0 {
 		return nil
 	}

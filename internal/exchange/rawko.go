@@ -113,7 +113,8 @@ func toRawko(p *plan.Plan) rawkoPlan {
 		ID: p.ID, Task: p.Objective, Status: rawkoPlanState(p.Status.Rawko()), Version: p.Version, CurrentStepIndex: currentIndex(p.Steps),
 		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, PreviousPlanID: p.PreviousPlanID,
 		Metadata: rawkoMetadata{
-			Complexity: p.Metadata.Complexity, Tags: p.Metadata.Tags, Constraints: p.Metadata.Constraints, InformedByMemories: p.Metadata.InformedBy,
+			Complexity: p.Metadata.Complexity, Tags: p.Metadata.Tags,
+			Constraints: p.Metadata.Constraints, InformedByMemories: p.Metadata.InformedBy,
 		},
 	}
 	for step := range p.Steps.All() {
@@ -156,26 +157,23 @@ func rawkoLosses(p *plan.Plan) []string {
 	if p.Status == plan.StatusAbandoned {
 		notes = append(notes, "The plan is abandoned, which rawko calls failed.")
 	}
-	var blocked, cancelled, uncritical int
+	uncritical := 0
 	for step := range p.Steps.All() {
-		switch {
-		case step.Status == plan.Blocked:
-			blocked++
-		case step.Status == plan.Cancelled:
-			cancelled++
-		}
 		if !step.Critical {
 			uncritical++
 		}
 	}
-	if blocked > 0 {
-		notes = append(notes, fmt.Sprintf("%d blocked %s pending there.", blocked, plural(blocked, "step is", "steps are")))
-	}
-	if cancelled > 0 {
-		notes = append(notes, fmt.Sprintf("%d cancelled %s skipped there.", cancelled, plural(cancelled, "step is", "steps are")))
-	}
-	if uncritical > 0 {
-		notes = append(notes, fmt.Sprintf("%d %s not critical here; in rawko every failure asks for a new plan.", uncritical, plural(uncritical, "step is", "steps are")))
+	for _, loss := range []struct {
+		steps      int
+		kind, what string
+	}{
+		{p.Steps.Count(plan.Blocked), "blocked ", "pending there"},
+		{p.Steps.Count(plan.Cancelled), "cancelled ", "skipped there"},
+		{uncritical, "", "not critical here; in rawko every failure asks for a new plan"},
+	} {
+		if loss.steps > 0 {
+			notes = append(notes, fmt.Sprintf("%d %s%s %s.", loss.steps, loss.kind, plural(loss.steps, "step is", "steps are"), loss.what))
+		}
 	}
 	return append(notes, rawkoFieldLosses(p)...)
 }
@@ -218,7 +216,8 @@ func (r *rawkoPlan) source() (*source, error) {
 	}
 	s := &source{
 		outline: plan.Outline{Objective: r.Task, Metadata: plan.Metadata{
-			Complexity: r.Metadata.Complexity, Tags: r.Metadata.Tags, Constraints: r.Metadata.Constraints, InformedBy: r.Metadata.InformedByMemories,
+			Complexity: r.Metadata.Complexity, Tags: r.Metadata.Tags,
+			Constraints: r.Metadata.Constraints, InformedBy: r.Metadata.InformedByMemories,
 		}},
 		draft: r.Status == "draft",
 		call:  func(id plan.StepID) string { return fmt.Sprintf("index %d", int(id)-1) },
@@ -257,10 +256,12 @@ func (r *rawkoStep) source(at string) (sourceStep, error) {
 	}
 	step := sourceStep{Step: plan.Step{
 		Spec: plan.Spec{
-			Title: r.Description, Details: r.Instructions, SuggestedAgent: r.SuggestedAgent, AcceptanceCriteria: r.AcceptanceCriteria, Critical: true,
+			Title: r.Description, Details: r.Instructions, SuggestedAgent: r.SuggestedAgent,
+			AcceptanceCriteria: r.AcceptanceCriteria, Critical: true,
 		},
 		Progress: plan.Progress{
-			Status: plan.StatusOfRawko(string(r.Status)), Output: r.Output, Error: r.Error, AffectedFiles: r.AffectedFiles, ExecutedBy: r.ExecutedBy,
+			Status: plan.StatusOfRawko(string(r.Status)), Output: r.Output, Error: r.Error,
+			AffectedFiles: r.AffectedFiles, ExecutedBy: r.ExecutedBy,
 			StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
 		},
 	}}

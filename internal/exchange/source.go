@@ -228,7 +228,8 @@ func (s *source) acyclic(steps []plan.NewStep) error {
 		words = append(words, "…")
 	}
 	first := int(cycle[0]) - 1
-	return s.locate(first, refuse(s.field(first)+"/depends_on", "the dependencies run in a circle: "+strings.Join(words, " -> "), "drop one of them"))
+	problem := "the dependencies run in a circle: " + strings.Join(words, " -> ")
+	return s.locate(first, refuse(s.field(first)+"/depends_on", problem, "drop one of them"))
 }
 
 // foldLine makes one line of text that has several, or tabs.
