@@ -2,8 +2,12 @@ package mcpserver
 
 import (
 	"context"
+	_ "embed"
+	"encoding/base64"
 	"sync"
+	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/planloop/planloop/internal/verbs"
@@ -78,4 +82,46 @@ func (c *connections) leaveAll() {
 		gone.leave()
 		delete(c.alive, connection)
 	}
+}
+
+//go:embed icon.svg
+var icon []byte
+
+// identity is what a host may show of the server to a person.
+func identity() []server.ServerOption {
+	return []server.ServerOption{
+		server.WithTitle("planloop"),
+		server.WithDescription("Keeps the plan an agent works by: on disk, checked, and shared with people."),
+		server.WithWebsiteURL("https://github.com/planloop/planloop"),
+		server.WithIcons(mcp.Icon{
+			Src:      "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(icon),
+			MIMEType: "image/svg+xml",
+			Sizes:    []string{"any"},
+		}),
+	}
+}
+
+// rootsBound ends the wait for a client that declares roots and never answers.
+const rootsBound = 2 * time.Second
+
+// roots asks the client for its roots, if it declared any. The stateless
+// revision has no such request.
+func (s *Server) roots(ctx context.Context) []string {
+	session := server.ClientSessionFromContext(ctx)
+	known, ok := session.(server.SessionWithClientInfo)
+	if !ok || server.IsModernRequest(ctx) || known.GetClientCapabilities().Roots == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsBound)
+	defer cancel()
+	result, err := s.MCP.RequestRoots(ctx, mcp.ListRootsRequest{})
+	if err != nil {
+		s.opts.Logger.Warn("the client did not tell its roots", "error", err)
+		return nil
+	}
+	var uris []string
+	for _, root := range result.Roots {
+		uris = append(uris, root.URI)
+	}
+	return uris
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/planloop/planloop/internal/llm"
+	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -147,4 +148,139 @@ func readable(text string, length int) string {
 		return ""
 	}
 	return clean
+}
+
+// In the stateless revision a server cannot ask while a call waits: it ends the call
+// with what it wants to know, and the client calls again with the answer. So a verb
+// that asks a model several times is called anew for each answer. What was answered
+// before travels in the request's state; the verb, which changes nothing before its
+// last answer, asks the same questions again and is given the same answers.
+
+const (
+	sampleKey  = "model"          // of the one question in a request for input
+	maxSampled = 8                // answers in one call
+	maxRounds  = maxSampled * 2   // calls, should files that prompts tell of change meanwhile
+	roundLasts = 10 * time.Minute // until the answer to one question is too late
+	maxRound   = 2 << 20          // bytes of the state
+)
+
+// round is the state of a call that waits for an answer.
+type round struct {
+	Tool      string     `json:"tool"`
+	Arguments string     `json:"arguments"` // their fingerprint
+	Actor     string     `json:"actor"`
+	Expires   time.Time  `json:"expires"`
+	Count     int        `json:"count"`
+	Answers   []answered `json:"answers"`
+	Question  string     `json:"question"` // fingerprint of the prompt that waits for an answer
+}
+
+// answered is an answer to a question, which is known by its fingerprint.
+type answered struct {
+	Question string `json:"question"`
+	Text     string `json:"text"`
+	Model    string `json:"model,omitempty"`
+}
+
+// inRounds carries out a call of a client whose model may be asked.
+func (s *Server) inRounds(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service, caller verbs.Caller) *mcp.CallToolResult {
+	now := round{Tool: row.Name, Arguments: seal.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
+	if request.Params.RequestState != "" {
+		former, err := s.opened(request.Params.RequestState, now, time.Now())
+		if err == nil {
+			err = former.take(server.SamplingResponse(request.Params.InputResponses, sampleKey))
+		}
+		if err != nil {
+			return mcp.NewToolResultError("Nothing was changed: " + err.Error() + ". Call " + row.Name + " again without it.")
+		}
+		now = former
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	model := &recalling{answers: now.Answers, cancel: cancel}
+	caller.Model = model
+	reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
+	switch {
+	case model.question != "":
+		return s.ask(row, now, model)
+	case err != nil:
+		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err))
+	}
+	return mcp.NewToolResultStructured(reply, reply.Text())
+}
+
+// ask ends the call with the next question.
+func (s *Server) ask(row verbs.Row, now round, model *recalling) *mcp.CallToolResult {
+	now.Answers, now.Count = now.Answers[:model.next], now.Count+1
+	if len(now.Answers) >= maxSampled || now.Count > maxRounds {
+		return mcp.NewToolResultError("Nothing was changed: " + hostModelName + " was asked too often. Do it yourself, or try again later.")
+	}
+	now.Question, now.Expires = seal.Fingerprint([]byte(model.question)), time.Now().Add(roundLasts)
+	state, err := s.rounds.SealAs(roundPurpose, now)
+	if err != nil {
+		return mcp.NewToolResultError(s.fault(row.Name, err))
+	}
+	return server.NewInputRequestBuilder(state).Sample(sampleKey, samplingParams(model.question)).ToolResult()
+}
+
+// take adds the answer that the client brings.
+func (r *round) take(result *mcp.CreateMessageResult) error {
+	if result == nil {
+		return errors.New("the call came back without the model's answer")
+	}
+	text, err := sampledText(result)
+	if err != nil {
+		return err
+	}
+	r.Answers = append(r.Answers, answered{Question: r.Question, Text: text, Model: modelName(result.Model)})
+	return nil
+}
+
+// recalling is a model that gives the answers it got in former rounds, and stops the
+// call at the first question that has none.
+type recalling struct {
+	answers  []answered
+	next     int
+	question string // what is to be asked
+	cancel   context.CancelFunc
+}
+
+// Name is what the host calls its model.
+func (m *recalling) Name() string {
+	if m.next == 0 {
+		return hostModelName
+	}
+	return m.answers[m.next-1].Model
+}
+
+// Ask returns the JSON object of the answer to a prompt. An answer to another prompt
+// does not count, nor do those after it.
+func (m *recalling) Ask(ctx context.Context, prompt string) ([]byte, error) {
+	if m.question != "" {
+		return nil, context.Canceled
+	}
+	if m.next < len(m.answers) && m.answers[m.next].Question == seal.Fingerprint([]byte(prompt)) {
+		m.next++
+		return objectOf(m.answers[m.next-1].Text)
+	}
+	m.question = prompt
+	m.cancel()
+	return nil, context.Canceled
+}
+
+// roundPurpose is what the state of a call is sealed for.
+const roundPurpose = "round"
+
+var errRound = errors.New("the request's state is not one that planloop gave out for this call, or has expired")
+
+// opened returns a state that was sealed here, lately, for this call.
+func (s *Server) opened(token string, call round, now time.Time) (round, error) {
+	var r round
+	if err := s.rounds.UnsealAs(roundPurpose, token, maxRound, &r); err != nil {
+		return round{}, errRound
+	}
+	if r.Tool != call.Tool || r.Arguments != call.Arguments || r.Actor != call.Actor || !now.Before(r.Expires) {
+		return round{}, errRound
+	}
+	return r, nil
 }

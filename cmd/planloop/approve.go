@@ -85,7 +85,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	defer tty.Close()
 	for {
 		digest := plan.Digest(state.Draft)
-		if err := a.askForCode(ctx, tty, verbs.Shown(state.Draft, former), digest); err != nil {
+		if err := a.askForCode(ctx, tty, verbs.ReviewText(state.Draft, former), digest); err != nil {
 			return err
 		}
 		reply, refused := opened.verbs.Decide(ctx, a.caller(), verbs.Decision{Outcome: plan.Approved, Request: requestOf(state), Digest: digest, Comment: comment})

@@ -140,3 +140,71 @@ func (s *Service) judgePrompt(ctx context.Context, state plan.State) (string, er
 	}
 	return prompts.Judge(data), nil
 }
+
+// ApprovedPlan is the approved plan as guidance (chorus: Plan injection during
+// execution): the current step and the next one, the rest counted; whole without a
+// current step.
+func ApprovedPlan(p *plan.Plan, current *plan.Step) string {
+	data := prompts.ApprovedPlanData{Done: p.Steps.Count(plan.Done)}
+	add := func(step *plan.Step) {
+		data.Steps = append(data.Steps, prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools})
+	}
+	if current == nil {
+		for step := range p.Steps.All() {
+			add(step)
+		}
+		data.Done = 0
+		return prompts.ApprovedPlan(data)
+	}
+	add(current)
+	for i := p.Steps.Position(current.ID) + 1; i < p.Steps.Len() && len(data.Steps) < 2; i++ {
+		if step := p.Steps.At(i); !step.Status.Finished() {
+			add(step)
+		}
+	}
+	data.Left = p.Steps.Len() - p.Steps.Finished() - len(data.Steps)
+	return prompts.ApprovedPlan(data)
+}
+
+// stepNow is the step to be at, or else the first that is not finished.
+func stepNow(p *plan.Plan, step *plan.Step) *plan.Step {
+	if step != nil {
+		return step
+	}
+	for step := range p.Steps.All() {
+		if !step.Status.Finished() {
+			return step
+		}
+	}
+	return p.Steps.At(0)
+}
+
+// Resume is all that an agent needs to go on after its context was compacted, in
+// at most 300 tokens however large the plan is.
+func (s *Service) Resume(state plan.State, c Caller) string {
+	now := s.view(state, c, Rules{}).now()
+	data := prompts.ResumeData{Phase: string(state.PhaseNow()), NextAction: now.action().For(c), Questions: len(state.OpenQuestions())}
+	if p := state.Plan; p != nil {
+		data.Objective, data.Status = p.Objective, string(p.Status)
+		data.Done, data.Total = p.Steps.Count(plan.Done), p.Steps.Len()
+		current := now.step
+		if current == nil {
+			current = p.Steps.Next()
+		}
+		data.Current = resumed(current)
+		if next := p.Steps.NextReady(); next != nil && next != current {
+			data.Next = resumed(next)
+		}
+	}
+	for _, signal := range state.OpenSignals(plan.Blocker) {
+		data.Blockers = append(data.Blockers, signal.ID+": "+signal.Message)
+	}
+	return prompts.Resume(data)
+}
+
+func resumed(step *plan.Step) *prompts.ResumeStep {
+	if step == nil {
+		return nil
+	}
+	return &prompts.ResumeStep{ID: step.ID.String(), Title: step.Title, Hints: step.ContextHints, Paths: step.RelevantFilePaths}
+}

@@ -3,8 +3,10 @@ package verbs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -126,4 +128,71 @@ func idRange(from, to plan.StepID) string {
 		return from.String()
 	}
 	return from.String() + "-" + to.String()
+}
+
+// ClearPlan is the input of ClearPlan: no fields (WINK: ClearPlan).
+type ClearPlan struct{}
+
+// ClearPlanReply says which plan was abandoned.
+type ClearPlanReply struct {
+	PlanID    string `json:"plan_id"`
+	Status    string `json:"status"`
+	Discarded int    `json:"discarded"` // steps
+	Heartbeat
+
+	restore string // how a person brings it back
+}
+
+// ClearPlan abandons the current plan. A person can restore it.
+func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPlanReply, error) {
+	outcome, err := s.do(ctx, c, plan.Clear{})
+	if err != nil {
+		return ClearPlanReply{}, err
+	}
+	before := outcome.Before.Plan
+	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
+		Heartbeat: s.heartbeat(outcome.After, c), restore: c.word(Call{Act: ActRestore, ID: before.ID})}, nil
+}
+
+// Text is the reply in a line or two.
+func (r ClearPlanReply) Text() string {
+	return fmt.Sprintf("Plan %s is %s, %d steps discarded; a person can bring it back with `%s`",
+		r.PlanID, r.Status, r.Discarded, r.restore) + r.ending()
+}
+
+// ImportPlan is SetUp for a plan that comes from a file. The gates look at what is
+// left to do; what they find is told, and refuses the plan only where everything is
+// judged: the lists of other programs know no hints and paths.
+func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, []string, error) {
+	candidate := gates.Candidate{Objective: a.Objective, Replaces: true}
+	finished := map[plan.StepID]bool{}
+	for i, step := range a.Steps {
+		id := plan.StepID(i + 1)
+		candidate.New = append(candidate.New, gates.Task{ID: id, Spec: step.Spec})
+		finished[id] = step.Status.Finished()
+	}
+	report, err := s.examine(ctx, candidate, nil)
+	if err != nil {
+		return SetupPlanReply{}, nil, err
+	}
+	report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool { return finished[f.Step] })
+	if s.opts.GateAll && !report.OK() {
+		return SetupPlanReply{}, nil, &RefusedPlan{Report: report}
+	}
+	reply, err := s.setUp(ctx, c, a)
+	return reply, found(report), err
+}
+
+// foundShown bounds what is told of an imported plan.
+const foundShown = 5
+
+func found(report gates.Report) []string {
+	var told []string
+	for _, f := range report.Findings[:min(len(report.Findings), foundShown)] {
+		told = append(told, f.Message)
+	}
+	if more := len(report.Findings) - len(told); more > 0 {
+		told = append(told, "The quality gates found "+count(more, "more thing", "more things")+" of this kind.")
+	}
+	return told
 }

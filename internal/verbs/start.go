@@ -2,8 +2,15 @@ package verbs
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
 )
 
 // Start is the input of Start (planloop: API Contract, planloop start; rawko:
@@ -89,4 +96,241 @@ func (r StartReply) Text() string {
 		text += "; it replaces " + r.Replaced + ", which is archived"
 	}
 	return text + r.Drafted.lines() + r.ending()
+}
+
+// maxRounds bounds how often a model may revise its draft (planloop: Planning
+// Guide, Draft -> Refine).
+const maxRounds = 3
+
+// Drafted says how a draft came about.
+type Drafted struct {
+	Tasks    int      `json:"tasks"`
+	Rounds   int      `json:"rounds"`
+	Score    int      `json:"score"`
+	Model    string   `json:"model"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func (d *Drafted) lines() string {
+	if d == nil {
+		return ""
+	}
+	text := fmt.Sprintf(": %s drafted by %s in %s, score %d", count(d.Tasks, "task", "tasks"), d.Model, count(d.Rounds, "round", "rounds"), d.Score)
+	for _, warning := range d.Warnings {
+		text += "\nWarning: " + warning
+	}
+	return text
+}
+
+// model returns what may be asked: the configured model, else what the caller's
+// host offers, else nil.
+func (s *Service) model(c Caller) Model {
+	if s.opts.Model != nil {
+		return s.opts.Model
+	}
+	return c.Model
+}
+
+func noModel(c Caller) error {
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: "there is no model to draft the tasks: none is configured and the host offers none",
+		Fix: c.word(Call{Act: ActDraft})}
+}
+
+// decompose has a model draft the tasks, the gates and a judge criticise them, and
+// the model revise them. What passes becomes a draft that a person decides about.
+func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline, in Start) (StartReply, error) {
+	model := s.model(c)
+	if model == nil {
+		return StartReply{}, noModel(c)
+	}
+	c.yield()
+	d := drafting{Service: s, caller: c, model: model, outline: outline, material: s.material(ctx, outline, in)}
+	steps, err := d.run(ctx)
+	if err != nil {
+		return StartReply{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return StartReply{}, err // a model that gave up with the call has judged nothing
+	}
+	outline.Reasoning = machineText(d.reasoning)
+	batch := plan.Batch{Word: "decompose_goal", Parts: []plan.Part{{Action: plan.SetUp{Outline: outline, Steps: steps, Draft: true}}}}
+	if d.verdict != nil { // where the judge is turned off there is none, and where it only warns it may be a refusal
+		batch.Parts = append(batch.Parts, plan.Part{Action: *d.verdict})
+	}
+	outcome, err := s.do(ctx, c, batch)
+	if err != nil {
+		return StartReply{}, err
+	}
+	reply := s.started(c, outcome.After, outcome.After.Draft)
+	reply.Message = "Session created as a draft. A person has to approve it before work begins."
+	reply.NextCommand = ""
+	reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().action().For(c)
+	reply.Drafted = &Drafted{Tasks: len(steps), Rounds: d.rounds, Score: d.report.Score, Model: model.Name(), Warnings: warnings(d.report)}
+	return reply, nil
+}
+
+// material is what the model is told of the workspace.
+func (s *Service) material(ctx context.Context, outline plan.Outline, in Start) prompts.DecomposeData {
+	data := prompts.DecomposeData{Goal: outline.Objective, Memories: outline.Metadata.InformedBy, Constraints: outline.Metadata.Constraints}
+	if s.opts.Tree == nil {
+		return data
+	}
+	if tree, err := s.opts.Tree.Summary(ctx); err == nil { // what cannot be read is not shown
+		data.Tree = tree
+	}
+	data.Documents = s.documents(filesNamed(outline.Objective))
+	data.Code = s.documents(in.Code)
+	return data
+}
+
+// documentShown bounds what is read of one file.
+const documentShown = 16_000
+
+func (s *Service) documents(paths []string) []prompts.Document {
+	var found []prompts.Document
+	for _, path := range paths {
+		if text, ok := s.opts.Tree.Document(path, documentShown); ok {
+			found = append(found, prompts.Document{Path: path, Text: text})
+		}
+	}
+	return found
+}
+
+// filesNamed lists the words of a goal that may be files, and the usual places of
+// a specification.
+func filesNamed(goal string) []string {
+	var paths []string
+	for _, word := range strings.Fields(goal) {
+		word = strings.Trim(word, "`'\"(),;:!?")
+		if strings.Contains(strings.TrimSuffix(word, "."), ".") {
+			paths = append(paths, strings.TrimSuffix(word, "."))
+		}
+	}
+	if len(paths) == 0 {
+		paths = []string{"spec.md", "SPEC.md", "docs/spec.md", "README.md"}
+	}
+	return paths
+}
+
+// drafting is one goal being broken down.
+type drafting struct {
+	*Service
+	caller   Caller
+	model    Model
+	outline  plan.Outline
+	material prompts.DecomposeData
+
+	rounds    int
+	report    gates.Report
+	reasoning string
+	verdict   *plan.Judge // nil: nobody judged
+}
+
+// draftJSON is a draft as the model answers (planloop: P-1).
+type draftJSON struct {
+	AddTasks  []NewTask `json:"add_tasks"`
+	Reasoning *string   `json:"reasoning,omitempty"`
+}
+
+func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
+	for d.rounds = 1; ; d.rounds++ {
+		d.caller.progress(d.rounds-1, maxRounds, fmt.Sprintf("drafting, round %d", d.rounds))
+		answer, err := d.model.Ask(ctx, prompts.Decompose(d.material))
+		if err != nil {
+			return nil, unanswered(err)
+		}
+		steps, problem := d.judged(ctx, answer)
+		if problem == nil {
+			d.caller.progress(maxRounds, maxRounds, "the draft passes")
+			return steps, nil
+		}
+		if d.rounds == maxRounds || ctx.Err() != nil {
+			return nil, problem
+		}
+		d.material.Former, d.material.Findings = string(answer), d.complaints(problem)
+	}
+}
+
+// judged returns the steps of a draft that passes, or what is wrong with it.
+func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, error) {
+	var draft draftJSON
+	if err := Decode(answer, &draft); err != nil {
+		return nil, err
+	}
+	if len(draft.AddTasks) == 0 {
+		return nil, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/add_tasks", Problem: "is empty", Fix: "give at least one task"}
+	}
+	read, err := readTasks("/add_tasks", draft.AddTasks)
+	if err != nil {
+		return nil, err
+	}
+	steps, tasks := added(plan.State{}, read)
+	judge := &modelJudge{model: d.model, goal: d.outline.Objective}
+	d.report, err = d.examine(ctx, gates.Candidate{Objective: d.outline.Objective, New: tasks, Replaces: true}, judge)
+	if err != nil {
+		return nil, err
+	}
+	if !d.report.OK() {
+		return nil, &RefusedPlan{Report: d.report}
+	}
+	d.verdict = judge.verdict
+	if draft.Reasoning != nil {
+		d.reasoning = *draft.Reasoning
+	}
+	return steps, nil
+}
+
+func (d *drafting) complaints(problem error) []string {
+	var refused *RefusedPlan
+	if errors.As(problem, &refused) {
+		return append(refused.Details(), warnings(refused.Report)...)
+	}
+	return []string{problem.Error()}
+}
+
+// unanswered says that a model did not help. It is no fault of ours.
+func unanswered(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: err.Error(), Fix: "start without decompose to go on without a model"}
+}
+
+// modelJudge asks a model for its verdict on a plan (planloop: P-2).
+type modelJudge struct {
+	model   Model
+	goal    string
+	verdict *plan.Judge // the last one, nil before the first
+}
+
+// Judge returns the model's verdict. An answer that is no verdict is an error, and
+// never an approval.
+func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []gates.Finding) (gates.Verdict, error) {
+	tasks, err := json.MarshalIndent(judgedTasks(c), "", " ")
+	if err != nil {
+		return gates.Verdict{}, err
+	}
+	data := prompts.JudgeData{Goal: j.goal, Tasks: string(tasks)}
+	for _, f := range findings {
+		data.Findings = append(data.Findings, f.Message)
+	}
+	answer, err := j.model.Ask(ctx, prompts.Judge(data))
+	if err != nil {
+		return gates.Verdict{}, err
+	}
+	var opinion Opinion
+	if err := Decode(answer, &opinion); err != nil {
+		return gates.Verdict{}, err
+	}
+	j.verdict = &plan.Judge{Approved: opinion.IsApproved, Feedback: machineText(opinion.Feedback), Way: plan.Shorten(safetext.Line(j.model.Name()), plan.MaxHint)}
+	return gates.Verdict{Approved: opinion.IsApproved, Feedback: j.verdict.Feedback}, nil
+}
+
+func judgedTasks(c gates.Candidate) []Task {
+	steps := make([]*plan.Step, len(c.New))
+	for i, t := range c.New {
+		steps[i] = &plan.Step{ID: t.ID, Spec: t.Spec, Progress: plan.Progress{Status: plan.Pending}}
+	}
+	p := &plan.Plan{Steps: plan.NewSteps(steps)}
+	return tasks(p, wholeTask())
 }

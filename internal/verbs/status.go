@@ -30,7 +30,7 @@ type StatusReply struct {
 	Phase     plan.Phase   `json:"phase,omitempty"`         // of planning mode, unless it is inactive
 	Approved  string       `json:"approved_plan,omitempty"` // the step to do and the next, of a plan that is carried out
 	Questions int          `json:"open_questions,omitempty"`
-	Said
+	Feedback
 	Heartbeat
 
 	ask *Ask
@@ -86,7 +86,7 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	s.seen.know(c, state)
 	reply := s.status(state, c, in.Full)
 	since, known := s.seen.feedback(c, state)
-	reply.Said = said(state, since, known)
+	reply.Feedback = feedback(state, since, known)
 	reply.ask = s.askOnceMore(state, c)
 	return reply, nil
 }
@@ -285,7 +285,7 @@ func (r StatusReply) Text() string {
 	for _, signal := range r.Signals {
 		b.WriteString("\n" + signal.text())
 	}
-	b.WriteString(r.Said.lines())
+	b.WriteString(r.Feedback.lines())
 	if r.Questions > 0 {
 		fmt.Fprintf(&b, "\nOpen questions: %d", r.Questions)
 	}
@@ -327,4 +327,45 @@ func (v SignalView) text() string {
 		text += "\n" + v.Output
 	}
 	return text
+}
+
+// changed returns the state once it differs from what the caller was last told, or
+// the rule book on disk has changed, or the time is over.
+func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait time.Duration) (plan.State, error) {
+	since, known := s.seen.since(c)
+	if known && since != state.Revision {
+		return state, nil // it changed before the caller began to wait
+	}
+	since = state.Revision
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	grown, err := s.session.Watch(ctx)
+	if err != nil {
+		return plan.State{}, err
+	}
+	var rules <-chan struct{}
+	if s.opts.RuleBook != nil {
+		rules = s.opts.RuleBook.Changed(ctx)
+	}
+	c.yield()
+	for {
+		state, err := s.State(context.WithoutCancel(ctx))
+		if err != nil || state.Revision != since {
+			return state, err
+		}
+		select {
+		case _, open := <-grown:
+			if !open {
+				return s.State(context.WithoutCancel(ctx))
+			}
+		case _, open := <-rules:
+			if !open {
+				rules = nil
+				continue
+			}
+			return s.State(context.WithoutCancel(ctx))
+		case <-ctx.Done():
+			return s.State(context.WithoutCancel(ctx))
+		}
+	}
 }

@@ -3,10 +3,13 @@ package verbs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -90,7 +93,7 @@ func (s *Service) submitted(before, after plan.State, c Caller, report gates.Rep
 	}
 	request := after.ModeNow().Request
 	if !s.opts.Limits.PersonOnly { // what a client brings would not count
-		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: Shown(draft, former)}
+		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: ReviewText(draft, former)}
 	}
 	s.asked.first(request.ID)
 	s.notify(waits(draft))
@@ -174,4 +177,74 @@ func (r SubmitPlanReply) Text() string {
 		text += "\nWarning: " + warning
 	}
 	return text + "\nNext: " + r.NextAction
+}
+
+// AskedAgain says that a change goes beyond what was approved, so that it was put
+// before a person instead of being made. The reply tells of it; nothing failed.
+type AskedAgain struct {
+	Reply SubmitPlanReply
+}
+
+func (e *AskedAgain) Error() string { return e.Reply.Message }
+
+// asksAgain reports whether a change to an approved plan became a submission.
+func asksAgain(events []plan.Event) bool {
+	return slices.ContainsFunc(events, func(e plan.Event) bool {
+		submitted, ok := e.(plan.PlanSubmitted)
+		return ok && submitted.Request.Base != ""
+	})
+}
+
+func (s *Service) resubmitted(outcome session.Outcome, c Caller) SubmitPlanReply {
+	shown := outcome.Before
+	shown.Phase, shown.Draft = plan.PhaseSubmitted, outcome.Before.Plan // what was approved is what was shown
+	reply := s.submitted(shown, outcome.After, c, gates.Report{})
+	reply.Message = "This goes beyond the approved plan (" + outcome.After.Draft.Changes + "), so it was not done but put before a person, who can decide with `" + c.word(Call{Act: ActApprove}) + "` on a terminal. Report again afterwards what else you had to report. (A task that only splits an approved one, `splits`, needs no agreement.)"
+	return reply
+}
+
+// asked remembers which requests were put before a person from this process.
+type asked struct {
+	mu       sync.Mutex
+	requests map[string]bool
+}
+
+// first notes a request, and reports whether it is new here.
+func (a *asked) first(request string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.requests[request] {
+		return false
+	}
+	if a.requests == nil || len(a.requests) >= maxSeen {
+		a.requests = map[string]bool{}
+	}
+	a.requests[request] = true
+	return true
+}
+
+// askOnceMore returns what a person is to be asked because whoever asked is gone: a
+// plan was submitted, and its server or host was restarted since (chorus: Bot restart
+// during planning). The notice is given again too.
+func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
+	request := state.ModeNow().Request
+	if !c.brief() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) || !s.asked.first(request.ID) {
+		return nil
+	}
+	s.notify(waits(state.Draft))
+	if s.opts.Limits.PersonOnly {
+		return nil
+	}
+	return &Ask{Request: request.ID, Digest: request.Digest, Message: ReviewText(state.Draft, nil)}
+}
+
+// abandoned reports whether an actor is the caller or gone, so that nobody else
+// waits for the answer to what it asked.
+func (s *Service) abandoned(who string, c Caller) bool {
+	return who == c.Actor.Name || s.opts.Presence != nil && s.opts.Presence.Seen(who).Gone
+}
+
+// waits is the notice that a plan waits.
+func waits(draft *plan.Plan) Notice {
+	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Text: draft.ContextNotes, Steps: noticeSteps(draft), Questions: draft.Questions}
 }

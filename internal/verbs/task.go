@@ -63,7 +63,7 @@ func briefTask() bounds { return bounds{list: 4, line: 90, text: 160, notes: 1, 
 // task returns a step of a plan in the contract's shape. Where room is scarce, what
 // the work cannot do without comes first.
 func task(p *plan.Plan, step *plan.Step, b bounds) Task {
-	r := room{bounds: b, left: b.tokens}
+	r := tokenBudget{bounds: b, left: b.tokens}
 	t := Task{ID: int(step.ID), Type: step.Type, Status: taskStatus(step.Status), Risk: step.Risk}
 	t.Title = r.line(step.Title, 34)
 	t.Error = r.line(step.Error, 16)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
 )
 
 // Rules is the canonical rule book and the file on disk that should hold it. The
@@ -59,3 +61,62 @@ type Model interface {
 	// time and size.
 	Ask(ctx context.Context, prompt string) ([]byte, error)
 }
+
+// Notice tells a person that something waits, or was begun.
+type Notice struct {
+	Event  string // plan_waits, question_waits or mode_entered
+	PlanID string
+	Title  string
+	Text   string
+	Steps  []NoticeStep
+
+	Questions []string // that the plan leaves open
+}
+
+// NoticeStep is a step as a notice shows it.
+type NoticeStep struct {
+	ID, Title string
+	Risk      plan.Risk
+}
+
+func (s *Service) notify(n Notice) {
+	if s.opts.Notify != nil {
+		s.opts.Notify(n)
+	}
+}
+
+// notifyExpiry tells that planning mode was found to be over, when that was recorded.
+func (s *Service) notifyExpiry(outcome session.Outcome) {
+	for _, e := range outcome.Events {
+		if expired, ok := e.(plan.ModeExpired); ok {
+			s.notify(Notice{Event: "mode_expired", Title: "Planning mode has expired", Text: string(expired.Phase) + " for " + expired.Limit})
+		}
+	}
+}
+
+// AgentsMD returns the canonical rule book, which names the file it stands in.
+func (s *Service) AgentsMD() string {
+	return resources.AgentsMD(resources.AgentsData{File: s.RulesOnDisk().File})
+}
+
+// RulesOnDisk looks at the rule book on disk, as it is now; the zero value where none
+// is kept.
+func (s *Service) RulesOnDisk() Rules {
+	if s.opts.RuleBook == nil {
+		return Rules{}
+	}
+	return s.opts.RuleBook.Inspect()
+}
+
+// RulesChanged tells when the rule book on disk may have changed, until the context
+// ends. It is nil, and never tells anything, where none is kept or watched.
+func (s *Service) RulesChanged(ctx context.Context) <-chan struct{} {
+	if s.opts.RuleBook == nil {
+		return nil
+	}
+	return s.opts.RuleBook.Changed(ctx)
+}
+
+// StatusIn is Status in a state that was read already, for whoever shows it to
+// others than the caller: the caller has not been told by it.
+func (s *Service) StatusIn(state plan.State, c Caller) StatusReply { return s.status(state, c, false) }

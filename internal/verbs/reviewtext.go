@@ -9,9 +9,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Shown is a plan as a person is to see it before deciding: everything the digest
+// ReviewText is a plan as a person is to see it before deciding: everything the digest
 // covers, nothing shortened. With a former draft, what differs comes first.
-func Shown(p, former *plan.Plan) string {
+func ReviewText(p, former *plan.Plan) string {
 	text := whole(p)
 	if former == nil {
 		return text

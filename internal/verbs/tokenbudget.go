@@ -5,9 +5,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// room is what is left for the texts of a task while they are shortened one after
+// tokenBudget is what is left for the texts of a task while they are shortened one after
 // the other.
-type room struct {
+type tokenBudget struct {
 	bounds
 	left int  // tokens, where they are bounded
 	cut  bool // something was shortened or left out
@@ -21,7 +21,7 @@ const (
 )
 
 // line returns a text within its share of the room, in tokens.
-func (r *room) line(text string, tokens int) string {
+func (r *tokenBudget) line(text string, tokens int) string {
 	if text == "" {
 		return ""
 	}
@@ -36,7 +36,7 @@ func (r *room) line(text string, tokens int) string {
 }
 
 // lines returns the first lines of a list, each within its share.
-func (r *room) lines(in []string) []string {
+func (r *tokenBudget) lines(in []string) []string {
 	out := make([]string, 0, min(len(in), r.list))
 	if len(in) == 0 {
 		return out
@@ -61,20 +61,20 @@ func (r *room) lines(in []string) []string {
 }
 
 // ids returns the first of a list of steps.
-func (r *room) ids(in []plan.StepID) []int {
+func (r *tokenBudget) ids(in []plan.StepID) []int {
 	if r.tokens > 0 && len(in) > 2*r.list {
 		in, r.cut = in[:2*r.list], true
 	}
 	return numbers(in)
 }
 
-func (r *room) spent(text string, share, length int) string {
+func (r *tokenBudget) spent(text string, share, length int) string {
 	short := tokens.Shorten(text, share, length)
 	r.left -= tokens.Count(short) + 1
 	return r.shown(text, short)
 }
 
-func (r *room) shown(text, short string) string {
+func (r *tokenBudget) shown(text, short string) string {
 	r.cut = r.cut || short != text
 	return short
 }

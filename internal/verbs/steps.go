@@ -1,0 +1,221 @@
+package verbs
+
+import (
+	"context"
+
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+// AddStep is the input of AddStep (WINK: AddStep).
+type AddStep struct {
+	Steps []NewStep `json:"steps" jsonschema:"minItems=1"`
+}
+
+// AddStepReply says which steps were added.
+type AddStepReply struct {
+	StepIDs string `json:"step_ids"`
+	Heartbeat
+}
+
+// AddStep appends steps to the active plan.
+func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepReply, error) {
+	if len(in.Steps) == 0 {
+		return AddStepReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/steps",
+			Problem: "is empty", Fix: "give at least one step"}
+	}
+	steps, err := s.newSteps("/steps", in.Steps)
+	if err != nil {
+		return AddStepReply{}, err
+	}
+	return s.AddSteps(ctx, c, steps)
+}
+
+// AddSteps is AddStep for steps that are clean already.
+func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) (AddStepReply, error) {
+	if s.opts.GateAll {
+		state, err := s.State(ctx)
+		if err != nil {
+			return AddStepReply{}, err
+		}
+		if err := s.checkSix(ctx, c, state, steps); err != nil {
+			return AddStepReply{}, err
+		}
+	}
+	outcome, err := s.do(ctx, c, plan.AddSteps{Steps: steps})
+	if err != nil {
+		return AddStepReply{}, err
+	}
+	before, after := outcome.Before.Plan, outcome.After.Plan
+	return AddStepReply{
+		StepIDs:   idRange(before.Steps.Highest()+1, after.Steps.Highest()),
+		Heartbeat: s.heartbeat(outcome.After, c),
+	}, nil
+}
+
+// Text is the reply in a line or two.
+func (r AddStepReply) Text() string {
+	return "Added " + r.StepIDs + r.ending()
+}
+
+// MarkStatus is a status an agent may give a step (WINK: StepStatus).
+type MarkStatus string
+
+// Values lists the statuses in order.
+func (MarkStatus) Values() []string { return []string{"pending", "in_progress", "blocked", "done"} }
+
+// MarkStep is the input of MarkStep (WINK: MarkStep).
+type MarkStep struct {
+	StepID plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
+	Status MarkStatus  `json:"status"`
+	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512,description=what you observed"`
+}
+
+// MarkStepReply says what the mark led to.
+type MarkStepReply struct {
+	StepID string `json:"step_id" jsonschema:"description=such as S001"`
+	Status string `json:"status"`
+	Plan   string `json:"plan,omitempty"` // the plan's status, unless it is active
+	Heartbeat
+}
+
+// MarkStep changes the status of a step and keeps a note. Starting a step
+// claims it.
+func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStepReply, error) {
+	a := plan.MarkStep{Step: in.StepID, Status: plan.StepStatus(in.Status)}
+	if in.Note != nil {
+		note, err := plan.Text{Field: "/note", Max: plan.MaxNote, ASCII: !s.opts.Unicode, Multiline: true}.Required(*in.Note)
+		if err != nil {
+			return MarkStepReply{}, err
+		}
+		a.Note = note
+	}
+	return s.Mark(ctx, c, a)
+}
+
+// Mark is MarkStep for an action that is clean already.
+func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStepReply, error) {
+	outcome, err := s.do(ctx, c, a)
+	if err != nil {
+		return MarkStepReply{}, err
+	}
+	p := outcome.After.Plan
+	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status), Heartbeat: s.heartbeat(outcome.After, c)}
+	if p.Status != plan.StatusActive {
+		reply.Plan = string(p.Status)
+	}
+	return reply, nil
+}
+
+// Text is the reply in a line or two.
+func (r MarkStepReply) Text() string {
+	line := r.StepID + " is " + r.Status
+	if r.Plan != "" {
+		line += "; the plan is " + r.Plan
+	}
+	return line + r.ending()
+}
+
+// ClaimStep takes over a step in progress, or renews the own claim.
+func (s *Service) ClaimStep(ctx context.Context, c Caller, a plan.ClaimStep) (MarkStepReply, error) {
+	outcome, err := s.do(ctx, c, a)
+	if err != nil {
+		return MarkStepReply{}, err
+	}
+	return MarkStepReply{StepID: a.Step.String(), Status: string(plan.InProgress),
+		Heartbeat: s.heartbeat(outcome.After, c)}, nil
+}
+
+// UpdateStep is the input of UpdateStep (WINK: UpdateStep).
+type UpdateStep struct {
+	StepID  plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
+	Title   *string     `json:"title,omitempty" jsonschema:"maxLength=160"`
+	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512"`
+}
+
+// UpdateStepReply says what the step is now.
+type UpdateStepReply struct {
+	StepID string `json:"step_id" jsonschema:"description=such as S001"`
+	Title  string `json:"title"`
+	Heartbeat
+}
+
+// UpdateStep edits title or details of a step. Blank details count as not
+// given, so that they cannot erase by accident.
+func (s *Service) UpdateStep(ctx context.Context, c Caller, in UpdateStep) (UpdateStepReply, error) {
+	var patch plan.Patch
+	if in.Title != nil {
+		title, err := s.title("/title", *in.Title)
+		if err != nil {
+			return UpdateStepReply{}, err
+		}
+		patch.Title = &title
+	}
+	details, err := s.details("/details", in.Details)
+	if err != nil {
+		return UpdateStepReply{}, err
+	}
+	if details != "" {
+		patch.Details = &details
+	}
+	return s.EditStep(ctx, c, in.StepID, patch)
+}
+
+// EditStep is UpdateStep for a patch that is clean already.
+func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch plan.Patch) (UpdateStepReply, error) {
+	if patch.IsZero() {
+		return UpdateStepReply{}, &plan.ValidationError{Kind: plan.InvalidInput,
+			Problem: "nothing to update", Fix: "give a new title or new details"}
+	}
+	outcome, err := s.do(ctx, c, plan.UpdateStep{Step: id, Patch: patch})
+	if err != nil {
+		return UpdateStepReply{}, err
+	}
+	step, _ := outcome.After.Plan.Steps.Get(id)
+	return UpdateStepReply{StepID: id.String(), Title: plan.Shorten(step.Title, titleShown),
+		Heartbeat: s.heartbeat(outcome.After, c)}, nil
+}
+
+// Text is the reply in a line or two.
+func (r UpdateStepReply) Text() string {
+	return "Updated " + r.StepID + " " + plan.Quote(r.Title) + r.ending()
+}
+
+// ReadPlan is the input of ReadPlan. Without fields the current plan is shown,
+// finished steps folded once it is long (WINK: ReadPlan).
+type ReadPlan struct {
+	Status *resources.Filter `json:"status,omitempty"`
+	From   *plan.StepID      `json:"from,omitempty" jsonschema:"description=step to read on from"`
+}
+
+// ReadPlanReply is a page of the plan.
+type ReadPlanReply struct {
+	resources.PageView
+	NextAction string `json:"next_action"` // the page tells the progress
+}
+
+// ReadPlan shows the current plan, a long one by the page.
+func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlanReply, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return ReadPlanReply{}, err
+	}
+	s.seen.know(c, state)
+	if state.Plan == nil {
+		return ReadPlanReply{}, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan yet", Fix: "set one up first: " + c.word(Call{Act: ActSetUp})}
+	}
+	var filter resources.Filter
+	if in.Status != nil {
+		filter = *in.Status
+	}
+	var from plan.StepID
+	if in.From != nil {
+		from = *in.From
+	}
+	return ReadPlanReply{resources.Page(state.Plan, filter, from), s.NextActionIn(state, c).For(c)}, nil
+}
+
+// Text is the page as text.
+func (r ReadPlanReply) Text() string {
+	return r.PageView.Text() + "\nNext: " + r.NextAction
+}
