@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tree"
+	"github.com/planloop/planloop/plan"
 )
 
 // place is where a path of the workspace leads. All paths in it are relative to
@@ -24,9 +26,9 @@ func check(file string) *Error {
 	switch {
 	case file == "" || path.Clean(file) == "." || strings.HasSuffix(file, "/"):
 		return outside(file, "it names no file")
-	case path.IsAbs(file) || !filepath.IsLocal(filepath.FromSlash(file)) || strings.HasPrefix(file, "~"):
+	case plan.PathProblem(file) != plan.PathWithin || !filepath.IsLocal(filepath.FromSlash(file)):
 		return outside(file, "it is not a path inside the workspace")
-	case strings.ContainsAny(file, `\:`) || strings.ContainsFunc(file, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case strings.Contains(file, ":") || !safetext.PrintableLine(file):
 		return outside(file, "it holds characters that a path here must not hold")
 	}
 	return nil

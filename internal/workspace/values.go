@@ -247,10 +247,8 @@ func setAgentsFile(c *Config, v value) error {
 }
 
 func markdownInside(name string) bool {
-	if len(name) > plan.MaxPath || safetext.EscapeLine(name) != name || strings.ContainsAny(name, `\:`) || path.IsAbs(name) {
-		return false
-	}
-	if slices.Contains(strings.Split(name, "/"), "..") || tree.InRepository(name) {
+	if len(name) > plan.MaxPath || !safetext.PrintableLine(name) || strings.Contains(name, ":") ||
+		plan.PathProblem(name) != plan.PathWithin || tree.InRepository(name) {
 		return false
 	}
 	base := path.Base(name)
