@@ -12,9 +12,9 @@ func newSuggestCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "suggest",
 		Short: "Look for work the code asks for",
-		Long: `Looks for work that is not in the plan yet: TODO, FIXME and XXX marks, exported
-code without tests, dead links in documents, open signals, and tasks that name
-missing files. .gitignore is respected. With a configured model the list is
+		Long: `Looks for work that is not in the plan yet: TODO, FIXME and XXX marks, files
+without tests by the conventions of Go, Python and TypeScript, dead links in
+documents, open signals, and tasks that name missing files. .gitignore is respected. With a configured model the list is
 refined by it.`,
 		Example: `  planloop suggest
   planloop suggest --limit 30 --focus login

@@ -11,6 +11,7 @@ import (
 
 	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -117,7 +118,7 @@ func (b *Box) target(field, rel string) (string, error) {
 		case name == "..":
 			done = done[:len(done)-1]
 			continue
-		case gitFolder(name):
+		case tree.GitFolder(name):
 			return "", invalid(field, plan.Quote(rel)+" belongs to git", "change it with a git command")
 		}
 		at := path.Join(append(done[:len(done):len(done)], name)...)
@@ -145,20 +146,6 @@ func (b *Box) target(field, rel string) (string, error) {
 		return "", invalid(field, plan.Quote(rel)+" is a directory", "name a file in it")
 	}
 	return path.Join(done...), nil
-}
-
-// gitFolder reports the names that some file system takes for .git: without
-// regard to case, to dots and spaces at the end, to characters that do not show.
-func gitFolder(name string) bool {
-	name = strings.Map(func(r rune) rune {
-		if plan.Invisible(r) {
-			return -1
-		}
-		return r
-	}, name)
-	name, _, _ = strings.Cut(name, ":")
-	name = strings.TrimRight(name, ". ")
-	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
 }
 
 // replace writes a file whole or not at all: in the place of the one that is like,

@@ -62,14 +62,3 @@ func FuzzEnds(f *testing.F) {
 		}
 	})
 }
-
-func TestGitFolder(t *testing.T) {
-	for name, want := range map[string]bool{
-		".git": true, ".GIT": true, ".git.": true, ".git ": true, "git~1": true, ".g\u200cit": true, ".git::$INDEX_ALLOCATION": true,
-		".gitignore": false, "git": false, ".github": false, "agit~1": false,
-	} {
-		if gitFolder(name) != want {
-			t.Errorf("%q", name)
-		}
-	}
-}
