@@ -75,7 +75,8 @@ func (d dialogue) params() mcp.ElicitationParams {
 			"properties": map[string]any{"answer": map[string]any{"type": "string", "title": "Your answer"}},
 		}}
 	}
-	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, Message: d.ask.Message + "\nApprove this plan? Until then nothing is changed.",
+	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm,
+		Message: d.ask.Message + "\nApprove this plan? Until then nothing is changed.",
 		RequestedSchema: map[string]any{
 			"type": "object", "required": []string{"decision"},
 			"properties": map[string]any{
@@ -97,8 +98,9 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 		d.opts.Logger.Error("the user is not asked", "error", err)
 		return nil
 	}
-	state, err := sealer.Seal(seal.Claims{By: d.caller.Actor.Name, Tool: d.row.Name, Arguments: seal.Fingerprint(d.request.Params.RawArguments),
-		Request: d.ask.Request, Question: d.ask.Question, Digest: d.ask.Digest, Expires: time.Now().Add(stateLasts)})
+	state, err := sealer.Seal(seal.Claims{By: d.caller.Actor.Name, Tool: d.row.Name,
+		Arguments: seal.Fingerprint(d.request.Params.RawArguments),
+		Request:   d.ask.Request, Question: d.ask.Question, Digest: d.ask.Digest, Expires: time.Now().Add(stateLasts)})
 	if err != nil {
 		d.opts.Logger.Error("the user is not asked", "error", err)
 		return nil
@@ -188,7 +190,8 @@ func (d dialogue) status(ctx context.Context) *mcp.CallToolResult {
 
 // answered keeps what the user said through the host. Declining or closing a dialogue
 // decides nothing: hosts are known to do so on nobody's behalf.
-func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult, unasked func(context.Context) *mcp.CallToolResult) *mcp.CallToolResult {
+func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult,
+	unasked func(context.Context) *mcp.CallToolResult) *mcp.CallToolResult {
 	if result == nil || result.Action != mcp.ElicitationResponseActionAccept {
 		how := "failed"
 		if result != nil && result.Action == mcp.ElicitationResponseActionDecline {
@@ -229,7 +232,8 @@ func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply
 	if !ok || outcome == plan.Returned && strings.TrimSpace(comment) == "" { // nothing to revise it by
 		return nil, nil
 	}
-	return d.service.Decide(ctx, confirmed, verbs.Decision{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest, Comment: comment})
+	return d.service.Decide(ctx, confirmed, verbs.Decision{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest,
+		Comment: comment})
 }
 
 // undecided notes that the client brought no decision. That it could not be noted
@@ -245,7 +249,8 @@ func (d dialogue) undecided(ctx context.Context, how string) {
 
 // retried goes on with a stateless call that comes back with the user's answer. The
 // state it brings is a stranger's until it is unsealed.
-func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service, caller verbs.Caller) *mcp.CallToolResult {
+func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
+	caller verbs.Caller) *mcp.CallToolResult {
 	refuse := func(err error) *mcp.CallToolResult {
 		return mcp.NewToolResultError(fmt.Sprintf("Nothing was decided: %s. Call planloop_status to see where it stands.", err))
 	}
@@ -258,7 +263,8 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 	}
 	claims, err := sealer.Unseal(request.Params.RequestState, time.Now())
 	expired := errors.Is(err, seal.ErrExpired)
-	if (err == nil || expired) && (claims.By != caller.Actor.Name || claims.Tool != row.Name || claims.Arguments != seal.Fingerprint(request.Params.RawArguments)) {
+	if (err == nil || expired) && (claims.By != caller.Actor.Name || claims.Tool != row.Name ||
+		claims.Arguments != seal.Fingerprint(request.Params.RawArguments)) {
 		err, expired = seal.ErrInvalid, false
 	}
 	if err != nil && !expired {

@@ -147,7 +147,8 @@ func (c *cleaner) steps(steps *[]NewStep, name string) {
 		clean, err := CleanStep(fmt.Sprintf("/%s/%d", name, i), step)
 		c.keep(err)
 		if clean.Splits < 0 || clean.Splits > MaxStepID {
-			c.refuse(fmt.Sprintf("%s/%d/splits", name, i), fmt.Sprintf("%d is not the number of a step", int(clean.Splits)), "name a step as S001")
+			c.refuse(fmt.Sprintf("%s/%d/splits", name, i), fmt.Sprintf("%d is not the number of a step", int(clean.Splits)),
+				"name a step as S001")
 		}
 		(*steps)[i] = clean
 	}
@@ -209,7 +210,8 @@ func (b Batch) traits() traits {
 
 func (b Batch) decide(s State, f Facts) ([]Event, error) {
 	if most := partsPerStep * f.Limits.MaxSteps; len(b.Parts) > most {
-		return nil, conflict(fmt.Sprintf("%d changes are asked for at once, at most %d are made", len(b.Parts), most), "ask for them in turns")
+		return nil, conflict(fmt.Sprintf("%d changes are asked for at once, at most %d are made", len(b.Parts), most),
+			"ask for them in turns")
 	}
 	var all []Event
 	for _, part := range b.Parts {

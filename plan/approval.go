@@ -154,7 +154,8 @@ func (a Approve) decide(s State, f Facts) ([]Event, error) {
 	if !s.revises() {
 		events = archive(s, "replaced", f.Now)
 	}
-	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest, Comment: a.Comment, At: f.Now}})
+	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
+		Comment: a.Comment, At: f.Now}})
 	steps := draft.Steps
 	if s.revises() {
 		steps = steps.withProgressOf(s.Plan.Steps)
@@ -181,7 +182,8 @@ func (e PlanApproved) apply(s State) State {
 	p.Status, p.Approval, p.UpdatedAt = StatusActive, &e.Approval, e.Approval.At
 	s.Plan, s.Draft = &p, nil
 	s = s.inMode(PhaseExecuting, func(m *Mode) { m.Approved = p.ID })
-	return s.decided(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way), Comment: e.Approval.Comment, Change: change, At: e.Approval.At})
+	return s.decided(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way),
+		Comment: e.Approval.Comment, Change: change, At: e.Approval.At})
 }
 
 // withProgressOf returns s with what has become of the same steps in now: a person
@@ -258,7 +260,8 @@ func (a Return) decide(s State, f Facts) ([]Event, error) {
 	if a.Comment == "" {
 		return nil, &ValidationError{Kind: InvalidInput, Field: "/comment", Problem: "is blank", Fix: "say what is to be changed"}
 	}
-	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now, IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
+	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
+		IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
 }
 
 // PlanReturned goes back to gathering. The draft stays until the next submission.

@@ -102,7 +102,8 @@ const superseded = "superseded"
 // no plan of its own.
 func keptDraft(before, after State, now time.Time) []Event {
 	draft := before.Draft
-	if draft == nil || before.revises() || after.Draft != nil && after.Draft.ID == draft.ID || after.Plan != nil && after.Plan.ID == draft.ID {
+	is := func(p *Plan) bool { return p != nil && p.ID == draft.ID }
+	if draft == nil || before.revises() || is(after.Draft) || is(after.Plan) {
 		return nil
 	}
 	reason := superseded

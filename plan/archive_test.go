@@ -21,7 +21,8 @@ func TestClearAbandonsAndEmpties(t *testing.T) {
 			}
 			w.wantStatus(plan.StatusAbandoned)
 			p := w.state.Plan
-			if p.ID != former.Plan.ID || p.Objective != "Ship it" || p.Steps.Len() != 0 || p.Steps.Highest() != 2 || !p.UpdatedAt.Equal(at) {
+			if p.ID != former.Plan.ID || p.Objective != "Ship it" || p.Steps.Len() != 0 || p.Steps.Highest() != 2 ||
+				!p.UpdatedAt.Equal(at) {
 				t.Errorf("what is left: %+v", p)
 			}
 			want := plan.PastPlan{ID: p.ID, Objective: "Ship it", Status: status, Version: 1, Steps: 2, Done: 1,
@@ -184,7 +185,8 @@ func TestRestoreRefuses(t *testing.T) {
 	w := withPlan(t, titled("a"))
 	current := w.state.Plan.ID
 	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: current}), plan.Conflict, "", "is the current one")
-	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: "no-such-1"}), plan.NotFound, "/plan_id", `no former plan "no-such-1"`, "list the former plans")
+	wantRefusal(t, w.refused(ann, plan.Restore{PlanID: "no-such-1"}), plan.NotFound, "/plan_id", `no former plan "no-such-1"`,
+		"list the former plans")
 	wantRefusal(t, newWorkspace(t).refused(ann, plan.Restore{}), plan.NotFound, "/plan_id", "no former plan")
 	w.do(ann, plan.Clear{})
 	w.do(ann, plan.Restore{PlanID: current})

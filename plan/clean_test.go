@@ -107,8 +107,9 @@ func TestCleanStepKnowsEveryField(t *testing.T) {
 
 func TestCleanStepNormalises(t *testing.T) {
 	in := plan.NewStep{
-		Spec: plan.Spec{Title: " e\u0301 ", Details: "a\r\nb ", DependsOn: []plan.StepID{2, 1, 2}, ContextHints: []string{}, RelevantFilePaths: []string{" src/ "},
-			Args: json.RawMessage("{\n \"a\": 1 }")},
+		Spec: plan.Spec{Title: " e\u0301 ", Details: "a\r\nb ", DependsOn: []plan.StepID{2, 1, 2}, ContextHints: []string{},
+			RelevantFilePaths: []string{" src/ "},
+			Args:              json.RawMessage("{\n \"a\": 1 }")},
 		Progress: plan.Progress{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))},
 	}
 	got, err := plan.CleanStep("", in)
@@ -116,7 +117,8 @@ func TestCleanStepNormalises(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := plan.NewStep{
-		Spec:     plan.Spec{Title: "é", Details: "a\nb", DependsOn: []plan.StepID{2, 1}, RelevantFilePaths: []string{"src/"}, Args: json.RawMessage(`{"a":1}`)},
+		Spec: plan.Spec{Title: "é", Details: "a\nb", DependsOn: []plan.StepID{2, 1}, RelevantFilePaths: []string{"src/"},
+			Args: json.RawMessage(`{"a":1}`)},
 		Progress: plan.Progress{StartedAt: time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

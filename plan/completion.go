@@ -159,7 +159,8 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 	case p.FinalSummary != "":
 		return nil, conflict("the plan is closed with its final summary already", "set up a new plan for further work")
 	case p.Status != StatusCompleted:
-		return nil, conflict("the plan is "+string(p.Status)+", not completed: "+unfinished(p), "finish the plan first, then give the summary")
+		return nil, conflict("the plan is "+string(p.Status)+", not completed: "+unfinished(p),
+			"finish the plan first, then give the summary")
 	}
 	return []Event{PlanClosed{Summary: a.Summary, By: f.Actor.Name, At: f.Now}}, nil
 }

@@ -212,7 +212,8 @@ func TestTooManyReplansFailThePlan(t *testing.T) {
 		if test.want != plan.StatusFailed {
 			continue
 		}
-		wantRefusal(t, w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Pending}), plan.Conflict, "", "the plan is failed", "set up a new plan")
+		wantRefusal(t, w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Pending}), plan.Conflict, "", "the plan is failed",
+			"set up a new plan")
 		w.do(ann, plan.Clear{})
 	}
 }
@@ -251,7 +252,8 @@ func TestTwoCriticalFailures(t *testing.T) {
 // TestDecideTrustsNoWord refuses a status and a title that no input may have.
 func TestDecideTrustsNoWord(t *testing.T) {
 	f := plan.Facts{Now: time.Unix(1_772_355_600, 0), Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}}
-	events, err := plan.Decide(plan.State{}, plan.SetUp{Outline: plan.Outline{Objective: "x"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "One"}}}}, f)
+	events, err := plan.Decide(plan.State{}, plan.SetUp{Outline: plan.Outline{Objective: "x"},
+		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "One"}}}}, f)
 	if err != nil {
 		t.Fatal(err)
 	}

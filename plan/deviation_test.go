@@ -82,13 +82,16 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		action plan.Action
 		why    string
 	}{
-		"title":                      {patch(func(p *plan.Patch) { set(&p.Title, "Delete") }), "another title"},
-		"a new tool":                 {patch(func(p *plan.Patch) { set(&p.Tools, []string{"view", "grep", "bash_execute"}) }), "a new tool"},
-		"a tool of another step":     {plan.UpdateStep{Step: 2, Patch: plan.Patch{Tools: &[]string{"view", "grep"}}}, "a new tool"},
-		"another executable":         {patch(func(p *plan.Patch) { set(&p.Tool, "create_file") }), "another tool or arguments"},
-		"other arguments":            {patch(func(p *plan.Patch) { set(&p.Args, []byte(`{"path":"/etc/passwd"}`)) }), "another tool or arguments"},
-		"more risk":                  {patch(func(p *plan.Patch) { set(&p.Risk, plan.HighRisk) }), "a new risk"},
-		"a dropped criterion":        {patch(func(p *plan.Patch) { set(&p.AcceptanceCriteria, []string{"it works"}) }), "a dropped criterion"},
+		"title": {patch(func(p *plan.Patch) { set(&p.Title, "Delete") }), "another title"},
+		"a new tool": {patch(func(p *plan.Patch) { set(&p.Tools, []string{"view", "grep", "bash_execute"}) }),
+			"a new tool"},
+		"a tool of another step": {plan.UpdateStep{Step: 2, Patch: plan.Patch{Tools: &[]string{"view", "grep"}}}, "a new tool"},
+		"another executable":     {patch(func(p *plan.Patch) { set(&p.Tool, "create_file") }), "another tool or arguments"},
+		"other arguments": {patch(func(p *plan.Patch) { set(&p.Args, []byte(`{"path":"/etc/passwd"}`)) }),
+			"another tool or arguments"},
+		"more risk": {patch(func(p *plan.Patch) { set(&p.Risk, plan.HighRisk) }), "a new risk"},
+		"a dropped criterion": {patch(func(p *plan.Patch) { set(&p.AcceptanceCriteria, []string{"it works"}) }),
+			"a dropped criterion"},
 		"another verification":       {patch(func(p *plan.Patch) { set(&p.Verify, "true") }), "another command"},
 		"no verification":            {patch(func(p *plan.Patch) { set(&p.Verify, "") }), "another command"},
 		"no approval of the step":    {patch(func(p *plan.Patch) { set(&p.RequiresApproval, false) }), "no approval"},
@@ -315,7 +318,8 @@ func TestEvidenceOfAnEarlierTry(t *testing.T) {
 	done := plan.MarkStep{Step: 1, Status: plan.Done}
 	w := newWorkspace(t)
 	w.limits.Evidence = true
-	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "o"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Build", Verify: "make", AcceptanceCriteria: []string{"c"}}}}})
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "o"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Build", Verify: "make",
+		AcceptanceCriteria: []string{"c"}}}}})
 	w.refused(ann, done)
 	w.do(ann, ran)
 	w.refused(ann, done) // the criterion is left

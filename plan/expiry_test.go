@@ -52,7 +52,8 @@ func TestGatheringTimeoutCancelsMode(t *testing.T) {
 		over                bool
 	}{
 		{0, time.Hour - time.Millisecond, 0, false}, {0, time.Hour, 0, true},
-		{0, 5 * time.Hour, 4*time.Hour + time.Minute, false}, {0, 5 * time.Hour, 4 * time.Hour, true}, // silence counts, not the time in all
+		// silence counts, not the time in all
+		{0, 5 * time.Hour, 4*time.Hour + time.Minute, false}, {0, 5 * time.Hour, 4 * time.Hour, true},
 		{time.Minute, 2 * time.Minute, 0, true}, {time.Minute, 2 * time.Minute, 90 * time.Second, false},
 		{-1, 10 * 365 * 24 * time.Hour, 0, false},
 	} {

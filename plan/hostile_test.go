@@ -25,22 +25,27 @@ func wholeSpec() plan.Spec {
 		Title: "Copy the data", Details: "first\nlast", Type: plan.Chore, DependsOn: []plan.StepID{1},
 		ContextHints: []string{"Read `a.md`"}, RelevantFilePaths: []string{"a.md"}, Creates: []string{"b.md"},
 		AcceptanceCriteria: []string{"counts agree"}, SuggestedAgent: "developer", Risk: plan.HighRisk, Tools: []string{"view"},
-		Tool: "shell", Args: json.RawMessage(`{"cmd":"cp"}`), Timeout: 60, Pause: "now?", When: "steps.S001.ok", ForEach: "*.txt", Verify: "make test",
+		Tool: "shell", Args: json.RawMessage(`{"cmd":"cp"}`), Timeout: 60, Pause: "now?",
+		When: "steps.S001.ok", ForEach: "*.txt", Verify: "make test",
 	}
 }
 
 func wholeStep() plan.NewStep {
 	at, exit := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), 1
 	return plan.NewStep{Spec: wholeSpec(), Splits: 1, Progress: plan.Progress{
-		Status: plan.Failed, Notes: []string{"seen"}, Evidence: []plan.Evidence{{Criterion: "c", Command: "make", ExitCode: &exit, Output: "o", Note: "n", By: "ann", At: at}},
-		Result: &plan.Result{Value: json.RawMessage(`{"n":"v"}`), Error: "e", Duration: 5, Timestamp: at}, Output: "o", Error: "e", AffectedFiles: []string{"a"},
+		Status: plan.Failed, Notes: []string{"seen"}, Evidence: []plan.Evidence{{Criterion: "c", Command: "make", ExitCode: &exit,
+			Output: "o", Note: "n", By: "ann", At: at}},
+		Result: &plan.Result{Value: json.RawMessage(`{"n":"v"}`), Error: "e", Duration: 5,
+			Timestamp: at}, Output: "o", Error: "e", AffectedFiles: []string{"a"},
 		Attempts: 2, ClaimedBy: "ann", LeaseUntil: at, ExecutedBy: "ann", StartedAt: at, CompletedAt: at,
 	}}
 }
 
 func wholeOutline() plan.Outline {
-	return plan.Outline{Objective: "Move it", Summary: "In parts.", ContextNotes: "Two regions", Questions: []string{"When?"}, Reasoning: "Cheapest first",
-		EstimatedDuration: 60, Metadata: plan.Metadata{Complexity: 7, Tags: []string{"ops"}, Constraints: []string{"no downtime"}, InformedBy: []string{"m1"}}}
+	return plan.Outline{Objective: "Move it", Summary: "In parts.", ContextNotes: "Two regions", Questions: []string{"When?"},
+		Reasoning:         "Cheapest first",
+		EstimatedDuration: 60, Metadata: plan.Metadata{Complexity: 7, Tags: []string{"ops"}, Constraints: []string{"no downtime"},
+			InformedBy: []string{"m1"}}}
 }
 
 func wholePatch() plan.Patch {
@@ -86,14 +91,16 @@ func attempts() map[string]attempt {
 		"AskUser":     {ann, active, always(plan.AskUser{Text: "when?"})},
 		"CommentOn":   {person, active, always(plan.CommentOn{Text: "mind it"})},
 		"SubmitPlan":  {ann, active, always(plan.SubmitPlan{Outline: wholeOutline(), Steps: two})},
-		"Batch": {ann, active, always(plan.Batch{Word: "update", Parts: []plan.Part{{Field: "/a", Action: report}, {Field: "/b", Action: raise},
+		"Batch": {ann, active, always(plan.Batch{Word: "update", Parts: []plan.Part{{Field: "/a", Action: report},
+			{Field: "/b", Action: raise},
 			{Field: "/c", Action: plan.AddSteps{Steps: two[1:]}}}})},
 		"ClaimStep": {bob, func(t failer) *workspace {
 			w := claimed(t)
 			w.now = w.now.Add(time.Hour)
 			return w
 		}, always(plan.ClaimStep{Step: 1})},
-		"ClearSignal": {ann, func(t failer) *workspace { w := active(t); w.do(ann, raise); return w }, always(plan.ClearSignal{ID: "tests"})},
+		"ClearSignal": {ann, func(t failer) *workspace { w := active(t); w.do(ann, raise); return w },
+			always(plan.ClearSignal{ID: "tests"})},
 		"Close": {ann, func(t failer) *workspace {
 			w := withPlan(t, titled("a"))
 			w.mark(1, plan.Done)
@@ -116,7 +123,10 @@ func attempts() map[string]attempt {
 
 // TestEveryActionIsTried finds the types of action in the source.
 func TestEveryActionIsTried(t *testing.T) {
-	packages, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	packages, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool {
+		return !strings.HasSuffix(f.Name(),
+			"_test.go")
+	}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +169,8 @@ func namesIn(in ast.Node, function string) map[string]bool {
 }
 
 func hostileTexts() []string {
-	return []string{"\x1b[31m", "a\u202eb", "a\x00b", "a\rb", "a\u200bb", "a\ufe0fb", "a\u3164b", "\u115f", "\U000E0041", "a\u2066b", "a\u2028b", "a\xffb",
+	return []string{"\x1b[31m", "a\u202eb", "a\x00b", "a\rb", "a\u200bb", "a\ufe0fb", "a\u3164b", "\u115f", "\U000E0041", "a\u2066b",
+		"a\u2028b", "a\xffb",
 		"a\u200db", "a\u0085b", "e\u0301", " padded ", " ", "a\n\u202eb", strings.Repeat("x", 20_001)}
 }
 
@@ -193,7 +204,8 @@ func TestAnyTextInAnyField(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		name := rapid.SampledFrom(slices.Sorted(maps.Keys(all))).Draw(r, "action")
 		try, w := all[name], worlds[name]
-		text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune{0x200d, 0xfe0f, 0x202e, 0x1b, '\n', 'a', 0x301, 0x2764, 0x1F469, 0x94d, 0x915}))).Draw(r, "text")
+		text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune{0x200d, 0xfe0f, 0x202e, 0x1b, '\n', 'a', 0x301,
+			0x2764, 0x1F469, 0x94d, 0x915}))).Draw(r, "text")
 		var a plan.Action
 		leaf, n := rapid.IntRange(0, 60).Draw(r, "field"), 0
 		for _, changed := range walk(reflect.ValueOf(try.action(w)), "", func(v reflect.Value) []any {
@@ -264,7 +276,8 @@ func hostiles(v reflect.Value) func(func(string, reflect.Value) bool) {
 			return []any{-1}
 		case reflect.Slice:
 			if v.Type() == reflect.TypeFor[json.RawMessage]() {
-				return []any{json.RawMessage(`{"a":"` + "\u202e" + `"}`), json.RawMessage(`{"a":`), json.RawMessage(`{"` + "\u200b" + `":1}`), json.RawMessage("{\"a\":\"\x7f\"}")}
+				return []any{json.RawMessage(`{"a":"` + "\u202e" + `"}`), json.RawMessage(`{"a":`),
+					json.RawMessage(`{"` + "\u200b" + `":1}`), json.RawMessage("{\"a\":\"\x7f\"}")}
 			}
 			many, enough := v, plan.DefaultMaxSteps+1
 			if v.Type() == reflect.TypeFor[[]plan.Part]() {
@@ -302,7 +315,8 @@ func walk(v reflect.Value, path string, f func(reflect.Value) []any) func(func(s
 			return true
 		}
 		switch {
-		case v.Type() == reflect.TypeFor[time.Time](), v.Type() == reflect.TypeFor[json.RawMessage](), v.Type() == reflect.TypeFor[plan.Steps]():
+		case v.Type() == reflect.TypeFor[time.Time](), v.Type() == reflect.TypeFor[json.RawMessage](),
+			v.Type() == reflect.TypeFor[plan.Steps]():
 		case v.Kind() == reflect.Struct:
 			for i := range v.NumField() {
 				if name := v.Type().Field(i).Name; name != "ExitCode" && // whatever a system gives

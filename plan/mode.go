@@ -116,7 +116,8 @@ func allowed(s State, t traits, f Facts) error {
 	if s.Phase == PhaseSubmitted {
 		return conflict("a submitted plan waits for a person's decision, and nothing is changed until then", "wait for the decision")
 	}
-	return conflict("planning mode is on, and nothing is changed until a plan is approved", "look and ask, then submit a plan; a person can cancel the mode")
+	return conflict("planning mode is on, and nothing is changed until a plan is approved",
+		"look and ask, then submit a plan; a person can cancel the mode")
 }
 
 // EnterMode asks for planning mode: from then on nothing is changed until a plan
@@ -139,7 +140,8 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() != PhaseInactive {
 		return nil, nil
 	}
-	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now, IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
+	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
+		IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
 }
 
 // ModeEntered begins planning mode.

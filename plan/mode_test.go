@@ -36,7 +36,8 @@ func deciders() map[plan.Way]plan.Actor {
 func submission(titles ...string) plan.SubmitPlan {
 	a := plan.SubmitPlan{Outline: plan.Outline{Objective: "Move the sessions", Summary: "In parts."}}
 	for _, title := range titles {
-		a.Steps = append(a.Steps, plan.NewStep{Spec: plan.Spec{Title: title, Tools: []string{"view"}, Risk: plan.MediumRisk, AcceptanceCriteria: []string{"it works", "it is fast"}}})
+		a.Steps = append(a.Steps, plan.NewStep{Spec: plan.Spec{Title: title, Tools: []string{"view"}, Risk: plan.MediumRisk,
+			AcceptanceCriteria: []string{"it works", "it is fast"}}})
 	}
 	return a
 }
@@ -106,7 +107,8 @@ func (w *workspace) wantDecision(outcome plan.Outcome, by string, way plan.Way, 
 func changes() []plan.Action {
 	title := "another"
 	return []plan.Action{
-		plan.SetUp{Outline: plan.Outline{Objective: "Something else"}}, plan.SetUp{Outline: plan.Outline{Objective: "A draft"}, Draft: true},
+		plan.SetUp{Outline: plan.Outline{Objective: "Something else"}}, plan.SetUp{Outline: plan.Outline{Objective: "A draft"},
+			Draft: true},
 		plan.AddSteps{Steps: []plan.NewStep{titled("More")}}, plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}},
 		plan.MarkStep{Step: 1, Status: plan.Done}, plan.ClaimStep{Step: 1}, plan.ReportStep{Step: 1, Note: "n"},
 		plan.Clear{}, plan.Close{Summary: "done"}, plan.Judge{Approved: true, Way: plan.WayAgent},
@@ -261,7 +263,8 @@ func TestOpenQuestionsAreBounded(t *testing.T) {
 	w.refused(person, plan.AnswerQuestion{Answer: "yes"}) // which of them?
 	w.do(person, plan.AnswerQuestion{ID: "Q7", Answer: "yes"})
 	w.do(ann, plan.AskUser{Text: "One more?"})
-	if open := w.state.OpenQuestions(); len(open) != plan.MaxOpenQuestions || open[len(open)-1].ID != fmt.Sprint("Q", plan.MaxOpenQuestions+1) {
+	if open := w.state.OpenQuestions(); len(open) != plan.MaxOpenQuestions ||
+		open[len(open)-1].ID != fmt.Sprint("Q", plan.MaxOpenQuestions+1) {
 		t.Errorf("%+v", open)
 	}
 }
@@ -294,7 +297,8 @@ func TestSubmitPlanCreatesPlanObject(t *testing.T) {
 	w.do(ann, a)
 	w.wantPhase(plan.PhaseSubmitted)
 	p := w.state.Draft
-	if p == nil || p.Status != plan.StatusDraft || p.Summary != a.Summary || p.ContextNotes != a.ContextNotes || !slices.Equal(p.Questions, a.Questions) || p.CreatedBy != "ann" || p.Approval != nil {
+	if p == nil || p.Status != plan.StatusDraft || p.Summary != a.Summary || p.ContextNotes != a.ContextNotes ||
+		!slices.Equal(p.Questions, a.Questions) || p.CreatedBy != "ann" || p.Approval != nil {
 		t.Fatalf("the draft is %+v", p)
 	}
 	if diff := cmp.Diff([]plan.StepID{1, 2}, stepIDs(p.Steps)); diff != "" {
@@ -311,7 +315,8 @@ func TestSubmitPlanCreatesPlanObject(t *testing.T) {
 
 func TestSubmitPlanValidatesStructure(t *testing.T) {
 	w := gathering(t)
-	wantRefusal(t, w.refused(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "o", Summary: "s"}}), plan.InvalidInput, "/steps", "empty")
+	wantRefusal(t, w.refused(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "o", Summary: "s"}}), plan.InvalidInput, "/steps",
+		"empty")
 	circle := submission("A", "B")
 	circle.Steps[0].DependsOn, circle.Steps[1].DependsOn = []plan.StepID{2}, []plan.StepID{1}
 	w.refused(ann, circle)
@@ -499,7 +504,8 @@ func TestClientNamesItsRequest(t *testing.T) {
 	w := waiting(t)
 	good := w.answer("")
 	for _, c := range []struct{ request, digest string }{
-		{"", good.Digest}, {"R1", good.Digest}, {"r2", good.Digest}, {good.Request, ""}, {good.Request, good.Digest[1:]}, {good.Request, "x"},
+		{"", good.Digest}, {"R1", good.Digest}, {"r2", good.Digest}, {good.Request, ""}, {good.Request, good.Digest[1:]}, {good.Request,
+			"x"},
 	} {
 		w.refused(client, plan.Approve{Answer: plan.Answer{Request: c.request, Digest: c.digest}})
 		if c.request != "" {
@@ -575,7 +581,8 @@ func TestPlanApprovalLoggedToAudit(t *testing.T) {
 	}
 	last := w.log[len(w.log)-1]
 	approved, ok := last.Events[0].(plan.PlanApproved)
-	if !ok || last.Action != "approve_plan" || last.Actor != person || approved.Approval.By != "petra" || approved.Approval.Way != "person" || approved.Approval.Comment != "go" || approved.Approval.Digest == "" {
+	if !ok || last.Action != "approve_plan" || last.Actor != person || approved.Approval.By != "petra" ||
+		approved.Approval.Way != "person" || approved.Approval.Comment != "go" || approved.Approval.Digest == "" {
 		t.Errorf("%+v", last)
 	}
 }

@@ -197,7 +197,8 @@ func TestSetUpRefuses(t *testing.T) {
 		words  []string
 	}{
 		"too many by default": {steps: many, kind: plan.Conflict, words: []string{"2001 steps", "at most 2000"}},
-		"too many":            {steps: many[:3], limits: plan.Limits{MaxSteps: 2}, kind: plan.Conflict, words: []string{"3 steps", "at most 2"}},
+		"too many": {steps: many[:3], limits: plan.Limits{MaxSteps: 2}, kind: plan.Conflict,
+			words: []string{"3 steps", "at most 2"}},
 		"unknown dependency": {steps: []plan.NewStep{titled("a"), titled("b", 1, 3)}, kind: plan.NotFound,
 			field: "/initial_steps/1/depends_on/1", words: []string{"there is no step S003"}},
 		"no dependency": {steps: []plan.NewStep{titled("a", 0)}, kind: plan.InvalidInput, field: "/initial_steps/0/depends_on/0"},

@@ -260,7 +260,8 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 	}
 	files := slices.DeleteFunc(slices.Clone(a.AffectedFiles), func(file string) bool { return slices.Contains(step.AffectedFiles, file) })
 	if n := len(step.AffectedFiles) + len(files); n > MaxNotes {
-		return nil, conflict(fmt.Sprintf("%s would list %d affected files, at most %d are kept", step.ID, n, MaxNotes), "name folders instead")
+		return nil, conflict(fmt.Sprintf("%s would list %d affected files, at most %d are kept", step.ID, n, MaxNotes),
+			"name folders instead")
 	}
 	if a.Note == "" && (a.Output == "" || a.Output == step.Output) && len(files) == 0 && len(a.Evidence) == 0 {
 		return nil, nil
@@ -405,5 +406,6 @@ func keepsProof(step *Step, patch Patch, f Facts) error {
 	if (step.Verify == "" || after.Verify == step.Verify) && contains(after.AcceptanceCriteria, step.AcceptanceCriteria) {
 		return nil
 	}
-	return conflict(step.ID.String()+" would lose what it is proven by, its command or a criterion", "add criteria instead; a person at a terminal can take some away")
+	return conflict(step.ID.String()+" would lose what it is proven by, its command or a criterion",
+		"add criteria instead; a person at a terminal can take some away")
 }

@@ -89,7 +89,8 @@ func TestMarkStepAgainAndAgain(t *testing.T) {
 			mark.Note = "more"
 			w.do(ann, mark)
 			after := w.step(1)
-			if !slices.Equal(after.Notes, []string{"more"}) || after.Attempts != before.Attempts || !after.StartedAt.Equal(before.StartedAt) {
+			if !slices.Equal(after.Notes, []string{"more"}) || after.Attempts != before.Attempts ||
+				!after.StartedAt.Equal(before.StartedAt) {
 				t.Errorf("a note changed %+v to %+v", before.Progress, after.Progress)
 			}
 		})
@@ -147,15 +148,18 @@ func TestMarkStepRefuses(t *testing.T) {
 		field  string
 		words  []string
 	}{
-		"no plan":         {newWorkspace(t), done, plan.NotFound, "", []string{"there is no plan yet"}},
-		"cleared":         {cleared, done, plan.Conflict, "", []string{"the plan was cleared", "set up a new plan"}},
-		"closed":          {completed.closed(), plan.MarkStep{Step: 1, Status: plan.Pending}, plan.Conflict, "", []string{"closed with its final summary"}},
-		"failed":          {withPlan(t, titled("a")).inStatus(plan.StatusFailed), done, plan.Conflict, "", []string{"the plan is failed"}},
-		"draft":           {withPlan(t, titled("a")).inStatus(plan.StatusDraft), done, plan.Conflict, "", []string{"the plan is draft"}},
-		"no such step":    {withPlan(t, titled("a")), plan.MarkStep{Step: 2, Status: plan.Done}, plan.NotFound, "/step_id", []string{"there is no step S002"}},
-		"no step id":      {withPlan(t, titled("a")), plan.MarkStep{Status: plan.Done}, plan.NotFound, "/step_id", nil},
-		"negative id":     {withPlan(t, titled("a")), plan.MarkStep{Step: -1, Status: plan.Done}, plan.NotFound, "/step_id", nil},
-		"start too early": {withPlan(t, titled("a"), titled("b", 1)), plan.MarkStep{Step: 2, Status: plan.InProgress}, plan.Conflict, "", []string{"S002 waits for S001"}},
+		"no plan": {newWorkspace(t), done, plan.NotFound, "", []string{"there is no plan yet"}},
+		"cleared": {cleared, done, plan.Conflict, "", []string{"the plan was cleared", "set up a new plan"}},
+		"closed": {completed.closed(), plan.MarkStep{Step: 1, Status: plan.Pending}, plan.Conflict, "",
+			[]string{"closed with its final summary"}},
+		"failed": {withPlan(t, titled("a")).inStatus(plan.StatusFailed), done, plan.Conflict, "", []string{"the plan is failed"}},
+		"draft":  {withPlan(t, titled("a")).inStatus(plan.StatusDraft), done, plan.Conflict, "", []string{"the plan is draft"}},
+		"no such step": {withPlan(t, titled("a")), plan.MarkStep{Step: 2, Status: plan.Done}, plan.NotFound, "/step_id",
+			[]string{"there is no step S002"}},
+		"no step id":  {withPlan(t, titled("a")), plan.MarkStep{Status: plan.Done}, plan.NotFound, "/step_id", nil},
+		"negative id": {withPlan(t, titled("a")), plan.MarkStep{Step: -1, Status: plan.Done}, plan.NotFound, "/step_id", nil},
+		"start too early": {withPlan(t, titled("a"), titled("b", 1)), plan.MarkStep{Step: 2, Status: plan.InProgress}, plan.Conflict,
+			"", []string{"S002 waits for S001"}},
 		"end too early": {withPlan(t, titled("a", 2, 3), titled("b"), titled("c")), done, plan.Conflict, "",
 			[]string{"S001 waits for S002 and S003"}},
 	}
@@ -263,18 +267,20 @@ func TestWhoMayTouchAClaimedStep(t *testing.T) {
 		force bool
 		may   bool
 	}{
-		"the owner":                       {actor: ann, now: start.Add(time.Minute), may: true},
-		"the owner, long after":           {actor: ann, now: start.Add(9 * lease), may: true},
-		"another":                         {actor: bob, now: start.Add(time.Minute)},
-		"another at the lease's end":      {actor: bob, now: start.Add(lease)},
-		"another after the lease":         {actor: bob, now: start.Add(lease + time.Millisecond), may: true},
-		"another, owner seen since":       {actor: bob, seen: plan.Sighting{At: start.Add(lease)}, now: start.Add(2 * lease)},
-		"another, seen a lease ago":       {actor: bob, seen: plan.Sighting{At: start.Add(lease)}, now: start.Add(2*lease + 1e6), may: true},
-		"another, seen before the claim":  {actor: bob, seen: plan.Sighting{At: start.Add(-lease)}, now: start.Add(lease)},
-		"another, connection gone":        {actor: bob, seen: plan.Sighting{At: start, Gone: true}, now: start.Add(time.Second), may: true},
-		"another by force":                {actor: bob, now: start.Add(time.Minute), force: true},
-		"CI by force":                     {actor: plan.Actor{Kind: plan.CI, Name: "ci"}, now: start.Add(time.Minute), force: true},
-		"planloop by force":               {actor: plan.Actor{Kind: plan.Planloop, Name: "planloop"}, now: start.Add(time.Minute), force: true},
+		"the owner":                  {actor: ann, now: start.Add(time.Minute), may: true},
+		"the owner, long after":      {actor: ann, now: start.Add(9 * lease), may: true},
+		"another":                    {actor: bob, now: start.Add(time.Minute)},
+		"another at the lease's end": {actor: bob, now: start.Add(lease)},
+		"another after the lease":    {actor: bob, now: start.Add(lease + time.Millisecond), may: true},
+		"another, owner seen since":  {actor: bob, seen: plan.Sighting{At: start.Add(lease)}, now: start.Add(2 * lease)},
+		"another, seen a lease ago": {actor: bob, seen: plan.Sighting{At: start.Add(lease)}, now: start.Add(2*lease + 1e6),
+			may: true},
+		"another, seen before the claim": {actor: bob, seen: plan.Sighting{At: start.Add(-lease)}, now: start.Add(lease)},
+		"another, connection gone":       {actor: bob, seen: plan.Sighting{At: start, Gone: true}, now: start.Add(time.Second), may: true},
+		"another by force":               {actor: bob, now: start.Add(time.Minute), force: true},
+		"CI by force":                    {actor: plan.Actor{Kind: plan.CI, Name: "ci"}, now: start.Add(time.Minute), force: true},
+		"planloop by force": {actor: plan.Actor{Kind: plan.Planloop, Name: "planloop"}, now: start.Add(time.Minute),
+			force: true},
 		"a person":                        {actor: person, now: start.Add(time.Minute)},
 		"a person by force":               {actor: person, now: start.Add(time.Minute), force: true, may: true},
 		"another after the lease, forced": {actor: bob, now: start.Add(lease + time.Second), force: true, may: true},

@@ -88,7 +88,8 @@ func checkBranches(t *rapid.T, w *workspace, one, two plan.Event) {
 		plan.Apply(right, one)
 	}
 	for name, pair := range map[string][2]string{
-		"the trunk": {trunk, observed(t, s)}, "the first branch": {leftBefore, observed(t, left)}, "the second branch": {rightBefore, observed(t, right)},
+		"the trunk": {trunk, observed(t, s)}, "the first branch": {leftBefore, observed(t, left)}, "the second branch": {rightBefore,
+			observed(t, right)},
 	} {
 		if pair[0] != pair[1] {
 			t.Fatalf("%s changed under %s and %s:\n%s\n%s", name, one.Kind(), two.Kind(), pair[0], pair[1])
@@ -145,7 +146,8 @@ func checkInvariants(t *rapid.T, w *workspace) {
 		}
 		seen[head.ID] = true
 	}
-	if d := w.state.Draft; d != nil && (seen[d.ID] && w.state.Plan.ID != d.ID || w.state.Plan != nil && w.state.Plan.ID == d.ID && w.state.Plan.Approval == nil) {
+	if d := w.state.Draft; d != nil && (seen[d.ID] && w.state.Plan.ID != d.ID || w.state.Plan != nil && w.state.Plan.ID == d.ID &&
+		w.state.Plan.Approval == nil) {
 		t.Fatalf("the draft shares the id %s", d.ID)
 	}
 	checkMode(t, w.state)
@@ -300,7 +302,9 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		}
 		return plan.StepID(rapid.IntRange(-1, highest+2).Draw(t, "any step"))
 	}
-	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "mark", "mark", "mark", "mark", "mark", "mark", "claim", "clear", "restore", "raise", "lower", "report", "close", "judge", "batch", "batch", "mode", "mode", "mode"}).Draw(t, "action") {
+	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "mark", "mark", "mark", "mark", "mark", "mark",
+		"claim", "clear", "restore", "raise", "lower", "report", "close", "judge", "batch", "batch",
+		"mode", "mode", "mode"}).Draw(t, "action") {
 	case "set up":
 		size := rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 63, 64, 65, 81}).Draw(t, "size")
 		return plan.SetUp{Outline: plan.Outline{Objective: rapid.SampledFrom([]string{"Ship it", "Fix it"}).Draw(t, "objective")},
@@ -321,8 +325,10 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 	case "lower":
 		return plan.ClearSignal{ID: drawSignal(t)}
 	case "report":
-		return plan.ReportStep{Step: step(), Note: rapid.SampledFrom([]string{"", "n"}).Draw(t, "note"), Output: rapid.SampledFrom([]string{"", "o", "p"}).Draw(t, "output"),
-			AffectedFiles: []string{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "file")}, Evidence: []plan.Evidence{{Criterion: "c", Note: "n"}}}
+		return plan.ReportStep{Step: step(), Note: rapid.SampledFrom([]string{"", "n"}).Draw(t, "note"),
+			Output:        rapid.SampledFrom([]string{"", "o", "p"}).Draw(t, "output"),
+			AffectedFiles: []string{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "file")}, Evidence: []plan.Evidence{{Criterion: "c",
+				Note: "n"}}}
 	case "close":
 		return plan.Close{Summary: rapid.SampledFrom([]string{"done", "all done"}).Draw(t, "summary")}
 	case "judge":
@@ -333,7 +339,8 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		batch := plan.Batch{Word: "update"}
 		for i := range rapid.IntRange(0, 3).Draw(t, "parts") {
 			// What archives a plan stands alone: the head names the state before it.
-			if a := drawAction(t, w); !slices.Contains([]string{"set_up_plan", "restore_plan", "clear_plan", "approve_plan", "update"}, a.Name()) {
+			if a := drawAction(t, w); !slices.Contains([]string{"set_up_plan", "restore_plan", "clear_plan", "approve_plan", "update"},
+				a.Name()) {
 				batch.Parts = append(batch.Parts, plan.Part{Field: fmt.Sprint("/", i), Action: a})
 			}
 		}
@@ -351,11 +358,13 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 	if request := w.state.ModeNow().Request; request != nil && rapid.Bool().Draw(t, "request known") {
 		answer.Request = request.ID
 	}
-	switch rapid.SampledFrom([]string{"enter", "submit", "submit", "approve", "approve", "reject", "return", "cancel", "end", "undecided", "ask", "answer", "comment"}).Draw(t, "mode action") {
+	switch rapid.SampledFrom([]string{"enter", "submit", "submit", "approve", "approve", "reject", "return", "cancel", "end",
+		"undecided", "ask", "answer", "comment"}).Draw(t, "mode action") {
 	case "enter":
 		return plan.EnterMode{Task: "plan it", Reason: "it is large"}
 	case "submit":
-		return plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it", Summary: "in parts"}, Steps: drawSteps(t, rapid.IntRange(0, 3).Draw(t, "size"), 0)}
+		return plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it", Summary: "in parts"},
+			Steps: drawSteps(t, rapid.IntRange(0, 3).Draw(t, "size"), 0)}
 	case "approve":
 		return plan.Approve{Answer: answer}
 	case "reject":

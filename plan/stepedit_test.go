@@ -77,7 +77,8 @@ func TestAddStepsRefuses(t *testing.T) {
 		field  string
 		words  []string
 	}{
-		"no plan": {func() *workspace { return newWorkspace(t) }, one, plan.NotFound, "", []string{"there is no plan yet; set one up first"}},
+		"no plan": {func() *workspace { return newWorkspace(t) }, one, plan.NotFound, "",
+			[]string{"there is no plan yet; set one up first"}},
 		"draft": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusDraft) }, one, plan.Conflict, "",
 			[]string{"the plan is draft"}},
 		"replanning": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusReplanning) }, one, plan.Conflict, "",
@@ -88,12 +89,14 @@ func TestAddStepsRefuses(t *testing.T) {
 			[]string{"the plan is completed", "set up a new plan"}},
 		"failed": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusFailed) }, one, plan.Conflict, "",
 			[]string{"the plan is failed", "set up a new plan"}},
-		"abandoned by itself": {func() *workspace { w := withPlan(t, titled("a")); w.mark(1, plan.Skipped); return w }, one, plan.Conflict, "",
+		"abandoned by itself": {func() *workspace { w := withPlan(t, titled("a")); w.mark(1, plan.Skipped); return w }, one,
+			plan.Conflict, "",
 			[]string{"the plan is abandoned", "mark a step pending to re-open it"}},
 		"cleared": {func() *workspace { w := withPlan(t, titled("a")); w.do(ann, plan.Clear{}); return w }, one, plan.Conflict, "",
 			[]string{"the plan is abandoned", "set up a new plan"}},
 		"unknown dependency": {func() *workspace { return withPlan(t, titled("a")) },
-			plan.AddSteps{Steps: []plan.NewStep{titled("b"), titled("c", 4)}}, plan.NotFound, "/steps/1/depends_on/0", []string{"no step S004"}},
+			plan.AddSteps{Steps: []plan.NewStep{titled("b"), titled("c",
+				4)}}, plan.NotFound, "/steps/1/depends_on/0", []string{"no step S004"}},
 		"on itself": {func() *workspace { return withPlan(t, titled("a")) },
 			plan.AddSteps{Steps: []plan.NewStep{titled("b", 2)}}, plan.InvalidInput, "/steps", []string{"S002 -> S002"}},
 		"cycle in the batch": {func() *workspace { return withPlan(t, titled("a")) },
@@ -199,7 +202,8 @@ func TestUpdateStepMovesDependencies(t *testing.T) {
 	}
 	on(3, 2)
 	steps := w.state.Plan.Steps
-	if !slices.Equal(steps.WaitingOn(3), []plan.StepID{2}) || len(steps.Dependents(1)) != 0 || !slices.Equal(steps.Dependents(2), []plan.StepID{3}) {
+	if !slices.Equal(steps.WaitingOn(3), []plan.StepID{2}) || len(steps.Dependents(1)) != 0 ||
+		!slices.Equal(steps.Dependents(2), []plan.StepID{3}) {
 		t.Errorf("waiting on %v, dependents %v and %v", steps.WaitingOn(3), steps.Dependents(1), steps.Dependents(2))
 	}
 	w.mark(1, plan.Done)
@@ -229,22 +233,28 @@ func TestUpdateStepRefuses(t *testing.T) {
 		field  string
 		words  []string
 	}{
-		"no plan":    {newWorkspace(t), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.NotFound, "", []string{"no plan"}},
-		"completed":  {chain().inStatus(plan.StatusCompleted), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.Conflict, "", []string{"the plan is completed, so no step can be edited"}},
-		"replanning": {chain().inStatus(plan.StatusReplanning), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.Conflict, "", []string{"the plan is replanning"}},
-		"failed":     {chain().inStatus(plan.StatusFailed), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.Conflict, "", []string{"the plan is failed"}},
+		"no plan": {newWorkspace(t), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.NotFound, "", []string{"no plan"}},
+		"completed": {chain().inStatus(plan.StatusCompleted), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}},
+			plan.Conflict, "", []string{"the plan is completed, so no step can be edited"}},
+		"replanning": {chain().inStatus(plan.StatusReplanning), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}},
+			plan.Conflict, "", []string{"the plan is replanning"}},
+		"failed": {chain().inStatus(plan.StatusFailed), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.Conflict,
+			"", []string{"the plan is failed"}},
 		"no step": {chain(), plan.UpdateStep{Step: 4, Patch: plan.Patch{Title: &title}}, plan.NotFound, "/step_id",
 			[]string{"there is no step S004; the plan has 3 steps, S001 to S003"}},
 		"no step of one": {withPlan(t, titled("a")), plan.UpdateStep{Step: 2, Patch: plan.Patch{Title: &title}}, plan.NotFound, "/step_id",
 			[]string{"the plan's only step is S001"}},
 		"no step of none": {withPlan(t), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.NotFound, "/step_id",
 			[]string{"the plan has no steps yet"}},
-		"unknown dependency": {chain(), plan.UpdateStep{Step: 1, Patch: on(3, 9)}, plan.NotFound, "/depends_on/1", []string{"no step S009"}},
-		"on itself":          {chain(), plan.UpdateStep{Step: 1, Patch: on(1)}, plan.InvalidInput, "/depends_on", []string{"S001 -> S001"}},
-		"cycle":              {chain(), plan.UpdateStep{Step: 1, Patch: on(3)}, plan.InvalidInput, "/depends_on", []string{"S001 -> S003 -> S002 -> S001"}},
+		"unknown dependency": {chain(), plan.UpdateStep{Step: 1, Patch: on(3, 9)}, plan.NotFound, "/depends_on/1",
+			[]string{"no step S009"}},
+		"on itself": {chain(), plan.UpdateStep{Step: 1, Patch: on(1)}, plan.InvalidInput, "/depends_on", []string{"S001 -> S001"}},
+		"cycle": {chain(), plan.UpdateStep{Step: 1, Patch: on(3)}, plan.InvalidInput, "/depends_on",
+			[]string{"S001 -> S003 -> S002 -> S001"}},
 		"in progress": {started(plan.InProgress), plan.UpdateStep{Step: 1, Patch: on(2)}, plan.Conflict, "",
 			[]string{"S001 is in_progress and cannot wait for S002", "mark it pending first"}},
-		"done": {started(plan.Done), plan.UpdateStep{Step: 1, Patch: on(2)}, plan.Conflict, "", []string{"S001 is done and cannot wait for S002"}},
+		"done": {started(plan.Done), plan.UpdateStep{Step: 1, Patch: on(2)}, plan.Conflict, "",
+			[]string{"S001 is done and cannot wait for S002"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +270,8 @@ func TestUpdateStepWithoutAPatchChangesNothing(t *testing.T) {
 func TestUpdateStepSurvivesADependencyThatIsNotThere(t *testing.T) {
 	w := withPlan(t, titled("a"), titled("b"))
 	body := w.state.Body()
-	body.Plan.Steps[1] = &plan.Step{ID: 2, Spec: plan.Spec{Title: "b", DependsOn: []plan.StepID{7}}, Progress: plan.Progress{Status: plan.Pending}}
+	body.Plan.Steps[1] = &plan.Step{ID: 2, Spec: plan.Spec{Title: "b", DependsOn: []plan.StepID{7}},
+		Progress: plan.Progress{Status: plan.Pending}}
 	w.state = body.Build()
 	w.do(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{DependsOn: &[]plan.StepID{2}}})
 	if got := w.state.Plan.Steps.WaitingOn(2); !slices.Equal(got, []plan.StepID{7}) {

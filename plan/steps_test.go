@@ -82,7 +82,8 @@ func (n naive) describe() string {
 		fmt.Fprintf(&b, " %s %d", word, n.count(func(s *plan.Step) bool { return string(s.Status) == word }))
 	}
 	for i, step := range n {
-		fmt.Fprintf(&b, "\n%d %s %s ready %v waiting %v dependents %v", i, step.ID, step.Status, n.ready(step), n.waitingOn(step), n.dependents(step.ID))
+		fmt.Fprintf(&b, "\n%d %s %s ready %v waiting %v dependents %v", i, step.ID, step.Status, n.ready(step), n.waitingOn(step),
+			n.dependents(step.ID))
 	}
 	return b.String()
 }
@@ -90,7 +91,8 @@ func (n naive) describe() string {
 // describe writes down the same of the real thing.
 func describe(s plan.Steps) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "len %d ready %d finished %d next %s next ready %s running", s.Len(), s.ReadyCount(), s.Finished(), name(s.Next()), name(s.NextReady()))
+	fmt.Fprintf(&b, "len %d ready %d finished %d next %s next ready %s running", s.Len(), s.ReadyCount(), s.Finished(), name(s.Next()),
+		name(s.NextReady()))
 	for step := range s.Running() {
 		fmt.Fprintf(&b, " %s", step.ID)
 	}
@@ -197,7 +199,8 @@ func TestStepsWithGapsThroughChanges(t *testing.T) {
 	}{{left, 301, 305}, {right, 305, 301}} {
 		checkCounts(t, test.s.Plan.Steps)
 		if test.s.Plan.Steps.Position(test.has) < 0 || test.s.Plan.Steps.Position(test.not) >= 0 {
-			t.Errorf("%s stands at %d, %s at %d", test.has, test.s.Plan.Steps.Position(test.has), test.not, test.s.Plan.Steps.Position(test.not))
+			t.Errorf("%s stands at %d, %s at %d", test.has, test.s.Plan.Steps.Position(test.has), test.not,
+				test.s.Plan.Steps.Position(test.not))
 		}
 	}
 }

@@ -242,7 +242,8 @@ func LookAt(text string, i int) Visibility {
 }
 
 func symbol(r rune) bool {
-	return unicode.IsSymbol(r) && r != utf8.RuneError || r == 0x203C || r == 0x2049 || r == 0x3030 || r == 0x303D // punctuation drawn as emoji
+	// punctuation drawn as emoji
+	return unicode.IsSymbol(r) && r != utf8.RuneError || r == 0x203C || r == 0x2049 || r == 0x3030 || r == 0x303D
 }
 
 // joining reports the letters and marks of the scripts that are written with

@@ -106,7 +106,8 @@ func TestCleanRefusesWhatHidesOrReordersText(t *testing.T) {
 				t.Errorf("%U is taken for visible", r)
 			}
 			for _, rule := range []plan.Text{{Max: 9}, {Max: 9, Multiline: true}, {Max: 9, ASCII: true}} {
-				if _, err := rule.Clean("a" + string(r) + "b"); err == nil || !strings.Contains(err.Error(), "invisible or text-reordering") {
+				if _, err := rule.Clean("a" + string(r) + "b"); err == nil ||
+					!strings.Contains(err.Error(), "invisible or text-reordering") {
 					t.Errorf("%U under %+v: %v", r, rule, err)
 				}
 			}
@@ -202,7 +203,8 @@ func TestRequiredRefusesBlank(t *testing.T) {
 
 // What Clean accepts it accepts again and leaves as it is, and it keeps the rule.
 func FuzzClean(f *testing.F) {
-	for _, seed := range []string{"", " a ", "Cafe\u0301", "a\r\nb", "a\r\r\nb\r", "\ufeffa", "\u202e", "e\u0301\u0301", " \u0301a", "\u1100\u1161\u11a8", "\u0958", "a\x00", "\xff", "\u2028"} {
+	for _, seed := range []string{"", " a ", "Cafe\u0301", "a\r\nb", "a\r\r\nb\r", "\ufeffa", "\u202e", "e\u0301\u0301", " \u0301a",
+		"\u1100\u1161\u11a8", "\u0958", "a\x00", "\xff", "\u2028"} {
 		for _, ascii := range []bool{false, true} {
 			f.Add(seed, 12, ascii, true)
 			f.Add(seed, 3, ascii, false)

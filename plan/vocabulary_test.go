@@ -10,7 +10,8 @@ import (
 
 func TestVocabularies(t *testing.T) {
 	for name, test := range map[string]struct{ got, want []string }{
-		"step statuses": {plan.StepStatus("").Values(), []string{"pending", "in_progress", "blocked", "done", "failed", "skipped", "cancelled"}},
+		"step statuses": {plan.StepStatus("").Values(), []string{"pending", "in_progress", "blocked", "done", "failed", "skipped",
+			"cancelled"}},
 		"plan statuses": {plan.PlanStatus("").Values(), []string{"draft", "active", "replanning", "completed", "failed", "abandoned"}},
 		"phases":        {plan.Phase("").Values(), []string{"inactive", "gathering", "submitted", "executing"}},
 		"types":         {plan.StepType("").Values(), []string{"feature", "bugfix", "chore", "test"}},
