@@ -34,8 +34,10 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			t.Errorf("%s: the short help is %q", path, cmd.Short)
 		}
 		if cmd.IsAdditionalHelpTopicCommand() {
-			if cmd.Long == "" {
-				t.Errorf("%s is a topic without text", path)
+			var shown bytes.Buffer
+			cmd.SetOut(&shown)
+			if err := cmd.Help(); err != nil || shown.Len() < 200 {
+				t.Errorf("%s is a topic without text: %v, %q", path, err, &shown)
 			}
 			return
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -55,12 +54,4 @@ func (a *app) mayAct(ctx context.Context, service *verbs.Service, what string) e
 		return err
 	}
 	return &plan.ValidationError{Kind: plan.Conflict, Problem: "planning mode is on, and " + what + " until a plan is approved", Fix: "look and ask, then submit a plan"}
-}
-
-// tell prints a verb's reply as JSON, or else a text for the person at the terminal.
-func (a *app) tell(reply any, text string) error {
-	if a.flags.json {
-		return a.printJSON(reply)
-	}
-	return a.print([]byte(safetext.Escape(text) + "\n"))
 }

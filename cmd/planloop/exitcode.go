@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -137,56 +135,4 @@ func errorReply(err error, next string) errorJSON {
 		reply.ErrorType = string(plan.InvalidInput)
 	}
 	return reply
-}
-
-// printJSON prints v as an indented JSON document.
-func (a *app) printJSON(v any) error {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(v); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return a.print(safetext.EscapeJSON(b.Bytes()))
-}
-
-// indented returns a JSON document as it is printed.
-func indented(data []byte) ([]byte, error) {
-	var b bytes.Buffer
-	if err := json.Indent(&b, bytes.TrimSpace(data), "", "  "); err != nil {
-		return nil, fmt.Errorf("write JSON: %w", err)
-	}
-	b.WriteByte('\n')
-	return safetext.EscapeJSON(b.Bytes()), nil
-}
-
-// oneLine returns a JSON document in one line.
-func oneLine(data []byte) ([]byte, error) {
-	var b bytes.Buffer
-	if err := json.Compact(&b, bytes.TrimSpace(data)); err != nil {
-		return nil, fmt.Errorf("write JSON: %w", err)
-	}
-	b.WriteByte('\n')
-	return safetext.EscapeJSON(b.Bytes()), nil
-}
-
-func (a *app) print(data []byte) error {
-	if _, err := a.out.Write(data); err != nil {
-		return fmt.Errorf("write to standard output: %w", err)
-	}
-	return nil
-}
-
-// reply prints a verb's reply: as JSON with --json, else as text.
-func (a *app) reply(r interface{ Text() string }) error {
-	if a.flags.json {
-		return a.printJSON(r)
-	}
-	return a.print([]byte(safetext.Escape(r.Text()) + "\n"))
-}
-
-// note tells on standard error what a person should know about what was done.
-func (a *app) note(text string) {
-	fmt.Fprintln(a.err, "note: "+safetext.EscapeLine(text))
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/planloop/planloop/internal/safetext"
+)
+
+// printJSON prints v as an indented JSON document.
+func (a *app) printJSON(v any) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return a.print(safetext.EscapeJSON(b.Bytes()))
+}
+
+// indented returns a JSON document as it is printed.
+func indented(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(data), "", "  "); err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
+	}
+	b.WriteByte('\n')
+	return safetext.EscapeJSON(b.Bytes()), nil
+}
+
+// oneLine returns a JSON document in one line.
+func oneLine(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, bytes.TrimSpace(data)); err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
+	}
+	b.WriteByte('\n')
+	return safetext.EscapeJSON(b.Bytes()), nil
+}
+
+func (a *app) print(data []byte) error {
+	if _, err := a.out.Write(data); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}
+
+// reply prints a verb's reply: as JSON with --json, else as text.
+func (a *app) reply(r interface{ Text() string }) error {
+	if a.flags.json {
+		return a.printJSON(r)
+	}
+	return a.print([]byte(safetext.Escape(r.Text()) + "\n"))
+}
+
+// note tells on standard error what a person should know about what was done.
+func (a *app) note(text string) {
+	fmt.Fprintln(a.err, "note: "+safetext.EscapeLine(text))
+}
+
+// tell prints a verb's reply as JSON, or else a text for the person at the terminal.
+func (a *app) tell(reply any, text string) error {
+	if a.flags.json {
+		return a.printJSON(reply)
+	}
+	return a.print([]byte(safetext.Escape(text) + "\n"))
+}
