@@ -50,6 +50,8 @@ type Log struct {
 	grown broadcast.Hub              // growth, whoever made it
 	told  atomic.Pointer[store.Head] // what listeners were last told of
 
+	appended atomic.Int64 // when this process last appended, in Unix nanoseconds
+
 	following sync.WaitGroup // the goroutine that hears of other processes
 
 	mu     sync.Mutex        // guards what follows, and every use of db's connections

@@ -76,13 +76,22 @@ func (l *Log) hear(heads *fsnotify.Watcher) {
 			}
 			l.grown.Notify() // events were lost: whoever listens shall look for himself
 		}
-		time.Sleep(lookPause) // meanwhile the system joins the events that come
+		if time.Since(time.Unix(0, l.appended.Load())) < appendPause {
+			time.Sleep(appendPause)
+		} else {
+			time.Sleep(lookPause)
+		}
 	}
 }
 
-// lookPause is the least time from one look at the growth file to the next. While other
-// processes append without a pause, looking at each append would take the time of theirs.
-const lookPause = 2 * time.Millisecond
+// The least time from one look at the growth file to the next; the system joins the
+// events that come meanwhile. While other processes append without a pause, to look at each
+// append would take the time of theirs. A process that appends itself is told by that what
+// the others have appended.
+const (
+	lookPause   = 2 * time.Millisecond
+	appendPause = 20 * time.Millisecond
+)
 
 // look tells of growth if there is any that this process has not told of. A file that
 // cannot be read is growth of a kind: whoever looks at the log next is told what is wrong.
@@ -99,6 +108,7 @@ func (l *Log) look() {
 // tell tells of an append by this process.
 func (l *Log) tell(head store.Head) {
 	l.told.Store(&head)
+	l.appended.Store(time.Now().UnixNano())
 	l.grown.Notify()
 }
 
@@ -166,5 +176,5 @@ func readPin(path string) (store.Head, bool) {
 
 // checksum tells a whole text from one that was torn or has changed by chance.
 func checksum(data []byte) uint32 {
-	return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
+	return crc32.ChecksumIEEE(data)
 }
