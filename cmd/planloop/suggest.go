@@ -14,8 +14,8 @@ func newSuggestCommand(a *app) *cobra.Command {
 		Short: "Look for work the code asks for",
 		Long: `Looks for work that is not in the plan yet: TODO, FIXME and XXX marks, files
 without tests by the conventions of Go, Python and TypeScript, dead links in
-documents, open signals, and tasks that name missing files. .gitignore is respected. With a configured model the list is
-refined by it.`,
+documents, open signals, and tasks that name missing files. .gitignore is
+respected. With a configured model the list is refined by it.`,
 		Example: `  planloop suggest
   planloop suggest --limit 30 --focus login
   planloop suggest --json`,
