@@ -106,7 +106,7 @@ func samplingParams(prompt string) mcp.CreateMessageParams {
 func sampledText(result *mcp.CreateMessageResult) (string, error) {
 	content, err := mcp.ParseSamplingContent(result.Content)
 	if err != nil {
-		return "", fmt.Errorf("%s answered with something that is no message", hostModelName)
+		return "", fmt.Errorf("%s answered with something that is not a message", hostModelName)
 	}
 	blocks, _ := content.([]mcp.Content)
 	if block, one := content.(mcp.Content); one {

@@ -116,7 +116,7 @@ const (
 // actor refuses an actor whose name is not fit to be kept: it is recorded as it is.
 func (c *cleaner) actor(a Actor) {
 	if !slices.Contains(a.Kind.Values(), string(a.Kind)) {
-		c.keep(&ValidationError{Kind: InvalidInput, Field: "/actor/kind", Problem: Quote(string(a.Kind)) + " is no kind of actor",
+		c.keep(&ValidationError{Kind: InvalidInput, Field: "/actor/kind", Problem: Quote(string(a.Kind)) + " is not a kind of actor",
 			Fix: "use one of " + strings.Join(a.Kind.Values(), ", ")})
 	}
 	rule := Text{Field: "/actor/name", Max: MaxName}
@@ -131,7 +131,7 @@ func (c *cleaner) actor(a Actor) {
 func (c *cleaner) word(word string) {
 	bad := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }
 	if word == "" || len(word) > maxWord || strings.ContainsFunc(word, bad) {
-		c.keep(&ValidationError{Kind: InvalidInput, Problem: Quote(word) + " is no word for an action", Fix: "use small letters and _"})
+		c.keep(&ValidationError{Kind: InvalidInput, Problem: Quote(word) + " is not a word for an action", Fix: "use small letters and _"})
 	}
 }
 

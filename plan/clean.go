@@ -203,7 +203,7 @@ func (c *cleaner) ids(list *[]StepID, name string) {
 func (c *cleaner) object(value *json.RawMessage, name string) {
 	c.raw(value, name)
 	if len(*value) > 0 && (*value)[0] != '{' {
-		c.refuse(name, "is no JSON object", `give the arguments by name, such as {"path":"go.mod"}`)
+		c.refuse(name, "is not a JSON object", `give the arguments by name, such as {"path":"go.mod"}`)
 	}
 }
 

@@ -38,7 +38,7 @@ func (a *app) notPresent() string {
 	case workspace.InCI(a.getenv):
 		return "this is a CI job (CI is set)"
 	case !a.inTerminal:
-		return "standard input is no terminal"
+		return "standard input is not a terminal"
 	}
 	return ""
 }

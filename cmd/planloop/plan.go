@@ -80,7 +80,7 @@ func misspelt(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
-		return usageError{fmt.Errorf("%s is no task to plan for; did you mean `%s %s`? To plan for it all the same: %s start %s",
+		return usageError{fmt.Errorf("%s is not a task to plan for; did you mean `%s %s`? To plan for it all the same: %s start %s",
 			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), terminal.ShellWord(args[0]))}
 	}
 	return nil

@@ -230,7 +230,7 @@ func (a *app) box() (*toolbox.Box, error) {
 		return nil, err
 	}
 	if opened.place.Default {
-		return nil, &plan.ValidationError{Kind: plan.Conflict, Problem: "this is no project, so there are no files to work on", Fix: "start planloop in a project, or with --workspace DIR"}
+		return nil, &plan.ValidationError{Kind: plan.Conflict, Problem: "this is not a project, so there are no files to work on", Fix: "start planloop in a project, or with --workspace DIR"}
 	}
 	launcher, err := os.Executable()
 	if err != nil {

@@ -32,7 +32,7 @@ lists them.`,
 			for _, arg := range args[1:] {
 				name, text, ok := strings.Cut(arg, "=")
 				if !ok {
-					return usageError{fmt.Errorf("%s is no argument; write it as NAME=TEXT", plan.Quote(arg))}
+					return usageError{fmt.Errorf("%s is not an argument; write it as NAME=TEXT", plan.Quote(arg))}
 				}
 				given[name] = text
 			}

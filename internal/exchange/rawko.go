@@ -283,7 +283,7 @@ func stepOfIndex(field string, index *int) (plan.StepID, error) {
 		return 0, nil
 	}
 	if *index < 0 || *index >= int(plan.MaxStepID) {
-		return 0, refuse(field, fmt.Sprintf("%d is no index of a step", *index), "count the steps from 0")
+		return 0, refuse(field, fmt.Sprintf("%d is not the index of a step", *index), "count the steps from 0")
 	}
 	return plan.StepID(*index + 1), nil
 }

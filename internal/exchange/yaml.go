@@ -99,7 +99,7 @@ func (c *yamlConverter) mapping(n *yaml.Node, depth int) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 || !quoted(key) && key.Value == "<<" {
-			return c.refuse(key, "has a key that is no word", "write it more plainly")
+			return c.refuse(key, "has a key that is not a word", "write it more plainly")
 		}
 		if err := c.write(key, jsontext.String(key.Value)); err != nil {
 			return err

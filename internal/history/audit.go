@@ -64,7 +64,7 @@ type auditedPlans struct {
 	waiting, approved auditedPlan
 }
 
-// entry says what an event decides; false when it is no decision.
+// entry says what an event decides; false when it is not a decision.
 func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	switch e := e.(type) {
 	case plan.DraftMade:

@@ -70,7 +70,7 @@ func Open(dir string) (*Sealer, error) {
 			return &Sealer{key}, nil
 		}
 		if err == nil {
-			return nil, fmt.Errorf("%s is no key; remove it", path)
+			return nil, fmt.Errorf("%s is not a key; remove it", path)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("read the approval key: %w", err)

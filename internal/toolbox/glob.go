@@ -179,7 +179,7 @@ func globPattern(field, pattern string) (string, error) {
 	case strings.Contains("/"+pattern+"/", "/../"):
 		return "", invalid(field, "leads upwards", "give the directory as path")
 	case !doublestar.ValidatePattern(pattern):
-		return "", invalid(field, "is no valid pattern", "close every [ and {")
+		return "", invalid(field, "is not a valid pattern", "close every [ and {")
 	}
 	return pattern, nil
 }

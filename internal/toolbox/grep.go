@@ -108,7 +108,7 @@ func expression(pattern string, ignoreCase bool) (re *regexp.Regexp, reach int, 
 	switch {
 	case err != nil:
 		problem := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		return nil, 0, invalid("/pattern", "is no RE2 expression: "+safetext.EscapeLine(head(problem, 200)),
+		return nil, 0, invalid("/pattern", "is not an RE2 expression: "+safetext.EscapeLine(head(problem, 200)),
 			`put \ before a character that is meant literally; look-around and back-references do not exist`)
 	case instructions > maxExpression:
 		return nil, 0, invalid("/pattern", "repeats too much", "use smaller counts in braces")

@@ -32,7 +32,7 @@ var (
 	errNotRegular = errors.New("not a regular file or directory")
 	errDirectory  = errors.New("is a directory")
 	errTooLarge   = errors.New("is larger than is read")
-	errNotText    = errors.New("is no text")
+	errNotText    = errors.New("is not text")
 )
 
 // Tree is the directory of a workspace, open for reading. It is safe for

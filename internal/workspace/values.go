@@ -163,7 +163,7 @@ func setGates(v value, into *Gates) error {
 
 func gateLevel(name string, v value) (Level, error) {
 	if !gateName(name) {
-		return "", v.refuse("names "+plan.Quote(name)+", which is no name of a gate",
+		return "", v.refuse("names "+plan.Quote(name)+", which is not the name of a gate",
 			"use lower-case letters, digits, dashes and underscores")
 	}
 	if v.gates != nil && !slices.Contains(v.gates, name) {

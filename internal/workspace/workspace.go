@@ -47,7 +47,7 @@ func defaultWorkspace(path, stateHome string) Workspace {
 	return Workspace{
 		Path: path, Name: defaultName, Default: true,
 		StateDir: filepath.Join(stateHome, defaultName),
-		Notice: fmt.Sprintf("started in %s, which is no project: using the workspace named %s; "+
+		Notice: fmt.Sprintf("started in %s, which is not a project: using the workspace named %s; "+
 			"start in a project, or name one with --workspace DIR or %s", safetext.EscapeLine(path), defaultName, envWorkspace),
 	}
 }

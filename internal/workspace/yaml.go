@@ -251,7 +251,7 @@ func directed(n *yaml.Node) bool {
 	return n.Stream != nil && (n.Stream.Version != nil || len(n.Stream.TagDirectives) > 0)
 }
 
-// distinctWords refuses a mapping with a key that is no word or that is there before.
+// distinctWords refuses a mapping with a key that is not a word or that is there before.
 func distinctWords(mapping *yaml.Node) error {
 	lines := map[string]int{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
