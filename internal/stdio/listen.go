@@ -64,7 +64,8 @@ func (s *stream) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
 func (c *conn) listen(k *call, m transport.Message) {
 	defer c.streams.Add(-1)
 	if c.streams.Add(1) > maxStreams {
-		c.answer(k, transport.Refusal(k.id, mcp.INVALID_REQUEST, fmt.Sprintf("more than %d streams are open: cancel one first", maxStreams)))
+		c.answer(k, transport.Refusal(k.id, mcp.INVALID_REQUEST,
+			fmt.Sprintf("more than %d streams are open: cancel one first", maxStreams)))
 		return
 	}
 	s := &stream{
