@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/planloop/planloop/internal/store"
 )
@@ -20,19 +21,6 @@ type workspaceLock struct {
 	turn chan struct{} // holds a token while no goroutine has its turn
 	held atomic.Bool   // by a goroutine of this process
 	file *os.File      // of the goroutine whose turn it is; nil before the first
-
-	mu      sync.Mutex
-	waiting *waiting // the goroutine that waits for the file, if one does
-}
-
-// waiting is a goroutine that waits for the file. Waiting cannot be broken off, so whoever
-// gives up leaves it behind for the next to adopt; when it gets a file that nobody wants
-// any more it gives it back and ends.
-type waiting struct {
-	abandoned bool // guarded by workspaceLock.mu
-	done      chan struct{}
-	locked    bool // after done; false when it was given back
-	err       error
 }
 
 func newWorkspaceLock(path string) *workspaceLock {
@@ -73,31 +61,26 @@ func (l *workspaceLock) take(ctx context.Context) error {
 	}
 }
 
+// lockFile asks again and again: waiting in the system cannot be broken off, and a goroutine
+// that does it costs more than the asking.
 func (l *workspaceLock) lockFile(ctx context.Context) error {
-	w := l.adopt()
-	for w == nil || !w.locked {
-		if w == nil {
-			if locked, err := l.tryLock(); locked || err != nil {
-				return err
-			}
-			w = l.wait(l.file)
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+		if locked, err := l.tryLock(); locked || err != nil {
+			return err
 		}
 		select {
-		case <-w.done:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			if l.abandon(w) {
-				return l.busy(ctx)
-			}
-		}
-		if w.err != nil {
-			return l.refused(w.err)
-		}
-		if !w.locked {
-			w = nil
+			return l.busy(ctx)
 		}
 	}
-	return nil
 }
+
+// A change holds the lock for less than a millisecond.
+const (
+	shortestPause = 100 * time.Microsecond
+	longestPause  = 500 * time.Microsecond
+)
 
 func (l *workspaceLock) tryLock() (locked bool, err error) {
 	if l.file == nil {
@@ -123,59 +106,14 @@ func (l *workspaceLock) isCurrent() bool {
 	return err == nil && os.SameFile(ours, current)
 }
 
-// adopt returns the waiting goroutine that somebody left behind.
-func (l *workspaceLock) adopt() *waiting {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.waiting != nil {
-		l.waiting.abandoned = false
-	}
-	return l.waiting
-}
-
-// abandon leaves w behind. It returns false when w has just come to an end.
-func (l *workspaceLock) abandon(w *waiting) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.waiting != w {
-		return false
-	}
-	w.abandoned = true
-	return true
-}
-
-// wait starts a goroutine that ends once it gets the file.
-func (l *workspaceLock) wait(file *os.File) *waiting {
-	w := &waiting{done: make(chan struct{})}
-	l.mu.Lock()
-	l.waiting = w
-	l.mu.Unlock()
-	go func() {
-		err := lockFile(file)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.waiting = nil
-		w.err, w.locked = err, err == nil && !w.abandoned
-		if err == nil && w.abandoned {
-			_ = unlockFile(file)
-		}
-		close(w.done)
-	}()
-	return w
-}
-
-// close closes the file, unless somebody has the lock or waits for it: then the end of the
-// process does.
+// close closes the file, unless somebody has the lock: then the end of the process does.
 func (l *workspaceLock) close() {
 	select {
 	case <-l.turn:
 	default:
 		return
 	}
-	l.mu.Lock()
-	waiting := l.waiting != nil
-	l.mu.Unlock()
-	if !waiting && l.file != nil {
+	if l.file != nil {
 		l.closeFile()
 	}
 	l.turn <- struct{}{}

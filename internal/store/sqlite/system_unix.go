@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile waits until no other process has the file locked, and locks it.
-func lockFile(f *os.File) error { return flock(f, unix.LOCK_EX) }
-
 // tryLockFile locks the file unless another process has it locked.
 func tryLockFile(f *os.File) (bool, error) {
 	err := flock(f, unix.LOCK_EX|unix.LOCK_NB)

@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile waits until no other process has the file locked, and locks it.
-func lockFile(f *os.File) error { return lockRange(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
-
 // tryLockFile locks the file unless another process has it locked.
 func tryLockFile(f *os.File) (bool, error) {
 	err := lockRange(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
