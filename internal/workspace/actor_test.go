@@ -27,6 +27,7 @@ func TestActor(t *testing.T) {
 		{"client that gave no name", workspace.Caller{Connection: "1"}, plan.Agent, `client#[0-9a-f]{6}`},
 		{"stateless client", workspace.Caller{Client: "Codex", Login: "ann"}, plan.Agent, `codex`},
 		{"stateless client, as if it had one", workspace.Caller{Client: "codex#1a2b3c"}, plan.Agent, `codex-1a2b3c`},
+		{"invisible characters", workspace.Caller{Agent: "a\u3164\ufe0f\U000e0041b"}, plan.Agent, `ab`},
 		{"person", workspace.Caller{Login: "ann", Terminal: true}, plan.Person, `ann`},
 		{"script of a person", workspace.Caller{Login: "ann"}, plan.Person, `ann`},
 		{"login is cleaned", workspace.Caller{Login: "an#n\x07"}, plan.Person, `ann`},
@@ -42,6 +43,27 @@ func TestActor(t *testing.T) {
 				t.Errorf("got %+v, want %s %s", got, test.kind, test.want)
 			}
 		})
+	}
+}
+
+// TestDoors: by which door a caller came in.
+func TestDoors(t *testing.T) {
+	for name, c := range map[string]struct {
+		caller  workspace.Caller
+		via     plan.Via
+		present bool
+	}{
+		"over MCP":               {workspace.Caller{Client: "codex", Connection: "1"}, plan.ViaMCP, false},
+		"over MCP, named":        {workspace.Caller{Agent: "builder", Client: "codex", Present: true}, plan.ViaMCP, false},
+		"an agent's shell":       {workspace.Caller{Agent: "builder", Terminal: true, Present: true}, plan.ViaAgentShell, false},
+		"CI":                     {workspace.Caller{CI: true, Present: true}, plan.ViaCI, false},
+		"a script":               {workspace.Caller{Login: "ann"}, plan.ViaScript, false},
+		"a terminal of a host":   {workspace.Caller{Login: "ann", Terminal: true}, plan.ViaScript, false},
+		"a person at a terminal": {workspace.Caller{Login: "ann", Terminal: true, Present: true}, plan.ViaTerminal, true},
+	} {
+		if got := c.caller.Actor(); got.Via != c.via || got.Present() != c.present {
+			t.Errorf("%s: %+v, present %v", name, got, got.Present())
+		}
 	}
 }
 
