@@ -79,5 +79,6 @@ func wayOut(err error) string {
 			return known.text
 		}
 	}
-	return "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to see where it stands; if that fails too, ask the user to run `planloop doctor`."
+	return "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to see where it " +
+		"stands; if that fails too, ask the user to run `planloop doctor`."
 }

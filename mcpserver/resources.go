@@ -45,7 +45,8 @@ func (s *Server) resourceTable() []resource {
 			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
 				return resources.Markdown(state, resources.MarkdownOptions{}), nil
 			}},
-		{"plan://current.mmd", "current.mmd", "Current plan as a graph", "The dependencies of the steps as a Mermaid flowchart.", mimeMermaid,
+		{"plan://current.mmd", "current.mmd", "Current plan as a graph", "The dependencies of the steps as a Mermaid flowchart.",
+			mimeMermaid,
 			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
 				return resources.Mermaid(state), nil
 			}},
@@ -55,7 +56,8 @@ func (s *Server) resourceTable() []resource {
 				return resources.Plans(state)
 			}},
 		{"plan://log", "log", "Log", "The latest changes, who made them and when, oldest first, as JSON.", mimeJSON, s.renderLog},
-		{agentsURI, "agents.md", "Rules for agents", "The canonical rule book, as it stands in the workspace's file for agents.", mimeMarkdown,
+		{agentsURI, "agents.md", "Rules for agents", "The canonical rule book, as it stands in the workspace's file for agents.",
+			mimeMarkdown,
 			func(_ context.Context, service *verbs.Service, _ plan.State) ([]byte, error) {
 				return []byte(service.AgentsMD()), nil
 			}},
@@ -68,7 +70,8 @@ func (s *Server) addResources() {
 			mcp.WithResourceDescription(r.description), mcp.WithMIMEType(r.mime)), s.read(r))
 	}
 	s.MCP.AddResource(mcp.NewResource(guideURI, "planning-guide.md", mcp.WithResourceTitle("Planning guide"),
-		mcp.WithResourceDescription("What makes a good task, what the quality gates check, and an example."), mcp.WithMIMEType(mimeMarkdown)),
+		mcp.WithResourceDescription("What makes a good task, what the quality gates check, and an example."),
+		mcp.WithMIMEType(mimeMarkdown)),
 		func(_ context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 			return contents(request, mimeMarkdown, []byte(resources.PlanningGuide())), nil
 		})
@@ -204,7 +207,8 @@ const maxCompletions = 100
 type completion struct{ s *Server }
 
 // CompleteResourceArgument completes step and plan ids.
-func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argument mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
+	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	_, state, err := c.s.state(ctx)
 	if err != nil {
 		return nil, err
@@ -227,7 +231,8 @@ func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argu
 }
 
 // CompletePromptArgument completes a goal with the objective of the current plan.
-func (c completion) CompletePromptArgument(ctx context.Context, _ string, argument mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+func (c completion) CompletePromptArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
+	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	_, state, err := c.s.state(ctx)
 	if err != nil {
 		return nil, err

@@ -183,7 +183,8 @@ type answered struct {
 }
 
 // inRounds carries out a call of a client whose model may be asked.
-func (s *Server) inRounds(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service, caller verbs.Caller) *mcp.CallToolResult {
+func (s *Server) inRounds(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
+	caller verbs.Caller) *mcp.CallToolResult {
 	now := round{Tool: row.Name, Arguments: seal.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
 	if request.Params.RequestState != "" {
 		former, err := s.opened(request.Params.RequestState, now, time.Now())

@@ -199,7 +199,8 @@ func (a *app) logger() *slog.Logger {
 
 // caller is who runs a command: a named agent, CI, or the user.
 func (a *app) caller() verbs.Caller {
-	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal, Present: a.notPresent() == ""}
+	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal,
+		Present: a.notPresent() == ""}
 	return verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{}}
 }
 

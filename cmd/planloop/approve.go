@@ -80,7 +80,8 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	}
 	tty, err := terminal.OpenTTY()
 	if err != nil {
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: "approving a plan needs a terminal", Fix: "run it in a terminal of your own"}
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: "approving a plan needs a terminal",
+			Fix: "run it in a terminal of your own"}
 	}
 	defer tty.Close()
 	for {
@@ -88,7 +89,8 @@ func (a *app) approve(ctx context.Context, comment string) error {
 		if err := a.askForCode(ctx, tty, verbs.ReviewText(state.Draft, former), digest); err != nil {
 			return err
 		}
-		reply, refused := opened.verbs.Decide(ctx, a.caller(), verbs.Decision{Outcome: plan.Approved, Request: requestOf(state), Digest: digest, Comment: comment})
+		reply, refused := opened.verbs.Decide(ctx, a.caller(), verbs.Decision{Outcome: plan.Approved, Request: requestOf(state),
+			Digest: digest, Comment: comment})
 		if refused == nil {
 			return a.tell(reply, approvedText(comment))
 		}
@@ -120,7 +122,8 @@ func decidable(state plan.State) error {
 	case state.Draft == nil:
 		return nothingWaits()
 	case state.PhaseNow() == plan.PhaseGathering:
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: "the plan was returned to be edited and has not been submitted again", Fix: "wait for it, or look at what was returned: planloop show --draft"}
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: "the plan was returned to be edited and has not been submitted again",
+			Fix: "wait for it, or look at what was returned: planloop show --draft"}
 	}
 	return nil
 }
@@ -147,7 +150,8 @@ func (a *app) askForCode(ctx context.Context, tty io.ReadWriter, shown, digest s
 	there := a.world
 	there.outIsTerm = true // it is shown there, wherever standard output goes
 	s := there.screen()
-	lines := append(s.Draft(shown), strings.Repeat("-", 40), fmt.Sprintf("This is plan %s. To approve it, type %s and Enter; Enter alone leaves it as it is.", history.ShortDigest(digest), s.Bold(code)))
+	lines := append(s.Draft(shown), strings.Repeat("-", 40), fmt.Sprintf("This is plan %s. To approve it, type %s and Enter; Enter "+
+		"alone leaves it as it is.", history.ShortDigest(digest), s.Bold(code)))
 	if _, err := fmt.Fprint(tty, strings.Join(lines, "\n"), "\n> "); err != nil {
 		return fmt.Errorf("write to the terminal: %w", err)
 	}
@@ -186,7 +190,8 @@ func (a *app) decideAtOnce(cmd *cobra.Command, outcome plan.Outcome, comment str
 			return err
 		}
 	}
-	reply, err := service.Decide(cmd.Context(), a.caller(), verbs.Decision{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft), Comment: comment})
+	reply, err := service.Decide(cmd.Context(), a.caller(), verbs.Decision{Outcome: outcome, Request: requestOf(state),
+		Digest: plan.Digest(state.Draft), Comment: comment})
 	if err != nil {
 		return err
 	}
@@ -197,7 +202,8 @@ func (a *app) decideAtOnce(cmd *cobra.Command, outcome plan.Outcome, comment str
 func decidedText(reply verbs.DecisionReply) string {
 	switch {
 	case reply.Outcome == plan.Returned:
-		return "Returned. An agent revises the plan by your comment and submits it again; then you see what changed.\nWait for it: planloop status --wait 10m"
+		return "Returned. An agent revises the plan by your comment and submits it again; then you see what changed.\nWait for it: " +
+			"planloop status --wait 10m"
 	case reply.Phase == plan.PhaseExecuting:
 		return "Rejected. The plan goes on as it was approved; agents hear of it with their next status."
 	}

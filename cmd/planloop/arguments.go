@@ -13,7 +13,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{fmt.Errorf("%s takes no arguments, got %s; see `%s --help`", commandName(cmd), plan.Quote(args[0]), cmd.CommandPath())}
+	return usageError{fmt.Errorf("%s takes no arguments, got %s; see `%s --help`", commandName(cmd), plan.Quote(args[0]),
+		cmd.CommandPath())}
 }
 
 func atLeastOne(what string) cobra.PositionalArgs {
@@ -33,7 +34,8 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		case len(args) < n:
 			return missing(cmd, what)
 		}
-		return usageError{fmt.Errorf("%s needs %s and nothing more, got %s; put text with spaces in quotes", commandName(cmd), what, plan.Quote(args[n]))}
+		return usageError{fmt.Errorf("%s needs %s and nothing more, got %s; put text with spaces in quotes", commandName(cmd), what,
+			plan.Quote(args[n]))}
 	}
 }
 
@@ -42,7 +44,8 @@ func atMost(n int, what string) cobra.PositionalArgs {
 		if len(args) <= n {
 			return nil
 		}
-		return usageError{fmt.Errorf("%s takes %s and nothing more, got %s; see `%s --help`", commandName(cmd), what, plan.Quote(args[n]), cmd.CommandPath())}
+		return usageError{fmt.Errorf("%s takes %s and nothing more, got %s; see `%s --help`", commandName(cmd), what, plan.Quote(args[n]),
+			cmd.CommandPath())}
 	}
 }
 
@@ -54,7 +57,8 @@ func missing(cmd *cobra.Command, what string) error {
 func unknownCommand(cmd *cobra.Command, word string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
-		return usageError{fmt.Errorf("there is no command %s; did you mean `%s %s`?", plan.Quote(cmd.CommandPath()+" "+word), cmd.CommandPath(), near[0])}
+		return usageError{fmt.Errorf("there is no command %s; did you mean `%s %s`?", plan.Quote(cmd.CommandPath()+" "+word),
+			cmd.CommandPath(), near[0])}
 	}
 	return usageError{fmt.Errorf("there is no command %s; see `%s --help`", plan.Quote(cmd.CommandPath()+" "+word), cmd.CommandPath())}
 }

@@ -73,7 +73,8 @@ func (a *app) completeSteps(cmd *cobra.Command, _ []string, _ string) ([]string,
 func (a *app) completePlans(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var offers []string
 	for _, row := range terminal.PlanRows(a.peek(cmd.Context())) {
-		offers = append(offers, cobra.CompletionWithDesc(safetext.EscapeLine(row.ID), safetext.EscapeLine(plan.Shorten(row.Objective, describedTitle))))
+		offers = append(offers, cobra.CompletionWithDesc(safetext.EscapeLine(row.ID),
+			safetext.EscapeLine(plan.Shorten(row.Objective, describedTitle))))
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
@@ -91,7 +92,8 @@ func (a *app) completeQuestions(cmd *cobra.Command, _ []string, _ string) ([]str
 func (a *app) completeFormer(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var offers []string
 	for _, head := range a.peek(cmd.Context()).Former() {
-		offers = append(offers, cobra.CompletionWithDesc(safetext.EscapeLine(head.ID), safetext.EscapeLine(plan.Shorten(head.Objective, describedTitle))))
+		offers = append(offers, cobra.CompletionWithDesc(safetext.EscapeLine(head.ID),
+			safetext.EscapeLine(plan.Shorten(head.Objective, describedTitle))))
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

@@ -198,7 +198,8 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	if d.Repair != nil {
 		row("repair", d.Repair.text(), s.Good)
 	}
-	row("log", d.verdict(), map[string]terminal.Style{"damaged": s.Wrong, "newer": s.Wrong, "sound": s.Good, "repaired": s.Good, "empty": s.Plain}[d.Status])
+	row("log", d.verdict(), map[string]terminal.Style{"damaged": s.Wrong, "newer": s.Wrong, "sound": s.Good, "repaired": s.Good,
+		"empty": s.Plain}[d.Status])
 	if d.Advice != "" {
 		row("what to do", d.Advice, s.Bold)
 	}

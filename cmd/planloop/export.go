@@ -46,7 +46,8 @@ file of rawko. What the format has no place for is named on standard error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: json, yaml, md, mermaid or rawko-yaml (default: by the file's name, else json)")
+	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: json, yaml, md, mermaid or rawko-yaml (default: by the file's "+
+		"name, else json)")
 	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of it")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
 	complete(cmd, "format", words(exportFormat("")))
@@ -146,7 +147,8 @@ func (o exportOptions) formatOr(file string) (exportFormat, error) {
 // exported returns the plan in a format, and what that has no place for.
 func exported(state plan.State, format exportFormat) (text []byte, notes []string, err error) {
 	if format == mermaidFormat && state.Plan != nil {
-		return resources.Mermaid(state), []string{"A graph holds the titles, shortened, the statuses and the dependencies of the steps, and nothing else."}, nil
+		return resources.Mermaid(state), []string{"A graph holds the titles, shortened, the statuses and the dependencies of the steps, " +
+			"and nothing else."}, nil
 	}
 	var b bytes.Buffer
 	notes, err = exchange.Export(&b, exchangeFormat(format), state)

@@ -45,7 +45,8 @@ was dropped or changed on the way is told on standard error.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.importPlan(cmd.Context(), args[0], o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: json, yaml, md or rawko-yaml (default: told from the name and the text)")
+	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: json, yaml, md or rawko-yaml (default: told from the name and the "+
+		"text)")
 	flags.BoolVar(&o.draft, "draft", false, "put it beside the current plan, as a draft")
 	flags.BoolVar(&o.active, "active", false, "make it the current plan even if it says it is a draft")
 	complete(cmd, "format", words(importFormat("")))

@@ -11,7 +11,8 @@ import (
 // hostVariables are set by agents' hosts in the shells they run: a person's own
 // shell has none of them.
 func hostVariables() []string {
-	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT", workspace.EnvAgent}
+	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT",
+		workspace.EnvAgent}
 }
 
 // personPresent refuses what only a person may do, unless one sits at the terminal.
@@ -22,7 +23,8 @@ func (a *app) personPresent(what string) error {
 	if why == "" {
 		return nil
 	}
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: what + " is a person's to do, and " + why, Fix: "run it in a terminal of your own"}
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: what + " is a person's to do, and " + why,
+		Fix: "run it in a terminal of your own"}
 }
 
 // notPresent says why no person seems to sit at the terminal, "" when one does.
@@ -53,5 +55,6 @@ func (a *app) mayAct(ctx context.Context, service *verbs.Service, what string) e
 	if err != nil || !restricted {
 		return err
 	}
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: "planning mode is on, and " + what + " until a plan is approved", Fix: "look and ask, then submit a plan"}
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: "planning mode is on, and " + what + " until a plan is approved",
+		Fix: "look and ask, then submit a plan"}
 }

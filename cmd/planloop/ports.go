@@ -162,7 +162,8 @@ func (t files) Survey(ctx context.Context, done func(files int)) (verbs.Survey, 
 	for _, f := range result.Top(surveyed) {
 		survey.Finds = append(survey.Finds, verbs.Find{
 			Kind: f.Kind, Where: fmt.Sprintf("%s:%d", f.Path, f.Line), Why: reason(f),
-			Task: plan.Spec{Title: f.Title, Type: plan.StepType(f.Type), ContextHints: f.Hints, RelevantFilePaths: f.Paths, AcceptanceCriteria: f.Criteria},
+			Task: plan.Spec{Title: f.Title, Type: plan.StepType(f.Type), ContextHints: f.Hints, RelevantFilePaths: f.Paths,
+				AcceptanceCriteria: f.Criteria},
 		})
 	}
 	return survey, nil
@@ -230,7 +231,8 @@ func (a *app) box() (*toolbox.Box, error) {
 		return nil, err
 	}
 	if opened.place.Default {
-		return nil, &plan.ValidationError{Kind: plan.Conflict, Problem: "this is not a project, so there are no files to work on", Fix: "start planloop in a project, or with --workspace DIR"}
+		return nil, &plan.ValidationError{Kind: plan.Conflict, Problem: "this is not a project, so there are no files to work on",
+			Fix: "start planloop in a project, or with --workspace DIR"}
 	}
 	launcher, err := os.Executable()
 	if err != nil {

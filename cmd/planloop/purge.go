@@ -55,7 +55,8 @@ func (a *app) purge(ctx context.Context) error {
 		return a.print([]byte("There is nothing to delete.\n"))
 	}
 	question := fmt.Sprintf("This deletes for good what planloop knows of %s:\n%s, %s of history.\nType %s to agree: ",
-		safetext.EscapeLine(opened.place.Path), plan.Counted(len(terminal.PlanRows(state)), "plan"), plan.Counted(int(state.Revision), "change"), purgeWord)
+		safetext.EscapeLine(opened.place.Path), plan.Counted(len(terminal.PlanRows(state)), "plan"),
+		plan.Counted(int(state.Revision), "change"), purgeWord)
 	if err := a.print([]byte(question)); err != nil {
 		return err
 	}

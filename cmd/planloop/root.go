@@ -34,7 +34,8 @@ Exit codes: 0 done, 1 something broke, 2 refused (nothing was changed).`,
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.flags.workspace, "workspace", "C", "", "the directory `DIR` whose plan it is (default: the enclosing git work tree)")
+	flags.StringVarP(&a.flags.workspace, "workspace", "C", "", "the directory `DIR` whose plan it is (default: the enclosing git work "+
+		"tree)")
 	flags.StringVar(&a.flags.agent, "agent", "", "act as the agent `NAME`")
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
 	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, as long as this process lives")
@@ -43,7 +44,8 @@ Exit codes: 0 done, 1 something broke, 2 refused (nothing was changed).`,
 	addGroup(root, "The plan:", newShowCommand(a), newSetupCommand(a), newStepCommand(a), newClearCommand(a))
 	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newUpdateCommand(a), newAlertCommand(a), newCheckCommand(a),
 		newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
-	addGroup(root, "Planning mode:", newPlanCommand(a), newSubmitCommand(a), newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a))
+	addGroup(root, "Planning mode:", newPlanCommand(a), newSubmitCommand(a), newApproveCommand(a), newRejectCommand(a), newEditCommand(a),
+		newAnswerCommand(a), newCommentCommand(a))
 	addGroup(root, "History:", newLogCommand(a), newPlansCommand(a), newRestoreCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))

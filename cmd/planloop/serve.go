@@ -69,7 +69,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	server, err := mcpserver.New(mcpserver.Options{
 		Sealer:  sync.OnceValues(a.sealer),
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
-		Version: version(), Strategy: strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield, Logger: a.logger(), Actor: a.client,
+		Version: version(), Strategy: strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield,
+		Logger: a.logger(), Actor: a.client,
 		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
 			if o.http != "" {
 				roots = nil // one of many clients, perhaps on another machine, does not decide for all
@@ -90,7 +91,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return a.serveHTTP(ctx, server, o)
 	}
 	if a.inTerminal {
-		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object a line; an agent's host starts me like this. Ctrl-C ends it, `planloop` alone shows how to connect a host.")
+		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object a line; an agent's host starts me "+
+			"like this. Ctrl-C ends it, `planloop` alone shows how to connect a host.")
 	}
 	signal.Ignore(syscall.SIGPIPE) // a host that has left is no fault
 	a.flags.json = false           // from here on standard output carries messages alone

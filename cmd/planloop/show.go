@@ -94,7 +94,8 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 	}
 	switch {
 	case o.exclusive():
-		return usageError{fmt.Errorf("--draft and --approved each stand alone: give one of them, without --plan, --watch or a step, and --approved without --format")}
+		return usageError{fmt.Errorf("--draft and --approved each stand alone: give one of them, without --plan, --watch or a step, and " +
+			"--approved without --format")}
 	case o.draft:
 		return a.showDraft(ctx, opened, format)
 	case o.approved:

@@ -81,7 +81,8 @@ clears a field, and a list that is given replaces the former one.`,
 				return err
 			}
 			if change.IsZero() {
-				return usageError{fmt.Errorf("%s needs something to change, such as --title or --details; see `%s --help`", commandName(cmd), cmd.CommandPath())}
+				return usageError{fmt.Errorf("%s needs something to change, such as --title or --details; see `%s --help`",
+					commandName(cmd), cmd.CommandPath())}
 			}
 			service, err := a.service(cmd.Context())
 			if err != nil {
@@ -146,7 +147,8 @@ func markAction(step, status, note string, noted bool) (plan.MarkStep, error) {
 		return plan.MarkStep{}, err
 	}
 	if action.Status == "" {
-		return plan.MarkStep{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: "is blank", Fix: "use a status such as done"}
+		return plan.MarkStep{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: "is blank",
+			Fix: "use a status such as done"}
 	}
 	if noted {
 		action.Note, err = plan.Text{Field: "/note", Max: plan.MaxLongText, Multiline: true}.Required(note)

@@ -28,7 +28,8 @@ the block stays as it is, byte for byte.`,
 				return err
 			}
 			if opened.place.Default {
-				return &plan.ValidationError{Kind: plan.Conflict, Problem: "this is not a project, so there is no file for agents", Fix: "run it in a project, or name one with --workspace DIR"}
+				return &plan.ValidationError{Kind: plan.Conflict, Problem: "this is not a project, so there is no file for agents",
+					Fix: "run it in a project, or name one with --workspace DIR"}
 			}
 			if !dry {
 				if err := a.mayAct(cmd.Context(), opened.verbs, "no file is written"); err != nil {

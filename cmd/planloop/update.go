@@ -43,7 +43,8 @@ standard input. The answer is JSON.`,
 
 // takesObject makes a command take one JSON object of the contract, hand it to a verb,
 // and answer in JSON.
-func takesObject[In any, Out verbs.Reply](a *app, cmd *cobra.Command, verb func(*verbs.Service, context.Context, verbs.Caller, In) (Out, error)) {
+func takesObject[In any, Out verbs.Reply](a *app, cmd *cobra.Command,
+	verb func(*verbs.Service, context.Context, verbs.Caller, In) (Out, error)) {
 	var inline, file string
 	cmd.Args = a.inJSON(noArguments)
 	cmd.Flags().StringVar(&inline, "json", "", "the `OBJECT`")

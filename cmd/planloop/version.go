@@ -33,7 +33,8 @@ func newVersionCommand(a *app) *cobra.Command {
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if a.flags.json {
-				return a.printJSON(map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return a.printJSON(map[string]string{"version": version(), "go": runtime.Version(),
+					"platform": runtime.GOOS + "/" + runtime.GOARCH})
 			}
 			return a.print(fmt.Appendf(nil, "planloop %s %s/%s\n", version(), runtime.GOOS, runtime.GOARCH))
 		},

@@ -75,7 +75,8 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return w.waiting.about(Decision{Event: "submitted", what: "submitted", Request: e.Request.ID, Text: e.Plan.Changes}), true
 	case plan.PlanApproved:
 		w.approved, w.waiting = auditedPlan{w.waiting.id, ShortDigest(e.Approval.Digest)}, auditedPlan{}
-		return w.approved.about(Decision{Event: "approved", what: "approved", Way: plan.Way(e.Approval.Way), Text: e.Approval.Comment}), true
+		approved := Decision{Event: "approved", what: "approved", Way: plan.Way(e.Approval.Way), Text: e.Approval.Comment}
+		return w.approved.about(approved), true
 	case plan.PlanRejected:
 		return w.drops(Decision{Event: "rejected", what: "rejected", Way: e.Way, Text: e.Reason}), true
 	case plan.PlanReturned:

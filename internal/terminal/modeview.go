@@ -75,7 +75,8 @@ func (v ModeView) submitted() []string {
 		about += ", expires at " + clock(request.At.Add(limit), v.Now)
 	}
 	lines := v.head(v.Screen.Waiting, "submitted", about)
-	text := fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective), plan.Counted(draft.Steps.Len(), "step"), history.ShortDigest(request.Digest))
+	text := fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective), plan.Counted(draft.Steps.Len(), "step"),
+		history.ShortDigest(request.Digest))
 	if draft.Changes != "" {
 		text += "\nIt changes what was approved: " + draft.Changes
 	}
@@ -174,7 +175,8 @@ func (v PlanView) approval() []string {
 	shown := a.Deviations
 	if left := len(shown) - deviationLines; left > 0 && !v.All {
 		shown = shown[left:]
-		lines = append(lines, v.Screen.Faint(v.Screen.Fit(fmt.Sprintf("%s since: planloop show --all", plan.Counted(left, "earlier change")), 0)))
+		lines = append(lines, v.Screen.Faint(v.Screen.Fit(fmt.Sprintf("%s since: planloop show --all",
+			plan.Counted(left, "earlier change")), 0)))
 	}
 	for _, what := range shown {
 		lines = append(lines, v.block("changed since: "+what, 0, noteLines)...)

@@ -57,7 +57,8 @@ func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action)
 		return AlertReply{}, err
 	}
 	signal, _ := outcome.After.Signal(id)
-	return AlertReply{Status: "success", Signal: signalView(outcome.After, signal, c, messageTokens), Open: signal.Open, Heartbeat: s.heartbeat(outcome.After, c)}, nil
+	return AlertReply{Status: "success", Signal: signalView(outcome.After, signal, c, messageTokens), Open: signal.Open,
+		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
 // Text is the reply in a line or two.

@@ -43,7 +43,8 @@ func (s *Service) Decide(ctx context.Context, c Caller, d Decision) (DecisionRep
 	case plan.Returned:
 		action = plan.Return{Answer: answer}
 	default:
-		return DecisionReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Problem: plan.Quote(string(d.Outcome)) + " is not a decision", Fix: "use approved, rejected or returned"}
+		return DecisionReply{}, &plan.ValidationError{Kind: plan.InvalidInput,
+			Problem: plan.Quote(string(d.Outcome)) + " is not a decision", Fix: "use approved, rejected or returned"}
 	}
 	outcome, err := s.do(ctx, c, action)
 	if err != nil {

@@ -49,7 +49,8 @@ const (
 
 // Acts lists them all, in order.
 func Acts() []Act {
-	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActMark, ActRead, ActAskStatus, ActWait, ActSummarise, ActAlert, ActClear, ActSyncRules, ActSubmit,
+	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActMark, ActRead, ActAskStatus, ActWait, ActSummarise, ActAlert, ActClear,
+		ActSyncRules, ActSubmit,
 		ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActRestore, ActCancelMode, ActPurge}
 }
 

@@ -118,7 +118,8 @@ func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, st
 	var refused *RefusedPlan
 	if errors.As(err, &refused) && c.brief() {
 		refused.Report.Findings = append(refused.Report.Findings, gates.Finding{Gate: "strict", Level: gates.Error,
-			Message: "All tasks are judged here (gates: strict), and steps given this way have no hints and paths; use " + c.word(Call{Act: ActAddTasks}) + "."})
+			Message: "All tasks are judged here (gates: strict), and steps given this way have no hints and paths; use " +
+				c.word(Call{Act: ActAddTasks}) + "."})
 	}
 	return err
 }

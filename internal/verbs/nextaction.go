@@ -288,7 +288,8 @@ func (v view) waiting(signal plan.Signal) now {
 }
 
 func (v view) outOfSync() now {
-	return now{reason: SyncInstructions, message: "`" + v.rules.File + "` is " + v.rules.State + ".", next: say(Call{Act: ActSyncRules, File: v.rules.File}, ".")}
+	return now{reason: SyncInstructions, message: "`" + v.rules.File + "` is " + v.rules.State + ".",
+		next: say(Call{Act: ActSyncRules, File: v.rules.File}, ".")}
 }
 
 // replanning is the way on after a critical step failed.
@@ -310,7 +311,8 @@ func (v view) retry(p *plan.Plan) (now, bool) {
 			status = plan.Pending
 		}
 		return now{reason: Replanning, step: step, message: fmt.Sprintf("The critical task %s failed.", step.ID),
-			next: say("Critical ", step.ID, " ", name(step.Title), " failed: retry by ", mark(step.ID, status), ", or ", Call{Act: ActSetUp}, ".")}, true
+			next: say("Critical ", step.ID, " ", name(step.Title), " failed: retry by ", mark(step.ID, status), ", or ",
+				Call{Act: ActSetUp}, ".")}, true
 	}
 	return now{}, false
 }
@@ -334,7 +336,8 @@ func (v view) stuck(p *plan.Plan) now {
 	}
 	for step := range p.Steps.Running() {
 		if step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
-			return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.", plan.Quote(step.ClaimedBy), step.ID),
+			return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.",
+				plan.Quote(step.ClaimedBy), step.ID),
 				next: say("Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Act: ActWait}, ".")}
 		}
 	}
@@ -350,18 +353,22 @@ func (v view) deadlock(p *plan.Plan) now {
 		}
 		for _, id := range p.Steps.WaitingOn(step.ID) {
 			if dep, ok := p.Steps.Get(id); ok && dep.Status.Finished() {
-				return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, id, dep.Status),
-					next: say(step.ID, " waits for ", id, ", which was ", dep.Status, ": ", mark(id, plan.Pending), ", drop the dependency or skip ", step.ID, ".")}
+				return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, id,
+					dep.Status),
+					next: say(step.ID, " waits for ", id, ", which was ", dep.Status, ": ", mark(id, plan.Pending),
+						", drop the dependency or skip ", step.ID, ".")}
 			}
 		}
 	}
-	return now{reason: Deadlocked, message: "Nothing is ready.", next: say("Read the plan to see what it waits for: ", Call{Act: ActRead}, ".")}
+	return now{reason: Deadlocked, message: "Nothing is ready.", next: say("Read the plan to see what it waits for: ", Call{Act: ActRead},
+		".")}
 }
 
 func (v view) gathering() now {
 	if v.decides() {
 		return now{reason: Gathering, message: "Planning mode: nothing is changed until you approve a plan.",
-			next: say("Wait until an agent submits its plan: ", Call{Act: ActWait, For: 10 * time.Minute}, "; ", Call{Act: ActCancelMode}, " leaves the mode.")}
+			next: say("Wait until an agent submits its plan: ", Call{Act: ActWait, For: 10 * time.Minute}, "; ", Call{Act: ActCancelMode},
+				" leaves the mode.")}
 	}
 	return now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
 		next: say("Planning mode: look and ask only, then ", Call{Act: ActSubmit}, ".")}
@@ -370,7 +377,8 @@ func (v view) gathering() now {
 func (v view) awaitingApproval() now {
 	if v.decides() {
 		return now{reason: AwaitingApproval, message: "The submitted plan waits for your decision.",
-			next: say("Look at it and decide: ", Call{Act: ActApprove}, ". Or: ", Call{Act: ActReturn}, " has it revised, ", Call{Act: ActReject}, " drops it.")}
+			next: say("Look at it and decide: ", Call{Act: ActApprove}, ". Or: ", Call{Act: ActReturn}, " has it revised, ",
+				Call{Act: ActReject}, " drops it.")}
 	}
 	return now{reason: AwaitingApproval, message: "The submitted plan waits for a person's decision.",
 		next: say("Wait for a person's decision: ", Call{Act: ActWait}, ".")}

@@ -88,9 +88,11 @@ func modeMessage(state plan.State) string {
 		}
 		return text + decided(mode.Decision)
 	case plan.PhaseSubmitted:
-		return "A plan is submitted and waits for a person's decision: " + plan.Quote(state.Draft.Objective) + " with " + steps(state.Draft) + "."
+		return "A plan is submitted and waits for a person's decision: " + plan.Quote(state.Draft.Objective) + " with " +
+			steps(state.Draft) + "."
 	case plan.PhaseExecuting:
-		return "An approved plan is being carried out: " + plan.Quote(state.Plan.Objective) + " (" + progress(state.Plan) + ")." + decided(mode.Decision)
+		return "An approved plan is being carried out: " + plan.Quote(state.Plan.Objective) + " (" + progress(state.Plan) + ")." +
+			decided(mode.Decision)
 	}
 	return "Planning mode is off." + decided(mode.Decision)
 }
@@ -166,7 +168,8 @@ func (s *Service) Answer(ctx context.Context, c Caller, id, text string) (AskUse
 			id = q.ID
 		}
 	}
-	return AskUserReply{QuestionID: id, Answer: clean, Message: "Question " + id + " is answered: " + clean, Heartbeat: s.heartbeat(outcome.After, c)}, nil
+	return AskUserReply{QuestionID: id, Answer: clean, Message: "Question " + id + " is answered: " + clean,
+		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
 // Comment passes a person's words on with the next status.
@@ -179,7 +182,8 @@ func (s *Service) Comment(ctx context.Context, c Caller, text string) (ModeReply
 	if err != nil {
 		return ModeReply{}, err
 	}
-	return ModeReply{Phase: outcome.After.PhaseNow(), Message: "The comment goes to the agent with its next status.", Heartbeat: s.heartbeat(outcome.After, c)}, nil
+	return ModeReply{Phase: outcome.After.PhaseNow(), Message: "The comment goes to the agent with its next status.",
+		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
 // Text is the reply in a line or two.

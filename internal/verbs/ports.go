@@ -89,7 +89,8 @@ func (s *Service) notify(n Notice) {
 func (s *Service) notifyExpiry(outcome session.Outcome) {
 	for _, e := range outcome.Events {
 		if expired, ok := e.(plan.ModeExpired); ok {
-			s.notify(Notice{Event: "mode_expired", Title: "Planning mode has expired", Text: string(expired.Phase) + " for " + expired.Limit})
+			s.notify(Notice{Event: "mode_expired", Title: "Planning mode has expired",
+				Text: string(expired.Phase) + " for " + expired.Limit})
 		}
 	}
 }

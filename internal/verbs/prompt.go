@@ -45,7 +45,8 @@ func (s *Service) Prompt(ctx context.Context, c Caller, name string, args map[st
 		}
 		return s.render(ctx, c, name, state, accepted)
 	}
-	return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no prompt " + plan.Quote(name), Fix: c.word(Call{Act: ActUsePrompt})}
+	return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no prompt " + plan.Quote(name),
+		Fix: c.word(Call{Act: ActUsePrompt})}
 }
 
 func (s *Service) render(ctx context.Context, c Caller, name string, state plan.State, args map[string]string) (string, error) {
@@ -96,7 +97,8 @@ func (s *Service) executePrompt(ctx context.Context, c Caller) (string, error) {
 		return "", err
 	}
 	if state.Plan == nil || state.Plan.Approval == nil || state.PhaseNow() != plan.PhaseExecuting {
-		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "no approved plan is being carried out", Fix: "submit one and have it approved"}
+		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "no approved plan is being carried out",
+			Fix: "submit one and have it approved"}
 	}
 	return ApprovedPlan(state.Plan, nil) + "\n\nNext: " + s.NextActionIn(state, c).For(c), nil
 }

@@ -192,7 +192,7 @@ func found(report gates.Report) []string {
 		told = append(told, f.Message)
 	}
 	if more := len(report.Findings) - len(told); more > 0 {
-		told = append(told, "The quality gates found "+count(more, "more thing", "more things")+" of this kind.")
+		told = append(told, "The quality gates found "+plan.Counted(more, "more thing")+" of this kind.")
 	}
 	return told
 }

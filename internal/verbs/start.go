@@ -115,7 +115,8 @@ func (d *Drafted) lines() string {
 	if d == nil {
 		return ""
 	}
-	text := fmt.Sprintf(": %s drafted by %s in %s, score %d", count(d.Tasks, "task", "tasks"), d.Model, count(d.Rounds, "round", "rounds"), d.Score)
+	text := fmt.Sprintf(": %s drafted by %s in %s, score %d", plan.Counted(d.Tasks, "task"), d.Model,
+		plan.Counted(d.Rounds, "round"), d.Score)
 	for _, warning := range d.Warnings {
 		text += "\nWarning: " + warning
 	}
@@ -132,7 +133,8 @@ func (s *Service) model(c Caller) Model {
 }
 
 func noModel(c Caller) error {
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: "there is no model to draft the tasks: none is configured and the host offers none",
+	return &plan.ValidationError{Kind: plan.Conflict, Problem: "there is no model to draft the tasks: none is configured and the host " +
+		"offers none",
 		Fix: c.word(Call{Act: ActDraft})}
 }
 
@@ -322,7 +324,8 @@ func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []ga
 	if err := Decode(answer, &opinion); err != nil {
 		return gates.Verdict{}, err
 	}
-	j.verdict = &plan.Judge{Approved: opinion.IsApproved, Feedback: machineText(opinion.Feedback), Way: plan.Shorten(safetext.Line(j.model.Name()), plan.MaxHint)}
+	j.verdict = &plan.Judge{Approved: opinion.IsApproved, Feedback: machineText(opinion.Feedback),
+		Way: plan.Shorten(safetext.Line(j.model.Name()), plan.MaxHint)}
 	return gates.Verdict{Approved: opinion.IsApproved, Feedback: j.verdict.Feedback}, nil
 }
 

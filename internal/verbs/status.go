@@ -138,7 +138,8 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	}
 	switch n.reason {
 	case SyncInstructions:
-		text = "CRITICAL: Your `" + rules.File + "` is out of sync. Overwrite it with the content provided in `instructions_content` and then " +
+		text = "CRITICAL: Your `" + rules.File + "` is out of sync. Overwrite it with the content provided in `instructions_content` " +
+			"and then " +
 			run + " `" + c.word(Call{Act: ActAskStatus}) + "` again."
 		if rules.Problem != "" {
 			text = "CRITICAL: Your `" + rules.File + "` is out of sync and cannot be brought up to date: " + rules.Problem
@@ -146,10 +147,12 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	case ReadyForTask:
 		text = "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work."
 		if taskStatus(n.step.Status) == Doing {
-			text = "Your task is in progress. Gather context using `context_hints` and `relevant_file_paths`, finish the work, verify it, then report it as DONE."
+			text = "Your task is in progress. Gather context using `context_hints` and `relevant_file_paths`, finish the work, verify " +
+				"it, then report it as DONE."
 		}
 	case WaitingOnSignal:
-		text = "CRITICAL: A signal is blocking progress. Analyze the signal details, fix the issue, and clear the signal using `" + c.word(Call{Act: ActAlert}) + "`."
+		text = "CRITICAL: A signal is blocking progress. Analyze the signal details, fix the issue, and clear the signal using `" +
+			c.word(Call{Act: ActAlert}) + "`."
 	case PlanCompleted:
 		text = "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Act: ActSummarise}) + "`."
 	case Closed:
@@ -216,7 +219,8 @@ const (
 const messageShown = 300
 
 func signalView(state plan.State, signal plan.Signal, c Caller, share int) SignalView {
-	view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: signal.Level, Message: signal.Message, Output: signal.Output}
+	view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: signal.Level, Message: signal.Message,
+		Output: signal.Output}
 	if c.brief() {
 		view.Message = tokens.Shorten(view.Message, share, messageShown)
 		view.Output = tokens.Tail(view.Output, share, messageShown)

@@ -202,7 +202,8 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	}
 	s.seen.know(c, state)
 	if state.Plan == nil {
-		return ReadPlanReply{}, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan yet", Fix: "set one up first: " + c.word(Call{Act: ActSetUp})}
+		return ReadPlanReply{}, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan yet",
+			Fix: "set one up first: " + c.word(Call{Act: ActSetUp})}
 	}
 	var filter resources.Filter
 	if in.Status != nil {

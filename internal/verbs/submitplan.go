@@ -84,8 +84,10 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 
 func (s *Service) submitted(before, after plan.State, c Caller, report gates.Report) SubmitPlanReply {
 	draft := after.Draft
-	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: after.PhaseNow(), PlanID: draft.ID, Score: report.Score, Warnings: warnings(report),
-		Message:   "Plan submitted with " + steps(draft) + ". It waits for a person, who can decide with `" + c.word(Call{Act: ActApprove}) + "` on a terminal.",
+	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: after.PhaseNow(), PlanID: draft.ID, Score: report.Score,
+		Warnings: warnings(report),
+		Message: "Plan submitted with " + steps(draft) + ". It waits for a person, who can decide with `" +
+			c.word(Call{Act: ActApprove}) + "` on a terminal.",
 		Heartbeat: s.heartbeat(after, c)}
 	var former *plan.Plan
 	if before.PhaseNow().Restricted() {
@@ -145,14 +147,7 @@ func objective(state plan.State, summary string) string {
 	return plan.Shorten(first, plan.MaxObjective)
 }
 
-func steps(p *plan.Plan) string { return count(p.Steps.Len(), "step", "steps") }
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
+func steps(p *plan.Plan) string { return plan.Counted(p.Steps.Len(), "step") }
 
 // firstLine is the plan's summary, or its objective, for a title.
 func firstLine(p *plan.Plan) string {
@@ -199,7 +194,10 @@ func (s *Service) resubmitted(outcome session.Outcome, c Caller) SubmitPlanReply
 	shown := outcome.Before
 	shown.Phase, shown.Draft = plan.PhaseSubmitted, outcome.Before.Plan // what was approved is what was shown
 	reply := s.submitted(shown, outcome.After, c, gates.Report{})
-	reply.Message = "This goes beyond the approved plan (" + outcome.After.Draft.Changes + "), so it was not done but put before a person, who can decide with `" + c.word(Call{Act: ActApprove}) + "` on a terminal. Report again afterwards what else you had to report. (A task that only splits an approved one, `splits`, needs no agreement.)"
+	reply.Message = "This goes beyond the approved plan (" + outcome.After.Draft.Changes +
+		"), so it was not done but put before a person, who can decide with `" + c.word(Call{Act: ActApprove}) +
+		"` on a terminal. Report again afterwards what else you had to report. (A task that only splits an approved one, `splits`, " +
+		"needs no agreement.)"
 	return reply
 }
 
@@ -228,7 +226,8 @@ func (a *asked) first(request string) bool {
 // during planning). The notice is given again too.
 func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	request := state.ModeNow().Request
-	if !c.brief() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) || !s.asked.first(request.ID) {
+	if !c.brief() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) ||
+		!s.asked.first(request.ID) {
 		return nil
 	}
 	s.notify(waits(state.Draft))
@@ -246,5 +245,6 @@ func (s *Service) abandoned(who string, c Caller) bool {
 
 // waits is the notice that a plan waits.
 func waits(draft *plan.Plan) Notice {
-	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Text: draft.ContextNotes, Steps: noticeSteps(draft), Questions: draft.Questions}
+	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Text: draft.ContextNotes, Steps: noticeSteps(draft),
+		Questions: draft.Questions}
 }

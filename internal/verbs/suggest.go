@@ -201,7 +201,10 @@ func fresh(state plan.State, all []Suggestion) []Suggestion {
 
 // bare is a title by its letters and digits, to compare titles by.
 func bare(title string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+	return strings.Join(strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	}), " ")
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -212,7 +215,7 @@ func (r SuggestReply) Text() string {
 	if len(r.Suggestions) == 0 {
 		b.WriteString("Nothing new was found")
 	} else {
-		fmt.Fprintf(&b, "%s by %s", count(len(r.Suggestions), "suggestion", "suggestions"), r.By)
+		fmt.Fprintf(&b, "%s by %s", plan.Counted(len(r.Suggestions), "suggestion"), r.By)
 		if r.Left > 0 {
 			fmt.Fprintf(&b, ", %d more were found", r.Left)
 		}
@@ -276,7 +279,8 @@ func (s *Service) cleanSuggestion(in Suggestion) (Suggestion, bool) {
 			}
 		}
 	}
-	return Suggestion{Title: spec.Title, Type: spec.Type, ContextHints: spec.ContextHints, RelevantFilePaths: spec.RelevantFilePaths, Reason: oneLine(reason)}, true
+	return Suggestion{Title: spec.Title, Type: spec.Type, ContextHints: spec.ContextHints, RelevantFilePaths: spec.RelevantFilePaths,
+		Reason: oneLine(reason)}, true
 }
 
 // suggestData is what the prompt suggest_tasks tells.

@@ -69,7 +69,8 @@ func Table() []Row {
 		row(Spec{
 			Name: "planning_setup_plan", Title: "Set up a plan", Toolset: Planning,
 			Description: "Start a plan for work of several steps: an objective and the first steps, in order. The former plan is archived.",
-			Example:     `{"objective":"Fix the login bug","initial_steps":[{"title":"Write a failing test","details":"in login_test.go"}]}`,
+			Example: `{"objective":"Fix the login bug","initial_steps":[` +
+				`{"title":"Write a failing test","details":"in login_test.go"}]}`,
 		}, (*Service).SetupPlan),
 		row(Spec{
 			Name: "planning_add_step", Title: "Add steps", Toolset: Planning,
@@ -109,7 +110,8 @@ func Table() []Row {
 		row(Spec{
 			Name: "planloop_update", Title: "Report progress", Toolset: Loop,
 			Description: "Add tasks (checked by quality gates), report on tasks, close the plan: all or nothing.",
-			Example:     `{"add_tasks":[{"title":"Add ` + "`hash`" + ` to User","type":"feature","context_hints":["Edit ` + "`user.py`" + `"],"relevant_file_paths":["user.py"]}],"update_tasks":[{"id":1,"status":"DONE"}]}`,
+			Example: `{"add_tasks":[{"title":"Add ` + "`hash`" + ` to User","type":"feature","context_hints":["Edit ` + "`user.py`" +
+				`"],"relevant_file_paths":["user.py"]}],"update_tasks":[{"id":1,"status":"DONE"}]}`,
 		}, (*Service).Update),
 		row(Spec{
 			Name: "planloop_alert", Title: "Raise or clear a signal", Toolset: Loop, Idempotent: true,
@@ -129,7 +131,9 @@ func Table() []Row {
 		row(Spec{
 			Name: "planning_submit_plan", Title: "Submit a plan", Toolset: Mode,
 			Description: "Put a plan before a person, who approves, edits or rejects it.",
-			Example:     `{"summary":"Move sessions to Redis.","steps":[{"title":"Add the Redis client","type":"feature","risk":"low","tools":["create_file"],"context_hints":["Read ` + "`go.mod`" + `"],"relevant_file_paths":["go.mod"]}]}`,
+			Example: `{"summary":"Move sessions to Redis.","steps":[{"title":"Add the Redis client",` +
+				`"type":"feature","risk":"low","tools":["create_file"],"context_hints":["Read ` + "`go.mod`" +
+				`"],"relevant_file_paths":["go.mod"]}]}`,
 		}, (*Service).SubmitPlan),
 		row(Spec{
 			Name: "planning_ask_user", Title: "Ask the user", Toolset: Mode,

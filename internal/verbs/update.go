@@ -46,7 +46,8 @@ type TaskUpdate struct {
 // Unlisted names the fields that are taken and not listed in the tool's schema:
 // editing is seldom, and a schema is paid for in every conversation.
 func (TaskUpdate) Unlisted() []string {
-	return []string{"title", "details", "type", "context_hints", "relevant_file_paths", "creates", "acceptance_criteria", "verify", "risk", "tools"}
+	return []string{"title", "details", "type", "context_hints", "relevant_file_paths", "creates", "acceptance_criteria", "verify",
+		"risk", "tools"}
 }
 
 // Proof is evidence as an agent hands it in.

@@ -296,7 +296,8 @@ func resolveAll(field string, refs []TaskRef, resolve func(TaskRef) (plan.StepID
 		id, ok := resolve(ref)
 		if !ok {
 			return nil, &plan.ValidationError{Kind: plan.NotFound, Field: fmt.Sprintf("%s/%d", field, i),
-				Problem: plan.Quote(string(ref)) + " is not a task of the plan", Fix: "name a task by its id, such as 2, or by the ref of one added here"}
+				Problem: plan.Quote(string(ref)) + " is not a task of the plan",
+				Fix:     "name a task by its id, such as 2, or by the ref of one added here"}
 		}
 		ids = append(ids, id)
 	}
