@@ -121,14 +121,15 @@ var stepFields = sync.OnceValue(func() []Field[Step] { return slices.Concat(spec
 func specRows() []Field[Step] {
 	type step = Field[Step]
 	return []step{
-		spec(step{Name: "title", Kind: LineField, Max: MaxLongLine, Required: true, Rawko: "description", Binding: BindsAny, Breach: "another title"},
+		spec(step{Name: "title", Kind: LineField, Max: MaxLongLine, Required: true, Rawko: "description",
+			Binding: BindsAny, Breach: "another title"},
 			func(s *Step) *string { return &s.Title }, func(p *Patch) **string { return &p.Title }),
 		spec(step{Name: "details", Kind: BlockField, Max: MaxLongText, Help: "the `TEXT` one has to know to do it", Rawko: "instructions"},
 			func(s *Step) *string { return &s.Details }, func(p *Patch) **string { return &p.Details }),
 		spec(step{Name: "type", Kind: WordField, Help: "its `TYPE`: feature, bugfix, chore or test"},
 			func(s *Step) *StepType { return &s.Type }, func(p *Patch) **StepType { return &p.Type }),
-		spec(step{Name: "depends_on", Words: "dependencies", Kind: StepsField, Help: "the `STEPS` that must be done before, such as S001,S002",
-			Rawko: "dependsOn", Binding: BindsAny, Breach: "other dependencies"},
+		spec(step{Name: "depends_on", Words: "dependencies", Kind: StepsField, Rawko: "dependsOn",
+			Help: "the `STEPS` that must be done before, such as S001,S002", Binding: BindsAny, Breach: "other dependencies"},
 			func(s *Step) *[]StepID { return &s.DependsOn }, func(p *Patch) **[]StepID { return &p.DependsOn }),
 		spec(step{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsMore, Breach: "a new risk"},
 			func(s *Step) *Risk { return &s.Risk }, func(p *Patch) **Risk { return &p.Risk }),
@@ -158,7 +159,8 @@ func specRows() []Field[Step] {
 		spec(step{Name: "args", Words: "arguments", Kind: JSONField, Help: "the tool's arguments, a `JSON` object",
 			Binding: BindsAny, Breach: "another tool or arguments"},
 			func(s *Step) *json.RawMessage { return &s.Args }, func(p *Patch) **json.RawMessage { return &p.Args }),
-		spec(step{Name: "critical", Kind: FlagField, Help: "the plan must be revised if it fails", Binding: BindsFewer, Breach: "not critical any more"},
+		spec(step{Name: "critical", Kind: FlagField, Help: "the plan must be revised if it fails",
+			Binding: BindsFewer, Breach: "not critical any more"},
 			func(s *Step) *bool { return &s.Critical }, func(p *Patch) **bool { return &p.Critical }),
 		spec(step{Name: "idempotent", Kind: FlagField, Help: "doing it twice does no harm",
 			Binding: BindsMore, Breach: "said to be harmless when done twice"},
@@ -184,40 +186,48 @@ func progressRows() []Field[Step] {
 	type step = Field[Step]
 	return []step{
 		row(step{Name: "status", Kind: WordField, Rawko: "status"}, func(s *Step) *StepStatus { return &s.Status }),
-		row(step{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText, Most: MaxNotes}, func(s *Step) *[]string { return &s.Notes }),
+		row(step{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText, Most: MaxNotes},
+			func(s *Step) *[]string { return &s.Notes }),
 		row(step{Name: "evidence", Kind: RecordField, ShownOnly: true}, func(s *Step) *[]Evidence { return &s.Evidence }),
 		row(step{Name: "output", Kind: BlockField, Max: MaxLongText, Rawko: "output"}, func(s *Step) *string { return &s.Output }),
 		row(step{Name: "error", Kind: BlockField, Max: MaxLongText, Rawko: "error"}, func(s *Step) *string { return &s.Error }),
 		row(step{Name: "result", Kind: RecordField, ShownOnly: true}, func(s *Step) **Result { return &s.Result }),
-		row(step{Name: "affected_files", Label: "affected file", Kind: LinesField, Max: MaxPath, Most: MaxNotes, Rawko: "affectedFiles"}, // a report: nothing opens them
+		row(step{Name: "affected_files", Label: "affected file", Kind: LinesField,
+			Max: MaxPath, Most: MaxNotes, Rawko: "affectedFiles"}, // a report: nothing opens them
 			func(s *Step) *[]string { return &s.AffectedFiles }),
 		row(step{Name: "claimed_by", Kind: LineField, Max: MaxHint, ShownOnly: true}, func(s *Step) *string { return &s.ClaimedBy }),
 		row(step{Name: "lease_until", Kind: TimeField, ShownOnly: true}, func(s *Step) *time.Time { return &s.LeaseUntil }),
 		row(step{Name: "executed_by", Kind: LineField, Max: MaxHint, Rawko: "executedBy"}, func(s *Step) *string { return &s.ExecutedBy }),
 		row(step{Name: "attempts", Kind: CountField, Max: maxSeconds}, func(s *Step) *int { return &s.Attempts }),
-		row(step{Name: "started_at", Label: "started", Kind: TimeField, Rawko: "startedAt"}, func(s *Step) *time.Time { return &s.StartedAt }),
-		row(step{Name: "completed_at", Label: "completed", Kind: TimeField, Rawko: "completedAt"}, func(s *Step) *time.Time { return &s.CompletedAt }),
+		row(step{Name: "started_at", Label: "started", Kind: TimeField, Rawko: "startedAt"},
+			func(s *Step) *time.Time { return &s.StartedAt }),
+		row(step{Name: "completed_at", Label: "completed", Kind: TimeField, Rawko: "completedAt"},
+			func(s *Step) *time.Time { return &s.CompletedAt }),
 	}
 }
 
 var planFields = sync.OnceValue(func() []Field[Plan] {
 	type p = Field[Plan]
 	return []p{
-		row(p{Name: "objective", Kind: LineField, Max: MaxLongLine, Required: true, Rawko: "task"}, func(p *Plan) *string { return &p.Objective }),
+		row(p{Name: "objective", Kind: LineField, Max: MaxLongLine, Required: true, Rawko: "task"},
+			func(p *Plan) *string { return &p.Objective }),
 		row(p{Name: "summary", Kind: BlockField, Max: MaxSummary}, func(p *Plan) *string { return &p.Summary }),
 		row(p{Name: "context_notes", Kind: BlockField, Max: MaxLongText}, func(p *Plan) *string { return &p.ContextNotes }),
 		row(p{Name: "reasoning", Kind: BlockField, Max: MaxLongText}, func(p *Plan) *string { return &p.Reasoning }),
 		row(p{Name: "changes", Kind: BlockField, Max: MaxLongText, ShownOnly: true}, func(p *Plan) *string { return &p.Changes }),
 		row(p{Name: "questions", Label: "question", Kind: LinesField, Max: MaxLongLine}, func(p *Plan) *[]string { return &p.Questions }),
-		row(p{Name: "metadata/complexity", Kind: CountField, Max: 10, Rawko: "complexity"}, func(p *Plan) *int { return &p.Metadata.Complexity }),
-		row(p{Name: "metadata/tags", Label: "tag", Kind: LinesField, Max: MaxHint, Rawko: "tags"}, func(p *Plan) *[]string { return &p.Metadata.Tags }),
+		row(p{Name: "metadata/complexity", Kind: CountField, Max: 10, Rawko: "complexity"},
+			func(p *Plan) *int { return &p.Metadata.Complexity }),
+		row(p{Name: "metadata/tags", Label: "tag", Kind: LinesField, Max: MaxHint, Rawko: "tags"},
+			func(p *Plan) *[]string { return &p.Metadata.Tags }),
 		row(p{Name: "metadata/constraints", Label: "constraint", Kind: LinesField, Max: MaxLongLine, Rawko: "constraints"},
 			func(p *Plan) *[]string { return &p.Metadata.Constraints }),
 		row(p{Name: "metadata/informed_by", Kind: LinesField, Max: MaxPath, Rawko: "informedByMemories"},
 			func(p *Plan) *[]string { return &p.Metadata.InformedBy }),
 		row(p{Name: "estimated_duration", Kind: SecondsField, Max: maxSeconds}, func(p *Plan) *int { return &p.EstimatedDuration }),
 		row(p{Name: "approval", Kind: RecordField, ShownOnly: true}, func(p *Plan) **Approval { return &p.Approval }),
-		row(p{Name: "final_summary", Kind: BlockField, Max: MaxLongText, ShownOnly: true}, func(p *Plan) *string { return &p.FinalSummary }),
+		row(p{Name: "final_summary", Kind: BlockField, Max: MaxLongText, ShownOnly: true},
+			func(p *Plan) *string { return &p.FinalSummary }),
 	}
 })
 
