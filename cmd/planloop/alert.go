@@ -26,15 +26,7 @@ is open updates it, raising a cleared one opens it again.`,
 			if err != nil {
 				return err
 			}
-			service, err := a.service(cmd.Context())
-			if err != nil {
-				return err
-			}
-			reply, err := service.Alert(cmd.Context(), a.caller(), in)
-			if err != nil {
-				return err
-			}
-			return a.reply(reply)
+			return answer(cmd.Context(), a, (*verbs.Service).Alert, in)
 		},
 	}
 	flags := cmd.Flags()

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
 )
 
 // printJSON prints v as an indented JSON document.
@@ -45,6 +47,20 @@ func (a *app) print(data []byte) error {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
 	return nil
+}
+
+// answer calls a verb on the workspace and prints its reply.
+func answer[In any, Out verbs.Reply](ctx context.Context, a *app,
+	verb func(*verbs.Service, context.Context, verbs.Caller, In) (Out, error), in In) error {
+	service, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	reply, err := verb(service, ctx, a.caller(), in)
+	if err != nil {
+		return err
+	}
+	return a.reply(reply)
 }
 
 // reply prints a verb's reply: as JSON with --json, else as text.

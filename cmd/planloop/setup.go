@@ -67,15 +67,7 @@ func (a *app) setup(ctx context.Context, in setupInput, file string) error {
 	if err != nil {
 		return err
 	}
-	service, err := a.service(ctx)
-	if err != nil {
-		return err
-	}
-	reply, err := service.SetUp(ctx, a.caller(), action)
-	if err != nil {
-		return err
-	}
-	return a.reply(reply)
+	return answer(ctx, a, (*verbs.Service).SetUp, action)
 }
 
 // action cleans the input by the rules of the command line, which takes Unicode
@@ -103,15 +95,7 @@ func newClearCommand(a *app) *cobra.Command {
 		Example: "  planloop clear\n  planloop plans          # find its id\n  planloop restore ID",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			service, err := a.service(cmd.Context())
-			if err != nil {
-				return err
-			}
-			reply, err := service.ClearPlan(cmd.Context(), a.caller(), verbs.ClearPlan{})
-			if err != nil {
-				return err
-			}
-			return a.reply(reply)
+			return answer(cmd.Context(), a, (*verbs.Service).ClearPlan, verbs.ClearPlan{})
 		},
 	}
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -42,15 +44,7 @@ all of them.`,
 					return err
 				}
 			}
-			service, err := a.service(cmd.Context())
-			if err != nil {
-				return err
-			}
-			reply, err := service.AddSteps(cmd.Context(), a.caller(), steps)
-			if err != nil {
-				return err
-			}
-			return a.reply(reply)
+			return answer(cmd.Context(), a, (*verbs.Service).AddSteps, steps)
 		},
 	}
 	fields.register(cmd)
@@ -84,15 +78,10 @@ clears a field, and a list that is given replaces the former one.`,
 				return usageError{fmt.Errorf("%s needs something to change, such as --title or --details; see `%s --help`",
 					commandName(cmd), cmd.CommandPath())}
 			}
-			service, err := a.service(cmd.Context())
-			if err != nil {
-				return err
+			edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, change plan.Patch) (verbs.UpdateStepReply, error) {
+				return s.EditStep(ctx, c, id, change)
 			}
-			reply, err := service.EditStep(cmd.Context(), a.caller(), id, change)
-			if err != nil {
-				return err
-			}
-			return a.reply(reply)
+			return answer(cmd.Context(), a, edit, change)
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -121,15 +110,7 @@ skipped or cancelled. in_progress claims it for you.`,
 				return err
 			}
 			action.Force = force
-			service, err := a.service(cmd.Context())
-			if err != nil {
-				return err
-			}
-			reply, err := service.Mark(cmd.Context(), a.caller(), action)
-			if err != nil {
-				return err
-			}
-			return a.reply(reply)
+			return answer(cmd.Context(), a, (*verbs.Service).Mark, action)
 		},
 	}
 	cmd.Flags().StringVar(&note, "note", "", "`TEXT` about what was observed")
@@ -173,15 +154,7 @@ renews the own claim. With --force a person takes it from an owner at work.`,
 			if err != nil {
 				return err
 			}
-			service, err := a.service(cmd.Context())
-			if err != nil {
-				return err
-			}
-			reply, err := service.ClaimStep(cmd.Context(), a.caller(), plan.ClaimStep{Step: id, Force: force})
-			if err != nil {
-				return err
-			}
-			return a.reply(reply)
+			return answer(cmd.Context(), a, (*verbs.Service).ClaimStep, plan.ClaimStep{Step: id, Force: force})
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner at work (people only)")

@@ -58,15 +58,7 @@ func takesObject[In any, Out verbs.Reply](a *app, cmd *cobra.Command,
 		if err := verbs.Decode(data, &in); err != nil {
 			return err
 		}
-		service, err := a.service(cmd.Context())
-		if err != nil {
-			return err
-		}
-		reply, err := verb(service, cmd.Context(), a.caller(), in)
-		if err != nil {
-			return err
-		}
-		return a.reply(reply)
+		return answer(cmd.Context(), a, verb, in)
 	}
 }
 
