@@ -116,7 +116,7 @@ type Answer struct {
 // open returns the draft, or says why it is not to be decided about.
 func (a Answer) open(s State, f Facts) (*Plan, error) {
 	if s.Draft == nil {
-		return nil, conflict("no plan waits for a decision", "look at `planloop plan status`")
+		return nil, conflict("no plan waits for a decision", "see where planning mode stands")
 	}
 	request, way := s.ModeNow().Request, f.Actor.Way()
 	switch {
