@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,6 +111,23 @@ func TestFilesAreNamedForWhatTheyHold(t *testing.T) {
 				t.Errorf("%s, package %s: %q says nothing about what it holds", path, file.Name.Name, name)
 			}
 		}
+	}
+}
+
+// TestVerbsNameNoCommands fails on texts of verbs that a terminal alone understands:
+// how a call is made is for the faces to say.
+func TestVerbsNameNoCommands(t *testing.T) {
+	command := regexp.MustCompile(`\bplanloop [a-z]`)
+	for path, file := range sources(t) {
+		if !strings.HasPrefix(filepath.ToSlash(path), "internal/verbs/") {
+			continue
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			if text, ok := node.(*ast.BasicLit); ok && text.Kind == token.STRING && command.MatchString(text.Value) {
+				t.Errorf("%s writes a command line: %s", path, text.Value)
+			}
+			return true
+		})
 	}
 }
 
