@@ -32,7 +32,7 @@ type layer struct {
 // import: each is the one home of a rule that several need.
 func base() []string {
 	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/outbound", "internal/tail",
-		"internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history"}
+		"internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history", "internal/lineage"}
 }
 
 // layers are the arrows of ARCHITECTURE.md. The first that matches counts; a

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
@@ -38,6 +39,8 @@ type app struct {
 	started  bool              // the command line was understood
 	serving  bool              // standard error is a log
 
+	server func() presence.Server // tells of this process, which serves the program that started it; nil: it does not
+
 	opening sync.Mutex
 	opened  *opened
 	warned  map[string]bool
@@ -49,6 +52,7 @@ type opened struct {
 	config  workspace.Config
 	session *session.Session
 	verbs   *verbs.Service
+	client  func() string // whose client the command is run by, as living servers tell; "" when none does
 	notices notices
 }
 
@@ -75,7 +79,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	if !a.flags.ephemeral {
 		log, stateDir = sqlite.New(place.StateDir, sqlite.Options{}), place.StateDir
 	}
-	seen := presence.Open(stateDir, presence.Options{Logger: a.logger()})
+	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
 	options := verbs.Options{
 		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
@@ -93,7 +97,8 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		return nil, err
 	}
 	options.Notify = told.tell
-	a.opened = &opened{place, config, s, verbs.New(s, options), told}
+	client := sync.OnceValue(func() string { return seen.Client(lineage.Chain, workspace.HostSession(a.getenv)) })
+	a.opened = &opened{place, config, s, verbs.New(s, options), client, told}
 	return a.opened, nil
 }
 
@@ -197,11 +202,28 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 }
 
-// caller is who runs a command: a named agent, CI, or the user.
+// caller is who runs a command: a named agent, the client of a server whose host
+// runs the command as well, CI, or the user.
 func (a *app) caller() verbs.Caller {
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal,
 		Present: a.notPresent() == ""}
+	if a.opened != nil && who.Agent == "" && !who.Present {
+		who.Server = a.opened.client()
+	}
 	return verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{}}
+}
+
+// tellOfMyself is what a server on standard input and output tells of itself.
+func (a *app) tellOfMyself() presence.Server {
+	server := presence.Server{Session: workspace.HostSession(a.getenv)}
+	chain := lineage.Chain()
+	if len(chain) > 0 {
+		server.Process = chain[0]
+	}
+	if len(chain) > 1 {
+		server.Host = chain[1]
+	}
+	return server
 }
 
 func (a *app) login() string {

@@ -57,6 +57,9 @@ transport at /sse). HTTP listens on loopback; any other address needs a token.`,
 
 func (a *app) serve(ctx context.Context, o serveOptions) error {
 	a.settings, a.serving = o.settings(), true
+	if o.http == "" {
+		a.server = a.tellOfMyself
+	}
 	config, err := a.serverConfig()
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func claimAtOnce(t *testing.T, p *place, hosts []*host) int {
 	return winner
 }
 
-func lastActor(t *testing.T, p *place) string {
+func lastActor(t testing.TB, p *place) string {
 	t.Helper()
 	records := p.records(1)
 	if len(records) == 0 {

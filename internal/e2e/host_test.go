@@ -94,7 +94,12 @@ func (p *place) serve(args ...string) *host {
 }
 
 func (p *place) tryServe(args ...string) (*host, error) {
-	h := &host{t: p.t, cmd: p.command(append([]string{"serve"}, args...)...), errors: &output{}, ended: make(chan struct{}),
+	return p.start(p.command(append([]string{"serve"}, args...)...))
+}
+
+// start starts a command that is a stdio server.
+func (p *place) start(cmd *exec.Cmd) (*host, error) {
+	h := &host{t: p.t, cmd: cmd, errors: &output{}, ended: make(chan struct{}),
 		waiting: map[string]chan frame{}, messages: make(chan frame, 10_000)}
 	h.cmd.Stderr = h.errors
 	var err error

@@ -28,15 +28,18 @@ import (
 type Options struct {
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
+	Server func() Server    // what a process that serves one client tells of itself; nil: this one does not
 }
 
 // Book knows who was seen in one workspace. All methods may be called from
 // several goroutines. It starts no goroutine and keeps no file open but the lock
 // of each name that has joined.
 type Book struct {
-	files  folder // "" keeps everything in memory
-	now    func() time.Time
-	logger *slog.Logger
+	files   folder // "" keeps everything in memory
+	servers folder // "" like files
+	server  func() Server
+	now     func() time.Time
+	logger  *slog.Logger
 
 	mu    sync.Mutex
 	lives map[string]*life
@@ -51,6 +54,8 @@ type life struct {
 	at      time.Time  // the last sign of life in this process
 	written time.Time  // when it last reached the file
 	lock    *flock.Flock
+
+	announced string // the file that tells of this process as the name's server
 }
 
 // Open returns the book of the workspace whose state is kept in stateDir, which
@@ -63,7 +68,10 @@ func Open(stateDir string, opts Options) *Book {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Book{files: inside(stateDir), now: opts.Now, logger: opts.Logger, lives: map[string]*life{}}
+	return &Book{
+		files: inside(stateDir, "seen"), servers: inside(stateDir, "servers"), server: opts.Server,
+		now: opts.Now, logger: opts.Logger, lives: map[string]*life{},
+	}
 }
 
 // interval is how long a sign of life on disk is good enough.
@@ -88,6 +96,7 @@ func (b *Book) touch(name string, l *life) {
 	}
 	// The lock comes first: whoever has been seen and holds none is gone.
 	pending := b.hold(name, l)
+	pending = b.announce(name, l) || pending
 	if err := b.files.touch(name, now); err != nil {
 		b.report("touch", name, err)
 		return

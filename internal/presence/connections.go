@@ -14,10 +14,6 @@ import (
 // The connection lasts until leave is called as often as Join. Leave may be
 // called more than once and for any name.
 func (b *Book) Join(name string) (leave func()) {
-	if !connection(name) {
-		b.Touch(name)
-		return func() {}
-	}
 	b.mu.Lock()
 	l := b.lifeLocked(name)
 	l.joined++
@@ -38,7 +34,11 @@ func (b *Book) leave(name string, l *life) {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b.joined(l) || l.lock == nil {
+	if b.joined(l) {
+		return
+	}
+	b.withdraw(name, l)
+	if l.lock == nil {
 		return
 	}
 	if err := b.files.release(name, l.lock); err != nil {
@@ -113,6 +113,7 @@ func (b *Book) sweep() {
 	if b.files == "" || !b.sweepDue() {
 		return
 	}
+	b.forgetServers()
 	now := b.now()
 	if err := b.files.sweep(now.Add(-deadAfter), now.Add(-seenAfter)); err != nil {
 		b.report("sweep", "", err)

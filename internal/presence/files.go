@@ -19,13 +19,11 @@ import (
 // long as it lasts. Names come from strangers: files are called by their hashes.
 type folder string
 
-const folderName = "seen"
-
-func inside(stateDir string) folder {
+func inside(stateDir, name string) folder {
 	if stateDir == "" {
 		return ""
 	}
-	return folder(filepath.Join(stateDir, folderName))
+	return folder(filepath.Join(stateDir, name))
 }
 
 func (f folder) seen(name string) string { return f.path(name, ".seen") }

@@ -19,6 +19,7 @@ type Caller struct {
 	Agent      string // --agent, else PLANLOOP_AGENT
 	Client     string // the name an MCP client gives itself
 	Connection string // what tells its connections apart, in every process; "" for a stateless client
+	Server     string // whose client runs the command, as the living servers tell; "" when none does
 	Login      string // the user's login name
 	CI         bool   // the environment says CI
 	Terminal   bool   // the command runs at a terminal
@@ -32,8 +33,9 @@ const (
 
 // Actor names the caller: an explicit agent under its own name, one actor
 // wherever it connects from; else an MCP client as client#1a2b3c, one actor as
-// long as the connection lives, or under its name alone if it has none; else CI;
-// else the user. No other name holds a #.
+// long as the connection lives, or under its name alone if it has none; else a
+// command of such a client under the client's name, unless a person is present; else
+// CI; else the user. No other name holds a #.
 func (c Caller) Actor() plan.Actor {
 	over, login := c.Client != "" || c.Connection != "", agentName(c.Login)
 	switch name := agentName(c.Agent); {
@@ -43,6 +45,8 @@ func (c Caller) Actor() plan.Actor {
 		return plan.NewActor(plan.ViaAgentShell, name)
 	case over:
 		return plan.NewActor(plan.ViaMCP, clientName(c.Client, c.Connection))
+	case c.Server != "" && !c.Present:
+		return plan.NewActor(plan.ViaAgentShell, c.Server)
 	case c.CI && !c.Terminal:
 		return plan.NewActor(plan.ViaCI, or(login, "ci"))
 	case c.Present:
@@ -94,6 +98,22 @@ func Login(getenv func(string) string) string {
 		}
 	}
 	return ""
+}
+
+// HostSession tells apart the sessions of agents' hosts by what they set in their
+// servers and their shells alike, "" when they set nothing.
+func HostSession(getenv func(string) string) string {
+	session := ""
+	for _, variable := range []string{"CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"} {
+		if id := getenv(variable); id != "" {
+			session += variable + "=" + id + "\n" // one host may run within another: it has both
+		}
+	}
+	if session == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(session))
+	return hex.EncodeToString(sum[:])
 }
 
 // InCI reports whether the environment is that of a CI job.

@@ -1,0 +1,177 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// agent is the program of an agent: it starts a server, as which the test speaks to
+// it, and runs the command lines it is given in a shell of its own.
+type agent struct {
+	*host
+	commands, output string // named pipes
+}
+
+const agentScript = `
+exec 3<&0
+"$PLANLOOP" serve <&3 &
+export SERVER=$!
+while read -r line <"$COMMANDS"; do sh -c "$line; echo exit \$?" >"$OUTPUT" 2>&1 </dev/null; done
+wait`
+
+// agent starts one whose program has a name. It is a shell by another name.
+func (p *place) agent(name string, env ...string) agent {
+	p.t.Helper()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		p.t.Skip("there is no sh")
+	}
+	program, err := os.ReadFile(shell)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	dir := p.t.TempDir()
+	copied := filepath.Join(dir, name)
+	if err := os.WriteFile(copied, program, 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	a := agent{commands: filepath.Join(dir, "commands"), output: filepath.Join(dir, "output")}
+	for _, pipe := range []string{a.commands, a.output} {
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	cmd := p.command()
+	cmd.Path, cmd.Args = copied, []string{copied, "-c", agentScript}
+	cmd.Env = append(cmd.Env, "PLANLOOP="+os.Getenv(binaryVariable), "COMMANDS="+a.commands, "OUTPUT="+a.output)
+	cmd.Env = append(cmd.Env, env...)
+	if a.host, err = p.start(cmd); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { // no command is the end
+		if err := os.WriteFile(a.commands, nil, 0); err != nil {
+			p.t.Error(err)
+		}
+	})
+	if err := a.initialize(); err != nil {
+		p.t.Fatal(err)
+	}
+	return a
+}
+
+// shell runs a command line beneath the agent, and returns what it printed and its
+// exit code.
+func (a agent) shell(line string) string {
+	a.t.Helper()
+	if err := os.WriteFile(a.commands, []byte(line+"\n"), 0); err != nil {
+		a.t.Fatal(err)
+	}
+	printed, err := os.ReadFile(a.output)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return string(printed)
+}
+
+// started has the agent start a step over its connection, and returns its name.
+func (p *place) started(a agent, step string) string {
+	p.t.Helper()
+	a.do("planning_mark_step", arguments{"step_id": step, "status": "in_progress"})
+	name := lastActor(p.t, p)
+	if !strings.HasPrefix(name, "raw#") {
+		p.t.Fatalf("the client is called %q", name)
+	}
+	return name
+}
+
+// TestShellOfAnAgentIsTheAgent: what an agent has started over MCP its own shell may
+// go on with, and no other may.
+func TestShellOfAnAgentIsTheAgent(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	p.must("sync")
+	a := p.agent("agent")
+	name := p.started(a, "S001")
+	for _, command := range []string{"resume", "status", "status --json"} {
+		if got := a.shell(`"$PLANLOOP" ` + command); strings.Contains(got, "Wait for") || !strings.Contains(got, "step mark S001 done") {
+			t.Errorf("%s in the agent's shell:\n%s", command, got)
+		}
+	}
+	if got := p.must("resume"); !strings.Contains(got, `Wait for "`+name) {
+		t.Errorf("resume elsewhere does not wait for the owner:\n%s", got)
+	}
+	p.must("step", "add", "Step number 2", "Step number 3")
+	if got := p.run("step", "mark", "S001", "done"); got.code == 0 || !strings.Contains(got.out+got.err, name) {
+		t.Errorf("another finished the step: %+v", got)
+	}
+	for _, line := range []string{ // alone, in a pipe, below other programs, where CI is set
+		`"$PLANLOOP" step mark S001 done`,
+		`"$PLANLOOP" step mark S002 in_progress | cat`,
+		`env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" sh -c "( '$PLANLOOP' step mark S002 done; true )"`,
+		`CI=true "$PLANLOOP" step mark S003 in_progress`,
+	} {
+		if got := a.shell(line); !strings.HasSuffix(got, "exit 0\n") || lastActor(t, p) != name {
+			t.Errorf("%s: by %s\n%s", line, lastActor(t, p), got)
+		}
+	}
+	if got := a.shell(`"$PLANLOOP" --agent builder step mark S003 done`); strings.HasSuffix(got, "exit 0\n") {
+		t.Errorf("an agent that says who it is, is somebody else:\n%s", got)
+	}
+	a.shell(`kill -9 $SERVER; while grep -qs "^State:.[^Z]" /proc/$SERVER/status; do :; done`)
+	out := a.shell(`"$PLANLOOP" step add "Step number 4" && "$PLANLOOP" step mark S004 in_progress`)
+	if got := lastActor(t, p); got != "tester" {
+		t.Errorf("after its server was killed the shell is %s\n%s", got, out)
+	}
+}
+
+// TestShellsThatAreNobodys: beneath a host in which people sit as well, or one with
+// servers of two clients, a command is whoever it says it is.
+func TestShellsThatAreNobodys(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"zsh", "tmux", "code"} {
+		p := newPlace(t)
+		setUp(p, 2)
+		a := p.agent(name)
+		p.started(a, "S001")
+		a.shell(`"$PLANLOOP" step mark S002 in_progress`)
+		if got := lastActor(t, p); got != "tester" {
+			t.Errorf("beneath %s a shell is %s", name, got)
+		}
+	}
+
+	p := newPlace(t)
+	setUp(p, 3)
+	for _, step := range []string{"S001", "S002"} { // both are this process's
+		h := p.open()
+		h.do("planning_mark_step", arguments{"step_id": step, "status": "in_progress"})
+	}
+	p.must("step", "mark", "S003", "in_progress")
+	if got := lastActor(t, p); got != "tester" {
+		t.Errorf("beneath two clients a shell is %s", got)
+	}
+}
+
+// TestSessionOfAHost: where a shell does not descend from its host the session does.
+func TestSessionOfAHost(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 3)
+	session := "CLAUDE_CODE_SESSION_ID=one"
+	name := p.started(p.agent("agent", session), "S001")
+
+	p.env = append(p.env[:len(p.env):len(p.env)], session)
+	p.must("step", "mark", "S001", "done")
+	if got := lastActor(t, p); got != name {
+		t.Errorf("of the same session, and is %s", got)
+	}
+	p.env[len(p.env)-1] = "CLAUDE_CODE_SESSION_ID=two"
+	p.must("step", "mark", "S002", "in_progress")
+	if got := lastActor(t, p); got != "tester" {
+		t.Errorf("of another session, and is %s", got)
+	}
+}

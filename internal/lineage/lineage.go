@@ -1,0 +1,82 @@
+// Package lineage tells which processes this one descends from, and whether one
+// that was seen before still runs.
+//
+// It must not know what planloop is, nor what somebody concludes from a descent.
+// What the system does not tell is left out: a chain that ends early names fewer
+// processes, never a wrong one.
+package lineage
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// Process is one process for as long as it runs. Its pid alone is given again to
+// another; with the time of its start it is not.
+type Process struct {
+	PID     int    `json:"pid"`
+	Started int64  `json:"started"` // in the system's own unit; zero when unknown
+	Name    string `json:"-"`       // of its program, in lower case, without version and .exe
+}
+
+// Is reports whether both are the same process.
+func (p Process) Is(other Process) bool {
+	return p.Started != 0 && p.PID == other.PID && p.Started == other.Started
+}
+
+// Runs reports whether the process still runs.
+func (p Process) Runs() bool {
+	now, _, ok := processes()(p.PID)
+	return ok && p.Is(now)
+}
+
+// look finds a process and the pid of its parent.
+type look func(pid int) (p Process, parent int, ok bool)
+
+// Chain returns this process, its parent, the parent's parent and so on, without
+// process 1.
+func Chain() []Process { return chain(os.Getpid(), processes()) }
+
+const longest = 64
+
+func chain(pid int, find look) []Process {
+	var all []Process
+	for pid > 1 && len(all) < longest {
+		p, parent, ok := find(pid)
+		if !ok || len(all) > 0 && p.Started > all[len(all)-1].Started {
+			break // it began after its child: the parent is gone, and its pid another's
+		}
+		all = append(all, p)
+		pid = parent
+	}
+	return all
+}
+
+// Shared reports whether people and agents alike work beneath a process, so that
+// descending from it says nothing: a session manager, a shell, a terminal, an editor.
+func (p Process) Shared() bool {
+	return p.PID <= 1 || p.Name == "" || slices.Contains(strings.Fields(shared), p.Name)
+}
+
+const shared = `
+	init systemd launchd loginwindow upstart runit runsvdir supervisord tini dumb-init docker-init catatonit dockerd conmon
+	containerd-shim containerd-shim-runc-v sshd sshd-session sshd-auth dropbear login su sudo doas runuser cron crond atd xinit xorg xwayland
+	gdm-session-worker gnome-session-binary gnome-session gnome-shell kwin_wayland plasmashell xfce sway hyprland finder dock
+	explorer services svchost wininit winlogon userinit sihost conhost openconsole taskeng system
+
+	sh ash bash dash rbash zsh fish ksh mksh tcsh csh nu elvish xonsh osh oil pwsh powershell cmd busybox toybox
+
+	tmux screen zellij xterm gnome-terminal-server gnome-terminal konsole kitty alacritty wezterm wezterm-gui wezterm-mux-server foot
+	ghostty terminal iterm iterm-server windowsterminal ptyxis ptyxis-agent
+
+	code code-insiders code-oss code-server code-tunnel codium vscodium cursor windsurf trae kiro antigravity zed zed-editor zeditor
+	electron sublime_text atom emacs vi vim nvim neovim helix hx idea goland pycharm webstorm clion rider phpstorm rubymine rustrover
+	studio java eclipse xcode devenv`
+
+// programName is what a program is called, whatever its file is called here: -zsh,
+// bash-5.2, Code.exe.
+func programName(file string) string {
+	name := strings.TrimSuffix(strings.ToLower(strings.TrimSuffix(file, " (deleted)")), ".exe")
+	return strings.Trim(name, "-.0123456789")
+}

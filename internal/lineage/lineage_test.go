@@ -1,0 +1,98 @@
+package lineage
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+)
+
+// family is a system of processes: for each pid its parent and its start.
+type family map[int][2]int
+
+func (f family) find(pid int) (Process, int, bool) {
+	p, ok := f[pid]
+	return Process{PID: pid, Started: int64(p[1])}, p[0], ok
+}
+
+func TestChain(t *testing.T) {
+	tests := map[string]struct {
+		all  family
+		want []int
+	}{
+		"up to process 1":                  {family{9: {7, 30}, 7: {3, 20}, 3: {1, 20}, 1: {0, 1}}, []int{9, 7, 3}},
+		"a parent that cannot be read":     {family{9: {7, 30}, 7: {3, 20}}, []int{9, 7}},
+		"a parent's pid that was reused":   {family{9: {7, 30}, 7: {3, 20}, 3: {2, 25}, 2: {1, 1}}, []int{9, 7}},
+		"a circle, as by reused pids":      {family{9: {7, 30}, 7: {9, 20}}, []int{9, 7}},
+		"a process that cannot be read":    {family{}, nil},
+		"the first of its own kind, 0 up":  {family{9: {0, 30}}, []int{9}},
+		"itself, as the system's own does": {family{9: {9, 30}}, slices.Repeat([]int{9}, longest)},
+	}
+	for name, test := range tests {
+		var got []int
+		for _, p := range chain(9, test.all.find) {
+			got = append(got, p.PID)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestShared(t *testing.T) {
+	for file, want := range map[string]bool{
+		"bash": true, "-zsh": true, "zsh-5.9": true, "Code.exe": true, "sh (deleted)": true, "systemd": true, "tmux": true, "PowerShell.exe": true, "": true,
+		"codex": false, "claude": false, "node": false, "python3.12": false, "Claude.exe": false, "opencode": false,
+	} {
+		if got := (Process{PID: 7, Name: programName(file)}).Shared(); got != want {
+			t.Errorf("%q: %v", file, got)
+		}
+	}
+	if !(Process{PID: 1, Name: "codex"}).Shared() {
+		t.Error("process 1 is everybody's")
+	}
+}
+
+// TestThisProcess asks the system itself.
+func TestThisProcess(t *testing.T) {
+	all := Chain()
+	if len(all) == 0 {
+		t.Skip("this system does not tell of processes")
+	}
+	if all[0].PID != os.Getpid() || !all[0].Runs() || all[0].Shared() {
+		t.Errorf("this is %+v", all[0])
+	}
+	if len(all) > 1 && all[1].PID != os.Getppid() {
+		t.Errorf("the parent is %+v, not %d", all[1], os.Getppid())
+	}
+	reused := all[0]
+	reused.Started--
+	if reused.Runs() || reused.Is(all[0]) || (Process{}).Is(Process{}) {
+		t.Error("another process of the same pid is taken for this one")
+	}
+}
+
+// TestEndedProcess: one that has ended runs no more, waited for or not.
+func TestEndedProcess(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	child, _, ok := processes()(cmd.Process.Pid)
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err, out)
+	}
+	if ok && child.Runs() {
+		t.Errorf("%+v still runs", child)
+	}
+}
+
+func BenchmarkChain(b *testing.B) {
+	for b.Loop() {
+		Chain()
+	}
+}

@@ -1,0 +1,48 @@
+package lineage
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// processes takes a picture of all processes: Windows does not tell the parent of
+// one alone. A parent may be long gone, and its pid another's.
+func processes() look {
+	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		return func(int) (Process, int, bool) { return Process{}, 0, false }
+	}
+	defer windows.CloseHandle(snapshot)
+	all := map[int]windows.ProcessEntry32{}
+	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
+		all[int(entry.ProcessID)] = entry
+	}
+	return func(pid int) (Process, int, bool) {
+		entry, ok := all[pid]
+		started := started(pid)
+		if !ok || started == 0 {
+			return Process{}, 0, false
+		}
+		name := programName(windows.UTF16ToString(entry.ExeFile[:]))
+		return Process{PID: pid, Started: started, Name: name}, int(entry.ParentProcessID), true
+	}
+}
+
+// started returns when a process began, zero when it has ended or is not to be known.
+func started(pid int) int64 {
+	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return 0
+	}
+	defer windows.CloseHandle(handle)
+	if event, err := windows.WaitForSingleObject(handle, 0); err != nil || event == windows.WAIT_OBJECT_0 {
+		return 0 // somebody still holds a handle of what has ended
+	}
+	var creation, exit, kernel, user windows.Filetime
+	if err := windows.GetProcessTimes(handle, &creation, &exit, &kernel, &user); err != nil {
+		return 0
+	}
+	return creation.Nanoseconds()
+}

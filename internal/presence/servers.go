@@ -1,0 +1,132 @@
+package presence
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/planloop/planloop/internal/lineage"
+)
+
+// Server is what a process that serves one client tells of itself, for as long as
+// it runs.
+type Server struct {
+	Process lineage.Process `json:"process"`
+	Host    lineage.Process `json:"host"`             // what started it: the client's program
+	Session string          `json:"session,omitzero"` // which session of the host, as far as the host tells
+	Client  string          `json:"client"`           // the name of the client, set by Join
+}
+
+// Client returns whose client a process is that descends from the chain of processes
+// and belongs to the session of a host: that of the one living server whose host is
+// in the chain; where there is no such server, that of the one of the same session.
+// It is "" when there is none, or more than one. The chain is asked for only where a
+// server runs.
+func (b *Book) Client(chain func() []lineage.Process, session string) string {
+	servers := b.running()
+	if len(servers) == 0 {
+		return ""
+	}
+	above := chain()
+	started := func(s Server) bool {
+		return slices.ContainsFunc(above, func(p lineage.Process) bool { return p.Is(s.Host) && !p.Shared() })
+	}
+	if one, some := only(servers, started); some || session == "" {
+		return one
+	}
+	one, _ := only(servers, func(s Server) bool { return s.Session == session })
+	return one
+}
+
+// only returns the client of the servers that fit, "" when they have several, and
+// whether any fits.
+func only(servers []Server, fits func(Server) bool) (client string, some bool) {
+	for _, s := range servers {
+		if !fits(s) {
+			continue
+		}
+		if some && s.Client != client {
+			return "", true
+		}
+		client, some = s.Client, true
+	}
+	return client, some
+}
+
+// running returns the servers that run.
+func (b *Book) running() []Server {
+	var running []Server
+	b.eachServer(func(_ string, s Server) {
+		if s.Process.Runs() {
+			running = append(running, s)
+		}
+	})
+	return running
+}
+
+func (b *Book) eachServer(visit func(path string, s Server)) {
+	if b.servers == "" {
+		return
+	}
+	entries, err := os.ReadDir(string(b.servers))
+	if err != nil {
+		b.report("list servers", "", err)
+	}
+	for _, entry := range entries {
+		var s Server
+		path := filepath.Join(string(b.servers), entry.Name())
+		data, err := os.ReadFile(path)
+		if err == nil && json.Unmarshal(data, &s) == nil { // else it is just being written or removed
+			visit(path, s)
+		}
+	}
+}
+
+// announce writes down that this process is the server of a name that has joined. It
+// reports whether that is to be tried again soon. The caller holds l.mu.
+func (b *Book) announce(name string, l *life) (pending bool) {
+	if b.server == nil || l.announced != "" || !b.joined(l) {
+		return false
+	}
+	s := b.server()
+	s.Client = name
+	path := filepath.Join(string(b.servers), strconv.Itoa(s.Process.PID)+".json")
+	data, err := json.Marshal(s)
+	if err == nil {
+		err = b.servers.make()
+	}
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		b.report("announce", name, err)
+		return true
+	}
+	l.announced = path
+	return false
+}
+
+// withdraw takes back what was announced. The caller holds l.mu.
+func (b *Book) withdraw(name string, l *life) {
+	if l.announced == "" {
+		return
+	}
+	if err := removed(l.announced); err != nil {
+		b.report("withdraw", name, err)
+	}
+	l.announced = ""
+}
+
+// forgetServers removes what servers that were killed have left.
+func (b *Book) forgetServers() {
+	b.eachServer(func(path string, s Server) {
+		if s.Process.Runs() {
+			return
+		}
+		if err := removed(path); err != nil {
+			b.report("sweep", "", err)
+		}
+	})
+}

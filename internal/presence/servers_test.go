@@ -1,0 +1,128 @@
+package presence_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/presence"
+)
+
+// client has a server join for a client. The server is this process, unless it is
+// said to be another.
+func client(t *testing.T, state, name string, s presence.Server) (leave func()) {
+	t.Helper()
+	if s.Process.PID == 0 {
+		s.Process = self(t)
+	}
+	return presence.Open(state, presence.Options{Server: func() presence.Server { return s }}).Join(name)
+}
+
+func self(t *testing.T) lineage.Process {
+	t.Helper()
+	chain := lineage.Chain()
+	if len(chain) == 0 {
+		t.Skip("this system does not tell of processes")
+	}
+	return chain[0]
+}
+
+func TestClient(t *testing.T) {
+	host := lineage.Process{PID: 70, Started: 5, Name: "agent"}
+	shell := lineage.Process{PID: 60, Started: 4, Name: "zsh"}
+	above := []lineage.Process{{PID: 90, Started: 9, Name: "bash"}, host, shell}
+	reused, dead := host, self(t)
+	reused.Started++
+	dead.Started--
+	tests := map[string]struct {
+		server  presence.Server
+		session string
+		want    string
+	}{
+		"its host is above":                        {presence.Server{Host: host}, "", "codex#1"},
+		"its host is not":                          {presence.Server{Host: lineage.Process{PID: 71, Started: 5}}, "", ""},
+		"its host had the pid before":              {presence.Server{Host: reused}, "", ""},
+		"its host is a shell":                      {presence.Server{Host: shell}, "", ""},
+		"it has ended, and its pid is another's":   {presence.Server{Host: host, Process: dead}, "", ""},
+		"it knows of no host":                      {presence.Server{}, "", ""},
+		"of the same session":                      {presence.Server{Session: "s"}, "s", "codex#1"},
+		"of another session":                       {presence.Server{Session: "s"}, "t", ""},
+		"of the same session, and it has ended":    {presence.Server{Session: "s", Process: dead}, "s", ""},
+		"its host is above, the session another's": {presence.Server{Host: host, Session: "s"}, "t", "codex#1"},
+	}
+	for name, test := range tests {
+		state := t.TempDir()
+		client(t, state, "codex#1", test.server)
+		got := presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return above }, test.session)
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestOneClientOrNone: two hosts above are none, whatever the session says; two
+// servers of one agent are that agent.
+func TestOneClientOrNone(t *testing.T) {
+	above := []lineage.Process{{PID: 90, Started: 9, Name: "inner"}, {PID: 70, Started: 5, Name: "outer"}}
+	for other, want := range map[string]string{"outer#2": "", "inner#1": "inner#1"} {
+		state := t.TempDir()
+		client(t, state, "inner#1", presence.Server{Host: above[0], Session: "s"})
+		if err := os.Rename(only(t, state), filepath.Join(state, "servers", "other.json")); err != nil { // they are one process here
+			t.Fatal(err)
+		}
+		client(t, state, other, presence.Server{Host: above[1]})
+		if got := presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return above }, "s"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestServersComeAndGo: what a server tells stands from the first sign of life after
+// there is a state until it leaves; what a killed one has left is removed.
+func TestServersComeAndGo(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	server := presence.Server{Process: self(t), Host: lineage.Process{PID: 70, Started: 5, Name: "agent"}}
+	book := presence.Open(state, presence.Options{Server: func() presence.Server { return server }})
+	whose := func() string {
+		return presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return []lineage.Process{server.Host} }, "")
+	}
+	leave := book.Join("builder") // an agent of that name, without a connection of its own
+	if _, err := os.Stat(state); err == nil || whose() != "" {
+		t.Error("the state folder was created")
+	}
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	book.Touch("builder")
+	if got := whose(); got != "builder" {
+		t.Errorf("the client is %q", got)
+	}
+	data, err := os.ReadFile(only(t, state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	if got := whose(); got != "" {
+		t.Errorf("the client has left, and is %q", got)
+	}
+	for name, text := range map[string]string{"4.json": `{"process":{"pid":4,"started":1}}`, "half.json": string(data[:len(data)/2])} {
+		if err := os.WriteFile(filepath.Join(state, "servers", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	presence.Open(state, presence.Options{}).Join("codex#1")
+	if got := filepath.Base(only(t, state)); got != "half.json" { // it may be being written
+		t.Errorf("%s is left", got)
+	}
+}
+
+// only returns the one file of a server.
+func only(t *testing.T, state string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(state, "servers", "*"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	return found[0]
+}
