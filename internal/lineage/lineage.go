@@ -61,9 +61,9 @@ func (p Process) Shared() bool {
 
 const shared = `
 	init systemd launchd loginwindow upstart runit runsvdir supervisord tini dumb-init docker-init catatonit dockerd conmon
-	containerd-shim containerd-shim-runc-v sshd sshd-session sshd-auth dropbear login su sudo doas runuser cron crond atd xinit xorg xwayland
-	gdm-session-worker gnome-session-binary gnome-session gnome-shell kwin_wayland plasmashell xfce sway hyprland finder dock
-	explorer services svchost wininit winlogon userinit sihost conhost openconsole taskeng system
+	containerd-shim containerd-shim-runc-v sshd sshd-session sshd-auth dropbear login su sudo doas runuser cron crond atd
+	xinit xorg xwayland gdm-session-worker gnome-session-binary gnome-session gnome-shell kwin_wayland plasmashell sway hyprland
+	finder dock explorer services svchost wininit winlogon userinit sihost conhost openconsole taskeng system
 
 	sh ash bash dash rbash zsh fish ksh mksh tcsh csh nu elvish xonsh osh oil pwsh powershell cmd busybox toybox
 

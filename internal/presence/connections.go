@@ -11,8 +11,9 @@ import (
 
 // Join is a sign of life, and for a name with a # the beginning of a connection:
 // while it lasts a lock is held that ends with the process, however that ends.
-// The connection lasts until leave is called as often as Join. Leave may be
-// called more than once and for any name.
+// The connection lasts until leave is called as often as Join. A server of one
+// client tells of itself meanwhile. Leave may be called more than once and for any
+// name.
 func (b *Book) Join(name string) (leave func()) {
 	b.mu.Lock()
 	l := b.lifeLocked(name)
