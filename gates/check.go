@@ -21,6 +21,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io/fs"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,7 +88,7 @@ func (c Candidate) label(i int) string {
 	if title := strings.TrimSpace(c.New[i].Title); title != "" {
 		return "Task '" + printable(title, titleShown) + "'"
 	}
-	return "Task " + position(i)
+	return "Task " + strconv.Itoa(i+1)
 }
 
 // isMeta reports whether a task is the one that asks for the plan: the first of a
@@ -135,7 +136,8 @@ func examine(c Candidate, opts Options) *examination {
 	e := &examination{Candidate: c, graph: newGraph(c)}
 	e.cycles, e.twins = e.graph.cycles(c), twins(c)
 	if opts.Files != nil {
-		e.tree, e.made = newTree(opts.Files), newCreations(c, e.graph)
+		e.tree = &tree{files: opts.Files, seen: map[string]existence{}, left: maxEntries}
+		e.made = newCreations(c, e.graph)
 	}
 	return e
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/plan"
@@ -89,24 +88,16 @@ func sweeping(title string) string {
 		}
 		switch {
 		case w.code:
-		case (w.text == "entire" || w.text == "whole") && !smallThings()[next]:
+		case (w.text == "entire" || w.text == "whole") && !smallThings.has(next):
 			return strings.TrimSpace(w.text + " " + next)
-		case w.text == "everything", w.text == "from" && next == "scratch", w.text == "all" && (next == "of" || largeThings()[next]):
+		case w.text == "everything", w.text == "from" && next == "scratch", w.text == "all" && (next == "of" || largeThings.has(next)):
 			return strings.TrimSpace(w.text + " " + next)
-		case w.text == "all" && next == "the" && i+2 < len(list) && largeThings()[list[i+2].text]:
+		case w.text == "all" && next == "the" && i+2 < len(list) && largeThings.has(list[i+2].text):
 			return "all the " + list[i+2].text
 		}
 	}
 	return ""
 }
-
-// smallThings can be dealt with entirely.
-var smallThings = sync.OnceValue(listed(`number numbers word words line lines string strings row rows message messages body response
-	request record header match token value file buffer array list object cell day days hour hours week month year seconds minute
-	minutes pixel pixels expression path name`))
-
-var largeThings = sync.OnceValue(listed(`features functionality endpoints pages screens modules components services code remaining
-	requirements tests bugs issues views models apis commands packages`))
 
 func checkReversible(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
@@ -121,10 +112,7 @@ func checkReversible(_ context.Context, e *examination, i int) []flaw {
 // wayBack reports whether a text mentions a way to undo or to try.
 func wayBack(text string) bool {
 	text = strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(text))
-	for _, way := range []string{"backup", "back up", "backed up", "revert", "roll back", "rollback", "rolls back", "rolled back",
-		"restore", "undo", "flag", "dry run", "snapshot",
-		"toggle", "canary", "kill switch", "down migration", "reversible", "staging", "transaction", "copy first", "keep a copy",
-		"way back", "fallback", "fall back", "git stash"} {
+	for way := range vocabularies()[waysBack] {
 		if strings.Contains(text, way) {
 			return true
 		}

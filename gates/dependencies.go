@@ -85,9 +85,6 @@ func (g graph) nodes(ids []plan.StepID) []int {
 // dependencies, so that the next is looked for without it.
 func (g graph) cycles(c Candidate) map[int]string {
 	found := map[int]string{}
-	if g.ordered() {
-		return found
-	}
 	ids := make([]plan.StepID, g.tasks)
 	for i, t := range c.New {
 		ids[i] = t.ID
@@ -112,35 +109,6 @@ func (g graph) cycles(c Candidate) map[int]string {
 
 // maxCycles bounds how many circular dependencies are told one by one.
 const maxCycles = 50
-
-// ordered reports whether the new tasks can be done in some order, as nearly all
-// plans can: it takes away what depends on nothing until nothing is left.
-func (g graph) ordered() bool {
-	waits, dependents := make([]int, g.tasks), make([][]int, g.tasks)
-	var free []int
-	for i := range g.tasks {
-		for _, dep := range g.deps[i] {
-			if dep < g.tasks {
-				waits[i]++
-				dependents[dep] = append(dependents[dep], i)
-			}
-		}
-		if waits[i] == 0 {
-			free = append(free, i)
-		}
-	}
-	left := g.tasks
-	for ; len(free) > 0; left-- {
-		i := free[len(free)-1]
-		free = free[:len(free)-1]
-		for _, d := range dependents[i] {
-			if waits[d]--; waits[d] == 0 {
-				free = append(free, d)
-			}
-		}
-	}
-	return left == 0
-}
 
 // write returns the first task of a cycle and the way around from there.
 func (g graph) write(cycle []plan.StepID) (int, string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path"
 	"strings"
-	"sync"
 	"unicode"
 )
 
@@ -25,9 +24,9 @@ func checkHintsActionable(_ context.Context, e *examination, i int) []flaw {
 func actionable(hint string) bool {
 	for i, w := range words(hint) {
 		switch {
-		case w.named(), references()[w.text], taskVerbs()[w.text], strings.ContainsFunc(w.text, foreign):
+		case w.named(), references.has(w.text), taskVerbs.has(w.text), strings.ContainsFunc(w.text, foreign):
 			return true
-		case nounVerbs()[w.text] && (i == 0 || nounVerbsInside()[w.text]):
+		case nounVerbs.has(w.text) && (i == 0 || nounVerbsInside.has(w.text)):
 			return true
 		}
 	}
@@ -35,13 +34,6 @@ func actionable(hint string) bool {
 }
 
 func foreign(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }
-
-// references point to something that can be looked up.
-var references = sync.OnceValue(listed(`section sections chapter appendix § page rfc see cf readme docs documentation spec specification
-	changelog wiki ticket issue pr adr diagram schema like must should never always don't`))
-
-// nounVerbsInside are verbs wherever they stand in a hint.
-var nounVerbsInside = sync.OnceValue(listed(`read write run check review search see update`))
 
 func checkHintPaths(ctx context.Context, e *examination, i int) []flaw {
 	if e.tree == nil {
@@ -182,7 +174,7 @@ func slashed(token string) bool {
 	switch {
 	case strings.HasPrefix(token, "../"):
 		return fileName(path.Base(token)) // without an ending it is how modules are imported
-	case mediaTypes()[first] && !strings.Contains(rest, "/"), rest != "" && upper(first) && upper(rest):
+	case mediaTypes.has(first) && !strings.Contains(rest, "/"), rest != "" && upper(first) && upper(rest):
 		return false // text/html, GET/POST
 	case strings.Contains(token, "..."), !strings.ContainsFunc(token, unicode.IsLetter):
 		return false // ./..., 1/2
@@ -205,7 +197,7 @@ func doubtful(token string) bool {
 	case rest == "", strings.HasSuffix(token, "/"), extension(token) != "":
 		return false
 	}
-	return notFolders()[first] || len(first) == 1 && first != "." || !strings.Contains(rest, "/") && upper(rest)
+	return notFolders.has(first) || len(first) == 1 && first != "." || !strings.Contains(rest, "/") && upper(rest)
 }
 
 // fileName reports a name with an ending that files have and hardly anything else
@@ -214,39 +206,15 @@ func fileName(name string) bool {
 	lower := strings.ToLower(name)
 	ending := path.Ext(name)
 	switch {
-	case len(ending) < 2 || ending == name || notFiles()[lower]:
+	case len(ending) < 2 || ending == name || notFiles.has(lower):
 		return false
 	case ending != strings.ToLower(ending) && name != strings.ToUpper(name):
 		return false
 	}
-	return extensions()[extension(name)] || files()[lower]
+	return extensions.has(extension(name)) || files.has(lower)
 }
 
 // extension returns the ending of a name without the dot, "" for none.
 func extension(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
 }
-
-// extensions leave out endings that are fields and methods as well: sum, lock, patch.
-var extensions = sync.OnceValue(listed(`md mdx markdown rst txt adoc tex pdf html htm xhtml css scss sass less js jsx mjs cjs ts tsx mts
-	cts vue svelte astro go py pyi pyx ipynb rb erb rake gemspec rs c h cc cpp cxx hh hpp hxx swift kt kts java scala groovy gradle clj
-	cljs edn exs erl hrl hs lhs mli csproj sln fsx vb php pm lua jl dart zig vhd asm sh bash zsh ps1 bat json jsonc json5 jsonl ndjson
-	yaml yml toml ini xml xsd xsl plist csv tsv sql sqlite proto graphql gql prisma tf tfvars hcl nix tmpl tpl gotmpl j2 jinja hbs ejs
-	mustache svg png jpg jpeg gif ico webp woff woff2 ttf wasm cmake bzl txtar`))
-
-// files are known by their whole name.
-var files = sync.OnceValue(listed(`go.mod go.sum go.work cargo.lock yarn.lock poetry.lock gemfile.lock uv.lock composer.lock
-	pipfile.lock flake.lock mix.exs`))
-
-var mediaTypes = sync.OnceValue(listed(`application text image audio video font multipart message`))
-
-// notFiles are written like files and are something else.
-var notFiles = sync.OnceValue(listed(`node.js next.js nuxt.js vue.js react.js express.js three.js d3.js p5.js chart.js moment.js
-	alpine.js ember.js backbone.js discord.js nest.js angular.js response.json res.json resp.json request.json req.json r.json body.json
-	data.json json.json response.html response.body.json e.g. i.e. asp.net socket.io`))
-
-// notFolders begin import paths and names of branches.
-var notFolders = sync.OnceValue(listed(`archive bufio bytes compress container context crypto database debug encoding errors expvar flag
-	fmt go hash html image index io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings sync
-	syscall testing text time unicode unique unsafe golang.org origin upstream refs heads remotes feature feat fix bugfix hotfix release
-	chore head and or he she his yes true read on client request input left min tcp ci react-dom next rxjs lodash date-fns node`))

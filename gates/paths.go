@@ -74,49 +74,45 @@ func checkPathsExist(ctx context.Context, e *examination, i int) []flaw {
 	}
 	var list []flaw
 	for _, given := range distinct(e.New[i].RelevantFilePaths) {
-		if f, bad := e.listed(ctx, i, given); bad {
-			list = append(list, f)
-		}
+		list = append(list, e.listed(ctx, i, given)...)
 	}
 	for _, given := range distinct(e.New[i].Creates) {
-		if f, bad := e.created(ctx, given); bad {
-			list = append(list, f)
-		}
+		list = append(list, e.created(ctx, given)...)
 	}
 	return list
 }
 
 // listed judges an entry of relevant_file_paths.
-func (e *examination) listed(ctx context.Context, i int, given string) (flaw, bool) {
+func (e *examination) listed(ctx context.Context, i int, given string) []flaw {
 	p, fault := locate(given)
 	if fault != "" {
-		return misplaced(fault, "relevant_file_paths", given), true
+		return misplaced(fault, "relevant_file_paths", given)
 	}
 	switch e.find(ctx, i, p) {
 	case present:
-		return flaw{}, false
+		return nil
 	case astray:
-		return misplaced(outside, "relevant_file_paths", given), true
+		return misplaced(outside, "relevant_file_paths", given)
 	case tooWide:
-		return flaw{message: "lists a pattern in `relevant_file_paths` that is too wide to search: " + code(given) + ".",
-			fix: "begin it with the directory that is meant"}, true
+		return []flaw{{message: "lists a pattern in `relevant_file_paths` that is too wide to search: " + code(given) + ".",
+			fix: "begin it with the directory that is meant"}}
 	case ambiguous:
-		return flaw{message: "lists a pattern in `relevant_file_paths` that cannot be read: " + code(given) + ".",
-			fix: "use *, ?, ** and few alternatives such as {a,b}, or name the files"}, true
+		return []flaw{{message: "lists a pattern in `relevant_file_paths` that cannot be read: " + code(given) + ".",
+			fix: "use *, ?, ** and few alternatives such as {a,b}, or name the files"}}
 	}
-	return flaw{message: "lists a non-existent path in `relevant_file_paths`: " + code(given) + ".", fix: e.remedy(ctx, p)}, true
+	return []flaw{{message: "lists a non-existent path in `relevant_file_paths`: " + code(given) + ".", fix: e.remedy(ctx, p)}}
 }
 
 // created judges an entry of creates: it need not exist, but has to lie in the workspace.
-func (e *examination) created(ctx context.Context, given string) (flaw, bool) {
+func (e *examination) created(ctx context.Context, given string) []flaw {
 	p, fault := locate(given)
 	if fault != "" {
-		return misplaced(fault, "creates", given), true
+		return misplaced(fault, "creates", given)
 	}
 	if !isGlob(p) && e.tree.look(ctx, p) == astray {
-		return misplaced(outside, "creates", given), true
+		return misplaced(outside, "creates", given)
 	}
-	return flaw{}, false
+	return nil
 }
 
 // find looks for a path on disk, then among what the plan creates.
@@ -128,16 +124,13 @@ func (e *examination) find(ctx context.Context, i int, p string) existence {
 	return found
 }
 
-func misplaced(fault, field, given string) flaw {
-	f := flaw{message: "lists " + fault + " in `" + field + "`",
-		fix: "write paths relative to the workspace, with slashes and without `..`"}
+func misplaced(fault, field, given string) []flaw {
+	message := "lists " + fault + " in `" + field + "`"
 	if strings.TrimSpace(given) == "" {
-		f.message += "."
-		f.fix = "remove it"
-		return f
+		return []flaw{{message: message + ".", fix: "remove it"}}
 	}
-	f.message += ": " + code(given) + "."
-	return f
+	return []flaw{{message: message + ": " + code(given) + ".",
+		fix: "write paths relative to the workspace, with slashes and without `..`"}}
 }
 
 // remedy says what to do about a path that is not there. A line number behind the
@@ -181,10 +174,6 @@ type tree struct {
 
 // maxEntries bounds what all patterns of a candidate read together.
 const maxEntries = 50_000
-
-func newTree(files fs.FS) *tree {
-	return &tree{files: files, seen: map[string]existence{}, left: maxEntries}
-}
 
 // look looks for a path that locate has returned.
 func (t *tree) look(ctx context.Context, p string) existence {

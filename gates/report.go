@@ -1,9 +1,6 @@
 package gates
 
 import (
-	"slices"
-	"strconv"
-
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -43,9 +40,7 @@ func (r Report) Errors() []Finding { return r.of(Error) }
 func (r Report) Warnings() []Finding { return r.of(Warning) }
 
 // OK reports whether nothing refuses the candidate.
-func (r Report) OK() bool {
-	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Level == Error })
-}
+func (r Report) OK() bool { return len(r.Errors()) == 0 }
 
 // Details lists what refuses the candidate in sentences, those of the
 // specification where it has one, each with what to do unless that is plain.
@@ -115,6 +110,3 @@ func printable(text string, n int) string { return safetext.EscapeLine(plan.Shor
 
 // code writes a path or an id as messages show it.
 func code(text string) string { return "`" + printable(text, pathShown) + "`" }
-
-// position is how a task without a title is called: counted from 1.
-func position(i int) string { return strconv.Itoa(i + 1) }

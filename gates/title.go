@@ -3,7 +3,6 @@ package gates
 import (
 	"context"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/planloop/planloop/plan"
@@ -28,27 +27,14 @@ func hasObject(title []word) bool {
 		switch {
 		case w.code, w.named() && strings.ContainsFunc(w.text, unicode.IsLetter):
 			return true
-		case !strings.ContainsFunc(w.text, unicode.IsLetter) || fillers()[w.text] || bareVerbs()[w.text]:
-		case i == 0 && bareVerbs()[gerundOf(w.text)]:
+		case !strings.ContainsFunc(w.text, unicode.IsLetter) || fillers.has(w.text) || bareVerbs.has(w.text):
+		case i == 0 && bareVerbs.has(gerundOf(w.text)):
 		default:
 			return true
 		}
 	}
 	return false
 }
-
-// fillers name nothing.
-var fillers = sync.OnceValue(listed(`stuff thing things misc miscellaneous it this that them these those something anything everything
-	all some more other others various etc the a an and or to up on in of for with my our your todo todos tbd tba wip n/a na none
-	nothing null undefined task tasks step steps item items as well also just please needed required necessary needs need be is are can
-	we i you me us let's lets now next rest remaining first finally last ok okay foo bar baz test1 xxx untitled again here there too out
-	off over down back through about around into must should will would`))
-
-// bareVerbs say nothing without what they are done to. Verbs that can stand alone,
-// such as deploy, are not among them.
-var bareVerbs = sync.OnceValue(listed(`fix do make update change changes fixes updates add remove delete implement implementation
-	improve improvement improvements refactor write create handle finish continue start work complete check clean cleanup tidy modify
-	adjust edit set get go see look try proceed resume begin execute perform tweak tweaks debug review investigate research think plan`))
 
 // twin is a step with the title of a new task: one that is open, or one that is
 // new as well.
@@ -149,15 +135,12 @@ func phrase(list []word) string {
 // and where.
 func clauseAt(list []word, i int) (from int, ok bool) {
 	from = i
-	for from < len(list) && !list[from].code && joiners()[list[from].text] {
+	for from < len(list) && !list[from].code && joiners.has(list[from].text) {
 		from++
 	}
 	before := list[i-1]
 	return from, from < len(list) && (from > i || before.comma || before.stop)
 }
-
-// joiners join two tasks.
-var joiners = sync.OnceValue(listed(`and & + then also plus afterwards finally`))
 
 // independent reports whether the words from a position on are a task besides the
 // words before end.
@@ -174,13 +157,13 @@ func verbWithObject(first word, clause []word) bool {
 	if verb == "" || len(clause) == 0 {
 		return false
 	}
-	if particle := clause[0].text; particles()[verb+" "+particle] {
+	if particle := clause[0].text; particles.has(verb + " " + particle) {
 		clause, certain = clause[1:], true
 	}
-	if len(clause) == 0 || prepositions()[clause[0].text] {
+	if len(clause) == 0 || prepositions.has(clause[0].text) {
 		return false
 	}
-	return certain || clause[0].code || determiners()[clause[0].text]
+	return certain || clause[0].code || determiners.has(clause[0].text)
 }
 
 // verbLike returns the verb a word stands for if its form is that of the first
@@ -192,24 +175,12 @@ func verbLike(first, w word) (verb string, certain bool) {
 		return gerundOf(w.text), true
 	case thirdPersonOf(first.text) != "" && !isTaskVerb(first.text):
 		verb = thirdPersonOf(w.text)
-		return verb, taskVerbs()[verb]
+		return verb, taskVerbs.has(verb)
 	case isTaskVerb(w.text):
-		return w.text, taskVerbs()[w.text] && !nounVerbs()[w.text]
+		return w.text, taskVerbs.has(w.text) && !nounVerbs.has(w.text)
 	}
 	return "", false
 }
-
-// particles belong to the verb before them.
-var particles = sync.OnceValue(func() map[string]bool {
-	all := map[string]bool{}
-	for _, p := range []string{"set up", "clean up", "wire up", "hook up", "roll out", "roll back", "spin up", "break up", "look into",
-		"work on", "turn on", "turn off",
-		"log out", "log in", "back up", "write up", "split up", "speed up", "take out", "put in", "phase out", "tidy up", "bring in",
-		"pull out", "move over"} {
-		all[p] = true
-	}
-	return all
-})
 
 // coordinated reports whether the last word is a verb that shares its object with
 // the verb behind the conjunction: read and write access, create and edit notes.
@@ -220,7 +191,7 @@ func coordinated(before []word) bool {
 		return false
 	}
 	prior := before[len(before)-2]
-	return !nounVerbs()[last.text] || !determiners()[prior.text] && (len(before) == 2 || prior.comma)
+	return !nounVerbs.has(last.text) || !determiners.has(prior.text) && (len(before) == 2 || prior.comma)
 }
 
 // subordinate reports whether the words before the conjunction lead into a clause
@@ -230,7 +201,7 @@ func subordinate(before []word) bool {
 	for i, w := range before {
 		switch {
 		case w.code:
-		case i == 0 && enablers()[w.text], i > 0 && clauses()[w.text]:
+		case i == 0 && enablers.has(w.text), i > 0 && clauses.has(w.text):
 			return true
 		case i > 0 && before[i-1].text == "to" && !before[i-1].code && isTaskVerb(w.text):
 			return true
@@ -239,31 +210,22 @@ func subordinate(before []word) bool {
 	return false
 }
 
-var enablers = sync.OnceValue(listed(`let allow help make ensure verify check confirm assert`))
-
-var clauses = sync.OnceValue(listed(`that which who if when whenever where while because so can could must should will to-be able how
-	whether what unless until`))
-
 // companion reports what belongs into the same commit as the change before it: its
 // tests, its documentation, the places that use it, and anything done to the same
 // thing.
 func companion(clause []word) bool {
 	for _, w := range clause[1:] {
-		if !w.code && pronouns()[w.text] {
+		if !w.code && pronouns.has(w.text) {
 			return true
 		}
 	}
 	for _, w := range clause[1:] {
-		if !w.code && companions()[w.text] {
+		if !w.code && companions.has(w.text) {
 			return true
 		}
-		if prepositions()[w.text] && !w.code {
+		if prepositions.has(w.text) && !w.code {
 			break
 		}
 	}
 	return false
 }
-
-var companions = sync.OnceValue(listed(`test tests testcase unit-test unit-tests coverage docs doc documentation changelog readme
-	comment comments docstring docstrings callers caller usages usage references reference imports call sites snapshots snapshot golden
-	goldens fixtures types typings error errors result results`))

@@ -1,6 +1,7 @@
 package gates
 
 import (
+	_ "embed"
 	"strings"
 	"sync"
 	"unicode"
@@ -82,22 +83,66 @@ func identifier(raw string) bool {
 	return false
 }
 
-// listed returns what makes a set of the words of a list, for when it is first
-// asked: most commands check no plan.
-func listed(words string) func() map[string]bool {
-	return func() map[string]bool { return set(words) }
-}
+//go:embed words.txt
+var wordLists string
 
-// set returns the words of a list as a set.
-func set(lists ...string) map[string]bool {
-	all := map[string]bool{}
-	for _, list := range lists {
-		for _, w := range strings.Fields(list) {
-			all[w] = true
+// vocabulary is the name of a list in words.txt.
+type vocabulary string
+
+const (
+	abstracts       vocabulary = "abstracts"
+	adverbs         vocabulary = "adverbs"
+	bareVerbs       vocabulary = "bareVerbs"
+	clauses         vocabulary = "clauses"
+	companions      vocabulary = "companions"
+	comparatives    vocabulary = "comparatives"
+	determiners     vocabulary = "determiners"
+	emptyWords      vocabulary = "emptyWords"
+	enablers        vocabulary = "enablers"
+	endless         vocabulary = "endless"
+	extensions      vocabulary = "extensions"
+	files           vocabulary = "files"
+	fillers         vocabulary = "fillers"
+	joiners         vocabulary = "joiners"
+	labels          vocabulary = "labels"
+	largeThings     vocabulary = "largeThings"
+	mediaTypes      vocabulary = "mediaTypes"
+	notFiles        vocabulary = "notFiles"
+	notFolders      vocabulary = "notFolders"
+	nounVerbs       vocabulary = "nounVerbs"
+	nounVerbsInside vocabulary = "nounVerbsInside"
+	outcomes        vocabulary = "outcomes"
+	particles       vocabulary = "particles"
+	pins            vocabulary = "pins"
+	prepositions    vocabulary = "prepositions"
+	pronouns        vocabulary = "pronouns"
+	references      vocabulary = "references"
+	smallThings     vocabulary = "smallThings"
+	taskVerbs       vocabulary = "taskVerbs"
+	unspecific      vocabulary = "unspecific"
+	waysBack        vocabulary = "waysBack"
+)
+
+func (v vocabulary) has(word string) bool { return vocabularies()[v][word] }
+
+// vocabularies reads words.txt when it is first asked: most commands check no plan.
+var vocabularies = sync.OnceValue(func() map[vocabulary]map[string]bool {
+	all := map[vocabulary]map[string]bool{}
+	var list map[string]bool
+	for line := range strings.Lines(wordLists) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if name, words, ok := strings.Cut(line, ": "); ok {
+			list, line = map[string]bool{}, words
+			all[vocabulary(name)] = list
+		}
+		for word := range strings.FieldsSeq(line) {
+			list[strings.ReplaceAll(word, "_", " ")] = true
 		}
 	}
 	return all
-}
+})
 
 // withoutPrefix cuts what may stand before the sentence of a title: "feat(api): ",
 // "[api] ", "Task A: ", "1. ".
@@ -116,46 +161,13 @@ func withoutPrefix(list []word) []word {
 // label reports the words that introduce a title.
 func label(text string) bool {
 	kind, _, _ := strings.Cut(text, "(")
-	return labels()[strings.TrimSuffix(kind, "!")]
+	return labels.has(strings.TrimSuffix(kind, "!"))
 }
 
 func numbered(w word) bool { return w.stop && strings.Trim(w.text, "0123456789") == "" }
 
-// The words the heuristics know. They are English, as the titles agents write: in
-// another language the heuristics find nothing, and only they.
-
-// taskVerbs are words that begin a task and are hardly ever anything else.
-var taskVerbs = sync.OnceValue(listed(`accept add adopt allow analyze analyse append apply assert assign attach authenticate avoid bind
-	bootstrap bring bundle bump calculate call catch choose clarify collapse collect combine compare compile compute configure confirm
-	connect consider consolidate convert copy create cut decide declare decode decompose decouple decrease define delete deliver deploy
-	deprecate derive detect determine develop disable discover display do drop dockerize edit eliminate embed enable encode encrypt
-	enforce ensure enhance establish evaluate examine exclude execute expand explain expose extend extract fetch find finalize finalise
-	finish fix follow forbid gather generate get give guard handle harden hide identify ignore implement improve include increase inject
-	insert inspect install instrument integrate introduce inline invalidate investigate isolate keep let limit link list locate look
-	lower maintain make mark measure merge migrate mimic minimize mirror modify mount move normalize normalise obtain offer omit open
-	optimize optimise organize paginate parametrize parameterize parse perform persist pick pin populate port prefer prepare preserve
-	prevent print propagate protect prove provide provision publish pull purge push put raise rebuild reconcile record redact redirect
-	redesign reduce refactor refer register reject relax remove rename render reorder reorganize repair replace reproduce require reset
-	resolve respect restore restrict restructure retain retrieve retry return reuse revert rewrite rework rotate sanitize save scaffold
-	seed select send separate serialize serve set setup shorten show simplify skip solve sort specify split standardize start stop strip
-	study subscribe suppress swap switch sync take teach tell throttle tidy transform translate treat trim turn understand unify
-	unit-test unpublish upgrade use utilize validate verify wire wrap wait polish streamline revamp modernize modernise overhaul boost
-	address complete conduct draft emit extend fill hook prune tune craft`))
-
-// nounVerbs begin a task too, but are as often a thing or a quality: the read path,
-// a test, an update.
-var nounVerbs = sync.OnceValue(listed(`access archive audit backup batch benchmark block branch break build cache capture change check
-	clean clear clone close code comment commit contact control count cover crop debug design document download draw dump dry end enter
-	escape estimate exit export filter flag focus format fork group guide highlight host import index input invite label lead lint load
-	lock log login logout map match model monitor mock name note notify number order output package patch pass paste plan plot post
-	preview process profile program project query queue rate read rebase refresh release report request research review roll route run
-	sample scan schedule score script search secure share ship sign signup split stage state store stream structure stub study style
-	submit summary support tag target template test time touch trace track transfer trigger type undo update upload version view visit
-	walk warn watch work write zip see cross-check double-check re-run skim proof reference hash cast copy reset display return list
-	link set sort`))
-
 // isTaskVerb reports a verb in its base form.
-func isTaskVerb(text string) bool { return taskVerbs()[text] || nounVerbs()[text] }
+func isTaskVerb(text string) bool { return taskVerbs.has(text) || nounVerbs.has(text) }
 
 // gerundOf returns the verb of a form in -ing, "" if it is none.
 func gerundOf(text string) string {
@@ -183,19 +195,3 @@ func thirdPersonOf(text string) string {
 	}
 	return ""
 }
-
-// determiners begin the object of a verb.
-var determiners = sync.OnceValue(listed(`a an the all any both each every its their his her our your this these those that some several
-	various more another two three new old existing missing other remaining no`))
-
-// prepositions begin what is not the object of a verb.
-var prepositions = sync.OnceValue(listed(`about above across after against along among around as at because before behind below beneath
-	beside besides between beyond but by despite during except for from if in inside into like near of off on onto or out over per since
-	so than through throughout till to toward towards under until unless up upon via when whenever where whether which while who whose
-	with within without and then & + is are was were be`))
-
-// pronouns stand for what was named before.
-var pronouns = sync.OnceValue(listed(`it its them their they itself themselves one this that these those accordingly there`))
-
-var labels = sync.OnceValue(listed(`feat feature fix bug bugfix chore docs doc style refactor perf test tests build ci revert wip task
-	story step phase part milestone backend frontend api ui db cli todo subtask epic`))
