@@ -85,17 +85,12 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
 		Gates: gateLevels(config.Gates), GateAll: config.Gates.Profile == workspace.Strict,
 	}
-	if options.Model, err = a.configuredModel(config.Model); err != nil {
-		return nil, err
-	}
+	options.Model = a.configuredModel(config.Model)
 	if !place.Default {
 		options.Tree = newFiles(place.Path)
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
-	told, err := a.notices(place, config.Notify)
-	if err != nil {
-		return nil, err
-	}
+	told := a.notices(place, config.Notify)
 	options.Notify = told.tell
 	client := sync.OnceValue(func() string { return seen.Client(lineage.Chain, workspace.HostSession(a.getenv)) })
 	a.opened = &opened{place, config, s, verbs.New(s, options), client, told}
@@ -169,7 +164,7 @@ func isWorkTree(path string) bool {
 func (a *app) configure(place workspace.Workspace) (workspace.Config, error) {
 	config, warnings, err := workspace.Load(workspace.Sources{Flags: a.settings, Getenv: a.getenv, Workspace: place, Gates: gates.Names()})
 	for _, w := range warnings {
-		a.warn(w.String())
+		a.warn(w.Error())
 	}
 	return config, err
 }

@@ -109,7 +109,7 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 	}
 	_, warnings, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: place, Gates: gates.Names()})
 	for _, w := range warnings {
-		d.Warnings = append(d.Warnings, w.String())
+		d.Warnings = append(d.Warnings, w.Error())
 	}
 	if err != nil {
 		d.Warnings = append(d.Warnings, err.Error())

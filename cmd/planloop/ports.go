@@ -21,19 +21,20 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
-// configuredModel is the model of the user's configuration, nil when there is none.
-// Nothing is contacted before it is asked.
-func (a *app) configuredModel(section workspace.Section) (verbs.Model, error) {
+// configuredModel is the model of the user's configuration, nil when there is none
+// or it cannot be understood. Nothing is contacted before it is asked.
+func (a *app) configuredModel(section workspace.Section) verbs.Model {
 	if !section.Given() {
-		return nil, nil
+		return nil
 	}
 	var config llm.Config
 	if err := section.Decode(&config); err != nil {
-		return nil, err
+		a.warn("no model is used: " + err.Error())
+		return nil
 	}
 	return &model{name: config.Model, client: sync.OnceValues(func() (*llm.Client, error) {
 		return llm.New(config, a.getenv, llm.Options{Logger: a.logger()})
-	})}, nil
+	})}
 }
 
 type model struct {
@@ -184,20 +185,21 @@ type notices struct {
 	workspace string
 }
 
-func (a *app) notices(place workspace.Workspace, section workspace.Section) (notices, error) {
+func (a *app) notices(place workspace.Workspace, section workspace.Section) notices {
 	if !section.Given() {
-		return notices{}, nil
+		return notices{}
 	}
 	var config notify.Config
-	if err := section.Decode(&config); err != nil {
-		return notices{}, err
+	err := section.Decode(&config)
+	var notifier *notify.Notifier
+	if err == nil {
+		notifier, err = notify.New(config, a.getenv, notify.Options{Logger: a.logger()})
 	}
-	notifier, err := notify.New(config, a.getenv, notify.Options{Logger: a.logger()})
 	if err != nil { // the plan is more important than who hears of it
 		a.warn("nobody is told of what waits: " + err.Error())
-		return notices{}, nil
+		return notices{}
 	}
-	return notices{notifier, place.Path}, nil
+	return notices{notifier, place.Path}
 }
 
 // tell returns at once.

@@ -178,6 +178,9 @@ func (g Gates) Level(gate string, byProfile Level) Level {
 // would loosen it. What the profiles give to each gate is not known here, so a
 // level from the file is a floor: it cannot loosen.
 func (g Gates) tightened(asked Gates) (Gates, string) {
+	if asked.Profile == g.Profile && maps.Equal(asked.Levels, g.Levels) {
+		return g, ""
+	}
 	if len(asked.Levels) > 0 {
 		return g.raised(asked.Levels)
 	}

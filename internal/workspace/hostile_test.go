@@ -148,7 +148,7 @@ func FuzzWorkspaceFile(f *testing.F) {
 		}
 		checkNoLooser(t, got)
 		for _, w := range warnings {
-			if strings.ContainsAny(w.String(), "\n\x1b\x00") {
+			if strings.ContainsAny(w.Error(), "\n\x1b\x00") {
 				t.Fatalf("warning %q", w)
 			}
 		}

@@ -1,16 +1,28 @@
 package workspace
 
 import (
+	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/tree"
+	"github.com/planloop/planloop/plan"
 )
 
 // key is one key of the configuration: how it is read, and what of it a
 // workspace's own file may decide.
 type key struct {
 	name string
-	set  func(*Config, value) error
+	// set takes over what it understands of a value and returns the rest. Where a
+	// key can be tightened, what is not understood counts as the strictest value.
+	set func(*Config, value) faults
 	// admit judges what the workspace's file asks for against what holds
 	// without it, and may amend it; it returns why it is not admitted. Nil: that
 	// file may not set the key at all.
@@ -21,31 +33,30 @@ type key struct {
 func keys() []key {
 	return []key{
 		{"toolsets", setToolsets, admitFewer},
-		{"strategy", func(c *Config, v value) error { return setWord(v, &c.Strategy) }, anything},
-		{"gates", func(c *Config, v value) error { return setGates(v, &c.Gates) }, admitGates},
-		{"text", func(c *Config, v value) error { return setWord(v, &c.Text) }, anything},
-		{"completion", func(c *Config, v value) error { return setWord(v, &c.Completion) }, admitCompletion},
-		{"approval", func(c *Config, v value) error { return setWord(v, &c.Approval) }, admitApproval},
-		{"approval_timeout", func(c *Config, v value) error { return setTimeout(v, &c.ApprovalTimeout) }, admitApprovalTimeout},
-		{"gathering_timeout", func(c *Config, v value) error { return setTimeout(v, &c.GatheringTimeout) }, admitGatheringTimeout},
-		{"max_replans", func(c *Config, v value) error { return setNumber(v, &c.MaxReplans, 1, 100) }, anything},
-		{"parallel", func(c *Config, v value) error { return setNumber(v, &c.Parallel, 1, 64) }, anything},
-		{"lease", func(c *Config, v value) error { return setLease(v, &c.Lease) }, anything},
+		word("strategy", func(c *Config) *Strategy { return &c.Strategy }),
+		{"gates", setGates, admitGates},
+		word("text", func(c *Config) *TextRule { return &c.Text }),
+		stricterWord("completion", func(c *Config) *Completion { return &c.Completion }),
+		stricterWord("approval", func(c *Config) *Approval { return &c.Approval }),
+		timeout("approval_timeout", func(c *Config) *time.Duration { return &c.ApprovalTimeout }),
+		timeout("gathering_timeout", func(c *Config) *time.Duration { return &c.GatheringTimeout }),
+		number("max_replans", 100, func(c *Config) *int { return &c.MaxReplans }),
+		number("parallel", 64, func(c *Config) *int { return &c.Parallel }),
+		{"lease", setLease, anything},
 		{"agents_file", setAgentsFile, anything},
-		{"servers", func(c *Config, v value) error { return setSection(v, &c.Servers) }, nil},
-		{"model", func(c *Config, v value) error { return setSection(v, &c.Model) }, nil},
-		{"notify", func(c *Config, v value) error { return setSection(v, &c.Notify) }, nil},
-		{"hooks", func(c *Config, v value) error { return setSection(v, &c.Hooks) }, nil},
-		{"store", func(c *Config, v value) error { return setSection(v, &c.Store) }, nil},
+		section("servers", func(c *Config) *Section { return &c.Servers }),
+		section("model", func(c *Config) *Section { return &c.Model }),
+		section("notify", func(c *Config) *Section { return &c.Notify }),
+		section("hooks", func(c *Config) *Section { return &c.Hooks }),
+		section("store", func(c *Config) *Section { return &c.Store }),
 	}
 }
 
 // Keys lists the names of all keys in the order of the documentation.
 func Keys() []string {
-	all := keys()
-	names := make([]string, len(all))
-	for i, k := range all {
-		names[i] = k.name
+	var names []string
+	for _, k := range keys() {
+		names = append(names, k.name)
 	}
 	return names
 }
@@ -55,6 +66,199 @@ func Variable(key string) string { return "PLANLOOP_" + strings.ToUpper(key) }
 
 func anything(Config, *Config) string { return "" }
 
+func word[T vocabulary](name string, of func(*Config) *T) key {
+	return key{name, func(c *Config, v value) faults { return setWord(v, of(c)) }, anything}
+}
+
+func stricterWord[T vocabulary](name string, of func(*Config) *T) key {
+	return key{name, func(c *Config, v value) faults { return setStricter(v, of(c)) }, func(holds Config, asked *Config) string {
+		if before, now := *of(&holds), *of(asked); rank(now) < rank(before) {
+			return string(now) + " is looser than " + string(before) + ", and a workspace's own file may only make it stricter"
+		}
+		return ""
+	}}
+}
+
+// timeout is a time after which planning mode ends by itself, and with it the
+// read-only phase, without anybody's approval. The longer time is the stricter
+// one; a repository that could set a second would open the phase.
+func timeout(name string, of func(*Config) *time.Duration) key {
+	return key{name, func(c *Config, v value) faults { return setTimeout(v, of(c)) }, func(holds Config, asked *Config) string {
+		before, now := *of(&holds), *of(asked)
+		if now == 0 || before != 0 && now >= before {
+			return ""
+		}
+		than := before.String()
+		if before == 0 {
+			than = "never"
+		}
+		return now.String() + " ends the read-only phase sooner than " + than +
+			", and a workspace's own file may only make it stricter"
+	}}
+}
+
+func number(name string, highest int, of func(*Config) *int) key {
+	return key{name, func(c *Config, v value) faults {
+		text, _ := v.scalar()
+		given, err := strconv.Atoi(text)
+		if err != nil || given < 1 || given > highest {
+			return v.refuse("is "+v.shown(), fmt.Sprintf("give a whole number from 1 to %d", highest))
+		}
+		*of(c) = given
+		return nil
+	}, anything}
+}
+
+func section(name string, of func(*Config) *Section) key {
+	return key{name, func(c *Config, v value) faults {
+		if v.node == nil {
+			node, refusal := parseYAML(v.source, []byte(v.text))
+			if refusal != nil {
+				return faults{refusal}
+			}
+			if node == nil {
+				return v.refuse("is blank", "give it a value or leave it out")
+			}
+			v.node = node
+		}
+		*of(c) = Section{v}
+		return nil
+	}, nil}
+}
+
+// value is what a source says about one key: a node of a file, or the text of
+// an environment variable or flag.
+type value struct {
+	source string
+	line   int
+	key    string
+	entry  string     // the name before it, where it stands in a mapping
+	node   *yaml.Node // nil: text it is
+	text   string
+	gates  []string // the names of the gates there are, nil when unknown
+}
+
+// faults are the parts of a value that are not understood.
+type faults []*ConfigError
+
+func (v value) refuse(problem, want string) faults {
+	return faults{{Source: v.source, Line: v.line, Key: v.key, Problem: problem, Want: want}}
+}
+
+// countAs says what holds in a file in place of what is not understood.
+func (f faults) countAs(value string) faults {
+	for _, fault := range f {
+		fault.countsAs = value
+	}
+	return f
+}
+
+// scalar returns the value as one word.
+func (v value) scalar() (string, bool) {
+	if v.node == nil {
+		return strings.TrimSpace(v.text), true
+	}
+	return scalarText(v.node)
+}
+
+// elements returns the values of a list; in text they stand between commas.
+func (v value) elements() ([]value, bool) {
+	var all []value
+	if v.node == nil {
+		for part := range strings.SplitSeq(v.text, ",") {
+			v.text = part
+			all = append(all, v)
+		}
+		return all, true
+	}
+	if v.node.Kind != yaml.SequenceNode {
+		return nil, false
+	}
+	for _, node := range v.node.Content {
+		v.node, v.line = node, node.Line
+		all = append(all, v)
+	}
+	return all, true
+}
+
+// entries returns the values of a mapping; in text they are written name=value
+// between commas.
+func (v value) entries() ([]value, bool) {
+	var all []value
+	if v.node == nil {
+		parts, _ := v.elements()
+		for _, part := range parts {
+			name, text, found := strings.Cut(part.text, "=")
+			if !found {
+				return nil, false
+			}
+			part.entry, part.text = strings.TrimSpace(name), text
+			all = append(all, part)
+		}
+		return all, true
+	}
+	if v.node.Kind != yaml.MappingNode {
+		return nil, false
+	}
+	for pair := range slices.Chunk(v.node.Content, 2) {
+		v.entry, _ = scalarText(pair[0]) // census has refused others
+		v.line, v.node = pair[0].Line, pair[1]
+		all = append(all, v)
+	}
+	return all, true
+}
+
+func setWord[T vocabulary](v value, into *T) faults {
+	allowed := (*into).Values()
+	want := "give one of " + strings.Join(allowed, ", ")
+	word, ok := v.scalar()
+	if !ok {
+		return v.refuse("is not one word", want)
+	}
+	if !slices.Contains(allowed, word) {
+		return v.refuse("is "+plan.Quote(word)+", which is not known", didYouMean(word, allowed)+want)
+	}
+	*into = T(word)
+	return nil
+}
+
+// setStricter is setWord for words that stand from the loosest to the strictest.
+func setStricter[T vocabulary](v value, into *T) faults {
+	wrong := setWord(v, into)
+	if wrong != nil {
+		words := (*into).Values()
+		*into = T(words[len(words)-1])
+	}
+	return wrong.countAs(string(*into))
+}
+
+func setToolsets(c *Config, v value) faults {
+	all, ok := v.elements()
+	if !ok {
+		return v.refuse("is not a list", "give a list such as [planning, loop]")
+	}
+	var wrong faults
+	asked := map[Toolset]bool{}
+	for _, element := range all {
+		var name Toolset
+		if fault := setWord(element, &name); fault != nil {
+			wrong = append(wrong, fault...)
+			continue
+		}
+		asked[name] = true
+	}
+	if wrong != nil && len(asked) == 0 {
+		return wrong // a server without any tool helps nobody
+	}
+	c.Toolsets = []Toolset{}
+	for _, name := range Toolset("").Values() {
+		if asked[Toolset(name)] {
+			c.Toolsets = append(c.Toolsets, Toolset(name))
+		}
+	}
+	return wrong
+}
+
 func admitFewer(holds Config, asked *Config) string {
 	for _, name := range asked.Toolsets {
 		if !slices.Contains(holds.Toolsets, name) {
@@ -62,6 +266,52 @@ func admitFewer(holds Config, asked *Config) string {
 		}
 	}
 	return ""
+}
+
+func setGates(c *Config, v value) faults {
+	text, isWord := v.scalar()
+	if isWord && (v.node != nil || !strings.Contains(text, "=")) {
+		gates := Gates{}
+		wrong := setStricter(v, &gates.Profile)
+		c.Gates = gates
+		return wrong
+	}
+	entries, ok := v.entries()
+	if !ok {
+		c.Gates = Gates{Profile: Strict}
+		return v.refuse("is neither a word nor a mapping",
+			"give default, strict or lenient, or set gates one by one to error, warning or off").countAs(string(Strict))
+	}
+	var wrong faults
+	levels := map[string]Level{}
+	for _, entry := range entries {
+		if fault := entry.noGate(); fault != nil {
+			wrong = append(wrong, fault...)
+			continue
+		}
+		var level Level
+		entry.key += "." + entry.entry
+		wrong = append(wrong, setStricter(entry, &level)...)
+		levels[entry.entry] = level
+	}
+	if wrong == nil || len(levels) > 0 {
+		c.Gates = Gates{Profile: DefaultProfile, Levels: levels}
+	}
+	return wrong
+}
+
+// noGate says why the name before a value is not that of a gate.
+func (v value) noGate() faults {
+	name := v.entry
+	if name == "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+		return v.refuse("names "+plan.Quote(name)+", which is not the name of a gate",
+			"use lower-case letters, digits, dashes and underscores")
+	}
+	if v.gates != nil && !slices.Contains(v.gates, name) {
+		return v.refuse("names the gate "+plan.Quote(name)+", which does not exist",
+			didYouMean(name, v.gates)+"the gates are "+strings.Join(v.gates, ", "))
+	}
+	return nil
 }
 
 func admitGates(holds Config, asked *Config) string {
@@ -73,39 +323,96 @@ func admitGates(holds Config, asked *Config) string {
 	return ""
 }
 
-func admitCompletion(holds Config, asked *Config) string {
-	return admitStricter(holds.Completion, asked.Completion)
+const (
+	longestTimeout = 30 * 24 * time.Hour
+	longestLease   = 7 * 24 * time.Hour
+)
+
+// setTimeout reads a time after which something ends by itself; 0 is never.
+func setTimeout(v value, into *time.Duration) faults {
+	span, ok := v.duration()
+	if !ok || span != 0 && span < time.Second || span > longestTimeout {
+		*into = 0
+		return v.refuse("is "+v.shown(), "give a time such as 30m or 1h30m, from 1s to 720h, or 0 for never").countAs("0 (never)")
+	}
+	*into = span
+	return nil
 }
 
-func admitApproval(holds Config, asked *Config) string {
-	return admitStricter(holds.Approval, asked.Approval)
+func setLease(c *Config, v value) faults {
+	span, ok := v.duration()
+	if !ok || span < time.Second || span > longestLease {
+		return v.refuse("is "+v.shown(), "give a time such as 30m or 2h, from 1s to 168h")
+	}
+	c.Lease = span
+	return nil
 }
 
-func admitStricter[T vocabulary](holds, asked T) string {
-	if rank(asked) < rank(holds) {
-		return string(asked) + " is looser than " + string(holds) + ", and a workspace's own file may only make it stricter"
+func (v value) duration() (time.Duration, bool) {
+	text, _ := v.scalar()
+	span, err := time.ParseDuration(text)
+	return span, err == nil && span >= 0
+}
+
+// shown is the value for a message.
+func (v value) shown() string {
+	text, ok := v.scalar()
+	if !ok {
+		return "a list or a mapping"
+	}
+	return plan.Quote(text)
+}
+
+// setAgentsFile takes a path below the workspace of a Markdown file: text is
+// written there, so it must be nothing that something else runs or obeys.
+func setAgentsFile(c *Config, v value) faults {
+	name, _ := v.scalar()
+	if !markdownInside(name) {
+		return v.refuse("is "+v.shown(), "give the path of a Markdown file inside the workspace, such as docs/agents.md or AGENTS.md")
+	}
+	c.AgentsFile = path.Clean(name)
+	return nil
+}
+
+func markdownInside(name string) bool {
+	if len(name) > plan.MaxPath || !safetext.PrintableLine(name) || strings.Contains(name, ":") ||
+		plan.PathProblem(name) != plan.PathWithin || tree.InRepository(name) {
+		return false
+	}
+	base := path.Base(name)
+	extension := strings.ToLower(path.Ext(base))
+	return len(base) > len(extension) && slices.Contains([]string{".md", ".mdc", ".markdown"}, extension)
+}
+
+// didYouMean returns a question after the word that is probably meant, or "".
+func didYouMean(given string, words []string) string {
+	if word := spelling.Nearest(given, words); word != "" {
+		return "did you mean " + word + "? "
 	}
 	return ""
 }
 
-func admitApprovalTimeout(holds Config, asked *Config) string {
-	return admitLonger(holds.ApprovalTimeout, asked.ApprovalTimeout)
-}
+// Section is a part of the configuration that is decoded by the one who needs
+// it. The zero value is a section that nobody wrote.
+type Section struct{ value value }
 
-func admitGatheringTimeout(holds Config, asked *Config) string {
-	return admitLonger(holds.GatheringTimeout, asked.GatheringTimeout)
-}
+// Given reports whether somebody wrote the section.
+func (s Section) Given() bool { return s.value.node != nil }
 
-// admitLonger: when the time is over planning mode ends by itself, and with it
-// the read-only phase, without anybody's approval. The longer time is the
-// stricter one; a repository that could set a second would open the phase.
-func admitLonger(holds, asked time.Duration) string {
-	if asked == 0 || holds != 0 && asked >= holds {
-		return ""
+// Decode fills the struct that into points to, by its yaml tags, and refuses
+// what it has no field for. A section that nobody wrote leaves it as it is. The
+// error is a *ConfigError.
+func (s Section) Decode(into any) error {
+	v := s.value
+	if v.node == nil {
+		return nil
 	}
-	than := holds.String()
-	if holds == 0 {
-		than = "never"
+	err := guarded(func() error { return v.node.Load(into, yaml.WithKnownFields()) })
+	if err == nil {
+		return nil
 	}
-	return asked.String() + " ends the read-only phase sooner than " + than + ", and a workspace's own file may only make it stricter"
+	refusal := &ConfigError{Source: v.source, Line: v.line, Key: v.key, Err: err}
+	refusal.describe(err)
+	refusal.Want = "correct it; the documentation lists what " + v.key + " takes"
+	return refusal
 }

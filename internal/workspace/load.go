@@ -27,11 +27,13 @@ type Sources struct {
 
 // Load returns the configuration: flags before environment variables, these
 // before the workspace's own file, that before the user's file, that before the
-// defaults. The workspace's own file comes with a repository from elsewhere: it
-// may decide some keys, tighten others, and no more; what it asks for beyond
-// that is ignored with a warning. Everything else that is not as it should be,
-// in any layer, is a *ConfigError. A file that is not there costs one look.
-func Load(s Sources) (Config, []Warning, error) {
+// defaults. A key or a word of a file that is not known is left out with a
+// warning; where the key can be tightened it counts as the strictest value. The
+// workspace's own file comes with a repository from elsewhere: it may decide some
+// keys, tighten others, and no more; what it asks for beyond that is ignored with
+// a warning. Everything else that is not as it should be, in any layer, is an
+// error, a *ConfigError too. A file that is not there costs one look.
+func Load(s Sources) (Config, []*ConfigError, error) {
 	if s.Getenv == nil {
 		s.Getenv = os.Getenv
 	}
@@ -49,7 +51,7 @@ type loading struct {
 	sources  Sources
 	keys     []key
 	config   Config
-	warnings []Warning
+	warnings []*ConfigError
 }
 
 func (l *loading) usersFile() error {
@@ -61,28 +63,27 @@ func (l *loading) usersFile() error {
 	if err != nil || text == nil {
 		return err
 	}
-	return l.eachKey(path, text, l.take, func(_ field, err error) error { return err })
+	return l.file(path, text, false)
 }
 
 func (l *loading) ownFile() error {
-	if l.sources.Workspace.Default || l.sources.Workspace.Path == "" {
+	dir := l.sources.Workspace.Path
+	if l.sources.Workspace.Default || dir == "" {
 		return nil
 	}
-	text, err := readOwn(l.sources.Workspace.Path)
+	text, err := readOwn(dir)
 	if err != nil || text == nil {
 		return err
 	}
-	return l.eachKey(filepath.Join(l.sources.Workspace.Path, FileName), text, l.consider, l.overlook)
+	return l.file(filepath.Join(dir, FileName), text, true)
 }
 
 func (l *loading) environment() error {
 	for _, k := range l.keys {
-		text := l.sources.Getenv(Variable(k.name))
-		if text == "" {
-			continue
-		}
-		if err := l.take(k, l.text(Variable(k.name), k, text)); err != nil {
-			return err
+		if text := l.sources.Getenv(Variable(k.name)); text != "" {
+			if err := l.takeText(k, Variable(k.name), text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -90,89 +91,93 @@ func (l *loading) environment() error {
 
 func (l *loading) flags() error {
 	for _, name := range slices.Sorted(maps.Keys(l.sources.Flags)) {
-		k, err := l.key(name, "flags", 0)
-		if err != nil {
-			return err
+		k, ok := l.key(name)
+		if !ok {
+			return &ConfigError{Source: "flags", Problem: "has the key " + plan.Quote(name) + ", which is not known", Want: knownKeys(name)}
 		}
-		if err := l.take(k, l.text("--"+strings.ReplaceAll(name, "_", "-"), k, l.sources.Flags[name])); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *loading) text(source string, k key, text string) value {
-	return value{source: source, key: k.name, text: text, gates: l.sources.Gates}
-}
-
-// overlook ignores a key of the workspace's own file that is not known: it may
-// be of a newer planloop, and no repository is to stop the user's.
-func (l *loading) overlook(f field, err error) error {
-	var unknown *ConfigError
-	if errors.As(err, &unknown) {
-		l.warnings = append(l.warnings, Warning{File: unknown.Source, Line: f.line, Key: plan.Quote(f.name),
-			Problem: "it is not known", Fix: unknown.Want})
-	}
-	return nil
-}
-
-// eachKey calls do for every key of a file that has a value, and missing for
-// one that is not known.
-func (l *loading) eachKey(path string, text []byte, do func(key, value) error, missing func(field, error) error) error {
-	root, err := parseYAML(path, text)
-	if err != nil || isNull(root) {
-		return err
-	}
-	fields, ok := mappingOf(root)
-	if !ok {
-		return &ConfigError{Source: path, Line: lineOf(root), Problem: "is not a mapping", Want: "write key: value lines"}
-	}
-	for _, f := range fields {
-		k, err := l.key(f.name, path, f.line)
-		if err != nil {
-			if err = missing(f, err); err != nil {
-				return err
-			}
-			continue
-		}
-		if isNull(f.value) {
-			continue
-		}
-		if err := do(k, value{source: path, line: f.line, key: k.name, node: f.value, gates: l.sources.Gates}); err != nil {
+		if err := l.takeText(k, "--"+strings.ReplaceAll(name, "_", "-"), l.sources.Flags[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *loading) key(name, source string, line int) (key, error) {
-	at := slices.IndexFunc(l.keys, func(k key) bool { return k.name == name })
-	if at >= 0 {
-		return l.keys[at], nil
+// takeText sets a key from what the user has just said: there, nothing is overlooked.
+func (l *loading) takeText(k key, source, text string) error {
+	if wrong := k.set(&l.config, value{source: source, key: k.name, text: text, gates: l.sources.Gates}); wrong != nil {
+		return wrong[0]
 	}
-	return key{}, &ConfigError{Source: source, Line: line, Problem: "has the key " + plan.Quote(name) + ", which is not known",
-		Want: didYouMean(name, Keys()) + "the keys are " + strings.Join(Keys(), ", ")}
+	return nil
 }
 
-// take sets a key from a layer that is the user's own.
-func (l *loading) take(k key, v value) error { return k.set(&l.config, v) }
-
-// consider sets a key from the workspace's file as far as that may decide it.
-func (l *loading) consider(k key, v value) error {
-	if k.admit == nil {
-		l.ignore(v, "a workspace's own file comes with the repository and may not set it")
+// file takes the keys of a file, which is the workspace's own or the user's.
+func (l *loading) file(path string, text []byte, own bool) error {
+	root, refusal := parseYAML(path, text)
+	if refusal != nil {
+		return refusal
+	}
+	if isNull(root) {
 		return nil
+	}
+	entries, ok := value{source: path, node: root, gates: l.sources.Gates}.entries()
+	if !ok {
+		return &ConfigError{Source: path, Line: root.Line, Problem: "is not a mapping", Want: "write key: value lines"}
+	}
+	for _, v := range entries {
+		k, known := l.key(v.entry)
+		if !known { // it may be of a newer planloop
+			v.key = plan.Quote(v.entry)
+			l.warn(v.refuse("ignored: it is not known", knownKeys(v.entry)))
+		} else if !isNull(v.node) {
+			v.key = k.name
+			l.take(k, v, own)
+		}
+	}
+	return nil
+}
+
+func (l *loading) key(name string) (key, bool) {
+	at := slices.IndexFunc(l.keys, func(k key) bool { return k.name == name })
+	if at < 0 {
+		return key{}, false
+	}
+	return l.keys[at], true
+}
+
+func knownKeys(given string) string {
+	return didYouMean(given, Keys()) + "the keys are " + strings.Join(Keys(), ", ")
+}
+
+// take sets a key from a file as far as it is understood and, if it is the
+// workspace's own, as far as that may decide it.
+func (l *loading) take(k key, v value, own bool) {
+	if own && k.admit == nil {
+		l.ignore(v, "a workspace's own file comes with the repository and may not set it")
+		return
 	}
 	asked := l.config
-	if err := k.set(&asked, v); err != nil {
-		return err
+	wrong := k.set(&asked, v)
+	for _, fault := range wrong {
+		if fault.countsAs == "" {
+			fault.Want += "; until then it is left out"
+		} else {
+			fault.Want += "; until then it counts as " + fault.countsAs
+		}
 	}
-	if why := k.admit(l.config, &asked); why != "" {
-		l.ignore(v, why)
-		return nil
+	l.warn(wrong)
+	if own {
+		if why := k.admit(l.config, &asked); why != "" {
+			l.ignore(v, why)
+			return
+		}
 	}
 	l.config = asked
-	return nil
+}
+
+// warn keeps the first warnings: a file of nonsense need not be recited.
+func (l *loading) warn(about faults) {
+	const most = 20
+	l.warnings = append(l.warnings, about[:min(len(about), most-len(l.warnings))]...)
 }
 
 func (l *loading) ignore(v value, why string) {
@@ -180,11 +185,11 @@ func (l *loading) ignore(v value, why string) {
 	if path, err := ConfigFile(l.sources.Getenv, l.sources.Home); err == nil {
 		fix = "if you want it, set it in your own file, " + safetext.EscapeLine(path)
 	}
-	l.warnings = append(l.warnings, Warning{File: v.source, Line: v.line, Key: v.key, Problem: why, Fix: fix})
+	l.warn(v.refuse("ignored: "+why, fix))
 }
 
-// ConfigError says what is wrong with the configuration, and where. Nothing of
-// it is in force.
+// ConfigError says what is wrong with the configuration, and where. As an error
+// nothing of the configuration is in force, as a warning the rest is.
 type ConfigError struct {
 	Source  string // the file, the environment variable or the flag
 	Line    int    // in the file, 0 when unknown
@@ -192,6 +197,8 @@ type ConfigError struct {
 	Problem string
 	Want    string // what would be accepted, or what to do
 	Err     error  // the cause, may be nil
+
+	countsAs string // the value that holds in its place where it stands in a file, "" for none
 }
 
 // Error says where, what, and what is wanted, in one line.
@@ -214,20 +221,6 @@ func (e *ConfigError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
-
-// Warning is about a key of the workspace's own file that was ignored.
-type Warning struct {
-	File    string
-	Line    int
-	Key     string
-	Problem string // why it was ignored
-	Fix     string // where it belongs
-}
-
-// String says which key of which file was ignored, why, and where it belongs.
-func (w Warning) String() string {
-	return fmt.Sprintf("%s:%d: %s ignored: %s; %s", safetext.EscapeLine(w.File), w.Line, w.Key, w.Problem, w.Fix)
-}
 
 // FileName is the name of the workspace's own configuration file.
 const FileName = ".planloop.yaml"

@@ -41,7 +41,7 @@ func (l layers) sources(t *testing.T) workspace.Sources {
 	}
 }
 
-func (l layers) load(t *testing.T) (workspace.Config, []workspace.Warning, error) {
+func (l layers) load(t *testing.T) (workspace.Config, []*workspace.ConfigError, error) {
 	t.Helper()
 	return workspace.Load(l.sources(t))
 }
@@ -221,7 +221,7 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 				t.Error("a section was taken")
 			}
 			w := warnings[0]
-			if w.Key != test.key || w.Line != 2 || w.Problem == "" || !strings.Contains(w.Fix, "config.yaml") || filepath.Base(w.File) != workspace.FileName {
+			if w.Key != test.key || w.Line != 2 || w.Problem == "" || !strings.Contains(w.Want, "config.yaml") || filepath.Base(w.Source) != workspace.FileName {
 				t.Errorf("%+v", w)
 			}
 		})
@@ -259,9 +259,25 @@ func steps(n int) string {
 	return b.String()
 }
 
-func TestWhatIsRefused(t *testing.T) {
+// One wrong or unknown word in a file leaves the rest of it in force; where the
+// key can be tightened the word counts as the strictest.
+func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
+	strict := workspace.Gates{Profile: workspace.Strict}
+	fatal := map[string]workspace.Level{"paths": workspace.ErrLevel}
+	tightened := map[string]func(c *workspace.Config, own bool){
+		"list for a word":   func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
+		"unknown approval":  func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
+		"no completion":     func(c *workspace.Config, _ bool) { c.Completion = workspace.Evidence },
+		"negative":          func(c *workspace.Config, _ bool) { c.ApprovalTimeout = 0 },
+		"too long":          func(c *workspace.Config, _ bool) { c.GatheringTimeout = 0 },
+		"unknown profile":   func(c *workspace.Config, _ bool) { c.Gates = strict },
+		"list of gates":     func(c *workspace.Config, _ bool) { c.Gates = strict },
+		"unknown element":   func(c *workspace.Config, _ bool) { c.Toolsets = []workspace.Toolset{workspace.LoopTools} },
+		"one gate of three": setLevels(map[string]workspace.Level{"titles": workspace.ErrLevel, "paths": workspace.ErrLevel}),
+		"unknown level":     setLevels(fatal),
+	}
 	tests := []struct {
-		name, text string // of the user's file
+		name, text string
 		line       int
 		want       []string
 	}{
@@ -296,6 +312,91 @@ func TestWhatIsRefused(t *testing.T) {
 		{"agents file in .git", "agents_file: .GIT/x.md", 1, []string{"agents_file"}},
 		{"agents file without a name", "agents_file: docs/.md", 1, []string{"agents_file"}},
 		{"agents file with an escape", "agents_file: \"a\\x1b.md\"", 1, []string{"agents_file"}},
+		{"unknown approval", "approval: persn", 1, []string{"did you mean person?", "until then it counts as person"}},
+		{"no completion", "completion: proof", 1, []string{"trust, evidence", "until then it counts as evidence"}},
+		{"one gate of three", "gates:\n  titles: error\n  paths: eror", 3, []string{"gates.paths", "counts as error"}},
+		{"no known toolset", "toolsets: [planing]", 1, []string{"left out"}},
+	}
+	for _, test := range tests {
+		for _, own := range []bool{false, true} {
+			t.Run(test.name+map[bool]string{false: ", user's", true: ", workspace's"}[own], func(t *testing.T) {
+				text, l := test.text+"\nstrategy: plan_act_reflect", layers{user: test.text + "\nstrategy: plan_act_reflect"}
+				if own {
+					l = layers{own: text}
+				}
+				if strings.HasPrefix(test.text, "strategy:") {
+					l = layers{user: test.text, env: map[string]string{"PLANLOOP_STRATEGY": "plan_act_reflect"}}
+				}
+				got, warnings, err := l.load(t)
+				if err != nil || len(warnings) != 1 {
+					t.Fatal(warnings, err)
+				}
+				want := changed(func(c *workspace.Config) {
+					c.Strategy = workspace.PlanActReflect
+					if change := tightened[test.name]; change != nil {
+						change(c, own)
+					}
+				})
+				if diff := cmp.Diff(want, got, sections, cmpopts.EquateEmpty()); diff != "" {
+					t.Error(diff)
+				}
+				w := warnings[0]
+				message := strings.TrimPrefix(w.Error(), w.Source)
+				if w.Line != test.line {
+					t.Errorf("line %d, want %d: %v", w.Line, test.line, w)
+				}
+				for _, part := range test.want {
+					if !strings.Contains(message, part) {
+						t.Errorf("%q lacks %q", message, part)
+					}
+				}
+				if strings.ContainsAny(message, "\n\x1b\x00") || len(message) > 600 {
+					t.Errorf("message %q", message)
+				}
+			})
+		}
+	}
+}
+
+func setLevels(levels map[string]workspace.Level) func(*workspace.Config, bool) {
+	return func(c *workspace.Config, own bool) {
+		if own {
+			c.Gates.Floor = levels
+		} else {
+			c.Gates.Levels = levels
+		}
+	}
+}
+
+// A repository's file of nonsense does not fill the screen.
+func TestWarningsAreBounded(t *testing.T) {
+	_, warnings, err := layers{own: "toolsets: [" + strings.Repeat("x, ", 3000) + "]"}.load(t)
+	if err != nil || len(warnings) == 0 || len(warnings) > 20 {
+		t.Error(len(warnings), err)
+	}
+}
+
+// A wrong word neither loosens what the user has tightened nor the other way round.
+func TestWrongWordsLoosenNothing(t *testing.T) {
+	user := "approval: person\ncompletion: evidence\ngates: strict\napproval_timeout: 2h\ntoolsets: [loop]\n"
+	holds, _, err := layers{user: user}.load(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds.ApprovalTimeout = 0
+	got, warnings, err := layers{user: user, gates: []string{"paths"},
+		own: "approval: anny\ncompletion: thrust\ngates: {pahts: error}\napproval_timeout: short\ntoolsets: [lop]\n"}.load(t)
+	if diff := cmp.Diff(holds, got, sections, cmpopts.EquateEmpty()); diff != "" || err != nil || len(warnings) != 5 {
+		t.Error(diff, err, warnings)
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	tests := []struct {
+		name, text string // of the user's file
+		line       int
+		want       []string
+	}{
 		{"no mapping", "- a\n- b", 1, []string{"not a mapping"}},
 		{"a word", "planloop", 1, []string{"not a mapping"}},
 		{"twice", "text: ascii\ntext: unicode", 2, []string{"already defined"}},
@@ -366,14 +467,15 @@ func TestRefusalsOfTheOtherLayers(t *testing.T) {
 		l    layers
 		want []string
 	}{
-		{"workspace's file", layers{own: "strategy: raect"}, []string{workspace.FileName + ":1", "strategy", "did you mean react?"}},
+		{"workspace's file", layers{own: "strategy: [react"}, []string{workspace.FileName + ":2", "correct the YAML"}},
 		{"environment", layers{env: map[string]string{"PLANLOOP_LEASE": "soon"}}, []string{"PLANLOOP_LEASE: lease", `"soon"`}},
 		{"flag", layers{flags: map[string]string{"approval_timeout": "x"}}, []string{"--approval-timeout: approval_timeout"}},
 		{"empty flag", layers{flags: map[string]string{"toolsets": ""}}, []string{"--toolsets"}},
 		{"unknown flag", layers{flags: map[string]string{"sevrers": "x"}}, []string{"did you mean servers?"}},
 		{"YAML in a variable", layers{env: map[string]string{"PLANLOOP_SERVERS": "{a: ["}}, []string{"PLANLOOP_SERVERS", "correct the YAML"}},
 		{"blank section", layers{flags: map[string]string{"model": " "}}, []string{"--model", "blank"}},
-		{"gate that does not exist", layers{gates: []string{"paths"}, user: "gates: {pahts: off}"}, []string{"did you mean paths?", "the gates are paths"}},
+		{"gate that does not exist", layers{gates: []string{"paths"}, env: map[string]string{"PLANLOOP_GATES": "pahts=off"}},
+			[]string{"did you mean paths?", "the gates are paths"}},
 		{"gate assignment without a gate", layers{flags: map[string]string{"gates": "paths=off,strict"}}, []string{"--gates"}},
 	}
 	for _, test := range tests {

@@ -25,7 +25,7 @@ const (
 )
 
 // parseYAML returns the one document of data, nil when it is empty.
-func parseYAML(source string, data []byte) (*yaml.Node, error) {
+func parseYAML(source string, data []byte) (*yaml.Node, *ConfigError) {
 	if len(data) > maxFileBytes {
 		return nil, &ConfigError{Source: source, Problem: fmt.Sprintf("is larger than %d KB", maxFileBytes>>10), Want: "shorten it"}
 	}
@@ -145,7 +145,7 @@ const (
 func tooDeep() string { return fmt.Sprintf("is nested more than %d levels deep", maxDepth) }
 
 // asConfigError says what is wrong with data, which source holds.
-func asConfigError(source string, data []byte, err error) error {
+func asConfigError(source string, data []byte, err error) *ConfigError {
 	if own := (*ConfigError)(nil); errors.As(err, &own) {
 		own.Source = source
 		return own
@@ -275,31 +275,6 @@ func distinctWords(mapping *yaml.Node) error {
 	return nil
 }
 
-// field is one line of a mapping.
-type field struct {
-	name  string
-	line  int
-	value *yaml.Node
-}
-
-// mappingOf returns the fields of a mapping in order; names that are no words or
-// come twice have been refused.
-func mappingOf(node *yaml.Node) ([]field, bool) {
-	if node == nil || node.Kind != yaml.MappingNode {
-		return nil, false
-	}
-	fields := make([]field, 0, len(node.Content)/2)
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
-		name, ok := scalarText(key)
-		if !ok {
-			return nil, false
-		}
-		fields = append(fields, field{name: name, line: key.Line, value: node.Content[i+1]})
-	}
-	return fields, true
-}
-
 // scalarText returns a scalar as it was written, without quotes.
 func scalarText(node *yaml.Node) (string, bool) {
 	if isNull(node) || node.Kind != yaml.ScalarNode {
@@ -312,10 +287,3 @@ func scalarText(node *yaml.Node) (string, bool) {
 }
 
 func isNull(node *yaml.Node) bool { return node == nil || node.ShortTag() == "!!null" }
-
-func lineOf(node *yaml.Node) int {
-	if node == nil {
-		return 0
-	}
-	return node.Line
-}
