@@ -81,8 +81,10 @@ func TestArrowsThatMustBreak(t *testing.T) {
 		{"prompts", module + "/internal/verbs"}, {"resources", module + "/prompts"}, {"gates", module + "/internal/session"},
 		{"internal/store", module + "/internal/strict"}, {"internal/store/sqlite", module + "/internal/session"},
 		{"internal/session", module + "/internal/store/sqlite"}, {"internal/session", module + "/internal/verbs"},
-		{"internal/verbs", module + "/internal/store"}, {"internal/verbs", module + "/internal/stdio"}, {"internal/verbs", module + "/mcpserver"},
-		{"internal/stdio", module + "/internal/httpserve"}, {"internal/stdio", module + "/internal/stdiox"}, {"internal/strict", module + "/prompts"},
+		{"internal/verbs", module + "/internal/store"}, {"internal/verbs", module + "/internal/stdio"}, {"internal/verbs", module +
+			"/mcpserver"},
+		{"internal/stdio", module + "/internal/httpserve"}, {"internal/stdio", module + "/internal/stdiox"}, {"internal/strict", module +
+			"/prompts"},
 		{"mcpserver", module + "/gates"}, {"mcpserver", module + "/internal/stdio"}, {"mcpserver", module + "/internal/terminal"},
 		{"mcpserver", module + "/cmd/planloop"}, {"web", "fmt"}, {".", "fmt"}, {"plans", "fmt"},
 	} {
@@ -91,10 +93,13 @@ func TestArrowsThatMustBreak(t *testing.T) {
 		}
 	}
 	for _, arrow := range [][2]string{
-		{"plan", "strings"}, {"plan", "golang.org/x/text/unicode/norm"}, {"prompts", module + "/plan"}, {"internal/store/sqlite", module + "/internal/store"},
-		{"internal/session", module + "/internal/store"}, {"internal/verbs", module + "/internal/strict"}, {"internal/stdio", "github.com/mark3labs/mcp-go/mcp"},
+		{"plan", "strings"}, {"plan", "golang.org/x/text/unicode/norm"}, {"prompts", module + "/plan"}, {"internal/store/sqlite",
+			module + "/internal/store"},
+		{"internal/session", module + "/internal/store"}, {"internal/verbs", module + "/internal/strict"}, {"internal/stdio",
+			"github.com/mark3labs/mcp-go/mcp"},
 		{"internal/page/dist", module + "/internal/page"}, {"internal/page", module + "/internal/page/dist"},
-		{"mcpserver", module + "/internal/seal"}, {"cmd/planloop", module + "/internal/store/sqlite"}, {"cmd/planloop", module + "/mcpserver"},
+		{"mcpserver", module + "/internal/seal"}, {"cmd/planloop", module + "/internal/store/sqlite"}, {"cmd/planloop", module +
+			"/mcpserver"},
 	} {
 		if got := broken(map[string][]string{arrow[0]: {arrow[1]}}); len(got) != 0 {
 			t.Error(got)
@@ -217,7 +222,8 @@ func changes(value ast.Expr) bool {
 		return true
 	}
 	of, ok := f.X.(*ast.Ident)
-	return !ok || !slices.Contains([]string{"errors.New", "fmt.Errorf", "regexp.MustCompile", "sync.OnceValue", "sync.OnceValues"}, of.Name+"."+f.Sel.Name)
+	return !ok || !slices.Contains([]string{"errors.New", "fmt.Errorf", "regexp.MustCompile", "sync.OnceValue", "sync.OnceValues"},
+		of.Name+"."+f.Sel.Name)
 }
 
 func embedded(doc *ast.CommentGroup) bool {

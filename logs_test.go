@@ -121,7 +121,8 @@ func writeLog(t *testing.T, dir string) {
 	}
 	full := fullStep()
 	first := do(ann, plan.SetUp{Outline: fullOutline(), Steps: []plan.NewStep{
-		{Spec: plan.Spec{Title: "Look first"}}, full, {Spec: plan.Spec{Title: "Decide", DependsOn: []plan.StepID{1, 2}, Critical: true}}, finishedStep(),
+		{Spec: plan.Spec{Title: "Look first"}}, full, {Spec: plan.Spec{Title: "Decide", DependsOn: []plan.StepID{1, 2}, Critical: true}},
+		finishedStep(),
 	}}).Plan.ID
 	do(ann, plan.MarkStep{Step: 1, Status: plan.InProgress})
 	do(bob, plan.ClaimStep{Step: 1, Force: true})
@@ -131,17 +132,21 @@ func writeLog(t *testing.T, dir string) {
 	do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
 	do(ann, plan.MarkStep{Step: 3, Status: plan.Failed, Note: "no quorum"})
 	do(ann, plan.MarkStep{Step: 3, Status: plan.InProgress})
-	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Later", DependsOn: []plan.StepID{6}}}, {Spec: plan.Spec{Title: "Sooner"}}}})
+	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Later", DependsOn: []plan.StepID{6}}},
+		{Spec: plan.Spec{Title: "Sooner"}}}})
 	do(ann, plan.MarkStep{Step: 3, Status: plan.Done})
 	do(ann, plan.MarkStep{Step: 5, Status: plan.Skipped})
 	do(ann, plan.MarkStep{Step: 6, Status: plan.Cancelled})
 	do(ann, plan.MarkStep{Step: 6, Status: plan.Pending})
-	do(bob, plan.SetUp{Outline: plan.Outline{Objective: "A draft"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Perhaps"}}}, Draft: true})
+	do(bob, plan.SetUp{Outline: plan.Outline{Objective: "A draft"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Perhaps"}}},
+		Draft: true})
 	do(ann, plan.Clear{})
 	do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Given up"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Never"}}}})
 	do(ann, plan.MarkStep{Step: 1, Status: plan.Skipped})
-	do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Lost"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Only chance", Critical: true}}}})
-	s2 := session.New(sqlite.New(place, sqlite.Options{}), session.Options{Limits: plan.Limits{MaxReplans: -1}, Now: func() time.Time { now = now.Add(time.Minute); return now }})
+	do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Lost"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Only chance",
+		Critical: true}}}})
+	s2 := session.New(sqlite.New(place, sqlite.Options{}), session.Options{Limits: plan.Limits{MaxReplans: -1},
+		Now: func() time.Time { now = now.Add(time.Minute); return now }})
 	if _, err := s2.Do(t.Context(), ann, plan.MarkStep{Step: 1, Status: plan.Failed}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -160,18 +165,21 @@ func writeLog(t *testing.T, dir string) {
 func recordLoop(t *testing.T, do func(plan.Actor, plan.Action) plan.State) {
 	ann, ci := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.Actor{Kind: plan.CI, Name: "ci"}
 	exit := 1
-	do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Loop"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: plan.MetaTitle("Loop"), Type: plan.Chore}}}})
+	do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Loop"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: plan.MetaTitle("Loop"),
+		Type: plan.Chore}}}})
 	do(ann, plan.Batch{Word: "update", Parts: []plan.Part{
 		{Field: "/add_tasks", Action: plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Build", Verify: "make"}}}}},
 		{Field: "/update_tasks/0", Action: plan.MarkStep{Step: 1, Status: plan.Done}},
 	}})
 	do(ci, plan.Batch{Word: "check", Parts: []plan.Part{
-		{Action: plan.ReportStep{Step: 2, Evidence: []plan.Evidence{{Command: "make", ExitCode: &exit, Output: "no rule", Recorded: true}}}},
+		{Action: plan.ReportStep{Step: 2, Evidence: []plan.Evidence{{Command: "make", ExitCode: &exit, Output: "no rule",
+			Recorded: true}}}},
 		{Action: plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "make exited with 1.", Step: 2, Output: "no rule"}},
 	}})
 	do(ci, plan.RaiseSignal{ID: "lint", Level: plan.Warning, Message: "3 findings"})
 	do(ci, plan.ClearSignal{ID: "tests"})
-	do(ann, plan.ReportStep{Step: 2, Note: "n", Output: "built", AffectedFiles: []string{"out"}, Evidence: []plan.Evidence{{Criterion: "c", Note: "seen"}}})
+	do(ann, plan.ReportStep{Step: 2, Note: "n", Output: "built", AffectedFiles: []string{"out"},
+		Evidence: []plan.Evidence{{Criterion: "c", Note: "seen"}}})
 	do(ann, plan.Judge{Approved: true, Feedback: "fine", Way: plan.WayAgent})
 	do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
 	do(ann, plan.Close{Summary: "Built it."})
@@ -182,7 +190,8 @@ func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *
 	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
 	submit := func(title string) plan.Answer {
 		state := do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Redis", Summary: "Move sessions."},
-			Steps: []plan.NewStep{{Spec: plan.Spec{Title: title, Risk: plan.LowRisk, Tools: []string{"view"}, AcceptanceCriteria: []string{"c"}}}}})
+			Steps: []plan.NewStep{{Spec: plan.Spec{Title: title, Risk: plan.LowRisk, Tools: []string{"view"},
+				AcceptanceCriteria: []string{"c"}}}}})
 		return plan.Answer{Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft)}
 	}
 	do(ann, plan.EnterMode{Reason: "it is large"})
@@ -277,7 +286,9 @@ func finishedStep() plan.NewStep {
 func fullPatch() plan.Patch {
 	return plan.Patch{Title: new("Copy all data"), Details: new(""), Type: new(plan.Feature), DependsOn: new([]plan.StepID{1, 4}),
 		ContextHints: new([]string{}), RelevantFilePaths: new([]string{"c.md"}), Creates: new([]string{"d.md"}),
-		AcceptanceCriteria: new(slices.Clone([]string{"x", "y"})), SuggestedAgent: new("tester"), Risk: new(plan.LowRisk), Tools: new([]string{"grep"}),
+		AcceptanceCriteria: new(slices.Clone([]string{"x", "y"})), SuggestedAgent: new("tester"), Risk: new(plan.LowRisk),
+		Tools: new([]string{
+			"grep"}),
 		Tool: new("grep"), Args: new(json.RawMessage(`{}`)), Critical: new(false), Idempotent: new(false), RequiresApproval: new(false),
 		Timeout: new(5), Pause: new(""), When: new("false"), ForEach: new(""), Verify: new("make test")}
 }

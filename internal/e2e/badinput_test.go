@@ -22,8 +22,10 @@ func TestBadFrames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		`{`, `nonsense`, `[]`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `"text"`, `7`, `null`, `{}`, "\x00", "\xff\xfe", `{"jsonrpc":"2.0"`,
-		`{"jsonrpc":"1.0","id":"old","method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
+		`{`, `nonsense`, `[]`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `"text"`, `7`, `null`, `{}`, "\x00", "\xff\xfe",
+		`{"jsonrpc":"2.0"`,
+		`{"jsonrpc":"1.0","id":"old","method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":null,` +
+			`"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":"x","method":7}`, `{"jsonrpc":"2.0","id":"both","method":"ping","result":{}}`,
 		strings.Repeat(`[`, 100_000), `{"jsonrpc":"2.0","id":"deep","method":"ping","params":` + strings.Repeat(`{"a":`, 20_000),
 		strings.Repeat("x", 5<<20),
@@ -120,7 +122,8 @@ func TestBadArguments(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s %.60s: %v", bad.tool, bad.args, err)
 				}
-				if !got.refused || !strings.Contains(got.text, bad.want) || len(got.text) > 2000 || strings.ContainsAny(got.text, "\x00\x1b") {
+				if !got.refused || !strings.Contains(got.text, bad.want) || len(got.text) > 2000 || strings.ContainsAny(got.text,
+					"\x00\x1b") {
 					t.Errorf("%s %.60s: refused %v: %.2000q", bad.tool, bad.args, got.refused, got.text)
 				}
 			}
@@ -149,7 +152,8 @@ func TestBadBodies(t *testing.T) {
 		}
 	}
 	for body, status := range map[string]int{
-		``: 400, `{`: 400, `nonsense`: 400, `[]`: 400, "\x00": 400, "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}": 400, strings.Repeat("[", 100_000): 400,
+		``: 400, `{`: 400, `nonsense`: 400, `[]`: 400, "\x00": 400, "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}": 400,
+		strings.Repeat("[", 100_000): 400,
 		`{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":2,"method":"ping"}`: 400, `{"jsonrpc":"2.0","id":1}`: 400,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`: 400, // no session
 		strings.Repeat("x", 5<<20):                       413,

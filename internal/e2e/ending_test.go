@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-const opening = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"pipe","version":"1"}}}
+const opening = `{"jsonrpc":"2.0","id":0,"method":"initialize",` +
+	`"params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"pipe","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 
@@ -22,7 +23,8 @@ func TestPipedInput(t *testing.T) {
 	var input strings.Builder
 	input.WriteString(opening)
 	for n := range calls {
-		fmt.Fprintf(&input, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"planning_mark_step","arguments":{"step_id":"S001","status":"in_progress","note":"piped %d"}}}`+"\n", n+1, n+1)
+		fmt.Fprintf(&input, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"planning_mark_step",`+
+			`"arguments":{"step_id":"S001","status":"in_progress","note":"piped %d"}}}`+"\n", n+1, n+1)
 	}
 	got := p.feed(strings.TrimSuffix(input.String(), "\n"), "serve")
 	if got.code != 0 || got.err != "" {

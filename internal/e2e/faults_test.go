@@ -71,7 +71,8 @@ func damages() map[string]damage {
 		"text":           bytes(func([]byte) []byte { return []byte(strings.Repeat("no database ", 1000)) }),
 		"zeros":          bytes(func(b []byte) []byte { return make([]byte, len(b)) }),
 		"header flipped": bytes(func(b []byte) []byte { b[3] ^= 1; return b }),
-		"record altered": statement(6, `UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'mark 5', 'mark 6') AS BLOB) WHERE seq = 7`),
+		"record altered": statement(6,
+			`UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'mark 5', 'mark 6') AS BLOB) WHERE seq = 7`),
 		"record deleted": statement(6, `DELETE FROM record WHERE seq = 7`),
 		"tail deleted":   statement(7, `DELETE FROM record WHERE seq > 7`),
 		"table dropped":  statement(0, `DROP TABLE record`),
@@ -186,12 +187,14 @@ func settledPlace(t *testing.T, marks int) *place {
 func (p *place) faults(t *testing.T, code int, words ...string) {
 	t.Helper()
 	h := p.open()
-	for tool, args := range map[string]arguments{"planning_mark_step": {"step_id": "S002", "status": "done"}, "planning_setup_plan": {"objective": "x"}, "planning_read_plan": {}} {
+	for tool, args := range map[string]arguments{"planning_mark_step": {"step_id": "S002", "status": "done"},
+		"planning_setup_plan": {"objective": "x"}, "planning_read_plan": {}} {
 		if text := h.refusal(tool, args); !containsAny(text, words) || leaks(text, p) {
 			t.Errorf("%s says: %s", tool, text)
 		}
 	}
-	if f, err := h.request("resources/read", arguments{"uri": "plan://current"}); err != nil || f.Error == nil || !containsAny(f.Error.Message, words) {
+	if f, err := h.request("resources/read", arguments{"uri": "plan://current"}); err != nil || f.Error == nil ||
+		!containsAny(f.Error.Message, words) {
 		t.Errorf("plan://current: %v, %+v %s", err, f.Error, f.Result)
 	}
 	if status := h.leave(); status != 0 {
@@ -207,7 +210,8 @@ func (p *place) faults(t *testing.T, code int, words ...string) {
 			Status  string `json:"status"`
 			Message string `json:"message"`
 		}
-		if err := json.Unmarshal([]byte(got.out), &report); err != nil || got.code != code || report.Status != "error" || !containsAny(report.Message, words) {
+		if err := json.Unmarshal([]byte(got.out), &report); err != nil || got.code != code || report.Status != "error" ||
+			!containsAny(report.Message, words) {
 			t.Errorf("%v --json: exit code %d, want %d, %v\n%s%s", args, got.code, code, err, got.out, got.err)
 		}
 	}

@@ -104,7 +104,8 @@ func TestReadOnlyHome(t *testing.T) {
 		t.Errorf("setup: exit code %d\n%s", got.code, got.err)
 	}
 	h := p.open()
-	if text := h.refusal("planning_setup_plan", arguments{"objective": "x"}); !strings.Contains(text, "cannot be written") || leaks(text, p) {
+	if text := h.refusal("planning_setup_plan", arguments{"objective": "x"}); !strings.Contains(text, "cannot be written") || leaks(text,
+		p) {
 		t.Errorf("planning_setup_plan says: %s", text)
 	}
 	h.refusal("planning_read_plan", arguments{})
@@ -114,7 +115,8 @@ func TestReadOnlyHome(t *testing.T) {
 func (p *place) readOnly(t *testing.T) {
 	t.Helper()
 	h := p.open()
-	if text := h.refusal("planning_mark_step", arguments{"step_id": "S002", "status": "done"}); !strings.Contains(text, "cannot be written") || leaks(text, p) {
+	if text := h.refusal("planning_mark_step", arguments{"step_id": "S002", "status": "done"}); !strings.Contains(text,
+		"cannot be written") || leaks(text, p) {
 		t.Errorf("planning_mark_step says: %s", text)
 	}
 	h.do("planning_read_plan", arguments{})

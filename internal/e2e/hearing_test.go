@@ -23,7 +23,8 @@ func TestOthersHearOfChanges(t *testing.T) {
 		"stdio, stateless": p.listeningHost(),
 		"HTTP, stateless":  listenOverHTTP(p.serveHTTP()),
 	}
-	for name, to := range map[string]mcp.Transport{"stdio, SDK": p.transport("stdio"), "HTTP, SDK": p.transport("http"), "SSE, SDK": p.transport("sse")} {
+	for name, to := range map[string]mcp.Transport{"stdio, SDK": p.transport("stdio"), "HTTP, SDK": p.transport("http"),
+		"SSE, SDK": p.transport("sse")} {
 		ears[name] = subscribe(t, to)
 	}
 	other := p.open()
@@ -128,9 +129,10 @@ func listenOverHTTP(s *httpServer) func(*testing.T) {
 func subscribe(t *testing.T, to mcp.Transport) func(*testing.T) {
 	t.Helper()
 	updated := make(chan string, 100)
-	client := connect(t, to, handshake, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
-		updated <- r.Params.URI
-	}})
+	client := connect(t, to, handshake, &mcp.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			updated <- r.Params.URI
+		}})
 	if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "plan://current"}); err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,8 @@ func (s *httpServer) send(method, path, body string, headers ...string) answer {
 }
 
 // meta is what a request of the stateless revision carries.
-const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw",` +
+	`"version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
 // statelessHeaders are those of a tool call of the stateless revision.
 func statelessHeaders(tool string) []string {

@@ -174,7 +174,8 @@ func (l *loop) plan() {
 	before := l.p.revision()
 	got, err := l.client.tool("planloop_update", arguments{"add_tasks": []arguments{
 		{"title": "Add `password_hash` to User model", "type": "feature", "context_hints": []string{"Edit the User class."}},
-		{"title": "Create login endpoint", "type": "feature", "context_hints": []string{"See `src/api/utils.py`."}, "relevant_file_paths": []string{"main.go"}},
+		{"title": "Create login endpoint", "type": "feature", "context_hints": []string{"See `src/api/utils.py`."},
+			"relevant_file_paths": []string{"main.go"}},
 	}, "update_tasks": []arguments{{"id": 1, "status": "DONE"}}})
 	if err != nil || !got.refused || !containsAll(got.text, []string{"plan_validation_failed",
 		"The submitted plan is invalid and was rejected. You must fix the plan and resubmit.",
@@ -215,7 +216,8 @@ func (l *loop) work() {
 	}
 	news := l.told(<-waiting)
 	if news.Now.Reason != "waiting_on_signal" || news.Now.Message != "Waiting for signal 'test_failure' on task 2 to be cleared." ||
-		news.Signal.ID != "test_failure" || news.Signal.Task != 2 || news.Signal.Level != "blocker" || !strings.Contains(news.Signal.Output, "TestFind fails") {
+		news.Signal.ID != "test_failure" || news.Signal.Task != 2 || news.Signal.Level != "blocker" ||
+		!strings.Contains(news.Signal.Output, "TestFind fails") {
 		l.t.Fatalf("the agent that waited was told %+v", news)
 	}
 	if passing := l.p.run("check", "--id", "test_failure", "--task", "2", "--", "sh", "-c", "exit 0"); passing.code != 0 {
@@ -246,7 +248,8 @@ func (l *loop) replace() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if text := resumed.Messages[0].Content.(*mcp.TextContent).Text; !containsAll(text, []string{"spec.md", "S003", "Print duplicate groups"}) {
+	if text := resumed.Messages[0].Content.(*mcp.TextContent).Text; !containsAll(text, []string{"spec.md", "S003",
+		"Print duplicate groups"}) {
 		l.t.Errorf("the new agent is told: %s", text)
 	}
 	if got := l.status("ready_for_task"); got.Now.Task.ID != 3 || got.Now.Task.Status != "IN_PROGRESS" {

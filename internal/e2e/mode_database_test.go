@@ -33,7 +33,8 @@ func TestReadingTheDatabaseChangesNothing(t *testing.T) {
 		t.Errorf("the phase is %q, %v", phase, err)
 	}
 	for _, statement := range []string{
-		`UPDATE record SET phase = 'executing'`, `DELETE FROM record`, `INSERT INTO record SELECT seq + 1, 'inactive', hash, body FROM record ORDER BY seq DESC LIMIT 1`, `PRAGMA user_version = 99`,
+		`UPDATE record SET phase = 'executing'`, `DELETE FROM record`,
+		`INSERT INTO record SELECT seq + 1, 'inactive', hash, body FROM record ORDER BY seq DESC LIMIT 1`, `PRAGMA user_version = 99`,
 	} {
 		if _, err := db.Exec(statement); err == nil {
 			t.Errorf("%s was done by a connection that only reads", statement)
@@ -59,11 +60,16 @@ func TestForgedRowsAreNoticed(t *testing.T) {
 		statement string
 		atOnce    bool // the next command notices
 	}{
-		"the last body":    {`UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'unsupported', 'approved by') AS BLOB) WHERE seq = (SELECT max(seq) FROM record)`, true},
-		"the reason":       {`UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'it is large', 'it is small') AS BLOB) WHERE seq = 2`, false},
+		"the last body": {`UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'unsupported', 'approved by') AS BLOB) WHERE seq ` +
+			`= (SELECT max(seq) FROM record)`, true},
+		"the reason": {`UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'it is large', 'it is small') AS BLOB) WHERE ` +
+			`seq = 2`, false},
 		"a record removed": {`DELETE FROM record WHERE seq = 2`, false},
 		"an approval": {`INSERT INTO record SELECT seq + 1, 'executing', hash,
-			CAST('{"seq":' || (seq + 1) || ',"action":"approve_plan","actor":{"kind":"person","name":"petra"},"time":"2026-01-01T00:00:00Z","phase":"executing","events":[{"kind":"plan_approved","approval":{"by":"petra","way":"person","digest":"x","at":"2026-01-01T00:00:00Z"}}]}' AS BLOB)
+			CAST('{"seq":' || (seq + 1) || ',"action":"approve_plan",` +
+			`"actor":{"kind":"person","name":"petra"},"time":"2026-01-01T00:00:00Z","phase":"executing",` +
+			`"events":[{"kind":"plan_approved",` +
+			`"approval":{"by":"petra","way":"person","digest":"x","at":"2026-01-01T00:00:00Z"}}]}' AS BLOB)
 			FROM record ORDER BY seq DESC LIMIT 1`, true},
 	} {
 		t.Run(name, func(t *testing.T) {

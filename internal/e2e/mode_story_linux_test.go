@@ -17,7 +17,8 @@ import (
 // revised, and approves it.
 func TestPlanningModeStory(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ transport, version string }{{"stdio", stateless}, {"stdio", handshake}, {"http", stateless}, {"http", handshake}} {
+	for _, c := range []struct{ transport, version string }{{"stdio", stateless}, {"stdio", handshake}, {"http", stateless}, {"http",
+		handshake}} {
 		t.Run(c.transport+" "+c.version, func(t *testing.T) {
 			p := newPlace(t)
 			p.withModule()
@@ -82,7 +83,8 @@ func (s modeStory) explore() {
 	s.t.Helper()
 	s.call("planning_enter_plan_mode", arguments{"reason": "The migration touches every model"},
 		"Entered planning mode. Reason: The migration touches every model. Tools are now restricted to read-only.")
-	if names := s.tools(); slices.Contains(names, "planning_mark_step") || !slices.Contains(names, "planloop_status") || !slices.Contains(names, "planning_submit_plan") {
+	if names := s.tools(); slices.Contains(names, "planning_mark_step") || !slices.Contains(names, "planloop_status") ||
+		!slices.Contains(names, "planning_submit_plan") {
 		s.t.Errorf("offered: %q", names)
 	}
 	s.refused("planning_setup_plan", arguments{"objective": "Just do it"}, "planning mode is on", "planning_submit_plan")
@@ -91,7 +93,8 @@ func (s modeStory) explore() {
 	for _, args := range [][]string{{"status"}, {"show"}, {"log"}, {"plans"}, {"plan", "status"}} {
 		s.p.must(args...)
 	}
-	for _, args := range [][]string{{"setup", "Just do it"}, {"clear", "--yes"}, {"step", "add", "x"}, {"update", "--agent", "teller", `{"end_mode":true}`},
+	for _, args := range [][]string{{"setup", "Just do it"}, {"clear", "--yes"}, {"step", "add", "x"}, {"update", "--agent", "teller",
+		`{"end_mode":true}`},
 		{"sync"}, {"check", "--id", "t", "--", "touch", filepath.Join(s.p.workspace, "ran")}} {
 		if got := s.p.run(args...); got.code == 0 {
 			s.t.Errorf("planloop %q was done: %s", args, got.out)
@@ -127,14 +130,16 @@ func (s modeStory) submit() {
 	s.call("planloop_status", arguments{}, "gathering")
 	s.call("planning_submit_plan", submission("Add the Redis client"), "planloop approve")
 	s.call("planloop_status", arguments{}, "awaiting_approval")
-	s.refused("planning_mark_step", arguments{"step_id": "S001", "status": "done", "note": "the user approved this"}, "waits for a person's decision")
+	s.refused("planning_mark_step", arguments{"step_id": "S001", "status": "done", "note": "the user approved this"},
+		"waits for a person's decision")
 }
 
 // revise has the plan sent back with a comment, and submits it again.
 func (s modeStory) revise() {
 	s.t.Helper()
 	s.p.person("edit", "split it in two").succeeds()
-	s.call("planloop_status", arguments{"wait": 60}, "gathering", "The plan was returned by tester to be edited and submitted again: split it in two")
+	s.call("planloop_status", arguments{"wait": 60}, "gathering",
+		"The plan was returned by tester to be edited and submitted again: split it in two")
 	s.call("planning_submit_plan", submission("Add the Redis client", "Move the sessions over"), "2 steps")
 	s.call("planloop_status", arguments{}, "awaiting_approval")
 }
@@ -159,13 +164,15 @@ func (s modeStory) approve() {
 		s.t.Fatalf("another code approves:\n%s", text)
 	}
 	shown := s.p.approve("--comment", "tests first")
-	for _, word := range []string{"1. [low risk] Add the Redis client (tools: create_file)", "2. [low risk] Move the sessions over", "Findings: sessions live in Postgres", "What has changed since it was shown"} {
+	for _, word := range []string{"1. [low risk] Add the Redis client (tools: create_file)", "2. [low risk] Move the sessions over",
+		"Findings: sessions live in Postgres", "What has changed since it was shown"} {
 		if !strings.Contains(shown, word) {
 			s.t.Errorf("%q is missing in\n%s", word, shown)
 		}
 	}
 	got := <-told
-	if !containsAll(got.text, []string{"The plan was approved by tester: tests first", "<approved_plan>", "1. Add the Redis client (tools: create_file)", "S001"}) {
+	if !containsAll(got.text, []string{"The plan was approved by tester: tests first", "<approved_plan>",
+		"1. Add the Redis client (tools: create_file)", "S001"}) {
 		s.t.Errorf("the waiting agent is told\n%s", got.text)
 	}
 	if text, code := s.p.person("approve").ends(); code != 2 {
@@ -189,7 +196,8 @@ func (s modeStory) execute() {
 	}
 	records := s.p.records(0)
 	approvals := found[plan.PlanApproved](records)
-	if len(approvals) != 1 || approvals[0].Approval.By != "tester" || approvals[0].Approval.Way != "person" || approvals[0].Approval.Comment != "tests first" {
+	if len(approvals) != 1 || approvals[0].Approval.By != "tester" || approvals[0].Approval.Way != "person" ||
+		approvals[0].Approval.Comment != "tests first" {
 		s.t.Errorf("approvals: %+v", approvals)
 	}
 	if last := records[len(records)-1]; last.Phase != plan.PhaseInactive {
@@ -209,7 +217,8 @@ func TestAgentsInATerminal(t *testing.T) {
 	for _, mark := range []string{"PLANLOOP_AGENT=codex", "CLAUDECODE=1", "GEMINI_CLI=1", "CODEX_SANDBOX=seatbelt"} {
 		marked := *p
 		marked.env = append(slices.Clone(p.env), mark)
-		for _, args := range [][]string{{"approve"}, {"reject", "no"}, {"edit", "x"}, {"plan", "cancel"}, {"comment", "the user approved this"}} {
+		for _, args := range [][]string{{"approve"}, {"reject", "no"}, {"edit", "x"}, {"plan", "cancel"}, {"comment",
+			"the user approved this"}} {
 			if shown, code := marked.person(args...).ends(); code != 2 {
 				t.Errorf("%s %q: exit code %d\n%s", mark, args, code, shown)
 			}

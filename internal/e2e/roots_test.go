@@ -29,7 +29,8 @@ func TestRootsDecideForTheirOwnServerAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = session.Close() })
-			if got, err := (&sdk{session, t}).tool("planning_setup_plan", map[string]any{"objective": "Find my place"}); err != nil || got.refused {
+			if got, err := (&sdk{session, t}).tool("planning_setup_plan", map[string]any{"objective": "Find my place"}); err != nil ||
+				got.refused {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			want, other := p.workspace, root

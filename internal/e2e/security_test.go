@@ -56,7 +56,8 @@ func TestStrangersOverHTTP(t *testing.T) {
 		if got.status != c.status || got.header.Get("Access-Control-Allow-Origin") != "" || got.contains("completed") {
 			t.Errorf("%q: status %d, want %d: %s", c.headers, got.status, c.status, got.body)
 		}
-		if secret := c.headers[1]; len(secret) > 8 && !strings.Contains("127.0.0.1:"+port, secret) && strings.HasPrefix(c.headers[0], "Origin") && got.contains(secret) {
+		if secret := c.headers[1]; len(secret) > 8 && !strings.Contains("127.0.0.1:"+port, secret) && strings.HasPrefix(c.headers[0],
+			"Origin") && got.contains(secret) {
 			t.Errorf("%q is repeated: %s", c.headers, got.body)
 		}
 	}
@@ -70,7 +71,8 @@ func TestStrangersOverHTTP(t *testing.T) {
 			t.Errorf("GET %s: %d %s", path, got.status, got.body)
 		}
 	}
-	if got := s.send(http.MethodOptions, "/mcp", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"); got.status != 403 {
+	if got := s.send(http.MethodOptions, "/mcp", "", "Origin", "https://evil.example", "Access-Control-Request-Method",
+		"POST"); got.status != 403 {
 		t.Errorf("a foreign preflight: %d", got.status)
 	}
 	unchanged(t, p, 1)
@@ -133,8 +135,10 @@ func TestToken(t *testing.T) {
 		"variable": byVariable.serveHTTP(),
 	} {
 		for _, headers := range [][]string{
-			nil, {"Authorization", token}, {"Authorization", "Bearer"}, {"Authorization", "Bearer " + token + "x"}, {"Authorization", "Bearer " + token[1:]},
-			{"Authorization", "Basic " + token}, {"Authorization", "Bearer " + strings.ToUpper(token)}, {"Cookie", "token=" + token}, {"X-Token", token},
+			nil, {"Authorization", token}, {"Authorization", "Bearer"}, {"Authorization", "Bearer " + token + "x"}, {"Authorization",
+				"Bearer " + token[1:]},
+			{"Authorization", "Basic " + token}, {"Authorization", "Bearer " + strings.ToUpper(token)}, {"Cookie", "token=" + token},
+			{"X-Token", token},
 		} {
 			got := s.callTool("planning_setup_plan", `{"objective":"x"}`, headers...)
 			if got.status != 401 || got.header.Get("WWW-Authenticate") == "" {
@@ -147,7 +151,9 @@ func TestToken(t *testing.T) {
 				t.Errorf("%s: GET %s: %d %s", name, path, got.status, got.body)
 			}
 		}
-		if got := s.callTool("planning_setup_plan", `{"objective":"x"}`, "Authorization", "Bearer "+token); got.status != 200 || !got.contains("active") {
+		if got := s.callTool("planning_setup_plan", `{"objective":"x"}`, "Authorization", "Bearer "+token); got.status != 200 ||
+			!got.contains(
+				"active") {
 			t.Errorf("%s: with the token: %d %s", name, got.status, got.body)
 		}
 	}
@@ -160,7 +166,8 @@ func TestToken(t *testing.T) {
 // leaves the program.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
-	secrets := []string{token, "sk-planted-api-key-0815", "ghp_plantedplantedplanted", "wrong-token-from-elsewhere", "cookie-of-somebody", "hunter2-in-a-header"}
+	secrets := []string{token, "sk-planted-api-key-0815", "ghp_plantedplantedplanted", "wrong-token-from-elsewhere", "cookie-of-somebody",
+		"hunter2-in-a-header"}
 	p := newPlace(t)
 	p.env = append(p.env, "PLANLOOP_TOKEN="+token, "OPENAI_API_KEY="+secrets[1], "GITHUB_TOKEN="+secrets[2])
 	s := p.serveHTTP("-v")
@@ -178,7 +185,11 @@ func TestSecretsStayInside(t *testing.T) {
 	rewrite(t, p.database(), func([]byte) []byte { return []byte("no database") }) // a fault, which is logged
 	_, _ = os.Remove(p.database()+"-wal"), os.Remove(p.database()+"-shm")
 	send("planning_mark_step", `{"step_id":"S001","status":"done"}`, "Authorization", "Bearer "+token)
-	for _, args := range [][]string{{"show", "-v"}, {"doctor"}, {"doctor", "--repair"}, {"log", "--json", "-n", "0"}, {"setup", "y", "-v"}, {"export"}, {"export", "--json"},
+	for _, args := range [][]string{{"show", "-v"}, {"doctor"}, {"doctor", "--repair"}, {"log", "--json", "-n", "0"}, {"setup", "y", "-v"},
+		{
+			"export"}, {
+			"export",
+			"--json"},
 		{"serve", "--http", "127.0.0.1:none", "-v"}, {"serve", "--http", "127.0.0.1:0", "--allow-origin", "*", "-v"}} {
 		got := p.run(args...)
 		told = append(told, got.out, got.err)
@@ -212,7 +223,9 @@ func TestModesUnderAnOpenUmask(t *testing.T) {
 		cmd := p.command(args...)
 		cmd.Args = append([]string{"sh", "-c", `umask 000; exec "$0" "$@"`, cmd.Path}, args...)
 		cmd.Path = "/bin/sh"
-		cmd.Stdin = strings.NewReader(opening + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"planning_mark_step","arguments":{"step_id":"S001","status":"in_progress"}}}`)
+		cmd.Stdin = strings.NewReader(opening +
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"planning_mark_step","arguments":{"step_id":"S001",` +
+			`"status":"in_progress"}}}`)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}

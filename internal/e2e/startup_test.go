@@ -43,7 +43,8 @@ func TestProbeLeavesNothing(t *testing.T) {
 func TestReadingCreatesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	for _, args := range [][]string{{}, {"show"}, {"show", "--json"}, {"log"}, {"log", "--json"}, {"plans"}, {"plans", "--json"}, {"doctor"},
+	for _, args := range [][]string{{}, {"show"}, {"show", "--json"}, {"log"}, {"log", "--json"}, {"plans"}, {"plans", "--json"},
+		{"doctor"},
 		{"doctor", "--json"}, {"doctor", "--repair"}, {"version"}} {
 		if got := p.run(args...); got.code != 0 || got.err != "" {
 			t.Errorf("%q: exit code %d\n%s%s", args, got.code, got.out, got.err)
@@ -51,7 +52,8 @@ func TestReadingCreatesNothing(t *testing.T) {
 	}
 	h := p.open()
 	h.refusal("planning_read_plan", arguments{})
-	for _, uri := range []string{"plan://current", "plan://current.md", "plan://current.mmd", "plan://status", "plan://log", "plan://plans"} {
+	for _, uri := range []string{"plan://current", "plan://current.md", "plan://current.mmd", "plan://status", "plan://log",
+		"plan://plans"} {
 		if f, err := h.request("resources/read", arguments{"uri": uri}); err != nil || f.Error != nil {
 			t.Errorf("%s: %v, %+v", uri, err, f.Error)
 		}

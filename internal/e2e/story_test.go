@@ -92,8 +92,10 @@ func tellStory(t *testing.T, client *sdk) string {
 	s := &story{t: t, client: client}
 	s.surface()
 	s.refused("planning_read_plan", arguments{}, "there is no plan yet")
-	s.accepted("planning_setup_plan", arguments{"objective": "Fix the login bug", "initial_steps": []arguments{{"title": "Write a failing test"}}}, "S001")
-	s.accepted("planning_add_step", arguments{"steps": []arguments{{"title": "Fix the session check", "details": "only the >= is wrong"}, {"title": "Update the docs"}}}, "S002-S003")
+	s.accepted("planning_setup_plan", arguments{"objective": "Fix the login bug",
+		"initial_steps": []arguments{{"title": "Write a failing test"}}}, "S001")
+	s.accepted("planning_add_step", arguments{"steps": []arguments{{"title": "Fix the session check", "details": "only the >= is wrong"},
+		{"title": "Update the docs"}}}, "S002-S003")
 	s.accepted("planning_update_step", arguments{"step_id": "S002", "title": "Fix the session expiry check"}, "expiry")
 	s.accepted("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"}, "0/3 done")
 	s.accepted("planning_mark_step", arguments{"step_id": "S001", "status": "done", "note": "fails as expected"}, "1/3 done", "S002")
@@ -104,7 +106,8 @@ func tellStory(t *testing.T, client *sdk) string {
 	s.resources()
 	s.accepted("planning_clear_plan", arguments{}, "abandoned")
 	s.refused("planning_add_step", arguments{"steps": []arguments{{"title": "Too late"}}}, "planning_setup_plan")
-	s.accepted("planning_setup_plan", arguments{"objective": "Second thoughts", "initial_steps": []arguments{{"title": "Begin again"}}}, "Begin again")
+	s.accepted("planning_setup_plan", arguments{"objective": "Second thoughts", "initial_steps": []arguments{{"title": "Begin again"}}},
+		"Begin again")
 	s.accepted("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"}, "S001")
 	s.prompts()
 	return withoutTimes(s.String())

@@ -50,7 +50,8 @@ func TestNewsBeforeTheWait(t *testing.T) {
 	h := p.open()
 	h.do("planloop_status", arguments{})
 	p.must("alert", "--id", "ci", "--message", "the build is red")
-	if got := h.do("planloop_status", arguments{"wait": 600}); !strings.Contains(got.text, "the build is red") { // h waits no longer than patience
+	if got := h.do("planloop_status", arguments{"wait": 600}); !strings.Contains(got.text,
+		"the build is red") { // h waits no longer than patience
 		t.Error(got.text)
 	}
 	if got := h.do("planloop_status", arguments{"wait": 1}); !strings.Contains(got.text, "the build is red") {
@@ -70,7 +71,8 @@ func TestCancelledWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.do("planning_read_plan", arguments{}) // by now the other waits
-	notice, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": h.ids.Load() - 1}})
+	notice, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled",
+		"params": map[string]any{"requestId": h.ids.Load() - 1}})
 	if err := h.write(string(notice)); err != nil {
 		t.Fatal(err)
 	}

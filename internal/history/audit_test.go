@@ -32,7 +32,8 @@ func TestAuditNamesThePlan(t *testing.T) {
 	entries, err := Audit(logOf(
 		plan.Record{Actor: codex, Events: []plan.Event{submitted("a", "aaaaaaaaaaaa")}},
 		plan.Record{Actor: codex, Events: []plan.Event{plan.LeftUndecided{Request: "R1", How: "declined"}}},
-		plan.Record{Actor: alice, Events: []plan.Event{plan.PlanApproved{Approval: plan.Approval{Digest: "aaaaaaaaaaaa", Way: string(plan.ByPerson)}}}},
+		plan.Record{Actor: alice, Events: []plan.Event{plan.PlanApproved{Approval: plan.Approval{Digest: "aaaaaaaaaaaa",
+			Way: string(plan.ByPerson)}}}},
 		plan.Record{Actor: codex, Events: []plan.Event{submitted("a", "bbbbbbbbbbbb")}},
 		plan.Record{Actor: codex, Events: []plan.Event{plan.PlanRejected{Plan: "a", Way: plan.ByClient, Reason: "no"}}},
 		plan.Record{Actor: codex, Events: []plan.Event{plan.StepMarked{Step: 1}, plan.PlanDeviated{What: []string{"x", "y"}}}},
@@ -44,7 +45,8 @@ func TestAuditNamesThePlan(t *testing.T) {
 	}
 	want := []Decision{
 		{Revision: 1, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1"},
-		{Revision: 2, Event: "undecided", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1", Text: "the dialogue was declined"},
+		{Revision: 2, Event: "undecided", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1",
+			Text: "the dialogue was declined"},
 		{Revision: 3, Event: "approved", By: "alice", Kind: plan.Person, Way: plan.ByPerson, PlanID: "a", Digest: "aaaaaaaa"},
 		{Revision: 4, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "bbbbbbbb", Request: "R1"},
 		{Revision: 5, Event: "rejected", By: "codex", Kind: plan.Agent, Way: plan.ByClient, PlanID: "a", Digest: "bbbbbbbb", Text: "no"},
@@ -72,8 +74,10 @@ func TestAuditPicksDecisions(t *testing.T) {
 		}
 	}
 	slices.Sort(picked)
-	want := []string{"draft_made", "history_purged", "left_undecided", "mode_cancelled", "mode_ended", "mode_entered", "mode_expired", "mode_restored",
-		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "question_answered", "question_asked"}
+	want := []string{"draft_made", "history_purged", "left_undecided", "mode_cancelled", "mode_ended", "mode_entered", "mode_expired",
+		"mode_restored",
+		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "question_answered",
+		"question_asked"}
 	if diff := cmp.Diff(want, picked); diff != "" {
 		t.Error(diff)
 	}
@@ -89,7 +93,8 @@ func TestModeSentences(t *testing.T) {
 		{[]plan.Event{plan.StepMarked{Step: 1, Status: plan.Done}, plan.PlanCompleted{}, plan.ModeEnded{Why: "the plan is completed"}},
 			`S001 marked done by alice; the plan is completed; planning mode ended: the plan is completed`},
 		{[]plan.Event{plan.ModeEntered{Task: "Move it"}}, `planning mode entered by alice: "Move it"`},
-		{[]plan.Event{plan.PlanApproved{Approval: plan.Approval{Way: string(plan.ByClient), Comment: "go"}}}, `the plan approved through the client by alice: "go"`},
+		{[]plan.Event{plan.PlanApproved{Approval: plan.Approval{Way: string(plan.ByClient), Comment: "go"}}},
+			`the plan approved through the client by alice: "go"`},
 		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned to be edited by alice: "split it"`},
 		{[]plan.Event{plan.LeftUndecided{How: "timed_out"}}, `left undecided by alice: nobody answered the dialogue in time`},
 		{[]plan.Event{plan.QuestionAnswered{ID: "Q2", Answer: "yes"}}, `Q2 answered by alice: "yes"`},

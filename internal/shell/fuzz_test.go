@@ -72,10 +72,19 @@ func TestHugeCommands(t *testing.T) {
 		"pipes": strings.Repeat("cat | ", 20000) + "cat",
 		"words": "echo " + strings.Repeat("a ", 50000), "params": "echo ${x:-" + strings.Repeat("${x:-", 20000), "plus": "echo $((" +
 			strings.Repeat("1+", 50000) + "1))",
-		"quoted": "echo " + strings.Repeat(`"$(`, 30000), "redirects": "ls " + strings.Repeat("2>&1 ", 20000), "arith": strings.Repeat("$((", 30000), "long": strings.Repeat("a", 1<<20),
-		"heredocs": strings.Repeat("cat <<E\n", 10000), "cases": strings.Repeat("case a in a) ", 8000), "whiles": strings.Repeat("while ", 20000),
-		"tests": "[[ " + strings.Repeat("a && ", 20000) + "a ]]", "ternary": "echo $((" + strings.Repeat("1?1:", 20000) + "1))", "powers": "echo $((" + strings.Repeat("1**", 20000) + "1))",
-		"assignments": strings.Repeat("a=", 50000), "braces": strings.Repeat("{ ", 50000), "globs": "ls " + strings.Repeat("*", 100000), "functions": strings.Repeat("f() ", 20000),
+		"quoted": "echo " + strings.Repeat(`"$(`, 30000), "redirects": "ls " + strings.Repeat("2>&1 ", 20000), "arith": strings.Repeat(
+			"$((", 30000),
+		"long": strings.Repeat(
+			"a", 1<<20),
+		"heredocs": strings.Repeat("cat <<E\n", 10000),
+		"cases":    strings.Repeat("case a in a) ", 8000), "whiles": strings.Repeat("while ", 20000),
+		"tests": "[[ " + strings.Repeat("a && ", 20000) + "a ]]", "ternary": "echo $((" + strings.Repeat("1?1:", 20000) + "1))",
+		"powers": "echo $((" + strings.Repeat(
+			"1**", 20000) +
+			"1))",
+		"assignments": strings.Repeat("a=", 50000), "braces": strings.Repeat("{ ", 50000), "globs": "ls " + strings.Repeat("*", 100000),
+		"functions": strings.Repeat(
+			"f() ", 20000),
 	} {
 		start := time.Now()
 		v := shell.Classify(command)
