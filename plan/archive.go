@@ -8,7 +8,7 @@ import (
 )
 
 // PastPlan is the head of a plan that is not the current one any more. Its body
-// stands in the log: it is the current plan of the state at Revision.
+// stands in the log, in the state at Revision: see Body.
 type PastPlan struct {
 	ID         string     `json:"id"`
 	Objective  string     `json:"objective"`
@@ -20,6 +20,18 @@ type PastPlan struct {
 	ArchivedAt time.Time  `json:"archived_at"`
 	Revision   Revision   `json:"revision"`
 	Reason     string     `json:"reason"` // replaced, cleared, restored_over; of a draft superseded, rejected, cancelled, expired or ended
+}
+
+// Body returns the plan that the head stands for in the state at its revision, nil when
+// it is not there. A revision that waits beside the plan has the same id: the plan comes
+// first, and a draft is a former plan only where it is one of its own.
+func (p PastPlan) Body(then State) *Plan {
+	for _, body := range []*Plan{then.Plan, then.Draft} {
+		if body != nil && body.ID == p.ID {
+			return body
+		}
+	}
+	return nil
 }
 
 // Past lists the heads of former plans, oldest first. A plan that was restored

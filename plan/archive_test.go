@@ -3,6 +3,7 @@ package plan_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -231,4 +232,38 @@ func TestFormerPlansAreThoseThatCanBeRestored(t *testing.T) {
 	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Draft"}, Draft: true})
 	draft := w.state.Draft.ID
 	expect("a draft", []string{first, second}, []string{first, draft, second})
+}
+
+// A revision that waits has the id of the plan that it is to revise: the head of that
+// plan stands for the plan, whatever became of the revision.
+func TestAHeadStandsForThePlanAndNotForItsRevision(t *testing.T) {
+	w := newWorkspace(t)
+	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it"}, Steps: []plan.NewStep{titled("a")}})
+	id := w.state.Draft.ID
+	w.do(person, plan.Approve{Answer: plan.Answer{Digest: plan.Digest(w.state.Draft)}})
+	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("b"), titled("c")}})
+	if w.state.Draft == nil || w.state.Draft.ID != id {
+		t.Fatal("no revision waits")
+	}
+	w.now = w.now.Add(time.Hour)
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Next"}})
+	if body := w.past(id); body == nil || body.Status != plan.StatusActive || body.Steps.Len() != 1 {
+		t.Errorf("the head stands for %+v", body)
+	}
+	w.do(ann, plan.Restore{PlanID: id})
+	if n := w.state.Plan.Steps.Len(); n != 1 {
+		t.Errorf("the plan was restored with %d steps", n)
+	}
+}
+
+// The head of a former plan names the state before the action, so that nothing may
+// change the plan on the way to its end.
+func TestNoPlanIsPutAwayInTheMiddleOfABatch(t *testing.T) {
+	w := withPlan(t, titled("a"))
+	add := plan.Part{Field: "/0", Action: plan.AddSteps{Steps: []plan.NewStep{titled("b")}}}
+	for _, last := range []plan.Action{plan.Clear{}, plan.SetUp{Outline: plan.Outline{Objective: "Next"}}} {
+		refusal := w.refused(ann, plan.Batch{Word: "update", Parts: []plan.Part{add, {Field: "/1", Action: last}}})
+		wantRefusal(t, refusal, plan.Conflict, "/1", "in the middle of other changes")
+	}
+	w.do(ann, plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.SetUp{Outline: plan.Outline{Objective: "Next"}}}, add}})
 }

@@ -338,11 +338,7 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 	case "batch":
 		batch := plan.Batch{Word: "update"}
 		for i := range rapid.IntRange(0, 3).Draw(t, "parts") {
-			// What archives a plan stands alone: the head names the state before it.
-			if a := drawAction(t, w); !slices.Contains([]string{"set_up_plan", "restore_plan", "clear_plan", "approve_plan", "update"},
-				a.Name()) {
-				batch.Parts = append(batch.Parts, plan.Part{Field: fmt.Sprint("/", i), Action: a})
-			}
+			batch.Parts = append(batch.Parts, plan.Part{Field: fmt.Sprint("/", i), Action: drawAction(t, w)})
 		}
 		return batch
 	}

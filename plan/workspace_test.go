@@ -63,11 +63,7 @@ func (w *workspace) past(id string) *plan.Plan {
 	if !ok {
 		return nil
 	}
-	then := foldAll(w.log[:head.Revision])
-	if then.Plan == nil || then.Plan.ID != id { // a draft that was dropped
-		return then.Draft
-	}
-	return then.Plan
+	return head.Body(foldAll(w.log[:head.Revision]))
 }
 
 // try asks for a and keeps what follows. A time step of one second separates

@@ -42,10 +42,8 @@ func (s *Session) formerPlan(ctx context.Context, head plan.PastPlan) (*plan.Pla
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range []*plan.Plan{then.Plan, then.Draft} { // a draft that was dropped is a former plan too
-		if p != nil && p.ID == head.ID {
-			return p, nil
-		}
+	if body := head.Body(then); body != nil {
+		return body, nil
 	}
 	return nil, fmt.Errorf("%w: plan %s is not where its head says", store.ErrDamaged, head.ID)
 }
