@@ -97,7 +97,7 @@ func TestShellOfAnAgentIsTheAgent(t *testing.T) {
 	p.must("sync")
 	a := p.agent("agent")
 	name := p.started(a, "S001")
-	for _, command := range []string{"resume", "status", "status --json"} {
+	for _, command := range []string{"resume", "status", "status --json", "check --id tests -- true"} {
 		if got := a.shell(`"$PLANLOOP" ` + command); strings.Contains(got, "Wait for") || !strings.Contains(got, "step mark S001 done") {
 			t.Errorf("%s in the agent's shell:\n%s", command, got)
 		}
@@ -153,6 +153,27 @@ func TestShellsThatAreNobodys(t *testing.T) {
 	p.must("step", "mark", "S003", "in_progress")
 	if got := lastActor(t, p); got != "tester" {
 		t.Errorf("beneath two clients a shell is %s", got)
+	}
+}
+
+// TestPersonBelowAHost: whoever sits at a terminal is a person, whatever program the
+// terminal is in, and may do what a person may.
+func TestPersonBelowAHost(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 2)
+	h := p.open() // this process's
+	h.do("planning_mark_step", arguments{"step_id": "S001", "status": "in_progress"})
+	p.person("step", "claim", "S001", "--force").succeeds("S001")
+	if got := p.records(1); got[len(got)-1].Actor.Name != "tester" {
+		t.Errorf("claimed by %+v", got[len(got)-1].Actor)
+	}
+	p.must("step", "mark", "S002", "in_progress")
+	if got := lastActor(t, p); !strings.HasPrefix(got, "raw#") {
+		t.Errorf("without a terminal it is %s", got)
+	}
+	if got := p.run("answer", "Q1", "yes"); got.code == 0 || !strings.Contains(got.out+got.err, "person") {
+		t.Errorf("what is a person's to do: %+v", got)
 	}
 }
 
