@@ -38,7 +38,7 @@ func (b *Book) leave(name string, l *life) {
 	if b.joined(l) {
 		return
 	}
-	b.withdraw(name, l)
+	b.withdraw(l)
 	if l.lock == nil {
 		return
 	}

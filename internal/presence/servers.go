@@ -25,7 +25,7 @@ type Server struct {
 // It is "" when there is none, or more than one. The chain is asked for only where a
 // server runs.
 func (b *Book) Client(chain func() []lineage.Process, session string) string {
-	servers := b.running()
+	servers, _ := b.told()
 	if len(servers) == 0 {
 		return ""
 	}
@@ -55,20 +55,10 @@ func only(servers []Server, fits func(Server) bool) (client string, some bool) {
 	return client, some
 }
 
-// running returns the servers that run.
-func (b *Book) running() []Server {
-	var running []Server
-	b.eachServer(func(_ string, s Server) {
-		if s.Process.Runs() {
-			running = append(running, s)
-		}
-	})
-	return running
-}
-
-func (b *Book) eachServer(visit func(path string, s Server)) {
+// told returns the servers that run, and the files of those that were killed.
+func (b *Book) told() (running []Server, left []string) {
 	if b.servers == "" {
-		return
+		return nil, nil
 	}
 	entries, err := os.ReadDir(string(b.servers))
 	if err != nil {
@@ -78,10 +68,15 @@ func (b *Book) eachServer(visit func(path string, s Server)) {
 		var s Server
 		path := filepath.Join(string(b.servers), entry.Name())
 		data, err := os.ReadFile(path)
-		if err == nil && json.Unmarshal(data, &s) == nil { // else it is just being written or removed
-			visit(path, s)
+		switch {
+		case err != nil || json.Unmarshal(data, &s) != nil: // it is just being removed or written
+		case s.Process.Runs():
+			running = append(running, s)
+		default:
+			left = append(left, path)
 		}
 	}
+	return running, left
 }
 
 // announce writes down that this process is the server of a name that has joined. It
@@ -109,24 +104,23 @@ func (b *Book) announce(name string, l *life) (pending bool) {
 }
 
 // withdraw takes back what was announced. The caller holds l.mu.
-func (b *Book) withdraw(name string, l *life) {
-	if l.announced == "" {
-		return
-	}
-	if err := removed(l.announced); err != nil {
-		b.report("withdraw", name, err)
+func (b *Book) withdraw(l *life) {
+	if l.announced != "" {
+		b.remove(l.announced)
 	}
 	l.announced = ""
 }
 
 // forgetServers removes what servers that were killed have left.
 func (b *Book) forgetServers() {
-	b.eachServer(func(path string, s Server) {
-		if s.Process.Runs() {
-			return
-		}
+	_, left := b.told()
+	b.remove(left...)
+}
+
+func (b *Book) remove(paths ...string) {
+	for _, path := range paths {
 		if err := removed(path); err != nil {
-			b.report("sweep", "", err)
+			b.report("remove", path, err)
 		}
-	})
+	}
 }
