@@ -230,12 +230,12 @@ func keep(t *testing.T, dir, place string, s *session.Session) {
 		}
 		fmt.Fprintf(&records, "%s\n", line)
 		for _, e := range record.Events {
-			kinds[e.Kind()] = true
+			kinds[plan.KindOf(e)] = true
 		}
 	}
 	for _, e := range plan.Events() {
-		if _, repair := e.(plan.ModeRestored); !kinds[e.Kind()] && !repair { // written by a repair alone
-			t.Errorf("the log has no %s", e.Kind())
+		if _, repair := e.(plan.ModeRestored); !kinds[plan.KindOf(e)] && !repair { // written by a repair alone
+			t.Errorf("the log has no %s", plan.KindOf(e))
 		}
 	}
 	state, err := s.State(t.Context())

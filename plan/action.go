@@ -9,8 +9,6 @@ import (
 
 // Action is what a verb asks of a state.
 type Action interface {
-	// Name is the action's word in the log.
-	Name() string
 	// clean returns the action as it is kept: texts normalised, and everything within
 	// the general limits. What breaks them is refused through the cleaner.
 	clean(*cleaner) Action
@@ -19,6 +17,8 @@ type Action interface {
 
 // traits are what has to be known of an action before it is judged.
 type traits struct {
+	word string // in the log
+
 	standing standing
 	act      string // what standing is asked for, for a message
 
@@ -43,36 +43,66 @@ const (
 func traitsOf(a Action) traits {
 	switch a := a.(type) {
 	case SetUp:
-		return traits{anyPlan: true}
-	case AddSteps, UpdateStep, Close, Clear, Restore:
-		return traits{}
+		return traits{word: "set_up_plan", anyPlan: true}
+	case AddSteps:
+		return traits{word: "add_steps"}
+	case UpdateStep:
+		return traits{word: "update_step"}
 	case MarkStep:
-		return traits{claims: []StepID{a.Step}}
+		return traits{word: "mark_step", claims: []StepID{a.Step}}
 	case ClaimStep:
-		return traits{claims: []StepID{a.Step}}
+		return traits{word: "claim_step", claims: []StepID{a.Step}}
 	case ReportStep:
-		return traits{claims: []StepID{a.Step}}
+		return traits{word: "report_step", claims: []StepID{a.Step}}
+	case Close:
+		return traits{word: "close_plan"}
+	case Clear:
+		return traits{word: "clear_plan"}
+	case Restore:
+		return traits{word: "restore_plan"}
 	case Judge:
-		return traits{beside: true}
-	case RaiseSignal, ClearSignal:
-		return traits{signal: true, anyPlan: true}
-	case EnterMode, SubmitPlan, LeaveUndecided, AskUser:
-		return traits{planning: true, anyPlan: true}
+		return traits{word: "judge_plan", beside: true}
+	case RaiseSignal:
+		return traits{word: "raise_signal", signal: true, anyPlan: true}
+	case ClearSignal:
+		return traits{word: "clear_signal", signal: true, anyPlan: true}
+	case EnterMode:
+		return traits{word: "enter_plan_mode", planning: true, anyPlan: true}
+	case SubmitPlan:
+		return traits{word: "submit_plan", planning: true, anyPlan: true}
+	case LeaveUndecided:
+		return traits{word: "leave_undecided", planning: true, anyPlan: true}
+	case AskUser:
+		return traits{word: "ask_user", planning: true, anyPlan: true}
 	case EndMode:
-		return traits{planning: true}
-	case Approve, Reject, Return, CancelMode: // a decision tells what it is about by a digest
-		return traits{planning: true, anyPlan: true, standing: deciding, act: "decision"}
+		return traits{word: "end_plan_mode", planning: true}
+	case Approve:
+		return decision("approve_plan")
+	case Reject:
+		return decision("reject_plan")
+	case Return:
+		return decision("return_plan")
+	case CancelMode:
+		return decision("cancel_plan_mode")
 	case AnswerQuestion:
-		return traits{planning: true, anyPlan: true, standing: confirmed, act: "answer"}
+		return traits{word: "answer_question", planning: true, anyPlan: true, standing: confirmed, act: "answer"}
 	case CommentOn:
-		return traits{planning: true, anyPlan: true, standing: inPerson, act: "comment"}
+		return traits{word: "comment", planning: true, anyPlan: true, standing: inPerson, act: "comment"}
 	case Purge:
-		return traits{anyPlan: true, standing: inPerson, act: "purge the history"}
+		return traits{word: "purge", anyPlan: true, standing: inPerson, act: "purge the history"}
 	case Batch:
 		return a.traits()
 	}
 	return traits{}
 }
+
+// decision is a row for what tells by a digest what it is about.
+func decision(word string) traits {
+	return traits{word: word, planning: true, anyPlan: true, standing: deciding, act: "decision"}
+}
+
+// WordOf returns the action's word in the log.
+func WordOf(a Action) string { return traitsOf(a).word }
 
 // permit refuses what its actor has no standing to ask for.
 func (t traits) permit(f Facts) error {
@@ -177,9 +207,6 @@ type Part struct {
 // partsPerStep bounds a batch: what is asked of each step a plan may have.
 const partsPerStep = 4
 
-// Name is the action's word in the log.
-func (b Batch) Name() string { return b.Word }
-
 func (b Batch) clean(c *cleaner) Action {
 	c.word(b.Word)
 	b.Parts = slices.Clone(b.Parts)
@@ -193,7 +220,7 @@ func (b Batch) clean(c *cleaner) Action {
 
 // traits of a batch are those that all parts have, and what any part asks for.
 func (b Batch) traits() traits {
-	all := traits{signal: true, anyPlan: len(b.Parts) > 0 && traitsOf(b.Parts[0].Action).anyPlan}
+	all := traits{word: b.Word, signal: true, anyPlan: len(b.Parts) > 0 && traitsOf(b.Parts[0].Action).anyPlan}
 	free := true // of parts that a read-only phase refuses
 	for _, part := range b.Parts {
 		t := traitsOf(part.Action)

@@ -15,9 +15,6 @@ type SubmitPlan struct {
 	Steps []NewStep
 }
 
-// Name is the action's word in the log.
-func (SubmitPlan) Name() string { return "submit_plan" }
-
 func (a SubmitPlan) clean(c *cleaner) Action {
 	c.outline(&a.Outline)
 	c.steps(&a.Steps, "steps")
@@ -68,9 +65,6 @@ type PlanSubmitted struct {
 	Plan    Body    `json:"plan"`
 	Request Request `json:"request"`
 }
-
-// Kind is the event's word in the log.
-func (PlanSubmitted) Kind() string { return "plan_submitted" }
 
 func (e PlanSubmitted) apply(s State) State {
 	s.Draft = e.Plan.Build()
@@ -134,9 +128,6 @@ func (a Answer) open(s State, f Facts) (*Plan, error) {
 // Approve asks to make the draft the current plan and to carry it out.
 type Approve struct{ Answer }
 
-// Name is the action's word in the log.
-func (Approve) Name() string { return "approve_plan" }
-
 func (a Approve) clean(c *cleaner) Action {
 	c.block(&a.Comment, "comment", MaxLongText)
 	return a
@@ -167,9 +158,6 @@ func (a Approve) decide(s State, f Facts) ([]Event, error) {
 type PlanApproved struct {
 	Approval Approval `json:"approval"`
 }
-
-// Kind is the event's word in the log.
-func (PlanApproved) Kind() string { return "plan_approved" }
 
 func (e PlanApproved) apply(s State) State {
 	if s.Draft == nil {
@@ -207,9 +195,6 @@ func (s Steps) withProgressOf(now Steps) Steps {
 // Reject asks to drop the draft and to end the mode.
 type Reject struct{ Answer }
 
-// Name is the action's word in the log.
-func (Reject) Name() string { return "reject_plan" }
-
 func (a Reject) clean(c *cleaner) Action {
 	c.block(&a.Comment, "comment", MaxLongText)
 	return a
@@ -232,9 +217,6 @@ type PlanRejected struct {
 	At     time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (PlanRejected) Kind() string { return "plan_rejected" }
-
 func (e PlanRejected) apply(s State) State {
 	change := s.revises()
 	s, phase := s.withoutDraft()
@@ -243,9 +225,6 @@ func (e PlanRejected) apply(s State) State {
 
 // Return asks to have the draft edited by what the comment says, and submitted again.
 type Return struct{ Answer }
-
-// Name is the action's word in the log.
-func (Return) Name() string { return "return_plan" }
 
 func (a Return) clean(c *cleaner) Action {
 	c.block(&a.Comment, "comment", MaxLongText)
@@ -274,9 +253,6 @@ type PlanReturned struct {
 	IdleTimeout Limit     `json:"quiet"` // how long gathering may go without a sign of life
 }
 
-// Kind is the event's word in the log.
-func (PlanReturned) Kind() string { return "plan_returned" }
-
 func (e PlanReturned) apply(s State) State {
 	s = s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.revises(), At: e.At})
 	return s.inMode(PhaseGathering, func(m *Mode) { m.IdleTimeout = e.IdleTimeout })
@@ -288,9 +264,6 @@ type LeaveUndecided struct {
 	Request string
 	How     string // declined, cancelled, unsupported, timed_out or failed
 }
-
-// Name is the action's word in the log.
-func (LeaveUndecided) Name() string { return "leave_undecided" }
 
 func (a LeaveUndecided) clean(c *cleaner) Action {
 	c.oneOf("how", a.How, []string{"declined", "cancelled", "unsupported", "timed_out", "failed"})
@@ -311,9 +284,6 @@ type LeftUndecided struct {
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (LeftUndecided) Kind() string { return "left_undecided" }
 
 func (LeftUndecided) apply(s State) State { return s }
 
@@ -338,9 +308,6 @@ type Judge struct {
 	Way      string
 }
 
-// Name is the action's word in the log.
-func (Judge) Name() string { return "judge_plan" }
-
 func (a Judge) clean(c *cleaner) Action {
 	c.block(&a.Feedback, "feedback", MaxLongText)
 	c.text(&a.Way, "way", Text{Max: MaxHint}, true)
@@ -364,9 +331,6 @@ type PlanJudged struct {
 	Plan    string  `json:"plan_id"`
 	Verdict Verdict `json:"verdict"`
 }
-
-// Kind is the event's word in the log.
-func (PlanJudged) Kind() string { return "plan_judged" }
 
 func (e PlanJudged) apply(s State) State {
 	judged := func(p *Plan) *Plan {

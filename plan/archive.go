@@ -75,9 +75,6 @@ type PlanArchived struct {
 	Head PastPlan `json:"head"`
 }
 
-// Kind is the event's word in the log.
-func (PlanArchived) Kind() string { return "plan_archived" }
-
 func (e PlanArchived) apply(s State) State {
 	if i := s.pastIndex(e.Head.ID); i >= 0 {
 		s.past = s.past.set(i, e.Head)
@@ -129,9 +126,6 @@ func keptDraft(before, after State, now time.Time) []Event {
 // in the archive and can be restored.
 type Clear struct{}
 
-// Name is the action's word in the log.
-func (Clear) Name() string { return "clear_plan" }
-
 func (a Clear) clean(*cleaner) Action { return a }
 
 func (Clear) decide(s State, f Facts) ([]Event, error) {
@@ -150,9 +144,6 @@ type PlanCleared struct {
 	At time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (PlanCleared) Kind() string { return "plan_cleared" }
-
 func (e PlanCleared) apply(s State) State {
 	if s.Plan == nil {
 		return s
@@ -169,9 +160,6 @@ type Purge struct {
 	Records Revision // how many the former log has
 }
 
-// Name is the action's word in the log.
-func (Purge) Name() string { return "purge" }
-
 func (a Purge) clean(*cleaner) Action { return a }
 
 func (a Purge) decide(_ State, f Facts) ([]Event, error) {
@@ -184,9 +172,6 @@ type HistoryPurged struct {
 	At      time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (HistoryPurged) Kind() string { return "history_purged" }
-
 func (HistoryPurged) apply(s State) State { return s }
 
 // Restore asks to make a former plan the current one again. Facts.Past brings
@@ -194,9 +179,6 @@ func (HistoryPurged) apply(s State) State { return s }
 type Restore struct {
 	PlanID string
 }
-
-// Name is the action's word in the log.
-func (Restore) Name() string { return "restore_plan" }
 
 func (a Restore) clean(*cleaner) Action { return a }
 
@@ -281,9 +263,6 @@ type PlanRestored struct {
 	Plan Body      `json:"plan"`
 	At   time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (PlanRestored) Kind() string { return "plan_restored" }
 
 func (e PlanRestored) apply(s State) State {
 	s.Plan = e.Plan.Build()

@@ -77,9 +77,6 @@ type PlanCompleted struct {
 	At time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (PlanCompleted) Kind() string { return "plan_completed" }
-
 func (e PlanCompleted) apply(s State) State { return s.withStatus(StatusCompleted, e.At) }
 
 // PlanAbandonedByItself says that all steps were skipped or cancelled.
@@ -87,18 +84,12 @@ type PlanAbandonedByItself struct {
 	At time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (PlanAbandonedByItself) Kind() string { return "plan_abandoned" }
-
 func (e PlanAbandonedByItself) apply(s State) State { return s.withStatus(StatusAbandoned, e.At) }
 
 // PlanReopened says that a completed plan has something to do again.
 type PlanReopened struct {
 	At time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (PlanReopened) Kind() string { return "plan_reopened" }
 
 func (e PlanReopened) apply(s State) State { return s.withStatus(StatusActive, e.At) }
 
@@ -108,9 +99,6 @@ type PlanNeedsReplan struct {
 	At   time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (PlanNeedsReplan) Kind() string { return "plan_needs_replan" }
-
 func (e PlanNeedsReplan) apply(s State) State { return s.withStatus(StatusReplanning, e.At) }
 
 // PlanFailedForGood says that a critical step failed and no replan is left.
@@ -118,9 +106,6 @@ type PlanFailedForGood struct {
 	Step StepID    `json:"step_id"`
 	At   time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (PlanFailedForGood) Kind() string { return "plan_failed" }
 
 func (e PlanFailedForGood) apply(s State) State { return s.withStatus(StatusFailed, e.At) }
 
@@ -139,9 +124,6 @@ func (s State) withStatus(status PlanStatus, at time.Time) State {
 type Close struct {
 	Summary string
 }
-
-// Name is the action's word in the log.
-func (Close) Name() string { return "close_plan" }
 
 func (a Close) clean(c *cleaner) Action {
 	c.text(&a.Summary, "summary", Text{Max: MaxLongText, Multiline: true}, true)
@@ -188,9 +170,6 @@ type PlanClosed struct {
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (PlanClosed) Kind() string { return "plan_closed" }
 
 func (e PlanClosed) apply(s State) State {
 	if s.Plan == nil {

@@ -1,18 +1,17 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
+	"sync"
 	"time"
 )
 
 // Event is a fact that follows from an accepted action, in final form. Its
 // meaning never changes; a new meaning gets a new kind.
-type Event interface {
-	// Kind is the event's word in the log.
-	Kind() string
-	apply(State) State
-}
+type Event interface{ apply(State) State }
 
 // Facts is what a decision needs to know from outside the state.
 type Facts struct {
@@ -47,21 +46,11 @@ const (
 )
 
 func (l Limits) withDefaults() Limits {
-	if l.Lease == 0 {
-		l.Lease = DefaultLease
-	}
-	if l.MaxSteps == 0 {
-		l.MaxSteps = DefaultMaxSteps
-	}
-	if l.MaxReplans == 0 {
-		l.MaxReplans = DefaultMaxReplans
-	}
-	if l.ApprovalTimeout == 0 {
-		l.ApprovalTimeout = DefaultApprovalTimeout
-	}
-	if l.GatheringTimeout == 0 {
-		l.GatheringTimeout = DefaultGatheringTimeout
-	}
+	l.Lease = cmp.Or(l.Lease, DefaultLease)
+	l.MaxSteps = cmp.Or(l.MaxSteps, DefaultMaxSteps)
+	l.MaxReplans = cmp.Or(l.MaxReplans, DefaultMaxReplans)
+	l.ApprovalTimeout = cmp.Or(l.ApprovalTimeout, DefaultApprovalTimeout)
+	l.GatheringTimeout = cmp.Or(l.GatheringTimeout, DefaultGatheringTimeout)
 	return l
 }
 
@@ -108,16 +97,69 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 // that is not there changes nothing.
 func Apply(s State, e Event) State { return e.apply(s) }
 
+// kinds is the table of events: the word in the log for each kind.
+func kinds() []kind {
+	return []kind{
+		{"plan_archived", PlanArchived{}},
+		{"plan_set_up", PlanSetUp{}},
+		{"draft_made", DraftMade{}},
+		{"plan_restored", PlanRestored{}},
+		{"plan_cleared", PlanCleared{}},
+		{"plan_completed", PlanCompleted{}},
+		{"plan_reopened", PlanReopened{}},
+		{"plan_abandoned", PlanAbandonedByItself{}},
+		{"plan_needs_replan", PlanNeedsReplan{}},
+		{"plan_failed", PlanFailedForGood{}},
+		{"steps_added", StepsAdded{}},
+		{"step_updated", StepUpdated{}},
+		{"step_marked", StepMarked{}},
+		{"step_claimed", StepClaimed{}},
+		{"step_reported", StepReported{}},
+		{"signal_raised", SignalRaised{}},
+		{"signal_cleared", SignalCleared{}},
+		{"plan_judged", PlanJudged{}},
+		{"plan_closed", PlanClosed{}},
+		{"history_purged", HistoryPurged{}},
+		{"mode_entered", ModeEntered{}},
+		{"mode_cancelled", ModeCancelled{}},
+		{"mode_expired", ModeExpired{}},
+		{"mode_ended", ModeEnded{}},
+		{"plan_submitted", PlanSubmitted{}},
+		{"plan_approved", PlanApproved{}},
+		{"plan_rejected", PlanRejected{}},
+		{"plan_returned", PlanReturned{}},
+		{"left_undecided", LeftUndecided{}},
+		{"plan_deviated", PlanDeviated{}},
+		{"question_asked", QuestionAsked{}},
+		{"question_answered", QuestionAnswered{}},
+		{"commented", Commented{}},
+		{"mode_restored", ModeRestored{}},
+	}
+}
+
+type kind struct {
+	word string
+	zero Event
+}
+
+var kindWords = sync.OnceValue(func() map[reflect.Type]string {
+	words := map[reflect.Type]string{}
+	for _, k := range kinds() {
+		words[reflect.TypeOf(k.zero)] = k.word
+	}
+	return words
+})
+
+// KindOf returns the event's word in the log.
+func KindOf(e Event) string { return kindWords()[reflect.TypeOf(e)] }
+
 // Events returns one zero value of every kind of event, for decoders.
 func Events() []Event {
-	return []Event{
-		PlanArchived{}, PlanSetUp{}, DraftMade{}, PlanRestored{}, PlanCleared{},
-		PlanCompleted{}, PlanReopened{}, PlanAbandonedByItself{}, PlanNeedsReplan{}, PlanFailedForGood{},
-		StepsAdded{}, StepUpdated{}, StepMarked{}, StepClaimed{}, StepReported{},
-		SignalRaised{}, SignalCleared{}, PlanJudged{}, PlanClosed{}, HistoryPurged{},
-		ModeEntered{}, ModeCancelled{}, ModeExpired{}, ModeEnded{}, PlanSubmitted{}, PlanApproved{}, PlanRejected{}, PlanReturned{},
-		LeftUndecided{}, PlanDeviated{}, QuestionAsked{}, QuestionAnswered{}, Commented{}, ModeRestored{},
+	var all []Event
+	for _, k := range kinds() {
+		all = append(all, k.zero)
 	}
+	return all
 }
 
 // livePlan returns the current plan, or says how to get one.

@@ -174,9 +174,6 @@ type PlanDeviated struct {
 	At   time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (PlanDeviated) Kind() string { return "plan_deviated" }
-
 func (e PlanDeviated) apply(s State) State {
 	if s.Plan == nil || s.Plan.Approval == nil {
 		return s

@@ -371,7 +371,7 @@ func TestEveryFieldOfAStepIsLookedAt(t *testing.T) {
 				t.Skip("it is so already")
 			}
 			events := w.do(ann, plan.UpdateStep{Step: 2, Patch: p})
-			if last := events[len(events)-1].Kind(); last != "plan_submitted" && last != "plan_deviated" {
+			if last := plan.KindOf(events[len(events)-1]); last != "plan_submitted" && last != "plan_deviated" {
 				t.Errorf("%s was changed, and %s came of it", fields.Field(i).Name, last)
 			}
 		})

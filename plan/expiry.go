@@ -62,9 +62,6 @@ type ModeExpired struct {
 	At    time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (ModeExpired) Kind() string { return "mode_expired" }
-
 func (e ModeExpired) apply(s State) State {
 	s, phase := s.withoutDraft()
 	why := "nobody decided within " + e.Limit

@@ -101,7 +101,7 @@ func TestExpiryIsRecordedFirst(t *testing.T) {
 	w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Done}) // records nothing
 	w.wantPhase(plan.PhaseSubmitted)
 	events := w.do(ann, plan.EnterMode{Reason: "again"})
-	if len(events) != 3 || events[0].Kind() != "plan_archived" { // the draft is kept
+	if len(events) != 3 || plan.KindOf(events[0]) != "plan_archived" { // the draft is kept
 		t.Fatalf("%v", kinds(events))
 	}
 	e, ok := events[1].(plan.ModeExpired)
@@ -123,7 +123,7 @@ func TestExpiryAloneIsRecorded(t *testing.T) {
 	w := waiting(t)
 	w.now = w.now.Add(time.Hour)
 	events := w.do(ann, plan.EndMode{})
-	if len(events) != 2 || events[1].Kind() != "mode_expired" {
+	if len(events) != 2 || plan.KindOf(events[1]) != "mode_expired" {
 		t.Fatalf("%v", kinds(events))
 	}
 	w.wantPhase(plan.PhaseInactive)

@@ -381,7 +381,7 @@ func wantRefusedOrClean(t failer, path string, events []plan.Event, err error) {
 		return
 	}
 	for _, e := range events {
-		wantClean(t, path+" in "+e.Kind(), reflect.ValueOf(e))
+		wantClean(t, path+" in "+plan.KindOf(e), reflect.ValueOf(e))
 	}
 }
 

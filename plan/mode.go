@@ -127,9 +127,6 @@ type EnterMode struct {
 	Reason string // why an agent enters; may be empty
 }
 
-// Name is the action's word in the log.
-func (EnterMode) Name() string { return "enter_plan_mode" }
-
 func (a EnterMode) clean(c *cleaner) Action {
 	c.line(&a.Task, "task", MaxLongLine)
 	c.line(&a.Reason, "reason", MaxLongLine)
@@ -153,9 +150,6 @@ type ModeEntered struct {
 	IdleTimeout Limit     `json:"quiet"` // how long it may go without a sign of life
 }
 
-// Kind is the event's word in the log.
-func (ModeEntered) Kind() string { return "mode_entered" }
-
 func (e ModeEntered) apply(s State) State {
 	return s.inMode(PhaseGathering, func(m *Mode) {
 		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, IdleTimeout: e.IdleTimeout, Approved: m.Approved}
@@ -164,9 +158,6 @@ func (e ModeEntered) apply(s State) State {
 
 // CancelMode asks to leave planning mode without a plan. Only a person may.
 type CancelMode struct{}
-
-// Name is the action's word in the log.
-func (CancelMode) Name() string { return "cancel_plan_mode" }
 
 func (a CancelMode) clean(*cleaner) Action { return a }
 
@@ -185,9 +176,6 @@ type ModeCancelled struct {
 	At  time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (ModeCancelled) Kind() string { return "mode_cancelled" }
-
 func (e ModeCancelled) apply(s State) State {
 	phase := PhaseInactive
 	if s.PhaseNow().Restricted() {
@@ -199,9 +187,6 @@ func (e ModeCancelled) apply(s State) State {
 
 // EndMode says that what was approved is done.
 type EndMode struct{}
-
-// Name is the action's word in the log.
-func (EndMode) Name() string { return "end_plan_mode" }
 
 func (a EndMode) clean(*cleaner) Action { return a }
 
@@ -223,9 +208,6 @@ type ModeEnded struct {
 	Why string    `json:"why"`
 	At  time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (ModeEnded) Kind() string { return "mode_ended" }
 
 func (e ModeEnded) apply(s State) State {
 	if s.PhaseNow().Restricted() {
@@ -269,9 +251,6 @@ type ModeRestored struct {
 	Asked     int        `json:"asked,omitempty"`
 	Comments  []Comment  `json:"comments,omitempty"`
 }
-
-// Kind is the event's word in the log.
-func (ModeRestored) Kind() string { return "mode_restored" }
 
 func (e ModeRestored) apply(s State) State {
 	s.Phase, s.Mode, s.Questions, s.Asked, s.Comments = e.Phase, e.Mode, e.Questions, e.Asked, e.Comments

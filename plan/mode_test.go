@@ -139,7 +139,7 @@ func TestEnterPlanningModeRestrictsTools(t *testing.T) {
 	for phase, w := range restricted(t) {
 		for _, a := range changes() {
 			for _, actor := range []plan.Actor{ann, bob, script, ci, itself} {
-				name := a.Name()
+				name := plan.WordOf(a)
 				if actor.Kind == plan.CI && (name == "raise_signal" || name == "clear_signal") {
 					continue
 				}
@@ -595,10 +595,10 @@ func TestExecutionHasFullToolAccess(t *testing.T) {
 		_, err := w.try(ann, a)
 		var refused *plan.ValidationError
 		if errors.As(err, &refused) && strings.Contains(refused.Problem, "planning mode") {
-			t.Errorf("%s: %v", a.Name(), err)
+			t.Errorf("%s: %v", plan.WordOf(a), err)
 		}
-		if err != nil && a.Name() != "close_plan" && a.Name() != "update" { // not complete; only a person comments
-			t.Errorf("%s: %v", a.Name(), err)
+		if err != nil && plan.WordOf(a) != "close_plan" && plan.WordOf(a) != "update" { // not complete; only a person comments
+			t.Errorf("%s: %v", plan.WordOf(a), err)
 		}
 	}
 }

@@ -117,9 +117,6 @@ type SetUp struct {
 	Draft bool
 }
 
-// Name is the action's word in the log.
-func (SetUp) Name() string { return "set_up_plan" }
-
 func (a SetUp) clean(c *cleaner) Action {
 	c.outline(&a.Outline)
 	c.steps(&a.Steps, "initial_steps")
@@ -154,9 +151,6 @@ type PlanSetUp struct {
 	Plan Body `json:"plan"`
 }
 
-// Kind is the event's word in the log.
-func (PlanSetUp) Kind() string { return "plan_set_up" }
-
 func (e PlanSetUp) apply(s State) State {
 	s.Plan = e.Plan.Build()
 	return s
@@ -166,9 +160,6 @@ func (e PlanSetUp) apply(s State) State {
 type DraftMade struct {
 	Plan Body `json:"plan"`
 }
-
-// Kind is the event's word in the log.
-func (DraftMade) Kind() string { return "draft_made" }
 
 func (e DraftMade) apply(s State) State {
 	s.Draft = e.Plan.Build()

@@ -16,9 +16,6 @@ type MarkStep struct {
 	Force  bool // a person takes over another actor's claim
 }
 
-// Name is the action's word in the log.
-func (MarkStep) Name() string { return "mark_step" }
-
 func (a MarkStep) clean(c *cleaner) Action {
 	c.block(&a.Note, "note", MaxLongText)
 	return a
@@ -126,9 +123,6 @@ type StepMarked struct {
 	LeaseUntil time.Time  `json:"lease_until,omitzero"`
 }
 
-// Kind is the event's word in the log.
-func (StepMarked) Kind() string { return "step_marked" }
-
 func (e StepMarked) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) {
 		if e.Note != "" {
@@ -187,9 +181,6 @@ type ClaimStep struct {
 	Force bool // a person takes over another actor's claim
 }
 
-// Name is the action's word in the log.
-func (ClaimStep) Name() string { return "claim_step" }
-
 func (a ClaimStep) clean(*cleaner) Action { return a }
 
 func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
@@ -214,9 +205,6 @@ type StepClaimed struct {
 	LeaseUntil time.Time `json:"lease_until"`
 }
 
-// Kind is the event's word in the log.
-func (StepClaimed) Kind() string { return "step_claimed" }
-
 func (e StepClaimed) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) { step.ClaimedBy, step.LeaseUntil = e.By, e.LeaseUntil })
 }
@@ -233,9 +221,6 @@ type ReportStep struct {
 	AffectedFiles []string
 	Evidence      []Evidence
 }
-
-// Name is the action's word in the log.
-func (ReportStep) Name() string { return "report_step" }
 
 func (a ReportStep) clean(c *cleaner) Action {
 	c.block(&a.Note, "note", MaxLongText)
@@ -288,9 +273,6 @@ type StepReported struct {
 	Evidence      []Evidence `json:"evidence,omitempty"`
 	At            time.Time  `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (StepReported) Kind() string { return "step_reported" }
 
 func (e StepReported) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) {

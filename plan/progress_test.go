@@ -248,7 +248,7 @@ func TestOwnersNamesWhoHoldsAClaim(t *testing.T) {
 		{plan.MarkStep{Step: 2}, nil}, {plan.MarkStep{Step: 9}, nil}, {plan.UpdateStep{Step: 1}, nil}, {plan.Clear{}, nil},
 	} {
 		if got := plan.Owners(w.state, test.action); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", test.action.Name(), got, test.want)
+			t.Errorf("%s: %v, want %v", plan.WordOf(test.action), got, test.want)
 		}
 	}
 	if got := plan.Owners(plan.State{}, plan.MarkStep{Step: 1}); got != nil {

@@ -45,17 +45,17 @@ func act(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) []plan.Event
 	before := observed(t, s)
 	events, err := w.try(actor, a)
 	if now := observed(t, s); now != before {
-		t.Fatalf("%s %+v changed the state it was asked of:\n%s\n%s", a.Name(), a, before, now)
+		t.Fatalf("%s %+v changed the state it was asked of:\n%s\n%s", plan.WordOf(a), a, before, now)
 	}
 	if err == nil {
 		return events
 	}
 	var refusal *plan.ValidationError
 	if !errors.As(err, &refusal) || refusal.Problem == "" || refusal.Fix == "" || refusal.Kind == "" {
-		t.Fatalf("%s %+v was refused with %#v", a.Name(), a, err)
+		t.Fatalf("%s %+v was refused with %#v", plan.WordOf(a), a, err)
 	}
 	if now := observed(t, w.state); now != before || len(events) != 0 {
-		t.Fatalf("the refused %s %+v changed the state:\n%s\n%s", a.Name(), a, before, now)
+		t.Fatalf("the refused %s %+v changed the state:\n%s\n%s", plan.WordOf(a), a, before, now)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func checkDecide(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) {
 	first, err1 := plan.Decide(w.state, a, w.facts(actor, a))
 	second, err2 := plan.Decide(reread(t, w.state), a, w.facts(actor, a))
 	if !reflect.DeepEqual(err1, err2) || jsonOf(t, first) != jsonOf(t, second) || !slices.Equal(kinds(first), kinds(second)) {
-		t.Fatalf("%s %+v gives %s, %v and then %s, %v", a.Name(), a, jsonOf(t, first), err1, jsonOf(t, second), err2)
+		t.Fatalf("%s %+v gives %s, %v and then %s, %v", plan.WordOf(a), a, jsonOf(t, first), err1, jsonOf(t, second), err2)
 	}
 	if now := jsonOf(t, a); now != question {
 		t.Fatalf("Decide changed the action %s to %s", question, now)
@@ -92,7 +92,7 @@ func checkBranches(t *rapid.T, w *workspace, one, two plan.Event) {
 			observed(t, right)},
 	} {
 		if pair[0] != pair[1] {
-			t.Fatalf("%s changed under %s and %s:\n%s\n%s", name, one.Kind(), two.Kind(), pair[0], pair[1])
+			t.Fatalf("%s changed under %s and %s:\n%s\n%s", name, plan.KindOf(one), plan.KindOf(two), pair[0], pair[1])
 		}
 	}
 }

@@ -44,9 +44,6 @@ type AskUser struct {
 	Text string
 }
 
-// Name is the action's word in the log.
-func (AskUser) Name() string { return "ask_user" }
-
 func (a AskUser) clean(c *cleaner) Action {
 	c.text(&a.Text, "question", Text{Max: MaxLongLine, Multiline: true}, true)
 	return a
@@ -73,9 +70,6 @@ type QuestionAsked struct {
 	At   time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (QuestionAsked) Kind() string { return "question_asked" }
-
 func (e QuestionAsked) apply(s State) State {
 	s.Asked++
 	s.Questions = append(slices.Clone(s.Questions), Question{ID: e.ID, Text: e.Text, By: e.By, AskedAt: e.At})
@@ -92,9 +86,6 @@ type AnswerQuestion struct {
 	ID     string // "" when only one is open
 	Answer string
 }
-
-// Name is the action's word in the log.
-func (AnswerQuestion) Name() string { return "answer_question" }
 
 func (a AnswerQuestion) clean(c *cleaner) Action {
 	c.text(&a.Answer, "answer", Text{Max: MaxLongText, Multiline: true}, true)
@@ -130,9 +121,6 @@ type QuestionAnswered struct {
 	At     time.Time `json:"at"`
 }
 
-// Kind is the event's word in the log.
-func (QuestionAnswered) Kind() string { return "question_answered" }
-
 func (e QuestionAnswered) apply(s State) State {
 	s.Questions = slices.Clone(s.Questions)
 	for i := range s.Questions {
@@ -149,9 +137,6 @@ type CommentOn struct {
 	Text string
 }
 
-// Name is the action's word in the log.
-func (CommentOn) Name() string { return "comment" }
-
 func (a CommentOn) clean(c *cleaner) Action {
 	c.text(&a.Text, "comment", Text{Max: MaxLongText, Multiline: true}, true)
 	return a
@@ -167,9 +152,6 @@ type Commented struct {
 	By   string    `json:"by"`
 	At   time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (Commented) Kind() string { return "commented" }
 
 func (e Commented) apply(s State) State {
 	s.Comments = append(slices.Clone(s.Comments), Comment{Text: e.Text, By: e.By, At: e.At, Revision: s.Revision + 1})

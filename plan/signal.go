@@ -73,9 +73,6 @@ type RaiseSignal struct {
 	Output  string
 }
 
-// Name is the action's word in the log.
-func (RaiseSignal) Name() string { return "raise_signal" }
-
 func (a RaiseSignal) clean(c *cleaner) Action {
 	c.text(&a.ID, "id", Text{Max: MaxSignalID}, true)
 	c.oneOf("level", string(a.Level), a.Level.Values())
@@ -123,9 +120,6 @@ type SignalRaised struct {
 	Signal Signal `json:"signal"`
 }
 
-// Kind is the event's word in the log.
-func (SignalRaised) Kind() string { return "signal_raised" }
-
 func (e SignalRaised) apply(s State) State {
 	return s.withSignal(e.Signal)
 }
@@ -152,9 +146,6 @@ func (s State) withSignal(signal Signal) State {
 type ClearSignal struct {
 	ID string
 }
-
-// Name is the action's word in the log.
-func (ClearSignal) Name() string { return "clear_signal" }
 
 func (a ClearSignal) clean(c *cleaner) Action {
 	c.text(&a.ID, "id", Text{Max: MaxSignalID}, true)
@@ -196,9 +187,6 @@ type SignalCleared struct {
 	By string    `json:"by"`
 	At time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (SignalCleared) Kind() string { return "signal_cleared" }
 
 func (e SignalCleared) apply(s State) State {
 	signal, known := s.Signal(e.ID)

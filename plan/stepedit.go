@@ -10,9 +10,6 @@ type AddSteps struct {
 	Steps []NewStep
 }
 
-// Name is the action's word in the log.
-func (AddSteps) Name() string { return "add_steps" }
-
 func (a AddSteps) clean(c *cleaner) Action {
 	c.steps(&a.Steps, "steps")
 	return a
@@ -40,9 +37,6 @@ type StepsAdded struct {
 	Steps []*Step   `json:"steps"`
 	At    time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (StepsAdded) Kind() string { return "steps_added" }
 
 func (e StepsAdded) apply(s State) State {
 	return s.withSteps(e.At, func(edit *stepsEdit) { edit.add(e.Steps) })
@@ -110,9 +104,6 @@ type UpdateStep struct {
 	Patch Patch
 }
 
-// Name is the action's word in the log.
-func (UpdateStep) Name() string { return "update_step" }
-
 func (a UpdateStep) clean(c *cleaner) Action {
 	patch, err := CleanPatch("", a.Patch)
 	c.keep(err)
@@ -151,9 +142,6 @@ type StepUpdated struct {
 	Patch Patch     `json:"patch"`
 	At    time.Time `json:"at"`
 }
-
-// Kind is the event's word in the log.
-func (StepUpdated) Kind() string { return "step_updated" }
 
 func (e StepUpdated) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) { step.Spec = e.Patch.On(step.Spec) })

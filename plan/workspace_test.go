@@ -73,7 +73,7 @@ func (w *workspace) try(actor plan.Actor, a plan.Action) ([]plan.Event, error) {
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
-	r := plan.Record{Seq: w.state.Revision + 1, Action: a.Name(), Actor: actor, Time: w.now, Events: events}
+	r := plan.Record{Seq: w.state.Revision + 1, Action: plan.WordOf(a), Actor: actor, Time: w.now, Events: events}
 	w.log = append(w.log, r)
 	w.state = plan.Fold(w.state, r)
 	w.now = w.now.Add(time.Second)
@@ -85,10 +85,10 @@ func (w *workspace) do(actor plan.Actor, a plan.Action) []plan.Event {
 	w.t.Helper()
 	events, err := w.try(actor, a)
 	if err != nil {
-		w.t.Fatalf("%s %+v: %v", a.Name(), a, err)
+		w.t.Fatalf("%s %+v: %v", plan.WordOf(a), a, err)
 	}
 	if len(events) == 0 {
-		w.t.Fatalf("%s %+v changed nothing", a.Name(), a)
+		w.t.Fatalf("%s %+v changed nothing", plan.WordOf(a), a)
 	}
 	return events
 }
@@ -101,13 +101,13 @@ func (w *workspace) refused(actor plan.Actor, a plan.Action) *plan.ValidationErr
 	events, err := w.try(actor, a)
 	var refusal *plan.ValidationError
 	if !errors.As(err, &refusal) {
-		w.t.Fatalf("%s %+v: want a refusal, got events %v, error %v", a.Name(), a, kinds(events), err)
+		w.t.Fatalf("%s %+v: want a refusal, got events %v, error %v", plan.WordOf(a), a, kinds(events), err)
 	}
 	if refusal.Problem == "" || refusal.Fix == "" {
 		w.t.Fatalf("the refusal %q lacks a problem or a fix", refusal)
 	}
 	if after := written(w.t, w.state); after != before {
-		w.t.Fatalf("a refused %s changed the state:\n%s\n%s", a.Name(), before, after)
+		w.t.Fatalf("a refused %s changed the state:\n%s\n%s", plan.WordOf(a), before, after)
 	}
 	return refusal
 }
@@ -116,7 +116,7 @@ func (w *workspace) refused(actor plan.Actor, a plan.Action) *plan.ValidationErr
 func (w *workspace) unchanged(actor plan.Actor, a plan.Action) {
 	w.t.Helper()
 	if events, err := w.try(actor, a); err != nil || len(events) != 0 {
-		w.t.Fatalf("%s %+v: want no events and no error, got %v, %v", a.Name(), a, kinds(events), err)
+		w.t.Fatalf("%s %+v: want no events and no error, got %v, %v", plan.WordOf(a), a, kinds(events), err)
 	}
 }
 
@@ -196,7 +196,7 @@ func written(t failer, s plan.State) string {
 func kinds(events []plan.Event) []string {
 	var words []string
 	for _, e := range events {
-		words = append(words, e.Kind())
+		words = append(words, plan.KindOf(e))
 	}
 	return words
 }

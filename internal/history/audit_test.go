@@ -70,7 +70,7 @@ func TestAuditPicksDecisions(t *testing.T) {
 	var picked []string
 	for _, e := range plan.Events() {
 		if _, ok := new(auditedPlans).entry(e); ok {
-			picked = append(picked, e.Kind())
+			picked = append(picked, plan.KindOf(e))
 		}
 	}
 	slices.Sort(picked)

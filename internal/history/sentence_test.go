@@ -20,11 +20,11 @@ func TestEveryEventHasWords(t *testing.T) {
 			phrase = phraseOf(e)
 		}
 		if phrase == "" {
-			t.Errorf("%s has no words", e.Kind())
+			t.Errorf("%s has no words", plan.KindOf(e))
 		}
 		got := Sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: []plan.Event{e}})
 		if !strings.Contains(got, " by alice") || strings.Contains(got, noteMark) {
-			t.Errorf("%s: %q", e.Kind(), got)
+			t.Errorf("%s: %q", plan.KindOf(e), got)
 		}
 	}
 }

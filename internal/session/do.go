@@ -95,7 +95,7 @@ func (s *Session) judge(by plan.Actor, a plan.Action, prepare func(plan.State, *
 		}
 	}
 	events, err := plan.Decide(s.now, a, facts)
-	return plan.Record{Seq: s.now.Revision + 1, Action: a.Name(), Actor: by, Time: now, Events: events}, err
+	return plan.Record{Seq: s.now.Revision + 1, Action: plan.WordOf(a), Actor: by, Time: now, Events: events}, err
 }
 
 func (s *Session) seen(state plan.State, a plan.Action) map[string]plan.Sighting {

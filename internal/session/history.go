@@ -92,7 +92,7 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 	if err != nil {
 		return err
 	}
-	first := plan.Record{Seq: 1, Action: purge.Name(), Actor: by, Time: facts.Now, Phase: plan.PhaseInactive, Events: events}
+	first := plan.Record{Seq: 1, Action: plan.WordOf(purge), Actor: by, Time: facts.Now, Phase: plan.PhaseInactive, Events: events}
 	head, err = s.log.Purge(ctx, first)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ var written = sync.OnceValue(func() *codec {
 		kinds: map[string]reflect.Type{},
 	}
 	for _, e := range plan.Events() {
-		c.kinds[e.Kind()] = reflect.TypeOf(e)
+		c.kinds[plan.KindOf(e)] = reflect.TypeOf(e)
 	}
 	return c
 })
@@ -103,14 +103,15 @@ var written = sync.OnceValue(func() *codec {
 const kindMember = `{"kind":"`
 
 func (c *codec) encodeEvent(e plan.Event) (jsontext.Value, error) {
-	if e == nil || c.kinds[e.Kind()] != reflect.TypeOf(e) {
+	kind := plan.KindOf(e)
+	if kind == "" {
 		return nil, fmt.Errorf("%T is not an event that plan.Events lists", e)
 	}
 	fields, err := json.Marshal(e, c.encode)
 	if err != nil {
 		return nil, err
 	}
-	event := append([]byte(kindMember), e.Kind()...)
+	event := append([]byte(kindMember), kind...)
 	event = append(event, '"')
 	if string(fields) == "{}" {
 		return append(event, '}'), nil

@@ -71,7 +71,7 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
-	submission := plan.Batch{Word: action.Name(), Parts: []plan.Part{{Action: action}}}
+	submission := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
 	if report.verdict != nil {
 		submission.Parts = append(submission.Parts, plan.Part{Action: *report.verdict})
 	}
