@@ -9,7 +9,6 @@ import (
 
 func BenchmarkDecodeMark(b *testing.B) {
 	data := []byte(`{"step_id":"S001","status":"done","note":"x"}`)
-	opts := strict.Options{Aliases: aliases}
 	b.ReportAllocs()
 	for b.Loop() {
 		var in struct {
@@ -17,7 +16,7 @@ func BenchmarkDecodeMark(b *testing.B) {
 			Status status  `json:"status"`
 			Note   *string `json:"note,omitzero"`
 		}
-		if err := strict.Decode(data, &in, opts); err != nil {
+		if err := strict.Decode(data, &in, aliases); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -29,7 +28,7 @@ func BenchmarkDecodeThousandSteps(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := strict.Decode(data, new(input), strict.Options{}); err != nil {
+		if err := strict.Decode(data, new(input), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -58,7 +58,7 @@ func (s *streamed) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	var in struct {
 		Title string `json:"title"`
 	}
-	if err := strict.Decode(raw, &in, strict.Options{}); err != nil {
+	if err := strict.Decode(raw, &in, nil); err != nil {
 		return err
 	}
 	s.title = in.Title
@@ -89,7 +89,7 @@ type page struct {
 
 type input struct {
 	page
-	*Extra
+	Extra
 	Objective string            `json:"objective,omitempty"`
 	Steps     []step            `json:"steps,omitempty"`
 	First     *step             `json:"first,omitzero"`
@@ -114,8 +114,8 @@ type input struct {
 	hidden    int               //lint:ignore U1000 no JSON field, although it has a name
 }
 
-// Extra is embedded by pointer: its required field is required only with the other.
+// Extra is embedded, as page is, and exported.
 type Extra struct {
-	Reason string `json:"reason"`
+	Reason string `json:"reason,omitempty"`
 	Weight int    `json:"weight,omitzero"`
 }

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"cmp"
 	"encoding"
 	"reflect"
 	"slices"
@@ -36,7 +37,7 @@ func (w *walk) shape(t reflect.Type) *shape {
 	s.supported = s.self || supported(s.Type)
 	s.values = valuesOf(s.Type)
 	if s.Kind() == reflect.Struct && !s.self {
-		s.fields = dominant(collect(make([]field, 0, s.NumField()), s.Type, field{}, nil))
+		s.fields = collect(make([]field, 0, s.NumField()), s.Type)
 	}
 	w.shapes[t] = s
 	return s
@@ -94,83 +95,29 @@ func valuesOf(t reflect.Type) []string {
 type field struct {
 	name     string
 	typ      reflect.Type
-	index    []int
-	pointers []int // how much of index leads to each embedded pointer on the way
-	tagged   bool  // the name comes from a tag
 	optional bool
 }
 
 func indexOf(fields []field, name string) int {
-	for i := range fields {
-		if fields[i].name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 }
 
-// collect appends the fields of t, which is embedded in a field of the types in
-// outer, and those of its embedded structs.
-func collect(fields []field, t reflect.Type, embedded field, outer []reflect.Type) []field {
-	for i := range t.NumField() {
-		sf := t.Field(i)
+// collect appends the fields of t, and those of the structs embedded in it.
+func collect(fields []field, t reflect.Type) []field {
+	for sf := range t.Fields() {
 		tag := sf.Tag.Get("json")
-		if tag == "-" {
-			continue
-		}
-		at := field{typ: sf.Type, index: slices.Concat(embedded.index, sf.Index), pointers: embedded.pointers}
 		name, options, _ := strings.Cut(tag, ",")
-		if inner, ok := embeddedStruct(sf); ok && name == "" {
-			if through := append(slices.Clip(outer), t); !slices.Contains(through, inner) {
-				if sf.Type.Kind() == reflect.Pointer {
-					at.pointers = append(slices.Clip(at.pointers), len(at.index))
-				}
-				fields = collect(fields, inner, at, through)
+		switch {
+		case tag == "-":
+		case sf.Anonymous && sf.Type.Kind() == reflect.Struct && name == "":
+			fields = collect(fields, sf.Type)
+		case sf.IsExported():
+			f := field{name: cmp.Or(name, sf.Name), typ: sf.Type, optional: sf.Type.Kind() == reflect.Pointer}
+			for option := range strings.SplitSeq(options, ",") {
+				f.optional = f.optional || option == "omitempty" || option == "omitzero"
 			}
-			continue
-		}
-		if sf.IsExported() {
-			fields = append(fields, at.named(sf.Name, name, options))
+			fields = append(fields, f)
 		}
 	}
 	return fields
-}
-
-// embeddedStruct returns the struct type whose fields sf promotes. A pointer to
-// an unexported type promotes none that could be set.
-func embeddedStruct(sf reflect.StructField) (reflect.Type, bool) {
-	t := sf.Type
-	if t.Kind() == reflect.Pointer && sf.IsExported() {
-		t = t.Elem()
-	}
-	return t, sf.Anonymous && t.Kind() == reflect.Struct
-}
-
-// named returns the field by its name in Go and by what its tag says.
-func (f field) named(inGo, inTag, options string) field {
-	f.name, f.tagged = inTag, inTag != ""
-	if inTag == "" {
-		f.name = inGo
-	}
-	f.optional = f.typ.Kind() == reflect.Pointer
-	for option := range strings.SplitSeq(options, ",") {
-		f.optional = f.optional || option == "omitempty" || option == "omitzero"
-	}
-	return f
-}
-
-// dominant keeps, of several fields of one name, the one that lies shallowest
-// and among those the one that is tagged; none if that is still several.
-func dominant(all []field) []field {
-	if !slices.ContainsFunc(all, func(f field) bool { return len(f.index) > 1 }) {
-		return all
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(f field) bool {
-		return slices.ContainsFunc(all, func(g field) bool {
-			if g.name != f.name || slices.Equal(g.index, f.index) || len(g.index) > len(f.index) {
-				return false
-			}
-			return len(g.index) < len(f.index) || g.tagged || !f.tagged
-		})
-	})
 }

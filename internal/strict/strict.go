@@ -10,11 +10,11 @@
 // is still refused.
 //
 // It must know nothing of plans, verbs or transports: what is accepted stands in
-// the Go type decoded into and in the [Options].
+// the Go type decoded into and in the aliases of field names.
 //
 // A field is named by its json tag, in exact case. It is required unless the tag
 // has omitempty or omitzero or the field is a pointer. Null for an optional field
-// is absence. A type with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText
+// is absence. Structs may be embedded by value. A type with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText
 // method gets the JSON value as it was written, twice, and decides alone;
 // UnmarshalText also gets integers. A string type with a method Values() []string accepts those only.
 // Numbers within an any become float64; where that loses digits that matter, use
@@ -30,65 +30,36 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
+// What of an input is read.
 const (
-	defaultMaxDepth = 32
-	defaultMaxBytes = 4 << 20
-	defaultMaxItems = 100_000
-	jsonSpace       = " \t\r\n"
+	maxDepth  = 32      // levels of objects and arrays
+	maxBytes  = 4 << 20 // of the whole input
+	maxItems  = 100_000 // elements and entries of all typed lists and maps together: one of two bytes may become a struct of hundreds
+	jsonSpace = " \t\r\n"
 )
-
-// Options say what Decode accepts beyond the type it decodes into. The zero
-// value is ready for use.
-type Options struct {
-	// Aliases maps a foreign field name to ours. One is heeded in every struct
-	// that has a field of our name and none of the foreign one.
-	Aliases map[string]string
-	// MaxDepth bounds how deep objects and arrays may nest; 0 means 32.
-	MaxDepth int
-	// MaxBytes bounds the length of the input; 0 means 4 MiB.
-	MaxBytes int
-	// MaxItems bounds how many elements and entries all typed lists and maps have
-	// together, since one of two bytes may become a struct of hundreds; 0 means
-	// 100,000.
-	MaxItems int
-}
-
-func (o Options) withDefaults() Options {
-	if o.MaxDepth <= 0 {
-		o.MaxDepth = defaultMaxDepth
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = defaultMaxBytes
-	}
-	if o.MaxItems <= 0 {
-		o.MaxItems = defaultMaxItems
-	}
-	return o
-}
 
 // Decode replaces the struct that into points to by what data says; fields that
 // data leaves out are zero. No input, blank input and null count as {}.
+//
+// aliases maps a foreign field name to ours. One is heeded in every struct that has
+// a field of our name and none of the foreign one.
 //
 // A problem of the input is an [*Error] and leaves the struct as it was. It is the
 // first in document order and holds the others; length and depth are judged
 // beforehand. Any other error means that into is not a pointer to a struct or holds
 // a type that Decode does not support.
-func Decode(data []byte, into any, opts Options) error {
+func Decode(data []byte, into any, aliases map[string]string) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("strict: cannot decode into %T: a non-nil pointer to a struct is needed", into)
 	}
-	opts = opts.withDefaults()
-	if len(data) > opts.MaxBytes {
-		return &Error{
-			Problem: fmt.Sprintf("the input has %d bytes", len(data)),
-			Want:    fmt.Sprintf("at most %d bytes", opts.MaxBytes),
-		}
+	if len(data) > maxBytes {
+		return &Error{Problem: fmt.Sprintf("the input has %d bytes", len(data)), Want: fmt.Sprintf("at most %d bytes", maxBytes)}
 	}
 	if text := bytes.Trim(data, jsonSpace); len(text) == 0 || string(text) == "null" {
 		data = []byte("{}")
 	}
-	w := walk{opts: opts, out: make([]byte, 0, len(data)), shapes: map[reflect.Type]*shape{}}
+	w := walk{aliases: aliases, out: make([]byte, 0, len(data)), shapes: map[reflect.Type]*shape{}}
 	if err := w.document(data, target.Type().Elem()); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}

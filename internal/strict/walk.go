@@ -28,12 +28,12 @@ var (
 // walk is the state of one call of Decode: where it is in the input, and what it
 // has made of it.
 type walk struct {
-	opts   Options
-	in     *jsontext.Decoder
-	out    []byte // the input as the library is to decode it
-	faults []*Error
-	shapes map[reflect.Type]*shape
-	items  int // elements and entries so far
+	aliases map[string]string
+	in      *jsontext.Decoder
+	out     []byte // the input as the library is to decode it
+	faults  []*Error
+	shapes  map[reflect.Type]*shape
+	items   int // elements and entries so far
 
 	// A document within a string has a reader of its own.
 	quoted bool
@@ -58,8 +58,8 @@ func (w *walk) document(text []byte, t reflect.Type) error {
 		w.quoted = true
 		w.depth += in.StackDepth()
 	}
-	if w.depth+nesting(text) > w.opts.MaxDepth {
-		w.fault("nested too deep", fmt.Sprintf("at most %d levels", w.opts.MaxDepth))
+	if w.depth+nesting(text) > maxDepth {
+		w.fault("nested too deep", fmt.Sprintf("at most %d levels", maxDepth))
 		return nil
 	}
 	w.in, w.outer = jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)), at
@@ -321,14 +321,13 @@ func (w *walk) array(s *shape) error {
 	}
 }
 
-// countItem counts an element or entry, since one of two bytes may become a struct
-// of hundreds.
+// countItem counts an element or entry.
 func (w *walk) countItem() error {
 	w.items++
-	if w.items <= w.opts.MaxItems {
+	if w.items <= maxItems {
 		return nil
 	}
-	w.fault("too many list elements and map entries", fmt.Sprintf("at most %d in all", w.opts.MaxItems))
+	w.fault("too many list elements and map entries", fmt.Sprintf("at most %d in all", maxItems))
 	return errEnough
 }
 
@@ -367,7 +366,6 @@ func (w *walk) mapping(s *shape) error {
 type given struct {
 	key   string // that gave it, "" for none
 	meant bool   // an unknown key is near its name
-	null  bool
 }
 
 // object reads an object as a struct.
@@ -410,7 +408,7 @@ func (w *walk) member(fields []field, all []given, key string) error {
 		w.fault("given twice, as "+quoted(g.key)+" and as "+quoted(key), strconv.Quote(f.name)+" alone")
 	}
 	g.key = key
-	if g.null = w.in.PeekKind() == jsontext.KindNull; g.null {
+	if w.in.PeekKind() == jsontext.KindNull {
 		if !f.optional {
 			return w.mismatch(jsontext.KindNull, f.typ)
 		}
@@ -426,7 +424,7 @@ func (w *walk) lookup(fields []field, key string) int {
 	if i := indexOf(fields, key); i >= 0 || key == "" {
 		return i
 	}
-	if ours, ok := w.opts.Aliases[key]; ok {
+	if ours, ok := w.aliases[key]; ok {
 		return indexOf(fields, ours)
 	}
 	return -1
@@ -453,26 +451,12 @@ func (w *walk) unknown(fields []field, all []given, key string) error {
 
 func (w *walk) checkMissing(fields []field, all []given) {
 	for i, f := range fields {
-		if f.optional || all[i].key != "" || all[i].meant || absent(f, fields, all) {
+		if f.optional || all[i].key != "" || all[i].meant {
 			continue
 		}
 		e := w.fault("missing required field "+strconv.Quote(f.name), wanted(f.typ))
 		e.Pointer = string(jsontext.Pointer(e.Pointer).AppendToken(f.name))
 	}
-}
-
-// absent reports whether a field belongs to a struct, embedded by a pointer, of which
-// no field is given.
-func absent(f field, fields []field, all []given) bool {
-	return slices.ContainsFunc(f.pointers, func(length int) bool {
-		for i, g := range fields {
-			through := len(g.index) > length && slices.Equal(g.index[:length], f.index[:length])
-			if through && all[i].key != "" && !all[i].null {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // open begins an array or an object of the output.

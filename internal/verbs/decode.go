@@ -14,11 +14,11 @@ import (
 // description for title, goal for objective. The error about the input is a
 // *plan.ValidationError.
 func Decode(arguments []byte, into any) error {
-	err := strict.Decode(arguments, into, strict.Options{Aliases: map[string]string{
+	err := strict.Decode(arguments, into, map[string]string{
 		"id": "step_id", "stepId": "step_id", "task_id": "step_id",
 		"description": "title", "goal": "objective", "task": "objective", "objective": "goal",
 		"depends_on": "dependencies", "dependsOn": "dependencies", "hints": "context_hints", "paths": "relevant_file_paths",
-	}})
+	})
 	var bad *strict.Error
 	if errors.As(err, &bad) {
 		return refusal(bad)
