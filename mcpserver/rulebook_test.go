@@ -24,7 +24,7 @@ type agentsFile struct{ dir string }
 const agentsPath = "docs/rules.md"
 
 func (f agentsFile) canonical() string {
-	return resources.AgentsMD(resources.AgentsData{File: agentsPath})
+	return resources.AgentsMD(agentsPath)
 }
 
 func (f agentsFile) Inspect() verbs.Rules {

@@ -12,8 +12,8 @@ import (
 )
 
 func TestAgentsMDGolden(t *testing.T) {
-	golden(t, "agents.md", []byte(resources.AgentsMD(resources.AgentsData{File: "docs/agents.md"})))
-	if resources.AgentsMD(resources.AgentsData{}) != resources.AgentsMD(resources.AgentsData{File: resources.AgentsFile}) {
+	golden(t, "agents.md", []byte(resources.AgentsMD("docs/agents.md")))
+	if resources.AgentsMD("") != resources.AgentsMD(resources.AgentsFile) {
 		t.Error("no file is not the default file")
 	}
 }
@@ -24,7 +24,7 @@ func TestAgentsMDAnswersEveryReason(t *testing.T) {
 		"sync_instructions", "ready_for_task", "waiting_on_signal", "waiting_on_agent", "replanning", "deadlocked",
 		"gathering", "awaiting_approval", "plan_completed", "closed", "failed", "no_plan",
 	}
-	_, answers, _ := strings.Cut(resources.AgentsMD(resources.AgentsData{}), "## What `now.reason` asks\n")
+	_, answers, _ := strings.Cut(resources.AgentsMD(""), "## What `now.reason` asks\n")
 	answers, _, _ = strings.Cut(answers, "\n## ")
 	var got []string
 	for _, m := range regexp.MustCompile("(?m)^- `([a-z_]+)`: [a-z]").FindAllStringSubmatch(answers, -1) {
@@ -37,7 +37,7 @@ func TestAgentsMDAnswersEveryReason(t *testing.T) {
 
 // TestAgentsMDTeaches holds the rule book to the order of its rules.
 func TestAgentsMDTeaches(t *testing.T) {
-	inOrder(t, resources.AgentsMD(resources.AgentsData{File: "AGENTS.md"}), []string{
+	inOrder(t, resources.AgentsMD("AGENTS.md"), []string{
 		"`next_action`: do it",
 		"`planloop status --json` or `planloop_status`", "`planloop update --json '{...}'` or `planloop_update`",
 		"`planloop alert --id ID --clear`, or `planloop_alert`", "`planloop check --id ID -- COMMAND`",
@@ -51,7 +51,7 @@ func TestAgentsMDTeaches(t *testing.T) {
 }
 
 func TestAgentsMDShape(t *testing.T) {
-	text := resources.AgentsMD(resources.AgentsData{})
+	text := resources.AgentsMD("")
 	requireASCII(t, text)
 	if regexp.MustCompile(`(?m)^#{3,}`).MatchString(text) {
 		t.Error("a heading is deeper than ##")
@@ -64,14 +64,14 @@ func TestAgentsMDShape(t *testing.T) {
 
 func TestAgentsMDNamesOnlyPlainPaths(t *testing.T) {
 	for _, path := range []string{"a`b.md", "a\nb.md", "\x1b[31m.md", "a\u202eb.md", "\xff.md", " ", strings.Repeat("a", 121)} {
-		text := resources.AgentsMD(resources.AgentsData{File: path})
+		text := resources.AgentsMD(path)
 		if !strings.Contains(text, "overwrite this file with") || path != " " && strings.Contains(text, path) {
 			t.Errorf("path %q is repeated", path)
 		}
 		requireASCII(t, text)
 	}
 	for _, path := range []string{"CLAUDE.md", "a b/{{.File}}.md", "docs/anleitung-für-agenten.md", strings.Repeat("é", 120)} {
-		if text := resources.AgentsMD(resources.AgentsData{File: path}); !strings.Contains(text, "overwrite `"+path+"` with") {
+		if text := resources.AgentsMD(path); !strings.Contains(text, "overwrite `"+path+"` with") {
 			t.Errorf("path %q is not named", path)
 		}
 	}

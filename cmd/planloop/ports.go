@@ -68,7 +68,7 @@ type ruleBook struct {
 	file      string // below it, with slashes
 }
 
-func (r ruleBook) canonical() string { return resources.AgentsMD(resources.AgentsData{File: r.file}) }
+func (r ruleBook) canonical() string { return resources.AgentsMD(r.file) }
 
 // Inspect looks at the file on disk.
 func (r ruleBook) Inspect() verbs.Rules {

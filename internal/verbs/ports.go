@@ -97,7 +97,7 @@ func (s *Service) notifyExpiry(outcome session.Outcome) {
 
 // AgentsMD returns the canonical rule book, which names the file it stands in.
 func (s *Service) AgentsMD() string {
-	return resources.AgentsMD(resources.AgentsData{File: s.RulesOnDisk().File})
+	return resources.AgentsMD(s.RulesOnDisk().File)
 }
 
 // RulesOnDisk looks at the rule book on disk, as it is now; the zero value where none
