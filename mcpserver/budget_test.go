@@ -34,7 +34,7 @@ func TestCostOfInstructions(t *testing.T) {
 			if choice < 1<<len(toolsets) && chosen == nil {
 				chosen = []string{}
 			}
-			text := prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: strategy, Toolsets: chosen})
+			text := prompts.Instructions(strategy, chosen)
 			if n := count(text); n > 400 || len(text) > 2000 {
 				t.Errorf("%s, %v: %d tokens and %d bytes, want at most 400 and 2,000", strategy, chosen, n, len(text))
 			}
@@ -46,7 +46,7 @@ func TestCostOfInstructions(t *testing.T) {
 func TestInstructionsAreThoseOfTheToolsets(t *testing.T) {
 	for _, toolsets := range [][]string{nil, {verbs.Planning}, {verbs.Loop}, {verbs.Planning, verbs.Loop}} {
 		client := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets}).connect(t, handshake, nil)
-		want := prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: prompts.React, Toolsets: toolsets})
+		want := prompts.Instructions(prompts.React, toolsets)
 		if got := client.InitializeResult().Instructions; got != want {
 			t.Errorf("%v:\n%s\nwant\n%s", toolsets, got, want)
 		}

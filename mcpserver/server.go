@@ -93,7 +93,7 @@ func New(opts Options) (*Server, error) {
 	hooks.AddAfterListResources(s.listFormerPlans)
 	hooks.AddAfterListTools(s.listByPhase)
 	s.MCP = server.NewMCPServer("planloop", opts.Version, append(identity(),
-		server.WithInstructions(prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: opts.Strategy, Toolsets: opts.Toolsets})),
+		server.WithInstructions(prompts.Instructions(opts.Strategy, opts.Toolsets)),
 		server.WithToolCapabilities(true),
 		server.WithResourceCapabilities(true, true),
 		server.WithPromptCapabilities(false),

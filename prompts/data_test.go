@@ -184,7 +184,7 @@ func TestDescribed(t *testing.T) {
 			t.Errorf("%s: %+v does not fit a menu or renders", p.Name, p)
 		}
 		for _, a := range p.Arguments {
-			if a.Required || a.Description == "" {
+			if a.Description == "" {
 				t.Errorf("%s: argument %+v", p.Name, a)
 			}
 		}
@@ -203,18 +203,20 @@ func TestAccept(t *testing.T) {
 	if got, err := decompose.Accept(map[string]string{"goal": " "}); err != nil || len(got) != 0 {
 		t.Errorf("a blank goal: %v, %v", got, err)
 	}
-	required := prompts.Prompt{Name: "p", Arguments: []prompts.Argument{{Name: "a", Required: true}}}
-	for want, refused := range map[string]func() (map[string]string, error){
-		`prompt decompose_goal: argument "goal": has a control character (U+001B)`:     func() (map[string]string, error) { return decompose.Accept(map[string]string{"goal": "\x1b[31m"}) },
-		`prompt decompose_goal: argument "focus": unknown argument: use goal`:          func() (map[string]string, error) { return decompose.Accept(map[string]string{"focus": "x"}) },
-		`prompt judge_plan: argument "goal": unknown argument: this prompt takes none`: func() (map[string]string, error) { return judge.Accept(map[string]string{"goal": "x"}) },
-		`prompt p: argument "a": it is missing: give one line of text`:                 func() (map[string]string, error) { return required.Accept(nil) },
-		`prompt decompose_goal: argument "goal": is 2001 characters long; shorten it to at most 2`: func() (map[string]string, error) {
-			return decompose.Accept(map[string]string{"goal": strings.Repeat("x", 2001)})
-		},
+	type given map[string]string
+	for _, test := range []struct {
+		prompt prompts.Prompt
+		args   given
+		want   string
+	}{
+		{decompose, given{"goal": "\x1b[31m"}, `prompt decompose_goal: argument "goal": has a control character (U+001B)`},
+		{decompose, given{"focus": "x"}, `prompt decompose_goal: argument "focus": unknown argument: use goal`},
+		{judge, given{"goal": "x"}, `prompt judge_plan: argument "goal": unknown argument: this prompt takes none`},
+		{decompose, given{"goal": strings.Repeat("x", 2001)},
+			`prompt decompose_goal: argument "goal": is 2001 characters long; shorten it to at most 2`},
 	} {
-		if got, err := refused(); got != nil || err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("got %v, %v; want %q", got, err, want)
+		if got, err := test.prompt.Accept(test.args); got != nil || err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("got %v, %v; want %q", got, err, test.want)
 		}
 	}
 }

@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func TestGolden(t *testing.T) {
 	for _, s := range prompts.Strategies() {
 		golden(t, "section_"+string(s), prompts.Section(s))
-		golden(t, "instructions_"+string(s), prompts.Instructions(s))
-		golden(t, "instructions_"+string(s)+"_mode", prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: s}))
+		golden(t, "instructions_"+string(s), prompts.Instructions(s, []string{"planning", "loop"}))
+		golden(t, "instructions_"+string(s)+"_mode", prompts.Instructions(s, nil))
 	}
 	for name, text := range dataTexts() {
 		golden(t, name, text)
@@ -36,7 +36,7 @@ func TestDefaultIsReact(t *testing.T) {
 	golden(t, "section_react", prompts.Section(prompts.DefaultStrategy))
 	for _, s := range []prompts.Strategy{"", "no such strategy", "../section"} {
 		golden(t, "section_react", prompts.Section(s))
-		golden(t, "instructions_react", prompts.Instructions(s))
+		golden(t, "instructions_react", prompts.Instructions(s, []string{"planning", "loop"}))
 	}
 }
 

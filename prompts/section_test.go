@@ -118,7 +118,7 @@ func TestHouseStyle(t *testing.T) {
 		if hit := loud.FindString(section); hit != "" {
 			t.Errorf("%s: %q is not a quiet tone", s, hit)
 		}
-		for _, text := range []string{section, prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: s})} {
+		for _, text := range []string{section, prompts.Instructions(s, nil)} {
 			if hit := presumes.FindString(text); hit != "" {
 				t.Errorf("%s: %q presumes a place among other instructions", s, hit)
 			}
@@ -129,7 +129,7 @@ func TestHouseStyle(t *testing.T) {
 func TestASCIIOnly(t *testing.T) {
 	texts := map[string]string{}
 	for _, s := range prompts.Strategies() {
-		texts["instructions "+string(s)] = prompts.InstructionsFor(prompts.InstructionsOptions{Strategy: s})
+		texts["instructions "+string(s)] = prompts.Instructions(s, nil)
 	}
 	for _, p := range prompts.List() {
 		texts["prompt "+p.Name] = render(t, p, map[string]string{"goal": "ship"})

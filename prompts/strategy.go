@@ -50,24 +50,14 @@ func (s Strategy) orDefault() Strategy {
 
 // ParseStrategy reads a strategy's name. Letter case, surrounding space and
 // dashes in place of underscores do not matter; a blank name means
-// [DefaultStrategy]. The error is an [*UnknownStrategyError].
+// [DefaultStrategy].
 func ParseStrategy(name string) (Strategy, error) {
 	s := Strategy(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "_"))
 	if s == "" {
 		return DefaultStrategy, nil
 	}
 	if !slices.Contains(Strategies(), s) {
-		return "", &UnknownStrategyError{Name: name}
+		return "", fmt.Errorf("unknown strategy %.60q: use one of %s", name, strings.Join(s.Values(), ", "))
 	}
 	return s, nil
-}
-
-// UnknownStrategyError reports a name that is no strategy's.
-type UnknownStrategyError struct {
-	Name string // as it was given
-}
-
-func (e *UnknownStrategyError) Error() string {
-	return fmt.Sprintf("unknown strategy %.60q: use one of %s",
-		e.Name, strings.Join(DefaultStrategy.Values(), ", "))
 }

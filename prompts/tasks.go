@@ -20,7 +20,7 @@ type DecomposeData struct {
 	Task int
 }
 
-// Decompose returns the prompt that turns a goal into tasks (planloop: P-1).
+// Decompose returns the prompt that turns a goal into tasks.
 func Decompose(d DecomposeData) string {
 	findings, former := quoteList(d.Findings, maxFindings), quote("", "json", d.Former, maxFormer)
 	goal := quote("", "text", d.Goal, goalLimit)
@@ -54,7 +54,7 @@ type JudgeData struct {
 	ForAgent bool
 }
 
-// Judge returns the prompt that asks for a verdict on a plan (planloop: P-2). A
+// Judge returns the prompt that asks for a verdict on a plan. A
 // plan too long to be shown whole is not to be approved.
 func Judge(d JudgeData) string {
 	tasks := quote("", "json", d.Tasks, maxJudgedTasks)
@@ -86,8 +86,7 @@ type SuggestData struct {
 	ForAgent bool
 }
 
-// SuggestTasks returns the prompt that looks for work that is not planned yet
-// (planloop: P-3).
+// SuggestTasks returns the prompt that looks for work that is not planned yet.
 func SuggestTasks(d SuggestData) string {
 	return mustRender("suggest_tasks", struct {
 		Material []material

@@ -22,26 +22,17 @@ func parsed(patterns ...string) *template.Template {
 	return template.Must(template.New("").Option("missingkey=error").ParseFS(files, patterns...))
 }
 
-// render executes the named template. Its result carries no trailing newline,
-// so that one text can be placed inside another.
-func render(name string, data any) (string, error) {
+// mustRender executes the named template, which prints plain fields and so cannot
+// fail whatever they hold; the tests render every branch. The result carries no
+// trailing newline, so that one text can be placed inside another.
+func mustRender(name string, data any) string {
 	var b strings.Builder
 	set := templates
 	if name == "instructions" || strings.HasPrefix(name, "mindset_") {
 		set = steering
 	}
 	if err := set().ExecuteTemplate(&b, name+".md", data); err != nil {
-		return "", err
-	}
-	return strings.TrimRight(b.String(), "\n"), nil
-}
-
-// mustRender is render for templates that print plain fields, which cannot fail
-// whatever the fields hold; the tests render every branch.
-func mustRender(name string, data any) string {
-	text, err := render(name, data)
-	if err != nil {
 		panic(err)
 	}
-	return text
+	return strings.TrimRight(b.String(), "\n")
 }
