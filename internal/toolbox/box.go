@@ -14,6 +14,7 @@
 package toolbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -22,7 +23,6 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/tree"
-	"github.com/planloop/planloop/plan"
 )
 
 // Options configures a Box. The zero value is usable.
@@ -39,16 +39,12 @@ type Options struct {
 // Box is the tools on one workspace. All methods may be called from several
 // goroutines.
 type Box struct {
-	root   *os.Root
-	files  *tree.Tree // what root holds
-	path   string     // where commands run: absolute, without links
-	names  []string   // how an absolute path may begin to be taken as one inside
-	runner Runner
-	limits Limits
-
-	guard    Guard
-	launcher string
-
+	root    *os.Root
+	files   *tree.Tree // what root holds
+	path    string     // where commands run: absolute, without links
+	names   []string   // how an absolute path may begin to be taken as one inside
+	options Options
+	limits  Limits
 	writing sync.Mutex // held from reading a file to replacing it
 }
 
@@ -69,9 +65,8 @@ func Open(root string, opts Options) (*Box, error) {
 	if opts.Runner == nil {
 		opts.Runner = Shell{}
 	}
-	return &Box{root: dir, files: tree.In(dir), path: real, names: []string{real, given}, runner: opts.Runner,
-		limits: opts.Limits.orDefault(),
-		guard:  opts.Guard, launcher: opts.Launcher}, nil
+	return &Box{root: dir, files: tree.In(dir), path: real, names: []string{real, given}, options: opts,
+		limits: opts.Limits.orDefault()}, nil
 }
 
 // Close frees the workspace. Calls that run end with an error.
@@ -104,24 +99,18 @@ const (
 )
 
 func (l Limits) orDefault() Limits {
-	defaultTo(&l.PageLines, 400)
-	defaultTo(&l.PageBytes, 32<<10)
-	defaultTo(&l.LineBytes, 2_000)
-	defaultTo(&l.FileBytes, 2<<20)
-	defaultTo(&l.Matches, 1_000)
-	defaultTo(&l.Entries, 200_000)
-	defaultTo(&l.SearchBytes, 512<<20)
-	defaultTo(&l.SearchTime, 15*time.Second)
-	defaultTo(&l.OutputBytes, 16<<10)
-	defaultTo(&l.Timeout, time.Minute)
-	defaultTo(&l.MaxTimeout, 10*time.Minute)
+	l.PageLines = cmp.Or(l.PageLines, 400)
+	l.PageBytes = cmp.Or(l.PageBytes, 32<<10)
+	l.LineBytes = cmp.Or(l.LineBytes, 2_000)
+	l.FileBytes = cmp.Or(l.FileBytes, 2<<20)
+	l.Matches = cmp.Or(l.Matches, 1_000)
+	l.Entries = cmp.Or(l.Entries, 200_000)
+	l.SearchBytes = cmp.Or(l.SearchBytes, 512<<20)
+	l.SearchTime = cmp.Or(l.SearchTime, 15*time.Second)
+	l.OutputBytes = cmp.Or(l.OutputBytes, 16<<10)
+	l.Timeout = cmp.Or(l.Timeout, time.Minute)
+	l.MaxTimeout = cmp.Or(l.MaxTimeout, 10*time.Minute)
 	return l
-}
-
-func defaultTo[T int | int64 | time.Duration](value *T, otherwise T) {
-	if *value <= 0 {
-		*value = otherwise
-	}
 }
 
 // Guard says whether only reading is allowed now (chorus: Context Gathering Phase).
@@ -130,22 +119,12 @@ type Guard func(context.Context) (restricted bool, err error)
 
 // restricted asks the guard, if there is one.
 func (b *Box) restricted(ctx context.Context) (bool, error) {
-	if b.guard == nil {
+	if b.options.Guard == nil {
 		return false, nil
 	}
-	restricted, err := b.guard(ctx)
+	restricted, err := b.options.Guard(ctx)
 	if err != nil {
 		return true, fmt.Errorf("ask whether only reading is allowed: %w", err)
 	}
 	return restricted, nil
-}
-
-// mayWrite refuses a tool that writes while only reading is allowed.
-func (b *Box) mayWrite(ctx context.Context) error {
-	restricted, err := b.restricted(ctx)
-	if err != nil || !restricted {
-		return err
-	}
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: "planning mode is on, and no file is changed until a plan is approved",
-		Fix: "look and ask, then submit a plan"}
 }

@@ -32,7 +32,7 @@ type CreateFileReply struct {
 
 // CreateFile writes a file, and the directories it stands in, whole or not at all.
 func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, error) {
-	rel, err := b.place("/path", in.Path)
+	rel, err := b.place(in.Path)
 	if err != nil {
 		return CreateFileReply{}, err
 	}
@@ -48,7 +48,7 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 	if err := ctx.Err(); err != nil {
 		return CreateFileReply{}, err
 	}
-	at, err := b.target("/path", rel)
+	at, err := b.target(rel)
 	if err != nil {
 		return CreateFileReply{}, err
 	}
@@ -57,9 +57,9 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 		return CreateFileReply{}, err
 	}
 	if err := b.root.MkdirAll(path.Dir(at), 0o777); err != nil {
-		return CreateFileReply{}, refused("/path", rel, err)
+		return CreateFileReply{}, refused(rel, err)
 	}
-	if err := b.replace("/path", at, []byte(in.Content), former, nil); err != nil {
+	if err := b.replace(at, []byte(in.Content), former, nil); err != nil {
 		return CreateFileReply{}, err
 	}
 	return CreateFileReply{Path: safetext.EscapeLine(rel), Bytes: len(in.Content), Lines: lineCount(in.Content),
@@ -73,13 +73,13 @@ func (b *Box) former(rel string, overwrite bool) (fs.FileInfo, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, refused("/path", rel, err)
+		return nil, refused(rel, err)
 	}
-	if err := regular("/path", rel, info); err != nil {
+	if err := regular(rel, info); err != nil {
 		return nil, err
 	}
 	if !overwrite {
-		return nil, exists("/path", rel)
+		return nil, exists(rel)
 	}
 	return info, nil
 }
@@ -104,7 +104,7 @@ func (r CreateFileReply) Text() string {
 // target follows the links of a path that is to be written and returns what it
 // comes to, which may not exist yet. Git's own folder is refused however it is
 // spelt or reached: what stands there is run by git later on.
-func (b *Box) target(field, rel string) (string, error) {
+func (b *Box) target(rel string) (string, error) {
 	var done []string
 	links := 0
 	for todo := strings.Split(rel, "/"); len(todo) > 0; {
@@ -114,56 +114,56 @@ func (b *Box) target(field, rel string) (string, error) {
 		case name == "" || name == ".":
 			continue
 		case name == ".." && len(done) == 0:
-			return "", invalid(field, plan.Quote(rel)+" leads out of the workspace by a link", inside)
+			return "", invalid("/path", plan.Quote(rel)+" leads out of the workspace by a link", inside)
 		case name == "..":
 			done = done[:len(done)-1]
 			continue
 		case tree.GitFolder(name):
-			return "", invalid(field, plan.Quote(rel)+" belongs to git", "change it with a git command")
+			return "", invalid("/path", plan.Quote(rel)+" belongs to git", "change it with a git command")
 		}
 		at := path.Join(append(done[:len(done):len(done)], name)...)
 		info, err := b.root.Lstat(at)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", refused(field, rel, err)
+			return "", refused(rel, err)
 		}
 		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			done = append(done, name)
 			continue
 		}
 		if links++; links > 40 {
-			return "", invalid(field, plan.Quote(rel)+" is a link that leads in a circle", "name the file itself")
+			return "", invalid("/path", plan.Quote(rel)+" is a link that leads in a circle", "name the file itself")
 		}
 		to, err := b.root.Readlink(at)
 		if err != nil {
-			return "", refused(field, rel, err)
+			return "", refused(rel, err)
 		}
 		if filepath.IsAbs(to) {
-			return "", invalid(field, plan.Quote(rel)+" leads out of the workspace by a link", inside)
+			return "", invalid("/path", plan.Quote(rel)+" leads out of the workspace by a link", inside)
 		}
 		todo = append(strings.Split(filepath.ToSlash(to), "/"), todo...)
 	}
 	if len(done) == 0 {
-		return "", invalid(field, plan.Quote(rel)+" is a directory", "name a file in it")
+		return "", invalid("/path", plan.Quote(rel)+" is a directory", "name a file in it")
 	}
 	return path.Join(done...), nil
 }
 
 // replace writes a file whole or not at all: in the place of the one that is like,
 // or where there must be none.
-func (b *Box) replace(field, rel string, data []byte, like fs.FileInfo, confirm func() error) error {
+func (b *Box) replace(rel string, data []byte, like fs.FileInfo, confirm func() error) error {
 	err := atomicfile.Write(b.root, rel, data, atomicfile.Options{Like: like, New: like == nil, Confirm: confirm})
 	var refusal *plan.ValidationError
 	switch {
 	case err == nil, errors.As(err, &refusal):
 		return err
 	case errors.Is(err, fs.ErrExist):
-		return exists(field, rel)
+		return exists(rel)
 	}
-	return refused(field, rel, err)
+	return refused(rel, err)
 }
 
-func exists(field, rel string) error {
-	return conflict(field, plan.Quote(rel)+" exists", "change it with str_replace, or set overwrite")
+func exists(rel string) error {
+	return conflict("/path", plan.Quote(rel)+" exists", "change it with str_replace, or set overwrite")
 }
 
 // writable refuses a text that is too long to be written.

@@ -1,6 +1,8 @@
 package toolbox
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,36 +12,37 @@ import (
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
 )
 
 // openFile opens a regular file for reading, and says of anything else what it is.
-func (b *Box) openFile(field, rel string) (*os.File, fs.FileInfo, error) {
+func (b *Box) openFile(rel string) (*os.File, fs.FileInfo, error) {
 	info, err := b.root.Stat(rel)
 	if err != nil {
-		return nil, nil, refused(field, rel, err)
+		return nil, nil, refused(rel, err)
 	}
-	if err := regular(field, rel, info); err != nil {
+	if err := regular(rel, info); err != nil {
 		return nil, nil, err
 	}
 	file, info, err := b.files.Open(rel)
 	if err != nil {
-		return nil, nil, refused(field, rel, err)
+		return nil, nil, refused(rel, err)
 	}
-	if err := regular(field, rel, info); err != nil {
+	if err := regular(rel, info); err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	return file, info, nil
 }
 
-func regular(field, rel string, info fs.FileInfo) error {
+func regular(rel string, info fs.FileInfo) error {
 	switch {
 	case info.Mode().IsRegular():
 		return nil
 	case info.IsDir():
-		return invalid(field, plan.Quote(rel)+" is a directory", "name a file in it")
+		return invalid("/path", plan.Quote(rel)+" is a directory", "name a file in it")
 	}
-	return invalid(field, plan.Quote(rel)+" is "+kind(info.Mode()), "name a regular file")
+	return invalid("/path", plan.Quote(rel)+" is "+kind(info.Mode()), "name a regular file")
 }
 
 func kind(mode fs.FileMode) string {
@@ -55,19 +58,18 @@ func kind(mode fs.FileMode) string {
 }
 
 // readWhole reads a file of at most Limits.FileBytes.
-func (b *Box) readWhole(field, rel string) (data []byte, info fs.FileInfo, err error) {
-	file, info, err := b.openFile(field, rel)
+func (b *Box) readWhole(rel string) (data []byte, info fs.FileInfo, err error) {
+	file, info, err := b.openFile(rel)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	data, err = io.ReadAll(io.LimitReader(file, b.limits.FileBytes+1))
 	if err != nil {
-		return nil, nil, refused(field, rel, err)
+		return nil, nil, refused(rel, err)
 	}
 	if int64(len(data)) > b.limits.FileBytes {
-		return nil, nil, invalid(field, fmt.Sprintf("%s is larger than %s", plan.Quote(rel), size(b.limits.FileBytes)),
-			"use a command for it")
+		return nil, nil, invalid("/path", plan.Quote(rel)+" is larger than "+size(b.limits.FileBytes), "use a command for it")
 	}
 	return data, info, nil
 }
@@ -77,16 +79,84 @@ const bom = "\ufeff"
 // notUTF8 reports whether a line, which may have been cut within a character, is
 // not UTF-8.
 func notUTF8(line []byte, cut bool) bool {
-	for range utf8.UTFMax - 1 {
-		if !cut || utf8.Valid(line) {
-			break
-		}
-		if r, n := utf8.DecodeLastRune(line); r != utf8.RuneError || n != 1 {
-			return true
-		}
-		line = line[:len(line)-1]
+	if cut {
+		line = tree.WholeCharacters(line)
 	}
 	return !utf8.Valid(line)
+}
+
+// chunk is how much of a file is read at once.
+const chunk = 64 << 10
+
+// watched is a reader that ends with the context's error when that is done.
+type watched struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.r.Read(p)
+}
+
+// lines reads a file line by line, and of each line no more than max bytes into
+// memory.
+type lines struct {
+	r    *bufio.Reader
+	max  int
+	text []byte
+	left int  // bytes of the line behind text
+	crlf bool // it ended with CR LF
+	open bool // it did not end with a newline
+	read int64
+}
+
+func newLines(ctx context.Context, r io.Reader, max int) *lines {
+	return &lines{r: bufio.NewReaderSize(watched{ctx, r}, chunk), max: max}
+}
+
+// next goes to the next line, whose text is without its ending and good until
+// the call after. At the end it returns io.EOF.
+func (l *lines) next() error {
+	l.text, l.left, l.crlf, l.open = l.text[:0], 0, false, false
+	var last byte
+	for {
+		part, err := l.r.ReadSlice('\n')
+		l.read += int64(len(part))
+		part = bytes.TrimSuffix(part, []byte("\n"))
+		if len(part) > 0 {
+			last = part[len(part)-1]
+		}
+		n := min(len(part), l.max-len(l.text))
+		l.text = append(l.text, part[:n]...)
+		l.left += len(part) - n
+		switch {
+		case err == nil:
+			l.trim(last)
+			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(l.text) > 0:
+			l.open = true
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// trim takes the CR off a line that ended with CR LF.
+func (l *lines) trim(last byte) {
+	if last != '\r' {
+		return
+	}
+	l.crlf = true
+	if l.left > 0 {
+		l.left--
+		return
+	}
+	l.text = l.text[:len(l.text)-1]
 }
 
 // ReadFile is the input of ReadFile (execution: read_file).
@@ -104,14 +174,14 @@ type ReadFileReply struct {
 // ReadFile is View for a step of a plan whose outcome another step uses: it gives
 // the whole text, unnumbered and unescaped, or nothing.
 func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) {
-	rel, err := b.place("/path", in.Path)
+	rel, err := b.place(in.Path)
 	if err != nil {
 		return ReadFileReply{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return ReadFileReply{}, err
 	}
-	data, _, err := b.readWhole("/path", rel)
+	data, _, err := b.readWhole(rel)
 	if err != nil {
 		return ReadFileReply{}, err
 	}

@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type GlobReply struct {
 
 // Glob finds files and directories by their names.
 func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
-	dir, err := b.placeOr("/path", in.Path, ".")
+	dir, err := b.place(cmp.Or(in.Path, "."))
 	if err != nil {
 		return GlobReply{}, err
 	}
@@ -39,7 +40,7 @@ func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
 	if err != nil {
 		return GlobReply{}, err
 	}
-	if err := b.directory("/path", dir); err != nil {
+	if err := b.directory(dir); err != nil {
 		return GlobReply{}, err
 	}
 	timed, cancel := context.WithTimeout(ctx, b.limits.SearchTime)
@@ -54,7 +55,7 @@ func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
 func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply {
 	// What stands before the first wildcard need not be searched for.
 	fixed, rest := doublestar.SplitPattern(pattern)
-	if start := path.Join(dir, fixed); strings.Contains(pattern, "/") && !strings.ContainsAny(fixed, `\`) && b.directory("", start) == nil {
+	if start := path.Join(dir, fixed); strings.Contains(pattern, "/") && !strings.ContainsAny(fixed, `\`) && b.directory(start) == nil {
 		dir, pattern = start, rest
 	}
 	w := b.walk(dir, all)
@@ -90,19 +91,11 @@ func (b *Box) walk(dir string, all bool) *tree.Walk {
 
 // passedOver says what a walk did not go through.
 func (b *Box) passedOver(w *tree.Walk) string {
-	var notes []string
-	switch {
-	case w.Cut == tree.ByEntries:
-		notes = append(notes, fmt.Sprintf("stopped after %d files and directories", b.limits.Entries))
-	case w.Cut == tree.ByContext:
-		notes = append(notes, "stopped when the time was up")
-	case w.Crowded != "":
-		notes = append(notes, "only some entries of "+safetext.EscapeLine(w.Crowded)+" were read")
-	}
-	if w.Unreadable > 0 {
-		notes = append(notes, counted(w.Unreadable, "directory", "directories")+" could not be read")
-	}
-	return join(notes...)
+	return join(
+		when(w.Cut == tree.ByEntries, fmt.Sprintf("stopped after %d files and directories", b.limits.Entries)),
+		when(w.Cut == tree.ByContext, "stopped when the time was up"),
+		when(w.Cut == tree.Whole && w.Crowded != "", "only some entries of "+safetext.EscapeLine(w.Crowded)+" were read"),
+		when(w.Unreadable > 0, counted(w.Unreadable, "directory", "directories")+" could not be read"))
 }
 
 // ended returns the caller's own end, which is an error; the end of our time is
@@ -115,13 +108,13 @@ func ended(ctx context.Context) error {
 }
 
 // directory refuses what is not one.
-func (b *Box) directory(field, rel string) error {
+func (b *Box) directory(rel string) error {
 	info, err := b.root.Stat(rel)
 	if err != nil {
-		return refused(field, rel, err)
+		return refused(rel, err)
 	}
 	if !info.IsDir() {
-		return invalid(field, safetext.EscapeLine(rel)+" is not a directory", "name the directory it is in")
+		return invalid("/path", safetext.EscapeLine(rel)+" is not a directory", "name the directory it is in")
 	}
 	return nil
 }
@@ -186,16 +179,10 @@ func globPattern(field, pattern string) (string, error) {
 
 // Text is what a model reads.
 func (r GlobReply) Text() string {
-	var b strings.Builder
-	b.WriteString(counted(len(r.Paths), "path", "paths"))
-	if r.Truncated {
-		b.WriteString(", more may match")
-	}
-	if r.Note != "" {
-		b.WriteString(" (" + r.Note + ")")
-	}
-	for _, p := range r.Paths {
-		b.WriteString("\n" + p)
-	}
-	return b.String()
+	return strings.Join(append([]string{headline(counted(len(r.Paths), "path", "paths"), r.Truncated, r.Note)}, r.Paths...), "\n")
+}
+
+// headline is the first line of what a search found.
+func headline(found string, truncated bool, note string) string {
+	return found + when(truncated, ", more may match") + when(note != "", " ("+note+")")
 }

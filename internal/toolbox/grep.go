@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ type GrepReply struct {
 
 // Grep finds lines by their text.
 func (b *Box) Grep(ctx context.Context, in Grep) (GrepReply, error) {
-	rel, err := b.placeOr("/path", in.Path, ".")
+	rel, err := b.place(cmp.Or(in.Path, "."))
 	if err != nil {
 		return GrepReply{}, err
 	}
@@ -54,7 +55,7 @@ func (b *Box) Grep(ctx context.Context, in Grep) (GrepReply, error) {
 	}
 	info, err := b.root.Stat(rel)
 	if err != nil {
-		return GrepReply{}, refused("/path", rel, err)
+		return GrepReply{}, refused(rel, err)
 	}
 	timed, cancel := context.WithTimeout(ctx, b.limits.SearchTime)
 	defer cancel()
@@ -62,7 +63,7 @@ func (b *Box) Grep(ctx context.Context, in Grep) (GrepReply, error) {
 		s.directory(timed, rel, in.Ignored)
 		return s.result(), ended(ctx)
 	}
-	if err := regular("/path", rel, info); err != nil {
+	if err := regular(rel, info); err != nil {
 		return GrepReply{}, err
 	}
 	s.file(timed, rel)
@@ -132,30 +133,19 @@ func instructions(pattern string) (int, error) {
 }
 
 func (s *search) result() GrepReply {
-	notes := []string{s.note}
-	if s.binary > 0 {
-		notes = append(notes, counted(s.binary, "binary file", "binary files")+" skipped")
-	}
-	if s.unread > 0 {
-		notes = append(notes, counted(s.unread, "file", "files")+" could not be read")
-	}
-	if s.partly > 0 {
-		notes = append(notes, fmt.Sprintf("of %s only the first %s were searched", counted(s.partly, "long line", "long lines"),
-			size(int64(s.reach))))
-	}
-	return GrepReply{Matches: s.matches, Files: s.files, Truncated: s.cut, Note: join(notes...)}
+	notes := join(s.note,
+		when(s.binary > 0, counted(s.binary, "binary file", "binary files")+" skipped"),
+		when(s.unread > 0, counted(s.unread, "file", "files")+" could not be read"),
+		when(s.partly > 0, fmt.Sprintf("of %s only the first %s were searched", counted(s.partly, "long line", "long lines"),
+			size(int64(s.reach)))))
+	return GrepReply{Matches: s.matches, Files: s.files, Truncated: s.cut, Note: notes}
 }
 
 // Text is what a model reads.
 func (r GrepReply) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in %s searched", counted(len(r.Matches), "match", "matches"), counted(r.Files, "file", "files"))
-	if r.Truncated {
-		b.WriteString(", more may match")
-	}
-	if r.Note != "" {
-		b.WriteString(" (" + r.Note + ")")
-	}
+	found := fmt.Sprintf("%s in %s searched", counted(len(r.Matches), "match", "matches"), counted(r.Files, "file", "files"))
+	b.WriteString(headline(found, r.Truncated, r.Note))
 	for _, m := range r.Matches {
 		fmt.Fprintf(&b, "\n%s:%d: %s", m.Path, m.Line, m.Text)
 	}
@@ -234,7 +224,7 @@ func (s *search) file(ctx context.Context, rel string) {
 func (s *search) stop(why string) { s.cut, s.note = true, why }
 
 func (s *search) read(ctx context.Context, rel string) (err error) {
-	file, _, err := s.box.openFile("/path", rel)
+	file, _, err := s.box.openFile(rel)
 	if err != nil {
 		return err
 	}
@@ -286,16 +276,12 @@ func (s *search) line(rel string, number int, l *lines) {
 	s.matches = append(s.matches, m)
 }
 
-// around is at most max bytes of a line around a match, to be shown.
-func around(text []byte, at []int, max int) string {
+// around is at most most bytes of a line around a match, to be shown.
+func around(text []byte, at []int, most int) string {
 	from, to := 0, len(text)
-	if len(text) > max {
-		from = min(at[0]-max/4, len(text)-max)
-		from = min(from, at[0])
-		if from < 0 {
-			from = 0
-		}
-		to = from + max
+	if len(text) > most {
+		from = max(min(at[0]-most/4, len(text)-most), 0)
+		to = from + most
 	}
 	for from > 0 && from < at[0] && !utf8.RuneStart(text[from]) {
 		from++
@@ -304,12 +290,6 @@ func around(text []byte, at []int, max int) string {
 		to--
 	}
 	all := safetext.Escape(string(text[from:to]))
-	shown := head(all, max)
-	if to < len(text) || len(shown) < len(all) {
-		shown += " …"
-	}
-	if from > 0 {
-		shown = "… " + shown
-	}
-	return shown
+	shown := head(all, most)
+	return when(from > 0, "… ") + shown + when(to < len(text) || len(shown) < len(all), " …")
 }

@@ -11,64 +11,48 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// place returns a path as a model writes it relative to the workspace: clean,
-// with slashes, "." for the workspace itself. It only reads the text; that no
-// link leads out is for os.Root to see.
-func (b *Box) place(field, text string) (string, error) {
-	rel, problem, fix := relative(text, b.names)
-	if problem != "" {
-		return "", invalid(field, problem, fix)
-	}
-	return rel, nil
-}
-
-// placeOr is place for a path that need not be given.
-func (b *Box) placeOr(field, text, otherwise string) (string, error) {
-	if text == "" {
-		return otherwise, nil
-	}
-	return b.place(field, text)
-}
-
 const inside = "give a path inside the workspace, relative to it"
 
-// relative cleans a path, or says what is wrong with it. An absolute path is
-// taken when it stands under one of the roots.
-func relative(text string, roots []string) (rel, problem, fix string) {
+// place returns a path as a model writes it relative to the workspace: clean,
+// with slashes, "." for the workspace itself. An absolute path is taken when it
+// stands under the workspace. It only reads the text; that no link leads out is for
+// os.Root to see.
+func (b *Box) place(text string) (string, error) {
 	switch {
 	case text == "":
-		return "", "is empty", inside
+		return "", invalid("/path", "is empty", inside)
 	case !utf8.ValidString(text):
-		return "", "is not valid UTF-8", inside
+		return "", invalid("/path", "is not valid UTF-8", inside)
 	case utf8.RuneCountInString(text) > plan.MaxPath:
-		return "", "is too long", fmt.Sprintf("shorten it to at most %d characters", plan.MaxPath)
+		return "", invalid("/path", "is too long", fmt.Sprintf("shorten it to at most %d characters", plan.MaxPath))
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return "", "has a control character", "remove it"
+		return "", invalid("/path", "has a control character", "remove it")
 	}
+	outside := invalid("/path", plan.Quote(text)+" is outside the workspace", inside)
+	named := inside + "; a file of that name is ./" + plan.Shorten(text, 20)
 	if filepath.IsAbs(text) {
-		below, ok := under(roots, text)
+		below, ok := under(b.names, text)
 		if !ok {
-			return "", plan.Quote(text) + " is outside the workspace", inside
+			return "", outside
 		}
 		text = "./" + below
 	}
-	named := "; a file of that name is ./" + plan.Shorten(text, 20)
 	switch fault := plan.PathProblem(text); fault {
 	case plan.PathWithin:
 	case plan.PathBackslash:
-		return "", string(fault), "separate names with /"
+		return "", invalid("/path", string(fault), "separate names with /")
 	case plan.PathHome:
-		return "", "begins with ~, which is not expanded", inside + named
+		return "", invalid("/path", "begins with ~, which is not expanded", named)
 	case plan.PathDrive:
-		return "", string(fault), inside + named
+		return "", invalid("/path", string(fault), named)
 	default:
-		return "", plan.Quote(text) + " is outside the workspace", inside
+		return "", outside
 	}
-	rel = path.Clean(text)
+	rel := path.Clean(text)
 	if !filepath.IsLocal(filepath.FromSlash(rel)) {
-		return "", plan.Quote(text) + " is outside the workspace", inside
+		return "", outside
 	}
-	return rel, "", ""
+	return rel, nil
 }
 
 // under returns what follows one of the roots in an absolute path.

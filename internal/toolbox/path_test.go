@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/plan"
 )
 
 // FuzzRelative holds that whatever is taken names one place below the workspace,
@@ -20,10 +22,11 @@ func FuzzRelative(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		rel, problem, fix := relative(text, []string{root})
-		if problem != "" {
-			if rel != "" || fix == "" {
-				t.Fatalf("%q is refused with %q and %q", text, rel, fix)
+		box := &Box{names: []string{root}}
+		rel, err := box.place(text)
+		if err != nil {
+			if refusal, ok := errors.AsType[*plan.ValidationError](err); !ok || rel != "" || refusal.Fix == "" {
+				t.Fatalf("%q is refused with %q and %v", text, rel, err)
 			}
 			return
 		}
@@ -37,8 +40,8 @@ func FuzzRelative(f *testing.F) {
 			if len([]rune(again)) > 1_000 {
 				return
 			}
-			if got, problem, _ := relative(again, []string{root}); got != rel {
-				t.Fatalf("%q became %q, and %q became %q (%s)", text, rel, again, got, problem)
+			if got, err := box.place(again); got != rel {
+				t.Fatalf("%q became %q, and %q became %q (%v)", text, rel, again, got, err)
 			}
 		}
 	})

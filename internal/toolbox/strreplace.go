@@ -30,7 +30,7 @@ type StrReplaceReply struct {
 // StrReplace puts one text in the place of another. The text must stand in the
 // file exactly so, and once unless all are meant. Mode and line endings stay.
 func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, error) {
-	rel, err := b.place("/path", in.Path)
+	rel, err := b.place(in.Path)
 	if err != nil {
 		return StrReplaceReply{}, err
 	}
@@ -45,11 +45,11 @@ func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, e
 	if err := ctx.Err(); err != nil {
 		return StrReplaceReply{}, err
 	}
-	at, err := b.target("/path", rel)
+	at, err := b.target(rel)
 	if err != nil {
 		return StrReplaceReply{}, err
 	}
-	data, info, err := b.readWhole("/path", at)
+	data, info, err := b.readWhole(at)
 	if err != nil {
 		return StrReplaceReply{}, err
 	}
@@ -61,7 +61,7 @@ func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, e
 		return StrReplaceReply{}, err
 	}
 	unchanged := func() error { return b.unchanged(at, info) }
-	if err := b.replace("/path", at, bytes.ReplaceAll(data, e.old, e.new), info, unchanged); err != nil {
+	if err := b.replace(at, bytes.ReplaceAll(data, e.old, e.new), info, unchanged); err != nil {
 		return StrReplaceReply{}, err
 	}
 	return StrReplaceReply{Path: safetext.EscapeLine(rel), Replaced: e.count, Line: lineAt(data, bytes.Index(data, e.old))}, nil
@@ -118,23 +118,13 @@ func absent(data []byte, in StrReplace) error {
 // alike returns the first line from which a text stands in the file but for white
 // space, or 0.
 func alike(data []byte, text string) int {
-	var want []string
-	for line := range strings.Lines(strings.TrimSpace(text)) {
-		want = append(want, squeezed(line))
-	}
+	want, lines := squeezed(strings.TrimSpace(text)), squeezed(string(data))
 	if len(want) == 0 || len(want) > 100 {
 		return 0
 	}
-	window := make([]string, 0, len(want))
-	number := 0
-	for line := range bytes.Lines(data) {
-		number++
-		if len(window) == len(want) {
-			window = append(window[:0], window[1:]...)
-		}
-		window = append(window, squeezed(string(line)))
-		if len(window) == len(want) && fits(window, want) {
-			return number - len(want) + 1
+	for first := range len(lines) - len(want) + 1 {
+		if fits(lines[first:first+len(want)], want) {
+			return first + 1
 		}
 	}
 	return 0
@@ -154,8 +144,14 @@ func fits(window, want []string) bool {
 	return true
 }
 
-// squeezed is a line without white space.
-func squeezed(line string) string { return strings.Join(strings.Fields(line), "") }
+// squeezed returns the lines of a text without their white space.
+func squeezed(text string) []string {
+	var list []string
+	for line := range strings.Lines(text) {
+		list = append(list, strings.Join(strings.Fields(line), ""))
+	}
+	return list
+}
 
 // numbered reports whether a text begins as view shows a line.
 func numbered(text string) bool {
@@ -168,7 +164,7 @@ func numbered(text string) bool {
 func (b *Box) unchanged(rel string, read fs.FileInfo) error {
 	now, err := b.root.Lstat(rel)
 	if err != nil {
-		return refused("/path", rel, err)
+		return refused(rel, err)
 	}
 	if now.Size() != read.Size() || !now.ModTime().Equal(read.ModTime()) {
 		return conflict("/path", plan.Quote(rel)+" was changed by someone else meanwhile", "view it and try again")

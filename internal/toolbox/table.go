@@ -21,7 +21,11 @@ type Spec struct {
 type Row struct {
 	Spec
 	In, Out reflect.Type
-	call    func(context.Context, *Box, func(any) error) (Reply, error)
+
+	// Call fills the input with decode, which gets a pointer to it, and calls the
+	// tool. What is wrong with the input or stands in its way is a
+	// *plan.ValidationError.
+	Call func(ctx context.Context, b *Box, decode func(into any) error) (Reply, error)
 }
 
 // Reply is the output of a tool. Its JSON and its text each are the whole answer.
@@ -32,13 +36,6 @@ type Reply interface {
 // Valuer is a Reply that has a value of its own for the steps that refer to it.
 type Valuer interface {
 	Value() any
-}
-
-// Call fills the input with decode, which gets a pointer to it, and calls the
-// tool. What is wrong with the input or stands in its way is a
-// *plan.ValidationError.
-func (r Row) Call(ctx context.Context, b *Box, decode func(into any) error) (Reply, error) {
-	return r.call(ctx, b, decode)
 }
 
 func row[In any, Out Reply](spec Spec, call func(*Box, context.Context, In) (Out, error)) Row {
@@ -65,7 +62,11 @@ func (b *Box) guarded(ctx context.Context, spec Spec) error {
 	if spec.ReadOnly || spec.Name == "bash_execute" {
 		return nil
 	}
-	return b.mayWrite(ctx)
+	restricted, err := b.restricted(ctx)
+	if err != nil || !restricted {
+		return err
+	}
+	return conflict("", "planning mode is on, and no file is changed until a plan is approved", "look and ask, then submit a plan")
 }
 
 // Table lists the tools in the order they are listed.

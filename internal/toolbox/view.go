@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ const counting = 16 << 20
 // View shows a page of a file with the numbers of its lines, or of a directory.
 // Of a file of any size it keeps no more than the page in memory.
 func (b *Box) View(ctx context.Context, in View) (ViewReply, error) {
-	rel, err := b.place("/path", in.Path)
+	rel, err := b.place(in.Path)
 	if err != nil {
 		return ViewReply{}, err
 	}
@@ -56,7 +57,7 @@ func (b *Box) View(ctx context.Context, in View) (ViewReply, error) {
 	}
 	info, err := b.root.Stat(rel)
 	if err != nil {
-		return ViewReply{}, refused("/path", rel, err)
+		return ViewReply{}, refused(rel, err)
 	}
 	timed, cancel := context.WithTimeout(ctx, b.limits.SearchTime)
 	defer cancel()
@@ -80,7 +81,7 @@ func (in View) judge() error {
 }
 
 func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewReply, err error) {
-	file, info, err := b.openFile("/path", rel)
+	file, info, err := b.openFile(rel)
 	if err != nil {
 		return ViewReply{}, err
 	}
@@ -89,14 +90,14 @@ func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewRepl
 	p := page{limits: b.limits, lines: newLines(ctx, file, b.limits.LineBytes)}
 	beginning, err := p.lines.r.Peek(tree.Sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return ViewReply{}, refused("/path", rel, err)
+		return ViewReply{}, refused(rel, err)
 	}
 	if tree.Binary(beginning) {
 		reply.Kind, reply.Note = kindBinary, binaryNote(beginning)
 		return reply, nil
 	}
 	if err := p.fill(max(in.From, 1), in.To); err != nil {
-		return ViewReply{}, refused("/path", rel, err)
+		return ViewReply{}, refused(rel, err)
 	}
 	if err := p.tell(&reply); err != nil {
 		return ViewReply{}, err
@@ -149,7 +150,7 @@ func (r ViewReply) unit() string {
 func (b *Box) viewDirectory(ctx context.Context, rel string, in View) (ViewReply, error) {
 	list, more, err := b.files.List(ctx, rel)
 	if err != nil {
-		return ViewReply{}, refused("/path", rel, err)
+		return ViewReply{}, refused(rel, err)
 	}
 	reply := ViewReply{Path: rel, Kind: kindDirectory, Total: len(list)}
 	if more {
@@ -205,4 +206,127 @@ func (b *Box) described(dir string, e fs.DirEntry) string {
 		return name // it is gone
 	}
 	return name + " (" + size(info.Size()) + ")"
+}
+
+// page collects the lines of a file that are shown at once.
+type page struct {
+	limits Limits
+	lines  *lines
+
+	text     strings.Builder
+	from, to int // lines in text; none when to is zero
+	passed   int // lines read, of which the last may be one that found no room
+	full     bool
+	over     bool // the file's end was reached
+
+	cut, crlf, lf int // lines that were cut, and that ended in each way
+	foreign, mark bool
+	open          bool
+}
+
+// fill reads the lines from through to (0: as many as there is room for).
+func (p *page) fill(from, to int) error {
+	for !p.full {
+		err := p.lines.next()
+		if errors.Is(err, io.EOF) {
+			p.over = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.passed++
+		if p.passed >= from {
+			p.take(from)
+		}
+		p.full = p.full || p.to > 0 && (p.to == to || p.to-from+1 >= p.limits.PageLines)
+	}
+	return nil
+}
+
+// take adds the line that was read, unless there is no room for it.
+func (p *page) take(from int) {
+	raw := p.lines.text
+	if p.passed == 1 && bytes.HasPrefix(raw, []byte(bom)) {
+		p.mark = true
+		raw = raw[len(bom):]
+	}
+	shown := strconv.Itoa(p.passed) + "\t" + p.shown(raw)
+	if p.text.Len()+len(shown)+1 > p.limits.PageBytes && p.to > 0 {
+		p.full = true
+		return
+	}
+	if p.to > 0 {
+		p.text.WriteByte('\n')
+	}
+	p.text.WriteString(shown)
+	p.from, p.to = from, p.passed
+	p.foreign = p.foreign || notUTF8(raw, p.lines.left > 0)
+	switch {
+	case p.lines.crlf:
+		p.crlf++
+	case p.lines.open:
+		p.open = true
+	default:
+		p.lf++
+	}
+}
+
+// shown is a line as it is shown. One that ended with CR LF among others that
+// did not shows the CR.
+func (p *page) shown(raw []byte) string {
+	text := safetext.Escape(string(raw))
+	if p.lines.crlf && p.lf > 0 {
+		text += `\x0d`
+	}
+	left := p.lines.left
+	if most := min(p.limits.LineBytes, p.limits.PageBytes-40); len(text) > most {
+		left += len(text) - most
+		text = head(text, most)
+	}
+	if left > 0 {
+		p.cut++
+		text += fmt.Sprintf(" … +%d bytes", left)
+	}
+	return text
+}
+
+// tell fills in the reply.
+func (p *page) tell(reply *ViewReply) error {
+	reply.Content, reply.From, reply.To = p.text.String(), p.from, p.to
+	if p.to == 0 && p.passed > 0 {
+		return invalid("/from", plan.Quote(reply.Path)+" has "+counted(p.passed, "line", "lines"),
+			"give a line up to "+strconv.Itoa(p.passed))
+	}
+	reply.Note = p.note()
+	if !p.over && reply.Bytes > counting {
+		if p.lines.read < reply.Bytes || p.passed > p.to {
+			reply.Next = p.to + 1
+		}
+		return nil
+	}
+	for reply.Total = p.passed; !p.over; {
+		switch err := p.lines.next(); {
+		case err == nil:
+			reply.Total++
+		case errors.Is(err, io.EOF):
+			p.over = true
+		default:
+			return err
+		}
+	}
+	if reply.Total > p.to {
+		reply.Next = p.to + 1
+	}
+	return nil
+}
+
+func (p *page) note() string {
+	return join(
+		when(p.foreign, `not UTF-8, other bytes shown as \xNN`),
+		when(p.mark, "begins with a byte order mark"),
+		when(p.crlf > 0 && p.lf > 0, `line endings are mixed: \x0d marks CR LF behind the first LF`),
+		when(p.crlf > 0 && p.lf == 0, "lines end with CR LF"),
+		when(p.open && p.over, "no newline at the end"),
+		when(p.cut > 0, "long lines cut"))
 }

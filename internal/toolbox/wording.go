@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
+	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -24,39 +24,28 @@ func conflict(field, problem, fix string) error {
 
 // refused says of a path what the file system has against it. What is no fault
 // of the path stays an error of ours.
-func refused(field, rel string, err error) error {
+func refused(rel string, err error) error {
 	name := plan.Quote(rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &plan.ValidationError{Kind: plan.NotFound, Field: field, Problem: name + " does not exist", Fix: "look for it with glob"}
+		return &plan.ValidationError{Kind: plan.NotFound, Field: "/path", Problem: name + " does not exist", Fix: "look for it with glob"}
 	case errors.Is(err, fs.ErrPermission):
-		return conflict(field, name+" may not be read or written here", "choose another path")
+		return conflict("/path", name+" may not be read or written here", "choose another path")
 	case errors.Is(err, syscall.ELOOP):
-		return invalid(field, name+" is a link that leads in a circle", "name the file itself")
+		return invalid("/path", name+" is a link that leads in a circle", "name the file itself")
 	case errors.Is(err, syscall.ENOTDIR):
-		return invalid(field, name+" goes through something that is not a directory", "look at it with view")
+		return invalid("/path", name+" goes through something that is not a directory", "look at it with view")
 	case errors.Is(err, syscall.ENAMETOOLONG):
-		return invalid(field, name+" has a name that is too long", "shorten it")
+		return invalid("/path", name+" has a name that is too long", "shorten it")
 	case escapes(err):
-		return invalid(field, name+" leads out of the workspace by a link", inside)
+		return invalid("/path", name+" leads out of the workspace by a link", inside)
 	}
 	return fmt.Errorf("%s: %w", rel, err)
 }
 
 // escapes reports the error of os.Root about a link that leads out, which the
 // library does not export.
-func escapes(err error) bool {
-	cause := err
-	var at *fs.PathError
-	var two *os.LinkError
-	switch {
-	case errors.As(err, &at):
-		cause = at.Err
-	case errors.As(err, &two):
-		cause = two.Err
-	}
-	return cause.Error() == "path escapes from parent"
-}
+func escapes(err error) bool { return strings.HasSuffix(err.Error(), ": path escapes from parent") }
 
 // ranOut turns the end of our own time into a refusal; the end of the caller's
 // stays what it is.
@@ -67,15 +56,12 @@ func ranOut(ctx context.Context, err error, fix string) error {
 	return err
 }
 
-// head returns at most max bytes of the beginning of text, in whole characters.
-func head(text string, max int) string {
-	if len(text) <= max {
+// head returns at most most bytes of the beginning of text, in whole characters.
+func head(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	for max > 0 && !utf8.RuneStart(text[max]) {
-		max--
-	}
-	return text[:max]
+	return string(tree.WholeCharacters([]byte(text[:most])))
 }
 
 // size writes a number of bytes for people.
@@ -105,12 +91,15 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
+// join writes down the notes that are given.
 func join(notes ...string) string {
-	var given []string
-	for _, note := range notes {
-		if note != "" {
-			given = append(given, note)
-		}
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
+}
+
+// when is a note that holds under a condition.
+func when(holds bool, note string) string {
+	if !holds {
+		return ""
 	}
-	return strings.Join(given, "; ")
+	return note
 }

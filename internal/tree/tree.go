@@ -130,7 +130,7 @@ func (t *Tree) ReadText(name string, most int) (string, bool) {
 		return "", false
 	}
 	if !whole {
-		content = wholeCharacters(content)
+		content = WholeCharacters(content)
 	}
 	if !utf8.Valid(content) {
 		return "", false
@@ -189,8 +189,8 @@ const Sniffed = 8_000
 // the name of a file in a hint.
 func Nameable(name string) bool { return safetext.PrintableLine(name) && !strings.Contains(name, "`") }
 
-// wholeCharacters cuts a character that is not all there off the end.
-func wholeCharacters(content []byte) []byte {
+// WholeCharacters cuts a character that is not all there off the end.
+func WholeCharacters(content []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(content); i++ {
 		if start := len(content) - i; utf8.RuneStart(content[start]) {
 			if !utf8.FullRune(content[start:]) {
