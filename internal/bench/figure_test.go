@@ -53,7 +53,8 @@ func TestExitCodes(t *testing.T) {
 		t.Error("broken is for figures that do not hold, and no others")
 	}
 	var out, log bytes.Buffer
-	if code := run(t.Context(), []string{"-only", "nothing of that name"}, &out, &log); code != 1 || !strings.Contains(log.String(), "nothing of that name") {
+	code := run(t.Context(), []string{"-only", "nothing of that name"}, &out, &log)
+	if code != 1 || !strings.Contains(log.String(), "nothing of that name") {
 		t.Errorf("an unknown name: code %d, %s", code, &log)
 	}
 	if code := run(t.Context(), []string{"-unknown"}, &out, &log); code != 2 {

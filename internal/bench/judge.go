@@ -57,7 +57,8 @@ func measureGates(ctx context.Context, b *bench) ([]figure, error) {
 func gated(dir string) (gates.Candidate, error) {
 	c := gates.Candidate{Objective: "Measure the gates"}
 	for n := range gatedTasks {
-		task := gates.Task{ID: plan.StepID(n + 1), Spec: plan.Spec{Title: fmt.Sprintf("Change handler %d of the package", n), Type: plan.Feature,
+		task := gates.Task{ID: plan.StepID(n + 1), Spec: plan.Spec{Title: fmt.Sprintf("Change handler %d of the package", n),
+			Type:   plan.Feature,
 			Verify: "go test ./..."}}
 		if n > 0 {
 			task.DependsOn = []plan.StepID{plan.StepID(n)}
@@ -89,7 +90,8 @@ func measureClassify(_ context.Context, b *bench) ([]figure, error) {
 		times         int
 	}{
 		{"judge `git log --oneline -10`", "git log --oneline -10", classifyLimit, 100},
-		{"judge a pipeline of four commands", `find . -name '*.go' -not -path './vendor/*' | xargs grep -n "func main" | sort -u | head -20`, classifyLimit, 100},
+		{"judge a pipeline of four commands",
+			`find . -name '*.go' -not -path './vendor/*' | xargs grep -n "func main" | sort -u | head -20`, classifyLimit, 100},
 		{"judge a command that writes", `find . -name '*.go' -delete`, classifyLimit, 100},
 		{"judge 100 KiB of commands", strings.Repeat("grep -rn 'foo bar' --include=*.go src | head -5; ", longCommand/49), longestLimit, 1},
 		{"judge a command of 100 KiB", "echo " + strings.Repeat("word ", longCommand/5), longestLimit, 1},

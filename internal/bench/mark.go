@@ -117,7 +117,8 @@ func measureTogether(ctx context.Context, b *bench) ([]figure, error) {
 			value: fmt.Sprintf("%.0f marks/s = %.2f x", ours.rate(), ratio), floor: fmt.Sprintf("%.0f commits/s", floor.rate()),
 			limit: fmt.Sprintf(">= %.1f x", togetherTimes), state: judge(ratio >= togetherTimes)},
 		{what: "  refused", value: fmt.Sprint(ours.refused), floor: fmt.Sprint(floor.refused), limit: "0", state: judge(ours.refused == 0)},
-		{what: "  longest wait", value: fmt.Sprintf("%s (%s)", milliseconds(ours.waits.quantile(1)), ours.waits), floor: milliseconds(floor.waits.quantile(1)),
+		{what: "  longest wait", value: fmt.Sprintf("%s (%s)", milliseconds(ours.waits.quantile(1)), ours.waits),
+			floor: milliseconds(floor.waits.quantile(1)),
 			limit: "<= " + milliseconds(togetherDelay), state: judge(ours.waits.quantile(1) <= togetherDelay)},
 	}, nil
 }

@@ -206,7 +206,8 @@ func decided(ctx context.Context, agent *client, desk *session.Session) (told, k
 // begin calls a tool and does not wait for the answer.
 func (c *client) begin(tool string, arguments map[string]any) (id int, err error) {
 	c.last++
-	return c.last, c.send(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": arguments}})
+	return c.last, c.send(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": "tools/call", "params": map[string]any{"name": tool,
+		"arguments": arguments}})
 }
 
 // await waits for the answer to a call that was begun.
@@ -231,6 +232,7 @@ func (c *client) answerTo(id int) (message, error) {
 }
 
 func waitingPlan() map[string]any {
-	return map[string]any{"summary": "Move the sessions to Redis.", "steps": []map[string]any{{"title": "Add the Redis client", "type": "feature", "risk": "low",
+	return map[string]any{"summary": "Move the sessions to Redis.", "steps": []map[string]any{{"title": "Add the Redis client",
+		"type": "feature", "risk": "low",
 		"tools": []string{"create_file"}, "context_hints": []string{"Read `go.mod`"}, "relevant_file_paths": []string{"go.mod"}}}}
 }

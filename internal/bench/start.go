@@ -72,7 +72,8 @@ func measureCommands(ctx context.Context, b *bench) ([]figure, error) {
 		within("planloop status --json, 10 steps (floor: planloop version)", taken[2], version, hookTimes),
 		{what: "  1,000 steps, which it lists", value: taken[3].String(), floor: version.String(), state: recorded},
 		{what: "planloop show --json, 10 steps", value: taken[4].String(), floor: version.String(), state: recorded},
-		{what: "planloop version (floor: a command that imports mcp-go and prints)", value: version.String(), floor: taken[5].String(), state: recorded},
+		{what: "planloop version (floor: a command that imports mcp-go and prints)", value: version.String(), floor: taken[5].String(),
+			state: recorded},
 	}, nil
 }
 

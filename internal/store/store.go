@@ -1,20 +1,51 @@
 // Package store keeps the log of records of a workspace: append-only, with
 // compare-and-append on the sequence number, a hash chain, snapshots, and a way
-// to hear of growth. Engines stand in folders below; storetest is the contract
-// that each must pass. The package must not know what a record means beyond its
+// to hear of growth. Engines stand in folders below; contract_test.go is what
+// each must pass. The package must not know what a record means beyond its
 // sequence number and phase.
 package store
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/planloop/planloop/plan"
 )
 
+// NewChain returns a name for a chain that no other chain has.
+func NewChain() string { return rand.Text() }
+
 // Hash is the SHA-256 of a record's predecessor's hash and its own bytes.
 type Hash [32]byte
+
+// Next returns the hash of the record that follows the one with hash h, given
+// its bytes. The zero Hash comes before the first record.
+func (h Hash) Next(record []byte) Hash {
+	sum := sha256.New()
+	sum.Write(h[:])
+	sum.Write(record)
+	return Hash(sum.Sum(nil))
+}
+
+// String returns the hash in hexadecimal.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText writes the hash in hexadecimal.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (h *Hash) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(h)) {
+		return fmt.Errorf("a hash has %d hexadecimal digits, not %d", hex.EncodedLen(len(h)), len(text))
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
 
 // Head is the end of a log. The zero value is the head of an empty log.
 type Head struct {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
-	"github.com/planloop/planloop/internal/store/storetest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -27,7 +26,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.Fatal(err)
 		}
 		seq++
-		if _, err := log.Append(b.Context(), storetest.Mark(seq, 1)); err != nil {
+		if _, err := log.Append(b.Context(), mark(seq, 1)); err != nil {
 			b.Fatal(err)
 		}
 		unlock()
@@ -50,7 +49,7 @@ func BenchmarkAppendFloor(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	body, err := store.EncodeRecord(storetest.Mark(1000, 1))
+	body, err := store.EncodeRecord(mark(1000, 1))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func BenchmarkAppendFloor(b *testing.B) {
 func BenchmarkHead(b *testing.B) {
 	log := sqlite.New(filepath.Join(b.TempDir(), "log"), sqlite.Options{})
 	defer log.Close()
-	if _, err := log.Append(b.Context(), storetest.SetUp(3)); err != nil {
+	if _, err := log.Append(b.Context(), setUp(3)); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
@@ -131,7 +130,7 @@ func BenchmarkOpen(b *testing.B) {
 func fillLong(b *testing.B, dir string, records, snapshot plan.Revision) {
 	b.Helper()
 	log := sqlite.New(dir, sqlite.Options{})
-	first := storetest.SetUp(10_000)
+	first := setUp(10_000)
 	head, err := log.Append(b.Context(), first)
 	if err != nil {
 		b.Fatal(err)
@@ -148,7 +147,7 @@ func fillLong(b *testing.B, dir string, records, snapshot plan.Revision) {
 	}
 	pinned := store.Snapshot{}
 	for head.Seq < records {
-		r := storetest.Mark(head.Seq+1, plan.StepID(head.Seq%10_000+1))
+		r := mark(head.Seq+1, plan.StepID(head.Seq%10_000+1))
 		body, err := store.EncodeRecord(r)
 		if err != nil {
 			b.Fatal(err)

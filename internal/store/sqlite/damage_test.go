@@ -15,7 +15,6 @@ import (
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
-	"github.com/planloop/planloop/internal/store/storetest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -204,7 +203,7 @@ func repairAndUse(t *testing.T, what, dir, before string) {
 	}
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
-	if _, err := log.Append(t.Context(), storetest.Mark(plan.Revision(len(records)+1), 1)); err != nil {
+	if _, err := log.Append(t.Context(), mark(plan.Revision(len(records)+1), 1)); err != nil {
 		t.Errorf("%s: append after repair: %v", what, err)
 	}
 	if report, err := sqlite.Check(t.Context(), dir); err != nil || report.Damaged() {
@@ -226,9 +225,9 @@ func victim(t *testing.T) string {
 
 func victimRecord(seq plan.Revision) plan.Record {
 	if seq == 1 {
-		return storetest.SetUp(3)
+		return setUp(3)
 	}
-	return storetest.Mark(seq, plan.StepID(seq%3+1))
+	return mark(seq, plan.StepID(seq%3+1))
 }
 
 func grow(t *testing.T, log *sqlite.Log, n plan.Revision) {

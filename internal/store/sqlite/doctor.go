@@ -179,7 +179,8 @@ func (d *database) fold(ctx context.Context, r *Report) error {
 		return true
 	})
 	if n := len(forged); n > 0 {
-		r.damage(d.path, fmt.Errorf("%d records have a phase beside them that is not their own, the first is %d: somebody has edited the database", n, forged[0]))
+		r.damage(d.path, fmt.Errorf(
+			"%d records have a phase beside them that is not their own, the first is %d: somebody has edited the database", n, forged[0]))
 	}
 	return errors.Join(err, walkErr)
 }

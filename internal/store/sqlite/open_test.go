@@ -12,7 +12,6 @@ import (
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
-	"github.com/planloop/planloop/internal/store/storetest"
 )
 
 func TestReadingCreatesNothing(t *testing.T) {
@@ -28,7 +27,7 @@ func TestReadingCreatesNothing(t *testing.T) {
 	if s, err := log.Snapshot(t.Context(), 0); s != nil || err != nil {
 		t.Errorf("a snapshot, %v", err)
 	}
-	if _, err := log.Append(t.Context(), storetest.Mark(2, 1)); !errors.Is(err, store.ErrConflict) {
+	if _, err := log.Append(t.Context(), mark(2, 1)); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("append of 2: %v", err)
 	}
 	if report, err := sqlite.Check(t.Context(), dir); err != nil || report.Exists || len(report.Problems) > 0 {
@@ -77,7 +76,8 @@ func TestOpenRefuses(t *testing.T) {
 		unix   bool
 	}{
 		{"a folder others can write to", func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o770) }, "chmod", nil, true},
-		{"a file others can write to", func(_ *testing.T, dir string) error { return os.Chmod(filepath.Join(dir, "plan.db"), 0o606) }, "chmod", nil, true},
+		{"a file others can write to", func(_ *testing.T, dir string) error { return os.Chmod(filepath.Join(dir, "plan.db"), 0o606) },
+			"chmod", nil, true},
 		{"a linked database", func(_ *testing.T, dir string) error {
 			path := filepath.Join(dir, "plan.db")
 			return errors.Join(os.Rename(path, path+".real"), os.Symlink(path+".real", path))
@@ -103,7 +103,7 @@ func TestOpenRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.says) || test.reason != nil && !errors.Is(err, test.reason) {
 				t.Errorf("got %v", err)
 			}
-			if _, err := sqlite.New(dir, sqlite.Options{}).Append(t.Context(), storetest.Mark(301, 1)); err == nil {
+			if _, err := sqlite.New(dir, sqlite.Options{}).Append(t.Context(), mark(301, 1)); err == nil {
 				t.Error("it was written to")
 			}
 			if report, err := sqlite.Check(t.Context(), dir); err == nil && len(report.Problems) == 0 {
@@ -119,7 +119,8 @@ func TestNewerRecord(t *testing.T) {
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
 	grow(t, log, 1)
-	body := `{"seq":2,"action":"a","actor":{"kind":"ci","name":"n"},"time":"2026-05-04T10:00:00Z","phase":"","events":[{"kind":"moon_landed"}]}`
+	body := `{"seq":2,"action":"a","actor":{"kind":"ci","name":"n"},"time":"2026-05-04T10:00:00Z","phase":"",` +
+		`"events":[{"kind":"moon_landed"}]}`
 	head, err := log.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +141,7 @@ func TestRemainsOfAPurge(t *testing.T) {
 	old := copyLog(t, dir)
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
-	first := storetest.SetUp(1)
+	first := setUp(1)
 	head, err := log.Purge(t.Context(), first)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +176,8 @@ func TestOpenLogFollowsARepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	execute(t, dir, `UPDATE record SET phase = 'x', body = x'00' WHERE seq = 250`)
-	if repaired, err := sqlite.Repair(t.Context(), dir); err != nil || !repaired.Repaired || repaired.Records != 249 || repaired.Restored != 300 || repaired.Lost != 300 {
+	if repaired, err := sqlite.Repair(t.Context(), dir); err != nil || !repaired.Repaired || repaired.Records != 249 ||
+		repaired.Restored != 300 || repaired.Lost != 300 {
 		t.Fatalf("repair: %+v, %v", repaired, err)
 	}
 	<-grown
@@ -183,7 +185,7 @@ func TestOpenLogFollowsARepair(t *testing.T) {
 	if err != nil || after.Seq != 250 || after.Chain == before.Chain {
 		t.Errorf("head %+v, %v", after, err)
 	}
-	if _, err := log.Append(t.Context(), storetest.Mark(251, 1)); err != nil {
+	if _, err := log.Append(t.Context(), mark(251, 1)); err != nil {
 		t.Error(err)
 	}
 	if records, err := readAll(dir); err != nil || len(records) != 251 || records[249].Action != "repair_log" {
@@ -211,7 +213,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
-	if _, err := log.Append(t.Context(), storetest.Mark(301, 1)); !errors.Is(err, store.ErrReadOnly) {
+	if _, err := log.Append(t.Context(), mark(301, 1)); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("append: %v, want ErrReadOnly", err)
 	}
 }

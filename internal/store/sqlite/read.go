@@ -355,7 +355,8 @@ func (v *view) checkPin(ctx context.Context, pin store.Head, source string) erro
 	if err != nil || contained || former {
 		return err
 	}
-	return fmt.Errorf("the log does not contain record %d as %s remembers it: it was shortened, replaced or altered: %w", pin.Seq, source, errUnreadable)
+	return fmt.Errorf("the log does not contain record %d as %s remembers it: it was shortened, replaced or altered: %w",
+		pin.Seq, source, errUnreadable)
 }
 
 // contains reports whether the log contains a head, and otherwise whether the

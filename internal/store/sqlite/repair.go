@@ -147,7 +147,8 @@ func restoring(from, to plan.State) []plan.Event {
 		}
 	}
 	if to.Mode != nil || to.Asked > 0 || len(to.Comments) > 0 {
-		events = append(events, plan.ModeRestored{Phase: to.PhaseNow(), Mode: to.Mode, Questions: to.Questions, Asked: to.Asked, Comments: to.Comments})
+		events = append(events, plan.ModeRestored{Phase: to.PhaseNow(), Mode: to.Mode, Questions: to.Questions, Asked: to.Asked,
+			Comments: to.Comments})
 	}
 	return events
 }

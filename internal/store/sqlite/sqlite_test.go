@@ -1,17 +1,39 @@
 package sqlite_test
 
 import (
-	"path/filepath"
-	"testing"
+	"fmt"
+	"strings"
+	"time"
 
-	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/sqlite"
-	"github.com/planloop/planloop/internal/store/storetest"
+	"github.com/planloop/planloop/plan"
 )
 
-func TestLog(t *testing.T) {
-	storetest.Run(t, storetest.Engine{Shared: true, New: func(t *testing.T) func() store.Log {
-		dir := filepath.Join(t.TempDir(), "state", "log")
-		return func() store.Log { return sqlite.New(dir, sqlite.Options{}) }
-	}})
+// setUp returns record 1: a plan of n steps with details.
+func setUp(n int) plan.Record {
+	steps := make([]*plan.Step, n)
+	for i := range steps {
+		step := &plan.Step{ID: plan.StepID(i + 1)}
+		step.Status = plan.Pending
+		step.Title = fmt.Sprintf("Implement part %d of the importer and cover it with tests", i+1)
+		step.Details = strings.Repeat("Read the format, keep unknown fields, report the line. ", 4)
+		steps[i] = step
+	}
+	at := clock(1)
+	body := plan.Body{Steps: steps, Plan: plan.Plan{ID: "import-20260504-0900", Status: plan.StatusActive, Version: 1, CreatedAt: at,
+		UpdatedAt: at}}
+	return record(1, plan.PlanSetUp{Plan: body})
+}
+
+// mark returns record seq: a step is given a status and a note.
+func mark(seq plan.Revision, step plan.StepID) plan.Record {
+	return record(seq, plan.StepMarked{Step: step, Status: plan.Blocked, Note: fmt.Sprintf("note %d", seq), By: "agent", At: clock(seq)})
+}
+
+func record(seq plan.Revision, event plan.Event) plan.Record {
+	return plan.Record{Seq: seq, Action: event.Kind(), Actor: plan.Actor{Kind: plan.Agent, Name: "agent"}, Time: clock(seq),
+		Phase: plan.PhaseInactive, Events: []plan.Event{event}}
+}
+
+func clock(seq plan.Revision) time.Time {
+	return time.Date(2026, time.May, 4, 9, 0, int(seq), 0, time.UTC)
 }

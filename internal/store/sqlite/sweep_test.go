@@ -8,7 +8,6 @@ import (
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
-	"github.com/planloop/planloop/internal/store/storetest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -18,7 +17,7 @@ func TestUnfinishedSnapshotsAreSwept(t *testing.T) {
 	dir := t.TempDir()
 	log := sqlite.New(dir, sqlite.Options{})
 	defer log.Close()
-	record := storetest.SetUp(1)
+	record := setUp(1)
 	head, err := log.Append(t.Context(), record)
 	if err != nil {
 		t.Fatal(err)

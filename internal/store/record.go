@@ -87,7 +87,8 @@ var written = sync.OnceValue(func() *codec {
 	legacy := jsonv1.OmitEmptyWithLegacySemantics(true)
 	c := &codec{
 		encode: json.JoinOptions(legacy, json.Deterministic(true), jsontext.PreserveRawStrings(true),
-			json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(encodeSteps), json.MarshalToFunc(encodeStepID), json.MarshalToFunc(encodeTime)))),
+			json.WithMarshalers(json.JoinMarshalers(
+				json.MarshalToFunc(encodeSteps), json.MarshalToFunc(encodeStepID), json.MarshalToFunc(encodeTime)))),
 		decode: json.JoinOptions(legacy, json.RejectUnknownMembers(true),
 			json.WithUnmarshalers(json.JoinUnmarshalers(
 				json.UnmarshalFromFunc(decodeStep), json.UnmarshalFromFunc(decodeStepID), json.UnmarshalFromFunc(decodeErased)))),

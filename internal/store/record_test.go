@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/store"
-	"github.com/planloop/planloop/internal/store/storetest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -22,7 +21,7 @@ var same = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreTypes(plan.Steps{})}
 
 func TestRecordSurvivesEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := storetest.Records().Draw(t, "record")
+		want := records().Draw(t, "record")
 		data := mustEncode(t, want)
 		got, err := store.DecodeRecord(data)
 		if err != nil {
@@ -39,7 +38,7 @@ func TestRecordSurvivesEncoding(t *testing.T) {
 
 func TestStateSurvivesEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := storetest.States().Draw(t, "state")
+		want := states().Draw(t, "state")
 		data, err := store.EncodeState(want)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +55,7 @@ func TestStateSurvivesEncoding(t *testing.T) {
 
 // A patch that erases a field is not a patch that leaves it alone.
 func TestErasingSurvivesEncoding(t *testing.T) {
-	r := storetest.Mark(1, 1)
+	r := mark(1, 1)
 	empty, none := "", []plan.StepID{}
 	r.Events = []plan.Event{plan.StepUpdated{Step: 1, Patch: plan.Patch{Details: &empty, DependsOn: &none}}}
 	got, err := store.DecodeRecord(mustEncode(t, r))
@@ -105,7 +104,7 @@ func TestEncodeRecordRefuses(t *testing.T) {
 }
 
 func TestTimesAreWrittenInUTC(t *testing.T) {
-	r := storetest.Mark(1, 1)
+	r := mark(1, 1)
 	r.Time = time.Date(2026, 5, 4, 12, 0, 0, 0, time.FixedZone("east", 2*60*60))
 	if data := mustEncode(t, r); !strings.Contains(string(data), `"time":"2026-05-04T10:00:00Z"`) {
 		t.Errorf("got %s", data)
@@ -117,7 +116,8 @@ func TestDecodeRecordRefuses(t *testing.T) {
 		data  string
 		newer bool
 	}{
-		"unknown kind":           {`{"seq":1,"action":"a","actor":{"kind":"ci","name":"n"},"time":"2026-05-04T10:00:00Z","phase":"","events":[{"kind":"moon_landed"}]}`, true},
+		"unknown kind": {`{"seq":1,"action":"a","actor":{"kind":"ci","name":"n"},"time":"2026-05-04T10:00:00Z","phase":"",` +
+			`"events":[{"kind":"moon_landed"}]}`, true},
 		"unknown field":          {`{"seq":1,"weather":"fine","events":[]}`, true},
 		"unknown field of event": {`{"seq":1,"events":[{"kind":"plan_cleared","at":"2026-05-04T10:00:00Z","weather":"fine"}]}`, true},
 		"unknown field of step":  {`{"seq":1,"events":[{"kind":"steps_added","steps":[{"step_id":"S001","weather":"fine"}]}]}`, true},
@@ -143,7 +143,7 @@ func TestDecodeRecordRefuses(t *testing.T) {
 }
 
 func FuzzDecodeRecord(f *testing.F) {
-	for _, r := range []plan.Record{storetest.SetUp(2), storetest.Mark(2, 1)} {
+	for _, r := range []plan.Record{setUp(2), mark(2, 1)} {
 		data, err := store.EncodeRecord(r)
 		if err != nil {
 			f.Fatal(err)
@@ -171,7 +171,7 @@ func FuzzDecodeRecord(f *testing.F) {
 }
 
 func FuzzDecodeState(f *testing.F) {
-	for _, s := range []plan.State{{}, plan.Fold(plan.State{}, storetest.SetUp(3))} {
+	for _, s := range []plan.State{{}, plan.Fold(plan.State{}, setUp(3))} {
 		data, err := store.EncodeState(s)
 		if err != nil {
 			f.Fatal(err)
@@ -206,14 +206,14 @@ func mustEncode(t interface {
 }
 
 func BenchmarkEncodeRecord(b *testing.B) {
-	r := storetest.Mark(2, 1)
+	r := mark(2, 1)
 	for b.Loop() {
 		mustEncode(b, r)
 	}
 }
 
 func BenchmarkDecodeRecord(b *testing.B) {
-	data := mustEncode(b, storetest.Mark(2, 1))
+	data := mustEncode(b, mark(2, 1))
 	for b.Loop() {
 		if _, err := store.DecodeRecord(data); err != nil {
 			b.Fatal(err)
@@ -223,7 +223,7 @@ func BenchmarkDecodeRecord(b *testing.B) {
 
 // A plan of 10,000 steps.
 func BenchmarkEncodeState(b *testing.B) {
-	s := plan.Fold(plan.State{}, storetest.SetUp(10_000))
+	s := plan.Fold(plan.State{}, setUp(10_000))
 	for b.Loop() {
 		data, err := store.EncodeState(s)
 		if err != nil {
@@ -234,7 +234,7 @@ func BenchmarkEncodeState(b *testing.B) {
 }
 
 func BenchmarkDecodeState(b *testing.B) {
-	data, err := store.EncodeState(plan.Fold(plan.State{}, storetest.SetUp(10_000)))
+	data, err := store.EncodeState(plan.Fold(plan.State{}, setUp(10_000)))
 	if err != nil {
 		b.Fatal(err)
 	}

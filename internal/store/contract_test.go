@@ -1,10 +1,9 @@
-// Package storetest is the contract of store.Log as tests. An engine's own test
-// says how to open one and calls Run. The package must not know any engine.
-package storetest
+package store_test
 
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,25 +11,39 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/plan"
 )
 
-// Engine says how to open logs.
-type Engine struct {
-	// New makes a place for a log and returns a function that opens a handle on
-	// it. The suite closes what it opens.
-	New func(t *testing.T) (open func() store.Log)
+// engine says how to open logs.
+type engine struct {
+	name string
 
-	// Shared says that every call of open gives a handle of its own on the same
-	// log, as another process would have. Otherwise all calls give the same one.
-	Shared bool
+	// make makes a place for a log and returns a function that opens a handle on
+	// it: one of its own at each call, as another process would have, or always the
+	// same where a log lives in one process alone.
+	make func(t *testing.T) (open func() store.Log)
 }
 
-// Run checks an engine against the contract.
-func Run(t *testing.T, e Engine) {
-	for _, c := range []struct {
+// engines are all that keep a log. Each must pass every test below.
+func engines() []engine {
+	return []engine{
+		{"memory", func(*testing.T) func() store.Log {
+			log := memory.New()
+			return func() store.Log { return log }
+		}},
+		{"sqlite", func(t *testing.T) func() store.Log {
+			dir := filepath.Join(t.TempDir(), "state", "log")
+			return func() store.Log { return sqlite.New(dir, sqlite.Options{}) }
+		}},
+	}
+}
+
+func TestContract(t *testing.T) {
+	contract := []struct {
 		name string
-		test func(*testing.T, place)
+		test func(*testing.T, opener)
 	}{
 		{"Empty", testEmpty},
 		{"AppendReadHead", testAppendReadHead},
@@ -50,20 +63,21 @@ func Run(t *testing.T, e Engine) {
 		{"LockIsBounded", testLockIsBounded},
 		{"AppendUnderLock", testAppendUnderLock},
 		{"Close", testClose},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.test(t, place{open: closing(t, e.New(t)), shared: e.Shared})
+	}
+	for _, e := range engines() {
+		t.Run(e.name, func(t *testing.T) {
+			for _, c := range contract {
+				t.Run(c.name, func(t *testing.T) { c.test(t, closing(t, e.make(t))) })
+			}
 		})
 	}
 }
 
-// place is where one test keeps its log.
-type place struct {
-	open   func() store.Log
-	shared bool
-}
+// opener opens a handle on the log of one test.
+type opener func() store.Log
 
-func closing(t *testing.T, open func() store.Log) func() store.Log {
+// closing closes what is opened when the test ends.
+func closing(t *testing.T, open opener) opener {
 	return func() store.Log {
 		log := open()
 		t.Cleanup(func() { _ = log.Close() })
@@ -74,8 +88,8 @@ func closing(t *testing.T, open func() store.Log) func() store.Log {
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
-func testEmpty(t *testing.T, p place) {
-	log := p.open()
+func testEmpty(t *testing.T, open opener) {
+	log := open()
 	if head, glance := mustHead(t, log), mustGlance(t, log); head != (store.Head{}) || glance != head {
 		t.Errorf("head of an empty log: %+v, at a glance %+v", head, glance)
 	}
@@ -87,9 +101,9 @@ func testEmpty(t *testing.T, p place) {
 	}
 }
 
-func testAppendReadHead(t *testing.T, p place) {
-	log := p.open()
-	want := []plan.Record{SetUp(3), Mark(2, 1), Mark(3, 2)}
+func testAppendReadHead(t *testing.T, open opener) {
+	log := open()
+	want := []plan.Record{setUp(3), mark(2, 1), mark(3, 2)}
 	want[2].Phase = plan.PhaseExecuting
 	var heads []store.Head
 	for _, r := range want {
@@ -107,7 +121,7 @@ func testAppendReadHead(t *testing.T, p place) {
 	if heads[0].Hash == heads[1].Hash || heads[0].Hash == (store.Hash{}) {
 		t.Errorf("hashes %v, %v", heads[0].Hash, heads[1].Hash)
 	}
-	second := p.open()
+	second := open()
 	if got := mustGlance(t, second); got != heads[2] {
 		t.Errorf("at a glance another handle's head is %+v, want %+v", got, heads[2])
 	}
@@ -117,32 +131,32 @@ func testAppendReadHead(t *testing.T, p place) {
 	diffRecords(t, want, mustRead(t, second, 0))
 }
 
-func testConflict(t *testing.T, p place) {
-	log := p.open()
+func testConflict(t *testing.T, open opener) {
+	log := open()
 	refuse := func(r plan.Record) {
 		t.Helper()
 		if _, err := log.Append(t.Context(), r); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("append of %d: %v, want ErrConflict", r.Seq, err)
 		}
 	}
-	refuse(Mark(2, 1))
-	refuse(Mark(0, 1))
-	head := mustAppend(t, log, SetUp(3))
-	refuse(SetUp(3))
-	refuse(Mark(3, 1))
-	refuse(Mark(-1, 1))
+	refuse(mark(2, 1))
+	refuse(mark(0, 1))
+	head := mustAppend(t, log, setUp(3))
+	refuse(setUp(3))
+	refuse(mark(3, 1))
+	refuse(mark(-1, 1))
 	if got := mustHead(t, log); got != head {
 		t.Errorf("head %+v after refusals, want %+v", got, head)
 	}
-	other := p.open()
-	mustAppend(t, other, Mark(2, 1))
-	refuse(Mark(2, 2))
-	mustAppend(t, log, Mark(3, 2))
-	diffRecords(t, []plan.Record{SetUp(3), Mark(2, 1), Mark(3, 2)}, mustRead(t, other, 0))
+	other := open()
+	mustAppend(t, other, mark(2, 1))
+	refuse(mark(2, 2))
+	mustAppend(t, log, mark(3, 2))
+	diffRecords(t, []plan.Record{setUp(3), mark(2, 1), mark(3, 2)}, mustRead(t, other, 0))
 }
 
-func testReadFrom(t *testing.T, p place) {
-	log := p.open()
+func testReadFrom(t *testing.T, open opener) {
+	log := open()
 	fill(t, log, 10)
 	for _, after := range []plan.Revision{0, 1, 9, 10, 11} {
 		records := mustRead(t, log, after)
@@ -160,7 +174,7 @@ func testReadFrom(t *testing.T, p place) {
 			t.Fatal(err)
 		}
 		if r.Seq == 5 {
-			mustAppend(t, log, Mark(11, 1)) // reading holds nobody up
+			mustAppend(t, log, mark(11, 1)) // reading holds nobody up
 			break
 		}
 	}
@@ -170,8 +184,8 @@ func testReadFrom(t *testing.T, p place) {
 }
 
 // What Since leaves out Read has: together they lead from any head to the last.
-func testSince(t *testing.T, p place) {
-	log, other := p.open(), p.open()
+func testSince(t *testing.T, open opener) {
+	log, other := open(), open()
 	known := fill(t, log, 3)
 	check := func(handle store.Log, appended plan.Revision) {
 		t.Helper()
@@ -190,25 +204,25 @@ func testSince(t *testing.T, p place) {
 	check(other, 0)
 	for _, more := range []plan.Revision{1, 2, 50} {
 		for range more {
-			mustAppend(t, log, Mark(mustHead(t, log).Seq+1, 1))
+			mustAppend(t, log, mark(mustHead(t, log).Seq+1, 1))
 		}
 		check(other, more)
 		check(other, more)
 		known = mustHead(t, other)
 	}
-	if _, err := log.Purge(t.Context(), SetUp(1)); err != nil {
+	if _, err := log.Purge(t.Context(), setUp(1)); err != nil {
 		t.Fatal(err)
 	}
 	for seq := plan.Revision(2); seq <= known.Seq+2; seq++ {
-		mustAppend(t, log, Mark(seq, 2))
+		mustAppend(t, log, mark(seq, 2))
 	}
 	if head, records, err := other.Since(t.Context(), known); err != nil || head != mustHead(t, log) || records != nil {
 		t.Errorf("since a head that was purged: %+v, %d records, %v", head, len(records), err)
 	}
 }
 
-func testClose(t *testing.T, p place) {
-	log := p.open()
+func testClose(t *testing.T, open opener) {
+	log := open()
 	fill(t, log, 2)
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
@@ -219,7 +233,7 @@ func testClose(t *testing.T, p place) {
 			t.Errorf("%s after Close: %v", what, err)
 		}
 	}
-	_, err := log.Append(t.Context(), Mark(3, 1))
+	_, err := log.Append(t.Context(), mark(3, 1))
 	check("Append", err)
 	_, err = log.Head(t.Context())
 	check("Head", err)
@@ -234,7 +248,7 @@ func testClose(t *testing.T, p place) {
 	_, err = log.Snapshot(t.Context(), 0)
 	check("Snapshot", err)
 	check("SaveSnapshot", log.SaveSnapshot(t.Context(), store.Snapshot{}))
-	_, err = log.Purge(t.Context(), Mark(1, 1))
+	_, err = log.Purge(t.Context(), mark(1, 1))
 	check("Purge", err)
 	for _, err := range log.Read(t.Context(), 0) {
 		check("Read", err)
@@ -247,9 +261,9 @@ func testClose(t *testing.T, p place) {
 // fill appends records up to seq n.
 func fill(t *testing.T, log store.Log, n plan.Revision) store.Head {
 	t.Helper()
-	head := mustAppend(t, log, SetUp(3))
+	head := mustAppend(t, log, setUp(3))
 	for seq := plan.Revision(2); seq <= n; seq++ {
-		head = mustAppend(t, log, Mark(seq, plan.StepID(seq%3+1)))
+		head = mustAppend(t, log, mark(seq, plan.StepID(seq%3+1)))
 	}
 	return head
 }
@@ -298,4 +312,107 @@ func diffRecords(t *testing.T, want, got []plan.Record) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreTypes(plan.Steps{})); diff != "" {
 		t.Errorf("records -want +got\n%s", diff)
 	}
+}
+
+func testSnapshots(t *testing.T, open opener) {
+	log := open()
+	var state plan.State
+	var saved []store.Snapshot
+	for seq := plan.Revision(1); seq <= 9; seq++ {
+		r := mark(seq, 1)
+		if seq == 1 {
+			r = setUp(300)
+		}
+		head := mustAppend(t, log, r)
+		state = plan.Fold(state, r)
+		if seq%3 == 0 {
+			s := store.Snapshot{Head: head, State: state}
+			if err := log.SaveSnapshot(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			saved = append(saved, s)
+		}
+	}
+	for _, handle := range []store.Log{log, open()} {
+		expectSnapshot(t, handle, 0, &saved[2])
+		expectSnapshot(t, handle, 100, &saved[2])
+		expectSnapshot(t, handle, 9, &saved[2])
+		expectSnapshot(t, handle, 8, &saved[1])
+		expectSnapshot(t, handle, 2, nil)
+	}
+}
+
+// A state folded before a purge is no state of the log after it.
+func testSnapshotOfAnotherChain(t *testing.T, open opener) {
+	log := open()
+	old := fill(t, log, 1)
+	if _, err := log.Purge(t.Context(), setUp(2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.SaveSnapshot(t.Context(), store.Snapshot{Head: old}); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("saving it: %v, want ErrConflict", err)
+	}
+	expectSnapshot(t, log, 0, nil)
+}
+
+func expectSnapshot(t *testing.T, log store.Log, seq plan.Revision, want *store.Snapshot) {
+	t.Helper()
+	got, err := log.Snapshot(t.Context(), seq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want == nil || got == nil {
+		if want != nil || got != nil {
+			t.Errorf("snapshot at %d: got %v, want %v", seq, got, want)
+		}
+		return
+	}
+	if got.Head != want.Head {
+		t.Errorf("snapshot at %d: head %+v, want %+v", seq, got.Head, want.Head)
+	}
+	if diff := cmp.Diff(want.State.Body(), got.State.Body(), cmpopts.EquateEmpty(), cmpopts.IgnoreTypes(plan.Steps{})); diff != "" {
+		t.Errorf("snapshot at %d: -want +got\n%s", seq, diff)
+	}
+}
+
+func testPurge(t *testing.T, open opener) {
+	log, other := open(), open()
+	old := fill(t, log, 20)
+	if err := log.SaveSnapshot(t.Context(), store.Snapshot{Head: old}); err != nil {
+		t.Fatal(err)
+	}
+	mustHead(t, other) // it remembers the old chain
+	first := mark(1, 1)
+	first.Events = []plan.Event{plan.HistoryPurged{Records: 20, At: first.Time}}
+	if _, err := log.Purge(t.Context(), mark(2, 1)); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a chain that begins with record 2: %v, want ErrConflict", err)
+	}
+	head, err := log.Purge(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head.Seq != 1 || head.Chain == old.Chain || head.Chain == "" {
+		t.Errorf("head %+v after the purge of %+v", head, old)
+	}
+	for _, handle := range []store.Log{log, other, open()} {
+		if got, glance := mustHead(t, handle), mustGlance(t, handle); got != head || glance != head {
+			t.Errorf("head %+v, at a glance %+v, want %+v", got, glance, head)
+		}
+		diffRecords(t, []plan.Record{first}, mustRead(t, handle, 0))
+		expectSnapshot(t, handle, 0, nil)
+	}
+	if _, err := other.Append(t.Context(), mark(21, 1)); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("an append to the old chain: %v, want ErrConflict", err)
+	}
+	mustAppend(t, other, mark(2, 1))
+}
+
+func testPurgeIsNoticed(t *testing.T, open opener) {
+	watcher, log := open(), open()
+	fill(t, log, 1)
+	grown := mustWatch(t, t.Context(), watcher)
+	if _, err := log.Purge(t.Context(), setUp(1)); err != nil {
+		t.Fatal(err)
+	}
+	await(t, grown)
 }

@@ -1,7 +1,9 @@
-package storetest
+package store_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -9,8 +11,39 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Records draws records with events of every kind.
-func Records() *rapid.Generator[plan.Record] {
+// began is when the clock of the test records stands at record 0.
+var began = time.Date(2026, time.May, 4, 9, 0, 0, 0, time.UTC)
+
+// setUp returns record 1: a plan of n steps with details and a note each.
+func setUp(n int) plan.Record {
+	steps := make([]*plan.Step, n)
+	for i := range steps {
+		step := &plan.Step{ID: plan.StepID(i + 1)}
+		step.Title = fmt.Sprintf("Implement part %d of the importer and cover it with tests", i+1)
+		step.Details = strings.Repeat("Read the format, keep unknown fields, report the line. ", 3)
+		step.Status, step.Notes = plan.Pending, []string{"Checked against the sample files on the first pass."}
+		steps[i] = step
+	}
+	body := plan.Body{Plan: plan.Plan{ID: "import-20260504-0900", Status: plan.StatusActive, Version: 1,
+		CreatedAt: began, UpdatedAt: began, CreatedBy: "agent"}, Steps: steps}
+	body.Objective = "Import the files"
+	return record(1, "set_up_plan", plan.PlanSetUp{Plan: body})
+}
+
+// mark returns record seq: a step is given a status and a note.
+func mark(seq plan.Revision, step plan.StepID) plan.Record {
+	at := began.Add(time.Duration(seq) * time.Second)
+	return record(seq, "mark_step", plan.StepMarked{Step: step, Status: plan.Blocked, Note: fmt.Sprintf("note %d", seq), By: "agent",
+		At: at})
+}
+
+func record(seq plan.Revision, action string, events ...plan.Event) plan.Record {
+	return plan.Record{Seq: seq, Action: action, Actor: plan.Actor{Kind: plan.Agent, Name: "agent"},
+		Time: began.Add(time.Duration(seq) * time.Second), Phase: plan.PhaseInactive, Events: events}
+}
+
+// records draws records with events of every kind.
+func records() *rapid.Generator[plan.Record] {
 	return rapid.Custom(func(t *rapid.T) plan.Record {
 		return plan.Record{
 			Seq:    plan.Revision(rapid.Int64Range(1, 1<<40).Draw(t, "seq")),
@@ -23,8 +56,8 @@ func Records() *rapid.Generator[plan.Record] {
 	})
 }
 
-// States draws states with a plan, a draft and former plans, or without.
-func States() *rapid.Generator[plan.State] {
+// states draws states with a plan, a draft and former plans, or without.
+func states() *rapid.Generator[plan.State] {
 	return rapid.Custom(func(t *rapid.T) plan.State {
 		body := plan.StateBody{
 			Revision:  plan.Revision(rapid.Int64Range(0, 1<<40).Draw(t, "revision")),
