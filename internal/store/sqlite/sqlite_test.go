@@ -21,16 +21,16 @@ func setUp(n int) plan.Record {
 	at := clock(1)
 	body := plan.Body{Steps: steps, Plan: plan.Plan{ID: "import-20260504-0900", Status: plan.StatusActive, Version: 1, CreatedAt: at,
 		UpdatedAt: at}}
-	return record(1, plan.PlanSetUp{Plan: body})
+	return record(1, "set_up_plan", plan.PlanSetUp{Plan: body})
 }
 
 // mark returns record seq: a step is given a status and a note.
 func mark(seq plan.Revision, step plan.StepID) plan.Record {
-	return record(seq, plan.StepMarked{Step: step, Status: plan.Blocked, Note: fmt.Sprintf("note %d", seq), By: "agent", At: clock(seq)})
+	return record(seq, "mark_step", plan.StepMarked{Step: step, Status: plan.Blocked, Note: fmt.Sprintf("note %d", seq), By: "agent", At: clock(seq)})
 }
 
-func record(seq plan.Revision, event plan.Event) plan.Record {
-	return plan.Record{Seq: seq, Action: event.Kind(), Actor: plan.Actor{Kind: plan.Agent, Name: "agent"}, Time: clock(seq),
+func record(seq plan.Revision, action string, event plan.Event) plan.Record {
+	return plan.Record{Seq: seq, Action: action, Actor: plan.Actor{Kind: plan.Agent, Name: "agent"}, Time: clock(seq),
 		Phase: plan.PhaseInactive, Events: []plan.Event{event}}
 }
 
