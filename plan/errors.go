@@ -47,13 +47,19 @@ func conflict(problem, fix string) error {
 // characters, with everything unprintable escaped.
 func Quote(text string) string { return strconv.QuoteToGraphic(Shorten(text, 60)) }
 
-// Counted writes a number with its noun: "1 step", "2 steps". The noun forms its
-// plural with an s.
+// Counted writes a number with its noun: "1 step", "2 steps", "2 entries",
+// "2 matches". A noun in y has a consonant before it.
 func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	ending := "s"
+	if stem, found := strings.CutSuffix(noun, "y"); found {
+		noun, ending = stem, "ies"
+	} else if strings.HasSuffix(noun, "ch") {
+		ending = "es"
+	}
+	return fmt.Sprintf("%d %s%s", n, noun, ending)
 }
 
 // Shorten returns text with at most n characters, an ellipsis in place of what

@@ -60,3 +60,14 @@ func TestIDs(t *testing.T) {
 		}
 	}
 }
+
+func TestCountedFormsThePlural(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 match": plan.Counted(1, "match"), "2 matches": plan.Counted(2, "match"), "0 entries": plan.Counted(0, "entry"),
+		"1 entry": plan.Counted(1, "entry"), "3 long lines": plan.Counted(3, "long line"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -148,7 +148,7 @@ func losses(p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) bool, keepsOfS
 			}
 		}
 		if n > 0 {
-			names = append(names, fmt.Sprintf("%s (%d %s)", f.Name, n, plural(n, "step", "steps")))
+			names = append(names, fmt.Sprintf("%s (%s)", f.Name, plan.Counted(n, "step")))
 		}
 	}
 	slices.Sort(names)

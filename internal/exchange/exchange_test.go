@@ -122,7 +122,7 @@ func TestRenumbering(t *testing.T) {
 	if want := `{"in":"$S001.out","all":"$S001","text":"$S0031 costs $S003","quote":"\"$S003\""}`; string(step.Args) != want {
 		t.Errorf("args %s, want %s", step.Args, want)
 	}
-	if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "S003 is S001 here, 2 steps have another number") {
+	if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "S003 is S001 here, 2 steps got another number") {
 		t.Errorf("notes %q", got.Notes)
 	}
 }

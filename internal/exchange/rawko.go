@@ -164,15 +164,15 @@ func rawkoLosses(p *plan.Plan) []string {
 		}
 	}
 	for _, loss := range []struct {
-		steps      int
-		kind, what string
+		steps       int
+		noun, there string
 	}{
-		{p.Steps.Count(plan.Blocked), "blocked ", "pending there"},
-		{p.Steps.Count(plan.Cancelled), "cancelled ", "skipped there"},
-		{uncritical, "", "not critical here; in rawko every failure asks for a new plan"},
+		{p.Steps.Count(plan.Blocked), "blocked step", "became pending there"},
+		{p.Steps.Count(plan.Cancelled), "cancelled step", "became skipped there"},
+		{uncritical, "step", "need not succeed here; in rawko every failure asks for a new plan"},
 	} {
 		if loss.steps > 0 {
-			notes = append(notes, fmt.Sprintf("%d %s%s %s.", loss.steps, loss.kind, plural(loss.steps, "step is", "steps are"), loss.what))
+			notes = append(notes, plan.Counted(loss.steps, loss.noun)+" "+loss.there+".")
 		}
 	}
 	return append(notes, rawkoFieldLosses(p)...)

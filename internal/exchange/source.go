@@ -94,7 +94,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		steps[i] = step
 	}
 	if claims > 0 {
-		s.note("Who works on a step is not taken over: %d %s free now.", claims, plural(claims, "claim is", "claims are"))
+		s.note("Who works on a step is not taken over: %s ended.", plan.Counted(claims, "claim"))
 	}
 	return steps, s.acyclic(steps)
 }
@@ -149,8 +149,8 @@ func (s *source) number() (numbering, error) {
 		}
 	}
 	if first, n := minted.changed(s); n > 0 {
-		s.note("The ids are given anew: %s is %s here, %d %s another number. Ids inside texts stay as they were.",
-			s.call(first), minted[first], n, plural(n, "step has", "steps have"))
+		s.note("The ids are given anew: %s is %s here, %s got another number. Ids inside texts stay as they were.",
+			s.call(first), minted[first], plan.Counted(n, "step"))
 	}
 	return minted, nil
 }
@@ -256,11 +256,4 @@ func foldLines[T any](of *T, fields []plan.Field[T]) {
 			}
 		}
 	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

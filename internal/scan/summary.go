@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/tree"
+	"github.com/planloop/planloop/plan"
 )
 
 // SummaryOptions bounds a summary. Zero fields mean the default in brackets.
@@ -107,7 +108,7 @@ func (s *summary) head(more bool) string {
 	names := slices.SortedFunc(maps.Keys(s.languages), func(a, b string) int {
 		return cmp.Or(-cmp.Compare(s.languages[a], s.languages[b]), cmp.Compare(a, b))
 	})
-	head := fmt.Sprintf("%s in %s", counted(s.root.total, "file"), counted(len(s.branches), "folder"))
+	head := fmt.Sprintf("%s in %s", plan.Counted(s.root.total, "file"), plan.Counted(len(s.branches), "folder"))
 	if more {
 		head = "more than " + head
 	}
@@ -119,13 +120,6 @@ func (s *summary) head(more bool) string {
 		head += ": " + strings.Join(counts, ", ")
 	}
 	return head + "\n"
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // entry is a line of a summary that may be shown.
@@ -153,7 +147,7 @@ func (s *summary) entries(b *branch) []entry {
 		if below.total == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s%s/ (%s)\n", indent, shorten(path.Base(below.path), 80), counted(below.total, "file"))
+		text := fmt.Sprintf("%s%s/ (%s)\n", indent, shorten(path.Base(below.path), 80), plan.Counted(below.total, "file"))
 		list = append(list, entry{path: below.path, above: b.path, text: text, weight: 10 * below.depth})
 		list = append(list, s.entries(below)...)
 	}

@@ -98,7 +98,7 @@ func (r CreateFileReply) Text() string {
 	if r.Replaced {
 		verb = "Replaced"
 	}
-	return fmt.Sprintf("%s %s: %s, %s.", verb, r.Path, counted(r.Lines, "line", "lines"), counted(r.Bytes, "byte", "bytes"))
+	return fmt.Sprintf("%s %s: %s, %s.", verb, r.Path, plan.Counted(r.Lines, "line"), plan.Counted(r.Bytes, "byte"))
 }
 
 // target follows the links of a path that is to be written and returns what it

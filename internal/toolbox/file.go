@@ -193,7 +193,7 @@ func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) 
 
 // Text is what a model reads.
 func (r ReadFileReply) Text() string {
-	return fmt.Sprintf("%s: %s\n%s", safetext.EscapeLine(r.Path), counted(r.Bytes, "byte", "bytes"), safetext.Escape(r.Content))
+	return fmt.Sprintf("%s: %s\n%s", safetext.EscapeLine(r.Path), plan.Counted(r.Bytes, "byte"), safetext.Escape(r.Content))
 }
 
 // Value is what a step that refers to this one gets.

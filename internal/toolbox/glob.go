@@ -14,6 +14,7 @@ import (
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tree"
+	"github.com/planloop/planloop/plan"
 )
 
 // Glob is the input of Glob.
@@ -95,7 +96,7 @@ func (b *Box) passedOver(w *tree.Walk) string {
 		when(w.Cut == tree.ByEntries, fmt.Sprintf("stopped after %d files and directories", b.limits.Entries)),
 		when(w.Cut == tree.ByContext, "stopped when the time was up"),
 		when(w.Cut == tree.Whole && w.Crowded != "", "only some entries of "+safetext.EscapeLine(w.Crowded)+" were read"),
-		when(w.Unreadable > 0, counted(w.Unreadable, "directory", "directories")+" could not be read"))
+		when(w.Unreadable > 0, plan.Counted(w.Unreadable, "directory")+" could not be read"))
 }
 
 // ended returns the caller's own end, which is an error; the end of our time is
@@ -179,7 +180,7 @@ func globPattern(field, pattern string) (string, error) {
 
 // Text is what a model reads.
 func (r GlobReply) Text() string {
-	return strings.Join(append([]string{headline(counted(len(r.Paths), "path", "paths"), r.Truncated, r.Note)}, r.Paths...), "\n")
+	return strings.Join(append([]string{headline(plan.Counted(len(r.Paths), "path"), r.Truncated, r.Note)}, r.Paths...), "\n")
 }
 
 // headline is the first line of what a search found.

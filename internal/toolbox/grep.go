@@ -16,6 +16,7 @@ import (
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tree"
+	"github.com/planloop/planloop/plan"
 )
 
 // Grep is the input of Grep.
@@ -134,9 +135,9 @@ func instructions(pattern string) (int, error) {
 
 func (s *search) result() GrepReply {
 	notes := join(s.note,
-		when(s.binary > 0, counted(s.binary, "binary file", "binary files")+" skipped"),
-		when(s.unread > 0, counted(s.unread, "file", "files")+" could not be read"),
-		when(s.partly > 0, fmt.Sprintf("of %s only the first %s were searched", counted(s.partly, "long line", "long lines"),
+		when(s.binary > 0, plan.Counted(s.binary, "binary file")+" skipped"),
+		when(s.unread > 0, plan.Counted(s.unread, "file")+" could not be read"),
+		when(s.partly > 0, fmt.Sprintf("of %s only the first %s were searched", plan.Counted(s.partly, "long line"),
 			size(int64(s.reach)))))
 	return GrepReply{Matches: s.matches, Files: s.files, Truncated: s.cut, Note: notes}
 }
@@ -144,7 +145,7 @@ func (s *search) result() GrepReply {
 // Text is what a model reads.
 func (r GrepReply) Text() string {
 	var b strings.Builder
-	found := fmt.Sprintf("%s in %s searched", counted(len(r.Matches), "match", "matches"), counted(r.Files, "file", "files"))
+	found := fmt.Sprintf("%s in %s searched", plan.Counted(len(r.Matches), "match"), plan.Counted(r.Files, "file"))
 	b.WriteString(headline(found, r.Truncated, r.Note))
 	for _, m := range r.Matches {
 		fmt.Fprintf(&b, "\n%s:%d: %s", m.Path, m.Line, m.Text)

@@ -75,14 +75,6 @@ func size(n int64) string {
 	return fmt.Sprintf("%d MB", n>>20)
 }
 
-// counted writes a number with its noun.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // seconds writes a duration for people.
 func seconds(d time.Duration) string {
 	if d < 10*time.Second {
