@@ -3,22 +3,11 @@ package shell
 import (
 	"slices"
 	"strings"
-	"sync"
 )
-
-// awkGrammar is what awk takes before its program.
-var awkGrammar = sync.OnceValue(func() *grammar {
-	return listed("awk").upToOperand()
-})
 
 // awk allows programs that are known and neither write nor run: no system, no
 // getline, no pipes, no output to files, no extensions.
-func awk(_ *judge, c call) *refusal {
-	g := awkGrammar()
-	a, r := g.split(c, false)
-	if r != nil {
-		return r.or("awk '{print $1}' FILE")
-	}
+func awk(_ *judge, c call, a arguments) *refusal {
 	if a.has("--version") {
 		return nil
 	}
@@ -76,18 +65,16 @@ func (a *awkReader) token() string {
 		a.at += 2
 		return ""
 	case c == '#':
-		if i := strings.IndexByte(a.text[a.at:], '\n'); i >= 0 {
-			a.at += i
-		} else {
-			a.at = len(a.text)
-		}
+		line, _, _ := strings.Cut(a.text[a.at:], "\n")
+		a.at += len(line)
 		return ""
 	case c == '"':
 		return a.quoted()
 	case c == '/':
 		return a.slash()
 	case c >= '0' && c <= '9' || c == '.':
-		a.number()
+		a.skip("0123456789.")
+		a.after(true)
 		return ""
 	case c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z':
 		return a.name()
@@ -159,34 +146,23 @@ func (a *awkReader) slash() string {
 	return "has a pattern without an end"
 }
 
-func (a *awkReader) number() {
-	for a.at < len(a.text) && (a.text[a.at] >= '0' && a.text[a.at] <= '9' || a.text[a.at] == '.') {
-		a.at++
-	}
-	a.after(true)
-}
+// skip moves over the characters of a set.
+func (a *awkReader) skip(set string) { a.at = len(a.text) - len(strings.TrimLeft(a.text[a.at:], set)) }
 
 func (a *awkReader) name() string {
 	from := a.at
-	for a.at < len(a.text) && (a.text[a.at] == '_' || a.text[a.at]|0x20 >= 'a' && a.text[a.at]|0x20 <= 'z' || a.text[a.at] >= '0' &&
-		a.text[a.at] <= '9') {
-		a.at++
-	}
+	a.skip(wordLetters)
 	name := a.text[from:a.at]
 	switch name {
 	case "system", "getline", "popen", "exec", "fork", "extension", "load":
 		return "runs or reads by " + name
-	case "PROCINFO", "ENVIRON", "ARGV", "SYMTAB", "FUNCTAB":
-		if name == "SYMTAB" || name == "FUNCTAB" || name == "PROCINFO" {
-			return "reaches into awk by " + name
-		}
+	case "PROCINFO", "SYMTAB", "FUNCTAB":
+		return "reaches into awk by " + name
 	case "print", "printf":
 		a.printing = true
 	}
-	keyword := slices.Contains([]string{"print", "printf", "return", "in", "else", "do", "case", "delete", "if", "while", "for", "BEGIN",
-		"END", "switch",
-		"next", "nextfile", "exit", "break", "continue", "default", "function", "func"}, name)
-	a.after(!keyword)
+	a.after(!slices.Contains(strings.Fields(`print printf return in else do case delete if while for BEGIN END switch next nextfile
+		exit break continue default function func`), name))
 	a.unsure = name == "length" || name == "exit" || name == "nextfile" || name == "next"
 	a.last = name
 	return ""

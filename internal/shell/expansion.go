@@ -2,6 +2,7 @@ package shell
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -99,7 +100,7 @@ func (j *judge) parameter(p *syntax.ParamExp) *refusal {
 		return first(j.arithmetic(p.Slice.Offset), func() *refusal { return j.arithmetic(p.Slice.Length) })
 	}
 	if p.Repl != nil {
-		return first(j.optional(p.Repl.Orig), func() *refusal { return j.optional(p.Repl.With) })
+		return first(j.pattern(p.Repl.Orig), func() *refusal { return j.pattern(p.Repl.With) })
 	}
 	if p.Exp == nil {
 		return nil
@@ -109,7 +110,7 @@ func (j *judge) parameter(p *syntax.ParamExp) *refusal {
 		syntax.ErrorUnsetOrNull,
 		syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix,
 		syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
-		return j.optional(p.Exp.Word)
+		return j.pattern(p.Exp.Word)
 	}
 	return refuse("this form of ${%s…} assigns or runs a value; use the plain form", p.Param.Value).or(`echo "$` + named(p.Param.Value) +
 		`"`)
@@ -122,16 +123,12 @@ func named(name string) string {
 	return "x"
 }
 
-// optional judges a pattern or a replacement inside ${…}.
-func (j *judge) optional(w *syntax.Word) *refusal {
+// pattern judges a word, if there is one, in which extended patterns are patterns in
+// every shell.
+func (j *judge) pattern(w *syntax.Word) *refusal {
 	if w == nil {
 		return nil
 	}
-	return j.pattern(w)
-}
-
-// pattern judges a word in which extended patterns are patterns in every shell.
-func (j *judge) pattern(w *syntax.Word) *refusal {
 	for _, part := range w.Parts {
 		if glob, ok := part.(*syntax.ExtGlob); ok {
 			if strings.ContainsAny(glob.Pattern.Value, "$`<>\"'\\") {
@@ -163,25 +160,18 @@ func (j *judge) arithmetic(x syntax.ArithmExpr) *refusal {
 	case *syntax.ParenArithm:
 		return j.arithmetic(x.X)
 	case *syntax.UnaryArithm:
-		return j.unary(x)
+		if x.Op == syntax.Inc || x.Op == syntax.Dec {
+			return j.target(x.X)
+		}
+		return j.arithmetic(x.X)
 	case *syntax.BinaryArithm:
-		return j.calculation(x)
+		left := j.arithmetic
+		if assigns(x.Op) {
+			left = j.target
+		}
+		return first(left(x.X), func() *refusal { return j.arithmetic(x.Y) })
 	}
 	return refuse("this form of arithmetic is not known to only compute")
-}
-
-func (j *judge) unary(x *syntax.UnaryArithm) *refusal {
-	if x.Op == syntax.Inc || x.Op == syntax.Dec {
-		return j.target(x.X)
-	}
-	return j.arithmetic(x.X)
-}
-
-func (j *judge) calculation(x *syntax.BinaryArithm) *refusal {
-	if assigns(x.Op) {
-		return first(j.target(x.X), func() *refusal { return j.arithmetic(x.Y) })
-	}
-	return first(j.arithmetic(x.X), func() *refusal { return j.arithmetic(x.Y) })
 }
 
 // assigns reports whether an operator writes its left side.
@@ -197,7 +187,7 @@ func assigns(op syntax.BinAritOperator) bool {
 // target judges what an expression assigns.
 func (j *judge) target(x syntax.ArithmExpr) *refusal {
 	w, ok := x.(*syntax.Word)
-	if !ok || !harmless(w.Lit()) || !j.variables.number(w.Lit()) {
+	if !ok || !harmless(w.Lit()) || !j.variables[w.Lit()].number {
 		return refuse("arithmetic may assign plain names that hold numbers only")
 	}
 	return nil
@@ -205,7 +195,7 @@ func (j *judge) target(x syntax.ArithmExpr) *refusal {
 
 func (j *judge) operand(w *syntax.Word) *refusal {
 	if text := w.Lit(); text != "" {
-		if integer.MatchString(text) || j.variables.number(text) || countsOnly(text) {
+		if integer.MatchString(text) || j.variables[text].number || countsOnly(text) {
 			return nil
 		}
 		return refuse("arithmetic runs what the value of %s holds, and it is not known to be a number", text).or("expr 1 + 2")
@@ -228,7 +218,7 @@ func (j *judge) operand(w *syntax.Word) *refusal {
 		if part.Length && part.Param != nil && part.Exp == nil {
 			return j.parameter(part)
 		}
-		if simple(part) && (j.variables.number(part.Param.Value) || countsOnly(part.Param.Value)) {
+		if simple(part) && (j.variables[part.Param.Value].number || countsOnly(part.Param.Value)) {
 			return nil
 		}
 	}
@@ -245,12 +235,7 @@ type variable struct {
 }
 
 // variables are the names a script assigns.
-type variables map[string]*variable
-
-func (v variables) number(name string) bool { return v[name] != nil && v[name].number }
-func (v variables) plain(name string) bool  { return v[name] != nil && v[name].plain }
-func (v variables) tame(name string) bool   { return v[name] != nil && v[name].tame }
-func (v variables) file(name string) bool   { return v[name] != nil && v[name].file }
+type variables map[string]variable
 
 // countsOnly reports whether a parameter of bash itself is always a number.
 func countsOnly(name string) bool {
@@ -296,15 +281,13 @@ func variablesOf(file *syntax.File) variables {
 
 // set notes that a name may have a further value.
 func (v variables) set(name string, value variable) {
-	known := v[name]
-	if known == nil {
-		v[name] = &value
-		return
+	if known, ok := v[name]; ok {
+		value = variable{
+			number: known.number && value.number, plain: known.plain && value.plain,
+			tame: known.tame && value.tame, file: known.file && value.file,
+		}
 	}
-	known.number = known.number && value.number
-	known.plain = known.plain && value.plain
-	known.tame = known.tame && value.tame
-	known.file = known.file && value.file
+	v[name] = value
 }
 
 func (v variables) assign(a *syntax.Assign) {
@@ -356,7 +339,7 @@ func (v variables) calculated(x syntax.ArithmExpr) {
 // valueOf judges a value by its literal text.
 func valueOf(node *syntax.Word, list bool) variable {
 	if node == nil {
-		return variable{plain: false, tame: true} // empty
+		return variable{tame: true} // empty
 	}
 	if len(node.Parts) == 1 {
 		switch part := node.Parts[0].(type) {
@@ -366,8 +349,7 @@ func valueOf(node *syntax.Word, list bool) variable {
 			return variable{number: numeric(part)}
 		}
 	}
-	bare := &judge{}
-	w := bare.word(node)
+	w := (&judge{}).word(node)
 	beginning := w.text != "" && plainText.MatchString(w.text[:1]) && !strings.HasPrefix(w.text, "/dev")
 	lit := node.Lit()
 	found := list && w.several && !w.splits && lit != "" && lit[0] != '/' && !strings.ContainsAny(lit, "{\\")
@@ -396,17 +378,10 @@ func numeric(c *syntax.CmdSubst) bool {
 		stmt = binary.Y
 	}
 	call, ok := stmt.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) < 2 || len(call.Assigns) > 0 {
+	if !ok || len(call.Args) != 2 || len(call.Assigns) > 0 {
 		return false
 	}
-	name, second := call.Args[0].Lit(), call.Args[1].Lit()
-	switch {
-	case name == "wc" && len(call.Args) == 2:
-		return second == "-l" || second == "-c" || second == "-w" || second == "-m"
-	case name == "date" && len(call.Args) == 2:
-		return second == "+%s"
-	}
-	return false
+	return slices.Contains([]string{"wc -l", "wc -c", "wc -w", "wc -m", "date +%s"}, call.Args[0].Lit()+" "+call.Args[1].Lit())
 }
 
 // harmless reports whether a script may give a value to the name: one that no
@@ -426,29 +401,18 @@ func harmless(name string) bool {
 	if name != upper {
 		return !strings.HasPrefix(name, "npm_config_") && !strings.HasPrefix(upper, "BASH_FUNC")
 	}
-	for _, exact := range strings.Fields(`IFS ENV HOME PWD OLDPWD VISUAL CC CXX LD AR AS CPP TAPE UID EUID PPID SECONDS RANDOM SRANDOM
+	special := strings.Fields(`IFS ENV HOME PWD OLDPWD VISUAL CC CXX LD AR AS CPP TAPE UID EUID PPID SECONDS RANDOM SRANDOM
 		LINENO COLUMNS LINES POSIXLY_CORRECT TERM TZ LANG LANGUAGE USER LOGNAME GROUPS DIRSTACK PIPESTATUS FCEDIT
-		TIMEFORMAT TIMEFMT NULLCMD READNULLCMD IGNOREEOF INPUTRC KEYTIMEOUT SAVEHIST SHLVL BROWSER DISPLAY
-		MAKE MAKELEVEL REPLY DIRENV_DIR BASHOPTS DEBUGINFOD_URLS EPOCHSECONDS EPOCHREALTIME`) {
-		if name == exact {
-			return false
-		}
-	}
-	for _, prefix := range strings.Fields(`LD_ DYLD_ GIT_ GO BASH SHELL PS PROMPT LESS MORE PYTHON PERL RUBY NODE NPM_ JAVA _JAVA JDK_ RUST
-		CARGO AWK GAWK TAR_ GREP_ RIPGREP_ FZF_ JQ_ XDG_ TMP TEMP TERM MALLOC GLIBC GCONV LOC NLS SSH MAIL
-		OPT HIST FUNC EXEC COMP MAPFILE LC_ PLANLOOP GCC COMPILER ZDOTDIR ZSH KSH PAGER EDITOR XZ_ GZIP ZSTD
-		BZIP BAT_ FD_ EZA_ EXA_ DELTA_ CLOC ACK_ AG_ SYSTEMD_ MANP`) {
-		if strings.HasPrefix(name, prefix) {
-			return false
-		}
-	}
-	for _, suffix := range strings.Fields("PATH PAGER EDITOR OPTS OPTIONS FLAGS CONFIG CONF _RC RCFILE PROXY PRELOAD COMMAND CMD_ENV " +
-		"SHELL") {
-		if strings.HasSuffix(name, suffix) {
-			return false
-		}
-	}
-	return true
+		TIMEFORMAT TIMEFMT NULLCMD READNULLCMD IGNOREEOF INPUTRC KEYTIMEOUT SAVEHIST SHLVL BROWSER DISPLAY MAKE
+		MAKELEVEL REPLY DIRENV_DIR BASHOPTS DEBUGINFOD_URLS EPOCHSECONDS EPOCHREALTIME`)
+	prefixes := strings.Fields(`LD_ DYLD_ GIT_ GO BASH SHELL PS PROMPT LESS MORE PYTHON PERL RUBY NODE NPM_ JAVA _JAVA JDK_ RUST
+		CARGO AWK GAWK TAR_ GREP_ RIPGREP_ FZF_ JQ_ XDG_ TMP TEMP TERM MALLOC GLIBC GCONV LOC NLS SSH MAIL OPT HIST
+		FUNC EXEC COMP MAPFILE LC_ PLANLOOP GCC COMPILER ZDOTDIR ZSH KSH PAGER EDITOR XZ_ GZIP ZSTD BZIP BAT_ FD_
+		EZA_ EXA_ DELTA_ CLOC ACK_ AG_ SYSTEMD_ MANP`)
+	suffixes := strings.Fields(`PATH PAGER EDITOR OPTS OPTIONS FLAGS CONFIG CONF _RC RCFILE PROXY PRELOAD COMMAND CMD_ENV SHELL`)
+	return !slices.Contains(special, name) &&
+		!slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) &&
+		!slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
 // environment reports whether a command may be given name=value to run with.

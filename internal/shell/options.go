@@ -221,7 +221,7 @@ func (g *grammar) longOption(c call, w word, next []word, open bool, a *argument
 // refused says why an option is not allowed, and what it may be short for.
 func (g *grammar) refused(c call, name string, w word) *refusal {
 	if strings.HasPrefix(name, "--") && len(name) > 3 {
-		for _, full := range g.names() {
+		for _, full := range slices.Sorted(maps.Keys(g.arities)) {
 			if strings.HasPrefix(full, name) {
 				return refuse("%s of %s is an abbreviation, which may mean another option elsewhere; spell out %s", shown(name), c.name,
 					full).without(w.syntax())
@@ -229,15 +229,6 @@ func (g *grammar) refused(c call, name string, w word) *refusal {
 		}
 	}
 	return refuse("%s %s is not known to only read", c.name, shown(name)).without(w.syntax())
-}
-
-func (g *grammar) names() []string {
-	names := make([]string, 0, len(g.arities))
-	for name := range g.arities {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // rule judges the arguments of one command.
@@ -323,6 +314,18 @@ func open(g *grammar) rule {
 	}}
 }
 
+// parsed is a command that is judged by its options and operands. If those cannot be
+// told apart, instead is offered.
+func parsed(g *grammar, instead string, check func(j *judge, c call, a arguments) *refusal) rule {
+	return rule{func(j *judge, c call) *refusal {
+		a, r := g.split(c, false)
+		if r != nil {
+			return r.or(instead)
+		}
+		return check(j, c, a)
+	}}
+}
+
 // devices refuses to read from a device, which may act on it.
 func devices(c call, a arguments) *refusal {
 	switch c.name {
@@ -340,16 +343,12 @@ func devices(c call, a arguments) *refusal {
 // closed is a command with options that write or run: a word that may become one
 // of those is refused, and check looks at what remains.
 func closed(g *grammar, check func(c call, a arguments) *refusal) rule {
-	return rule{func(_ *judge, c call) *refusal {
-		a, r := g.split(c, false)
-		if r != nil {
-			return r
-		}
+	return parsed(g, "", func(_ *judge, c call, a arguments) *refusal {
 		if check == nil {
 			return nil
 		}
 		return check(c, a)
-	}}
+	})
 }
 
 // anything is a command that only prints, whatever it is given.

@@ -6,8 +6,6 @@ import (
 	"sync"
 )
 
-// readers are the commands that print what they find and have no option that
-// writes or runs anything, in their GNU and BSD forms.
 // why is what is said of a command that is known, and not to read.
 type why struct{ reason, instead string }
 
@@ -54,15 +52,18 @@ var refused = sync.OnceValue(func() map[string]why {
 // guarded are the commands that read, and have options or operands that write or
 // run.
 func guarded() map[string]rule {
+	awkRule := parsed(listed("awk").upToOperand(), "awk '{print $1}' FILE", awk)
+	sedRule := parsed(listed("sed"), "sed -n '1,20p' FILE", sed)
+	fd, bat := closed(listed("fd"), nil), closed(listed("bat"), bat)
 	return map[string]rule{
 		"uniq": closed(listed("uniq"), atMost(1)),
-		"sed":  {sed}, "gsed": {sed}, "awk": {awk}, "gawk": {awk}, "mawk": {awk}, "nawk": {awk},
+		"sed":  sedRule, "gsed": sedRule, "awk": awkRule, "gawk": awkRule, "mawk": awkRule, "nawk": awkRule,
 		"date": closed(listed("date"), dateFormat),
 		"xxd":  closed(listed("xxd").words(), atMost(1)),
-		"fd":   fd(), "fdfind": fd(),
+		"fd":   fd, "fdfind": fd,
 		"less": closed(options(`-# -N -S -R -r -F -X -n -i -I -M -m -s -e -E -G`), pager),
 		"more": closed(options(`-# -d -f -l -p -c -s -u`), pager),
-		"bat":  bat(), "batcat": bat(),
+		"bat":  bat, "batcat": bat,
 		"yq":       closed(listed("yq"), yq),
 		"hostname": closed(listed("hostname"), noOperands),
 		"netstat":  closed(options(`-t -l -n -p -u -a -s -r -i -e -v -4 -6`), noOperands),
@@ -85,10 +86,6 @@ func dateFormat(c call, a arguments) *refusal {
 	return nil
 }
 
-func fd() rule {
-	return closed(listed("fd"), nil)
-}
-
 // pager refuses +, which begins a command of the pager.
 func pager(c call, a arguments) *refusal {
 	if len(a.operands) == 0 {
@@ -102,19 +99,16 @@ func pager(c call, a arguments) *refusal {
 	return devices(c, a)
 }
 
-func bat() rule {
-	grammar := listed("bat")
-	return closed(grammar, func(c call, a arguments) *refusal {
-		if len(a.operands) > 0 && a.operands[0].is("cache") {
-			return refuse("%s cache writes", c.name)
+func bat(c call, a arguments) *refusal {
+	if len(a.operands) > 0 && a.operands[0].is("cache") {
+		return refuse("%s cache writes", c.name)
+	}
+	for _, f := range a.flags {
+		if f.name == "--paging" && !f.value.is("never") {
+			return refuse("a pager waits for a person").or("bat --paging=never FILE")
 		}
-		for _, f := range a.flags {
-			if f.name == "--paging" && !f.value.is("never") {
-				return refuse("a pager waits for a person").or("bat --paging=never FILE")
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // clocCheck refuses what makes cloc run a tool of the workspace.

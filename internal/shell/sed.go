@@ -1,23 +1,10 @@
 package shell
 
-import (
-	"strings"
-	"sync"
-)
-
-// sedGrammar is what sed takes without writing in place.
-var sedGrammar = sync.OnceValue(func() *grammar {
-	return listed("sed")
-})
+import "strings"
 
 // sed allows scripts that only print: w and W write, e runs, s has flags for both,
 // and -i writes in place. A script from a file is not known.
-func sed(_ *judge, c call) *refusal {
-	g := sedGrammar()
-	a, r := g.split(c, false)
-	if r != nil {
-		return r.or("sed -n '1,20p' FILE")
-	}
+func sed(_ *judge, _ call, a arguments) *refusal {
 	if a.has("--version", "--help") {
 		return nil
 	}
@@ -25,7 +12,7 @@ func sed(_ *judge, c call) *refusal {
 	for _, f := range a.flags {
 		if f.name == "-e" || f.name == "--expression" {
 			if !f.value.whole {
-				return unknownScript("sed")
+				return unknownScript()
 			}
 			script = append(script, f.value.text)
 		}
@@ -35,15 +22,15 @@ func sed(_ *judge, c call) *refusal {
 			return refuse("sed has no script").or("sed -n '1,20p' FILE")
 		}
 		if !a.operands[0].whole || !a.operands[0].one() {
-			return unknownScript("sed")
+			return unknownScript()
 		}
 		script = append(script, a.operands[0].text)
 	}
 	return sedScript(strings.Join(script, "\n"))
 }
 
-func unknownScript(name string) *refusal {
-	return refuse("the script of %s is not known before it runs; write it out", name).or(name + " -n '1,20p' FILE")
+func unknownScript() *refusal {
+	return refuse("the script of sed is not known before it runs; write it out").or("sed -n '1,20p' FILE")
 }
 
 // sedScript judges a script. Versions differ in whether a delimiter inside
@@ -52,17 +39,13 @@ func sedScript(script string) *refusal {
 	usual := (&sedReader{text: script, brackets: true}).script()
 	for _, reader := range []*sedReader{{text: script}, {text: script, brackets: true, escapes: true}} {
 		if usual == sedWrites || reader.script() == sedWrites {
-			return sedRefused()
+			return refuse("the script of sed writes a file or runs a command (w, W, e, s///w, s///e)").or("sed -n '1,20p' FILE")
 		}
 	}
 	if usual == sedUnknown {
 		return refuse("the script of sed is not understood, and may write or run").or("sed -n '1,20p' FILE")
 	}
 	return nil
-}
-
-func sedRefused() *refusal {
-	return refuse("the script of sed writes a file or runs a command (w, W, e, s///w, s///e)").or("sed -n '1,20p' FILE")
 }
 
 type sedOutcome int
@@ -89,9 +72,8 @@ func (s *sedReader) peek() byte {
 }
 
 func (s *sedReader) skip(set string) {
-	for s.at < len(s.text) && strings.IndexByte(set, s.text[s.at]) >= 0 {
-		s.at++
-	}
+	s.at = min(s.at, len(s.text))
+	s.at = len(s.text) - len(strings.TrimLeft(s.text[s.at:], set))
 }
 
 func (s *sedReader) script() sedOutcome {
@@ -166,7 +148,7 @@ func (s *sedReader) line() {
 // only what ends in both is known.
 func (s *sedReader) label() sedOutcome {
 	s.skip(" \t")
-	s.skip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+	s.skip(wordLetters)
 	return s.ended()
 }
 

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -261,7 +262,7 @@ type call struct {
 	words []word
 }
 
-// text returns the arguments that are known, for messages.
+// first is the first argument as far as it is known, for messages.
 func (c call) first() string {
 	if len(c.words) == 0 {
 		return ""
@@ -277,8 +278,10 @@ func (j *judge) call(c *syntax.CallExpr) *refusal {
 	for _, a := range c.Assigns {
 		if len(words) > 0 && words[0].is("read") && a.Name != nil && a.Name.Value == "IFS" && a.Index == nil && a.Array == nil &&
 			!a.Append {
-			if r := j.parts(valueParts(a)); r != nil {
-				return r
+			if a.Value != nil {
+				if r := j.parts(a.Value.Parts); r != nil {
+					return r
+				}
 			}
 			continue
 		}
@@ -290,13 +293,6 @@ func (j *judge) call(c *syntax.CallExpr) *refusal {
 		return nil
 	}
 	return j.run(words)
-}
-
-func valueParts(a *syntax.Assign) []syntax.WordPart {
-	if a.Value == nil {
-		return nil
-	}
-	return a.Value.Parts
 }
 
 // run judges a command by its name and its arguments. Wrappers come back here
@@ -340,30 +336,19 @@ func unknown(name string, words []word) *refusal {
 
 // versioned reports whether a command only asks a known program for its version.
 func versioned(name string, option word) bool {
-	if !option.is("--version") && !option.is("-V") && !option.is("-v") && !option.is("-version") {
-		return false
-	}
-	switch name {
-	case "python", "python3", "node", "npm", "perl", "ruby", "make", "bash", "zsh", "gcc", "g++", "cc", "clang", "cmake", "ninja", "java",
-		"javac",
-		"docker", "curl", "wget", "gh", "pip", "pip3", "tsc", "deno", "bun", "php", "lua", "ghc", "dotnet", "terraform", "kubectl", "helm",
-		"psql", "sqlite3", "vim", "nano", "ssh", "rsync", "tmux", "ffmpeg", "cargo", "rustc":
-	default:
-		return false
-	}
+	programs := ""
 	switch option.text {
 	case "--version":
-		return true
+		programs = `python python3 node npm perl ruby make bash zsh gcc g++ cc clang cmake ninja java javac docker curl wget gh pip pip3
+			tsc deno bun php lua ghc dotnet terraform kubectl helm psql sqlite3 vim nano ssh rsync tmux ffmpeg cargo rustc`
 	case "-version":
-		return name == "java" || name == "javac"
+		programs = "java javac"
 	case "-V":
-		return name == "python" || name == "python3" || name == "ssh" || name == "curl" || name == "pip" || name == "pip3" ||
-			name == "cargo" || name == "rustc"
+		programs = "python python3 ssh curl pip pip3 cargo rustc"
 	case "-v":
-		return name == "node" || name == "npm" || name == "perl" || name == "ruby" || name == "php" || name == "gcc" || name == "tsc" ||
-			name == "make" && false
+		programs = "node npm perl ruby php gcc tsc"
 	}
-	return false
+	return option.whole && slices.Contains(strings.Fields(programs), name)
 }
 
 // shown is a name for a message.
@@ -420,7 +405,7 @@ func (j *judge) number(x syntax.TestExpr) *refusal {
 	if text := j.word(w); text.whole && integer.MatchString(text.text) {
 		return nil
 	}
-	if w.Lit() != "" && !j.variables.number(w.Lit()) {
+	if w.Lit() != "" && !j.variables[w.Lit()].number {
 		return refuse("[[ evaluates %q; compare numbers, or use [ … ]", w.Lit()).or(`[ "$x" -gt 1 ]`)
 	}
 	return j.operand(w).or(`[ "$x" -gt 1 ]`)
@@ -522,7 +507,7 @@ func (j *judge) document(r *syntax.Redirect) *refusal {
 		return nil
 	}
 	delimiter, quoted := j.value(r.Word), r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), "\\")
-	if !delimiter.whole || strings.Trim(delimiter.text, delimiterLetters) != "" || delimiter.text == "" {
+	if !delimiter.whole || strings.Trim(delimiter.text, wordLetters) != "" || delimiter.text == "" {
 		return refuse("the delimiter of the here-document is not a plain word; use EOF").or("cat FILE")
 	}
 	body := j.text(r.Hdoc)
@@ -538,7 +523,8 @@ func (j *judge) document(r *syntax.Redirect) *refusal {
 	return j.quotedParts(r.Hdoc.Parts)
 }
 
-const delimiterLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+// wordLetters are what names of variables and labels are made of.
+const wordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 // duplicate judges >&2 and its kind, which with a word instead of a number is a file.
 func (j *judge) duplicate(r *syntax.Redirect) *refusal {
@@ -572,7 +558,7 @@ func (j *judge) input(r *syntax.Redirect) *refusal {
 		source.text != "" && source.text[0] != '/' {
 		return nil
 	}
-	if name := variableIn(r.Word); j.variables.file(name) {
+	if name := variableIn(r.Word); j.variables[name].file {
 		return nil
 	}
 	return refuse("what is read from is not known: it may be a connection in /dev/tcp; use cat").or("cat FILE")
@@ -595,8 +581,8 @@ func variableIn(w *syntax.Word) string {
 
 // device reports whether a path names a device other than the ones that only
 // give or take bytes.
-func device(path string) bool {
-	rest, ok := strings.CutPrefix(clean(path), "/dev/")
+func device(name string) bool {
+	rest, ok := strings.CutPrefix(path.Clean(name), "/dev/")
 	if !ok {
 		return false
 	}
@@ -605,22 +591,4 @@ func device(path string) bool {
 		return false
 	}
 	return !strings.HasPrefix(rest, "fd/")
-}
-
-// clean removes the detours that leave a path the same.
-func clean(path string) string {
-	if !strings.HasPrefix(path, "/") {
-		return path
-	}
-	elements := []string{""}
-	for element := range strings.SplitSeq(path, "/") {
-		switch element {
-		case "", ".":
-		case "..":
-			elements = elements[:max(1, len(elements)-1)]
-		default:
-			elements = append(elements, element)
-		}
-	}
-	return strings.Join(elements, "/")
 }

@@ -1,8 +1,10 @@
 package shell
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -39,7 +41,7 @@ func (w word) option() bool {
 // one reports whether it is exactly one word.
 func (w word) one() bool { return !w.several && !w.splits }
 
-// node returns the syntax of a word, nil when it has none.
+// syntax returns the node of a word, nil when it has none.
 func (w word) syntax() syntax.Node {
 	if w.node == nil {
 		return nil
@@ -122,7 +124,11 @@ func (j *judge) part(part syntax.WordPart, first, brace bool) word {
 	case *syntax.Lit:
 		return unquoted(part.Value, first, brace)
 	case *syntax.SglQuoted:
-		return singleQuoted(part)
+		text, known := part.Value, true
+		if part.Dollar {
+			text, known = ansi(part.Value)
+		}
+		return word{text: text, whole: known}
 	case *syntax.DblQuoted:
 		return j.doubleQuoted(part)
 	case *syntax.ParamExp:
@@ -137,23 +143,12 @@ func (j *judge) part(part syntax.WordPart, first, brace bool) word {
 	return word{several: true, splits: true}
 }
 
-func singleQuoted(part *syntax.SglQuoted) word {
-	if !part.Dollar {
-		return literal(part.Value)
-	}
-	text, ok := ansi(part.Value)
-	if !ok {
-		return word{}
-	}
-	return literal(text)
-}
-
 func (j *judge) doubleQuoted(part *syntax.DblQuoted) word {
 	w := word{whole: !part.Dollar}
 	for _, inner := range part.Parts {
 		switch inner := inner.(type) {
 		case *syntax.Lit:
-			w.add(literal(unescapeDouble(inner.Value)))
+			w.add(literal(unescapeDouble().Replace(inner.Value)))
 		case *syntax.ParamExp:
 			w.add(j.expanded(inner, true))
 		case *syntax.CmdSubst:
@@ -198,10 +193,10 @@ func (j *judge) expanded(p *syntax.ParamExp, quoted bool) word {
 		return word{text: "/"}
 	case quoted:
 		list := p.Param == nil || p.Param.Value == "@" || p.Index != nil
-		return word{several: list, splits: list, tame: name != "" && !list && (j.variables.tame(name) || countsOnly(name))}
-	case j.variables.plain(name), countsOnly(name), p.Length:
+		return word{several: list, splits: list, tame: name != "" && !list && (j.variables[name].tame || countsOnly(name))}
+	case j.variables[name].plain, countsOnly(name), p.Length:
 		return word{tame: true}
-	case j.variables.number(name): // one word, maybe with a sign
+	case j.variables[name].number: // one word, maybe with a sign
 		return word{}
 	}
 	return word{several: true, splits: true}
@@ -264,22 +259,12 @@ func unquoted(value string, first, brace bool) word {
 }
 
 // unescapeDouble removes the backslashes that count inside double quotes.
-func unescapeDouble(value string) string {
-	if !strings.Contains(value, "\\") {
-		return value
-	}
-	var b strings.Builder
-	for i := 0; i < len(value); i++ {
-		if value[i] == '\\' && i+1 < len(value) && strings.IndexByte("$`\"\\\n", value[i+1]) >= 0 {
-			i++
-			if value[i] == '\n' {
-				continue
-			}
-		}
-		b.WriteByte(value[i])
-	}
-	return b.String()
-}
+var unescapeDouble = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer(`\$`, `$`, "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
+})
+
+// escapedByte is \xHH or \nnn without its backslash.
+var escapedByte = regexp.MustCompile(`^(?:x[0-9a-fA-F]{1,2}|[0-7]{1,3})`)
 
 // ansi decodes the inside of $'…'. It knows the escapes that all versions read
 // alike, and says so when it meets another.
@@ -298,33 +283,13 @@ func ansi(value string) (string, bool) {
 			b.WriteByte("\a\b\x1b\f\n\r\t\v\x1b\\'\"?"[at])
 			continue
 		}
-		n, width := escapedByte(value[i:])
-		if n <= 0 || n >= utf8.RuneSelf {
+		digits := escapedByte.FindString(value[i:])
+		n, err := strconv.ParseUint("0"+digits, 0, 32) // 0x… is hexadecimal, 0… octal
+		if err != nil || n == 0 || n >= utf8.RuneSelf {
 			return "", false
 		}
 		b.WriteByte(byte(n))
-		i += width - 1
+		i += len(digits) - 1
 	}
 	return b.String(), true
-}
-
-// escapedByte reads \xHH or \nnn without the backslash; the number is 0 when it is neither.
-func escapedByte(s string) (n, width int) {
-	base, from, longest := 8, 0, 3
-	if s[0] == 'x' {
-		base, from, longest = 16, 1, 2
-	}
-	digits := "01234567"
-	if base == 16 {
-		digits = "0123456789abcdefABCDEF"
-	}
-	to := from
-	for to < len(s) && to-from < longest && strings.IndexByte(digits, s[to]) >= 0 {
-		to++
-	}
-	parsed, err := strconv.ParseInt(s[from:to], base, 32)
-	if err != nil {
-		return 0, 0
-	}
-	return int(parsed), to
 }

@@ -9,7 +9,8 @@ import (
 // wrappers are the commands that run another one, and are judged by what it is.
 func wrappers() map[string]rule {
 	return map[string]rule{
-		"env": {env}, "printenv": {anything}, "xargs": {xargs}, "find": {find},
+		"env":      parsed(options(`-0 -v -u: -C: --null --debug --unset: --chdir:`).upToOperand(), "env", env),
+		"printenv": {anything}, "xargs": parsed(listed("xargs").upToOperand(), "", xargs), "find": {find},
 		"timeout": wrapper(options(`-k: -s: -v -p -f --kill-after: --signal: --verbose --preserve-status --foreground`), 1),
 		"nice":    wrapper(options(`-n: -# --adjustment:`), 0),
 		"ionice":  wrapper(options(`-c: -n: -t --class: --classdata: --ignore`), 0),
@@ -21,12 +22,7 @@ func wrappers() map[string]rule {
 // wrapper judges a command that runs the words after its options and the given
 // number of operands.
 func wrapper(g *grammar, operands int) rule {
-	g.upToOperand()
-	return rule{func(j *judge, c call) *refusal {
-		a, r := g.split(c, false)
-		if r != nil {
-			return r
-		}
+	return parsed(g.upToOperand(), "", func(j *judge, c call, a arguments) *refusal {
 		for _, w := range a.rest[:min(operands, len(a.rest))] {
 			if !w.one() {
 				return refuse("%s is followed by what may become several words; quote it", c.name)
@@ -36,21 +32,11 @@ func wrapper(g *grammar, operands int) rule {
 			return nil
 		}
 		return j.run(a.rest[operands:])
-	}}
+	})
 }
 
-// envGrammar is what env takes before what it runs.
-var envGrammar = sync.OnceValue(func() *grammar {
-	return options(`-0 -v -u: -C: --null --debug --unset: --chdir:`).upToOperand()
-})
-
 // env runs a command with other values around it, or prints the ones there are.
-func env(j *judge, c call) *refusal {
-	g := envGrammar()
-	a, r := g.split(c, false)
-	if r != nil {
-		return r.or("env")
-	}
+func env(j *judge, _ call, a arguments) *refusal {
 	for _, f := range a.flags {
 		if (f.name == "-u" || f.name == "--unset") && !(f.value.whole && harmless(f.value.text)) {
 			return refuse("env without %s changes how commands run", f.value)
@@ -68,31 +54,21 @@ func env(j *judge, c call) *refusal {
 	return nil
 }
 
-// xargsGrammar is what xargs takes before what it runs.
-var xargsGrammar = sync.OnceValue(func() *grammar {
-	return listed("xargs").upToOperand()
-})
-
 // xargs runs a command with words from its input, which nobody knows yet.
-func xargs(j *judge, c call) *refusal {
-	g := xargsGrammar()
-	a, r := g.split(c, false)
-	if r != nil {
-		return r
-	}
+func xargs(j *judge, _ call, a arguments) *refusal {
 	if len(a.rest) == 0 {
 		return nil // it runs echo
 	}
 	token := ""
 	for _, f := range a.flags {
-		switch f.name {
-		case "-I", "-J", "-i", "--replace":
-			if token = "{}"; f.given {
-				if !f.value.whole || f.value.text == "" {
-					return refuse("what xargs replaces is not known").or("xargs -I{} cat {}")
-				}
-				token = f.value.text
+		if !slices.Contains([]string{"-I", "-J", "-i", "--replace"}, f.name) {
+			continue
+		}
+		if token = "{}"; f.given {
+			if !f.value.whole || f.value.text == "" {
+				return refuse("what xargs replaces is not known").or("xargs -I{} cat {}")
 			}
+			token = f.value.text
 		}
 	}
 	if token == "" {
@@ -138,22 +114,8 @@ func replaced(words []word, token string, by word, several bool) []word {
 	return list
 }
 
-// findTests are the parts of an expression of find that only look or print, with
-// the number of words each takes.
-var findTests = sync.OnceValue(func() map[string]int {
-	tests := map[string]int{}
-	for _, name := range strings.Fields(`( ) ! , -not -a -and -o -or -print -print0 -ls -prune -quit -depth -d -xdev -mount
-		-noleaf -daystart -follow -warn -nowarn -ignore_readdir_race -noignore_readdir_race -empty -executable -readable -writable
-		-nouser -nogroup -true -false -help -version --version --help -x -s -X`) {
-		tests[name] = 0
-	}
-	for _, name := range strings.Fields(`-name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex -regextype
-		-type -xtype -size -perm -user -group -uid -gid -links -inum -samefile -newer -anewer -cnewer -mtime -atime -ctime -mmin
-		-amin -cmin -used -fstype -context -maxdepth -mindepth -printf -flags -newerXY -depth-n`) {
-		tests[name] = 1
-	}
-	return tests
-})
+// findTests are the parts of an expression of find that only look or print.
+var findTests = sync.OnceValue(func() *grammar { return listed("find") })
 
 // find judges an expression of find. Its commands are judged by what they run.
 func find(j *judge, c call) *refusal {
@@ -205,7 +167,11 @@ func (j *judge) findTest(words []word, tame bool) (int, *refusal) {
 	if !w.whole {
 		return 0, refuse("a part of the expression of find is not known before it runs; quote patterns").or("find . -name '*.go'")
 	}
-	n, known := findTests()[w.text]
+	kind, known := findTests().arities[w.text]
+	n := 0
+	if kind == valued {
+		n = 1
+	}
 	switch {
 	case known && w.text == "-depth" && len(words) > 1 && integer.MatchString(words[1].text):
 		n = 1
@@ -276,7 +242,8 @@ func builtins() map[string]rule {
 		"true": {anything}, "false": {anything}, ":": {anything}, "echo": {anything}, "sleep": {anything}, "yes": {anything},
 		"pwd": open(options(`-L -P --logical --physical`)), "cd": {changeDirectory}, "pushd": {changeDirectory}, "popd": {anything},
 		"dirs": {anything},
-		"test": {testBuiltin}, "[": {testBuiltin}, "printf": {printf}, "read": {read}, "set": {setOptions}, "type": {anything},
+		"test": {testBuiltin}, "[": {testBuiltin}, "printf": {printf}, "set": {setOptions},
+		"read": closed(options(`-r -s -e -d: -n: -N: -p: -t: -u: -a:`), read), "type": {anything},
 		"exit": {number}, "break": {number}, "continue": {number}, "return": {number}, "shift": {number}, "wait": {number},
 		"times":   {anything},
 		"command": {commandBuiltin}, "builtin": {commandBuiltin}, "jobs": {number}, "umask": {number},
@@ -320,18 +287,8 @@ func printf(_ *judge, c call) *refusal {
 	return nil
 }
 
-// readGrammar is what read takes.
-var readGrammar = sync.OnceValue(func() *grammar {
-	return options(`-r -s -e -d: -n: -N: -p: -t: -u: -a:`)
-})
-
 // read takes names; an index in one would be computed.
-func read(_ *judge, c call) *refusal {
-	g := readGrammar()
-	a, r := g.split(c, false)
-	if r != nil {
-		return r
-	}
+func read(_ call, a arguments) *refusal {
 	names := slices.Clone(a.operands)
 	for _, f := range a.flags {
 		if f.name == "-a" {
