@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -53,7 +54,7 @@ const (
 // Validate returns the first thing that cannot be used, as an
 // *outbound.ConfigError. It does not look at the environment.
 func (c Config) Validate() error {
-	if t := c.timeout(); t < minTimeout || t > maxTimeout {
+	if t := cmp.Or(c.Timeout, DefaultTimeout); t < minTimeout || t > maxTimeout {
 		return invalid("timeout", fmt.Sprintf("of %s is out of range", t),
 			fmt.Sprintf("write a time with its unit, from %s to %s, such as timeout: 10s", minTimeout, maxTimeout))
 	}
@@ -61,18 +62,11 @@ func (c Config) Validate() error {
 		return invalid("webhooks", fmt.Sprintf("has %d entries", len(c.Webhooks)), fmt.Sprintf("write at most %d", maxWebhooks))
 	}
 	for i, w := range c.Webhooks {
-		if problem := w.problem(); problem != nil {
+		if problem := cmp.Or(w.checkURL(), w.checkFormat(), w.checkEvents(), w.checkHeaders()); problem != nil {
 			return ofWebhook(i, problem)
 		}
 	}
 	return nil
-}
-
-func (c Config) timeout() time.Duration {
-	if c.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return c.Timeout
 }
 
 func invalid(key, problem, want string) *outbound.ConfigError {
@@ -89,15 +83,6 @@ func ofWebhook(i int, e *outbound.ConfigError) *outbound.ConfigError {
 	return invalid(key, e.Problem, e.Want)
 }
 
-func (w Webhook) problem() *outbound.ConfigError {
-	for _, check := range []func() *outbound.ConfigError{w.checkURL, w.checkFormat, w.checkEvents, w.checkHeaders} {
-		if problem := check(); problem != nil {
-			return problem
-		}
-	}
-	return nil
-}
-
 func (w Webhook) checkURL() *outbound.ConfigError {
 	switch {
 	case w.URL == "" && w.URLEnv == "":
@@ -110,18 +95,21 @@ func (w Webhook) checkURL() *outbound.ConfigError {
 	case w.URLEnv != "":
 		return nil
 	}
-	if _, problem := parseURL(string(w.URL)); problem != nil {
-		return invalid("url", problem.Problem, problem.Want)
-	}
-	return nil
+	_, problem := parseURL("url", "", string(w.URL))
+	return problem
 }
 
-func parseURL(text string) (*url.URL, *outbound.ConfigError) {
-	return outbound.Rules{
+// parseURL reads the address that a key holds or, in the words of whose, leads to.
+func parseURL(key, whose, text string) (*url.URL, *outbound.ConfigError) {
+	u, problem := outbound.Rules{
 		Example:     "https://example.com/hook",
 		Credentials: "take them out; put the whole header into a variable and write headers_env: {Authorization: ITS_NAME}",
 		Unencrypted: "write https://; http:// is for 127.0.0.1, [::1] and localhost",
 	}.Parse(text)
+	if problem != nil {
+		return nil, invalid(key, whose+problem.Problem, problem.Want)
+	}
+	return u, nil
 }
 
 func (w Webhook) checkFormat() *outbound.ConfigError {
@@ -178,22 +166,14 @@ func token(s string) bool {
 // address returns where to send, from the environment if it stands there.
 func (w Webhook) address(getenv func(string) string) (*url.URL, *outbound.ConfigError) {
 	if w.URLEnv == "" {
-		u, problem := parseURL(string(w.URL))
-		if problem != nil {
-			return nil, invalid("url", problem.Problem, problem.Want)
-		}
-		return u, nil
+		return parseURL("url", "", string(w.URL))
 	}
 	value := strings.TrimSpace(getenv(w.URLEnv))
 	if value == "" {
 		return nil, invalid("url_env", "names a variable that is not set",
 			"put the address into the "+variable(w.URLEnv)+" where planloop is started, or take the webhook out")
 	}
-	u, problem := parseURL(value)
-	if problem != nil {
-		return nil, invalid("url_env", "names a variable whose value "+problem.Problem, problem.Want)
-	}
-	return u, nil
+	return parseURL("url_env", "names a variable whose value ", value)
 }
 
 // headers returns the headers whose values stand in the environment.

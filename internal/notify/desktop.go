@@ -1,7 +1,9 @@
 package notify
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -109,13 +111,16 @@ func process(ctx context.Context, argv, env []string) error {
 // an option, as markup or as a script.
 func (d *desktop) command(title, text string) (argv, env []string) {
 	title, text = undashed(title), undashed(text)
+	session := []string{"DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "LANG", "LC_ALL", "PATH", "USER",
+		"WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"}
 	switch d.system {
 	case "linux", "freebsd", "openbsd", "netbsd":
-		return []string{"notify-send", "--app-name=planloop", "--", title, notifySendBody(text)}, d.kept(sessionVariables())
+		return []string{"notify-send", "--app-name=planloop", "--", title, notifySendBody(text)}, d.kept(session)
 	case "darwin":
-		return append(appleScript(), title, text), d.kept(sessionVariables())
+		return append(appleScript(), title, text), d.kept(session)
 	case "windows":
-		return d.powerShell(), append(d.kept(windowsVariables()), titleVariable+"="+title, textVariable+"="+text)
+		env = d.kept([]string{"APPDATA", "LOCALAPPDATA", "PATH", "SystemDrive", "SystemRoot", "TEMP", "TMP", "USERNAME", "USERPROFILE", "windir"})
+		return d.powerShell(), append(env, titleVariable+"="+title, textVariable+"="+text)
 	}
 	return nil, nil
 }
@@ -155,29 +160,14 @@ const (
 // toast is a PowerShell script that shows a notice. Its texts come from the
 // environment and are put into the document as text. It has no double quotes,
 // which would not survive a Windows command line as they are.
-const toast = `$ErrorActionPreference = 'Stop'
-$null = [Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications, ContentType = WindowsRuntime]
-$null = [Windows.Data.Xml.Dom.XmlDocument, Windows.Data.Xml.Dom.XmlDocument, ContentType = WindowsRuntime]
-$shape = [Windows.UI.Notifications.ToastTemplateType]::ToastText02
-$template = [Windows.UI.Notifications.ToastNotificationManager]::GetTemplateContent($shape)
-$xml = New-Object System.Xml.XmlDocument
-$xml.LoadXml($template.GetXml())
-$lines = $xml.GetElementsByTagName('text')
-$null = $lines.Item(0).AppendChild($xml.CreateTextNode($env:PLANLOOP_NOTICE_TITLE))
-$null = $lines.Item(1).AppendChild($xml.CreateTextNode($env:PLANLOOP_NOTICE_TEXT))
-$document = New-Object Windows.Data.Xml.Dom.XmlDocument
-$document.LoadXml($xml.OuterXml)
-$notice = New-Object Windows.UI.Notifications.ToastNotification $document
-$app = '{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\WindowsPowerShell\v1.0\powershell.exe'
-[Windows.UI.Notifications.ToastNotificationManager]::CreateToastNotifier($app).Show($notice)`
+//
+//go:embed toast.ps1
+var toast string
 
 // powerShell names the programme in full: a folder of the workspace may stand in
 // PATH before its own.
 func (d *desktop) powerShell() []string {
-	root := d.getenv("SystemRoot")
-	if root == "" {
-		root = `C:\Windows`
-	}
+	root := cmp.Or(d.getenv("SystemRoot"), `C:\Windows`)
 	return []string{root + `\System32\WindowsPowerShell\v1.0\powershell.exe`, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", toast}
 }
 
@@ -191,13 +181,4 @@ func (d *desktop) kept(names []string) []string {
 		}
 	}
 	return env
-}
-
-func sessionVariables() []string {
-	return []string{"DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "LANG", "LC_ALL", "PATH", "USER",
-		"WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"}
-}
-
-func windowsVariables() []string {
-	return []string{"APPDATA", "LOCALAPPDATA", "PATH", "SystemDrive", "SystemRoot", "TEMP", "TMP", "USERNAME", "USERPROFILE", "windir"}
 }

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -26,13 +27,8 @@ const (
 
 // message is what Discord's webhooks are sent.
 type message struct {
-	Embeds   []embed  `json:"embeds"`
-	Mentions mentions `json:"allowed_mentions"`
-}
-
-// mentions lists what may ping: nothing. Without it, everything may.
-type mentions struct {
-	Parse []string `json:"parse"`
+	Embeds   []embed             `json:"embeds"`
+	Mentions map[string][]string `json:"allowed_mentions"`
 }
 
 type embed struct {
@@ -59,17 +55,19 @@ type field struct {
 }
 
 func discordBody(e envelope) ([]byte, error) {
-	return json.Marshal(message{[]embed{embedOf(e.Notice)}, mentions{[]string{}}})
+	nobody := map[string][]string{"parse": {}} // what may ping; without it, everything may
+	return json.Marshal(message{[]embed{embedOf(e.Notice)}, nobody})
 }
 
 // embedOf renders a notice. Author and footer are shown as they are, without
 // markup; all else is escaped.
 func embedOf(n Notice) embed {
-	word := n.Event.word() + ": "
+	word := n.Event.wording().subject + ": "
+	colour, _ := look(n.highest())
 	e := embed{
 		Title:       word + markdown(n.subject(), discordTitle-units(word)),
 		Description: markdown(paragraph(n.Text), embedText),
-		Color:       colour(n.highest()),
+		Color:       colour,
 		Timestamp:   n.Time.UTC().Format(time.RFC3339),
 	}
 	left := discordTotal - units(e.Title) - units(e.Description)
@@ -102,17 +100,18 @@ func folder(path string) string {
 
 func (f field) units() int { return units(f.Name) + units(f.Value) }
 
-// colour is that of the bar beside an embed: green, yellow, red, or none.
-func colour(risk string) int {
+// look returns the colour of the bar beside an embed and the sign of a step: green,
+// yellow, red, or none.
+func look(risk string) (colour int, circle string) {
 	switch risk {
 	case "low":
-		return 0x2ecc71
+		return 0x2ecc71, "🟢"
 	case "medium":
-		return 0xf1c40f
+		return 0xf1c40f, "🟡"
 	case "high":
-		return 0xe74c3c
+		return 0xe74c3c, "🔴"
 	}
-	return 0
+	return 0, "⚪"
 }
 
 // stepFields renders the steps in at most slots fields and left units. Each gets
@@ -138,34 +137,14 @@ func stepFields(steps []Step, slots, left int) []field {
 // stepField puts what planloop says of a step into the name and what the plan
 // says into the value, so that a title cannot pass for a risk.
 func stepField(i int, s Step, room int) field {
-	id := line(s.ID)
-	if id == "" {
-		id = fmt.Sprintf("Step %d", i+1)
-	}
-	name := circle(s.Risk) + " " + markdown(id, discordName/8)
-	if known(s.Risk) {
+	id := cmp.Or(line(s.ID), fmt.Sprintf("Step %d", i+1))
+	colour, circle := look(s.Risk)
+	name := circle + " " + markdown(id, discordName/8)
+	if colour != 0 {
 		name += " · " + s.Risk + " risk"
 	}
-	title := line(s.Title)
-	if title == "" {
-		title = untitled
-	}
+	title := cmp.Or(line(s.Title), untitled)
 	return field{name, markdown(title, min(discordValue, room-units(name)))}
-}
-
-func known(risk string) bool { return colour(risk) != 0 }
-
-// circle is the sign of a risk.
-func circle(risk string) string {
-	switch risk {
-	case "low":
-		return "🟢"
-	case "medium":
-		return "🟡"
-	case "high":
-		return "🔴"
-	}
-	return "⚪"
 }
 
 // questionFields renders the questions a plan leaves open, in one field or none.

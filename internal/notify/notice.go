@@ -1,9 +1,11 @@
 package notify
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/planloop/planloop/internal/safetext"
 )
@@ -61,63 +63,46 @@ func (n Notice) owned(now time.Time) Notice {
 }
 
 // heading is what the notice is about, in a line.
-func (n Notice) heading() string {
-	return n.Event.word() + ": " + n.subject()
-}
+func (n Notice) heading() string { return n.Event.wording().subject + ": " + n.subject() }
 
 // subject is the title on one line, or what stands for one.
-func (n Notice) subject() string {
-	if title := line(n.Title); title != "" {
-		return title
-	}
-	return untitled
-}
+func (n Notice) subject() string { return cmp.Or(line(n.Title), untitled) }
 
 // untitled stands for a title that is blank: Discord refuses a message with one.
 const untitled = "(no title)"
 
-func (e Event) word() string {
+// wording is what is said of an event.
+type wording struct {
+	subject string // what the notice is about
+	call    string // what a person can do, to be followed by where
+	how     string // where, unless the notice says it
+}
+
+func (e Event) wording() wording {
 	switch e {
 	case PlanWaits:
-		return "Plan"
+		return wording{"Plan", "Approve or reject with: ", "planloop approve"}
 	case QuestionWaits:
-		return "Question"
+		return wording{"Question", "Answer with: ", "planloop answer"}
 	case StepWaits:
-		return "Step"
+		return wording{"Step", "Approve or reject with: ", "planloop approve"}
 	case ModeEntered:
-		return "Planning"
+		return wording{"Planning", "See: ", ""}
 	case ModeExpired:
-		return "Planning expired"
+		return wording{"Planning expired", "See: ", ""}
 	}
-	return "planloop"
+	return wording{"planloop", "See: ", ""}
 }
 
 // how is where a person can decide, in a few words.
-func (n Notice) how() string {
-	if how := line(n.How); how != "" {
-		return how
-	}
-	switch n.Event {
-	case PlanWaits, StepWaits:
-		return "planloop approve"
-	case QuestionWaits:
-		return "planloop answer"
-	}
-	return ""
-}
+func (n Notice) how() string { return cmp.Or(line(n.How), n.Event.wording().how) }
 
 // call says what a person can do about the notice, and where.
 func (n Notice) call() string {
-	how := n.how()
-	switch {
-	case how == "":
-		return ""
-	case n.Event == PlanWaits, n.Event == StepWaits:
-		return "Approve or reject with: " + how
-	case n.Event == QuestionWaits:
-		return "Answer with: " + how
+	if how := n.how(); how != "" {
+		return n.Event.wording().call + how
 	}
-	return "See: " + how
+	return ""
 }
 
 // highest returns the highest risk of the steps, "" when none has one.
@@ -168,10 +153,7 @@ func rewritten(s string, limit int, piece func(rune) string) string {
 func units(s string) int {
 	n := 0
 	for _, r := range s {
-		n++
-		if r > 0xffff {
-			n++
-		}
+		n += utf16.RuneLen(r)
 	}
 	return n
 }

@@ -22,6 +22,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -94,7 +95,7 @@ func New(config Config, getenv func(string) string, opts Options) (*Notifier, er
 func (c Config) targets(getenv func(string) string, opts Options) ([]target, error) {
 	var targets []target
 	for i, w := range c.Webhooks {
-		t, problem := newWebhook(w, getenv, c.timeout(), opts)
+		t, problem := newWebhook(w, getenv, cmp.Or(c.Timeout, DefaultTimeout), opts)
 		if problem != nil {
 			return nil, ofWebhook(i, problem)
 		}
@@ -212,8 +213,7 @@ func (l *lane) run(ctx context.Context) {
 	defer close(l.ended)
 	for e := range l.waiting {
 		if dropped := l.dropped.Swap(0); dropped > 0 {
-			l.logger.LogAttrs(ctx, slog.LevelWarn, "notices were dropped, the oldest first: too many waited",
-				slog.String("to", l.target.name()), slog.Int64("dropped", dropped))
+			l.logger.WarnContext(ctx, "notices were dropped, the oldest first: too many waited", "to", l.target.name(), "dropped", dropped)
 		}
 		began := time.Now()
 		err := l.target.deliver(ctx, e)
@@ -248,18 +248,18 @@ func (f *failure) Error() string { return f.problem }
 
 // report tells the log how a delivery ended.
 func (l *lane) report(ctx context.Context, e envelope, began time.Time, err error) {
-	attrs := []slog.Attr{slog.String("to", l.target.name()), slog.String("event", string(e.Event)), slog.String("id", e.id)}
+	attrs := []any{"to", l.target.name(), "event", e.Event, "id", e.id}
 	level, message := slog.LevelDebug, "a notice was delivered"
 	if err != nil {
 		level, message = slog.LevelWarn, "a notice was not delivered"
-		attrs = append(attrs, slog.String("problem", err.Error()))
+		attrs = append(attrs, "problem", err.Error())
 	}
 	var f *failure
 	if errors.As(err, &f) {
-		attrs = append(attrs, slog.Int("tries", f.tries))
+		attrs = append(attrs, "tries", f.tries)
 		if f.quiet {
 			level = slog.LevelDebug
 		}
 	}
-	l.logger.LogAttrs(ctx, level, message, append(attrs, slog.Duration("took", time.Since(began)))...)
+	l.logger.Log(ctx, level, message, append(attrs, "took", time.Since(began))...)
 }

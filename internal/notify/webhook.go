@@ -47,13 +47,8 @@ func newWebhook(w Webhook, getenv func(string) string, timeout time.Duration, op
 
 // ofDiscord reports whether an address is one of Discord's own.
 func ofDiscord(u *url.URL) bool {
-	host := strings.ToLower(u.Hostname())
-	for _, own := range []string{"discord.com", "discordapp.com"} {
-		if host == own || strings.HasSuffix(host, "."+own) {
-			return true
-		}
-	}
-	return false
+	host := "." + strings.ToLower(u.Hostname())
+	return strings.HasSuffix(host, ".discord.com") || strings.HasSuffix(host, ".discordapp.com")
 }
 
 func (w *webhook) name() string { return w.client.Origin() }
