@@ -31,16 +31,16 @@ func TestWhatIsSent(t *testing.T) {
 		if got != "because" || err != nil {
 			t.Fatal(got, err)
 		}
-		r := e.requests()[0]
-		if got := r.header.Get("Authorization"); r.path != "/v1/chat/completions" || got != "Bearer "+planted {
-			t.Error(r.path, got)
+		r := e.Requests()[0]
+		if got := r.Header.Get("Authorization"); r.Path != "/v1/chat/completions" || got != "Bearer "+planted {
+			t.Error(r.Path, got)
 		}
 		want := map[string]any{
 			"model": "m-1", "stream": false, "max_tokens": 100.0, "temperature": 0.5,
 			"response_format": map[string]any{"type": "json_object"},
 			"messages":        []any{map[string]any{"role": "system", "content": "be brief"}, map[string]any{"role": "user", "content": "why?"}},
 		}
-		if diff := cmp.Diff(want, r.body); diff != "" {
+		if diff := cmp.Diff(want, sent(r)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -53,12 +53,12 @@ func TestOptionalFieldsAreLeftOut(t *testing.T) {
 		if _, err := c.Complete(t.Context(), llm.Request{Prompt: "why?"}); err != nil {
 			t.Fatal(err)
 		}
-		r := e.requests()[0]
+		r := e.Requests()[0]
 		want := map[string]any{"model": "m-1", "stream": false, "messages": []any{map[string]any{"role": "user", "content": "why?"}}}
-		if diff := cmp.Diff(want, r.body); diff != "" {
+		if diff := cmp.Diff(want, sent(r)); diff != "" {
 			t.Error(diff)
 		}
-		if _, sent := r.header["Authorization"]; sent {
+		if _, sent := r.Header["Authorization"]; sent {
 			t.Error("a key was sent")
 		}
 	})
@@ -71,8 +71,8 @@ func TestTemperatureOfZeroIsSent(t *testing.T) {
 		if _, err := ask(t.Context(), w.client(func(c *llm.Config) { c.Temperature = &zero })); err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := e.requests()[0].body["temperature"].(float64); !ok || got > 1e-40 {
-			t.Error(e.requests()[0].body)
+		if got, ok := sent(e.Requests()[0])["temperature"].(float64); !ok || got > 1e-40 {
+			t.Error(sent(e.Requests()[0]))
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestFailures(t *testing.T) {
 					!answered && (failure.Status != row.status || failure.Tries != row.tries || failure.Host != host) {
 					t.Errorf("%+v", failure)
 				}
-				if got := len(e.requests()); got != row.tries {
+				if got := len(e.Requests()); got != row.tries {
 					t.Errorf("asked %d times", got)
 				}
 				for _, word := range row.words {
@@ -229,7 +229,7 @@ func TestNoRetries(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		none := 0
 		e := w.serve(host, answers(500, ``), says("because"))
-		if _, err := ask(t.Context(), w.client(func(c *llm.Config) { c.Retries = &none })); !errors.Is(err, llm.ErrUnavailable) || len(e.requests()) != 1 {
+		if _, err := ask(t.Context(), w.client(func(c *llm.Config) { c.Retries = &none })); !errors.Is(err, llm.ErrUnavailable) || len(e.Requests()) != 1 {
 			t.Error(err)
 		}
 	})
@@ -304,13 +304,13 @@ func TestWhatIsNotSupportedIsLeftOut(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				e := w.serve(host, row.script...)
 				_, err := w.client(nil).Complete(t.Context(), llm.Request{Prompt: "why?", JSON: true, MaxTokens: 9})
-				if (err != nil) != row.fails || len(e.requests()) != row.asked {
-					t.Fatal(err, len(e.requests()))
+				if (err != nil) != row.fails || len(e.Requests()) != row.asked {
+					t.Fatal(err, len(e.Requests()))
 				}
 				if row.fails {
 					return
 				}
-				last := e.requests()[row.asked-1].body
+				last := sent(e.Requests()[row.asked-1])
 				if _, format := last["response_format"]; format && last["max_tokens"] != nil {
 					t.Error(last)
 				}
@@ -326,8 +326,8 @@ func TestNewerModelsTakeTheLimitByItsNewerName(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		e := w.serve(host, says("because"))
 		c := w.client(func(c *llm.Config) { c.Model, c.MaxTokens = "o3-mini", 50 })
-		if _, err := ask(t.Context(), c); err != nil || e.requests()[0].body["max_completion_tokens"] != 50.0 || e.requests()[0].body["max_tokens"] != nil {
-			t.Error(err, e.requests())
+		if _, err := ask(t.Context(), c); err != nil || sent(e.Requests()[0])["max_completion_tokens"] != 50.0 || sent(e.Requests()[0])["max_tokens"] != nil {
+			t.Error(err, e.Requests())
 		}
 	})
 }
@@ -337,8 +337,8 @@ func TestWhatTheLibraryKnowsToFailIsNotSent(t *testing.T) {
 		e := w.serve(host, says("because"))
 		half := 0.5
 		c := w.client(func(c *llm.Config) { c.Model, c.Temperature = "o3-mini", &half })
-		if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrInvalid) || len(e.requests()) != 0 || !strings.Contains(err.Error(), "temperature") {
-			t.Error(err, e.requests())
+		if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrInvalid) || len(e.Requests()) != 0 || !strings.Contains(err.Error(), "temperature") {
+			t.Error(err, e.Requests())
 		}
 	})
 }

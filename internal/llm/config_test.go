@@ -173,13 +173,13 @@ func TestKeyIsReadAnew(t *testing.T) {
 		e := w.serve(host, says("because"))
 		key := "first-key"
 		c, err := llm.New(llm.Config{BaseURL: base, Model: "m", APIKeyEnv: "K"}, func(string) string { return key },
-			llm.Options{HTTPClient: w.httpClient(), Logger: slog.New(slog.DiscardHandler)})
+			llm.Options{HTTPClient: w.net.Client(), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		key = "second-key"
-		if _, err := ask(t.Context(), c); err != nil || e.requests()[0].header.Get("Authorization") != "Bearer second-key" {
-			t.Error(err, e.requests())
+		if _, err := ask(t.Context(), c); err != nil || e.Requests()[0].Header.Get("Authorization") != "Bearer second-key" {
+			t.Error(err, e.Requests())
 		}
 		key = ""
 		if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrNotConfigured) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/outbound/outboundtest"
 )
 
 func TestNobodyListens(t *testing.T) {
@@ -45,7 +46,7 @@ func TestUnknownHost(t *testing.T) {
 
 // TestOverSockets asks over a real connection with a client of our own making.
 func TestOverSockets(t *testing.T) {
-	e := &endpoint{script: []http.HandlerFunc{answers(500, ``, "Retry-After-Ms", "1"), says("because")}}
+	e := &outboundtest.Endpoint{Script: []http.HandlerFunc{answers(500, ``, "Retry-After-Ms", "1"), says("because")}}
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
 	config := llm.Config{BaseURL: server.URL + "/v1", Model: "m-1"}
@@ -68,7 +69,7 @@ func TestOverSockets(t *testing.T) {
 
 // TestUntrustedCertificate: the key is not sent, and it is not tried again.
 func TestUntrustedCertificate(t *testing.T) {
-	e := &endpoint{script: []http.HandlerFunc{says("because")}}
+	e := &outboundtest.Endpoint{Script: []http.HandlerFunc{says("because")}}
 	server := httptest.NewUnstartedServer(e)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	server.StartTLS()
@@ -79,7 +80,7 @@ func TestUntrustedCertificate(t *testing.T) {
 	}
 	_, err = ask(t.Context(), c)
 	var failure *outbound.Error
-	if !errors.As(err, &failure) || failure.Tries != 1 || !strings.Contains(err.Error(), "certificate") || len(e.requests()) != 0 {
+	if !errors.As(err, &failure) || failure.Tries != 1 || !strings.Contains(err.Error(), "certificate") || len(e.Requests()) != 0 {
 		t.Error(err)
 	}
 }
@@ -93,14 +94,14 @@ func TestRedirectsDoNotTakeTheKeyAway(t *testing.T) {
 			t.Run(fmt.Sprint(status, " ", strings.ReplaceAll(to, "/", "|")), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, w *world) {
 					w.serve(host, answers(status, ``, "Location", to))
-					others := []*endpoint{w.serve("127.0.0.1:9999", says("mine")), w.serve("evil.test:80", says("mine")), w.serve("sub.127.0.0.1:11434", says("mine"))}
+					others := []*outboundtest.Endpoint{w.serve("127.0.0.1:9999", says("mine")), w.serve("evil.test:80", says("mine")), w.serve("sub.127.0.0.1:11434", says("mine"))}
 					answer, err := ask(t.Context(), w.client(nil))
 					if answer != "" || !errors.Is(err, llm.ErrUnavailable) || !strings.Contains(err.Error(), "base_url") {
 						t.Errorf("%q, %v", answer, err)
 					}
 					for _, other := range others {
-						if len(other.requests()) > 0 {
-							t.Errorf("reached: %v", other.requests())
+						if len(other.Requests()) > 0 {
+							t.Errorf("reached: %v", other.Requests())
 						}
 					}
 					w.mustNotLeak(err)
@@ -114,8 +115,8 @@ func TestRedirectsDoNotTakeTheKeyAway(t *testing.T) {
 func TestRedirectThatDropsTheQuestion(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		e := w.serve(host, answers(302, ``, "Location", "/login"), says("mine"))
-		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrUnavailable) || len(e.requests()) != 1 {
-			t.Error(err, e.requests())
+		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrUnavailable) || len(e.Requests()) != 1 {
+			t.Error(err, e.Requests())
 		}
 	})
 }
@@ -123,8 +124,8 @@ func TestRedirectThatDropsTheQuestion(t *testing.T) {
 func TestRedirectsEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		e := w.serve(host, answers(307, ``, "Location", "/again"))
-		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrUnavailable) || len(e.requests()) != 4 {
-			t.Error(err, len(e.requests()))
+		if _, err := ask(t.Context(), w.client(nil)); !errors.Is(err, llm.ErrUnavailable) || len(e.Requests()) != 4 {
+			t.Error(err, len(e.Requests()))
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/outbound/outboundtest"
 )
 
 func TestNoticeIsDelivered(t *testing.T) {
@@ -20,21 +21,21 @@ func TestNoticeIsDelivered(t *testing.T) {
 		n := w.notifier(notify.Config{Webhooks: []notify.Webhook{{URLEnv: "HOOK", HeadersEnv: map[string]string{"authorization": "HOOK_AUTHORIZATION"}}}})
 		n.Notify(aPlan())
 		closed(t, n)
-		seen := e.requests()
+		seen := e.Requests()
 		if len(seen) != 1 {
 			t.Fatalf("%d requests", len(seen))
 		}
 		got := seen[0]
-		if got.path != "/api/webhooks/"+plantedPath || got.header.Get("Authorization") != plantedHeader ||
-			got.header.Get("Content-Type") != "application/json" || got.header.Get("User-Agent") != "planloop" {
+		if got.Path != "/api/webhooks/"+plantedPath || got.Header.Get("Authorization") != plantedHeader ||
+			got.Header.Get("Content-Type") != "application/json" || got.Header.Get("User-Agent") != "planloop" {
 			t.Errorf("%+v", got)
 		}
 		var body struct {
 			Event string `json:"event"`
 			How   string `json:"how"`
 		}
-		if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Event != "plan_waits" || body.How != "planloop approve" {
-			t.Error(err, got.body)
+		if err := json.Unmarshal([]byte(got.Body), &body); err != nil || body.Event != "plan_waits" || body.How != "planloop approve" {
+			t.Error(err, got.Body)
 		}
 		if log := w.log.String(); !strings.Contains(log, `"to":"http://`+host+`"`) || !strings.Contains(log, "was delivered") || strings.Contains(log, "WARN") {
 			t.Error(log)
@@ -83,19 +84,19 @@ func TestTries(t *testing.T) {
 				n.Notify(aPlan())
 				settle()
 				closed(t, n)
-				seen := e.requests()
+				seen := e.Requests()
 				if len(seen) != row.tries {
 					t.Errorf("%d tries, want %d", len(seen), row.tries)
 				}
-				if took := seen[len(seen)-1].at.Sub(seen[0].at); took < row.least || took > row.most {
+				if took := seen[len(seen)-1].At.Sub(seen[0].At); took < row.least || took > row.most {
 					t.Errorf("took %s, want %s to %s", took, row.least, row.most)
 				}
 				if log := w.log.String(); !strings.Contains(log, row.says) || strings.Contains(log, "WARN") == strings.Contains(row.says, "was delivered") {
 					t.Error(log)
 				}
 				for _, r := range seen {
-					if r.body != seen[0].body || r.body == "" {
-						t.Errorf("another body: %s", r.body)
+					if r.Body != seen[0].Body || r.Body == "" {
+						t.Errorf("another body: %s", r.Body)
 					}
 				}
 			})
@@ -118,13 +119,13 @@ func TestRedirectsTakeNothingElsewhere(t *testing.T) {
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			inBubble(t, func(t *testing.T, w *world) {
 				w.serve(host, answers(status, "Location", to))
-				others := []*endpoint{w.serve("127.0.0.1:9999", answers(200)), w.serve("evil.test:80", answers(200)), w.serve("sub.127.0.0.1:9300", answers(200))}
+				others := []*outboundtest.Endpoint{w.serve("127.0.0.1:9999", answers(200)), w.serve("evil.test:80", answers(200)), w.serve("sub.127.0.0.1:9300", answers(200))}
 				n := w.notifier(notify.Config{Webhooks: []notify.Webhook{{URL: hook, HeadersEnv: map[string]string{"Authorization": "HOOK_AUTHORIZATION"}}}})
 				n.Notify(aPlan())
 				settle()
 				closed(t, n)
 				for _, other := range others {
-					if len(other.requests()) > 0 {
+					if len(other.Requests()) > 0 {
 						t.Errorf("%d to %s was followed", status, to)
 					}
 				}
@@ -148,18 +149,18 @@ func TestOnlyWantedEvents(t *testing.T) {
 		}
 		closed(t, n)
 		var got []string
-		for _, r := range some.requests() {
-			got = append(got, strings.Split(strings.Split(r.body, `"event":"`)[1], `"`)[0])
+		for _, r := range some.Requests() {
+			got = append(got, strings.Split(strings.Split(r.Body, `"event":"`)[1], `"`)[0])
 		}
-		if strings.Join(got, " ") != "question_waits mode_expired" || len(all.requests()) != len(notify.Events()) {
-			t.Error(got, len(all.requests()))
+		if strings.Join(got, " ") != "question_waits mode_expired" || len(all.Requests()) != len(notify.Events()) {
+			t.Error(got, len(all.Requests()))
 		}
 	})
 }
 
 // TestOverSockets sends over real connections, with a client of our own making.
 func TestOverSockets(t *testing.T) {
-	e := &endpoint{script: []http.HandlerFunc{answers(503, "Retry-After", "0.001"), answers(200)}}
+	e := &outboundtest.Endpoint{Script: []http.HandlerFunc{answers(503, "Retry-After", "0.001"), answers(200)}}
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
 	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{{URL: outbound.Secret(server.URL)}}}, nil, notify.Options{})
@@ -168,14 +169,14 @@ func TestOverSockets(t *testing.T) {
 	}
 	n.Notify(aPlan())
 	closed(t, n)
-	if len(e.requests()) != 2 {
-		t.Errorf("%d requests", len(e.requests()))
+	if len(e.Requests()) != 2 {
+		t.Errorf("%d requests", len(e.Requests()))
 	}
 }
 
 // TestUntrustedCertificate: nothing is sent, and it is not tried again.
 func TestUntrustedCertificate(t *testing.T) {
-	e := &endpoint{script: []http.HandlerFunc{answers(200)}}
+	e := &outboundtest.Endpoint{Script: []http.HandlerFunc{answers(200)}}
 	server := httptest.NewUnstartedServer(e)
 	w := &world{t: t}
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
@@ -187,7 +188,7 @@ func TestUntrustedCertificate(t *testing.T) {
 	}
 	n.Notify(aPlan())
 	closed(t, n)
-	if log := w.log.String(); len(e.requests()) != 0 || !strings.Contains(log, "certificate that is not trusted") || !strings.Contains(log, `"tries":1`) {
+	if log := w.log.String(); len(e.Requests()) != 0 || !strings.Contains(log, "certificate that is not trusted") || !strings.Contains(log, `"tries":1`) {
 		t.Error(log)
 	}
 	mustNotLeak(t, w.log.String())

@@ -2,11 +2,8 @@ package notify_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +12,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/notify"
+	"github.com/planloop/planloop/internal/outbound/outboundtest"
 )
 
 // What must never be seen again: the end of an address, and a header's value.
@@ -27,75 +25,6 @@ const (
 	host = "127.0.0.1:9300"
 	hook = "http://" + host + "/api/webhooks/" + plantedPath
 )
-
-// request is what an endpoint was sent.
-type request struct {
-	path   string
-	header http.Header
-	body   string
-	at     time.Time
-}
-
-// endpoint answers its requests by a script: the first by the first step, and so
-// on; the last step answers all that follow.
-type endpoint struct {
-	script []http.HandlerFunc
-
-	mu   sync.Mutex
-	seen []request
-}
-
-func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	content, _ := io.ReadAll(r.Body)
-	e.mu.Lock()
-	step := e.script[min(len(e.seen), len(e.script)-1)]
-	e.seen = append(e.seen, request{r.URL.Path, r.Header.Clone(), string(content), time.Now()})
-	e.mu.Unlock()
-	step(w, r)
-}
-
-func (e *endpoint) requests() []request {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return append([]request(nil), e.seen...)
-}
-
-// pipes is a network without sockets, so that the clock of a synctest bubble
-// stands for the real one.
-type pipes map[string]chan net.Conn
-
-func (p pipes) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	host, ok := p[address]
-	if !ok {
-		return nil, &net.OpError{Op: "dial", Err: fmt.Errorf("nobody at %s", address)}
-	}
-	here, there := net.Pipe()
-	select {
-	case host <- there:
-		return here, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// listener accepts what is dialled to one host.
-type listener struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (l *listener) Accept() (net.Conn, error) {
-	select {
-	case conn := <-l.conns:
-		return conn, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *listener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
-func (l *listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 // record is a log that may be read while it is written.
 type record struct {
@@ -131,7 +60,7 @@ func (r *record) String() string {
 // world is one test's bubble: endpoints by address, and a log.
 type world struct {
 	t   *testing.T
-	net pipes
+	net outboundtest.Network
 	log record
 }
 
@@ -140,7 +69,7 @@ type world struct {
 func inBubble(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, net: pipes{}}
+		w := &world{t: t, net: outboundtest.Network{}}
 		test(t, w)
 		mustNotLeak(t, w.log.String())
 	})
@@ -156,16 +85,8 @@ func mustNotLeak(t *testing.T, text string) {
 }
 
 // serve puts an endpoint at an address.
-func (w *world) serve(address string, script ...http.HandlerFunc) *endpoint {
-	w.t.Helper()
-	e := &endpoint{script: script}
-	l := &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	w.net[address] = l.conns
-	server := &http.Server{Handler: e, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = server.Serve(l) }()
-	w.t.Cleanup(func() { _ = server.Close(); <-ended })
-	return e
+func (w *world) serve(address string, script ...http.HandlerFunc) *outboundtest.Endpoint {
+	return w.net.Serve(w.t, address, script...)
 }
 
 func (w *world) logger() *slog.Logger {
@@ -180,7 +101,7 @@ func (w *world) notifier(config notify.Config) *notify.Notifier {
 	}
 	n, err := notify.New(config, environment, notify.Options{
 		Logger:     w.logger(),
-		HTTPClient: &http.Client{Transport: &http.Transport{DialContext: w.net.dial, DisableKeepAlives: true}},
+		HTTPClient: w.net.Client(),
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -208,16 +129,10 @@ func closed(t *testing.T, n *notify.Notifier) {
 
 // answers sends a status, and headers as pairs.
 func answers(status int, headers ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		for i := 0; i+1 < len(headers); i += 2 {
-			w.Header().Set(headers[i], headers[i+1])
-		}
-		w.WriteHeader(status)
-	}
+	return outboundtest.Answer(status, "", headers...)
 }
 
-// hangs answers nothing until the client has gone.
-func hangs(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+var hangs = outboundtest.Hang
 
 // floods answers without end until the client has gone.
 func floods(w http.ResponseWriter, r *http.Request) {

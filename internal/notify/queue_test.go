@@ -31,14 +31,14 @@ func TestNotifyNeverWaits(t *testing.T) {
 			t.Errorf("took %s", took)
 		}
 		synctest.Wait()
-		if got := len(other.requests()); got < 33 || time.Since(began) != 0 {
+		if got := len(other.Requests()); got < 33 || time.Since(began) != 0 {
 			t.Errorf("the other target has %d notices after %s", got, time.Since(began))
 		}
 		err := n.Close(t.Context())
 		if took := time.Since(began); took != 5*time.Second || !errors.Is(err, notify.ErrUndelivered) || !strings.HasPrefix(err.Error(), "33 ") {
 			t.Errorf("took %s: %v", took, err)
 		}
-		if log := w.log.String(); !strings.Contains(log, "since planloop is ending") || len(e.requests()) != 1 {
+		if log := w.log.String(); !strings.Contains(log, "since planloop is ending") || len(e.Requests()) != 1 {
 			t.Error(log)
 		}
 	})
@@ -60,8 +60,8 @@ func TestOldestAreDropped(t *testing.T) {
 		close(open)
 		closed(t, n)
 		var got []string
-		for _, r := range e.requests() {
-			got = append(got, r.body[strings.Index(r.body, "plan "):][:7])
+		for _, r := range e.Requests() {
+			got = append(got, r.Body[strings.Index(r.Body, "plan "):][:7])
 		}
 		if len(got) != 33 || got[0] != "plan 00" || got[1] != "plan 08" || got[32] != "plan 39" {
 			t.Error(got)
@@ -81,9 +81,9 @@ func TestNoticeIsItsOwn(t *testing.T) {
 		n.Notify(notice)
 		notice.Steps[0].Title, notice.Questions[0] = "changed", "changed"
 		closed(t, n)
-		for _, r := range e.requests() {
-			if strings.Contains(r.body, "changed") {
-				t.Error(r.body)
+		for _, r := range e.Requests() {
+			if strings.Contains(r.Body, "changed") {
+				t.Error(r.Body)
 			}
 		}
 	})
@@ -96,13 +96,13 @@ func TestClose(t *testing.T) {
 			n := w.notifier(notify.Config{})
 			n.Notify(aPlan())
 			closed(t, n)
-			if len(e.requests()) != 2 {
-				t.Errorf("%d requests", len(e.requests()))
+			if len(e.Requests()) != 2 {
+				t.Errorf("%d requests", len(e.Requests()))
 			}
 			closed(t, n)
 			n.Notify(aPlan())
 			settle()
-			if len(e.requests()) != 2 {
+			if len(e.Requests()) != 2 {
 				t.Error("a notice was sent after the end")
 			}
 		})
@@ -165,11 +165,11 @@ func TestManyAtOnce(t *testing.T) {
 		senders.Wait()
 		closed(t, n)
 		ids := map[string]bool{}
-		for _, r := range e.requests() {
-			ids[strings.Split(r.body, `"`)[5]] = true
+		for _, r := range e.Requests() {
+			ids[strings.Split(r.Body, `"`)[5]] = true
 		}
-		if len(ids) != 32 || len(e.requests()) != 32 {
-			t.Error(len(ids), len(e.requests()))
+		if len(ids) != 32 || len(e.Requests()) != 32 {
+			t.Error(len(ids), len(e.Requests()))
 		}
 	})
 }
