@@ -333,14 +333,12 @@ type PlanJudged struct {
 }
 
 func (e PlanJudged) apply(s State) State {
-	judged := func(p *Plan) *Plan {
-		if p == nil || p.ID != e.Plan {
-			return p
+	for _, p := range []**Plan{&s.Plan, &s.Draft} {
+		if *p != nil && (*p).ID == e.Plan {
+			judged := **p
+			judged.Verdict, judged.UpdatedAt = &e.Verdict, e.Verdict.At
+			*p = &judged
 		}
-		copied := *p
-		copied.Verdict, copied.UpdatedAt = &e.Verdict, e.Verdict.At
-		return &copied
 	}
-	s.Plan, s.Draft = judged(s.Plan), judged(s.Draft)
 	return s
 }

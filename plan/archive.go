@@ -145,14 +145,7 @@ type PlanCleared struct {
 }
 
 func (e PlanCleared) apply(s State) State {
-	if s.Plan == nil {
-		return s
-	}
-	p := *s.Plan
-	p.Steps = Steps{highest: p.Steps.highest}
-	p.Status, p.UpdatedAt = StatusAbandoned, e.At
-	s.Plan = &p
-	return s
+	return s.withPlan(e.At, func(p *Plan) { p.Steps, p.Status = Steps{highest: p.Steps.highest}, StatusAbandoned })
 }
 
 // Purge asks to delete the whole history and to begin a new one.

@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"time"
-)
+import "time"
 
 // consequences returns what a mark means for the plan as a whole.
 func consequences(p *Plan, step *Step, e StepMarked, f Facts) []Event {
@@ -40,15 +38,13 @@ func (s Steps) tally() tally { return tally{s.Len(), s.Finished(), s.Count(Done)
 
 // moved is the tally after one step went from a status to another.
 func (t tally) moved(from, to StepStatus) tally {
-	return t.counting(from, -1).counting(to, +1)
-}
-
-func (t tally) counting(status StepStatus, by int) tally {
-	if status.Finished() {
-		t.finished += by
-	}
-	if status == Done {
-		t.done += by
+	for by, status := range map[int]StepStatus{-1: from, +1: to} {
+		if status.Finished() {
+			t.finished += by
+		}
+		if status == Done {
+			t.done += by
+		}
 	}
 	return t
 }
@@ -110,13 +106,7 @@ type PlanFailedForGood struct {
 func (e PlanFailedForGood) apply(s State) State { return s.withStatus(StatusFailed, e.At) }
 
 func (s State) withStatus(status PlanStatus, at time.Time) State {
-	if s.Plan == nil {
-		return s
-	}
-	p := *s.Plan
-	p.Status, p.UpdatedAt = status, at
-	s.Plan = &p
-	return s
+	return s.withPlan(at, func(p *Plan) { p.Status = status })
 }
 
 // Close asks to close the completed plan with a final summary
@@ -172,11 +162,5 @@ type PlanClosed struct {
 }
 
 func (e PlanClosed) apply(s State) State {
-	if s.Plan == nil {
-		return s
-	}
-	p := *s.Plan
-	p.FinalSummary, p.UpdatedAt = e.Summary, e.At
-	s.Plan = &p
-	return s
+	return s.withPlan(e.At, func(p *Plan) { p.FinalSummary = e.Summary })
 }

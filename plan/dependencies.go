@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -89,98 +88,64 @@ func newDependencies(p *Plan, step *Step, deps []StepID) error {
 // along it with the first repeated at the end, or nil. deps returns what a step
 // depends on.
 func Cycle(start []StepID, deps func(StepID) []StepID) []StepID {
-	const (
-		open   = 1
-		closed = 2
-	)
-	seen := map[StepID]int{}
-	type frame struct {
-		id   StepID
-		rest []StepID
-	}
-	for _, root := range start {
-		if seen[root] != 0 {
-			continue
+	var path []StepID
+	open := map[StepID]bool{} // true for those of path, false for those that are known to lead into no cycle
+	var visit func(StepID) []StepID
+	visit = func(id StepID) []StepID {
+		if on, seen := open[id]; on {
+			return append(slices.Clone(path[slices.Index(path, id):]), id)
+		} else if seen {
+			return nil
 		}
-		seen[root] = open
-		stack := []frame{{root, deps(root)}}
-		for len(stack) > 0 {
-			top := &stack[len(stack)-1]
-			if len(top.rest) == 0 {
-				seen[top.id] = closed
-				stack = stack[:len(stack)-1]
-				continue
+		open[id] = true
+		path = append(path, id)
+		for _, dep := range deps(id) {
+			if cycle := visit(dep); cycle != nil {
+				return cycle
 			}
-			next := top.rest[0]
-			top.rest = top.rest[1:]
-			switch seen[next] {
-			case 0:
-				seen[next] = open
-				stack = append(stack, frame{next, deps(next)})
-			case open:
-				var path []StepID
-				for _, f := range stack {
-					if len(path) > 0 || f.id == next {
-						path = append(path, f.id)
-					}
-				}
-				return append(path, next)
-			}
+		}
+		open[id] = false
+		path = path[:len(path)-1]
+		return nil
+	}
+	for _, id := range start {
+		if cycle := visit(id); cycle != nil {
+			return cycle
 		}
 	}
 	return nil
 }
 
-// cyclePath writes a cycle for a message: S001 -> S002 -> S001.
-func cyclePath(ids []StepID) string {
-	words := make([]string, len(ids))
+func words(ids []StepID) []string {
+	list := make([]string, len(ids))
 	for i, id := range ids {
-		words[i] = id.String()
+		list[i] = id.String()
 	}
-	if len(words) > 12 {
-		words = append(append(words[:8:8], "…"), words[len(words)-3:]...)
-	}
-	return strings.Join(words, " -> ")
+	return list
 }
 
 // ListIDs returns all ids in a list with commas.
-func ListIDs(ids []StepID) string {
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = id.String()
-	}
-	return strings.Join(words, ", ")
-}
+func ListIDs(ids []StepID) string { return strings.Join(words(ids), ", ") }
 
 // IDs writes step ids for a message: "S001", "S001 and S002", "S001, S002 and 3 more".
 func IDs(ids []StepID) string {
 	const shown = 5
-	words := make([]string, 0, shown)
-	for _, id := range ids[:min(len(ids), shown)] {
-		words = append(words, id.String())
-	}
-	switch {
+	switch last := len(ids) - 1; {
 	case len(ids) > shown:
-		return strings.Join(words, ", ") + " and " + strconv.Itoa(len(ids)-shown) + " more"
-	case len(words) < 2:
-		return strings.Join(words, "")
+		return fmt.Sprintf("%s and %d more", ListIDs(ids[:shown]), len(ids)-shown)
+	case last < 1:
+		return ListIDs(ids)
+	default:
+		return ListIDs(ids[:last]) + " and " + ids[last].String()
 	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
+// cycleError refuses a cycle and writes it: S001 -> S002 -> S001.
 func cycleError(field string, cycle []StepID) error {
-	return &ValidationError{Kind: InvalidInput, Field: field,
-		Problem: "the dependencies run in a circle: " + cyclePath(cycle), Fix: "drop one of them"}
-}
-
-// dedupe returns ids without repetitions, in order.
-func dedupe(ids []StepID) []StepID {
-	out := ids[:0:0] // erasing all is told from naming none
-	for _, id := range ids {
-		if !slices.Contains(out, id) {
-			out = append(out, id)
-		}
+	path := words(cycle)
+	if len(path) > 12 {
+		path = slices.Concat(path[:8], []string{"…"}, path[len(path)-3:])
 	}
-	return out
+	return &ValidationError{Kind: InvalidInput, Field: field,
+		Problem: "the dependencies run in a circle: " + strings.Join(path, " -> "), Fix: "drop one of them"}
 }

@@ -178,10 +178,8 @@ func (e PlanDeviated) apply(s State) State {
 	if s.Plan == nil || s.Plan.Approval == nil {
 		return s
 	}
-	p, approval := *s.Plan, *s.Plan.Approval
+	approval := *s.Plan.Approval
 	approval.Deviations = append(slices.Clone(approval.Deviations), e.What...)
 	approval.Deviations = approval.Deviations[max(0, len(approval.Deviations)-maxDeviations):]
-	p.Approval, p.UpdatedAt = &approval, e.At
-	s.Plan = &p
-	return s
+	return s.withPlan(e.At, func(p *Plan) { p.Approval = &approval })
 }

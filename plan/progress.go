@@ -17,15 +17,12 @@ type MarkStep struct {
 }
 
 func (a MarkStep) clean(c *cleaner) Action {
+	c.oneOf("status", string(a.Status), a.Status.Values())
 	c.block(&a.Note, "note", MaxLongText)
 	return a
 }
 
 func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
-	if a.Status.ordinal() < 0 {
-		return nil, &ValidationError{Kind: InvalidInput, Field: "/status",
-			Problem: Quote(string(a.Status)) + " is not known", Fix: "use one of " + strings.Join(a.Status.Values(), ", ")}
-	}
 	p, step, err := markable(s, a.Step)
 	if err != nil {
 		return nil, err
@@ -39,14 +36,17 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if err := proven(s, step, a, f); err != nil {
 		return nil, err
 	}
-	if a.Note != "" && len(step.Notes) >= MaxNotes {
-		return nil, tooManyNotes(step)
+	if err := roomForNote(step, a.Note); err != nil {
+		return nil, err
 	}
 	takesOver := a.Status == InProgress && step.ClaimedBy != f.Actor.Name
 	if step.Status == a.Status && a.Note == "" && !takesOver {
 		return nil, nil
 	}
-	marked := a.marked(step, f)
+	marked := StepMarked{Step: a.Step, Status: a.Status, Note: a.Note, By: f.Actor.Name, At: f.Now}
+	if a.Status == InProgress {
+		marked.LeaseUntil = f.Now.Add(f.Limits.Lease)
+	}
 	return append([]Event{marked}, consequences(p, step, marked, f)...), nil
 }
 
@@ -103,14 +103,6 @@ func leaseEnd(step *Step, owner Sighting, lease time.Duration) time.Time {
 		return alive
 	}
 	return step.LeaseUntil
-}
-
-func (a MarkStep) marked(step *Step, f Facts) StepMarked {
-	e := StepMarked{Step: a.Step, Status: a.Status, Note: a.Note, By: f.Actor.Name, At: f.Now}
-	if a.Status == InProgress {
-		e.LeaseUntil = f.Now.Add(f.Limits.Lease)
-	}
-	return e
 }
 
 // StepMarked gives a step a status, and a note if there is one.
@@ -240,8 +232,8 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 			return nil, err
 		}
 	}
-	if a.Note != "" && len(step.Notes) >= MaxNotes {
-		return nil, tooManyNotes(step)
+	if err := roomForNote(step, a.Note); err != nil {
+		return nil, err
 	}
 	files := slices.DeleteFunc(slices.Clone(a.AffectedFiles), func(file string) bool { return slices.Contains(step.AffectedFiles, file) })
 	if n := len(step.AffectedFiles) + len(files); n > MaxNotes {
@@ -259,7 +251,10 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 	return []Event{e}, nil
 }
 
-func tooManyNotes(step *Step) error {
+func roomForNote(step *Step, note string) error {
+	if note == "" || len(step.Notes) < MaxNotes {
+		return nil
+	}
 	return conflict(fmt.Sprintf("%s has %d notes, no more are kept", step.ID, len(step.Notes)),
 		"report without a note, or add a step for what follows")
 }
@@ -356,12 +351,7 @@ func verified(step *Step) bool {
 }
 
 func noted(step *Step, criterion string) bool {
-	for _, e := range current(step) {
-		if e.Criterion == criterion && e.Note != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(current(step), func(e Evidence) bool { return e.Criterion == criterion && e.Note != "" })
 }
 
 // current lists the evidence since the step was last begun or opened again: what was

@@ -42,17 +42,25 @@ func (e StepsAdded) apply(s State) State {
 	return s.withSteps(e.At, func(edit *stepsEdit) { edit.add(e.Steps) })
 }
 
-// withSteps returns s with the steps of its plan edited by f.
-func (s State) withSteps(at time.Time, f func(*stepsEdit)) State {
+// withPlan returns s with its plan, if there is one, changed by f, which gets a copy.
+func (s State) withPlan(at time.Time, f func(*Plan)) State {
 	if s.Plan == nil {
 		return s
 	}
-	edit := s.Plan.Steps.edit()
-	f(edit)
 	p := *s.Plan
-	p.Steps, p.UpdatedAt = edit.done(), at
+	p.UpdatedAt = at
+	f(&p)
 	s.Plan = &p
 	return s
+}
+
+// withSteps returns s with the steps of its plan edited by f.
+func (s State) withSteps(at time.Time, f func(*stepsEdit)) State {
+	return s.withPlan(at, func(p *Plan) {
+		edit := p.Steps.edit()
+		f(edit)
+		p.Steps = edit.s
+	})
 }
 
 // withStep returns s with one step of its plan changed by f, which gets a copy.
@@ -121,11 +129,9 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	if a.Patch.DependsOn != nil {
-		deps := dedupe(*a.Patch.DependsOn)
-		if err := newDependencies(p, step, deps); err != nil {
+		if err := newDependencies(p, step, *a.Patch.DependsOn); err != nil {
 			return nil, err
 		}
-		a.Patch.DependsOn = &deps
 	}
 	if a.Patch.IsZero() {
 		return nil, nil

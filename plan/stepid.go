@@ -93,7 +93,7 @@ func (id StepID) Number() string { return strconv.Itoa(int(id)) }
 // checking what they depend on.
 func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 	next := have.Highest() + 1
-	steps := make([]*Step, len(news))
+	steps, ids := make([]*Step, len(news)), make([]StepID, len(news))
 	added := make(map[StepID]*Step, len(news))
 	for i, n := range news {
 		step := &Step{ID: next + StepID(i), Spec: n.Spec, Progress: n.Progress}
@@ -102,13 +102,7 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
 		step.Evidence = unrecorded(step.Evidence)
-		steps[i], added[step.ID] = step, step
-	}
-	deps := func(id StepID) []StepID {
-		if step := added[id]; step != nil {
-			return step.DependsOn
-		}
-		return nil // an older step cannot depend on a newer one
+		steps[i], ids[i], added[step.ID] = step, step.ID, step
 	}
 	for i, step := range steps {
 		for k, dep := range step.DependsOn {
@@ -118,11 +112,12 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 					Problem: "there is no step " + dep.String(), Fix: "name a step of the plan, or one added here by the id it gets"}
 			}
 		}
-		step.DependsOn = dedupe(step.DependsOn)
 	}
-	ids := make([]StepID, len(steps))
-	for i, step := range steps {
-		ids[i] = step.ID
+	deps := func(id StepID) []StepID {
+		if step := added[id]; step != nil {
+			return step.DependsOn
+		}
+		return nil // an older step cannot depend on a newer one
 	}
 	if cycle := Cycle(ids, deps); cycle != nil {
 		return nil, cycleError(field, cycle)
