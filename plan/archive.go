@@ -36,12 +36,12 @@ func (p PastPlan) Body(then State) *Plan {
 
 // Past lists the heads of former plans, oldest first. A plan that was restored
 // stays listed until it is archived again with a newer head; its place is kept.
-func (s State) Past() iter.Seq[PastPlan] { return s.past.all() }
+func (s State) Past() iter.Seq[PastPlan] { return slices.Values(s.past) }
 
 // PastPlan returns the head of the former plan with that id.
 func (s State) PastPlan(id string) (PastPlan, bool) {
 	if i := s.pastIndex(id); i >= 0 {
-		return s.past.at(i), true
+		return s.past[i], true
 	}
 	return PastPlan{}, false
 }
@@ -61,12 +61,7 @@ func (s State) Former() []PastPlan {
 }
 
 func (s State) pastIndex(id string) int {
-	for i := s.past.len() - 1; i >= 0; i-- {
-		if s.past.at(i).ID == id {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.past, func(p PastPlan) bool { return p.ID == id })
 }
 
 // PlanArchived keeps the head of the current plan, which is about to be
@@ -76,11 +71,12 @@ type PlanArchived struct {
 }
 
 func (e PlanArchived) apply(s State) State {
+	s.past = slices.Clone(s.past)
 	if i := s.pastIndex(e.Head.ID); i >= 0 {
-		s.past = s.past.set(i, e.Head)
-		return s
+		s.past[i] = e.Head
+	} else {
+		s.past = append(s.past, e.Head)
 	}
-	s.past = s.past.append(e.Head)
 	return s
 }
 

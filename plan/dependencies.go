@@ -20,7 +20,7 @@ func startable(p *Plan, step *Step, to StepStatus) error {
 
 // WaitingOn lists the dependencies of a step that are not done.
 func (s Steps) WaitingOn(id StepID) []StepID {
-	i := s.position(id)
+	i := s.Position(id)
 	if i < 0 || s.slot(i).unmet == 0 {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (s Steps) WaitingOn(id StepID) []StepID {
 
 // Dependents lists the steps that depend on a step.
 func (s Steps) Dependents(id StepID) []StepID {
-	i := s.position(id)
+	i := s.Position(id)
 	if i < 0 {
 		return nil
 	}
@@ -44,12 +44,12 @@ func (s Steps) Dependents(id StepID) []StepID {
 
 // IsReady reports whether the step is pending with all dependencies done.
 func (s Steps) IsReady(id StepID) bool {
-	i := s.position(id)
+	i := s.Position(id)
 	return i >= 0 && s.slot(i).isReady()
 }
 
 func (s Steps) isDone(id StepID) bool {
-	i := s.position(id)
+	i := s.Position(id)
 	return i >= 0 && s.slot(i).step.Status == Done
 }
 

@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"time"
-)
+import "time"
 
 // Revision numbers the accepted actions of a workspace: 1 for the first. It is
 // the sequence number of the record in the log.
@@ -11,17 +9,17 @@ type Revision int64
 // State is what a workspace knows now. It is an immutable value; the zero value
 // is an empty workspace.
 type State struct {
-	Revision  Revision
-	UpdatedAt time.Time // of the last record
-	Plan      *Plan     // nil before the first
-	Draft     *Plan     // a submitted or imported plan that nobody agreed to yet
-	Phase     Phase
-	Mode      *Mode // nil before planning mode was first entered
-	Signals   []Signal
-	Questions []Question
-	Asked     int // questions so far; ids are never used again
-	Comments  []Comment
-	past      vector[PastPlan]
+	Revision  Revision   `json:"revision"`
+	UpdatedAt time.Time  `json:"updated_at"` // of the last record
+	Plan      *Plan      `json:"-"`          // nil before the first; see StateBody
+	Draft     *Plan      `json:"-"`          // a submitted or imported plan that nobody agreed to yet
+	Phase     Phase      `json:"phase,omitempty"`
+	Signals   []Signal   `json:"signals,omitempty"`
+	Mode      *Mode      `json:"mode,omitempty"` // nil before planning mode was first entered
+	Questions []Question `json:"questions,omitempty"`
+	Asked     int        `json:"asked,omitempty"` // questions so far; ids are never used again
+	Comments  []Comment  `json:"comments,omitempty"`
+	past      []PastPlan
 }
 
 // PhaseNow returns the phase, with inactive for the zero value.
@@ -60,23 +58,16 @@ func (s State) knows(id string) bool {
 
 // StateBody is a state in its written form, for snapshots.
 type StateBody struct {
-	Revision  Revision   `json:"revision"`
-	UpdatedAt time.Time  `json:"updated_at"`
-	Plan      *Body      `json:"plan,omitempty"`
-	Draft     *Body      `json:"draft,omitempty"`
-	Phase     Phase      `json:"phase,omitempty"`
-	Signals   []Signal   `json:"signals,omitempty"`
-	Mode      *Mode      `json:"mode,omitempty"`
-	Questions []Question `json:"questions,omitempty"`
-	Asked     int        `json:"asked,omitempty"`
-	Comments  []Comment  `json:"comments,omitempty"`
-	Past      []PastPlan `json:"past,omitempty"`
+	State
+	Plan  *Body      `json:"plan,omitempty"`
+	Draft *Body      `json:"draft,omitempty"`
+	Past  []PastPlan `json:"past,omitempty"`
 }
 
 // Body returns the written form of s.
 func (s State) Body() StateBody {
-	b := StateBody{Revision: s.Revision, UpdatedAt: s.UpdatedAt, Phase: s.Phase, Mode: s.Mode,
-		Signals: s.Signals, Questions: s.Questions, Asked: s.Asked, Comments: s.Comments}
+	b := StateBody{State: s, Past: s.past}
+	b.State.Plan, b.State.Draft, b.State.past = nil, nil, nil
 	if s.Plan != nil {
 		body := s.Plan.Body()
 		b.Plan = &body
@@ -85,24 +76,18 @@ func (s State) Body() StateBody {
 		body := s.Draft.Body()
 		b.Draft = &body
 	}
-	for p := range s.Past() {
-		b.Past = append(b.Past, p)
-	}
 	return b
 }
 
 // Build returns the state that b writes down.
 func (b StateBody) Build() State {
-	s := State{Revision: b.Revision, UpdatedAt: b.UpdatedAt, Phase: b.Phase, Mode: b.Mode,
-		Signals: b.Signals, Questions: b.Questions, Asked: b.Asked, Comments: b.Comments}
+	s := b.State
+	s.past = b.Past
 	if b.Plan != nil {
 		s.Plan = b.Plan.Build()
 	}
 	if b.Draft != nil {
 		s.Draft = b.Draft.Build()
-	}
-	for _, p := range b.Past {
-		s.past = s.past.append(p)
 	}
 	return s
 }

@@ -19,6 +19,11 @@ type Steps struct {
 	index   []int32 // id → position; nil while every id stands at position id-1
 }
 
+// chunkSize is the number of steps that are copied together when one of them changes.
+// 64 keeps both the copy of a chunk and the copy of the list of chunks small up to
+// tens of thousands of steps.
+const chunkSize = 64
+
 // stepChunk holds chunkSize slots and counts the steps a search looks for.
 type stepChunk struct {
 	slots   [chunkSize]stepSlot
@@ -39,7 +44,7 @@ func (s stepSlot) isReady() bool { return s.step.Status == Pending && s.unmet ==
 func NewSteps(steps []*Step) Steps {
 	e := Steps{}.edit()
 	e.add(steps)
-	return e.done()
+	return e.s
 }
 
 // Len returns the number of steps.
@@ -67,15 +72,12 @@ func (s Steps) At(i int) *Step { return s.slot(i).step }
 
 // Get returns the step with that id.
 func (s Steps) Get(id StepID) (*Step, bool) {
-	i := s.position(id)
+	i := s.Position(id)
 	if i < 0 {
 		return nil, false
 	}
 	return s.At(i), true
 }
-
-// Position returns where the step stands, counted from 0, or -1.
-func (s Steps) Position(id StepID) int { return s.position(id) }
 
 // All yields the steps in order.
 func (s Steps) All() iter.Seq[*Step] {
@@ -90,39 +92,40 @@ func (s Steps) All() iter.Seq[*Step] {
 
 // List returns the steps in order as a new slice.
 func (s Steps) List() []*Step {
-	list := make([]*Step, 0, s.n)
-	for step := range s.All() {
-		list = append(list, step)
-	}
-	return list
+	return slices.AppendSeq(make([]*Step, 0, s.n), s.All())
 }
 
 // Next returns the step to work on: the first in progress, else the first ready
 // one, else nil.
 func (s Steps) Next() *Step {
-	if s.counts[InProgress.ordinal()] > 0 {
-		return s.first(func(c *stepChunk) int { return c.running }, func(slot stepSlot) bool { return slot.step.Status == InProgress })
+	for step := range s.Running() {
+		return step
 	}
 	return s.NextReady()
 }
 
 // NextReady returns the first ready step, or nil.
 func (s Steps) NextReady() *Step {
-	if s.ready == 0 {
-		return nil
+	for step := range s.each(func(c *stepChunk) int { return c.ready }, stepSlot.isReady) {
+		return step
 	}
-	return s.first(func(c *stepChunk) int { return c.ready }, stepSlot.isReady)
+	return nil
 }
 
 // Running yields the steps in progress, in order.
 func (s Steps) Running() iter.Seq[*Step] {
+	return s.each(func(c *stepChunk) int { return c.running }, func(slot stepSlot) bool { return slot.step.Status == InProgress })
+}
+
+// each yields the steps that match, looking only into chunks that count one.
+func (s Steps) each(count func(*stepChunk) int, match func(stepSlot) bool) iter.Seq[*Step] {
 	return func(yield func(*Step) bool) {
 		for _, c := range s.chunks {
-			if c.running == 0 {
+			if count(c) == 0 {
 				continue
 			}
 			for _, slot := range c.slots {
-				if slot.step != nil && slot.step.Status == InProgress && !yield(slot.step) {
+				if slot.step != nil && match(slot) && !yield(slot.step) {
 					return
 				}
 			}
@@ -130,36 +133,15 @@ func (s Steps) Running() iter.Seq[*Step] {
 	}
 }
 
-// first returns the first step that matches, looking only into chunks that
-// count one.
-func (s Steps) first(count func(*stepChunk) int, match func(stepSlot) bool) *Step {
-	for _, c := range s.chunks {
-		if count(c) == 0 {
-			continue
-		}
-		for _, slot := range c.slots {
-			if slot.step != nil && match(slot) {
-				return slot.step
-			}
-		}
-	}
-	return nil
-}
-
 func (s Steps) slot(i int) stepSlot { return s.chunks[i/chunkSize].slots[i%chunkSize] }
 
-func (s Steps) position(id StepID) int {
-	if id < 1 {
+// Position returns where the step stands, counted from 0, or -1.
+func (s Steps) Position(id StepID) int {
+	switch {
+	case id < 1, s.index == nil && int(id) > s.n, s.index != nil && int(id) >= len(s.index):
 		return -1
-	}
-	if s.index == nil {
-		if int(id) > s.n {
-			return -1
-		}
+	case s.index == nil:
 		return int(id) - 1
-	}
-	if int(id) >= len(s.index) {
-		return -1
 	}
 	return int(s.index[id])
 }
@@ -177,8 +159,6 @@ func (s Steps) edit() *stepsEdit {
 	s.chunks = slices.Clone(s.chunks)
 	return &stepsEdit{s: s, own: map[*stepChunk]bool{}}
 }
-
-func (e *stepsEdit) done() Steps { return e.s }
 
 // chunk returns the chunk of position i, ours to change.
 func (e *stepsEdit) chunk(i int) *stepChunk {
@@ -225,16 +205,10 @@ func (e *stepsEdit) add(steps []*Step) {
 	}
 	links := map[StepID][]StepID{}
 	for k, step := range steps {
-		unmet := int32(0)
 		for _, dep := range step.DependsOn {
 			links[dep] = append(links[dep], step.ID)
-			if !e.s.isDone(dep) {
-				unmet++
-			}
 		}
-		if unmet > 0 {
-			e.change(from+k, func(slot *stepSlot) { slot.unmet = unmet })
-		}
+		e.count(from+k, step)
 	}
 	for dep, dependents := range links {
 		e.link(dep, dependents)
@@ -258,21 +232,18 @@ func (e *stepsEdit) place(step *Step) {
 // register makes id known at position i. The index is needed only from the
 // first id on that does not stand at position id-1.
 func (e *stepsEdit) register(id StepID, i int) {
-	if e.s.index == nil && int(id) == i+1 {
+	switch {
+	case e.s.index == nil && int(id) == i+1:
 		return
-	}
-	if e.s.index == nil {
-		e.s.index = make([]int32, 1, int(id)+1)
-		e.s.index[0] = -1
+	case e.s.index == nil:
+		e.s.index = append(make([]int32, 0, int(id)+1), -1)
 		for k := range i {
 			e.s.index = append(e.s.index, int32(k))
 		}
-		e.ownIndex = true
-	}
-	if !e.ownIndex {
+	case !e.ownIndex:
 		e.s.index = slices.Clone(e.s.index)
-		e.ownIndex = true
 	}
+	e.ownIndex = true
 	for len(e.s.index) <= int(id) {
 		e.s.index = append(e.s.index, -1)
 	}
@@ -280,30 +251,26 @@ func (e *stepsEdit) register(id StepID, i int) {
 }
 
 func (e *stepsEdit) link(dep StepID, dependents []StepID) {
-	i := e.s.position(dep)
-	if i < 0 {
-		return
+	if i := e.s.Position(dep); i >= 0 {
+		e.change(i, func(slot *stepSlot) {
+			slot.dependents = slices.Concat(slot.dependents, dependents)
+			slices.Sort(slot.dependents) // whatever the order of the edits
+		})
 	}
-	e.change(i, func(slot *stepSlot) {
-		slot.dependents = slices.Concat(slot.dependents, dependents)
-		slices.Sort(slot.dependents) // whatever the order of the edits
-	})
 }
 
 func (e *stepsEdit) unlink(dep, dependent StepID) {
-	i := e.s.position(dep)
-	if i < 0 {
-		return
+	if i := e.s.Position(dep); i >= 0 {
+		e.change(i, func(slot *stepSlot) {
+			slot.dependents = slices.DeleteFunc(slices.Clone(slot.dependents), func(id StepID) bool { return id == dependent })
+		})
 	}
-	e.change(i, func(slot *stepSlot) {
-		slot.dependents = slices.DeleteFunc(slices.Clone(slot.dependents), func(id StepID) bool { return id == dependent })
-	})
 }
 
 // replace puts step in the place of the one with its id, and brings the
 // dependents up to date.
 func (e *stepsEdit) replace(step *Step) {
-	i := e.s.position(step.ID)
+	i := e.s.Position(step.ID)
 	if i < 0 {
 		return
 	}
@@ -324,7 +291,7 @@ func (e *stepsEdit) settle(i int, done bool) {
 		by = -1
 	}
 	for _, id := range e.s.slot(i).dependents {
-		if k := e.s.position(id); k >= 0 {
+		if k := e.s.Position(id); k >= 0 {
 			e.change(k, func(slot *stepSlot) { slot.unmet += by })
 		}
 	}
@@ -336,60 +303,23 @@ func (e *stepsEdit) relink(old, step *Step) {
 			e.unlink(dep, step.ID)
 		}
 	}
-	unmet := int32(0)
 	for _, dep := range step.DependsOn {
 		if !slices.Contains(old.DependsOn, dep) {
 			e.link(dep, []StepID{step.ID})
 		}
+	}
+	e.count(e.s.Position(step.ID), step)
+}
+
+// count counts the unmet dependencies of the step at i.
+func (e *stepsEdit) count(i int, step *Step) {
+	unmet := int32(0)
+	for _, dep := range step.DependsOn {
 		if !e.s.isDone(dep) {
 			unmet++
 		}
 	}
-	e.change(e.s.position(step.ID), func(slot *stepSlot) { slot.unmet = unmet })
-}
-
-// chunkSize is the number of elements that are copied together when one of
-// them changes. 64 keeps both the copy of a chunk and the copy of the list of
-// chunks small up to tens of thousands of elements.
-const chunkSize = 64
-
-// vector is an immutable list: append and set return a new one that shares all
-// chunks but one with the old.
-type vector[T any] struct {
-	chunks []*[chunkSize]T
-	n      int
-}
-
-func (v vector[T]) len() int { return v.n }
-
-func (v vector[T]) at(i int) T { return v.chunks[i/chunkSize][i%chunkSize] }
-
-func (v vector[T]) append(x T) vector[T] {
-	if v.n%chunkSize == 0 {
-		chunks := make([]*[chunkSize]T, len(v.chunks), len(v.chunks)+1)
-		copy(chunks, v.chunks)
-		v.chunks = append(chunks, new([chunkSize]T))
-	}
-	v.n++
-	return v.set(v.n-1, x)
-}
-
-func (v vector[T]) set(i int, x T) vector[T] {
-	chunk := *v.chunks[i/chunkSize]
-	chunk[i%chunkSize] = x
-	chunks := make([]*[chunkSize]T, len(v.chunks))
-	copy(chunks, v.chunks)
-	chunks[i/chunkSize] = &chunk
-	v.chunks = chunks
-	return v
-}
-
-func (v vector[T]) all() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for i := range v.n {
-			if !yield(v.at(i)) {
-				return
-			}
-		}
+	if unmet != e.s.slot(i).unmet {
+		e.change(i, func(slot *stepSlot) { slot.unmet = unmet })
 	}
 }

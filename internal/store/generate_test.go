@@ -59,12 +59,11 @@ func records() *rapid.Generator[plan.Record] {
 // states draws states with a plan, a draft and former plans, or without.
 func states() *rapid.Generator[plan.State] {
 	return rapid.Custom(func(t *rapid.T) plan.State {
-		body := plan.StateBody{
+		body := plan.StateBody{State: plan.State{
 			Revision:  plan.Revision(rapid.Int64Range(0, 1<<40).Draw(t, "revision")),
 			UpdatedAt: instant(t, "updated"),
 			Phase:     rapid.SampledFrom([]plan.Phase{"", plan.PhaseSubmitted}).Draw(t, "phase"),
-			Past:      rapid.SliceOfN(pastPlans(), 0, 3).Draw(t, "past"),
-		}
+		}, Past: rapid.SliceOfN(pastPlans(), 0, 3).Draw(t, "past")}
 		if rapid.Bool().Draw(t, "has plan") {
 			body.Plan = new(bodies().Draw(t, "plan"))
 		}
