@@ -292,7 +292,7 @@ func ofRules(uri string) bool { return uri == statusURI || uri == agentsURI }
 // archivedSince reports whether a plan became a former one after a revision, of which
 // nothing else is known.
 func archivedSince(state plan.State, revision plan.Revision) bool {
-	for past := range state.Past() {
+	for _, past := range state.Past {
 		if past.Revision >= revision {
 			return true
 		}

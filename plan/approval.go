@@ -53,10 +53,10 @@ func submitted(s State, draft Body, f Facts) PlanSubmitted {
 // ShownBefore returns the head of the draft that the present one took the place of while
 // the same planning went on: it was put before a person, who may want to see what differs.
 func (s State) ShownBefore() (PastPlan, bool) {
-	if s.Draft == nil || len(s.past) == 0 || !s.PhaseNow().Restricted() {
+	if s.Draft == nil || len(s.Past) == 0 || !s.PhaseNow().Restricted() {
 		return PastPlan{}, false
 	}
-	last := s.past[len(s.past)-1]
+	last := s.Past[len(s.Past)-1]
 	return last, last.Reason == superseded && last.ArchivedAt.Equal(s.Draft.CreatedAt) && !last.CreatedAt.Before(s.ModeNow().Since)
 }
 

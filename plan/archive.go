@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 )
@@ -34,14 +33,10 @@ func (p PastPlan) Body(then State) *Plan {
 	return nil
 }
 
-// Past lists the heads of former plans, oldest first. A plan that was restored
-// stays listed until it is archived again with a newer head; its place is kept.
-func (s State) Past() iter.Seq[PastPlan] { return slices.Values(s.past) }
-
 // PastPlan returns the head of the former plan with that id.
 func (s State) PastPlan(id string) (PastPlan, bool) {
 	if i := s.pastIndex(id); i >= 0 {
-		return s.past[i], true
+		return s.Past[i], true
 	}
 	return PastPlan{}, false
 }
@@ -50,7 +45,7 @@ func (s State) PastPlan(id string) (PastPlan, bool) {
 // first: all but the current plan, unless that was cleared.
 func (s State) Former() []PastPlan {
 	var former []PastPlan
-	for head := range s.Past() {
+	for _, head := range s.Past {
 		if s.Plan == nil || s.Plan.ID != head.ID || s.Plan.Cleared() {
 			former = append(former, head)
 		}
@@ -61,7 +56,7 @@ func (s State) Former() []PastPlan {
 }
 
 func (s State) pastIndex(id string) int {
-	return slices.IndexFunc(s.past, func(p PastPlan) bool { return p.ID == id })
+	return slices.IndexFunc(s.Past, func(p PastPlan) bool { return p.ID == id })
 }
 
 // PlanArchived keeps the head of the current plan, which is about to be
@@ -71,11 +66,11 @@ type PlanArchived struct {
 }
 
 func (e PlanArchived) apply(s State) State {
-	s.past = slices.Clone(s.past)
+	s.Past = slices.Clone(s.Past)
 	if i := s.pastIndex(e.Head.ID); i >= 0 {
-		s.past[i] = e.Head
+		s.Past[i] = e.Head
 	} else {
-		s.past = append(s.past, e.Head)
+		s.Past = append(s.Past, e.Head)
 	}
 	return s
 }

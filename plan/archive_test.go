@@ -143,7 +143,7 @@ func TestRestoreKeepsOneHeadAPlan(t *testing.T) {
 		w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("x")}})
 	}
 	w.do(ann, plan.Clear{})
-	heads := slices.Collect(w.state.Past())
+	heads := w.state.Past
 	if len(heads) != 1 || heads[0].Steps != 4 || heads[0].Revision != w.state.Revision-1 {
 		t.Errorf("heads %+v", heads)
 	}

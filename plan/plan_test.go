@@ -79,7 +79,7 @@ func TestSetUpAfterClearArchivesOnce(t *testing.T) {
 	if got := kinds(events); !slices.Equal(got, []string{"plan_set_up"}) {
 		t.Errorf("events %v", got)
 	}
-	if got := slices.Collect(w.state.Past()); len(got) != 1 || got[0].Reason != "cleared" || got[0].Steps != 1 {
+	if got := w.state.Past; len(got) != 1 || got[0].Reason != "cleared" || got[0].Steps != 1 {
 		t.Errorf("archive %+v", got)
 	}
 }
@@ -102,7 +102,7 @@ func TestPlanIDsAreUniqueWithinOneSecond(t *testing.T) {
 	if want := fmt.Sprintf("ship-it-%d", at.Unix()); !seen[want] {
 		t.Errorf("no plan has the id %s", want)
 	}
-	heads := slices.Collect(w.state.Past())
+	heads := w.state.Past
 	for i, head := range heads {
 		if i > 0 && head.Revision <= heads[i-1].Revision {
 			t.Fatalf("head %d at revision %d follows %d", i, head.Revision, heads[i-1].Revision)
@@ -149,7 +149,7 @@ func TestSetUpDraftStandsBesideThePlan(t *testing.T) {
 	if got := kinds(events); !slices.Equal(got, []string{"draft_made"}) {
 		t.Errorf("events %v", got)
 	}
-	if w.state.Plan != current || len(slices.Collect(w.state.Past())) != 0 {
+	if w.state.Plan != current || len(w.state.Past) != 0 {
 		t.Error("the draft touched the current plan")
 	}
 	if d := w.state.Draft; d.Status != plan.StatusDraft || d.ID == current.ID || d.Steps.Len() != 1 {

@@ -138,7 +138,7 @@ func checkInvariants(t *rapid.T, w *workspace) {
 		checkSteps(t, p)
 	}
 	seen := map[string]bool{}
-	for head := range w.state.Past() {
+	for _, head := range w.state.Past {
 		body := w.past(head.ID)
 		if seen[head.ID] || body == nil || body.ID != head.ID || body.Steps.Len() != head.Steps ||
 			body.Steps.Count(plan.Done) != head.Done || body.Status != head.Status {
@@ -436,7 +436,7 @@ func drawPlanID(t *rapid.T, w *workspace) string {
 	if w.state.Plan != nil {
 		ids = append(ids, w.state.Plan.ID)
 	}
-	for head := range w.state.Past() {
+	for _, head := range w.state.Past {
 		ids = append(ids, head.ID, head.ID)
 	}
 	return rapid.SampledFrom(ids).Draw(t, "plan")

@@ -254,7 +254,7 @@ func (w *teller) progress(step *plan.Step) string {
 
 func (w *teller) showPast() string {
 	var b strings.Builder
-	for head := range w.state.Past() {
+	for _, head := range w.state.Past {
 		fmt.Fprintf(&b, "%s %s, %d of %d done, %s at revision %d\n", head.ID, head.Status, head.Done, head.Steps, head.Reason,
 			head.Revision)
 	}

@@ -19,7 +19,7 @@ type State struct {
 	Questions []Question `json:"questions,omitempty"`
 	Asked     int        `json:"asked,omitempty"` // questions so far; ids are never used again
 	Comments  []Comment  `json:"comments,omitempty"`
-	past      []PastPlan
+	Past      []PastPlan `json:"past,omitempty"` // heads of former plans, oldest first; one that was restored stays listed
 }
 
 // PhaseNow returns the phase, with inactive for the zero value.
@@ -59,15 +59,14 @@ func (s State) knows(id string) bool {
 // StateBody is a state in its written form, for snapshots.
 type StateBody struct {
 	State
-	Plan  *Body      `json:"plan,omitempty"`
-	Draft *Body      `json:"draft,omitempty"`
-	Past  []PastPlan `json:"past,omitempty"`
+	Plan  *Body `json:"plan,omitempty"`
+	Draft *Body `json:"draft,omitempty"`
 }
 
 // Body returns the written form of s.
 func (s State) Body() StateBody {
-	b := StateBody{State: s, Past: s.past}
-	b.State.Plan, b.State.Draft, b.State.past = nil, nil, nil
+	b := StateBody{State: s}
+	b.State.Plan, b.State.Draft = nil, nil
 	if s.Plan != nil {
 		body := s.Plan.Body()
 		b.Plan = &body
@@ -82,7 +81,6 @@ func (s State) Body() StateBody {
 // Build returns the state that b writes down.
 func (b StateBody) Build() State {
 	s := b.State
-	s.past = b.Past
 	if b.Plan != nil {
 		s.Plan = b.Plan.Build()
 	}

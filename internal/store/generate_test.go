@@ -63,7 +63,8 @@ func states() *rapid.Generator[plan.State] {
 			Revision:  plan.Revision(rapid.Int64Range(0, 1<<40).Draw(t, "revision")),
 			UpdatedAt: instant(t, "updated"),
 			Phase:     rapid.SampledFrom([]plan.Phase{"", plan.PhaseSubmitted}).Draw(t, "phase"),
-		}, Past: rapid.SliceOfN(pastPlans(), 0, 3).Draw(t, "past")}
+			Past:      rapid.SliceOfN(pastPlans(), 0, 3).Draw(t, "past"),
+		}}
 		if rapid.Bool().Draw(t, "has plan") {
 			body.Plan = new(bodies().Draw(t, "plan"))
 		}

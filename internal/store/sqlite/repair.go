@@ -130,7 +130,7 @@ func (l *Log) restoration(found Report) (*plan.Record, plan.Revision) {
 // restoring returns the events that make the plans and signals of one state those of another.
 func restoring(from, to plan.State) []plan.Event {
 	var events []plan.Event
-	for past := range to.Past() {
+	for _, past := range to.Past {
 		if known, ok := from.PastPlan(past.ID); !ok || known != past {
 			events = append(events, plan.PlanArchived{Head: past})
 		}
