@@ -121,9 +121,8 @@ func allowedHeaders(r *http.Request) string {
 	var granted []string
 	for asked := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
 		name := strings.ToLower(strings.TrimSpace(asked))
-		switch {
-		case name == "content-type", name == "authorization", name == "accept", name == "last-event-id",
-			strings.HasPrefix(name, "mcp-"):
+		own := []string{"content-type", "authorization", "accept", "last-event-id"}
+		if slices.Contains(own, name) || strings.HasPrefix(name, "mcp-") {
 			granted = append(granted, name)
 		}
 	}

@@ -113,7 +113,7 @@ func checkForm(body []byte) *mcp.JSONRPCError {
 	if decoder.PeekKind() == '[' {
 		return invalid("batches are not accepted; send one message a request")
 	}
-	if kind := decoder.PeekKind(); kind != '{' {
+	if decoder.PeekKind() != '{' {
 		return transport.Refusal(nil, mcp.PARSE_ERROR, "the body is not a JSON object")
 	}
 	names := map[string]bool{} // of the message and its params, as pointers
@@ -123,11 +123,15 @@ func checkForm(body []byte) *mcp.JSONRPCError {
 			return nil
 		}
 		if err != nil {
-			return transport.Refusal(nil, mcp.PARSE_ERROR, describe(err, decoder.InputOffset()))
+			return transport.Refusal(nil, mcp.PARSE_ERROR,
+				fmt.Sprintf("the body is not valid JSON in UTF-8, near byte %d", decoder.InputOffset()))
 		}
 		depth := decoder.StackDepth()
 		if depth == 0 {
-			return checkEnd(decoder)
+			if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
+				return transport.Refusal(nil, mcp.PARSE_ERROR, "there is more after the first JSON value; send one message a request")
+			}
+			return nil
 		}
 		if depth > maxDepth {
 			return invalid(fmt.Sprintf("the body is nested deeper than %d levels", maxDepth))
@@ -146,13 +150,6 @@ func checkForm(body []byte) *mcp.JSONRPCError {
 	}
 }
 
-func checkEnd(decoder *jsontext.Decoder) *mcp.JSONRPCError {
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return transport.Refusal(nil, mcp.PARSE_ERROR, "there is more after the first JSON value; send one message a request")
-	}
-	return nil
-}
-
 // isName tells whether the token just read was a member's name: names have the
 // odd places of an object.
 func isName(decoder *jsontext.Decoder, token jsontext.Token) bool {
@@ -165,13 +162,6 @@ func misspelt(name string) bool {
 	return !slices.Contains(keys, name) && slices.ContainsFunc(keys, func(key string) bool {
 		return strings.EqualFold(key, name)
 	})
-}
-
-func describe(err error, offset int64) string {
-	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return fmt.Sprintf("the body has a member twice in one object, near byte %d", offset)
-	}
-	return fmt.Sprintf("the body is not valid JSON in UTF-8, near byte %d", offset)
 }
 
 func invalid(text string) *mcp.JSONRPCError { return transport.Refusal(nil, mcp.INVALID_REQUEST, text) }

@@ -31,7 +31,7 @@ type Server struct {
 	mcp        *server.MCPServer
 	streamable *server.StreamableHTTPServer
 	sessions   *sessions
-	sse        *sseStreams
+	sse        sync.Map // the open sessions of /sse by id
 	calls      *calls
 	slots      chan struct{} // one is held by every open stream
 	handler    http.Handler
@@ -53,7 +53,6 @@ func New(srv *server.MCPServer, opts Options) (*Server, error) {
 		log:      opts.Logger,
 		mcp:      srv,
 		sessions: newSessions(),
-		sse:      newSSEStreams(),
 		calls:    newCalls(),
 		slots:    make(chan struct{}, opts.MaxStreams),
 	}

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -21,32 +19,6 @@ import (
 // notifications that preceded the answer, lets every web page read its stream,
 // and cannot tell when its last call has been answered.
 
-// sseStreams are the open streams by session id.
-type sseStreams struct {
-	mu   sync.Mutex
-	open map[string]*sseSession
-}
-
-func newSSEStreams() *sseStreams { return &sseStreams{open: map[string]*sseSession{}} }
-
-func (s *sseStreams) add(session *sseSession) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open[session.id] = session
-}
-
-func (s *sseStreams) remove(session *sseSession) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.open, session.id)
-}
-
-func (s *sseStreams) find(id string) *sseSession {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open[id]
-}
-
 // openSSE begins a session and is its stream until either side ends it.
 func (s *Server) openSSE(w http.ResponseWriter, r *http.Request) {
 	s.stream(w, r, func(resp *response, r *http.Request) {
@@ -56,13 +28,13 @@ func (s *Server) openSSE(w http.ResponseWriter, r *http.Request) {
 			refuse(resp, http.StatusInternalServerError, "the session could not be begun; try again")
 			return
 		}
-		defer s.mcp.UnregisterSession(context.WithoutCancel(ctx), session.id)
-		s.sse.add(session)
-		defer s.sse.remove(session)
+		defer s.mcp.UnregisterSession(context.WithoutCancel(ctx), session.ID)
+		s.sse.Store(session.ID, session)
+		defer s.sse.Delete(session.ID)
 
 		resp.Header().Set("Content-Type", "text/event-stream")
 		resp.Header().Set("Cache-Control", "no-store")
-		if resp.send("endpoint", []byte("/message?sessionId="+session.id)) == nil {
+		if resp.send("endpoint", []byte("/message?sessionId="+session.ID)) == nil {
 			session.pump(resp)
 		}
 	})
@@ -70,8 +42,9 @@ func (s *Server) openSSE(w http.ResponseWriter, r *http.Request) {
 
 // postSSE takes one message of a session; its answer goes out on the stream.
 func (s *Server) postSSE(w http.ResponseWriter, r *http.Request) {
-	session := s.sse.find(r.URL.Query().Get("sessionId"))
-	if session == nil {
+	found, _ := s.sse.Load(r.URL.Query().Get("sessionId"))
+	session, ok := found.(*sseSession)
+	if !ok {
 		refuse(w, http.StatusNotFound, "the session is unknown or has ended: open /sse and post to the endpoint it names")
 		return
 	}
@@ -162,12 +135,9 @@ const (
 // sseSession is one client of the HTTP with SSE transport. It lives as long as
 // its stream.
 type sseSession struct {
-	id            string
-	ctx           context.Context // ends with the stream, and every call with it
-	notifications chan mcp.JSONRPCNotification
-	answers       chan []byte
-	running       chan struct{}
-	initialized   atomic.Bool
+	ctx     context.Context // ends with the stream, and every call with it
+	answers chan []byte
+	running chan struct{}
 	transport.Client
 	transport.LogLevel
 }
@@ -180,11 +150,10 @@ var (
 
 func newSSESession(ctx context.Context) *sseSession {
 	return &sseSession{
-		id:            rand.Text(),
-		ctx:           ctx,
-		notifications: make(chan mcp.JSONRPCNotification, maxQueuedNotifications),
-		answers:       make(chan []byte),
-		running:       make(chan struct{}, maxRunning),
+		Client:  transport.Client{ID: rand.Text(), Notes: make(chan mcp.JSONRPCNotification, maxQueuedNotifications)},
+		ctx:     ctx,
+		answers: make(chan []byte),
+		running: make(chan struct{}, maxRunning),
 	}
 }
 
@@ -195,7 +164,7 @@ func (s *sseSession) pump(resp *response) {
 		select {
 		case <-s.ctx.Done():
 			return
-		case n := <-s.notifications:
+		case n := <-s.Notes:
 			if s.write(resp, n) != nil {
 				return
 			}
@@ -211,7 +180,7 @@ func (s *sseSession) pump(resp *response) {
 func (s *sseSession) drain(resp *response) error {
 	for {
 		select {
-		case n := <-s.notifications:
+		case n := <-s.Notes:
 			if err := s.write(resp, n); err != nil {
 				return err
 			}
@@ -256,15 +225,3 @@ func (s *sseSession) refusal(msg transport.Message) []byte {
 			"the session is not initialized: send initialize and wait for its answer first"))
 	}
 }
-
-// SessionID names the session.
-func (s *sseSession) SessionID() string { return s.id }
-
-// NotificationChannel takes what is to be sent to the client.
-func (s *sseSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
-
-// Initialize records that the handshake was answered.
-func (s *sseSession) Initialize() { s.initialized.Store(true) }
-
-// Initialized tells whether the handshake was answered.
-func (s *sseSession) Initialized() bool { return s.initialized.Load() }

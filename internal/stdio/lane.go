@@ -72,10 +72,6 @@ func (t *turn) take() bool {
 	return yielded
 }
 
-func (t *turn) yield() {
-	t.left.Do(func() { go t.lane.work() })
-}
-
 // context carries the turn to the handler, for Yield.
 func (t *turn) context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, turnKey{}, t)
@@ -91,6 +87,6 @@ func Yield(ctx context.Context) {
 		return
 	}
 	if t, ok := ctx.Value(turnKey{}).(*turn); ok {
-		t.yield()
+		t.left.Do(func() { go t.lane.work() })
 	}
 }

@@ -22,30 +22,15 @@ const maxStreams = 100
 // server, it gets the broadcasts its filter asks for and nothing else.
 type stream struct {
 	transport.Client
-	id          string
-	request     json.RawMessage // the id of the listen request, stamped on all it gets
-	notes       chan mcp.JSONRPCNotification
-	ended       chan struct{}
-	initialized atomic.Bool
-	filter      atomic.Pointer[mcp.SubscriptionFilter]
+	request json.RawMessage // the id of the listen request, stamped on all it gets
+	ended   chan struct{}
+	filter  atomic.Pointer[mcp.SubscriptionFilter]
 }
 
 var (
 	_ server.SessionWithSubscriptionFilter = (*stream)(nil)
 	_ server.SessionWithClientInfo         = (*stream)(nil)
 )
-
-// SessionID is the connection's with a number of the stream.
-func (s *stream) SessionID() string { return s.id }
-
-// NotificationChannel takes what is to be delivered on the stream.
-func (s *stream) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notes }
-
-// Initialize is called by the library when it takes the request.
-func (s *stream) Initialize() { s.initialized.Store(true) }
-
-// Initialized reports whether the stream takes broadcasts.
-func (s *stream) Initialized() bool { return s.initialized.Load() }
 
 // SetSubscriptionFilter records what was granted. The library clears it when the
 // stream ends; what was delivered until then is still judged by the grant.
@@ -69,9 +54,10 @@ func (c *conn) listen(k *call, m transport.Message) {
 		return
 	}
 	s := &stream{
-		id:      fmt.Sprintf("%s-listen-%d", c.session.id, c.session.listens.Add(1)),
+		Client: transport.Client{
+			ID: fmt.Sprintf("%s-listen-%d", c.session.ID, c.session.listens.Add(1)), Notes: make(chan mcp.JSONRPCNotification, maxNotes),
+		},
 		request: k.id,
-		notes:   make(chan mcp.JSONRPCNotification, maxNotes),
 		ended:   make(chan struct{}),
 	}
 	ctx := c.srv.WithContext(k.ctx, s)
@@ -86,7 +72,7 @@ func (c *conn) listen(k *call, m transport.Message) {
 		c.pump(s)
 	}()
 	resp := c.handle(ctx, m)
-	c.srv.UnregisterSession(context.WithoutCancel(ctx), s.id)
+	c.srv.UnregisterSession(context.WithoutCancel(ctx), s.ID)
 	close(s.ended)
 	<-pumped
 	c.answer(k, s.closing(resp))
@@ -127,11 +113,11 @@ func (c *conn) pump(s *stream) {
 	}
 	for {
 		select {
-		case n := <-s.notes:
+		case n := <-s.Notes:
 			take(n)
 		case <-s.ended:
-			for n := len(s.notes); n > 0; n-- {
-				take(<-s.notes)
+			for n := len(s.Notes); n > 0; n-- {
+				take(<-s.Notes)
 			}
 			return
 		}

@@ -164,12 +164,12 @@ func (c *conn) dispatch(frames <-chan frame) error {
 
 // settle waits for what was read to be answered and written.
 func (c *conn) settle(drain time.Duration) {
-	c.session.close()
+	close(c.session.closed) // no answer can come any more
 	c.calls.cancelStreams()
 	settled := make(chan struct{})
 	go func() { // ends with the last handler
 		c.running.Wait()
-		c.out.finish()
+		close(c.out.ending)
 		<-c.out.done
 		close(settled)
 	}()

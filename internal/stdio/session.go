@@ -25,12 +25,16 @@ const maxNotes = 1024
 type session struct {
 	transport.Client
 	transport.LogLevel
-	id          string
-	notes       chan mcp.JSONRPCNotification
-	initialized atomic.Bool
-	opening     atomic.Bool // an initialize is being answered
-	listens     atomic.Int64
-	*asking
+	opening atomic.Bool // an initialize is being answered
+	listens atomic.Int64
+
+	// Requests to the client and its answers. Their ids live in a map of their own, so
+	// that they cannot be taken for those of the client's requests.
+	send    func(context.Context, outgoing) bool
+	mu      sync.Mutex
+	last    int64
+	pending map[string]chan transport.Message
+	closed  chan struct{}
 }
 
 var (
@@ -43,25 +47,15 @@ var (
 )
 
 func newSession(send func(context.Context, outgoing) bool) *session {
-	s := &session{
-		id:    "stdio-" + rand.Text(),
-		notes: make(chan mcp.JSONRPCNotification, maxNotes),
+	return &session{
+		// The id is random, so that it can name who acted.
+		Client: transport.Client{ID: "stdio-" + rand.Text(), Notes: make(chan mcp.JSONRPCNotification, maxNotes)},
+		send:   send, pending: make(map[string]chan transport.Message), closed: make(chan struct{}),
 	}
-	s.asking = newAsking(send, s.notes)
-	return s
 }
 
-// SessionID is random, so that it can name who acted.
-func (s *session) SessionID() string { return s.id }
-
-// NotificationChannel takes what is to be written to the client.
-func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notes }
-
-// Initialize is called by the library at the handshake and at every stateless request.
-func (s *session) Initialize() { s.initialized.Store(true) }
-
 // Initialized reports whether the client may be sent notifications.
-func (s *session) Initialized() bool { return s.initialized.Load() && !s.opening.Load() }
+func (s *session) Initialized() bool { return s.Client.Initialized() && !s.opening.Load() }
 
 // legacy reports whether the handshake took place.
 func (s *session) legacy() bool { return s.ProtocolVersion() != "" }
@@ -91,62 +85,43 @@ func (e *ClientError) Error() string {
 	return fmt.Sprintf("the client refused %s: %s (code %d)", e.Method, e.Message, e.Code)
 }
 
-// asking sends requests to the client and routes its answers. Its ids live in a
-// map of their own, so they cannot be taken for those of the client's requests.
-type asking struct {
-	send  func(context.Context, outgoing) bool
-	notes chan<- mcp.JSONRPCNotification
-
-	mu      sync.Mutex
-	last    int64
-	pending map[string]chan transport.Message
-	closed  chan struct{}
-}
-
-func newAsking(send func(context.Context, outgoing) bool, notes chan<- mcp.JSONRPCNotification) *asking {
-	return &asking{send: send, notes: notes, pending: make(map[string]chan transport.Message), closed: make(chan struct{})}
-}
-
-// close ends every open request, once no answer can come any more.
-func (a *asking) close() { close(a.closed) }
-
 // answered takes an answer to the request it belongs to; others are dropped.
-func (a *asking) answered(m transport.Message) {
-	a.mu.Lock()
-	reply, ok := a.pending[m.Key]
-	delete(a.pending, m.Key)
-	a.mu.Unlock()
+func (s *session) answered(m transport.Message) {
+	s.mu.Lock()
+	reply, ok := s.pending[m.Key]
+	delete(s.pending, m.Key)
+	s.mu.Unlock()
 	if ok {
 		reply <- m
 	}
 }
 
-func (a *asking) open() (id int64, reply chan transport.Message) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.last++
+func (s *session) open() (id int64, reply chan transport.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
 	reply = make(chan transport.Message, 1)
-	a.pending[askKey(a.last)] = reply
-	return a.last, reply
+	s.pending[askKey(s.last)] = reply
+	return s.last, reply
 }
 
-func (a *asking) forget(id int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.pending, askKey(id))
+func (s *session) forget(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pending, askKey(id))
 }
 
 func askKey(id int64) string { return "n" + strconv.FormatInt(id, 10) }
 
-// ask sends a request and decodes its result into out.
-func (a *asking) ask(ctx context.Context, method mcp.MCPMethod, params, out any) error {
+// ask sends a request to the client and returns its result.
+func ask[T any](ctx context.Context, s *session, method mcp.MCPMethod, params any) (*T, error) {
 	select {
-	case <-a.closed:
-		return ErrClosed
+	case <-s.closed:
+		return nil, ErrClosed
 	default:
 	}
-	id, reply := a.open()
-	defer a.forget(id)
+	id, reply := s.open()
+	defer s.forget(id)
 	data, err := json.Marshal(struct {
 		JSONRPC string        `json:"jsonrpc"`
 		ID      int64         `json:"id"`
@@ -154,30 +129,34 @@ func (a *asking) ask(ctx context.Context, method mcp.MCPMethod, params, out any)
 		Params  any           `json:"params,omitempty"`
 	}{mcp.JSONRPC_VERSION, id, method, params})
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", method, err)
+		return nil, fmt.Errorf("encode %s: %w", method, err)
 	}
-	if !a.send(ctx, outgoing{data: data}) {
-		return cmp.Or(ctx.Err(), ErrClosed)
+	if !s.send(ctx, outgoing{data: data}) {
+		return nil, cmp.Or(ctx.Err(), ErrClosed)
 	}
 	select {
 	case m := <-reply:
-		return decodeReply(method, m, out)
+		result := new(T)
+		if err := decodeReply(method, m, result); err != nil {
+			return nil, err
+		}
+		return result, nil
 	case <-ctx.Done():
-		a.withdraw(id)
-		return ctx.Err()
-	case <-a.closed:
-		return ErrClosed
+		s.withdraw(id)
+		return nil, ctx.Err()
+	case <-s.closed:
+		return nil, ErrClosed
 	}
 }
 
 // withdraw tells the client that nobody waits any more, so that it can close a
 // dialogue. It is a courtesy and never waits.
-func (a *asking) withdraw(id int64) {
+func (s *session) withdraw(id int64) {
 	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
 	n.Method = string(mcp.MethodNotificationCancelled)
 	n.Params.AdditionalFields = map[string]any{"requestId": id, "reason": "no longer waited for"}
 	select {
-	case a.notes <- n:
+	case s.Notes <- n:
 	default:
 	}
 }
@@ -207,11 +186,7 @@ func (s *session) RequestElicitation(ctx context.Context, r mcp.ElicitationReque
 		return nil, server.ErrElicitationNotSupported
 	}
 	Yield(ctx)
-	var result mcp.ElicitationResult
-	if err := s.ask(ctx, mcp.MethodElicitationCreate, r.Params, &result); err != nil {
-		return nil, err
-	}
-	return &result, nil
+	return ask[mcp.ElicitationResult](ctx, s, mcp.MethodElicitationCreate, r.Params)
 }
 
 // ListRoots asks for the client's roots. It keeps the caller's turn: the caller
@@ -220,11 +195,7 @@ func (s *session) ListRoots(ctx context.Context, _ mcp.ListRootsRequest) (*mcp.L
 	if s.GetClientCapabilities().Roots == nil {
 		return nil, server.ErrRootsNotSupported
 	}
-	var result mcp.ListRootsResult
-	if err := s.ask(ctx, mcp.MethodListRoots, nil, &result); err != nil {
-		return nil, err
-	}
-	return &result, nil
+	return ask[mcp.ListRootsResult](ctx, s, mcp.MethodListRoots, nil)
 }
 
 // RequestSampling asks the client's model. A model takes long: it yields the
@@ -234,14 +205,12 @@ func (s *session) RequestSampling(ctx context.Context, r mcp.CreateMessageReques
 		return nil, errors.New("the client does not offer sampling")
 	}
 	Yield(ctx)
-	var result mcp.CreateMessageResult
-	if err := s.ask(ctx, mcp.MethodSamplingCreateMessage, r.CreateMessageParams, &result); err != nil {
+	result, err := ask[mcp.CreateMessageResult](ctx, s, mcp.MethodSamplingCreateMessage, r.CreateMessageParams)
+	if err != nil {
 		return nil, err
 	}
-	content, err := mcp.ParseSamplingContent(result.Content)
-	if err != nil {
+	if result.Content, err = mcp.ParseSamplingContent(result.Content); err != nil {
 		return nil, fmt.Errorf("decode the client's answer to %s: %w", mcp.MethodSamplingCreateMessage, err)
 	}
-	result.Content = content
-	return &result, nil
+	return result, nil
 }

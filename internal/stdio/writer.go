@@ -22,7 +22,7 @@ type writer struct {
 	out    *bufio.Writer
 	log    *slog.Logger
 	queue  chan outgoing
-	ending chan struct{}
+	ending chan struct{} // closing it makes run write what is queued and end; nothing may be sent after it
 	done   chan struct{} // closed by run; err is final then
 	err    error
 }
@@ -46,11 +46,6 @@ func (w *writer) send(ctx context.Context, o outgoing) bool {
 	return false
 }
 
-// finish makes run write what is queued and end; nothing may be sent after it.
-func (w *writer) finish() {
-	close(w.ending)
-}
-
 // failure is the error that ended run, nil while it runs.
 func (w *writer) failure() error {
 	select {
@@ -67,7 +62,7 @@ func (w *writer) run(ctx context.Context, s *session) {
 	defer close(w.done)
 	for w.err == nil {
 		select {
-		case n := <-s.notes:
+		case n := <-s.Notes:
 			w.note(s, n)
 		case o := <-w.queue:
 			w.notes(s)
@@ -78,7 +73,7 @@ func (w *writer) run(ctx context.Context, s *session) {
 		case <-ctx.Done():
 			return
 		}
-		if len(w.queue) == 0 && len(s.notes) == 0 {
+		if len(w.queue) == 0 && len(s.Notes) == 0 {
 			w.flush()
 		}
 	}
@@ -96,8 +91,8 @@ func (w *writer) rest(s *session) {
 
 // notes writes what waits now, not what comes meanwhile, so that it ends.
 func (w *writer) notes(s *session) {
-	for n := len(s.notes); n > 0; n-- {
-		w.note(s, <-s.notes)
+	for n := len(s.Notes); n > 0; n-- {
+		w.note(s, <-s.Notes)
 	}
 }
 

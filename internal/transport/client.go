@@ -6,13 +6,29 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Client is what a session knows of its client. Sessions embed it; it is safe for
-// concurrent use.
+// Client is a session, and what it knows of its client. Sessions embed it; it is safe
+// for concurrent use.
 type Client struct {
+	ID    string // of the session
+	Notes chan mcp.JSONRPCNotification
+
+	initialized  atomic.Bool
 	info         atomic.Pointer[mcp.Implementation]
 	capabilities atomic.Pointer[mcp.ClientCapabilities]
 	version      atomic.Pointer[string]
 }
+
+// SessionID names the session.
+func (c *Client) SessionID() string { return c.ID }
+
+// NotificationChannel takes what is to be sent to the client.
+func (c *Client) NotificationChannel() chan<- mcp.JSONRPCNotification { return c.Notes }
+
+// Initialize is called by the library at the handshake, and at every stateless request.
+func (c *Client) Initialize() { c.initialized.Store(true) }
+
+// Initialized reports whether the client may be sent notifications.
+func (c *Client) Initialized() bool { return c.initialized.Load() }
 
 // GetClientInfo returns the client's name and version, zero before it gave them.
 func (c *Client) GetClientInfo() mcp.Implementation { return Loaded(&c.info) }
