@@ -60,7 +60,7 @@ func (t Text) Clean(text string) (string, error) {
 			kept.WriteRune(r)
 		}
 	}
-	clean = kept.String()
+	clean = norm.NFC.String(kept.String()) // a selector may have kept two characters apart
 	if n := utf8.RuneCountInString(clean); n > t.Max {
 		return "", t.refuse(fmt.Sprintf("is %d characters long", n), fmt.Sprintf("shorten it to at most %d", t.Max))
 	}
@@ -233,7 +233,7 @@ func LookAt(text string, i int) Visibility {
 		before, _ = utf8.DecodeLastRuneInString(text[:i-width])
 	}
 	switch {
-	case r == 0x200D && symbol(before) && symbol(after):
+	case r == 0x200D && min(before, after) > unicode.MaxASCII && symbol(before) && symbol(after): // never within code
 		return Shows
 	case (r == 0x200C || r == 0x200D) && joining(before) && joining(after):
 		return Shows

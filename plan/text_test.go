@@ -129,6 +129,8 @@ func TestJoinersAndSelectorsByWhatStandsBesideThem(t *testing.T) {
 		"\u2764\ufe0e":                 "\u2764",
 		"1\ufe0f\u20e3":                "1\u20e3",
 		"\u2764\ufe0f\u200d\U0001F525": "\u2764\u200d\U0001F525",
+		"=\ufe0f\u0338":                "\u2260", // what a selector kept apart joins without it
+		"\U0001F642\u200d\u2194\ufe0f": "\U0001F642\u200d\u2194",
 		"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645": "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
 		"\u0915\u094d\u200d\u0937":                         "\u0915\u094d\u200d\u0937",
 	} {
@@ -137,7 +139,8 @@ func TestJoinersAndSelectorsByWhatStandsBesideThem(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"a\u200db", "\u200d\U0001F525", "\U0001F525\u200d", "\u0645\u200c", "a\u200c\u062e", "\u200d",
-		"\u2764\ufe0f\ufe0f", "a\ufe0f", "\ufe0f", "\u845b\U000E0100", "1\ufe0f"} {
+		"\u2764\ufe0f\ufe0f", "a\ufe0f", "\ufe0f", "\u845b\U000E0100", "1\ufe0f", "a |\u200d| b", ">\u200d\U0001F525",
+		"\U0001F525\u200d$", "=\ufe0f\u200d="} {
 		if got, err := (plan.Text{Max: 20}).Clean(in); err == nil {
 			t.Errorf("Clean(%+q) = %+q, want a refusal", in, got)
 		}
@@ -204,7 +207,7 @@ func TestRequiredRefusesBlank(t *testing.T) {
 // What Clean accepts it accepts again and leaves as it is, and it keeps the rule.
 func FuzzClean(f *testing.F) {
 	for _, seed := range []string{"", " a ", "Cafe\u0301", "a\r\nb", "a\r\r\nb\r", "\ufeffa", "\u202e", "e\u0301\u0301", " \u0301a",
-		"\u1100\u1161\u11a8", "\u0958", "a\x00", "\xff", "\u2028"} {
+		"\u1100\u1161\u11a8", "\u0958", "a\x00", "\xff", "\u2028", "=\ufe0f\u0338", "<\ufe0e\u0338\ufe0f"} {
 		for _, ascii := range []bool{false, true} {
 			f.Add(seed, 12, ascii, true)
 			f.Add(seed, 3, ascii, false)
