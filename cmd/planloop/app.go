@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -231,9 +232,9 @@ func (a *app) login() string {
 	return ""
 }
 
-// client is who calls over MCP.
+// client is who calls over MCP: an agent, even one that tells nothing of itself.
 func (a *app) client(name, connection string) plan.Actor {
-	return workspace.Caller{Agent: a.agentName(), Client: name, Connection: connection}.Actor()
+	return workspace.Caller{Agent: a.agentName(), Client: cmp.Or(name, "client"), Connection: connection}.Actor()
 }
 
 func (a *app) agentName() string {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/planloop/planloop/plan"
 )
 
 // A client's roots cost a round trip; they are asked for only where the
@@ -61,5 +63,22 @@ func TestRootsAreAskedForLast(t *testing.T) {
 func TestServerJSON(t *testing.T) {
 	if got, want := serverJSON(`C:\tools\planloop.exe`), `{"command":"C:\\tools\\planloop.exe","args":["serve"]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Whoever comes over MCP is an agent, whatever it says of itself, and nothing.
+func TestClientsAreAgents(t *testing.T) {
+	for _, environment := range []map[string]string{nil, {"USER": "ann"}, {"CI": "true"}, {"PLANLOOP_AGENT": "builder"}, {"PLANLOOP_AGENT": "#"}} {
+		for _, name := range []string{"", " ", "#", "\xff", "codex", "ann"} {
+			for _, connection := range []string{"", "mcp-session-1"} {
+				w, _, _ := emptyWorld()
+				w.inTerminal = true // the server's, over HTTP
+				w.getenv = func(name string) string { return environment[name] }
+				actor := (&app{world: w}).client(name, connection)
+				if actor.Kind != plan.Agent || actor.Via != plan.ViaMCP || actor.Name == "user" {
+					t.Errorf("client %q, connection %q, environment %v: %+v", name, connection, environment, actor)
+				}
+			}
+		}
 	}
 }
