@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -150,15 +149,10 @@ func exported(state plan.State, format exportFormat) (text []byte, notes []strin
 		return resources.Mermaid(state), []string{"A graph holds the titles, shortened, the statuses and the dependencies of the steps, " +
 			"and nothing else."}, nil
 	}
-	var b bytes.Buffer
-	notes, err = exchange.Export(&b, exchangeFormat(format), state)
-	if err != nil {
-		return nil, nil, err
+	text, notes, err = exchange.Export(exchangeFormat(format), state)
+	if err == nil && format == "json" {
+		text, err = indented(text)
 	}
-	if format != "json" {
-		return b.Bytes(), notes, nil
-	}
-	text, err = indented(b.Bytes())
 	return text, notes, err
 }
 

@@ -72,7 +72,7 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if err != nil {
 		return err
 	}
-	imported, err := exchange.Import(data, format, exchange.Limits{})
+	imported, err := exchange.Import(data, format)
 	if err != nil {
 		return err
 	}

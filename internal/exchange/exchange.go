@@ -7,31 +7,23 @@ package exchange
 import (
 	"bytes"
 	"fmt"
-	"io"
+	"path"
+	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
 
-// Limits bounds what is read. The zero value of a field means its default.
-type Limits struct {
-	Bytes int // of the text; default 4 MB
-	Steps int // default plan.DefaultMaxSteps
-}
-
-const defaultBytes = 4 << 20
-
-func (l Limits) withDefaults() Limits {
-	if l.Bytes == 0 {
-		l.Bytes = defaultBytes
-	}
-	if l.Steps == 0 {
-		l.Steps = plan.DefaultMaxSteps
-	}
-	return l
-}
+// What is read: so many bytes of a text, and so many steps.
+const (
+	maxBytes = 4 << 20
+	maxSteps = plan.DefaultMaxSteps
+)
 
 // Imported is a plan that was read: the action that sets it up, with ids as they
 // will be minted, and in plain sentences what was dropped or changed.
@@ -42,30 +34,29 @@ type Imported struct {
 
 // Import reads a plan. The error is a *plan.ValidationError that names the field,
 // or for Markdown the line.
-func Import(data []byte, format Format, limits Limits) (Imported, error) {
-	limits = limits.withDefaults()
+func Import(data []byte, format Format) (Imported, error) {
 	if err := plan.OneOf("/format", format); err != nil {
 		return Imported{}, err
 	}
-	text, err := readable(data, limits)
+	text, err := readable(data)
 	if err != nil {
 		return Imported{}, err
 	}
-	source, err := parse(text, format, limits)
+	source, err := parse(text, format)
 	if err != nil {
 		return Imported{}, err
 	}
-	return source.action(limits)
+	return source.action()
 }
 
-func parse(text []byte, format Format, limits Limits) (*source, error) {
+func parse(text []byte, format Format) (*source, error) {
 	switch format {
 	case JSON:
 		return parseJSON(text)
 	case YAML:
 		return parseYAML(text)
 	case Markdown:
-		return parseMarkdown(string(text), limits)
+		return parseMarkdown(string(text))
 	case RawkoYAML:
 		return parseRawko(text)
 	}
@@ -74,9 +65,9 @@ func parse(text []byte, format Format, limits Limits) (*source, error) {
 
 // readable returns data without a byte order mark, and with lines that end in \n
 // alone, if it is text of a bearable size.
-func readable(data []byte, limits Limits) ([]byte, error) {
-	if len(data) > limits.Bytes {
-		return nil, refuse("", fmt.Sprintf("the text has %d bytes, at most %d are read", len(data), limits.Bytes), "split the plan")
+func readable(data []byte) ([]byte, error) {
+	if len(data) > maxBytes {
+		return nil, refuse("", fmt.Sprintf("the text has %d bytes, at most %d are read", len(data), maxBytes), "split the plan")
 	}
 	if !utf8.Valid(data) {
 		return nil, refuse("", "the text is not valid UTF-8", "save it as UTF-8")
@@ -89,31 +80,20 @@ func readable(data []byte, limits Limits) ([]byte, error) {
 	return data, nil
 }
 
-// Export writes the current plan of s and returns, in plain sentences, what the
-// format has no place for.
-func Export(w io.Writer, format Format, s plan.State) ([]string, error) {
+// Export returns the current plan of s in a format and, in plain sentences, what
+// that has no place for.
+func Export(format Format, s plan.State) (data []byte, notes []string, err error) {
 	if err := plan.OneOf("/format", format); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.Plan == nil {
-		return nil, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan to export", Fix: "set one up first"}
+		return nil, nil, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan to export", Fix: "set one up first"}
 	}
-	data, notes, err := render(format, s)
-	if err != nil {
-		return nil, fmt.Errorf("export as %s: %w", format, err)
-	}
-	if _, err := w.Write(data); err != nil {
-		return nil, fmt.Errorf("write the export: %w", err)
-	}
-	return notes, nil
-}
-
-func render(format Format, s plan.State) (data []byte, notes []string, err error) {
 	switch format {
 	case YAML:
 		data, err = resources.YAML(s)
 	case Markdown:
-		return resources.Markdown(s, resources.MarkdownOptions{}), markdownLosses(s.Plan), nil
+		data, notes = resources.Markdown(s, resources.MarkdownOptions{}), markdownLosses(s.Plan)
 	case RawkoYAML:
 		data, err = rawkoYAML(s.Plan)
 		notes = rawkoLosses(s.Plan)
@@ -121,7 +101,10 @@ func render(format Format, s plan.State) (data []byte, notes []string, err error
 		data, err = resources.JSON(s)
 		data = append(data, '\n')
 	}
-	return data, notes, err
+	if err != nil {
+		return nil, nil, fmt.Errorf("export as %s: %w", format, err)
+	}
+	return data, notes, nil
 }
 
 func refuse(field, problem, fix string) error {
@@ -153,4 +136,95 @@ func losses(p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) bool, keepsOfS
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Format is a way to write a plan down.
+type Format string
+
+// The formats.
+const (
+	JSON      Format = "json"       // as plan://current serves it, or a plan alone
+	YAML      Format = "yaml"       // the same as YAML
+	Markdown  Format = "markdown"   // a check list
+	RawkoYAML Format = "rawko-yaml" // a plan file of rawko
+)
+
+// Values lists the formats in order.
+func (Format) Values() []string { return []string{"json", "yaml", "markdown", "rawko-yaml"} }
+
+var (
+	checkItem = regexp.MustCompile(`(?m)^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/!~>-]\](?:[ \t]|$)`)
+	listOrTop = regexp.MustCompile(`(?m)^(?:# |[*+] |- |\d{1,9}[.)] )`)
+	topKey    = regexp.MustCompile(`(?m)^["']?([A-Za-z_]+)["']?[ \t]*:(?:[ \t]|$)`)
+)
+
+// Detect tells the format of a plan from the name of its file, or from what
+// stands in it. filename may be empty.
+func Detect(data []byte, filename string) (Format, error) {
+	switch strings.ToLower(path.Ext(filename)) {
+	case ".md", ".markdown":
+		return Markdown, nil
+	case ".json":
+		return ownOr(JSON, jsonKeys(data)), nil
+	case ".yaml", ".yml":
+		return ownOr(YAML, yamlKeys(data)), nil
+	}
+	return detectContent(data)
+}
+
+func detectContent(data []byte) (Format, error) {
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	trimmed := bytes.TrimSpace(data)
+	if bytes.HasPrefix(trimmed, []byte("{")) {
+		if keys := jsonKeys(trimmed); keys != nil {
+			return ownOr(JSON, keys), nil
+		}
+		return YAML, nil
+	}
+	if checkItem.Match(data) {
+		return Markdown, nil
+	}
+	if keys := yamlKeys(data); keys["plan"] || keys["steps"] || keys["objective"] || keys["task"] {
+		return ownOr(YAML, keys), nil
+	}
+	if listOrTop.Match(data) {
+		return Markdown, nil
+	}
+	return "", refuse("/format", "the format cannot be told from the text", "name it: "+strings.Join(Format("").Values(), ", "))
+}
+
+// ownOr returns own, or rawko's format where only that has such keys.
+func ownOr(own Format, keys map[string]bool) Format {
+	if keys["task"] && !keys["objective"] && !keys["plan"] {
+		return RawkoYAML
+	}
+	return own
+}
+
+func yamlKeys(data []byte) map[string]bool {
+	keys := map[string]bool{}
+	for _, m := range topKey.FindAllSubmatch(data, -1) {
+		keys[string(m[1])] = true
+	}
+	return keys
+}
+
+// jsonKeys returns the keys of a JSON object, nil when data is none.
+func jsonKeys(data []byte) map[string]bool {
+	in := jsontext.NewDecoder(bytes.NewReader(data))
+	if token, err := in.ReadToken(); err != nil || token.Kind() != jsontext.KindBeginObject {
+		return nil
+	}
+	keys := map[string]bool{}
+	for in.PeekKind() != jsontext.KindEndObject {
+		key, err := in.ReadToken()
+		if err != nil {
+			return nil
+		}
+		keys[key.String()] = true
+		if err := in.SkipValue(); err != nil {
+			return nil
+		}
+	}
+	return keys
 }

@@ -45,7 +45,7 @@ func TestOwnFormatsKeepEverything(t *testing.T) {
 // checkSame imports text and compares the plan it sets up with that of want.
 func checkSame(t fatal, text string, format exchange.Format, want plan.State) {
 	t.Helper()
-	got, err := exchange.Import([]byte(text), format, exchange.Limits{})
+	got, err := exchange.Import([]byte(text), format)
 	if err != nil {
 		t.Fatalf("import %s: %v\n%s", format, err, text)
 	}
@@ -69,7 +69,7 @@ func sameJSON(a, b json.RawMessage) bool {
 func TestMarkdownKeepsWhatItCan(t *testing.T) {
 	s := setUp(t, sample())
 	text, _ := export(t, exchange.Markdown, s)
-	got, err := exchange.Import([]byte(text), exchange.Markdown, exchange.Limits{})
+	got, err := exchange.Import([]byte(text), exchange.Markdown)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -83,7 +83,7 @@ func TestMarkdownKeepsWhatItCan(t *testing.T) {
 }
 
 func TestExportWithoutPlan(t *testing.T) {
-	_, err := exchange.Export(&strings.Builder{}, exchange.JSON, plan.State{})
+	_, _, err := exchange.Export(exchange.JSON, plan.State{})
 	var refusal *plan.ValidationError
 	if !errors.As(err, &refusal) || refusal.Kind != plan.NotFound {
 		t.Errorf("got %v", err)
@@ -96,7 +96,7 @@ func TestDraftStaysDraft(t *testing.T) {
 	s := setUp(t, a)
 	for format := range formats {
 		text, _ := export(t, format, s)
-		got, err := exchange.Import([]byte(text), format, exchange.Limits{})
+		got, err := exchange.Import([]byte(text), format)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestRenumbering(t *testing.T) {
 	got, err := exchange.Import([]byte(`{"objective":"o","steps":[
 		{"step_id":"S003","title":"a"},
 		{"step_id":"S007","title":"b, see S003","depends_on":["S003"],"when":"S003.ok and XS003 and S999",
-		 "tool":"x","args":{"in":"$S003.out","all":"$S003","text":"$S0031 costs $S003","quote":"\"$S003\""}}]}`), exchange.JSON, exchange.Limits{})
+		 "tool":"x","args":{"in":"$S003.out","all":"$S003","text":"$S0031 costs $S003","quote":"\"$S003\""}}]}`), exchange.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestRefusals(t *testing.T) {
 		{"toml", "a = 1", "/format", "not known"},
 		{"", "a", "/format", "no format"},
 	} {
-		_, err := exchange.Import([]byte(c.text), c.format, exchange.Limits{})
+		_, err := exchange.Import([]byte(c.text), c.format)
 		var refusal *plan.ValidationError
 		if !errors.As(err, &refusal) {
 			t.Errorf("%s %.60q: %v is no refusal", c.format, c.text, err)
@@ -252,19 +252,21 @@ func bomb() string {
 }
 
 func TestMarkdownLineIsNamed(t *testing.T) {
-	_, err := exchange.Import([]byte("# t\n\n- [ ] fine\n- [ ] a\u202eb\n"), exchange.Markdown, exchange.Limits{})
+	_, err := exchange.Import([]byte("# t\n\n- [ ] fine\n- [ ] a\u202eb\n"), exchange.Markdown)
 	if err == nil || !strings.HasPrefix(err.Error(), "line 4: /steps/1/title: ") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestLimitsAreParameters(t *testing.T) {
-	text := []byte(`{"objective":"o","steps":[{"title":"a"},{"title":"b"}]}`)
-	if _, err := exchange.Import(text, exchange.JSON, exchange.Limits{Steps: 1}); err == nil {
-		t.Error("two steps passed a limit of one")
-	}
-	if _, err := exchange.Import(text, exchange.JSON, exchange.Limits{Bytes: 10}); err == nil {
-		t.Error("the text passed a limit of ten bytes")
+func TestLimits(t *testing.T) {
+	steps := strings.Repeat(`{"title":"a"},`, plan.DefaultMaxSteps)
+	for limit, text := range map[string]string{
+		"there are more than 2000 steps": `{"objective":"o","steps":[` + steps + `{"title":"b"}]}`,
+		"at most 4194304 are read":       `{"objective":"o"}` + strings.Repeat(" ", 4<<20),
+	} {
+		if _, err := exchange.Import([]byte(text), exchange.JSON); err == nil || !strings.Contains(err.Error(), limit) {
+			t.Errorf("got %v, want it to say that %s", err, limit)
+		}
 	}
 }
 
@@ -275,7 +277,7 @@ func TestWhatIsNotTakenOver(t *testing.T) {
 		"final_summary":"f","approval":{"by":"me","way":"person","digest":"d","at":"2026-01-01T00:00:00Z"},
 		"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z","created_by":"a","highest_step":"S009",
 		"steps":[{"step_id":"S001","title":"t","status":"in_progress","claimed_by":"a","lease_until":"2026-01-01T00:00:00Z","ready":false}]},
-		"counts":{"total":1,"done":0},"revision":7,"phase":"executing","next_step":"S001"}`), exchange.JSON, exchange.Limits{})
+		"counts":{"total":1,"done":0},"revision":7,"phase":"executing","next_step":"S001"}`), exchange.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func fuzzImport(f *testing.F, format exchange.Format, pattern string) {
 			return
 		}
 		_, _ = exchange.Detect([]byte(text), "")
-		got, err := exchange.Import([]byte(text), format, exchange.Limits{})
+		got, err := exchange.Import([]byte(text), format)
 		var refusal *plan.ValidationError
 		if err != nil {
 			if !errors.As(err, &refusal) || refusal.Problem == "" || refusal.Fix == "" {
@@ -67,7 +67,7 @@ func fuzzImport(f *testing.F, format exchange.Format, pattern string) {
 		}
 		for _, lossy := range []exchange.Format{exchange.Markdown, exchange.RawkoYAML} {
 			written, _ := export(t, lossy, s)
-			again, err := exchange.Import([]byte(written), lossy, exchange.Limits{})
+			again, err := exchange.Import([]byte(written), lossy)
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", lossy, err, written)
 			}

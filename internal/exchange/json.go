@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -116,7 +117,7 @@ func decodeError(root string, err error) error {
 	case errors.As(err, &inner):
 		return refuse(field, inner.Problem, inner.Fix)
 	case semantic.GoType != nil && semantic.Err == nil:
-		return refuse(field, fmt.Sprintf("is %s", kindName(semantic.JSONKind)), "give "+wanted(semantic))
+		return refuse(field, fmt.Sprintf("is %s", kindName(semantic.JSONKind)), "give "+wanted(semantic.GoType.Kind()))
 	case semantic.Err != nil:
 		return refuse(field, "does not fit: "+plan.Shorten(semantic.Err.Error(), 120), "compare it with an exported plan")
 	}
@@ -127,31 +128,15 @@ func decodeError(root string, err error) error {
 func shortPointer(pointer string) string { return plan.Shorten(pointer, 200) }
 
 func kindName(kind jsontext.Kind) string {
-	switch kind {
-	case jsontext.KindString:
-		return "a text"
-	case jsontext.KindNumber:
-		return "a number of the wrong kind"
-	case jsontext.KindTrue, jsontext.KindFalse:
-		return "true or false"
-	case jsontext.KindBeginObject:
-		return "an object"
-	case jsontext.KindBeginArray:
-		return "a list"
-	}
-	return "of the wrong kind"
+	return cmp.Or(map[jsontext.Kind]string{
+		jsontext.KindString: "a text", jsontext.KindNumber: "a number of the wrong kind", jsontext.KindTrue: "true or false",
+		jsontext.KindFalse: "true or false", jsontext.KindBeginObject: "an object", jsontext.KindBeginArray: "a list",
+	}[kind], "of the wrong kind")
 }
 
-func wanted(e *json.SemanticError) string {
-	switch e.GoType.Kind() {
-	case reflect.String:
-		return "a text"
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	}
-	return "an object"
+func wanted(kind reflect.Kind) string {
+	return cmp.Or(map[reflect.Kind]string{
+		reflect.String: "a text", reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Bool: "true or false",
+		reflect.Slice: "a list", reflect.Array: "a list",
+	}[kind], "an object")
 }

@@ -14,7 +14,7 @@ import (
 // TestForeignMarkdown shows what becomes of check lists that others wrote.
 func TestForeignMarkdown(t *testing.T) {
 	for _, name := range []string{"foreign", "bullets"} {
-		got, err := exchange.Import(testdata(t, name+".md"), exchange.Markdown, exchange.Limits{})
+		got, err := exchange.Import(testdata(t, name+".md"), exchange.Markdown)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestMarkdownItems(t *testing.T) {
 		{"# t\n```\n- [ ] no\n```\n- [ ] a", "a", plan.Pending},
 		{"# t\n- [ ] S012 a\n- [ ] S12 b", "a|S12 b", plan.Pending},
 	} {
-		got, err := exchange.Import([]byte(c.text), exchange.Markdown, exchange.Limits{})
+		got, err := exchange.Import([]byte(c.text), exchange.Markdown)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
@@ -70,7 +70,7 @@ func TestMarkdownBelongsWhereItIsNested(t *testing.T) {
 		"- Phase one", "  - [ ] a", "    more of a", "", "    > quoted", "    - point", "      - deeper", "        - [x] b", "      - deepest",
 		"    - **Note:** n1", "", "      n2", "      - [ ] c", "    - hint: h", "", "  tail", "", "***", "", "    code", "",
 		"1) [ ] d", "2) [ ] e", "", "   ~~~", "   - [ ] no \\*", "   ~~~", "<!-- gone -->", "End.",
-	}, "\n")), exchange.Markdown, exchange.Limits{})
+	}, "\n")), exchange.Markdown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestHostileMarkdown(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
-			_, err := exchange.Import([]byte(prefix+text), exchange.Markdown, exchange.Limits{})
+			_, err := exchange.Import([]byte(prefix+text), exchange.Markdown)
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			var refusal *plan.ValidationError

@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,7 +20,7 @@ import (
 //
 // goldmark tells which lines belong to which block. The text itself is taken from
 // the lines as they are written: a plan keeps Markdown, it does not render it.
-func parseMarkdown(text string, limits Limits) (*source, error) {
+func parseMarkdown(text string) (*source, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) > maxLines {
 		return nil, refuse("", fmt.Sprintf("the text has %d lines, at most %d are read", len(lines), maxLines), "split the plan")
@@ -31,11 +32,9 @@ func parseMarkdown(text string, limits Limits) (*source, error) {
 		return nil, err
 	}
 	r := &checkListReader{
-		src:      &source{call: plan.StepID.String, shape: shape{foldLines: true}},
-		most:     limits.Steps,
+		src:      &source{call: plan.StepID.String, foldLines: true},
 		document: document,
 		sections: map[string]*textBlock{},
-		noted:    map[string]bool{},
 	}
 	r.boxes = r.anyBox(r.root)
 	r.blocks()
@@ -47,14 +46,12 @@ func parseMarkdown(text string, limits Limits) (*source, error) {
 type checkListReader struct {
 	*document
 	src      *source
-	most     int  // steps that are read; more are refused anyway
 	boxes    bool // the text has boxes, so an item without one is no step
 	section  string
 	heading  string // the section as it is written, when it is not one of ours
 	sections map[string]*textBlock
 	order    []string
 	context  []string // what goes into the context notes
-	noted    map[string]bool
 }
 
 // region is a part of the document of which the lines become one text, but for
@@ -195,7 +192,7 @@ var ownID = regexp.MustCompile(`^(S\d{3,6})[ \t]+(.*)$`)
 // step reads an item that is one, and after it the steps nested below.
 func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title string) {
 	at := len(r.src.steps)
-	if at > r.most {
+	if at > maxSteps { // more are refused anyway
 		return
 	}
 	line, _ := r.itemText(item)
@@ -221,9 +218,8 @@ func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title
 
 // once adds a note that is not there yet.
 func (r *checkListReader) once(note string) {
-	if !r.noted[note] {
-		r.noted[note] = true
-		r.src.note("%s", note)
+	if !slices.Contains(r.src.notes, note) {
+		r.src.notes = append(r.src.notes, note)
 	}
 }
 
@@ -310,4 +306,71 @@ func (r *checkListReader) withoutStatus(text string) string {
 	}
 	r.src.draft = m[1] == string(plan.StatusDraft)
 	return strings.TrimSpace(strings.TrimPrefix(text, m[0]))
+}
+
+// stepField returns the field of a step that a label names in a check list.
+// Title and details have places of their own.
+func stepField(label string) (plan.Field[plan.Step], bool) {
+	fields := plan.StepFields()
+	for i := range fields {
+		if f := &fields[i]; f.Label == label && f.Name != "title" && f.Name != "details" {
+			return *f, true
+		}
+	}
+	return plan.Field[plan.Step]{}, false
+}
+
+// derived reports the labels of what an exported check list says beside fields.
+func derived(label string) bool { return label == "waiting on" || label == "earlier notes" }
+
+// labelled splits "label: value" if the label is one we write.
+func labelled(text string) (label, value string, ok bool) {
+	label, value, ok = strings.Cut(text, ":")
+	label = strings.ToLower(strings.Trim(label, "* \t"))
+	value = strings.TrimSpace(strings.TrimPrefix(value, "**"))
+	if !ok || derived(label) {
+		return label, value, ok
+	}
+	_, ok = stepField(label)
+	return label, value, ok
+}
+
+// set gives the field of a step that label names its value. It reports false when
+// the value does not fit; it is kept as details then.
+func (r *checkListReader) set(s *sourceStep, label, value string) bool {
+	f, ok := stepField(label)
+	switch {
+	case f.Name == "evidence":
+		r.once("Evidence was taken over as text.")
+	case f.Name == "result":
+		r.once("Results of steps are left out.")
+		return true
+	case f.ShownOnly, !ok:
+		return true
+	}
+	return f.Set(&s.Step, value)
+}
+
+// about reads an item of the section with the plan's own fields.
+func (r *checkListReader) about(text string) {
+	label, value, _ := strings.Cut(text, ":")
+	p := plan.Plan{Outline: r.src.outline}
+	for _, f := range plan.PlanFields() {
+		ofSection := f.Kind == plan.LinesField || f.Kind == plan.CountField || f.Kind == plan.SecondsField
+		if ofSection && f.Label == strings.ToLower(label) && f.Set(&p, unescape(strings.TrimSpace(value))) {
+			r.src.outline = p.Outline
+			return
+		}
+	}
+	r.context = append(r.context, unescape(text))
+}
+
+// markdownLosses says what of p a check list shows and cannot give back.
+func markdownLosses(p *plan.Plan) []string {
+	lost := losses(p, func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly },
+		func(f plan.Field[plan.Step]) bool { return !f.ShownOnly })
+	if len(lost) == 0 {
+		return nil
+	}
+	return []string{"A check list cannot give back, when it is imported, all of: " + strings.Join(lost, ", ") + "."}
 }

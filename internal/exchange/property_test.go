@@ -155,7 +155,7 @@ func TestMarkdownRoundTripProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := setUp(t, setUpAction(t))
 		text, _ := export(t, exchange.Markdown, s)
-		got, err := exchange.Import([]byte(text), exchange.Markdown, exchange.Limits{})
+		got, err := exchange.Import([]byte(text), exchange.Markdown)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -181,7 +181,7 @@ func TestRawkoRoundTripProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := setUp(t, setUpAction(t))
 		text, _ := export(t, exchange.RawkoYAML, s)
-		got, err := exchange.Import([]byte(text), exchange.RawkoYAML, exchange.Limits{})
+		got, err := exchange.Import([]byte(text), exchange.RawkoYAML)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

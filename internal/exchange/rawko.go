@@ -73,35 +73,8 @@ type rawkoStepState string
 // Values lists rawko's step statuses.
 func (rawkoStepState) Values() []string { return plan.RawkoStatuses() }
 
-// RawkoFile is one of the files that rawko keeps below its own folder.
-type RawkoFile struct {
-	Path string // slash-separated, below .rawko/
-	Data []byte
-}
-
-// RawkoFiles returns the plan file of p and the current-task.yaml that points to
-// it, and what they have no place for.
-func RawkoFiles(p *plan.Plan) ([]RawkoFile, []string, error) {
-	body, err := rawkoYAML(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	task, err := yamlOf(struct {
-		Task   string         `json:"task"`
-		PlanID string         `json:"planId"`
-		Status rawkoPlanState `json:"status"`
-	}{p.Objective, p.ID, rawkoPlanState(p.Status.Rawko())})
-	if err != nil {
-		return nil, nil, err
-	}
-	files := []RawkoFile{{"current-task.yaml", task}, {"plans/" + p.ID + ".yaml", body}}
-	return files, rawkoLosses(p), nil
-}
-
-func rawkoYAML(p *plan.Plan) ([]byte, error) { return yamlOf(toRawko(p)) }
-
-func yamlOf(v any) ([]byte, error) {
-	data, err := json.Marshal(v)
+func rawkoYAML(p *plan.Plan) ([]byte, error) {
+	data, err := json.Marshal(toRawko(p))
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
@@ -219,9 +192,9 @@ func (r *rawkoPlan) source() (*source, error) {
 			Complexity: r.Metadata.Complexity, Tags: r.Metadata.Tags,
 			Constraints: r.Metadata.Constraints, InformedBy: r.Metadata.InformedByMemories,
 		}},
-		draft: r.Status == "draft",
-		call:  func(id plan.StepID) string { return fmt.Sprintf("index %d", int(id)-1) },
-		shape: shape{foldLines: true, names: rawkoNames()},
+		draft:     r.Status == "draft",
+		call:      func(id plan.StepID) string { return fmt.Sprintf("index %d", int(id)-1) },
+		foldLines: true, names: rawkoNames(),
 	}
 	for i := range r.Steps {
 		step, err := r.Steps[i].source(fmt.Sprintf("/steps/%d", i))
@@ -290,15 +263,7 @@ func stepOfIndex(field string, index *int) (plan.StepID, error) {
 
 // notes says what of a plan of rawko's was changed or dropped.
 func (r *rawkoPlan) notes(s *source) {
-	if r.ID != "" {
-		s.note("The plan gets an id and dates of its own; it was %s.", plan.Quote(r.ID))
-	}
-	if r.Version > 1 || r.PreviousPlanID != "" {
-		s.note("It starts as version 1: former versions are left out.")
-	}
-	if r.Status == "failed" || r.Status == "replanning" {
-		s.note("It was %s; here its status follows from its steps.", r.Status)
-	}
+	s.nativeNotes(&plan.Plan{ID: r.ID, Status: plan.PlanStatus(r.Status), Version: r.Version, PreviousPlanID: r.PreviousPlanID})
 	if len(r.Steps) > 0 {
 		s.note("All steps are critical, as in rawko: when one fails, a new plan is asked for.")
 	}

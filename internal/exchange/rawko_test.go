@@ -35,7 +35,7 @@ func tree(t *testing.T, text []byte) map[string]any {
 // import and export with all it says, its identity given back (R05-R28, R54-R57).
 func TestRawkoExample(t *testing.T) {
 	example := testdata(t, "rawko-example.yaml")
-	got, err := exchange.Import(example, exchange.RawkoYAML, exchange.Limits{})
+	got, err := exchange.Import(example, exchange.RawkoYAML)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,35 +61,9 @@ func TestRawkoExample(t *testing.T) {
 	golden(t, "rawko-example.notes", strings.Join(got.Notes, "\n")+"\n")
 }
 
-func TestRawkoFiles(t *testing.T) {
-	s := setUp(t, sample())
-	files, notes, err := exchange.RawkoFiles(s.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) != 2 || files[0].Path != "current-task.yaml" || files[1].Path != "plans/"+s.Plan.ID+".yaml" || len(notes) == 0 {
-		t.Fatalf("files %v, notes %q", files, notes)
-	}
-	want := "task: Ship the *new* parser\nplanId: " + s.Plan.ID + "\nstatus: in_progress\n"
-	var got, wanted map[string]any
-	if err := yaml.Unmarshal(files[0].Data, &got); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal([]byte(strings.Replace(want, "Ship the *new* parser", `"Ship the *new* parser"`, 1)), &wanted); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(wanted, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	text, _ := export(t, exchange.RawkoYAML, s)
-	if string(files[1].Data) != text {
-		t.Error("the plan file is not what Export writes")
-	}
-}
-
 func TestRawkoToleratesWhatItDoesNotKnow(t *testing.T) {
 	got, err := exchange.Import([]byte("task: t\nowner: me\nmetadata: {effort: 3}\nsteps:\n  - description: |\n      two\n      lines\n    colour: red\n    index: 4\n  - description: 42\n    dependsOn: [4]\n"),
-		exchange.RawkoYAML, exchange.Limits{})
+		exchange.RawkoYAML)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -69,12 +68,11 @@ func setUp(t fatal, a plan.SetUp) plan.State {
 
 func export(t fatal, format exchange.Format, s plan.State) (text string, notes []string) {
 	t.Helper()
-	var b strings.Builder
-	notes, err := exchange.Export(&b, format, s)
+	data, notes, err := exchange.Export(format, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String(), notes
+	return string(data), notes
 }
 
 func sample() plan.SetUp {

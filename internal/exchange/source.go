@@ -19,13 +19,9 @@ type source struct {
 	steps   []sourceStep
 	notes   []string
 	call    func(id plan.StepID) string // what the source calls a step
-	shape   shape
-}
 
-// shape says how a source takes text that does not fit our rules.
-type shape struct {
 	foldLines bool              // line breaks where one line is asked for become blanks
-	names     map[string]string // what it calls our fields, where that differs
+	names     map[string]string // what the source calls our fields, where that differs
 }
 
 // sourceStep is a step of a source, with the id it has there, 0 for none. Its
@@ -40,9 +36,9 @@ func (s *source) note(format string, args ...any) {
 }
 
 // action cleans the source and gives its steps the ids that will be minted.
-func (s *source) action(limits Limits) (Imported, error) {
-	if len(s.steps) > limits.Steps {
-		return Imported{}, refuse(s.root+"/steps", fmt.Sprintf("there are more than %d steps", limits.Steps), "group them into fewer")
+func (s *source) action() (Imported, error) {
+	if len(s.steps) > maxSteps {
+		return Imported{}, refuse(s.root+"/steps", fmt.Sprintf("there are more than %d steps", maxSteps), "group them into fewer")
 	}
 	outline, err := s.cleanOutline()
 	if err != nil {
@@ -57,7 +53,7 @@ func (s *source) action(limits Limits) (Imported, error) {
 }
 
 func (s *source) cleanOutline() (plan.Outline, error) {
-	if s.shape.foldLines {
+	if s.foldLines {
 		p := plan.Plan{Outline: s.outline}
 		foldLines(&p, plan.PlanFields())
 		s.outline = p.Outline
@@ -74,7 +70,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 	steps := make([]plan.NewStep, len(s.steps))
 	claims := 0
 	for i, from := range s.steps {
-		if s.shape.foldLines {
+		if s.foldLines {
 			foldLines(&from.Step, plan.StepFields())
 		}
 		step, err := plan.CleanStep(s.field(i), plan.NewStep{Spec: from.Spec, Progress: from.Progress})
@@ -113,12 +109,12 @@ func (s *source) locate(i int, err error) error {
 // rename puts the source's names of fields in the place of ours.
 func (s *source) rename(err error) error {
 	var refusal *plan.ValidationError
-	if len(s.shape.names) == 0 || !errors.As(err, &refusal) {
+	if len(s.names) == 0 || !errors.As(err, &refusal) {
 		return err
 	}
 	words := strings.Split(refusal.Field, "/")
 	for i, word := range words {
-		if theirs, ok := s.shape.names[word]; ok {
+		if theirs, ok := s.names[word]; ok {
 			words[i] = theirs
 		}
 	}

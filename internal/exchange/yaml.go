@@ -15,7 +15,7 @@ import (
 )
 
 // maxExpanded bounds the JSON that a YAML text stands for, aliases resolved.
-const maxExpanded = 2 * defaultBytes
+const maxExpanded = 2 * maxBytes
 
 // jsonOfYAML returns the JSON that text, which is one YAML document, stands for.
 // It knows YAML's core schema without its curiosities: a bare word is null, true,
@@ -81,9 +81,9 @@ func (c *yamlConverter) value(n *yaml.Node, depth int) error {
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
-		return c.mapping(n, depth)
+		return c.collection(n, jsontext.BeginObject, jsontext.EndObject, depth)
 	case yaml.SequenceNode:
-		return c.sequence(n, depth)
+		return c.collection(n, jsontext.BeginArray, jsontext.EndArray, depth)
 	case yaml.AliasNode:
 		return c.value(n.Alias, depth+1)
 	case yaml.ScalarNode:
@@ -92,35 +92,27 @@ func (c *yamlConverter) value(n *yaml.Node, depth int) error {
 	return c.refuse(n, "is a kind of YAML that is not read here", "write it more plainly")
 }
 
-func (c *yamlConverter) mapping(n *yaml.Node, depth int) error {
-	if err := c.write(n, jsontext.BeginObject); err != nil {
+func (c *yamlConverter) collection(n *yaml.Node, begin, end jsontext.Token, depth int) error {
+	if err := c.write(n, begin); err != nil {
 		return err
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 || !quoted(key) && key.Value == "<<" {
-			return c.refuse(key, "has a key that is not a word", "write it more plainly")
+	for i, child := range n.Content {
+		convert := c.value
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			convert = c.key
 		}
-		if err := c.write(key, jsontext.String(key.Value)); err != nil {
-			return err
-		}
-		if err := c.value(value, depth+1); err != nil {
+		if err := convert(child, depth+1); err != nil {
 			return err
 		}
 	}
-	return c.write(n, jsontext.EndObject)
+	return c.write(n, end)
 }
 
-func (c *yamlConverter) sequence(n *yaml.Node, depth int) error {
-	if err := c.write(n, jsontext.BeginArray); err != nil {
-		return err
+func (c *yamlConverter) key(n *yaml.Node, _ int) error {
+	if n.Kind != yaml.ScalarNode || n.Style&yaml.TaggedStyle != 0 || !quoted(n) && n.Value == "<<" {
+		return c.refuse(n, "has a key that is not a word", "write it more plainly")
 	}
-	for _, v := range n.Content {
-		if err := c.value(v, depth+1); err != nil {
-			return err
-		}
-	}
-	return c.write(n, jsontext.EndArray)
+	return c.write(n, jsontext.String(n.Value))
 }
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
