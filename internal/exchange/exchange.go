@@ -111,9 +111,9 @@ func refuse(field, problem, fix string) error {
 	return &plan.ValidationError{Kind: plan.InvalidInput, Field: field, Problem: problem, Fix: fix}
 }
 
-// losses names the fields that p uses and a format does not keep, with the number
-// of steps for the fields of steps.
-func losses(p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) bool, keepsOfStep func(plan.Field[plan.Step]) bool) []string {
+// losses is a sentence, or none, that names the fields that p uses and a format does
+// not keep, with the number of steps for the fields of steps.
+func losses(lead string, p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) bool, keepsOfStep func(plan.Field[plan.Step]) bool) []string {
 	var names []string
 	for _, f := range plan.PlanFields() {
 		if !keepsOfPlan(f) && len(f.Texts(p)) > 0 {
@@ -134,8 +134,11 @@ func losses(p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) bool, keepsOfS
 			names = append(names, fmt.Sprintf("%s (%s)", f.Name, plan.Counted(n, "step")))
 		}
 	}
+	if names == nil {
+		return nil
+	}
 	slices.Sort(names)
-	return names
+	return []string{lead + ": " + strings.Join(names, ", ") + "."}
 }
 
 // Format is a way to write a plan down.

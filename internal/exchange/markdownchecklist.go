@@ -367,10 +367,6 @@ func (r *checkListReader) about(text string) {
 
 // markdownLosses says what of p a check list shows and cannot give back.
 func markdownLosses(p *plan.Plan) []string {
-	lost := losses(p, func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly },
-		func(f plan.Field[plan.Step]) bool { return !f.ShownOnly })
-	if len(lost) == 0 {
-		return nil
-	}
-	return []string{"A check list cannot give back, when it is imported, all of: " + strings.Join(lost, ", ") + "."}
+	return losses("A check list cannot give back, when it is imported, all of", p,
+		func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly }, func(f plan.Field[plan.Step]) bool { return !f.ShownOnly })
 }

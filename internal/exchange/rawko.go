@@ -56,11 +56,6 @@ type rawkoMetadata struct {
 	Rest               jsontext.Value `json:",embed"`
 }
 
-// IsZero reports whether nothing is set.
-func (m rawkoMetadata) IsZero() bool {
-	return m.Complexity == 0 && len(m.Tags) == 0 && len(m.Constraints) == 0 && len(m.InformedByMemories) == 0
-}
-
 type rawkoPlanState string
 
 // Values lists rawko's plan statuses.
@@ -148,18 +143,8 @@ func rawkoLosses(p *plan.Plan) []string {
 			notes = append(notes, plan.Counted(loss.steps, loss.noun)+" "+loss.there+".")
 		}
 	}
-	return append(notes, rawkoFieldLosses(p)...)
-}
-
-// rawkoFieldLosses is the sentence about fields that are dropped. Critical steps are
-// spoken of apart.
-func rawkoFieldLosses(p *plan.Plan) []string {
-	lost := losses(p, func(f plan.Field[plan.Plan]) bool { return f.Rawko != "" },
-		func(f plan.Field[plan.Step]) bool { return f.Rawko != "" || f.Name == "critical" })
-	if len(lost) == 0 {
-		return nil
-	}
-	return []string{"The format rawko has no place for: " + strings.Join(lost, ", ") + "."}
+	return append(notes, losses("The format rawko has no place for", p, func(f plan.Field[plan.Plan]) bool { return f.Rawko != "" },
+		func(f plan.Field[plan.Step]) bool { return f.Rawko != "" || f.Name == "critical" })...) // critical ones are counted above
 }
 
 // parseRawko reads a plan file of rawko. Every step becomes critical: there a

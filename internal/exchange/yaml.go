@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -115,8 +114,6 @@ func (c *yamlConverter) key(n *yaml.Node, _ int) error {
 	return c.write(n, jsontext.String(n.Value))
 }
 
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
-
 func (c *yamlConverter) scalar(n *yaml.Node) error {
 	if quoted(n) {
 		return c.write(n, jsontext.String(n.Value))
@@ -129,8 +126,8 @@ func (c *yamlConverter) scalar(n *yaml.Node) error {
 	case "false", "False", "FALSE":
 		return c.write(n, jsontext.False)
 	}
-	if jsonNumber.MatchString(n.Value) {
-		return c.encoded(n, c.out.WriteValue(jsontext.Value(n.Value)))
+	if number := jsontext.Value(n.Value); number.Kind() == jsontext.KindNumber && number.IsValid() {
+		return c.encoded(n, c.out.WriteValue(number))
 	}
 	return c.write(n, jsontext.String(n.Value))
 }

@@ -119,7 +119,8 @@ func (d *desktop) command(title, text string) (argv, env []string) {
 	case "darwin":
 		return append(appleScript(), title, text), d.kept(session)
 	case "windows":
-		env = d.kept([]string{"APPDATA", "LOCALAPPDATA", "PATH", "SystemDrive", "SystemRoot", "TEMP", "TMP", "USERNAME", "USERPROFILE", "windir"})
+		env = d.kept([]string{"APPDATA", "LOCALAPPDATA", "PATH", "SystemDrive", "SystemRoot", "TEMP", "TMP",
+			"USERNAME", "USERPROFILE", "windir"})
 		return d.powerShell(), append(env, titleVariable+"="+title, textVariable+"="+text)
 	}
 	return nil, nil
