@@ -53,23 +53,17 @@ const (
 	weightOutside
 )
 
-// place is where something stands.
-type place struct {
-	path string
-	line int
-}
-
 func (p place) compare(other place) int {
 	return cmp.Or(cmp.Compare(p.path, other.path), cmp.Compare(p.line, other.line))
 }
 
 // found is what is kept while scanning: the same thing in several places is one.
 type found struct {
-	kind, word, text string
-	outside          bool
-	places           []place // the first few, in order
-	count            int
-	size             int
+	thing
+	outside bool
+	places  []place // the first few, in order
+	count   int
+	size    int
 }
 
 // add notes another place, and keeps the first ones.

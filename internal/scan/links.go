@@ -18,12 +18,6 @@ const (
 	maxDestination  = 1_024
 )
 
-// link is a relative link or image of a document.
-type link struct {
-	place
-	target string // decoded, without anchor and query
-}
-
 // syntax are the forms that are looked for in a document. They are compiled when
 // the first is read: that takes longer than all else a program does at its start.
 type syntax struct {
@@ -43,8 +37,8 @@ var forms = sync.OnceValue(func() syntax {
 
 // links returns the relative links of a Markdown document whose code blocks are
 // blanked.
-func links(name string, prose []byte) []link {
-	var found []link
+func links(name string, prose []byte) []sighting {
+	var found []sighting
 	line := 0
 	inComment := false
 	for raw := range bytes.Lines(prose) {
@@ -54,12 +48,12 @@ func links(name string, prose []byte) []link {
 		}
 		text := strings.TrimRight(string(raw), "\r\n")
 		if strings.Contains(text, "`") {
-			text = forms().codeSpan.ReplaceAllStringFunc(text, blanks)
+			text = forms().codeSpan.ReplaceAllStringFunc(text, func(code string) string { return strings.Repeat(" ", len(code)) })
 		}
 		text, inComment = withoutComments(text, inComment)
 		for _, destination := range destinations(text) {
 			if target, ok := relativeTarget(destination); ok && len(found) < maxLinksPerFile {
-				found = append(found, link{place{name, line}, target})
+				found = append(found, sighting{thing{KindDeadLink, "", target, name}, place{name, line}})
 			}
 		}
 	}
@@ -129,19 +123,14 @@ func relativeTarget(destination string) (string, bool) {
 	if i := strings.IndexAny(target, "#?"); i >= 0 {
 		target = target[:i]
 	}
-	target = unescape(target)
+	target = forms().backslashed.ReplaceAllString(target, "$1")
+	if decoded, err := url.PathUnescape(target); err == nil {
+		target = decoded
+	}
 	if strings.ContainsAny(target, "{}$*<>|\\`\"") || !tree.Nameable(target) || len(target) > maxDestination {
 		return "", false // a template, a pattern, or nothing that a file is called
 	}
 	return target, strings.Trim(target, " ") != ""
-}
-
-func unescape(target string) string {
-	target = forms().backslashed.ReplaceAllString(target, "$1")
-	if decoded, err := url.PathUnescape(target); err == nil {
-		return decoded
-	}
-	return target
 }
 
 // prose returns Markdown with the lines of its code blocks emptied, so that
@@ -196,19 +185,10 @@ func closesFence(text, fence string) bool {
 	return len(text) >= len(fence) && strings.Trim(text, fence[:1]) == ""
 }
 
+// indentation is how many columns of white space a line begins with.
 func indentation(text string) int {
-	columns := 0
-	for _, c := range []byte(text) {
-		switch c {
-		case ' ':
-			columns++
-		case '\t':
-			columns += 4
-		default:
-			return columns
-		}
-	}
-	return columns
+	space := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+	return len(space) + 3*strings.Count(space, "\t")
 }
 
 // withoutComments blanks the parts of a line that lie in <!-- -->.
@@ -236,8 +216,6 @@ func escaped(text string, at int) bool {
 	return (at-len(strings.TrimRight(text[:at], `\`)))%2 == 1
 }
 
-func blanks(text string) string { return strings.Repeat(" ", len(text)) }
-
 // dead reports whether a link in the document leads nowhere in the workspace, or
 // out of it, which is told from the link alone: nothing outside is looked at.
 func dead(t *tree.Tree, document, target string) (dead, outside bool) {
@@ -251,13 +229,9 @@ func dead(t *tree.Tree, document, target string) (dead, outside bool) {
 // candidates are the files a link may mean: sites made of Markdown link to pages
 // without their extension, or with the one they will have.
 func candidates(name string) []string {
-	list := []string{name}
-	switch path.Ext(name) {
-	case "":
-		list = append(list, name+".md", name+".mdx")
-	case ".html":
-		stem := strings.TrimSuffix(name, ".html")
-		list = append(list, stem+".md", stem+".mdx")
+	stem := strings.TrimSuffix(name, ".html")
+	if stem == name && path.Ext(name) != "" {
+		return []string{name}
 	}
-	return list
+	return []string{name, stem + ".md", stem + ".mdx"}
 }

@@ -29,7 +29,7 @@ func TestLinks(t *testing.T) {
 	} {
 		var got []string
 		for _, l := range links("x.md", prose([]byte(test.source))) {
-			got = append(got, fmt.Sprintf("%d %s", l.line, l.target))
+			got = append(got, fmt.Sprintf("%d %s", l.line, l.text))
 		}
 		if strings.Join(got, "|") != test.want {
 			t.Errorf("%q:\n got  %q\n want %q", test.source, got, test.want)
@@ -52,8 +52,8 @@ func FuzzLinks(f *testing.F) {
 			t.Fatalf("%d lines became %d", lines, n)
 		}
 		for _, l := range links("x.md", text) {
-			if l.line < 1 || l.line > lines || l.target == "" || !tree.Nameable(l.target) || strings.ContainsAny(l.target, "#\n") && !strings.Contains(source, "%23") {
-				t.Fatalf("%q in line %d of %q", l.target, l.line, source)
+			if l.line < 1 || l.line > lines || l.text == "" || !tree.Nameable(l.text) || strings.ContainsAny(l.text, "#\n") && !strings.Contains(source, "%23") {
+				t.Fatalf("%q in line %d of %q", l.text, l.line, source)
 			}
 		}
 	})

@@ -92,13 +92,6 @@ func languageOf(name string) language {
 	return byEnding()[path.Ext(base)]
 }
 
-// mark is a note to do something that somebody left in a comment.
-type mark struct {
-	place
-	word string // FIXME, XXX or TODO
-	text string // what is to be done, printable; may be empty
-}
-
 // notes are the forms of marks. They are compiled when a scan asks for them, not at
 // every start.
 type notes struct{ word, calling, assignee *regexp.Regexp }
@@ -113,11 +106,11 @@ var noteForms = sync.OnceValue(func() notes {
 
 // marks returns the marks in the comments of a file, line by line: in a string over
 // several lines something may look like a comment that is none.
-func marks(name string, content []byte, openers []string) []mark {
+func marks(name string, content []byte, openers []string) []sighting {
 	if !noteForms().word.Match(content) {
 		return nil
 	}
-	var found []mark
+	var found []sighting
 	number := 0
 	for line := range bytes.Lines(content) {
 		number++
@@ -127,12 +120,12 @@ func marks(name string, content []byte, openers []string) []mark {
 		if !noteForms().word.Match(line) {
 			continue
 		}
-		comment, ok := commentIn(string(line), openers)
-		if !ok {
-			continue
-		}
-		if word, rest, ok := markIn(comment); ok {
-			found = append(found, mark{place: place{name, number}, word: word, text: markText(rest)})
+		if word, rest, ok := markIn(commentIn(string(line), openers)); ok {
+			m := sighting{thing{kind: KindMark, word: word, text: markText(rest)}, place{name, number}}
+			if m.text == "" {
+				m.within = name
+			}
+			found = append(found, m)
 		}
 	}
 	return found
@@ -140,8 +133,8 @@ func marks(name string, content []byte, openers []string) []mark {
 
 // commentIn returns what stands behind the first opener of a comment in a line, or
 // all of a line that begins with a mark that calls for something, as lines within
-// a comment do.
-func commentIn(line string, openers []string) (string, bool) {
+// a comment do; else nothing.
+func commentIn(line string, openers []string) string {
 	begin := strings.TrimLeft(line, " \t")
 	first := len(line)
 	var comment string
@@ -151,10 +144,10 @@ func commentIn(line string, openers []string) (string, bool) {
 			first, comment = at, line[at+len(opener):]
 		}
 	}
-	if first < len(line) {
-		return comment, true
+	if first == len(line) && len(openers) > 0 && noteForms().calling.MatchString(begin) {
+		return begin
 	}
-	return begin, len(openers) > 0 && noteForms().calling.MatchString(begin)
+	return comment
 }
 
 // openerIn returns where an opener stands in a line, outside of quotes and not

@@ -20,9 +20,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/planloop/planloop/internal/tree"
 )
@@ -34,27 +33,20 @@ type Options struct {
 	MaxFindings int           // findings that are returned [1,000]
 	Duration    time.Duration // after which the scan ends with what it has [20 s]
 
-	// Progress is called now and then with the number of files dealt with, never
-	// by two goroutines at once. The scan waits for it.
+	// Progress is called for each file with the number of those dealt with, never by
+	// two goroutines at once. The scan waits for it.
 	Progress func(done int)
 }
 
 func (o Options) withDefaults() Options {
-	o.MaxFiles = orDefault(o.MaxFiles, 100_000)
-	o.MaxBytes = orDefault(o.MaxBytes, 256<<10)
-	o.MaxFindings = orDefault(o.MaxFindings, 1_000)
-	o.Duration = orDefault(o.Duration, 20*time.Second)
+	o.MaxFiles = cmp.Or(o.MaxFiles, 100_000)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<10)
+	o.MaxFindings = cmp.Or(o.MaxFindings, 1_000)
+	o.Duration = cmp.Or(o.Duration, 20*time.Second)
 	if o.Progress == nil {
 		o.Progress = func(int) {}
 	}
 	return o
-}
-
-func orDefault[T int | time.Duration](n, otherwise T) T {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
 }
 
 // Result is what a scan found.
@@ -112,15 +104,15 @@ func Scan(ctx context.Context, t *tree.Tree, o Options) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, o.Duration)
 	defer cancel()
 
-	c := newCollection(o)
+	c := &collection{options: o, kept: map[thing]*found{}, sizes: map[string]int{}, tests: map[string]bool{}}
 	w := t.Walk(tree.Options{Breadth: true, Entries: o.MaxFiles, Skip: skipped(limited, t)})
-	files, folders, err := read(limited, t, w, c)
+	files, folders := read(limited, t, w, c)
 	result := c.result(limited, t, cut(w))
 	result.Files, result.Folders, result.Duration = files, folders, time.Since(begin)
 	if ctx.Err() != nil {
 		return result, fmt.Errorf("scan the workspace: %w", context.Cause(ctx))
 	}
-	return result, err
+	return result, nil
 }
 
 // cut is why a walk did not see all there is.
@@ -131,109 +123,82 @@ func cut(w *tree.Walk) tree.Bound {
 	return w.Cut
 }
 
-// chunk is how many files are read between two reports.
-const chunk = 64
-
 // read runs the walk and the readers of the files it comes across. The walk ends
 // when the tree or a bound does, the readers when the walk is over and all is read,
 // or when ctx ends; read waits for all of them.
-func read(ctx context.Context, t *tree.Tree, w *tree.Walk, c *collection) (files, folders int, err error) {
-	group, ctx := errgroup.WithContext(ctx)
-	jobs := make(chan []string, 64)
-	group.Go(func() error {
-		defer close(jobs)
+func read(ctx context.Context, t *tree.Tree, w *tree.Walk, c *collection) (files, folders int) {
+	var group sync.WaitGroup
+	names := make(chan string, 4_096)
+	group.Go(func() {
+		defer close(names)
 		folders = 1
-		var names []string
-		hand := func() {
-			select {
-			case jobs <- names:
-			case <-ctx.Done(): // the walk notices
-			}
-			names = nil
-		}
 		for name, e := range w.Below(ctx, ".") {
 			switch {
 			case e.IsDir():
 				folders++
 			case e.Type().IsRegular():
 				files++
-				if names = append(names, name); len(names) == chunk {
-					hand()
+				select {
+				case names <- name:
+				case <-ctx.Done(): // the walk notices
 				}
 			}
 		}
-		hand()
-		return nil
 	})
 	for range min(max(runtime.GOMAXPROCS(0), 2), 8) {
-		group.Go(func() error {
-			r := reader{tree: t, most: c.options.MaxBytes}
-			for names := range jobs {
-				c.add(r.read(ctx, names))
+		group.Go(func() {
+			var buffer []byte
+			for name := range names {
+				if ctx.Err() != nil {
+					return
+				}
+				var y yield
+				y, buffer = readFile(t, name, c.options.MaxBytes, buffer)
+				c.add(name, y)
 			}
-			return nil
 		})
 	}
-	err = group.Wait()
-	return files, folders, err
+	group.Wait()
+	return files, folders
 }
 
-// reader reads files, one after the other, into the same buffer.
-type reader struct {
-	tree   *tree.Tree
-	most   int
-	buffer []byte
-}
-
-// yield is what some files brought.
+// yield is what a file brought.
 type yield struct {
-	files   int // dealt with
-	read    int
-	marks   []mark
-	links   []link
-	sources []source
-	tests   []string // what tests are about
+	read      bool
+	sightings []sighting
+	about     string // see subject
+	isTest    bool
+	offers    bool // something that tests can call
+	lines     int
 }
 
-func (r *reader) read(ctx context.Context, names []string) *yield {
-	y := &yield{}
-	for _, name := range names {
-		if ctx.Err() != nil {
-			break
-		}
-		y.files++
-		if !inFixture(name) {
-			r.readFile(name, y)
-		}
+// readFile reads a file into a buffer, which it returns for the next.
+func readFile(t *tree.Tree, name string, most int, buffer []byte) (yield, []byte) {
+	if inFixture(name) {
+		return yield{}, buffer
 	}
-	return y
-}
-
-func (r *reader) readFile(name string, y *yield) {
-	about, isTest := subject(name)
-	if isTest {
-		y.tests = append(y.tests, about)
-	}
+	var y yield
+	y.about, y.isTest = subject(name)
 	l := languageOf(name)
 	if l.name == "" {
-		return
+		return y, buffer
 	}
-	content, err := r.tree.Read(name, r.most, r.buffer)
-	r.buffer = content
+	buffer, err := t.Read(name, most, buffer)
 	if err != nil {
-		return
+		return y, buffer
 	}
-	y.read++
+	y.read = true
+	content := buffer
 	if l.name == markdown {
 		content = prose(content)
-		y.links = append(y.links, links(name, content)...)
+		y.sightings = links(name, content)
 	} else if generated(content) || minified(content) {
-		return
+		return y, buffer
 	}
-	y.marks = append(y.marks, marks(name, content, l.openers)...)
-	if !isTest && about != "" && testable(name, content) {
-		y.sources = append(y.sources, source{name: name, about: about, lines: bytes.Count(content, []byte("\n"))})
-	}
+	y.sightings = append(y.sightings, marks(name, content, l.openers)...)
+	y.offers = !y.isTest && y.about != "" && testable(name, content)
+	y.lines = bytes.Count(content, []byte("\n"))
+	return y, buffer
 }
 
 // skipped reports the folders that hold no work of the people here, whatever git
@@ -293,4 +258,119 @@ func minified(content []byte) bool {
 func generated(content []byte) bool {
 	head := content[:min(len(content), 2<<10)]
 	return bytes.Contains(head, []byte("@generated")) || bytes.Contains(head, []byte("DO NOT EDIT"))
+}
+
+// maxKept bounds the different things that are kept, per kind.
+const maxKept = 50_000
+
+// thing tells findings that are the same from others. A link is the same within
+// its document only, a mark without words within its file.
+type thing struct{ kind, word, text, within string }
+
+// place is where something stands.
+type place struct {
+	path string
+	line int
+}
+
+// sighting is a thing at one of its places.
+type sighting struct {
+	thing
+	place
+}
+
+// source is a file that holds what tests can call.
+type source struct {
+	name, about string
+	lines       int
+}
+
+// collection gathers what the readers find. Its lock also keeps the calls of
+// Progress apart.
+type collection struct {
+	options Options
+
+	mu      sync.Mutex
+	done    int
+	read    int
+	kept    map[thing]*found
+	sizes   map[string]int // things kept, by kind
+	left    int            // marks beyond maxKept
+	sources []source
+	tests   map[string]bool // what tests are about
+}
+
+// add takes what a file brought.
+func (c *collection) add(name string, y yield) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done++
+	c.options.Progress(c.done)
+	if y.read {
+		c.read++
+	}
+	for _, s := range y.sightings {
+		c.keep(s)
+	}
+	if y.offers {
+		c.sources = append(c.sources, source{name, y.about, y.lines})
+	}
+	if y.isTest {
+		c.tests[y.about] = true
+	}
+}
+
+func (c *collection) keep(s sighting) {
+	f := c.kept[s.thing]
+	switch {
+	case f != nil:
+	case c.sizes[s.kind] < maxKept:
+		c.sizes[s.kind]++
+		f = &found{thing: s.thing}
+		c.kept[s.thing] = f
+	case s.kind == KindMark:
+		c.left++
+		return
+	default:
+		return
+	}
+	f.add(s.place)
+}
+
+// result judges what had to wait until all files were read, and ranks. Of a tree
+// that was not seen whole nothing is known of its tests. Links are looked up here;
+// when there is no time left for that, they are no findings.
+func (c *collection) result(ctx context.Context, t *tree.Tree, cut tree.Bound) Result {
+	if ctx.Err() != nil {
+		cut = tree.ByContext
+	}
+	for _, s := range c.sources {
+		if cut == tree.Whole && !c.tests[s.about] {
+			f := &found{thing: thing{kind: KindUntested, within: s.name}, size: s.lines}
+			f.add(place{s.name, 1})
+			c.kept[f.thing] = f
+		}
+	}
+	for key, f := range c.kept {
+		if key.kind != KindDeadLink {
+			continue
+		}
+		isDead := false
+		if ctx.Err() == nil {
+			isDead, f.outside = dead(t, key.within, key.text)
+		}
+		if !isDead && !f.outside {
+			delete(c.kept, key)
+		}
+	}
+	if ctx.Err() != nil {
+		cut = tree.ByContext
+	}
+	findings := make([]Finding, 0, len(c.kept))
+	for _, f := range c.kept {
+		findings = append(findings, f.finding())
+	}
+	rank(findings)
+	left := c.left + max(len(findings)-c.options.MaxFindings, 0)
+	return Result{Findings: findings[:min(len(findings), c.options.MaxFindings)], Left: left, Read: c.read, Cut: cut}
 }

@@ -24,10 +24,10 @@ type SummaryOptions struct {
 }
 
 func (o SummaryOptions) withDefaults() SummaryOptions {
-	o.MaxLines = orDefault(o.MaxLines, 120)
-	o.MaxBytes = orDefault(o.MaxBytes, 6<<10)
-	o.MaxFiles = orDefault(o.MaxFiles, 100_000)
-	o.Duration = orDefault(o.Duration, 5*time.Second)
+	o.MaxLines = cmp.Or(o.MaxLines, 120)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 6<<10)
+	o.MaxFiles = cmp.Or(o.MaxFiles, 100_000)
+	o.Duration = cmp.Or(o.Duration, 5*time.Second)
 	return o
 }
 

@@ -7,13 +7,6 @@ import (
 	"sync"
 )
 
-// source is a file that holds what tests can call.
-type source struct {
-	name  string
-	about string // see subject
-	lines int
-}
-
 // subject says by the conventions of its language what a file is about, so that a
 // file and its tests are about the same, and whether it holds tests. It is empty
 // for other languages, and for files that have no tests by custom.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"strings"
+	"sync"
 )
 
 // Rules are what ignore files leave out: those of one folder, and behind them
@@ -189,20 +190,12 @@ func element(pattern string, c byte, fold bool) int {
 	if fold {
 		c = lower(c)
 	}
-	first := pattern[0]
-	switch {
-	case first == '?' && c != '/':
-		return 1
-	case first == '?':
-		return 0
+	switch first := pattern[0]; {
 	case first == '[':
 		return class(pattern, c, fold)
-	case first == '\\':
-		if len(pattern) > 1 && pattern[1] == c {
-			return 2
-		}
-		return 0
-	case first == c, fold && lower(first) == c:
+	case first == '\\' && len(pattern) > 1 && pattern[1] == c:
+		return 2
+	case first == '?' && c != '/', first != '?' && first != '\\' && (first == c || fold && lower(first) == c):
 		return 1
 	}
 	return 0
@@ -269,38 +262,22 @@ func memberOf(rest string, low, c byte, fold bool) member {
 	return member{c == rest[0], 1, rest[0]}
 }
 
-// inClass reports whether a byte is in a class of POSIX. None has bytes outside ASCII.
-func inClass(name string, c byte, fold bool) (in, known bool) {
-	small, capital, digit := 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9'
-	space := c == ' ' || '\t' <= c && c <= '\r' && c != '\v' && c != '\f'
-	visible := '!' <= c && c <= '~'
-	switch name {
-	case "alnum":
-		return small || capital || digit, true
-	case "alpha":
-		return small || capital, true
-	case "blank":
-		return c == ' ' || c == '\t', true
-	case "cntrl":
-		return c < ' ' || c == 0x7f, true
-	case "digit":
-		return digit, true
-	case "graph":
-		return visible, true
-	case "lower":
-		return small, true
-	case "print":
-		return visible || c == ' ', true
-	case "punct":
-		return visible && !small && !capital && !digit, true
-	case "space":
-		return space, true
-	case "upper":
-		return capital || fold && small, true
-	case "xdigit":
-		return digit || 'a' <= lower(c) && lower(c) <= 'f', true
+// classes are the classes of POSIX: pairs of the first and the last byte of each
+// range. None has bytes outside ASCII.
+var classes = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"alnum": "09AZaz", "alpha": "AZaz", "blank": "  \t\t", "cntrl": "\x00\x1f\x7f\x7f", "digit": "09", "graph": "!~", "lower": "az",
+		"print": " ~", "punct": "!/:@[`{~", "space": "  \t\n\r\r", "upper": "AZ", "xdigit": "09AFaf",
 	}
-	return false, false
+})
+
+// inClass reports whether a byte, a small letter when case is folded, is in a class.
+func inClass(name string, c byte, fold bool) (in, known bool) {
+	ranges, known := classes()[name]
+	for i := 0; i < len(ranges); i += 2 {
+		in = in || ranges[i] <= c && c <= ranges[i+1]
+	}
+	return in || fold && name == "upper" && 'a' <= c && c <= 'z', known
 }
 
 func lower(c byte) byte {

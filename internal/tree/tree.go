@@ -20,12 +20,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
 )
 
 var (
@@ -82,7 +84,11 @@ func (t *Tree) Open(name string) (*os.File, fs.FileInfo, error) {
 
 // openSeen opens what was seen to be a regular file or a directory.
 func (t *Tree) openSeen(name string) (*os.File, fs.FileInfo, error) {
-	file, err := t.root.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
+	flags := os.O_RDONLY
+	if runtime.GOOS != "windows" {
+		flags |= syscall.O_NONBLOCK // a pipe that has taken the place of the file is not waited for
+	}
+	file, err := t.root.OpenFile(name, flags, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -241,22 +247,24 @@ func Slashed(e fs.DirEntry) string {
 
 // FS returns the tree as a file system. Its links lead nowhere outside, and what
 // is neither a regular file nor a directory cannot be opened.
-func (t *Tree) FS() fs.FS { return view{t} }
+func (t *Tree) FS() fs.FS { return view{t.root.FS().(rootFS), t} }
+
+// rootFS is what os.Root.FS promises, but for reading a file at once.
+type rootFS interface {
+	fs.StatFS
+	fs.ReadDirFS
+	fs.ReadLinkFS
+}
 
 // view is the fs.FS of a tree.
 type view struct {
+	rootFS
 	tree *Tree
 }
 
-var (
-	_ fs.StatFS     = view{}
-	_ fs.ReadDirFS  = view{}
-	_ fs.ReadLinkFS = view{}
-)
-
 func (v view) Open(name string) (fs.File, error) {
-	if err := valid("open", name); err != nil {
-		return nil, err
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	file, _, err := v.tree.Open(name)
 	if err != nil {
@@ -265,34 +273,27 @@ func (v view) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
-func (v view) Stat(name string) (fs.FileInfo, error) {
-	if err := valid("stat", name); err != nil {
-		return nil, err
-	}
-	return v.tree.root.Stat(name)
+// GitFolder reports whether some file system takes a name for .git: without regard
+// to case, to dots and spaces at the end, to characters that do not show. What
+// stands there is run by git later on, and may hold passwords.
+func GitFolder(name string) bool {
+	name = strings.Map(func(r rune) rune {
+		if plan.Invisible(r) {
+			return -1
+		}
+		return r
+	}, name)
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.TrimRight(name, ". ")
+	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
 }
 
-func (v view) Lstat(name string) (fs.FileInfo, error) {
-	if err := valid("lstat", name); err != nil {
-		return nil, err
+// InRepository reports whether a path leads into git's own folder.
+func InRepository(path string) bool {
+	for element := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(path)), "/") {
+		if GitFolder(element) {
+			return true
+		}
 	}
-	return v.tree.root.Lstat(name)
-}
-
-func (v view) ReadLink(name string) (string, error) {
-	if err := valid("readlink", name); err != nil {
-		return "", err
-	}
-	return v.tree.root.Readlink(name)
-}
-
-func (v view) ReadDir(name string) ([]fs.DirEntry, error) {
-	return fs.ReadDir(v.tree.root.FS(), name)
-}
-
-func valid(operation, name string) error {
-	if fs.ValidPath(name) {
-		return nil
-	}
-	return &fs.PathError{Op: operation, Path: name, Err: fs.ErrInvalid}
+	return false
 }

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package tree
-
-const withoutWaiting = 0
