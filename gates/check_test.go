@@ -37,7 +37,8 @@ func TestWorkflowPayload(t *testing.T) {
 		{ID: 2, Spec: plan.Spec{Title: "Set up database schema", ContextHints: []string{
 			"Read the 'Database Schema' section in `spec.md`.", "Review existing models in `src/models/` for conventions."}}},
 		{ID: 3, Spec: plan.Spec{Title: "Create API endpoints for users", ContextHints: []string{
-			"Endpoints should follow the pattern in `src/api/existing_routes.py`.", "Refer to the 'User API' section of `spec.md` for required fields."}}},
+			"Endpoints should follow the pattern in `src/api/existing_routes.py`.",
+			"Refer to the 'User API' section of `spec.md` for required fields."}}},
 	}}
 	if report := check(t, gates.Options{Files: root.FS(), Level: profile(gates.Lenient)}, c); !report.OK() {
 		t.Error(report.Details())
@@ -95,35 +96,52 @@ func TestFindings(t *testing.T) {
 		"task 3":           {titled("Task 3"), []string{"title: Task 'Task 3' has a title that names nothing to work on."}},
 		"a code":           {titled("Fix `it`"), nil},
 		"another language": {titled("修复登录错误"), nil},
-		"no type":          {set(func(t *gates.Task) { t.Type = "" }), []string{"type: Task 'Print the version' is missing the `type` field."}},
-		"unknown type":     {set(func(t *gates.Task) { t.Type = "epic\x1b" }), []string{"type: Task 'Print the version' has a `type` that is not known: `epic\\x1b`."}},
-		"no hints":         {set(hints()), []string{"context_hints: Task 'Print the version' is missing the `context_hints` field."}},
-		"blank hints":      {set(hints(" ", "")), []string{"context_hints: Task 'Print the version' is missing the `context_hints` field."}},
-		"no paths":         {set(paths()), []string{"relevant_file_paths: Task 'Print the version' is missing the `relevant_file_paths` field."}},
-		"no such path":     {set(paths("main.go", "gone.go")), []string{"paths_exist: Task 'Print the version' lists a non-existent path in `relevant_file_paths`: `gone.go`."}},
-		"no such hint":     {set(hints("Read `src/b.go:12` and `src/a.go#L3`.")), []string{"hint_paths: Task 'Print the version' has a hint pointing to a non-existent file: `src/b.go`."}},
-		"hint leads out":   {set(hints("Read `../b.go`.")), []string{"hint_paths: Task 'Print the version' has a hint pointing to a path outside the workspace: `../b.go`."}},
+		"no type": {set(func(t *gates.Task) { t.Type = "" }),
+			[]string{"type: Task 'Print the version' is missing the `type` field."}},
+		"unknown type": {set(func(t *gates.Task) { t.Type = "epic\x1b" }),
+			[]string{"type: Task 'Print the version' has a `type` that is not known: `epic\\x1b`."}},
+		"no hints": {set(hints()), []string{"context_hints: Task 'Print the version' is missing the `context_hints` field."}},
+		"blank hints": {set(hints(" ", "")),
+			[]string{"context_hints: Task 'Print the version' is missing the `context_hints` field."}},
+		"no paths": {set(paths()),
+			[]string{"relevant_file_paths: Task 'Print the version' is missing the `relevant_file_paths` field."}},
+		"no such path": {set(paths("main.go", "gone.go")),
+			[]string{"paths_exist: Task 'Print the version' lists a non-existent path in `relevant_file_paths`: `gone.go`."}},
+		"no such hint": {set(hints("Read `src/b.go:12` and `src/a.go#L3`.")),
+			[]string{"hint_paths: Task 'Print the version' has a hint pointing to a non-existent file: `src/b.go`."}},
+		"hint leads out": {set(hints("Read `../b.go`.")),
+			[]string{"hint_paths: Task 'Print the version' has a hint pointing to a path outside the workspace: `../b.go`."}},
 		"unknown ids": {set(func(t *gates.Task) { t.DependsOn, t.Unknown = []plan.StepID{2, 9}, []string{"parser"} }), []string{
 			"dependencies_known: Task 'Print the version' depends on a task that does not exist: `parser`.",
 			"dependencies_known: Task 'Print the version' depends on a task that does not exist: `S009`."}},
-		"itself":      {set(after(3)), []string{"dependencies_acyclic: Task 'Print the version' is part of a circular dependency: S003 -> S003."}},
-		"open twin":   {titled("write the `Parser`."), []string{"duplicate: Task 'write the `Parser`.' has the title of S001, which is open."}},
+		"itself": {set(after(3)),
+			[]string{"dependencies_acyclic: Task 'Print the version' is part of a circular dependency: S003 -> S003."}},
+		"open twin": {titled("write the `Parser`."),
+			[]string{"duplicate: Task 'write the `Parser`.' has the title of S001, which is open."}},
 		"closed twin": {titled("Write the printer"), nil},
-		"idle hint":   {set(hints("database")), []string{"hint_actionable: Task 'Print the version' has a hint that neither says what to do nor where to look: \"database\"."}},
-		"two tasks":   {titled("Implement user login and create database tables"), []string{"single_responsibility: Task 'Implement user login and create database tables' asks for two things: \"create database tables\" is a task of its own."}},
+		"idle hint": {set(hints("database")),
+			[]string{"hint_actionable: Task 'Print the version' has a hint that neither says what to do nor where to look: \"database\"."}},
+		"two tasks": {titled("Implement user login and create database tables"),
+			[]string{"single_responsibility: Task 'Implement user login and create database tables' asks for two things: \"create " +
+				"database tables\" is a task of its own."}},
 		"vague": {whole(3, "Improve the API performance.", func(t *gates.Task) { t.AcceptanceCriteria, t.Type = nil, plan.Test }), []string{
 			"vague_outcome: Task 'Improve the API performance.' does not say when it is done."}},
 		"vague, with criteria": {titled("Improve the API performance."), nil},
-		"sweeping":             {titled("Rewrite the entire parser"), []string{"oversize: Task 'Rewrite the entire parser' looks too large for one commit: the title says \"entire parser\"."}},
-		"entire line":          {titled("Return the entire line"), nil},
-		"long details":         {set(func(t *gates.Task) { t.Details = strings.Repeat("x", 3_001) }), []string{"oversize: Task 'Print the version' looks too large for one commit: the details have 3001 characters."}},
-		"many paths": {set(paths("main.go", "src", "docs", "src/a.go", "./main.go", "./src", "./docs", "./src/a.go", "*", "**", "s*", "d*", "m*", "*.go", "src/*", "src/**")), []string{
+		"sweeping": {titled("Rewrite the entire parser"),
+			[]string{"oversize: Task 'Rewrite the entire parser' looks too large for one commit: the title says \"entire parser\"."}},
+		"entire line": {titled("Return the entire line"), nil},
+		"long details": {set(func(t *gates.Task) { t.Details = strings.Repeat("x", 3_001) }),
+			[]string{"oversize: Task 'Print the version' looks too large for one commit: the details have 3001 characters."}},
+		"many paths": {set(paths("main.go", "src", "docs", "src/a.go", "./main.go", "./src", "./docs", "./src/a.go", "*", "**", "s*",
+			"d*", "m*", "*.go", "src/*", "src/**")), []string{
 			"oversize: Task 'Print the version' looks too large for one commit: it names 16 paths."}},
-		"unverifiable": {set(func(t *gates.Task) { t.AcceptanceCriteria = nil }), []string{"verifiable: Task 'Print the version' has nothing to verify it by."}},
-		"measurable":   {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Details = nil, "It answers in 100ms." }), nil},
-		"a test":       {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Type = nil, plan.Test }), nil},
-		"a command":    {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Verify = nil, "go test ./..." }), nil},
-		"risky":        {set(func(t *gates.Task) { t.Risk = plan.HighRisk }), []string{"reversible: Task 'Print the version' is of high risk and names no way back."}},
+		"unverifiable": {set(func(t *gates.Task) { t.AcceptanceCriteria = nil }),
+			[]string{"verifiable: Task 'Print the version' has nothing to verify it by."}},
+		"measurable": {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Details = nil, "It answers in 100ms." }), nil},
+		"a test":     {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Type = nil, plan.Test }), nil},
+		"a command":  {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Verify = nil, "go test ./..." }), nil},
+		"risky": {set(func(t *gates.Task) { t.Risk = plan.HighRisk }),
+			[]string{"reversible: Task 'Print the version' is of high risk and names no way back."}},
 		"risky, with a way back": {set(func(t *gates.Task) {
 			t.Risk, t.Details = plan.HighRisk, "Take a backup first."
 		}), nil},
@@ -144,7 +162,8 @@ func TestFindings(t *testing.T) {
 					t.Errorf("%+v", f)
 				}
 			}
-			if strict := check(t, gates.Options{Files: root.FS(), Level: profile(gates.Strict)}, c); len(strict.Errors()) != len(test.want) || strict.OK() != (test.want == nil) {
+			if strict := check(t, gates.Options{Files: root.FS(), Level: profile(gates.Strict)},
+				c); len(strict.Errors()) != len(test.want) || strict.OK() != (test.want == nil) {
 				t.Errorf("strict: %+v", strict)
 			}
 		})
@@ -162,11 +181,15 @@ func TestEverythingAtOnce(t *testing.T) {
 	))
 	want := []string{
 		"Task 'Add `password_hash` field to User model' is missing the `relevant_file_paths` field.",
-		"Task 'Add `password_hash` field to User model' is part of a circular dependency: S001 -> S002 -> S003 -> S001. To fix it, remove one of these dependencies.",
+		"Task 'Add `password_hash` field to User model' is part of a circular dependency: S001 -> S002 -> S003 -> S001. To fix it, " +
+			"remove one of these dependencies.",
 		"Task 'Create login endpoint' has a hint pointing to a non-existent file: `src/api/utils.py`.",
-		"Task 'create  login endpoint' lists a non-existent path in `relevant_file_paths`: `a.go`. To fix it, correct the path, or name it in `creates` of this task or of one it depends on.",
-		"Task 'create  login endpoint' lists a path outside the workspace in `creates`: `../b`. To fix it, write paths relative to the workspace, with slashes and without `..`.",
-		"Task 'create  login endpoint' has the title of another new task, S002. To fix it, drop one of the two, or give titles that tell them apart.",
+		"Task 'create  login endpoint' lists a non-existent path in `relevant_file_paths`: `a.go`. To fix it, correct the path, or " +
+			"name it in `creates` of this task or of one it depends on.",
+		"Task 'create  login endpoint' lists a path outside the workspace in `creates`: `../b`. To fix it, write paths relative to " +
+			"the workspace, with slashes and without `..`.",
+		"Task 'create  login endpoint' has the title of another new task, S002. To fix it, drop one of the two, or give titles that " +
+			"tell them apart.",
 	}
 	if diff := cmp.Diff(want, report.Details()); diff != "" {
 		t.Error(diff)
@@ -215,9 +238,10 @@ func TestLevels(t *testing.T) {
 func TestProfiles(t *testing.T) {
 	want := map[gates.Profile]string{
 		gates.Default: "error error error error error error error error error warning warning warning warning warning warning error",
-		gates.Lenient: "error warning warning warning error error error warning error warning warning warning warning warning warning error",
-		gates.Strict:  strings.Repeat("error ", 15) + "error",
-		"no such":     "error error error error error error error error error warning warning warning warning warning warning error",
+		gates.Lenient: "error warning warning warning error error error warning error warning warning warning warning warning warning " +
+			"error",
+		gates.Strict: strings.Repeat("error ", 15) + "error",
+		"no such":    "error error error error error error error error error warning warning warning warning warning warning error",
 	}
 	for p, levels := range want {
 		var got []string
@@ -273,17 +297,23 @@ func TestEnding(t *testing.T) {
 // order of the tasks.
 func TestReportProperties(t *testing.T) {
 	_, root := workspace(t, "src/a.go")
-	texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"Improve it and add `x`", "stuff", "Fix the parser", "`src/a.go`", "src/a.go", "..", "*", "{a,b}/**", "a`b", "\x1b[2J", "\xff", "and", "Add and", "x ;"}))
+	texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"Improve it and add `x`", "stuff", "Fix the parser", "`src/a.go`",
+		"src/a.go", "..", "*", "{a,b}/**", "a`b", "\x1b[2J", "\xff", "and", "Add and", "x ;"}))
 	rapid.Check(t, func(t *rapid.T) {
 		c := gates.Candidate{Objective: "Ship it"}
 		n := rapid.IntRange(0, 5).Draw(t, "n")
 		for i := range n {
-			c.New = append(c.New, gates.Task{ID: plan.StepID(i + 1), Unknown: rapid.SliceOfN(texts, 0, 1).Draw(t, "unknown"), Spec: plan.Spec{
-				Title: texts.Draw(t, "title"), Details: texts.Draw(t, "details"), Type: plan.StepType(texts.Draw(t, "type")),
-				ContextHints: rapid.SliceOfN(texts, 0, 3).Draw(t, "hints"), RelevantFilePaths: rapid.SliceOfN(texts, 0, 3).Draw(t, "paths"),
-				Creates: rapid.SliceOfN(texts, 0, 2).Draw(t, "creates"), Risk: plan.HighRisk,
-				DependsOn: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plan.StepID { return plan.StepID(rapid.IntRange(1, 7).Draw(t, "id")) }), 0, 2).Draw(t, "deps"),
-			}})
+			c.New = append(c.New, gates.Task{ID: plan.StepID(i + 1), Unknown: rapid.SliceOfN(texts, 0, 1).Draw(t, "unknown"),
+				Spec: plan.Spec{
+					Title: texts.Draw(t, "title"), Details: texts.Draw(t, "details"), Type: plan.StepType(texts.Draw(t, "type")),
+					ContextHints: rapid.SliceOfN(texts, 0, 3).Draw(t, "hints"), RelevantFilePaths: rapid.SliceOfN(texts, 0, 3).Draw(t,
+						"paths"),
+					Creates: rapid.SliceOfN(texts, 0, 2).Draw(t, "creates"), Risk: plan.HighRisk,
+					DependsOn: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plan.StepID {
+						return plan.StepID(rapid.IntRange(1, 7).Draw(t,
+							"id"))
+					}), 0, 2).Draw(t, "deps"),
+				}})
 		}
 		report, err := gates.Check(context.Background(), c, gates.Options{Files: root.FS(), Level: profile(gates.Strict)})
 		if err != nil {

@@ -14,18 +14,19 @@ import (
 
 func TestHintPaths(t *testing.T) {
 	for hint, want := range map[string][]string{
-		"Read the 'Database Schema' section in `spec.md`.":                                   {"spec.md"},
-		"Review `src/models/` and `src/api`.":                                                {"src/models/", "src/api"},
-		"See `a.go:12`, `b.go:12:5`, `c.go:1-9`, `d.go#L10-L20`":                             {"a.go", "b.go", "c.go", "d.go"},
-		"See `README.md#usage`":                                                              {"README.md"},
-		"Match `src/**/*.go` or `{a,b}/x.ts`":                                                {"src/**/*.go", "{a,b}/x.ts"},
-		"``src/a`b.go`` is odd, ``src/c.go`` is not":                                         {"src/c.go"},
-		"``` src/a.go ``` and `  src/b.go `":                                                 {"src/a.go", "src/b.go"},
-		"these open nothing: ``src/a.go` and `src/b.go`":                                     nil,
-		"nor do these: ``, `src/b.go`":                                                       {"src/b.go"},
-		"Run `./gradlew` and `./scripts/test.sh`":                                            {"./gradlew", "./scripts/test.sh"},
-		"Import from `../models/user`, see `../models/user.ts`":                              {"../models/user.ts"},
-		"Add it to `go.mod`, `Cargo.lock` and `.github/workflows/ci.yml`":                    {"go.mod", "Cargo.lock", ".github/workflows/ci.yml"},
+		"Read the 'Database Schema' section in `spec.md`.":       {"spec.md"},
+		"Review `src/models/` and `src/api`.":                    {"src/models/", "src/api"},
+		"See `a.go:12`, `b.go:12:5`, `c.go:1-9`, `d.go#L10-L20`": {"a.go", "b.go", "c.go", "d.go"},
+		"See `README.md#usage`":                                  {"README.md"},
+		"Match `src/**/*.go` or `{a,b}/x.ts`":                    {"src/**/*.go", "{a,b}/x.ts"},
+		"``src/a`b.go`` is odd, ``src/c.go`` is not":             {"src/c.go"},
+		"``` src/a.go ``` and `  src/b.go `":                     {"src/a.go", "src/b.go"},
+		"these open nothing: ``src/a.go` and `src/b.go`":         nil,
+		"nor do these: ``, `src/b.go`":                           {"src/b.go"},
+		"Run `./gradlew` and `./scripts/test.sh`":                {"./gradlew", "./scripts/test.sh"},
+		"Import from `../models/user`, see `../models/user.ts`":  {"../models/user.ts"},
+		"Add it to `go.mod`, `Cargo.lock` and `.github/workflows/ci.yml`": {"go.mod", "Cargo.lock",
+			".github/workflows/ci.yml"},
 		"Not src/a.go but what is quoted":                                                    nil,
 		"`GET /users`, `/login`, `/etc/hosts`, `POST /a/b.json`":                             nil,
 		"`-v`, `--out=a/b`, `foo()`, `pkg.Foo()`, `a/b(c)`":                                  nil,
@@ -45,8 +46,10 @@ func TestHintPaths(t *testing.T) {
 
 func TestDoubtful(t *testing.T) {
 	for token, want := range map[string]bool{
-		"net/http": true, "encoding/json": true, "origin/main": true, "feature/login": true, "github.com/owner/name": true, "docs.rs/serde/index.html": true, "s/x": true,
-		"src/models": false, "src/models/": false, "net/http.go": false, "net/": false, "./gradlew": false, ".github/workflows": false, "docs/LICENSE": true,
+		"net/http": true, "encoding/json": true, "origin/main": true, "feature/login": true, "github.com/owner/name": true,
+		"docs.rs/serde/index.html": true, "s/x": true,
+		"src/models": false, "src/models/": false, "net/http.go": false, "net/": false, "./gradlew": false, ".github/workflows": false,
+		"docs/LICENSE": true,
 	} {
 		if doubtful(token) != want {
 			t.Errorf("%q: doubtful %v", token, !want)
@@ -57,7 +60,8 @@ func TestDoubtful(t *testing.T) {
 // What is taken for a path stands in the hint between backquotes, has no spaces and
 // nothing that does not show is taken along; nothing makes the parser stumble.
 func FuzzHintPaths(f *testing.F) {
-	for _, seed := range []string{"Read `spec.md`.", "``a`b``", "`", "``", "`a/b:12:3`", "`a#`", "`:1`", "`#L1`", "```go\nx/y.go\n```", "`\xff/a`", "`a/\x00`", "`../..`", "` `", "`a:1:2:3`", "`{,}/a`"} {
+	for _, seed := range []string{"Read `spec.md`.", "``a`b``", "`", "``", "`a/b:12:3`", "`a#`", "`:1`", "`#L1`",
+		"```go\nx/y.go\n```", "`\xff/a`", "`a/\x00`", "`../..`", "` `", "`a:1:2:3`", "`{,}/a`"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, hint string) {
@@ -88,7 +92,8 @@ func FuzzHintPaths(f *testing.F) {
 
 // A place that locate returns is relative, clean and inside, whoever spells it.
 func FuzzLocate(f *testing.F) {
-	for _, seed := range []string{"a/b.go", "./a", "a/../b", "..", "/a", "C:a", `\\a\b`, "~", "a/./b//c/", "\x00", "$A/b", "%A%/b", "a\u202eb", ". .", "a:b"} {
+	for _, seed := range []string{"a/b.go", "./a", "a/../b", "..", "/a", "C:a", `\\a\b`, "~", "a/./b//c/", "\x00", "$A/b", "%A%/b",
+		"a\u202eb", ". .", "a:b"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, given string) {
@@ -99,7 +104,8 @@ func FuzzLocate(f *testing.F) {
 		if fault != "" {
 			return
 		}
-		if !fs.ValidPath(clean) || strings.ContainsAny(clean, "\\\x00") || strings.HasPrefix(clean, "~") || plan.PathProblem(clean) != plan.PathWithin {
+		if !fs.ValidPath(clean) || strings.ContainsAny(clean, "\\\x00") || strings.HasPrefix(clean, "~") ||
+			plan.PathProblem(clean) != plan.PathWithin {
 			t.Fatalf("%q is located at %q", given, clean)
 		}
 		if again, fault := locate(clean); fault != "" || again != clean {

@@ -36,15 +36,19 @@ func TestJudge(t *testing.T) {
 		judge opinion
 		want  []string
 	}{
-		"approves":           {opinion{verdict: gates.Verdict{Approved: true, Feedback: "fine"}}, nil},
-		"refuses":            {opinion{verdict: gates.Verdict{Feedback: "split the\x1b first\ntask"}}, []string{`judge: The judge did not approve the plan: split the\x1b first task`}},
-		"says nothing":       {opinion{}, []string{"judge: The judge did not approve the plan and gave no reason."}},
-		"fails":              {opinion{err: errors.New("key sk-123 refused")}, []string{"judge: The judge could not be asked, so the plan is not approved."}},
-		"fails, approving":   {opinion{verdict: gates.Verdict{Approved: true}, err: errors.New("cut off")}, []string{"judge: The judge could not be asked, so the plan is not approved."}},
+		"approves": {opinion{verdict: gates.Verdict{Approved: true, Feedback: "fine"}}, nil},
+		"refuses": {opinion{verdict: gates.Verdict{Feedback: "split the\x1b first\ntask"}},
+			[]string{`judge: The judge did not approve the plan: split the\x1b first task`}},
+		"says nothing": {opinion{}, []string{"judge: The judge did not approve the plan and gave no reason."}},
+		"fails": {opinion{err: errors.New("key sk-123 refused")},
+			[]string{"judge: The judge could not be asked, so the plan is not approved."}},
+		"fails, approving": {opinion{verdict: gates.Verdict{Approved: true}, err: errors.New("cut off")},
+			[]string{"judge: The judge could not be asked, so the plan is not approved."}},
 		"does not come back": {opinion{hangs: true}, []string{"judge: The judge could not be asked in time, so the plan is not approved."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report := check(t, gates.Options{Judge: &test.judge, JudgeTimeout: time.Millisecond}, tasks(whole(1, "Improve the API and add tests", func(t *gates.Task) { t.AcceptanceCriteria = nil })))
+			report := check(t, gates.Options{Judge: &test.judge, JudgeTimeout: time.Millisecond}, tasks(whole(1,
+				"Improve the API and add tests", func(t *gates.Task) { t.AcceptanceCriteria = nil })))
 			if diff := cmp.Diff(test.want, messages(report.Errors())); diff != "" {
 				t.Error(diff)
 			}

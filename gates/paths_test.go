@@ -33,18 +33,23 @@ func TestPathsOutside(t *testing.T) {
 	secret := filepath.Join(filepath.Dir(dir), "secret.txt")
 	must(t, os.WriteFile(secret, []byte("x"), 0o600))
 	for link, target := range map[string]string{
-		"out": "..", "src/etc": "/etc", "src/secret.txt": "../../secret.txt", "self": "self", "one": "two", "two": "one", "src/deep": "../src/../..",
-		"in": "src", "broken": "src/none.go", "absolute": dir,
+		"out": "..", "src/etc": "/etc", "src/secret.txt": "../../secret.txt", "self": "self", "one": "two", "two": "one",
+		"src/deep": "../src/../..",
+		"in":       "src", "broken": "src/none.go", "absolute": dir,
 	} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Skip("no links here: ", err)
 		}
 	}
 	refused := []string{
-		"/etc/passwd", "/", "//server/share", "..", "../secret.txt", "../../etc/passwd", "src/../../secret.txt", "src/../..", "./../x", "src/../main.go", "..\\secret.txt", "src/.. /x", "src/. ./x", ".../x",
-		"~", "~/x", "~root/x", "C:/x", "c:x", "C:\\x", `\\server\share\x`, `\\?\C:\x`, `src\a.go`, "main.go\x00.txt", "\x00", "main.go\n", "src/\x1b[31m", "main\u202e.go", "\xff",
-		"file:///etc/passwd", "file:x", "https://example.com/a.go", "$HOME/x", "${HOME}/x", "$(pwd)/x", "%USERPROFILE%\\x", "%TEMP%/x", "", " ",
-		"out", "out/secret.txt", "out/*", "src/etc", "src/etc/passwd", "src/etc/none", "src/secret.txt", "self", "self/x", "one", "two/x", "src/deep/secret.txt", "absolute/main.go",
+		"/etc/passwd", "/", "//server/share", "..", "../secret.txt", "../../etc/passwd", "src/../../secret.txt", "src/../..", "./../x",
+		"src/../main.go", "..\\secret.txt", "src/.. /x", "src/. ./x", ".../x",
+		"~", "~/x", "~root/x", "C:/x", "c:x", "C:\\x", `\\server\share\x`, `\\?\C:\x`, `src\a.go`, "main.go\x00.txt", "\x00", "main.go\n",
+		"src/\x1b[31m", "main\u202e.go", "\xff",
+		"file:///etc/passwd", "file:x", "https://example.com/a.go", "$HOME/x", "${HOME}/x", "$(pwd)/x", "%USERPROFILE%\\x", "%TEMP%/x",
+		"", " ",
+		"out", "out/secret.txt", "out/*", "src/etc", "src/etc/passwd", "src/etc/none", "src/secret.txt", "self", "self/x", "one", "two/x",
+		"src/deep/secret.txt", "absolute/main.go",
 		strings.Repeat("a/", 513),
 	}
 	for _, given := range refused {
@@ -65,12 +70,14 @@ func TestPathsOutside(t *testing.T) {
 			}
 		}
 	}
-	for _, given := range []string{"main.go", "./main.go", "src", "src/", "src//a.go", ".", "in", "in/a.go", "in/*.go", "src/sub/b.go", " main.go "} {
+	for _, given := range []string{"main.go", "./main.go", "src", "src/", "src//a.go", ".", "in", "in/a.go", "in/*.go", "src/sub/b.go",
+		" main.go "} {
 		if got := found(check(t, gates.Options{Files: root.FS()}, tasks(whole(1, "Print the version", paths(given))))); len(got) != 0 {
 			t.Errorf("%q: %q", given, got)
 		}
 	}
-	for _, given := range []string{"broken", "main.go/x", "none", "src/c.go", "*/secret.txt", "*/passwd", "**/passwd", strings.Repeat("x", 300)} {
+	for _, given := range []string{"broken", "main.go/x", "none", "src/c.go", "*/secret.txt", "*/passwd", "**/passwd", strings.Repeat("x",
+		300)} {
 		got := found(check(t, gates.Options{Files: root.FS()}, tasks(whole(1, "Print the version", paths(given)))))
 		if len(got) != 1 || !strings.Contains(got[0], "non-existent") && !strings.Contains(got[0], "outside") {
 			t.Errorf("%q: %q", given, got)
@@ -79,12 +86,15 @@ func TestPathsOutside(t *testing.T) {
 }
 
 func TestPathPatterns(t *testing.T) {
-	_, root := workspace(t, "src/a.go", "src/deep/er/b.ts", "app/[id]/page.tsx", "app/{slug}.md", ".git/HEAD", "node_modules/x/x.proto", "docs/")
+	_, root := workspace(t, "src/a.go", "src/deep/er/b.ts", "app/[id]/page.tsx", "app/{slug}.md", ".git/HEAD", "node_modules/x/x.proto",
+		"docs/")
 	for given, want := range map[string]bool{
-		"src/*.go": true, "src/**/*.ts": true, "**/*.ts": true, "src/**": true, "*.go": true, "{src,lib}/*.go": true, "sr?/a.go": true, "[ms]*": true, "docs/**": true,
+		"src/*.go": true, "src/**/*.ts": true, "**/*.ts": true, "src/**": true, "*.go": true, "{src,lib}/*.go": true, "sr?/a.go": true,
+		"[ms]*": true, "docs/**": true,
 		"app/[id]/page.tsx": true, "app/{slug}.md": true, "app/*/page.tsx": true, "node_modules/**/*.proto": true, ".git/H*": true,
-		"src/*.py": false, "**/*.py": false, "lib/**": false, "{lib,pkg}/*.go": false, "**/*.proto": false, "**/HEAD": false, "docs/*": false,
-		"[": false, "src/{a": false, "{a,b}{a,b}{a,b}{a,b}.go": false, strings.Repeat("*a", 40): false,
+		"src/*.py": false, "**/*.py": false, "lib/**": false, "{lib,pkg}/*.go": false, "**/*.proto": false, "**/HEAD": false,
+		"docs/*": false,
+		"[":      false, "src/{a": false, "{a,b}{a,b}{a,b}{a,b}.go": false, strings.Repeat("*a", 40): false,
 	} {
 		got := found(check(t, gates.Options{Files: root.FS()}, tasks(whole(1, "Print the version", paths(given)))))
 		if (len(got) == 0) != want {
@@ -102,7 +112,8 @@ func TestPatternTooWide(t *testing.T) {
 			files.MapFS[fmt.Sprintf("d%d/f%d", i, j)] = &fstest.MapFile{}
 		}
 	}
-	got := found(check(t, gates.Options{Files: files}, tasks(whole(1, "Print the version", paths("**/*.zzz", "**/*.yyy", "main.go", "d1/f[1]")))))
+	got := found(check(t, gates.Options{Files: files}, tasks(whole(1, "Print the version", paths("**/*.zzz", "**/*.yyy", "main.go",
+		"d1/f[1]")))))
 	want := []string{
 		"Task 'Print the version' lists a pattern in `relevant_file_paths` that is too wide to search: `**/*.zzz`.",
 		"Task 'Print the version' lists a pattern in `relevant_file_paths` that is too wide to search: `**/*.yyy`.",
@@ -139,7 +150,8 @@ func TestEachPathIsLookedAtOnce(t *testing.T) {
 	files := &counting{MapFS: fstest.MapFS{"main.go": {Data: []byte("x")}}, stats: map[string]int{}}
 	var list []gates.Task
 	for i := range 50 {
-		list = append(list, whole(plan.StepID(i+1), fmt.Sprint("Print page ", i), paths("main.go", "./main.go", "gone.go"), hints("Read `main.go` and `gone.go`."), creates("new.go")))
+		list = append(list, whole(plan.StepID(i+1), fmt.Sprint("Print page ", i), paths("main.go", "./main.go", "gone.go"),
+			hints("Read `main.go` and `gone.go`."), creates("new.go")))
 	}
 	check(t, gates.Options{Files: files}, tasks(list...))
 	if diff := cmp.Diff(map[string]int{"main.go": 1, "gone.go": 1, "new.go": 1}, files.stats); diff != "" {
@@ -152,21 +164,24 @@ func TestCreatedPaths(t *testing.T) {
 	_, root := workspace(t)
 	have := plan.NewSteps([]*plan.Step{
 		{ID: 1, Spec: plan.Spec{Title: "Write one", Creates: []string{"one.go"}}, Progress: plan.Progress{Status: plan.Pending}},
-		{ID: 2, Spec: plan.Spec{Title: "Write two", Creates: []string{"two.go"}, DependsOn: []plan.StepID{1}}, Progress: plan.Progress{Status: plan.InProgress}},
+		{ID: 2, Spec: plan.Spec{Title: "Write two", Creates: []string{"two.go"}, DependsOn: []plan.StepID{1}},
+			Progress: plan.Progress{Status: plan.InProgress}},
 		{ID: 3, Spec: plan.Spec{Title: "Write three", Creates: []string{"three.go"}}, Progress: plan.Progress{Status: plan.Cancelled}},
 	})
 	for name, test := range map[string]struct {
 		list []gates.Task
 		want []string
 	}{
-		"itself":             {[]gates.Task{whole(4, "Print a", paths("a.go", "./a.go"), creates("a.go"))}, nil},
-		"a hint":             {[]gates.Task{whole(4, "Print a", hints("Write `pkg/a.go`."), creates("pkg/a.go"))}, nil},
-		"before":             {[]gates.Task{whole(4, "Print a", creates("a.go")), whole(5, "Print b", paths("a.go"), after(4))}, nil},
-		"before, later":      {[]gates.Task{whole(4, "Print b", paths("a.go"), after(5)), whole(5, "Print a", creates("a.go"))}, nil},
-		"far before":         {[]gates.Task{whole(4, "Print a", creates("a.go")), whole(5, "Print b", after(4)), whole(6, "Print c", paths("a.go"), after(5))}, nil},
-		"an existing step":   {[]gates.Task{whole(4, "Print a", paths("one.go", "two.go"), after(2))}, nil},
-		"an unrelated task":  {[]gates.Task{whole(4, "Print a", creates("a.go")), whole(5, "Print b", paths("a.go"))}, []string{"a.go"}},
-		"a later task":       {[]gates.Task{whole(4, "Print a", paths("b.go")), whole(5, "Print b", creates("b.go"), after(4))}, []string{"b.go"}},
+		"itself":        {[]gates.Task{whole(4, "Print a", paths("a.go", "./a.go"), creates("a.go"))}, nil},
+		"a hint":        {[]gates.Task{whole(4, "Print a", hints("Write `pkg/a.go`."), creates("pkg/a.go"))}, nil},
+		"before":        {[]gates.Task{whole(4, "Print a", creates("a.go")), whole(5, "Print b", paths("a.go"), after(4))}, nil},
+		"before, later": {[]gates.Task{whole(4, "Print b", paths("a.go"), after(5)), whole(5, "Print a", creates("a.go"))}, nil},
+		"far before": {[]gates.Task{whole(4, "Print a", creates("a.go")), whole(5, "Print b", after(4)), whole(6, "Print c",
+			paths("a.go"), after(5))}, nil},
+		"an existing step":  {[]gates.Task{whole(4, "Print a", paths("one.go", "two.go"), after(2))}, nil},
+		"an unrelated task": {[]gates.Task{whole(4, "Print a", creates("a.go")), whole(5, "Print b", paths("a.go"))}, []string{"a.go"}},
+		"a later task": {[]gates.Task{whole(4, "Print a", paths("b.go")), whole(5, "Print b", creates("b.go"), after(4))},
+			[]string{"b.go"}},
 		"an unrelated step":  {[]gates.Task{whole(4, "Print a", paths("two.go"), after(1))}, []string{"two.go"}},
 		"a cancelled step":   {[]gates.Task{whole(4, "Print a", paths("three.go"), after(3))}, []string{"three.go"}},
 		"its directory":      {[]gates.Task{whole(4, "Print a", paths("pkg", "pkg/sub/"), creates("pkg/sub/a.go"))}, nil},
@@ -177,7 +192,8 @@ func TestCreatedPaths(t *testing.T) {
 		"by a pattern":       {[]gates.Task{whole(4, "Print a", paths("pkg/a.go", "x/pkg"), creates("pkg/*.go", "x/**"))}, nil},
 		"another pattern":    {[]gates.Task{whole(4, "Print a", paths("pkg/*.ts"), creates("pkg/a.go"))}, []string{"pkg/*.ts"}},
 		"outside":            {[]gates.Task{whole(4, "Print a", paths("../a.go"), creates("../a.go"))}, []string{"../a.go", "../a.go"}},
-		"in a circle":        {[]gates.Task{whole(4, "Print a", paths("b.go"), after(5)), whole(5, "Print b", creates("b.go"), after(4))}, nil},
+		"in a circle": {[]gates.Task{whole(4, "Print a", paths("b.go"), after(5)), whole(5, "Print b", creates("b.go"), after(4))},
+			nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := found(check(t, gates.Options{Files: root.FS()}, gates.Candidate{Have: have, New: test.list}))

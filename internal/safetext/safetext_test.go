@@ -19,9 +19,11 @@ func TestEachFormOfHostileText(t *testing.T) {
 		{"blank letter", "a\u3164b", `a\u3164b`, "a\ufffdb", "ab"},
 		{"selector behind a letter", "a\ufe0fb", `a\ufe0fb`, "a\ufffdb", "ab"},
 		{"selector behind a symbol", "\u2764\ufe0f!", "\u2764!", "\u2764!", "\u2764!"},
-		{"joiner between symbols", "\U0001F469\u200d\U0001F4BB", "\U0001F469\u200d\U0001F4BB", "\U0001F469\u200d\U0001F4BB", "\U0001F469\u200d\U0001F4BB"},
+		{"joiner between symbols", "\U0001F469\u200d\U0001F4BB", "\U0001F469\u200d\U0001F4BB", "\U0001F469\u200d\U0001F4BB",
+			"\U0001F469\u200d\U0001F4BB"},
 		{"joiner between Latin letters", "a\u200db", `a\u200db`, "a\ufffdb", "ab"},
-		{"non-joiner between Arabic letters", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"},
+		{"non-joiner between Arabic letters", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e",
+			"\u0645\u06cc\u200c\u062e"},
 		{"bytes that are no text", "a\xffb", `a\xffb`, "a\ufffdb", "ab"},
 		{"a replacement character", "a\ufffdb", "a\ufffdb", "a\ufffdb", "a\ufffdb"},
 		{"private use", "a\ue000b", `a\ue000b`, "a\ufffdb", "ab"},
@@ -52,7 +54,8 @@ func TestEachFormOfHostileText(t *testing.T) {
 func FuzzWhatIsShownIsPrintable(f *testing.F) {
 	f.Add("a\x1b\u202e\xff\u200d")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, got := range []string{safetext.Escape(text), safetext.Replace(text), safetext.Line(text), safetext.EscapeLine(text), safetext.Drop(text)} {
+		for _, got := range []string{safetext.Escape(text), safetext.Replace(text), safetext.Line(text), safetext.EscapeLine(text),
+			safetext.Drop(text)} {
 			if !safetext.Printable(got) || !utf8.ValidString(got) {
 				t.Errorf("%q became %q", text, got)
 			}
@@ -63,7 +66,8 @@ func FuzzWhatIsShownIsPrintable(f *testing.F) {
 		}
 		var back, same string
 		escaped := safetext.EscapeJSON(data)
-		if json.Unmarshal(escaped, &back) != nil || json.Unmarshal(data, &same) != nil || back != same || !safetext.Printable(string(escaped)) {
+		if json.Unmarshal(escaped, &back) != nil || json.Unmarshal(data, &same) != nil || back != same ||
+			!safetext.Printable(string(escaped)) {
 			t.Errorf("%s became %s", data, escaped)
 		}
 	})

@@ -66,7 +66,8 @@ func BenchmarkScan100kFiles(b *testing.B) {
 func BenchmarkSummary100kFiles(b *testing.B) {
 	opened := largeTree(b, 100_000)
 	for b.Loop() {
-		if got := scan.Summary(context.Background(), opened, scan.SummaryOptions{Duration: time.Minute}); len(got) > 6<<10 || len(got) < 1<<10 {
+		if got := scan.Summary(context.Background(), opened, scan.SummaryOptions{Duration: time.Minute}); len(got) > 6<<10 ||
+			len(got) < 1<<10 {
 			b.Fatal(got)
 		}
 	}

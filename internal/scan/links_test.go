@@ -41,7 +41,8 @@ func TestLinks(t *testing.T) {
 // nothing in a code block is prose.
 func FuzzLinks(f *testing.F) {
 	for _, source := range []string{
-		"[a](b.md)\n```\n[c](d)\n```\n[e]: <f g>\n<img src='h'>", "    [a](b)\n- c\n\n      [d](e)\n", "![[x](y)](z) `[a](b)` <!-- [c](d)", "[a](%00) [b](\\))",
+		"[a](b.md)\n```\n[c](d)\n```\n[e]: <f g>\n<img src='h'>", "    [a](b)\n- c\n\n      [d](e)\n",
+		"![[x](y)](z) `[a](b)` <!-- [c](d)", "[a](%00) [b](\\))",
 	} {
 		f.Add(source)
 	}
@@ -52,7 +53,8 @@ func FuzzLinks(f *testing.F) {
 			t.Fatalf("%d lines became %d", lines, n)
 		}
 		for _, l := range links("x.md", text) {
-			if l.line < 1 || l.line > lines || l.text == "" || !tree.Nameable(l.text) || strings.ContainsAny(l.text, "#\n") && !strings.Contains(source, "%23") {
+			if l.line < 1 || l.line > lines || l.text == "" || !tree.Nameable(l.text) || strings.ContainsAny(l.text, "#\n") &&
+				!strings.Contains(source, "%23") {
 				t.Fatalf("%q in line %d of %q", l.text, l.line, source)
 			}
 		}

@@ -21,7 +21,8 @@ func TestMarks(t *testing.T) {
 		{"a.go", "url := \"http://x\" // TODO: real url\n", "1 TODO real url"},
 		{"a.rs", "fn f<'a>(x: &'a str) {} // TODO: life\nlet c = '\\''; // FIXME: quote\n", "1 TODO life|2 FIXME quote"},
 		{"a.ts", "const t = '// TODO: no'; const d = a / b // TODO: ratio\n", "1 TODO ratio"},
-		{"a.py", "def f():\n    \"\"\"Doc.\n    TODO: describe\n    \"\"\"\n    x = '# TODO: no'  # TODO: yes\n", "3 TODO describe|5 TODO yes"},
+		{"a.py", "def f():\n    \"\"\"Doc.\n    TODO: describe\n    \"\"\"\n    x = '# TODO: no'  # TODO: yes\n",
+			"3 TODO describe|5 TODO yes"},
 		{"a.sh", "echo ${#x} $# # TODO: args\necho it's # TODO: quote\necho '# TODO: no'\n", "1 TODO args|2 TODO quote"},
 		{"a.yaml", "a: it's # TODO: value\nurl: x#TODO: no\n", "1 TODO value"},
 		{"a.sql", "SELECT '-- TODO: no' -- TODO: index\n/* FIXME: join */", "1 TODO index|2 FIXME join"},
@@ -50,7 +51,8 @@ func TestMarks(t *testing.T) {
 }
 
 func TestMarksAreLimited(t *testing.T) {
-	if n := len(marks("a.go", []byte(strings.Repeat("// TODO: x\n", 10*maxMarksPerFile)), languageOf("a.go").openers)); n != maxMarksPerFile {
+	if n := len(marks("a.go", []byte(strings.Repeat("// TODO: x\n", 10*maxMarksPerFile)),
+		languageOf("a.go").openers)); n != maxMarksPerFile {
 		t.Errorf("one file has %d marks", n)
 	}
 }
@@ -58,7 +60,8 @@ func TestMarksAreLimited(t *testing.T) {
 // FuzzMarks: a mark's line holds its word, and its text is fit to print.
 func FuzzMarks(f *testing.F) {
 	for _, name := range []string{"a.go", "a.py", "a.ts", "a.rs", "a.sh", "a.sql", "a.lua", "a.html", "a.vue", "a.el", "a.tex"} {
-		for _, source := range []string{"// TODO: a\n/* FIXME(b): c\n*/ '\\x' \"d\" `e` # XXX\n", "\"\"\"\n''' -- TODO <!-- TODO -->\n;; TODO\r\n% TODO", "/[/]/ // TODO \xff"} {
+		for _, source := range []string{"// TODO: a\n/* FIXME(b): c\n*/ '\\x' \"d\" `e` # XXX\n",
+			"\"\"\"\n''' -- TODO <!-- TODO -->\n;; TODO\r\n% TODO", "/[/]/ // TODO \xff"} {
 			f.Add(name, source)
 		}
 	}

@@ -25,21 +25,30 @@ func TestFindingsAreRankedTasks(t *testing.T) {
 	})
 	r := run(t, opened, scan.Options{})
 	want := []scan.Finding{
-		{Kind: "mark", Path: "src/b.go", Line: 3, Text: "FIXME: off by one", Title: `Resolve the FIXME "off by one" in src/b.go`, Type: "bugfix", Count: 1, Rank: 1, Paths: []string{"src/b.go"},
+		{Kind: "mark", Path: "src/b.go", Line: 3, Text: "FIXME: off by one", Title: `Resolve the FIXME "off by one" in src/b.go`,
+			Type: "bugfix", Count: 1, Rank: 1, Paths: []string{"src/b.go"},
 			Hints:    []string{"Read line 3 of `src/b.go`, which says: FIXME: off by one"},
 			Criteria: []string{`No comment says "FIXME: off by one" any more, because what it asks for is done or no longer needed`}},
-		{Kind: "mark", Path: "src/a.go", Line: 6, Text: "XXX: odd", Title: `Resolve the note XXX "odd" in src/a.go`, Type: "chore", Count: 1, Rank: 2, Paths: []string{"src/a.go"},
+		{Kind: "mark", Path: "src/a.go", Line: 6, Text: "XXX: odd", Title: `Resolve the note XXX "odd" in src/a.go`, Type: "chore",
+			Count: 1, Rank: 2, Paths: []string{"src/a.go"},
 			Hints:    []string{"Read line 6 of `src/a.go`, which says: XXX: odd"},
 			Criteria: []string{`No comment says "XXX: odd" any more, because what it asks for is done or no longer needed`}},
-		{Kind: "dead_link", Path: "README.md", Line: 1, Text: "docs/guide.md does not exist", Title: "Fix the dead link to docs/guide.md in README.md", Type: "chore", Count: 1, Rank: 3, Paths: []string{"README.md"},
+		{Kind: "dead_link", Path: "README.md", Line: 1, Text: "docs/guide.md does not exist",
+			Title: "Fix the dead link to docs/guide.md in README.md", Type: "chore", Count: 1, Rank: 3, Paths: []string{"README.md"},
 			Hints:    []string{"Correct the link at line 1 of `README.md`, or remove it: docs/guide.md does not exist"},
 			Criteria: []string{"`README.md` has no link to docs/guide.md, or the file it leads to exists"}},
-		{Kind: "mark", Path: "src/a.go", Line: 3, Text: "TODO: handle empty input", Title: `Resolve the TODO "handle empty input" in src/a.go`, Type: "chore", Count: 1, Rank: 4, Paths: []string{"src/a.go"},
-			Hints:    []string{"Read line 3 of `src/a.go`, which says: TODO: handle empty input"},
-			Criteria: []string{`No comment says "TODO: handle empty input" any more, because what it asks for is done or no longer needed`}},
-		{Kind: "untested", Path: "src/b.go", Line: 1, Text: "has no tests", Title: "Add tests for src/b.go", Type: "test", Count: 1, Rank: 5, Paths: []string{"src/b.go"},
-			Hints: []string{"Test what `src/b.go` offers: by the names of files nothing does yet"}, Criteria: []string{"Tests of `src/b.go` stand where its language has them, and pass"}},
-		{Kind: "dead_link", Path: "README.md", Line: 1, Text: "../other/x.md lies outside the workspace", Title: "Fix the link in README.md that leaves the workspace for ../other/x.md", Type: "chore", Count: 1, Rank: 6, Paths: []string{"README.md"},
+		{Kind: "mark", Path: "src/a.go", Line: 3, Text: "TODO: handle empty input",
+			Title: `Resolve the TODO "handle empty input" in src/a.go`, Type: "chore", Count: 1, Rank: 4, Paths: []string{"src/a.go"},
+			Hints: []string{"Read line 3 of `src/a.go`, which says: TODO: handle empty input"},
+			Criteria: []string{`No comment says "TODO: handle empty input" any more, ` +
+				`because what it asks for is done or no longer needed`}},
+		{Kind: "untested", Path: "src/b.go", Line: 1, Text: "has no tests", Title: "Add tests for src/b.go", Type: "test", Count: 1,
+			Rank: 5, Paths: []string{"src/b.go"},
+			Hints:    []string{"Test what `src/b.go` offers: by the names of files nothing does yet"},
+			Criteria: []string{"Tests of `src/b.go` stand where its language has them, and pass"}},
+		{Kind: "dead_link", Path: "README.md", Line: 1, Text: "../other/x.md lies outside the workspace",
+			Title: "Fix the link in README.md that leaves the workspace for ../other/x.md", Type: "chore", Count: 1, Rank: 6,
+			Paths:    []string{"README.md"},
 			Hints:    []string{"Correct the link at line 1 of `README.md`, or remove it: ../other/x.md lies outside the workspace"},
 			Criteria: []string{"`README.md` has no link to ../other/x.md, or the file it leads to exists"}},
 	}
@@ -62,7 +71,8 @@ func TestTheSameMarkIsOneFinding(t *testing.T) {
 	if first.Count != 24 || len(first.Paths) != 5 || first.Paths[0] != "p/f00.py" || first.Line != 1 {
 		t.Errorf("the finding is %+v", first)
 	}
-	if want := "Resolve it in all 24 places: line 1 of p/f00.py, line 2 of p/f00.py, line 1 of p/f01.py, line 2 of p/f01.py, line 1 of p/f02.py, 19 more"; first.Hints[1] != want {
+	if want := "Resolve it in all 24 places: line 1 of p/f00.py, line 2 of p/f00.py, line 1 of p/f01.py, line 2 of p/f01.py, line 1 " +
+		"of p/f02.py, 19 more"; first.Hints[1] != want {
 		t.Errorf("the places are %q", first.Hints[1])
 	}
 	if n := len(r.Findings); n != 13 || r.Findings[1].Title != "Resolve the TODO in p/f00.py at line 3" {
@@ -124,7 +134,8 @@ func TestTopShowsEveryKind(t *testing.T) {
 	for _, finding := range r.Top(4) {
 		got = append(got, finding.Title)
 	}
-	same(t, "the best four", got, []string{`Resolve the FIXME "n00" in f00.go`, `Resolve the FIXME "n01" in f01.go`, "Fix the dead link to b.md in z.md", "Add tests for z/x.py"})
+	same(t, "the best four", got, []string{`Resolve the FIXME "n00" in f00.go`, `Resolve the FIXME "n01" in f01.go`,
+		"Fix the dead link to b.md in z.md", "Add tests for z/x.py"})
 	if len(r.Top(100)) != 32 || len(r.Top(0)) != 0 || r.Left != 0 {
 		t.Errorf("of %d findings the top are %d, left are %d", len(r.Findings), len(r.Top(100)), r.Left)
 	}
@@ -140,7 +151,8 @@ func TestBounds(t *testing.T) {
 	}
 	opened, _ := workspace(t, f)
 	r, err := scan.Scan(context.Background(), opened, scan.Options{MaxFiles: 100})
-	if err != nil || r.Cut != tree.ByEntries || r.Files != 90 || r.Note() != "The scan stopped after 90 files in 11 folders; the rest of the tree was not read." {
+	if err != nil || r.Cut != tree.ByEntries || r.Files != 90 ||
+		r.Note() != "The scan stopped after 90 files in 11 folders; the rest of the tree was not read." {
 		t.Errorf("%d files in %d folders, cut by %q: %q, %v", r.Files, r.Folders, r.Cut, r.Note(), err)
 	}
 	if got := titles(r, scan.KindUntested); got != nil {
@@ -193,10 +205,12 @@ func TestTimeHoldsForHostileContent(t *testing.T) {
 	for i := range 400 {
 		f[fmt.Sprintf("a/%s/%d.txt", strings.Repeat("a", 200), i)] = ""
 	}
-	for name, text := range map[string]string{"a.md": "[](((", "b.md": "](", "c.md": "`", "d.md": "\\", "e.md": "<a href='", "f.md": "> ", "g.md": "<!--", "h.md": "[a]:", "i.md": "- ```\n"} {
+	for name, text := range map[string]string{"a.md": "[](((", "b.md": "](", "c.md": "`", "d.md": "\\", "e.md": "<a href='",
+		"f.md": "> ", "g.md": "<!--", "h.md": "[a]:", "i.md": "- ```\n"} {
 		f[name] = strings.Repeat(text, size/len(text))
 	}
-	for name, text := range map[string]string{"a.go": "/*", "b.go": "'", "c.go": "// TODO:", "d.ts": "/[", "e.py": "\"\"\"", "f.go": "(", "g.sh": "# TODO(\n", "h.go": "[]"} {
+	for name, text := range map[string]string{"a.go": "/*", "b.go": "'", "c.go": "// TODO:", "d.ts": "/[", "e.py": "\"\"\"",
+		"f.go": "(", "g.sh": "# TODO(\n", "h.go": "[]"} {
 		f[name] = "package a\n" + strings.Repeat(text+"\n", size/(len(text)+1)-100)
 	}
 	opened, _ := workspace(t, f)
@@ -210,9 +224,11 @@ func TestTimeHoldsForHostileContent(t *testing.T) {
 // TestTitlesAreDifferent: of two findings with one title, a plan would take one.
 func TestTitlesAreDifferent(t *testing.T) {
 	long := strings.Repeat("very ", 30)
-	opened, _ := workspace(t, files{"a.py": "# TODO: Use it.\n# TODO: use it\n# TODO: " + long + "long\n# TODO: " + long + "wide\n# TODO: write a, b\n"})
+	opened, _ := workspace(t, files{"a.py": "# TODO: Use it.\n# TODO: use it\n# TODO: " + long + "long\n# TODO: " + long + "wide\n" +
+		"# TODO: write a, b\n"})
 	same(t, "titles are", titles(run(t, opened, scan.Options{}), scan.KindMark), []string{
 		`Resolve the TODO "Use it" in a.py`, "Resolve the TODO in a.py at line 2",
-		`Resolve the TODO "` + strings.TrimSpace(strings.Repeat("very ", 12)) + `..." in a.py`, "Resolve the TODO in a.py at line 4", "Resolve the TODO in a.py at line 5",
+		`Resolve the TODO "` + strings.TrimSpace(strings.Repeat("very ", 12)) + `..." in a.py`, "Resolve the TODO in a.py at line 4",
+		"Resolve the TODO in a.py at line 5",
 	})
 }

@@ -29,18 +29,21 @@ func TestHostileTree(t *testing.T) {
 	})
 	write(t, root, files{"big.py": "# TODO: big\n" + strings.Repeat("x = 1\n", 10<<20/6)})
 	for link, target := range map[string]string{
-		"loop": ".", "d/up": "..", "self": "self", "out": outside, "secret.go": filepath.Join(outside, "secret.go"), "gone": "nothing", "also.go": "a.go",
+		"loop": ".", "d/up": "..", "self": "self", "out": outside, "secret.go": filepath.Join(outside, "secret.go"), "gone": "nothing",
+		"also.go": "a.go",
 	} {
 		if err := os.Symlink(target, filepath.Join(root, filepath.FromSlash(link))); err != nil {
 			t.Skip(err)
 		}
 	}
 	same(t, "marks are", titles(run(t, opened, scan.Options{}), scan.KindMark), []string{
-		`Resolve the TODO "seen" in a.go`, `Resolve the TODO "below" in d/b.py`, `Resolve the TODO "source" in go/build/e.go`, `Resolve the TODO "caf" in latin.py`})
+		`Resolve the TODO "seen" in a.go`, `Resolve the TODO "below" in d/b.py`, `Resolve the TODO "source" in go/build/e.go`,
+		`Resolve the TODO "caf" in latin.py`})
 }
 
 func TestSummary(t *testing.T) {
-	f := files{"README.md": "", "go.mod": "", "z.txt": "", "cmd/x/main.go": "", "cmd/x/other.go": "", "docs/deep/er/note.md": "", "node_modules/m/package.json": ""}
+	f := files{"README.md": "", "go.mod": "", "z.txt": "", "cmd/x/main.go": "", "cmd/x/other.go": "", "docs/deep/er/note.md": "",
+		"node_modules/m/package.json": ""}
 	opened, root := workspace(t, f)
 	want := `7 files in 7 folders: Go 2, Markdown 2
 README.md
@@ -60,7 +63,8 @@ docs/ (1 file)
 		t.Errorf("the summary is\n%s", got)
 	}
 	small := scan.Summary(context.Background(), opened, scan.SummaryOptions{MaxLines: 6})
-	if want := "6 files in 6 folders: Go 2, Markdown 2\nREADME.md\ngo.mod\ncmd/ (2 files)\ndocs/ (1 file)\n(7 more entries are not listed)\n"; small != want {
+	if want := "6 files in 6 folders: Go 2, Markdown 2\nREADME.md\ngo.mod\ncmd/ (2 files)\ndocs/ (1 file)\n(7 more entries are not " +
+		"listed)\n"; small != want {
 		t.Errorf("in six lines it is\n%s", small)
 	}
 	many := files{}
@@ -77,7 +81,8 @@ docs/ (1 file)
 		if o.MaxBytes > 0 {
 			size = o.MaxBytes
 		}
-		if strings.Count(got, "\n") > lines || len(got) > size || !strings.HasPrefix(strings.TrimPrefix(got, "more than "), "3006 files") && o.MaxFiles == 0 {
+		if strings.Count(got, "\n") > lines || len(got) > size || !strings.HasPrefix(strings.TrimPrefix(got, "more than "),
+			"3006 files") && o.MaxFiles == 0 {
 			t.Errorf("%+v: %d lines, %d bytes:\n%s", o, strings.Count(got, "\n"), len(got), got)
 		}
 	}

@@ -44,7 +44,8 @@ func TestUntested(t *testing.T) {
 
 func TestDeadLinks(t *testing.T) {
 	opened, _ := workspace(t, files{
-		"README.md":     "[a](docs/a.md#x) [b](docs/) [c](<docs/b c.md>) [d](docs/b%20c.md) [e](docs/a) [f](site/a.html)\n![g](img/none.png)\n[h](docs/none.md)\n[i](docs/none.md#again)\n",
+		"README.md": "[a](docs/a.md#x) [b](docs/) [c](<docs/b c.md>) [d](docs/b%20c.md) [e](docs/a) " +
+			"[f](site/a.html)\n![g](img/none.png)\n[h](docs/none.md)\n[i](docs/none.md#again)\n",
 		"docs/a.md":     "[up](../README.md) [far](../../../etc/passwd) [here](a.md/x)\n",
 		"docs/b c.md":   "",
 		"site/a.md":     "",
@@ -55,7 +56,8 @@ func TestDeadLinks(t *testing.T) {
 	})
 	r := run(t, opened, scan.Options{})
 	same(t, "dead are", titles(r, scan.KindDeadLink), []string{
-		"Fix the dead link to docs/none.md in README.md", "Fix the dead link to img/none.png in README.md", "Fix the dead link to a.md/x in docs/a.md",
+		"Fix the dead link to docs/none.md in README.md", "Fix the dead link to img/none.png in README.md",
+		"Fix the dead link to a.md/x in docs/a.md",
 		"Fix the link in docs/a.md that leaves the workspace for ../../../etc/passwd"})
 	if r.Findings[0].Count != 2 || r.Findings[0].Line != 3 {
 		t.Errorf("the first is %+v", r.Findings[0])

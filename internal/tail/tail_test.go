@@ -41,7 +41,8 @@ func TestWriterKeepsWhatOfKeeps(t *testing.T) {
 				if got.Text != want || got.Left != int64(len(written)-len(want)) {
 					t.Fatalf("%d of %q: %+v, want %q", most, written, got, want)
 				}
-				if before := strings.TrimSuffix(written, want); got.Mid && (got.Left == 0 || strings.HasSuffix(before, "\n") && want != "" && len(want) < most) {
+				if before := strings.TrimSuffix(written, want); got.Mid && (got.Left == 0 || strings.HasSuffix(before, "\n") &&
+					want != "" && len(want) < most) {
 					t.Fatalf("%d of %q: %+v is no middle of a line", most, written, got)
 				}
 			}

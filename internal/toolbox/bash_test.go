@@ -70,7 +70,8 @@ func TestBashExecuteRefuses(t *testing.T) {
 // Whatever a runner gives, what is shown is its end, in bounds, and nothing but text.
 func TestOutputIsBoundedAndPrintable(t *testing.T) {
 	box := func(text string) *toolbox.Box {
-		return open(t, nil, toolbox.Options{Runner: &runner{result: toolbox.RunResult{Stdout: text, Stderr: text}}, Limits: toolbox.Limits{OutputBytes: 20}})
+		return open(t, nil, toolbox.Options{Runner: &runner{result: toolbox.RunResult{Stdout: text, Stderr: text}},
+			Limits: toolbox.Limits{OutputBytes: 20}})
 	}
 	tests := []struct {
 		name, text, want string

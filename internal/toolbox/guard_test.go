@@ -64,7 +64,10 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 
 // TestAGuardThatFailsAllowsNothing: what cannot be told is no leave to write.
 func TestAGuardThatFailsAllowsNothing(t *testing.T) {
-	box, err := toolbox.Open(t.TempDir(), toolbox.Options{Guard: func(context.Context) (bool, error) { return false, errors.New("no disk") }})
+	box, err := toolbox.Open(t.TempDir(), toolbox.Options{Guard: func(context.Context) (bool, error) {
+		return false,
+			errors.New("no disk")
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

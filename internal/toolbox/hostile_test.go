@@ -20,11 +20,13 @@ func TestPatternsMadeToTakeLong(t *testing.T) {
 		fmt.Fprintf(&rules, "%sb%d\n", strings.Repeat("**/a/", 10), i)
 	}
 	box := open(t, files, toolbox.Options{Limits: toolbox.Limits{SearchTime: 300 * time.Millisecond}})
-	hostile := open(t, map[string]string{".gitignore": rules.String(), strings.Repeat("a/", 100) + name: "x\n"}, toolbox.Options{Limits: toolbox.Limits{SearchTime: 300 * time.Millisecond}})
+	hostile := open(t, map[string]string{".gitignore": rules.String(), strings.Repeat("a/", 100) + name: "x\n"},
+		toolbox.Options{Limits: toolbox.Limits{SearchTime: 300 * time.Millisecond}})
 	begun := time.Now()
 	for _, pattern := range []string{
 		strings.Repeat("a*", 400) + "b", strings.Repeat("**/", 300) + "b", strings.Repeat("**/a*", 150) + "b",
-		"**/{" + strings.Repeat("a*a*,", 95) + "a}b", strings.Repeat("{a*,**/}", 6) + "b", "**/" + strings.Repeat("{a,a*,a**,**/}", 3) + "/b",
+		"**/{" + strings.Repeat("a*a*,", 95) + "a}b", strings.Repeat("{a*,**/}", 6) + "b", "**/" + strings.Repeat("{a,a*,a**,**/}", 3) +
+			"/b",
 	} {
 		for _, box := range []*toolbox.Box{box, hostile} {
 			if _, err := box.Glob(t.Context(), toolbox.Glob{Pattern: pattern}); err != nil {
@@ -32,7 +34,8 @@ func TestPatternsMadeToTakeLong(t *testing.T) {
 			}
 		}
 	}
-	for _, pattern := range []string{"(a*)*b", "(a|aa)+b", "(.*a){100}b", strings.Repeat("a?", 200) + strings.Repeat("a", 200) + "b", "((a{0,20}){0,20})b"} {
+	for _, pattern := range []string{"(a*)*b", "(a|aa)+b", "(.*a){100}b", strings.Repeat("a?", 200) + strings.Repeat("a", 200) + "b",
+		"((a{0,20}){0,20})b"} {
 		if _, err := box.Grep(t.Context(), toolbox.Grep{Pattern: pattern}); err != nil {
 			t.Error(err)
 		}

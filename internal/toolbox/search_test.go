@@ -42,7 +42,8 @@ func TestGlob(t *testing.T) {
 		{toolbox.Glob{Pattern: "*.go"}, []string{"main.go", "main_test.go"}},
 		{toolbox.Glob{Pattern: "./*.go"}, []string{"main.go", "main_test.go"}},
 		{toolbox.Glob{Pattern: "**/*.go"}, []string{"main.go", "main/inner.go", "main_test.go"}},
-		{toolbox.Glob{Pattern: "**/*.go", Ignored: true}, []string{"build/out.go", "main.go", "main/inner.go", "main/secret.go", "main_test.go", "node_modules/x/x.go"}},
+		{toolbox.Glob{Pattern: "**/*.go", Ignored: true}, []string{"build/out.go", "main.go", "main/inner.go", "main/secret.go",
+			"main_test.go", "node_modules/x/x.go"}},
 		{toolbox.Glob{Pattern: "**/*.go", Path: "build"}, []string{"build/out.go"}},
 		{toolbox.Glob{Pattern: "**/*.go", Path: "node_modules/x"}, []string{"node_modules/x/x.go"}},
 		{toolbox.Glob{Pattern: "*.go", Path: "main"}, []string{"main/inner.go"}},
@@ -71,7 +72,8 @@ func TestGlob(t *testing.T) {
 
 // Git leaves a folder out as a whole, and brings back what a later line names.
 func TestGlobListsWhatGitDoes(t *testing.T) {
-	box := open(t, map[string]string{".gitignore": "*.txt\n!docs\ndata/**\n!data/keep\n", "docs/a.txt": "", "docs/b.md": "", "data/keep": "", "data/x": ""}, toolbox.Options{})
+	box := open(t, map[string]string{".gitignore": "*.txt\n!docs\ndata/**\n!data/keep\n", "docs/a.txt": "", "docs/b.md": "",
+		"data/keep": "", "data/x": ""}, toolbox.Options{})
 	reply, err := box.Glob(t.Context(), toolbox.Glob{Pattern: "**"})
 	if want := []string{".gitignore", "data/", "data/keep", "docs/", "docs/b.md"}; err != nil || !slices.Equal(reply.Paths, want) {
 		t.Errorf("%q, want %q: %v", reply.Paths, want, err)
@@ -81,7 +83,8 @@ func TestGlobListsWhatGitDoes(t *testing.T) {
 func TestGlobRefuses(t *testing.T) {
 	box := open(t, tree(), toolbox.Options{})
 	for pattern, problem := range map[string]string{
-		"": "empty", "[": "valid", "{a": "valid", "../*": "upwards", "a/../../*": "upwards", "/etc/*": "not relative", "~/*": "not relative",
+		"": "empty", "[": "valid", "{a": "valid", "../*": "upwards", "a/../../*": "upwards", "/etc/*": "not relative",
+		"~/*":                      "not relative",
 		strings.Repeat("*", 1_001): "too long", strings.Repeat("{a,b}", 7): "alternatives",
 	} {
 		_, err := box.Glob(t.Context(), toolbox.Glob{Pattern: pattern})
@@ -127,13 +130,15 @@ keep.log:1: needle
 main.go:3: // needle
 main/inner.go:1: needle and Needle`},
 		{toolbox.Grep{Pattern: "^needle$", Glob: "*.md"}, "1 match in 2 files searched\ndocs/deep/er/README.md:1: needle"},
-		{toolbox.Grep{Pattern: "NEEDLE", IgnoreCase: true, Path: "main"}, "1 match in 2 files searched\nmain/inner.go:1: needle and Needle"},
+		{toolbox.Grep{Pattern: "NEEDLE", IgnoreCase: true, Path: "main"},
+			"1 match in 2 files searched\nmain/inner.go:1: needle and Needle"},
 		{toolbox.Grep{Pattern: "Needle$", Path: "main/inner.go"}, "1 match in 1 file searched\nmain/inner.go:1: needle and Needle"},
 		{toolbox.Grep{Pattern: "needle", Path: "debug.log"}, "1 match in 1 file searched\ndebug.log:1: needle"},
 		{toolbox.Grep{Pattern: "needle", Path: "build"}, "1 match in 1 file searched\nbuild/out.go:1: needle"},
 		{toolbox.Grep{Pattern: "needle", Path: "docs", Glob: "deep/**"}, "1 match in 1 file searched\ndocs/deep/er/README.md:1: needle"},
 		{toolbox.Grep{Pattern: "nothing"}, "0 matches in 8 files searched (1 binary file skipped)"},
-		{toolbox.Grep{Pattern: "needle", Max: 1}, "1 match in 3 files searched, more may match (only the first 1 are given; narrow the search)\ndocs/a b.md:2: needle é"},
+		{toolbox.Grep{Pattern: "needle", Max: 1},
+			"1 match in 3 files searched, more may match (only the first 1 are given; narrow the search)\ndocs/a b.md:2: needle é"},
 	}
 	for _, test := range tests {
 		reply, err := box.Grep(t.Context(), test.in)
@@ -145,7 +150,8 @@ main/inner.go:1: needle and Needle`},
 
 func TestGrepRefuses(t *testing.T) {
 	box := open(t, tree(), toolbox.Options{})
-	for pattern, problem := range map[string]string{"": "empty", "(": "missing closing", `a(?=b)`: "Perl", strings.Repeat("x", 1_001): "too long", "((a{30}){30}){30}": "repeat", "((abc){30}){30}": "repeats too much"} {
+	for pattern, problem := range map[string]string{"": "empty", "(": "missing closing", `a(?=b)`: "Perl", strings.Repeat("x",
+		1_001): "too long", "((a{30}){30}){30}": "repeat", "((abc){30}){30}": "repeats too much"} {
 		_, err := box.Grep(t.Context(), toolbox.Grep{Pattern: pattern})
 		refused(t, err, plan.InvalidInput, "/pattern", problem)
 	}
@@ -169,13 +175,15 @@ func TestGrepIsBounded(t *testing.T) {
 
 func TestGrepCutsLongLines(t *testing.T) {
 	long := strings.Repeat("é", 1_000)
-	box := open(t, map[string]string{"f": long + "needle\x1b" + long + "\n" + "needle" + long + "\n" + long + "needle\n", "g": strings.Repeat("x", 2<<20) + "needle\n"}, toolbox.Options{})
+	box := open(t, map[string]string{"f": long + "needle\x1b" + long + "\n" + "needle" + long + "\n" + long + "needle\n",
+		"g": strings.Repeat("x", 2<<20) + "needle\n"}, toolbox.Options{})
 	reply, err := box.Grep(t.Context(), toolbox.Grep{Pattern: "needle"})
 	if err != nil || len(reply.Matches) != 3 || !strings.Contains(reply.Note, "1 long line") {
 		t.Fatalf("%+v, %v", reply, err)
 	}
 	for _, m := range reply.Matches {
-		if len(m.Text) > 410 || !strings.Contains(m.Text, "needle") || !strings.Contains(m.Text, "…") || strings.ContainsAny(m.Text, "\x1b\ufffd") || strings.Contains(m.Text, `\xc3`) || strings.Contains(m.Text, `\xa9`) {
+		if len(m.Text) > 410 || !strings.Contains(m.Text, "needle") || !strings.Contains(m.Text, "…") || strings.ContainsAny(m.Text,
+			"\x1b\ufffd") || strings.Contains(m.Text, `\xc3`) || strings.Contains(m.Text, `\xa9`) {
 			t.Errorf("%d: %q", m.Line, m.Text)
 		}
 	}
@@ -193,7 +201,8 @@ func TestUnreadableFilesAreCounted(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(filepath.Join(box.Path(), "d"), 0o700) })
 	reply, err := box.Grep(t.Context(), toolbox.Grep{Pattern: "needle"})
-	if err != nil || len(reply.Matches) != 1 || !strings.Contains(reply.Note, "1 directory could not be read") || !strings.Contains(reply.Note, "1 file could not") {
+	if err != nil || len(reply.Matches) != 1 || !strings.Contains(reply.Note, "1 directory could not be read") ||
+		!strings.Contains(reply.Note, "1 file could not") {
 		t.Errorf("%+v, %v", reply, err)
 	}
 	_, err = box.View(t.Context(), toolbox.View{Path: "a"})

@@ -39,7 +39,8 @@ func TestShell(t *testing.T) {
 	}
 	for _, test := range tests {
 		reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: test.command})
-		if err != nil || reply.ExitCode != test.code || reply.Stdout != test.stdout || reply.Stderr != test.stderr || reply.Truncated || reply.TimedOut {
+		if err != nil || reply.ExitCode != test.code || reply.Stdout != test.stdout || reply.Stderr != test.stderr ||
+			reply.Truncated || reply.TimedOut {
 			t.Errorf("%s: %+v, %v", test.command, reply, err)
 		}
 	}
@@ -54,13 +55,16 @@ func TestShellThatCannotStart(t *testing.T) {
 // None of what stands in our environment but for a few plain variables reaches a
 // command.
 func TestSecretsAreNotHandedOn(t *testing.T) {
-	ours := map[string]string{"PATH": ".:bin::" + os.Getenv("PATH"), "HOME": "/home/ann", "LANG": "C", "BASH_ENV": "planted-rc", "ENV": "planted-rc", "LD_PRELOAD": "planted-lib"}
-	for i, name := range strings.Fields(`AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN OPENAI_API_KEY ANTHROPIC_API_KEY
-		GEMINI_API_KEY NPM_TOKEN NODE_AUTH_TOKEN PYPI_TOKEN CARGO_REGISTRY_TOKEN DOCKER_PASSWORD DATABASE_URL REDIS_URL MONGO_URI PGPASSWORD MYSQL_PWD
-		SLACK_BOT_TOKEN DISCORD_TOKEN STRIPE_SECRET_KEY TWILIO_AUTH_TOKEN SENDGRID_API_KEY HTTP_PROXY HTTPS_PROXY http_proxy VAULT_TOKEN CONSUL_HTTP_TOKEN
-		KUBECONFIG GOOGLE_APPLICATION_CREDENTIALS AZURE_CLIENT_SECRET ARM_CLIENT_SECRET HEROKU_API_KEY FLY_API_TOKEN CF_API_TOKEN DIGITALOCEAN_TOKEN
-		SSH_AUTH_SOCK GPG_AGENT_INFO SENTRY_DSN DATADOG_API_KEY NEW_RELIC_LICENSE_KEY JIRA_TOKEN LINEAR_API_KEY NOTION_TOKEN HF_TOKEN COHERE_API_KEY
-		PLANLOOP_TOKEN PLANLOOP_AGENT GIT_ASKPASS GIT_CONFIG_PARAMETERS MY_PASSWORD`) {
+	ours := map[string]string{"PATH": ".:bin::" + os.Getenv("PATH"), "HOME": "/home/ann", "LANG": "C", "BASH_ENV": "planted-rc",
+		"ENV": "planted-rc", "LD_PRELOAD": "planted-lib"}
+	for i, name := range strings.Fields(`
+		AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN OPENAI_API_KEY ANTHROPIC_API_KEY
+		GEMINI_API_KEY NPM_TOKEN NODE_AUTH_TOKEN PYPI_TOKEN CARGO_REGISTRY_TOKEN DOCKER_PASSWORD DATABASE_URL REDIS_URL
+		MONGO_URI PGPASSWORD MYSQL_PWD SLACK_BOT_TOKEN DISCORD_TOKEN STRIPE_SECRET_KEY TWILIO_AUTH_TOKEN SENDGRID_API_KEY
+		HTTP_PROXY HTTPS_PROXY http_proxy VAULT_TOKEN CONSUL_HTTP_TOKEN KUBECONFIG GOOGLE_APPLICATION_CREDENTIALS
+		AZURE_CLIENT_SECRET ARM_CLIENT_SECRET HEROKU_API_KEY FLY_API_TOKEN CF_API_TOKEN DIGITALOCEAN_TOKEN SSH_AUTH_SOCK
+		GPG_AGENT_INFO SENTRY_DSN DATADOG_API_KEY NEW_RELIC_LICENSE_KEY JIRA_TOKEN LINEAR_API_KEY NOTION_TOKEN HF_TOKEN
+		COHERE_API_KEY PLANLOOP_TOKEN PLANLOOP_AGENT GIT_ASKPASS GIT_CONFIG_PARAMETERS MY_PASSWORD`) {
 		ours[name] = fmt.Sprintf("planted-%d", i)
 	}
 	dir := t.TempDir()
@@ -69,7 +73,8 @@ func TestSecretsAreNotHandedOn(t *testing.T) {
 	}
 	shell := toolbox.Shell{Getenv: func(name string) string { return ours[name] }}
 	result, err := shell.Run(t.Context(), dir, "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'; echo $HOME", time.Minute)
-	if err != nil || result.ExitCode != 0 || strings.Contains(result.Stdout, "planted") || !strings.HasSuffix(result.Stdout, "/home/ann\n") {
+	if err != nil || result.ExitCode != 0 || strings.Contains(result.Stdout, "planted") ||
+		!strings.HasSuffix(result.Stdout, "/home/ann\n") {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
@@ -157,7 +162,8 @@ func TestTimeOutKillsTheWholeTree(t *testing.T) {
 	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: 2 * time.Second}})
 	w := newWitness(t, box.Path())
 	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo first; " + family()})
-	if err != nil || !reply.TimedOut || reply.ExitCode != 128+9 || reply.Stdout != "first\n" || !strings.HasPrefix(reply.Text(), "Stopped after 2") {
+	if err != nil || !reply.TimedOut || reply.ExitCode != 128+9 || reply.Stdout != "first\n" ||
+		!strings.HasPrefix(reply.Text(), "Stopped after 2") {
 		t.Errorf("%+v, %v", reply, err)
 	}
 	w.up(t, 4)
@@ -167,7 +173,8 @@ func TestTimeOutKillsTheWholeTree(t *testing.T) {
 func TestWhatIsLeftInTheBackgroundIsKilled(t *testing.T) {
 	box := open(t, nil, toolbox.Options{})
 	w := newWitness(t, box.Path())
-	const background = `(exec 9>witness; echo up >&9; echo up >up; exec sleep 1000) >/dev/null 2>&1 & until [ -s up ]; do sleep 0.01; done; echo done`
+	const background = `(exec 9>witness; echo up >&9; echo up >up; exec sleep 1000) >/dev/null 2>&1 &` +
+		` until [ -s up ]; do sleep 0.01; done; echo done`
 	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: background})
 	if err != nil || reply.ExitCode != 0 || reply.TimedOut || reply.Stdout != "done\n" {
 		t.Errorf("%+v, %v", reply, err)
@@ -182,7 +189,8 @@ func TestDaemonsAreNotWaitedFor(t *testing.T) {
 		t.Skip(err)
 	}
 	box := open(t, nil, toolbox.Options{})
-	const daemon = `setsid sh -c 'echo $$ >pid.new; mv pid.new pid; echo up; exec sleep 1000' & until [ -s pid ]; do sleep 0.01; done; echo done`
+	const daemon = `setsid sh -c 'echo $$ >pid.new; mv pid.new pid; echo up; exec sleep 1000' &` +
+		` until [ -s pid ]; do sleep 0.01; done; echo done`
 	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: daemon, Timeout: 20})
 	if err != nil || reply.TimedOut || reply.ExitCode != 0 || !strings.Contains(reply.Stdout, "done\n") {
 		t.Errorf("%+v, %v", reply, err)
@@ -200,9 +208,12 @@ func TestFloods(t *testing.T) {
 	box := open(t, nil, toolbox.Options{})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: `yes planloop | head -c 100000000; echo; echo the end; echo problem >&2`})
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{
+		Command: `yes planloop | head -c 100000000; echo; echo the end; echo problem >&2`,
+	})
 	runtime.ReadMemStats(&after)
-	if err != nil || reply.ExitCode != 0 || !reply.Truncated || !strings.HasSuffix(reply.Stdout, "planloop\n\nthe end\n") && !strings.HasSuffix(reply.Stdout, "the end\n") ||
+	if err != nil || reply.ExitCode != 0 || !reply.Truncated || !strings.HasSuffix(reply.Stdout, "planloop\n\nthe end\n") &&
+		!strings.HasSuffix(reply.Stdout, "the end\n") ||
 		len(reply.Stdout) > 16<<10 || len(reply.Stdout) < 15<<10 || reply.Stderr != "problem\n" {
 		t.Errorf("%d bytes, %.50q, %v", len(reply.Stdout), reply.Stdout, err)
 	}

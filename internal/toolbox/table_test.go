@@ -67,7 +67,8 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%+v", row.Spec)
 		}
 		names[row.Name] = true
-		box := open(t, map[string]string{"main.go": "package main\n\nfunc main() {\n\tfmt.Print(1)\n}\n", "x_test.go": "", "config.json": "{}"},
+		box := open(t, map[string]string{"main.go": "package main\n\nfunc main() {\n\tfmt.Print(1)\n}\n", "x_test.go": "",
+			"config.json": "{}"},
 			toolbox.Options{Runner: &runner{}})
 		reply, err := row.Call(t.Context(), box, decodeFrom(row.Example))
 		if err != nil || reply.Text() == "" {

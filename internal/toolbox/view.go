@@ -167,19 +167,13 @@ func (b *Box) viewDirectory(ctx context.Context, rel string, in View) (ViewReply
 	if in.To > 0 {
 		to = min(to, in.To)
 	}
-	var text strings.Builder
+	p := page{limits: b.limits}
 	for i := from; i <= min(to, from+b.limits.PageLines-1); i++ {
-		line := b.described(rel, list[i-1])
-		if text.Len()+len(line)+1 > b.limits.PageBytes && reply.To > 0 {
+		if !p.write(b.described(rel, list[i-1]), from, i) {
 			break
 		}
-		if reply.To > 0 {
-			text.WriteByte('\n')
-		}
-		text.WriteString(line)
-		reply.From, reply.To = from, i
 	}
-	reply.Content = text.String()
+	reply.Content, reply.From, reply.To = p.text.String(), p.from, p.to
 	if reply.To < len(list) {
 		reply.Next = reply.To + 1
 	}
@@ -208,7 +202,7 @@ func (b *Box) described(dir string, e fs.DirEntry) string {
 	return name + " (" + size(info.Size()) + ")"
 }
 
-// page collects the lines of a file that are shown at once.
+// page collects the lines that are shown at once.
 type page struct {
 	limits Limits
 	lines  *lines
@@ -244,6 +238,19 @@ func (p *page) fill(from, to int) error {
 	return nil
 }
 
+// write adds a line of that number, unless there is no room for it.
+func (p *page) write(line string, from, number int) bool {
+	if p.text.Len()+len(line)+1 > p.limits.PageBytes && p.to > 0 {
+		return false
+	}
+	if p.to > 0 {
+		p.text.WriteByte('\n')
+	}
+	p.text.WriteString(line)
+	p.from, p.to = from, number
+	return true
+}
+
 // take adds the line that was read, unless there is no room for it.
 func (p *page) take(from int) {
 	raw := p.lines.text
@@ -251,16 +258,10 @@ func (p *page) take(from int) {
 		p.mark = true
 		raw = raw[len(bom):]
 	}
-	shown := strconv.Itoa(p.passed) + "\t" + p.shown(raw)
-	if p.text.Len()+len(shown)+1 > p.limits.PageBytes && p.to > 0 {
+	if !p.write(strconv.Itoa(p.passed)+"\t"+p.shown(raw), from, p.passed) {
 		p.full = true
 		return
 	}
-	if p.to > 0 {
-		p.text.WriteByte('\n')
-	}
-	p.text.WriteString(shown)
-	p.from, p.to = from, p.passed
 	p.foreign = p.foreign || notUTF8(raw, p.lines.left > 0)
 	switch {
 	case p.lines.crlf:

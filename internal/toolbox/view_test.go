@@ -33,19 +33,25 @@ func TestView(t *testing.T) {
 		{"empty", "", toolbox.View{}, "f: empty"},
 		{"one blank line", "\n", toolbox.View{}, "f: lines 1-1 of 1\n1\t"},
 		{"no newline", "one", toolbox.View{}, "f: lines 1-1 of 1 (no newline at the end)\n1\tone"},
-		{"first page", numbered(1, 12), toolbox.View{}, "f: lines 1-5 of 12\n1\tline 1\n2\tline 2\n3\tline 3\n4\tline 4\n5\tline 5\nMore: view \"f\" from 6."},
+		{"first page", numbered(1, 12), toolbox.View{},
+			"f: lines 1-5 of 12\n1\tline 1\n2\tline 2\n3\tline 3\n4\tline 4\n5\tline 5\nMore: view \"f\" from 6."},
 		{"last page", numbered(1, 12), toolbox.View{From: 11}, "f: lines 11-12 of 12\n11\tline 11\n12\tline 12"},
-		{"last line without a newline, uncounted", numbered(1, 6) + "x", toolbox.View{From: 6, To: 6}, "f: lines 6-6 of 7\n6\tline 6\nMore: view \"f\" from 7."},
+		{"last line without a newline, uncounted", numbered(1, 6) + "x", toolbox.View{From: 6, To: 6},
+			"f: lines 6-6 of 7\n6\tline 6\nMore: view \"f\" from 7."},
 		{"a piece", numbered(1, 12), toolbox.View{From: 3, To: 4}, "f: lines 3-4 of 12\n3\tline 3\n4\tline 4\nMore: view \"f\" from 5."},
 		{"to alone", numbered(1, 3), toolbox.View{To: 1}, "f: lines 1-1 of 3\n1\tline 1\nMore: view \"f\" from 2."},
 		{"to behind the end", numbered(1, 2), toolbox.View{From: 2, To: 9}, "f: lines 2-2 of 2\n2\tline 2"},
 		{"CR LF", "one\r\ntwo\r\n", toolbox.View{}, "f: lines 1-2 of 2 (lines end with CR LF)\n1\tone\n2\ttwo"},
-		{"mixed", "one\ntwo\r\n", toolbox.View{}, "f: lines 1-2 of 2 (line endings are mixed: \\x0d marks CR LF behind the first LF)\n1\tone\n2\ttwo\\x0d"},
+		{"mixed", "one\ntwo\r\n", toolbox.View{},
+			"f: lines 1-2 of 2 (line endings are mixed: \\x0d marks CR LF behind the first LF)\n1\tone\n2\ttwo\\x0d"},
 		{"byte order mark", "\ufeffone\n", toolbox.View{}, "f: lines 1-1 of 1 (begins with a byte order mark)\n1\tone"},
-		{"control characters", "\x1b]0\x07\t\x7f\u009b\u202e\n", toolbox.View{}, `f: lines 1-1 of 1` + "\n1\t\\x1b]0\\x07\t\\x7f\\x9b\\u202e"},
+		{"control characters", "\x1b]0\x07\t\x7f\u009b\u202e\n", toolbox.View{}, `f: lines 1-1 of 1` +
+			"\n1\t\\x1b]0\\x07\t\\x7f\\x9b\\u202e"},
 		{"Latin-1", "caf\xe9\n", toolbox.View{}, `f: lines 1-1 of 1 (not UTF-8, other bytes shown as \xNN)` + "\n1\tcaf\\xe9"},
-		{"a long line", strings.Repeat("x", 50) + "\nend\n", toolbox.View{}, "f: lines 1-2 of 2 (long lines cut)\n1\t" + strings.Repeat("x", 30) + " … +20 bytes\n2\tend"},
-		{"a long line of long characters", strings.Repeat("é", 40) + "\r\n", toolbox.View{}, "f: lines 1-1 of 1 (lines end with CR LF; long lines cut)\n1\t" + strings.Repeat("é", 15) + " … +50 bytes"},
+		{"a long line", strings.Repeat("x", 50) + "\nend\n", toolbox.View{}, "f: lines 1-2 of 2 (long lines cut)\n1\t" +
+			strings.Repeat("x", 30) + " … +20 bytes\n2\tend"},
+		{"a long line of long characters", strings.Repeat("é", 40) + "\r\n", toolbox.View{},
+			"f: lines 1-1 of 1 (lines end with CR LF; long lines cut)\n1\t" + strings.Repeat("é", 15) + " … +50 bytes"},
 		{"binary", "ab\x00c", toolbox.View{}, "f: binary, 4 bytes."},
 		{"UTF-16", "\xff\xfea\x00", toolbox.View{}, "f: text in UTF-16; convert it with a command to read it, 4 bytes."},
 	}
@@ -108,7 +114,8 @@ func TestViewRefuses(t *testing.T) {
 }
 
 func TestViewDirectory(t *testing.T) {
-	box := open(t, map[string]string{"d/b.go": "package b\n", "d/a/x": "", "d/.hidden": "x", "d/a.b": ""}, toolbox.Options{Limits: toolbox.Limits{PageLines: 4}})
+	box := open(t, map[string]string{"d/b.go": "package b\n", "d/a/x": "", "d/.hidden": "x", "d/a.b": ""},
+		toolbox.Options{Limits: toolbox.Limits{PageLines: 4}})
 	if err := os.Symlink("b.go", filepath.Join(box.Path(), "d/link")); err != nil {
 		t.Skip(err)
 	}
@@ -140,7 +147,8 @@ func TestHugeFiles(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	for from, want := range map[int]string{1: "1\tline 1\n", 9_000: "9000\tline 9000\n", 10_001: "10001\t" + strings.Repeat(`\x00`, 500) + " … +"} {
+	for from, want := range map[int]string{1: "1\tline 1\n", 9_000: "9000\tline 9000\n", 10_001: "10001\t" + strings.Repeat(`\x00`,
+		500) + " … +"} {
 		reply, err := box.View(t.Context(), toolbox.View{Path: "f", From: from})
 		if err != nil || !strings.HasPrefix(reply.Content, want) {
 			t.Fatalf("from %d: %.100q, %v", from, reply.Content, err)
@@ -200,7 +208,8 @@ func FuzzView(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(reply.Content) > 100 || strings.Count(reply.Content, "\n") > 2 || !utf8.ValidString(reply.Content) || strings.ContainsAny(reply.Content, "\x00\x1b\r\x7f") {
+		if len(reply.Content) > 100 || strings.Count(reply.Content, "\n") > 2 || !utf8.ValidString(reply.Content) ||
+			strings.ContainsAny(reply.Content, "\x00\x1b\r\x7f") {
 			t.Fatalf("%q became %q", text, reply.Content)
 		}
 		if reply.Next > 0 && reply.Next != reply.To+1 || reply.Total > 0 && reply.To > reply.Total {

@@ -108,8 +108,10 @@ func agree(t reporter, root string, rules files, paths []string, fold bool) {
 
 func TestIgnoresWhatGitIgnores(t *testing.T) {
 	paths := []string{
-		"a.py", "b.py", "keep.py", "foo.py", "a b.py", "#x.py", "!y.py", "[z].py", "docs/a.py", "docs/keep.py", "docs/sub/a.py", "data/a.py", "data/keep.py",
-		"data/x/keep.py", "data/x/y/a.py", "src/foo/a.py", "src/foo/keep.py", "src/bar/a.py", "foo/a.py", "foo/x/foo/b.py", "log1/a.py", "log2/k/keep.py", "x/y/z/a.py",
+		"a.py", "b.py", "keep.py", "foo.py", "a b.py", "#x.py", "!y.py", "[z].py", "docs/a.py", "docs/keep.py", "docs/sub/a.py",
+		"data/a.py", "data/keep.py",
+		"data/x/keep.py", "data/x/y/a.py", "src/foo/a.py", "src/foo/keep.py", "src/bar/a.py", "foo/a.py", "foo/x/foo/b.py", "log1/a.py",
+		"log2/k/keep.py", "x/y/z/a.py",
 	}
 	cases := []files{
 		{".gitignore": "*.py\n", "docs/.gitignore": "!a.py\n", "docs/sub/.gitignore": "a.py\n"},
@@ -119,16 +121,21 @@ func TestIgnoresWhatGitIgnores(t *testing.T) {
 		{".gitignore": "*.py\n!docs\ndata/**\n!data/keep.py\n"},
 	}
 	for _, rules := range []string{
-		"*\n!*/\n!keep.py\n", "data/**\n!data/keep.py\n", "data/*\n!data/keep.py\n", "data/\n!data/keep.py\n", "*.py\n!docs\n", "*.py\n!docs/\n", "*.py\n!/docs/*.py\n",
-		"/*\n!/src\n/src/*\n!/src/foo\n", "log[0-9]/*\n!log2/k/\n", "\ufeffa.py\n", "**/foo/a.py\n", "foo/**/b.py\n", "src/*/a.py\n", "/a.py\n", "a.py \n", "a\\ b.py\n", "foo\n", "foo/\n", "\\#x.py\n",
-		"\\!y.py\n", "# a.py\n\n\r\nb.py\r\n", "[ab].py\n", "[!ab].py\n", "[[:lower:]].py\n", "?.py\n", "\\[z].py\n", "**\n!a.py\n", "**/\n", "/**\n", "x/**/a.py\n", "x/**\n!x/y\n", "/\n", "!\n", "!a.py\n", "a.py/\n", "d*/sub\n", "*/sub/\n",
-		"keep.py\n!docs/keep.py\ndata/x\n", "foo**\n", "**foo.py\n", "src/foo/\n!src/foo/keep.py\n", "a.py\x00.py\n", "b.py\\ \n", "foo**/a.py\n", "/foo**\n", "data\\/a.py\n", "**\\/a.py\n", "a.py\\\n",
+		"*\n!*/\n!keep.py\n", "data/**\n!data/keep.py\n", "data/*\n!data/keep.py\n", "data/\n!data/keep.py\n", "*.py\n!docs\n",
+		"*.py\n!docs/\n", "*.py\n!/docs/*.py\n",
+		"/*\n!/src\n/src/*\n!/src/foo\n", "log[0-9]/*\n!log2/k/\n", "\ufeffa.py\n", "**/foo/a.py\n", "foo/**/b.py\n", "src/*/a.py\n",
+		"/a.py\n", "a.py \n", "a\\ b.py\n", "foo\n", "foo/\n", "\\#x.py\n",
+		"\\!y.py\n", "# a.py\n\n\r\nb.py\r\n", "[ab].py\n", "[!ab].py\n", "[[:lower:]].py\n", "?.py\n", "\\[z].py\n", "**\n!a.py\n",
+		"**/\n", "/**\n", "x/**/a.py\n", "x/**\n!x/y\n", "/\n", "!\n", "!a.py\n", "a.py/\n", "d*/sub\n", "*/sub/\n",
+		"keep.py\n!docs/keep.py\ndata/x\n", "foo**\n", "**foo.py\n", "src/foo/\n!src/foo/keep.py\n", "a.py\x00.py\n", "b.py\\ \n",
+		"foo**/a.py\n", "/foo**\n", "data\\/a.py\n", "**\\/a.py\n", "a.py\\\n",
 	} {
 		cases = append(cases, files{".gitignore": rules})
 	}
 	root := repository(t)
 	for _, rules := range cases {
-		for _, old := range []string{".gitignore", "docs/.gitignore", "docs/sub/.gitignore", "data/.gitignore", "src/.gitignore", "foo/.gitignore", ".git/info/exclude"} {
+		for _, old := range []string{".gitignore", "docs/.gitignore", "docs/sub/.gitignore", "data/.gitignore", "src/.gitignore",
+			"foo/.gitignore", ".git/info/exclude"} {
 			if _, err := os.Stat(filepath.Join(root, old)); err == nil {
 				write(t, root, files{old: ""})
 			}
@@ -145,9 +152,12 @@ func TestIgnoresWhatGitIgnores(t *testing.T) {
 // TestIgnoresWhatGitIgnoresAnywhere makes up trees and rules.
 func TestIgnoresWhatGitIgnoresAnywhere(t *testing.T) {
 	top := repository(t)
-	names := rapid.SampledFrom([]string{"a", "b", "ab", "aa", "ba", "A", "aB", "a.b", "b.a", "abab", "x-a", "a b", "a ", "é", "[a]", "*", "!a", "#a", `a\b`, "]", "-"})
-	pieces := rapid.SampledFrom([]string{"a", "b", "a", "b", "A", "ab", ".", "-", "é", "*", "*", "**", "?", "/", "/", "/", "**/", "/**", "/**/", "[ab]", "[!a]", "[^b]", "[a-b]", "[]a]",
-		"[a", "[]", "[[:alpha:]]", "[[:upper:]]", "[[:x:]]", "[[:a]", "[:]", "[A-Z]", "[b-a]", `[\]]`, `[a\-b]`, "[a-", "[/]", `\`, `\a`, `\*`, `\\`, `\/`, `\ `, " ", "#", "!", "]", "\t", "\x00"})
+	names := rapid.SampledFrom([]string{"a", "b", "ab", "aa", "ba", "A", "aB", "a.b", "b.a", "abab", "x-a", "a b", "a ", "é", "[a]", "*",
+		"!a", "#a", `a\b`, "]", "-"})
+	pieces := rapid.SampledFrom([]string{"a", "b", "a", "b", "A", "ab", ".", "-", "é", "*", "*", "**", "?", "/", "/", "/", "**/", "/**",
+		"/**/", "[ab]", "[!a]", "[^b]", "[a-b]", "[]a]",
+		"[a", "[]", "[[:alpha:]]", "[[:upper:]]", "[[:x:]]", "[[:a]", "[:]", "[A-Z]", "[b-a]", `[\]]`, `[a\-b]`, "[a-", "[/]", `\`, `\a`,
+		`\*`, `\\`, `\/`, `\ `, " ", "#", "!", "]", "\t", "\x00"})
 	line := rapid.Custom(func(r *rapid.T) string {
 		text := strings.Join(rapid.SliceOfN(pieces, 0, 6).Draw(r, "pieces"), "")
 		prefix := rapid.SampledFrom([]string{"", "", "", "!", "/", "!/", "\\"}).Draw(r, "prefix")
@@ -155,7 +165,8 @@ func TestIgnoresWhatGitIgnoresAnywhere(t *testing.T) {
 	})
 	lines := rapid.Custom(func(r *rapid.T) string {
 		text := strings.Join(rapid.SliceOfN(line, 0, 4).Draw(r, "lines"), "\n")
-		return rapid.SampledFrom([]string{"", "", "", "\ufeff"}).Draw(r, "mark") + text + rapid.SampledFrom([]string{"", "\n"}).Draw(r, "end")
+		return rapid.SampledFrom([]string{"", "", "", "\ufeff"}).Draw(r, "mark") + text + rapid.SampledFrom([]string{"", "\n"}).Draw(r,
+			"end")
 	})
 	round := 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -200,7 +211,8 @@ func TestIgnoresWhatGitIgnoresAnywhere(t *testing.T) {
 
 // TestPatternsMadeToTakeLong would not end if every way to match were tried.
 func TestPatternsMadeToTakeLong(t *testing.T) {
-	for _, rules := range []string{strings.Repeat("**/", 200) + "b", strings.Repeat("a*", 200) + "b", strings.Repeat("**/a*", 100) + "b", strings.Repeat("*", 10_000) + "b"} {
+	for _, rules := range []string{strings.Repeat("**/", 200) + "b", strings.Repeat("a*", 200) + "b", strings.Repeat("**/a*", 100) + "b",
+		strings.Repeat("*", 10_000) + "b"} {
 		r := (*tree.Rules)(nil).With(".", []byte(rules), false)
 		if r.Ignores(strings.Repeat("aaaa/", 500)+"c", false) {
 			t.Errorf("%.20q matches", rules)

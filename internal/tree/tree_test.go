@@ -65,7 +65,8 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestWalk(t *testing.T) {
 	opened, _ := workspace(t, files{
-		".gitignore": "*.log\n/out/\n", ".git/info/exclude": "private\n", ".git/config": "", "a.go": "", "a/b.go": "", "a/.gitignore": "!keep.log\nsub/x\n", "a/keep.log": "", "a/z.log": "",
+		".gitignore": "*.log\n/out/\n", ".git/info/exclude": "private\n", ".git/config": "", "a.go": "", "a/b.go": "",
+		"a/.gitignore": "!keep.log\nsub/x\n", "a/keep.log": "", "a/z.log": "",
 		"a/sub/x": "", "a/sub/y": "", "a-b": "", "out/o": "", "private": "", "z/.gitignore": "*", "z/w": "",
 	})
 	got, w := below(t, opened, ".", tree.Options{})
@@ -100,7 +101,8 @@ func TestWalk(t *testing.T) {
 func TestTheSameAsGitLists(t *testing.T) {
 	root := repository(t)
 	write(t, root, files{
-		".gitignore": "*.txt\n!docs\ndata/**\n!data/keep\n", "docs/a.txt": "", "docs/b.md": "", "data/keep": "", "data/x": "", "a/b/.gitignore": "c*\n!cc\n", "a/b/c": "", "a/b/cc": "",
+		".gitignore": "*.txt\n!docs\ndata/**\n!data/keep\n", "docs/a.txt": "", "docs/b.md": "", "data/keep": "", "data/x": "",
+		"a/b/.gitignore": "c*\n!cc\n", "a/b/c": "", "a/b/cc": "",
 	})
 	want := strings.Split(strings.TrimSuffix(git(t, root, "", "ls-files", "-z", "-co", "--exclude-standard"), "\x00"), "\x00")
 	slices.Sort(want)
@@ -113,7 +115,8 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	write(t, outside, files{"secret.go": "secret", "d/x.py": ""})
 	opened, root := workspace(t, files{"a.go": "", "d/b.py": "", ".git/c.py": "", "real": "a.go\n"})
 	for link, target := range map[string]string{
-		"loop": ".", "d/up": "..", "self": "self", "out": outside, "secret.go": filepath.Join(outside, "secret.go"), "gone": "nothing", ".gitignore": "real",
+		"loop": ".", "d/up": "..", "self": "self", "out": outside, "secret.go": filepath.Join(outside, "secret.go"), "gone": "nothing",
+		".gitignore": "real",
 	} {
 		if err := os.Symlink(target, filepath.Join(root, filepath.FromSlash(link))); err != nil {
 			t.Skip(err)
@@ -121,7 +124,8 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 	got, _ := below(t, opened, ".", tree.Options{})
 	same(t, "walked", got, []string{".gitignore", "a.go", "d/", "d/b.py", "d/up", "gone", "loop", "out", "real", "secret.go", "self"})
-	for _, name := range []string{"out/secret.go", "secret.go", "../x", "/etc/passwd", "self", "gone", "d", ".git/c.py", "d/../.git/c.py", ".GIT/c.py", "", "a\n"} {
+	for _, name := range []string{"out/secret.go", "secret.go", "../x", "/etc/passwd", "self", "gone", "d", ".git/c.py", "d/../.git/c.py",
+		".GIT/c.py", "", "a\n"} {
 		if text, ok := opened.ReadText(name, 100); ok || text != "" {
 			t.Errorf("%q reads %q", name, text)
 		}
@@ -148,7 +152,8 @@ func TestDeepTree(t *testing.T) {
 }
 
 func TestReadText(t *testing.T) {
-	opened, _ := workspace(t, files{"a.md": "one\r\ntwo\t\x1b[31m\u202e\u200bthree\n", "u.md": "aé\u20ac", "bad.md": "a\xffb", "e.md": "", "d/x.md": "x"})
+	opened, _ := workspace(t, files{"a.md": "one\r\ntwo\t\x1b[31m\u202e\u200bthree\n", "u.md": "aé\u20ac", "bad.md": "a\xffb", "e.md": "",
+		"d/x.md": "x"})
 	for _, test := range []struct {
 		name string
 		most int
@@ -157,7 +162,8 @@ func TestReadText(t *testing.T) {
 	}{
 		{"a.md", 100, "one\ntwo\t[31mthree\n", true}, {"a.md", 4, "one\n", true}, {"a.md", 0, "", false},
 		{"u.md", 6, "aé\u20ac", true}, {"u.md", 5, "aé", true}, {"u.md", 3, "aé", true}, {"u.md", 2, "a", true}, {"u.md", 1, "a", true},
-		{"bad.md", 100, "", false}, {"bad.md", 1, "a", true}, {"e.md", 10, "", true}, {"./d/../a.md", 3, "one", true}, {"none.md", 3, "", false},
+		{"bad.md", 100, "", false}, {"bad.md", 1, "a", true}, {"e.md", 10, "", true}, {"./d/../a.md", 3, "one", true}, {"none.md", 3, "",
+			false},
 	} {
 		if got, ok := opened.ReadText(test.name, test.most); got != test.want || ok != test.ok {
 			t.Errorf("%d bytes of %s are %q, %t", test.most, test.name, got, ok)
@@ -175,9 +181,11 @@ func TestLargeFileIsNotRead(t *testing.T) {
 
 func TestInRepository(t *testing.T) {
 	for path, want := range map[string]bool{
-		".git": true, ".git/config": true, "a/.GIT/hooks/x.md": true, "a/.git./x": true, ".git ./x": true, "git~1/config": true, "GIT~1": true,
+		".git": true, ".git/config": true, "a/.GIT/hooks/x.md": true, "a/.git./x": true, ".git ./x": true, "git~1/config": true,
+		"GIT~1":         true,
 		".git:stream/x": true, ".g\u200dit/x": true, "a/../.git": true,
-		"": false, ".": false, ".gitignore": false, ".github/x.md": false, "a.git/x": false, "git/x": false, "git~2": false, "a/../b": false,
+		"": false, ".": false, ".gitignore": false, ".github/x.md": false, "a.git/x": false, "git/x": false, "git~2": false,
+		"a/../b": false,
 	} {
 		if got := tree.InRepository(path); got != want {
 			t.Errorf("%q: %v", path, got)
