@@ -108,14 +108,16 @@ func TestCostOfStatus(t *testing.T) {
 			_, err := w.service.Start(t.Context(), tester, verbs.Start{Goal: prose[:2000]})
 			b.must(err)
 			done := verbs.Complete
-			b.update(verbs.Update{AddTasks: []verbs.NewTask{{TaskFields: richest}}, UpdateTasks: []verbs.TaskUpdate{{ID: 1, Status: &done}}})
+			b.update(verbs.Update{AddTasks: []verbs.NewTask{{TaskFields: richest}}, UpdateTasks: []verbs.TaskUpdate{{ID: 1,
+				Status: &done}}})
 			do(b)
 			result := call(t, client, "planloop_status", nil)
 			text, structured := count(text(t, result)), count(result.StructuredContent)
 			t.Logf("%d and %d tokens", text, structured)
 			if text >= 250 || structured >= 250 {
 				data, _ := json.Marshal(result.StructuredContent)
-				t.Errorf("%d tokens of text and %d of structured content, want less than 250\n%s\n%s", text, structured, result.Content[0].(*mcp.TextContent).Text, data)
+				t.Errorf("%d tokens of text and %d of structured content, want less than 250\n%s\n%s", text, structured,
+					result.Content[0].(*mcp.TextContent).Text, data)
 			}
 		})
 	}

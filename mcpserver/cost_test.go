@@ -131,7 +131,8 @@ func TestCostOfReading(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	var steps []map[string]any
 	for i := range 1000 {
-		steps = append(steps, map[string]any{"title": fmt.Sprintf("Step number %d: change the handler and its test", i), "details": strings.Repeat("why and how ", 20)})
+		steps = append(steps, map[string]any{"title": fmt.Sprintf("Step number %d: change the handler and its test", i),
+			"details": strings.Repeat("why and how ", 20)})
 	}
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "A long plan", "initial_steps": steps})
 	for i := range 400 {

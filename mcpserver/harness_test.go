@@ -36,8 +36,9 @@ func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Optio
 	s := session.New(memory.New(), session.Options{})
 	service := verbs.New(s, configured)
 	server, err := mcpserver.New(mcpserver.Options{
-		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, Yield: stdio.Yield, SamplingTimeout: wanted.SamplingTimeout,
-		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, Yield: stdio.Yield,
+		SamplingTimeout: wanted.SamplingTimeout,
+		Service:         func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
 		Actor: func(client, _ string) plan.Actor {
 			return plan.Actor{Kind: plan.Agent, Name: client}
 		},
@@ -71,7 +72,8 @@ func (w world) connect(t testing.TB, era string, opts *mcp.ClientOptions) *mcp.C
 	done := make(chan error, 1)
 	go func() { done <- stdio.Serve(t.Context(), w.server.MCP, serverIn, serverOut, stdio.Options{}) }()
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, opts)
-	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: clientIn, Writer: clientOut},
+		&mcp.ClientSessionOptions{ProtocolVersion: era})
 	if err != nil {
 		t.Fatal(err)
 	}

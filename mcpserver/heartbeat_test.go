@@ -41,7 +41,8 @@ func TestHeartbeatIsCheap(t *testing.T) {
 						most, worst = n, progress+" "+next
 					}
 					if n > 40 {
-						t.Errorf("%v, %s, %s, %s: the heartbeat costs %d tokens: %s %s", toolsets, script, kind.name, row.Name, n, progress, next)
+						t.Errorf("%v, %s, %s, %s: the heartbeat costs %d tokens: %s %s", toolsets, script, kind.name, row.Name, n,
+							progress, next)
 					}
 				}
 			}

@@ -48,7 +48,8 @@ func TestToolsAreListedByPhase(t *testing.T) {
 		if len(reading) == len(all) || len(reading) < 6 {
 			t.Fatalf("%d of %d tools read", len(reading), len(all))
 		}
-		for _, hidden := range []string{"planning_setup_plan", "planning_mark_step", "planloop_update", "planloop_alert", "create_file", "str_replace"} {
+		for _, hidden := range []string{"planning_setup_plan", "planning_mark_step", "planloop_update", "planloop_alert", "create_file",
+			"str_replace"} {
 			for _, name := range reading {
 				if name == hidden {
 					t.Errorf("%s only reads?", name)
@@ -83,7 +84,8 @@ func TestHiddenToolsAreRefused(t *testing.T) {
 		for _, phase := range []plan.Phase{plan.PhaseGathering, plan.PhaseSubmitted} {
 			w := newModeWorld(t, plan.Limits{})
 			client := w.connect(t, era, nil)
-			call(t, client, "planning_setup_plan", map[string]any{"objective": "Current", "initial_steps": []map[string]any{{"title": "One"}}})
+			call(t, client, "planning_setup_plan", map[string]any{"objective": "Current",
+				"initial_steps": []map[string]any{{"title": "One"}}})
 			call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
 			if phase == plan.PhaseSubmitted {
 				call(t, client, "planning_submit_plan", goodPlan())
@@ -135,7 +137,10 @@ func TestListChangedIsTold(t *testing.T) {
 	for _, era := range []string{handshake, "2025-06-18"} {
 		heard := make(chan struct{}, 100)
 		ears[era] = heard
-		client := w.connect(t, era, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { heard <- struct{}{} }})
+		client := w.connect(t, era, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context,
+			*mcp.ToolListChangedRequest) {
+			heard <- struct{}{}
+		}})
 		listed(t, client)
 	}
 	hear := func() {
@@ -171,7 +176,10 @@ func TestListChangedIsTold(t *testing.T) {
 func TestFirstCallChangesThePhase(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	heard := make(chan struct{}, 1)
-	client := w.connect(t, handshake, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { heard <- struct{}{} }})
+	client := w.connect(t, handshake, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context,
+		*mcp.ToolListChangedRequest) {
+		heard <- struct{}{}
+	}})
 	listed(t, client)
 	call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
 	select {

@@ -124,7 +124,8 @@ func TestDriftIsTold(t *testing.T) {
 	rules.sync(t)
 	w := newWorldWith(t, verbs.Options{RuleBook: rules}, mcpserver.Options{})
 	updated := make(chan string, 100)
-	client := w.connect(t, handshake, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+	client := w.connect(t, handshake, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context,
+		r *mcp.ResourceUpdatedNotificationRequest) {
 		updated <- r.Params.URI
 	}})
 	for _, uri := range []string{"plan://status", "plan://agents.md", "plan://planning-guide.md"} {
@@ -164,7 +165,8 @@ func TestGuideExamplePassesTheGates(t *testing.T) {
 		client := w.connect(t, era, nil)
 		call(t, client, "planloop_start", map[string]any{"goal": "Write the tool that spec.md describes"})
 		result := call(t, client, "planloop_update", json.RawMessage(payload))
-		if got := text(t, result); result.IsError || strings.Contains(got, "Warning") || !strings.Contains(got, "added S002-S006, score 100") {
+		if got := text(t, result); result.IsError || strings.Contains(got, "Warning") || !strings.Contains(got,
+			"added S002-S006, score 100") {
 			t.Fatalf("%s\n%v", got, result.StructuredContent)
 		}
 		if guide := read(t, client, "plan://planning-guide.md"); !strings.Contains(guide, strings.TrimSpace(string(payload))) {
@@ -175,7 +177,8 @@ func TestGuideExamplePassesTheGates(t *testing.T) {
 		client = w.connect(t, era, nil)
 		call(t, client, "planloop_start", map[string]any{"goal": "The same without its specification"})
 		result = call(t, client, "planloop_update", json.RawMessage(payload))
-		if got := text(t, result); !result.IsError || !strings.Contains(got, "plan_validation_failed") || !strings.Contains(got, "spec.md") {
+		if got := text(t, result); !result.IsError || !strings.Contains(got, "plan_validation_failed") || !strings.Contains(got,
+			"spec.md") {
 			t.Errorf("without spec.md: %s", got)
 		}
 		files, payload = resources.GuideExample()

@@ -120,7 +120,8 @@ func kindsOfState() []kindOfState {
 		{name: "abandoned by itself", reach: func(b builder) { b.setUp(1, false); b.mark(tester, 1, plan.Skipped) }},
 		{name: "blocker", reach: func(b builder) {
 			b.setUp(3, false)
-			b.alert(verbs.Alert{ID: strings.Repeat("test failure ", 10)[:80], Message: strings.Repeat("the tests of the login page fail ", 20), TaskID: &task})
+			b.alert(verbs.Alert{ID: strings.Repeat("test failure ", 10)[:80], Message: strings.Repeat("the tests of the login page fail ",
+				20), TaskID: &task})
 		}},
 		{name: "warning", reach: func(b builder) {
 			b.setUp(3, false)

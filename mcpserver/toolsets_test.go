@@ -41,7 +41,8 @@ func TestToolsetsThatAreNotChosen(t *testing.T) {
 				t.Errorf("%v are listed, want %v", got, c.want)
 			}
 			for _, row := range verbs.Table() {
-				_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: row.Name, Arguments: map[string]any{}}) // a refusal is an answer
+				_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: row.Name,
+					Arguments: map[string]any{}}) // a refusal is an answer
 				if offered := slices.Contains(c.want, row.Name); (err == nil) != offered {
 					t.Errorf("%s, offered %v, is answered with %v", row.Name, offered, err)
 				}

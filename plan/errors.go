@@ -39,9 +39,12 @@ func (e *ValidationError) Error() string {
 	return b.String()
 }
 
-func conflict(problem, fix string) error {
-	return &ValidationError{Kind: Conflict, Problem: problem, Fix: fix}
+// Refuse returns a *ValidationError. field and fix may be empty.
+func Refuse(kind ErrorKind, field, problem, fix string) error {
+	return &ValidationError{Kind: kind, Field: field, Problem: problem, Fix: fix}
 }
+
+func conflict(problem, fix string) error { return Refuse(Conflict, "", problem, fix) }
 
 // Quote returns text in double quotes for a message: shortened to 60
 // characters, with everything unprintable escaped.

@@ -34,17 +34,14 @@ func (s *Service) Decide(ctx context.Context, c Caller, d Decision) (DecisionRep
 		return DecisionReply{}, err
 	}
 	answer := plan.Answer{Request: d.Request, Digest: d.Digest, Comment: comment}
-	var action plan.Action
-	switch d.Outcome {
-	case plan.Approved:
-		action = plan.Approve{Answer: answer}
-	case plan.Rejected:
-		action = plan.Reject{Answer: answer}
-	case plan.Returned:
-		action = plan.Return{Answer: answer}
-	default:
-		return DecisionReply{}, &plan.ValidationError{Kind: plan.InvalidInput,
-			Problem: plan.Quote(string(d.Outcome)) + " is not a decision", Fix: "use approved, rejected or returned"}
+	action, known := map[plan.Outcome]plan.Action{
+		plan.Approved: plan.Approve{Answer: answer},
+		plan.Rejected: plan.Reject{Answer: answer},
+		plan.Returned: plan.Return{Answer: answer},
+	}[d.Outcome]
+	if !known {
+		return DecisionReply{}, plan.Refuse(plan.InvalidInput, "", plan.Quote(string(d.Outcome))+" is not a decision",
+			"use approved, rejected or returned")
 	}
 	outcome, err := s.do(ctx, c, action)
 	if err != nil {
@@ -76,23 +73,16 @@ func decisionMessage(d *plan.Decision) string {
 	if d.Change {
 		what = "The change to the approved plan"
 	}
-	text := ""
-	switch d.Outcome {
-	case plan.Approved:
-		text = what + " was approved by " + by
-	case plan.Rejected:
-		text = what + " was rejected by " + by
-		if d.Change {
-			text += ", and the plan goes on as it was"
-		}
-	case plan.Returned:
-		text = what + " was returned by " + by + " to be edited and submitted again"
-	case plan.CalledOff:
-		text = "Planning mode was cancelled by " + by
-	case plan.Expired:
-		text = "Planning mode has expired"
-	case plan.Ended:
-		text = "Planning mode has ended"
+	text := map[plan.Outcome]string{
+		plan.Approved:  what + " was approved by " + by,
+		plan.Rejected:  what + " was rejected by " + by,
+		plan.Returned:  what + " was returned by " + by + " to be edited and submitted again",
+		plan.CalledOff: "Planning mode was cancelled by " + by,
+		plan.Expired:   "Planning mode has expired",
+		plan.Ended:     "Planning mode has ended",
+	}[d.Outcome]
+	if d.Change && d.Outcome == plan.Rejected {
+		text += ", and the plan goes on as it was"
 	}
 	if d.Comment != "" {
 		return text + ": " + d.Comment

@@ -51,9 +51,9 @@ func (t *lastSeen) check(c Caller, s plan.State, read string) error {
 		return nil
 	}
 	t.know(c, s)
-	return &plan.ValidationError{Kind: plan.Conflict,
-		Problem: "the plan was replaced meanwhile: it is " + plan.Quote(s.Plan.Objective) + " now, with steps of its own",
-		Fix:     "read it before going on: " + read}
+	return plan.Refuse(plan.Conflict, "",
+		"the plan was replaced meanwhile: it is "+plan.Quote(s.Plan.Objective)+" now, with steps of its own",
+		"read it before going on: "+read)
 }
 
 // feedback notes that a caller has seen what people said, and returns up to which

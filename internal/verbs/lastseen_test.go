@@ -34,7 +34,8 @@ func TestReplacedPlan(t *testing.T) {
 	setUp(ann, "Other work")
 	err := mark(carl)
 	var refused *plan.ValidationError
-	if !errors.As(err, &refused) || refused.Kind != plan.Conflict || !strings.Contains(err.Error(), "Other work") || !strings.Contains(err.Error(), "planning_read_plan") {
+	if !errors.As(err, &refused) || refused.Kind != plan.Conflict || !strings.Contains(err.Error(), "Other work") ||
+		!strings.Contains(err.Error(), "planning_read_plan") {
 		t.Errorf("got %v", err)
 	}
 	if err := mark(carl); err != nil {

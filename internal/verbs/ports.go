@@ -117,7 +117,3 @@ func (s *Service) RulesChanged(ctx context.Context) <-chan struct{} {
 	}
 	return s.opts.RuleBook.Changed(ctx)
 }
-
-// StatusIn is Status in a state that was read already, for whoever shows it to
-// others than the caller: the caller has not been told by it.
-func (s *Service) StatusIn(state plan.State, c Caller) StatusReply { return s.status(state, c, false) }

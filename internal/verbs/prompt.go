@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -45,11 +46,13 @@ func (s *Service) Prompt(ctx context.Context, c Caller, name string, args map[st
 		}
 		return s.render(ctx, c, name, state, accepted)
 	}
-	return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no prompt " + plan.Quote(name),
-		Fix: c.word(Call{Act: ActUsePrompt})}
+	return "", plan.Refuse(plan.NotFound, "", "there is no prompt "+plan.Quote(name), c.word(Call{Act: ActUsePrompt}))
 }
 
+// render renders a prompt; a slash command of planning mode is carried out first.
 func (s *Service) render(ctx context.Context, c Caller, name string, state plan.State, args map[string]string) (string, error) {
+	var reply ModeReply
+	var err error
 	switch name {
 	case "decompose_goal":
 		return s.decomposePrompt(ctx, state, args["goal"]), nil
@@ -63,25 +66,14 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 		data := s.suggestData(ctx, state, args["focus"], fresh(state, found))
 		data.ForAgent = true
 		return prompts.SuggestTasks(data), nil
-	}
-	if name == "resume" {
+	case "resume":
 		return s.Resume(state, c), nil
-	}
-	return s.modePrompt(ctx, c, name, args)
-}
-
-// modePrompt does what a slash command of planning mode asks for, and says what is
-// so then.
-func (s *Service) modePrompt(ctx context.Context, c Caller, name string, args map[string]string) (string, error) {
-	var reply ModeReply
-	var err error
-	switch name {
 	case "plan":
 		reply, err = s.PlanFor(ctx, c, args["task"])
 	case "plan_cancel":
 		reply, err = s.CancelPlanMode(ctx, c)
 	case "execute_plan":
-		return s.executePrompt(ctx, c)
+		return s.executePrompt(state, c)
 	default:
 		reply, err = s.PlanModeStatus(ctx, c)
 	}
@@ -91,14 +83,9 @@ func (s *Service) modePrompt(ctx context.Context, c Caller, name string, args ma
 	return reply.Text(), nil
 }
 
-func (s *Service) executePrompt(ctx context.Context, c Caller) (string, error) {
-	state, err := s.State(ctx)
-	if err != nil {
-		return "", err
-	}
+func (s *Service) executePrompt(state plan.State, c Caller) (string, error) {
 	if state.Plan == nil || state.Plan.Approval == nil || state.PhaseNow() != plan.PhaseExecuting {
-		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "no approved plan is being carried out",
-			Fix: "submit one and have it approved"}
+		return "", plan.Refuse(plan.NotFound, "", "no approved plan is being carried out", "submit one and have it approved")
 	}
 	return ApprovedPlan(state.Plan, nil) + "\n\nNext: " + s.NextActionIn(state, c).For(c), nil
 }
@@ -121,14 +108,11 @@ func (s *Service) decomposePrompt(ctx context.Context, state plan.State, goal st
 }
 
 func (s *Service) judgePrompt(ctx context.Context, state plan.State) (string, error) {
-	p := state.Draft
+	p := cmp.Or(state.Draft, state.Plan)
 	if p == nil {
-		p = state.Plan
+		return "", plan.Refuse(plan.NotFound, "", "there is no plan to judge", "set one up first")
 	}
-	if p == nil {
-		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan to judge", Fix: "set one up first"}
-	}
-	list, err := json.MarshalIndent(tasks(p, wholeTask()), "", " ")
+	list, err := json.MarshalIndent(tasks(p, wholeTask), "", " ")
 	if err != nil {
 		return "", err
 	}

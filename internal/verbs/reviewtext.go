@@ -127,14 +127,12 @@ func wholeStep(step *plan.Step) string {
 // riskMark is the risk as people see it at a glance (chorus: risk indicator).
 func riskMark(r plan.Risk) string {
 	switch r {
+	case "":
+		return "[risk not said]"
 	case plan.HighRisk:
 		return "[HIGH RISK]"
-	case plan.MediumRisk:
-		return "[medium risk]"
-	case plan.LowRisk:
-		return "[low risk]"
 	}
-	return "[risk not said]"
+	return "[" + string(r) + " risk]"
 }
 
 func toolList(tools []string) string {

@@ -71,22 +71,12 @@ func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
 
 // startOutline returns what a start says of the plan apart from its steps.
 func startOutline(goal string, in Start) (plan.Outline, error) {
-	outline := plan.Outline{Objective: goal}
-	for _, list := range []struct {
-		field string
-		in    []string
-		out   *[]string
-	}{
-		{"/constraints", in.Constraints, &outline.Metadata.Constraints},
-		{"/memories", in.Memories, &outline.Metadata.InformedBy},
-	} {
-		clean, err := plan.CleanLines(list.field, list.in, plan.MaxLongLine)
-		if err != nil {
-			return plan.Outline{}, err
-		}
-		*list.out = clean
+	constraints, err := plan.CleanLines("/constraints", in.Constraints, plan.MaxLongLine)
+	if err != nil {
+		return plan.Outline{}, err
 	}
-	return outline, nil
+	memories, err := plan.CleanLines("/memories", in.Memories, plan.MaxLongLine)
+	return plan.Outline{Objective: goal, Metadata: plan.Metadata{Constraints: constraints, InformedBy: memories}}, err
 }
 
 // Text is the reply in a line or two.
@@ -133,9 +123,8 @@ func (s *Service) model(c Caller) Model {
 }
 
 func noModel(c Caller) error {
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: "there is no model to draft the tasks: none is configured and the host " +
-		"offers none",
-		Fix: c.word(Call{Act: ActDraft})}
+	return plan.Refuse(plan.Conflict, "", "there is no model to draft the tasks: none is configured and the host "+
+		"offers none", c.word(Call{Act: ActDraft}))
 }
 
 // decompose has a model draft the tasks, the gates and a judge criticise them, and
@@ -228,12 +217,6 @@ type drafting struct {
 	verdict   *plan.Judge // nil: nobody judged
 }
 
-// draftJSON is a draft as the model answers (planloop: P-1).
-type draftJSON struct {
-	AddTasks  []NewTask `json:"add_tasks"`
-	Reasoning *string   `json:"reasoning,omitempty"`
-}
-
 func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 	for d.rounds = 1; ; d.rounds++ {
 		d.caller.progress(d.rounds-1, maxRounds, fmt.Sprintf("drafting, round %d", d.rounds))
@@ -255,12 +238,15 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 
 // judged returns the steps of a draft that passes, or what is wrong with it.
 func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, error) {
-	var draft draftJSON
+	var draft struct { // as the prompt asks for it (planloop: P-1)
+		AddTasks  []NewTask `json:"add_tasks"`
+		Reasoning *string   `json:"reasoning,omitempty"`
+	}
 	if err := Decode(answer, &draft); err != nil {
 		return nil, err
 	}
 	if len(draft.AddTasks) == 0 {
-		return nil, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/add_tasks", Problem: "is empty", Fix: "give at least one task"}
+		return nil, plan.Refuse(plan.InvalidInput, "/add_tasks", "is empty", "give at least one task")
 	}
 	read, err := readTasks("/add_tasks", draft.AddTasks)
 	if err != nil {
@@ -295,7 +281,7 @@ func unanswered(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: err.Error(), Fix: "start without decompose to go on without a model"}
+	return plan.Refuse(plan.Conflict, "", err.Error(), "start without decompose to go on without a model")
 }
 
 // modelJudge asks a model for its verdict on a plan (planloop: P-2).
@@ -335,5 +321,5 @@ func judgedTasks(c gates.Candidate) []Task {
 		steps[i] = &plan.Step{ID: t.ID, Spec: t.Spec, Progress: plan.Progress{Status: plan.Pending}}
 	}
 	p := &plan.Plan{Steps: plan.NewSteps(steps)}
-	return tasks(p, wholeTask())
+	return tasks(p, wholeTask)
 }

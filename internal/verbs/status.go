@@ -1,8 +1,10 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,8 +74,8 @@ type SignalView struct {
 func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply, error) {
 	wait := time.Duration(in.Wait) * time.Second
 	if wait < 0 || wait > MaxWait {
-		return StatusReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/wait",
-			Problem: fmt.Sprintf("%d s is out of range", in.Wait), Fix: fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds()))}
+		return StatusReply{}, plan.Refuse(plan.InvalidInput, "/wait", fmt.Sprintf("%d s is out of range", in.Wait),
+			fmt.Sprintf("give 0 to %d", int(MaxWait.Seconds())))
 	}
 	state, err := s.State(ctx)
 	if err == nil && wait > 0 {
@@ -91,6 +93,10 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	return reply, nil
 }
 
+// StatusIn is Status in a state that was read already, for whoever shows it to
+// others than the caller: the caller has not been told by it.
+func (s *Service) StatusIn(state plan.State, c Caller) StatusReply { return s.status(state, c, false) }
+
 func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 	rules := s.rules(state, c)
 	now := s.view(state, c, rules).now()
@@ -100,10 +106,10 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 		Session:   sessionView(state, now, c),
 		Heartbeat: Heartbeat{Progress: progress(state.Plan), NextAction: now.action().For(c)},
 	}
-	bound := briefTask()
-	bound.tokens -= len(reply.Signals) * signalTokens
-	if !c.brief() {
-		bound = wholeTask()
+	bound := wholeTask
+	if c.brief() {
+		bound = briefTask
+		bound.tokens -= len(reply.Signals) * signalTokens
 	}
 	if now.step != nil {
 		task := task(state.Plan, now.step, bound)
@@ -116,14 +122,14 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 		signal := signalView(state, now.signal, c, messageTokens-len(reply.Signals)*signalTokens/2)
 		reply.Signal = &signal
 	}
-	if phase := state.PhaseNow(); phase != plan.PhaseInactive {
-		reply.Phase = phase
+	if state.PhaseNow() != plan.PhaseInactive {
+		reply.Phase = state.PhaseNow()
 	}
 	if reply.Phase == plan.PhaseExecuting {
 		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step))
 	}
 	reply.Questions = len(state.OpenQuestions())
-	if state.Plan != nil && (full || !c.brief() && listsPlan(now.reason)) {
+	if state.Plan != nil && (full || !c.brief() && slices.Contains(listing, now.reason)) {
 		reply.Plan = &TaskList{Tasks: tasks(state.Plan, bound)}
 	}
 	return reply
@@ -132,54 +138,41 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 // agentInstructions is the short hint for the caller's immediate focus (planloop:
 // Prompt Catalog, I-7), in the contract's words where it has some.
 func agentInstructions(n now, rules Rules, c Caller) string {
-	text, run := "", "run"
-	if c.brief() {
-		run = "call"
-	}
-	switch n.reason {
-	case SyncInstructions:
-		text = "CRITICAL: Your `" + rules.File + "` is out of sync. Overwrite it with the content provided in `instructions_content` " +
-			"and then " +
-			run + " `" + c.word(Call{Act: ActAskStatus}) + "` again."
-		if rules.Problem != "" {
-			text = "CRITICAL: Your `" + rules.File + "` is out of sync and cannot be brought up to date: " + rules.Problem
+	switch {
+	case n.reason == SyncInstructions && rules.Problem != "":
+		return "CRITICAL: Your `" + rules.File + "` is out of sync and cannot be brought up to date: " + rules.Problem
+	case n.reason == SyncInstructions:
+		run := "run"
+		if c.brief() {
+			run = "call"
 		}
-	case ReadyForTask:
-		text = "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work."
-		if taskStatus(n.step.Status) == Doing {
-			text = "Your task is in progress. Gather context using `context_hints` and `relevant_file_paths`, finish the work, verify " +
-				"it, then report it as DONE."
-		}
-	case WaitingOnSignal:
-		text = "CRITICAL: A signal is blocking progress. Analyze the signal details, fix the issue, and clear the signal using `" +
+		return "CRITICAL: Your `" + rules.File + "` is out of sync. Overwrite it with the content provided in `instructions_content` " +
+			"and then " + run + " `" + c.word(Call{Act: ActAskStatus}) + "` again."
+	case n.reason == ReadyForTask && taskStatus(n.step.Status) == Doing:
+		return "Your task is in progress. Gather context using `context_hints` and `relevant_file_paths`, finish the work, verify " +
+			"it, then report it as DONE."
+	case n.reason == WaitingOnSignal:
+		return "CRITICAL: A signal is blocking progress. Analyze the signal details, fix the issue, and clear the signal using `" +
 			c.word(Call{Act: ActAlert}) + "`."
-	case PlanCompleted:
-		text = "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Act: ActSummarise}) + "`."
-	case Closed:
-		text = "The plan is closed. Nothing is left to do for this goal."
-	case Replanning:
-		text = "A critical task failed. Do not go on with the others: try it again, or agree on a new plan with the user."
-	case Deadlocked:
-		text = "Nothing can be started. Resolve what the tasks wait for; do not work around the plan."
-	case WaitingOnAgent:
-		text = "Another agent works on what comes next. Wait for it, or ask the user for other work."
-	case Gathering:
-		text = "Planning mode is on. Only look and ask; change nothing until a person has approved a plan."
-	case AwaitingApproval:
-		text = "Your plan waits for a person's decision. Do not start; approving is not yours to do."
-	case Failed:
-		text = "The plan has failed. Tell the user what failed and agree on a new plan."
-	case NoPlan:
-		text = "There is nothing to do yet. Set up a plan before work of several steps."
+	case n.reason == PlanCompleted:
+		return "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Act: ActSummarise}) + "`."
 	}
-	return text
+	return map[Reason]string{
+		ReadyForTask:     "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work.",
+		Closed:           "The plan is closed. Nothing is left to do for this goal.",
+		Replanning:       "A critical task failed. Do not go on with the others: try it again, or agree on a new plan with the user.",
+		Deadlocked:       "Nothing can be started. Resolve what the tasks wait for; do not work around the plan.",
+		WaitingOnAgent:   "Another agent works on what comes next. Wait for it, or ask the user for other work.",
+		Gathering:        "Planning mode is on. Only look and ask; change nothing until a person has approved a plan.",
+		AwaitingApproval: "Your plan waits for a person's decision. Do not start; approving is not yours to do.",
+		Failed:           "The plan has failed. Tell the user what failed and agree on a new plan.",
+		NoPlan:           "There is nothing to do yet. Set up a plan before work of several steps.",
+	}[n.reason]
 }
 
-// listsPlan reports whether a status on the command line lists all tasks: where there
-// is something to do with them (Response B), not where one has to wait or is done.
-func listsPlan(r Reason) bool {
-	return r == ReadyForTask || r == WaitingOnAgent || r == Deadlocked || r == Replanning
-}
+// listing are the reasons with which a status on the command line lists all tasks: there
+// is something to do with them (Response B), and one need not just wait.
+var listing = []Reason{ReadyForTask, WaitingOnAgent, Deadlocked, Replanning}
 
 func tasks(p *plan.Plan, b bounds) []Task {
 	list := make([]Task, 0, p.Steps.Len())
@@ -254,10 +247,7 @@ func (s *Service) otherSignals(state plan.State, now now, c Caller) []SignalView
 // say the same, it matters only once there is such a file; in a workspace without
 // a plan it does not matter yet.
 func (s *Service) rules(state plan.State, c Caller) Rules {
-	if s.opts.RuleBook == nil {
-		return Rules{}
-	}
-	rules := s.opts.RuleBook.Inspect()
+	rules := s.RulesOnDisk()
 	if !rules.Exists && (c.brief() || state.Plan == nil) || rules.Problem != "" && c.brief() {
 		return Rules{}
 	}
@@ -278,7 +268,7 @@ func (r StatusReply) Text() string {
 		b.WriteString(" (" + r.Progress + ")")
 	}
 	if t := r.Now.CurrentTask; t != nil {
-		fmt.Fprintf(&b, "\nTask %d (%s, %s): %s%s", t.ID, stepWord(*t), orNone(string(t.Type)), t.Title, t.lines())
+		fmt.Fprintf(&b, "\nTask %d (%s, %s): %s%s", t.ID, stepWord(*t), cmp.Or(string(t.Type), "no type"), t.Title, t.lines())
 	}
 	if r.Now.Message != "" {
 		b.WriteString("\n" + r.Now.Message)
@@ -307,19 +297,8 @@ func (r StatusReply) Text() string {
 	return b.String() + "\nNext: " + r.NextAction
 }
 
-func stepWord(t Task) string {
-	if t.State != "" {
-		return string(t.State)
-	}
-	return string(t.Status)
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "no type"
-	}
-	return text
-}
+// stepWord is the status in our word where the contract's does not tell it.
+func stepWord(t Task) string { return cmp.Or(string(t.State), string(t.Status)) }
 
 func (v SignalView) text() string {
 	text := "Signal " + plan.Quote(v.ID) + " (" + string(v.Level)
@@ -347,10 +326,7 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 	if err != nil {
 		return plan.State{}, err
 	}
-	var rules <-chan struct{}
-	if s.opts.RuleBook != nil {
-		rules = s.opts.RuleBook.Changed(ctx)
-	}
+	rules := s.RulesChanged(ctx)
 	c.yield()
 	for {
 		state, err := s.State(context.WithoutCancel(ctx))
@@ -359,17 +335,16 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 		}
 		select {
 		case _, open := <-grown:
-			if !open {
-				return s.State(context.WithoutCancel(ctx))
+			if open {
+				continue
 			}
 		case _, open := <-rules:
 			if !open {
 				rules = nil
 				continue
 			}
-			return s.State(context.WithoutCancel(ctx))
 		case <-ctx.Done():
-			return s.State(context.WithoutCancel(ctx))
 		}
+		return s.State(context.WithoutCancel(ctx))
 	}
 }

@@ -21,8 +21,7 @@ type AddStepReply struct {
 // AddStep appends steps to the active plan.
 func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepReply, error) {
 	if len(in.Steps) == 0 {
-		return AddStepReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/steps",
-			Problem: "is empty", Fix: "give at least one step"}
+		return AddStepReply{}, plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step")
 	}
 	steps, err := s.newSteps("/steps", in.Steps)
 	if err != nil {
@@ -164,8 +163,7 @@ func (s *Service) UpdateStep(ctx context.Context, c Caller, in UpdateStep) (Upda
 // EditStep is UpdateStep for a patch that is clean already.
 func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch plan.Patch) (UpdateStepReply, error) {
 	if patch.IsZero() {
-		return UpdateStepReply{}, &plan.ValidationError{Kind: plan.InvalidInput,
-			Problem: "nothing to update", Fix: "give a new title or new details"}
+		return UpdateStepReply{}, plan.Refuse(plan.InvalidInput, "", "nothing to update", "give a new title or new details")
 	}
 	outcome, err := s.do(ctx, c, plan.UpdateStep{Step: id, Patch: patch})
 	if err != nil {
@@ -202,8 +200,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	}
 	s.seen.know(c, state)
 	if state.Plan == nil {
-		return ReadPlanReply{}, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan yet",
-			Fix: "set one up first: " + c.word(Call{Act: ActSetUp})}
+		return ReadPlanReply{}, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
 	}
 	var filter resources.Filter
 	if in.Status != nil {

@@ -1,12 +1,12 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
@@ -116,7 +116,7 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 		a.ContextNotes = *in.ContextNotes
 	}
 	if len(in.Steps) == 0 {
-		return a, nil, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/steps", Problem: "is empty", Fix: "give at least one step"}
+		return a, nil, plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step")
 	}
 	fields := make([]NewTask, len(in.Steps))
 	for i, step := range in.Steps {
@@ -137,29 +137,17 @@ func objective(state plan.State, summary string) string {
 	if mode := state.ModeNow(); mode.Task != "" && state.PhaseNow().Restricted() {
 		return mode.Task
 	}
-	first := strings.Join(strings.Fields(summary), " ")
-	if end := strings.Index(first, ". "); end > 0 {
-		first = first[:end]
-	}
-	if short := strings.TrimRight(first, ". "); short != "" {
-		first = short
-	}
-	return plan.Shorten(first, plan.MaxObjective)
+	text := oneLine(summary)
+	first, _, _ := strings.Cut(text, ". ")
+	return plan.Shorten(cmp.Or(strings.TrimRight(first, ". "), text), plan.MaxObjective)
 }
 
 func steps(p *plan.Plan) string { return plan.Counted(p.Steps.Len(), "step") }
 
 // firstLine is the plan's summary, or its objective, for a title.
 func firstLine(p *plan.Plan) string {
-	text := p.Summary
-	if text == "" {
-		text = p.Objective
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	if utf8.RuneCountInString(line) > 200 {
-		line = plan.Shorten(line, 200)
-	}
-	return line
+	line, _, _ := strings.Cut(cmp.Or(p.Summary, p.Objective), "\n")
+	return plan.Shorten(line, 200)
 }
 
 // Text is the reply in a line or two.

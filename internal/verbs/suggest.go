@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -48,8 +49,8 @@ func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestRep
 		limit = defaultSuggestions
 	}
 	if limit < 1 || limit > maxSuggestions {
-		return SuggestReply{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/limit",
-			Problem: fmt.Sprintf("%d cannot be listed", in.Limit), Fix: fmt.Sprintf("give 1 to %d", maxSuggestions)}
+		return SuggestReply{}, plan.Refuse(plan.InvalidInput, "/limit", fmt.Sprintf("%d cannot be listed", in.Limit),
+			fmt.Sprintf("give 1 to %d", maxSuggestions))
 	}
 	focus, err := plan.Text{Field: "/focus", Max: plan.MaxLongLine}.Clean(in.Focus)
 	if err != nil {
@@ -99,27 +100,25 @@ func (s *Service) finds(ctx context.Context, c Caller, state plan.State) ([]Sugg
 		found = append(found, Suggestion{Title: find.Task.Title, Type: find.Task.Type, ContextHints: find.Task.ContextHints,
 			RelevantFilePaths: find.Task.RelevantFilePaths, Reason: find.Why})
 	}
-	if survey.Cut != "" {
-		return found, []string{survey.Cut}, nil
+	if survey.Cut == "" {
+		return found, nil, nil
 	}
-	return found, nil, nil
+	return found, []string{survey.Cut}, nil
 }
 
 // fromSignals suggests to fix what open signals report, unless they name a task of
 // the plan, which is where it is fixed.
 func fromSignals(state plan.State) []Suggestion {
 	var found []Suggestion
-	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning} {
-		for _, signal := range state.OpenSignals(level) {
-			if state.Concerns(signal) != 0 {
-				continue
-			}
-			found = append(found, Suggestion{
-				Title: fmt.Sprintf("Fix what the signal '%s' reports", plan.Shorten(signal.ID, titleShown)), Type: plan.Bugfix,
-				ContextHints:      []string{"Read the signal: " + plan.Shorten(oneLine(signal.Message), 200)},
-				RelevantFilePaths: []string{"."}, Reason: "an open " + string(signal.Level),
-			})
+	for _, signal := range append(state.OpenSignals(plan.Blocker), state.OpenSignals(plan.Warning)...) {
+		if state.Concerns(signal) != 0 {
+			continue
 		}
+		found = append(found, Suggestion{
+			Title: fmt.Sprintf("Fix what the signal '%s' reports", plan.Shorten(signal.ID, titleShown)), Type: plan.Bugfix,
+			ContextHints:      []string{"Read the signal: " + plan.Shorten(oneLine(signal.Message), 200)},
+			RelevantFilePaths: []string{"."}, Reason: "an open " + string(signal.Level),
+		})
 	}
 	return found
 }
@@ -163,16 +162,10 @@ func focused(all []Suggestion, focus string) []Suggestion {
 	if len(words) == 0 {
 		return all
 	}
-	var kept []Suggestion
-	for _, s := range all {
+	kept := slices.DeleteFunc(slices.Clone(all), func(s Suggestion) bool {
 		text := strings.ToLower(s.Title + " " + s.Reason + " " + strings.Join(s.RelevantFilePaths, " "))
-		for _, word := range words {
-			if strings.Contains(text, word) {
-				kept = append(kept, s)
-				break
-			}
-		}
-	}
+		return !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
+	})
 	if len(kept) == 0 {
 		return all
 	}
@@ -201,10 +194,8 @@ func fresh(state plan.State, all []Suggestion) []Suggestion {
 
 // bare is a title by its letters and digits, to compare titles by.
 func bare(title string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
-		return !unicode.IsLetter(r) &&
-			!unicode.IsDigit(r)
-	}), " ")
+	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	return strings.Join(strings.FieldsFunc(strings.ToLower(title), between), " ")
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -232,11 +223,6 @@ func (r SuggestReply) Text() string {
 	return b.String() + "\nNext: " + r.NextAction
 }
 
-// suggestionsJSON is a model's answer (planloop: P-3).
-type suggestionsJSON struct {
-	Suggestions []Suggestion `json:"suggestions"`
-}
-
 // refine has a model look at what was found and at the tree. What it answers is
 // cleaned like any input; a suggestion that names a file which is not there is
 // dropped.
@@ -245,7 +231,9 @@ func (s *Service) refine(ctx context.Context, model Model, state plan.State, foc
 	if err != nil {
 		return nil, err
 	}
-	var given suggestionsJSON
+	var given struct {
+		Suggestions []Suggestion `json:"suggestions"`
+	}
 	if err := Decode(answer, &given); err != nil {
 		return nil, err
 	}

@@ -54,11 +54,10 @@ type bounds struct {
 }
 
 // wholeTask bounds a task on the command line, briefTask one that a model is shown.
-func wholeTask() bounds {
-	return bounds{list: plan.MaxList, line: plan.MaxLongLine, text: plan.MaxLongText, notes: 3}
-}
-
-func briefTask() bounds { return bounds{list: 4, line: 90, text: 160, notes: 1, tokens: 84} }
+var (
+	wholeTask = bounds{list: plan.MaxList, line: plan.MaxLongLine, text: plan.MaxLongText, notes: 3}
+	briefTask = bounds{list: 4, line: 90, text: 160, notes: 1, tokens: 84}
+)
 
 // task returns a step of a plan in the contract's shape. Where room is scarce, what
 // the work cannot do without comes first.
@@ -87,14 +86,6 @@ func task(p *plan.Plan, step *plan.Step, b bounds) Task {
 		t.More = "shortened; whole at plan://steps/" + step.ID.String()
 	}
 	return t
-}
-
-func numbers(ids []plan.StepID) []int {
-	out := make([]int, len(ids))
-	for i, id := range ids {
-		out[i] = int(id)
-	}
-	return out
 }
 
 // lines writes what a task says beside its title, a line for each field.

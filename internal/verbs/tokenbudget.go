@@ -65,7 +65,11 @@ func (r *tokenBudget) ids(in []plan.StepID) []int {
 	if r.tokens > 0 && len(in) > 2*r.list {
 		in, r.cut = in[:2*r.list], true
 	}
-	return numbers(in)
+	out := make([]int, len(in))
+	for i, id := range in {
+		out[i] = int(id)
+	}
+	return out
 }
 
 func (r *tokenBudget) spent(text string, share, length int) string {

@@ -85,7 +85,7 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 			continue // somebody added steps meanwhile: look again
 		}
 		if errors.Is(err, errMoved) {
-			err = &plan.ValidationError{Kind: plan.Conflict, Problem: "the plan keeps changing", Fix: "try again"}
+			err = plan.Refuse(plan.Conflict, "", "the plan keeps changing", "try again")
 		}
 		return reply, err
 	}

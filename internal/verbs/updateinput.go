@@ -40,8 +40,8 @@ type taskChange struct {
 func (in Update) read() (updateInput, error) {
 	out := updateInput{summary: in.FinalSummary, end: in.EndMode}
 	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && !in.EndMode {
-		return out, &plan.ValidationError{Kind: plan.InvalidInput, Problem: "there is nothing to update",
-			Fix: "give add_tasks, update_tasks, final_summary, verdict or end_mode"}
+		return out, plan.Refuse(plan.InvalidInput, "", "there is nothing to update",
+			"give add_tasks, update_tasks, final_summary, verdict or end_mode")
 	}
 	if err := notBlank("/final_summary", in.FinalSummary); err != nil {
 		return out, err
@@ -111,7 +111,7 @@ func (t NewTask) read(field string, refs map[string]bool) (taskInput, error) {
 		problem, fix = plan.Quote(task.ref)+" is the ref of another task", "give each its own"
 	}
 	if problem != "" {
-		return taskInput{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: field + "/ref", Problem: problem, Fix: fix}
+		return taskInput{}, plan.Refuse(plan.InvalidInput, field+"/ref", problem, fix)
 	}
 	refs[task.ref] = true
 	return task, nil
@@ -130,8 +130,8 @@ func (u TaskUpdate) read(field string) (taskChange, error) {
 		return change, err
 	}
 	if change.mark == nil && change.patch.IsZero() && change.deps == nil && !change.reports() {
-		return change, &plan.ValidationError{Kind: plan.InvalidInput, Field: field, Problem: "changes nothing",
-			Fix: "give a status, a note, error, skip, output, evidence or a field to edit"}
+		return change, plan.Refuse(plan.InvalidInput, field, "changes nothing",
+			"give a status, a note, error, skip, output, evidence or a field to edit")
 	}
 	if change.mark != nil && change.mark.Note == "" { // one record of the note, with the mark
 		change.mark.Note, change.report.Note = change.report.Note, ""
@@ -159,8 +159,8 @@ func (u TaskUpdate) report(field string) (plan.ReportStep, error) {
 		r.AffectedFiles, err = plan.CleanLines(field+"/affected_files", u.AffectedFiles, plan.MaxPath)
 	}
 	if len(u.Evidence) > plan.MaxEvidence {
-		return r, &plan.ValidationError{Kind: plan.InvalidInput, Field: field + "/evidence",
-			Problem: fmt.Sprintf("has %d entries", len(u.Evidence)), Fix: fmt.Sprintf("give at most %d", plan.MaxEvidence)}
+		return r, plan.Refuse(plan.InvalidInput, field+"/evidence", fmt.Sprintf("has %d entries", len(u.Evidence)),
+			fmt.Sprintf("give at most %d", plan.MaxEvidence))
 	}
 	for i, p := range u.Evidence {
 		if err == nil {
@@ -192,8 +192,7 @@ func (u TaskUpdate) mark(field string) (*plan.MarkStep, error) {
 	case asked == 0:
 		return nil, nil
 	case asked > 1:
-		return nil, &plan.ValidationError{Kind: plan.InvalidInput, Field: field,
-			Problem: "asks for two outcomes", Fix: "give one of status, error and skip"}
+		return nil, plan.Refuse(plan.InvalidInput, field, "asks for two outcomes", "give one of status, error and skip")
 	}
 	return mark, cmp.Or(notBlank(field+"/error", u.Error), notBlank(field+"/skip", u.Skip))
 }
@@ -295,9 +294,8 @@ func resolveAll(field string, refs []TaskRef, resolve func(TaskRef) (plan.StepID
 	for i, ref := range refs {
 		id, ok := resolve(ref)
 		if !ok {
-			return nil, &plan.ValidationError{Kind: plan.NotFound, Field: fmt.Sprintf("%s/%d", field, i),
-				Problem: plan.Quote(string(ref)) + " is not a task of the plan",
-				Fix:     "name a task by its id, such as 2, or by the ref of one added here"}
+			return nil, plan.Refuse(plan.NotFound, fmt.Sprintf("%s/%d", field, i), plan.Quote(string(ref))+" is not a task of the plan",
+				"name a task by its id, such as 2, or by the ref of one added here")
 		}
 		ids = append(ids, id)
 	}

@@ -83,7 +83,8 @@ func TestNobodyWaitsForAnother(t *testing.T) {
 		return plan.NewStep{Spec: plan.Spec{Title: title, DependsOn: deps}}
 	}
 	outline := plan.Outline{Objective: "Ship it"}
-	if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: outline, Steps: []plan.NewStep{step("Build"), step("Test", 1), step("Publish", 1)}}); err != nil {
+	if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: outline, Steps: []plan.NewStep{step("Build"), step("Test", 1),
+		step("Publish", 1)}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range []struct {
@@ -111,7 +112,8 @@ func (w *walker) wander(mode bool) {
 	actors := []verbs.Caller{w.me, w.me, carl, person}
 	for range rapid.IntRange(0, 14).Draw(w.T, "things done") {
 		who := rapid.SampledFrom(actors).Draw(w.T, "who")
-		act := rapid.SampledFrom([]func(verbs.Caller, bool) error{w.setsUp, w.marks, w.marks, w.marks, w.signals, w.starts, w.clears, w.closes,
+		act := rapid.SampledFrom([]func(verbs.Caller, bool) error{w.setsUp, w.marks, w.marks, w.marks, w.signals, w.starts, w.clears,
+			w.closes,
 			w.drafts, w.adds, w.restores, w.plans, w.drifts, w.fails}).Draw(w.T, "does")
 		_, refused := errors.AsType[*plan.ValidationError](act(who, mode))
 		w.trail = append(w.trail, fmt.Sprintf("(refused: %v)", refused))
@@ -131,7 +133,8 @@ func (w *walker) randomSteps() []plan.NewStep {
 				spec.DependsOn = append(spec.DependsOn, plan.StepID(on+1))
 			}
 		}
-		status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Blocked, plan.Failed, plan.Skipped, plan.Cancelled, plan.Done, plan.InProgress}).Draw(w.T, "status")
+		status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Blocked, plan.Failed, plan.Skipped, plan.Cancelled,
+			plan.Done, plan.InProgress}).Draw(w.T, "status")
 		steps = append(steps, plan.NewStep{Spec: spec, Progress: plan.Progress{Status: status}})
 	}
 	return steps
@@ -153,14 +156,16 @@ func (w *walker) drafts(c verbs.Caller, _ bool) error {
 
 func (w *walker) marks(c verbs.Caller, _ bool) error {
 	id := plan.StepID(rapid.IntRange(1, 7).Draw(w.T, "step"))
-	status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.InProgress, plan.InProgress, plan.Blocked, plan.Done, plan.Done, plan.Failed, plan.Skipped, plan.Cancelled}).Draw(w.T, "marked")
+	status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.InProgress, plan.InProgress, plan.Blocked, plan.Done, plan.Done,
+		plan.Failed, plan.Skipped, plan.Cancelled}).Draw(w.T, "marked")
 	w.did(c, "marks %s %s", id, status)
 	_, err := w.service.Mark(w.Context(), c, plan.MarkStep{Step: id, Status: status})
 	return err
 }
 
 func (w *walker) signals(c verbs.Caller, _ bool) error {
-	id := rapid.SampledFrom([]string{"ci", "test failure", `it's "red" $(rm -rf .)`, strings.Repeat("long and cumbersome ", 4)[:79], "тесты", "-x"}).Draw(w.T, "signal")
+	id := rapid.SampledFrom([]string{"ci", "test failure", `it's "red" $(rm -rf .)`, strings.Repeat("long and cumbersome ", 4)[:79],
+		"тесты", "-x"}).Draw(w.T, "signal")
 	level := rapid.SampledFrom([]plan.SignalLevel{plan.Blocker, plan.Blocker, plan.Warning, plan.Info}).Draw(w.T, "level")
 	w.did(c, "raises %q", id)
 	_, err := w.service.Alert(w.Context(), c, verbs.Alert{ID: id, Level: &level, Message: "red"})
@@ -236,7 +241,8 @@ func (w *walker) drifts(verbs.Caller, bool) error {
 func (w *walker) submit(c verbs.Caller) error {
 	title, feature, hints, paths := "Change the handler of the login page", plan.Feature, []string{"Read `go.mod`"}, []string{"go.mod"}
 	_, err := w.service.SubmitPlan(w.Context(), c, verbs.SubmitPlan{Summary: "Change it.",
-		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: &title, Type: &feature, ContextHints: &hints, RelevantFilePaths: &paths}}}})
+		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: &title, Type: &feature, ContextHints: &hints,
+			RelevantFilePaths: &paths}}}})
 	return err
 }
 
