@@ -11,8 +11,10 @@ func TestAConnectionIsOneActor(t *testing.T) {
 	w := newWorld(t)
 	c := w.wire(t)
 	nameless := strings.Replace(meta, `"io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},`, "", 1)
-	c.send(`{"jsonrpc":"2.0","id":"plan","method":"tools/call","params":{%s,"name":"planning_setup_plan","arguments":{"objective":"One actor","initial_steps":[{"title":"One"}]}}}`, meta)
-	c.send(`{"jsonrpc":"2.0","id":"mark","method":"tools/call","params":{%s,"name":"planning_mark_step","arguments":{"step_id":"S001","status":"in_progress"}}}`, nameless)
+	c.send(`{"jsonrpc":"2.0","id":"plan","method":"tools/call","params":{%s,"name":"planning_setup_plan",`+
+		`"arguments":{"objective":"One actor","initial_steps":[{"title":"One"}]}}}`, meta)
+	c.send(`{"jsonrpc":"2.0","id":"mark","method":"tools/call","params":{%s,"name":"planning_mark_step",`+
+		`"arguments":{"step_id":"S001","status":"in_progress"}}}`, nameless)
 	c.until(`"id":"mark"`)
 	state, err := w.service.State(t.Context())
 	if err != nil {

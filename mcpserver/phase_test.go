@@ -247,11 +247,14 @@ func TestEnterPlanModeTool(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	client := w.connect(t, handshake, nil)
 	first := text(t, call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"}))
-	if want := "Entered planning mode. Reason: it is large. Tools are now restricted to read-only. Gather context, then call planning_submit_plan() when ready."; !strings.HasPrefix(first, want) {
+	want := "Entered planning mode. Reason: it is large. Tools are now restricted to read-only. " +
+		"Gather context, then call planning_submit_plan() when ready."
+	if !strings.HasPrefix(first, want) {
 		t.Errorf("%s", first)
 	}
 	second := call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "again"})
-	if got := text(t, second); second.IsError || !strings.HasPrefix(got, "Already in planning mode. ") || !strings.Contains(got, "it is large") {
+	got := text(t, second)
+	if second.IsError || !strings.HasPrefix(got, "Already in planning mode. ") || !strings.Contains(got, "it is large") {
 		t.Errorf("%s", got)
 	}
 	if n := len(events[plan.ModeEntered](w)); n != 1 {

@@ -78,7 +78,8 @@ func testStory(t *testing.T, era string) {
 	tr := &transcript{client: newWorld(t).connect(t, era, nil)}
 	tr.call(t, "planning_read_plan", `{}`)
 	tr.call(t, "planning_setup_plan", `{"objective":"Fix the login bug"}`)
-	tr.call(t, "planning_add_step", `{"steps":[{"title":"Write a failing test","details":"in auth_test.go"},{"title":"Fix the session check"},{"title":"Update the docs"}]}`)
+	tr.call(t, "planning_add_step", `{"steps":[{"title":"Write a failing test","details":"in auth_test.go"},`+
+		`{"title":"Fix the session check"},{"title":"Update the docs"}]}`)
 	tr.call(t, "planning_mark_step", `{"step_id":"S001","status":"in_progress"}`)
 	tr.call(t, "planning_mark_step", `{"step_id":"S001","status":"done","note":"fails as expected"}`)
 	tr.call(t, "planning_update_step", `{"step_id":"S002","title":"Fix the session expiry check","details":"only the >= is wrong"}`)
@@ -214,7 +215,8 @@ func TestAnnotations(t *testing.T) {
 	}
 	for _, tool := range list.Tools {
 		a := tool.Annotations
-		if tool.Title == "" || tool.Description == "" || tool.OutputSchema == nil || a == nil || a.DestructiveHint == nil || a.OpenWorldHint == nil {
+		if tool.Title == "" || tool.Description == "" || tool.OutputSchema == nil || a == nil ||
+			a.DestructiveHint == nil || a.OpenWorldHint == nil {
 			t.Errorf("%s lacks title, description, output schema or annotations", tool.Name)
 		}
 		schema, _ := json.Marshal(tool.InputSchema)
@@ -233,7 +235,8 @@ func TestAnnotations(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	info := client.InitializeResult()
-	if info.ServerInfo.Title == "" || info.ServerInfo.Version != "test" || info.ServerInfo.WebsiteURL == "" || len(info.ServerInfo.Icons) != 1 {
+	if info.ServerInfo.Title == "" || info.ServerInfo.Version != "test" || info.ServerInfo.WebsiteURL == "" ||
+		len(info.ServerInfo.Icons) != 1 {
 		t.Errorf("identity is incomplete: %+v", info.ServerInfo)
 	}
 	if !strings.Contains(info.Instructions, "planning_setup_plan") {
@@ -246,7 +249,8 @@ func TestResources(t *testing.T) {
 	w := newWorld(t)
 	client := w.connect(t, handshake, nil)
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "First plan", "initial_steps": []map[string]any{{"title": "Old"}}})
-	call(t, client, "planning_setup_plan", map[string]any{"objective": "Second plan", "initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "Second plan",
+		"initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
 	list, err := client.ListResources(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -315,9 +319,11 @@ func TestRestoredPlanIsNoFormerOne(t *testing.T) {
 // TestCompletion completes the arguments of templates and prompts.
 func TestCompletion(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
-	call(t, client, "planning_setup_plan", map[string]any{"objective": "Fix it", "initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "Fix it",
+		"initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
 	complete := func(ref *mcp.CompleteReference, name, value string) []string {
-		result, err := client.Complete(t.Context(), &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteParamsArgument{Name: name, Value: value}})
+		result, err := client.Complete(t.Context(), &mcp.CompleteParams{Ref: ref,
+			Argument: mcp.CompleteParamsArgument{Name: name, Value: value}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -380,7 +386,8 @@ func TestPrompts(t *testing.T) {
 			t.Errorf("%s without a plan: %v\n%s", c.name, err, body)
 		}
 	}
-	call(t, client, "planning_setup_plan", map[string]any{"objective": "The plan at hand", "initial_steps": []map[string]any{{"title": "Draw the map"}}})
+	call(t, client, "planning_setup_plan", map[string]any{"objective": "The plan at hand",
+		"initial_steps": []map[string]any{{"title": "Draw the map"}}})
 	for _, c := range [][]string{{"judge_plan", "Draw the map", "is_approved"}, {"resume", "The plan at hand", "Draw the map", "S001"},
 		{"decompose_goal", "The plan at hand"}, {"suggest_tasks", "Draw the map"}} {
 		body, err := get(c[0], nil)
@@ -407,11 +414,13 @@ func TestPrompts(t *testing.T) {
 func TestSubscription(t *testing.T) {
 	w := newWorld(t)
 	updated := make(chan string, 10)
-	client := w.connect(t, handshake, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+	client := w.connect(t, handshake, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context,
+		r *mcp.ResourceUpdatedNotificationRequest) {
 		updated <- r.Params.URI
 	}})
 	other := w.connect(t, handshake, nil)
-	call(t, other, "planning_setup_plan", map[string]any{"objective": "Watched", "initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
+	call(t, other, "planning_setup_plan", map[string]any{"objective": "Watched",
+		"initial_steps": []map[string]any{{"title": "One"}, {"title": "Two"}}})
 	for _, uri := range []string{"plan://current", "plan://steps/S002"} {
 		if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
 			t.Fatal(err)

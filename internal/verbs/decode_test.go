@@ -20,7 +20,8 @@ func TestDecodeTellsOfEverything(t *testing.T) {
 			`also /status: found "Done", want one of "pending", "in_progress", "blocked", "done", "failed", "skipped", "cancelled"; ` +
 			`did you mean "done"?; ` +
 			`also /limit: found the string "x", want an integer`,
-		`{"id":2,"status":"done","a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}`: `/a: unknown field "a"; give one of "step_id", "status", "limit"` +
+		`{"id":2,"status":"done","a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}`: `/a: unknown field "a"; ` +
+			`give one of "step_id", "status", "limit"` +
 			also("b") + also("c") + also("d") + also("e") + also("f") + also("g") + `; and 1 more`,
 	} {
 		err := verbs.Decode([]byte(arguments), &in)

@@ -135,7 +135,8 @@ func TestNextAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	note("closed")
-	if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "Drafted"}, Steps: []plan.NewStep{step("Draw")}, Draft: true}); err != nil {
+	if _, err := s.SetUp(t.Context(), ann, plan.SetUp{
+		Outline: plan.Outline{Objective: "Drafted"}, Steps: []plan.NewStep{step("Draw")}, Draft: true}); err != nil {
 		t.Fatal(err)
 	}
 	note("a draft waits")
@@ -173,7 +174,8 @@ func TestNextActionLeadsToTheEnd(t *testing.T) {
 			if i > 0 && rapid.Bool().Draw(t, "depends") {
 				spec.DependsOn = []plan.StepID{plan.StepID(rapid.IntRange(1, i).Draw(t, "on"))}
 			}
-			status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Blocked, plan.Failed, plan.Skipped, plan.Done, plan.InProgress}).Draw(t, "status")
+			status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Blocked, plan.Failed,
+				plan.Skipped, plan.Done, plan.InProgress}).Draw(t, "status")
 			steps = append(steps, plan.NewStep{Spec: spec, Progress: plan.Progress{Status: status}})
 		}
 		if _, err := s.SetUp(ctx, ann, plan.SetUp{Outline: plan.Outline{Objective: "Any"}, Steps: steps}); err != nil {

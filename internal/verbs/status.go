@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -106,9 +105,9 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 		Session:   sessionView(state, now, c),
 		Heartbeat: Heartbeat{Progress: progress(state.Plan), NextAction: now.action().For(c)},
 	}
-	bound := wholeTask
+	bound := wholeTask()
 	if c.brief() {
-		bound = briefTask
+		bound = briefTask()
 		bound.tokens -= len(reply.Signals) * signalTokens
 	}
 	if now.step != nil {
@@ -129,7 +128,7 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step))
 	}
 	reply.Questions = len(state.OpenQuestions())
-	if state.Plan != nil && (full || !c.brief() && slices.Contains(listing, now.reason)) {
+	if state.Plan != nil && (full || !c.brief() && listsPlan(now.reason)) {
 		reply.Plan = &TaskList{Tasks: tasks(state.Plan, bound)}
 	}
 	return reply
@@ -170,9 +169,11 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	}[n.reason]
 }
 
-// listing are the reasons with which a status on the command line lists all tasks: there
-// is something to do with them (Response B), and one need not just wait.
-var listing = []Reason{ReadyForTask, WaitingOnAgent, Deadlocked, Replanning}
+// listsPlan reports whether a status on the command line lists all tasks: where there
+// is something to do with them (Response B), not where one has to wait or is done.
+func listsPlan(r Reason) bool {
+	return r == ReadyForTask || r == WaitingOnAgent || r == Deadlocked || r == Replanning
+}
 
 func tasks(p *plan.Plan, b bounds) []Task {
 	list := make([]Task, 0, p.Steps.Len())

@@ -54,10 +54,11 @@ type bounds struct {
 }
 
 // wholeTask bounds a task on the command line, briefTask one that a model is shown.
-var (
-	wholeTask = bounds{list: plan.MaxList, line: plan.MaxLongLine, text: plan.MaxLongText, notes: 3}
-	briefTask = bounds{list: 4, line: 90, text: 160, notes: 1, tokens: 84}
-)
+func wholeTask() bounds {
+	return bounds{list: plan.MaxList, line: plan.MaxLongLine, text: plan.MaxLongText, notes: 3}
+}
+
+func briefTask() bounds { return bounds{list: 4, line: 90, text: 160, notes: 1, tokens: 84} }
 
 // task returns a step of a plan in the contract's shape. Where room is scarce, what
 // the work cannot do without comes first.

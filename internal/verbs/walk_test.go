@@ -337,7 +337,8 @@ func (w *walker) clearAll() error {
 	return nil
 }
 
-const oneTask = `[{"title":"Change the handler of the login page","type":"feature","context_hints":["Read the handler"],"relevant_file_paths":["go.mod"]}]`
+const oneTask = `[{"title":"Change the handler of the login page","type":"feature",` +
+	`"context_hints":["Read the handler"],"relevant_file_paths":["go.mod"]}]`
 
 // tool calls the tool that is named, with the arguments that are given or, where
 // they are the caller's to think up, with some.
