@@ -106,13 +106,14 @@ func gateLevels(config workspace.Gates) func(string) gates.Level {
 	}
 }
 
-// service opens the workspace for a command.
-func (a *app) service(ctx context.Context) (*verbs.Service, error) {
+// state opens the workspace for a command and reads its state.
+func (a *app) state(ctx context.Context) (*opened, plan.State, error) {
 	opened, err := a.open(ctx, nil)
 	if err != nil {
-		return nil, err
+		return nil, plan.State{}, err
 	}
-	return opened.verbs, nil
+	state, err := opened.verbs.State(ctx)
+	return opened, state, err
 }
 
 // close ends the use of the workspace.

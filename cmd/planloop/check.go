@@ -24,27 +24,49 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
+func newAlertCommand(a *app) *cobra.Command {
+	var id, level, message, task string
+	var clear bool
+	in := func(cmd *cobra.Command, _ []string) (verbs.Alert, error) {
+		signal := plan.SignalLevel(level)
+		in := verbs.Alert{ID: id, Level: &signal, Message: message, Clear: clear}
+		switch {
+		case !cmd.Flags().Changed("id"):
+			return in, missing(cmd, "--id ID")
+		case clear && cmd.Flags().Changed("message"):
+			return in, usageError{errors.New("--clear and --message exclude each other; give one of them")}
+		}
+		if err := plan.OneOf("/level", signal); err != nil || task == "" {
+			return in, err
+		}
+		step, err := plan.ParseStepID(task)
+		in.TaskID = (*verbs.TaskID)(&step)
+		return in, err
+	}
+	cmd := newCommand("alert", "--id ID", noArguments, calls(a, (*verbs.Service).Alert, in))
+	flags := cmd.Flags()
+	flags.StringVar(&id, "id", "", "the `ID` of the signal, such as tests")
+	addLevel(cmd, &level)
+	flags.StringVarP(&message, "message", "m", "", "`TEXT` of what is wrong")
+	flags.StringVar(&task, "task", "", "the `TASK` it is about, such as 2")
+	flags.BoolVar(&clear, "clear", false, "what it reports is fixed")
+	return cmd
+}
+
 func newCheckCommand(a *app) *cobra.Command {
 	var o checkOptions
-	cmd := &cobra.Command{
-		Use:   "check [--id ID] [--task TASK] [-- COMMAND...]",
-		Short: "Run a command, and raise or clear a signal by its outcome",
-		Long: `Runs a command and shows what it prints. When it fails the signal is raised, with
-the end of its output; when it succeeds the signal is cleared. With --task the
-outcome is kept as evidence for that task, and without a command the task's own
-"verify" is run by the shell. planloop exits as the command did.`,
-		Example: `  planloop check --id tests -- go test ./...
-  planloop check --id tests --task 2 -- go test ./login
-  planloop check --task 2                # its own "verify"
-  planloop check --id lint --level warning -- golangci-lint run`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.check(cmd, args, o) },
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.id, "id", "", "the `ID` of the signal (default: task-N with --task N)")
-	flags.StringVar(&o.level, "level", string(plan.Blocker), "its `LEVEL`: blocker, warning or info")
-	flags.StringVar(&o.task, "task", "", "the `TASK` it is evidence for, such as 2")
-	complete(cmd, "level", words(plan.SignalLevel("")))
+	cmd := newCommand("check", "[--id ID] [--task TASK] [-- COMMAND...]", nil, func(cmd *cobra.Command, args []string) error {
+		return a.check(cmd, args, o)
+	})
+	cmd.Flags().StringVar(&o.id, "id", "", "the `ID` of the signal (default: task-N with --task N)")
+	addLevel(cmd, &o.level)
+	cmd.Flags().StringVar(&o.task, "task", "", "the `TASK` it is evidence for, such as 2")
 	return cmd
+}
+
+func addLevel(cmd *cobra.Command, level *string) {
+	cmd.Flags().StringVar(level, "level", string(plan.Blocker), "its `LEVEL`: blocker, warning or info")
+	complete(cmd, "level", words(plan.SignalLevel("")))
 }
 
 type checkOptions struct {
@@ -176,8 +198,8 @@ func checkLine(run verbs.Run, reply verbs.AlertReply) string {
 const lingering = 2 * time.Second
 
 // execute runs a command in a directory, "" for the current one, and returns its
-// exit code, by the conventions of shells: that of process.ExitCode, 127 when it was not found,
-// 126 when it could not be run.
+// exit code, that of process.ExitCode. A command that cannot be started says nothing
+// about the work: it is refused.
 func (a *app) execute(ctx context.Context, dir string, args []string, end io.Writer) (int, error) {
 	out := a.out
 	if a.flags.json {
@@ -190,22 +212,17 @@ func (a *app) execute(ctx context.Context, dir string, args []string, end io.Wri
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, this is not handed down to the command
 	defer signal.Stop(ignored)
-	err := cmd.Start()
-	if err == nil {
-		// The user's interrupt is handed on; how long the command takes to end is its own affair.
-		stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
-		err = cmd.Wait()
-		stop()
+	if err := cmd.Start(); err != nil {
+		return 0, usageError{fmt.Errorf("the command cannot be started, and the signal stays as it was: %w; give a program that is "+
+			"there, or a line of the shell: -- sh -c 'COMMAND'", err)}
 	}
-	switch {
-	case cmd.ProcessState != nil:
-		return process.ExitCode(cmd.ProcessState), nil
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return a.notRun(end, 127, err), nil
-	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC):
-		return a.notRun(end, 126, err), nil
+	// The user's interrupt is handed on; how long the command takes to end is its own affair.
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
+	defer stop()
+	if err := cmd.Wait(); cmd.ProcessState == nil {
+		return 0, fmt.Errorf("run the command: %w", err)
 	}
-	return 0, fmt.Errorf("run the command: %w", err)
+	return process.ExitCode(cmd.ProcessState), nil
 }
 
 // heedless is a writer whose reader may have left: the outcome of a command does not
@@ -215,12 +232,6 @@ type heedless struct{ io.Writer }
 func (h heedless) Write(data []byte) (int, error) {
 	_, _ = h.Writer.Write(data)
 	return len(data), nil
-}
-
-func (a *app) notRun(end io.Writer, code int, err error) int {
-	fmt.Fprintln(end, err)
-	fmt.Fprintln(a.err, "planloop: "+safetext.EscapeLine(err.Error()))
-	return code
 }
 
 // outputKept is how much of what a command printed is kept, in bytes.
@@ -237,15 +248,11 @@ func outputText(output *tail.Writer) string {
 	case end.Left > 0:
 		text = "…\n" + text
 	}
-	text = strings.ReplaceAll(strings.ReplaceAll(ansi.Strip(strings.ToValidUTF8(text, "?")), "\r\n", "\n"), "\r", "\n")
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(ansi.Strip(strings.ToValidUTF8(text, "?")))
 	rule := plan.Text{Max: output.Max + len("…\n"), Multiline: true}
 	clean, err := rule.Clean(text)
-	if err == nil {
-		return clean
-	}
-	clean, err = rule.Clean(strings.Map(plainRune, text))
 	if err != nil {
-		return "" // nothing that may be kept
+		clean, _ = rule.Clean(strings.Map(plainRune, text)) // "" where nothing may be kept
 	}
 	return clean
 }

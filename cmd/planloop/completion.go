@@ -50,52 +50,42 @@ func (a *app) completeMark(cmd *cobra.Command, args []string, typed string) ([]s
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-const describedTitle = 60
+// described offers words with what they stand for, in that order.
+func described[T any](list []T, word func(T) (id, text string)) ([]string, cobra.ShellCompDirective) {
+	const shown = 60
+	var offers []string
+	for _, item := range list {
+		id, text := word(item)
+		offers = append(offers, cobra.CompletionWithDesc(safetext.EscapeLine(id), safetext.EscapeLine(plan.Shorten(text, shown))))
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
 
 // completeSteps offers the steps of the current plan, open ones first.
 func (a *app) completeSteps(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	state := a.peek(cmd.Context())
-	var open, finished []string
-	if state.Plan != nil {
-		for step := range state.Plan.Steps.All() {
-			word := cobra.CompletionWithDesc(step.ID.String(), safetext.EscapeLine(plan.Shorten(step.Title, describedTitle)))
-			if step.Status.Finished() {
-				finished = append(finished, word)
-			} else {
-				open = append(open, word)
-			}
-		}
+	var steps []*plan.Step
+	if p := a.peek(cmd.Context()).Plan; p != nil {
+		finished := func(s *plan.Step) bool { return s.Status.Finished() }
+		all := slices.Collect(p.Steps.All())
+		steps = append(slices.DeleteFunc(slices.Clone(all), finished), slices.DeleteFunc(all, func(s *plan.Step) bool { return !finished(s) })...)
 	}
-	return slices.Concat(open, finished), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return described(steps, func(s *plan.Step) (string, string) { return s.ID.String(), s.Title })
 }
 
 // completePlans offers all plans, the current one first.
 func (a *app) completePlans(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var offers []string
-	for _, row := range terminal.PlanRows(a.peek(cmd.Context())) {
-		offers = append(offers, cobra.CompletionWithDesc(safetext.EscapeLine(row.ID),
-			safetext.EscapeLine(plan.Shorten(row.Objective, describedTitle))))
-	}
-	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	rows := terminal.PlanRows(a.peek(cmd.Context()))
+	return described(rows, func(r terminal.PlanRow) (string, string) { return r.ID, r.Objective })
 }
 
 // completeQuestions offers the open questions, oldest first.
 func (a *app) completeQuestions(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var offers []string
-	for _, q := range a.peek(cmd.Context()).OpenQuestions() {
-		offers = append(offers, cobra.CompletionWithDesc(q.ID, safetext.EscapeLine(plan.Shorten(q.Text, describedTitle))))
-	}
-	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return described(a.peek(cmd.Context()).OpenQuestions(), func(q plan.Question) (string, string) { return q.ID, q.Text })
 }
 
 // completeFormer offers the plans that can be restored, newest first.
 func (a *app) completeFormer(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var offers []string
-	for _, head := range a.peek(cmd.Context()).Former() {
-		offers = append(offers, cobra.CompletionWithDesc(safetext.EscapeLine(head.ID),
-			safetext.EscapeLine(plan.Shorten(head.Objective, describedTitle))))
-	}
-	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return described(a.peek(cmd.Context()).Former(), func(p plan.PastPlan) (string, string) { return p.ID, p.Objective })
 }
 
 // peek returns the state, an empty one if it cannot be read, and says nothing.
@@ -104,11 +94,7 @@ func (a *app) peek(ctx context.Context) plan.State {
 		ctx = context.Background()
 	}
 	a.quiet = true
-	service, err := a.service(ctx)
-	if err != nil {
-		return plan.State{}
-	}
-	state, err := service.State(ctx)
+	_, state, err := a.state(ctx)
 	if err != nil {
 		return plan.State{}
 	}

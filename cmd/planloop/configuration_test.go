@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,19 +14,36 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 )
 
+// configurationHelp is the help on the configuration.
+func configurationHelp() string { return withGates(textsByPath()["configuration"]) }
+
+// keyLine is a key with its values, in the part of the help that lists keys.
+var keyLine = regexp.MustCompile(`(?m)^  ([a-z_]+): (.+)\n      `)
+
+func documentedKeys() (names []string, values map[string]string) {
+	keys, _, _ := strings.Cut(configurationHelp(), "\nGates, ")
+	values = map[string]string{}
+	for _, found := range keyLine.FindAllStringSubmatch(keys, -1) {
+		names = append(names, found[1])
+		values[found[1]] = found[2]
+	}
+	return names, values
+}
+
 // The help on the configuration names every key there is, and none besides.
 func TestConfigurationHelpIsWhole(t *testing.T) {
-	var named []string
-	for _, key := range configurationKeys() {
-		named = append(named, key.name)
-	}
-	if !slices.Equal(named, workspace.Keys()) {
+	if named, _ := documentedKeys(); !slices.Equal(named, workspace.Keys()) {
 		t.Errorf("the keys are %q, the help names %q", workspace.Keys(), named)
 	}
 	text := configurationHelp()
 	for _, gate := range gates.Names() {
 		if !strings.Contains(text, "\n  "+gate+": ") {
 			t.Errorf("the gate %s is not named", gate)
+		}
+	}
+	for _, known := range []string{workspace.Variable("gates"), workspace.FileName, llm.DefaultBaseURL, llm.DefaultAPIKeyEnv} {
+		if !strings.Contains(text, known) {
+			t.Errorf("%s is not named", known)
 		}
 	}
 	for field := range reflect.TypeFor[llm.Config]().Fields() {
@@ -38,6 +56,7 @@ func TestConfigurationHelpIsWhole(t *testing.T) {
 // What the help shows can be pasted.
 func TestConfigurationHelpCanBePasted(t *testing.T) {
 	var file strings.Builder
+	_, modelExample, _ := strings.Cut(configurationHelp(), "\nA model, in your own file:\n\n")
 	for line := range strings.SplitSeq(modelExample+"\n  gates: {verifiable: error, oversize: \"off\"}", "\n") {
 		file.WriteString(strings.TrimPrefix(line, "  ") + "\n")
 	}
@@ -70,8 +89,7 @@ func TestConfigurationHelpKnowsTheDefaults(t *testing.T) {
 		"strategy": string(d.Strategy), "gates": string(d.Gates.Profile), "text": string(d.Text), "completion": string(d.Completion),
 		"approval": string(d.Approval), "agents_file": d.AgentsFile,
 	} {
-		i := slices.IndexFunc(configurationKeys(), func(k configurationKey) bool { return k.name == key })
-		if i < 0 || !strings.HasPrefix(configurationKeys()[i].values, want) {
+		if _, values := documentedKeys(); !strings.HasPrefix(values[key], want) {
 			t.Errorf("%s: the default is %s", key, want)
 		}
 	}

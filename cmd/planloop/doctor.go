@@ -21,19 +21,8 @@ import (
 
 func newDoctorCommand(a *app) *cobra.Command {
 	var repair bool
-	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Examine what is kept on disk",
-		Long: `Examines the log of this workspace whole, the permissions of its files and the
-configuration, and says what to do. It changes nothing without --repair, which
-makes a new log of what is good in a damaged one and keeps the damaged files.
-The exit code is 1 when the log is damaged, or newer than this planloop.`,
-		Example: `  planloop doctor
-  planloop doctor --repair
-  planloop doctor --json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), repair) },
-	}
+	cmd := newCommand("doctor", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), repair) })
+
 	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log of what is good in a damaged one")
 	return cmd
 }

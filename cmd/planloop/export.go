@@ -32,18 +32,8 @@ type exportOptions struct {
 
 func newExportCommand(a *app) *cobra.Command {
 	var o exportOptions
-	cmd := &cobra.Command{
-		Use:   "export",
-		Short: "Write the plan for other programs",
-		Long: `Writes the plan as JSON, YAML, a Markdown check list, a Mermaid graph or a plan
-file of rawko. What the format has no place for is named on standard error.`,
-		Example: `  planloop export > plan.json
-  planloop export --format md -o PLAN.md
-  planloop export --format mermaid
-  planloop export --plan fix-the --format yaml`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) },
-	}
+	cmd := newCommand("export", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) })
+
 	flags := cmd.Flags()
 	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: json, yaml, md, mermaid or rawko-yaml (default: by the file's "+
 		"name, else json)")
@@ -68,23 +58,17 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if err != nil {
 		return err
 	}
-	service, err := a.service(ctx)
+	opened, state, err := a.state(ctx)
 	if err != nil {
 		return err
 	}
 	if o.file != "" {
-		if err := a.mayAct(ctx, service, "no file is written"); err != nil {
+		if err := a.mayAct(ctx, opened.verbs, "no file is written"); err != nil {
 			return err
 		}
 	}
-	state, err := service.State(ctx)
-	if err != nil {
+	if state, _, err = namedPlan(ctx, opened, state, o.plan); err != nil {
 		return err
-	}
-	if o.plan != "" {
-		if state, _, err = otherPlan(ctx, service, state, o.plan); err != nil {
-			return err
-		}
 	}
 	text, notes, err := exported(state, format)
 	if err != nil {

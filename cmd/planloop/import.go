@@ -30,20 +30,10 @@ func (importFormat) Values() []string { return []string{"json", "yaml", "md", "r
 
 func newImportCommand(a *app) *cobra.Command {
 	var o importOptions
-	cmd := &cobra.Command{
-		Use:   "import FILE",
-		Short: "Read a plan from a file; the former one is archived",
-		Long: `Reads a plan from a file, or from standard input with -: what export writes, a
-Markdown check list, or a plan file of rawko. It becomes the current plan and
-the former one is archived; with --draft it waits beside the current one. What
-was dropped or changed on the way is told on standard error.`,
-		Example: `  planloop import plan.json
-  planloop import TODO.md
-  planloop import --draft proposal.yaml
-  cat plan.yaml | planloop import -`,
-		Args: exactly(1, "a file, or - for standard input"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.importPlan(cmd.Context(), args[0], o) },
-	}
+	cmd := newCommand("import", "FILE", exactly(1, "a file, or - for standard input"), func(cmd *cobra.Command, args []string) error {
+		return a.importPlan(cmd.Context(), args[0], o)
+	})
+
 	flags := cmd.Flags()
 	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: json, yaml, md or rawko-yaml (default: told from the name and the "+
 		"text)")
@@ -78,11 +68,11 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	}
 	action := imported.Action
 	action.Draft = o.draft || action.Draft && !o.active
-	service, err := a.service(ctx)
+	opened, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
-	reply, found, err := service.ImportPlan(ctx, a.caller(), action)
+	reply, found, err := opened.verbs.ImportPlan(ctx, a.caller(), action)
 	if err != nil {
 		return err
 	}

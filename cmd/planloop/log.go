@@ -25,27 +25,10 @@ const lastShown = 20
 
 func newLogCommand(a *app) *cobra.Command {
 	var o logOptions
-	cmd := &cobra.Command{
-		Use:   "log",
-		Short: "Show who changed what, and when",
-		Long: `Shows the changes of this workspace, the newest last: the revision, the time,
-what was done and by whom. The log is the truth the plan is built from; nothing
-in it is ever changed.
-
-With --audit it shows decisions alone, all of them: who approved, rejected,
-returned, answered or let expire what, when, by which way, and about which plan,
-with the beginning of the digest that planloop approve shows.`,
-		Example: `  planloop log
-  planloop log -n 5
-  planloop log --since 120      # what came after revision 120
-  planloop log --audit          # who decided what
-  planloop log --json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.limited = cmd.Flags().Changed("last")
-			return a.showLog(cmd.Context(), o)
-		},
-	}
+	cmd := newCommand("log", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		o.limited = cmd.Flags().Changed("last")
+		return a.showLog(cmd.Context(), o)
+	})
 	cmd.Flags().IntVarP(&o.last, "last", "n", lastShown, "show the last `N` changes, 0 for all")
 	cmd.Flags().Int64Var(&o.since, "since", 0, "show all changes after revision `REV`")
 	cmd.Flags().BoolVar(&o.audit, "audit", false, "show decisions alone, and who took them")
@@ -56,23 +39,19 @@ func (a *app) showLog(ctx context.Context, o logOptions) error {
 	if o.last < 0 || o.since < 0 {
 		return usageError{fmt.Errorf("--last and --since take a number from 0 on")}
 	}
-	service, err := a.service(ctx)
-	if err != nil {
-		return err
-	}
-	state, err := service.State(ctx)
+	opened, state, err := a.state(ctx)
 	if err != nil {
 		return err
 	}
 	if o.audit {
-		entries, err := history.Audit(service.Records(ctx, 0))
+		entries, err := history.Audit(opened.verbs.Records(ctx, 0))
 		if err != nil {
 			return err
 		}
 		return a.printAudit(state.Revision, o.within(entries))
 	}
 	var records []plan.Record
-	for record, err := range service.Records(ctx, o.after(state.Revision)) {
+	for record, err := range opened.verbs.Records(ctx, o.after(state.Revision)) {
 		if err != nil {
 			return err
 		}

@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/verbs"
 )
 
 // printJSON prints v as an indented JSON document.
@@ -32,14 +30,15 @@ func indented(data []byte) ([]byte, error) {
 	return safetext.EscapeJSON(b.Bytes()), nil
 }
 
-// oneLine returns a JSON document in one line.
-func oneLine(data []byte) ([]byte, error) {
-	var b bytes.Buffer
-	if err := json.Compact(&b, bytes.TrimSpace(data)); err != nil {
-		return nil, fmt.Errorf("write JSON: %w", err)
+// printDocument prints a document of the resources.
+func (a *app) printDocument(data []byte, err error) error {
+	if err != nil {
+		return err
 	}
-	b.WriteByte('\n')
-	return safetext.EscapeJSON(b.Bytes()), nil
+	if data, err = indented(data); err != nil {
+		return err
+	}
+	return a.print(data)
 }
 
 func (a *app) print(data []byte) error {
@@ -47,20 +46,6 @@ func (a *app) print(data []byte) error {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
 	return nil
-}
-
-// answer calls a verb on the workspace and prints its reply.
-func answer[In any, Out verbs.Reply](ctx context.Context, a *app,
-	verb func(*verbs.Service, context.Context, verbs.Caller, In) (Out, error), in In) error {
-	service, err := a.service(ctx)
-	if err != nil {
-		return err
-	}
-	reply, err := verb(service, ctx, a.caller(), in)
-	if err != nil {
-		return err
-	}
-	return a.reply(reply)
 }
 
 // reply prints a verb's reply: as JSON with --json, else as text.

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -57,4 +61,30 @@ func (a *app) mayAct(ctx context.Context, service *verbs.Service, what string) e
 	}
 	return &plan.ValidationError{Kind: plan.Conflict, Problem: "planning mode is on, and " + what + " until a plan is approved",
 		Fix: "look and ask, then submit a plan"}
+}
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 1 << 10
+
+// readLine reads a line, unless ctx ends first: then the reading goroutine is
+// left behind until the process ends, since a terminal cannot be interrupted.
+func readLine(ctx context.Context, in io.Reader) (string, error) {
+	type answer struct {
+		text string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		text, err := bufio.NewReader(io.LimitReader(in, maxAnswer)).ReadString('\n')
+		answers <- answer{text, err}
+	}()
+	select {
+	case got := <-answers:
+		if got.err != nil && !errors.Is(got.err, io.EOF) {
+			return "", fmt.Errorf("read the answer: %w", got.err)
+		}
+		return got.text, nil
+	case <-ctx.Done():
+		return "", nil
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -14,45 +15,30 @@ import (
 )
 
 func newPlanCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "plan [TASK...]",
-		Short: "Plan before acting: the read-only mode",
-		Long: `Enters planning mode: agents may look and ask, and nothing is changed until you
-have approved a plan. With a task, that is what the plan is for. While the mode is
-on already, it says where it stands.`,
-		Example: `  planloop plan "Move the sessions to Redis"
-  planloop plan status
-  planloop plan cancel
-  planloop plan allows -- 'git log | head'`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := misspelt(cmd, args); err != nil {
-				return err
-			}
-			return a.enterMode(cmd, args)
-		},
-	}
+	cmd := newCommand("plan", "[TASK...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		if err := misspelt(cmd, args); err != nil {
+			return err
+		}
+		return a.enterMode(cmd, args)
+	})
 	cmd.SuggestionsMinimumDistance = 2
-	cmd.AddCommand(newPlanStartCommand(a), newPlanStatusCommand(a), newPlanCancelCommand(a), newPlanAllowsCommand(a))
+	cancel := func(s *verbs.Service, ctx context.Context, c verbs.Caller, _ string) (verbs.ModeReply, error) {
+		return s.CancelPlanMode(ctx, c)
+	}
+	cancelled := func(verbs.ModeReply) string {
+		return "Planning mode is off, and nothing is held back any more. Agents hear of it with their next status."
+	}
+	cmd.AddCommand(
+		newCommand("plan start", "[TASK...]", cobra.ArbitraryArgs, a.enterMode),
+		newCommand("plan status", "", noArguments, a.modeStatus),
+		newCommand("plan cancel", "", noArguments, decides(a, "cancelling planning mode", cancel, joined, cancelled)),
+		newCommand("plan allows", "-- 'COMMAND'", exactly(1, "one command in quotes"), a.allows),
+	)
 	return cmd
 }
 
-func newPlanStartCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "start [TASK...]",
-		Short:   "Enter planning mode",
-		Example: `  planloop plan start "Move the sessions to Redis"`,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.enterMode(cmd, args) },
-	}
-}
-
 func (a *app) enterMode(cmd *cobra.Command, args []string) error {
-	opened, err := a.open(cmd.Context(), nil)
-	if err != nil {
-		return err
-	}
-	before, err := opened.verbs.State(cmd.Context())
+	opened, before, err := a.state(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -64,7 +50,7 @@ func (a *app) enterMode(cmd *cobra.Command, args []string) error {
 		if !a.flags.json {
 			a.note("planning mode is on already")
 		}
-		return a.planModeStatus(opened, reply, before)
+		return a.printMode(opened, reply, before)
 	}
 	if a.notPresent() != "" {
 		return a.reply(reply)
@@ -86,59 +72,20 @@ func misspelt(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func newPlanStatusCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "status",
-		Short: "Say where planning mode stands",
-		Long: `Says where planning mode stands: whether agents gather or a plan waits, since when
-and until when, which questions are open, and what you can do.`,
-		Example: `  planloop plan status`,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			opened, err := a.open(cmd.Context(), nil)
-			if err != nil {
-				return err
-			}
-			state, err := opened.verbs.State(cmd.Context())
-			if err != nil {
-				return err
-			}
-			reply, err := opened.verbs.PlanModeStatus(cmd.Context(), a.caller())
-			if err != nil {
-				return err
-			}
-			return a.planModeStatus(opened, reply, state)
-		},
+func (a *app) modeStatus(cmd *cobra.Command, _ []string) error {
+	opened, state, err := a.state(cmd.Context())
+	if err != nil {
+		return err
 	}
+	reply, err := opened.verbs.PlanModeStatus(cmd.Context(), a.caller())
+	if err != nil {
+		return err
+	}
+	return a.printMode(opened, reply, state)
 }
 
-func newPlanCancelCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "cancel",
-		Short: "Leave planning mode without a plan",
-		Long: `Leaves planning mode; a submitted plan is dropped, and what was current before
-goes on. Only a person at a terminal may do that.`,
-		Example: `  planloop plan cancel`,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.personPresent("cancelling planning mode"); err != nil {
-				return err
-			}
-			service, err := a.service(cmd.Context())
-			if err != nil {
-				return err
-			}
-			reply, err := service.CancelPlanMode(cmd.Context(), a.caller())
-			if err != nil {
-				return err
-			}
-			return a.tell(reply, "Planning mode is off, and nothing is held back any more. Agents hear of it with their next status.")
-		},
-	}
-}
-
-// planModeStatus says where planning mode stands, once more or after a change.
-func (a *app) planModeStatus(opened *opened, reply verbs.ModeReply, state plan.State) error {
+// printMode says where planning mode stands, once more or after a change.
+func (a *app) printMode(opened *opened, reply verbs.ModeReply, state plan.State) error {
 	if a.flags.json {
 		return a.printJSON(reply)
 	}
@@ -147,34 +94,22 @@ func (a *app) planModeStatus(opened *opened, reply verbs.ModeReply, state plan.S
 	return a.print(terminal.Joined(v.Lines()))
 }
 
-func newPlanAllowsCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "allows -- 'COMMAND'",
-		Short: "Say whether a command only reads",
-		Long: `Says whether planning mode allows a shell command: exit code 0 when it only reads,
-2 with the reason when it could write or run something else, or when that cannot
-be told. The command is one argument, read as bash reads a line; it is not run.`,
-		Example: `  planloop plan allows -- 'git log --oneline | head'
-  planloop plan allows -- 'find . -name "*.tmp" -delete'     # exit code 2`,
-		Args: exactly(1, "one command in quotes"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			verdict := shell.Classify(args[0])
-			if a.flags.json {
-				if err := a.printJSON(allowsReply{verdict.Allowed, verdict.Reason, verdict.Instead}); err != nil || verdict.Allowed {
-					return err
-				}
-				return exitStatus(exitRefused)
-			}
-			if verdict.Allowed {
-				return a.print([]byte("allowed: it only reads\n"))
-			}
-			text := verdict.Reason
-			if verdict.Instead != "" {
-				text += "; instead: " + verdict.Instead
-			}
-			return usageError{fmt.Errorf("not allowed in planning mode: %s", text)}
-		},
+func (a *app) allows(_ *cobra.Command, args []string) error {
+	verdict := shell.Classify(args[0])
+	if a.flags.json {
+		if err := a.printJSON(allowsReply{verdict.Allowed, verdict.Reason, verdict.Instead}); err != nil || verdict.Allowed {
+			return err
+		}
+		return exitStatus(exitRefused)
 	}
+	if verdict.Allowed {
+		return a.print([]byte("allowed: it only reads\n"))
+	}
+	text := verdict.Reason
+	if verdict.Instead != "" {
+		text += "; instead: " + verdict.Instead
+	}
+	return usageError{fmt.Errorf("not allowed in planning mode: %s", text)}
 }
 
 // allowsReply is a verdict as JSON.

@@ -8,50 +8,54 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
 
 func newPlansCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "plans",
-		Short: "List the current plan and the former ones",
-		Long: `Lists the current plan, marked with *, a draft that waits, and the former plans,
-newest first. Nothing is lost when a plan is replaced or cleared.`,
-		Example: `  planloop plans
-  planloop show --plan ID
-  planloop restore ID
-  planloop plans --json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listPlans(cmd.Context()) },
-	}
-}
-
-func (a *app) listPlans(ctx context.Context) error {
-	service, err := a.service(ctx)
-	if err != nil {
-		return err
-	}
-	state, err := service.State(ctx)
-	if err != nil {
-		return err
-	}
-	if a.flags.json {
-		data, err := resources.Plans(state)
+	return newCommand("plans", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		_, state, err := a.state(cmd.Context())
 		if err != nil {
 			return err
 		}
-		if data, err = indented(data); err != nil {
-			return err
+		if a.flags.json {
+			data, err := resources.Plans(state)
+			return a.printDocument(data, err)
 		}
-		return a.print(data)
+		rows := terminal.PlanRows(state)
+		if len(rows) == 0 {
+			return a.print([]byte("There are no plans yet. Set one up: planloop setup OBJECTIVE\n"))
+		}
+		return a.print(terminal.Joined(a.screen().PlanTable(rows)))
+	})
+}
+
+func newRestoreCommand(a *app) *cobra.Command {
+	cmd := newCommand("restore", "ID", atMostOne("the id of a plan"), calls(a, (*verbs.Service).Restore, a.formerPlan))
+	cmd.ValidArgsFunction = firstArgument(a.completeFormer)
+	return cmd
+}
+
+// formerPlan returns the id of the plan to restore; without an argument it says which
+// one was probably meant.
+func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
+	_, state, err := a.state(cmd.Context())
+	if err != nil {
+		return "", err
 	}
-	rows := terminal.PlanRows(state)
-	if len(rows) == 0 {
-		return a.print([]byte("There are no plans yet. Set one up: planloop setup OBJECTIVE\n"))
+	former := state.Former()
+	switch {
+	case len(args) > 0:
+		return formerID(state, args[0])
+	case len(former) == 0:
+		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no former plan to restore",
+			Fix: "plans are kept here when they are replaced or cleared"}
 	}
-	return a.print(terminal.Joined(a.screen().PlanTable(rows)))
+	return "", usageError{fmt.Errorf("planloop restore needs the id of a plan; the latest former one is %s: planloop restore %s",
+		plan.Quote(former[0].Objective), former[0].ID)}
 }
 
 // planID returns the id of the one plan of s that is named by its id or the
@@ -97,63 +101,43 @@ func oneOf(ids []string, named, fix string) (string, error) {
 		Problem: plan.Quote(named) + " begins the ids of several plans", Fix: "give more of one: " + list}
 }
 
-func newRestoreCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "restore ID",
-		Short: "Make a former plan the current one again",
-		Long: `Makes a former plan the current one again, as it was when it was replaced or
-cleared. The beginning of its id is enough. The plan that is current now is
-archived.`,
-		Example: `  planloop plans
-  planloop restore fix-the-login-bug-1763712345
-  planloop restore fix-the`,
-		Args:              atMost(1, "the id of a plan"),
-		ValidArgsFunction: firstArgument(a.completeFormer),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return a.whichToRestore(cmd.Context())
-			}
-			return a.restore(cmd.Context(), args[0])
-		},
-	}
+// purgeWord is what a person types to agree.
+const purgeWord = "purge"
+
+func newPurgeCommand(a *app) *cobra.Command {
+	return newCommand("purge", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.purge(cmd.Context()) })
 }
 
-func (a *app) restore(ctx context.Context, named string) error {
-	service, err := a.service(ctx)
+func (a *app) purge(ctx context.Context) error {
+	if a.flags.json || !a.inTerminal || !a.outIsTerm {
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: "only a person at a terminal may delete the history",
+			Fix: "run `planloop purge` in a terminal, without --json"}
+	}
+	if err := a.personPresent("deleting the history"); err != nil {
+		return err
+	}
+	opened, state, err := a.state(ctx)
 	if err != nil {
 		return err
 	}
-	state, err := service.State(ctx)
+	if state.Revision == 0 {
+		return a.print([]byte("There is nothing to delete.\n"))
+	}
+	question := fmt.Sprintf("This deletes for good what planloop knows of %s:\n%s, %s of history.\nType %s to agree: ",
+		safetext.EscapeLine(opened.place.Path), plan.Counted(len(terminal.PlanRows(state)), "plan"),
+		plan.Counted(int(state.Revision), "change"), purgeWord)
+	if err := a.print([]byte(question)); err != nil {
+		return err
+	}
+	answer, err := readLine(ctx, a.in)
 	if err != nil {
 		return err
 	}
-	id, err := formerID(state, named)
-	if err != nil {
+	if strings.TrimSpace(answer) != purgeWord {
+		return &plan.ValidationError{Kind: plan.Conflict, Problem: "nothing was deleted", Fix: "type the word " + purgeWord + " to agree"}
+	}
+	if err := opened.verbs.Purge(ctx, a.caller()); err != nil {
 		return err
 	}
-	reply, err := service.Restore(ctx, a.caller(), id)
-	if err != nil {
-		return err
-	}
-	return a.reply(reply)
-}
-
-// whichToRestore refuses a command without an id, and names the one that was
-// probably meant.
-func (a *app) whichToRestore(ctx context.Context) error {
-	service, err := a.service(ctx)
-	if err != nil {
-		return err
-	}
-	state, err := service.State(ctx)
-	if err != nil {
-		return err
-	}
-	former := state.Former()
-	if len(former) == 0 {
-		return &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no former plan to restore",
-			Fix: "plans are kept here when they are replaced or cleared"}
-	}
-	return usageError{fmt.Errorf("planloop restore needs the id of a plan; the latest former one is %s: planloop restore %s",
-		plan.Quote(former[0].Objective), former[0].ID)}
+	return a.print([]byte("All plans of this workspace are deleted.\n"))
 }

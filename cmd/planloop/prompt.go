@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/verbs"
@@ -12,41 +14,56 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-func newPromptCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "prompt [NAME [ARGUMENT=TEXT...]]",
-		Short: "Print a prompt, filled in from the workspace",
-		Long: `Prints a text to give to a model, filled in with the plan and the files of the
-workspace: the prompts that MCP hosts offer as slash commands. Without a name it
-lists them.`,
-		Example: `  planloop prompt
-  planloop prompt decompose_goal goal="Add --json to list" | llm
-  planloop prompt judge_plan
-  planloop prompt suggest_tasks focus=tests`,
-		ValidArgsFunction: completePrompt,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return a.reply(promptList(verbs.Prompts()))
-			}
-			given := map[string]string{}
-			for _, arg := range args[1:] {
-				name, text, ok := strings.Cut(arg, "=")
-				if !ok {
-					return usageError{fmt.Errorf("%s is not an argument; write it as NAME=TEXT", plan.Quote(arg))}
-				}
-				given[name] = text
-			}
-			service, err := a.service(cmd.Context())
-			if err != nil {
-				return err
-			}
-			text, err := service.Prompt(cmd.Context(), a.caller(), args[0], given)
-			if err != nil {
-				return asPromptUsage(err)
-			}
-			return a.reply(said{text})
-		},
+func newSuggestCommand(a *app) *cobra.Command {
+	var in verbs.Suggest
+	suggest := func(s *verbs.Service, ctx context.Context, c verbs.Caller, in verbs.Suggest) (verbs.SuggestReply, error) {
+		if a.errIsTerm {
+			var finish func()
+			c.Progress, finish = a.bar()
+			defer finish()
+		}
+		return s.Suggest(ctx, c, in)
 	}
+	cmd := newCommand("suggest", "", noArguments, calls(a, suggest, func(*cobra.Command, []string) (verbs.Suggest, error) {
+		return in, nil
+	}))
+	cmd.Flags().IntVar(&in.Limit, "limit", 20, "how `MANY` to list, at most 50")
+	cmd.Flags().StringVar(&in.Focus, "focus", "", "`TEXT` of what to look for")
+	return cmd
+}
+
+// bar shows on a terminal how many files were read.
+func (a *app) bar() (progress func(done, all int, what string), finish func()) {
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.err), progressbar.OptionSetDescription("reading"),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionSpinnerType(14))
+	// A bar that cannot be drawn is no reason to stop.
+	return func(done, _ int, _ string) { _ = bar.Set(done) }, func() { _ = bar.Finish() }
+}
+
+func newPromptCommand(a *app) *cobra.Command {
+	cmd := newCommand("prompt", "[NAME [ARGUMENT=TEXT...]]", nil, func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return a.reply(promptList(verbs.Prompts()))
+		}
+		values := map[string]string{}
+		for _, arg := range args[1:] {
+			name, text, ok := strings.Cut(arg, "=")
+			if !ok {
+				return usageError{fmt.Errorf("%s is not an argument; write it as NAME=TEXT", plan.Quote(arg))}
+			}
+			values[name] = text
+		}
+		fill := func(s *verbs.Service, ctx context.Context, c verbs.Caller, name string) (said, error) {
+			text, err := s.Prompt(ctx, c, name, values)
+			if errors.As(err, new(*prompts.ArgumentError)) {
+				err = usageError{err}
+			}
+			return said{text}, err
+		}
+		return calls(a, fill, given(args[0]))(cmd, args)
+	})
+	cmd.ValidArgsFunction = completePrompt
+	return cmd
 }
 
 // promptsReply lists the prompts.
@@ -83,14 +100,6 @@ func (r promptsReply) Text() string {
 		lines = append(lines, fmt.Sprintf("%-44s %s", name, p.Description))
 	}
 	return strings.Join(lines, "\n")
-}
-
-func asPromptUsage(err error) error {
-	var bad *prompts.ArgumentError
-	if errors.As(err, &bad) {
-		return usageError{err}
-	}
-	return err
 }
 
 func completePrompt(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

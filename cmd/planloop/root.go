@@ -2,31 +2,19 @@ package main
 
 import (
 	"fmt"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/terminal"
 )
 
-// newRootCommand returns the command tree. Each command stands in a file of its
-// name.
+// newRootCommand returns the command tree.
 func newRootCommand(a *app) *cobra.Command {
-	root := &cobra.Command{
-		Use:     "planloop",
-		Version: version(),
-		Short:   "Keeps the plan an agent works by",
-		Long: `planloop keeps the plan an LLM agent works by: on disk, so that it survives
-compaction, restarts and a change of agent. Agents reach it over MCP
-("planloop serve"), people over this command line.
-
-Exit codes: 0 done, 1 something broke, 2 refused (nothing was changed).`,
-		Example: `  planloop serve                 # what an agent's host starts
-  planloop show --watch          # watch the plan change
-  planloop step mark S001 done`,
-		SilenceErrors:    true,
-		SilenceUsage:     true,
-		Args:             cobra.ArbitraryArgs,
-		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
-		RunE:             func(cmd *cobra.Command, args []string) error { return a.welcome(cmd, args) },
-	}
+	root := newCommand("planloop", "", cobra.ArbitraryArgs, a.withoutCommand)
+	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
+	root.PersistentPreRun = func(*cobra.Command, []string) { a.started = true }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
@@ -49,7 +37,9 @@ Exit codes: 0 done, 1 something broke, 2 refused (nothing was changed).`,
 	addGroup(root, "History:", newLogCommand(a), newPlansCommand(a), newRestoreCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))
-	root.AddCommand(newConfigurationTopic())
+	root.AddCommand(newTopic("configuration", withGates), newTopic("hosts", func(string) string {
+		return string(terminal.Joined(welcomeText(a.screen(), ownPath())))
+	}))
 	addStandardCommands(root)
 	return root
 }
@@ -85,7 +75,7 @@ func addStandardCommands(root *cobra.Command) {
 }
 
 // withoutShell says which names there are where completion is given none.
-func withoutShell(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+func withoutShell(run runner) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return missing(cmd, "the name of a shell: bash, fish, powershell or zsh")
@@ -96,4 +86,31 @@ func withoutShell(run func(*cobra.Command, []string) error) func(*cobra.Command,
 
 func onlyFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// release is the version this source stands for.
+const release = "0.1.0-dev"
+
+// version is the release, with the commit it was built from where that is known.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return release
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
+			return release + "+" + setting.Value[:12]
+		}
+	}
+	return release
+}
+
+func newVersionCommand(a *app) *cobra.Command {
+	return newCommand("version", "", noArguments, func(*cobra.Command, []string) error {
+		if a.flags.json {
+			return a.printJSON(map[string]string{"version": version(), "go": runtime.Version(),
+				"platform": runtime.GOOS + "/" + runtime.GOARCH})
+		}
+		return a.print(fmt.Appendf(nil, "planloop %s %s/%s\n", version(), runtime.GOOS, runtime.GOARCH))
+	})
 }

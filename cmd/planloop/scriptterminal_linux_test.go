@@ -22,8 +22,8 @@ var shownCode = regexp.MustCompile(`type (\d+) and Enter`)
 
 // atTerminal runs a command in a pseudo-terminal, where a person types: terminal KEYS
 // EXIT COMMAND... KEYS is a Go string, or - for none, or code for the code that stands
-// on the screen. Keys are typed once the command asks for them. What the screen showed
-// is left in the file terminal.txt.
+// on the screen. Keys are typed once the command asks for them; what it asks next comes
+// after a comma, else Enter alone. What the screen showed is left in the file terminal.txt.
 func atTerminal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: terminal KEYS EXIT COMMAND...")
@@ -78,19 +78,24 @@ func inTerminal(keys string, args, env []string, dir string) (shown string, code
 // its code.
 func typeAtPrompt(control *os.File, keys string) (string, error) {
 	var seen strings.Builder
-	typed := keys == "-"
+	answers, asked := strings.Split(keys, ","), 0
 	var failed error
 	b := make([]byte, 4096)
 	for {
 		n, err := control.Read(b)
 		seen.Write(b[:n])
 		text := strings.ReplaceAll(ansi.Strip(seen.String()), "\r\n", "\n")
-		if code := shownCode.FindStringSubmatch(text); code != nil && strings.HasSuffix(text, "\n> ") && !typed {
-			typed = true
-			line := code[1] + "\n"
-			if keys != "code" {
-				line, failed = strconv.Unquote(`"` + keys + `"`)
+		if code := shownCode.FindStringSubmatch(text); code != nil && keys != "-" && strings.HasSuffix(text, "\n> ") &&
+			strings.Count(text, "\n> ") > asked {
+			line := "\n"
+			switch {
+			case asked >= len(answers):
+			case answers[asked] == "code":
+				line = code[1] + "\n"
+			default:
+				line, failed = strconv.Unquote(`"` + answers[asked] + `"`)
 			}
+			asked++
 			if _, err := io.WriteString(control, line); err != nil {
 				failed = errors.Join(failed, err)
 			}

@@ -33,19 +33,8 @@ type serveOptions struct {
 
 func newServeCommand(a *app) *cobra.Command {
 	var o serveOptions
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve the plan to agents over MCP",
-		Long: `Serves the Model Context Protocol: on standard input and output, which is what
-hosts start, or over HTTP with --http (streamable HTTP at /mcp, the older SSE
-transport at /sse). HTTP listens on loopback; any other address needs a token.`,
-		Example: `  planloop serve
-  planloop serve --http 127.0.0.1:8137
-  planloop serve --http 0.0.0.0:8137 --token-file ~/.planloop-token
-  planloop serve --strategy plan_act_reflect --workspace ~/src/app`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
-	}
+	cmd := newCommand("serve", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) })
+
 	flags := cmd.Flags()
 	flags.StringVar(&o.http, "http", "", "serve over HTTP on `ADDRESS`, such as 127.0.0.1:8137")
 	flags.StringVar(&o.tokenFile, "token-file", "", "the `FILE` with the bearer token HTTP clients must send (or PLANLOOP_TOKEN)")
@@ -95,7 +84,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	}
 	if a.inTerminal {
 		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object a line; an agent's host starts me "+
-			"like this. Ctrl-C ends it, `planloop` alone shows how to connect a host.")
+			"like this. Ctrl-C ends it, `planloop help hosts` shows how to connect a host.")
 	}
 	signal.Ignore(syscall.SIGPIPE) // a host that has left is no fault
 	a.flags.json = false           // from here on standard output carries messages alone

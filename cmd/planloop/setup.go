@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,53 +21,29 @@ type setupInput struct {
 func newSetupCommand(a *app) *cobra.Command {
 	var steps []string
 	var file string
-	cmd := &cobra.Command{
-		Use:   "setup OBJECTIVE",
-		Short: "Set up a plan; the former one is archived",
-		Long: `Sets up a plan: an objective and its first steps. The former plan is archived and
-can be restored.
-
-With --file the plan comes as JSON: "objective" and "initial_steps", a list of
-objects with "title" and any other field of a step ("details", "depends_on",
-"acceptance_criteria" …). Steps get the ids S001, S002 … in order.`,
-		Example: `  planloop setup "Fix the login bug"
-  planloop setup "Release 1.2" --step "Update the changelog" --step "Tag the release"
-  planloop setup --file plan.json
-  echo '{"objective":"Release 1.2","initial_steps":[{"title":"Tag it"}]}' | planloop setup --file -`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case file == "" && len(args) == 0:
-				return missing(cmd, "an objective")
-			case file != "" && (len(args) > 0 || len(steps) > 0):
-				return usageError{fmt.Errorf("the objective and the steps come from --file %s; leave out the others", plan.Quote(file))}
+	cmd := newCommand("setup", "OBJECTIVE", nil, calls(a, (*verbs.Service).SetUp, func(cmd *cobra.Command, args []string) (plan.SetUp, error) {
+		switch {
+		case file == "" && len(args) == 0:
+			return plan.SetUp{}, missing(cmd, "an objective")
+		case file != "" && (len(args) > 0 || len(steps) > 0):
+			return plan.SetUp{}, usageError{fmt.Errorf("the objective and the steps come from --file %s; leave out the others",
+				plan.Quote(file))}
+		case file != "":
+			in, err := readObject[setupInput](a, file)
+			if err != nil {
+				return plan.SetUp{}, err
 			}
-			in := setupInput{Outline: plan.Outline{Objective: strings.Join(args, " ")}}
-			for _, title := range steps {
-				in.InitialSteps = append(in.InitialSteps, plan.Spec{Title: title})
-			}
-			return a.setup(cmd.Context(), in, file)
-		},
-	}
+			return in.action()
+		}
+		in := setupInput{Outline: plan.Outline{Objective: strings.Join(args, " ")}}
+		for _, title := range steps {
+			in.InitialSteps = append(in.InitialSteps, plan.Spec{Title: title})
+		}
+		return in.action()
+	}))
 	cmd.Flags().Var((*texts)(&steps), "step", "`TITLE` of a first step; may be given again")
 	cmd.Flags().StringVar(&file, "file", "", "read the plan as JSON from `FILE`, or - for standard input")
 	return cmd
-}
-
-func (a *app) setup(ctx context.Context, in setupInput, file string) error {
-	if file != "" {
-		data, err := a.readInput(file)
-		if err != nil {
-			return err
-		}
-		if err := verbs.Decode(data, &in); err != nil {
-			return err
-		}
-	}
-	action, err := in.action()
-	if err != nil {
-		return err
-	}
-	return answer(ctx, a, (*verbs.Service).SetUp, action)
 }
 
 // action cleans the input by the rules of the command line, which takes Unicode
@@ -89,13 +65,46 @@ func (in setupInput) action() (plan.SetUp, error) {
 }
 
 func newClearCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "clear",
-		Short:   "Abandon the current plan; it can be restored",
-		Example: "  planloop clear\n  planloop plans          # find its id\n  planloop restore ID",
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return answer(cmd.Context(), a, (*verbs.Service).ClearPlan, verbs.ClearPlan{})
-		},
+	return newCommand("clear", "", noArguments, calls(a, (*verbs.Service).ClearPlan, given(verbs.ClearPlan{})))
+}
+
+func newUpdateCommand(a *app) *cobra.Command {
+	return newObjectCommand(a, "update", (*verbs.Service).Update)
+}
+
+func newSubmitCommand(a *app) *cobra.Command {
+	return newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan)
+}
+
+// newObjectCommand is a command that takes one JSON object of the contract, hands it to
+// a verb, and answers in JSON.
+func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, Out]) *cobra.Command {
+	var inline, file string
+	cmd := newCommand(name, "", a.inJSON, calls(a, do, func(cmd *cobra.Command, _ []string) (in In, err error) {
+		inlined, fromFile := cmd.Flags().Changed("json"), cmd.Flags().Changed("file")
+		switch {
+		case inlined && fromFile:
+			return in, usageError{errors.New("--json and --file exclude each other; give one of them")}
+		case inlined:
+			return in, verbs.Decode([]byte(inline), &in)
+		case fromFile:
+			return readObject[In](a, file)
+		case a.inTerminal:
+			return in, missing(cmd, "an object: --json, --file or standard input")
+		}
+		return readObject[In](a, "-")
+	}))
+	cmd.Flags().StringVar(&inline, "json", "", "the `OBJECT`")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "read the object from `FILE`, or from standard input with -")
+	return cmd
+}
+
+// readObject reads a JSON object from a file, or from standard input for "-".
+func readObject[T any](a *app, file string) (object T, err error) {
+	data, err := a.readInput(file)
+	if err != nil {
+		return object, err
 	}
+	err = verbs.Decode(data, &object)
+	return object, err
 }

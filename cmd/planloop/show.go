@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,36 +37,11 @@ type showOptions struct {
 
 func newShowCommand(a *app) *cobra.Command {
 	var o showOptions
-	cmd := &cobra.Command{
-		Use:   "show [STEP]",
-		Short: "Show the plan, or one step in full",
-		Long: `Shows the plan: objective, progress, the steps, open signals and what comes next.
-Of a long plan, finished steps are folded and long texts cut; --all shows
-everything, and with a STEP all there is about that one.
-
-  ✓ done   ▸ in progress   ○ ready   · waits for another step
-  ! blocked   ✗ failed   - skipped or cancelled
-
-With --watch it stays and shows every change, whoever makes it, until Ctrl-C.
-Colours follow NO_COLOR and CLICOLOR.`,
-		Example: `  planloop show
-  planloop show --watch
-  planloop show S002                # one step in full
-  planloop show --all
-  planloop show --format md
-  planloop show --plan fix-the      # a former plan, by the beginning of its id
-  planloop show --draft             # what waits for your decision, whole
-  planloop show --approved          # the approved plan, as agents get it
-  planloop show --json`,
-		Args:              atMost(1, "one step"),
-		ValidArgsFunction: firstArgument(a.completeSteps),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				o.step = args[0]
-			}
-			return a.showPlan(cmd.Context(), o)
-		},
-	}
+	cmd := newCommand("show", "[STEP]", atMostOne("one step"), func(cmd *cobra.Command, args []string) error {
+		o.step = strings.Join(args, "")
+		return a.showPlan(cmd.Context(), o)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.watch, "watch", "w", false, "stay, and show every change")
 	flags.BoolVarP(&o.all, "all", "a", false, "fold and cut nothing")
@@ -111,11 +88,9 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	var former *plan.PastPlan
-	if o.plan != "" {
-		if state, former, err = otherPlan(ctx, opened.verbs, state, o.plan); err != nil {
-			return err
-		}
+	state, former, err := namedPlan(ctx, opened, state, o.plan)
+	if err != nil {
+		return err
 	}
 	if o.step != "" {
 		return a.showStep(opened, state, former, format, o.step)
@@ -123,11 +98,7 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 	if format == "text" {
 		return a.print(terminal.Joined(a.view(opened, state, former, o.all).Page().Lines()))
 	}
-	data, err := rendered(state, format)
-	if err != nil {
-		return err
-	}
-	return a.print(data)
+	return a.printRendered(state, format)
 }
 
 func (a *app) showFormat(text string) (showFormat, error) {
@@ -148,14 +119,17 @@ func (a *app) showFormat(text string) (showFormat, error) {
 	return showFormat(text), nil
 }
 
-// otherPlan returns the state that has the named plan as its plan, and its head
-// if it is a former one.
-func otherPlan(ctx context.Context, service *verbs.Service, state plan.State, named string) (plan.State, *plan.PastPlan, error) {
+// namedPlan returns the state that has the named plan as its plan, and its head if it
+// is a former one. Without a name it is the current one.
+func namedPlan(ctx context.Context, opened *opened, state plan.State, named string) (plan.State, *plan.PastPlan, error) {
+	if named == "" {
+		return state, nil, nil
+	}
 	id, err := planID(state, named)
 	if err != nil {
 		return plan.State{}, nil, err
 	}
-	other, err := service.PlanState(ctx, id)
+	other, err := opened.verbs.PlanState(ctx, id)
 	if err != nil {
 		return plan.State{}, nil, err
 	}
@@ -198,6 +172,14 @@ func rendered(state plan.State, format showFormat) ([]byte, error) {
 	return indented(data)
 }
 
+func (a *app) printRendered(state plan.State, format showFormat) error {
+	data, err := rendered(state, format)
+	if err != nil {
+		return err
+	}
+	return a.print(data)
+}
+
 // showStep prints one step of a state in full.
 func (a *app) showStep(opened *opened, state plan.State, former *plan.PastPlan, format showFormat, named string) error {
 	id, err := plan.ParseStepID(named)
@@ -210,11 +192,7 @@ func (a *app) showStep(opened *opened, state plan.State, former *plan.PastPlan, 
 	}
 	switch format {
 	case "json":
-		data, err := indented(document)
-		if err != nil {
-			return err
-		}
-		return a.print(data)
+		return a.printDocument(document, nil)
 	case "yaml":
 		data, err := resources.YAMLOf(document)
 		if err != nil {
@@ -239,11 +217,7 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 	}
 	if format != "text" {
 		state.Plan, state.Draft = state.Draft, nil
-		data, err := rendered(state, format)
-		if err != nil {
-			return err
-		}
-		return a.print(data)
+		return a.printRendered(state, format)
 	}
 	s := a.screen()
 	lines := s.Draft(verbs.ReviewText(state.Draft, former))
@@ -341,7 +315,9 @@ func (w watching) rendering(state plan.State) ([]byte, error) {
 	if err != nil || w.format != "json" {
 		return data, err
 	}
-	return oneLine(data)
+	var line bytes.Buffer
+	err = json.Compact(&line, data)
+	return append(line.Bytes(), '\n'), err
 }
 
 // page lays the state out in the format asked for.

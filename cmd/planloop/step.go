@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,152 +15,188 @@ import (
 )
 
 func newStepCommand(a *app) *cobra.Command {
-	return commandGroup(&cobra.Command{
-		Use:   "step",
-		Short: "Add, edit, mark and claim steps",
-		Example: `  planloop step add "Write the tests"
-  planloop step edit S002 --title "Write two tests"
-  planloop step mark S002 done --note "both pass"
-  planloop step claim S003 --force`,
-	}, newStepAddCommand(a), newStepEditCommand(a), newStepMarkCommand(a), newStepClaimCommand(a))
+	return commandGroup(newCommand("step", "", nil, nil),
+		newStepAddCommand(a), newStepEditCommand(a), newStepMarkCommand(a), newStepClaimCommand(a))
 }
 
 func newStepAddCommand(a *app) *cobra.Command {
 	var fields stepFlags
-	cmd := &cobra.Command{
-		Use:   "add TITLE...",
-		Short: "Append steps to the plan",
-		Long: `Appends steps to the active plan, one for each title. The other flags hold for
-all of them.`,
-		Example: `  planloop step add "Write the tests"
-  planloop step add "Write the tests" "Update the docs" "Tag the release"
-  planloop step add "Release" --depends-on S001,S002 --risk high --criterion "CI is green"
-  planloop step add "Fix the cookie" --type bugfix --path src/login.go --verify "go test ./..."`,
-		Args: atLeastOne("the title of a step"),
-		RunE: func(cmd *cobra.Command, titles []string) error {
-			steps := make([]plan.NewStep, len(titles))
-			for i, title := range titles {
-				spec, err := fields.spec(title)
-				if err != nil {
-					return err
-				}
-				if steps[i], err = plan.CleanStep("", plan.NewStep{Spec: spec}); err != nil {
-					return err
-				}
+	steps := func(_ *cobra.Command, titles []string) ([]plan.NewStep, error) {
+		steps := make([]plan.NewStep, len(titles))
+		for i, title := range titles {
+			spec, err := fields.spec(title)
+			if err != nil {
+				return nil, err
 			}
-			return answer(cmd.Context(), a, (*verbs.Service).AddSteps, steps)
-		},
+			if steps[i], err = plan.CleanStep("", plan.NewStep{Spec: spec}); err != nil {
+				return nil, err
+			}
+		}
+		return steps, nil
 	}
-	fields.register(cmd)
-	complete(cmd, "depends-on", a.completeSteps)
+	cmd := newCommand("step add", "TITLE...", atLeastOne("the title of a step"), calls(a, (*verbs.Service).AddSteps, steps))
+	fields.register(a, cmd)
 	return cmd
 }
 
 func newStepEditCommand(a *app) *cobra.Command {
 	var fields stepFlags
-	cmd := &cobra.Command{
-		Use:   "edit STEP",
-		Short: "Change what a step asks for",
-		Long: `Changes the fields of a step that are given; the others stay. An empty value
-clears a field, and a list that is given replaces the former one.`,
-		Example: `  planloop step edit S002 --title "Write two tests"
-  planloop step edit S002 --details ""                # clears the details
-  planloop step edit S003 --depends-on S001,S002
-  planloop step edit S003 --critical=false --hint "look at login.go"`,
-		Args:              exactly(1, "a step"),
-		ValidArgsFunction: firstArgument(a.completeSteps),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := plan.ParseStepID(args[0])
-			if err != nil {
-				return err
-			}
-			change, err := fields.patch(cmd)
-			if err != nil {
-				return err
-			}
-			if change.IsZero() {
-				return usageError{fmt.Errorf("%s needs something to change, such as --title or --details; see `%s --help`",
-					commandName(cmd), cmd.CommandPath())}
-			}
-			edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, change plan.Patch) (verbs.UpdateStepReply, error) {
-				return s.EditStep(ctx, c, id, change)
-			}
-			return answer(cmd.Context(), a, edit, change)
-		},
-	}
+	cmd := newCommand("step edit", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
+		id, err := plan.ParseStepID(args[0])
+		if err != nil {
+			return err
+		}
+		change, err := fields.patch(cmd)
+		if err != nil {
+			return err
+		}
+		if change.IsZero() {
+			return missing(cmd, "something to change, such as --title or --details")
+		}
+		edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, change plan.Patch) (verbs.UpdateStepReply, error) {
+			return s.EditStep(ctx, c, id, change)
+		}
+		return calls(a, edit, given(change))(cmd, args)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&fields.step.Title, "title", "", "the new `TITLE`")
-	fields.register(cmd)
-	complete(cmd, "depends-on", a.completeSteps)
+	fields.register(a, cmd)
 	return cmd
 }
 
 func newStepMarkCommand(a *app) *cobra.Command {
 	var note string
 	var force bool
-	cmd := &cobra.Command{
-		Use:   "mark STEP STATUS",
-		Short: "Change the status of a step",
-		Long: `Changes the status of a step to pending, in_progress, blocked, done, failed,
-skipped or cancelled. in_progress claims it for you.`,
-		Example: `  planloop step mark S001 in_progress
-  planloop step mark S001 done --note "all tests pass"
-  planloop step mark S001 pending --force     # although another actor has claimed it`,
-		Args:              exactly(2, "a step and a status"),
-		ValidArgsFunction: a.completeMark,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			action, err := markAction(args[0], args[1], note, cmd.Flags().Changed("note"))
-			if err != nil {
-				return err
-			}
-			action.Force = force
-			return answer(cmd.Context(), a, (*verbs.Service).Mark, action)
-		},
+	action := func(cmd *cobra.Command, args []string) (plan.MarkStep, error) {
+		id, err := plan.ParseStepID(args[0])
+		if err != nil {
+			return plan.MarkStep{}, err
+		}
+		action := plan.MarkStep{Step: id, Status: plan.StepStatus(args[1]), Force: force}
+		if action.Status == "" {
+			return action, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: "is blank",
+				Fix: "use a status such as done"}
+		}
+		if err := plan.OneOf("/status", action.Status); err != nil {
+			return action, err
+		}
+		if cmd.Flags().Changed("note") {
+			action.Note, err = plan.Text{Field: "/note", Max: plan.MaxLongText, Multiline: true}.Required(note)
+		}
+		return action, err
 	}
+	cmd := newCommand("step mark", "STEP STATUS", exactly(2, "a step and a status"), calls(a, (*verbs.Service).Mark, action))
+	cmd.ValidArgsFunction = a.completeMark
 	cmd.Flags().StringVar(&note, "note", "", "`TEXT` about what was observed")
 	cmd.Flags().BoolVar(&force, "force", false, "take over another actor's claim (people only)")
 	return cmd
 }
 
-func markAction(step, status, note string, noted bool) (plan.MarkStep, error) {
-	id, err := plan.ParseStepID(step)
-	if err != nil {
-		return plan.MarkStep{}, err
-	}
-	action := plan.MarkStep{Step: id, Status: plan.StepStatus(status)}
-	if err := plan.OneOf("/status", action.Status); err != nil {
-		return plan.MarkStep{}, err
-	}
-	if action.Status == "" {
-		return plan.MarkStep{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: "is blank",
-			Fix: "use a status such as done"}
-	}
-	if noted {
-		action.Note, err = plan.Text{Field: "/note", Max: plan.MaxLongText, Multiline: true}.Required(note)
-	}
-	return action, err
-}
-
 func newStepClaimCommand(a *app) *cobra.Command {
 	var force bool
-	cmd := &cobra.Command{
-		Use:   "claim STEP",
-		Short: "Take over a step in progress, or renew the own claim",
-		Long: `Takes a step in progress whose owner is gone or has been silent for a lease, or
-renews the own claim. With --force a person takes it from an owner at work.`,
-		Example: `  planloop step claim S002
-  planloop step claim S002 --force
-  planloop step claim S002 --agent codex`,
-		Args:              exactly(1, "a step"),
-		ValidArgsFunction: firstArgument(a.completeSteps),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := plan.ParseStepID(args[0])
-			if err != nil {
-				return err
-			}
-			return answer(cmd.Context(), a, (*verbs.Service).ClaimStep, plan.ClaimStep{Step: id, Force: force})
-		},
+	action := func(_ *cobra.Command, args []string) (plan.ClaimStep, error) {
+		id, err := plan.ParseStepID(args[0])
+		return plan.ClaimStep{Step: id, Force: force}, err
 	}
+	cmd := newCommand("step claim", "STEP", exactly(1, "a step"), calls(a, (*verbs.Service).ClaimStep, action))
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner at work (people only)")
 	return cmd
+}
+
+// stepFlags are the flags for what a step asks for, beside its title: one for each
+// field of the table that has one.
+type stepFlags struct {
+	step      plan.Step // what the flags say of the fields that need no reading
+	dependsOn []string
+	timeout   time.Duration
+	texts     []textFlag
+}
+
+// textFlag is a flag whose text is read by the rules of its field.
+type textFlag struct {
+	field plan.Field[plan.Step]
+	text  *string
+}
+
+func (f *stepFlags) register(a *app, cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false // they stand by what they are about
+	for _, field := range plan.SpecFields() {
+		if field.Flag == "" {
+			continue
+		}
+		switch v := field.In(&f.step).(type) {
+		case *string:
+			flags.StringVar(v, field.Flag, "", field.Help)
+		case *[]string:
+			flags.Var((*texts)(v), field.Flag, field.Help)
+		case *bool:
+			flags.BoolVar(v, field.Flag, false, field.Help)
+		case *int:
+			flags.DurationVar(&f.timeout, field.Flag, 0, field.Help)
+		case *[]plan.StepID:
+			flags.StringSliceVar(&f.dependsOn, field.Flag, nil, field.Help)
+			complete(cmd, field.Flag, a.completeSteps)
+		default:
+			f.texts = append(f.texts, textFlag{field, flags.String(field.Flag, "", field.Help)})
+			if field.Kind == plan.WordField {
+				complete(cmd, field.Flag, words(field))
+			}
+		}
+	}
+}
+
+// texts is a flag that may be given again. The library's own writes CSV to say that it is
+// empty, and each of the twenty takes a buffer for that at every start.
+type texts []string
+
+func (t *texts) String() string        { return strings.Join(*t, ", ") }
+func (t *texts) Set(text string) error { *t = append(*t, text); return nil }
+func (t *texts) Type() string          { return "stringArray" }
+
+// spec returns what the flags say for a step of that title. It is not cleaned.
+func (f *stepFlags) spec(title string) (plan.Spec, error) {
+	step := f.step
+	step.Title = title
+	for _, field := range plan.SpecFields() {
+		if list, ok := field.In(&step).(*[]string); ok {
+			*list = notBlank(*list)
+		}
+	}
+	for i, text := range notBlank(f.dependsOn) {
+		id, err := plan.ParseStepID(text)
+		if err != nil {
+			return plan.Spec{}, fmt.Errorf("depends_on/%d: %w", i, err)
+		}
+		step.DependsOn = append(step.DependsOn, id)
+	}
+	if f.timeout%time.Second != 0 {
+		return plan.Spec{}, usageError{fmt.Errorf("--timeout %s is not a number of seconds; give one such as 90s", f.timeout)}
+	}
+	step.Timeout = int(f.timeout / time.Second)
+	for _, t := range f.texts {
+		if *t.text != "" && !t.field.Set(&step, *t.text) {
+			return plan.Spec{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/" + t.field.Name,
+				Problem: plan.Quote(*t.text) + " is not known", Fix: "use one of " + strings.Join(t.field.Values(), ", ")}
+		}
+	}
+	return step.Spec, nil
+}
+
+// patch returns the fields whose flags were given, cleaned. An empty value erases.
+func (f *stepFlags) patch(cmd *cobra.Command) (plan.Patch, error) {
+	spec, err := f.spec(f.step.Title)
+	if err != nil {
+		return plan.Patch{}, err
+	}
+	given := slices.DeleteFunc(slices.Clone(plan.SpecFields()), func(field plan.Field[plan.Step]) bool {
+		return !cmd.Flags().Changed(cmp.Or(field.Flag, field.Name))
+	})
+	return plan.CleanPatch("", plan.PatchOf(spec, given))
+}
+
+func notBlank(texts []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return strings.TrimSpace(text) == "" })
 }

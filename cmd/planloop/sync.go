@@ -12,33 +12,23 @@ import (
 
 func newSyncCommand(a *app) *cobra.Command {
 	var dry, remove bool
-	cmd := &cobra.Command{
-		Use:   "sync",
-		Short: "Write the rules for agents into docs/agents.md",
-		Long: `Writes planloop's rules for agents into the file that the configuration names
-(agents_file, docs/agents.md unless set), as a marked block. Everything around
-the block stays as it is, byte for byte.`,
-		Example: `  planloop sync
-  planloop sync --dry-run
-  planloop sync --remove        # take the block out again`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			opened, err := a.open(cmd.Context(), nil)
-			if err != nil {
+	cmd := newCommand("sync", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		opened, err := a.open(cmd.Context(), nil)
+		if err != nil {
+			return err
+		}
+		if opened.place.Default {
+			return &plan.ValidationError{Kind: plan.Conflict, Problem: "this is not a project, so there is no file for agents",
+				Fix: "run it in a project, or name one with --workspace DIR"}
+		}
+		if !dry {
+			if err := a.mayAct(cmd.Context(), opened.verbs, "no file is written"); err != nil {
 				return err
 			}
-			if opened.place.Default {
-				return &plan.ValidationError{Kind: plan.Conflict, Problem: "this is not a project, so there is no file for agents",
-					Fix: "run it in a project, or name one with --workspace DIR"}
-			}
-			if !dry {
-				if err := a.mayAct(cmd.Context(), opened.verbs, "no file is written"); err != nil {
-					return err
-				}
-			}
-			return a.sync(ruleBook{opened.place.Path, opened.config.AgentsFile}, agentsmd.Options{DryRun: dry}, remove)
-		},
-	}
+		}
+		return a.sync(ruleBook{opened.place.Path, opened.config.AgentsFile}, agentsmd.Options{DryRun: dry}, remove)
+	})
+
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done, and do nothing")
 	cmd.Flags().BoolVar(&remove, "remove", false, "take planloop's block out of the file")
 	return cmd

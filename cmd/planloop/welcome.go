@@ -12,16 +12,25 @@ import (
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/plan"
 )
 
-// welcome is what planloop without a command does: tell a person at a terminal
-// how to connect a host, refuse a word that is no command.
-func (a *app) welcome(cmd *cobra.Command, args []string) error {
+// withoutCommand shows the plan where there is one; else it tells a person at a terminal
+// how to connect a host. A word that is not a command is refused.
+func (a *app) withoutCommand(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 0:
 		return unknownCommand(cmd, args[0])
 	case a.flags.json:
 		return a.printJSON(commandList(cmd))
+	}
+	opened, state, err := a.state(cmd.Context())
+	if err != nil {
+		return err
+	}
+	switch {
+	case state.Plan != nil && !state.Plan.Cleared() || state.Draft != nil || state.PhaseNow() != plan.PhaseInactive:
+		return a.print(terminal.Joined(a.view(opened, state, nil, false).Page().Lines()))
 	case !a.outIsTerm:
 		return cmd.Help()
 	}
@@ -56,25 +65,23 @@ func sameFile(a, b string) bool {
 
 func welcomeText(s terminal.Screen, path string) []string {
 	word, server := terminal.ShellWord(path), serverJSON(path)
-	var lines []string
-	say := func(text string) { lines = append(lines, text) }
-	host := func(name, how string) { say("  " + s.Bold(terminal.Pad(name, 15)) + safetext.EscapeLine(how)) }
-
-	say(s.Bold("planloop") + " keeps the plan your agent works by. Connect your agent's host:")
-	say("")
-	host("Claude Code", "claude mcp add --scope user planloop -- "+word+" serve")
-	host("Codex", "codex mcp add planloop -- "+word+" serve")
-	host("Gemini CLI", "gemini mcp add -s user planloop "+word+" serve")
-	host("VS Code", "code --add-mcp "+terminal.ShellWord(`{"name":"planloop",`+server[1:]))
-	host("Claude Desktop, Cursor, Windsurf", " in their MCP settings file:")
-	host("", `{"mcpServers":{"planloop":`+server+`}}`)
-	say("")
-	say("Then ask the agent to plan something, and watch it here:")
-	say("")
-	say("  planloop show --watch")
-	say("")
-	say(s.Faint("All commands: planloop --help"))
-	return lines
+	host := func(name, how string) string { return "  " + s.Bold(terminal.Pad(name, 15)) + safetext.EscapeLine(how) }
+	return []string{
+		s.Bold("planloop") + " keeps the plan your agent works by. Connect your agent's host:",
+		"",
+		host("Claude Code", "claude mcp add --scope user planloop -- "+word+" serve"),
+		host("Codex", "codex mcp add planloop -- "+word+" serve"),
+		host("Gemini CLI", "gemini mcp add -s user planloop "+word+" serve"),
+		host("VS Code", "code --add-mcp "+terminal.ShellWord(`{"name":"planloop",`+server[1:])),
+		host("Claude Desktop, Cursor, Windsurf", " in their MCP settings file:"),
+		host("", `{"mcpServers":{"planloop":`+server+`}}`),
+		"",
+		"Then ask the agent to plan something, and watch it here:",
+		"",
+		"  planloop show --watch",
+		"",
+		s.Faint("All commands: planloop --help"),
+	}
 }
 
 // serverJSON is how settings files name a server.
@@ -98,17 +105,15 @@ type listedCommand struct {
 	Does    string `json:"does"`
 }
 
-type commandListing struct {
-	Version  string          `json:"version"`
-	Commands []listedCommand `json:"commands"`
-}
-
-func commandList(root *cobra.Command) commandListing {
-	list := commandListing{Version: version()}
+func commandList(root *cobra.Command) any {
+	var commands []listedCommand
 	for _, cmd := range root.Commands() {
 		if cmd.IsAvailableCommand() {
-			list.Commands = append(list.Commands, listedCommand{cmd.CommandPath(), cmd.Short})
+			commands = append(commands, listedCommand{cmd.CommandPath(), cmd.Short})
 		}
 	}
-	return list
+	return struct {
+		Version  string          `json:"version"`
+		Commands []listedCommand `json:"commands"`
+	}{version(), commands}
 }

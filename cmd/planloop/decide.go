@@ -18,47 +18,64 @@ import (
 
 func newApproveCommand(a *app) *cobra.Command {
 	var comment string
-	cmd := &cobra.Command{
-		Use:   "approve",
-		Short: "Look at the submitted plan, and approve it",
-		Long: `Shows the whole plan that waits for a decision and asks you to type a short code.
-It needs a terminal: no script and no agent approves. What was shown is what is
-approved; a plan that changed meanwhile is shown again.`,
-		Example: `  planloop approve
-  planloop approve --comment "start with the tests"`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.approve(cmd.Context(), comment) },
-	}
+	cmd := newCommand("approve", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		return a.approve(cmd.Context(), comment)
+	})
 	cmd.Flags().StringVarP(&comment, "comment", "m", "", "`TEXT` for the agent")
 	return cmd
 }
 
 func newRejectCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "reject [REASON...]",
-		Short: "Reject the submitted plan, and end planning mode",
-		Long: `Drops the plan that waits for a decision and ends planning mode; the plan that was
-current before goes on. It needs a terminal.`,
-		Example: `  planloop reject "we stay on Postgres"`,
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.decideAtOnce(cmd, plan.Rejected, strings.Join(args, " "))
-		},
-	}
+	return newCommand("reject", "[REASON...]", cobra.ArbitraryArgs, a.decidesAtOnce(plan.Rejected))
 }
 
 func newEditCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "edit COMMENT...",
-		Short: "Have the submitted plan revised by your comment",
-		Long: `Returns the plan that waits for a decision to the agent, which revises it by your
-comment and submits it again. It needs a terminal.`,
-		Example: `  planloop edit "split step 2, and add a way back"`,
-		Args:    atLeastOne("a comment: what is to be changed"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.decideAtOnce(cmd, plan.Returned, strings.Join(args, " "))
-		},
+	return newCommand("edit", "COMMENT...", atLeastOne("a comment: what is to be changed"), a.decidesAtOnce(plan.Returned))
+}
+
+func newCommentCommand(a *app) *cobra.Command {
+	told := func(verbs.ModeReply) string { return "Agents get your comment with their next status." }
+	return newCommand("comment", "TEXT...", atLeastOne("the comment"), decides(a, "commenting", (*verbs.Service).Comment, joined, told))
+}
+
+func newAnswerCommand(a *app) *cobra.Command {
+	var id string
+	answer := func(s *verbs.Service, ctx context.Context, c verbs.Caller, text string) (verbs.AskUserReply, error) {
+		return s.Answer(ctx, c, id, text)
 	}
+	answered := func(reply verbs.AskUserReply) string {
+		return "Question " + reply.QuestionID + " is answered; the agent gets it with its next status."
+	}
+	cmd := newCommand("answer", "[TEXT...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return decides(a, "answering a question", answer, joined, answered)(cmd, args)
+		}
+		_, state, err := a.state(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return a.reply(questionsReply{orEmpty(state.OpenQuestions())})
+	})
+	cmd.Flags().StringVar(&id, "id", "", "the `ID` of the question, when several are open")
+	complete(cmd, "id", a.completeQuestions)
+	return cmd
+}
+
+// questionsReply lists the open questions.
+type questionsReply struct {
+	Questions []plan.Question `json:"questions"`
+}
+
+// Text is a line for each question.
+func (r questionsReply) Text() string {
+	if len(r.Questions) == 0 {
+		return "No question is open."
+	}
+	var lines []string
+	for _, q := range r.Questions {
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", q.ID, q.By, q.Text))
+	}
+	return strings.Join(append(lines, "Answer: planloop answer --id "+r.Questions[0].ID+" TEXT"), "\n")
 }
 
 // approve shows the draft on the terminal and takes the decision there, whatever
@@ -139,6 +156,9 @@ func requestOf(state plan.State) string {
 	return ""
 }
 
+// codeTries is how often a code may be typed: a slip of the finger is forgiven, no more.
+const codeTries = 3
+
 // askForCode shows a plan and has the user type a code that stands below it, so that
 // nobody approves without having had it on the screen.
 func (a *app) askForCode(ctx context.Context, tty io.ReadWriter, shown, digest string) error {
@@ -152,50 +172,45 @@ func (a *app) askForCode(ctx context.Context, tty io.ReadWriter, shown, digest s
 	s := there.screen()
 	lines := append(s.Draft(shown), strings.Repeat("-", 40), fmt.Sprintf("This is plan %s. To approve it, type %s and Enter; Enter "+
 		"alone leaves it as it is.", history.ShortDigest(digest), s.Bold(code)))
-	if _, err := fmt.Fprint(tty, strings.Join(lines, "\n"), "\n> "); err != nil {
-		return fmt.Errorf("write to the terminal: %w", err)
-	}
-	line, err := readLine(ctx, tty)
-	if err != nil {
-		return err
-	}
-	if !strings.HasSuffix(line, "\n") {
-		_, _ = io.WriteString(tty, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
-	}
-	if strings.TrimSpace(line) == code {
-		return nil
+	question := strings.Join(lines, "\n") + "\n> "
+	for try := range codeTries {
+		if _, err := io.WriteString(tty, question); err != nil {
+			return fmt.Errorf("write to the terminal: %w", err)
+		}
+		line, err := readLine(ctx, tty)
+		if err != nil {
+			return err
+		}
+		typed, whole := strings.CutSuffix(line, "\n")
+		if !whole {
+			_, _ = io.WriteString(tty, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
+		}
+		if typed = strings.TrimSpace(typed); typed == code {
+			return nil
+		}
+		if typed == "" || !whole || try == codeTries-1 {
+			break
+		}
+		question = fmt.Sprintf("That is not the code. Type %s to approve the plan; Enter alone leaves it as it is.\n> ", s.Bold(code))
 	}
 	return &plan.ValidationError{Kind: plan.InvalidInput, Problem: "nothing was decided, and the plan still waits",
 		Fix: "approve it with planloop approve, have it revised with planloop edit COMMENT, or drop it with planloop reject"}
 }
 
-// decideAtOnce takes a decision that needs no look at the plan first.
-func (a *app) decideAtOnce(cmd *cobra.Command, outcome plan.Outcome, comment string) error {
-	if err := a.personPresent("deciding about a plan"); err != nil {
-		return err
-	}
-	service, err := a.service(cmd.Context())
-	if err != nil {
-		return err
-	}
-	state, err := service.State(cmd.Context())
-	if err != nil {
-		return err
-	}
-	if state.Draft == nil {
-		return nothingWaits()
-	}
-	if outcome == plan.Returned {
-		if err := decidable(state); err != nil {
-			return err
+// decidesAtOnce takes a decision that needs no look at the plan first.
+func (a *app) decidesAtOnce(outcome plan.Outcome) runner {
+	decide := func(s *verbs.Service, ctx context.Context, c verbs.Caller, comment string) (verbs.DecisionReply, error) {
+		state, err := s.State(ctx)
+		if err == nil && (outcome == plan.Returned || state.Draft == nil) {
+			err = decidable(state)
 		}
+		if err != nil {
+			return verbs.DecisionReply{}, err
+		}
+		return s.Decide(ctx, c, verbs.Decision{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft),
+			Comment: comment})
 	}
-	reply, err := service.Decide(cmd.Context(), a.caller(), verbs.Decision{Outcome: outcome, Request: requestOf(state),
-		Digest: plan.Digest(state.Draft), Comment: comment})
-	if err != nil {
-		return err
-	}
-	return a.tell(reply, decidedText(reply))
+	return decides(a, "deciding about a plan", decide, joined, decidedText)
 }
 
 // decidedText says what becomes of a plan that was not approved.

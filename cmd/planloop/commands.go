@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// What commands have in common: their texts, their arguments, and the shapes of what
+// they run.
+
+//go:embed commands.txt
+var commandTexts string
+
+// textsByPath are the help texts: a section for each command, headed by its path. Its
+// first line is the short text, its paragraphs the long one, and then come examples.
+var textsByPath = sync.OnceValue(func() map[string]string {
+	texts := map[string]string{}
+	for section := range strings.SplitSeq("\n"+commandTexts, "\n# ") {
+		path, text, _ := strings.Cut(section, "\n")
+		texts[path] = strings.TrimSpace(text)
+	}
+	return texts
+})
+
+// runner is what a command runs.
+type runner = func(cmd *cobra.Command, args []string) error
+
+// newCommand returns a command with its help texts. arguments is how help writes what
+// it takes, check refuses anything else.
+func newCommand(names, arguments string, check cobra.PositionalArgs, run runner) *cobra.Command {
+	words := strings.Fields(names)
+	text, examples, _ := strings.Cut(textsByPath()[names], "\nExamples:\n")
+	short, long, _ := strings.Cut(text, "\n")
+	return &cobra.Command{Use: strings.TrimSpace(words[len(words)-1] + " " + arguments), Short: short,
+		Long: strings.TrimSpace(long), Example: examples, Args: check, RunE: run}
+}
+
+// input makes the input of a verb of a command's arguments.
+type input[In any] = func(cmd *cobra.Command, args []string) (In, error)
+
+// given is an input that was made already.
+func given[In any](in In) input[In] {
+	return func(*cobra.Command, []string) (In, error) { return in, nil }
+}
+
+// joined makes the arguments one text.
+func joined(_ *cobra.Command, args []string) (string, error) { return strings.Join(args, " "), nil }
+
+// verb is one of the verbs of a workspace.
+type verb[In, Out any] = func(*verbs.Service, context.Context, verbs.Caller, In) (Out, error)
+
+// call calls a verb on the workspace.
+func call[In, Out any](cmd *cobra.Command, args []string, a *app, do verb[In, Out], in input[In]) (reply Out, err error) {
+	value, err := in(cmd, args)
+	if err != nil {
+		return reply, err
+	}
+	opened, err := a.open(cmd.Context(), nil)
+	if err != nil {
+		return reply, err
+	}
+	return do(opened.verbs, cmd.Context(), a.caller(), value)
+}
+
+// calls runs a verb and prints its reply.
+func calls[In any, Out verbs.Reply](a *app, do verb[In, Out], in input[In]) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		reply, err := call(cmd, args, a, do, in)
+		if err != nil {
+			return err
+		}
+		return a.reply(reply)
+	}
+}
+
+// decides runs a verb that is only for people, and tells the person what came of it.
+// doing names it for those who are refused.
+func decides[In, Out any](a *app, doing string, do verb[In, Out], in input[In], outcome func(Out) string) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := a.personPresent(doing); err != nil {
+			return err
+		}
+		reply, err := call(cmd, args, a, do, in)
+		if err != nil {
+			return err
+		}
+		return a.tell(reply, outcome(reply))
+	}
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("%s takes no arguments, got %s; see `%s --help`", commandName(cmd), plan.Quote(args[0]),
+		cmd.CommandPath())}
+}
+
+func atLeastOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return missing(cmd, what)
+	}
+}
+
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == n:
+			return nil
+		case len(args) < n:
+			return missing(cmd, what)
+		}
+		return usageError{fmt.Errorf("%s needs %s and nothing more, got %s; put text with spaces in quotes", commandName(cmd), what,
+			plan.Quote(args[n]))}
+	}
+}
+
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return usageError{fmt.Errorf("%s takes %s and nothing more, got %s; see `%s --help`", commandName(cmd), what, plan.Quote(args[1]),
+			cmd.CommandPath())}
+	}
+}
+
+func missing(cmd *cobra.Command, what string) error {
+	return usageError{fmt.Errorf("%s needs %s; see `%s --help`", commandName(cmd), what, cmd.CommandPath())}
+}
+
+// meant are commands by what people type who do not know them.
+var meant = map[string]string{
+	"watch": "show --watch", "list": "plans", "ls": "plans", "history": "log", "init": "setup", "new": "setup", "undo": "restore",
+	"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done", "next": "status",
+}
+
+// unknownCommand refuses a word where a command was to be.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	likely := ""
+	if !cmd.HasParent() {
+		likely = meant[strings.ToLower(word)]
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(word); likely == "" && len(near) > 0 {
+		likely = near[0]
+	}
+	instead := "see `" + cmd.CommandPath() + " --help`"
+	if likely != "" {
+		instead = "did you mean `" + cmd.CommandPath() + " " + likely + "`?"
+	}
+	return usageError{fmt.Errorf("there is no command %s; %s", plan.Quote(cmd.CommandPath()+" "+word), instead)}
+}
+
+// commandGroup makes cmd nothing but a group of commands.
+func commandGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return missing(cmd, "a command")
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// commandName is how a message begins: the line has planloop's name before it.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// inJSON has a command of the JSON contract refuse its arguments in JSON, too.
+func (a *app) inJSON(cmd *cobra.Command, args []string) error {
+	a.flags.json = true
+	return noArguments(cmd, args)
+}
+
+// newTopic is help about something that is not a command. The text is made when it is
+// asked for, which no command has to pay for.
+func newTopic(name string, text func(long string) string) *cobra.Command {
+	topic := newCommand(name, "", nil, nil)
+	topic.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = text(cmd.Long)
+		cmd.Parent().HelpFunc()(cmd, args)
+	})
+	return topic
+}
+
+// withGates completes the help on the configuration by the gates there are.
+func withGates(text string) string {
+	var list strings.Builder
+	for _, name := range gates.Names() {
+		fmt.Fprintf(&list, "  %s: %s\n      %s\n", name, gates.ByProfile(gates.Default, name), gates.Purpose(name))
+	}
+	return strings.Replace(text, "{{gates}}\n", list.String(), 1)
+}
