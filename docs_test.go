@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"go/ast"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -212,31 +210,16 @@ func code(markdown string) string {
 	return b.String()
 }
 
-// commandNames returns the first word of every Use of the command line, and
-// those that the library adds.
+// commandNames returns the names of the command line's commands, by the headings of
+// their help texts, and those that the library adds.
 func commandNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"help": true, "completion": true}
-	for path, file := range sources(t) {
-		if !strings.HasPrefix(filepath.ToSlash(path), "cmd/planloop/") {
-			continue
+	for line := range strings.Lines(readDoc(t, "cmd/planloop/commands.txt")) {
+		if path, ok := strings.CutPrefix(line, "# "); ok {
+			words := strings.Fields(path)
+			names[words[len(words)-1]] = true
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			pair, ok := n.(*ast.KeyValueExpr)
-			if !ok {
-				return true
-			}
-			key, isName := pair.Key.(*ast.Ident)
-			literal, isText := pair.Value.(*ast.BasicLit)
-			if isName && isText && key.Name == "Use" {
-				use, err := strconv.Unquote(literal.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				names[strings.Fields(use)[0]] = true
-			}
-			return true
-		})
 	}
 	if len(names) < 10 {
 		t.Fatalf("only %d commands were found: the test reads nothing", len(names))

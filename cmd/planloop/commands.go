@@ -141,17 +141,19 @@ func missing(cmd *cobra.Command, what string) error {
 	return usageError{fmt.Errorf("%s needs %s; see `%s --help`", commandName(cmd), what, cmd.CommandPath())}
 }
 
-// meant are commands by what people type who do not know them.
-var meant = map[string]string{
-	"watch": "show --watch", "list": "plans", "ls": "plans", "history": "log", "init": "setup", "new": "setup", "undo": "restore",
-	"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done", "next": "status",
+// meant is the command that people mean by a word who do not know the commands.
+func meant(word string) string {
+	return map[string]string{
+		"watch": "show --watch", "list": "plans", "ls": "plans", "history": "log", "init": "setup", "new": "setup", "undo": "restore",
+		"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done", "next": "status",
+	}[strings.ToLower(word)]
 }
 
 // unknownCommand refuses a word where a command was to be.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	likely := ""
 	if !cmd.HasParent() {
-		likely = meant[strings.ToLower(word)]
+		likely = meant(word)
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(word); likely == "" && len(near) > 0 {

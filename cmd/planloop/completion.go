@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -65,9 +64,15 @@ func described[T any](list []T, word func(T) (id, text string)) ([]string, cobra
 func (a *app) completeSteps(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var steps []*plan.Step
 	if p := a.peek(cmd.Context()).Plan; p != nil {
-		finished := func(s *plan.Step) bool { return s.Status.Finished() }
-		all := slices.Collect(p.Steps.All())
-		steps = append(slices.DeleteFunc(slices.Clone(all), finished), slices.DeleteFunc(all, func(s *plan.Step) bool { return !finished(s) })...)
+		var finished []*plan.Step
+		for step := range p.Steps.All() {
+			if step.Status.Finished() {
+				finished = append(finished, step)
+			} else {
+				steps = append(steps, step)
+			}
+		}
+		steps = append(steps, finished...)
 	}
 	return described(steps, func(s *plan.Step) (string, string) { return s.ID.String(), s.Title })
 }

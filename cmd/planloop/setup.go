@@ -21,7 +21,7 @@ type setupInput struct {
 func newSetupCommand(a *app) *cobra.Command {
 	var steps []string
 	var file string
-	cmd := newCommand("setup", "OBJECTIVE", nil, calls(a, (*verbs.Service).SetUp, func(cmd *cobra.Command, args []string) (plan.SetUp, error) {
+	action := func(cmd *cobra.Command, args []string) (plan.SetUp, error) {
 		switch {
 		case file == "" && len(args) == 0:
 			return plan.SetUp{}, missing(cmd, "an objective")
@@ -40,7 +40,8 @@ func newSetupCommand(a *app) *cobra.Command {
 			in.InitialSteps = append(in.InitialSteps, plan.Spec{Title: title})
 		}
 		return in.action()
-	}))
+	}
+	cmd := newCommand("setup", "OBJECTIVE", nil, calls(a, (*verbs.Service).SetUp, action))
 	cmd.Flags().Var((*texts)(&steps), "step", "`TITLE` of a first step; may be given again")
 	cmd.Flags().StringVar(&file, "file", "", "read the plan as JSON from `FILE`, or - for standard input")
 	return cmd
