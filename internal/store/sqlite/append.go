@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -18,11 +19,20 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Head{}, err
 	}
+	return l.change(ctx, r, l.append)
+}
+
+// change writes a record as write does, and tells of it. It is not broken off half-way:
+// the caller would not know whether it took place.
+func (l *Log) change(ctx context.Context, r plan.Record,
+	write func(context.Context, plan.Record, []byte) (store.Head, error)) (store.Head, error) {
 	body, err := store.EncodeRecord(r)
 	if err != nil {
 		return store.Head{}, err
 	}
-	head, err := l.append(context.WithoutCancel(ctx), r, body)
+	l.mu.Lock()
+	head, err := write(context.WithoutCancel(ctx), r, body)
+	l.mu.Unlock()
 	if err != nil {
 		return store.Head{}, explain(l.databasePath(), err)
 	}
@@ -30,11 +40,8 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	return head, nil
 }
 
-// append writes a record to the end. It is not broken off half-way: the caller
-// would not know whether it took place.
+// append writes a record to the end.
 func (l *Log) append(ctx context.Context, r plan.Record, body []byte) (store.Head, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if err := l.refuseEarly(ctx, r); err != nil {
 		return store.Head{}, err
 	}
@@ -81,10 +88,9 @@ func (w *writer) append(ctx context.Context, before store.Head, r plan.Record, b
 	if err != nil {
 		return store.Head{}, err
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		if err != nil {
-			return store.Head{}, err
-		}
+	if n, err := result.RowsAffected(); err != nil {
+		return store.Head{}, err
+	} else if n == 0 {
 		return store.Head{}, conflict(r.Seq, before.Seq)
 	}
 	if before.Seq == 0 {
@@ -93,8 +99,8 @@ func (w *writer) append(ctx context.Context, before store.Head, r plan.Record, b
 			return store.Head{}, err
 		}
 	}
-	w.view.knows(head)
-	_ = w.growth.write(head) // the record is kept already; the next append tells too
+	w.view.head = head
+	_ = writePin(w.growth, head) // the record is kept already; the next append tells too
 	return head, nil
 }
 
@@ -103,21 +109,12 @@ func conflict(seq, head plan.Revision) error {
 }
 
 // Head implements store.Log.
-func (l *Log) Head(ctx context.Context) (store.Head, error) {
-	if err := ctx.Err(); err != nil {
-		return store.Head{}, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	db, err := l.access(ctx)
-	if err != nil || db == nil {
-		return store.Head{}, err
-	}
-	head, err := db.look().readHead(context.WithoutCancel(ctx))
-	if err != nil {
-		return store.Head{}, explain(l.databasePath(), err)
-	}
-	return head, nil
+func (l *Log) Head(ctx context.Context) (head store.Head, err error) {
+	err = l.consult(ctx, func(ctx context.Context, db *database) error {
+		head, err = db.look().readHead(ctx)
+		return err
+	})
+	return head, err
 }
 
 // Glance implements store.Log. Who has the database open is told by it.
@@ -135,10 +132,9 @@ func (l *Log) Glance(ctx context.Context) (store.Head, error) {
 
 // writer is the process's one connection that writes.
 type writer struct {
-	pool   *sql.DB
 	view   *view
 	insert *sql.Stmt
-	growth *growthFile
+	growth *os.File
 }
 
 // insertQuery appends a record if it follows the one whose hash is given, in
@@ -153,24 +149,15 @@ func (l *Log) write(ctx context.Context) (*database, error) {
 	if err != nil || db != nil && db.writer != nil {
 		return db, err
 	}
-	if l.lock.held.Load() {
-		return l.openWriter(ctx)
-	}
-	l.mu.Unlock()
-	release, err := l.acquire(ctx)
-	l.mu.Lock()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return l.openWriter(ctx)
+	err = l.underLock(ctx, func() error {
+		db, err = l.openWriter(ctx)
+		return err
+	})
+	return db, err
 }
 
 // openWriter is called with mu and the workspace's lock held.
 func (l *Log) openWriter(ctx context.Context) (*database, error) {
-	if l.closed {
-		return nil, store.ErrClosed
-	}
 	path := l.databasePath()
 	db, err := l.access(ctx)
 	if err != nil {
@@ -184,15 +171,13 @@ func (l *Log) openWriter(ctx context.Context) (*database, error) {
 			return nil, err
 		}
 		if db == nil {
-			return nil, damaged(path, "it cannot be created")
+			return nil, damaged(path, errors.New("it cannot be created"))
 		}
 	}
 	if db.writer == nil {
-		w, err := l.newWriter(ctx)
-		if err != nil {
+		if db.writer, err = l.newWriter(ctx); err != nil {
 			return nil, explain(path, err)
 		}
-		db.writer = w
 	}
 	return db, nil
 }
@@ -208,7 +193,7 @@ func (l *Log) create(ctx context.Context) error {
 	if err := createDatabase(ctx, l.databasePath(), store.NewChain()); err != nil {
 		return err
 	}
-	return syncFolder(l.dir)
+	return atomicfile.SyncFolder(l.dir)
 }
 
 // createDatabase makes a log without records. Its tables are in the database
@@ -244,63 +229,31 @@ func (l *Log) newWriter(ctx context.Context) (*writer, error) {
 	if err := l.makeFolder(); err != nil {
 		return nil, err
 	}
-	pool, err := openPool(l.databasePath(), "mode=rw")
+	v, err := openView(ctx, l.databasePath(), "mode=rw")
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{pool: pool}
-	if w.view, err = newView(ctx, pool); err != nil {
-		return nil, errors.Join(err, pool.Close())
+	w := &writer{view: v}
+	if w.insert, err = v.conn.PrepareContext(ctx, insertQuery); err == nil {
+		w.growth, err = openGrowthFile(l.headPath())
 	}
-	if w.insert, err = w.view.conn.PrepareContext(ctx, insertQuery); err != nil {
-		return nil, errors.Join(err, w.close())
-	}
-	if w.growth, err = openGrowthFile(l.headPath()); err != nil {
-		return nil, errors.Join(err, w.close())
+	if err != nil {
+		return nil, errors.Join(err, v.close())
 	}
 	return w, nil
 }
 
-func (w *writer) close() error {
-	var errs []error
-	if w.insert != nil {
-		errs = append(errs, w.insert.Close())
-	}
-	if w.growth != nil {
-		errs = append(errs, w.growth.close())
-	}
-	return errors.Join(append(errs, w.view.close(), w.pool.Close())...)
-}
-
-// syncFolder makes the names in a folder durable, where the system needs that.
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(ignoreUnsupported(f.Sync()), f.Close())
-}
+func (w *writer) close() error { return errors.Join(w.growth.Close(), w.view.close()) }
 
 // Purge implements store.Log.
 func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) {
 	if first.Seq != 1 {
 		return store.Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, store.ErrConflict)
 	}
-	body, err := store.EncodeRecord(first)
-	if err != nil {
-		return store.Head{}, err
-	}
-	head, err := l.purge(context.WithoutCancel(ctx), first, body)
-	if err != nil {
-		return store.Head{}, explain(l.databasePath(), err)
-	}
-	l.tell(head)
-	return head, nil
+	return l.change(ctx, first, l.purge)
 }
 
 func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.Head, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	db, err := l.write(ctx)
 	if err != nil {
 		return store.Head{}, err
@@ -309,7 +262,7 @@ func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.
 	if err := db.writer.purge(ctx, head, body); err != nil {
 		return store.Head{}, err
 	}
-	return head, errors.Join(l.removeSnapshots(func(string) bool { return false }), l.removeRemains())
+	return head, errors.Join(l.removeSnapshots(nil), l.removeRemains())
 }
 
 // removeRemains deletes what repairs have put aside: it holds plans too.
@@ -349,8 +302,8 @@ func (w *writer) purge(ctx context.Context, head store.Head, body []byte) error 
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	w.view.knows(head)
-	_ = w.growth.write(head)
+	w.view.head = head
+	_ = writePin(w.growth, head)
 	// The purge has taken place; shrinking may wait until readers let it.
 	_, _ = conn.ExecContext(ctx, `VACUUM`)
 	_, _ = conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)

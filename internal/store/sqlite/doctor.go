@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
@@ -31,12 +30,7 @@ type Report struct {
 
 // Damaged reports whether the log needs repair.
 func (r Report) Damaged() bool {
-	for _, p := range r.Problems {
-		if p.Damage {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Damage })
 }
 
 // Check examines a log whole: the database's own structure, the chain of
@@ -72,8 +66,8 @@ func (l *Log) check(ctx context.Context) Report {
 		r.chains = append(r.chains, pin.Chain)
 	}
 	r.Exists = found
-	if found && checkFile(path) == nil {
-		l.checkDatabase(ctx, &r) // opening a file that is refused would make more of its kind
+	if _, err := checkFile(path); found && err == nil { // opening a file that is refused would make more of its kind
+		l.checkDatabase(ctx, &r)
 	}
 	l.checkSnapshots(&r)
 	return r
@@ -101,40 +95,44 @@ func (l *Log) checkModes(r *Report) {
 		r.note(l.dir, err)
 	}
 	for _, path := range append(paths, l.databasePath(), l.databasePath()+"-wal", l.databasePath()+"-shm", l.headPath()) {
-		if err := checkFile(path); err != nil {
-			r.note(path, err)
-		} else if err := checkPrivate(path); err != nil {
+		mode, err := checkFile(path)
+		if err == nil && !isPrivate(mode) {
+			err = fmt.Errorf("%s can be read by others (mode %04o): run chmod 600 on it", filepath.Base(path), mode)
+		}
+		if err != nil {
 			r.note(path, err)
 		}
 	}
 }
 
 func (l *Log) checkDatabase(ctx context.Context, r *Report) {
-	db := &database{path: l.databasePath()}
-	if err := db.openReaders(ctx); err != nil {
-		r.damage(db.path, explain(db.path, err))
+	path := l.databasePath()
+	judge := func(err error) {
+		if err != nil {
+			r.damage(path, explain(path, err))
+		}
+	}
+	v, err := openReader(ctx, path)
+	if err != nil {
+		judge(err)
 		return
 	}
-	defer db.close()
-	version, err := db.reader.format(ctx)
+	defer v.close()
+	version, err := v.format(ctx)
 	if err == nil && version == 0 {
 		err = l.checkRemains("is empty")
 	}
-	if err != nil {
-		r.damage(db.path, explain(db.path, err))
-	}
+	judge(err)
 	if version == 0 {
 		return
 	}
-	if err := db.reader.integrity(ctx); err != nil {
-		r.damage(db.path, explain(db.path, err))
+	judge(v.integrity(ctx))
+	judge(v.fold(ctx, path, r))
+	pins, err := l.pins()
+	for _, p := range pins {
+		err = errors.Join(err, v.checkPin(ctx, p))
 	}
-	if err := db.fold(ctx, r); err != nil {
-		r.damage(db.path, explain(db.path, err))
-	}
-	if err := l.checkAllPins(ctx, db.reader); err != nil {
-		r.damage(db.path, explain(db.path, err))
-	}
+	judge(err)
 }
 
 // integrity asks SQLite about the structure of the database.
@@ -161,13 +159,13 @@ func (v *view) integrity(ctx context.Context) error {
 }
 
 // fold reads and folds all records, up to the first that is not good.
-func (d *database) fold(ctx context.Context, r *Report) error {
+func (v *view) fold(ctx context.Context, path string, r *Report) error {
 	var chain string
-	err := d.reader.conn.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'chain'`).Scan(&chain)
+	err := v.conn.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'chain'`).Scan(&chain)
 	if err == nil {
 		r.chains = append(r.chains, chain)
 	}
-	rows, rowsErr := d.readers.QueryContext(ctx, `SELECT seq, phase, hash, body FROM record ORDER BY seq`)
+	rows, rowsErr := v.pool.QueryContext(ctx, `SELECT seq, phase, hash, body FROM record ORDER BY seq`)
 	if rowsErr != nil {
 		return errors.Join(err, rowsErr)
 	}
@@ -179,22 +177,10 @@ func (d *database) fold(ctx context.Context, r *Report) error {
 		return true
 	})
 	if n := len(forged); n > 0 {
-		r.damage(d.path, fmt.Errorf(
+		r.damage(path, fmt.Errorf(
 			"%d records have a phase beside them that is not their own, the first is %d: somebody has edited the database", n, forged[0]))
 	}
 	return errors.Join(err, walkErr)
-}
-
-// checkAllPins is checkPins for every snapshot and not only the newest.
-func (l *Log) checkAllPins(ctx context.Context, v *view) error {
-	errs := []error{l.checkPins(ctx, v)}
-	headers, err := l.snapshotHeaders()
-	for i, h := range headers {
-		if i > 0 {
-			errs = append(errs, v.checkPin(ctx, h.Head(), h.path))
-		}
-	}
-	return errors.Join(append(errs, err)...)
 }
 
 func (l *Log) checkSnapshots(r *Report) {
@@ -214,19 +200,4 @@ func (l *Log) checkSnapshots(r *Report) {
 			r.note(path, fmt.Errorf("the snapshot cannot be read and is ignored: %w", err))
 		}
 	}
-}
-
-// checkPrivate reports a file that others can read.
-func checkPrivate(path string) error {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if perm := info.Mode().Perm(); !isPrivate(perm) {
-		return fmt.Errorf("%s can be read by others (mode %04o): run chmod 600 on it", filepath.Base(path), perm)
-	}
-	return nil
 }

@@ -48,22 +48,9 @@ func (l *workspaceLock) acquire(ctx context.Context) (release func(), err error)
 	}), nil
 }
 
-// take locks the file that others would lock too, for the goroutine whose turn it is.
+// take locks the file for the goroutine whose turn it is. It asks again and again: waiting
+// in the system cannot be broken off, and a goroutine that does it costs more than the asking.
 func (l *workspaceLock) take(ctx context.Context) error {
-	for {
-		if err := l.lockFile(ctx); err != nil {
-			return err
-		}
-		if l.isCurrent() {
-			return nil
-		}
-		l.closeFile()
-	}
-}
-
-// lockFile asks again and again: waiting in the system cannot be broken off, and a goroutine
-// that does it costs more than the asking.
-func (l *workspaceLock) lockFile(ctx context.Context) error {
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
 		if locked, err := l.tryLock(); locked || err != nil {
 			return err
@@ -82,15 +69,21 @@ const (
 	longestPause  = 500 * time.Microsecond
 )
 
-func (l *workspaceLock) tryLock() (locked bool, err error) {
+func (l *workspaceLock) tryLock() (bool, error) {
 	if l.file == nil {
-		if l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_RDWR, fileMode); err != nil {
-			l.file = nil
+		file, err := os.OpenFile(l.path, os.O_CREATE|os.O_RDWR, fileMode)
+		if err != nil {
 			return false, l.refused(err)
 		}
+		l.file = file
 	}
-	if locked, err = tryLockFile(l.file); err != nil {
+	locked, err := tryLockFile(l.file)
+	if err != nil {
 		return false, l.refused(err)
+	}
+	if locked && !l.isCurrent() {
+		l.closeFile()
+		return false, nil
 	}
 	return locked, nil
 }
@@ -163,6 +156,25 @@ func (l *Log) acquire(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	return l.lock.acquire(ctx)
+}
+
+// underLock calls f with the workspace's lock, which it takes unless this process has it.
+// It is called with mu held and lets go of it while it waits.
+func (l *Log) underLock(ctx context.Context, f func() error) error {
+	if l.lock.held.Load() {
+		return f()
+	}
+	l.mu.Unlock()
+	release, err := l.acquire(ctx)
+	l.mu.Lock()
+	if err != nil {
+		return err
+	}
+	defer release()
+	if l.closed {
+		return store.ErrClosed
+	}
+	return f()
 }
 
 func (l *Log) usable() error {

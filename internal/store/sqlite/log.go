@@ -12,11 +12,13 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -96,6 +98,20 @@ func (l *Log) Close() error {
 	return err
 }
 
+// consult calls f with the open database, if there is one.
+func (l *Log) consult(ctx context.Context, f func(context.Context, *database) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	db, err := l.access(ctx)
+	if err != nil || db == nil {
+		return err
+	}
+	return explain(l.databasePath(), f(context.WithoutCancel(ctx), db))
+}
+
 // closeDatabase is called with mu held. The last writer to close copies the
 // write-ahead log into the database.
 func (l *Log) closeDatabase() error {
@@ -152,20 +168,21 @@ func (l *Log) checkFolder() error {
 	return checkFileSystem(l.dir)
 }
 
-// checkFile refuses a file of the log that is not the user's own. A file that
-// does not exist is well.
-func checkFile(path string) error {
+// checkFile refuses a file of the log that is not the user's own, and tells who may use it.
+// A file that does not exist is well, and private.
+func checkFile(path string) (mode fs.FileMode, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return fileMode, nil
 	}
 	if err != nil {
-		return explain(path, err)
+		return 0, explain(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is a link or no file at all (%s): remove it; a log is never reached through a link", path, info.Mode().Type())
+		return 0, fmt.Errorf("%s is a link or no file at all (%s): remove it; a log is never reached through a link",
+			path, info.Mode().Type())
 	}
-	return checkOwner(path, info)
+	return info.Mode().Perm(), checkOwner(path, info)
 }
 
 // ensureMode undoes what the umask took away.
@@ -203,7 +220,7 @@ func explain(path string, err error) error {
 		return err
 	}
 	if errors.Is(err, errUnreadable) || errors.Is(err, errForeign) {
-		return damaged(path, "%w", err)
+		return damaged(path, err)
 	}
 	var sqliteErr *driver.Error
 	if errors.As(err, &sqliteErr) {
@@ -211,7 +228,7 @@ func explain(path string, err error) error {
 	}
 	switch {
 	case isFull(err):
-		return fmt.Errorf("%w: nothing was written to %s: free some space and try again: %w", store.ErrFull, path, err)
+		return full(path, err)
 	case isReadOnly(err), errors.Is(err, fs.ErrPermission):
 		return readOnly(path, err)
 	}
@@ -223,23 +240,27 @@ func explainCode(path string, code int, err error) error {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return fmt.Errorf("%w: another process uses %s: try again: %w", store.ErrBusy, path, err)
 	case lib.SQLITE_FULL:
-		return fmt.Errorf("%w: nothing was written to %s: free some space and try again: %w", store.ErrFull, path, err)
+		return full(path, err)
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH:
 		return readOnly(path, err)
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_MISMATCH:
-		return damaged(path, "%w", err)
+		return damaged(path, err)
 	case lib.SQLITE_IOERR:
 		if code == lib.SQLITE_IOERR_SHORT_READ || code == lib.SQLITE_IOERR_CORRUPTFS || code == lib.SQLITE_IOERR_DATA {
-			return damaged(path, "%w", err)
+			return damaged(path, err)
 		}
 	case lib.SQLITE_ERROR:
 		// A schema that lacks our tables, or cannot be read.
 		if text := err.Error(); strings.Contains(text, "no such table") || strings.Contains(text, "no such column") ||
 			strings.Contains(text, "unsupported file format") || strings.Contains(text, "malformed") {
-			return damaged(path, "%w", err)
+			return damaged(path, err)
 		}
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+func full(path string, err error) error {
+	return fmt.Errorf("%w: nothing was written to %s: free some space and try again: %w", store.ErrFull, path, err)
 }
 
 func readOnly(path string, err error) error {
@@ -247,18 +268,12 @@ func readOnly(path string, err error) error {
 }
 
 // damaged says what is wrong with the file and the way out.
-func damaged(path, format string, args ...any) error {
-	problem := fmt.Errorf(format, args...)
+func damaged(path string, problem error) error {
 	return fmt.Errorf("%w: %s: %w: it was left as it is; run `planloop doctor` to see what can be saved", store.ErrDamaged, path, problem)
 }
 
 // explained reports whether err says already what it means for the log.
 func explained(err error) bool {
-	for _, known := range []error{store.ErrConflict, store.ErrBusy, store.ErrDamaged, store.ErrNewer,
-		store.ErrReadOnly, store.ErrFull, store.ErrClosed} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{store.ErrConflict, store.ErrBusy, store.ErrDamaged, store.ErrNewer,
+		store.ErrReadOnly, store.ErrFull, store.ErrClosed}, func(known error) bool { return errors.Is(err, known) })
 }

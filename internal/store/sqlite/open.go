@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	driver "modernc.org/sqlite"
@@ -23,11 +21,9 @@ import (
 // something is to be written. Reading never changes the file, not even when the
 // last connection is closed, so that a damaged file stays as it is.
 type database struct {
-	path    string
-	file    fs.FileInfo // what the path named when it was opened
-	readers *sql.DB
-	reader  *view
-	writer  *writer // nil until needed
+	file   fs.FileInfo // what the path named when it was opened
+	reader *view
+	writer *writer // nil until needed
 }
 
 // access returns the open database, opening it first if need be; nil when there
@@ -44,10 +40,17 @@ func (l *Log) access(ctx context.Context) (*database, error) {
 	if !found || err != nil {
 		return nil, err
 	}
-	if l.lock.held.Load() {
-		return l.open(ctx)
+	open := func() error {
+		if db, err = l.current(); db == nil && err == nil {
+			db, err = l.open(ctx)
+		}
+		return err
 	}
-	return l.openLocked(ctx)
+	err = l.underLock(ctx, open)
+	if errors.Is(err, store.ErrReadOnly) && !l.closed {
+		err = open() // where nobody can write there is no lock
+	}
+	return db, err
 }
 
 // current returns the open database unless its file was replaced.
@@ -101,42 +104,36 @@ func (l *Log) judge(info fs.FileInfo, err error) (bool, error) {
 
 // checkRemains returns an error when there was a log.
 func (l *Log) checkRemains(state string) error {
-	if pin, ok := readPin(l.headPath()); ok {
-		return damaged(l.databasePath(), "the database %s, but the log had %d records", state, pin.Seq)
-	}
-	headers, err := l.snapshotHeaders()
+	pins, err := l.pins()
 	if err != nil {
 		return err
 	}
-	if len(headers) > 0 {
-		return damaged(l.databasePath(), "the database %s, but there is %s", state, headers[0].path)
+	if len(pins) > 0 {
+		return damaged(l.databasePath(),
+			fmt.Errorf("the database %s, but the log had %d records, says %s", state, pins[0].Seq, pins[0].source))
 	}
 	if info, err := os.Lstat(l.databasePath() + "-wal"); err == nil && info.Size() > 0 && state == "is missing" {
-		return damaged(l.databasePath(), "the database %s, but its write-ahead log is there", state)
+		return damaged(l.databasePath(), fmt.Errorf("the database %s, but its write-ahead log is there", state))
 	}
 	return nil
 }
 
-// openLocked opens the database under the workspace's lock, which nobody in
-// this process has. In a folder that cannot be written to nobody else writes
-// either, and there is no lock.
-func (l *Log) openLocked(ctx context.Context) (*database, error) {
-	l.mu.Unlock()
-	release, err := l.acquire(ctx)
-	l.mu.Lock()
-	if err != nil && !errors.Is(err, store.ErrReadOnly) {
-		return nil, err
+// pin is a head that something beside the database remembers.
+type pin struct {
+	store.Head
+	source string // the file that does
+}
+
+// pins returns what the growth file remembers, and the snapshots, newest first.
+func (l *Log) pins() (pins []pin, err error) {
+	if head, ok := readPin(l.headPath()); ok {
+		pins = append(pins, pin{head, l.headPath()})
 	}
-	if err == nil {
-		defer release()
+	headers, err := l.snapshotHeaders()
+	for _, h := range headers {
+		pins = append(pins, pin{h.Head(), h.path})
 	}
-	if l.closed {
-		return nil, store.ErrClosed
-	}
-	if db, err := l.current(); db != nil || err != nil {
-		return db, err
-	}
-	return l.open(ctx)
+	return pins, err
 }
 
 // open opens and verifies what find has found; nil when its creation was broken
@@ -147,7 +144,7 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 	}
 	path := l.databasePath()
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		if err := checkFile(name); err != nil {
+		if _, err := checkFile(name); err != nil {
 			return nil, err
 		}
 	}
@@ -155,9 +152,8 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	db := &database{path: path, file: info}
-	if err := db.openReaders(ctx); err != nil {
-		_ = db.close()
+	db := &database{file: info}
+	if db.reader, err = openReader(ctx, path); err != nil {
 		return nil, explain(path, err)
 	}
 	if created, err := l.verify(ctx, db.reader); err != nil || !created {
@@ -168,29 +164,15 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 	return db, nil
 }
 
-// openReaders opens the connection that reads. Where the folder is read-only
+// openReader opens the connection that reads. Where the folder is read-only
 // and no write-ahead log is there, nothing can change and SQLite is told so:
 // otherwise it wants to create one.
-func (d *database) openReaders(ctx context.Context) error {
-	err := d.tryReaders(ctx, "mode=ro")
-	if err != nil && isCannotOpen(err) && !exists(d.path+"-wal") {
-		return d.tryReaders(ctx, "mode=ro&immutable=1")
+func openReader(ctx context.Context, path string) (*view, error) {
+	v, err := openView(ctx, path, "mode=ro&_pragma=query_only(1)")
+	if err != nil && isCannotOpen(err) && !exists(path+"-wal") {
+		return openView(ctx, path, "mode=ro&immutable=1&_pragma=query_only(1)")
 	}
-	return err
-}
-
-func (d *database) tryReaders(ctx context.Context, mode string) error {
-	pool, err := openPool(d.path, mode+"&_pragma=query_only(1)")
-	if err != nil {
-		return err
-	}
-	reader, err := newView(ctx, pool)
-	if err != nil {
-		_ = pool.Close()
-		return err
-	}
-	d.readers, d.reader = pool, reader
-	return nil
+	return v, err
 }
 
 // verify checks that the file is a log of ours, of this format, and as long as
@@ -211,27 +193,23 @@ func (l *Log) verify(ctx context.Context, v *view) (created bool, err error) {
 
 // checkPins returns an error when the log does not contain a head that it had.
 func (l *Log) checkPins(ctx context.Context, v *view) error {
-	if pin, ok := readPin(l.headPath()); ok {
-		if err := v.checkPin(ctx, pin, l.headPath()); err != nil {
+	pins, err := l.pins()
+	if err != nil {
+		return err
+	}
+	for _, p := range pins {
+		if err := v.checkPin(ctx, p); err != nil {
 			return err
 		}
 	}
-	headers, err := l.snapshotHeaders()
-	if err != nil || len(headers) == 0 {
-		return err
-	}
-	return v.checkPin(ctx, headers[0].Head(), headers[0].path)
+	return nil
 }
 
 func (d *database) close() error {
-	var errs []error
-	if d.reader != nil {
-		errs = append(errs, d.reader.close(), d.readers.Close())
+	if d.writer == nil {
+		return d.reader.close()
 	}
-	if d.writer != nil {
-		errs = append(errs, d.writer.close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(d.reader.close(), d.writer.close())
 }
 
 // look returns the connection that knows the head best: the writer's, which
@@ -289,26 +267,18 @@ func formatPragmas() string {
 	return fmt.Sprintf(` PRAGMA application_id = %d; PRAGMA user_version = %d;`, applicationID, formatVersion)
 }
 
-// oldestSQLite has the correction without which two connections can damage a
-// database with a write-ahead log.
-func oldestSQLite() []int { return []int{3, 51, 3} }
+// SQLite before 3.51.3 can damage a database with a write-ahead log that two connections
+// use: with such a library this is no constant, and planloop cannot be built.
+const _ uint = lib.SQLITE_VERSION_NUMBER - 3_051_003
 
 // format returns the version of the log's format, 0 when nothing was created
 // yet. Another application's database and a newer format are errors.
 func (v *view) format(ctx context.Context) (int, error) {
-	var (
-		library     string
-		application int64
-		version     int
-		tables      int
-	)
-	err := v.conn.QueryRowContext(ctx, `SELECT sqlite_version(), (SELECT application_id FROM pragma_application_id),
+	var application, version, tables int
+	err := v.conn.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
 		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
-		Scan(&library, &application, &version, &tables)
+		Scan(&application, &version, &tables)
 	if err != nil {
-		return 0, err
-	}
-	if err := checkLibrary(library); err != nil {
 		return 0, err
 	}
 	switch {
@@ -325,18 +295,3 @@ func (v *view) format(ctx context.Context) (int, error) {
 }
 
 var errForeign = errors.New("it is another application's database: move it away")
-
-func checkLibrary(version string) error {
-	var numbers []int
-	for part := range strings.SplitSeq(version, ".") {
-		n, err := strconv.Atoi(part)
-		if err != nil {
-			return fmt.Errorf("SQLite calls its version %q", version)
-		}
-		numbers = append(numbers, n)
-	}
-	if slices.Compare(numbers, oldestSQLite()) < 0 {
-		return fmt.Errorf("SQLite %s can damage a log: build planloop with 3.51.3 or newer", version)
-	}
-	return nil
-}

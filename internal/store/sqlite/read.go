@@ -34,14 +34,12 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 
 // rows returns the records from one before the first wanted on, nil when there
 // is no log. They are of one moment, whatever is appended meanwhile.
-func (l *Log) rows(ctx context.Context, after plan.Revision) (*sql.Rows, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	db, err := l.access(ctx)
-	if err != nil || db == nil {
-		return nil, err
-	}
-	return db.readers.QueryContext(ctx, readQuery, after)
+func (l *Log) rows(ctx context.Context, after plan.Revision) (rows *sql.Rows, err error) {
+	err = l.consult(ctx, func(_ context.Context, db *database) error {
+		rows, err = db.reader.pool.QueryContext(ctx, readQuery, after) // read until ctx ends
+		return err
+	})
+	return rows, err
 }
 
 // row is a record as it is kept.
@@ -55,11 +53,8 @@ type row struct {
 // whoever reads one row would believe, is told to forged, or is damage if that is nil.
 func walk(rows *sql.Rows, chain link, after plan.Revision, forged func(plan.Revision), f func(plan.Record, store.Hash) bool) error {
 	for rows.Next() {
-		var r row
-		if err := rows.Scan(&r.seq, (*sql.RawBytes)(&r.phase), (*sql.RawBytes)(&r.hash), (*sql.RawBytes)(&r.body)); err != nil {
-			return err
-		}
-		if err := chain.follow(r, after); err != nil {
+		r, err := chain.next(rows, after)
+		if err != nil {
 			return err
 		}
 		if r.seq <= after {
@@ -89,15 +84,18 @@ type link struct {
 	any  bool
 }
 
-// follow moves on to the next record, which must follow from the last. The
+// next moves on to the next record, which must follow from the last. The
 // first may be the one at start, whose own hash is taken on trust.
-func (c *link) follow(r row, start plan.Revision) error {
+func (c *link) next(rows *sql.Rows, start plan.Revision) (r row, err error) {
+	if err := rows.Scan(&r.seq, (*sql.RawBytes)(&r.phase), (*sql.RawBytes)(&r.hash), (*sql.RawBytes)(&r.body)); err != nil {
+		return r, err
+	}
 	trusted := !c.any && start > 0 && r.seq == start
 	if len(r.hash) != len(c.hash) || !trusted && (r.seq != c.seq+1 || c.hash.Next(r.body) != store.Hash(r.hash)) {
-		return damagedRecord(r.seq)
+		return r, damagedRecord(r.seq)
 	}
-	c.seq, c.hash, c.any = r.seq, store.Hash(r.hash), true
-	return nil
+	*c = link{r.seq, store.Hash(r.hash), true}
+	return r, nil
 }
 
 // decode reads a record whose hash was right. If it is no record all the same,
@@ -125,21 +123,12 @@ const maxRecent = 16
 const recentQuery = readQuery + ` LIMIT ?`
 
 // Since implements store.Log.
-func (l *Log) Since(ctx context.Context, known store.Head) (store.Head, []plan.Record, error) {
-	if err := ctx.Err(); err != nil {
-		return store.Head{}, nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	db, err := l.access(ctx)
-	if err != nil || db == nil {
-		return store.Head{}, nil, err
-	}
-	head, records, err := db.look().since(context.WithoutCancel(ctx), known)
-	if err != nil {
-		return store.Head{}, nil, explain(l.databasePath(), err)
-	}
-	return head, records, nil
+func (l *Log) Since(ctx context.Context, known store.Head) (head store.Head, records []plan.Record, err error) {
+	err = l.consult(ctx, func(ctx context.Context, db *database) error {
+		head, records, err = db.look().since(ctx, known)
+		return err
+	})
+	return head, records, err
 }
 
 // since asks once where readHead and reading would ask twice.
@@ -193,7 +182,8 @@ const tail = 100
 // view is one connection that reads. It remembers the head as long as nobody
 // else has changed the database.
 type view struct {
-	conn    *sql.Conn
+	pool    *sql.DB
+	conn    *sql.Conn // of the pool
 	version *sql.Stmt // a number that changes with every commit of another connection
 	last    *sql.Stmt
 	recent  *sql.Stmt // what was appended since
@@ -208,33 +198,34 @@ const (
 	headQuery    = `SELECT (SELECT value FROM meta WHERE key = 'chain'), seq, hash, phase FROM record ORDER BY seq DESC LIMIT 1`
 	pinQuery     = `SELECT (SELECT value FROM meta WHERE key = 'chain'),
 		(SELECT hash FROM record WHERE seq = ?1), EXISTS (SELECT 1 FROM former WHERE chain = ?2)`
-	tailQuery = `SELECT seq, hash, body FROM record ORDER BY seq DESC LIMIT ?`
+	endsQuery = `SELECT coalesce((SELECT min(seq) FROM record), 1), coalesce((SELECT max(seq) FROM record), 0)`
 )
 
-func newView(ctx context.Context, pool *sql.DB) (*view, error) {
-	conn, err := pool.Conn(ctx)
+// openView opens a database with one connection.
+func openView(ctx context.Context, path, query string) (*view, error) {
+	pool, err := openPool(path, query)
 	if err != nil {
 		return nil, err
 	}
-	v := &view{conn: conn}
-	if v.version, err = conn.PrepareContext(ctx, versionQuery); err == nil {
-		_, err = v.dataVersion(ctx)
+	v := &view{pool: pool}
+	if v.conn, err = pool.Conn(ctx); err == nil {
+		if v.version, err = v.conn.PrepareContext(ctx, versionQuery); err == nil {
+			_, err = v.dataVersion(ctx)
+		}
 	}
 	if err != nil {
-		_ = conn.Close()
+		_ = v.close()
 		return nil, err
 	}
 	return v, nil
 }
 
+// close closes the connections, and with them their statements.
 func (v *view) close() error {
-	var errs []error
-	for _, stmt := range []*sql.Stmt{v.version, v.last, v.recent} {
-		if stmt != nil {
-			errs = append(errs, stmt.Close())
-		}
+	if v.conn == nil {
+		return v.pool.Close()
 	}
-	return errors.Join(append(errs, v.conn.Close())...)
+	return errors.Join(v.conn.Close(), v.pool.Close())
 }
 
 func (v *view) dataVersion(ctx context.Context) (version int64, err error) {
@@ -272,91 +263,54 @@ func (v *view) queryHead(ctx context.Context) (store.Head, error) {
 	var (
 		chain sql.NullString
 		head  store.Head
-		hash  sql.RawBytes
+		hash  []byte
 	)
-	rows, err := v.last.QueryContext(ctx)
+	err := v.last.QueryRowContext(ctx).Scan(&chain, &head.Seq, &hash, &head.Phase)
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.Head{}, nil
+	}
 	if err != nil {
-		return store.Head{}, err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return store.Head{}, rows.Err()
-	}
-	if err := rows.Scan(&chain, &head.Seq, &hash, &head.Phase); err != nil {
 		return store.Head{}, err
 	}
 	if len(hash) != len(head.Hash) || !chain.Valid {
 		return store.Head{}, fmt.Errorf("record %d: %w", head.Seq, errUnreadable)
 	}
-	head.Chain = chain.String
-	copy(head.Hash[:], hash)
-	return head, rows.Err()
+	head.Chain, head.Hash = chain.String, store.Hash(hash)
+	return head, nil
 }
 
-// knows makes the view remember a head that its own connection has written.
-func (v *view) knows(h store.Head) { v.head = h }
-
-// checkTail checks the hashes of the last records.
+// checkTail checks the hashes of the last records, and that the first is there.
 func (v *view) checkTail(ctx context.Context) error {
-	rows, err := v.conn.QueryContext(ctx, tailQuery, tail+1)
+	var first, last plan.Revision
+	if err := v.conn.QueryRowContext(ctx, endsQuery).Scan(&first, &last); err != nil {
+		return err
+	}
+	if first != 1 {
+		return fmt.Errorf("the log begins with record %d: %w", first, errUnreadable)
+	}
+	start := max(last-tail, 0)
+	rows, err := v.conn.QueryContext(ctx, readQuery, start)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	var later struct {
-		seq  plan.Revision
-		hash store.Hash
-		body []byte
-	}
-	for n := 0; rows.Next(); n++ {
-		var (
-			seq  plan.Revision
-			hash store.Hash
-			raw  sql.RawBytes
-			body sql.RawBytes
-		)
-		if err := rows.Scan(&seq, &raw, &body); err != nil {
+	for chain := (link{}); rows.Next(); {
+		if _, err := chain.next(rows, start); err != nil {
 			return err
 		}
-		if len(raw) != len(hash) {
-			return damagedRecord(seq)
-		}
-		copy(hash[:], raw)
-		if n > 0 && (seq != later.seq-1 || hash.Next(later.body) != later.hash) {
-			return damagedRecord(later.seq)
-		}
-		if seq == 1 && (store.Hash{}).Next(body) != hash {
-			return damagedRecord(seq)
-		}
-		later.seq, later.hash, later.body = seq, hash, append(later.body[:0], body...)
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	return v.checkFirst(ctx)
-}
-
-// checkFirst checks that the log begins at its beginning.
-func (v *view) checkFirst(ctx context.Context) error {
-	var first sql.NullInt64
-	if err := v.conn.QueryRowContext(ctx, `SELECT min(seq) FROM record`).Scan(&first); err != nil {
-		return err
-	}
-	if first.Valid && first.Int64 != 1 {
-		return fmt.Errorf("the log begins with record %d: %w", first.Int64, errUnreadable)
-	}
-	return nil
+	return rows.Err()
 }
 
 // checkPin returns an error when the log should contain a head and does not.
 // The head of a chain that was purged is nobody's business any more.
-func (v *view) checkPin(ctx context.Context, pin store.Head, source string) error {
-	contained, former, err := v.contains(ctx, pin)
+func (v *view) checkPin(ctx context.Context, p pin) error {
+	contained, former, err := v.contains(ctx, p.Head)
 	if err != nil || contained || former {
 		return err
 	}
 	return fmt.Errorf("the log does not contain record %d as %s remembers it: it was shortened, replaced or altered: %w",
-		pin.Seq, source, errUnreadable)
+		p.Seq, p.source, errUnreadable)
 }
 
 // contains reports whether the log contains a head, and otherwise whether the

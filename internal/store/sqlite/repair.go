@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -83,7 +84,7 @@ func (l *Log) repair(ctx context.Context, found Report) (RepairReport, error) {
 	if err := os.Rename(repaired, l.databasePath()); err != nil {
 		return report, err
 	}
-	if err := syncFolder(l.dir); err != nil {
+	if err := atomicfile.SyncFolder(l.dir); err != nil {
 		return report, err
 	}
 	report.Repaired = true
@@ -94,12 +95,9 @@ func (l *Log) repair(ctx context.Context, found Report) (RepairReport, error) {
 // good ones.
 func (l *Log) lost(good plan.Revision) plan.Revision {
 	last := good
-	if pin, ok := readPin(l.headPath()); ok {
-		last = max(last, pin.Seq)
-	}
-	headers, _ := l.snapshotHeaders()
-	for _, h := range headers {
-		last = max(last, h.Seq)
+	pins, _ := l.pins()
+	for _, p := range pins {
+		last = max(last, p.Seq)
 	}
 	if last == good {
 		return 0
@@ -212,12 +210,12 @@ func (l *Log) copyRecords(ctx context.Context, to *sql.Tx, last plan.Revision) e
 	if last == 0 {
 		return nil
 	}
-	db := &database{path: l.databasePath()}
-	if err := db.openReaders(ctx); err != nil {
+	v, err := openReader(ctx, l.databasePath())
+	if err != nil {
 		return err
 	}
-	defer db.close()
-	rows, err := db.readers.QueryContext(ctx, `SELECT seq, hash, body FROM record ORDER BY seq`)
+	defer v.close()
+	rows, err := v.pool.QueryContext(ctx, `SELECT seq, hash, body FROM record ORDER BY seq`)
 	if err != nil {
 		return err
 	}
@@ -266,7 +264,7 @@ func (l *Log) putAside() (string, error) {
 			return folder, err
 		}
 	}
-	if err := errors.Join(syncFolder(folder), syncFolder(l.dir)); err != nil {
+	if err := errors.Join(atomicfile.SyncFolder(folder), atomicfile.SyncFolder(l.dir)); err != nil {
 		return folder, err
 	}
 	for _, path := range files {
@@ -279,12 +277,12 @@ func (l *Log) putAside() (string, error) {
 
 // pinAgain makes the growth file say what the new log is, and tells who watches.
 func (l *Log) pinAgain(ctx context.Context) error {
-	db := &database{path: l.databasePath()}
-	if err := db.openReaders(ctx); err != nil {
+	v, err := openReader(ctx, l.databasePath())
+	if err != nil {
 		return err
 	}
-	defer db.close()
-	head, err := db.reader.queryHead(ctx)
+	defer v.close()
+	head, err := v.queryHead(ctx)
 	if err != nil {
 		return err
 	}
@@ -293,7 +291,7 @@ func (l *Log) pinAgain(ctx context.Context) error {
 		return err
 	}
 	if head.Seq == 0 {
-		return errors.Join(growth.file.Truncate(0), growth.close())
+		return errors.Join(growth.Truncate(0), growth.Close())
 	}
-	return errors.Join(growth.write(head), growth.close())
+	return errors.Join(writePin(growth, head), growth.Close())
 }

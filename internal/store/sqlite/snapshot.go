@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -44,13 +45,15 @@ func (h snapshotHeader) Head() store.Head {
 const keptSnapshots = 2
 
 // Snapshot implements store.Log.
-func (l *Log) Snapshot(ctx context.Context, seq plan.Revision) (*store.Snapshot, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	db, err := l.access(ctx)
-	if err != nil || db == nil {
-		return nil, err
-	}
+func (l *Log) Snapshot(ctx context.Context, seq plan.Revision) (s *store.Snapshot, err error) {
+	err = l.consult(ctx, func(ctx context.Context, db *database) error {
+		s, err = l.snapshot(ctx, db.reader, seq)
+		return err
+	})
+	return s, err
+}
+
+func (l *Log) snapshot(ctx context.Context, v *view, seq plan.Revision) (*store.Snapshot, error) {
 	headers, err := l.snapshotHeaders()
 	if err != nil {
 		return nil, err
@@ -59,12 +62,12 @@ func (l *Log) Snapshot(ctx context.Context, seq plan.Revision) (*store.Snapshot,
 		if seq > 0 && h.Seq > seq {
 			continue
 		}
-		contained, former, err := db.reader.contains(ctx, h.Head())
+		contained, former, err := v.contains(ctx, h.Head())
 		switch {
 		case err != nil:
-			return nil, explain(l.databasePath(), err)
+			return nil, err
 		case !contained && !former:
-			return nil, explain(l.databasePath(), db.reader.checkPin(ctx, h.Head(), h.path))
+			return nil, v.checkPin(ctx, pin{h.Head(), h.path})
 		case former || h.Fold != plan.FoldVersion:
 			continue
 		}
@@ -100,22 +103,15 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 
 // pinned returns an error unless the log contains h.
 func (l *Log) pinned(ctx context.Context, h store.Head) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	db, err := l.access(ctx)
-	if err != nil {
-		return err
-	}
 	contained := false
-	if db != nil {
-		if contained, _, err = db.reader.contains(ctx, h); err != nil {
-			return explain(l.databasePath(), err)
-		}
-	}
-	if !contained {
+	err := l.consult(ctx, func(ctx context.Context, db *database) (err error) {
+		contained, _, err = db.reader.contains(ctx, h)
+		return err
+	})
+	if err == nil && !contained {
 		return fmt.Errorf("a snapshot at record %d of another chain: %w", h.Seq, store.ErrConflict)
 	}
-	return nil
+	return err
 }
 
 func (l *Log) snapshotPath(seq plan.Revision) string {
@@ -201,25 +197,8 @@ func writeSnapshot(path string, head store.Head, state []byte) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "writing-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails once it is renamed
-	_, err = fmt.Fprintf(f, "%08x %s\n", checksum(header), header)
-	if err == nil {
-		_, err = f.Write(state)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close(), ensureMode(f.Name(), fileMode)); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
+	text := fmt.Appendf(make([]byte, 0, len(header)+len(state)+16), "%08x %s\n", checksum(header), header)
+	return atomicfile.WriteFile(path, append(text, state...), atomicfile.Options{Mode: fileMode})
 }
 
 // dropSnapshots removes all but the newest. One that cannot be read goes as
@@ -229,12 +208,8 @@ func (l *Log) dropSnapshots() error {
 	if err != nil {
 		return err
 	}
-	keep := map[string]bool{}
-	for _, h := range headers[:min(keptSnapshots, len(headers))] {
-		keep[h.path] = true
-	}
 	l.sweepUnfinished()
-	return l.removeSnapshots(func(path string) bool { return keep[path] })
+	return l.removeSnapshots(headers[:min(keptSnapshots, len(headers))])
 }
 
 // unfinishedAfter is the age at which nobody writes a snapshot's temporary file
@@ -244,7 +219,7 @@ const unfinishedAfter = time.Hour
 // sweepUnfinished removes what a crash in the middle of writeSnapshot left
 // behind. A file that cannot be removed does no harm.
 func (l *Log) sweepUnfinished() {
-	unfinished, _ := filepath.Glob(filepath.Join(l.dir, "writing-*"))
+	unfinished, _ := filepath.Glob(filepath.Join(l.dir, atomicfile.Leftovers))
 	for _, path := range unfinished {
 		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > unfinishedAfter {
 			_ = os.Remove(path)
@@ -252,13 +227,13 @@ func (l *Log) sweepUnfinished() {
 	}
 }
 
-func (l *Log) removeSnapshots(keep func(path string) bool) error {
+func (l *Log) removeSnapshots(kept []snapshotHeader) error {
 	paths, err := l.snapshotPaths()
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
-		if keep(path) {
+		if slices.ContainsFunc(kept, func(h snapshotHeader) bool { return h.path == path }) {
 			continue
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -26,7 +26,8 @@ func setUp(n int) plan.Record {
 
 // mark returns record seq: a step is given a status and a note.
 func mark(seq plan.Revision, step plan.StepID) plan.Record {
-	return record(seq, "mark_step", plan.StepMarked{Step: step, Status: plan.Blocked, Note: fmt.Sprintf("note %d", seq), By: "agent", At: clock(seq)})
+	return record(seq, "mark_step", plan.StepMarked{Step: step, Status: plan.Blocked, Note: fmt.Sprintf("note %d", seq), By: "agent",
+		At: clock(seq)})
 }
 
 func record(seq plan.Revision, action string, event plan.Event) plan.Record {

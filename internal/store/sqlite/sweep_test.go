@@ -3,9 +3,11 @@ package sqlite_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/plan"
@@ -22,7 +24,8 @@ func TestUnfinishedSnapshotsAreSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, fresh := filepath.Join(dir, "writing-1"), filepath.Join(dir, "writing-2")
+	left, fresh := filepath.Join(dir, strings.Replace(atomicfile.Leftovers, "*", "1", 1)),
+		filepath.Join(dir, strings.Replace(atomicfile.Leftovers, "*", "2", 1))
 	for _, path := range []string{left, fresh} {
 		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)

@@ -38,7 +38,3 @@ func isFull(err error) bool {
 }
 
 func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
-
-// ignoreUnsupported drops the error of syncing a folder, which Windows refuses
-// and does not need.
-func ignoreUnsupported(error) error { return nil }

@@ -112,19 +112,16 @@ func (l *Log) tell(head store.Head) {
 	l.grown.Notify()
 }
 
-// growthFile holds the head after the last append, written in place after the
+// The growth file holds the head after the last append, written in place after the
 // commit and never synced. It serves three ends. Whoever watches it hears of a
 // commit when the commit can be seen, which cannot be said of the database's own
 // files. Whoever only wants to show where the log stands reads it here and opens
 // no database. And it pins the log: a log that does not contain this head has lost
 // records, such as those of a deleted write-ahead log. After a power failure it
 // may be old or torn: an old head is contained, and a torn one does not count.
-type growthFile struct {
-	file *os.File
-}
-
-// openGrowthFile opens the file for writing; the folder exists.
-func openGrowthFile(path string) (*growthFile, error) {
+//
+// openGrowthFile opens it for writing; the folder exists.
+func openGrowthFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, fileMode)
 	if err != nil {
 		return nil, err
@@ -133,15 +130,13 @@ func openGrowthFile(path string) (*growthFile, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return &growthFile{f}, nil
+	return f, nil
 }
 
-func (g *growthFile) write(h store.Head) error {
-	_, err := g.file.WriteAt(encodePin(h), 0)
+func writePin(growth *os.File, h store.Head) error {
+	_, err := growth.WriteAt(encodePin(h), 0)
 	return err
 }
-
-func (g *growthFile) close() error { return g.file.Close() }
 
 // encodePin returns a head in a form of constant length that shows when it is
 // not whole.
