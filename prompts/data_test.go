@@ -30,8 +30,10 @@ func decomposeSample(forAgent bool) prompts.DecomposeData {
 
 func suggestSample(forAgent bool) prompts.SuggestData {
 	return prompts.SuggestData{
-		Goal: "Find duplicate files", Focus: "tests", Tree: "main.go\nfind.go\n", Tasks: []string{"S001 done: Find groups", "S002 pending: Print groups"},
-		Marks: []string{"find.go:12 TODO follow links?"}, Excerpts: []prompts.Document{{Path: "find.go", Text: "// TODO follow links?\n"}}, ForAgent: forAgent,
+		Goal: "Find duplicate files", Focus: "tests", Tree: "main.go\nfind.go\n",
+		Tasks: []string{"S001 done: Find groups", "S002 pending: Print groups"},
+		Marks: []string{"find.go:12 TODO follow links?"}, Excerpts: []prompts.Document{{Path: "find.go", Text: "// TODO follow links?\n"}},
+		ForAgent: forAgent,
 	}
 }
 
@@ -125,7 +127,8 @@ func TestWhoAnswersHow(t *testing.T) {
 // TestFormsAreJSON: the forms that a model is shown are the JSON it is to give.
 func TestFormsAreJSON(t *testing.T) {
 	forms := map[string][]string{
-		prompts.Decompose(prompts.DecomposeData{}):  {"add_tasks", "ref", "title", "type", "dependencies", "context_hints", "relevant_file_paths", "creates", "acceptance_criteria", "verify", "risk"},
+		prompts.Decompose(prompts.DecomposeData{}): {"add_tasks", "ref", "title", "type", "dependencies", "context_hints",
+			"relevant_file_paths", "creates", "acceptance_criteria", "verify", "risk"},
 		prompts.SuggestTasks(prompts.SuggestData{}): {"suggestions", "title", "type", "context_hints", "relevant_file_paths", "reason"},
 	}
 	block := regexp.MustCompile("(?s)```json\n(.*?)\n```")
@@ -166,9 +169,10 @@ func TestJudgeDoesNotApproveUnseen(t *testing.T) {
 func TestEmptySectionsAreLeftOut(t *testing.T) {
 	heading := regexp.MustCompile(`(?m)^### .*$`)
 	for name, text := range map[string]string{
-		"decompose": prompts.Decompose(prompts.DecomposeData{Goal: " \n ", Documents: []prompts.Document{{Path: "a", Text: "\n"}}, Memories: []string{"", " "}}),
-		"judge":     prompts.Judge(prompts.JudgeData{}),
-		"suggest":   prompts.SuggestTasks(prompts.SuggestData{Tasks: []string{"\t"}}),
+		"decompose": prompts.Decompose(prompts.DecomposeData{Goal: " \n ", Documents: []prompts.Document{{Path: "a", Text: "\n"}},
+			Memories: []string{"", " "}}),
+		"judge":   prompts.Judge(prompts.JudgeData{}),
+		"suggest": prompts.SuggestTasks(prompts.SuggestData{Tasks: []string{"\t"}}),
 	} {
 		if got := heading.FindAllString(text, -1); got != nil {
 			t.Errorf("%s: sections %q hold nothing", name, got)

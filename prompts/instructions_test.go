@@ -69,14 +69,18 @@ func TestInstructionsTeach(t *testing.T) {
 		text := prompts.Instructions(s, nil)
 		requirePhrases(t, string(s), text, []string{
 			"Ask `planloop_status` what is next", "after compaction", "follow next_action", "`planning_setup_plan`", "`planning_add_step`",
-			"`planning_update_step`", "`planning_clear_plan` discards", "`planloop_update` add_tasks", "context_hints and relevant_file_paths",
-			"before writing code", "`planning_mark_step`", "step_id (S001)", "as work happens", "blocked with the reason", "done only with evidence",
+			"`planning_update_step`", "`planning_clear_plan` discards", "`planloop_update` add_tasks",
+			"context_hints and relevant_file_paths",
+			"before writing code", "`planning_mark_step`", "step_id (S001)", "as work happens", "blocked with the reason",
+			"done only with evidence",
 			"A blocker signal stops other work", "`planloop_alert`", "final_summary", "brief and ASCII-only", "Never approve your own plan",
-			"For complex or ambiguous tasks enter planning mode first", "`planning_enter_plan_mode(reason)`", "read-only", "`planning_submit_plan`",
+			"For complex or ambiguous tasks enter planning mode first", "`planning_enter_plan_mode(reason)`", "read-only",
+			"`planning_submit_plan`",
 			"user for approval", mindset(t, s),
 		})
 	}
-	if got := prompts.Instructions(prompts.React, []string{"planning", "loop"}); strings.Contains(got, "planning mode") || !strings.Contains(got, "planloop_status") {
+	if got := prompts.Instructions(prompts.React, []string{"planning", "loop"}); strings.Contains(got, "planning mode") ||
+		!strings.Contains(got, "planloop_status") {
 		t.Errorf("instructions without planning mode:\n%s", got)
 	}
 }

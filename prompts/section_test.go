@@ -67,7 +67,8 @@ func TestMindset(t *testing.T) {
 		},
 		prompts.GoalDecomposeRouteSynthesise: {
 			"goal framing -> decomposition -> tool routing -> synthesis", "Start by restating the goal in your own words",
-			"Break the goal into concrete sub-problems", "Only then assign tools to each", "Close by synthesising the results into a cohesive answer",
+			"Break the goal into concrete sub-problems", "Only then assign tools to each",
+			"Close by synthesising the results into a cohesive answer",
 		},
 	}
 	for _, s := range prompts.Strategies() {
@@ -103,7 +104,8 @@ func TestHouseStyle(t *testing.T) {
 	item := regexp.MustCompile(`^(\d+)\. [A-Z]`)
 	loud := regexp.MustCompile(`!|\b[A-Z]{6,}\b|\b(MUST|NEVER|ALWAYS)\b`)
 	// Words that presume a place among the instructions, or a role.
-	presumes := regexp.MustCompile(`(?i)\byou are\b|\bsystem prompt\b|\bignore\b|\bfirst instruction|\bonly instruction|\babove\b|\bbelow\b`)
+	presumes := regexp.MustCompile(`(?i)\byou are\b|\bsystem prompt\b|\bignore\b|\bfirst instruction|` +
+		`\bonly instruction|\babove\b|\bbelow\b`)
 	for _, s := range prompts.Strategies() {
 		section := prompts.Section(s)
 		if got := heading.FindAllString(section, -1); !slices.Equal(got, []string{"## Planning"}) {
@@ -112,7 +114,8 @@ func TestHouseStyle(t *testing.T) {
 		if !strings.HasPrefix(section, "## Planning\n\n") || strings.TrimSpace(section) != section {
 			t.Errorf("%s: want the heading first and no space around the section", s)
 		}
-		if got, want := listLengths(t, section, item), []int{len(planningTools), strings.Count(mindset(t, s), "\n") - 1}; !slices.Equal(got, want) {
+		if got, want := listLengths(t, section, item),
+			[]int{len(planningTools), strings.Count(mindset(t, s), "\n") - 1}; !slices.Equal(got, want) {
 			t.Errorf("%s: ordered lists of %v items, want %v", s, got, want)
 		}
 		if hit := loud.FindString(section); hit != "" {

@@ -44,7 +44,8 @@ func TestPageCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	worst := 0
-	words := []string{"implementation", "middleware/auth", "计划", "日本語の", "проверка", "xq9zK", "🚀", "a_b-c.d", "ผู้ใช้", "{}[]\"\\", "ሰላም", "Implement The Login", "9f86d081884c7d65", "qzxwvk"}
+	words := []string{"implementation", "middleware/auth", "计划", "日本語の", "проверка", "xq9zK", "🚀", "a_b-c.d", "ผู้ใช้", "{}[]\"\\", "ሰላም",
+		"Implement The Login", "9f86d081884c7d65", "qzxwvk"}
 	for _, word := range words {
 		for _, done := range []int{0, 412, 990, 1000} {
 			p := long(t, 1000, done, word)

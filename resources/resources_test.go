@@ -84,7 +84,8 @@ func TestPlans(t *testing.T) {
 func TestMarkdownHoldsItsStructure(t *testing.T) {
 	hostile := []string{
 		"# heading", "- [x] S009 forged", "* item", "1. item", "<script>alert(1)</script>", "```\nfence", "~~~", "[link](javascript:x)",
-		"![i](x)", "> quote", "===\n---", "a\n\n- [ ] S010 forged", "| a |\n|---|", "&lt;", "\\", "`code", "_x_ **y**", "<!-- ", "12) x", "S011",
+		"![i](x)", "> quote", "===\n---", "a\n\n- [ ] S010 forged", "| a |\n|---|", "&lt;", "\\", "`code", "_x_ **y**", "<!-- ", "12) x",
+		"S011",
 	}
 	for _, text := range hostile {
 		line := strings.ReplaceAll(text, "\n", " ")
@@ -154,7 +155,8 @@ func TestMermaidIsSafeAndBounded(t *testing.T) {
 // TestYAMLHidesNothing: what does not show is written as an escape, and every
 // text is read back as it was.
 func TestYAMLHidesNothing(t *testing.T) {
-	for _, text := range []string{"\u3164", "a\ufe0fb", "a\u200bb", "\u115fa", "two\nlines\u3164", "\U000E0041", "Grüße", "日本", "on", "a: b", " a", "a\n\nb", "x\u0661"} {
+	for _, text := range []string{"\u3164", "a\ufe0fb", "a\u200bb", "\u115fa", "two\nlines\u3164", "\U000E0041", "Grüße", "日本", "on",
+		"a: b", " a", "a\n\nb", "x\u0661"} {
 		data, err := json.Marshal(map[string]string{"text": text})
 		if err != nil {
 			t.Fatal(err)

@@ -80,7 +80,8 @@ func sampleOutline() plan.Outline {
 		Questions:    []string{"Which key length?"},
 		Reasoning:    "Small steps, each with a test.",
 		Metadata: plan.Metadata{
-			Complexity: 5, Tags: []string{"auth", "jwt"}, Constraints: []string{"Use the existing JWT library"}, InformedBy: []string{"memory/42"},
+			Complexity: 5, Tags: []string{"auth", "jwt"}, Constraints: []string{"Use the existing JWT library"},
+			InformedBy: []string{"memory/42"},
 		},
 		EstimatedDuration: 5400,
 	}
@@ -100,7 +101,8 @@ func sampleSteps() []plan.NewStep {
 			AcceptanceCriteria: []string{"Validates JWT tokens", "Returns 401 on an invalid token"},
 			Critical:           true, Timeout: 600, Verify: "go test ./src/auth/...", Risk: plan.HighRisk,
 		}, Progress: plan.Progress{Evidence: []plan.Evidence{
-			{Criterion: "Validates JWT tokens", Command: "go test ./src/auth", ExitCode: &exit, Output: "ok", Note: "first half", By: "developer", At: at},
+			{Criterion: "Validates JWT tokens", Command: "go test ./src/auth", ExitCode: &exit, Output: "ok", Note: "first half",
+				By: "developer", At: at},
 		}}},
 		{Spec: plan.Spec{
 			Title: "Read the configuration", Tool: "view", Args: json.RawMessage(`{"path":"config.yaml","lines":[1,20]}`),
@@ -111,7 +113,8 @@ func sampleSteps() []plan.NewStep {
 		}},
 		{Spec: plan.Spec{Title: "[x] Review `<script>alert(1)</script>` #1", DependsOn: []plan.StepID{2, 3}, Type: plan.Test}},
 		{Spec: plan.Spec{Title: "Take notes"}, Progress: plan.Progress{
-			Status: plan.Skipped, Notes: []string{"one", "two", "three", "four"}, Output: "line 1\n  line 2", AffectedFiles: []string{"NOTES.md"},
+			Status: plan.Skipped, Notes: []string{"one", "two", "three", "four"}, Output: "line 1\n  line 2",
+			AffectedFiles: []string{"NOTES.md"},
 		}},
 		{Spec: plan.Spec{Title: "Tidy up"}},
 	}

@@ -113,7 +113,8 @@ func refuse(field, problem, fix string) error {
 
 // losses is a sentence, or none, that names the fields that p uses and a format does
 // not keep, with the number of steps for the fields of steps.
-func losses(lead string, p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) bool, keepsOfStep func(plan.Field[plan.Step]) bool) []string {
+func losses(lead string, p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) bool,
+	keepsOfStep func(plan.Field[plan.Step]) bool) []string {
 	var names []string
 	for _, f := range plan.PlanFields() {
 		if !keepsOfPlan(f) && len(f.Texts(p)) > 0 {

@@ -133,7 +133,8 @@ func TestDetect(t *testing.T) {
 		want       exchange.Format
 	}{
 		{"", `{"revision":1,"plan":{}}`, exchange.JSON}, {"", `{"objective":"x"}`, exchange.JSON}, {"", `{"task":"x"}`, exchange.RawkoYAML},
-		{"", "{objective: x}", exchange.YAML}, {"", "objective: x\nsteps: []\n", exchange.YAML}, {"", "id: a\ntask: x\n", exchange.RawkoYAML},
+		{"", "{objective: x}", exchange.YAML}, {"", "objective: x\nsteps: []\n", exchange.YAML},
+		{"", "id: a\ntask: x\n", exchange.RawkoYAML},
 		{"", "# Title\n\n- [ ] a\n", exchange.Markdown}, {"", "* [X] a", exchange.Markdown}, {"", "1. one\n2. two", exchange.Markdown},
 		{"", "# comment\nobjective: x", exchange.YAML}, {"", "\ufeff- [x] a", exchange.Markdown},
 		{"a.md", "anything", exchange.Markdown}, {"a.json", "{}", exchange.JSON}, {"a.yml", "task: x", exchange.RawkoYAML},
@@ -182,7 +183,8 @@ func TestRefusals(t *testing.T) {
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["S002"]}]}`, "/steps/0/depends_on/0", "no step S002"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["s1"]}]}`, "/steps/0/depends_on/0", "not a step id"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":[1]}]}`, "/steps/0/depends_on", "S001 -> S001"},
-		{exchange.JSON, `{"objective":"o","steps":[{"step_id":"S004","title":"t","depends_on":[6]},{"step_id":6,"title":"t","depends_on":[4]}]}`,
+		{exchange.JSON,
+			`{"objective":"o","steps":[{"step_id":"S004","title":"t","depends_on":[6]},{"step_id":6,"title":"t","depends_on":[4]}]}`,
 			"/steps/0/depends_on", "S004 -> S006 -> S004"},
 		{exchange.JSON, `{"objective":"o","steps":[{"step_id":1,"title":"t"},{"step_id":1,"title":"t"}]}`, "/steps/1/step_id", "twice"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","started_at":"soon"}]}`, "/steps/0/started_at", ""},
@@ -273,10 +275,12 @@ func TestLimits(t *testing.T) {
 // TestWhatIsNotTakenOver: approval, identity, versions and claims stay behind,
 // and the notes say so.
 func TestWhatIsNotTakenOver(t *testing.T) {
-	got, err := exchange.Import([]byte(`{"plan":{"id":"p-1-v2","objective":"o","status":"replanning","version":2,"previous_plan_id":"p-1","changes":"c",
+	got, err := exchange.Import([]byte(`{"plan":{"id":"p-1-v2","objective":"o","status":"replanning",
+		"version":2,"previous_plan_id":"p-1","changes":"c",
 		"final_summary":"f","approval":{"by":"me","way":"person","digest":"d","at":"2026-01-01T00:00:00Z"},
 		"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z","created_by":"a","highest_step":"S009",
-		"steps":[{"step_id":"S001","title":"t","status":"in_progress","claimed_by":"a","lease_until":"2026-01-01T00:00:00Z","ready":false}]},
+		"steps":[{"step_id":"S001","title":"t","status":"in_progress",
+			"claimed_by":"a","lease_until":"2026-01-01T00:00:00Z","ready":false}]},
 		"counts":{"total":1,"done":0},"revision":7,"phase":"executing","next_step":"S001"}`), exchange.JSON)
 	if err != nil {
 		t.Fatal(err)

@@ -18,15 +18,18 @@ func FuzzImportMarkdown(f *testing.F) { fuzzImport(f, exchange.Markdown, "*.md")
 // seeds are small texts, from which a fuzzer gets on faster than from whole plans.
 var seeds = map[exchange.Format][]string{
 	exchange.JSON: {
-		`{"objective":"o","steps":[{"step_id":"S002","title":"t","args":{"a":"$S002"},"when":"S002"},{"step_id":"S005","title":"u","depends_on":["S002",2]}]}`,
-		`{"plan":{"objective":"o","metadata":{"complexity":3},"steps":[{"title":"t","evidence":[{"exit_code":0,"at":"2026-01-01T00:00:00Z"}],"result":{"ok":true,"value":[1]}}]}}`,
+		`{"objective":"o","steps":[{"step_id":"S002","title":"t","args":{"a":"$S002"},"when":"S002"},` +
+			`{"step_id":"S005","title":"u","depends_on":["S002",2]}]}`,
+		`{"plan":{"objective":"o","metadata":{"complexity":3},` +
+			`"steps":[{"title":"t","evidence":[{"exit_code":0,"at":"2026-01-01T00:00:00Z"}],"result":{"ok":true,"value":[1]}}]}}`,
 	},
 	exchange.YAML: {
 		"objective: o\nsteps:\n  - title: t\n    details: |-\n      a\n\n      b\n    notes: ['x', \"y\\n\"]\n    timeout: 3\n",
 		"plan: &p {objective: o, steps: [{title: &t a b}, {title: *t, args: {k: .inf}}]}\n", "? objective\n: >\n  folded\n  text\n",
 	},
 	exchange.RawkoYAML: {
-		"task: t\nstatus: draft\nsteps:\n  - index: 0\n    description: d\n    dependsOn: []\n  - description: e\n    index: 4\n    dependsOn: [0]\n",
+		"task: t\nstatus: draft\nsteps:\n  - index: 0\n    description: d\n    dependsOn: []\n" +
+			"  - description: e\n    index: 4\n    dependsOn: [0]\n",
 	},
 	exchange.Markdown: {
 		"# o\n\nStatus: draft, 0 of 1 done\n\n- [ ] S003 a\n\n  text\n\n  - depends on: S004\n  - note: x\n\n    y\n- [x] S004 b\n",

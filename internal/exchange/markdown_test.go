@@ -67,7 +67,8 @@ func TestMarkdownItems(t *testing.T) {
 func TestMarkdownBelongsWhereItIsNested(t *testing.T) {
 	got, err := exchange.Import([]byte(strings.Join([]string{
 		"Release", "=======", "", "Intro.", "",
-		"- Phase one", "  - [ ] a", "    more of a", "", "    > quoted", "    - point", "      - deeper", "        - [x] b", "      - deepest",
+		"- Phase one", "  - [ ] a", "    more of a", "", "    > quoted", "    - point", "      - deeper", "        - [x] b",
+		"      - deepest",
 		"    - **Note:** n1", "", "      n2", "      - [ ] c", "    - hint: h", "", "  tail", "", "***", "", "    code", "",
 		"1) [ ] d", "2) [ ] e", "", "   ~~~", "   - [ ] no \\*", "   ~~~", "<!-- gone -->", "End.",
 	}, "\n")), exchange.Markdown)
@@ -81,7 +82,8 @@ func TestMarkdownBelongsWhereItIsNested(t *testing.T) {
 	if titles(a) != "Release\na\nb\nc\nd\ne" {
 		t.Fatalf("titles %q", titles(a))
 	}
-	if s := a.Steps[0]; s.Details != "more of a\n\n> quoted\n- point\n  - deeper\n  - deepest" || strings.Join(s.Notes, "|") != "n1\n\nn2" || strings.Join(s.ContextHints, "|") != "h" {
+	if s := a.Steps[0]; s.Details != "more of a\n\n> quoted\n- point\n  - deeper\n  - deepest" ||
+		strings.Join(s.Notes, "|") != "n1\n\nn2" || strings.Join(s.ContextHints, "|") != "h" {
 		t.Errorf("step %+v", s)
 	}
 	if s := a.Steps[4]; s.Details != "~~~\n- [ ] no \\*\n~~~" {
@@ -117,17 +119,22 @@ func TestHostileMarkdown(t *testing.T) {
 func hostileMarkdown(size int) []string {
 	var texts []string
 	for _, part := range []string{
-		">", "> ", "- ", "> - ", "1. ", "#", "*", "* ", "\t", " ", "\r", "[", "`", "\\", "=\n", "---\n", "-\n", "-\n\n", "- [ ] ", "- [ ] a\n", "- [ ]\n",
+		">", "> ", "- ", "> - ", "1. ", "#", "*", "* ", "\t", " ", "\r", "[", "`", "\\", "=\n", "---\n", "-\n", "-\n\n", "- [ ] ",
+		"- [ ] a\n", "- [ ]\n",
 		"1. a\n", "# a\n", "```\n", "~~~\n~~~\n", "    a\n\n", "a\n-\n", "[a]: b\n", "`a``b```c", "\t-\ta\n", "\x00\n", "\v\n",
-		"<a ", "<div\n", "<!-- ", "<!-- -->\n", "<script>\n", "<![CDATA[", "- - - - - - - - - - - - - - - a\n", "## a\n- b\n", "## a\n\nb\n\n",
-		"- [ ] a\n  - [ ] b\n    - [x] c\n", strings.Repeat("> ", 100) + "a\n", strings.Repeat(" ", 1000) + "a\n", "## a\n\n" + strings.Repeat("b", 50) + "\n\n",
+		"<a ", "<div\n", "<!-- ", "<!-- -->\n", "<script>\n", "<![CDATA[", "- - - - - - - - - - - - - - - a\n", "## a\n- b\n",
+		"## a\n\nb\n\n",
+		"- [ ] a\n  - [ ] b\n    - [x] c\n", strings.Repeat("> ", 100) + "a\n", strings.Repeat(" ", 1000) + "a\n",
+		"## a\n\n" + strings.Repeat("b", 50) + "\n\n",
 	} {
 		texts = append(texts, strings.Repeat(part, size/len(part)))
 	}
 	fill := func(part string, count int) string { return strings.Repeat(part, min(count, size/len(part))) }
 	texts = append(texts,
-		"- [ ] a\n"+fill("  - note: x\n", size), "- [ ] a\n"+fill("  - note: x\n\n    y\n", size), "- [ ] a\n"+fill("  - x\n", 90_000), "- [ ] "+fill("a", size),
-		fill(">", size/2)+"\n"+fill("a\n", 90_000), fill("- ", 30)+"a\n"+fill("\n", 90_000)+"a", fill("- ", 30)+"a\n"+fill(strings.Repeat(" ", 70)+"b\n", size),
+		"- [ ] a\n"+fill("  - note: x\n", size), "- [ ] a\n"+fill("  - note: x\n\n    y\n", size), "- [ ] a\n"+fill("  - x\n", 90_000),
+		"- [ ] "+fill("a", size),
+		fill(">", size/2)+"\n"+fill("a\n", 90_000), fill("- ", 30)+"a\n"+fill("\n", 90_000)+"a",
+		fill("- ", 30)+"a\n"+fill(strings.Repeat(" ", 70)+"b\n", size),
 		fill("a\n", 90_000)+"===\n", "```\n"+fill("a\n", 90_000), "<a"+fill(" a=b", size), "<a"+fill(" a='", size), fill("a\n", size),
 	)
 	for _, marker := range []string{"- a", "- [ ] a", "1. a"} {

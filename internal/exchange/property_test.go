@@ -18,8 +18,10 @@ import (
 // words are pieces of text that mean something to one format or another.
 var words = []string{
 	"plain", "# head", "- [x] item", "* star", "1. one", "2) two", "key: value", "\"quoted\"", "'single'", "`code`", "<b>", "[link](x)",
-	"true", "null", "~", "no", "123", "-1.5e3", "0x1F", ".inf", "2026-01-23", "12:30", "? a", "! b", "& c", "* d", "| e", "> f", "% g", "@ h",
-	"{a", "[b", "a #b", "---", "...", "===", "\\", "\\n", "é", "日本", "😀", "S001", "$S001", "depends on: S001", "note: x", "Status: draft, 0 of 0 done",
+	"true", "null", "~", "no", "123", "-1.5e3", "0x1F", ".inf", "2026-01-23", "12:30", "? a", "! b", "& c", "* d", "| e", "> f", "% g",
+	"@ h",
+	"{a", "[b", "a #b", "---", "...", "===", "\\", "\\n", "é", "日本", "😀", "S001", "$S001", "depends on: S001", "note: x",
+	"Status: draft, 0 of 0 done",
 	"&amp;", "_x_", "~~y~~", "a_b", ":", "-", "_", "=", "<!-- c -->", "```", "<<", "\u00a0x", "a\u0301",
 }
 
@@ -29,7 +31,8 @@ func line(t *rapid.T, name string) string {
 }
 
 func block(t *rapid.T, name string) string {
-	parts := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(words), rapid.SampledFrom([]string{"", "  in", "\ttab", "x  y"})), 0, 5).Draw(t, name)
+	parts := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(words), rapid.SampledFrom([]string{"", "  in", "\ttab", "x  y"})), 0, 5).Draw(t,
+		name)
 	return clean(strings.Join(parts, "\n"), true)
 }
 
@@ -76,22 +79,31 @@ func moment(t *rapid.T, name string) time.Time {
 }
 
 func value(t *rapid.T, name string) any {
-	return rapid.SampledFrom([]any{"$S001", "$S001.x", "line\nbreak", 1.5, -3, nil, true, []any{}, map[string]any{}, []any{[]any{"a"}, map[string]any{"k: ": "v"}}, "\x01", " "}).Draw(t, name)
+	return rapid.SampledFrom([]any{"$S001", "$S001.x", "line\nbreak", 1.5, -3, nil, true, []any{}, map[string]any{},
+		[]any{[]any{"a"}, map[string]any{"k: ": "v"}}, "\x01", " "}).Draw(t, name)
 }
 
 func step(t *rapid.T, i int) plan.NewStep {
 	n := plan.NewStep{
 		Spec: plan.Spec{
-			Title: line(t, "title"), Details: maybeBlock(t, "details"), Type: rapid.SampledFrom([]plan.StepType{"", plan.Feature, plan.Test}).Draw(t, "type"),
-			ContextHints: lines(t, "hints"), RelevantFilePaths: paths(t, "paths"), Creates: paths(t, "creates"), AcceptanceCriteria: lines(t, "criteria"),
-			SuggestedAgent: maybeLine(t, "agent"), Risk: rapid.SampledFrom([]plan.Risk{"", plan.LowRisk, plan.HighRisk}).Draw(t, "risk"), Tools: lines(t, "tools"),
-			Tool: maybeLine(t, "tool"), Critical: rapid.Bool().Draw(t, "critical"), Idempotent: rapid.Bool().Draw(t, "idempotent"),
-			RequiresApproval: rapid.Bool().Draw(t, "approval"), Timeout: rapid.IntRange(0, 100).Draw(t, "timeout"), Pause: maybeLine(t, "pause"),
-			When: maybeLine(t, "when"), ForEach: maybeLine(t, "for each"), Verify: maybeLine(t, "verify"),
+			Title: line(t, "title"), Details: maybeBlock(t, "details"),
+			Type:         rapid.SampledFrom([]plan.StepType{"", plan.Feature, plan.Test}).Draw(t, "type"),
+			ContextHints: lines(t, "hints"), RelevantFilePaths: paths(t, "paths"), Creates: paths(t, "creates"),
+			AcceptanceCriteria: lines(t, "criteria"),
+			SuggestedAgent:     maybeLine(t, "agent"),
+			Risk:               rapid.SampledFrom([]plan.Risk{"", plan.LowRisk, plan.HighRisk}).Draw(t, "risk"),
+			Tools:              lines(t, "tools"),
+			Tool:               maybeLine(t, "tool"), Critical: rapid.Bool().Draw(t, "critical"),
+			Idempotent:       rapid.Bool().Draw(t, "idempotent"),
+			RequiresApproval: rapid.Bool().Draw(t, "approval"), Timeout: rapid.IntRange(0, 100).Draw(t, "timeout"),
+			Pause: maybeLine(t, "pause"),
+			When:  maybeLine(t, "when"), ForEach: maybeLine(t, "for each"), Verify: maybeLine(t, "verify"),
 		},
 		Progress: plan.Progress{
-			Status: rapid.SampledFrom(statuses()).Draw(t, "status"), Output: maybeBlock(t, "output"), Error: maybeBlock(t, "error"), AffectedFiles: paths(t, "affected"),
-			Attempts: rapid.IntRange(0, 3).Draw(t, "attempts"), ExecutedBy: maybeLine(t, "by"), StartedAt: moment(t, "started"), CompletedAt: moment(t, "completed"),
+			Status: rapid.SampledFrom(statuses()).Draw(t, "status"), Output: maybeBlock(t, "output"), Error: maybeBlock(t, "error"),
+			AffectedFiles: paths(t, "affected"),
+			Attempts:      rapid.IntRange(0, 3).Draw(t, "attempts"), ExecutedBy: maybeLine(t, "by"), StartedAt: moment(t, "started"),
+			CompletedAt: moment(t, "completed"),
 		},
 	}
 	for k := range rapid.IntRange(0, 2).Draw(t, "notes") {
@@ -107,9 +119,11 @@ func step(t *rapid.T, i int) plan.NewStep {
 	}
 	if rapid.Bool().Draw(t, "has evidence") {
 		exit := rapid.IntRange(0, 2).Draw(t, "exit")
-		n.Evidence = []plan.Evidence{{Criterion: line(t, "for"), Command: block(t, "cmd"), ExitCode: &exit, Output: block(t, "out"), Note: block(t, "n"), By: line(t, "who"), At: moment(t, "at")}}
+		n.Evidence = []plan.Evidence{{Criterion: line(t, "for"), Command: block(t, "cmd"), ExitCode: &exit, Output: block(t, "out"),
+			Note: block(t, "n"), By: line(t, "who"), At: moment(t, "at")}}
 		raw, _ := json.Marshal(value(t, "result"))
-		n.Result = &plan.Result{OK: exit == 0, Value: raw, Error: block(t, "failure"), Duration: int64(exit), Timestamp: moment(t, "when run")}
+		n.Result = &plan.Result{OK: exit == 0, Value: raw, Error: block(t, "failure"), Duration: int64(exit),
+			Timestamp: moment(t, "when run")}
 	}
 	return n
 }
@@ -124,9 +138,11 @@ func statuses() []plan.StepStatus {
 
 func setUpAction(t *rapid.T) plan.SetUp {
 	a := plan.SetUp{Outline: plan.Outline{
-		Objective: line(t, "objective"), Summary: maybeBlock(t, "summary"), ContextNotes: maybeBlock(t, "context"), Questions: lines(t, "questions"),
+		Objective: line(t, "objective"), Summary: maybeBlock(t, "summary"), ContextNotes: maybeBlock(t, "context"),
+		Questions: lines(t, "questions"),
 		Reasoning: maybeBlock(t, "reasoning"), EstimatedDuration: rapid.IntRange(0, 9).Draw(t, "duration"),
-		Metadata: plan.Metadata{Complexity: rapid.IntRange(0, 10).Draw(t, "complexity"), Tags: lines(t, "tags"), Constraints: lines(t, "constraints"), InformedBy: lines(t, "informed")},
+		Metadata: plan.Metadata{Complexity: rapid.IntRange(0, 10).Draw(t, "complexity"), Tags: lines(t, "tags"),
+			Constraints: lines(t, "constraints"), InformedBy: lines(t, "informed")},
 	}}
 	for i := range rapid.IntRange(0, 4).Draw(t, "steps") {
 		a.Steps = append(a.Steps, step(t, i))
@@ -160,7 +176,8 @@ func TestMarkdownRoundTripProperty(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		ignored := cmp.Options{
-			cmpopts.IgnoreFields(plan.Progress{}, "Evidence", "Result"), cmp.Comparer(func(a, b string) bool { return trimmed(a) == trimmed(b) }),
+			cmpopts.IgnoreFields(plan.Progress{}, "Evidence", "Result"),
+			cmp.Comparer(func(a, b string) bool { return trimmed(a) == trimmed(b) }),
 		}
 		if diff := cmp.Diff(s.Plan.Body(), setUp(t, got.Action).Plan.Body(), append(ignored, bodyOptions...)); diff != "" {
 			t.Fatalf("(-exported +imported):\n%s\n%s", diff, text)

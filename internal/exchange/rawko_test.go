@@ -62,7 +62,9 @@ func TestRawkoExample(t *testing.T) {
 }
 
 func TestRawkoToleratesWhatItDoesNotKnow(t *testing.T) {
-	got, err := exchange.Import([]byte("task: t\nowner: me\nmetadata: {effort: 3}\nsteps:\n  - description: |\n      two\n      lines\n    colour: red\n    index: 4\n  - description: 42\n    dependsOn: [4]\n"),
+	got, err := exchange.Import([]byte("task: t\nowner: me\nmetadata: {effort: 3}\nsteps:\n"+
+		"  - description: |\n      two\n      lines\n    colour: red\n"+
+		"    index: 4\n  - description: 42\n    dependsOn: [4]\n"),
 		exchange.RawkoYAML)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +89,8 @@ func TestRawkoStatuses(t *testing.T) {
 	} {
 		p := plan.Plan{ID: "p", Outline: plan.Outline{Objective: "o"}, Status: c.status, Version: 2, PreviousPlanID: "q"}
 		text, _ := export(t, exchange.RawkoYAML, plan.State{Plan: &p})
-		if !strings.Contains(text, "\nstatus: "+c.want+"\n") || !strings.Contains(text, "\npreviousPlanId: q\n") || !strings.Contains(text, "\nsteps: []\n") {
+		if !strings.Contains(text, "\nstatus: "+c.want+"\n") || !strings.Contains(text, "\npreviousPlanId: q\n") ||
+			!strings.Contains(text, "\nsteps: []\n") {
 			t.Errorf("%s:\n%s", c.status, text)
 		}
 	}

@@ -38,7 +38,8 @@ func TestWhatIsSent(t *testing.T) {
 		want := map[string]any{
 			"model": "m-1", "stream": false, "max_tokens": 100.0, "temperature": 0.5,
 			"response_format": map[string]any{"type": "json_object"},
-			"messages":        []any{map[string]any{"role": "system", "content": "be brief"}, map[string]any{"role": "user", "content": "why?"}},
+			"messages": []any{map[string]any{"role": "system", "content": "be brief"},
+				map[string]any{"role": "user", "content": "why?"}},
 		}
 		if diff := cmp.Diff(want, sent(r)); diff != "" {
 			t.Error(diff)
@@ -88,44 +89,63 @@ func TestFailures(t *testing.T) {
 		tries  int
 		words  []string
 	}{
-		"hangs":                  {[]http.HandlerFunc{hangs}, llm.ErrUnavailable, 0, 1, []string{"1m0s", "timeout"}},
-		"drips":                  {[]http.HandlerFunc{drips(200)}, llm.ErrUnavailable, 200, 1, []string{"1m0s"}},
-		"drips an error":         {[]http.HandlerFunc{drips(403)}, llm.ErrUnavailable, 403, 1, []string{"answered 403", "m-1"}},
-		"a megabyte of prose":    {[]http.HandlerFunc{answers(200, strings.Repeat("Certainly! ", 1<<17))}, llm.ErrUnavailable, 200, 1, []string{"512 KiB"}},
-		"a megabyte in JSON":     {[]http.HandlerFunc{says(strings.Repeat("Certainly! ", 1<<17))}, llm.ErrUnavailable, 200, 1, nil},
-		"a megabyte of error":    {[]http.HandlerFunc{answers(400, strings.Repeat("No! ", 1<<18))}, llm.ErrUnavailable, 400, 1, []string{"No! No!"}},
-		"prose":                  {[]http.HandlerFunc{answers(200, "Certainly!")}, llm.ErrMalformed, 200, 1, []string{"Certainly!"}},
-		"a web page":             {[]http.HandlerFunc{answers(200, page)}, llm.ErrMalformed, 200, 1, []string{"web page", "base_url"}},
-		"a web page of an error": {[]http.HandlerFunc{answers(404, page)}, llm.ErrUnavailable, 404, 1, []string{"404 with a web page", "/v1"}},
-		"401":                    {[]http.HandlerFunc{answers(401, `{"error":{"message":"Incorrect API key provided: sk-proj-********cJ7."}}`)}, llm.ErrUnavailable, 401, 1, []string{"OPENAI_API_KEY"}},
-		"402":                    {[]http.HandlerFunc{answers(402, ``)}, llm.ErrUnavailable, 402, 1, []string{"balance"}},
-		"403":                    {[]http.HandlerFunc{echoes(403)}, llm.ErrUnavailable, 403, 1, []string{"may use model m-1"}},
-		"404 of a model":         {[]http.HandlerFunc{answers(404, `{"error":"model \"m-1\" not found, try pulling it first"}`)}, llm.ErrUnavailable, 404, 1, []string{"try pulling it first"}},
-		"413":                    {[]http.HandlerFunc{answers(413, ``)}, llm.ErrUnavailable, 413, 1, []string{"too long"}},
-		"422 as a list":          {[]http.HandlerFunc{answers(422, `[{"error":{"code":422,"message":"odd"}}]`)}, llm.ErrUnavailable, 422, 1, []string{"odd"}},
-		"422 in detail":          {[]http.HandlerFunc{answers(422, `{"detail":"odd"}`)}, llm.ErrUnavailable, 422, 1, []string{"odd"}},
-		"304":                    {[]http.HandlerFunc{answers(304, ``)}, llm.ErrUnavailable, 304, 1, nil},
-		"429 for ever":           {[]http.HandlerFunc{answers(429, ``, "Retry-After", "1")}, llm.ErrUnavailable, 429, 3, []string{"at try 3", "later"}},
-		"429 asks for an hour":   {[]http.HandlerFunc{answers(429, ``, "Retry-After", "3600")}, llm.ErrUnavailable, 429, 1, []string{"wait 1h0m0s"}},
-		"429 without money":      {[]http.HandlerFunc{answers(429, `{"error":{"message":"no quota","code":"insufficient_quota"}}`)}, llm.ErrUnavailable, 429, 3, []string{"no quota"}},
-		"500 for ever":           {[]http.HandlerFunc{answers(500, `{"error":{"message":"sorry"}}`)}, llm.ErrUnavailable, 500, 3, []string{"sorry", "at try 3"}},
-		"breaks off":             {[]http.HandlerFunc{breaks}, llm.ErrUnavailable, 200, 3, []string{"EOF"}},
-		"500, then hangs":        {[]http.HandlerFunc{answers(500, ``), hangs}, llm.ErrUnavailable, 0, 2, nil},
-		"truncated JSON":         {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"be`)}, llm.ErrMalformed, 200, 1, []string{"not one whole JSON object"}},
-		"a stream":               {[]http.HandlerFunc{answers(200, "data: {}\n\ndata: [DONE]\n")}, llm.ErrMalformed, 200, 1, nil},
-		"nothing":                {[]http.HandlerFunc{answers(200, "")}, llm.ErrMalformed, 200, 1, nil},
-		"null":                   {[]http.HandlerFunc{answers(200, "null")}, llm.ErrMalformed, 200, 1, []string{"not a chat completion"}},
-		"no choices":             {[]http.HandlerFunc{answers(200, `{"choices":[]}`)}, llm.ErrMalformed, 200, 1, []string{"without a choice"}},
-		"choices of another":     {[]http.HandlerFunc{answers(200, `{"choices":{"a":1}}`)}, llm.ErrMalformed, 200, 1, []string{"not a chat completion"}},
-		"a completion of null":   {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":null}}]}`)}, llm.ErrMalformed, 200, 1, []string{"no text"}},
-		"a blank completion":     {[]http.HandlerFunc{says(" \n")}, llm.ErrMalformed, 200, 1, []string{"no text"}},
-		"thoughts without end":   {[]http.HandlerFunc{says("<think>hm")}, llm.ErrMalformed, 200, 1, []string{"no text"}},
-		"invalid UTF-8":          {[]http.HandlerFunc{answers(200, "{\"choices\":[{\"message\":{\"content\":\"a\xff\"}}]}")}, llm.ErrMalformed, 200, 1, []string{"UTF-8"}},
-		"cut off at the limit":   {[]http.HandlerFunc{finishes("because of", "length")}, llm.ErrMalformed, 200, 1, []string{"max_tokens"}},
-		"filtered":               {[]http.HandlerFunc{finishes("", "content_filter")}, llm.ErrMalformed, 200, 1, nil},
-		"a refusal":              {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"refusal":"I can't"}}]}`)}, llm.ErrMalformed, 200, 1, []string{"I can't"}},
-		"an error as a success":  {[]http.HandlerFunc{answers(200, `{"error":{"message":"odd","code":"x"}}`)}, llm.ErrMalformed, 200, 1, []string{"odd"}},
-		"a 502 as a success":     {[]http.HandlerFunc{answers(200, `{"error":{"message":"upstream","code":502}}`)}, llm.ErrMalformed, 200, 1, []string{"upstream"}},
+		"hangs":          {[]http.HandlerFunc{hangs}, llm.ErrUnavailable, 0, 1, []string{"1m0s", "timeout"}},
+		"drips":          {[]http.HandlerFunc{drips(200)}, llm.ErrUnavailable, 200, 1, []string{"1m0s"}},
+		"drips an error": {[]http.HandlerFunc{drips(403)}, llm.ErrUnavailable, 403, 1, []string{"answered 403", "m-1"}},
+		"a megabyte of prose": {[]http.HandlerFunc{answers(200, strings.Repeat("Certainly! ", 1<<17))}, llm.ErrUnavailable, 200, 1,
+			[]string{"512 KiB"}},
+		"a megabyte in JSON": {[]http.HandlerFunc{says(strings.Repeat("Certainly! ", 1<<17))}, llm.ErrUnavailable, 200, 1, nil},
+		"a megabyte of error": {[]http.HandlerFunc{answers(400, strings.Repeat("No! ", 1<<18))}, llm.ErrUnavailable, 400, 1,
+			[]string{"No! No!"}},
+		"prose":      {[]http.HandlerFunc{answers(200, "Certainly!")}, llm.ErrMalformed, 200, 1, []string{"Certainly!"}},
+		"a web page": {[]http.HandlerFunc{answers(200, page)}, llm.ErrMalformed, 200, 1, []string{"web page", "base_url"}},
+		"a web page of an error": {[]http.HandlerFunc{answers(404, page)}, llm.ErrUnavailable, 404, 1,
+			[]string{"404 with a web page", "/v1"}},
+		"401": {[]http.HandlerFunc{answers(401,
+			`{"error":{"message":"Incorrect API key provided: sk-proj-********cJ7."}}`)}, llm.ErrUnavailable, 401, 1,
+			[]string{"OPENAI_API_KEY"}},
+		"402": {[]http.HandlerFunc{answers(402, ``)}, llm.ErrUnavailable, 402, 1, []string{"balance"}},
+		"403": {[]http.HandlerFunc{echoes(403)}, llm.ErrUnavailable, 403, 1, []string{"may use model m-1"}},
+		"404 of a model": {[]http.HandlerFunc{answers(404, `{"error":"model \"m-1\" not found, try pulling it first"}`)},
+			llm.ErrUnavailable, 404, 1, []string{"try pulling it first"}},
+		"413": {[]http.HandlerFunc{answers(413, ``)}, llm.ErrUnavailable, 413, 1, []string{"too long"}},
+		"422 as a list": {[]http.HandlerFunc{answers(422, `[{"error":{"code":422,"message":"odd"}}]`)}, llm.ErrUnavailable, 422,
+			1, []string{"odd"}},
+		"422 in detail": {[]http.HandlerFunc{answers(422, `{"detail":"odd"}`)}, llm.ErrUnavailable, 422, 1, []string{"odd"}},
+		"304":           {[]http.HandlerFunc{answers(304, ``)}, llm.ErrUnavailable, 304, 1, nil},
+		"429 for ever": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "1")}, llm.ErrUnavailable, 429, 3,
+			[]string{"at try 3", "later"}},
+		"429 asks for an hour": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "3600")}, llm.ErrUnavailable, 429, 1,
+			[]string{"wait 1h0m0s"}},
+		"429 without money": {[]http.HandlerFunc{answers(429, `{"error":{"message":"no quota","code":"insufficient_quota"}}`)},
+			llm.ErrUnavailable, 429, 3, []string{"no quota"}},
+		"500 for ever": {[]http.HandlerFunc{answers(500, `{"error":{"message":"sorry"}}`)}, llm.ErrUnavailable, 500, 3,
+			[]string{"sorry", "at try 3"}},
+		"breaks off":      {[]http.HandlerFunc{breaks}, llm.ErrUnavailable, 200, 3, []string{"EOF"}},
+		"500, then hangs": {[]http.HandlerFunc{answers(500, ``), hangs}, llm.ErrUnavailable, 0, 2, nil},
+		"truncated JSON": {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"be`)}, llm.ErrMalformed, 200, 1,
+			[]string{"not one whole JSON object"}},
+		"a stream": {[]http.HandlerFunc{answers(200, "data: {}\n\ndata: [DONE]\n")}, llm.ErrMalformed, 200, 1, nil},
+		"nothing":  {[]http.HandlerFunc{answers(200, "")}, llm.ErrMalformed, 200, 1, nil},
+		"null":     {[]http.HandlerFunc{answers(200, "null")}, llm.ErrMalformed, 200, 1, []string{"not a chat completion"}},
+		"no choices": {[]http.HandlerFunc{answers(200, `{"choices":[]}`)}, llm.ErrMalformed, 200, 1,
+			[]string{"without a choice"}},
+		"choices of another": {[]http.HandlerFunc{answers(200, `{"choices":{"a":1}}`)}, llm.ErrMalformed, 200, 1,
+			[]string{"not a chat completion"}},
+		"a completion of null": {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":null}}]}`)}, llm.ErrMalformed, 200,
+			1, []string{"no text"}},
+		"a blank completion":   {[]http.HandlerFunc{says(" \n")}, llm.ErrMalformed, 200, 1, []string{"no text"}},
+		"thoughts without end": {[]http.HandlerFunc{says("<think>hm")}, llm.ErrMalformed, 200, 1, []string{"no text"}},
+		"invalid UTF-8": {[]http.HandlerFunc{answers(200, "{\"choices\":[{\"message\":{\"content\":\"a\xff\"}}]}")},
+			llm.ErrMalformed, 200, 1, []string{"UTF-8"}},
+		"cut off at the limit": {[]http.HandlerFunc{finishes("because of", "length")}, llm.ErrMalformed, 200, 1, []string{"max_tokens"}},
+		"filtered":             {[]http.HandlerFunc{finishes("", "content_filter")}, llm.ErrMalformed, 200, 1, nil},
+		"a refusal": {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"refusal":"I can't"}}]}`)}, llm.ErrMalformed,
+			200, 1, []string{"I can't"}},
+		"an error as a success": {[]http.HandlerFunc{answers(200, `{"error":{"message":"odd","code":"x"}}`)}, llm.ErrMalformed, 200, 1,
+			[]string{"odd"}},
+		"a 502 as a success": {[]http.HandlerFunc{answers(200, `{"error":{"message":"upstream","code":502}}`)}, llm.ErrMalformed, 200,
+			1, []string{"upstream"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
@@ -188,14 +208,19 @@ func TestAnswers(t *testing.T) {
 		"429, then an answer":    {[]http.HandlerFunc{answers(429, ``, "Retry-After", "7"), says("because")}, "because"},
 		"broken, then an answer": {[]http.HandlerFunc{breaks, says("because")}, "because"},
 		"another content type":   {[]http.HandlerFunc{answers(200, completion, "Content-Type", "text/html")}, "because"},
-		"odd types beside it":    {[]http.HandlerFunc{answers(200, `{"id":7,"created":1.5e9,"usage":"much","error":null,`+completion[1:])}, "because"},
-		"in parts":               {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":[{"type":"text","text":"be"},{"type":"text","text":"cause"}]}}]}`)}, "because"},
-		"several choices":        {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"because"}},{"message":{"content":"why not"}}]}`)}, "because"},
-		"after thoughts":         {[]http.HandlerFunc{says("<think>\nhm {\"a\":1}\n</think>\n\nbecause\n")}, "because"},
-		"control characters":     {[]http.HandlerFunc{says("be\x1b[31mcause\x00\r\n\tof\u202eit\u009b\r")}, "be\ufffd[31mcause\ufffd\n\tof\ufffdit\ufffd"},
-		"half a surrogate":       {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"be\ud800cause"}}]}`)}, "be\ufffdcause"},
-		"the key":                {[]http.HandlerFunc{says("your key is " + planted + "!")}, "your key is [hidden]!"},
-		"moved within the host":  {[]http.HandlerFunc{answers(307, ``, "Location", "/v2/chat/completions"), says("because")}, "because"},
+		"odd types beside it": {[]http.HandlerFunc{answers(200, `{"id":7,"created":1.5e9,"usage":"much","error":null,`+completion[1:])},
+			"because"},
+		"in parts": {[]http.HandlerFunc{answers(200,
+			`{"choices":[{"message":{"content":[{"type":"text","text":"be"},{"type":"text","text":"cause"}]}}]}`)}, "because"},
+		"several choices": {[]http.HandlerFunc{answers(200,
+			`{"choices":[{"message":{"content":"because"}},{"message":{"content":"why not"}}]}`)}, "because"},
+		"after thoughts": {[]http.HandlerFunc{says("<think>\nhm {\"a\":1}\n</think>\n\nbecause\n")}, "because"},
+		"control characters": {[]http.HandlerFunc{says("be\x1b[31mcause\x00\r\n\tof\u202eit\u009b\r")},
+			"be\ufffd[31mcause\ufffd\n\tof\ufffdit\ufffd"},
+		"half a surrogate": {[]http.HandlerFunc{answers(200, `{"choices":[{"message":{"content":"be\ud800cause"}}]}`)},
+			"be\ufffdcause"},
+		"the key":               {[]http.HandlerFunc{says("your key is " + planted + "!")}, "your key is [hidden]!"},
+		"moved within the host": {[]http.HandlerFunc{answers(307, ``, "Location", "/v2/chat/completions"), says("because")}, "because"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
@@ -229,7 +254,8 @@ func TestNoRetries(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		none := 0
 		e := w.serve(host, answers(500, ``), says("because"))
-		if _, err := ask(t.Context(), w.client(func(c *llm.Config) { c.Retries = &none })); !errors.Is(err, llm.ErrUnavailable) || len(e.Requests()) != 1 {
+		if _, err := ask(t.Context(), w.client(func(c *llm.Config) { c.Retries = &none })); !errors.Is(err, llm.ErrUnavailable) ||
+			len(e.Requests()) != 1 {
 			t.Error(err)
 		}
 	})
@@ -291,11 +317,16 @@ func TestWhatIsNotSupportedIsLeftOut(t *testing.T) {
 		asked  int
 		fails  bool
 	}{
-		"JSON mode":                {[]http.HandlerFunc{answers(400, `{"error":{"message":"Invalid parameter: 'response_format' of type 'json_object' is not supported with this model."}}`), says("{}")}, 2, false},
-		"JSON mode by parameter":   {[]http.HandlerFunc{answers(422, `{"error":{"message":"unsupported","param":"response_format"}}`), says("{}")}, 2, false},
-		"JSON mode in prose":       {[]http.HandlerFunc{answers(400, `This model has no JSON mode.`), says("{}")}, 2, false},
-		"the limit's name":         {[]http.HandlerFunc{answers(400, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`), says("{}")}, 2, false},
-		"both":                     {[]http.HandlerFunc{answers(400, `response_format`), answers(400, `use max_completion_tokens`), says("{}")}, 3, false},
+		"JSON mode": {[]http.HandlerFunc{answers(400,
+			`{"error":{"message":"Invalid parameter: 'response_format' of type 'json_object' is not supported with this model."}}`),
+			says("{}")}, 2, false},
+		"JSON mode by parameter": {[]http.HandlerFunc{answers(422, `{"error":{"message":"unsupported","param":"response_format"}}`),
+			says("{}")}, 2, false},
+		"JSON mode in prose": {[]http.HandlerFunc{answers(400, `This model has no JSON mode.`), says("{}")}, 2, false},
+		"the limit's name": {[]http.HandlerFunc{answers(400,
+			`{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`), says("{}")}, 2, false},
+		"both": {[]http.HandlerFunc{answers(400, `response_format`), answers(400, `use max_completion_tokens`),
+			says("{}")}, 3, false},
 		"both, and it still minds": {[]http.HandlerFunc{answers(400, `response_format and max_completion_tokens`)}, 3, true},
 		"something else":           {[]http.HandlerFunc{answers(400, `context length exceeded`), says("{}")}, 1, true},
 		"another status":           {[]http.HandlerFunc{answers(404, `response_format`), says("{}")}, 1, true},
@@ -326,7 +357,8 @@ func TestNewerModelsTakeTheLimitByItsNewerName(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		e := w.serve(host, says("because"))
 		c := w.client(func(c *llm.Config) { c.Model, c.MaxTokens = "o3-mini", 50 })
-		if _, err := ask(t.Context(), c); err != nil || sent(e.Requests()[0])["max_completion_tokens"] != 50.0 || sent(e.Requests()[0])["max_tokens"] != nil {
+		if _, err := ask(t.Context(), c); err != nil || sent(e.Requests()[0])["max_completion_tokens"] != 50.0 ||
+			sent(e.Requests()[0])["max_tokens"] != nil {
 			t.Error(err, e.Requests())
 		}
 	})
@@ -337,7 +369,8 @@ func TestWhatTheLibraryKnowsToFailIsNotSent(t *testing.T) {
 		e := w.serve(host, says("because"))
 		half := 0.5
 		c := w.client(func(c *llm.Config) { c.Model, c.Temperature = "o3-mini", &half })
-		if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrInvalid) || len(e.Requests()) != 0 || !strings.Contains(err.Error(), "temperature") {
+		if _, err := ask(t.Context(), c); !errors.Is(err, llm.ErrInvalid) || len(e.Requests()) != 0 ||
+			!strings.Contains(err.Error(), "temperature") {
 			t.Error(err, e.Requests())
 		}
 	})
@@ -357,9 +390,12 @@ func (a always) RoundTrip(r *http.Request) (*http.Response, error) {
 // fit to read, or an error that is fit to show.
 func FuzzComplete(f *testing.F) {
 	for _, body := range []string{
-		`{"choices":[{"message":{"content":"because"},"finish_reason":"stop"}]}`, `{"error":{"message":"no","code":502}}`, `{"error":"no"}`, `[{"error":{}}]`,
-		`{"choices":[{"message":{"content":[{"type":"text","text":"a"}]}}]}`, `{"choices":[null]}`, `{"choices":[{"message":null}]}`, "<html>", "\xff", "", "null", "[null]", "7",
-		`{"choices":[{"message":{"content":"\u001b[2J\u202e"}}]}`, "data: {}", planted, `{"error":{"message":["a","b"],"param":7}}`, `{"choices":"` + planted + `"}`,
+		`{"choices":[{"message":{"content":"because"},"finish_reason":"stop"}]}`, `{"error":{"message":"no","code":502}}`,
+		`{"error":"no"}`, `[{"error":{}}]`,
+		`{"choices":[{"message":{"content":[{"type":"text","text":"a"}]}}]}`, `{"choices":[null]}`, `{"choices":[{"message":null}]}`,
+		"<html>", "\xff", "", "null", "[null]", "7",
+		`{"choices":[{"message":{"content":"\u001b[2J\u202e"}}]}`, "data: {}", planted, `{"error":{"message":["a","b"],"param":7}}`,
+		`{"choices":"` + planted + `"}`,
 	} {
 		for _, status := range []int{200, 400, 404, 429, 500} {
 			f.Add(status, body)
@@ -367,7 +403,8 @@ func FuzzComplete(f *testing.F) {
 	}
 	none := 0
 	f.Fuzz(func(t *testing.T, status int, body string) {
-		c, err := llm.New(llm.Config{BaseURL: base, APIKeyEnv: llm.DefaultAPIKeyEnv, Model: "m-1", Retries: &none}, environment(planted), llm.Options{HTTPClient: &http.Client{Transport: always{status, body}}})
+		c, err := llm.New(llm.Config{BaseURL: base, APIKeyEnv: llm.DefaultAPIKeyEnv, Model: "m-1", Retries: &none}, environment(planted),
+			llm.Options{HTTPClient: &http.Client{Transport: always{status, body}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,7 +420,8 @@ func FuzzComplete(f *testing.F) {
 			return
 		}
 		var failure *llm.Error
-		if answer != "" || !errors.As(err, &failure) || utf8.RuneCountInString(err.Error()) > 600 || failure.Problem == "" || failure.Want == "" ||
+		if answer != "" || !errors.As(err, &failure) || utf8.RuneCountInString(err.Error()) > 600 || failure.Problem == "" ||
+			failure.Want == "" ||
 			!safetext.Printable(err.Error()) || strings.Contains(err.Error(), "\n") {
 			t.Fatalf("%q, %q", answer, err)
 		}

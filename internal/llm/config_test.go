@@ -110,7 +110,8 @@ func TestConfigsThatMustBeRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := row.config.Validate()
 			var refusal *outbound.ConfigError
-			if !errors.As(err, &refusal) || !errors.Is(err, outbound.ErrConfig) || refusal.Key != row.key || !strings.Contains(err.Error(), row.want) {
+			if !errors.As(err, &refusal) || !errors.Is(err, outbound.ErrConfig) || refusal.Key != row.key ||
+				!strings.Contains(err.Error(), row.want) {
 				t.Fatalf("%v; want %s, %q", err, row.key, row.want)
 			}
 			if _, again := llm.New(row.config, environment("k"), llm.Options{}); again == nil || again.Error() != err.Error() {
@@ -160,7 +161,8 @@ func TestKeys(t *testing.T) {
 				}
 				return
 			}
-			if c != nil || !errors.Is(err, llm.ErrNotConfigured) || !strings.Contains(err.Error(), row.word) || strings.Contains(err.Error(), planted) {
+			if c != nil || !errors.Is(err, llm.ErrNotConfigured) || !strings.Contains(err.Error(), row.word) ||
+				strings.Contains(err.Error(), planted) {
 				t.Error(err)
 			}
 		})

@@ -84,7 +84,8 @@ func finishes(text, reason string) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"id": "c", "object": "chat.completion",
-			"choices": []any{map[string]any{"index": 0, "finish_reason": reason, "message": map[string]any{"role": "assistant", "content": text}}},
+			"choices": []any{map[string]any{"index": 0, "finish_reason": reason,
+				"message": map[string]any{"role": "assistant", "content": text}}},
 		})
 	}
 }
@@ -121,6 +122,7 @@ func breaks(w http.ResponseWriter, _ *http.Request) {
 func echoes(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
-		fmt.Fprintf(w, "you sent %s with the key %s", r.Header.Get("Authorization"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		fmt.Fprintf(w, "you sent %s with the key %s", r.Header.Get("Authorization"),
+			strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	}
 }

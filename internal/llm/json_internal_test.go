@@ -9,7 +9,8 @@ import (
 // TestNoiseIsNotSearchedForEver feeds what makes a search begin again and again:
 // the bytes looked at stay within the bound and one last reading, whatever comes.
 func TestNoiseIsNotSearchedForEver(t *testing.T) {
-	for _, piece := range []string{"{", "[", "{\"", "{ \"x\" ", "[1,", "[[", "{}", "[[[[x", "[\"[\",", "[\"[\\\"", "{\"\\\"", "{\n", "[{", "{\"a\" ", "[ \t\n", "[1,2 x"} {
+	for _, piece := range []string{"{", "[", "{\"", "{ \"x\" ", "[1,", "[[", "{}", "[[[[x", "[\"[\",", "[\"[\\\"", "{\"\\\"", "{\n", "[{",
+		"{\"a\" ", "[ \t\n", "[1,2 x"} {
 		s := search{text: strings.Repeat(piece, MaxAnswer/len(piece)), work: maxWork}
 		err := s.run()
 		var refusal *Error

@@ -84,7 +84,8 @@ func TestObjectsThatAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := llm.ExtractJSON(row.text)
-			if got != nil || !errors.Is(err, llm.ErrMalformed) || !strings.Contains(err.Error(), row.word) || !strings.Contains(err.Error(), "ask again") {
+			if got != nil || !errors.Is(err, llm.ErrMalformed) || !strings.Contains(err.Error(), row.word) ||
+				!strings.Contains(err.Error(), "ask again") {
 				t.Errorf("%s, %v; want %q", got, err, row.word)
 			}
 		})
@@ -105,7 +106,8 @@ func TestDepthThatMayStand(t *testing.T) {
 func TestAnyObjectIsFoundInAnyProse(t *testing.T) {
 	prose := rapid.StringOfN(rapid.SampledFrom([]rune("ab .,:;!?()<>'\"\\`#*-\n\tß}]")), 0, 60, -1)
 	rapid.Check(t, func(t *rapid.T) {
-		fields := rapid.MapOfN(rapid.String(), rapid.OneOf(rapid.Int().AsAny(), rapid.String().AsAny(), rapid.SliceOfN(rapid.Int(), 0, 3).AsAny()), 1, 4).Draw(t, "fields")
+		fields := rapid.MapOfN(rapid.String(),
+			rapid.OneOf(rapid.Int().AsAny(), rapid.String().AsAny(), rapid.SliceOfN(rapid.Int(), 0, 3).AsAny()), 1, 4).Draw(t, "fields")
 		want, err := json.MarshalIndent(fields, "", rapid.SampledFrom([]string{"", "  "}).Draw(t, "indent"))
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +139,8 @@ func TestNoBeginningIsTakenForTheWhole(t *testing.T) {
 
 func FuzzExtractJSON(f *testing.F) {
 	for _, seed := range []string{
-		verdict, "```json\n" + verdict + "\n```", "<think>{}</think>" + verdict, `[{"a":1}]`, `{"a":1} {"a":2}`, `{"a":1,}`, `{"a":{"b":1}`, "{}", "[[{", "\xff{",
+		verdict, "```json\n" + verdict + "\n```", "<think>{}</think>" + verdict, `[{"a":1}]`, `{"a":1} {"a":2}`, `{"a":1,}`,
+		`{"a":{"b":1}`, "{}", "[[{", "\xff{",
 		strings.Repeat(`{"a":`, 40), "{ \"a\" : 1 }", `{"a":"\ud800"}`, `[1, {"a":1} x`,
 	} {
 		f.Add(seed)

@@ -21,7 +21,8 @@ func TestNobodyListens(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		_, err := ask(t.Context(), w.client(nil))
 		var failure *outbound.Error
-		if !errors.Is(err, llm.ErrUnavailable) || !errors.As(err, &failure) || failure.Tries != 3 || !strings.Contains(err.Error(), "connection refused") {
+		if !errors.Is(err, llm.ErrUnavailable) || !errors.As(err, &failure) || failure.Tries != 3 ||
+			!strings.Contains(err.Error(), "connection refused") {
 			t.Error(err)
 		}
 	})
@@ -39,7 +40,8 @@ func TestUnknownHost(t *testing.T) {
 	}
 	_, err = ask(t.Context(), c)
 	var failure *outbound.Error
-	if !errors.As(err, &failure) || failure.Tries != 1 || !errors.Is(err, llm.ErrUnavailable) || !strings.Contains(err.Error(), "name server") {
+	if !errors.As(err, &failure) || failure.Tries != 1 || !errors.Is(err, llm.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "name server") {
 		t.Error(err)
 	}
 }
@@ -94,7 +96,8 @@ func TestRedirectsDoNotTakeTheKeyAway(t *testing.T) {
 			t.Run(fmt.Sprint(status, " ", strings.ReplaceAll(to, "/", "|")), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, w *world) {
 					w.serve(host, answers(status, ``, "Location", to))
-					others := []*outboundtest.Endpoint{w.serve("127.0.0.1:9999", says("mine")), w.serve("evil.test:80", says("mine")), w.serve("sub.127.0.0.1:11434", says("mine"))}
+					others := []*outboundtest.Endpoint{w.serve("127.0.0.1:9999", says("mine")), w.serve("evil.test:80", says("mine")),
+						w.serve("sub.127.0.0.1:11434", says("mine"))}
 					answer, err := ask(t.Context(), w.client(nil))
 					if answer != "" || !errors.Is(err, llm.ErrUnavailable) || !strings.Contains(err.Error(), "base_url") {
 						t.Errorf("%q, %v", answer, err)
@@ -149,19 +152,25 @@ func TestTime(t *testing.T) {
 		script      []http.HandlerFunc
 		least, most time.Duration
 	}{
-		"a hang":                       {[]http.HandlerFunc{hangs}, time.Minute, time.Minute},
-		"a drip":                       {[]http.HandlerFunc{drips(200)}, time.Minute, time.Minute},
-		"an error that drips":          {[]http.HandlerFunc{drips(401)}, 3 * time.Second, 3 * time.Second}, // its status comes with the first byte
-		"errors that come late":        {[]http.HandlerFunc{answersLate(59 * time.Second)}, 118 * time.Second, 2 * time.Minute},
-		"a wait in seconds":            {[]http.HandlerFunc{answers(429, ``, "Retry-After", "7"), says("because")}, 7 * time.Second, 7 * time.Second},
-		"a wait in milliseconds":       {[]http.HandlerFunc{answers(429, ``, "Retry-After-Ms", "250", "Retry-After", "9"), says("because")}, 250 * time.Millisecond, 250 * time.Millisecond},
-		"a wait until a date":          {[]http.HandlerFunc{date, says("because")}, 19 * time.Second, 20 * time.Second},
-		"a wait of nonsense":           {[]http.HandlerFunc{answers(429, ``, "Retry-After", "NaN"), says("because")}, 250 * time.Millisecond, time.Second},
-		"a wait below nothing":         {[]http.HandlerFunc{answers(503, ``, "Retry-After", "-5"), says("because")}, 250 * time.Millisecond, time.Second},
-		"a wait of an hour":            {[]http.HandlerFunc{answers(429, ``, "Retry-After", "3600")}, 0, 0},
-		"a wait of many years":         {[]http.HandlerFunc{answers(429, ``, "Retry-After", "1e300")}, 0, 0},
-		"two waits of our own":         {[]http.HandlerFunc{answers(500, ``)}, 750 * time.Millisecond, 2250 * time.Millisecond},
-		"a wait there is no time left": {[]http.HandlerFunc{answersLate(55 * time.Second), answersLate(50 * time.Second), answers(429, ``)}, 105 * time.Second, 108 * time.Second},
+		"a hang":              {[]http.HandlerFunc{hangs}, time.Minute, time.Minute},
+		"a drip":              {[]http.HandlerFunc{drips(200)}, time.Minute, time.Minute},
+		"an error that drips": {[]http.HandlerFunc{drips(401)}, 3 * time.Second, 3 * time.Second},
+		// its status comes with the first byte
+		"errors that come late": {[]http.HandlerFunc{answersLate(59 * time.Second)}, 118 * time.Second, 2 * time.Minute},
+		"a wait in seconds": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "7"), says("because")}, 7 * time.Second,
+			7 * time.Second},
+		"a wait in milliseconds": {[]http.HandlerFunc{answers(429, ``, "Retry-After-Ms", "250", "Retry-After", "9"),
+			says("because")}, 250 * time.Millisecond, 250 * time.Millisecond},
+		"a wait until a date": {[]http.HandlerFunc{date, says("because")}, 19 * time.Second, 20 * time.Second},
+		"a wait of nonsense": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "NaN"), says("because")},
+			250 * time.Millisecond, time.Second},
+		"a wait below nothing": {[]http.HandlerFunc{answers(503, ``, "Retry-After", "-5"), says("because")},
+			250 * time.Millisecond, time.Second},
+		"a wait of an hour":    {[]http.HandlerFunc{answers(429, ``, "Retry-After", "3600")}, 0, 0},
+		"a wait of many years": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "1e300")}, 0, 0},
+		"two waits of our own": {[]http.HandlerFunc{answers(500, ``)}, 750 * time.Millisecond, 2250 * time.Millisecond},
+		"a wait there is no time left": {[]http.HandlerFunc{answersLate(55 * time.Second), answersLate(50 * time.Second),
+			answers(429, ``)}, 105 * time.Second, 108 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
@@ -189,17 +198,19 @@ func TestCallerGivesUp(t *testing.T) {
 			time.AfterFunc(5*time.Second, func() { cancel(enough) })
 			return ctx, func() { cancel(nil) }
 		}, []error{enough}},
-		"cancelled in a wait": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "20")}, func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(5*time.Second, cancel)
-			return ctx, cancel
-		}, []error{context.Canceled}},
+		"cancelled in a wait": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "20")},
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				time.AfterFunc(5*time.Second, cancel)
+				return ctx, cancel
+			}, []error{context.Canceled}},
 		"a deadline in a hang": {[]http.HandlerFunc{hangs}, func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 5*time.Second)
 		}, []error{llm.ErrUnavailable, context.DeadlineExceeded}},
-		"a deadline before the wait is over": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "20")}, func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 5*time.Second)
-		}, []error{llm.ErrUnavailable}},
+		"a deadline before the wait is over": {[]http.HandlerFunc{answers(429, ``, "Retry-After", "20")},
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, 5*time.Second)
+			}, []error{llm.ErrUnavailable}},
 		"cancelled before": {[]http.HandlerFunc{says("because")}, func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()

@@ -36,7 +36,8 @@ func (m *mailbox) RoundTrip(r *http.Request) (*http.Response, error) {
 // sent returns the body of a notice.
 func sent(t interface{ Fatal(...any) }, w notify.Webhook, notice notify.Notice) []byte {
 	var box mailbox
-	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{w}}, environment, notify.Options{HTTPClient: &http.Client{Transport: &box}})
+	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{w}}, environment,
+		notify.Options{HTTPClient: &http.Client{Transport: &box}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +50,15 @@ func sent(t interface{ Fatal(...any) }, w notify.Webhook, notice notify.Notice) 
 
 func TestBodies(t *testing.T) {
 	question := notify.Notice{Event: notify.QuestionWaits, Workspace: `C:\Users\ann\shop\`, Title: "Which\ndatabase?", Time: aPlan().Time}
-	entered := notify.Notice{Event: notify.ModeEntered, Title: "too many unknowns", Text: "I'd like to plan this out before proceeding.", Time: aPlan().Time}
+	entered := notify.Notice{Event: notify.ModeEntered, Title: "too many unknowns", Text: "I'd like to plan this out before proceeding.",
+		Time: aPlan().Time}
 	long := aPlan()
 	long.Steps = nil
 	for range 40 {
 		long.Steps = append(long.Steps, notify.Step{ID: "S007", Title: strings.Repeat("long ", 100), Risk: "high"})
 	}
-	for name, notice := range map[string]notify.Notice{"plan": aPlan(), "question": question, "entered": entered, "long": long, "empty": {Time: aPlan().Time}} {
+	for name, notice := range map[string]notify.Notice{"plan": aPlan(), "question": question, "entered": entered, "long": long,
+		"empty": {Time: aPlan().Time}} {
 		for _, format := range []notify.Format{notify.JSON, notify.Discord} {
 			t.Run(name+"/"+string(format), func(t *testing.T) {
 				golden(t, name+"_"+string(format)+".json", sent(t, notify.Webhook{URL: hook, Format: format}, notice))
@@ -90,8 +93,10 @@ func golden(t *testing.T, name string, body []byte) {
 
 func TestFormatFollowsTheHost(t *testing.T) {
 	for url, discord := range map[outbound.Secret]bool{
-		"https://discord.com/api/webhooks/1/x": true, "https://Canary.discord.com/api/webhooks/1/x": true, "https://discordapp.com/api/webhooks/1/x": true,
-		"https://notdiscord.com/x": false, "https://discord.com.example.com/x": false, "https://example.com/discord.com": false,
+		"https://discord.com/api/webhooks/1/x": true, "https://Canary.discord.com/api/webhooks/1/x": true,
+		"https://discordapp.com/api/webhooks/1/x": true,
+		"https://notdiscord.com/x":                false, "https://discord.com.example.com/x": false,
+		"https://example.com/discord.com": false,
 	} {
 		if got := bytes.Contains(sent(t, notify.Webhook{URL: url}, aPlan()), []byte("allowed_mentions")); got != discord {
 			t.Errorf("%s: in Discord's shape: %v", string(url), got)
@@ -106,17 +111,23 @@ func TestFormatFollowsTheHost(t *testing.T) {
 // who show it.
 func aNotice() *rapid.Generator[notify.Notice] {
 	text := rapid.Custom(func(t *rapid.T) string {
-		piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"@everyone", "<@1>", "<@&2>", "<#3>", "[a](https://evil.test)", "https://evil.test", "```", "||", "\n# ", "\n> ",
-			"\n-# ", "\n1. ", ":green_circle:", "<t:0>", "\\", "\u202e", "\x1b[2J", "\xff", "🟢", strings.Repeat("x", 300), strings.Repeat("*", 700), strings.Repeat("🔴", 600)}))
+		piece := rapid.OneOf(rapid.String(),
+			rapid.SampledFrom([]string{"@everyone", "<@1>", "<@&2>", "<#3>", "[a](https://evil.test)", "https://evil.test", "```", "||",
+				"\n# ", "\n> ",
+				"\n-# ", "\n1. ", ":green_circle:", "<t:0>", "\\", "\u202e", "\x1b[2J", "\xff", "🟢", strings.Repeat("x", 300),
+				strings.Repeat("*", 700), strings.Repeat("🔴", 600)}))
 		return strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces"), "")
 	})
 	step := rapid.Custom(func(t *rapid.T) notify.Step {
-		return notify.Step{ID: text.Draw(t, "id"), Title: text.Draw(t, "title"), Risk: rapid.SampledFrom([]string{"", "low", "medium", "high", "@here"}).Draw(t, "risk")}
+		return notify.Step{ID: text.Draw(t, "id"), Title: text.Draw(t, "title"),
+			Risk: rapid.SampledFrom([]string{"", "low", "medium", "high", "@here"}).Draw(t, "risk")}
 	})
 	return rapid.Custom(func(t *rapid.T) notify.Notice {
 		return notify.Notice{
-			Event: rapid.SampledFrom(append(notify.Events(), "other")).Draw(t, "event"), Workspace: text.Draw(t, "workspace"), Title: text.Draw(t, "title"), Text: text.Draw(t, "text"),
-			PlanID: text.Draw(t, "plan"), Steps: rapid.SliceOfN(step, 0, 40).Draw(t, "steps"), Questions: rapid.SliceOfN(text, 0, 30).Draw(t, "questions"), How: text.Draw(t, "how"),
+			Event: rapid.SampledFrom(append(notify.Events(), "other")).Draw(t, "event"), Workspace: text.Draw(t, "workspace"),
+			Title: text.Draw(t, "title"), Text: text.Draw(t, "text"),
+			PlanID: text.Draw(t, "plan"), Steps: rapid.SliceOfN(step, 0, 40).Draw(t, "steps"),
+			Questions: rapid.SliceOfN(text, 0, 30).Draw(t, "questions"), How: text.Draw(t, "how"),
 			Time: time.Unix(0, 0),
 		}
 	})
@@ -147,7 +158,8 @@ func TestDiscordTakesWhatIsSent(t *testing.T) {
 			t.Fatalf("mentions are allowed: %s", raw)
 		}
 		e := m.Embeds[0]
-		total := within(t, "author", e.Author.Name, 0, 256) + within(t, "title", e.Title, 1, 256) + within(t, "description", e.Description, 0, 4096) + within(t, "footer", e.Footer.Text, 0, 2048)
+		total := within(t, "author", e.Author.Name, 0, 256) + within(t, "title", e.Title, 1, 256) +
+			within(t, "description", e.Description, 0, 4096) + within(t, "footer", e.Footer.Text, 0, 2048)
 		for _, f := range e.Fields {
 			total += within(t, "name", f.Name, 1, 256) + within(t, "value", f.Value, 1, 1024)
 			plain(t, f.Name)
@@ -197,7 +209,8 @@ func TestJSONIsBounded(t *testing.T) {
 		if err := json.Unmarshal(raw, &b); err != nil || len(raw) > 1<<20 {
 			t.Fatal(err, len(raw))
 		}
-		if len(b.Steps) != 100 || b.StepCount != len(notice.Steps) || len(b.Questions) > 20 || utf8.RuneCountInString(b.Title) > 500 || utf8.RuneCountInString(b.Text) > 4000 {
+		if len(b.Steps) != 100 || b.StepCount != len(notice.Steps) || len(b.Questions) > 20 || utf8.RuneCountInString(b.Title) > 500 ||
+			utf8.RuneCountInString(b.Text) > 4000 {
 			t.Fatalf("%s", raw)
 		}
 		if strings.ContainsAny(b.Title+b.Text, "\x1b\u202e") {

@@ -48,7 +48,8 @@ timeout: 5s
 
 func TestAddressesThatMayStand(t *testing.T) {
 	for _, url := range []outbound.Secret{
-		"https://example.com", "https://example.com:8443/a/b?thread_id=7&k=v", "http://127.0.0.1:9/x", "http://127.8.9.1", "http://[::1]:80/", "http://LOCALHOST:3000",
+		"https://example.com", "https://example.com:8443/a/b?thread_id=7&k=v", "http://127.0.0.1:9/x", "http://127.8.9.1",
+		"http://[::1]:80/", "http://LOCALHOST:3000",
 		"https://192.168.1.7/hook", "https://[2001:db8::1]/",
 	} {
 		if err := (notify.Config{Webhooks: []notify.Webhook{{URL: url}}}).Validate(); err != nil {
@@ -86,11 +87,14 @@ func TestConfigsThatMustBeRefused(t *testing.T) {
 		"http":                  {one(notify.Webhook{URL: "http://example.com/" + plantedPath}), "webhooks[0].url", "https://"},
 		"http to almost us":     {one(notify.Webhook{URL: "http://127.0.0.1.example.com/" + plantedPath}), "webhooks[0].url", "https://"},
 		"another scheme":        {one(notify.Webhook{URL: "file:///" + plantedPath}), "webhooks[0].url", "https://example.com/hook"},
-		"no scheme":             {one(notify.Webhook{URL: "discord.com/api/webhooks/" + plantedPath}), "webhooks[0].url", "https://example.com/hook"},
-		"credentials":           {one(notify.Webhook{URL: "https://ann:" + plantedHeader + "@example.com/"}), "webhooks[0].url", "headers_env"},
-		"no host":               {one(notify.Webhook{URL: "https:///" + plantedPath}), "webhooks[0].url", "https://example.com/hook"},
-		"nonsense":              {one(notify.Webhook{URL: "https://a b%%/" + plantedPath}), "webhooks[0].url", "https://example.com/hook"},
-		"an escape":             {one(notify.Webhook{URL: "https://a/\u202e" + plantedPath}), "webhooks[0].url", "https://example.com/hook"},
+		"no scheme": {one(notify.Webhook{URL: "discord.com/api/webhooks/" + plantedPath}), "webhooks[0].url",
+			"https://example.com/hook"},
+		"credentials": {one(notify.Webhook{URL: "https://ann:" + plantedHeader + "@example.com/"}), "webhooks[0].url",
+			"headers_env"},
+		"no host":  {one(notify.Webhook{URL: "https:///" + plantedPath}), "webhooks[0].url", "https://example.com/hook"},
+		"nonsense": {one(notify.Webhook{URL: "https://a b%%/" + plantedPath}), "webhooks[0].url", "https://example.com/hook"},
+		"an escape": {one(notify.Webhook{URL: "https://a/\u202e" + plantedPath}), "webhooks[0].url",
+			"https://example.com/hook"},
 		"a fragment":            {one(notify.Webhook{URL: "https://a/#" + plantedPath}), "webhooks[0].url", "leave that out"},
 		"address as a variable": {one(notify.Webhook{URLEnv: hook}), "webhooks[0].url_env", "url_env: DISCORD_WEBHOOK"},
 		"variable not set":      {one(notify.Webhook{URLEnv: "NOT_SET"}), "webhooks[0].url_env", "variable NOT_SET"},
@@ -99,14 +103,15 @@ func TestConfigsThatMustBeRefused(t *testing.T) {
 		"variable with http":    {one(notify.Webhook{URLEnv: "HOOK_PLAIN"}), "webhooks[0].url_env", "https://"},
 		"variable with a user":  {one(notify.Webhook{URLEnv: "HOOK_USER"}), "webhooks[0].url_env", "headers_env"},
 		"format":                {one(notify.Webhook{URL: hook, Format: "slack"}), "webhooks[0].format", "format: discord"},
-		"event":                 {one(notify.Webhook{URL: hook, Events: []notify.Event{"plan_waits", hook}}), "webhooks[0].events[1]", "question_waits"},
-		"header's name":         {headers("Authorization: x", "HOOK"), "webhooks[0].headers_env", "HOOK_AUTHORIZATION"},
-		"header's value":        {headers("Authorization", plantedHeader), "webhooks[0].headers_env", "HOOK_AUTHORIZATION"},
-		"header of ours":        {headers("host", "HOOK"), "webhooks[0].headers_env", "leave it out"},
-		"header twice":          {headers("X-A", "HOOK", "x-a", "HOOK"), "webhooks[0].headers_env", "once"},
-		"header not set":        {headers("X-A", "NOT_SET"), "webhooks[0].headers_env", "variable NOT_SET"},
-		"header of two lines":   {headers("X-A", "TWO_LINES"), "webhooks[0].headers_env", "one line"},
-		"too many headers":      {one(notify.Webhook{URL: hook, HeadersEnv: many}), "webhooks[0].headers_env", "at most 16"},
+		"event": {one(notify.Webhook{URL: hook, Events: []notify.Event{"plan_waits", hook}}), "webhooks[0].events[1]",
+			"question_waits"},
+		"header's name":       {headers("Authorization: x", "HOOK"), "webhooks[0].headers_env", "HOOK_AUTHORIZATION"},
+		"header's value":      {headers("Authorization", plantedHeader), "webhooks[0].headers_env", "HOOK_AUTHORIZATION"},
+		"header of ours":      {headers("host", "HOOK"), "webhooks[0].headers_env", "leave it out"},
+		"header twice":        {headers("X-A", "HOOK", "x-a", "HOOK"), "webhooks[0].headers_env", "once"},
+		"header not set":      {headers("X-A", "NOT_SET"), "webhooks[0].headers_env", "variable NOT_SET"},
+		"header of two lines": {headers("X-A", "TWO_LINES"), "webhooks[0].headers_env", "one line"},
+		"too many headers":    {one(notify.Webhook{URL: hook, HeadersEnv: many}), "webhooks[0].headers_env", "at most 16"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := notify.New(row.config, environment, notify.Options{})

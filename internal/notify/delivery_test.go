@@ -18,7 +18,8 @@ import (
 func TestNoticeIsDelivered(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		e := w.serve(host, answers(204))
-		n := w.notifier(notify.Config{Webhooks: []notify.Webhook{{URLEnv: "HOOK", HeadersEnv: map[string]string{"authorization": "HOOK_AUTHORIZATION"}}}})
+		n := w.notifier(notify.Config{Webhooks: []notify.Webhook{{URLEnv: "HOOK",
+			HeadersEnv: map[string]string{"authorization": "HOOK_AUTHORIZATION"}}}})
 		n.Notify(aPlan())
 		closed(t, n)
 		seen := e.Requests()
@@ -37,7 +38,8 @@ func TestNoticeIsDelivered(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.Body), &body); err != nil || body.Event != "plan_waits" || body.How != "planloop approve" {
 			t.Error(err, got.Body)
 		}
-		if log := w.log.String(); !strings.Contains(log, `"to":"http://`+host+`"`) || !strings.Contains(log, "was delivered") || strings.Contains(log, "WARN") {
+		if log := w.log.String(); !strings.Contains(log, `"to":"http://`+host+`"`) || !strings.Contains(log, "was delivered") ||
+			strings.Contains(log, "WARN") {
 			t.Error(log)
 		}
 	})
@@ -52,21 +54,31 @@ func TestTries(t *testing.T) {
 		says        string
 		least, most time.Duration // from the first try to the last
 	}{
-		"at once":                        {[]http.HandlerFunc{answers(200)}, 1, "was delivered", 0, 0},
-		"a body without end":             {[]http.HandlerFunc{floods}, 1, "was delivered", 0, 0},
-		"500, then well":                 {[]http.HandlerFunc{answers(500), answers(200)}, 2, "was delivered", time.Second / 2, 2 * time.Second},
+		"at once":            {[]http.HandlerFunc{answers(200)}, 1, "was delivered", 0, 0},
+		"a body without end": {[]http.HandlerFunc{floods}, 1, "was delivered", 0, 0},
+		"500, then well": {[]http.HandlerFunc{answers(500), answers(200)}, 2, "was delivered", time.Second / 2,
+			2 * time.Second},
 		"a broken connection, then well": {[]http.HandlerFunc{breaks, answers(200)}, 2, "was delivered", time.Second / 2, 2 * time.Second},
-		"a hang, then well":              {[]http.HandlerFunc{hangs, answers(200)}, 2, "was delivered", 10500 * time.Millisecond, 12 * time.Second},
-		"429 in seconds":                 {[]http.HandlerFunc{answers(429, "Retry-After", "7"), answers(200)}, 2, "was delivered", 7 * time.Second, 7 * time.Second},
-		"429 in parts of a second":       {[]http.HandlerFunc{answers(429, "Retry-After", "0.25"), answers(200)}, 2, "was delivered", time.Second / 4, time.Second / 4},
-		"429 until a date":               {[]http.HandlerFunc{until(9 * time.Second), answers(200)}, 2, "was delivered", 8 * time.Second, 9 * time.Second},
-		"429 of nonsense":                {[]http.HandlerFunc{answers(429, "Retry-After", "NaN"), answers(200)}, 2, "was delivered", time.Second / 2, 2 * time.Second},
-		"429 in the past":                {[]http.HandlerFunc{answers(429, "Retry-After", "-5"), answers(200)}, 2, "was delivered", time.Second / 2, 2 * time.Second},
-		"429 for an hour":                {[]http.HandlerFunc{answers(429, "Retry-After", "3600")}, 1, "asks to wait 1h0m0s", 0, 0},
-		"429 for ever":                   {[]http.HandlerFunc{answers(429, "Retry-After", "1e300")}, 1, "too long", 0, 0},
-		"429 always":                     {[]http.HandlerFunc{answers(429, "Retry-After", "14")}, 3, "answered 429", 28 * time.Second, 28 * time.Second},
-		"503 always":                     {[]http.HandlerFunc{answers(503)}, 4, "answered 503", 3500 * time.Millisecond, 10500 * time.Millisecond},
-		"broken always":                  {[]http.HandlerFunc{breaks}, 4, "was not reached", 3500 * time.Millisecond, 10500 * time.Millisecond},
+		"a hang, then well": {[]http.HandlerFunc{hangs, answers(200)}, 2, "was delivered", 10500 * time.Millisecond,
+			12 * time.Second},
+		"429 in seconds": {[]http.HandlerFunc{answers(429, "Retry-After", "7"), answers(200)}, 2, "was delivered",
+			7 * time.Second, 7 * time.Second},
+		"429 in parts of a second": {[]http.HandlerFunc{answers(429, "Retry-After", "0.25"), answers(200)}, 2, "was delivered",
+			time.Second / 4, time.Second / 4},
+		"429 until a date": {[]http.HandlerFunc{until(9 * time.Second), answers(200)}, 2, "was delivered", 8 * time.Second,
+			9 * time.Second},
+		"429 of nonsense": {[]http.HandlerFunc{answers(429, "Retry-After", "NaN"), answers(200)}, 2, "was delivered",
+			time.Second / 2, 2 * time.Second},
+		"429 in the past": {[]http.HandlerFunc{answers(429, "Retry-After", "-5"), answers(200)}, 2, "was delivered",
+			time.Second / 2, 2 * time.Second},
+		"429 for an hour": {[]http.HandlerFunc{answers(429, "Retry-After", "3600")}, 1, "asks to wait 1h0m0s", 0, 0},
+		"429 for ever":    {[]http.HandlerFunc{answers(429, "Retry-After", "1e300")}, 1, "too long", 0, 0},
+		"429 always": {[]http.HandlerFunc{answers(429, "Retry-After", "14")}, 3, "answered 429", 28 * time.Second,
+			28 * time.Second},
+		"503 always": {[]http.HandlerFunc{answers(503)}, 4, "answered 503", 3500 * time.Millisecond,
+			10500 * time.Millisecond},
+		"broken always": {[]http.HandlerFunc{breaks}, 4, "was not reached", 3500 * time.Millisecond,
+			10500 * time.Millisecond},
 		"a hang always":                  {[]http.HandlerFunc{hangs}, 3, "did not answer in time", 21 * time.Second, 30 * time.Second},
 		"400":                            {[]http.HandlerFunc{answers(400)}, 1, "check format", 0, 0},
 		"401":                            {[]http.HandlerFunc{echoes(401)}, 1, "check headers_env", 0, 0},
@@ -75,7 +87,8 @@ func TestTries(t *testing.T) {
 		"a redirect on the same host":    {[]http.HandlerFunc{answers(307, "Location", "/moved"), answers(200)}, 2, "was delivered", 0, 0},
 		"redirects without end":          {[]http.HandlerFunc{answers(308, "Location", "/moved")}, 4, "redirects", 0, 0},
 		"a redirect that drops the body": {[]http.HandlerFunc{answers(302, "Location", "/login"), answers(200)}, 1, "redirects", 0, 0},
-		"a redirect to nowhere":          {[]http.HandlerFunc{answers(307, "Location", "http://%zz/"+plantedPath)}, 4, "was not reached", 0, time.Minute},
+		"a redirect to nowhere": {[]http.HandlerFunc{answers(307, "Location", "http://%zz/"+plantedPath)}, 4, "was not reached",
+			0, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
@@ -91,7 +104,8 @@ func TestTries(t *testing.T) {
 				if took := seen[len(seen)-1].At.Sub(seen[0].At); took < row.least || took > row.most {
 					t.Errorf("took %s, want %s to %s", took, row.least, row.most)
 				}
-				if log := w.log.String(); !strings.Contains(log, row.says) || strings.Contains(log, "WARN") == strings.Contains(row.says, "was delivered") {
+				if log := w.log.String(); !strings.Contains(log, row.says) ||
+					strings.Contains(log, "WARN") == strings.Contains(row.says, "was delivered") {
 					t.Error(log)
 				}
 				for _, r := range seen {
@@ -113,14 +127,17 @@ func until(wait time.Duration) http.HandlerFunc {
 
 func TestRedirectsTakeNothingElsewhere(t *testing.T) {
 	for _, to := range []string{
-		"http://127.0.0.1:9999/hook", "http://evil.test/hook", "http://sub.127.0.0.1:9300/", "https://" + host + "/hook", "//evil.test/" + plantedPath,
+		"http://127.0.0.1:9999/hook", "http://evil.test/hook", "http://sub.127.0.0.1:9300/", "https://" + host + "/hook",
+		"//evil.test/" + plantedPath,
 		"http://" + plantedHeader + ":x@evil.test/", "http://" + plantedHeader + ".evil.test/",
 	} {
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			inBubble(t, func(t *testing.T, w *world) {
 				w.serve(host, answers(status, "Location", to))
-				others := []*outboundtest.Endpoint{w.serve("127.0.0.1:9999", answers(200)), w.serve("evil.test:80", answers(200)), w.serve("sub.127.0.0.1:9300", answers(200))}
-				n := w.notifier(notify.Config{Webhooks: []notify.Webhook{{URL: hook, HeadersEnv: map[string]string{"Authorization": "HOOK_AUTHORIZATION"}}}})
+				others := []*outboundtest.Endpoint{w.serve("127.0.0.1:9999", answers(200)), w.serve("evil.test:80", answers(200)),
+					w.serve("sub.127.0.0.1:9300", answers(200))}
+				n := w.notifier(notify.Config{Webhooks: []notify.Webhook{{URL: hook,
+					HeadersEnv: map[string]string{"Authorization": "HOOK_AUTHORIZATION"}}}})
 				n.Notify(aPlan())
 				settle()
 				closed(t, n)
@@ -182,13 +199,15 @@ func TestUntrustedCertificate(t *testing.T) {
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{{URL: outbound.Secret(server.URL + "/" + plantedPath)}}}, nil, notify.Options{Logger: w.logger()})
+	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{{URL: outbound.Secret(server.URL + "/" + plantedPath)}}}, nil,
+		notify.Options{Logger: w.logger()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.Notify(aPlan())
 	closed(t, n)
-	if log := w.log.String(); len(e.Requests()) != 0 || !strings.Contains(log, "certificate that is not trusted") || !strings.Contains(log, `"tries":1`) {
+	if log := w.log.String(); len(e.Requests()) != 0 || !strings.Contains(log, "certificate that is not trusted") ||
+		!strings.Contains(log, `"tries":1`) {
 		t.Error(log)
 	}
 	mustNotLeak(t, w.log.String())
@@ -200,7 +219,8 @@ func TestNobodyListens(t *testing.T) {
 	server.Close()
 	w := &world{t: t}
 	again := w.log.hears("sent again")
-	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{{URL: outbound.Secret(server.URL + "/" + plantedPath)}}}, nil, notify.Options{Logger: w.logger()})
+	n, err := notify.New(notify.Config{Webhooks: []notify.Webhook{{URL: outbound.Secret(server.URL + "/" + plantedPath)}}}, nil,
+		notify.Options{Logger: w.logger()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ func TestDesktopCommands(t *testing.T) {
 		},
 		"darwin": {append(appleScript(), title, " "+hostile), []string{"DISPLAY=:0", "HOME=/home/ann", "PATH=/bin"}},
 		"windows": {
-			[]string{`D:\Win\System32\WindowsPowerShell\v1.0\powershell.exe`, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", toast},
+			[]string{`D:\Win\System32\WindowsPowerShell\v1.0\powershell.exe`, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command",
+				toast},
 			[]string{"PATH=/bin", `SystemRoot=D:\Win`, "PLANLOOP_NOTICE_TITLE=" + title, "PLANLOOP_NOTICE_TEXT= " + hostile},
 		},
 		"plan9": {nil, nil},
@@ -50,16 +51,17 @@ func TestDesktopCommands(t *testing.T) {
 }
 
 func TestDesktopOutcomes(t *testing.T) {
+	ends := func(err error) Run { return func(context.Context, []string, []string) error { return err } }
 	for name, row := range map[string]struct {
 		system string
 		run    Run
 		says   string
 		quiet  bool
 	}{
-		"shown":         {"linux", func(context.Context, []string, []string) error { return nil }, "", false},
-		"not installed": {"linux", func(context.Context, []string, []string) error { return &exec.Error{Name: "x", Err: exec.ErrNotFound} }, "not installed", true},
-		"not there":     {"darwin", func(context.Context, []string, []string) error { return fs.ErrNotExist }, "not installed", true},
-		"failed":        {"linux", func(context.Context, []string, []string) error { return errors.New("exit status 1") }, "failed", false},
+		"shown":         {"linux", ends(nil), "", false},
+		"not installed": {"linux", ends(&exec.Error{Name: "x", Err: exec.ErrNotFound}), "not installed", true},
+		"not there":     {"darwin", ends(fs.ErrNotExist), "not installed", true},
+		"failed":        {"linux", ends(errors.New("exit status 1")), "failed", false},
 		"hangs":         {"linux", func(ctx context.Context, _, _ []string) error { <-ctx.Done(); return ctx.Err() }, "in time", false},
 		"unknown":       {"plan9", nil, "no programme", true},
 	} {
@@ -89,7 +91,8 @@ func TestProcess(t *testing.T) {
 	}
 	folder := t.TempDir()
 	script := filepath.Join(folder, "notify-send")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nfor a in \"$@\"; do printf '%s\\n' \"$a\"; done >\"$HOME/argv\"\n/usr/bin/env >\"$HOME/env\"\n"), 0o700); err != nil {
+	const keeps = "#!/bin/sh\nfor a in \"$@\"; do printf '%s\\n' \"$a\"; done >\"$HOME/argv\"\n/usr/bin/env >\"$HOME/env\"\n"
+	if err := os.WriteFile(script, []byte(keeps), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	argv := []string{script, "--", "Plan: " + hostile}
@@ -101,7 +104,8 @@ func TestProcess(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 	env, err := os.ReadFile(filepath.Join(folder, "env"))
-	if err != nil || slices.ContainsFunc(strings.Split(string(env), "\n"), func(s string) bool { return strings.HasPrefix(s, "USER=") || strings.HasPrefix(s, "GO") }) {
+	if err != nil || slices.ContainsFunc(strings.Split(string(env), "\n"),
+		func(s string) bool { return strings.HasPrefix(s, "USER=") || strings.HasPrefix(s, "GO") }) {
 		t.Errorf("%s, %v", env, err)
 	}
 	if err := process(t.Context(), []string{"planloop-no-such-programme"}, nil); !errors.Is(err, exec.ErrNotFound) {
@@ -118,8 +122,10 @@ func TestProcess(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	n := Notice{Event: PlanWaits, Workspace: "/home/ann/shop", Title: "Move\nthe login", Text: "a\n\nb", Steps: []Step{{Risk: "low"}, {Risk: "medium"}}}
-	if got := n.heading() + "\n" + n.summary(); got != "Plan: Move the login\na b\n2 steps, highest risk medium\nApprove or reject with: planloop approve\nWorkspace: shop" {
+	n := Notice{Event: PlanWaits, Workspace: "/home/ann/shop", Title: "Move\nthe login", Text: "a\n\nb",
+		Steps: []Step{{Risk: "low"}, {Risk: "medium"}}}
+	want := "Plan: Move the login\na b\n2 steps, highest risk medium\nApprove or reject with: planloop approve\nWorkspace: shop"
+	if got := n.heading() + "\n" + n.summary(); got != want {
 		t.Error(got)
 	}
 }

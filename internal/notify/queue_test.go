@@ -35,7 +35,8 @@ func TestNotifyNeverWaits(t *testing.T) {
 			t.Errorf("the other target has %d notices after %s", got, time.Since(began))
 		}
 		err := n.Close(t.Context())
-		if took := time.Since(began); took != 5*time.Second || !errors.Is(err, notify.ErrUndelivered) || !strings.HasPrefix(err.Error(), "33 ") {
+		if took := time.Since(began); took != 5*time.Second || !errors.Is(err, notify.ErrUndelivered) ||
+			!strings.HasPrefix(err.Error(), "33 ") {
 			t.Errorf("took %s: %v", took, err)
 		}
 		if log := w.log.String(); !strings.Contains(log, "since planloop is ending") || len(e.Requests()) != 1 {
@@ -123,10 +124,11 @@ func TestClose(t *testing.T) {
 	t.Run("ends though a programme does not", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
-			n, err := notify.New(notify.Config{Desktop: true}, environment, notify.Options{Run: func(context.Context, []string, []string) error {
-				<-release
-				return nil
-			}})
+			n, err := notify.New(notify.Config{Desktop: true}, environment,
+				notify.Options{Run: func(context.Context, []string, []string) error {
+					<-release
+					return nil
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}

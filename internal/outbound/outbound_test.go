@@ -24,7 +24,8 @@ func TestNamesOfThisMachineLeadNowhereElse(t *testing.T) {
 			t.Errorf("%s: %v", to, err)
 		}
 	}
-	for address, only := range map[string]bool{"http://box.localhost/x": true, "https://box.localhost/x": false, "http://192.0.2.1/": false} {
+	for address, only := range map[string]bool{"http://box.localhost/x": true, "https://box.localhost/x": false,
+		"http://192.0.2.1/": false} {
 		u, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
@@ -95,12 +96,14 @@ func TestRedact(t *testing.T) {
 // does not hold the secret.
 func FuzzExcerpt(f *testing.F) {
 	const secret = "Zq8vT3nLw0xR5bYkHd2mUcJ7"
-	for _, seed := range []string{secret, secret[:9] + "\u200b" + secret[9:], "\x1b[2J\u202e\xff\r\n", `"` + secret + `"`, strings.Repeat("x", 190) + secret} {
+	for _, seed := range []string{secret, secret[:9] + "\u200b" + secret[9:], "\x1b[2J\u202e\xff\r\n", `"` + secret + `"`,
+		strings.Repeat("x", 190) + secret} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		got := Excerpt(text, secret)
-		if utf8.RuneCountInString(got) > 200 || strings.ContainsAny(got, "\n\"") || !safetext.Printable(got) || strings.Contains(got, secret[:12]) {
+		if utf8.RuneCountInString(got) > 200 || strings.ContainsAny(got, "\n\"") || !safetext.Printable(got) ||
+			strings.Contains(got, secret[:12]) {
 			t.Fatalf("%q became %q", text, got)
 		}
 	})

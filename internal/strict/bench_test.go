@@ -23,7 +23,8 @@ func BenchmarkDecodeMark(b *testing.B) {
 }
 
 func BenchmarkDecodeThousandSteps(b *testing.B) {
-	one := `{"title":"write it","step_id":1,"depends_on":[1,2],"paths":["a.go","b.go"],"details":"` + string(bytes.Repeat([]byte("x"), 200)) + `"},`
+	one := `{"title":"write it","step_id":1,"depends_on":[1,2],"paths":["a.go","b.go"],"details":"` +
+		string(bytes.Repeat([]byte("x"), 200)) + `"},`
 	data := []byte(`{"steps":[` + string(bytes.Repeat([]byte(one), 999)) + one[:len(one)-1] + `]}`)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()

@@ -97,7 +97,8 @@ func TestLimits(t *testing.T) {
 		{"over the items", `{"words":{"a":""},"numbers":[` + ones + `]}`, "/numbers/99999" + tooMany},
 		{"over the items of a map", `{"numbers":[` + ones + `],"words":{"b":""}}`, "/words/b" + tooMany},
 		{"over the items in a string", `{"words":{"a":""},"numbers":"[` + ones + `]"}`, "/numbers/99999" + tooMany},
-		{"over the items of structs", `{"steps":[` + strings.Repeat(`{"title":""},`, 100_000) + `{"title":""}]}`, "/steps/100000" + tooMany},
+		{"over the items of structs", `{"steps":[` + strings.Repeat(`{"title":""},`, 100_000) + `{"title":""}]}`,
+			"/steps/100000" + tooMany},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
