@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/internal/safetext"
@@ -72,7 +71,7 @@ func resolve(root *os.Root, file string) (place, error) {
 		return p, err
 	case another != "":
 		return p, badLink(file, "it leads over more than one link")
-	case !writable(p.target):
+	case !tree.Markdown(p.target): // the link came from a stranger: nothing that something else runs or obeys is written
 		return p, badLink(file, "a link in it leads to a file that planloop does not write")
 	}
 	return p, nil
@@ -101,11 +100,4 @@ func (p *place) link(root *os.Root, file string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// writable reports whether a link may lead to a file: the link came with the
-// workspace from a stranger, and must not make us write what something else
-// runs or obeys.
-func writable(target string) bool {
-	return !tree.InRepository(target) && slices.Contains([]string{".md", ".mdc", ".markdown"}, strings.ToLower(path.Ext(target)))
 }

@@ -1,6 +1,7 @@
 package agentsmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -67,17 +68,7 @@ func Write(workspace, file, canonical string, opts Options) (Result, error) {
 }
 
 func actionFor(state State) Action {
-	switch state {
-	case Absent:
-		return Created
-	case NoBlock:
-		return Added
-	case Outdated:
-		return Updated
-	case Edited:
-		return Restored
-	}
-	return Unchanged
+	return cmp.Or(map[State]Action{Absent: Created, NoBlock: Added, Outdated: Updated, Edited: Restored}[state], Unchanged)
 }
 
 // Remove takes the block out of a file. What is left is byte for byte what was

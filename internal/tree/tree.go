@@ -19,6 +19,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -286,6 +287,14 @@ func GitFolder(name string) bool {
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.TrimRight(name, ". ")
 	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
+}
+
+// Markdown reports whether a path names a Markdown file outside git's own folder: one
+// that nothing runs or obeys.
+func Markdown(name string) bool {
+	base := path.Base(name)
+	extension := strings.ToLower(path.Ext(base))
+	return len(base) > len(extension) && slices.Contains([]string{".md", ".mdc", ".markdown"}, extension) && !InRepository(name)
 }
 
 // InRepository reports whether a path leads into git's own folder.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -48,11 +49,11 @@ func (c Caller) Actor() plan.Actor {
 	case c.Server != "" && !c.Present:
 		return plan.NewActor(plan.ViaAgentShell, c.Server)
 	case c.CI && !c.Terminal:
-		return plan.NewActor(plan.ViaCI, or(login, "ci"))
+		return plan.NewActor(plan.ViaCI, cmp.Or(login, "ci"))
 	case c.Present:
-		return plan.NewActor(plan.ViaTerminal, or(login, "user"))
+		return plan.NewActor(plan.ViaTerminal, cmp.Or(login, "user"))
 	}
-	return plan.NewActor(plan.ViaScript, or(login, "user"))
+	return plan.NewActor(plan.ViaScript, cmp.Or(login, "user"))
 }
 
 // agentName returns a name in printable characters, without # and with single
@@ -83,21 +84,9 @@ func clientName(client, connection string) string {
 	return name + "#" + hex.EncodeToString(sum[:3])
 }
 
-func or(name, instead string) string {
-	if name == "" {
-		return instead
-	}
-	return name
-}
-
 // Login returns the login name that the environment tells, "" when none.
 func Login(getenv func(string) string) string {
-	for _, variable := range []string{"USER", "LOGNAME", "USERNAME"} {
-		if name := getenv(variable); name != "" {
-			return name
-		}
-	}
-	return ""
+	return cmp.Or(getenv("USER"), getenv("LOGNAME"), getenv("USERNAME"))
 }
 
 // HostSession tells apart the sessions of agents' hosts by what they set in their

@@ -167,11 +167,13 @@ type Gates struct {
 
 // Level returns the level of a gate to which the profile in force gives byProfile.
 func (g Gates) Level(gate string, byProfile Level) Level {
-	level := byProfile
 	if own, ok := g.Levels[gate]; ok {
-		level = own
+		byProfile = own
 	}
-	return stricter(level, g.Floor[gate])
+	if floor := g.Floor[gate]; rank(floor) > rank(byProfile) {
+		return floor
+	}
+	return byProfile
 }
 
 // tightened returns g with what a workspace's own file asks for, or why that
@@ -205,13 +207,6 @@ func (g Gates) raised(floor map[string]Level) (Gates, string) {
 	}
 	g.Floor = floor
 	return g, ""
-}
-
-func stricter(a, b Level) Level {
-	if rank(b) > rank(a) {
-		return b
-	}
-	return a
 }
 
 // vocabulary is a closed set of words.

@@ -58,7 +58,7 @@ func Find(in Lookup) (Workspace, error) {
 	if !found.explicit && in.noProject(path) {
 		return defaultWorkspace(path, state), nil
 	}
-	return newWorkspace(path, state), nil
+	return Workspace{Path: path, Name: safetext.EscapeLine(filepath.Base(path)), StateDir: filepath.Join(state, stateName(path))}, nil
 }
 
 // PlaceError says why a directory cannot be the workspace.
@@ -109,21 +109,16 @@ func (in Lookup) place() (place, error) {
 	if dir := in.Getenv(envProject); dir != "" {
 		return place{dir, envProject, false}, nil
 	}
-	if dir, ok := in.onlyRoot(); ok {
-		return place{dir, "the host's root", false}, nil
+	if len(in.Roots) == 1 {
+		if dir, ok := pathOfURI(in.Roots[0]); ok {
+			return place{dir, "the host's root", false}, nil
+		}
 	}
 	dir, err := in.currentDir()
 	if err != nil {
 		return place{}, err
 	}
 	return place{in.workTree(dir), "the current directory", false}, nil
-}
-
-func (in Lookup) onlyRoot() (string, bool) {
-	if len(in.Roots) != 1 {
-		return "", false
-	}
-	return pathOfURI(in.Roots[0])
 }
 
 func (in Lookup) currentDir() (string, error) {
@@ -200,18 +195,16 @@ func (in Lookup) expandHome(dir string) string {
 }
 
 func (p place) refuse(err error) error {
-	refusal := &PlaceError{Path: p.dir, From: p.from, Err: err}
+	problem, fix := "cannot be opened: "+safetext.EscapeLine(err.Error()), "name another directory"
 	switch {
 	case strings.Contains(p.dir, "${"):
-		refusal.Problem, refusal.Fix = "holds a variable that the host has not replaced", "write the path out"
+		problem, fix = "holds a variable that the host has not replaced", "write the path out"
 	case errors.Is(err, fs.ErrNotExist):
-		refusal.Problem, refusal.Fix = "does not exist", "create it or name another directory"
+		problem, fix = "does not exist", "create it or name another directory"
 	case errors.Is(err, fs.ErrPermission):
-		refusal.Problem, refusal.Fix = "cannot be read by this user", "change its permissions or name another directory"
-	default:
-		refusal.Problem, refusal.Fix = "cannot be opened: "+safetext.EscapeLine(err.Error()), "name another directory"
+		problem, fix = "cannot be read by this user", "change its permissions or name another directory"
 	}
-	return refusal
+	return &PlaceError{Path: p.dir, From: p.from, Problem: problem, Fix: fix, Err: err}
 }
 
 // pathOfURI returns the local path that a file:// URI names. Other schemes and

@@ -302,7 +302,7 @@ func TestMarker(t *testing.T) {
 		t.Fatalf("%v, %v", info, err)
 	}
 	text, _ := os.ReadFile(path)
-	var got workspace.Description
+	var got struct{ Path string }
 	if err := json.Unmarshal(text, &got); err != nil || got.Path != "/home/ann/<code> & \"more\"\ufffd" {
 		t.Errorf("%q reads %+v, %v", text, got, err)
 	}

@@ -375,13 +375,8 @@ func setAgentsFile(c *Config, v value) faults {
 }
 
 func markdownInside(name string) bool {
-	if len(name) > plan.MaxPath || !safetext.PrintableLine(name) || strings.Contains(name, ":") ||
-		plan.PathProblem(name) != plan.PathWithin || tree.InRepository(name) {
-		return false
-	}
-	base := path.Base(name)
-	extension := strings.ToLower(path.Ext(base))
-	return len(base) > len(extension) && slices.Contains([]string{".md", ".mdc", ".markdown"}, extension)
+	return len(name) <= plan.MaxPath && safetext.PrintableLine(name) && !strings.Contains(name, ":") &&
+		plan.PathProblem(name) == plan.PathWithin && tree.Markdown(name)
 }
 
 // didYouMean returns a question after the word that is probably meant, or "".

@@ -203,20 +203,17 @@ type ConfigError struct {
 
 // Error says where, what, and what is wanted, in one line.
 func (e *ConfigError) Error() string {
-	var b strings.Builder
-	b.WriteString(safetext.EscapeLine(e.Source))
+	where, what := safetext.EscapeLine(e.Source), e.Problem
 	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d", e.Line)
+		where += fmt.Sprintf(":%d", e.Line)
 	}
-	b.WriteString(": ")
 	if e.Key != "" {
-		b.WriteString(e.Key + " ")
+		what = e.Key + " " + what
 	}
-	b.WriteString(e.Problem)
 	if e.Want != "" {
-		b.WriteString("; " + e.Want)
+		what += "; " + e.Want
 	}
-	return b.String()
+	return where + ": " + what
 }
 
 // Unwrap returns the cause.

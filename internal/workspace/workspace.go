@@ -38,11 +38,6 @@ type Workspace struct {
 
 const defaultName = "default"
 
-func newWorkspace(path, stateHome string) Workspace {
-	name := safetext.EscapeLine(filepath.Base(path))
-	return Workspace{Path: path, Name: name, StateDir: filepath.Join(stateHome, stateName(path))}
-}
-
 func defaultWorkspace(path, stateHome string) Workspace {
 	return Workspace{
 		Path: path, Name: defaultName, Default: true,
@@ -52,15 +47,10 @@ func defaultWorkspace(path, stateHome string) Workspace {
 	}
 }
 
-const (
-	slugLength = 24
-	hashLength = 16 // hexadecimal digits, 64 bits
-)
-
-// stateName is a readable slug of the directory's name and a hash of its path.
+// stateName is a readable slug of the directory's name and 64 bits of its path's hash.
 func stateName(path string) string {
 	sum := sha256.Sum256([]byte(path))
-	return slug(filepath.Base(path), slugLength, "workspace") + "-" + hex.EncodeToString(sum[:])[:hashLength]
+	return slug(filepath.Base(path), 24, "workspace") + "-" + hex.EncodeToString(sum[:8])
 }
 
 // slug returns text in lower-case ASCII letters, digits and single dashes, at
@@ -87,20 +77,12 @@ func slug(text string, n int, instead string) string {
 // MarkerFile is the name of the file that says which directory a state belongs to.
 const MarkerFile = "workspace.json"
 
-// Description is what the marker file holds.
-type Description struct {
-	Path string `json:"path"`
-}
-
-// Describe returns what a person needs to tell state folders apart.
-func (w Workspace) Describe() Description { return Description{Path: w.Path} }
-
-// WriteMarker writes the description into dir, which must exist, so that a
+// WriteMarker writes the workspace's path into dir, which must exist, so that a
 // person can tell the folders under the state home apart. It is whole or not
 // there, readable by the user alone, and left as it is when it says the same.
 func (w Workspace) WriteMarker(dir string) error {
 	// A path is bytes; what is no UTF-8 in it is shown replaced.
-	text, err := json.Marshal(w.Describe(), jsontext.AllowInvalidUTF8(true))
+	text, err := json.Marshal(map[string]string{"path": w.Path}, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return fmt.Errorf("describe the workspace: %w", err)
 	}
