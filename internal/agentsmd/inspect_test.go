@@ -45,9 +45,11 @@ func TestEveryByteAroundTheBlock(t *testing.T) {
 		"mark before the block": {mark + own, agentsmd.InSync, mark + own},
 		"block in crlf":         {crlf("a\n" + own + "\nb"), agentsmd.InSync, crlf("a\n" + own + "\nb")},
 		"lf block in crlf":      {"a\r\n" + own + "\r\nb\r\n", agentsmd.InSync, "a\r\n" + own + "\r\nb\r\n"},
-		"edited in crlf":        {crlf("a\n" + strings.Replace(own, "Rules", "Rulez", 1) + "\nb"), agentsmd.Edited, crlf("a\n" + own + "\nb")},
-		"blanks at the end":     {strings.Replace(own, "status --json\n", "status --json  \n", 1), agentsmd.Edited, own},
-		"indented markers":      {"   " + strings.Replace(own, "\n<!--", "\n  <!--", 1) + " \n", agentsmd.InSync, "   " + strings.Replace(own, "\n<!--", "\n  <!--", 1) + " \n"},
+		"edited in crlf": {crlf("a\n" + strings.Replace(own, "Rules", "Rulez", 1) + "\nb"), agentsmd.Edited, crlf("a\n" + own +
+			"\nb")},
+		"blanks at the end": {strings.Replace(own, "status --json\n", "status --json  \n", 1), agentsmd.Edited, own},
+		"indented markers": {"   " + strings.Replace(own, "\n<!--", "\n  <!--", 1) + " \n", agentsmd.InSync, "   " +
+			strings.Replace(own, "\n<!--", "\n  <!--", 1) + " \n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := workspace(t, c.before)
@@ -112,7 +114,8 @@ func TestFoldersAreNotFiles(t *testing.T) {
 
 func TestPathsThatLeadOut(t *testing.T) {
 	dir := workspace(t, "a")
-	for _, file := range []string{"", ".", "docs/..", "docs/", "..", "../a.md", "docs/../../a.md", "/etc/a.md", `..\a.md`, `docs\a.md`, "C:a.md", "~/a.md", "a\x00.md", "a\n.md", "a\x1b.md"} {
+	for _, file := range []string{"", ".", "docs/..", "docs/", "..", "../a.md", "docs/../../a.md", "/etc/a.md", `..\a.md`, `docs\a.md`,
+		"C:a.md", "~/a.md", "a\x00.md", "a\n.md", "a\x1b.md"} {
 		found, err := agentsmd.Inspect(dir, file, canonical)
 		if err != nil || found.State != agentsmd.Outside || found.Refusal == nil {
 			t.Errorf("%q: %v, %+v", file, err, found)
@@ -128,7 +131,8 @@ func TestPathsThatLeadOut(t *testing.T) {
 }
 
 func TestCanonicalTexts(t *testing.T) {
-	for _, text := range []string{"", " \n\t\n", "a\x00", "a\rb", "\xff", "a\n<!-- planloop:end -->\nb", "  <!--planloop:begin", "a\r\r\nb"} {
+	for _, text := range []string{"", " \n\t\n", "a\x00", "a\rb", "\xff", "a\n<!-- planloop:end -->\nb", "  <!--planloop:begin",
+		"a\r\r\nb"} {
 		for _, call := range []func() error{
 			func() error { _, err := agentsmd.Inspect(t.TempDir(), agents, text); return err },
 			func() error {

@@ -18,10 +18,14 @@ type reporter interface {
 func pieces(content string) []string {
 	whole := rendered(content, "\n")
 	return []string{
-		"", "text", "# head", "```", "````", "~~~", "```go", "``` `", "- ```", "1. ~~~", "    ```", "\t```", "> ```", "---", "\r", "x\r", " ", byteOrderMark,
-		endMarker, "  " + endMarker, "    " + endMarker, endMarker + " x", "x " + endMarker, "<!--planloop:end-->", "<!-- planloop:ending -->",
-		"<!-- planloop:begin v=1 sha256=" + hashOf(content) + " -->", "<!-- planloop:begin -->", "<!-- planloop:begin v=2 -->", "<!-- planloop:begin", "<!-- planloop:begin v=1 --> x",
-		whole, strings.ReplaceAll(whole, "\n", "\r\n"), rendered("older\n```\n", "\n"), strings.Replace(whole, "\n", "\nedited\n", 1), strings.TrimSpace(content),
+		"", "text", "# head", "```", "````", "~~~", "```go", "``` `", "- ```", "1. ~~~", "    ```", "\t```", "> ```", "---", "\r", "x\r",
+		" ", byteOrderMark,
+		endMarker, "  " + endMarker, "    " + endMarker, endMarker + " x", "x " + endMarker, "<!--planloop:end-->",
+		"<!-- planloop:ending -->",
+		"<!-- planloop:begin v=1 sha256=" + hashOf(content) + " -->", "<!-- planloop:begin -->", "<!-- planloop:begin v=2 -->",
+		"<!-- planloop:begin", "<!-- planloop:begin v=1 --> x",
+		whole, strings.ReplaceAll(whole, "\n", "\r\n"), rendered("older\n```\n", "\n"),
+		strings.Replace(whole, "\n", "\nedited\n", 1), strings.TrimSpace(content),
 	}
 }
 
@@ -43,7 +47,8 @@ func drawFile(content string) *rapid.Generator[string] {
 }
 
 func drawContent(t *rapid.T) string {
-	parts := rapid.SliceOfN(rapid.SampledFrom([]string{"rule", "```", "~~~", "", "- ```sh", "# a", "    " + endMarker}), 1, 6).Draw(t, "canonical")
+	parts := rapid.SliceOfN(rapid.SampledFrom([]string{"rule", "```", "~~~", "", "- ```sh", "# a", "    " + endMarker}), 1, 6).
+		Draw(t, "canonical")
 	content, err := contentOf(strings.Join(parts, "\n") + "\nlast")
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -129,7 +134,8 @@ func requireInSync(t reporter, d document, raw, content string) string {
 	}
 	gap := len(d.mark) + d.gap
 	added := strings.TrimPrefix(before, raw[:gap]) + strings.TrimSuffix(after, raw[gap:])
-	if !strings.HasPrefix(before, raw[:gap]) || !strings.HasSuffix(after, raw[gap:]) || strings.Trim(added, "\r\n") != "" || len(added) > 4 {
+	if !strings.HasPrefix(before, raw[:gap]) || !strings.HasSuffix(after, raw[gap:]) || strings.Trim(added, "\r\n") != "" ||
+		len(added) > 4 {
 		t.Fatalf("%q became %q: the user's text changed", raw, written)
 	}
 	return written
@@ -164,7 +170,8 @@ func TestFences(t *testing.T) {
 	for line, want := range map[string]fence{
 		"```": {'`', 3}, "~~~": {'~', 3}, "`````": {'`', 5}, "```go": {'`', 3}, "~~~ `x` ~~~": {'~', 3}, "```\r": {'`', 3},
 		"   ```": {'`', 3}, "\t```": {'`', 3}, "- ```": {'`', 3}, "* - 1. ~~~": {'~', 3}, "12) ```": {'`', 3},
-		"": {}, "``": {}, "~ ~~~": {}, "~~ ~~~": {}, "```x```": {}, "``` `": {}, "x ```": {}, "> ```": {}, "-```": {}, "1234567890. ```": {},
+		"": {}, "``": {}, "~ ~~~": {}, "~~ ~~~": {}, "```x```": {}, "``` `": {}, "x ```": {}, "> ```": {}, "-```": {},
+		"1234567890. ```": {},
 	} {
 		if got := opens(line); got != want {
 			t.Errorf("%q opens %+v, want %+v", line, got, want)

@@ -128,7 +128,8 @@ func TestRemoveKeepsWhatIsAround(t *testing.T) {
 
 func TestRemoveSaysWhatWasEdited(t *testing.T) {
 	dir := workspace(t, "a\n\n"+strings.Replace(block(t), "# Rules", "Mine.", 1)+"\n")
-	if result := remove(t, dir); result.Action != agentsmd.Removed || !strings.HasPrefix(result.Edits, "Mine.\n") || string(result.After) != "a\n" {
+	if result := remove(t, dir); result.Action != agentsmd.Removed || !strings.HasPrefix(result.Edits, "Mine.\n") ||
+		string(result.After) != "a\n" {
 		t.Errorf("%+v", result)
 	}
 }

@@ -224,7 +224,8 @@ func (f *fixture) open(t *testing.T, method, path, body string, edit func(*http.
 	return resp
 }
 
-const initializeBody = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
+const initializeBody = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+	`"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
 
 // session begins a handshake session and returns an edit that names it.
 func (f *fixture) session(t *testing.T) (id string, in func(*http.Request)) {

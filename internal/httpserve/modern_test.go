@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-const listenBody = `{"jsonrpc":"2.0","id":"sub","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["plan://current"]},` + modernMeta + `}}`
+const listenBody = `{"jsonrpc":"2.0","id":"sub","method":"subscriptions/listen",` +
+	`"params":{"notifications":{"resourceSubscriptions":["plan://current"]},` + modernMeta + `}}`
 
 // One client of the stateless protocol must not end another's call, whatever
 // it puts into headers.

@@ -299,7 +299,8 @@ func TestFileSystemThatRefuses(t *testing.T) {
 	}
 	var log bytes.Buffer
 	c := newClock()
-	b := presence.Open(state, presence.Options{Now: c.Now, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	b := presence.Open(state, presence.Options{Now: c.Now, Logger: slog.New(slog.NewTextHandler(&log,
+		&slog.HandlerOptions{Level: slog.LevelDebug}))})
 	leave := b.Join("client#1")
 	b.Touch("client#1")
 	b.Touch("ann")

@@ -15,7 +15,8 @@ func FuzzServe(f *testing.F) {
 	for _, seed := range []string{
 		"", "\n", "nonsense\n", "[]\n", initialize, initialize + "\n" + initialized + "\n" + call(1, "append", `{"v":1}`),
 		initialize + "\r\n" + call(1, "progress", `{"n":3}`) + "\r\n\r\n" + cancelled(1),
-		call(1, "append", ""), modernCall(1, "append"), listen(1, `{"toolsListChanged":true}`), listen(`"x"`, `{}`) + "\n" + cancelled(`"x"`),
+		call(1, "append", ""), modernCall(1, "append"), listen(1, `{"toolsListChanged":true}`),
+		listen(`"x"`, `{}`) + "\n" + cancelled(`"x"`),
 		initialize + "\n" + call(1, "panic", "") + "\n" + call(1, "unencodable", ""),
 		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":null,"method":"ping"}`, "\x00\xff\n{\"id\":1}",
 	} {

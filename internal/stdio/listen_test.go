@@ -141,7 +141,8 @@ func TestResourcesUpdatedOnAStream(t *testing.T) {
 		saw("before", s.SessionID())
 		listening <- s
 	})
-	f.hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
+	f.hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest,
+		_ *mcp.SubscriptionsListenResult) {
 		saw("after", server.ClientSessionFromContext(ctx).SessionID())
 	})
 	c := dial(t, f.MCPServer, stdio.Options{})

@@ -37,7 +37,8 @@ func connectSDK(t *testing.T, f *fixture, version string) (*sdk.ClientSession, h
 			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"ok": true}}, nil
 		},
 	})
-	session, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: outR, Writer: inW}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	session, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: outR, Writer: inW},
+		&sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}

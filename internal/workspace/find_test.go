@@ -80,9 +80,12 @@ func TestOrderOfPlaces(t *testing.T) {
 		roots           []string
 		want            string
 	}{
-		{name: "flag first", flag: w.bare, env: map[string]string{"PLANLOOP_WORKSPACE": w.repo, "CLAUDE_PROJECT_DIR": w.linked}, roots: []string{uri(w.repo)}, cwd: w.deep, want: w.bare},
-		{name: "then the variable", env: map[string]string{"PLANLOOP_WORKSPACE": w.bare, "CLAUDE_PROJECT_DIR": w.linked}, roots: []string{uri(w.repo)}, cwd: w.deep, want: w.bare},
-		{name: "then the host's variable", env: map[string]string{"CLAUDE_PROJECT_DIR": w.bare}, roots: []string{uri(w.repo)}, cwd: w.linked, want: w.bare},
+		{name: "flag first", flag: w.bare, env: map[string]string{"PLANLOOP_WORKSPACE": w.repo, "CLAUDE_PROJECT_DIR": w.linked},
+			roots: []string{uri(w.repo)}, cwd: w.deep, want: w.bare},
+		{name: "then the variable", env: map[string]string{"PLANLOOP_WORKSPACE": w.bare, "CLAUDE_PROJECT_DIR": w.linked},
+			roots: []string{uri(w.repo)}, cwd: w.deep, want: w.bare},
+		{name: "then the host's variable", env: map[string]string{"CLAUDE_PROJECT_DIR": w.bare}, roots: []string{uri(w.repo)},
+			cwd: w.linked, want: w.bare},
 		{name: "then its only root", roots: []string{uri(w.repo)}, cwd: w.linked, want: w.repo},
 		{name: "two roots say nothing", roots: []string{uri(w.repo), uri(w.bare)}, cwd: w.linked, want: w.linked},
 		{name: "a root elsewhere says nothing", roots: []string{"vscode-remote://ssh/home/x"}, cwd: w.linked, want: w.linked},
@@ -209,11 +212,14 @@ func TestPlacesThatCannotBe(t *testing.T) {
 		want       []string
 	}{
 		{name: "missing", flag: "/no/such/dir", want: []string{"/no/such/dir", "--workspace", "does not exist", "create it"}},
-		{name: "missing from the environment", env: map[string]string{"PLANLOOP_WORKSPACE": "/no/such"}, want: []string{"PLANLOOP_WORKSPACE", "does not exist"}},
-		{name: "missing project", env: map[string]string{"CLAUDE_PROJECT_DIR": "/no/such"}, want: []string{"CLAUDE_PROJECT_DIR", "does not exist"}},
+		{name: "missing from the environment", env: map[string]string{"PLANLOOP_WORKSPACE": "/no/such"},
+			want: []string{"PLANLOOP_WORKSPACE", "does not exist"}},
+		{name: "missing project", env: map[string]string{"CLAUDE_PROJECT_DIR": "/no/such"}, want: []string{"CLAUDE_PROJECT_DIR",
+			"does not exist"}},
 		{name: "missing root", roots: []string{"file:///no/such"}, want: []string{"host's root", "does not exist"}},
 		{name: "a file", flag: filepath.Join(w.bare, "file"), want: []string{"not a directory"}},
-		{name: "an unreplaced variable", env: map[string]string{"PLANLOOP_WORKSPACE": "${workspaceFolder}"}, want: []string{"variable", "not replaced"}},
+		{name: "an unreplaced variable", env: map[string]string{"PLANLOOP_WORKSPACE": "${workspaceFolder}"}, want: []string{"variable",
+			"not replaced"}},
 		{name: "escapes in the name", flag: "/no/\x1b[31mred\u202e", want: []string{"/no/\\x1b[31mred\\u202e"}},
 		{name: "a NUL", flag: "/no\x00/etc", want: []string{`/no\x00/etc`}},
 		{name: "no current directory", getwd: gone, want: []string{"current directory", "--workspace"}},

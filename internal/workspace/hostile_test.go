@@ -105,8 +105,11 @@ func TestBombs(t *testing.T) {
 	for name, text := range map[string]string{
 		"laughs": billion, "brackets": fill("["), "braces": fill("{a: "), "colons": fill("a: "), "dashes": fill("- "),
 		"questions": fill("? "), "anchors": fill("&a "), "merges": fill("<<: \n"), "keys": fill("a\n"), "documents": fill("---\n"),
-		"list": "toolsets:\n" + strings.Repeat("- x\n", size/4-4), "flow colons": "{" + strings.Repeat("a: ", 1300), "flow of questions": "[" + strings.Repeat("? ", 3900),
-		"words": "toolsets: [" + strings.Repeat("x,", size/2-8) + "]", "commas": fill(","), "bangs": fill("!"), "percents": fill("%\n"), "pipes": fill("|\n"),
+		"list": "toolsets:\n" + strings.Repeat("- x\n", size/4-4), "flow colons": "{" + strings.Repeat("a: ", 1300),
+		"flow of questions": "[" + strings.Repeat("? ", 3900),
+		"words":             "toolsets: [" + strings.Repeat("x,", size/2-8) + "]", "commas": fill(","), "bangs": fill("!"),
+		"percents": fill("%\n"),
+		"pipes":    fill("|\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
@@ -125,7 +128,8 @@ func FuzzWorkspaceFile(f *testing.F) {
 	for _, seed := range []string{
 		everything, "toolsets: [loop]", "gates: {paths: off}", "gates: strict", "approval: any", "servers: {a: [b]}",
 		"a: &a [*a]", "<<: *a", "- - - -", "? a\n: b", "{a: [b, {c: d}]}", "text: |\n  ascii\n", "text: >-\n ascii", "'text': \"ascii\"",
-		"---\n---\n", "%YAML 1.2\n", "!!map {}", "\ufeff", "text: 'asc", "text:\n\tascii", "[]: x", "{}: y", "? [a]\n: b", "null: 1", ".inf: .nan", "a: \"\\x1b\"",
+		"---\n---\n", "%YAML 1.2\n", "!!map {}", "\ufeff", "text: 'asc", "text:\n\tascii", "[]: x", "{}: y", "? [a]\n: b", "null: 1",
+		".inf: .nan", "a: \"\\x1b\"",
 	} {
 		f.Add(seed)
 	}
@@ -169,10 +173,12 @@ func checkNoLooser(t *testing.T, got workspace.Config) {
 			t.Fatalf("toolset %q was added", name)
 		}
 	}
-	if got.Gates.Profile == workspace.Lenient || got.Gates.Level("any", workspace.ErrLevel) != workspace.ErrLevel || got.Gates.Levels != nil {
+	if got.Gates.Profile == workspace.Lenient || got.Gates.Level("any", workspace.ErrLevel) != workspace.ErrLevel ||
+		got.Gates.Levels != nil {
 		t.Fatalf("gates were loosened: %+v", got.Gates)
 	}
-	early := got.ApprovalTimeout != 0 && got.ApprovalTimeout < d.ApprovalTimeout || got.GatheringTimeout != 0 && got.GatheringTimeout < d.GatheringTimeout
+	early := got.ApprovalTimeout != 0 && got.ApprovalTimeout < d.ApprovalTimeout || got.GatheringTimeout != 0 &&
+		got.GatheringTimeout < d.GatheringTimeout
 	if early || got.Parallel < 1 || got.MaxReplans < 1 || got.Lease <= 0 {
 		t.Fatalf("limits: %+v", got)
 	}

@@ -69,7 +69,8 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, got, sections); diff != "" {
 		t.Error(diff)
 	}
-	if got.Limits() != (plan.Limits{Lease: 30 * time.Minute, MaxReplans: 3, ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour}) {
+	if got.Limits() != (plan.Limits{Lease: 30 * time.Minute, MaxReplans: 3, ApprovalTimeout: 30 * time.Minute,
+		GatheringTimeout: time.Hour}) {
 		t.Errorf("limits %+v", got.Limits())
 	}
 }
@@ -141,9 +142,11 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 		name, user, own string
 		change          func(*workspace.Config)
 	}{
-		{name: "choose", own: "strategy: plan_act_reflect\ntext: unicode\nmax_replans: 9\nparallel: 9\nlease: 1m\nagents_file: sub/AGENTS.md",
+		{name: "choose",
+			own: "strategy: plan_act_reflect\ntext: unicode\nmax_replans: 9\nparallel: 9\nlease: 1m\nagents_file: sub/AGENTS.md",
 			change: func(c *workspace.Config) {
-				c.Strategy, c.Text, c.MaxReplans, c.Parallel, c.Lease, c.AgentsFile = "plan_act_reflect", "unicode", 9, 9, time.Minute, "sub/AGENTS.md"
+				c.Strategy, c.Text, c.MaxReplans, c.Parallel, c.Lease, c.AgentsFile = "plan_act_reflect", "unicode", 9, 9, time.Minute,
+					"sub/AGENTS.md"
 			}},
 		{name: "take toolsets away", own: "toolsets: [loop]",
 			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{"loop"} }},
@@ -156,7 +159,8 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 				c.Gates = workspace.Gates{Profile: "strict"}
 				c.Completion, c.Approval, c.ApprovalTimeout, c.GatheringTimeout = "evidence", "person", 40*time.Minute, 0
 			}},
-		{name: "say what holds anyway", user: "approval: person", own: "gates: default\ncompletion: trust\napproval: person\napproval_timeout: 30m",
+		{name: "say what holds anyway", user: "approval: person",
+			own:    "gates: default\ncompletion: trust\napproval: person\napproval_timeout: 30m",
 			change: func(c *workspace.Config) { c.Approval = "person" }},
 		{name: "set floors", user: "gates: {paths: off}", own: "gates: {paths: warning, titles: error}",
 			change: func(c *workspace.Config) {
@@ -221,7 +225,8 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 				t.Error("a section was taken")
 			}
 			w := warnings[0]
-			if w.Key != test.key || w.Line != 2 || w.Problem == "" || !strings.Contains(w.Want, "config.yaml") || filepath.Base(w.Source) != workspace.FileName {
+			if w.Key != test.key || w.Line != 2 || w.Problem == "" || !strings.Contains(w.Want, "config.yaml") ||
+				filepath.Base(w.Source) != workspace.FileName {
 				t.Errorf("%+v", w)
 			}
 		})
@@ -284,7 +289,8 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 		{"unknown key", "text: ascii\nstratagy: react", 2, []string{`"stratagy"`, "did you mean strategy?"}},
 		{"unknown key like no other", "zzzzzzzzzz: 1", 1, []string{"the keys are toolsets, strategy,"}},
 		{"dashes", "approval-timeout: 1m", 1, []string{"did you mean approval_timeout?"}},
-		{"unknown word", "strategy: Plan-Act-Reflect", 1, []string{"strategy", "did you mean plan_act_reflect?", "react, plan_act_reflect, goal_decompose_route_synthesise"}},
+		{"unknown word", "strategy: Plan-Act-Reflect", 1, []string{"strategy", "did you mean plan_act_reflect?",
+			"react, plan_act_reflect, goal_decompose_route_synthesise"}},
 		{"list for a word", "approval: [any]", 1, []string{"approval", "not one word", "any, person"}},
 		{"mapping for a word", "text: {a: b}", 1, []string{"text", "not one word"}},
 		{"word for a list", "toolsets: planning", 1, []string{"toolsets", "not a list", "[planning, loop]"}},
@@ -409,7 +415,8 @@ func TestWhatIsRefused(t *testing.T) {
 		{"no end", "text: ascii\ngates: {paths: error\n\n", 0, []string{"which begins on line 2", "correct the YAML"}},
 		{"too deep in brackets", "text: ascii\nmodel: " + strings.Repeat("[", 33), 2, []string{"32 levels"}},
 		{"too deep in lines", "model:\n" + steps(40), 33, []string{"32 levels"}},
-		{"too deep in lines and brackets", "model:\n" + steps(20) + strings.Repeat(" ", 21) + strings.Repeat("[", 20) + strings.Repeat("]", 20), 22, []string{"32 levels"}},
+		{"too deep in lines and brackets", "model:\n" + steps(20) + strings.Repeat(" ", 21) + strings.Repeat("[", 20) +
+			strings.Repeat("]", 20), 22, []string{"32 levels"}},
 		{"too many values", "model: [" + strings.Repeat("x, ", 4000) + "]", 1, []string{"4000 values"}},
 		{"not even tokens", "!!!!", 1, nil},
 		{"alias", "text: &a ascii\nstrategy: *a", 1, []string{"anchor"}},
@@ -472,7 +479,8 @@ func TestRefusalsOfTheOtherLayers(t *testing.T) {
 		{"flag", layers{flags: map[string]string{"approval_timeout": "x"}}, []string{"--approval-timeout: approval_timeout"}},
 		{"empty flag", layers{flags: map[string]string{"toolsets": ""}}, []string{"--toolsets"}},
 		{"unknown flag", layers{flags: map[string]string{"sevrers": "x"}}, []string{"did you mean servers?"}},
-		{"YAML in a variable", layers{env: map[string]string{"PLANLOOP_SERVERS": "{a: ["}}, []string{"PLANLOOP_SERVERS", "correct the YAML"}},
+		{"YAML in a variable", layers{env: map[string]string{"PLANLOOP_SERVERS": "{a: ["}},
+			[]string{"PLANLOOP_SERVERS", "correct the YAML"}},
 		{"blank section", layers{flags: map[string]string{"model": " "}}, []string{"--model", "blank"}},
 		{"gate that does not exist", layers{gates: []string{"paths"}, env: map[string]string{"PLANLOOP_GATES": "pahts=off"}},
 			[]string{"did you mean paths?", "the gates are paths"}},
@@ -520,7 +528,8 @@ func TestSections(t *testing.T) {
 		t.Errorf("%q, %v", store, err)
 	}
 	var refusal *workspace.ConfigError
-	if err := c.Notify.Decode(&got); !errors.As(err, &refusal) || refusal.Key != "notify" || refusal.Line != 5 || !strings.Contains(err.Error(), "nmae") {
+	if err := c.Notify.Decode(&got); !errors.As(err, &refusal) || refusal.Key != "notify" || refusal.Line != 5 ||
+		!strings.Contains(err.Error(), "nmae") {
 		t.Errorf("%v", err)
 	}
 	kept := model{Name: "kept"}
@@ -534,7 +543,8 @@ func TestGateLevels(t *testing.T) {
 		Levels: map[string]workspace.Level{"own": "off", "raised": "off", "high": "error"},
 		Floor:  map[string]workspace.Level{"raised": "warning", "high": "warning", "other": "error"},
 	}
-	for gate, want := range map[string]workspace.Level{"own": "off", "raised": "warning", "high": "error", "other": "error", "unnamed": "warning"} {
+	for gate, want := range map[string]workspace.Level{"own": "off", "raised": "warning", "high": "error", "other": "error",
+		"unnamed": "warning"} {
 		if got := g.Level(gate, workspace.WarnLevel); got != want {
 			t.Errorf("%s is %s, want %s", gate, got, want)
 		}
@@ -567,14 +577,21 @@ func hostileTexts() map[string]string {
 	return map[string]string{
 		"blank lines, literal": "|\n" + fill("\n"), "blank lines, folded": ">\n" + fill("\n"), "blank lines, CRLF": "|\r\n" + fill("\r\n"),
 		"spaces, literal": "|\n" + fill("   \n"), "tabs, literal": "|\n" + fill("  \t\n"), "a line of spaces": "|\n" + fill(" "),
-		"brackets": fill("["), "braces": fill("{a: "), "dashes": "\n" + fill("- "), "questions": "\n" + fill("? "), "keys in a row": fill("a: "),
-		"pairs of brackets": "[" + fill("[],") + "]", "words": "[" + fill("x, ") + "]", "colons": "[" + fill(": "), "list": "\n" + fill("- x\n"), "empty list": "\n" + fill("-\n"),
-		"deep keys": "\n" + steps(350), "deep dashes": "\n" + strings.ReplaceAll(steps(350), "a:", "-"), "comments": "\n" + fill("# x\n"), "comments in brackets": "[\n" + fill("x, # y\n"),
-		"long key": "\n  " + fill("a") + ": b", "long key, quoted": "\n  \"" + fill("a") + "\": b", "long key, asked": "\n  ? " + fill("a") + "\n  : b", "long word": fill("a"),
-		"long number": fill("9"), "long float": "1e" + fill("9"), "number in parts": fill("1_"), "escapes": `"` + fill(`\x41`) + `"`, "no end of quotes": `"` + fill("a\n\n"),
-		"lines": "a\n" + fill("  a\n"), "CRLF": fill("\r\n"), "CR": fill("\r"), "CR, literal": "|\r" + fill("\r"), "byte order marks": fill("\ufeff"), "byte order marks, literal": "|\n" + fill(" \ufeff\n"),
+		"brackets": fill("["), "braces": fill("{a: "), "dashes": "\n" + fill("- "), "questions": "\n" + fill("? "),
+		"keys in a row":     fill("a: "),
+		"pairs of brackets": "[" + fill("[],") + "]", "words": "[" + fill("x, ") + "]", "colons": "[" + fill(": "),
+		"list": "\n" + fill("- x\n"), "empty list": "\n" + fill("-\n"),
+		"deep keys": "\n" + steps(350), "deep dashes": "\n" + strings.ReplaceAll(steps(350), "a:", "-"),
+		"comments": "\n" + fill("# x\n"), "comments in brackets": "[\n" + fill("x, # y\n"),
+		"long key": "\n  " + fill("a") + ": b", "long key, quoted": "\n  \"" + fill("a") + "\": b",
+		"long key, asked": "\n  ? " + fill("a") + "\n  : b", "long word": fill("a"),
+		"long number": fill("9"), "long float": "1e" + fill("9"), "number in parts": fill("1_"), "escapes": `"` + fill(`\x41`) + `"`,
+		"no end of quotes": `"` + fill("a\n\n"),
+		"lines":            "a\n" + fill("  a\n"), "CRLF": fill("\r\n"), "CR": fill("\r"), "CR, literal": "|\r" + fill("\r"),
+		"byte order marks": fill("\ufeff"), "byte order marks, literal": "|\n" + fill(" \ufeff\n"),
 		"tabs": fill("\t"), "tabs in lines": fill("\t\n"), "tabs before": "\n" + fill("\ta: b\n"), "many keys": "\n" + manyKeys(size),
-		"anchors": "[" + fill("&a x, ") + "]", "aliases": "[&a x, " + fill("*a, ") + "]", "tags": "[" + fill("!a x, ") + "]", "documents": "x\n" + fill("--- \n"),
+		"anchors": "[" + fill("&a x, ") + "]", "aliases": "[&a x, " + fill("*a, ") + "]", "tags": "[" + fill("!a x, ") + "]",
+		"documents": "x\n" + fill("--- \n"),
 	}
 }
 
@@ -619,7 +636,8 @@ func loadAndDecode(s workspace.Sources) error {
 // What is only long or blank is no reason to refuse it.
 func TestBlankLinesAreText(t *testing.T) {
 	for name, text := range map[string]string{
-		"literal": "|\n    x\n" + strings.Repeat("\n", 60<<10), "folded": ">-\n    x\n" + strings.Repeat("\n", 60<<10), "CRLF": "|-\r\n    x" + strings.Repeat("\r\n", 30<<10),
+		"literal": "|\n    x\n" + strings.Repeat("\n", 60<<10), "folded": ">-\n    x\n" + strings.Repeat("\n", 60<<10),
+		"CRLF": "|-\r\n    x" + strings.Repeat("\r\n", 30<<10),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := layers{user: "model:\n  name: " + text}.sources(t)
