@@ -136,51 +136,25 @@ func (m *meter) add(r rune) int {
 		m.run = 0
 	}
 	m.run++
-	first := m.run == 1
-	if m.worst {
+	switch {
+	case m.worst:
 		return worst(r, was)
-	}
-	switch now {
-	case space:
-		return either(first || was != space, 60, 8)
-	case line:
-		return either(first, 70, 5)
-	case lower:
+	case now == lower:
 		return m.letter(was, before, r)
-	case upper:
-		switch was {
-		case lower:
-			return 125
-		case upper:
-			return 36
-		}
-		return 33
-	case digit:
+	case now == upper && was == lower:
+		return 125
+	case now == digit:
 		return either(m.run%3 == 1, 138, 0) // vocabularies hold numbers of three digits
-	case sign:
-		return either(first, 77, 36)
-	case latin:
-		return 15
-	case alphabet:
-		return 27
-	case indic:
-		return 42
-	case hangul:
-		return either(first, 80, 32)
-	case kana:
-		return 64
-	case han:
-		return 74
-	case symbol:
-		switch {
-		case r == 0x200D: // it is written as an escape, where it is quoted
-			return 300
-		case r > 0xFFFF:
-			return 250
-		}
-		return 160
+	case r == 0x200D: // it is written as an escape, where it is quoted
+		return 300
+	case r > 0xFFFF:
+		return 250
 	}
-	return 215
+	costs := [...]struct{ first, next int }{
+		space: {60, 8}, line: {70, 5}, upper: {33, 36}, sign: {77, 36}, latin: {15, 15}, alphabet: {27, 27}, indic: {42, 42},
+		hangul: {80, 32}, kana: {64, 64}, han: {74, 74}, symbol: {160, 160}, rare: {215, 215},
+	}
+	return either(m.run == 1, costs[now].first, costs[now].next)
 }
 
 // worst is what a character may cost where it stands in no word of any language.
