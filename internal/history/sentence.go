@@ -57,7 +57,7 @@ func phraseOf(e plan.Event) string {
 	case plan.StepUpdated:
 		return e.Step.String() + " edited" + noteMark + strings.Join(changed(e.Patch), ", ")
 	case plan.StepMarked:
-		return markPhrase(e)
+		return e.Step.String() + " marked " + e.Status.Spaced() + quotedNote(e.Note)
 	case plan.StepClaimed:
 		return e.Step.String() + " claimed"
 	case plan.StepReported:
@@ -67,7 +67,10 @@ func phraseOf(e plan.Event) string {
 	case plan.SignalCleared:
 		return "signal " + plan.Quote(e.ID) + " cleared"
 	case plan.PlanJudged:
-		return verdictPhrase(e.Verdict)
+		if e.Verdict.Approved {
+			return "the plan judged good" + quotedNote(e.Verdict.Feedback)
+		}
+		return "the plan judged not good enough" + quotedNote(e.Verdict.Feedback)
 	case plan.PlanClosed:
 		return "the plan closed" + quotedNote(e.Summary)
 	case plan.HistoryPurged:
@@ -114,10 +117,6 @@ func stepsPhrase(steps []*plan.Step) string {
 // notedLength bounds what a line of the log repeats of a note.
 const notedLength = 200
 
-func markPhrase(e plan.StepMarked) string {
-	return e.Step.String() + " marked " + e.Status.Spaced() + quotedNote(e.Note)
-}
-
 // reportPhrase names what came out of working on a step: the note, the commands
 // that were run, the criteria, or that there is output or a list of files.
 func reportPhrase(e plan.StepReported) string {
@@ -163,15 +162,7 @@ func signalPhrase(s plan.Signal) string {
 	if s.Step != 0 {
 		phrase += " on " + s.Step.String()
 	}
-	return strings.TrimSpace(phrase) + quotedNote(s.Message)
-}
-
-func verdictPhrase(v plan.Verdict) string {
-	phrase := "the plan judged not good enough"
-	if v.Approved {
-		phrase = "the plan judged good"
-	}
-	return phrase + quotedNote(v.Feedback)
+	return phrase + quotedNote(s.Message)
 }
 
 // quotedNote is what was said, behind the mark; "" for nothing.
@@ -207,7 +198,7 @@ func modePhrase(e plan.Event) string {
 	case plan.ModeEnded:
 		return "planning mode ended" + noteMark + e.Why
 	case plan.PlanSubmitted:
-		return submissionPhrase(e)
+		return planPhrase(e.Plan, "submitted") + quotedNote(e.Plan.Changes)
 	case plan.PlanApproved:
 		return "the plan approved" + throughClient(plan.Way(e.Approval.Way)) + quotedNote(e.Approval.Comment)
 	case plan.PlanRejected:
@@ -237,14 +228,6 @@ func byItself(e plan.Event) bool {
 	return expired
 }
 
-func submissionPhrase(e plan.PlanSubmitted) string {
-	phrase := planPhrase(e.Plan, "submitted")
-	if e.Plan.Changes != "" {
-		phrase += quotedNote(e.Plan.Changes)
-	}
-	return phrase
-}
-
 // throughClient marks what a client said on its user's behalf.
 func throughClient(way plan.Way) string {
 	if way == plan.ByClient {
@@ -263,15 +246,10 @@ func expiredPhase(phase plan.Phase) string {
 
 // undecidedWords says why a client brought no decision.
 func undecidedWords(how string) string {
-	switch how {
-	case "declined":
-		return "the dialogue was declined"
-	case "cancelled":
-		return "the dialogue was closed"
-	case "timed_out":
-		return "nobody answered the dialogue in time"
-	case "unsupported":
-		return "the client cannot ask its user"
+	words := map[string]string{"declined": "the dialogue was declined", "cancelled": "the dialogue was closed",
+		"timed_out": "nobody answered the dialogue in time", "unsupported": "the client cannot ask its user"}
+	if text, ok := words[how]; ok {
+		return text
 	}
 	return fmt.Sprintf("the client failed to ask its user (%s)", how)
 }

@@ -6,6 +6,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -167,4 +168,149 @@ func (s *Session) fold(ctx context.Context, state plan.State, seq plan.Revision)
 		return plan.State{}, fmt.Errorf("%w: record %d is missing; run `planloop doctor`", store.ErrDamaged, state.Revision+1)
 	}
 	return state, nil
+}
+
+// Outcome is what became of an action. Both states are the same, and there are no
+// events, when everything was already as asked.
+type Outcome struct {
+	Before plan.State
+	After  plan.State
+	Events []plan.Event
+}
+
+// Prepare adds facts that only the caller knows about a state, or refuses; nil adds
+// none. It must be quick, and is called again when the state has moved on meanwhile.
+type Prepare func(plan.State, *plan.Facts) error
+
+// Do decides about a in the state as it is on disk, and records it. When it
+// returns without an error, the change is on disk. A refusal is a
+// *plan.ValidationError; it changed nothing. Other errors come from the store.
+func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare) (Outcome, error) {
+	if err := s.takeTurn(ctx); err != nil {
+		return Outcome{}, err
+	}
+	defer s.giveTurn()
+	if err := s.refuseEarly(ctx, by, a, prepare); err != nil {
+		return Outcome{}, err
+	}
+	unlock, err := s.log.Lock(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer unlock()
+	for attempt := 0; ; attempt++ {
+		outcome, err := s.try(ctx, by, a, prepare)
+		if errors.Is(err, store.ErrConflict) && attempt < 3 {
+			continue // somebody appended without the lock; look again
+		}
+		return outcome, err
+	}
+}
+
+// refuseEarly refuses what an empty log does not allow before the lock is taken:
+// locking would create the workspace's folder, for nothing. The turn is held.
+func (s *Session) refuseEarly(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare) error {
+	if s.read && s.head.Seq > 0 {
+		return nil
+	}
+	if err := s.catchUp(ctx); err != nil || s.head.Seq > 0 {
+		return err
+	}
+	_, err := s.judge(by, a, prepare)
+	return err
+}
+
+// try is one round of Do. The turn and the lock are held.
+func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare) (Outcome, error) {
+	if err := s.catchUp(ctx); err != nil {
+		return Outcome{}, err
+	}
+	before := s.now
+	record, err := s.judge(by, a, prepare)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(record.Events) == 0 {
+		return Outcome{Before: before, After: before}, nil
+	}
+	after := plan.Fold(before, record)
+	record.Phase = after.PhaseNow()
+	head, err := s.log.Append(ctx, record)
+	if err != nil {
+		return Outcome{}, err
+	}
+	s.now, s.head = after, head
+	s.snapshotIfDue()
+	return Outcome{Before: before, After: after, Events: record.Events}, nil
+}
+
+// judge returns the record that a leads to in the present state, without events
+// when it changes nothing.
+func (s *Session) judge(by plan.Actor, a plan.Action, prepare Prepare) (plan.Record, error) {
+	now := s.opts.Now().UTC().Truncate(time.Millisecond)
+	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Seen: s.seen(s.now, a)}
+	if s.opts.Presence != nil && s.now.PhaseNow() == plan.PhaseGathering {
+		facts.LastActivity = s.opts.Presence.LastActivity()
+	}
+	if prepare != nil {
+		if err := prepare(s.now, &facts); err != nil {
+			return plan.Record{}, err
+		}
+	}
+	events, err := plan.Decide(s.now, a, facts)
+	return plan.Record{Seq: s.now.Revision + 1, Action: plan.WordOf(a), Actor: by, Time: now, Events: events}, err
+}
+
+func (s *Session) seen(state plan.State, a plan.Action) map[string]plan.Sighting {
+	if s.opts.Presence == nil {
+		return nil
+	}
+	seen := map[string]plan.Sighting{}
+	for _, name := range plan.Owners(state, a) {
+		seen[name] = s.opts.Presence.Seen(name)
+	}
+	return seen
+}
+
+const (
+	// snapshotEvery is the distance between snapshots in records, and
+	// snapshotOften that of a plan whose snapshot costs little: the tail is
+	// folded again by every command. Whoever appends the record that completes
+	// the distance writes the snapshot, so that processes do not do it twice.
+	snapshotEvery = 512
+	snapshotOften = 128
+	smallPlan     = 1_000 // steps
+	// maxTail is the tail that makes the process that read it write a snapshot:
+	// the one whose turn it was has not.
+	maxTail = 768
+	// snapshotBound ends the writing of a snapshot that does not get on.
+	snapshotBound = time.Minute
+)
+
+func (s *Session) snapshotIfDue() {
+	every := plan.Revision(snapshotEvery)
+	if s.now.Plan == nil || s.now.Plan.Steps.Len() <= smallPlan {
+		every = snapshotOften
+	}
+	if s.head.Seq%every == 0 {
+		s.snapshot()
+	}
+}
+
+// snapshot writes the current state in the background, unless one is being
+// written. Close waits for it. The turn is held. A snapshot is only a cache:
+// a failure is logged.
+func (s *Session) snapshot() {
+	if !s.saving.CompareAndSwap(false, true) {
+		return
+	}
+	snapshot := store.Snapshot{Head: s.head, State: s.now}
+	s.background.Go(func() {
+		defer s.saving.Store(false)
+		ctx, cancel := context.WithTimeout(context.Background(), snapshotBound)
+		defer cancel()
+		if err := s.log.SaveSnapshot(ctx, snapshot); err != nil {
+			s.opts.Logger.Warn("snapshot not written", "error", err)
+		}
+	})
 }
