@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -377,29 +377,10 @@ func (w *jsonWalk) value() {
 // halfSurrogate reports whether a valid JSON value escapes half of a surrogate pair,
 // which is no character and is lost by whoever reads it.
 func halfSurrogate(data []byte) bool {
-	for i := 0; i+1 < len(data); i++ {
-		if data[i] != '\\' {
-			continue
-		}
-		first := escapedRune(data[i:])
-		if utf16.IsSurrogate(first) {
-			i += len(`\u0000`)
-			if utf16.DecodeRune(first, escapedRune(data[min(i, len(data)):])) == utf8.RuneError {
-				return true
-			}
-			i += len(`u0000`)
-			continue
-		}
-		i++
-	}
-	return false
+	return bytes.Contains(data, []byte(`\u`)) && surrogate.Match(otherEscapes.ReplaceAll(data, []byte(" ")))
 }
 
-// escapedRune returns the code unit of the \uXXXX that text begins with, 0 for none.
-func escapedRune(text []byte) rune {
-	if len(text) < len(`\u0000`) || text[0] != '\\' || text[1] != 'u' {
-		return 0
-	}
-	code, _ := strconv.ParseUint(string(text[2:6]), 16, 16)
-	return rune(code)
-}
+var (
+	otherEscapes = regexp.MustCompile(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|\\[^u]`) // pairs among them
+	surrogate    = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
+)

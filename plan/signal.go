@@ -35,14 +35,13 @@ const (
 
 // OpenSignals lists the open signals of a level, oldest first.
 func (s State) OpenSignals(level SignalLevel) []Signal {
-	var open []Signal
-	for _, signal := range s.Signals {
-		if signal.Open && signal.Level == level {
-			open = append(open, signal)
-		}
-	}
+	open := slices.DeleteFunc(s.openSignals(), func(signal Signal) bool { return signal.Level != level })
 	slices.SortStableFunc(open, func(a, b Signal) int { return a.RaisedAt.Compare(b.RaisedAt) })
 	return open
+}
+
+func (s State) openSignals() []Signal {
+	return slices.DeleteFunc(slices.Clone(s.Signals), func(signal Signal) bool { return !signal.Open })
 }
 
 // Concerns returns the step of the current plan that a signal names, 0 when it
@@ -99,20 +98,10 @@ func (a RaiseSignal) decide(s State, f Facts) ([]Event, error) {
 		if signal == former {
 			return nil, nil
 		}
-	} else if open := s.openSignals(); open >= MaxOpenSignals {
+	} else if open := len(s.openSignals()); open >= MaxOpenSignals {
 		return nil, conflict(fmt.Sprintf("%d signals are open, no more are kept", open), "clear some first")
 	}
 	return []Event{SignalRaised{signal}}, nil
-}
-
-func (s State) openSignals() int {
-	n := 0
-	for _, signal := range s.Signals {
-		if signal.Open {
-			n++
-		}
-	}
-	return n
 }
 
 // SignalRaised opens a signal, or updates an open one.
@@ -120,9 +109,7 @@ type SignalRaised struct {
 	Signal Signal `json:"signal"`
 }
 
-func (e SignalRaised) apply(s State) State {
-	return s.withSignal(e.Signal)
-}
+func (e SignalRaised) apply(s State) State { return s.withSignal(e.Signal) }
 
 // withSignal returns s with the signal in the place of the one with its id, or at
 // the end.
@@ -167,10 +154,8 @@ func (a ClearSignal) decide(s State, f Facts) ([]Event, error) {
 func openIDs(s State) string {
 	const shown = 5
 	var ids []string
-	for _, signal := range s.Signals {
-		if signal.Open {
-			ids = append(ids, Quote(signal.ID))
-		}
+	for _, signal := range s.openSignals() {
+		ids = append(ids, Quote(signal.ID))
 	}
 	switch {
 	case len(ids) == 0:

@@ -79,3 +79,151 @@ type Result struct {
 	Duration  int64           `json:"duration"` // milliseconds
 	Timestamp time.Time       `json:"timestamp"`
 }
+
+// AddSteps asks to append steps to the active plan (WINK: planning_add_step).
+type AddSteps struct {
+	Steps []NewStep
+}
+
+func (a AddSteps) clean(c *cleaner) Action {
+	c.steps(&a.Steps, "steps")
+	return a
+}
+
+func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
+	p, err := openPlan(s, "no step can be added")
+	if err != nil {
+		return nil, err
+	}
+	if err := withinLimit(p.Steps.Len()+len(a.Steps), f.Limits); err != nil {
+		return nil, err
+	}
+	steps, err := mint(p.Steps, a.Steps, "/steps")
+	if err != nil || len(steps) == 0 {
+		return nil, err
+	}
+	added := StepsAdded{Steps: steps, At: f.Now}
+	after := Apply(State{Plan: p}, added).Plan.Steps
+	return append([]Event{added}, completion(p.Status, after.tally(), f.Now)...), nil
+}
+
+// StepsAdded appends steps to the current plan.
+type StepsAdded struct {
+	Steps []*Step   `json:"steps"`
+	At    time.Time `json:"at"`
+}
+
+func (e StepsAdded) apply(s State) State {
+	return s.withSteps(e.At, func(edit *stepsEdit) { edit.add(e.Steps) })
+}
+
+// withPlan returns s with its plan, if there is one, changed by f, which gets a copy.
+func (s State) withPlan(at time.Time, f func(*Plan)) State {
+	if s.Plan == nil {
+		return s
+	}
+	p := *s.Plan
+	p.UpdatedAt = at
+	f(&p)
+	s.Plan = &p
+	return s
+}
+
+// withSteps returns s with the steps of its plan edited by f.
+func (s State) withSteps(at time.Time, f func(*stepsEdit)) State {
+	return s.withPlan(at, func(p *Plan) {
+		edit := p.Steps.edit()
+		f(edit)
+		p.Steps = edit.s
+	})
+}
+
+// withStep returns s with one step of its plan changed by f, which gets a copy.
+func (s State) withStep(id StepID, at time.Time, f func(*Step)) State {
+	if s.Plan == nil {
+		return s
+	}
+	old, ok := s.Plan.Steps.Get(id)
+	if !ok {
+		return s
+	}
+	step := *old
+	f(&step)
+	return s.withSteps(at, func(edit *stepsEdit) { edit.replace(&step) })
+}
+
+// Patch changes fields of a step's Spec. A nil field stays as it is; a pointer
+// to an empty value erases.
+type Patch struct {
+	Title              *string          `json:"title,omitempty"`
+	Details            *string          `json:"details,omitempty"`
+	Type               *StepType        `json:"type,omitempty"`
+	DependsOn          *[]StepID        `json:"depends_on,omitempty"`
+	ContextHints       *[]string        `json:"context_hints,omitempty"`
+	RelevantFilePaths  *[]string        `json:"relevant_file_paths,omitempty"`
+	Creates            *[]string        `json:"creates,omitempty"`
+	AcceptanceCriteria *[]string        `json:"acceptance_criteria,omitempty"`
+	Verify             *string          `json:"verify,omitempty"`
+	Risk               *Risk            `json:"risk,omitempty"`
+	SuggestedAgent     *string          `json:"suggested_agent,omitempty"`
+	Critical           *bool            `json:"critical,omitempty"`
+	Tools              *[]string        `json:"tools,omitempty"`
+	Tool               *string          `json:"tool,omitempty"`
+	Args               *json.RawMessage `json:"args,omitempty"`
+	Idempotent         *bool            `json:"idempotent,omitempty"`
+	RequiresApproval   *bool            `json:"requires_approval,omitempty"`
+	Timeout            *int             `json:"timeout,omitempty"`
+	Pause              *string          `json:"pause,omitempty"`
+	When               *string          `json:"when,omitempty"`
+	ForEach            *string          `json:"for_each,omitempty"`
+}
+
+// IsZero reports whether the patch changes nothing.
+func (p Patch) IsZero() bool { return p == Patch{} }
+
+// UpdateStep asks to edit a step of the active plan (WINK: planning_update_step).
+type UpdateStep struct {
+	Step  StepID
+	Patch Patch
+}
+
+func (a UpdateStep) clean(c *cleaner) Action {
+	patch, err := CleanPatch("", a.Patch)
+	c.keep(err)
+	a.Patch = patch
+	return a
+}
+
+func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
+	p, err := openPlan(s, "no step can be edited")
+	if err != nil {
+		return nil, err
+	}
+	step, err := findStep(p, a.Step, "/step_id")
+	if err != nil {
+		return nil, err
+	}
+	if a.Patch.DependsOn != nil {
+		if err := newDependencies(p, step, *a.Patch.DependsOn); err != nil {
+			return nil, err
+		}
+	}
+	if a.Patch.IsZero() {
+		return nil, nil
+	}
+	if err := keepsProof(step, a.Patch, f); err != nil {
+		return nil, err
+	}
+	return []Event{StepUpdated{Step: a.Step, Patch: a.Patch, At: f.Now}}, nil
+}
+
+// StepUpdated edits a step of the current plan.
+type StepUpdated struct {
+	Step  StepID    `json:"step_id"`
+	Patch Patch     `json:"patch"`
+	At    time.Time `json:"at"`
+}
+
+func (e StepUpdated) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) { step.Spec = e.Patch.On(step.Spec) })
+}

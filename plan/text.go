@@ -124,41 +124,23 @@ func (t Text) typewritten(text string) (string, error) {
 // asTyped returns what a typewriter has for a character: dashes, quotes, arrows,
 // bullets, check marks and spaces come down to ASCII. Letters do not.
 func asTyped(r rune) (string, bool) {
-	switch r {
-	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2015', '\u2212', '\u2022', '\u2023', '\u2043',
-		'\u25E6', '\u25AA', '\u25CF', '\u00B7':
-		return "-", true
-	case '\u2018', '\u2019', '\u201A', '\u201B', '\u2032', '\u2039', '\u203A', '\u00B4':
-		return "'", true
-	case '\u201C', '\u201D', '\u201E', '\u201F', '\u2033', '\u00AB', '\u00BB':
-		return `"`, true
-	case '\u2026':
-		return "...", true
-	case '\u2192', '\u2794', '\u279C', '\u27F6':
-		return "->", true
-	case '\u2190', '\u27F5':
-		return "<-", true
-	case '\u2194', '\u27F7':
-		return "<->", true
-	case '\u21D2', '\u27F9':
-		return "=>", true
-	case '\u2264', '\u21D0':
-		return "<=", true
-	case '\u2265':
-		return ">=", true
-	case '\u2260':
-		return "!=", true
-	case '\u00D7':
-		return "x", true
-	case '\u2713', '\u2714', '\u2611', '\u2705':
-		return "[x]", true
-	case '\u2610':
-		return "[ ]", true
+	if r <= unicode.MaxASCII {
+		return string(r), true
 	}
-	if unicode.Is(unicode.Zs, r) {
-		return " ", true
+	for _, row := range [...]struct{ typed, signs string }{
+		{"-", "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2022\u2023\u2043\u25E6\u25AA\u25CF\u00B7"},
+		{"'", "\u2018\u2019\u201A\u201B\u2032\u2039\u203A\u00B4"},
+		{`"`, "\u201C\u201D\u201E\u201F\u2033\u00AB\u00BB"},
+		{"...", "\u2026"},
+		{"->", "\u2192\u2794\u279C\u27F6"}, {"<-", "\u2190\u27F5"}, {"<->", "\u2194\u27F7"}, {"=>", "\u21D2\u27F9"},
+		{"<=", "\u2264\u21D0"}, {">=", "\u2265"}, {"!=", "\u2260"}, {"x", "\u00D7"},
+		{"[x]", "\u2713\u2714\u2611\u2705"}, {"[ ]", "\u2610"},
+	} {
+		if strings.ContainsRune(row.signs, r) {
+			return row.typed, true
+		}
 	}
-	return string(r), r <= unicode.MaxASCII
+	return " ", unicode.Is(unicode.Zs, r)
 }
 
 func (t Text) refuseAt(text string, at int, r rune, problem, fix string) error {
