@@ -54,6 +54,7 @@ type opened struct {
 	session *session.Session
 	verbs   *verbs.Service
 	client  func() string // whose client the command is run by, as living servers tell; "" when none does
+	served  func() bool   // some client's server runs
 	notices notices
 }
 
@@ -93,8 +94,14 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	}
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell
-	client := sync.OnceValue(func() string { return seen.Client(lineage.Chain, workspace.HostSession(a.getenv)) })
-	a.opened = &opened{place, config, s, verbs.New(s, options), client, told}
+	client := sync.OnceValue(func() string {
+		client, some := seen.Client(lineage.Chain, workspace.HostSession(a.getenv))
+		if some {
+			return cmp.Or(client, "agent") // one of several: which cannot be told
+		}
+		return ""
+	})
+	a.opened = &opened{place, config, s, verbs.New(s, options), client, seen.Served, told}
 	return a.opened, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -270,4 +271,50 @@ func TestKilledAtEveryArrow(t *testing.T) {
 		t.Errorf("something is lost or twice:\n%s", log)
 	}
 	h.run("doctor")
+}
+
+// While planning mode is on, CI=true makes no CI job of a command that an agent served
+// here may have started: not below one host, nor below several, nor where the lineage
+// says nothing.
+func TestCIRunsNothingWhereAgentsAreServed(t *testing.T) {
+	for name, servers := range map[string][][]string{
+		"its host is above":        {{"planloop", "serve"}},
+		"two hosts are above":      {{"planloop", "serve"}, {"planloop", "serve"}},
+		"its host is not a parent": {{"sh", "-c", "planloop serve; true"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			for i, server := range servers {
+				cmd := h.program(server[0], server[1:]...)
+				in, err := cmd.StdinPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				stdout, err := cmd.StdoutPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _, _ = in.Close(), cmd.Wait() })
+				for _, line := range []string{
+					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c` +
+						strconv.Itoa(i) + `","version":"1"}}}`,
+					`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+					`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"planning_enter_plan_mode","arguments":{"reason":"look"}}}`,
+				} {
+					if _, err := io.WriteString(in, line+"\n"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				follow(t, stdout).waitFor(`"id":2`)
+			}
+			h.env = append(h.env, "CI=true")
+			out, err := h.command("check", "--id", "tests", "--", "touch", "made").CombinedOutput()
+			if _, made := os.Stat(filepath.Join(h.dir, "made")); made == nil || err == nil || !strings.Contains(string(out), "planning mode is on") {
+				t.Errorf("%v, made: %v\n%s", err, made, out)
+			}
+		})
+	}
 }

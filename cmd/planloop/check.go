@@ -107,7 +107,8 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 	if run.Command == "" {
 		run.Command = commandLine(run.args)
 	}
-	if a.caller().Actor.Kind != plan.CI { // CI runs what it runs, and tells of it
+	// CI runs what it runs, and tells of it; but where agents are served, any of them may have set CI.
+	if a.caller().Actor.Kind != plan.CI || opened.served() {
 		if err := a.mayAct(cmd.Context(), opened.verbs, "no command is run"); err != nil {
 			return err
 		}

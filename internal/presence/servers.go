@@ -22,22 +22,27 @@ type Server struct {
 // Client returns whose client a process is that descends from the chain of processes
 // and belongs to the session of a host: that of the one living server whose host is
 // in the chain; where there is no such server, that of the one of the same session.
-// It is "" when there is none, or more than one. The chain is asked for only where a
-// server runs.
-func (b *Book) Client(chain func() []lineage.Process, session string) string {
+// It is "" when there is none, or more than one; some tells these apart. The chain is
+// asked for only where a server runs.
+func (b *Book) Client(chain func() []lineage.Process, session string) (client string, some bool) {
 	servers, _ := b.told()
 	if len(servers) == 0 {
-		return ""
+		return "", false
 	}
 	above := chain()
 	started := func(s Server) bool {
 		return slices.ContainsFunc(above, func(p lineage.Process) bool { return p.Is(s.Host) && !p.Shared() })
 	}
 	if one, some := only(servers, started); some || session == "" {
-		return one
+		return one, some
 	}
-	one, _ := only(servers, func(s Server) bool { return s.Session == session })
-	return one
+	return only(servers, func(s Server) bool { return s.Session == session })
+}
+
+// Served reports whether a server runs, whoever its client is.
+func (b *Book) Served() bool {
+	servers, _ := b.told()
+	return len(servers) > 0
 }
 
 // only returns the client of the servers that fit, "" when they have several, and

@@ -54,16 +54,16 @@ func TestClient(t *testing.T) {
 	for name, test := range tests {
 		state := t.TempDir()
 		client(t, state, "codex#1", test.server)
-		got := presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return above }, test.session)
-		if got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
+		got, some := presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return above }, test.session)
+		if got != test.want || some != (test.want != "") {
+			t.Errorf("%s: %q, %t, want %q", name, got, some, test.want)
 		}
 	}
 }
 
-// TestOneClientOrNone: two hosts above are none, whatever the session says; two
-// servers of one agent are that agent.
-func TestOneClientOrNone(t *testing.T) {
+// TestOneClientOrSome: two hosts above are nobody's in particular, whatever the session
+// says, and agents' all the same; two servers of one agent are that agent.
+func TestOneClientOrSome(t *testing.T) {
 	above := []lineage.Process{{PID: 90, Started: 9, Name: "inner"}, {PID: 70, Started: 5, Name: "outer"}}
 	for other, want := range map[string]string{"outer#2": "", "inner#1": "inner#1"} {
 		state := t.TempDir()
@@ -72,8 +72,11 @@ func TestOneClientOrNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		client(t, state, other, presence.Server{Host: above[1]})
-		if got := presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return above }, "s"); got != want {
-			t.Errorf("%q, want %q", got, want)
+		for _, session := range []string{"s", "t", ""} {
+			got, some := presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return above }, session)
+			if got != want || !some {
+				t.Errorf("%q, %t, want %q", got, some, want)
+			}
 		}
 	}
 }
@@ -85,7 +88,12 @@ func TestServersComeAndGo(t *testing.T) {
 	server := presence.Server{Process: self(t), Host: lineage.Process{PID: 70, Started: 5, Name: "agent"}}
 	book := presence.Open(state, presence.Options{Server: func() presence.Server { return server }})
 	whose := func() string {
-		return presence.Open(state, presence.Options{}).Client(func() []lineage.Process { return []lineage.Process{server.Host} }, "")
+		book := presence.Open(state, presence.Options{})
+		client, some := book.Client(func() []lineage.Process { return []lineage.Process{server.Host} }, "")
+		if some != (client != "") || some != book.Served() {
+			t.Errorf("%q, %t, served %t", client, some, book.Served())
+		}
+		return client
 	}
 	leave := book.Join("builder") // an agent of that name, without a connection of its own
 	if _, err := os.Stat(state); err == nil || whose() != "" {
