@@ -3,6 +3,8 @@ package gates
 import (
 	"context"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -98,41 +100,24 @@ func hintPaths(hints []string) []string {
 	return distinct(paths)
 }
 
+var backquotes = regexp.MustCompile("`+")
+
 // quoted returns what stands in backquotes, as Markdown reads it: a span ends at as
 // many backquotes as it began with.
 func quoted(text string) []string {
 	var tokens []string
-	for {
-		open := strings.IndexByte(text, '`')
-		if open < 0 {
-			return tokens
-		}
-		text = text[open:]
-		fence := text[:len(text)-len(strings.TrimLeft(text, "`"))]
-		text = text[len(fence):]
-		end := closing(text, fence)
-		if end < 0 {
+	runs := backquotes.FindAllStringIndex(text, -1)
+	for len(runs) > 0 {
+		begin, end := runs[0][0], runs[0][1]
+		runs = runs[1:]
+		closing := slices.IndexFunc(runs, func(run []int) bool { return run[1]-run[0] == end-begin })
+		if closing < 0 {
 			continue // these open nothing; others behind them may
 		}
-		tokens = append(tokens, strings.TrimSpace(text[:end]))
-		text = text[end+len(fence):]
+		tokens = append(tokens, strings.TrimSpace(text[end:runs[closing][0]]))
+		runs = runs[closing+1:]
 	}
-}
-
-// closing returns where a run of exactly the fence's backquotes begins, or -1.
-func closing(text, fence string) int {
-	for at := 0; ; {
-		next := strings.IndexByte(text[at:], '`')
-		if next < 0 {
-			return -1
-		}
-		at += next
-		run := len(text[at:]) - len(strings.TrimLeft(text[at:], "`"))
-		if run == len(fence) {
-			return at
-		}
-		at += run
-	}
+	return tokens
 }
 
 // withoutLine cuts what points into a file: a.go:12, a.go:12:5, a.go:12-20, a.go#L10, a.md#usage.

@@ -3,6 +3,7 @@ package gates
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,10 +29,11 @@ const (
 )
 
 // consult asks the judge, once nothing else refuses the candidate: an opinion on a
-// plan that has to be changed anyway would be about another plan.
+// plan that has to be changed anyway would be about another plan. There has to be
+// more in it than the task that asks for a plan.
 func (e *examination) consult(ctx context.Context, opts Options, report *Report) error {
 	level := opts.level(judgeGate)
-	if opts.Judge == nil || level == Off || !report.OK() || !e.worthJudging() {
+	if opts.Judge == nil || level == Off || !report.OK() || !slices.ContainsFunc(e.New, func(t Task) bool { return !e.isMeta(t) }) {
 		return nil
 	}
 	verdict, err := e.ask(ctx, opts, report.Findings)
@@ -63,7 +65,7 @@ func (e *examination) ask(ctx context.Context, opts Options, findings []Finding)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return opts.Judge.Judge(ctx, e.Candidate, append([]Finding(nil), findings...))
+	return opts.Judge.Judge(ctx, e.Candidate, slices.Clone(findings))
 }
 
 func objection(feedback string) (message, fix string) {
@@ -73,14 +75,4 @@ func objection(feedback string) (message, fix string) {
 			"look at the tasks again: each does one thing, in an order in which it can be done"
 	}
 	return "The judge did not approve the plan: " + feedback, ""
-}
-
-// worthJudging reports whether there is anything but the task that asks for a plan.
-func (e *examination) worthJudging() bool {
-	for _, t := range e.New {
-		if !e.isMeta(t) {
-			return true
-		}
-	}
-	return false
 }

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	_ "embed"
 	"path"
 	"regexp"
 	"strings"
@@ -23,55 +24,17 @@ type language struct {
 
 const markdown = "Markdown"
 
-// languages says of each language its name, what begins a comment, and the endings
-// of its files or their whole names. A * begins a comment at the beginning of a
-// line only, as within a longer one.
-const languages = `
-Go // /* *                . .go
-Python #                  . .py .pyi
-TypeScript // /* *        . .ts .tsx .mts .cts
-JavaScript // /* *        . .js .jsx .mjs .cjs
-Markdown <!--             . .md .markdown .mdx
-C // /* *                 . .c .h
-C++ // /* *               . .cc .cpp .cxx .hh .hpp .hxx
-Java // /* *              . .java
-Kotlin // /* *            . .kt .kts
-Rust // /* *              . .rs
-Swift // /* *             . .swift
-C# // /* *                . .cs
-Scala // /* *             . .scala .sbt
-Dart // /* *              . .dart
-Groovy // /* *            . .groovy .gradle
-Objective-C // /* *       . .m .mm
-Protocol_Buffers // /* *  . .proto
-Zig //                    . .zig
-PHP // # /* *             . .php
-CSS /* *                  . .css
-CSS // /* *               . .scss .less
-HCL # // /* *             . .tf .hcl
-Ruby #                    . .rb .rake .gemspec
-Shell #                   . .sh .bash .zsh .fish
-Perl #                    . .pl .pm
-R #                       . .r
-Elixir #                  . .ex .exs
-YAML #                    . .yaml .yml
-TOML #                    . .toml
-Build_script #            . .mk .cmake makefile gnumakefile dockerfile justfile
-HTML <!--                 . .html .htm .xml .svg
-Component <!-- // /* *    . .vue .svelte
-SQL -- /* *               . .sql
-Lua --                    . .lua
-Haskell -- {-             . .hs .elm
-Lisp ;                    . .el .lisp .clj .cljs .scm .rkt
-Assembly_or_INI ;         . .asm .s .ini
-TeX_or_Erlang %           . .tex .erl
-`
+//go:embed languages.txt
+var languages string
 
-// byEnding reads the table when it is first asked: most commands scan nothing.
+// byEnding reads languages.txt when it is first asked: most commands scan nothing.
 var byEnding = sync.OnceValue(func() map[string]language {
 	table := map[string]language{}
-	for line := range strings.Lines(strings.TrimSpace(languages)) {
-		form, endings, _ := strings.Cut(line, " . ")
+	for line := range strings.Lines(languages) {
+		form, endings, listed := strings.Cut(line, " . ")
+		if !listed {
+			continue
+		}
 		words := strings.Fields(form)
 		for _, ending := range strings.Fields(endings) {
 			table[ending] = language{name: strings.ReplaceAll(words[0], "_", " "), openers: words[1:]}
