@@ -62,7 +62,7 @@ func checkSize(_ context.Context, e *examination, i int) []flaw {
 }
 
 func tooLarge(t Task) string {
-	paths := len(distinct(append(append([]string(nil), t.RelevantFilePaths...), t.Creates...)))
+	paths := len(distinct(slices.Concat(t.RelevantFilePaths, t.Creates)))
 	switch {
 	case sweeping(t.Title) != "":
 		return "the title says \"" + printable(sweeping(t.Title), titleShown) + "\""

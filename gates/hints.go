@@ -76,14 +76,10 @@ func (e *examination) alluded(ctx context.Context, i int, p, token string) bool 
 
 // listsName reports whether one of a task's own paths ends in a name.
 func (e *examination) listsName(i int, name string) bool {
-	for _, list := range [][]string{e.New[i].RelevantFilePaths, e.New[i].Creates} {
-		for _, given := range list {
-			if p, fault := locate(given); fault == "" && path.Base(p) == name {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Concat(e.New[i].RelevantFilePaths, e.New[i].Creates), func(given string) bool {
+		p, fault := locate(given)
+		return fault == "" && path.Base(p) == name
+	})
 }
 
 // hintPaths returns what hints name in backquotes and looks like a path, without

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -144,14 +145,11 @@ func (e *examination) remedy(ctx context.Context, p string) string {
 
 func distinct(list []string) []string {
 	seen := make(map[string]bool, len(list))
-	var kept []string
-	for _, item := range list {
-		if !seen[item] {
-			seen[item] = true
-			kept = append(kept, item)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(list), func(item string) bool {
+		again := seen[item]
+		seen[item] = true
+		return again
+	})
 }
 
 // existence is what became of looking for a path.

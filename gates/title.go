@@ -214,17 +214,14 @@ func subordinate(before []word) bool {
 // tests, its documentation, the places that use it, and anything done to the same
 // thing.
 func companion(clause []word) bool {
+	object := true // up to the first preposition
 	for _, w := range clause[1:] {
-		if !w.code && pronouns.has(w.text) {
+		switch {
+		case w.code:
+		case pronouns.has(w.text), object && companions.has(w.text):
 			return true
-		}
-	}
-	for _, w := range clause[1:] {
-		if !w.code && companions.has(w.text) {
-			return true
-		}
-		if prepositions.has(w.text) && !w.code {
-			break
+		case prepositions.has(w.text):
+			object = false
 		}
 	}
 	return false

@@ -157,30 +157,14 @@ func (t *Tree) beginning(open opener, name string, most int, buffer []byte) (con
 	if info.IsDir() {
 		return buffer, false, &fs.PathError{Op: "read", Path: name, Err: errDirectory}
 	}
-	content, err = readUpTo(file, most+1, buffer[:0])
+	// What a file says of its size is not believed: it may grow, and some have none.
+	read := bytes.NewBuffer(buffer[:0])
+	_, err = read.ReadFrom(io.LimitReader(file, int64(most)+1))
+	content = read.Bytes()
 	if err == nil && Binary(content) {
 		err = &fs.PathError{Op: "read", Path: name, Err: errNotText}
 	}
 	return content[:min(len(content), most)], len(content) <= most, err
-}
-
-// readUpTo appends at most most bytes of r to buffer. What a file says of its
-// size is not believed: it may grow, and some have none.
-func readUpTo(r io.Reader, most int, buffer []byte) ([]byte, error) {
-	for len(buffer) < most {
-		if len(buffer) == cap(buffer) {
-			buffer = append(buffer, make([]byte, 16<<10)...)[:len(buffer)]
-		}
-		n, err := r.Read(buffer[len(buffer):min(cap(buffer), most)])
-		buffer = buffer[:len(buffer)+n]
-		if errors.Is(err, io.EOF) {
-			return buffer, nil
-		}
-		if err != nil {
-			return buffer, err
-		}
-	}
-	return buffer, nil
 }
 
 // Binary reports whether what begins so is no text: it has a NUL, as UTF-16 has too.
