@@ -68,7 +68,8 @@ func TestServerJSON(t *testing.T) {
 
 // Whoever comes over MCP is an agent, whatever it says of itself, and nothing.
 func TestClientsAreAgents(t *testing.T) {
-	for _, environment := range []map[string]string{nil, {"USER": "ann"}, {"CI": "true"}, {"PLANLOOP_AGENT": "builder"}, {"PLANLOOP_AGENT": "#"}} {
+	for _, environment := range []map[string]string{nil, {"USER": "ann"}, {"CI": "true"}, {"PLANLOOP_AGENT": "builder"},
+		{"PLANLOOP_AGENT": "#"}} {
 		for _, name := range []string{"", " ", "#", "\xff", "codex", "ann"} {
 			for _, connection := range []string{"", "mcp-session-1"} {
 				w, _, _ := emptyWorld()

@@ -97,8 +97,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	}
 	tty, err := terminal.OpenTTY()
 	if err != nil {
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: "approving a plan needs a terminal",
-			Fix: "run it in a terminal of your own"}
+		return plan.Refuse(plan.Conflict, "", "approving a plan needs a terminal", "run it in a terminal of your own")
 	}
 	defer tty.Close()
 	for {
@@ -139,14 +138,14 @@ func decidable(state plan.State) error {
 	case state.Draft == nil:
 		return nothingWaits()
 	case state.PhaseNow() == plan.PhaseGathering:
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: "the plan was returned to be edited and has not been submitted again",
-			Fix: "wait for it, or look at what was returned: planloop show --draft"}
+		return plan.Refuse(plan.Conflict, "", "the plan was returned to be edited and has not been submitted again",
+			"wait for it, or look at what was returned: planloop show --draft")
 	}
 	return nil
 }
 
 func nothingWaits() error {
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: "no plan waits for a decision", Fix: "see `planloop plan status`"}
+	return plan.Refuse(plan.Conflict, "", "no plan waits for a decision", "see `planloop plan status`")
 }
 
 func requestOf(state plan.State) string {
@@ -193,8 +192,8 @@ func (a *app) askForCode(ctx context.Context, tty io.ReadWriter, shown, digest s
 		}
 		question = fmt.Sprintf("That is not the code. Type %s to approve the plan; Enter alone leaves it as it is.\n> ", s.Bold(code))
 	}
-	return &plan.ValidationError{Kind: plan.InvalidInput, Problem: "nothing was decided, and the plan still waits",
-		Fix: "approve it with planloop approve, have it revised with planloop edit COMMENT, or drop it with planloop reject"}
+	return plan.Refuse(plan.InvalidInput, "", "nothing was decided, and the plan still waits",
+		"approve it with planloop approve, have it revised with planloop edit COMMENT, or drop it with planloop reject")
 }
 
 // decidesAtOnce takes a decision that needs no look at the plan first.

@@ -39,7 +39,8 @@ func TestExitCodes(t *testing.T) {
 		if c.err == nil {
 			continue
 		}
-		if got := errorReply(c.err, ""); got.ErrorType != c.errorType || got.Status != "error" || got.Message != c.err.Error() || got.Details == nil {
+		if got := errorReply(c.err, ""); got.ErrorType != c.errorType || got.Status != "error" || got.Message != c.err.Error() ||
+			got.Details == nil {
 			t.Errorf("errorReply(%v) = %+v", c.err, got)
 		}
 	}

@@ -18,7 +18,8 @@ func TestHostileRecordsAreEscaped(t *testing.T) {
 	writeHostileLog(t, dir, bad)
 	environment := map[string]string{"XDG_STATE_HOME": filepath.Join(dir, "state"), "USER": "alice"}
 	for _, args := range [][]string{
-		{"show"}, {"show", "--all"}, {"show", "--json"}, {"show", "--format", "md"}, {"show", "--format", "yaml"}, {"show", "--format", "mermaid"},
+		{"show"}, {"show", "--all"}, {"show", "--json"}, {"show", "--format", "md"}, {"show", "--format", "yaml"}, {"show", "--format",
+			"mermaid"},
 		{"log"}, {"log", "--json"}, {"plans"}, {"plans", "--json"}, {"export"}, {"doctor"},
 		{"step", "mark", "S001", "done"}, {"restore"}, {"__complete", "step", "mark", ""}, {"__complete", "show", "--plan", ""},
 	} {
@@ -50,7 +51,8 @@ func writeHostileLog(t *testing.T, dir, bad string) {
 			Progress: plan.Progress{Status: status, Notes: []string{bad}, Error: bad, ClaimedBy: bad}}
 	}
 	body := func(id string) plan.Body {
-		return plan.Body{Plan: plan.Plan{ID: id, Outline: plan.Outline{Objective: bad, Summary: bad}, Status: plan.StatusActive, Version: 1},
+		return plan.Body{Plan: plan.Plan{ID: id, Outline: plan.Outline{Objective: bad, Summary: bad}, Status: plan.StatusActive,
+			Version: 1},
 			Steps: []*plan.Step{step(1, plan.Pending), step(2, plan.InProgress), step(3, plan.Failed)}}
 	}
 	former := plan.PastPlan{ID: "evil\x1b[31m-1", Objective: bad, Status: plan.StatusActive, Revision: 1, Reason: bad}
@@ -59,7 +61,8 @@ func writeHostileLog(t *testing.T, dir, bad string) {
 		{plan.PlanArchived{Head: former}, plan.PlanSetUp{Plan: body("evil\x1b[31m-2")}, plan.DraftMade{Plan: body("evil\x1b[31m-3")}},
 		{plan.StepMarked{Step: 2, Status: plan.InProgress, Note: bad, By: bad}},
 	} {
-		record := plan.Record{Seq: plan.Revision(i + 1), Action: bad, Actor: plan.Actor{Kind: plan.Agent, Name: bad}, Phase: plan.PhaseInactive, Events: events}
+		record := plan.Record{Seq: plan.Revision(i + 1), Action: bad, Actor: plan.Actor{Kind: plan.Agent, Name: bad},
+			Phase: plan.PhaseInactive, Events: events}
 		if _, err := log.Append(t.Context(), record); err != nil {
 			t.Fatal(err)
 		}

@@ -27,8 +27,7 @@ func (a *app) personPresent(what string) error {
 	if why == "" {
 		return nil
 	}
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: what + " is a person's to do, and " + why,
-		Fix: "run it in a terminal of your own"}
+	return plan.Refuse(plan.Conflict, "", what+" is a person's to do, and "+why, "run it in a terminal of your own")
 }
 
 // notPresent says why no person seems to sit at the terminal, "" when one does.
@@ -59,8 +58,7 @@ func (a *app) mayAct(ctx context.Context, service *verbs.Service, what string) e
 	if err != nil || !restricted {
 		return err
 	}
-	return &plan.ValidationError{Kind: plan.Conflict, Problem: "planning mode is on, and " + what + " until a plan is approved",
-		Fix: "look and ask, then submit a plan"}
+	return plan.Refuse(plan.Conflict, "", "planning mode is on, and "+what+" until a plan is approved", "look and ask, then submit a plan")
 }
 
 // maxAnswer bounds what is read of an answer.

@@ -51,8 +51,8 @@ func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
 	case len(args) > 0:
 		return formerID(state, args[0])
 	case len(former) == 0:
-		return "", &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no former plan to restore",
-			Fix: "plans are kept here when they are replaced or cleared"}
+		return "", plan.Refuse(plan.NotFound, "", "there is no former plan to restore",
+			"plans are kept here when they are replaced or cleared")
 	}
 	return "", usageError{fmt.Errorf("planloop restore needs the id of a plan; the latest former one is %s: planloop restore %s",
 		plan.Quote(former[0].Objective), former[0].ID)}
@@ -90,15 +90,14 @@ func oneOf(ids []string, named, fix string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", &plan.ValidationError{Kind: plan.NotFound, Field: "/plan_id", Problem: "there is no plan " + plan.Quote(named), Fix: fix}
+		return "", plan.Refuse(plan.NotFound, "/plan_id", "there is no plan "+plan.Quote(named), fix)
 	}
 	const shown = 5
 	list := strings.Join(found[:min(len(found), shown)], ", ")
 	if len(found) > shown {
 		list += ", …"
 	}
-	return "", &plan.ValidationError{Kind: plan.InvalidInput, Field: "/plan_id",
-		Problem: plan.Quote(named) + " begins the ids of several plans", Fix: "give more of one: " + list}
+	return "", plan.Refuse(plan.InvalidInput, "/plan_id", plan.Quote(named)+" begins the ids of several plans", "give more of one: "+list)
 }
 
 // purgeWord is what a person types to agree.
@@ -110,8 +109,8 @@ func newPurgeCommand(a *app) *cobra.Command {
 
 func (a *app) purge(ctx context.Context) error {
 	if a.flags.json || !a.inTerminal || !a.outIsTerm {
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: "only a person at a terminal may delete the history",
-			Fix: "run `planloop purge` in a terminal, without --json"}
+		return plan.Refuse(plan.Conflict, "", "only a person at a terminal may delete the history",
+			"run `planloop purge` in a terminal, without --json")
 	}
 	if err := a.personPresent("deleting the history"); err != nil {
 		return err
@@ -134,7 +133,7 @@ func (a *app) purge(ctx context.Context) error {
 		return err
 	}
 	if strings.TrimSpace(answer) != purgeWord {
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: "nothing was deleted", Fix: "type the word " + purgeWord + " to agree"}
+		return plan.Refuse(plan.Conflict, "", "nothing was deleted", "type the word "+purgeWord+" to agree")
 	}
 	if err := opened.verbs.Purge(ctx, a.caller()); err != nil {
 		return err

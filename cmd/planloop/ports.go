@@ -233,8 +233,8 @@ func (a *app) box() (*toolbox.Box, error) {
 		return nil, err
 	}
 	if opened.place.Default {
-		return nil, &plan.ValidationError{Kind: plan.Conflict, Problem: "this is not a project, so there are no files to work on",
-			Fix: "start planloop in a project, or with --workspace DIR"}
+		return nil, plan.Refuse(plan.Conflict, "", "this is not a project, so there are no files to work on",
+			"start planloop in a project, or with --workspace DIR")
 	}
 	launcher, err := os.Executable()
 	if err != nil {

@@ -239,7 +239,7 @@ func (a *app) showApproved(ctx context.Context, opened *opened) error {
 		return err
 	}
 	if state.Plan == nil || state.Plan.Approval == nil {
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: "no plan is approved", Fix: "see `planloop plan status`"}
+		return plan.Refuse(plan.Conflict, "", "no plan is approved", "see `planloop plan status`")
 	}
 	text := verbs.ApprovedPlan(state.Plan, nil)
 	if a.flags.json {

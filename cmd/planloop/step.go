@@ -75,8 +75,7 @@ func newStepMarkCommand(a *app) *cobra.Command {
 		}
 		action := plan.MarkStep{Step: id, Status: plan.StepStatus(args[1]), Force: force}
 		if action.Status == "" {
-			return action, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: "is blank",
-				Fix: "use a status such as done"}
+			return action, plan.Refuse(plan.InvalidInput, "/status", "is blank", "use a status such as done")
 		}
 		if err := plan.OneOf("/status", action.Status); err != nil {
 			return action, err

@@ -18,8 +18,8 @@ func newSyncCommand(a *app) *cobra.Command {
 			return err
 		}
 		if opened.place.Default {
-			return &plan.ValidationError{Kind: plan.Conflict, Problem: "this is not a project, so there is no file for agents",
-				Fix: "run it in a project, or name one with --workspace DIR"}
+			return plan.Refuse(plan.Conflict, "", "this is not a project, so there is no file for agents",
+				"run it in a project, or name one with --workspace DIR")
 		}
 		if !dry {
 			if err := a.mayAct(cmd.Context(), opened.verbs, "no file is written"); err != nil {
@@ -69,7 +69,7 @@ func (a *app) sync(book ruleBook, o agentsmd.Options, remove bool) error {
 	}
 	var refused *agentsmd.Error
 	if errors.As(err, &refused) {
-		return &plan.ValidationError{Kind: plan.Conflict, Problem: placed(refused), Fix: refused.Fix}
+		return plan.Refuse(plan.Conflict, "", placed(refused), refused.Fix)
 	}
 	if err != nil {
 		return err

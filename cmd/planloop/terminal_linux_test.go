@@ -114,7 +114,8 @@ func exitShown(shown string) (text string, code int, ok bool) {
 
 func TestWelcomeInATerminal(t *testing.T) {
 	shown, code := newHome(t).terminal(100, 30).ends()
-	for _, want := range []string{"claude mcp add --scope user planloop -- ", "codex mcp add", `"mcpServers"`, "planloop show --watch", "planloop --help"} {
+	for _, want := range []string{"claude mcp add --scope user planloop -- ", "codex mcp add", `"mcpServers"`, "planloop show --watch",
+		"planloop --help"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is missing in:\n%s", want, shown)
 		}
@@ -128,7 +129,8 @@ func TestShowInATerminal(t *testing.T) {
 	h := newHome(t)
 	h.run("setup", "Fix the login bug", "--step", "Make the session cookie survive the way back")
 	shown, _ := h.terminal(40, 24, "show").ends()
-	if !strings.Contains(shown, "S001  Make the session cookie\r\n          survive the way back\r\n") || !strings.Contains(shown, "\x1b[36mactive\x1b[0m") {
+	if !strings.Contains(shown, "S001  Make the session cookie\r\n          survive the way back\r\n") || !strings.Contains(shown,
+		"\x1b[36mactive\x1b[0m") {
 		t.Errorf("no colour, or the title does not wrap:\n%q", shown)
 	}
 	h.env = append(h.env, "NO_COLOR=1")

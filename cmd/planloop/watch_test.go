@@ -163,7 +163,8 @@ func TestWatchInAPipe(t *testing.T) {
 	h.run("step", "mark", "S001", "done", "--agent", "codex")
 	out.waitFor("completed  ")
 	out.waitFor("Next: All steps are finished")
-	if rest := interrupt(t, cmd, out); strings.TrimSpace(rest) != `: check the outcome, then planloop update --json '{"final_summary": "..."}'.` {
+	if rest := interrupt(t, cmd,
+		out); strings.TrimSpace(rest) != `: check the outcome, then planloop update --json '{"final_summary": "..."}'.` {
 		t.Errorf("after the last change came %q", rest)
 	}
 }

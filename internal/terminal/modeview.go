@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -34,8 +35,8 @@ func (v ModeView) Lines() []string {
 		lines = v.inactive()
 	}
 	for _, q := range v.State.OpenQuestions() {
-		lines = append(lines, v.coloured(v.Screen.Waiting, fmt.Sprintf("Question %s of %s: %s", q.ID, q.By, q.Text))...)
-		lines = append(lines, v.coloured(v.Screen.Plain, "  Answer it: planloop answer --id "+q.ID+" TEXT")...)
+		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, fmt.Sprintf("Question %s of %s: %s", q.ID, q.By, q.Text))...)
+		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "  Answer it: planloop answer --id "+q.ID+" TEXT")...)
 	}
 	return append(append(lines, ""), v.Screen.Next(v.Next)...)
 }
@@ -53,16 +54,16 @@ func (v ModeView) gathering() []string {
 	mode := v.State.ModeNow()
 	lines := v.head(v.Screen.Busy, "gathering", "entered by "+mode.By+", since "+clock(mode.Since, v.Now))
 	if about := mode.Task + mode.Reason; about != "" {
-		lines = append(lines, v.coloured(v.Screen.Plain, "About: "+about)...)
+		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "About: "+about)...)
 	}
 	if d := mode.Decision; d != nil && d.Outcome == plan.Returned {
-		lines = append(lines, v.coloured(v.Screen.Plain, "Returned by "+decider(*d)+" to be edited"+colon(d.Comment))...)
+		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "Returned by "+decider(d.By, d.Way)+" to be edited"+colon(d.Comment))...)
 	}
 	rule := "Agents look and ask; nothing is changed until a plan is approved."
 	if limit := v.GatheringTimeout; limit > 0 {
 		rule += " It ends by itself after " + span(limit) + " of silence."
 	}
-	return append(lines, v.coloured(v.Screen.Faint, rule)...)
+	return append(lines, v.Screen.coloured(v.Screen.Faint, rule)...)
 }
 
 func (v ModeView) submitted() []string {
@@ -80,7 +81,7 @@ func (v ModeView) submitted() []string {
 	if draft.Changes != "" {
 		text += "\nIt changes what was approved: " + draft.Changes
 	}
-	return append(lines, v.coloured(v.Screen.Plain, text)...)
+	return append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
 }
 
 func (v ModeView) executing() []string {
@@ -90,13 +91,13 @@ func (v ModeView) executing() []string {
 	if n := p.Steps.Len(); n > 0 {
 		text += fmt.Sprintf(", %d of %d done", p.Steps.Count(plan.Done), n)
 	}
-	lines = append(lines, v.coloured(v.Screen.Plain, text)...)
+	lines = append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
 	if p.Approval == nil {
 		return lines
 	}
-	lines = append(lines, v.coloured(v.Screen.Plain, approvalText(*p.Approval, v.Now))...)
+	lines = append(lines, v.Screen.coloured(v.Screen.Plain, approvalText(*p.Approval, v.Now))...)
 	if n := len(p.Approval.Deviations); n > 0 {
-		lines = append(lines, v.coloured(v.Screen.Waiting, plan.Counted(n, "small change")+" since then: planloop show")...)
+		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, plan.Counted(n, "small change")+" since then: planloop show")...)
 	}
 	return lines
 }
@@ -106,40 +107,28 @@ func (v ModeView) inactive() []string {
 	lines := v.head(v.Screen.Plain, "off", "")
 	d := v.State.ModeNow().Decision
 	if d == nil {
-		return append(lines, v.coloured(v.Screen.Faint, "Enter it: planloop plan start TASK")...)
+		return append(lines, v.Screen.coloured(v.Screen.Faint, "Enter it: planloop plan start TASK")...)
 	}
 	text := string(d.Outcome)
 	switch d.Outcome {
 	case plan.CalledOff, plan.Rejected, plan.Approved:
-		text += " by " + decider(*d)
+		text += " by " + decider(d.By, d.Way)
 	}
 	text = "Last time: " + text + " at " + clock(d.At, v.Now) + colon(d.Comment)
-	return append(lines, v.coloured(v.Screen.Plain, text)...)
-}
-
-// coloured wraps a text and puts a style on each of its lines.
-func (v ModeView) coloured(look Style, text string) []string {
-	lines := v.Screen.Wrap(safetext.Escape(text), 0)
-	for i, line := range lines {
-		lines[i] = look(line)
-	}
-	return lines
+	return append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
 }
 
 // approvalText says who approved a plan, by which way, when, and with which words.
 func approvalText(a plan.Approval, now time.Time) string {
-	who := a.By
-	if a.Way == string(plan.ByClient) {
-		who = "the user of " + a.By + " through the client"
-	}
-	return "Approved by " + who + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" + colon(a.Comment)
+	return "Approved by " + decider(a.By, plan.Way(a.Way)) + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" +
+		colon(a.Comment)
 }
 
-func decider(d plan.Decision) string {
-	if d.Way == plan.ByClient {
-		return "the user of " + d.By + " through the client"
+func decider(by string, way plan.Way) string {
+	if way == plan.ByClient {
+		return "the user of " + by + " through the client"
 	}
-	return d.By
+	return by
 }
 
 func colon(text string) string {
@@ -189,9 +178,7 @@ func (v PlanView) approval() []string {
 func (v PlanView) mode() []string {
 	var lines []string
 	say := func(text string) {
-		for _, line := range v.Screen.Wrap(safetext.EscapeLine(text), 0) {
-			lines = append(lines, v.Screen.Waiting(line))
-		}
+		lines = append(lines, v.Screen.Hang("", v.Screen.Waiting, safetext.EscapeLine(text))...)
 	}
 	if text := waitingDraft(v.State); text != "" {
 		say(text)
@@ -210,11 +197,7 @@ func (v PlanView) mode() []string {
 
 // sentenceEnd is text that a sentence can follow.
 func sentenceEnd(text string) string {
-	if text == "" {
-		return text
-	}
-	switch text[len(text)-1] {
-	case '.', '?', '!':
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".?!") {
 		return text
 	}
 	return text + "."
@@ -237,4 +220,48 @@ func waitingDraft(state plan.State) string {
 		return "A change of it waits for your decision: " + draft.Changes + ". Look at it and decide: planloop approve"
 	}
 	return "A plan waits for your decision: " + what + ". Look at it and decide: planloop approve"
+}
+
+// stepLine is the first line of a step as it is shown before a decision.
+var stepLine = regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk|risk not said)\])( .*)$`)
+
+// Draft puts emphasis on the text a plan is reviewed by: on titles, risks and differences.
+// Nothing is cut.
+func (s Screen) Draft(text string) []string {
+	lines := strings.Split(strings.TrimSuffix(safetext.Escape(text), "\n"), "\n")
+	diff := false
+	for i, line := range lines {
+		switch {
+		case i == 0 && line == "What has changed since it was shown:":
+			diff, lines[i] = true, s.Bold(line)
+		case diff && line == "The whole plan:":
+			diff, lines[i] = false, s.Bold(line)
+		case diff && strings.HasPrefix(line, "+"):
+			lines[i] = s.Good(line)
+		case diff && strings.HasPrefix(line, "-"):
+			lines[i] = s.Wrong(line)
+		case diff:
+			lines[i] = s.Faint(line)
+		case strings.HasPrefix(line, "Plan: "):
+			lines[i] = s.Bold(line)
+		default:
+			lines[i] = s.draftStep(line)
+		}
+	}
+	return lines
+}
+
+func (s Screen) draftStep(line string) string {
+	parts := stepLine.FindStringSubmatch(line)
+	if parts == nil {
+		return line
+	}
+	look := s.Waiting
+	switch parts[3] {
+	case "[HIGH RISK]":
+		look = s.Wrong
+	case "[low risk]":
+		look = s.Good
+	}
+	return parts[1] + parts[2] + look(parts[3]) + s.Bold(parts[4])
 }

@@ -15,7 +15,7 @@ type PlanRow struct {
 	ID, Objective string
 	status        string
 	current       bool
-	style         func(Screen) Style
+	past          bool
 	done, steps   int
 	when          time.Time
 }
@@ -31,13 +31,10 @@ func PlanRows(s plan.State) []PlanRow {
 		rows = append(rows, rowOf(s.Draft, false))
 	}
 	for _, head := range s.Former() {
-		row := PlanRow{ID: head.ID, Objective: head.Objective, done: head.Done, steps: head.Steps, when: head.ArchivedAt}
-		row.status, row.style = string(head.Status), func(s Screen) Style { return s.Faint }
+		row := PlanRow{ID: head.ID, Objective: head.Objective, status: string(head.Status), past: true, done: head.Done,
+			steps: head.Steps, when: head.ArchivedAt}
 		if head.Status == plan.StatusActive {
 			row.status = pastWord(head.Reason)
-		}
-		if head.Status == plan.StatusCompleted {
-			row.style = func(s Screen) Style { return s.Good }
 		}
 		rows = append(rows, row)
 	}
@@ -45,11 +42,8 @@ func PlanRows(s plan.State) []PlanRow {
 }
 
 func rowOf(p *plan.Plan, current bool) PlanRow {
-	return PlanRow{
-		ID: p.ID, Objective: p.Objective, current: current, status: string(p.Status),
-		style: func(s Screen) Style { return s.planStyle(p.Status) },
-		done:  p.Steps.Count(plan.Done), steps: p.Steps.Len(), when: p.UpdatedAt,
-	}
+	return PlanRow{ID: p.ID, Objective: p.Objective, current: current, status: string(p.Status), done: p.Steps.Count(plan.Done),
+		steps: p.Steps.Len(), when: p.UpdatedAt}
 }
 
 // PlanTable lays the plans out in columns; where the objectives do not fit
@@ -60,7 +54,12 @@ func (s Screen) PlanTable(rows []PlanRow) []string {
 		cells = append(cells, []string{safetext.EscapeLine(row.ID), row.status, fmt.Sprintf("%d/%d", row.done, row.steps),
 			row.when.Local().Format(dateAndTime)})
 	}
-	widths := columnWidths(cells)
+	widths := make([]int, len(cells[0]))
+	for _, row := range cells {
+		for i, cell := range row {
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
 	line := func(mark string, row []string, id, status Style) string {
 		return mark + " " + id(Pad(row[0], widths[0])) + "  " + status(Pad(row[1], widths[1])) + "  " +
 			s.Faint(Pad(row[2], widths[2])+"  "+Pad(row[3], widths[3]))
@@ -78,7 +77,11 @@ func (s Screen) PlanTable(rows []PlanRow) []string {
 		if row.current {
 			mark, id = "*", s.Bold
 		}
-		left, objective := line(mark, cells[i+1], id, row.style(s)), safetext.EscapeLine(row.Objective)
+		look := s.planStyle(plan.PlanStatus(row.status))
+		if row.past && row.status != string(plan.StatusCompleted) {
+			look = s.Faint
+		}
+		left, objective := line(mark, cells[i+1], id, look), safetext.EscapeLine(row.Objective)
 		if beside {
 			lines = append(lines, left+"  "+s.Fit(objective, taken))
 		} else {
@@ -86,14 +89,4 @@ func (s Screen) PlanTable(rows []PlanRow) []string {
 		}
 	}
 	return lines
-}
-
-func columnWidths(cells [][]string) []int {
-	widths := make([]int, len(cells[0]))
-	for _, row := range cells {
-		for i, cell := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
-		}
-	}
-	return widths
 }

@@ -53,11 +53,8 @@ func (v PlanView) Page() Page {
 	if v.State.Plan == nil {
 		return v.withoutPlan()
 	}
-	var p Page
-	p.head = v.head()
-	p.body, p.focus = v.steps()
-	p.foot = v.foot()
-	return p
+	body, focus := v.steps()
+	return Page{head: v.head(), body: body, foot: v.foot(), focus: focus}
 }
 
 func (v PlanView) withoutPlan() Page {
@@ -76,11 +73,7 @@ func (v PlanView) withoutPlan() Page {
 }
 
 func (v PlanView) head() []string {
-	var lines []string
-	for _, line := range v.Screen.Wrap(safetext.EscapeLine(v.State.Plan.Objective), 0) {
-		lines = append(lines, v.Screen.Bold(line))
-	}
-	lines = append(lines, v.status()...)
+	lines := append(v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), v.status()...)
 	if summary := v.State.Plan.Summary; summary != "" {
 		lines = append(lines, v.block(summary, 0, detailLines)...)
 	}
@@ -101,20 +94,20 @@ func (v PlanView) status() []string {
 	}
 	line += fmt.Sprintf("  %s  %d of %d done", s.bar(p.Steps), p.Steps.Count(plan.Done), p.Steps.Len())
 	line = s.Fit(line, 0)
-	plain, styled := v.counts()
+	counts := v.counts()
 	switch {
-	case plain == "":
+	case counts == "":
 		return []string{line}
-	case s.width == 0 || ansi.StringWidth(line)+2+ansi.StringWidth(plain) <= s.width:
-		return []string{line + ", " + styled}
+	case s.width == 0 || ansi.StringWidth(line)+2+ansi.StringWidth(counts) <= s.width:
+		return []string{line + ", " + counts}
 	}
-	return []string{line, s.Fit(styled, 0)}
+	return []string{line, s.Fit(counts, 0)}
 }
 
 // counts names how many steps have a status that is worth a word.
-func (v PlanView) counts() (plain, styled string) {
+func (v PlanView) counts() string {
 	s := v.Screen
-	var words, looks []string
+	var counts []string
 	for _, part := range []struct {
 		status plan.StepStatus
 		word   string
@@ -124,11 +117,10 @@ func (v PlanView) counts() (plain, styled string) {
 		{plan.Skipped, "skipped", s.Faint}, {plan.Cancelled, "cancelled", s.Faint},
 	} {
 		if n := v.State.Plan.Steps.Count(part.status); n > 0 {
-			word := fmt.Sprintf("%d %s", n, part.word)
-			words, looks = append(words, word), append(looks, part.style(word))
+			counts = append(counts, part.style(fmt.Sprintf("%d %s", n, part.word)))
 		}
 	}
-	return strings.Join(words, ", "), strings.Join(looks, ", ")
+	return strings.Join(counts, ", ")
 }
 
 // steps lays out the steps and returns the line of the one to work on.
@@ -189,11 +181,10 @@ func (v PlanView) block(text string, margin, most int) []string {
 	if !v.All {
 		lines = v.Screen.atMost(most, lines, margin)
 	}
-	out := make([]string, len(lines))
 	for i, line := range lines {
-		out[i] = strings.TrimRight(strings.Repeat(" ", margin)+v.Screen.Faint(line), " ")
+		lines[i] = strings.TrimRight(strings.Repeat(" ", margin)+v.Screen.Faint(line), " ")
 	}
-	return out
+	return lines
 }
 
 func (v PlanView) foot() []string {
@@ -254,17 +245,16 @@ func (v PlanView) signal(signal plan.Signal) []string {
 	if !v.All {
 		texts = v.Screen.atMost(messageLines, texts, 2)
 	}
-	var lines []string
 	for i, text := range texts {
 		if i > 0 {
 			text = "  " + text
 		}
-		lines = append(lines, look(strings.TrimRight(text, " ")))
+		texts[i] = look(strings.TrimRight(text, " "))
 	}
 	if signal.Output != "" && v.All {
-		lines = append(lines, v.block(signal.Output, 2, 0)...)
+		texts = append(texts, v.block(signal.Output, 2, 0)...)
 	}
-	return lines
+	return texts
 }
 
 // verdict says in a line or two what a judge thought of the plan.
@@ -282,10 +272,7 @@ func (v PlanView) verdict() []string {
 	} else {
 		text += " by the model " + verdict.Way
 	}
-	if verdict.Feedback != "" {
-		text += ": " + verdict.Feedback
-	}
-	return v.block(text, 0, messageLines)
+	return v.block(text+colon(verdict.Feedback), 0, messageLines)
 }
 
 // pastWord says what became of a former plan.

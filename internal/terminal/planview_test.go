@@ -46,7 +46,8 @@ func sample(t *testing.T) plan.State {
 	critical := step("Deploy")
 	critical.Critical = true
 	s.do(plan.SetUp{
-		Outline: plan.Outline{Objective: "Fix the login bug that users of the mobile app have seen since March", Summary: "Cookies get lost."},
+		Outline: plan.Outline{Objective: "Fix the login bug that users of the mobile app have seen since March",
+			Summary: "Cookies get lost."},
 		Steps: []plan.NewStep{step("Write a failing test"), long, step("翻訳を更新する：ログイン画面のすべての文言を確認して、足りないものを追加する"),
 			step("Ask the vendor"), step("Measure"), step("Paint it"), step("Tag the release", 2, 3, 4), critical},
 	})
@@ -153,7 +154,10 @@ func TestFolding(t *testing.T) {
 func TestFrameFitsTheTerminal(t *testing.T) {
 	state := sample(t)
 	for rows := 4; rows < 40; rows++ {
-		screen := NewScreen(Options{Getenv: func(string) string { return "" }, IsTerminal: true, Size: func() (int, int) { return 60, rows }})
+		screen := NewScreen(Options{Getenv: func(string) string { return "" }, IsTerminal: true, Size: func() (int, int) {
+			return 60,
+				rows
+		}})
 		v := PlanView{Screen: screen, State: state, Next: "Do S002.", Now: morning}
 		frame := string(screen.frame(v.Page(), 7))
 		text := strings.TrimSuffix(strings.TrimPrefix(frame, fromTop), clearBelow)

@@ -19,11 +19,16 @@ package terminal
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
@@ -97,18 +102,22 @@ func (s Screen) Fit(text string, margin int) string {
 	return ansi.Truncate(text, max(s.width-margin, narrowest/2), s.marks.more)
 }
 
-// hang lays out text behind a label, its further lines below its beginning.
-func (s Screen) hang(label string, look Style, text string) []string {
+// Hang lays out printable text behind a label, its further lines below its beginning.
+func (s Screen) Hang(label string, look Style, text string) []string {
 	margin := ansi.StringWidth(label)
-	lines := s.Wrap(safetext.EscapeLine(text), margin)
+	lines := s.Wrap(text, margin)
 	for i, line := range lines {
-		if i == 0 {
-			lines[i] = look(label) + line
-		} else {
-			lines[i] = strings.Repeat(" ", margin) + line
+		if i > 0 {
+			label = strings.Repeat(" ", margin)
 		}
+		lines[i] = strings.TrimRight(label+look(line), " ")
 	}
 	return lines
+}
+
+// coloured lays out any text, and puts a style on each of its lines.
+func (s Screen) coloured(look Style, text string) []string {
+	return s.Hang("", look, safetext.Escape(text))
 }
 
 // Next lays out what to do next; nothing for "".
@@ -116,12 +125,13 @@ func (s Screen) Next(next string) []string {
 	if next == "" {
 		return nil
 	}
-	return s.hang("Next: ", s.Bold, next)
+	return s.Hang(s.Bold("Next: "), s.Plain, safetext.EscapeLine(next))
 }
 
 // Dated lays out an entry of the log: revision, time, what was done.
 func (s Screen) Dated(revision plan.Revision, at time.Time, text string, revisionWidth int) []string {
-	return s.hang(fmt.Sprintf("%*d  %s  ", revisionWidth, revision, at.Local().Format(dateAndTime)), s.Faint, text)
+	label := fmt.Sprintf("%*d  %s  ", revisionWidth, revision, at.Local().Format(dateAndTime))
+	return s.Hang(s.Faint(label), s.Plain, safetext.EscapeLine(text))
 }
 
 // atMost keeps the first n lines and says that there are more.
@@ -129,7 +139,7 @@ func (s Screen) atMost(n int, lines []string, margin int) []string {
 	if len(lines) <= n {
 		return lines
 	}
-	cut := append([]string(nil), lines[:n]...)
+	cut := slices.Clone(lines[:n])
 	cut[n-1] = s.Fit(strings.TrimRight(cut[n-1], " .,;:")+" "+s.marks.more, margin)
 	return cut
 }
@@ -151,4 +161,112 @@ func clock(t, now time.Time) string {
 		return t.Format("15:04")
 	}
 	return t.Format(dateAndTime)
+}
+
+// EnableColours lets old Windows consoles understand escape sequences; elsewhere
+// there is nothing to do.
+func EnableColours(out *os.File) {
+	_, _ = termenv.EnableVirtualTerminalProcessing(termenv.NewOutput(out)) // without them it is plain
+}
+
+// Style puts a style on one line of text.
+type Style func(string) string
+
+func (s *Screen) setStyles(colours bool) {
+	profile := termenv.Ascii
+	if colours {
+		profile = termenv.ANSI
+	}
+	renderer := lipgloss.NewRenderer(io.Discard)
+	renderer.SetColorProfile(profile)   // instead of what the library makes of the environment
+	renderer.SetHasDarkBackground(true) // decides nothing here, and is not asked of the terminal
+	line := renderer.NewStyle().Inline(true)
+	style := func(s lipgloss.Style) Style { return func(text string) string { return s.Render(text) } }
+	colour := func(number string) Style { return style(line.Foreground(lipgloss.Color(number))) }
+	s.Plain = func(text string) string { return text }
+	s.Bold, s.Faint = style(line.Bold(true)), style(line.Faint(true))
+	s.Wrong, s.Good, s.Waiting, s.Busy = colour("1"), colour("2"), colour("3"), colour("6")
+}
+
+// colours decides by the conventions of NO_COLOR and CLICOLOR.
+func (o Options) colours() bool {
+	switch {
+	case o.Getenv("NO_COLOR") != "":
+		return false
+	case o.Getenv("CLICOLOR_FORCE") != "" && o.Getenv("CLICOLOR_FORCE") != "0":
+		return true
+	}
+	return o.IsTerminal && o.Getenv("CLICOLOR") != "0" && o.Getenv("TERM") != "dumb"
+}
+
+// marks are the signs for what a status is.
+type marks struct {
+	done, running, ready, waiting, blocked, failed, dropped string
+	bar                                                     [3]string // done, being worked on, left
+	ends                                                    [2]string // of the bar
+	more                                                    string
+}
+
+// marksFor returns signs that the locale can show.
+func marksFor(getenv func(string) string) marks {
+	if inUTF8(getenv) {
+		return marks{"✓", "▸", "○", "·", "!", "✗", "-", [3]string{"█", "▓", "░"}, [2]string{"", ""}, "…"}
+	}
+	return marks{"x", ">", "o", ".", "!", "#", "-", [3]string{"#", "+", "."}, [2]string{"[", "]"}, "..."}
+}
+
+// inUTF8 reports whether the locale is one of UTF-8, or says nothing.
+func inUTF8(getenv func(string) string) bool {
+	for _, variable := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToLower(getenv(variable)); locale != "" {
+			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+		}
+	}
+	return true
+}
+
+// mark returns the sign and the style of a step's status.
+func (s Screen) mark(step *plan.Step, ready bool) (string, Style) {
+	switch {
+	case step.Status == plan.Done:
+		return s.marks.done, s.Good
+	case step.Status == plan.InProgress:
+		return s.marks.running, s.Busy
+	case step.Status == plan.Blocked:
+		return s.marks.blocked, s.Waiting
+	case step.Status == plan.Failed:
+		return s.marks.failed, s.Wrong
+	case step.Status.Finished():
+		return s.marks.dropped, s.Faint
+	case ready:
+		return s.marks.ready, s.Plain
+	}
+	return s.marks.waiting, s.Faint
+}
+
+// planStyle is how the status of a plan looks.
+func (s Screen) planStyle(status plan.PlanStatus) Style {
+	switch status {
+	case plan.StatusCompleted:
+		return s.Good
+	case plan.StatusActive:
+		return s.Busy
+	case plan.StatusFailed:
+		return s.Wrong
+	}
+	return s.Waiting
+}
+
+// bar draws the progress of steps.
+func (s Screen) bar(steps plan.Steps) string {
+	width := 30
+	if s.width > 0 {
+		width = min(width, s.width/3)
+	}
+	total := steps.Len()
+	done := steps.Finished() * width / total
+	begun := (steps.Finished() + steps.Count(plan.InProgress)) * width / total
+	return s.marks.ends[0] + s.Good(strings.Repeat(s.marks.bar[0], done)) +
+		s.Busy(strings.Repeat(s.marks.bar[1], begun-done)) +
+		s.Faint(strings.Repeat(s.marks.bar[2], width-begun)) + s.marks.ends[1]
 }

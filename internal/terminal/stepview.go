@@ -24,10 +24,7 @@ func (v PlanView) step(step *plan.Step, idWidth int) []string {
 func (v PlanView) title(step *plan.Step, idWidth int) (lines []string, margin int) {
 	s := v.Screen
 	sign, look := s.mark(step, v.State.Plan.Steps.IsReady(step.ID))
-	id := Pad(step.ID.String(), idWidth)
-	margin = 2 + ansi.StringWidth(sign) + 1 + idWidth + 2
-	indent := strings.Repeat(" ", margin)
-
+	label := "  " + look(sign) + " " + look(Pad(step.ID.String(), idWidth)) + "  "
 	title := s.Plain
 	switch {
 	case step.Status.Finished():
@@ -35,14 +32,7 @@ func (v PlanView) title(step *plan.Step, idWidth int) (lines []string, margin in
 	case step.Status == plan.InProgress:
 		title = s.Bold
 	}
-	for i, text := range s.Wrap(safetext.EscapeLine(step.Title), margin) {
-		if i == 0 {
-			lines = append(lines, "  "+look(sign)+" "+look(id)+"  "+title(text))
-		} else {
-			lines = append(lines, indent+title(text))
-		}
-	}
-	return lines, margin
+	return s.Hang(label, title, safetext.EscapeLine(step.Title)), ansi.StringWidth(label)
 }
 
 // remark puts what is to be known about a step behind its title, or below it
@@ -57,10 +47,7 @@ func (v PlanView) remark(lines []string, step *plan.Step, margin int) []string {
 		lines[last] += "  " + look(text)
 		return lines
 	}
-	for _, line := range v.Screen.Wrap(text, margin) {
-		lines = append(lines, strings.Repeat(" ", margin)+look(line))
-	}
-	return lines
+	return append(lines, v.Screen.Hang(strings.Repeat(" ", margin), look, text)...)
 }
 
 // about says in words what the mark of an open step leaves open.
@@ -165,10 +152,8 @@ func (v PlanView) Step(step *plan.Step) []string {
 			if text == "" {
 				continue
 			}
-			for _, line := range v.Screen.Wrap(safetext.Escape(text), rowMargin) {
-				lines = append(lines, strings.TrimRight(v.Screen.Faint(Pad(label, rowMargin))+line, " "))
-				label = ""
-			}
+			lines = append(lines, v.Screen.Hang(v.Screen.Faint(Pad(label, rowMargin)), v.Screen.Plain, safetext.Escape(text))...)
+			label = ""
 		}
 	}
 	v.asked(step, row)
@@ -184,7 +169,7 @@ func (v PlanView) asked(step *plan.Step, row func(string, ...string)) {
 	for _, f := range plan.SpecFields()[1:] { // below its title
 		row(f.Label, f.Texts(step)...)
 	}
-	row("needed by", joinIDs(v.State.Plan.Steps.Dependents(step.ID)))
+	row("needed by", plan.IDs(v.State.Plan.Steps.Dependents(step.ID)))
 }
 
 // become writes what has become of a step.
@@ -201,7 +186,11 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 		row("started", v.clock(step.StartedAt))
 	}
 	if !step.CompletedAt.IsZero() {
-		row("completed", strings.TrimSpace(v.clock(step.CompletedAt)+" "+bywhom(step.ExecutedBy)))
+		text := v.clock(step.CompletedAt)
+		if step.ExecutedBy != "" {
+			text += " by " + step.ExecutedBy
+		}
+		row("completed", text)
 	}
 	row("notes", step.Notes...)
 	row("error", step.Error)
@@ -220,20 +209,6 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 			row("signal", fmt.Sprintf("%s %s: %s", signal.Level, plan.Quote(signal.ID), signal.Message))
 		}
 	}
-}
-
-func bywhom(name string) string {
-	if name == "" {
-		return ""
-	}
-	return "by " + name
-}
-
-func joinIDs(ids []plan.StepID) string {
-	if len(ids) == 0 {
-		return ""
-	}
-	return plan.IDs(ids)
 }
 
 func (v PlanView) clock(t time.Time) string { return clock(t, v.Now) }

@@ -18,19 +18,22 @@ func looped(t *testing.T) *story {
 	s := &story{t: t, by: "codex"}
 	failed, passed := 1, 0
 	schema := plan.Spec{Title: "Set up database schema", Type: plan.Feature, Risk: "medium",
-		Details:           "Follow the specification to the letter.",
-		ContextHints:      []string{"Read the 'Database Schema' section in `spec.md`.", "Review existing models in `src/models/` for conventions."},
+		Details: "Follow the specification to the letter.",
+		ContextHints: []string{"Read the 'Database Schema' section in `spec.md`.",
+			"Review existing models in `src/models/` for conventions."},
 		RelevantFilePaths: []string{"spec.md", "src/models/user.py"}, AcceptanceCriteria: []string{"The table users exists"},
 		Verify: "pytest -k schema"}
 	endpoint := plan.Spec{Title: "Create login endpoint", DependsOn: []plan.StepID{1}}
-	s.do(plan.SetUp{Outline: plan.Outline{Objective: "Implement user authentication"}, Steps: []plan.NewStep{{Spec: schema}, {Spec: endpoint}}})
+	s.do(plan.SetUp{Outline: plan.Outline{Objective: "Implement user authentication"}, Steps: []plan.NewStep{{Spec: schema},
+		{Spec: endpoint}}})
 	s.do(plan.Judge{Approved: true, Feedback: "Small steps in a sensible order.", Way: "gpt-4o-mini"})
 	s.do(plan.MarkStep{Step: 1, Status: plan.InProgress})
-	s.do(plan.ReportStep{Step: 1, Note: "migration written", Output: "1 table", AffectedFiles: []string{"migrations/001.sql"}, Evidence: []plan.Evidence{
-		{Command: "pytest -k schema", ExitCode: &failed, Output: "E   no such table: users\n1 failed", Recorded: true},
-		{Criterion: "The table users exists", Note: "seen in sqlite3"},
-		{Command: "pytest -k schema", ExitCode: &passed, Output: "1 passed", Recorded: true},
-	}})
+	s.do(plan.ReportStep{Step: 1, Note: "migration written", Output: "1 table", AffectedFiles: []string{"migrations/001.sql"},
+		Evidence: []plan.Evidence{
+			{Command: "pytest -k schema", ExitCode: &failed, Output: "E   no such table: users\n1 failed", Recorded: true},
+			{Criterion: "The table users exists", Note: "seen in sqlite3"},
+			{Command: "pytest -k schema", ExitCode: &passed, Output: "1 passed", Recorded: true},
+		}})
 	s.do(plan.RaiseSignal{ID: "flaky", Level: plan.Info, Message: "test_login is slow"})
 	s.do(plan.RaiseSignal{ID: "lint", Level: plan.Warning, Message: "3 findings"})
 	s.do(plan.RaiseSignal{ID: "test_failure", Level: plan.Blocker, Step: 1, Output: "FAILED test_user_creation",
