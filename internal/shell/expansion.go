@@ -387,32 +387,16 @@ func numeric(c *syntax.CmdSubst) bool {
 // harmless reports whether a script may give a value to the name: one that no
 // shell and no program takes for more than a value.
 func harmless(name string) bool {
-	if !syntax.ValidName(name) {
-		return false
-	}
-	switch name { // names that are special to some shell although they are small
-	case "path", "cdpath", "fpath", "manpath", "mailpath", "module_path", "fignore", "prompt", "watch", "argv", "status", "pipestatus",
-		"functions", "aliases", "galiases", "saliases", "commands", "options", "modules", "builtins", "reswords", "parameters", "nameddirs",
-		"userdirs", "histchars", "psvar", "precmd", "preexec", "chpwd", "signals", "zle_bracketed_paste", "terminfo", "termcap", "_",
-		"http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy":
+	if !syntax.ValidName(name) || slices.Contains(names()["special variables"], name) {
 		return false
 	}
 	upper := strings.ToUpper(name)
 	if name != upper {
 		return !strings.HasPrefix(name, "npm_config_") && !strings.HasPrefix(upper, "BASH_FUNC")
 	}
-	special := strings.Fields(`IFS ENV HOME PWD OLDPWD VISUAL CC CXX LD AR AS CPP TAPE UID EUID PPID SECONDS RANDOM SRANDOM
-		LINENO COLUMNS LINES POSIXLY_CORRECT TERM TZ LANG LANGUAGE USER LOGNAME GROUPS DIRSTACK PIPESTATUS FCEDIT
-		TIMEFORMAT TIMEFMT NULLCMD READNULLCMD IGNOREEOF INPUTRC KEYTIMEOUT SAVEHIST SHLVL BROWSER DISPLAY MAKE
-		MAKELEVEL REPLY DIRENV_DIR BASHOPTS DEBUGINFOD_URLS EPOCHSECONDS EPOCHREALTIME`)
-	prefixes := strings.Fields(`LD_ DYLD_ GIT_ GO BASH SHELL PS PROMPT LESS MORE PYTHON PERL RUBY NODE NPM_ JAVA _JAVA JDK_ RUST
-		CARGO AWK GAWK TAR_ GREP_ RIPGREP_ FZF_ JQ_ XDG_ TMP TEMP TERM MALLOC GLIBC GCONV LOC NLS SSH MAIL OPT HIST
-		FUNC EXEC COMP MAPFILE LC_ PLANLOOP GCC COMPILER ZDOTDIR ZSH KSH PAGER EDITOR XZ_ GZIP ZSTD BZIP BAT_ FD_
-		EZA_ EXA_ DELTA_ CLOC ACK_ AG_ SYSTEMD_ MANP`)
-	suffixes := strings.Fields(`PATH PAGER EDITOR OPTS OPTIONS FLAGS CONFIG CONF _RC RCFILE PROXY PRELOAD COMMAND CMD_ENV SHELL`)
-	return !slices.Contains(special, name) &&
-		!slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) &&
-		!slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
+	return !slices.ContainsFunc(names()["special beginnings"], begins) && !slices.ContainsFunc(names()["special ends"], ends)
 }
 
 // environment reports whether a command may be given name=value to run with.

@@ -299,6 +299,25 @@ var entries = sync.OnceValue(func() map[string]entry {
 	return table
 })
 
+//go:embed names.txt
+var nameTable string
+
+// names reads names.txt, by list.
+var names = sync.OnceValue(func() map[string][]string {
+	lists, list := map[string][]string{}, ""
+	for line := range strings.Lines(nameTable) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if name, ok := strings.CutSuffix(strings.TrimSpace(line), ":"); ok {
+			list = name
+			continue
+		}
+		lists[list] = append(lists[list], strings.Fields(line)...)
+	}
+	return lists
+})
+
 // listed returns the options that options.txt lists for a command.
 func listed(name string) *grammar { return options(entries()[name].options) }
 

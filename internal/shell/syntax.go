@@ -336,19 +336,7 @@ func unknown(name string, words []word) *refusal {
 
 // versioned reports whether a command only asks a known program for its version.
 func versioned(name string, option word) bool {
-	programs := ""
-	switch option.text {
-	case "--version":
-		programs = `python python3 node npm perl ruby make bash zsh gcc g++ cc clang cmake ninja java javac docker curl wget gh pip pip3
-			tsc deno bun php lua ghc dotnet terraform kubectl helm psql sqlite3 vim nano ssh rsync tmux ffmpeg cargo rustc`
-	case "-version":
-		programs = "java javac"
-	case "-V":
-		programs = "python python3 ssh curl pip pip3 cargo rustc"
-	case "-v":
-		programs = "node npm perl ruby php gcc tsc"
-	}
-	return option.whole && slices.Contains(strings.Fields(programs), name)
+	return option.whole && strings.HasPrefix(option.text, "-") && slices.Contains(names()[option.text], name)
 }
 
 // shown is a name for a message.
