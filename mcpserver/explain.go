@@ -21,19 +21,25 @@ func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Serv
 	}
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
-		text := fmt.Sprintf("Nothing was changed. %s: %s", refused.Kind, refused)
-		if !strings.HasSuffix(text, "?") {
-			text += "."
-		}
-		if refused.Kind == plan.InvalidInput {
-			return text + "\nA correct call: " + row.Name + " " + row.Example
-		}
-		if next, err := service.NextAction(ctx, caller); err == nil {
-			return text + "\nNext: " + next.For(caller)
+		text := "Nothing was changed. " + refusal(refused, row.Name, row.Example)
+		if next, err := service.NextAction(ctx, caller); err == nil && refused.Kind != plan.InvalidInput {
+			text += "\nNext: " + next.For(caller)
 		}
 		return text
 	}
 	return s.fault(row.Name, err)
+}
+
+// refusal is a refusal as a sentence; of a bad input it is followed by a good one.
+func refusal(refused *plan.ValidationError, tool, example string) string {
+	text := strings.TrimSuffix(fmt.Sprintf("%s: %s", refused.Kind, refused), ".")
+	if !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	if refused.Kind == plan.InvalidInput {
+		text += "\nA correct call: " + tool + " " + example
+	}
+	return text
 }
 
 // detailsShown bounds how much of what is wrong with a plan a model reads at once.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -23,7 +22,7 @@ var schemas embed.FS
 // addTools offers the verbs of the chosen toolsets, in the table's order.
 func (s *Server) addTools() error {
 	for _, row := range verbs.Table() {
-		if s.opts.Toolsets != nil && !slices.Contains(s.opts.Toolsets, row.Toolset) {
+		if !(Tools{Toolsets: s.opts.Toolsets}).offers(row.Toolset) {
 			continue
 		}
 		tool, err := describe(row.Spec)
@@ -37,14 +36,8 @@ func (s *Server) addTools() error {
 
 // describe returns the tool as clients list it.
 func describe(row verbs.Spec) (mcp.Tool, error) {
-	input, err := schemas.ReadFile("schemas/" + row.Name + ".input.json")
-	if err != nil {
-		return mcp.Tool{}, fmt.Errorf("schema of %s: %w", row.Name, err)
-	}
-	output, err := schemas.ReadFile("schemas/" + row.Name + ".output.json")
-	if err != nil {
-		return mcp.Tool{}, fmt.Errorf("schema of %s: %w", row.Name, err)
-	}
+	input, noInput := schemas.ReadFile("schemas/" + row.Name + ".input.json")
+	output, noOutput := schemas.ReadFile("schemas/" + row.Name + ".output.json")
 	return mcp.Tool{
 		Name: row.Name, Title: row.Title, Description: row.Description,
 		RawInputSchema: input, RawOutputSchema: output,
@@ -54,7 +47,7 @@ func describe(row verbs.Spec) (mcp.Tool, error) {
 			IdempotentHint:  &row.Idempotent,
 			OpenWorldHint:   &row.OpenWorld,
 		},
-	}, nil
+	}, errors.Join(noInput, noOutput)
 }
 
 // handle decodes and calls the verb, and answers with text and structured
@@ -139,16 +132,52 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 		var refused *plan.ValidationError
 		switch {
 		case errors.As(err, &refused):
-			text := fmt.Sprintf("Nothing was done. %s: %s.", refused.Kind, refused)
-			if refused.Kind == plan.InvalidInput {
-				text += "\nA correct call: " + row.Name + " " + row.Example
-			}
-			return mcp.NewToolResultError(text), nil
+			return mcp.NewToolResultError("Nothing was done. " + refusal(refused, row.Name, row.Example)), nil
 		case err != nil:
 			return mcp.NewToolResultError(s.fault(row.Name, err)), nil
 		}
 		return mcp.NewToolResultStructured(reply, reply.Text()), nil
 	}
+}
+
+// listByPhase leaves out what the phase does not allow. The list depends on the
+// toolsets and the phase alone, so that hosts' caches of it stay warm. A tool that is
+// called all the same is refused, with the way on, by whoever carries it out.
+func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	phase, revision, err := s.phaseNow(ctx)
+	if err != nil {
+		s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
+		return
+	}
+	s.subscriptions.listed(phase, revision)
+	if revision > 0 { // looking at the tools creates nothing
+		s.subscriptions.beginSoon(ctx)
+	}
+	if !phase.Restricted() {
+		return
+	}
+	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool { return !s.plansOnly[tool.Name] })
+}
+
+func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error) {
+	service, err := s.service(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	return service.Phase(ctx)
+}
+
+// plansOnly lists the tools that pass while nothing may be changed: those that only
+// read, and those of planning mode itself.
+func plansOnly(rows []verbs.Row, files []toolbox.Row) map[string]bool {
+	passing := map[string]bool{}
+	for _, row := range rows {
+		passing[row.Name] = row.ReadOnly || row.Toolset == verbs.Mode
+	}
+	for _, row := range files {
+		passing[row.Name] = row.ReadOnly || row.Name == "bash_execute" // which is held to commands that only read
+	}
+	return passing
 }
 
 // between is the least time between two notifications of progress.

@@ -33,16 +33,10 @@ func (e *RefusedPlan) Error() string {
 	return e.Message() + "\n- " + strings.Join(e.Details(), "\n- ")
 }
 
-// checked is what the gates and the judge said of a candidate they let pass.
-type checked struct {
-	gates.Report
-	verdict *plan.Judge // nil: nobody was asked
-}
-
 // check asks the gates about a candidate, and the configured model as a judge, outside
 // any lock; it refuses the candidate with a *RefusedPlan. Without a configured model no
-// judge is asked: what a host offers is paid for by its user.
-func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate) (checked, error) {
+// judge is asked: what a host offers is paid for by its user. The judge's verdict joins the batch.
+func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate, batch *plan.Batch) (gates.Report, error) {
 	var judge gates.Judge // an interface that holds nothing
 	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective}
 	if s.opts.Model != nil {
@@ -50,13 +44,11 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 		judge = asked
 	}
 	report, err := s.examine(ctx, candidate, judge)
-	if err != nil {
-		return checked{}, err
+	if err == nil && !report.OK() {
+		err = &RefusedPlan{Report: report}
 	}
-	if !report.OK() {
-		return checked{}, &RefusedPlan{Report: report}
-	}
-	return checked{Report: report, verdict: asked.verdict}, nil
+	asked.join(batch)
+	return report, err
 }
 
 func (s *Service) examine(ctx context.Context, candidate gates.Candidate, judge gates.Judge) (gates.Report, error) {
@@ -114,7 +106,7 @@ func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, st
 	for i, step := range steps {
 		from.New = append(from.New, gates.Task{ID: first + plan.StepID(i), Spec: step.Spec})
 	}
-	_, err := s.check(ctx, c, from)
+	_, err := s.check(ctx, c, from, &plan.Batch{})
 	var refused *RefusedPlan
 	if errors.As(err, &refused) && c.brief() {
 		refused.Report.Findings = append(refused.Report.Findings, gates.Finding{Gate: "strict", Level: gates.Error,

@@ -202,7 +202,8 @@ func (v view) now() now {
 		return v.awaitingApproval()
 	}
 	if v.rules.State != "" {
-		return v.outOfSync()
+		return now{reason: SyncInstructions, message: "`" + v.rules.File + "` is " + v.rules.State + ".",
+			next: say(Call{Act: ActSyncRules, File: v.rules.File}, ".")}
 	}
 	if blockers := v.state.OpenSignals(plan.Blocker); len(blockers) > 0 {
 		return v.waiting(blockers[0])
@@ -247,11 +248,7 @@ func (v view) ofPlan() now {
 func (v view) task(p *plan.Plan) (now, bool) {
 	own := func(step *plan.Step) bool { return step.ClaimedBy != "" && step.ClaimedBy == v.Actor.Name }
 	if step := begun(p, own); step != nil {
-		next := say("Do ", step.ID, " ", name(step.Title), "; when it is verified: ", mark(step.ID, plan.Done), ".")
-		if plan.IsMeta(step.Title) {
-			next = v.decompose(step)
-		}
-		return now{reason: ReadyForTask, step: step, next: next}, true
+		return v.start(step, say("Do ", step.ID, " ", name(step.Title), "; when it is verified: ", mark(step.ID, plan.Done), ".")), true
 	}
 	if step := begun(p, v.left); step != nil { // to be claimed first: others are told of it too
 		return now{reason: ReadyForTask, step: step,
@@ -261,20 +258,18 @@ func (v view) task(p *plan.Plan) (now, bool) {
 	if step == nil {
 		return now{}, false
 	}
-	next := say("Start ", step.ID, " ", name(step.Title), ": ", mark(step.ID, plan.InProgress), ".")
-	if plan.IsMeta(step.Title) {
-		next = v.decompose(step)
-	}
-	return now{reason: ReadyForTask, step: step, next: next}, true
+	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", mark(step.ID, plan.InProgress), ".")), true
 }
 
-// decompose is the way on from the task that asks for a plan.
-func (v view) decompose(step *plan.Step) []Phrase {
+// start is the way on with a step: next, unless it is the one that asks for a plan.
+func (v view) start(step *plan.Step, next []Phrase) now {
 	addTasks := Call{Act: ActAddTasks}
-	if _, can := v.Can(addTasks); !can {
-		return say("Break the goal down into steps: ", Call{Act: ActAddSteps}, ", then ", mark(step.ID, plan.Done), ".")
+	if _, can := v.Can(addTasks); plan.IsMeta(step.Title) && can {
+		next = say("Break the goal down, then ", addTasks, ", and ", step.ID, " done in the same call.")
+	} else if plan.IsMeta(step.Title) {
+		next = say("Break the goal down into steps: ", Call{Act: ActAddSteps}, ", then ", mark(step.ID, plan.Done), ".")
 	}
-	return say("Break the goal down, then ", addTasks, ", and ", step.ID, " done in the same call.")
+	return now{reason: ReadyForTask, step: step, next: next}
 }
 
 func (v view) waiting(signal plan.Signal) now {
@@ -287,21 +282,8 @@ func (v view) waiting(signal plan.Signal) now {
 		next:    say("Blocked by a signal: fix its cause, then ", Call{Act: ActClear, ID: signal.ID}, ".")}
 }
 
-func (v view) outOfSync() now {
-	return now{reason: SyncInstructions, message: "`" + v.rules.File + "` is " + v.rules.State + ".",
-		next: say(Call{Act: ActSyncRules, File: v.rules.File}, ".")}
-}
-
 // replanning is the way on after a critical step failed.
 func (v view) replanning(p *plan.Plan) now {
-	if task, ok := v.retry(p); ok {
-		return task
-	}
-	return now{reason: Replanning, message: "The plan has to be revised.",
-		next: say("The plan has to be revised: set up a new one with ", Call{Act: ActSetUp}, ".")}
-}
-
-func (v view) retry(p *plan.Plan) (now, bool) {
 	for step := range p.Steps.All() {
 		if step.Status != plan.Failed || !step.Critical {
 			continue
@@ -312,9 +294,10 @@ func (v view) retry(p *plan.Plan) (now, bool) {
 		}
 		return now{reason: Replanning, step: step, message: fmt.Sprintf("The critical task %s failed.", step.ID),
 			next: say("Critical ", step.ID, " ", name(step.Title), " failed: retry by ", mark(step.ID, status), ", or ",
-				Call{Act: ActSetUp}, ".")}, true
+				Call{Act: ActSetUp}, ".")}
 	}
-	return now{}, false
+	return now{reason: Replanning, message: "The plan has to be revised.",
+		next: say("The plan has to be revised: set up a new one with ", Call{Act: ActSetUp}, ".")}
 }
 
 // stuck names a way on when no step is ready and none is the caller's to finish:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
@@ -57,36 +56,49 @@ func (s *Service) setUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 	if err != nil {
 		return SetupPlanReply{}, err
 	}
-	p := outcome.After.Plan
 	if a.Draft {
-		p = outcome.After.Draft
+		return s.setUpReply(c, outcome.After, outcome.Before.Draft, outcome.After.Draft), nil
 	}
-	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), StepIDs: idRange(1, p.Steps.Highest()),
-		Heartbeat: s.heartbeat(outcome.After, c)}
-	before := outcome.Before.Plan
-	if a.Draft {
-		before = outcome.Before.Draft
+	return s.setUpReply(c, outcome.After, outcome.Before.Plan, outcome.After.Plan), nil
+}
+
+// setUpReply tells of a plan that took the place of another, which may be nil.
+func (s *Service) setUpReply(c Caller, after plan.State, former, p *plan.Plan) SetupPlanReply {
+	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), Heartbeat: s.heartbeat(after, c)}
+	if n := p.Steps.Len(); n > 0 {
+		reply.StepIDs = idRange(p.Steps.At(0).ID, p.Steps.At(n-1).ID)
 	}
-	if before != nil {
-		reply.Replaced = before.ID
+	if former != nil && former.ID != p.ID {
+		reply.Replaced = former.ID
 	}
-	return reply, nil
+	return reply
+}
+
+// Restore makes a former plan the current one again; the plan that was current is
+// archived.
+func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPlanReply, error) {
+	outcome, err := s.session.Restore(ctx, c.Actor, planID)
+	s.touch(c)
+	if err != nil {
+		return SetupPlanReply{}, err
+	}
+	s.seen.know(c, outcome.After)
+	return s.setUpReply(c, outcome.After, outcome.Before.Plan, outcome.After.Plan), nil
 }
 
 // Text is the reply in a line or two.
 func (r SetupPlanReply) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Plan %s is %s", r.PlanID, r.Status)
+	text := "Plan " + r.PlanID + " is " + r.Status
 	if r.StepIDs != "" {
-		b.WriteString(" with " + r.StepIDs)
+		text += " with " + r.StepIDs
 	}
 	switch {
 	case r.Replaced != "" && r.Status == string(plan.StatusDraft):
-		b.WriteString("; it takes the place of the draft " + r.Replaced)
+		text += "; it takes the place of the draft " + r.Replaced
 	case r.Replaced != "":
-		b.WriteString("; it replaces " + r.Replaced + ", which is archived")
+		text += "; it replaces " + r.Replaced + ", which is archived"
 	}
-	return b.String() + r.ending()
+	return text + r.ending()
 }
 
 // newSteps cleans steps as the six tools take them.

@@ -145,9 +145,7 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	}
 	outline.Reasoning = machineText(d.reasoning)
 	batch := plan.Batch{Word: "decompose_goal", Parts: []plan.Part{{Action: plan.SetUp{Outline: outline, Steps: steps, Draft: true}}}}
-	if d.verdict != nil { // where the judge is turned off there is none, and where it only warns it may be a refusal
-		batch.Parts = append(batch.Parts, plan.Part{Action: *d.verdict})
-	}
+	d.judge.join(&batch) // where it only warns, its verdict may be a refusal
 	outcome, err := s.do(ctx, c, batch)
 	if err != nil {
 		return StartReply{}, err
@@ -214,7 +212,7 @@ type drafting struct {
 	rounds    int
 	report    gates.Report
 	reasoning string
-	verdict   *plan.Judge // nil: nobody judged
+	judge     *modelJudge // of the draft that passes
 }
 
 func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
@@ -253,15 +251,14 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 		return nil, err
 	}
 	steps, tasks := added(plan.State{}, read)
-	judge := &modelJudge{model: d.model, goal: d.outline.Objective}
-	d.report, err = d.examine(ctx, gates.Candidate{Objective: d.outline.Objective, New: tasks, Replaces: true}, judge)
+	d.judge = &modelJudge{model: d.model, goal: d.outline.Objective}
+	d.report, err = d.examine(ctx, gates.Candidate{Objective: d.outline.Objective, New: tasks, Replaces: true}, d.judge)
 	if err != nil {
 		return nil, err
 	}
 	if !d.report.OK() {
 		return nil, &RefusedPlan{Report: d.report}
 	}
-	d.verdict = judge.verdict
 	if draft.Reasoning != nil {
 		d.reasoning = *draft.Reasoning
 	}
@@ -288,7 +285,14 @@ func unanswered(err error) error {
 type modelJudge struct {
 	model   Model
 	goal    string
-	verdict *plan.Judge // the last one, nil before the first
+	verdict *plan.Judge // the last one, nil before the first and where judging is turned off
+}
+
+// join adds the verdict, if there is one, to what it was asked for.
+func (j *modelJudge) join(batch *plan.Batch) {
+	if j.verdict != nil {
+		batch.Parts = append(batch.Parts, plan.Part{Action: *j.verdict})
+	}
 }
 
 // Judge returns the model's verdict. An answer that is no verdict is an error, and

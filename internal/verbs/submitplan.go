@@ -67,19 +67,16 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 		return SubmitPlanReply{}, err
 	}
 	action.Objective = objective(state, action.Summary)
-	report, err := s.check(ctx, c, gates.Candidate{Objective: action.Objective, New: tasks, Replaces: true})
+	submission := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
+	report, err := s.check(ctx, c, gates.Candidate{Objective: action.Objective, New: tasks, Replaces: true}, &submission)
 	if err != nil {
 		return SubmitPlanReply{}, err
-	}
-	submission := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
-	if report.verdict != nil {
-		submission.Parts = append(submission.Parts, plan.Part{Action: *report.verdict})
 	}
 	outcome, err := s.do(ctx, c, submission)
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
-	return s.submitted(outcome.Before, outcome.After, c, report.Report), nil
+	return s.submitted(outcome.Before, outcome.After, c, report), nil
 }
 
 func (s *Service) submitted(before, after plan.State, c Caller, report gates.Report) SubmitPlanReply {

@@ -22,18 +22,14 @@ type Spec struct {
 type Row struct {
 	Spec
 	In, Out reflect.Type
-	call    func(context.Context, *Service, Caller, []byte) (Reply, error)
+	// Call decodes arguments strictly and calls the verb. An error about the input
+	// or the state is a *plan.ValidationError.
+	Call func(context.Context, *Service, Caller, []byte) (Reply, error)
 }
 
 // Reply is the output of a verb. Its JSON and its text each are the whole answer.
 type Reply interface {
 	Text() string
-}
-
-// Call decodes arguments strictly and calls the verb. An error about the input
-// or the state is a *plan.ValidationError.
-func (r Row) Call(ctx context.Context, s *Service, c Caller, arguments []byte) (Reply, error) {
-	return r.call(ctx, s, c, arguments)
 }
 
 func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Caller, In) (Out, error)) Row {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -81,13 +82,12 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 	}
 	for attempt := 0; ; attempt++ {
 		reply, err := s.update(ctx, c, input)
-		if errors.Is(err, errMoved) && attempt < 3 {
-			continue // somebody added steps meanwhile: look again
+		if !errors.Is(err, errMoved) {
+			return reply, err
 		}
-		if errors.Is(err, errMoved) {
-			err = plan.Refuse(plan.Conflict, "", "the plan keeps changing", "try again")
+		if attempt == 3 {
+			return reply, plan.Refuse(plan.Conflict, "", "the plan keeps changing", "try again")
 		}
-		return reply, err
 	}
 }
 
@@ -103,14 +103,11 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput) (UpdateR
 	if err != nil {
 		return UpdateReply{}, err
 	}
-	report := checked{}
-	if len(tasks) > 0 && addable(state) {
-		if report, err = s.check(ctx, c, candidate(state, tasks)); err != nil {
+	var report gates.Report
+	if len(tasks) > 0 && state.Plan != nil && state.Plan.Status == plan.StatusActive { // else no step can be added, which has to be said
+		if report, err = s.check(ctx, c, candidate(state, tasks), &batch); err != nil {
 			return UpdateReply{}, err
 		}
-	}
-	if report.verdict != nil {
-		batch.Parts = append(batch.Parts, plan.Part{Action: *report.verdict})
 	}
 	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error {
 		if len(tasks) > 0 && (highest(now) != highest(state) || root(now) != root(state)) {
@@ -126,15 +123,9 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput) (UpdateR
 		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
 	}
 	if len(tasks) > 0 {
-		reply.Score, reply.Warnings = report.Score, warnings(report.Report)
+		reply.Score, reply.Warnings = report.Score, warnings(report)
 	}
 	return reply, nil
-}
-
-// addable reports whether it makes sense to judge tasks: if no step can be added,
-// that is what has to be said.
-func addable(state plan.State) bool {
-	return state.Plan != nil && state.Plan.Status == plan.StatusActive
 }
 
 func highest(state plan.State) plan.StepID {

@@ -104,14 +104,12 @@ func (t NewTask) read(field string, refs map[string]bool) (taskInput, error) {
 	if task.ref, err = (plan.Text{Field: field + "/ref", Max: plan.MaxHint}).Required(*t.Ref); err != nil {
 		return taskInput{}, err
 	}
-	problem, fix := "", ""
 	if _, err := plan.ParseStepID(task.ref); err == nil {
-		problem, fix = "looks like a step id", "give a name, such as schema"
-	} else if refs[task.ref] {
-		problem, fix = plan.Quote(task.ref)+" is the ref of another task", "give each its own"
+		return taskInput{}, plan.Refuse(plan.InvalidInput, field+"/ref", "looks like a step id", "give a name, such as schema")
 	}
-	if problem != "" {
-		return taskInput{}, plan.Refuse(plan.InvalidInput, field+"/ref", problem, fix)
+	if refs[task.ref] {
+		return taskInput{}, plan.Refuse(plan.InvalidInput, field+"/ref", plan.Quote(task.ref)+" is the ref of another task",
+			"give each its own")
 	}
 	refs[task.ref] = true
 	return task, nil

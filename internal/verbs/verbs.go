@@ -7,6 +7,7 @@ package verbs
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/planloop/planloop/gates"
@@ -90,6 +91,37 @@ func (s *Service) State(ctx context.Context) (plan.State, error) {
 		return plan.Apply(state, expired), nil
 	}
 	return state, nil
+}
+
+// PlanState returns a state whose current plan is the one with that id, current or
+// former or the draft, as it was when it last was, for whoever shows it.
+func (s *Service) PlanState(ctx context.Context, id string) (plan.State, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return plan.State{}, err
+	}
+	if state.Plan != nil && state.Plan.ID == id && !state.Plan.Cleared() {
+		return state, nil
+	}
+	body, err := s.session.PlanBody(ctx, id)
+	if err != nil {
+		return plan.State{}, err
+	}
+	then := plan.State{Revision: state.Revision, UpdatedAt: state.UpdatedAt, Phase: state.Phase, Plan: body}
+	if head, ok := state.PastPlan(id); ok {
+		then.Revision, then.UpdatedAt = head.Revision, head.ArchivedAt
+	}
+	return then, nil
+}
+
+// Records yields the log after a revision, oldest first.
+func (s *Service) Records(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
+	return s.session.Records(ctx, after)
+}
+
+// Purge deletes the workspace's whole history. Only a person may ask for it.
+func (s *Service) Purge(ctx context.Context, c Caller) error {
+	return s.session.Purge(ctx, c.Actor)
 }
 
 // lastActivity is the last sign of life of anybody, where that matters.
