@@ -78,18 +78,14 @@ func New(config Config, getenv func(string) string, opts Options) (*Client, erro
 		getenv:      getenv,
 		logger:      opts.Logger,
 	}
-	c.endpoint = outbound.New(endpoint, c.limits(), opts.HTTPClient, opts.Logger)
+	c.endpoint = outbound.New(endpoint, outbound.Limits{
+		Timeout: c.config.Timeout, Total: 2 * c.config.Timeout, Tries: *c.config.Retries + 1,
+		FirstWait: 500 * time.Millisecond, LongestAsked: 30 * time.Second, MaxAnswer: MaxAnswer,
+	}, opts.HTTPClient, opts.Logger)
 	if _, err := c.apiKey(); err != nil {
 		return nil, err
 	}
 	return c, nil
-}
-
-func (c *Client) limits() outbound.Limits {
-	return outbound.Limits{
-		Timeout: c.config.Timeout, Total: 2 * c.config.Timeout, Tries: *c.config.Retries + 1,
-		FirstWait: 500 * time.Millisecond, LongestAsked: 30 * time.Second, MaxAnswer: MaxAnswer,
-	}
 }
 
 // apiKey returns the key, "" when none is sent. It is read anew for every call,

@@ -1,8 +1,10 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -54,17 +56,8 @@ func (c Config) Validate() error {
 // endpoint returns the address that is asked, when the whole configuration can be
 // used.
 func (c Config) endpoint() (*url.URL, error) {
-	if err := c.checkModel(); err != nil {
-		return nil, err
-	}
 	base, err := c.checkBaseURL()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.checkAPIKeyEnv(); err != nil {
-		return nil, err
-	}
-	if err := c.checkNumbers(); err != nil {
+	if err := cmp.Or(c.checkModel(), err, c.checkAPIKeyEnv(), c.checkNumbers()); err != nil {
 		return nil, err
 	}
 	return base.JoinPath("chat", "completions"), nil
@@ -137,19 +130,11 @@ func (c Config) checkNumbers() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.BaseURL == "" {
-		c.BaseURL = DefaultBaseURL
-	}
-	if c.APIKeyEnv == "" {
-		c.APIKeyEnv = DefaultAPIKeyEnv
-	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.Retries == nil {
-		retries := DefaultRetries
-		c.Retries = &retries
-	}
+	retries := DefaultRetries
+	c.BaseURL = cmp.Or(c.BaseURL, DefaultBaseURL)
+	c.APIKeyEnv = cmp.Or(c.APIKeyEnv, DefaultAPIKeyEnv)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Retries = cmp.Or(c.Retries, &retries)
 	return c
 }
 
@@ -162,11 +147,7 @@ func keyLike(s string) bool {
 
 // knownKey reports whether s begins as the keys of well-known services do.
 func knownKey(s string) bool {
-	for _, prefix := range []string{"sk-", "sk_", "gsk_", "hf_", "xai-", "AIza", "pplx-", "nvapi-", "ghp_", "gho_",
-		"github_pat_", "glpat-", "csk-", "Bearer "} {
-		if strings.HasPrefix(s, prefix) && len(s) >= len(prefix)+12 {
-			return true
-		}
-	}
-	return false
+	prefixes := []string{"sk-", "sk_", "gsk_", "hf_", "xai-", "AIza", "pplx-", "nvapi-", "ghp_", "gho_",
+		"github_pat_", "glpat-", "csk-", "Bearer "}
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) && len(s) >= len(p)+12 })
 }

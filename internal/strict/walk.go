@@ -303,22 +303,29 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 	return err
 }
 
-func (w *walk) array(s *shape) error {
+// between reads an array or an object by its elements or members.
+func (w *walk) between(begin, end byte, each func() error) error {
 	if _, err := w.token(); err != nil {
 		return err
 	}
-	w.open('[')
-	for {
-		if end, err := w.ended(jsontext.KindEndArray, ']'); err != nil || end {
-			return err
-		}
-		if err := w.value(s.Elem()); err != nil {
-			return err
-		}
-		if err := w.countItem(); err != nil {
+	w.open(begin)
+	for w.in.PeekKind() != jsontext.Kind(end) {
+		if err := each(); err != nil {
 			return err
 		}
 	}
+	_, err := w.token()
+	w.close(end)
+	return err
+}
+
+func (w *walk) array(s *shape) error {
+	return w.between('[', ']', func() error {
+		if err := w.value(s.Elem()); err != nil {
+			return err
+		}
+		return w.countItem()
+	})
 }
 
 // countItem counts an element or entry.
@@ -333,15 +340,8 @@ func (w *walk) countItem() error {
 
 // mapping reads an object as a map.
 func (w *walk) mapping(s *shape) error {
-	if _, err := w.token(); err != nil {
-		return err
-	}
-	w.open('{')
 	keys, seen := w.shape(s.Key()), map[string]bool{}
-	for {
-		if end, err := w.ended(jsontext.KindEndObject, '}'); err != nil || end {
-			return err
-		}
+	return w.between('{', '}', func() error {
 		name, err := w.token()
 		if err != nil {
 			return err
@@ -356,10 +356,8 @@ func (w *walk) mapping(s *shape) error {
 		seen[key] = true
 		w.checkWord(keys, key)
 		w.name(key)
-		if err := w.value(s.Elem()); err != nil {
-			return err
-		}
-	}
+		return w.value(s.Elem())
+	})
 }
 
 // given is what an object says of one field.
@@ -370,28 +368,18 @@ type given struct {
 
 // object reads an object as a struct.
 func (w *walk) object(s *shape) error {
-	if _, err := w.token(); err != nil {
-		return err
-	}
-	w.open('{')
 	fields := make([]given, len(s.fields))
-	for {
-		end, err := w.ended(jsontext.KindEndObject, '}')
-		if err != nil {
-			return err
-		}
-		if end {
-			w.checkMissing(s.fields, fields)
-			return nil
-		}
+	err := w.between('{', '}', func() error {
 		name, err := w.token()
 		if err != nil {
 			return err
 		}
-		if err := w.member(s.fields, fields, name.String()); err != nil {
-			return err
-		}
+		return w.member(s.fields, fields, name.String())
+	})
+	if err == nil {
+		w.checkMissing(s.fields, fields)
 	}
+	return err
 }
 
 // member reads the value of one key for the field that it names.
@@ -487,16 +475,6 @@ func (w *walk) comma() {
 	if len(w.out) > 0 && !strings.ContainsRune("[{:", rune(w.out[len(w.out)-1])) {
 		w.out = append(w.out, ',')
 	}
-}
-
-// ended reports whether the array or object at hand ends here, and if so ends it.
-func (w *walk) ended(end jsontext.Kind, bracket byte) (bool, error) {
-	if w.in.PeekKind() != end {
-		return false, nil
-	}
-	_, err := w.token()
-	w.close(bracket)
-	return err == nil, err
 }
 
 // token reads the next token. It is valid until the next read.
