@@ -87,16 +87,16 @@ type PageMore struct {
 // ones in order, and finished ones are folded into ranges. A from that names no
 // step starts at the next id that does.
 func Page(p *plan.Plan, filter Filter, from plan.StepID) PageView {
-	v := PageView{
-		Objective: p.Objective, Status: string(p.Status), Progress: progressOf(p.Steps), Steps: []PageStep{},
-	}
+	v := PageView{Objective: p.Objective, Status: string(p.Status), Progress: progressOf(p.Steps), Steps: []PageStep{}}
 	b := pageBuilder{p: p, view: &v, left: pageBudget}
 	switch {
 	case filter != "" || from > 0:
 		v.Objective = plan.Shorten(v.Objective, plan.MaxObjective)
 		b.list(filter, from, nil)
 	case p.Steps.Len() <= wholePlan:
-		b.whole()
+		for step := range p.Steps.All() {
+			v.Steps = append(v.Steps, b.full(step, pageLongText, pageNotes))
+		}
 	default:
 		v.Objective = plan.Shorten(v.Objective, plan.MaxObjective)
 		b.overview()
@@ -108,12 +108,6 @@ type pageBuilder struct {
 	p    *plan.Plan
 	view *PageView
 	left int // tokens
-}
-
-func (b *pageBuilder) whole() {
-	for step := range b.p.Steps.All() {
-		b.view.Steps = append(b.view.Steps, b.full(step, pageLongText, pageNotes))
-	}
 }
 
 func (b *pageBuilder) overview() {
@@ -212,23 +206,14 @@ func (b *pageBuilder) full(step *plan.Step, long, notes int) PageStep {
 	return s
 }
 
-// fold is a run of finished steps of one status.
-type fold struct {
-	first, last plan.StepID
-	status      plan.StepStatus
-	steps       int
-}
-
-func (f fold) String() string {
-	if f.steps == 1 {
-		return fmt.Sprintf("%s %s", f.first, f.status)
-	}
-	return fmt.Sprintf("%s-%s %s", f.first, f.last, f.status)
-}
-
-// folds returns the runs of finished steps, the longest-standing first; those
-// beyond a handful are counted together.
+// folds returns the runs of finished steps of one status, the longest-standing
+// first; those beyond a handful are counted together.
 func folds(steps plan.Steps) []string {
+	type fold struct {
+		first, last plan.StepID
+		status      plan.StepStatus
+		steps       int
+	}
 	var runs []fold
 	open := false // the last run can be extended
 	for step := range steps.All() {
@@ -244,17 +229,16 @@ func folds(steps plan.Steps) []string {
 			open = true
 		}
 	}
-	return foldTexts(runs)
-}
-
-func foldTexts(runs []fold) []string {
 	var texts []string
 	rest := 0
 	for i, run := range runs {
-		if i < pageFolds || len(runs) == pageFolds+1 {
-			texts = append(texts, run.String())
-		} else {
+		switch {
+		case i >= pageFolds && len(runs) > pageFolds+1:
 			rest += run.steps
+		case run.steps == 1:
+			texts = append(texts, fmt.Sprintf("%s %s", run.first, run.status))
+		default:
+			texts = append(texts, fmt.Sprintf("%s-%s %s", run.first, run.last, run.status))
 		}
 	}
 	if rest > 0 {
@@ -267,8 +251,7 @@ func foldTexts(runs []fold) []string {
 // below it, and says the same as the structure.
 func (v PageView) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s, %d of %d done", v.Objective, v.Status, v.Progress.Done, v.Progress.Total)
-	b.WriteByte('\n')
+	fmt.Fprintf(&b, "%s\n%s, %d of %d done\n", v.Objective, v.Status, v.Progress.Done, v.Progress.Total)
 	if len(v.Folded) > 0 {
 		b.WriteString("folded: " + strings.Join(v.Folded, ", ") + "\n")
 	}
@@ -277,7 +260,11 @@ func (v PageView) Text() string {
 		s.writeBelow(&b)
 	}
 	if v.More.Left > 0 {
-		b.WriteString(v.More.line() + "\n")
+		fmt.Fprintf(&b, "%d more: read from %s", v.More.Left, v.More.From)
+		if v.More.Status != "" {
+			b.WriteString(" with status " + v.More.Status)
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
@@ -313,14 +300,6 @@ func (s PageStep) writeBelow(b *strings.Builder) {
 	for _, note := range s.Notes {
 		below("note: ", note)
 	}
-}
-
-func (m PageMore) line() string {
-	line := fmt.Sprintf("%d more: read from %s", m.Left, m.From)
-	if m.Status != "" {
-		line += " with status " + m.Status
-	}
-	return line
 }
 
 // cost estimates what the step costs in its structured form.

@@ -53,15 +53,6 @@ type envelope struct {
 	id string
 }
 
-// owned returns a notice that shares nothing its caller may change.
-func (n Notice) owned(now time.Time) Notice {
-	n.Steps, n.Questions = slices.Clone(n.Steps), slices.Clone(n.Questions)
-	if n.Time.IsZero() {
-		n.Time = now
-	}
-	return n
-}
-
 // heading is what the notice is about, in a line.
 func (n Notice) heading() string { return n.Event.wording().subject + ": " + n.subject() }
 

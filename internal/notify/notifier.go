@@ -31,6 +31,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,7 +111,11 @@ func (c Config) targets(getenv func(string) string, opts Options) ([]target, err
 // Notify queues a notice for every target that wants its event, and returns at
 // once. After Close it does nothing.
 func (n *Notifier) Notify(notice Notice) {
-	e := envelope{notice.owned(time.Now()), rand.Text()}
+	notice.Steps, notice.Questions = slices.Clone(notice.Steps), slices.Clone(notice.Questions)
+	if notice.Time.IsZero() {
+		notice.Time = time.Now()
+	}
+	e := envelope{notice, rand.Text()}
 	for _, l := range n.lanes {
 		if l.target.wants(notice.Event) {
 			l.push(e)

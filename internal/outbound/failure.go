@@ -63,11 +63,11 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.cause }
 
 func (c *Client) gaveUp(ctx context.Context, tries int) *Error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, context.DeadlineExceeded) {
-		return &Error{Reason: TimedOut, Host: c.address.Host, Tries: tries, Problem: "was not asked, since no time was left", cause: cause}
+	e := &Error{Reason: Cancelled, Host: c.address.Host, Tries: tries, Problem: "was not waited for", cause: context.Cause(ctx)}
+	if errors.Is(e.cause, context.DeadlineExceeded) {
+		e.Reason, e.Problem = TimedOut, "was not asked, since no time was left"
 	}
-	return &Error{Reason: Cancelled, Host: c.address.Host, Tries: tries, Problem: "was not waited for", cause: cause}
+	return e
 }
 
 // unanswered judges an answer that did not come, or not whole.
