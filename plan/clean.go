@@ -89,8 +89,8 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 		case **Result:
 			c.result(v)
 		default:
-			if word, ok := f.word(of); ok {
-				c.keep(oneOf(c.at(f.Name), word.get(), word.values))
+			if word, allowed := f.word(of); allowed != nil {
+				c.keep(oneOf(c.at(f.Name), word.String(), allowed))
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func (c *cleaner) evidence(list *[]Evidence) {
 	if !c.fits(len(*list), "evidence", MaxList) {
 		return
 	}
-	*list = emptyIsNone(slices.Clone(*list))
+	*list = append([]Evidence(nil), *list...)
 	for i := range *list {
 		e, name := &(*list)[i], fmt.Sprintf("evidence/%d/", i)
 		c.line(&e.Criterion, name+"criterion", MaxLongLine)
@@ -171,7 +171,7 @@ func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, mos
 	if !c.fits(len(*list), name, cmp.Or(most, MaxList)) {
 		return
 	}
-	*list = emptyIsNone(slices.Clone(*list))
+	*list = append([]string(nil), *list...)
 	for i := range *list {
 		at, text := fmt.Sprintf("%s/%d", name, i), &(*list)[i]
 		c.text(text, at, Text{Max: longest, Multiline: kind == BlocksField}, true)
@@ -255,13 +255,6 @@ func (c *cleaner) fits(n int, name string, most int) bool {
 	return n <= most
 }
 
-func emptyIsNone[T any](list []T) []T {
-	if len(list) == 0 {
-		return nil
-	}
-	return list
-}
-
 // PathFault says why a text is no path within a workspace, in words that follow
 // the name of a field.
 type PathFault string
@@ -287,21 +280,13 @@ func PathProblem(text string) PathFault {
 		return PathAbsolute
 	case strings.HasPrefix(text, "~"):
 		return PathHome
-	case hasDrive(text):
+	case len(text) > 1 && text[1] == ':' && text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z':
 		return PathDrive
 	}
 	if clean := path.Clean(text); clean == ".." || strings.HasPrefix(clean, "../") {
 		return PathLeaves
 	}
 	return PathWithin
-}
-
-func hasDrive(text string) bool {
-	if len(text) < 2 || text[1] != ':' {
-		return false
-	}
-	letter := text[0] | 0x20
-	return letter >= 'a' && letter <= 'z'
 }
 
 // CheckJSON checks that data is one JSON value in valid UTF-8, without duplicate

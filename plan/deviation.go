@@ -139,8 +139,8 @@ func exceeds(whole, part *Step) string {
 func breach(old, now *Step) string {
 	for _, f := range SpecFields() {
 		if f.breaches(old, now) {
-			if word, ok := f.word(now); ok {
-				return f.Breach + ": " + word.get()
+			if word, words := f.word(now); words != nil {
+				return f.Breach + ": " + word.String()
 			}
 			return f.Breach
 		}

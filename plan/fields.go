@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -263,8 +264,8 @@ func (f Field[T]) Texts(of *T) []string {
 			text = "by " + (*v).By
 		}
 	default:
-		if word, ok := f.word(of); ok {
-			text = word.get()
+		if word, words := f.word(of); words != nil {
+			text = word.String()
 		}
 	}
 	if text == "" {
@@ -311,12 +312,12 @@ func (f Field[T]) Set(of *T, text string) bool {
 		*v = append(*v, Evidence{Note: text})
 		return true
 	}
-	word, ok := f.word(of)
+	word, words := f.word(of)
 	text = strings.ToLower(text)
-	if !ok || !slices.Contains(word.values, text) {
+	if !slices.Contains(words, text) {
 		return false
 	}
-	word.set(text)
+	word.SetString(text)
 	return true
 }
 
@@ -340,34 +341,17 @@ func appendIDs(ids *[]StepID, text string) bool {
 
 // Values lists the words that the field may hold, nil when it takes others.
 func (f Field[T]) Values() []string {
-	word, _ := f.word(new(T))
-	return word.values
+	_, words := f.word(new(T))
+	return words
 }
 
-// wordRef is a field that holds one of a few words.
-type wordRef struct {
-	values []string
-	get    func() string
-	set    func(string)
-}
-
-func (f Field[T]) word(of *T) (wordRef, bool) {
-	switch v := f.In(of).(type) {
-	case *StepType:
-		return refer(v), true
-	case *Risk:
-		return refer(v), true
-	case *StepStatus:
-		return refer(v), true
+// word returns a field that holds one of a few words, and the words; none when it
+// holds something else.
+func (f Field[T]) word(of *T) (reflect.Value, []string) {
+	if word, ok := f.In(of).(interface{ Values() []string }); ok {
+		return reflect.ValueOf(word).Elem(), word.Values()
 	}
-	return wordRef{}, false
-}
-
-func refer[W interface {
-	~string
-	Values() []string
-}](word *W) wordRef {
-	return wordRef{values: (*word).Values(), get: func() string { return string(*word) }, set: func(text string) { *word = W(text) }}
+	return reflect.Value{}, nil
 }
 
 func evidenceTexts(list []Evidence) []string {
@@ -399,9 +383,9 @@ func (f Field[T]) breaches(old, now *T) bool {
 	case BindsAny:
 		return !slices.Equal(before, after)
 	case BindsMore:
-		if word, ok := f.word(now); ok {
+		if word, words := f.word(now); words != nil {
 			was, _ := f.word(old)
-			return slices.Index(word.values, word.get()) > slices.Index(word.values, was.get())
+			return slices.Index(words, word.String()) > slices.Index(words, was.String())
 		}
 		return !contains(before, after)
 	case BindsFewer:

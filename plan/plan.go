@@ -13,7 +13,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -191,29 +193,9 @@ const maxSlug = 40
 // slug returns the objective's ASCII words, lower case and joined by dashes, or
 // "plan" when there are none.
 func slug(objective string) string {
-	var b strings.Builder
-	dash := false
-	for _, r := range strings.ToLower(objective) {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			if dash && b.Len() > 0 {
-				if b.Len() == maxSlug-1 {
-					break // no room for the dash and the letter
-				}
-				b.WriteByte('-')
-			}
-			b.WriteRune(r)
-			dash = false
-		} else {
-			dash = true
-		}
-		if b.Len() >= maxSlug {
-			break
-		}
-	}
-	if b.Len() == 0 {
-		return "plan"
-	}
-	return b.String()
+	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+	words := strings.Join(strings.FieldsFunc(strings.ToLower(objective), other), "-")
+	return cmp.Or(strings.TrimRight(words[:min(len(words), maxSlug)], "-"), "plan")
 }
 
 // newPlanID returns <slug>-<unix seconds>, the seconds raised until no plan of s
@@ -222,7 +204,7 @@ func newPlanID(s State, objective string, now time.Time) string {
 	base := slug(objective)
 	for second := now.Unix(); ; second++ {
 		id := base + "-" + strconv.FormatInt(second, 10)
-		if !s.knows(id) {
+		if !slices.Contains(s.PlanIDs(), id) {
 			return id
 		}
 	}

@@ -48,14 +48,6 @@ func (s State) PlanIDs() []string {
 	return ids
 }
 
-// knows reports whether any plan of s has the id.
-func (s State) knows(id string) bool {
-	if s.Plan != nil && s.Plan.ID == id || s.Draft != nil && s.Draft.ID == id {
-		return true
-	}
-	return s.pastIndex(id) >= 0
-}
-
 // StateBody is a state in its written form, for snapshots.
 type StateBody struct {
 	State

@@ -69,16 +69,8 @@ func ParseStepID(text string) (StepID, error) {
 }
 
 func stepNumber(digits string) (StepID, bool) {
-	if digits == "" || len(digits) > 6 {
-		return 0, false
-	}
-	for _, r := range digits {
-		if r < '0' || r > '9' {
-			return 0, false
-		}
-	}
-	n, err := strconv.Atoi(digits)
-	return StepID(n), err == nil && n > 0
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return StepID(n), err == nil && n > 0 && len(digits) <= 6
 }
 
 func badStepID(text, hint string) error {
@@ -101,7 +93,10 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 			step.Status = Pending
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
-		step.Evidence = unrecorded(step.Evidence)
+		step.Evidence = slices.Clone(step.Evidence)
+		for k := range step.Evidence {
+			step.Evidence[k].Recorded = false // what comes from outside cannot say that planloop ran the command
+		}
 		steps[i], ids[i], added[step.ID] = step, step.ID, step
 	}
 	for i, step := range steps {
@@ -123,14 +118,4 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 		return nil, cycleError(field, cycle)
 	}
 	return steps, nil
-}
-
-// unrecorded returns evidence without the claim that planloop ran the command:
-// what comes from outside cannot say so.
-func unrecorded(evidence []Evidence) []Evidence {
-	evidence = slices.Clone(evidence)
-	for i := range evidence {
-		evidence[i].Recorded = false
-	}
-	return evidence
 }
