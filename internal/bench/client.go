@@ -13,17 +13,44 @@ import (
 
 // client is an MCP client of one server process, for one goroutine.
 type client struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	last int
-	said bytes.Buffer // what the server wrote to standard error
+	cmd       *exec.Cmd
+	in        io.WriteCloser
+	out       *bufio.Reader
+	last      int
+	complaint bytes.Buffer // what the server wrote to standard error
 }
 
-// connect starts a server. Nothing is said to it yet.
-func connect(cmd *exec.Cmd) (*client, error) {
+// serve starts a planloop server on a workspace and shakes hands with it under a
+// name of its own.
+func (b *bench) serve(ctx context.Context, dir, name string) (*client, error) {
+	return b.handshake(b.command(ctx, b.planloop, "serve", "--workspace", dir), name)
+}
+
+// pair starts two servers on a workspace of few steps, and ends both when close is called.
+func (b *bench) pair(ctx context.Context, name string) (reader, writer *client, end func(), err error) {
+	place, err := b.workspace(ctx, name, fewSteps, 1)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if reader, err = b.serve(ctx, place.Path, "reader"); err != nil {
+		return nil, nil, nil, err
+	}
+	if writer, err = b.serve(ctx, place.Path, "writer"); err != nil {
+		reader.close()
+		return nil, nil, nil, err
+	}
+	return reader, writer, func() { writer.close(); reader.close() }, nil
+}
+
+// floorServer starts the server that does nothing but commit.
+func (b *bench) floorServer(ctx context.Context, database string) (*client, error) {
+	return b.handshake(b.command(ctx, b.commit, database), "bench")
+}
+
+// handshake starts a server and says to it what a host says first.
+func (b *bench) handshake(cmd *exec.Cmd, name string) (*client, error) {
 	c := &client{cmd: cmd}
-	cmd.Stderr = &c.said
+	cmd.Stderr = &c.complaint
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -33,23 +60,7 @@ func connect(cmd *exec.Cmd) (*client, error) {
 		return nil, err
 	}
 	c.in, c.out = in, bufio.NewReaderSize(out, 64<<10)
-	return c, cmd.Start()
-}
-
-// serve starts a planloop server on a workspace and shakes hands with it under a
-// name of its own.
-func (b *bench) serve(ctx context.Context, dir, name string) (*client, error) {
-	return b.handshake(b.command(ctx, b.planloop, "serve", "--workspace", dir), name)
-}
-
-// floorServer starts the server that does nothing but commit.
-func (b *bench) floorServer(ctx context.Context, database string) (*client, error) {
-	return b.handshake(b.command(ctx, b.commit, database), "bench")
-}
-
-func (b *bench) handshake(cmd *exec.Cmd, name string) (*client, error) {
-	c, err := connect(cmd)
-	if err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	if err := c.hello(name); err != nil {
@@ -59,14 +70,13 @@ func (b *bench) handshake(cmd *exec.Cmd, name string) (*client, error) {
 	return c, nil
 }
 
-// hello is what a host says to a server it has started.
 func (c *client) hello(name string) error {
 	_, err := c.request("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{},
 		"clientInfo": map[string]any{"name": name, "version": "1"}})
 	if err != nil {
 		return err
 	}
-	if err := c.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"}); err != nil {
+	if err := c.write([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
 		return err
 	}
 	_, err = c.request("tools/list", map[string]any{})
@@ -94,57 +104,71 @@ type message struct {
 	} `json:"error"`
 }
 
-func (c *client) send(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return c.write(line)
-}
-
 func (c *client) write(line []byte) error {
 	if _, err := c.in.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("write to %s: %w\n%s", c.cmd, err, c.said.String())
+		return fmt.Errorf("write to %s: %w\n%s", c.cmd, err, c.complaint.String())
 	}
 	return nil
 }
 
-// receive returns the next message of the server.
-func (c *client) receive() (message, error) {
-	var m message
+func (c *client) read() ([]byte, error) {
 	line, err := c.out.ReadBytes('\n')
 	if err != nil {
-		return m, fmt.Errorf("read from %s: %w\n%s", c.cmd, err, c.said.String())
+		return nil, fmt.Errorf("read from %s: %w\n%s", c.cmd, err, c.complaint.String())
+	}
+	return line, nil
+}
+
+// receive returns the next message of the server.
+func (c *client) receive() (m message, err error) {
+	line, err := c.read()
+	if err != nil {
+		return m, err
 	}
 	return m, json.Unmarshal(line, &m)
 }
 
-// request sends a request and waits for its answer. It returns how long that
-// took, from the first byte sent to the last byte received.
-func (c *client) request(method string, params any) (time.Duration, error) {
+// begin sends a request and does not wait for the answer.
+func (c *client) begin(method string, params any) (id int, sent time.Time, err error) {
 	c.last++
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": method, "params": params})
-	if err != nil {
-		return 0, err
+	sent = time.Now()
+	if err == nil {
+		err = c.write(line)
 	}
-	return c.exchange(line)
+	return c.last, sent, err
 }
 
-func (c *client) exchange(line []byte) (time.Duration, error) {
-	begin := time.Now()
-	if err := c.write(line); err != nil {
+// request sends a request and waits for its answer. It returns how long that
+// took, from the first byte sent to the last byte received; 0 says that there was none.
+func (c *client) request(method string, params any) (time.Duration, error) {
+	id, sent, err := c.begin(method, params)
+	if err != nil {
 		return 0, err
 	}
-	answer, err := c.out.ReadBytes('\n')
-	took := time.Since(begin)
+	line, err := c.read()
+	took := time.Since(sent)
 	if err != nil {
-		return 0, fmt.Errorf("read from %s: %w\n%s", c.cmd, err, c.said.String())
+		return 0, err
 	}
 	var m message
-	if err := json.Unmarshal(answer, &m); err != nil {
+	if err := json.Unmarshal(line, &m); err != nil {
 		return 0, err
 	}
-	return took, m.refused(c.last)
+	return took, m.refused(id)
+}
+
+// answerTo returns the good answer to a request, past notifications.
+func (c *client) answerTo(id int) (message, error) {
+	for {
+		m, err := c.receive()
+		if err != nil {
+			return m, err
+		}
+		if m.Method == "" {
+			return m, m.refused(id)
+		}
+	}
 }
 
 // refused returns an error unless m is the good answer to a request.
@@ -162,5 +186,28 @@ func (m message) refused(id int) error {
 
 // call calls a tool.
 func (c *client) call(tool string, arguments map[string]any) (time.Duration, error) {
-	return c.request("tools/call", map[string]any{"name": tool, "arguments": arguments})
+	return c.request("tools/call", toolCall(tool, arguments))
+}
+
+func toolCall(tool string, arguments map[string]any) map[string]any {
+	return map[string]any{"name": tool, "arguments": arguments}
+}
+
+// waitBeside has the agent wait for news in planloop_status, and returns the request once it
+// waits: the calls of a connection begin in their order, so that it does when the next is answered.
+func (c *client) waitBeside(tool string, arguments map[string]any) (waiting int, err error) {
+	waiting, _, err = c.begin("tools/call", toolCall("planloop_status", map[string]any{"wait": 60}))
+	if err != nil {
+		return 0, err
+	}
+	return waiting, c.ask(tool, arguments)
+}
+
+// ask calls a tool and waits for its answer, past notifications.
+func (c *client) ask(tool string, arguments map[string]any) error {
+	id, _, err := c.begin("tools/call", toolCall(tool, arguments))
+	if err == nil {
+		_, err = c.answerTo(id)
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -41,16 +42,9 @@ func printTable(out io.Writer, figures []figure) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FIGURE\tPLANLOOP\tFLOOR\tLIMIT\t")
 	for _, f := range figures {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.what, f.value, dash(f.floor), dash(f.limit), f.state)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.what, f.value, cmp.Or(f.floor, "-"), cmp.Or(f.limit, "-"), f.state)
 	}
 	_ = w.Flush()
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // under judges a median by itself.

@@ -57,9 +57,8 @@ func measureGates(ctx context.Context, b *bench) ([]figure, error) {
 func gated(dir string) (gates.Candidate, error) {
 	c := gates.Candidate{Objective: "Measure the gates"}
 	for n := range gatedTasks {
-		task := gates.Task{ID: plan.StepID(n + 1), Spec: plan.Spec{Title: fmt.Sprintf("Change handler %d of the package", n),
-			Type:   plan.Feature,
-			Verify: "go test ./..."}}
+		task := gates.Task{ID: plan.StepID(n + 1), Spec: plan.Spec{
+			Title: fmt.Sprintf("Change handler %d of the package", n), Type: plan.Feature, Verify: "go test ./..."}}
 		if n > 0 {
 			task.DependsOn = []plan.StepID{plan.StepID(n)}
 		}

@@ -22,23 +22,14 @@ const (
 // subscribed: from the call that makes it to the notification, and from the
 // answer to that call.
 func measureNotice(ctx context.Context, b *bench) ([]figure, error) {
-	place, err := b.workspace(ctx, "notice", fewSteps, 1)
+	subscriber, writer, end, err := b.pair(ctx, "notice")
 	if err != nil {
 		return nil, err
 	}
-	subscriber, err := b.serve(ctx, place.Path, "subscriber")
-	if err != nil {
-		return nil, err
-	}
-	defer subscriber.close()
+	defer end()
 	if _, err := subscriber.request("resources/subscribe", map[string]any{"uri": "plan://current"}); err != nil {
 		return nil, err
 	}
-	writer, err := b.serve(ctx, place.Path, "writer")
-	if err != nil {
-		return nil, err
-	}
-	defer writer.close()
 	fromCall, fromAnswer, err := notices(subscriber, marks(writer, fewSteps), b.rounds(1_000))
 	if err != nil {
 		return nil, err
@@ -86,24 +77,15 @@ func notices(subscriber *client, writer *marking, rounds int) (fromCall, fromAns
 // measureWaiting times how another process's change reaches an agent that waits for
 // news: from the call that makes it to the answer of planloop_status.
 func measureWaiting(ctx context.Context, b *bench) ([]figure, error) {
-	place, err := b.workspace(ctx, "waiting", fewSteps, 1)
+	agent, writer, end, err := b.pair(ctx, "waiting")
 	if err != nil {
 		return nil, err
 	}
-	agent, err := b.serve(ctx, place.Path, "agent")
-	if err != nil {
-		return nil, err
-	}
-	defer agent.close()
-	writer, err := b.serve(ctx, place.Path, "writer")
-	if err != nil {
-		return nil, err
-	}
-	defer writer.close()
+	defer end()
 	changes := marks(writer, fewSteps)
 	var taken samples
 	for range b.rounds(1_000) {
-		took, err := heard(agent, changes)
+		took, err := waited(agent, changes)
 		if err != nil {
 			return nil, err
 		}
@@ -112,17 +94,12 @@ func measureWaiting(ctx context.Context, b *bench) ([]figure, error) {
 	return []figure{under("another process's change reaches an agent that waits in planloop_status", taken, noticeLimit)}, nil
 }
 
-func heard(agent *client, changes *marking) (time.Duration, error) {
-	if err := agent.await(agent.begin("planloop_status", nil)); err != nil {
+func waited(agent *client, changes *marking) (time.Duration, error) {
+	if err := agent.ask("planloop_status", nil); err != nil {
 		return 0, err
 	}
-	waiting, err := agent.begin("planloop_status", map[string]any{"wait": 60})
+	waiting, err := agent.waitBeside("planning_read_plan", nil)
 	if err != nil {
-		return 0, err
-	}
-	// The calls of a connection begin in their order: once this one is answered, the
-	// one before it waits.
-	if err := agent.await(agent.begin("planning_read_plan", nil)); err != nil {
 		return 0, err
 	}
 	begin := time.Now()
@@ -169,16 +146,11 @@ func measureDecision(ctx context.Context, b *bench) ([]figure, error) {
 // decided has the agent submit a plan and wait, and a person send it back. It returns
 // how long until the agent was told, and until the decision was on disk.
 func decided(ctx context.Context, agent *client, desk *session.Session) (told, kept time.Duration, err error) {
-	if err := agent.await(agent.begin("planning_submit_plan", waitingPlan())); err != nil {
+	if err := agent.ask("planning_submit_plan", waitingPlan()); err != nil {
 		return 0, 0, err
 	}
-	waiting, err := agent.begin("planloop_status", map[string]any{"wait": 60})
+	waiting, err := agent.waitBeside("planning_enter_plan_mode", map[string]any{"reason": "It is large"})
 	if err != nil {
-		return 0, 0, err
-	}
-	// The calls of a connection begin in their order: once this one is answered, the
-	// one before it waits.
-	if err := agent.await(agent.begin("planning_enter_plan_mode", map[string]any{"reason": "It is large"})); err != nil {
 		return 0, 0, err
 	}
 	state, err := desk.State(ctx)
@@ -203,36 +175,8 @@ func decided(ctx context.Context, agent *client, desk *session.Session) (told, k
 	return told, kept, err
 }
 
-// begin calls a tool and does not wait for the answer.
-func (c *client) begin(tool string, arguments map[string]any) (id int, err error) {
-	c.last++
-	return c.last, c.send(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": "tools/call", "params": map[string]any{"name": tool,
-		"arguments": arguments}})
-}
-
-// await waits for the answer to a call that was begun.
-func (c *client) await(id int, err error) error {
-	if err == nil {
-		_, err = c.answerTo(id)
-	}
-	return err
-}
-
-// answerTo returns the good answer to a request, past notifications.
-func (c *client) answerTo(id int) (message, error) {
-	for {
-		m, err := c.receive()
-		if err != nil {
-			return m, err
-		}
-		if m.Method == "" {
-			return m, m.refused(id)
-		}
-	}
-}
-
 func waitingPlan() map[string]any {
-	return map[string]any{"summary": "Move the sessions to Redis.", "steps": []map[string]any{{"title": "Add the Redis client",
-		"type": "feature", "risk": "low",
-		"tools": []string{"create_file"}, "context_hints": []string{"Read `go.mod`"}, "relevant_file_paths": []string{"go.mod"}}}}
+	return map[string]any{"summary": "Move the sessions to Redis.", "steps": []map[string]any{{
+		"title": "Add the Redis client", "type": "feature", "risk": "low", "tools": []string{"create_file"},
+		"context_hints": []string{"Read `go.mod`"}, "relevant_file_paths": []string{"go.mod"}}}}
 }

@@ -115,7 +115,12 @@ func measureOpening(ctx context.Context, b *bench) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, err := b.openingCommands(ctx, place)
+	commands, err := inTurn(b.rounds(30), 1,
+		func() (time.Duration, error) {
+			return elapsed(b.command(ctx, b.planloop, "show", "--json", "--workspace", place.Path))
+		},
+		func() (time.Duration, error) { return elapsed(b.command(ctx, b.planloop, "version")) },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +128,7 @@ func measureOpening(ctx context.Context, b *bench) ([]figure, error) {
 	return []figure{
 		under(what, whole[0], openLimit),
 		{what: "  first call of a new server process", value: first[0].String(), state: recorded},
-		{what: "  planloop show --json less planloop version", value: milliseconds(commands), state: recorded},
+		{what: "  planloop show --json less planloop version", value: milliseconds(commands[0].p50() - commands[1].p50()), state: recorded},
 	}, nil
 }
 
@@ -136,18 +141,4 @@ func (b *bench) firstCall(ctx context.Context, place workspace.Workspace) (time.
 	}
 	defer c.close()
 	return c.call(markTool, map[string]any{"step_id": "S9999", "status": "pending"})
-}
-
-// openingCommands returns what reading and printing the workspace adds to a command.
-func (b *bench) openingCommands(ctx context.Context, place workspace.Workspace) (time.Duration, error) {
-	taken, err := inTurn(b.rounds(30), 1,
-		func() (time.Duration, error) {
-			return elapsed(b.command(ctx, b.planloop, "show", "--json", "--workspace", place.Path))
-		},
-		func() (time.Duration, error) { return elapsed(b.command(ctx, b.planloop, "version")) },
-	)
-	if err != nil {
-		return 0, err
-	}
-	return taken[0].p50() - taken[1].p50(), nil
 }

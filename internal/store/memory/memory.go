@@ -3,9 +3,11 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,9 +47,22 @@ func New() *Log {
 	return l
 }
 
+// use calls f with mu held, unless the log is closed.
+func (l *Log) use(f func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return store.ErrClosed
+	}
+	return f()
+}
+
+// usable is what use calls where nothing needs the mutex.
+func usable() error { return nil }
+
 // Lock implements store.Log.
 func (l *Log) Lock(ctx context.Context) (func(), error) {
-	if err := l.open(); err != nil {
+	if err := l.use(usable); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
@@ -65,42 +80,44 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Head{}, err
 	}
+	return l.change(r, func() error {
+		if last := plan.Revision(len(l.records)); r.Seq != last+1 {
+			return fmt.Errorf("record %d after record %d: %w", r.Seq, last, store.ErrConflict)
+		}
+		if l.chain == "" {
+			l.chain = store.NewChain()
+		}
+		return nil
+	})
+}
+
+// change puts a record at the end of what prepare has left, and tells of it.
+func (l *Log) change(r plan.Record, prepare func() error) (head store.Head, err error) {
 	body, err := store.EncodeRecord(r)
 	if err != nil {
 		return store.Head{}, err
 	}
-	head, err := l.append(r, body)
+	err = l.use(func() error {
+		if err := prepare(); err != nil {
+			return err
+		}
+		l.records = append(l.records, entry{l.head().Hash.Next(body), r.Phase, body})
+		head = l.head()
+		return nil
+	})
 	if err == nil {
 		l.grown.Notify()
 	}
 	return head, err
 }
 
-func (l *Log) append(r plan.Record, body []byte) (store.Head, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return store.Head{}, store.ErrClosed
-	}
-	head := l.head()
-	if r.Seq != head.Seq+1 {
-		return store.Head{}, fmt.Errorf("record %d after record %d: %w", r.Seq, head.Seq, store.ErrConflict)
-	}
-	if l.chain == "" {
-		l.chain = store.NewChain()
-	}
-	l.records = append(l.records, entry{head.Hash.Next(body), r.Phase, body})
-	return l.head(), nil
-}
-
 // Head implements store.Log.
-func (l *Log) Head(context.Context) (store.Head, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return store.Head{}, store.ErrClosed
-	}
-	return l.head(), nil
+func (l *Log) Head(context.Context) (head store.Head, err error) {
+	err = l.use(func() error {
+		head = l.head()
+		return nil
+	})
+	return head, err
 }
 
 // Since implements store.Log.
@@ -145,51 +162,42 @@ func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Reco
 	}
 }
 
-func (l *Log) since(after plan.Revision) ([]entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, store.ErrClosed
-	}
-	from := min(max(int(after), 0), len(l.records))
-	return l.records[from:len(l.records):len(l.records)], nil
+func (l *Log) since(after plan.Revision) (records []entry, err error) {
+	err = l.use(func() error {
+		records = l.records[min(max(int(after), 0), len(l.records)):]
+		return nil
+	})
+	return slices.Clip(records), err
 }
 
 // Snapshot implements store.Log.
-func (l *Log) Snapshot(_ context.Context, seq plan.Revision) (*store.Snapshot, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, store.ErrClosed
-	}
-	for i := len(l.snapshots) - 1; i >= 0; i-- {
-		if s := l.snapshots[i]; seq == 0 || s.Head.Seq <= seq {
-			return &s, nil
+func (l *Log) Snapshot(_ context.Context, seq plan.Revision) (s *store.Snapshot, err error) {
+	err = l.use(func() error {
+		for _, kept := range l.snapshots {
+			if seq == 0 || kept.Head.Seq <= seq {
+				s = &kept
+			}
 		}
-	}
-	return nil, nil
+		return nil
+	})
+	return s, err
 }
 
 // SaveSnapshot implements store.Log.
 func (l *Log) SaveSnapshot(_ context.Context, s store.Snapshot) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return store.ErrClosed
-	}
-	if !l.contains(s.Head) {
-		return fmt.Errorf("a snapshot at record %d: %w", s.Head.Seq, store.ErrConflict)
-	}
-	i := len(l.snapshots)
-	for i > 0 && l.snapshots[i-1].Head.Seq > s.Head.Seq {
-		i--
-	}
-	if i > 0 && l.snapshots[i-1].Head == s.Head {
+	return l.use(func() error {
+		if !l.contains(s.Head) {
+			return fmt.Errorf("a snapshot at record %d: %w", s.Head.Seq, store.ErrConflict)
+		}
+		i, found := slices.BinarySearchFunc(l.snapshots, s.Head.Seq, func(kept store.Snapshot, seq plan.Revision) int {
+			return cmp.Compare(kept.Head.Seq, seq)
+		})
+		if !found {
+			kept := slices.Insert(l.snapshots, i, s)
+			l.snapshots = kept[max(0, len(kept)-2):]
+		}
 		return nil
-	}
-	kept := append(append(append([]store.Snapshot(nil), l.snapshots[:i]...), s), l.snapshots[i:]...)
-	l.snapshots = kept[max(0, len(kept)-2):]
-	return nil
+	})
 }
 
 func (l *Log) contains(h store.Head) bool {
@@ -198,7 +206,7 @@ func (l *Log) contains(h store.Head) bool {
 
 // Watch implements store.Log.
 func (l *Log) Watch(ctx context.Context) (<-chan struct{}, error) {
-	if err := l.open(); err != nil {
+	if err := l.use(usable); err != nil {
 		return nil, err
 	}
 	return l.grown.Listen(ctx), nil
@@ -209,26 +217,10 @@ func (l *Log) Purge(_ context.Context, first plan.Record) (store.Head, error) {
 	if first.Seq != 1 {
 		return store.Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, store.ErrConflict)
 	}
-	body, err := store.EncodeRecord(first)
-	if err != nil {
-		return store.Head{}, err
-	}
-	head, err := l.purge(first, body)
-	if err == nil {
-		l.grown.Notify()
-	}
-	return head, err
-}
-
-func (l *Log) purge(first plan.Record, body []byte) (store.Head, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return store.Head{}, store.ErrClosed
-	}
-	l.chain, l.snapshots = store.NewChain(), nil
-	l.records = []entry{{store.Hash{}.Next(body), first.Phase, body}}
-	return l.head(), nil
+	return l.change(first, func() error {
+		l.chain, l.snapshots, l.records = store.NewChain(), nil, nil
+		return nil
+	})
 }
 
 // Close implements store.Log.
@@ -237,14 +229,5 @@ func (l *Log) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	l.grown.Close()
-	return nil
-}
-
-func (l *Log) open() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return store.ErrClosed
-	}
 	return nil
 }

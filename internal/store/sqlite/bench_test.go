@@ -153,7 +153,7 @@ func fillLong(b *testing.B, dir string, records, snapshot plan.Revision) {
 			b.Fatal(err)
 		}
 		head.Seq, head.Hash = r.Seq, head.Hash.Next(body)
-		if _, err := tx.Exec(`INSERT INTO record VALUES (?, '', ?, ?)`, head.Seq, head.Hash[:], body); err != nil {
+		if _, err := tx.Exec(`INSERT INTO record VALUES (?, ?, ?, ?)`, head.Seq, string(r.Phase), head.Hash[:], body); err != nil {
 			b.Fatal(err)
 		}
 		if head.Seq <= snapshot && head.Seq > snapshot-1000 {
