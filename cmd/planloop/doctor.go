@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/llm"
+	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/terminal"
@@ -96,12 +98,14 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 			d.Configuration = path
 		}
 	}
-	_, warnings, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: place, Gates: gates.Names()})
+	config, warnings, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: place, Gates: gates.Names()})
 	for _, w := range warnings {
 		d.Warnings = append(d.Warnings, w.Error())
 	}
-	if err != nil {
-		d.Warnings = append(d.Warnings, err.Error())
+	for _, err := range []error{err, config.Model.Decode(&llm.Config{}), config.Notify.Decode(&notify.Config{})} {
+		if err != nil {
+			d.Warnings = append(d.Warnings, err.Error())
+		}
 	}
 }
 

@@ -104,10 +104,6 @@ func unreadable(file string, err error) *Error {
 		Fix: "make it a readable file or remove it", Err: err}
 }
 
-func notPlain(file string) *Error {
-	return &Error{File: file, State: Unreadable, Problem: "it is not a plain file", Fix: "put a file there or remove it"}
-}
-
 func tooLarge(file, problem string) *Error {
 	return &Error{File: file, State: TooLarge, Problem: problem, Fix: "shorten it, or name another file as agents_file"}
 }

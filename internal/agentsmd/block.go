@@ -128,9 +128,6 @@ func (d document) add(own, eol string) string {
 	return before + own + eol + after
 }
 
-// alone is the file that holds nothing but the block.
-func alone(content string) string { return rendered(content, "\n") + "\n" }
-
 // without returns the file without its block; gone says that there was no file
 // before the block was written. It is exactly what was there before if the text
 // around the block is still as it was, and else all of that text.

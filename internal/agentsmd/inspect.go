@@ -59,7 +59,7 @@ func refused(s source, err error) Found {
 func judge(s source, d document, content string) Found {
 	found := Found{File: s.file, Target: s.target, State: Absent}
 	if !s.exists() {
-		found.Content = []byte(alone(content))
+		found.Content = []byte(rendered(content, "\n") + "\n")
 		return found
 	}
 	found.Before, found.ReadOnly = s.data, s.info.Mode().Perm()&0o222 == 0
@@ -120,8 +120,8 @@ func read(root *os.Root, file string) (source, error) {
 	if err != nil {
 		return s, unreadable(file, err)
 	}
-	if !info.Mode().IsRegular() {
-		return s, notPlain(file) // opening a pipe would wait for ever
+	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
+		return s, &Error{File: file, State: Unreadable, Problem: "it is not a plain file", Fix: "put a file there or remove it"}
 	}
 	s.data, s.info, err = readPlain(root, file, s.path())
 	return s, err

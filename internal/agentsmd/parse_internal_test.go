@@ -149,7 +149,7 @@ func requireGoneAgain(t reporter, written, raw string) {
 }
 
 func TestTextOfOneBlockOnly(t *testing.T) {
-	if got, gone := mustParse(t, alone("rule\n")).without(); got != "" || !gone {
+	if got, gone := mustParse(t, rendered("rule\n", "\n")+"\n").without(); got != "" || !gone {
 		t.Errorf("%q, %v", got, gone)
 	}
 }

@@ -52,8 +52,8 @@ func New(srv *server.MCPServer, opts Options) (*Server, error) {
 		opts:     opts,
 		log:      opts.Logger,
 		mcp:      srv,
-		sessions: newSessions(),
-		calls:    newCalls(),
+		sessions: &sessions{alive: map[string]struct{}{}},
+		calls:    &calls{idle: make(chan struct{})},
 		slots:    make(chan struct{}, opts.MaxStreams),
 	}
 	s.ending, s.endStreams = context.WithCancel(context.Background())
@@ -206,8 +206,6 @@ type calls struct {
 	stopping bool
 	idle     chan struct{} // closed when stopping and nothing runs
 }
-
-func newCalls() *calls { return &calls{idle: make(chan struct{})} }
 
 // begin counts one call in, unless the server is stopping.
 func (c *calls) begin() bool {

@@ -25,8 +25,6 @@ type sessions struct {
 	alive map[string]struct{}
 }
 
-func newSessions() *sessions { return &sessions{alive: map[string]struct{}{}} }
-
 // Generate begins a session.
 func (s *sessions) Generate() string {
 	id := rand.Text()

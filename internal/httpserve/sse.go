@@ -178,16 +178,12 @@ func (s *sseSession) pump(resp *response) {
 }
 
 func (s *sseSession) drain(resp *response) error {
-	for {
-		select {
-		case n := <-s.Notes:
-			if err := s.write(resp, n); err != nil {
-				return err
-			}
-		default:
-			return nil
+	for len(s.Notes) > 0 {
+		if err := s.write(resp, <-s.Notes); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func (s *sseSession) write(resp *response, n mcp.JSONRPCNotification) error {

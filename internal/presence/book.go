@@ -79,7 +79,9 @@ const interval = time.Second
 
 // Touch records a sign of life of name. It writes at most once a second a name.
 func (b *Book) Touch(name string) {
+	b.mu.Lock()
 	l := b.life(name)
+	b.mu.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b.touch(name, l)
@@ -191,14 +193,8 @@ func (b *Book) known(name string) (at time.Time, joined bool) {
 	return l.at, joined
 }
 
-// life returns the life of a name, a new one if there is none.
+// life returns the life of a name, a new one if there is none. The caller holds b.mu.
 func (b *Book) life(name string) *life {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.lifeLocked(name)
-}
-
-func (b *Book) lifeLocked(name string) *life {
 	l, ok := b.lives[name]
 	if !ok {
 		b.forget()

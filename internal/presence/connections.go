@@ -16,7 +16,7 @@ import (
 // name.
 func (b *Book) Join(name string) (leave func()) {
 	b.mu.Lock()
-	l := b.lifeLocked(name)
+	l := b.life(name)
 	l.joined++
 	b.mu.Unlock()
 
@@ -42,7 +42,7 @@ func (b *Book) leave(name string, l *life) {
 	if l.lock == nil {
 		return
 	}
-	if err := b.files.release(name, l.lock); err != nil {
+	if err := discard(b.files.live(name), l.lock); err != nil {
 		b.report("leave", name, err)
 	}
 	l.lock = nil

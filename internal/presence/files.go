@@ -128,9 +128,6 @@ func holds(path string, lock *flock.Flock) bool {
 	return err == nil && os.SameFile(open, there)
 }
 
-// release ends the connection of a name.
-func (f folder) release(name string, lock *flock.Flock) error { return discard(f.live(name), lock) }
-
 // discard removes the file that lock locks, and unlocks it. Only the holder of
 // the lock removes, and only the file it has locked: whoever locks a file that
 // is about to go finds that it is no longer there. Windows removes no open file.

@@ -208,10 +208,6 @@ type calls struct {
 	open map[*call]struct{}
 }
 
-func newCalls() *calls {
-	return &calls{open: make(map[*call]struct{})}
-}
-
 func (cs *calls) add(ctx context.Context, m transport.Message) *call {
 	k := &call{id: m.ID, key: m.Key}
 	k.ctx, k.cancel = context.WithCancelCause(ctx)

@@ -15,10 +15,6 @@ type lane struct {
 	queue chan *turn
 }
 
-func newLane(life context.Context) *lane {
-	return &lane{life: life, queue: make(chan *turn, maxQueued)}
-}
-
 // turn is a place in the lane.
 type turn struct {
 	lane *lane

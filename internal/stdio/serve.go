@@ -106,7 +106,7 @@ func Serve(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writ
 	s := newSession(w.send)
 	c := &conn{
 		srv: srv, log: opts.Logger, maxFrame: opts.MaxFrame, session: s, out: w,
-		lane: newLane(life), calls: newCalls(),
+		lane: &lane{life: life, queue: make(chan *turn, maxQueued)}, calls: &calls{open: map[*call]struct{}{}},
 		ctx: srv.WithContext(callCtx, s), cancel: cancel, life: life,
 	}
 	if err := srv.RegisterSession(c.ctx, s); err != nil {

@@ -165,26 +165,16 @@ func notPlainYAML(data []byte, err error) string {
 	if !errors.As(err, &detail) {
 		return ""
 	}
+	lines, at := bytes.Split(data, []byte("\n")), detail.Mark.Line
 	switch {
 	case detail.Message == tooDeep():
 		return detail.Message
 	case detail.Stage == yaml.ComposerStage: // all it refuses is an alias without its anchor
 		return hasAnchor
-	case bytes.HasPrefix(lineAt(data, detail.Mark.Line), []byte("%")):
+	case at > 0 && at <= len(lines) && bytes.HasPrefix(lines[at-1], []byte("%")):
 		return hasTag
 	}
 	return ""
-}
-
-// lineAt returns a line of data by its number, nil when there is none.
-func lineAt(data []byte, number int) []byte {
-	for line := range bytes.Lines(data) {
-		number--
-		if number == 0 {
-			return line
-		}
-	}
-	return nil
 }
 
 // describe takes over what the YAML library says about the problem and the place.
