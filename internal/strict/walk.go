@@ -384,6 +384,9 @@ func (w *walk) object(s *shape) error {
 
 // member reads the value of one key for the field that it names.
 func (w *walk) member(fields []field, all []given, key string) error {
+	if len(w.faults) >= maxFaults { // a null is no value to be read as a type
+		return errEnough
+	}
 	i := w.lookup(fields, key)
 	if i < 0 {
 		return w.unknown(fields, all, key)
@@ -429,9 +432,6 @@ func (w *walk) unknown(fields []field, all []given, key string) error {
 		all[indexOf(fields, e.Nearest)].meant = true
 	} else if len(names) > 0 {
 		e.Want = oneOf(names)
-	}
-	if len(w.faults) >= maxFaults {
-		return errEnough
 	}
 	_, err := w.raw()
 	return err
