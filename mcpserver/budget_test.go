@@ -146,13 +146,13 @@ func (vast) Document(path string, most int) (string, bool) {
 	return strings.Repeat(path+" says much. ", 10_000)[:most], true
 }
 
-func (v vast) Survey(context.Context, func(int)) (verbs.Survey, error) {
-	finds := make([]verbs.Find, 2000)
-	for i := range finds {
-		finds[i] = verbs.Find{Kind: "mark", Where: fmt.Sprintf("a.go:%d", i), Why: "TODO",
-			Task: plan.Spec{Title: fmt.Sprintf("Resolve the mark in line %d: %s", i, strings.Repeat("and so on ", 20)), Type: plan.Chore}}
+func (vast) Survey(context.Context, func(int)) ([]verbs.Suggestion, string, error) {
+	found := make([]verbs.Suggestion, 2000)
+	for i := range found {
+		title := fmt.Sprintf("Resolve the mark in line %d: %s", i, strings.Repeat("and so on ", 20))
+		found[i] = verbs.Suggestion{Title: title, Type: plan.Chore, Reason: "TODO"}
 	}
-	return verbs.Survey{Finds: finds, Files: v.lines}, nil
+	return found, "", nil
 }
 
 // TestCostOfPrompts renders every prompt of a workspace with 100,000 files and a

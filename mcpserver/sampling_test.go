@@ -59,7 +59,9 @@ func (f folder) Document(path string, most int) (string, bool) {
 	return string(data[:min(len(data), most)]), err == nil
 }
 
-func (folder) Survey(context.Context, func(int)) (verbs.Survey, error) { return verbs.Survey{}, nil }
+func (folder) Survey(context.Context, func(int)) ([]verbs.Suggestion, string, error) {
+	return nil, "", nil
+}
 
 // host is a client's model: it answers with what comes next, and keeps what it was
 // asked.

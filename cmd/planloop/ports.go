@@ -150,24 +150,20 @@ func (t files) Document(path string, max int) (string, bool) {
 const surveyed = 200
 
 // Survey scans the tree.
-func (t files) Survey(ctx context.Context, done func(files int)) (verbs.Survey, error) {
+func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.Suggestion, cut string, err error) {
 	opened, err := t.open()
 	if err != nil {
-		return verbs.Survey{}, err
+		return nil, "", err
 	}
 	result, err := scan.Scan(ctx, opened, scan.Options{Progress: done})
 	if err != nil {
-		return verbs.Survey{}, err
+		return nil, "", err
 	}
-	survey := verbs.Survey{Files: result.Files, Cut: result.Note()}
 	for _, f := range result.Top(surveyed) {
-		survey.Finds = append(survey.Finds, verbs.Find{
-			Kind: f.Kind, Where: fmt.Sprintf("%s:%d", f.Path, f.Line), Why: reason(f),
-			Task: plan.Spec{Title: f.Title, Type: plan.StepType(f.Type), ContextHints: f.Hints, RelevantFilePaths: f.Paths,
-				AcceptanceCriteria: f.Criteria},
-		})
+		found = append(found, verbs.Suggestion{Title: f.Title, Type: plan.StepType(f.Type), ContextHints: f.Hints,
+			RelevantFilePaths: f.Paths, Reason: reason(f)})
 	}
-	return survey, nil
+	return found, result.Note(), nil
 }
 
 func reason(f scan.Finding) string {

@@ -50,8 +50,7 @@ const (
 // Acts lists them all, in order.
 func Acts() []Act {
 	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActMark, ActRead, ActAskStatus, ActWait, ActSummarise, ActAlert, ActClear,
-		ActSyncRules, ActSubmit,
-		ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActRestore, ActCancelMode, ActPurge}
+		ActSyncRules, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActRestore, ActCancelMode, ActPurge}
 }
 
 // Call is something to be called, with the arguments that are known; what the

@@ -34,24 +34,10 @@ type Tree interface {
 	Summary(ctx context.Context) (string, error)
 	// Document is a text file of the workspace, cut to max bytes; false when it is none.
 	Document(path string, max int) (string, bool)
-	// Survey looks for work that the code itself asks for. done, which may be nil,
-	// is told how many files were read.
-	Survey(ctx context.Context, done func(files int)) (Survey, error)
-}
-
-// Survey is what a look at the tree found.
-type Survey struct {
-	Finds []Find // the most important first
-	Files int
-	Cut   string // what was left out, and why; "" when nothing
-}
-
-// Find is one piece of work that the code asks for.
-type Find struct {
-	Kind  string // mark, untested or dead_link
-	Where string // path:line
-	Task  plan.Spec
-	Why   string
+	// Survey looks for work that the code itself asks for, the most important first.
+	// cut says what was left out, and why; it is "" when nothing was. done, which may
+	// be nil, is told how many files were read.
+	Survey(ctx context.Context, done func(files int)) (found []Suggestion, cut string, err error)
 }
 
 // Model is a language model that planloop may ask.

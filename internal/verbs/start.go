@@ -122,17 +122,13 @@ func (s *Service) model(c Caller) Model {
 	return c.Model
 }
 
-func noModel(c Caller) error {
-	return plan.Refuse(plan.Conflict, "", "there is no model to draft the tasks: none is configured and the host "+
-		"offers none", c.word(Call{Act: ActDraft}))
-}
-
 // decompose has a model draft the tasks, the gates and a judge criticise them, and
 // the model revise them. What passes becomes a draft that a person decides about.
 func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline, in Start) (StartReply, error) {
 	model := s.model(c)
 	if model == nil {
-		return StartReply{}, noModel(c)
+		return StartReply{}, plan.Refuse(plan.Conflict, "",
+			"there is no model to draft the tasks: none is configured and the host offers none", c.word(Call{Act: ActDraft}))
 	}
 	c.yield()
 	d := drafting{Service: s, caller: c, model: model, outline: outline, material: s.material(ctx, outline, in)}
@@ -219,8 +215,11 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 	for d.rounds = 1; ; d.rounds++ {
 		d.caller.progress(d.rounds-1, maxRounds, fmt.Sprintf("drafting, round %d", d.rounds))
 		answer, err := d.model.Ask(ctx, prompts.Decompose(d.material))
-		if err != nil {
-			return nil, unanswered(err)
+		if errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+		if err != nil { // a model that does not help is no fault of ours
+			return nil, plan.Refuse(plan.Conflict, "", err.Error(), "start without decompose to go on without a model")
 		}
 		steps, problem := d.judged(ctx, answer)
 		if problem == nil {
@@ -271,14 +270,6 @@ func (d *drafting) complaints(problem error) []string {
 		return append(refused.Details(), warnings(refused.Report)...)
 	}
 	return []string{problem.Error()}
-}
-
-// unanswered says that a model did not help. It is no fault of ours.
-func unanswered(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	return plan.Refuse(plan.Conflict, "", err.Error(), "start without decompose to go on without a model")
 }
 
 // modelJudge asks a model for its verdict on a plan (planloop: P-2).

@@ -92,18 +92,12 @@ func (s *Service) finds(ctx context.Context, c Caller, state plan.State) ([]Sugg
 		return found, nil, nil
 	}
 	found = append(found, missingFiles(state, files)...)
-	survey, err := s.opts.Tree.Survey(ctx, func(done int) { c.progress(done, 0, "files read") })
-	if err != nil {
-		return nil, nil, err
+	surveyed, cut, err := s.opts.Tree.Survey(ctx, func(done int) { c.progress(done, 0, "files read") })
+	found = append(found, surveyed...)
+	if err != nil || cut == "" {
+		return found, nil, err
 	}
-	for _, find := range survey.Finds {
-		found = append(found, Suggestion{Title: find.Task.Title, Type: find.Task.Type, ContextHints: find.Task.ContextHints,
-			RelevantFilePaths: find.Task.RelevantFilePaths, Reason: find.Why})
-	}
-	if survey.Cut == "" {
-		return found, nil, nil
-	}
-	return found, []string{survey.Cut}, nil
+	return found, []string{cut}, nil
 }
 
 // fromSignals suggests to fix what open signals report, unless they name a task of
