@@ -247,7 +247,8 @@ func (b Batch) decide(s State, f Facts) ([]Event, error) {
 			return nil, within(part.Field, err)
 		}
 		if len(all) > 0 && slices.ContainsFunc(events, archives) { // the head would name a state that never was
-			return nil, within(part.Field, conflict("the plan is put away in the middle of other changes", "ask for that first, or by itself"))
+			return nil, within(part.Field,
+				conflict("the plan is put away in the middle of other changes", "ask for that first, or by itself"))
 		}
 		for _, e := range events {
 			s = Apply(s, e)

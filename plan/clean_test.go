@@ -135,7 +135,8 @@ func TestCleanStepNormalises(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	for path, ok := range map[string]bool{
-		"src/a.go": true, "./a": true, "a/../b": true, "docs/**/*.md": true, "..a": true, "a..": true, "...": true, "dir/": true, "c++/x": true,
+		"src/a.go": true, "./a": true, "a/../b": true, "docs/**/*.md": true, "..a": true, "a..": true, "...": true, "dir/": true,
+		"c++/x":       true,
 		"/etc/passwd": false, "//host/x": false, "~": false, "~/x": false, "~root/x": false, "..": false, "../x": false, "a/../../x": false,
 		`a\b`: false, `\\host\x`: false, "C:": false, "c:/x": false, "a\x00b": false, "a\nb": false, "./../x": false, "*/../../x": false,
 	} {
@@ -172,9 +173,11 @@ func TestCleanOutlineRefuses(t *testing.T) {
 func TestCheckJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: "", ` [1, "a", {"b": [null]}] `: "", `{"a":{"k":1},"b":{"k":1}}`: "", `[[],[]]`: "", `"\ud83d\ude00 \\ud800"`: "",
-		``: "not valid JSON in line 1", "{\n\"a\":\n}": "not valid JSON in line 3", `{} {}`: "after top-level value", `[1,]`: "not valid JSON",
-		`{"a":1,"a":2}`: "/a is a duplicate key", `[{"~/":{"k":1,"k":2}}]`: "/0/~0~1/k is a duplicate key", `{"a":1,"\u0061":2}`: "/a is a duplicate key",
-		`[[[[1]]]]`: "/0/0/0 is nested more than 3 levels deep", `[[[{}]]]`: "/0/0/0 is nested more than 3 levels deep",
+		``: "not valid JSON in line 1", "{\n\"a\":\n}": "not valid JSON in line 3", `{} {}`: "after top-level value",
+		`[1,]`:          "not valid JSON",
+		`{"a":1,"a":2}`: "/a is a duplicate key", `[{"~/":{"k":1,"k":2}}]`: "/0/~0~1/k is a duplicate key",
+		`{"a":1,"\u0061":2}`: "/a is a duplicate key",
+		`[[[[1]]]]`:          "/0/0/0 is nested more than 3 levels deep", `[[[{}]]]`: "/0/0/0 is nested more than 3 levels deep",
 		`"\ud800"`: "half of a surrogate pair", `"\ude00\ud83d"`: "half of a surrogate pair", `"\ud83dx"`: "half of a surrogate pair",
 		`{"\ud83d\n":1}`: "half of a surrogate pair", "\"\xff\"": "not valid UTF-8",
 	} {

@@ -32,7 +32,8 @@ func counter(t *testing.T) func(string) int {
 func TestEstimateOfOurTexts(t *testing.T) {
 	count := counter(t)
 	var ratios []float64
-	for _, root := range []string{"../../prompts", "../../resources", "../../mcpserver/testdata", "../../testdata/contract", "../../docs", "../../testdata/script"} {
+	for _, root := range []string{"../../prompts", "../../resources", "../../mcpserver/testdata", "../../testdata/contract", "../../docs",
+		"../../testdata/script"} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !slices.Contains([]string{".md", ".txt", ".json", ".txtar"}, filepath.Ext(path)) {
 				return err
@@ -72,7 +73,8 @@ func TestEstimateOfTypicalTexts(t *testing.T) {
 		"code":    "func (s *Service) NextAction(ctx context.Context, c Caller) (NextAction, error) {\n\tstate, err := s.State(ctx)\n}\n",
 		"JSON":    `{"update_tasks":[{"id":2,"status":"DONE"},{"id":3,"error":"the API is gone"}],"final_summary":"Login works."}`,
 		"paths":   "internal/verbs/nextaction.go, cmd/planloop/show.go and docs/agents.md",
-		"German":  "Den Fehler bei der Anmeldung beheben: Das Sitzungs-Cookie geht beim Weg zurück vom Anbieter verloren. Zuerst einen Test schreiben.",
+		"German": "Den Fehler bei der Anmeldung beheben: Das Sitzungs-Cookie geht beim Weg zurück vom " +
+			"Anbieter verloren. Zuerst einen Test schreiben.",
 		"Japanese": "翻訳を更新する：ログイン画面のすべての文言を確認して、足りないものを追加する。まず失敗するテストを書き、" +
 			"それから実装を直し、最後にドキュメントを更新してください。",
 		"Chinese": "修复登录错误：从身份提供商返回时会话丢失。先写一个失败的测试，然后更新文档，并确认所有用户都可以登录。",
