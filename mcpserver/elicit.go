@@ -41,13 +41,24 @@ type dialogue struct {
 
 // canElicit reports whether the client declared that it can ask its user.
 func canElicit(ctx context.Context) bool {
+	return declared[server.SessionWithElicitation](ctx).Elicitation != nil
+}
+
+// declared returns what the client has declared that it can do. In the handshake revisions
+// that counts only where its session is an S, which can carry it.
+func declared[S any](ctx context.Context) mcp.ClientCapabilities {
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
-		return info.ClientCapabilities != nil && info.ClientCapabilities.Elicitation != nil
+		if info.ClientCapabilities == nil {
+			return mcp.ClientCapabilities{}
+		}
+		return *info.ClientCapabilities
 	}
 	session := server.ClientSessionFromContext(ctx)
 	known, ok := session.(server.SessionWithClientInfo)
-	_, can := session.(server.SessionWithElicitation)
-	return ok && can && known.GetClientCapabilities().Elicitation != nil
+	if _, can := session.(S); !ok || !can {
+		return mcp.ClientCapabilities{}
+	}
+	return known.GetClientCapabilities()
 }
 
 // put puts the question, and returns the result of the call: what the user decided,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -72,29 +73,35 @@ func (s *Server) addResources() {
 	s.MCP.AddResource(mcp.NewResource(guideURI, "planning-guide.md", mcp.WithResourceTitle("Planning guide"),
 		mcp.WithResourceDescription("What makes a good task, what the quality gates check, and an example."),
 		mcp.WithMIMEType(mimeMarkdown)),
-		func(_ context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-			return contents(request, mimeMarkdown, []byte(resources.PlanningGuide())), nil
-		})
+		s.reading(mimeMarkdown, func(context.Context, string) ([]byte, error) { return []byte(resources.PlanningGuide()), nil }))
 	s.MCP.AddResourceTemplate(mcp.NewResourceTemplate("plan://steps/{step_id}", "step",
 		mcp.WithTemplateTitle("A step"), mcp.WithTemplateDescription("One step of the current plan, as JSON."),
-		mcp.WithTemplateMIMEType(mimeJSON)), s.readStep)
+		mcp.WithTemplateMIMEType(mimeJSON)), server.ResourceTemplateHandlerFunc(s.reading(mimeJSON, s.readStep)))
 	s.MCP.AddResourceTemplate(mcp.NewResourceTemplate("plan://plans/{plan_id}", "plan",
 		mcp.WithTemplateTitle("A plan"), mcp.WithTemplateDescription("One plan, current or former, with all its steps, as JSON."),
-		mcp.WithTemplateMIMEType(mimeJSON)), s.readPlan)
+		mcp.WithTemplateMIMEType(mimeJSON)), server.ResourceTemplateHandlerFunc(s.reading(mimeJSON, s.readPlan)))
+}
+
+// reading serves what load returns for a URI.
+func (s *Server) reading(mime string, load func(ctx context.Context, uri string) ([]byte, error)) server.ResourceHandlerFunc {
+	return func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		uri := request.Params.URI
+		data, err := load(ctx, uri)
+		if err != nil {
+			return nil, s.unreadable(uri, err)
+		}
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mime, Text: string(data)}}, nil
+	}
 }
 
 func (s *Server) read(r resource) server.ResourceHandlerFunc {
-	return func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	return s.reading(r.mime, func(ctx context.Context, _ string) ([]byte, error) {
 		service, state, err := s.state(ctx)
 		if err != nil {
-			return nil, s.unreadable(request, err)
+			return nil, err
 		}
-		data, err := r.render(ctx, service, state)
-		if err != nil {
-			return nil, s.unreadable(request, err)
-		}
-		return contents(request, r.mime, data), nil
-	}
+		return r.render(ctx, service, state)
+	})
 }
 
 // state returns the state as it is on disk now, and what carries out calls on it.
@@ -107,45 +114,30 @@ func (s *Server) state(ctx context.Context) (*verbs.Service, plan.State, error) 
 	return service, state, err
 }
 
-func (s *Server) readStep(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+func (s *Server) readStep(ctx context.Context, uri string) ([]byte, error) {
 	_, state, err := s.state(ctx)
-	if err != nil {
-		return nil, s.unreadable(request, err)
-	}
-	id, err := plan.ParseStepID(lastSegment(request))
 	if err != nil {
 		return nil, err
 	}
-	data, err := resources.Step(state, id)
+	_, name := path.Split(uri)
+	id, err := plan.ParseStepID(name)
 	if err != nil {
-		return nil, s.unreadable(request, err)
+		return nil, err
 	}
-	return contents(request, mimeJSON, data), nil
+	return resources.Step(state, id)
 }
 
-func (s *Server) readPlan(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+func (s *Server) readPlan(ctx context.Context, uri string) ([]byte, error) {
 	service, err := s.service(ctx)
 	if err != nil {
-		return nil, s.unreadable(request, err)
+		return nil, err
 	}
-	state, err := service.PlanState(ctx, lastSegment(request))
+	_, id := path.Split(uri)
+	state, err := service.PlanState(ctx, id)
 	if err != nil {
-		return nil, s.unreadable(request, err)
+		return nil, err
 	}
-	data, err := resources.JSON(state)
-	if err != nil {
-		return nil, s.unreadable(request, err)
-	}
-	return contents(request, mimeJSON, data), nil
-}
-
-func lastSegment(request mcp.ReadResourceRequest) string {
-	uri := request.Params.URI
-	return uri[strings.LastIndexByte(uri, '/')+1:]
-}
-
-func contents(request mcp.ReadResourceRequest, mime string, data []byte) []mcp.ResourceContents {
-	return []mcp.ResourceContents{mcp.TextResourceContents{URI: request.Params.URI, MIMEType: mime, Text: string(data)}}
+	return resources.JSON(state)
 }
 
 // renderStatus is the answer of planloop_status. Who reads it may be a panel of the
@@ -173,12 +165,12 @@ func (s *Server) renderLog(ctx context.Context, service *verbs.Service, state pl
 }
 
 // unreadable says why a resource cannot be read; of a fault only what helps.
-func (s *Server) unreadable(request mcp.ReadResourceRequest, err error) error {
+func (s *Server) unreadable(uri string, err error) error {
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
 		return refused
 	}
-	return errors.New(s.fault(request.Params.URI, err))
+	return errors.New(s.fault(uri, err))
 }
 
 // formerShown is how many former plans the list of resources names.

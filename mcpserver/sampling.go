@@ -34,13 +34,7 @@ func asksModel(row verbs.Row) bool {
 // offersSampling reports whether the client declared that it lets servers use its
 // model. One that has not may never answer.
 func offersSampling(ctx context.Context) bool {
-	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
-		return info.ClientCapabilities != nil && info.ClientCapabilities.Sampling != nil
-	}
-	session := server.ClientSessionFromContext(ctx)
-	known, ok := session.(server.SessionWithClientInfo)
-	_, can := session.(server.SessionWithSampling)
-	return ok && can && known.GetClientCapabilities().Sampling != nil
+	return declared[server.SessionWithSampling](ctx).Sampling != nil
 }
 
 // hostModel returns the model of a client of the handshake revisions, which answers

@@ -292,12 +292,7 @@ func ofRules(uri string) bool { return uri == statusURI || uri == agentsURI }
 // archivedSince reports whether a plan became a former one after a revision, of which
 // nothing else is known.
 func archivedSince(state plan.State, revision plan.Revision) bool {
-	for _, past := range state.Past {
-		if past.Revision >= revision {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(state.Past, func(past plan.PastPlan) bool { return past.Revision >= revision })
 }
 
 // tell wakes the subscribers that a change concerns; former says whether it has changed
@@ -344,7 +339,7 @@ func (sub *subscriber) mark(different func(uri string) bool) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	for uri := range sub.uris {
-		if different(uri) {
+		if different(uri) && !slices.Contains(sub.dirty, uri) {
 			sub.dirty = append(sub.dirty, uri)
 		}
 	}
@@ -403,14 +398,7 @@ func (sub *subscriber) deliver(ctx context.Context) {
 func (sub *subscriber) take() []string {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	var uris []string
-	seen := map[string]bool{}
-	for _, uri := range sub.dirty {
-		if !seen[uri] {
-			seen[uri] = true
-			uris = append(uris, uri)
-		}
-	}
+	uris := sub.dirty
 	sub.dirty = nil
 	return uris
 }
