@@ -135,7 +135,8 @@ func (r *checkRun) of(ctx context.Context, opened *opened, task string) error {
 		return nil
 	}
 	if step.Verify == "" {
-		return plan.Refuse(plan.Conflict, "", id.String()+" has no command to verify it by", "give one after --, or set it: planloop step edit "+id.String()+` --verify "COMMAND"`)
+		return plan.Refuse(plan.Conflict, "", id.String()+" has no command to verify it by",
+			"give one after --, or set it: planloop step edit "+id.String()+` --verify "COMMAND"`)
 	}
 	r.Command, r.args = step.Verify, shellCommand(step.Verify)
 	if !opened.place.Default {

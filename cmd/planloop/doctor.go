@@ -168,13 +168,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	s := a.screen()
 	var lines []string
 	row := func(label, text string, look terminal.Style) {
-		const column = 15
-		for i, line := range s.Wrap(safetext.EscapeLine(text), column) {
-			if i > 0 {
-				label = ""
-			}
-			lines = append(lines, s.Faint(terminal.Pad(label, column))+look(line))
-		}
+		lines = append(lines, s.Hang(s.Faint(terminal.Pad(label, 15)), look, safetext.EscapeLine(text))...)
 	}
 	row("planloop", strings.TrimSuffix(d.Version+", "+d.Go+", SQLite module "+d.SQLite, ", SQLite module "), s.Plain)
 	row("workspace", d.Workspace, s.Plain)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -116,15 +117,9 @@ func (o exportOptions) formatOr(file string) (exportFormat, error) {
 	case o.format != "":
 		return exportFormat(o.format), plan.OneOf("--format", exportFormat(o.format))
 	}
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".yaml", ".yml":
-		return "yaml", nil
-	case ".md", ".markdown":
-		return "md", nil
-	case ".mmd", ".mermaid":
-		return mermaidFormat, nil
-	}
-	return "json", nil
+	byName := map[string]exportFormat{".yaml": "yaml", ".yml": "yaml", ".md": "md", ".markdown": "md", ".mmd": mermaidFormat,
+		".mermaid": mermaidFormat}
+	return cmp.Or(byName[strings.ToLower(filepath.Ext(file))], "json"), nil
 }
 
 // exported returns the plan in a format, and what that has no place for.

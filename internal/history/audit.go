@@ -26,9 +26,6 @@ type Decision struct {
 	what string // in words
 }
 
-// digestShown is how much of a digest tells plans apart for people.
-const digestShown = 8
-
 // Audit picks the decisions out of a log. It has to be read from its beginning: an
 // approval does not repeat which plan it is about.
 func Audit(records iter.Seq2[plan.Record, error]) ([]Decision, error) {
@@ -128,7 +125,7 @@ func (w *auditedPlans) drops(entry Decision) Decision {
 }
 
 // ShortDigest is the beginning of a digest, enough for people to tell plans apart.
-func ShortDigest(digest string) string { return digest[:min(digestShown, len(digest))] }
+func ShortDigest(digest string) string { return digest[:min(8, len(digest))] }
 
 // Sentence is an entry in words: `approved by alice (person): "tests first"; plan X, 4f6d0c2a`.
 func (e Decision) Sentence() string {

@@ -73,15 +73,6 @@ func phraseOf(e plan.Event) string {
 		return "the plan judged not good enough" + quotedNote(e.Verdict.Feedback)
 	case plan.PlanClosed:
 		return "the plan closed" + quotedNote(e.Summary)
-	case plan.HistoryPurged:
-		return fmt.Sprintf("the history of %s deleted", plan.Counted(int(e.Records), "change"))
-	}
-	return consequence(e)
-}
-
-// consequence says what an action meant for the plan.
-func consequence(e plan.Event) string {
-	switch e := e.(type) {
 	case plan.PlanCompleted:
 		return "the plan is completed"
 	case plan.PlanReopened:
@@ -92,6 +83,8 @@ func consequence(e plan.Event) string {
 		return e.Step.String() + " is critical, the plan has to be revised"
 	case plan.PlanFailedForGood:
 		return e.Step.String() + " is critical, the plan has failed"
+	case plan.HistoryPurged:
+		return fmt.Sprintf("the history of %s deleted", plan.Counted(int(e.Records), "change"))
 	}
 	return modePhrase(e)
 }
