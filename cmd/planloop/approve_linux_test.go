@@ -123,8 +123,10 @@ func planningHome(t *testing.T) home {
 
 // submission is a plan of two steps with a risk.
 func submission(risk string) string {
-	const step = `{"title":%q,"type":"feature","risk":%q,"context_hints":["See ` + "`login.go`" + `."],"relevant_file_paths":["login.go"],"acceptance_criteria":["tests pass"]}`
-	return `{"summary":"Sessions move to Redis.","steps":[` + fmt.Sprintf(step, "Add a Redis session store", "low") + "," + fmt.Sprintf(step, "Switch the login handler", risk) + `]}`
+	const step = `{"title":%q,"type":"feature","risk":%q,"context_hints":["See ` + "`login.go`" + `."],` +
+		`"relevant_file_paths":["login.go"],"acceptance_criteria":["tests pass"]}`
+	return `{"summary":"Sessions move to Redis.","steps":[` + fmt.Sprintf(step, "Add a Redis session store", "low") + "," +
+		fmt.Sprintf(step, "Switch the login handler", risk) + `]}`
 }
 
 // code waits for the code on the screen.
@@ -267,7 +269,8 @@ func TestKilledAtEveryArrow(t *testing.T) {
 	says(t, agent.call("planloop_status", `{}`), "plan_completed")
 	says(t, h.run("plan", "status"), "Planning mode: off", "Last time: ended")
 	log := h.run("log", "--audit")
-	if strings.Count(log, "approved by alice (person)") != 1 || strings.Count(log, "returned to be edited") != 1 || strings.Count(log, "submitted by codex") != 2 {
+	if strings.Count(log, "approved by alice (person)") != 1 || strings.Count(log, "returned to be edited") != 1 ||
+		strings.Count(log, "submitted by codex") != 2 {
 		t.Errorf("something is lost or twice:\n%s", log)
 	}
 	h.run("doctor")
@@ -312,7 +315,8 @@ func TestCIRunsNothingWhereAgentsAreServed(t *testing.T) {
 			}
 			h.env = append(h.env, "CI=true")
 			out, err := h.command("check", "--id", "tests", "--", "touch", "made").CombinedOutput()
-			if _, made := os.Stat(filepath.Join(h.dir, "made")); made == nil || err == nil || !strings.Contains(string(out), "planning mode is on") {
+			if _, made := os.Stat(filepath.Join(h.dir, "made")); made == nil || err == nil ||
+				!strings.Contains(string(out), "planning mode is on") {
 				t.Errorf("%v, made: %v\n%s", err, made, out)
 			}
 		})

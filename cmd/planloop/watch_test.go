@@ -200,7 +200,8 @@ func TestServeOverHTTP(t *testing.T) {
 
 // A host ends a server by closing its input or by a signal; both are no fault.
 func TestServeEndsWell(t *testing.T) {
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
+		`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"
 	for _, bySignal := range []bool{true, false} {
 		cmd := newHome(t).command("serve")
 		in, err := cmd.StdinPipe()
@@ -238,7 +239,8 @@ func TestClaimOfAClientThatLeft(t *testing.T) {
 	h := newHome(t)
 	h.run("setup", "Fix the login bug", "--step", "Write a failing test")
 	cmd := h.command("serve")
-	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
+		`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"planning_mark_step","arguments":{"step_id":"S001","status":"in_progress"}}}
 `)

@@ -42,7 +42,8 @@ func sample(t *testing.T) plan.State {
 		return plan.NewStep{Spec: plan.Spec{Title: title, DependsOn: deps}}
 	}
 	long := step("Make the session cookie survive the way back from the identity provider, which opens in a browser view of its own")
-	long.Details = "SameSite=None was missing.\n\n\tSecure is needed too: https://example.com/a-very-long-address/that-cannot-be-broken/anywhere/at-all/really\nFourth line\nFifth line"
+	long.Details = "SameSite=None was missing.\n\n\tSecure is needed too: " +
+		"https://example.com/a-very-long-address/that-cannot-be-broken/anywhere/at-all/really\nFourth line\nFifth line"
 	critical := step("Deploy")
 	critical.Critical = true
 	s.do(plan.SetUp{

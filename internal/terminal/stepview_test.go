@@ -37,7 +37,8 @@ func looped(t *testing.T) *story {
 	s.do(plan.RaiseSignal{ID: "flaky", Level: plan.Info, Message: "test_login is slow"})
 	s.do(plan.RaiseSignal{ID: "lint", Level: plan.Warning, Message: "3 findings"})
 	s.do(plan.RaiseSignal{ID: "test_failure", Level: plan.Blocker, Step: 1, Output: "FAILED test_user_creation",
-		Message: "Tests failed: test_user_creation returned non-zero exit code, and so did all those that need a user to exist before they can begin."})
+		Message: "Tests failed: test_user_creation returned non-zero exit code, " +
+			"and so did all those that need a user to exist before they can begin."})
 	s.do(plan.RaiseSignal{ID: "ci", Level: plan.Blocker, Message: "The runner is gone."})
 	return s
 }
