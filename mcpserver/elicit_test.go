@@ -142,17 +142,22 @@ func TestDecidedInTheDialogue(t *testing.T) {
 	}{
 		"approve": {"accept", map[string]any{"decision": "approve"}, plan.PhaseExecuting, plan.Approved, "", "",
 			[]string{"The plan was approved by the user of tester, through the client."}},
-		"approve with comment": {"accept", map[string]any{"decision": "approve", "comment": "tests first"}, plan.PhaseExecuting, plan.Approved, "tests first", "",
+		"approve with comment": {"accept", map[string]any{"decision": "approve", "comment": "tests first"}, plan.PhaseExecuting,
+			plan.Approved, "tests first", "",
 			[]string{"approved by the user of tester, through the client: tests first"}},
 		"edit": {"accept", map[string]any{"decision": "edit", "comment": "split it"}, plan.PhaseGathering, plan.Returned, "split it", "",
 			[]string{"returned by the user of tester", "split it", "planning_submit_plan"}},
-		"edit without a comment": {"accept", map[string]any{"decision": "edit", "comment": "  "}, plan.PhaseSubmitted, "", "", "failed", []string{"planloop_status"}},
-		"reject":                 {"accept", map[string]any{"decision": "reject"}, plan.PhaseInactive, plan.Rejected, "", "", []string{"rejected by the user of tester"}},
-		"reject with reason":     {"accept", map[string]any{"decision": "reject", "comment": "no Redis"}, plan.PhaseInactive, plan.Rejected, "no Redis", "", []string{"no Redis"}},
-		"decline":                {"decline", nil, plan.PhaseSubmitted, "", "", "declined", []string{"planloop_status"}},
-		"decline, form filled":   {"decline", map[string]any{"decision": "approve"}, plan.PhaseSubmitted, "", "", "declined", []string{"planloop_status"}},
-		"cancel":                 {"cancel", nil, plan.PhaseSubmitted, "", "", "cancelled", []string{"planloop_status"}},
-		"accept nothing":         {"accept", nil, plan.PhaseSubmitted, "", "", "failed", []string{"planloop_status"}},
+		"edit without a comment": {"accept", map[string]any{"decision": "edit", "comment": "  "}, plan.PhaseSubmitted, "", "", "failed",
+			[]string{"planloop_status"}},
+		"reject": {"accept", map[string]any{"decision": "reject"}, plan.PhaseInactive, plan.Rejected, "", "",
+			[]string{"rejected by the user of tester"}},
+		"reject with reason": {"accept", map[string]any{"decision": "reject", "comment": "no Redis"}, plan.PhaseInactive,
+			plan.Rejected, "no Redis", "", []string{"no Redis"}},
+		"decline": {"decline", nil, plan.PhaseSubmitted, "", "", "declined", []string{"planloop_status"}},
+		"decline, form filled": {"decline", map[string]any{"decision": "approve"}, plan.PhaseSubmitted, "", "", "declined",
+			[]string{"planloop_status"}},
+		"cancel":         {"cancel", nil, plan.PhaseSubmitted, "", "", "cancelled", []string{"planloop_status"}},
+		"accept nothing": {"accept", nil, plan.PhaseSubmitted, "", "", "failed", []string{"planloop_status"}},
 	} {
 		for _, era := range bothEras() {
 			t.Run(name+" "+era, func(t *testing.T) {
@@ -208,7 +213,8 @@ func TestDialogueShowsThePlanWhole(t *testing.T) {
 		if len(shown) != 2 {
 			t.Fatalf("%s: asked %d times", era, len(shown))
 		}
-		for _, word := range []string{"Plan: Move the sessions to Redis.", "1. [low risk] Add the Redis client (tools: create_file)", "Read the module file", "Approve this plan?"} {
+		for _, word := range []string{"Plan: Move the sessions to Redis.", "1. [low risk] Add the Redis client (tools: create_file)",
+			"Read the module file", "Approve this plan?"} {
 			if !strings.Contains(shown[0], word) {
 				t.Errorf("%s: %q is missing in\n%s", era, word, shown[0])
 			}
@@ -321,7 +327,8 @@ func TestDecidedElsewhereMeanwhile(t *testing.T) {
 		phase   plan.Phase
 		word    string
 	}{
-		{plan.Approved, plan.PhaseExecuting, "The plan was approved by petra"}, {plan.Rejected, plan.PhaseInactive, "The plan was rejected by petra"},
+		{plan.Approved, plan.PhaseExecuting, "The plan was approved by petra"}, {plan.Rejected, plan.PhaseInactive,
+			"The plan was rejected by petra"},
 		{plan.Returned, plan.PhaseGathering, "The plan was returned by petra"},
 	} {
 		for _, era := range bothEras() {
@@ -344,7 +351,8 @@ func TestDecidedElsewhereMeanwhile(t *testing.T) {
 				if era == handshake {
 					close(late)
 				}
-				if result.IsError || !strings.Contains(text(t, result), c.word+" ") && !strings.Contains(text(t, result), c.word+":") || strings.Contains(text(t, result), "too late") {
+				if result.IsError || !strings.Contains(text(t, result), c.word+" ") && !strings.Contains(text(t, result), c.word+":") ||
+					strings.Contains(text(t, result), "too late") {
 					t.Errorf("%s", text(t, result))
 				}
 				w.wantPhase(c.phase)
@@ -383,7 +391,8 @@ func TestResubmittedMeanwhile(t *testing.T) {
 				t.Errorf("%s", got)
 			}
 			w.wantPhase(plan.PhaseSubmitted)
-			if state := w.state(); state.Draft == nil || state.Draft.Summary != "Delete everything." || len(events[plan.PlanApproved](w)) != 0 {
+			if state := w.state(); state.Draft == nil || state.Draft.Summary != "Delete everything." ||
+				len(events[plan.PlanApproved](w)) != 0 {
 				t.Errorf("approved: %+v", events[plan.PlanApproved](w))
 			}
 		})
@@ -426,7 +435,8 @@ func TestAskedInTheDialogue(t *testing.T) {
 			t.Errorf("%s: %s", era, text(t, result))
 		}
 		questions := w.state().Questions
-		if len(questions) != 1 || questions[0].Answer != "the EU" || questions[0].Way != plan.ByClient || questions[0].AnsweredBy != "tester" {
+		if len(questions) != 1 || questions[0].Answer != "the EU" || questions[0].Way != plan.ByClient ||
+			questions[0].AnsweredBy != "tester" {
 			t.Errorf("%s: %+v", era, questions)
 		}
 	}

@@ -74,7 +74,8 @@ type host struct {
 }
 
 func (h *host) options() *mcp.ClientOptions {
-	return &mcp.ClientOptions{CreateMessageHandler: func(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	return &mcp.ClientOptions{CreateMessageHandler: func(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult,
+		error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.asked = append(h.asked, r.Params.Messages[0].Content.(*mcp.TextContent).Text)
@@ -86,7 +87,8 @@ func (h *host) options() *mcp.ClientOptions {
 			return nil, ctx.Err()
 		}
 		answer := h.answers[min(len(h.asked), len(h.answers))-1]
-		return &mcp.CreateMessageResult{Content: &mcp.TextContent{Text: answer}, Model: "host-1", Role: "assistant", StopReason: "endTurn"}, nil
+		return &mcp.CreateMessageResult{Content: &mcp.TextContent{Text: answer}, Model: "host-1", Role: "assistant",
+			StopReason: "endTurn"}, nil
 	}}
 }
 
@@ -158,7 +160,8 @@ func TestHostModelDrafts(t *testing.T) {
 		if h.times() != 5 {
 			t.Fatalf("asked %d times, want 5", h.times())
 		}
-		for i, words := range [][]string{{"spec.md", "SHA-256"}, {"Stuff"}, {"is_approved", "trash"}, {"Say how the trash is emptied."}, {"is_approved"}} {
+		for i, words := range [][]string{{"spec.md", "SHA-256"}, {"Stuff"}, {"is_approved", "trash"}, {"Say how the trash is emptied."},
+			{"is_approved"}} {
 			for _, word := range words {
 				if !strings.Contains(h.asked[i], word) {
 					t.Errorf("question %d does not tell %q", i+1, word)
@@ -176,7 +179,8 @@ func TestHostModelSuggests(t *testing.T) {
 			{"title":"Repair what is not there","type":"bugfix","context_hints":["See it"],"relevant_file_paths":["no/such.go"]}]}`}}
 		w := newWorldWith(t, verbs.Options{Tree: newFolder(t, map[string]string{"main.go": "package main\n"})}, mcpserver.Options{})
 		got := text(t, call(t, w.connect(t, era, h.options()), "planloop_suggest", nil))
-		if !strings.Contains(got, "1 suggestion by host-1") || !strings.Contains(got, "Test the exit codes") || strings.Contains(got, "not there") {
+		if !strings.Contains(got, "1 suggestion by host-1") || !strings.Contains(got, "Test the exit codes") || strings.Contains(got,
+			"not there") {
 			t.Error(got)
 		}
 	})
@@ -203,7 +207,8 @@ func TestHostModelThatDoesNotHelp(t *testing.T) {
 				w := newWorldWith(t, verbs.Options{Tree: newFolder(t, files)}, mcpserver.Options{})
 				client := w.connect(t, era, c.host.options())
 				result := call(t, client, "planloop_start", decompose)
-				if got := text(t, result); !result.IsError || !strings.Contains(got, c.want) || !strings.HasPrefix(got, "Nothing was changed") {
+				if got := text(t, result); !result.IsError || !strings.Contains(got, c.want) || !strings.HasPrefix(got,
+					"Nothing was changed") {
 					t.Errorf("planloop_start: %s", got)
 				}
 				if revision := w.plain(t).Revision; revision != 0 {
@@ -235,7 +240,8 @@ func TestHostThatRefuses(t *testing.T) {
 		t.Error(text(t, result))
 	}
 	modern := w.connect(t, stateless, h.options())
-	if _, err := modern.CallTool(t.Context(), &mcp.CallToolParams{Name: "planloop_start", Arguments: decompose}); err == nil || !strings.Contains(err.Error(), "the user said no") {
+	if _, err := modern.CallTool(t.Context(), &mcp.CallToolParams{Name: "planloop_start", Arguments: decompose}); err == nil ||
+		!strings.Contains(err.Error(), "the user said no") {
 		t.Errorf("stateless: %v", err)
 	}
 	if revision := w.plain(t).Revision; revision != 0 {
@@ -259,10 +265,12 @@ func TestClientWithoutSampling(t *testing.T) {
 	eras(t, func(t *testing.T, era string) {
 		client := newWorld(t).connect(t, era, nil)
 		result := call(t, client, "planloop_start", decompose)
-		if got := text(t, result); !result.IsError || !strings.Contains(got, "there is no model") || !strings.Contains(got, "decompose_goal") {
+		if got := text(t, result); !result.IsError || !strings.Contains(got, "there is no model") || !strings.Contains(got,
+			"decompose_goal") {
 			t.Error(got)
 		}
-		if result := call(t, client, "planloop_suggest", nil); result.IsError || !strings.Contains(text(t, result), "Nothing new was found") {
+		if result := call(t, client, "planloop_suggest", nil); result.IsError || !strings.Contains(text(t, result),
+			"Nothing new was found") {
 			t.Error(text(t, result))
 		}
 	})
@@ -333,7 +341,8 @@ func TestForgedRounds(t *testing.T) {
 	send := func(arguments, token string) string {
 		t.Helper()
 		answer := w.server.MCP.HandleMessage(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+
-			strings.Replace(meta, `clientCapabilities":{}`, `clientCapabilities":{"sampling":{}}`, 1)+`,"name":"planloop_start","arguments":`+arguments+
+			strings.Replace(meta, `clientCapabilities":{}`, `clientCapabilities":{"sampling":{}}`,
+				1)+`,"name":"planloop_start","arguments":`+arguments+
 			`,"requestState":"`+token+`","inputResponses":{"model":{"role":"assistant","model":"m","content":{"type":"text","text":"{}"}}}}}`))
 		data, err := json.Marshal(answer.(protocol.JSONRPCResponse).Result)
 		if err != nil {
