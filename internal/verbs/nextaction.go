@@ -173,7 +173,7 @@ type view struct {
 // view is the state as the caller sees it. Rules that are out of sync come before
 // the plan; only a status looks at them.
 func (s *Service) view(state plan.State, c Caller, rules Rules) view {
-	return view{state: state, Caller: c, left: s.left, rules: rules}
+	return view{state, c, s.left, rules}
 }
 
 // left reports whether nobody works on a step in progress: no one has claimed it,

@@ -28,9 +28,6 @@ type SubmittedStep struct {
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
-// Unlisted names the fields that are taken and not listed in the tool's schema.
-func (SubmittedStep) Unlisted() []string { return nil }
-
 // SubmitPlanReply says that a plan waits, and for what.
 type SubmitPlanReply struct {
 	Status   string     `json:"status"` // awaiting_approval

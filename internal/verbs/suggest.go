@@ -254,12 +254,9 @@ func (s *Service) cleanSuggestion(in Suggestion) (Suggestion, bool) {
 		return Suggestion{}, false
 	}
 	spec := patch.On(plan.Spec{})
-	if s.opts.Tree != nil {
-		for _, path := range spec.RelevantFilePaths {
-			if !s.there(path) {
-				return Suggestion{}, false
-			}
-		}
+	missing := func(path string) bool { return !s.there(path) }
+	if s.opts.Tree != nil && slices.ContainsFunc(spec.RelevantFilePaths, missing) {
+		return Suggestion{}, false
 	}
 	return Suggestion{Title: spec.Title, Type: spec.Type, ContextHints: spec.ContextHints, RelevantFilePaths: spec.RelevantFilePaths,
 		Reason: oneLine(reason)}, true

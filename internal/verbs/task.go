@@ -81,8 +81,8 @@ func task(p *plan.Plan, step *plan.Step, b bounds) Task {
 	if plan.StatusOfTask(string(t.Status)) != step.Status {
 		t.State = step.Status
 	}
-	if waiting := p.Steps.WaitingOn(step.ID); !step.Status.Finished() && len(waiting) > 0 {
-		t.WaitingOn = r.ids(waiting)
+	if !step.Status.Finished() {
+		t.WaitingOn = r.ids(p.Steps.WaitingOn(step.ID))
 	}
 	if r.cut {
 		t.More = "shortened; whole at plan://steps/" + step.ID.String()
