@@ -51,13 +51,14 @@ func EscapeLine(text string) string {
 // EscapeJSON returns a JSON document with what Escape writes differently as
 // \uNNNN, which says the same. Such characters stand within strings only.
 func EscapeJSON(data []byte) []byte {
-	if Printable(string(data)) {
+	text := string(data)
+	if Printable(text) {
 		return data
 	}
 	var b bytes.Buffer
-	for i, r := range string(data) {
+	for i, r := range text {
 		switch {
-		case look(string(data), i, r) == plan.Shows:
+		case look(text, i, r) == plan.Shows:
 			b.WriteRune(r)
 		case r > 0xFFFF:
 			high, low := utf16.EncodeRune(r)

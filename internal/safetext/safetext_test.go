@@ -2,6 +2,7 @@ package safetext_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -71,4 +72,19 @@ func FuzzWhatIsShownIsPrintable(f *testing.F) {
 			t.Errorf("%s became %s", data, escaped)
 		}
 	})
+}
+
+// TestWorkGrowsWithTheText: nothing is copied anew for each character.
+func TestWorkGrowsWithTheText(t *testing.T) {
+	for name, rewrite := range map[string]func(string){
+		"Escape": func(text string) { safetext.Escape(text) }, "EscapeLine": func(text string) { safetext.EscapeLine(text) },
+		"EscapeJSON": func(text string) { safetext.EscapeJSON([]byte(text)) }, "Replace": func(text string) { safetext.Replace(text) },
+		"Drop": func(text string) { safetext.Drop(text) }, "Line": func(text string) { safetext.Line(text) },
+		"PrintableLine": func(text string) { safetext.PrintableLine(text) },
+	} {
+		text := strings.Repeat("a", 10_000) + "\ue000"
+		if n := testing.AllocsPerRun(3, func() { rewrite(text) }); n > 50 {
+			t.Errorf("%s allocates %g times for 10,000 characters", name, n)
+		}
+	}
 }
