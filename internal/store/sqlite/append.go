@@ -234,16 +234,16 @@ func (l *Log) newWriter(ctx context.Context) (*writer, error) {
 		return nil, err
 	}
 	w := &writer{view: v}
-	if w.insert, err = v.conn.PrepareContext(ctx, insertQuery); err == nil {
-		w.growth, err = openGrowthFile(l.headPath())
-	}
-	if err != nil {
+	if w.growth, err = openGrowthFile(l.headPath()); err != nil {
 		return nil, errors.Join(err, v.close())
+	}
+	if w.insert, err = v.conn.PrepareContext(ctx, insertQuery); err != nil {
+		return nil, errors.Join(err, w.growth.Close(), v.close())
 	}
 	return w, nil
 }
 
-func (w *writer) close() error { return errors.Join(w.growth.Close(), w.view.close()) }
+func (w *writer) close() error { return errors.Join(w.growth.Close(), w.insert.Close(), w.view.close()) }
 
 // Purge implements store.Log.
 func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) {

@@ -220,12 +220,19 @@ func openView(ctx context.Context, path, query string) (*view, error) {
 	return v, nil
 }
 
-// close closes the connections, and with them their statements.
+// close closes the statements, which a sql.Conn does not do, and the connections:
+// with a statement open, SQLite would leave its write-ahead log behind.
 func (v *view) close() error {
-	if v.conn == nil {
-		return v.pool.Close()
+	var errs []error
+	for _, stmt := range []*sql.Stmt{v.version, v.last, v.recent} {
+		if stmt != nil {
+			errs = append(errs, stmt.Close())
+		}
 	}
-	return errors.Join(v.conn.Close(), v.pool.Close())
+	if v.conn != nil {
+		errs = append(errs, v.conn.Close())
+	}
+	return errors.Join(append(errs, v.pool.Close())...)
 }
 
 func (v *view) dataVersion(ctx context.Context) (version int64, err error) {
