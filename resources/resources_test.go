@@ -171,3 +171,25 @@ func TestYAMLHidesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestYAMLShowsCharactersBeyondTheBasicPlane(t *testing.T) {
+	for text, want := range map[string]string{
+		"close the \U0001F6AA":               "\"close the \U0001F6AA\"",
+		"\u4E00\U0001F6AA\u4E0001F6AA":       "\"\u4E00\U0001F6AA\u4E0001F6AA\"",
+		"written \\U0001F6AA \U0001F6AA":     "\"written \\\\U0001F6AA \U0001F6AA\"",
+		"a tag \U000E0041 behind \U0001F6AA": "\"a tag \\U000E0041 behind \U0001F6AA\"",
+	} {
+		data, err := json.Marshal(map[string]string{"t": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := resources.YAMLOf(data)
+		if got := strings.TrimSpace(string(out)); err != nil || got != "t: "+want {
+			t.Errorf("%q is written %s, %v; want %s", text, got, err, want)
+		}
+		var back map[string]string
+		if err := yaml.Unmarshal(out, &back); err != nil || back["t"] != text {
+			t.Errorf("%q is read back as %q, %v", text, back["t"], err)
+		}
+	}
+}

@@ -31,11 +31,45 @@ func YAMLOf(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write YAML: %w", err)
 	}
+	stand := stood(root)
 	out, err := yaml.Dump(root, yaml.WithCompactSeqIndent(false), yaml.WithLineWidth(-1))
 	if err != nil {
 		return nil, fmt.Errorf("write YAML: %w", err)
 	}
-	return escaped(out), nil
+	return escaped(stand.Replace(string(out))), nil
+}
+
+// stood puts something in place of the characters beyond U+FFFF, each of which the
+// library would write as an escape, and returns what brings them back: a letter that
+// the document does not have, and the character's number.
+func stood(root *yaml.Node) *strings.Replacer {
+	used := map[rune]bool{}
+	each(root, func(node *yaml.Node) {
+		for _, r := range node.Value {
+			used[r] = true
+		}
+	})
+	letter := '\u4E00'
+	for used[letter] {
+		letter++
+	}
+	var there, back []string
+	for r := range used {
+		if r > 0xFFFF && readable(r) {
+			there = append(there, string(r), fmt.Sprintf("%c%06X", letter, r))
+			back = append(back, fmt.Sprintf("%c%06X", letter, r), string(r))
+		}
+	}
+	away := strings.NewReplacer(there...)
+	each(root, func(node *yaml.Node) { node.Value = away.Replace(node.Value) })
+	return strings.NewReplacer(back...)
+}
+
+func each(node *yaml.Node, do func(*yaml.Node)) {
+	do(node)
+	for _, child := range node.Content {
+		each(child, do)
+	}
 }
 
 // yamlNode reads the next JSON value.
@@ -78,13 +112,10 @@ func yamlStyle(text string) yaml.Style {
 }
 
 // escaped writes what does not show as an escape: it stands in double quotes only.
-func escaped(out []byte) []byte {
+func escaped(out string) []byte {
 	hidden := func(r rune) bool { return r != '\n' && !readable(r) }
-	if !bytes.ContainsFunc(out, hidden) {
-		return out
-	}
 	var b bytes.Buffer
-	for _, r := range string(out) {
+	for _, r := range out {
 		switch {
 		case !hidden(r):
 			b.WriteRune(r)
