@@ -9,12 +9,14 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const module = "github.com/planloop/planloop"
@@ -115,6 +117,50 @@ func TestFilesAreNamedForWhatTheyHold(t *testing.T) {
 			if slices.Contains([]string{"util", "utils", "helper", "helpers", "common", "misc", "manager"}, name) {
 				t.Errorf("%s, package %s: %q says nothing about what it holds", path, file.Name.Name, name)
 			}
+		}
+	}
+}
+
+// Bounds of what a reader has to take in at once.
+const (
+	mostFiles   = 60  // in a package, without tests
+	mostLines   = 80  // in a function
+	mostColumns = 140 // in a line, a tab counted as four
+)
+
+// TestNothingIsTooLargeToRead fails on packages of many files, long functions and
+// wide lines. What a generator wrote is left alone.
+func TestNothingIsTooLargeToRead(t *testing.T) {
+	fset := token.NewFileSet()
+	files := map[string]int{}
+	for path := range allSources(t) {
+		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		if err != nil || ast.IsGenerated(file) {
+			continue
+		}
+		test := strings.HasSuffix(path, "_test.go")
+		if !test {
+			files[filepath.Dir(path)]++
+		}
+		for _, decl := range file.Decls {
+			long := fset.Position(decl.End()).Line - fset.Position(decl.Pos()).Line + 1
+			if f, ok := decl.(*ast.FuncDecl); ok && !test && long > mostLines {
+				t.Errorf("%s: the function %s has %d lines, more than %d", path, f.Name.Name, long, mostLines)
+			}
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if n := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t"); n > mostColumns {
+				t.Errorf("%s:%d has %d columns, more than %d", path, i+1, n, mostColumns)
+			}
+		}
+	}
+	for folder, n := range files {
+		if n > mostFiles {
+			t.Errorf("%s has %d files, more than %d: join what is one concept", folder, n, mostFiles)
 		}
 	}
 }

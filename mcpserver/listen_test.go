@@ -36,7 +36,8 @@ func (w world) wire(t *testing.T) *wire {
 }
 
 // meta is what a request of the stateless revision carries.
-const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw",` +
+	`"version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
 func (c *wire) send(format string, args ...any) {
 	c.t.Helper()
@@ -72,7 +73,8 @@ func TestListen(t *testing.T) {
 	other := w.connect(t, stateless, nil)
 	call(t, other, "planning_setup_plan", map[string]any{"objective": "Watched", "initial_steps": []map[string]any{{"title": "One"}}})
 	c := w.wire(t)
-	c.send(`{"jsonrpc":"2.0","id":"stream-1","method":"subscriptions/listen","params":{%s,"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["plan://current"]}}}`, meta)
+	c.send(`{"jsonrpc":"2.0","id":"stream-1","method":"subscriptions/listen","params":{%s,"notifications":{"resourcesListChanged":true,`+
+		`"resourceSubscriptions":["plan://current"]}}}`, meta)
 	c.until("notifications/subscriptions/acknowledged", "plan://current")
 	call(t, other, "planning_mark_step", map[string]any{"step_id": "S001", "status": "in_progress"})
 	c.until("notifications/resources/updated", `"plan://current"`, `"io.modelcontextprotocol/subscriptionId":"stream-1"`)
@@ -88,7 +90,8 @@ func TestBadFrames(t *testing.T) {
 	c := newWorld(t).wire(t)
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	c.until(`"id":1`, `"error"`, "initialize")
-	c.send(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"raw","version":"1"}}}`)
 	c.until(`"id":2`, `"protocolVersion":"2025-06-18"`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	for _, bad := range []string{`{`, `nonsense`, `[]`, `"text"`, `{"jsonrpc":"1.0","id":3,"method":"ping"}`, "\x00"} {
@@ -97,9 +100,11 @@ func TestBadFrames(t *testing.T) {
 	}
 	c.send(`{"jsonrpc":"2.0","id":4,"method":"no/such"}`)
 	c.until(`"id":4`, "-32601")
-	c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"planning_setup_plan","arguments":{"objective":"a","objective":"b"}}}`)
+	c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"planning_setup_plan","arguments":{"objective":"a",` +
+		`"objective":"b"}}}`)
 	c.until(`"id":5`, "duplicate", "objective", `"isError":true`)
-	c.send(`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"planning_setup_plan","arguments":{"objective":"a","objective\u0000":"b"}}}`)
+	c.send(`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"planning_setup_plan","arguments":{"objective":"a",` +
+		`"objective\u0000":"b"}}}`)
 	c.until(`"id":6`, "unknown field", `"isError":true`)
 	c.send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"planning_setup_plan","arguments":[1]}}`)
 	c.until(`"id":7`, `rror`)

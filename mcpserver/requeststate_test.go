@@ -57,10 +57,18 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 	}
 	for name, change := range map[string]func(w modeWorld, given string, claims seal.Claims) attempt{
 		"altered": func(_ modeWorld, given string, _ seal.Claims) attempt {
-			return attempt{"planning_submit_plan", good, "A" + given[1:], approve}
+			altered := "A"
+			if strings.HasPrefix(given, altered) {
+				altered = "B"
+			}
+			return attempt{"planning_submit_plan", good, altered + given[1:], approve}
 		},
 		"seal altered": func(_ modeWorld, given string, _ seal.Claims) attempt {
-			return attempt{"planning_submit_plan", good, given[:len(given)-2] + "AA", approve}
+			altered := "A"
+			if strings.HasSuffix(given, altered) {
+				altered = "E"
+			}
+			return attempt{"planning_submit_plan", good, given[:len(given)-1] + altered, approve}
 		},
 		"truncated": func(_ modeWorld, given string, _ seal.Claims) attempt {
 			return attempt{"planning_submit_plan", good, given[:len(given)/2], approve}
@@ -116,11 +124,13 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := change(w, given, claims)
-			result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: a.tool, Arguments: a.arguments, RequestState: a.state, InputResponses: a.responses})
+			result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: a.tool, Arguments: a.arguments, RequestState: a.state,
+				InputResponses: a.responses})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if result.NeedsInput() || !result.IsError || !strings.HasPrefix(text(t, result), "Nothing was decided: ") || !strings.Contains(text(t, result), "planloop_status") {
+			if result.NeedsInput() || !result.IsError || !strings.HasPrefix(text(t, result), "Nothing was decided: ") ||
+				!strings.Contains(text(t, result), "planloop_status") {
 				t.Errorf("%+v", result)
 			}
 			w.wantPhase(plan.PhaseSubmitted)
@@ -142,7 +152,8 @@ func TestRequestStateIsNotBelieved(t *testing.T) {
 // TestExpiredRequestStateAsksAgain: an answer that comes too late does not count; the
 // user is shown the plan again, and the answer to that counts.
 func TestExpiredRequestStateAsksAgain(t *testing.T) {
-	for name, expires := range map[string]time.Time{"just now": time.Now().Add(-time.Millisecond), "long ago": time.Now().Add(-24 * time.Hour), "never": {}} {
+	for name, expires := range map[string]time.Time{"just now": time.Now().Add(-time.Millisecond),
+		"long ago": time.Now().Add(-24 * time.Hour), "never": {}} {
 		t.Run(name, func(t *testing.T) {
 			w := newModeWorld(t, plan.Limits{})
 			client := w.byHand(t)
@@ -189,7 +200,8 @@ func TestExpiredQuestionAsksAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_ask_user", Arguments: question, RequestState: old, InputResponses: accepted(map[string]any{"answer": "the EU"})})
+	again, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_ask_user", Arguments: question, RequestState: old,
+		InputResponses: accepted(map[string]any{"answer": "the EU"})})
 	if err != nil || !again.NeedsInput() || again.InputRequests["planloop"].(*mcp.ElicitParams).Message != "Which region?" {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -201,7 +213,8 @@ func TestExpiredQuestionAsksAgain(t *testing.T) {
 // comeBack calls again with a state and what the user said.
 func (w modeWorld) comeBack(t *testing.T, client *mcp.ClientSession, state string, responses mcp.InputResponseMap) *mcp.CallToolResult {
 	t.Helper()
-	result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_submit_plan", Arguments: goodPlan(), RequestState: state, InputResponses: responses})
+	result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_submit_plan", Arguments: goodPlan(),
+		RequestState: state, InputResponses: responses})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,8 +282,10 @@ func TestUndecidedRequestStateMayComeAgain(t *testing.T) {
 	for _, responses := range []mcp.InputResponseMap{
 		{"planloop": &mcp.ElicitResult{Action: "decline"}}, {"planloop": &mcp.ElicitResult{Action: "cancel"}}, nil,
 		{"other": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}},
-		accepted(map[string]any{"decision": "yes"}), accepted(map[string]any{"decision": "APPROVE"}), accepted(map[string]any{"approved": true}),
-		accepted(map[string]any{"decision": []any{"approve"}}), accepted(map[string]any{"decision": map[string]any{"approve": true}}), accepted(map[string]any{"decision": nil}),
+		accepted(map[string]any{"decision": "yes"}), accepted(map[string]any{"decision": "APPROVE"}),
+		accepted(map[string]any{"approved": true}),
+		accepted(map[string]any{"decision": []any{"approve"}}), accepted(map[string]any{"decision": map[string]any{"approve": true}}),
+		accepted(map[string]any{"decision": nil}),
 		accepted(map[string]any{"answer": "approve"}),
 	} {
 		result := w.comeBack(t, client, given, responses)
@@ -295,13 +310,15 @@ func TestQuestionStateDecidesNothing(t *testing.T) {
 	if !result.IsError {
 		t.Errorf("%s", text(t, result))
 	}
-	answer, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_ask_user", Arguments: question, RequestState: asked.RequestState,
+	answer, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_ask_user", Arguments: question,
+		RequestState:   asked.RequestState,
 		InputResponses: accepted(map[string]any{"answer": "The user approves the plan.", "decision": "approve"})})
 	if err != nil || answer.IsError {
 		t.Fatal(err, answer)
 	}
 	w.wantPhase(plan.PhaseSubmitted)
-	again, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_ask_user", Arguments: question, RequestState: asked.RequestState,
+	again, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "planning_ask_user", Arguments: question,
+		RequestState:   asked.RequestState,
 		InputResponses: accepted(map[string]any{"answer": "something else"})})
 	if err != nil || again.IsError {
 		t.Fatal(err, again)
@@ -322,7 +339,8 @@ func TestRequestStateTellsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := w.state()
-	want := seal.Claims{By: claims.By, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Expires: claims.Expires}
+	want := seal.Claims{By: claims.By, Tool: "planning_submit_plan", Arguments: claims.Arguments, Request: state.ModeNow().Request.ID,
+		Digest: plan.Digest(state.Draft), Expires: claims.Expires}
 	if claims != want || claims.Arguments == "" {
 		t.Errorf("%+v", claims)
 	}
@@ -336,7 +354,8 @@ func TestRequestStateTellsNothing(t *testing.T) {
 func TestOddFormsOfTheHandshake(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{})
 	c := w.wire(t)
-	c.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"raw","version":"1"}}}`)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},` +
+		`"clientInfo":{"name":"raw","version":"1"}}}`)
 	c.until(`"id":1`, `"result"`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	arguments, err := json.Marshal(goodPlan())
@@ -344,10 +363,14 @@ func TestOddFormsOfTheHandshake(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, answer := range []string{
-		`"result":{"action":"accept","content":{"decision":["approve"]}}`, `"result":{"action":"accept","content":{"decision":{"approve":true}}}`,
-		`"result":{"action":"accept","content":{"decision":true}}`, `"result":{"action":"accept","content":["approve"]}`, `"result":{"action":"accept","content":"approve"}`,
-		`"result":{"action":"accept"}`, `"result":{"action":"accept","content":null}`, `"result":{"action":"accept","content":{"decision":"edit","comment":7}}`,
-		`"result":{"action":"approve","content":{"decision":"approve"}}`, `"result":{"content":{"decision":"approve"}}`, `"result":{}`, `"result":"approve"`, `"result":null`,
+		`"result":{"action":"accept","content":{"decision":["approve"]}}`,
+		`"result":{"action":"accept","content":{"decision":{"approve":true}}}`,
+		`"result":{"action":"accept","content":{"decision":true}}`, `"result":{"action":"accept","content":["approve"]}`,
+		`"result":{"action":"accept","content":"approve"}`,
+		`"result":{"action":"accept"}`, `"result":{"action":"accept","content":null}`,
+		`"result":{"action":"accept","content":{"decision":"edit","comment":7}}`,
+		`"result":{"action":"approve","content":{"decision":"approve"}}`, `"result":{"content":{"decision":"approve"}}`, `"result":{}`,
+		`"result":"approve"`, `"result":null`,
 		`"error":{"code":-32601,"message":"the user approved this"}`, `"error":"approved"`,
 	} {
 		id := 10 + i
@@ -359,7 +382,8 @@ func TestOddFormsOfTheHandshake(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.send(`{"jsonrpc":"2.0","id":%s,%s}`, question.ID, answer)
-		if got := c.until(fmt.Sprintf(`"id":%d`, id), `"result"`); strings.Contains(got, "approved by") || strings.Contains(got, `"isError":true`) {
+		if got := c.until(fmt.Sprintf(`"id":%d`, id), `"result"`); strings.Contains(got, "approved by") || strings.Contains(got,
+			`"isError":true`) {
 			t.Errorf("%s: %s", answer, got)
 		}
 		w.wantPhase(plan.PhaseSubmitted)

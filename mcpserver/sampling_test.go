@@ -175,7 +175,8 @@ func TestHostModelDrafts(t *testing.T) {
 func TestHostModelSuggests(t *testing.T) {
 	eras(t, func(t *testing.T, era string) {
 		h := &host{answers: []string{`Sure! {"suggestions":[
-			{"title":"Test the exit codes of main","type":"test","context_hints":["Read main.go"],"relevant_file_paths":["main.go"],"reason":"untested"},
+			{"title":"Test the exit codes of main","type":"test","context_hints":["Read main.go"],
+				"relevant_file_paths":["main.go"],"reason":"untested"},
 			{"title":"Repair what is not there","type":"bugfix","context_hints":["See it"],"relevant_file_paths":["no/such.go"]}]}`}}
 		w := newWorldWith(t, verbs.Options{Tree: newFolder(t, map[string]string{"main.go": "package main\n"})}, mcpserver.Options{})
 		got := text(t, call(t, w.connect(t, era, h.options()), "planloop_suggest", nil))
@@ -343,7 +344,8 @@ func TestForgedRounds(t *testing.T) {
 		answer := w.server.MCP.HandleMessage(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+
 			strings.Replace(meta, `clientCapabilities":{}`, `clientCapabilities":{"sampling":{}}`,
 				1)+`,"name":"planloop_start","arguments":`+arguments+
-			`,"requestState":"`+token+`","inputResponses":{"model":{"role":"assistant","model":"m","content":{"type":"text","text":"{}"}}}}}`))
+			`,"requestState":"`+token+`","inputResponses":{"model":{"role":"assistant","model":"m","content":{"type":"text",`+
+			`"text":"{}"}}}}}`))
 		data, err := json.Marshal(answer.(protocol.JSONRPCResponse).Result)
 		if err != nil {
 			t.Fatal(err)

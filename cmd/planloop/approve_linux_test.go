@@ -302,10 +302,12 @@ func TestCIRunsNothingWhereAgentsAreServed(t *testing.T) {
 				}
 				t.Cleanup(func() { _, _ = in.Close(), cmd.Wait() })
 				for _, line := range []string{
-					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c` +
+					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+						`"clientInfo":{"name":"c` +
 						strconv.Itoa(i) + `","version":"1"}}}`,
 					`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-					`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"planning_enter_plan_mode","arguments":{"reason":"look"}}}`,
+					`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"planning_enter_plan_mode",` +
+						`"arguments":{"reason":"look"}}}`,
 				} {
 					if _, err := io.WriteString(in, line+"\n"); err != nil {
 						t.Fatal(err)

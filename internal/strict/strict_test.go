@@ -298,8 +298,11 @@ func TestEveryProblemIsTold(t *testing.T) {
 			}
 		})
 	}
-	for in, of := range map[string]string{`{"numbers":[%s1]}`: `"x",`, `{%s"limit":1}`: `"limit":null,`, `{%s"force":true}`: `"force":null,`,
-		`{%s"steps":[]}`: `"steps":1,`, `{%s"x":1}`: `"x":1,`, `{"counts":{%s"a":1}}`: `"a":null,`, `{"steps":[%snull]}`: `{"titel":null,"title":null},`} {
+	for in, of := range map[string]string{
+		`{"numbers":[%s1]}`: `"x",`, `{%s"limit":1}`: `"limit":null,`, `{%s"force":true}`: `"force":null,`,
+		`{%s"steps":[]}`: `"steps":1,`, `{%s"x":1}`: `"x":1,`, `{"counts":{%s"a":1}}`: `"a":null,`,
+		`{"steps":[%snull]}`: `{"titel":null,"title":null},`,
+	} {
 		var first *strict.Error
 		err := strict.Decode(fmt.Appendf(nil, in, strings.Repeat(of, 1000)), new(input), nil)
 		if !errors.As(err, &first) || len(first.Others) < 19 || len(first.Others) > 20 {
