@@ -243,7 +243,9 @@ func (l *Log) newWriter(ctx context.Context) (*writer, error) {
 	return w, nil
 }
 
-func (w *writer) close() error { return errors.Join(w.growth.Close(), w.insert.Close(), w.view.close()) }
+func (w *writer) close() error {
+	return errors.Join(w.growth.Close(), w.insert.Close(), w.view.close())
+}
 
 // Purge implements store.Log.
 func (l *Log) Purge(ctx context.Context, first plan.Record) (store.Head, error) {
