@@ -129,8 +129,9 @@ func TestShellOfAnAgentIsTheAgent(t *testing.T) {
 	}
 }
 
-// TestShellsThatAreNobodys: beneath a host in which people sit as well, or one with
-// servers of two clients, a command is whoever it says it is.
+// TestShellsThatAreNobodys: beneath a host in which people sit as well a command is
+// whoever it says it is, and beneath one with servers of two clients an agent, but
+// neither of the two.
 func TestShellsThatAreNobodys(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"zsh", "tmux", "code"} {
@@ -151,7 +152,7 @@ func TestShellsThatAreNobodys(t *testing.T) {
 		h.do("planning_mark_step", arguments{"step_id": step, "status": "in_progress"})
 	}
 	p.must("step", "mark", "S003", "in_progress")
-	if got := lastActor(t, p); got != "tester" {
+	if got := lastActor(t, p); got != "agent" {
 		t.Errorf("beneath two clients a shell is %s", got)
 	}
 }
