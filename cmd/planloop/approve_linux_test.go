@@ -300,7 +300,7 @@ func TestCIRunsNothingWhereAgentsAreServed(t *testing.T) {
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(func() { _, _ = in.Close(), cmd.Wait() })
+				defer func() { _, _ = in.Close(), cmd.Wait() }() // before the test's context ends and kills the shell alone
 				for _, line := range []string{
 					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
 						`"clientInfo":{"name":"c` +
