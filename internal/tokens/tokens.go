@@ -31,8 +31,15 @@ func (m meter) count(text string) int {
 }
 
 // CutAtWorst returns the end, in bytes, of the longest beginning of text that costs
-// at most so many tokens, even if it means nothing.
-func CutAtWorst(text string, tokens int) int { return meter{worst: true}.cut(text, tokens) }
+// at most so many tokens, even if it means nothing. No joiner that would join nothing
+// ends it.
+func CutAtWorst(text string, tokens int) int {
+	end := meter{worst: true}.cut(text, tokens)
+	if end == len(text) {
+		return end
+	}
+	return len(strings.TrimRightFunc(text[:end], plan.Invisible))
+}
 
 func (m meter) cut(text string, tokens int) int {
 	cost := 0
@@ -65,7 +72,7 @@ func Tail(text string, tokens, length int) string {
 	for from < len(runes) && Count(string(runes[from:])) > tokens {
 		from += max(1, (len(runes)-from)/16)
 	}
-	return "…" + string(runes[min(from+1, len(runes)):])
+	return "…" + strings.TrimLeftFunc(string(runes[min(from+1, len(runes)):]), plan.Invisible)
 }
 
 // class is what kinds of characters have in common for a vocabulary.

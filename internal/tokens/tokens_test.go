@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tokens"
 )
 
@@ -105,6 +107,20 @@ func TestCutting(t *testing.T) {
 		}
 		if got := tokens.Tail(c.text, c.tokens, c.length); got != c.tail {
 			t.Errorf("Tail(%q, %d, %d) is %q, want %q", c.text, c.tokens, c.length, got, c.tail)
+		}
+	}
+}
+
+func TestNoCutLeavesAJoinerAlone(t *testing.T) {
+	text := strings.Repeat("\U0001F469\u200d\U0001F4BB ", 40)
+	for n := range 300 {
+		if end := text[:tokens.CutAtWorst(text, n)]; !safetext.Printable(end + "...") {
+			t.Errorf("cut at %d tokens: %+q", n, end)
+		}
+		for name, got := range map[string]string{"Shorten": tokens.Shorten(text, n, n), "Tail": tokens.Tail(text, n, n)} {
+			if !safetext.Printable(got) {
+				t.Errorf("%s to %d: %+q", name, n, got)
+			}
 		}
 	}
 }
