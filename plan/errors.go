@@ -48,7 +48,20 @@ func conflict(problem, fix string) error { return Refuse(Conflict, "", problem, 
 
 // Quote returns text in double quotes for a message: shortened to 60
 // characters, with everything unprintable escaped.
-func Quote(text string) string { return strconv.QuoteToGraphic(Shorten(text, 60)) }
+func Quote(text string) string {
+	quoted := strconv.QuoteToGraphic(Shorten(text, 60)) // which lets blank letters and selectors pass
+	var b strings.Builder
+	for i, r := range quoted {
+		switch LookAt(quoted, i) {
+		case Shows:
+			b.WriteRune(r)
+		case Hides:
+			word := strconv.QuoteRuneToASCII(r)
+			b.WriteString(word[1 : len(word)-1])
+		}
+	}
+	return b.String()
+}
 
 // Counted writes a number with its noun: "1 step", "2 steps", "2 entries",
 // "2 matches". A noun in y has a consonant before it.

@@ -71,3 +71,17 @@ func TestCountedFormsThePlural(t *testing.T) {
 		}
 	}
 }
+
+func TestQuoteShowsWhatHides(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\u3164b":        `"a\u3164b"`,
+		"a\ufe0fb":        `"a\ufe0fb"`,
+		"\u2714\ufe0f ok": "\"\u2714 ok\"",
+		"a\u202e\x1b":     `"a\u202e\x1b"`,
+		"a\U000E0100":     `"a\U000e0100"`,
+	} {
+		if got := plan.Quote(in); got != want {
+			t.Errorf("Quote(%+q) = %s, want %s", in, got, want)
+		}
+	}
+}

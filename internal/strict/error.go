@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 const (
@@ -126,7 +128,7 @@ func printable(s string, limit int) string {
 		s = string(runes[:limit]) + "…"
 	}
 	q := strconv.Quote(s)
-	return q[1 : len(q)-1]
+	return safetext.Escape(q[1 : len(q)-1])
 }
 
 func quoted(s string) string { return `"` + printable(s, shownText) + `"` }

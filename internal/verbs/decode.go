@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/plan"
 )
@@ -60,5 +61,5 @@ func further(others []*strict.Error) string {
 // shown.
 func printable(pointer string) string {
 	quoted := strconv.QuoteToGraphic(plan.Shorten(pointer, 120))
-	return quoted[1 : len(quoted)-1]
+	return safetext.Escape(quoted[1 : len(quoted)-1])
 }
