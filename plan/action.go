@@ -114,7 +114,7 @@ func (t traits) permit(f Facts) error {
 	case way != ByClient:
 		return conflict("no person confirmed this "+t.act, "ask the user to give it on a terminal")
 	case t.standing == deciding && f.Limits.PersonOnly:
-		return conflict("the configuration accepts a person's own decision only (approval: person)", "ask the user to decide on a terminal")
+		return conflict("only a person's own decision is accepted here (approval: person)", "ask the user to decide on a terminal")
 	}
 	return nil
 }

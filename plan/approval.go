@@ -42,7 +42,7 @@ func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 func submitted(s State, draft Body, f Facts) PlanSubmitted {
 	request := Request{
 		ID: fmt.Sprintf("R%d", s.Revision+1), Plan: draft.ID, Digest: Digest(draft.Build()), By: f.Actor.Name, At: f.Now,
-		Limit: Limit(f.Limits.ApprovalTimeout),
+		Limit: Limit(f.Limits.ApprovalTimeout), PersonOnly: f.Limits.PersonOnly,
 	}
 	if s.Plan != nil && s.Plan.ID == draft.ID {
 		request.Base = Digest(s.Plan)
@@ -73,7 +73,7 @@ func (e PlanSubmitted) apply(s State) State {
 		if !from.Restricted() { // submitted without entering
 			*m = Mode{By: e.Request.By, Since: e.Request.At, Approved: m.Approved, Resume: from == PhaseExecuting}
 		}
-		m.Request = &e.Request
+		m.Request, m.PersonOnly = &e.Request, m.PersonOnly || e.Request.PersonOnly
 	})
 }
 
@@ -240,22 +240,23 @@ func (a Return) decide(s State, f Facts) ([]Event, error) {
 		return nil, &ValidationError{Kind: InvalidInput, Field: "/comment", Problem: "is blank", Fix: "say what is to be changed"}
 	}
 	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
-		IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
+		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout)}}, nil
 }
 
 // PlanReturned goes back to gathering. The draft stays until the next submission.
 type PlanReturned struct {
-	Plan        string    `json:"plan_id"`
-	Comment     string    `json:"comment"`
-	By          string    `json:"by"`
-	Way         Way       `json:"way"`
-	At          time.Time `json:"at"`
-	IdleTimeout Limit     `json:"quiet"` // how long gathering may go without a sign of life
+	Plan            string    `json:"plan_id"`
+	Comment         string    `json:"comment"`
+	By              string    `json:"by"`
+	Way             Way       `json:"way"`
+	At              time.Time `json:"at"`
+	IdleTimeout     Limit     `json:"quiet"` // how long gathering may go without a sign of life
+	ApprovalTimeout Limit     `json:"wait,omitempty"`
 }
 
 func (e PlanReturned) apply(s State) State {
 	s = s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.revises(), At: e.At})
-	return s.inMode(PhaseGathering, func(m *Mode) { m.IdleTimeout = e.IdleTimeout })
+	return s.inMode(PhaseGathering, func(m *Mode) { m.IdleTimeout, m.ApprovalTimeout = e.IdleTimeout, e.ApprovalTimeout })
 }
 
 // LeaveUndecided notes that a client asked its user, or could not, and brought no

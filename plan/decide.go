@@ -74,6 +74,7 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 		events = append(events, expired)
 		s = Apply(s, expired)
 	}
+	f.Limits = s.LimitsInForce(f.Limits)
 	t := traitsOf(a)
 	if err := t.permit(f); err != nil {
 		return nil, err

@@ -14,22 +14,36 @@ func Expiry(s State, now time.Time, l Limits, seen time.Time) Event {
 	return ModeExpired{Phase: s.Phase, Limit: limit.String(), At: at.UTC().Truncate(time.Millisecond)}
 }
 
+// LimitsInForce returns the limits that hold in s: while planning mode is on, the
+// stricter of what was recorded when it began and what is configured. Whoever sets a
+// limit for one command or one server of its own does not loosen the mode of others.
+func (s State) LimitsInForce(configured Limits) Limits {
+	l, mode := configured.withDefaults(), s.ModeNow()
+	if s.PhaseNow() == PhaseInactive {
+		return l
+	}
+	l.GatheringTimeout = longer(mode.IdleTimeout, l.GatheringTimeout)
+	l.ApprovalTimeout = longer(mode.ApprovalTimeout, l.ApprovalTimeout)
+	if mode.Request != nil {
+		l.ApprovalTimeout = longer(mode.Request.Limit, l.ApprovalTimeout)
+	}
+	l.PersonOnly = l.PersonOnly || mode.PersonOnly
+	return l
+}
+
 // ExpiresAt returns when planning mode will be over if nothing happens, and by which
-// limit; a limit of 0 means never. What was written down when the phase began can be
-// made longer later on, and never shorter: whoever sets a time-out for one command
-// does not end the mode of others.
-func ExpiresAt(s State, l Limits, seen time.Time) (time.Time, time.Duration) {
-	l = l.withDefaults()
-	mode := s.ModeNow()
+// limit; a limit of 0 means never.
+func ExpiresAt(s State, configured Limits, seen time.Time) (time.Time, time.Duration) {
+	l, mode := s.LimitsInForce(configured), s.ModeNow()
 	limit, from := time.Duration(0), time.Time{}
 	switch s.PhaseNow() {
 	case PhaseGathering:
-		limit, from = longer(mode.IdleTimeout, l.GatheringTimeout), latest(mode.Since, s.UpdatedAt, seen)
+		limit, from = l.GatheringTimeout, latest(mode.Since, s.UpdatedAt, seen)
 	case PhaseSubmitted:
 		if mode.Request == nil {
 			return time.Time{}, 0
 		}
-		limit, from = longer(mode.Request.Limit, l.ApprovalTimeout), mode.Request.At
+		limit, from = l.ApprovalTimeout, mode.Request.At
 	}
 	if limit <= 0 {
 		return time.Time{}, 0

@@ -118,6 +118,56 @@ func TestExpiryIsRecordedFirst(t *testing.T) {
 	}
 }
 
+// TestLimitsInForce: what held when the mode began holds until it ends, through every
+// phase and for every process, whatever that is configured to; what is configured
+// more strictly holds as well.
+func TestLimitsInForce(t *testing.T) {
+	strict := plan.Limits{ApprovalTimeout: 2 * time.Hour, GatheringTimeout: 3 * time.Hour, PersonOnly: true}
+	loose := plan.Limits{ApprovalTimeout: time.Second, GatheringTimeout: time.Second}
+	begin := map[string]func(*workspace){
+		"gathering": func(*workspace) {},
+		"submitted": func(w *workspace) { w.do(ann, submission("Look")) },
+		"submitted again": func(w *workspace) {
+			w.do(ann, submission("Look"))
+			w.do(ann, submission("Look closer"))
+		},
+		"returned": func(w *workspace) {
+			w.do(ann, submission("Look"))
+			w.do(person, plan.Return{Answer: w.answer("split it")})
+		},
+		"returned and submitted": func(w *workspace) {
+			w.do(ann, submission("Look"))
+			w.do(person, plan.Return{Answer: w.answer("split it")})
+			w.do(ann, submission("Look", "Do"))
+		},
+		"a deviation": func(w *workspace) {
+			w.do(ann, submission("Look"))
+			w.do(person, plan.Approve{Answer: w.answer("")})
+			w.do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Delete all", Tools: []string{"bash"}}}}})
+		},
+	}
+	for name, reach := range begin {
+		for _, first := range []plan.Limits{strict, loose} {
+			w := gatheringWithin(t, first)
+			w.limits = map[bool]plan.Limits{true: loose, false: strict}[first.PersonOnly]
+			reach(w)
+			in := w.state.LimitsInForce(w.limits)
+			times := in.GatheringTimeout == strict.GatheringTimeout && in.ApprovalTimeout == strict.ApprovalTimeout
+			if !in.PersonOnly || !times && name != "a deviation" { // whose end leaves the approved plan as it was
+				t.Errorf("%s, strict first %v: %+v", name, first.PersonOnly, in)
+			}
+			if w.state.PhaseNow() == plan.PhaseSubmitted {
+				wantRefusal(t, w.refused(client, plan.Approve{Answer: w.answer("")}), plan.Conflict, "", "approval: person")
+			}
+			wantRefusal(t, w.refused(client, plan.CancelMode{}), plan.Conflict, "", "approval: person")
+			w.do(person, plan.CancelMode{})
+			if got := w.state; got.PhaseNow() == plan.PhaseInactive && got.LimitsInForce(loose).PersonOnly {
+				t.Errorf("%s: it holds beyond the mode", name)
+			}
+		}
+	}
+}
+
 // TestExpiryAloneIsRecorded: an action that has nothing to change itself records it too.
 func TestExpiryAloneIsRecorded(t *testing.T) {
 	w := waiting(t)

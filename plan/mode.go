@@ -7,13 +7,17 @@ import (
 // Mode is what planning mode remembers (chorus: PlanningManager, planning_state). It
 // is kept after the mode has ended, for whoever asks how it did.
 type Mode struct {
-	Task        string    `json:"task,omitempty"`    // what to plan for; the draft's objective
-	Reason      string    `json:"reason,omitempty"`  // why an agent entered
-	By          string    `json:"by,omitempty"`      // who entered
-	Since       time.Time `json:"since,omitzero"`    // when
-	IdleTimeout Limit     `json:"quiet,omitempty"`   // how long gathering may go without a sign of life, when it began
-	Request     *Request  `json:"request,omitempty"` // the approval that is asked for
-	Decision    *Decision `json:"decision,omitempty"`
+	Task     string    `json:"task,omitempty"`    // what to plan for; the draft's objective
+	Reason   string    `json:"reason,omitempty"`  // why an agent entered
+	By       string    `json:"by,omitempty"`      // who entered
+	Since    time.Time `json:"since,omitzero"`    // when
+	Request  *Request  `json:"request,omitempty"` // the approval that is asked for
+	Decision *Decision `json:"decision,omitempty"`
+
+	// What was in force when it began, and holds until it ends: see LimitsInForce.
+	IdleTimeout     Limit `json:"quiet,omitempty"`       // how long gathering may go without a sign of life
+	ApprovalTimeout Limit `json:"wait,omitempty"`        // how long a submitted plan may wait
+	PersonOnly      bool  `json:"person_only,omitempty"` // a decision that a client confirms does not count
 
 	Approved string `json:"approved,omitempty"` // id of the plan that is, or was last, carried out
 	Resume   bool   `json:"resume,omitempty"`   // its carrying out goes on if the draft is dropped
@@ -32,6 +36,8 @@ type Request struct {
 	At     time.Time `json:"at"`
 	Limit  Limit     `json:"limit,omitempty"` // how long it waits, when it was made
 	Base   string    `json:"base,omitempty"`  // digest of the plan it revises
+
+	PersonOnly bool `json:"person_only,omitempty"` // only a person's own decision closes it
 }
 
 // Decision is how a request, or the mode, came to an end.
@@ -138,21 +144,26 @@ func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 		return nil, nil
 	}
 	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
-		IdleTimeout: Limit(f.Limits.GatheringTimeout)}}, nil
+		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
+		PersonOnly: f.Limits.PersonOnly}}, nil
 }
 
 // ModeEntered begins planning mode.
 type ModeEntered struct {
-	Task        string    `json:"task,omitempty"`
-	Reason      string    `json:"reason,omitempty"`
-	By          string    `json:"by"`
-	At          time.Time `json:"at"`
-	IdleTimeout Limit     `json:"quiet"` // how long it may go without a sign of life
+	Task   string    `json:"task,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+
+	IdleTimeout     Limit `json:"quiet"` // how long it may go without a sign of life
+	ApprovalTimeout Limit `json:"wait,omitempty"`
+	PersonOnly      bool  `json:"person_only,omitempty"`
 }
 
 func (e ModeEntered) apply(s State) State {
 	return s.inMode(PhaseGathering, func(m *Mode) {
-		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, IdleTimeout: e.IdleTimeout, Approved: m.Approved}
+		*m = Mode{Task: e.Task, Reason: e.Reason, By: e.By, Since: e.At, Approved: m.Approved,
+			IdleTimeout: e.IdleTimeout, ApprovalTimeout: e.ApprovalTimeout, PersonOnly: e.PersonOnly}
 	})
 }
 

@@ -220,14 +220,16 @@ func TestEnterRemembersTaskAndReason(t *testing.T) {
 	w := newWorkspace(t)
 	now := w.now
 	w.do(person, plan.EnterMode{Task: "Move the sessions"})
-	want := plan.Mode{Task: "Move the sessions", By: "petra", Since: now, IdleTimeout: plan.Limit(time.Hour)}
+	want := plan.Mode{Task: "Move the sessions", By: "petra", Since: now, IdleTimeout: plan.Limit(time.Hour),
+		ApprovalTimeout: plan.Limit(30 * time.Minute)}
 	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
 		t.Error(diff)
 	}
 	w.do(person, plan.CancelMode{})
 	now = w.now
 	w.do(ann, plan.EnterMode{Reason: "it is large"}) // nothing of the former mode is left
-	want = plan.Mode{Reason: "it is large", By: "ann", Since: now, IdleTimeout: plan.Limit(time.Hour)}
+	want = plan.Mode{Reason: "it is large", By: "ann", Since: now, IdleTimeout: plan.Limit(time.Hour),
+		ApprovalTimeout: plan.Limit(30 * time.Minute)}
 	if diff := cmp.Diff(want, w.state.ModeNow()); diff != "" {
 		t.Error(diff)
 	}

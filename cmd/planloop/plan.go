@@ -89,8 +89,7 @@ func (a *app) printMode(opened *opened, reply verbs.ModeReply, state plan.State)
 	if a.flags.json {
 		return a.printJSON(reply)
 	}
-	v := terminal.ModeView{Screen: a.screen(), State: state, ApprovalTimeout: opened.config.ApprovalTimeout,
-		GatheringTimeout: opened.config.GatheringTimeout, Next: reply.NextAction, Now: time.Now()}
+	v := terminal.ModeView{Screen: a.screen(), State: state, Limits: opened.config.Limits(), Next: reply.NextAction, Now: time.Now()}
 	return a.print(terminal.Joined(v.Lines()))
 }
 

@@ -13,12 +13,11 @@ import (
 
 // ModeView lays out for a person where planning mode stands.
 type ModeView struct {
-	Screen           Screen
-	State            plan.State
-	ApprovalTimeout  time.Duration // how long a submitted plan waits; 0: for ever
-	GatheringTimeout time.Duration // how long planning mode may be silent; 0: for ever
-	Next             string
-	Now              time.Time
+	Screen Screen
+	State  plan.State
+	Limits plan.Limits // as configured
+	Next   string
+	Now    time.Time
 }
 
 // Lines are where the mode stands, the open questions, and what to do next.
@@ -60,7 +59,7 @@ func (v ModeView) gathering() []string {
 		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "Returned by "+decider(d.By, d.Way)+" to be edited"+colon(d.Comment))...)
 	}
 	rule := "Agents look and ask; nothing is changed until a plan is approved."
-	if limit := v.GatheringTimeout; limit > 0 {
+	if limit := v.State.LimitsInForce(v.Limits).GatheringTimeout; limit > 0 {
 		rule += " It ends by itself after " + span(limit) + " of silence."
 	}
 	return append(lines, v.Screen.coloured(v.Screen.Faint, rule)...)
@@ -72,8 +71,8 @@ func (v ModeView) submitted() []string {
 		return v.head(v.Screen.Waiting, "submitted", "")
 	}
 	about := "by " + request.By + " at " + clock(request.At, v.Now)
-	if limit := v.ApprovalTimeout; limit > 0 {
-		about += ", expires at " + clock(request.At.Add(limit), v.Now)
+	if at, limit := plan.ExpiresAt(v.State, v.Limits, v.Now); limit > 0 {
+		about += ", expires at " + clock(at, v.Now)
 	}
 	lines := v.head(v.Screen.Waiting, "submitted", about)
 	text := fmt.Sprintf("%s, %s, plan %s", plan.Quote(draft.Objective), plan.Counted(draft.Steps.Len(), "step"),

@@ -88,7 +88,7 @@ func (s *Service) submitted(before, after plan.State, c Caller, report gates.Rep
 		former = before.Draft
 	}
 	request := after.ModeNow().Request
-	if !s.opts.Limits.PersonOnly { // what a client brings would not count
+	if !after.LimitsInForce(s.opts.Limits).PersonOnly { // what a client brings would not count
 		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: ReviewText(draft, former)}
 	}
 	s.asked.first(request.ID)
@@ -213,7 +213,7 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 		return nil
 	}
 	s.notify(waits(state.Draft))
-	if s.opts.Limits.PersonOnly {
+	if state.LimitsInForce(s.opts.Limits).PersonOnly {
 		return nil
 	}
 	return &Ask{Request: request.ID, Digest: request.Digest, Message: ReviewText(state.Draft, nil)}
