@@ -18,7 +18,8 @@ type lastSeen struct {
 type sighting struct {
 	plan     string        // id of the plan's first version
 	revision plan.Revision // of the state
-	feedback plan.Revision // up to which it has seen what people said
+	told     plan.Revision // up to which it was told what people say; at first, where it came here
+	greeted  bool          // it was told what they say, at least once
 }
 
 // maxSeen bounds the callers that are remembered; beyond it all are forgotten.
@@ -31,7 +32,11 @@ func (t *lastSeen) know(c Caller, s plan.State) {
 	if t.plans == nil || len(t.plans) >= maxSeen {
 		t.plans = map[string]sighting{}
 	}
-	now := sighting{revision: s.Revision, feedback: t.plans[c.Actor.Name].feedback}
+	now, known := t.plans[c.Actor.Name]
+	if !known {
+		now.told = s.Revision
+	}
+	now.revision, now.plan, now.told = s.Revision, "", min(now.told, s.Revision) // a purged log begins anew
 	if s.Plan != nil {
 		now.plan = s.Plan.Root()
 	}
@@ -56,16 +61,22 @@ func (t *lastSeen) check(c Caller, s plan.State, read string) error {
 		"read it before going on: "+read)
 }
 
-// feedback notes that a caller has seen what people said, and returns up to which
-// revision it had; false when it is new here.
-func (t *lastSeen) feedback(c Caller, s plan.State) (since plan.Revision, known bool) {
+// feedback returns up to which revision a caller was told what people say, and whether it
+// never was.
+func (t *lastSeen) feedback(c Caller) (told plan.Revision, never bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	last, known := t.plans[c.Actor.Name]
-	since = last.feedback
-	last.feedback = s.Revision
+	last := t.plans[c.Actor.Name]
+	return last.told, !last.greeted
+}
+
+// tell notes that a caller was told what people had said up to a revision.
+func (t *lastSeen) tell(c Caller, s plan.State) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := t.plans[c.Actor.Name]
+	last.told, last.greeted = s.Revision, true
 	t.plans[c.Actor.Name] = last
-	return since, known && since > 0
 }
 
 // since returns the revision that a caller has seen last; false when it is new here.

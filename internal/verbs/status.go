@@ -79,16 +79,19 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	state, err := s.State(ctx)
 	if err == nil && wait > 0 {
 		state, err = s.changed(ctx, c, state, wait)
+		err = cmp.Or(err, ctx.Err()) // nobody hears what is told now
 	}
 	if err != nil {
 		return StatusReply{}, err
 	}
 	s.touch(c)
 	s.seen.know(c, state)
+	told, never := s.seen.feedback(c)
 	reply := s.status(state, c, in.Full)
-	since, known := s.seen.feedback(c, state)
-	reply.Feedback = feedback(state, since, known)
-	reply.ask = s.askOnceMore(state, c)
+	reply.Feedback = feedback(state, told, never)
+	if reply.ask = s.askOnceMore(state, c); reply.ask == nil { // else another reply may take the place of this one
+		s.seen.tell(c, state)
+	}
 	return reply, nil
 }
 

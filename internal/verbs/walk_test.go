@@ -30,6 +30,7 @@ type walker struct {
 	me      verbs.Caller
 	rules   *book
 	trail   []string
+	heard   []string // answers that a status told it
 }
 
 var (

@@ -1,0 +1,110 @@
+package verbs
+
+import (
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Feedback is what a person said since the caller was last told. While planning mode
+// gathers, all that was said for the planning is repeated until the next submission: an
+// agent that begins anew has to know it.
+type Feedback struct {
+	Decision *DecisionFeedback `json:"decision,omitempty"`
+	Answers  []AnswerFeedback  `json:"answers,omitempty"`
+	Comments []CommentFeedback `json:"comments,omitempty"`
+}
+
+// DecisionFeedback is the last decision about a plan.
+type DecisionFeedback struct {
+	Outcome plan.Outcome `json:"outcome"`
+	By      string       `json:"by"`
+	Way     plan.Way     `json:"way,omitempty"`
+	Comment string       `json:"comment,omitempty"`
+	Change  bool         `json:"change,omitempty"` // it was about a change to the approved plan
+}
+
+// AnswerFeedback is the answer to a question.
+type AnswerFeedback struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	By       string `json:"by"`
+}
+
+// CommentFeedback is a person's comment.
+type CommentFeedback struct {
+	Text string `json:"text"`
+	By   string `json:"by"`
+}
+
+// feedbackShown bounds how many answers and comments a status repeats, gatheringShown
+// while planning mode gathers.
+const (
+	feedbackShown  = 3
+	gatheringShown = 10
+)
+
+// feedback collects what a person said after a revision; for a caller that was never told
+// anything, also what was said before about the work at hand.
+func feedback(state plan.State, told plan.Revision, never bool) Feedback {
+	var f Feedback
+	shown, gathers := feedbackShown, state.PhaseNow() == plan.PhaseGathering
+	if gathers {
+		shown = gatheringShown
+	}
+	about, decided := begins(state)
+	tells := func(at plan.Revision, when, from time.Time) bool {
+		return at > told || at > 0 && !when.Before(from) && (never || gathers && !when.Before(state.ModeNow().Since))
+	}
+	if d := state.ModeNow().Decision; d != nil && !heeded(state, d) && tells(d.Revision, d.At, decided) {
+		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change}
+	}
+	for _, q := range state.Questions {
+		if tells(q.Revision, q.AnsweredAt, about) {
+			f.Answers = append(f.Answers, AnswerFeedback{q.Text, q.Answer, q.AnsweredBy})
+		}
+	}
+	for _, c := range state.Comments {
+		if tells(c.Revision, c.At, about) {
+			f.Comments = append(f.Comments, CommentFeedback{c.Text, c.By})
+		}
+	}
+	f.Answers = f.Answers[max(0, len(f.Answers)-shown):]
+	f.Comments = f.Comments[max(0, len(f.Comments)-shown):]
+	return f
+}
+
+// heeded reports whether what was returned to be edited has been submitted again.
+func heeded(state plan.State, d *plan.Decision) bool {
+	return d.Outcome == plan.Returned && state.PhaseNow() == plan.PhaseSubmitted
+}
+
+// begins says from when on what was said is about the work at hand: answers and comments
+// may have come before its plan was made or its planning began, so those count since the
+// plan before; a decision is about its own plan.
+func begins(state plan.State) (about, decided time.Time) {
+	if n := len(state.Past); n > 0 {
+		about = state.Past[n-1].CreatedAt
+	}
+	switch {
+	case state.PhaseNow() != plan.PhaseInactive:
+		decided = state.ModeNow().Since
+	case state.Plan != nil:
+		decided = state.Plan.CreatedAt
+	}
+	return about, decided
+}
+
+func (f Feedback) lines() string {
+	text := ""
+	if d := f.Decision; d != nil {
+		text += "\n" + decisionMessage(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change})
+	}
+	for _, a := range f.Answers {
+		text += "\n" + a.By + " answered " + plan.Quote(a.Question) + ": " + a.Answer
+	}
+	for _, c := range f.Comments {
+		text += "\n" + c.By + " comments: " + c.Text
+	}
+	return text
+}
