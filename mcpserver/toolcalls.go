@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -51,6 +52,8 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return either("planning_add_step", "planloop_update with add_tasks")
 	case verbs.ActAddTasks:
 		return "planloop_update with add_tasks", loop
+	case verbs.ActUpdate:
+		return onlyLoop(strings.TrimSpace("planloop_update "+call.JSON), t.byUser(call))
 	case verbs.ActMark:
 		return either(fmt.Sprintf("planning_mark_step %s %s", call.Step, call.Status),
 			fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"status":"%s"}]}`, call.Step.Number(), call.TaskStatus()))

@@ -42,40 +42,27 @@ func (id *StepID) UnmarshalJSON(data []byte) error {
 	return id.UnmarshalText([]byte(strings.Trim(string(data), `"`)))
 }
 
-// ParseStepID reads a step id as agents write it: S007, and also 7, step_7 and
-// step-7, with spaces around. Lower case s007 is refused with a hint, S000 and
-// 0 never exist. The error is a *ValidationError of kind InvalidInput.
+// ParseStepID reads a step id as agents write it, in any case and with spaces around:
+// S007, and also 7, S7, step_7, task 7 and #7. S000 and 0 never exist. The error is a
+// *ValidationError of kind InvalidInput.
 func ParseStepID(text string) (StepID, error) {
-	trimmed := strings.TrimSpace(text)
-	digits, canonical := trimmed, false
-	switch {
-	case strings.HasPrefix(trimmed, "S"):
-		digits, canonical = trimmed[1:], true
-	case strings.HasPrefix(trimmed, "step_"), strings.HasPrefix(trimmed, "step-"):
-		digits = trimmed[len("step_"):]
-	case strings.HasPrefix(trimmed, "s"):
-		if n, ok := stepNumber(trimmed[1:]); ok {
-			return 0, badStepID(text, fmt.Sprintf("did you mean %q?", n))
+	word := strings.ToLower(strings.TrimSpace(text))
+	for _, name := range []string{"step", "task", "s"} {
+		if rest, named := strings.CutPrefix(word, name); named {
+			word = strings.TrimLeft(rest, " _-")
+			break
 		}
 	}
-	n, ok := stepNumber(digits)
-	if !ok {
-		return 0, badStepID(text, "a step id is an S and the number, such as S001")
+	word = strings.TrimPrefix(word, "#")
+	if rest, full := strings.CutPrefix(word, "s"); full { // step S007
+		word = rest
 	}
-	if canonical && n.String() != trimmed {
-		return 0, badStepID(text, fmt.Sprintf("did you mean %q?", n))
+	n, err := strconv.ParseUint(word, 10, 32)
+	if err != nil || n == 0 || len(word) > len("999999") {
+		return 0, &ValidationError{Kind: InvalidInput, Problem: Quote(text) + " is not a step id",
+			Fix: "a step id is an S and the number, such as S001"}
 	}
-	return n, nil
-}
-
-func stepNumber(digits string) (StepID, bool) {
-	n, err := strconv.ParseUint(digits, 10, 32)
-	return StepID(n), err == nil && n > 0 && len(digits) <= 6
-}
-
-func badStepID(text, hint string) error {
-	return &ValidationError{Kind: InvalidInput,
-		Problem: fmt.Sprintf("%s is not a step id", Quote(text)), Fix: hint}
+	return StepID(n), nil
 }
 
 // Number returns the id as planloop's JSON contract shows it: the number alone.

@@ -23,6 +23,8 @@ func TestParseStepIDAccepts(t *testing.T) {
 		"S001": 1, "S007": 7, "S999": 999, "S1000": 1000, "S999999": plan.MaxStepID,
 		"7": 7, "007": 7, "1000": 1000, "step_7": 7, "step-7": 7, "step_007": 7,
 		" S007 ": 7, "\tS007\n": 7, " 7 ": 7, " step_7 ": 7,
+		"s007": 7, "s7": 7, "S7": 7, "S07": 7, "S0007": 7, "S01000": 1000, "S 007": 7, "S-07": 7, "#7": 7, "task 7": 7, "Task_7": 7,
+		"TASK-7": 7, "Step 7": 7, "step7": 7, "task #7": 7, "step S007": 7, "step_s7": 7,
 	} {
 		if got, err := plan.ParseStepID(text); err != nil || got != want {
 			t.Errorf("ParseStepID(%q) = %v, %v; want %v", text, got, err, want)
@@ -31,15 +33,11 @@ func TestParseStepIDAccepts(t *testing.T) {
 }
 
 func TestParseStepIDRefuses(t *testing.T) {
-	for text, hint := range map[string]string{
-		"s001": `did you mean "S001"?`, "s7": `did you mean "S007"?`,
-		"S7": `did you mean "S007"?`, "S07": `did you mean "S007"?`, "S0007": `did you mean "S007"?`, "S01000": `did you mean "S1000"?`,
-		"S000": "such as S001", "S0": "such as S001", "0": "such as S001", "000": "such as S001", "s000": "such as S001",
-		"step_0": "such as S001", "": "such as S001", " ": "such as S001", "S": "such as S001", "step_": "such as S001",
-		"-1": "such as S001", "+1": "such as S001", "1.0": "such as S001", "1e1": "such as S001", "0x1": "such as S001",
-		"S 001": "such as S001", "S-01": "such as S001", "step 7": "such as S001", "Step_7": "such as S001", "T001": "such as S001",
-		"S001 S002": "such as S001", "S1000000": "such as S001", "99999999999999999999": "such as S001",
-		"S٠٠١": "such as S001", "１": "such as S001", "S001\x00": "such as S001", "null": "such as S001",
+	const hint = "such as S001"
+	for _, text := range []string{
+		"S000", "S0", "0", "000", "s000", "step_0", "", " ", "S", "step_", "task", "#", "-1", "+1", "1.0", "1e1", "0x1", "T001",
+		"S001 S002", "S001, S002", "S001-S003", "S1000000", "99999999999999999999", "S٠٠١", "１", "S001\x00", "null",
+		"steps 7", "7th", "##7",
 	} {
 		id, err := plan.ParseStepID(text)
 		var refusal *plan.ValidationError

@@ -28,17 +28,18 @@ type StatusWords struct {
 	Task   string // in planloop's JSON contract
 	Rawko  string // in a plan file of rawko
 	Box    string // in a check list
+	Also   string // other words that people and models use for it
 }
 
 var statusTable = sync.OnceValue(func() []StatusWords {
 	return []StatusWords{
-		{Pending, "TODO", "pending", " "},
-		{InProgress, "IN_PROGRESS", "in_progress", "/"},
-		{Blocked, "TODO", "pending", " "},
-		{Done, "DONE", "complete", "x"},
-		{Failed, "TODO", "failed", "!"},
-		{Skipped, "CANCELLED", "skipped", "-"},
-		{Cancelled, "CANCELLED", "skipped", "-"},
+		{Pending, "TODO", "pending", " ", "to_do not_started open planned queued"},
+		{InProgress, "IN_PROGRESS", "in_progress", "/", "doing started working running wip"},
+		{Blocked, "TODO", "pending", " ", "stuck on_hold"},
+		{Done, "DONE", "complete", "x", "completed finished success"},
+		{Failed, "TODO", "failed", "!", "failure error"},
+		{Skipped, "CANCELLED", "skipped", "-", "skip"},
+		{Cancelled, "CANCELLED", "skipped", "-", "canceled cancel dropped"},
 	}
 })
 
@@ -73,6 +74,21 @@ func (s StepStatus) ordinal() int {
 // another word.
 func StatusOfTask(word string) StepStatus {
 	return statusOf(word, func(w StatusWords) string { return w.Task })
+}
+
+// ReadStatus returns the status that a word means, whichever vocabulary it is of and in
+// whatever case and spelling: DONE, completed, in-progress. It is "" for another word.
+func ReadStatus(word string) StepStatus {
+	word = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(word)))
+	for _, w := range statusTable() {
+		if word == string(w.Status) || word != "" && slices.Contains(strings.Fields(w.Also), word) {
+			return w.Status
+		}
+	}
+	if status := StatusOfTask(strings.ToUpper(word)); status != "" {
+		return status
+	}
+	return StatusOfRawko(word)
 }
 
 // StatusOfRawko returns the status for rawko's word, "" for another word.

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/planloop/planloop/plan"
@@ -69,5 +70,27 @@ func TestPhaseNow(t *testing.T) {
 	}
 	if got := (plan.State{Phase: plan.PhaseSubmitted}).PhaseNow(); got != plan.PhaseSubmitted {
 		t.Errorf("the phase is %q", got)
+	}
+}
+
+// TestReadStatus: both vocabularies, in any case and spelling; what means nothing or
+// two things is no status.
+func TestReadStatus(t *testing.T) {
+	for status, spellings := range map[plan.StepStatus]string{
+		plan.Pending:    "pending Pending TODO todo to-do not_started not-started open",
+		plan.InProgress: "in_progress IN_PROGRESS in-progress doing started running",
+		plan.Blocked:    "blocked BLOCKED", plan.Done: "done DONE Done complete completed COMPLETED finished", plan.Failed: "failed FAILED",
+		plan.Skipped: "skipped SKIPPED skip", plan.Cancelled: "cancelled CANCELLED canceled", "": "ready unknown donee",
+	} {
+		for word := range strings.FieldsSeq(spellings) {
+			if got := plan.ReadStatus(word); got != status {
+				t.Errorf("%q is read as %q, want %q", word, got, status)
+			}
+		}
+	}
+	for word, want := range map[string]plan.StepStatus{" in progress ": plan.InProgress, "In Progress": plan.InProgress, "": "", " ": ""} {
+		if got := plan.ReadStatus(word); got != want {
+			t.Errorf("%q is read as %q, want %q", word, got, want)
+		}
 	}
 }

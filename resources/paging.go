@@ -38,6 +38,9 @@ func (Filter) Values() []string {
 	return append([]string{string(FilterOpen), string(FilterReady)}, plan.Pending.Values()...)
 }
 
+// Read returns our word for a status in any vocabulary and spelling.
+func (Filter) Read(word string) string { return string(plan.ReadStatus(word)) }
+
 func (f Filter) matches(steps plan.Steps, step *plan.Step) bool {
 	switch f {
 	case "":

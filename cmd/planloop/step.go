@@ -73,12 +73,10 @@ func newStepMarkCommand(a *app) *cobra.Command {
 		if err != nil {
 			return plan.MarkStep{}, err
 		}
-		action := plan.MarkStep{Step: id, Status: plan.StepStatus(args[1]), Force: force}
+		action := plan.MarkStep{Step: id, Status: plan.ReadStatus(args[1]), Force: force}
 		if action.Status == "" {
-			return action, plan.Refuse(plan.InvalidInput, "/status", "is blank", "use a status such as done")
-		}
-		if err := plan.OneOf("/status", action.Status); err != nil {
-			return action, err
+			return action, plan.Refuse(plan.InvalidInput, "/status", plan.Quote(args[1])+" is no status",
+				"use one of "+strings.Join(action.Status.Values(), ", "))
 		}
 		if cmd.Flags().Changed("note") {
 			action.Note, err = plan.Text{Field: "/note", Max: plan.MaxLongText, Multiline: true}.Required(note)

@@ -102,7 +102,7 @@ func tellStory(t *testing.T, client *sdk) string {
 	s.accepted("planning_read_plan", arguments{}, "Fix the login bug", "S002", "S003")
 	s.accepted("planning_read_plan", arguments{"status": "done"}, "S001")
 	s.refused("planning_mark_step", arguments{"step_id": "S009", "status": "done"}, "S009")
-	s.refused("planning_mark_step", arguments{"step_id": "S002", "status": "finished"}, "in_progress")
+	s.refused("planning_mark_step", arguments{"step_id": "S002", "status": "halfway"}, "in_progress")
 	s.resources()
 	s.accepted("planning_clear_plan", arguments{}, "abandoned")
 	s.refused("planning_add_step", arguments{"steps": []arguments{{"title": "Too late"}}}, "planning_setup_plan")

@@ -181,7 +181,7 @@ func TestRefusals(t *testing.T) {
 		{exchange.JSON, `{"objective":"o","status":"paused"}`, "/status", "not known"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","status":"TODO"}]}`, "/steps/0/status", "not known"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["S002"]}]}`, "/steps/0/depends_on/0", "no step S002"},
-		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["s1"]}]}`, "/steps/0/depends_on/0", "not a step id"},
+		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":["x1"]}]}`, "/steps/0/depends_on/0", "not a step id"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","depends_on":[1]}]}`, "/steps/0/depends_on", "S001 -> S001"},
 		{exchange.JSON,
 			`{"objective":"o","steps":[{"step_id":"S004","title":"t","depends_on":[6]},{"step_id":6,"title":"t","depends_on":[4]}]}`,

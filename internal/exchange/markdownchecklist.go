@@ -199,7 +199,7 @@ func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title
 	s := sourceStep{at: fmt.Sprintf("line %d", line+1)}
 	s.Status = status
 	if m := ownID.FindStringSubmatch(title); m != nil {
-		if id, err := plan.ParseStepID(m[1]); err == nil {
+		if id, err := plan.ParseStepID(m[1]); err == nil && id.String() == m[1] {
 			s.ID, title = id, m[2]
 		}
 	}

@@ -193,7 +193,7 @@ func (m numbering) rename(pattern *regexp.Regexp, text string) string {
 	return pattern.ReplaceAllStringFunc(text, func(found string) string {
 		return stepWord.ReplaceAllStringFunc(found, func(word string) string {
 			id, err := plan.ParseStepID(word)
-			if to, ok := m[id]; err == nil && ok {
+			if to, ok := m[id]; err == nil && ok && id.String() == word {
 				return to.String()
 			}
 			return word

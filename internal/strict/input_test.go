@@ -28,6 +28,8 @@ type status string
 
 func (status) Values() []string { return []string{"pending", "in_progress", "done"} }
 
+func (status) Read(word string) string { return map[string]string{"halfway": "in_progress"}[word] }
+
 // point reads "x,y" and [x,y] by itself.
 type point struct{ X, Y int }
 

@@ -16,7 +16,8 @@
 // has omitempty or omitzero or the field is a pointer. Null for an optional field
 // is absence. Structs may be embedded by value. A type with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText
 // method gets the JSON value as it was written, twice, and decides alone;
-// UnmarshalText also gets integers. A string type with a method Values() []string accepts those only.
+// UnmarshalText also gets integers. A string type with a method Values() []string accepts those only, in any
+// case and spelling, and what its method Read(string) string makes a word of.
 // Numbers within an any become float64; where that loses digits that matter, use
 // a jsontext.Value.
 package strict

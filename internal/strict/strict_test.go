@@ -62,6 +62,8 @@ func TestAccepts(t *testing.T) {
 		{"JSON in any stays", `{"any":"[1]","raw":"{}"}`, `{"any":"[1]","raw":"{}"}`},
 		{"any JSON", `{"any":{"a":[1,"x",true]},"raw":[1, 2]}`, `{"any":{"a":[1,"x",true]},"raw":[1,2]}`},
 		{"aliases", `{"goal":"g","steps":[{"description":"a","id":1}]}`, `{"objective":"g","steps":[{"title":"a","step_id":"S001"}]}`},
+		{"words in other spellings", `{"statuses":["DONE"," done","In-Progress","halfway"],"by_status":{"Done":1}}`,
+			`{"statuses":["done","done","in_progress","in_progress"],"by_status":{"done":1}}`},
 		{"maps with typed keys", `{"by_status":{"done":1},"words":{"2":"x"}}`, `{"by_status":{"done":1},"words":{"2":"x"}}`},
 		{"map of structs", `{"nested":{"a":{"limit":1}}}`, `{"nested":{"a":{"limit":1}}}`},
 		{"brackets in strings", `{"objective":"` + strings.Repeat(`[\"`, 40) + `"}`, `{"objective":"` + strings.Repeat(`[\"`, 40) + `"}`},
@@ -181,16 +183,10 @@ func TestRefuses(t *testing.T) {
 		{"after an array in a string", `{"first":{"paths":"[\"a\"]","env":1}}`, `/first/env: found a number, want an object`},
 
 		{"other word", `{"first":{"status":"doing"}}`, `/first/status: found "doing", want one of "pending", "in_progress", "done"`},
-		{"other case of a word", `{"first":{"status":"DONE"}}`,
-			`/first/status: found "DONE", want one of "pending", "in_progress", "done"; did you mean "done"?`},
-		{"spaces around a word", `{"first":{"status":" done"}}`,
-			`/first/status: found " done", want one of "pending", "in_progress", "done"; did you mean "done"?`},
-		{"dash in a word", `{"first":{"status":"in-progress"}}`,
-			`/first/status: found "in-progress", want one of "pending", "in_progress", "done"; did you mean "in_progress"?`},
 		{"number for a word", `{"first":{"status":1}}`, `/first/status: found a number, want one of "pending", "in_progress", "done"`},
 		{"word of a list", `{"statuses":"finished"}`, `/statuses: found "finished", want one of "pending", "in_progress", "done"`},
-		{"word as a key", `{"by_status":{"Done":1}}`,
-			`/by_status/Done: found "Done", want one of "pending", "in_progress", "done"; did you mean "done"?`},
+		{"word as a key", `{"by_status":{"dane":1}}`,
+			`/by_status/dane: found "dane", want one of "pending", "in_progress", "done"`},
 
 		{"own text", `{"first":{"step_id":"x"}}`, `/first/step_id: "x" is not a step id: write it as S001`},
 		{"own text, wrong type", `{"first":{"step_id":1.5}}`, `/first/step_id: found a number, want a string`},
@@ -260,9 +256,9 @@ func TestEveryProblemIsTold(t *testing.T) {
 /numbers/3: found the number 2.5, want an integer
 /words/a: found a number, want a string
 /words/a: duplicate key "a", want each key once`},
-		{"missing", `{"steps":[{"titel":"a","status":"Done"},{"depends_on":["x",[1]]}],"weight":null,"reason":1}`,
+		{"missing", `{"steps":[{"titel":"a","status":"dane"},{"depends_on":["x",[1]]}],"weight":null,"reason":1}`,
 			`/steps/0/titel: unknown field "titel"; did you mean "title"?
-/steps/0/status: found "Done", want one of "pending", "in_progress", "done"; did you mean "done"?
+/steps/0/status: found "dane", want one of "pending", "in_progress", "done"
 /steps/1/depends_on/0: "x" is not a step id: write it as S001
 /steps/1/depends_on/1: found an array, want a string
 /steps/1/title: missing required field "title", want a string

@@ -142,8 +142,8 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 	trimmed := strings.Trim(text, jsonSpace)
 	switch {
 	case s.Kind() == reflect.String:
-		w.emit(raw)
-		w.checkWord(s, text)
+		word, _ := jsontext.AppendQuote(nil, w.word(s, text)) // it came from a reader that refuses invalid UTF-8
+		w.emit(word)
 		return nil
 	case s.Kind() == reflect.Bool && (trimmed == "true" || trimmed == "false"):
 		w.emit([]byte(trimmed))
@@ -204,18 +204,23 @@ func isNumber(text string) bool {
 
 func isInteger(text string) bool { return isNumber(text) && !strings.ContainsAny(text, ".eE") }
 
-// checkWord refuses a string that its type does not list.
-func (w *walk) checkWord(s *shape, given string) {
+// word returns the listed word that a string means, and refuses one that means none.
+func (w *walk) word(s *shape, given string) string {
 	if s.values == nil || slices.Contains(s.values, given) {
-		return
+		return given
 	}
-	e := w.fault("found "+quoted(given), oneOf(s.values))
 	for _, value := range s.values {
 		if spelling.Folded(value) == spelling.Folded(given) {
-			e.Nearest = value
-			break
+			return value
 		}
 	}
+	if reader, ok := reflect.Zero(s.Type).Interface().(interface{ Read(word string) string }); ok {
+		if word := reader.Read(given); word != "" {
+			return word
+		}
+	}
+	w.fault("found "+quoted(given), oneOf(s.values))
+	return given
 }
 
 // decided asks the type itself whether a value fits.
@@ -354,8 +359,7 @@ func (w *walk) mapping(s *shape) error {
 			w.fault(duplicate(key))
 		}
 		seen[key] = true
-		w.checkWord(keys, key)
-		w.name(key)
+		w.name(w.word(keys, key))
 		return w.value(s.Elem())
 	})
 }

@@ -25,6 +25,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActSetUp:     "planloop setup OBJECTIVE",
 		verbs.ActAddSteps:  "planloop step add TITLE",
 		verbs.ActAddTasks:  "planloop update --json with add_tasks",
+		verbs.ActUpdate:    "planloop update --json " + ShellWord(call.JSON),
 		verbs.ActMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
 		verbs.ActRead:      "planloop show",
 		verbs.ActAskStatus: "planloop status --json",

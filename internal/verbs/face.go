@@ -27,6 +27,7 @@ const (
 	ActSetUp      Act = "set_up"      // a plan
 	ActAddSteps   Act = "add_steps"   // to the plan
 	ActAddTasks   Act = "add_tasks"   // which pass the gates, and report on others with the same call
+	ActUpdate     Act = "update"      // add, edit and report with the arguments JSON, "" for any
 	ActMark       Act = "mark"        // Step, with Status
 	ActRead       Act = "read"        // the whole plan
 	ActAskStatus  Act = "ask_status"  // where the plan stands
@@ -49,7 +50,7 @@ const (
 
 // Acts lists them all, in order.
 func Acts() []Act {
-	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActMark, ActRead, ActAskStatus, ActWait, ActSummarise, ActAlert, ActClear,
+	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActRead, ActAskStatus, ActWait, ActSummarise, ActAlert, ActClear,
 		ActSyncRules, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActRestore, ActCancelMode, ActPurge}
 }
 
@@ -61,6 +62,7 @@ type Call struct {
 	Status plan.StepStatus
 	ID     string
 	File   string
+	JSON   string
 	For    time.Duration
 }
 

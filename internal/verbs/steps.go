@@ -2,6 +2,9 @@ package verbs
 
 import (
 	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
@@ -63,6 +66,10 @@ type MarkStatus string
 // Values lists the statuses in order.
 func (MarkStatus) Values() []string { return []string{"pending", "in_progress", "blocked", "done"} }
 
+// Read returns our word for a status in any vocabulary and spelling, also for one that
+// asks for a reason: the refusal of that tells how.
+func (MarkStatus) Read(word string) string { return string(plan.ReadStatus(word)) }
+
 // MarkStep is the input of MarkStep (WINK: MarkStep).
 type MarkStep struct {
 	StepID plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
@@ -82,6 +89,9 @@ type MarkStepReply struct {
 // claims it.
 func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStepReply, error) {
 	a := plan.MarkStep{Step: in.StepID, Status: plan.StepStatus(in.Status)}
+	if !slices.Contains(in.Status.Values(), string(in.Status)) {
+		return MarkStepReply{}, in.elsewhere(c)
+	}
 	if in.Note != nil {
 		note, err := plan.Text{Field: "/note", Max: plan.MaxNote, ASCII: !s.opts.Unicode, Multiline: true}.Required(*in.Note)
 		if err != nil {
@@ -90,6 +100,23 @@ func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStep
 		a.Note = note
 	}
 	return s.Mark(ctx, c, a)
+}
+
+// elsewhere refuses a status that wants a reason, and names the call that takes one.
+func (in MarkStep) elsewhere(c Caller) error {
+	key, reason := "skip", "<why it is not needed>"
+	if in.Status == MarkStatus(plan.Failed) {
+		key, reason = "error", "<what failed>"
+	}
+	if in.Note != nil {
+		reason = *in.Note
+	}
+	call, err := json.Marshal(map[string]any{"update_tasks": []any{map[string]any{"id": int(in.StepID), key: reason}}})
+	if err != nil {
+		return err
+	}
+	return plan.Refuse(plan.InvalidInput, "/status", plan.StepStatus(in.Status).Spaced()+" wants a reason",
+		"call "+c.word(Call{Act: ActUpdate, JSON: string(call)}))
 }
 
 // Mark is MarkStep for an action that is clean already.

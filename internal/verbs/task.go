@@ -20,6 +20,16 @@ const (
 // Values lists the statuses in order.
 func (TaskStatus) Values() []string { return plan.TaskStatuses() }
 
+// Read returns the contract's word for a status in any vocabulary and spelling, ours
+// where the contract has none.
+func (TaskStatus) Read(word string) string {
+	status := plan.ReadStatus(word)
+	if task := status.Words().Task; plan.StatusOfTask(task) == status {
+		return task
+	}
+	return string(status)
+}
+
 // taskStatus returns the contract's word for a step's status.
 func taskStatus(status plan.StepStatus) TaskStatus { return TaskStatus(status.Words().Task) }
 

@@ -104,7 +104,7 @@ func (t NewTask) read(field string, refs map[string]bool) (taskInput, error) {
 	if task.ref, err = (plan.Text{Field: field + "/ref", Max: plan.MaxHint}).Required(*t.Ref); err != nil {
 		return taskInput{}, err
 	}
-	if _, err := plan.ParseStepID(task.ref); err == nil {
+	if id, err := plan.ParseStepID(task.ref); err == nil && strings.HasSuffix(id.String(), strings.ToUpper(task.ref)) {
 		return taskInput{}, plan.Refuse(plan.InvalidInput, field+"/ref", "looks like a step id", "give a name, such as schema")
 	}
 	if refs[task.ref] {
@@ -176,7 +176,7 @@ func (u TaskUpdate) mark(field string) (*plan.MarkStep, error) {
 	mark := &plan.MarkStep{Step: plan.StepID(u.ID)}
 	if u.Status != nil {
 		asked++
-		mark.Status = plan.StatusOfTask(string(*u.Status))
+		mark.Status = plan.ReadStatus(string(*u.Status))
 	}
 	if u.Error != nil {
 		asked++
