@@ -86,7 +86,7 @@ func (c Candidate) Digest() string {
 // label names the task at a position in messages.
 func (c Candidate) label(i int) string {
 	if title := strings.TrimSpace(c.New[i].Title); title != "" {
-		return "Task '" + printable(title, titleShown) + "'"
+		return "Task '" + excerpt(title, titleShown) + "'"
 	}
 	return "Task " + strconv.Itoa(i+1)
 }
@@ -173,7 +173,7 @@ func (e *examination) findings(ctx context.Context, g leveled, i int) []Finding 
 	for _, f := range g.check(ctx, e, i) {
 		list = append(list, Finding{
 			Gate: g.name, Level: g.level,
-			Task: printable(strings.TrimSpace(e.New[i].Title), titleShown), Step: e.New[i].ID,
+			Task: excerpt(strings.TrimSpace(e.New[i].Title), titleShown), Step: e.New[i].ID,
 			Message: e.label(i) + " " + f.message, Fix: f.fix, verbatim: f.verbatim,
 		})
 	}

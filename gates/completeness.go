@@ -65,7 +65,7 @@ func tooLarge(t Task) string {
 	paths := len(distinct(slices.Concat(t.RelevantFilePaths, t.Creates)))
 	switch {
 	case sweeping(t.Title) != "":
-		return "the title says \"" + printable(sweeping(t.Title), titleShown) + "\""
+		return "the title says \"" + excerpt(sweeping(t.Title), titleShown) + "\""
 	case utf8.RuneCountInString(t.Title) > maxTitle:
 		return fmt.Sprintf("the title has %d characters", utf8.RuneCountInString(t.Title))
 	case utf8.RuneCountInString(t.Details) > maxDetails:

@@ -14,7 +14,7 @@ func checkHintsActionable(_ context.Context, e *examination, i int) []flaw {
 	for _, hint := range distinct(e.New[i].ContextHints) {
 		if given(hint) && !actionable(hint) {
 			list = append(list, flaw{message: "has a hint that neither says what to do nor where to look: \"" +
-				printable(strings.TrimSpace(hint), hintShown) + "\".",
+				excerpt(strings.TrimSpace(hint), hintShown) + "\".",
 				fix: "begin it with a verb and name the place, such as \"Read `file.md`\" or \"See section 2\""})
 		}
 	}

@@ -69,7 +69,7 @@ func (e *examination) ask(ctx context.Context, opts Options, findings []Finding)
 }
 
 func objection(feedback string) (message, fix string) {
-	feedback = printable(strings.Join(strings.Fields(feedback), " "), feedbackShown)
+	feedback = excerpt(strings.Join(strings.Fields(feedback), " "), feedbackShown)
 	if feedback == "" {
 		return "The judge did not approve the plan and gave no reason.",
 			"look at the tasks again: each does one thing, in an order in which it can be done"

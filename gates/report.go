@@ -104,9 +104,9 @@ const (
 	hintShown  = 80
 )
 
-// printable returns text on one line and shortened to n characters, with
+// excerpt returns text on one line and shortened to n characters, with
 // everything that a terminal would act on, or that does not show, escaped.
-func printable(text string, n int) string { return safetext.EscapeLine(plan.Shorten(text, n)) }
+func excerpt(text string, n int) string { return safetext.EscapeLine(plan.Shorten(text, n)) }
 
 // code writes a path or an id as messages show it.
-func code(text string) string { return "`" + printable(text, pathShown) + "`" }
+func code(text string) string { return "`" + excerpt(text, pathShown) + "`" }

@@ -100,7 +100,7 @@ func checkResponsibility(_ context.Context, e *examination, i int) []flaw {
 	if !joined {
 		return nil
 	}
-	return []flaw{{message: "asks for two things: \"" + printable(second, titleShown) + "\" is a task of its own.",
+	return []flaw{{message: "asks for two things: \"" + excerpt(second, titleShown) + "\" is a task of its own.",
 		fix: "make it two tasks, the second depending on the first if it has to"}}
 }
 

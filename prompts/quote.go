@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,7 +29,6 @@ const (
 	maxTasks       = 250
 
 	maxPathShown = 160
-	maxBackticks = 10 // in a row; longer runs are shortened, so that fences stay short
 )
 
 // block is text from elsewhere between fences that it cannot close.
@@ -71,7 +71,7 @@ func quoteList(items []string, most int) *block {
 // the rest. It cuts at the end of a line where one is near.
 func bound(text string, limit int) (shown, cut string) {
 	total := utf8.RuneCountInString(text)
-	shown = strings.Trim(printable(head(text, limit)), "\n")
+	shown = strings.Trim(quotable(head(text, limit)), "\n")
 	kept := strings.TrimRight(head(shown, limit), "\u200c\u200d") // a joiner hides where nothing follows
 	if total <= limit && len(kept) == len(shown) {
 		return kept, ""
@@ -96,32 +96,24 @@ func head(text string, n int) string {
 	return text
 }
 
-// printable returns text with what changes how the rest is shown written as
+// quotable returns text with what changes how the rest is shown written as
 // escapes, plain line ends, and runs of backquotes shortened.
-func printable(text string) string {
-	text = safetext.Newlines(text)
-	if !strings.Contains(text, strings.Repeat("`", maxBackticks+1)) {
-		return safetext.Escape(text)
-	}
-	var b strings.Builder
-	ticks := 0
-	for _, r := range text {
-		if r != '`' {
-			ticks = 0
-		} else if ticks++; ticks > maxBackticks {
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return safetext.Escape(b.String())
+func quotable(text string) string {
+	return safetext.Escape(longTicks.ReplaceAllString(safetext.Newlines(text), ticks))
 }
+
+// ticks are as many backquotes in a row as are repeated; longer runs are shortened, so
+// that fences stay short.
+const ticks = "``````````"
+
+var longTicks = regexp.MustCompile(ticks + "`+")
 
 // quoted puts a line into double quotes that it cannot close.
 func quoted(line string) string { return `"` + strings.ReplaceAll(line, `"`, "'") + `"` }
 
 // oneLine returns text on one line with at most limit characters.
 func oneLine(text string, limit int) string {
-	line := strings.Join(strings.Fields(printable(head(strings.TrimSpace(text), 2*limit))), " ")
+	line := strings.Join(strings.Fields(quotable(head(strings.TrimSpace(text), 2*limit))), " ")
 	return plan.Shorten(line, limit)
 }
 

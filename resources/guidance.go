@@ -17,14 +17,14 @@ const AgentsFile = "docs/agents.md"
 // book stands, [AgentsFile] when empty; a path that is no plain text is not repeated.
 func AgentsMD(file string) string {
 	name, file := "this file", cmp.Or(file, AgentsFile)
-	if printablePath(file) {
+	if fitsInBackquotes(file) {
 		name = "`" + file + "`"
 	}
 	return text("agents.md", struct{ File string }{name})
 }
 
-// printablePath reports whether path can stand between backquotes in a line.
-func printablePath(path string) bool {
+// fitsInBackquotes reports whether path can stand between backquotes in a line.
+func fitsInBackquotes(path string) bool {
 	const longest = 120
 	return utf8.ValidString(path) && utf8.RuneCountInString(path) <= longest && strings.TrimSpace(path) != "" &&
 		strings.IndexFunc(path, func(r rune) bool { return r == '`' || !readable(r) }) < 0

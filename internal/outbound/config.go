@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // ErrConfig is wrapped by every *ConfigError.
@@ -71,9 +72,9 @@ func loopback(host string) bool {
 }
 
 // Visible reports whether text is one line of characters that show: what a
-// header, a name or an address may hold.
+// header, a name or an address may hold. Of spaces it takes the plain one alone.
 func Visible(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+	return safetext.PrintableLine(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // VariableName reports whether text can be the name of an environment variable.

@@ -187,13 +187,8 @@ func endsSentence(before string) bool {
 func markText(rest string) string {
 	rest = strings.TrimPrefix(rest, noteForms().assignee.FindString(rest))
 	rest = strings.TrimLeft(rest, " \t:-!.;*])}")
-	return printable(strings.TrimRight(rest, " \t\r\n*/->#."), maxMarkText)
-}
-
-// printable returns text on one line in at most most characters. In a hint, back
-// quotes name a file.
-func printable(text string, most int) string {
-	return shorten(strings.ReplaceAll(safetext.Line(text), "`", "'"), most)
+	line := safetext.Line(strings.TrimRight(rest, " \t\r\n*/->#."))
+	return shorten(strings.ReplaceAll(line, "`", "'"), maxMarkText) // in a hint, backquotes name a file
 }
 
 func wordByte(c byte) bool {

@@ -34,7 +34,7 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Pointer != "" {
-		b.WriteString(printable(e.Pointer, shownPointer) + ": ")
+		b.WriteString(excerpt(e.Pointer, shownPointer) + ": ")
 	}
 	b.WriteString(e.Problem)
 	nearest := strconv.Quote(e.Nearest)
@@ -122,8 +122,8 @@ func (w *walk) own(err error) {
 	}
 }
 
-// printable shortens s and escapes what could disturb a terminal or a log.
-func printable(s string, limit int) string {
+// excerpt shortens s and escapes what could disturb a terminal or a log.
+func excerpt(s string, limit int) string {
 	if runes := []rune(s[:min(len(s), 4*limit+4)]); len(runes) > limit {
 		s = string(runes[:limit]) + "…"
 	}
@@ -131,7 +131,7 @@ func printable(s string, limit int) string {
 	return safetext.Escape(q[1 : len(q)-1])
 }
 
-func quoted(s string) string { return `"` + printable(s, shownText) + `"` }
+func quoted(s string) string { return `"` + excerpt(s, shownText) + `"` }
 
 func kindName(k jsontext.Kind) string {
 	switch k {

@@ -176,9 +176,9 @@ func (w *walk) number(s *shape, given string) {
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		w.fault("the number "+printable(given, shownText)+" is out of range", wanted(s.Type))
+		w.fault("the number "+excerpt(given, shownText)+" is out of range", wanted(s.Type))
 	case err != nil:
-		w.fault("found the number "+printable(given, shownText), wanted(s.Type))
+		w.fault("found the number "+excerpt(given, shownText), wanted(s.Type))
 	default:
 		w.emit([]byte(text))
 	}

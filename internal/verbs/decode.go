@@ -30,7 +30,7 @@ func Decode(arguments []byte, into any) error {
 // refusal says what strict found in the words of a *plan.ValidationError. A
 // type's own refusal, such as that of a step id, keeps its words.
 func refusal(bad *strict.Error) error {
-	e := &plan.ValidationError{Kind: plan.InvalidInput, Field: printable(bad.Pointer), Problem: bad.Problem}
+	e := &plan.ValidationError{Kind: plan.InvalidInput, Field: escapedPointer(bad.Pointer), Problem: bad.Problem}
 	var own *plan.ValidationError
 	switch {
 	case errors.As(bad, &own):
@@ -57,9 +57,9 @@ func further(others []*strict.Error) string {
 	return b.String()
 }
 
-// printable returns a JSON pointer, which repeats keys of the input, fit to be
+// escapedPointer returns a JSON pointer, which repeats keys of the input, fit to be
 // shown.
-func printable(pointer string) string {
+func escapedPointer(pointer string) string {
 	quoted := strconv.QuoteToGraphic(plan.Shorten(pointer, 120))
 	return safetext.Escape(quoted[1 : len(quoted)-1])
 }
