@@ -48,7 +48,7 @@ func (s *Server) hosts(r *http.Request) []string {
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && addr != nil {
 		local = addr.String()
 	}
-	return append(localHosts(local), s.opts.AllowHosts...)
+	return localHosts(local)
 }
 
 func localHosts(local string) []string {

@@ -15,7 +15,7 @@ import (
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 func TestGuardHost(t *testing.T) {
-	f := serve(t, Options{AllowHosts: []string{"planloop.example:443"}})
+	f := serve(t, Options{})
 	_, port, err := net.SplitHostPort(f.host)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestGuardHost(t *testing.T) {
 		"localhost:" + port:           true,
 		"LocalHost:" + port:           true,
 		"[::1]:" + port:               true,
-		"planloop.example:443":        true,
+		"planloop.example:443":        false,
 		"127.0.0.1":                   false,
 		"localhost":                   false,
 		"localhost:1":                 false,

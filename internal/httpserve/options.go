@@ -1,6 +1,7 @@
 package httpserve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,9 +23,6 @@ type Options struct {
 	// Token is the bearer token every request must carry. It may be empty on
 	// loopback only.
 	Token string
-	// AllowHosts are further names, host:port, by which clients reach this
-	// server, such as that of a proxy.
-	AllowHosts []string
 	// AllowOrigins are web origins, scheme://host[:port], whose pages may use
 	// this server.
 	AllowOrigins []string
@@ -75,20 +73,13 @@ func (o Options) complete() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	o.MaxBody = orDefault(o.MaxBody, transport.MaxMessage)
-	o.MaxStreams = orDefault(o.MaxStreams, 100)
-	o.SessionIdle = orDefault(o.SessionIdle, 30*time.Minute)
-	o.KeepAlive = orDefault(o.KeepAlive, time.Minute)
-	o.BodyTimeout = orDefault(o.BodyTimeout, 10*time.Second)
-	o.Grace = orDefault(o.Grace, 5*time.Second)
+	o.MaxBody = cmp.Or(o.MaxBody, transport.MaxMessage)
+	o.MaxStreams = cmp.Or(o.MaxStreams, 100)
+	o.SessionIdle = cmp.Or(o.SessionIdle, 30*time.Minute)
+	o.KeepAlive = cmp.Or(o.KeepAlive, time.Minute)
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, 10*time.Second)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	return o, nil
-}
-
-func orDefault[T int | int64 | time.Duration](value, standard T) T {
-	if value <= 0 {
-		return standard
-	}
-	return value
 }
 
 // checkExposure refuses an address beyond this machine that nothing protects.

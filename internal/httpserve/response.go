@@ -56,10 +56,6 @@ func (r *response) writeHeader(status int) {
 func (r *response) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.write(p)
-}
-
-func (r *response) write(p []byte) (int, error) {
 	if r.w == nil {
 		return 0, errAnswered
 	}
@@ -72,13 +68,12 @@ func (r *response) write(p []byte) (int, error) {
 }
 
 // Flush sends what is buffered.
-func (r *response) Flush() {
+func (r *response) Flush() { _ = r.FlushError() }
+
+// FlushError is Flush for who wants to know whether the client still reads.
+func (r *response) FlushError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_ = r.flush()
-}
-
-func (r *response) flush() error {
 	if r.w == nil || r.held != nil {
 		return nil
 	}
@@ -98,12 +93,10 @@ func (r *response) send(name string, data []byte) error {
 }
 
 func (r *response) sendRaw(p []byte) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, err := r.write(p); err != nil {
+	if _, err := r.Write(p); err != nil {
 		return err
 	}
-	return r.flush()
+	return r.FlushError()
 }
 
 // isEventStream tells whether a stream of events was begun.

@@ -32,7 +32,7 @@ type Server struct {
 	streamable *server.StreamableHTTPServer
 	sessions   *sessions
 	sse        sync.Map // the open sessions of /sse by id
-	calls      *calls
+	calls      calls
 	slots      chan struct{} // one is held by every open stream
 	handler    http.Handler
 
@@ -53,7 +53,6 @@ func New(srv *server.MCPServer, opts Options) (*Server, error) {
 		log:      opts.Logger,
 		mcp:      srv,
 		sessions: &sessions{alive: map[string]struct{}{}},
-		calls:    &calls{idle: make(chan struct{})},
 		slots:    make(chan struct{}, opts.MaxStreams),
 	}
 	s.ending, s.endStreams = context.WithCancel(context.Background())
@@ -163,11 +162,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // stop ends calls before streams: an answer may have to go out on a stream.
 func (s *Server) stop(hs *http.Server) {
-	grace := time.NewTimer(s.opts.Grace)
-	defer grace.Stop()
+	s.calls.stop()
+	answered := make(chan struct{})
+	go func() { // ends with the last call
+		s.calls.running.Wait()
+		close(answered)
+	}()
 	select {
-	case <-s.calls.stop():
-	case <-grace.C:
+	case <-answered:
+	case <-time.After(s.opts.Grace):
 		s.log.Warn("stopped before every call was answered", "grace", s.opts.Grace)
 	}
 	s.Close()
@@ -202,43 +205,25 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // for them.
 type calls struct {
 	mu       sync.Mutex
-	running  int
 	stopping bool
-	idle     chan struct{} // closed when stopping and nothing runs
+	running  sync.WaitGroup
 }
 
 // begin counts one call in, unless the server is stopping.
 func (c *calls) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopping {
-		return false
-	}
-	c.running++
-	return true
-}
-
-func (c *calls) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running--
-	if c.stopping && c.running == 0 {
-		close(c.idle)
-	}
-}
-
-// stop lets no further call begin. The channel it returns is closed when the
-// last one has ended.
-func (c *calls) stop() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !c.stopping {
-		c.stopping = true
-		if c.running == 0 {
-			close(c.idle)
-		}
+		c.running.Add(1)
 	}
-	return c.idle
+	return !c.stopping
+}
+
+// stop lets no further call begin.
+func (c *calls) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopping = true
 }
 
 func (c *calls) isStopping() bool {

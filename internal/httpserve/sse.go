@@ -88,7 +88,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, session *sseSessi
 // answer runs one request and puts its answer on the stream. It is started by
 // postSSE, which has counted it in, and ends with the call or the session.
 func (s *Server) answer(session *sseSession, msg transport.Message) {
-	defer s.calls.end()
+	defer s.calls.running.Done()
 	defer func() { <-session.running }()
 	if refusal := session.refusal(msg); refusal != nil {
 		session.put(refusal)
