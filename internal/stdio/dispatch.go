@@ -17,7 +17,7 @@ import (
 // take handles one frame; it returns as soon as the message is on its way.
 func (c *conn) take(f frame) {
 	if f.tooLong {
-		c.say(transport.Refusal(nil, mcp.INVALID_REQUEST,
+		c.say(c.ctx, transport.Refusal(nil, mcp.INVALID_REQUEST,
 			fmt.Sprintf("the message is longer than %d bytes and was skipped: send less at a time", c.maxFrame)))
 		return
 	}
@@ -26,7 +26,7 @@ func (c *conn) take(f frame) {
 	}
 	m, refused := transport.Parse(f.data)
 	if refused != nil {
-		c.say(refused)
+		c.say(c.ctx, refused)
 		return
 	}
 	switch m.Kind {
@@ -39,14 +39,14 @@ func (c *conn) take(f frame) {
 	}
 }
 
-// say writes an answer that belongs to no call.
-func (c *conn) say(e *mcp.JSONRPCError) {
-	data, err := json.Marshal(e)
+// say writes what answers no call: a notification, or the refusal of what is no message.
+func (c *conn) say(ctx context.Context, message mcp.JSONRPCMessage) {
+	data, err := json.Marshal(message)
 	if err != nil {
-		c.log.Error("encode a refusal", "error", err)
+		c.log.Error("encode a message", "error", err)
 		return
 	}
-	c.out.send(c.ctx, outgoing{data: data})
+	c.out.send(ctx, outgoing{data: data})
 }
 
 func (c *conn) notified(m transport.Message) {
@@ -241,10 +241,6 @@ func (cs *calls) cancelled(params json.RawMessage) []*call {
 		return nil
 	}
 	return cs.cancelIf(errCancelled, func(k *call) bool { return k.key == key })
-}
-
-func (cs *calls) cancelStreams() {
-	cs.cancelIf(errStopped, func(k *call) bool { return k.stream.Load() })
 }
 
 // cancelIf ends the contexts of the calls that match and returns them.

@@ -6,13 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
-
-	"github.com/planloop/planloop/internal/transport"
 )
-
-// defaultMaxFrame is the longest message that is accepted, in bytes without the
-// line end, where the options do not say otherwise.
-const defaultMaxFrame = transport.MaxMessage
 
 // frame is one line of input, or the error that ended it.
 type frame struct {
@@ -26,9 +20,9 @@ type frame struct {
 func readFrames(ctx context.Context, in io.Reader, maxFrame int) <-chan frame {
 	frames := make(chan frame)
 	go func() {
-		r := &lineReader{in: bufio.NewReaderSize(in, 16<<10), max: maxFrame}
+		lines := bufio.NewReaderSize(in, 16<<10)
 		for {
-			f := r.next()
+			f := nextFrame(lines, maxFrame)
 			select {
 			case frames <- f:
 			case <-ctx.Done():
@@ -42,18 +36,13 @@ func readFrames(ctx context.Context, in io.Reader, maxFrame int) <-chan frame {
 	return frames
 }
 
-type lineReader struct {
-	in  *bufio.Reader
-	max int
-}
-
-// next reads one line of any length, keeping at most max bytes of it.
-func (r *lineReader) next() frame {
+// nextFrame reads one line of any length, keeping at most most bytes of it.
+func nextFrame(in *bufio.Reader, most int) frame {
 	var line []byte
 	tooLong := false
 	for {
-		part, err := r.in.ReadSlice('\n')
-		if len(line)+len(part) > r.max+len("\r\n") {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) > most+len("\r\n") {
 			tooLong, line = true, nil
 		}
 		if !tooLong {
@@ -67,7 +56,7 @@ func (r *lineReader) next() frame {
 			return frame{err: err}
 		}
 		line = bytes.Trim(line, " \t\r\n")
-		if tooLong || len(line) > r.max {
+		if tooLong || len(line) > most {
 			return frame{tooLong: true}
 		}
 		return frame{data: line}

@@ -136,12 +136,7 @@ func (c *conn) deliver(s *stream, n mcp.JSONRPCNotification) {
 	}
 	meta[mcp.MetaKeySubscriptionID] = s.request
 	n.Params.Meta = meta
-	data, err := json.Marshal(n)
-	if err != nil {
-		c.log.Error("encode a notification", "method", n.Method, "error", err)
-		return
-	}
-	c.out.send(c.life, outgoing{data: data})
+	c.say(c.life, n)
 }
 
 func (s *stream) wants(n mcp.JSONRPCNotification) bool {

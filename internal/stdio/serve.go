@@ -22,6 +22,7 @@
 package stdio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,15 +34,13 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/planloop/planloop/internal/transport"
 )
 
-const (
-	defaultDrain = 30 * time.Second
-
-	// grace is how long cancelled calls have to end and to be answered before
-	// Serve leaves them behind.
-	grace = time.Second
-)
+// grace is how long cancelled calls have to end and to be answered before
+// Serve leaves them behind.
+const grace = time.Second
 
 // Options shape a connection. The zero value is ready to use.
 type Options struct {
@@ -58,12 +57,8 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.MaxFrame <= 0 {
-		o.MaxFrame = defaultMaxFrame
-	}
-	if o.Drain <= 0 {
-		o.Drain = defaultDrain
-	}
+	o.MaxFrame = cmp.Or(o.MaxFrame, transport.MaxMessage)
+	o.Drain = cmp.Or(o.Drain, 30*time.Second)
 	return o
 }
 
@@ -165,7 +160,7 @@ func (c *conn) dispatch(frames <-chan frame) error {
 // settle waits for what was read to be answered and written.
 func (c *conn) settle(drain time.Duration) {
 	close(c.session.closed) // no answer can come any more
-	c.calls.cancelStreams()
+	c.calls.cancelIf(errStopped, func(k *call) bool { return k.stream.Load() })
 	settled := make(chan struct{})
 	go func() { // ends with the last handler
 		c.running.Wait()
@@ -174,24 +169,20 @@ func (c *conn) settle(drain time.Duration) {
 		close(settled)
 	}()
 
-	patience := time.NewTimer(drain)
-	defer patience.Stop()
 	select {
 	case <-settled:
 		return
 	case <-c.ctx.Done():
-	case <-patience.C:
+	case <-time.After(drain):
 		c.log.Warn("calls still running after the end of input are cancelled", "after", drain)
 	}
 	c.cancel(errStopped)
 	// A handler may still hold the lane; what waits behind it no longer runs and
 	// has only to be answered.
 	go c.lane.work()
-	last := time.NewTimer(grace)
-	defer last.Stop()
 	select {
 	case <-settled:
-	case <-last.C:
+	case <-time.After(grace):
 		c.log.Warn("left before every call had ended", "waited", grace)
 	}
 }

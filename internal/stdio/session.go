@@ -31,9 +31,8 @@ type session struct {
 	// Requests to the client and its answers. Their ids live in a map of their own, so
 	// that they cannot be taken for those of the client's requests.
 	send    func(context.Context, outgoing) bool
-	mu      sync.Mutex
-	last    int64
-	pending map[string]chan transport.Message
+	last    atomic.Int64
+	pending sync.Map // of channels for the answers, by the keys of the ids
 	closed  chan struct{}
 }
 
@@ -50,7 +49,7 @@ func newSession(send func(context.Context, outgoing) bool) *session {
 	return &session{
 		// The id is random, so that it can name who acted.
 		Client: transport.Client{ID: "stdio-" + rand.Text(), Notes: make(chan mcp.JSONRPCNotification, maxNotes)},
-		send:   send, pending: make(map[string]chan transport.Message), closed: make(chan struct{}),
+		send:   send, closed: make(chan struct{}),
 	}
 }
 
@@ -87,31 +86,10 @@ func (e *ClientError) Error() string {
 
 // answered takes an answer to the request it belongs to; others are dropped.
 func (s *session) answered(m transport.Message) {
-	s.mu.Lock()
-	reply, ok := s.pending[m.Key]
-	delete(s.pending, m.Key)
-	s.mu.Unlock()
-	if ok {
-		reply <- m
+	if reply, ok := s.pending.LoadAndDelete(m.Key); ok {
+		reply.(chan transport.Message) <- m
 	}
 }
-
-func (s *session) open() (id int64, reply chan transport.Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last++
-	reply = make(chan transport.Message, 1)
-	s.pending[askKey(s.last)] = reply
-	return s.last, reply
-}
-
-func (s *session) forget(id int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.pending, askKey(id))
-}
-
-func askKey(id int64) string { return "n" + strconv.FormatInt(id, 10) }
 
 // ask sends a request to the client and returns its result.
 func ask[T any](ctx context.Context, s *session, method mcp.MCPMethod, params any) (*T, error) {
@@ -120,8 +98,10 @@ func ask[T any](ctx context.Context, s *session, method mcp.MCPMethod, params an
 		return nil, ErrClosed
 	default:
 	}
-	id, reply := s.open()
-	defer s.forget(id)
+	id, reply := s.last.Add(1), make(chan transport.Message, 1)
+	key := transport.Key(strconv.AppendInt(nil, id, 10))
+	s.pending.Store(key, reply)
+	defer s.pending.Delete(key)
 	data, err := json.Marshal(struct {
 		JSONRPC string        `json:"jsonrpc"`
 		ID      int64         `json:"id"`

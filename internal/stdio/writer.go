@@ -109,24 +109,14 @@ func (w *writer) note(s *session, n mcp.JSONRPCNotification) {
 }
 
 func (w *writer) put(o outgoing) {
-	if w.err != nil {
-		return
-	}
 	if o.writing != nil {
 		o.writing()
 	}
-	_, err := w.out.Write(o.data)
-	if err == nil {
-		err = w.out.WriteByte('\n')
-	}
-	w.fail(err)
+	_, _ = w.out.Write(o.data)
+	w.fail(w.out.WriteByte('\n')) // after a failure out takes nothing more
 }
 
-func (w *writer) flush() {
-	if w.err == nil {
-		w.fail(w.out.Flush())
-	}
-}
+func (w *writer) flush() { w.fail(w.out.Flush()) }
 
 func (w *writer) fail(err error) {
 	if err != nil {
