@@ -5,11 +5,12 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/planloop/planloop/plan"
 )
 
 // desktopTime bounds the programme that shows a notice. Windows takes seconds to
@@ -86,10 +87,7 @@ func (n Notice) summary() string {
 
 // size says how many steps there are and what they risk.
 func (n Notice) size() string {
-	size := fmt.Sprintf("%d steps", len(n.Steps))
-	if len(n.Steps) == 1 {
-		size = "1 step"
-	}
+	size := plan.Counted(len(n.Steps), "step")
 	if risk := n.highest(); risk != "" {
 		size += ", highest risk " + risk
 	}

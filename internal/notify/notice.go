@@ -70,19 +70,13 @@ type wording struct {
 }
 
 func (e Event) wording() wording {
-	switch e {
-	case PlanWaits:
-		return wording{"Plan", "Approve or reject with: ", "planloop approve"}
-	case QuestionWaits:
-		return wording{"Question", "Answer with: ", "planloop answer"}
-	case StepWaits:
-		return wording{"Step", "Approve or reject with: ", "planloop approve"}
-	case ModeEntered:
-		return wording{"Planning", "See: ", ""}
-	case ModeExpired:
-		return wording{"Planning expired", "See: ", ""}
-	}
-	return wording{"planloop", "See: ", ""}
+	return cmp.Or(map[Event]wording{
+		PlanWaits:     {"Plan", "Approve or reject with: ", "planloop approve"},
+		QuestionWaits: {"Question", "Answer with: ", "planloop answer"},
+		StepWaits:     {"Step", "Approve or reject with: ", "planloop approve"},
+		ModeEntered:   {"Planning", "See: ", ""},
+		ModeExpired:   {"Planning expired", "See: ", ""},
+	}[e], wording{"planloop", "See: ", ""})
 }
 
 // how is where a person can decide, in a few words.
