@@ -48,12 +48,8 @@ func inspect(root *os.Root, file, content string) (source, Found) {
 	return s, found
 }
 
-func refused(s source, err error) Found {
-	refusal, ok := errors.AsType[*Error](err)
-	if !ok {
-		refusal = unreadable(s.file, err)
-	}
-	return Found{File: s.file, Target: s.target, State: refusal.State, Refusal: refusal}
+func refused(s source, err *Error) Found {
+	return Found{File: s.file, Target: s.target, State: err.State, Refusal: err}
 }
 
 func judge(s source, d document, content string) Found {
@@ -106,19 +102,19 @@ func openWorkspace(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// read reads a file of the workspace. An error is an *Error.
-func read(root *os.Root, file string) (source, error) {
+// read reads a file of the workspace.
+func read(root *os.Root, file string) (source, *Error) {
 	found, err := resolve(root, file)
 	if err != nil {
 		return source{file: file}, err
 	}
 	s := source{file: file, target: found.target}
-	info, err := root.Lstat(s.path())
-	if errors.Is(err, fs.ErrNotExist) {
+	info, missing := root.Lstat(s.path())
+	if errors.Is(missing, fs.ErrNotExist) {
 		return s, nil
 	}
-	if err != nil {
-		return s, unreadable(file, err)
+	if missing != nil {
+		return s, unreadable(file, missing)
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
 		return s, &Error{File: file, State: Unreadable, Problem: "it is not a plain file", Fix: "put a file there or remove it"}
@@ -129,7 +125,7 @@ func read(root *os.Root, file string) (source, error) {
 
 func (s source) path() string { return filepath.FromSlash(s.target) }
 
-func readPlain(root *os.Root, file, target string) ([]byte, fs.FileInfo, error) {
+func readPlain(root *os.Root, file, target string) ([]byte, fs.FileInfo, *Error) {
 	f, info, err := tree.In(root).Open(target)
 	if err != nil {
 		return nil, nil, unreadable(file, err)
@@ -149,8 +145,8 @@ func readPlain(root *os.Root, file, target string) ([]byte, fs.FileInfo, error) 
 	return data, info, nil
 }
 
-// document takes the file apart. An error is an *Error.
-func (s source) document() (document, error) {
+// document takes the file apart.
+func (s source) document() (document, *Error) {
 	d, wrong := parse(string(s.data))
 	if wrong != nil {
 		return d, &Error{File: s.file, State: Broken, Line: wrong.line, Problem: wrong.problem, Fix: wrong.fix}

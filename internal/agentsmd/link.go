@@ -45,7 +45,7 @@ func badLink(file, problem string) *Error {
 // resolve follows a path over one link at most: of the file, or of a folder on
 // the way to it. The trail is also returned with an error. What is opened later is
 // opened through root, so a link that changes meanwhile leads nowhere else.
-func resolve(root *os.Root, file string) (place, error) {
+func resolve(root *os.Root, file string) (place, *Error) {
 	if refused := check(file); refused != nil {
 		return place{}, refused
 	}
@@ -54,9 +54,9 @@ func resolve(root *os.Root, file string) (place, error) {
 	if err != nil || link == "" {
 		return p, err
 	}
-	to, err := root.Readlink(filepath.FromSlash(link))
-	if err != nil {
-		return p, unreadable(file, err)
+	to, unread := root.Readlink(filepath.FromSlash(link))
+	if unread != nil {
+		return p, unreadable(file, unread)
 	}
 	if filepath.IsAbs(to) || path.IsAbs(filepath.ToSlash(to)) {
 		return p, badLink(file, "a link in it is absolute")
@@ -79,7 +79,7 @@ func resolve(root *os.Root, file string) (place, error) {
 
 // link returns the first link on the way to the target, "" when there is none,
 // and adds the way to the trail. A way that ends before the target has no link.
-func (p *place) link(root *os.Root, file string) (string, error) {
+func (p *place) link(root *os.Root, file string) (string, *Error) {
 	for end := 0; end < len(p.target); {
 		end++
 		if i := strings.IndexByte(p.target[end:], '/'); i >= 0 {

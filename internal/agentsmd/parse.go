@@ -3,6 +3,7 @@ package agentsmd
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -177,24 +178,18 @@ func (s *scan) unpaired(i int) *fault {
 // chosen returns the one block that is ours: the one outside all fences, or else
 // the one inside.
 func (s *scan) chosen() (*block, *fault) {
-	for _, fenced := range []bool{false, true} {
-		var one *block
-		for i := range s.blocks {
-			b := &s.blocks[i]
-			if b.fenced != fenced {
-				continue
-			}
-			if one != nil {
-				return nil, &fault{b.line, fmt.Sprintf("a second block begins; the first begins on line %d", one.line),
-					"keep one of the two blocks and delete the other with its markers"}
-			}
-			one = b
-		}
-		if one != nil {
-			return one, nil
-		}
+	own := slices.DeleteFunc(slices.Clone(s.blocks), func(b block) bool { return b.fenced })
+	if len(own) == 0 {
+		own = s.blocks
 	}
-	return nil, nil
+	switch len(own) {
+	case 0:
+		return nil, nil
+	case 1:
+		return &own[0], nil
+	}
+	return nil, &fault{own[1].line, fmt.Sprintf("a second block begins; the first begins on line %d", own[0].line),
+		"keep one of the two blocks and delete the other with its markers"}
 }
 
 // gap returns where a block would go: at the end, or before a code block that

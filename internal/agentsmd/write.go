@@ -81,13 +81,13 @@ func Remove(workspace, file string, opts Options) (Result, error) {
 		return Result{}, err
 	}
 	defer root.Close()
-	s, err := read(root, file)
-	if err != nil {
-		return Result{}, err
+	s, refused := read(root, file)
+	if refused != nil {
+		return Result{}, refused
 	}
-	d, err := s.document()
-	if err != nil {
-		return Result{}, err
+	d, refused := s.document()
+	if refused != nil {
+		return Result{}, refused
 	}
 	result := Result{Action: Unchanged, File: file, Target: s.target, Before: s.data, After: s.data}
 	if d.block == nil {
