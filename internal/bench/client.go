@@ -111,21 +111,14 @@ func (c *client) write(line []byte) error {
 	return nil
 }
 
-func (c *client) read() ([]byte, error) {
+// receive returns the next message of the server, and when its last byte came.
+func (c *client) receive() (m message, at time.Time, err error) {
 	line, err := c.out.ReadBytes('\n')
 	if err != nil {
-		return nil, fmt.Errorf("read from %s: %w\n%s", c.cmd, err, c.complaint.String())
+		return m, at, fmt.Errorf("read from %s: %w\n%s", c.cmd, err, c.complaint.String())
 	}
-	return line, nil
-}
-
-// receive returns the next message of the server.
-func (c *client) receive() (m message, err error) {
-	line, err := c.read()
-	if err != nil {
-		return m, err
-	}
-	return m, json.Unmarshal(line, &m)
+	at = time.Now()
+	return m, at, json.Unmarshal(line, &m)
 }
 
 // begin sends a request and does not wait for the answer.
@@ -139,34 +132,29 @@ func (c *client) begin(method string, params any) (id int, sent time.Time, err e
 	return c.last, sent, err
 }
 
-// request sends a request and waits for its answer. It returns how long that
+// request sends a request and waits for its answer, past notifications. It returns how long that
 // took, from the first byte sent to the last byte received; 0 says that there was none.
 func (c *client) request(method string, params any) (time.Duration, error) {
 	id, sent, err := c.begin(method, params)
 	if err != nil {
 		return 0, err
 	}
-	line, err := c.read()
-	took := time.Since(sent)
-	if err != nil {
+	_, at, err := c.answerTo(id)
+	if at.IsZero() {
 		return 0, err
 	}
-	var m message
-	if err := json.Unmarshal(line, &m); err != nil {
-		return 0, err
-	}
-	return took, m.refused(id)
+	return at.Sub(sent), err
 }
 
-// answerTo returns the good answer to a request, past notifications.
-func (c *client) answerTo(id int) (message, error) {
+// answerTo returns the good answer to a request, past notifications, and when it came.
+func (c *client) answerTo(id int) (message, time.Time, error) {
 	for {
-		m, err := c.receive()
+		m, at, err := c.receive()
 		if err != nil {
-			return m, err
+			return m, time.Time{}, err
 		}
 		if m.Method == "" {
-			return m, m.refused(id)
+			return m, at, m.refused(id)
 		}
 	}
 }
@@ -200,14 +188,6 @@ func (c *client) waitBeside(tool string, arguments map[string]any) (waiting int,
 	if err != nil {
 		return 0, err
 	}
-	return waiting, c.ask(tool, arguments)
-}
-
-// ask calls a tool and waits for its answer, past notifications.
-func (c *client) ask(tool string, arguments map[string]any) error {
-	id, _, err := c.begin("tools/call", toolCall(tool, arguments))
-	if err == nil {
-		_, err = c.answerTo(id)
-	}
-	return err
+	_, err = c.call(tool, arguments)
+	return waiting, err
 }

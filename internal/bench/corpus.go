@@ -79,8 +79,3 @@ const (
 	someSteps = 1_000
 	manySteps = 10_000
 )
-
-// longLog is the workspace with many steps and a long log.
-func (b *bench) longLog(ctx context.Context) (workspace.Workspace, error) {
-	return b.workspace(ctx, "long-log", manySteps, b.long())
-}

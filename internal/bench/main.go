@@ -187,28 +187,22 @@ func (b *bench) place(name string) (workspace.Workspace, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return workspace.Workspace{}, err
 	}
-	return workspace.Find(workspace.Lookup{Flag: dir, Getenv: b.getenv})
+	return workspace.Find(workspace.Lookup{Flag: dir, Getenv: func(name string) string { return b.environment()[name] }})
 }
 
 // environment keeps the user's own configuration and state out of it.
-func (b *bench) environment() []string {
-	return []string{"HOME=" + b.dir, "PATH=" + os.Getenv("PATH"),
-		"XDG_STATE_HOME=" + filepath.Join(b.dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(b.dir, "config")}
-}
-
-func (b *bench) getenv(name string) string {
-	for _, entry := range b.environment() {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
+func (b *bench) environment() map[string]string {
+	return map[string]string{"HOME": b.dir, "PATH": os.Getenv("PATH"),
+		"XDG_STATE_HOME": filepath.Join(b.dir, "state"), "XDG_CONFIG_HOME": filepath.Join(b.dir, "config")}
 }
 
 // command prepares a process of one of the programs.
 func (b *bench) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = b.dir, b.environment()
+	cmd.Dir, cmd.Env = b.dir, []string{}
+	for name, value := range b.environment() {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
 	return cmd
 }
 

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // measureMarks times durable marks over stdio on plans and logs of several
@@ -153,23 +154,17 @@ func (b *bench) crowd(all *crowded, join func(int) (*marking, error)) error {
 // together has every member make so many calls, each as soon as the one before
 // is answered. Only a lost connection is an error: a refusal is counted.
 func (c *crowded) together(members []*marking, calls int) error {
-	var (
-		group sync.WaitGroup
-		mu    sync.Mutex
-		fault error
-	)
+	var group errgroup.Group
+	var mu sync.Mutex
 	begin := time.Now()
 	for _, m := range members {
-		group.Go(func() {
+		group.Go(func() error {
 			waits := make(samples, 0, calls)
 			refused := 0
 			for range calls {
 				took, err := m.next()
 				if took == 0 {
-					mu.Lock()
-					fault = errors.Join(fault, err)
-					mu.Unlock()
-					return
+					return err
 				}
 				if err != nil {
 					refused++
@@ -180,9 +175,10 @@ func (c *crowded) together(members []*marking, calls int) error {
 			defer mu.Unlock()
 			c.refused += refused
 			c.waits = append(c.waits, waits...)
+			return nil
 		})
 	}
-	group.Wait()
+	err := group.Wait()
 	c.took += time.Since(begin)
-	return fault
+	return err
 }

@@ -45,7 +45,7 @@ func notices(subscriber *client, writer *marking, rounds int) (fromCall, fromAns
 	failed := make(chan error, 1)
 	go func() { // ends with the connection
 		for {
-			m, err := subscriber.receive()
+			m, _, err := subscriber.receive()
 			if err != nil {
 				failed <- err
 				return
@@ -95,7 +95,7 @@ func measureWaiting(ctx context.Context, b *bench) ([]figure, error) {
 }
 
 func waited(agent *client, changes *marking) (time.Duration, error) {
-	if err := agent.ask("planloop_status", nil); err != nil {
+	if _, err := agent.call("planloop_status", nil); err != nil {
 		return 0, err
 	}
 	waiting, err := agent.waitBeside("planning_read_plan", nil)
@@ -106,7 +106,7 @@ func waited(agent *client, changes *marking) (time.Duration, error) {
 	if _, err := changes.next(); err != nil {
 		return 0, err
 	}
-	_, err = agent.answerTo(waiting)
+	_, _, err = agent.answerTo(waiting)
 	return time.Since(begin), err
 }
 
@@ -146,7 +146,7 @@ func measureDecision(ctx context.Context, b *bench) ([]figure, error) {
 // decided has the agent submit a plan and wait, and a person send it back. It returns
 // how long until the agent was told, and until the decision was on disk.
 func decided(ctx context.Context, agent *client, desk *session.Session) (told, kept time.Duration, err error) {
-	if err := agent.ask("planning_submit_plan", waitingPlan()); err != nil {
+	if _, err := agent.call("planning_submit_plan", waitingPlan()); err != nil {
 		return 0, 0, err
 	}
 	waiting, err := agent.waitBeside("planning_enter_plan_mode", map[string]any{"reason": "It is large"})
@@ -167,7 +167,7 @@ func decided(ctx context.Context, agent *client, desk *session.Session) (told, k
 	if err != nil {
 		return 0, 0, err
 	}
-	answer, err := agent.answerTo(waiting)
+	answer, _, err := agent.answerTo(waiting)
 	told = time.Since(begin)
 	if err == nil && (len(answer.Result.Content) == 0 || !strings.Contains(answer.Result.Content[0].Text, "split it")) {
 		err = fmt.Errorf("the agent is told %+v", answer.Result.Content)

@@ -97,7 +97,7 @@ const openLimit = 50 * time.Millisecond
 
 // measureOpening times the first look at a workspace with many steps and a long log.
 func measureOpening(ctx context.Context, b *bench) ([]figure, error) {
-	place, err := b.longLog(ctx)
+	place, err := b.workspace(ctx, "long-log", manySteps, b.long())
 	if err != nil {
 		return nil, err
 	}
