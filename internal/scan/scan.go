@@ -174,8 +174,8 @@ type yield struct {
 
 // readFile reads a file into a buffer, which it returns for the next.
 func readFile(t *tree.Tree, name string, most int, buffer []byte) (yield, []byte) {
-	if inFixture(name) {
-		return yield{}, buffer
+	if lies(name, "testdata", "__fixtures__", "__snapshots__") {
+		return yield{}, buffer // what is wrong there is wrong on purpose
 	}
 	var y yield
 	y.about, y.isTest = subject(name)
@@ -225,18 +225,6 @@ func skipped(ctx context.Context, t *tree.Tree) func(string, fs.DirEntry) bool {
 		}
 		return strings.HasSuffix(e.Name(), ".egg-info")
 	}
-}
-
-// inFixture reports whether a path lies in a folder of material for tests: what is
-// wrong in it is wrong on purpose.
-func inFixture(name string) bool {
-	for element := range strings.SplitSeq(path.Dir(name), "/") {
-		switch element {
-		case "testdata", "__fixtures__", "__snapshots__":
-			return true
-		}
-	}
-	return false
 }
 
 // maxLine is the length from which on a line was made by a program.

@@ -140,8 +140,11 @@ func (s *summary) entries(b *branch) []entry {
 		if i >= maxListed && !notable(name) {
 			continue
 		}
-		list = append(list, entry{path: path.Join(b.path, name), above: b.path, text: indent + shorten(name, 80) + "\n",
-			weight: fileWeight(b.depth, name)})
+		weight := 10*b.depth + 35 // behind the folders two levels deeper
+		if notable(name) {
+			weight = 10*b.depth + 11 // right behind the folders of its level
+		}
+		list = append(list, entry{path.Join(b.path, name), b.path, indent + shorten(name, 80) + "\n", weight})
 	}
 	for _, below := range b.folders {
 		if below.total == 0 {
@@ -152,15 +155,6 @@ func (s *summary) entries(b *branch) []entry {
 		list = append(list, s.entries(below)...)
 	}
 	return list
-}
-
-// fileWeight puts a notable file right behind the folders of its level, and
-// others behind the folders two levels deeper.
-func fileWeight(depth int, name string) int {
-	if notable(name) {
-		return 10*depth + 11
-	}
-	return 10*depth + 35
 }
 
 // choose returns what fits into a number of lines and bytes, by weight, and

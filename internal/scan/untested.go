@@ -3,6 +3,7 @@ package scan
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -17,7 +18,7 @@ import (
 func subject(name string) (about string, isTest bool) {
 	base := path.Base(name)
 	stem := strings.TrimSuffix(base, path.Ext(base))
-	apart := inTestFolder(name)
+	apart := lies(name, "test", "tests", "__tests__", "__mocks__", "e2e")
 	switch path.Ext(base) {
 	case ".go":
 		return "go " + path.Dir(name), strings.HasSuffix(stem, "_test")
@@ -41,14 +42,9 @@ func subject(name string) (about string, isTest bool) {
 	return "", false
 }
 
-func inTestFolder(name string) bool {
-	for element := range strings.SplitSeq(path.Dir(name), "/") {
-		switch element {
-		case "test", "tests", "__tests__", "__mocks__", "e2e":
-			return true
-		}
-	}
-	return false
+// lies reports whether a path lies in a folder of one of the names.
+func lies(name string, folders ...string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(element string) bool { return slices.Contains(folders, element) })
 }
 
 // offers are, by the endings of files, the lines that offer others something that

@@ -114,7 +114,7 @@ func readable(name string, info fs.FileInfo) error {
 // shown to be a regular file. It reads into buffer and returns a part of it, or of
 // a larger one, also with an error.
 func (t *Tree) Read(name string, most int, buffer []byte) ([]byte, error) {
-	content, whole, err := t.beginning(t.openSeen, name, most, buffer)
+	content, whole, err := beginning(t.openSeen, name, most, buffer)
 	if err == nil && !whole {
 		err = &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
 	}
@@ -132,7 +132,7 @@ func (t *Tree) ReadText(name string, most int) (string, bool) {
 	if most <= 0 || !filepath.IsLocal(name) || !Nameable(name) || InRepository(name) {
 		return "", false
 	}
-	content, whole, err := t.beginning(t.Open, name, most, nil)
+	content, whole, err := beginning(t.Open, name, most, nil)
 	if err != nil {
 		return "", false
 	}
@@ -145,10 +145,9 @@ func (t *Tree) ReadText(name string, most int) (string, bool) {
 	return safetext.Drop(string(content)), true
 }
 
-type opener func(name string) (*os.File, fs.FileInfo, error)
-
 // beginning returns up to most bytes of a text file, and whether that is all.
-func (t *Tree) beginning(open opener, name string, most int, buffer []byte) (content []byte, whole bool, err error) {
+func beginning(open func(name string) (*os.File, fs.FileInfo, error), name string, most int, buffer []byte) (content []byte, whole bool,
+	err error) {
 	file, info, err := open(name)
 	if err != nil {
 		return buffer, false, err

@@ -112,7 +112,8 @@ func (w *Walk) visit(ctx context.Context, f folder, yield func(string, fs.DirEnt
 	}
 	for _, e := range list {
 		name := path.Join(f.name, e.Name())
-		if w.leavesOut(rules, name, e) {
+		ignored := e.Name() == ".git" || !w.options.Ignored && rules.Ignores(name, e.IsDir())
+		if ignored || w.options.Skip != nil && w.options.Skip(name, e) {
 			continue
 		}
 		if w.entries++; w.entries > w.options.Entries {
@@ -133,10 +134,6 @@ func (w *Walk) over(ctx context.Context) bool {
 	}
 	w.Cut = ByContext
 	return true
-}
-
-func (w *Walk) leavesOut(rules *Rules, name string, e fs.DirEntry) bool {
-	return e.Name() == ".git" || !w.options.Ignored && rules.Ignores(name, e.IsDir()) || w.options.Skip != nil && w.options.Skip(name, e)
 }
 
 // rulesAbove returns the rules of the folders above a directory, where a walk
@@ -173,9 +170,7 @@ func (w *Walk) load(rules *Rules, folder, file string) *Rules {
 		return rules
 	}
 	w.room -= int64(len(content))
-	return rules.With(folder, content, foldsCase())
+	// Where git sets core.ignorecase for the repositories it makes.
+	fold := runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+	return rules.With(folder, content, fold)
 }
-
-// foldsCase reports whether git sets core.ignorecase for the repositories it makes
-// on this system.
-func foldsCase() bool { return runtime.GOOS == "darwin" || runtime.GOOS == "windows" }
