@@ -137,25 +137,13 @@ func (l *Log) checkDatabase(ctx context.Context, r *Report) {
 
 // integrity asks SQLite about the structure of the database.
 func (v *view) integrity(ctx context.Context) error {
-	rows, err := v.conn.QueryContext(ctx, `PRAGMA integrity_check(5)`)
-	if err != nil {
-		return err
+	var problems string
+	err := v.conn.QueryRowContext(ctx, `SELECT group_concat(integrity_check, char(10))
+		FROM (SELECT integrity_check FROM pragma_integrity_check LIMIT 5)`).Scan(&problems)
+	if err == nil && problems != "ok" {
+		err = fmt.Errorf("%w: %s", errUnreadable, problems)
 	}
-	defer rows.Close()
-	var problems []error
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		if text != "ok" {
-			problems = append(problems, errors.New(text))
-		}
-	}
-	if len(problems) > 0 {
-		return fmt.Errorf("%w: %w", errUnreadable, errors.Join(problems...))
-	}
-	return rows.Err()
+	return err
 }
 
 // fold reads and folds all records, up to the first that is not good.

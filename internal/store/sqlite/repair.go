@@ -75,7 +75,12 @@ func (l *Log) repair(ctx context.Context, found Report) (RepairReport, error) {
 			return report, err
 		}
 	}
-	report.Lost = l.lost(found.Head.Seq)
+	pins, _ := l.pins()
+	for _, p := range pins {
+		if p.Seq > found.Head.Seq {
+			report.Lost = max(report.Lost, p.Seq)
+		}
+	}
 	folder, err := l.putAside()
 	if err != nil {
 		return report, err
@@ -89,20 +94,6 @@ func (l *Log) repair(ctx context.Context, found Report) (RepairReport, error) {
 	}
 	report.Repaired = true
 	return report, l.pinAgain(ctx)
-}
-
-// lost returns the last record that something remembers, if it is behind the
-// good ones.
-func (l *Log) lost(good plan.Revision) plan.Revision {
-	last := good
-	pins, _ := l.pins()
-	for _, p := range pins {
-		last = max(last, p.Seq)
-	}
-	if last == good {
-		return 0
-	}
-	return last
 }
 
 // restoration returns the record that brings back what a snapshot knows and the

@@ -37,28 +37,21 @@ func (l *Log) follow() error {
 	if err := l.makeFolder(); err != nil {
 		return err
 	}
-	heads := l.heads
-	if heads == nil {
-		var err error
-		if heads, err = fsnotify.NewWatcher(); err != nil {
+	if l.heads == nil {
+		heads, err := fsnotify.NewWatcher()
+		if err != nil {
 			return fmt.Errorf("watch %s: %w", l.dir, err)
 		}
+		if pin, ok := readPin(l.headPath()); ok {
+			l.told.Store(&pin)
+		}
+		l.heads = heads
+		l.following.Go(func() { l.hear(heads) })
 	}
 	// Again, even where that was done: the folder may be another one now.
-	if err := heads.Add(filepath.Dir(l.headPath())); err != nil {
-		if heads != l.heads {
-			_ = heads.Close()
-		}
+	if err := l.heads.Add(filepath.Dir(l.headPath())); err != nil {
 		return fmt.Errorf("watch %s: %w", l.dir, err)
 	}
-	if heads == l.heads {
-		return nil
-	}
-	if pin, ok := readPin(l.headPath()); ok {
-		l.told.Store(&pin)
-	}
-	l.heads = heads
-	l.following.Go(func() { l.hear(heads) })
 	return nil
 }
 
