@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -122,10 +123,7 @@ func (b *Book) Seen(name string) plan.Sighting {
 // LastActivity returns the last sign of life of anybody, in any process.
 func (b *Book) LastActivity() time.Time {
 	now := b.now()
-	var last time.Time
-	if b.files != "" {
-		last = later(last, b.files.lastTouch(), now)
-	}
+	last := later(time.Time{}, b.files.lastTouch(), now)
 	b.mu.Lock()
 	lives := slices.Collect(maps.Values(b.lives))
 	b.mu.Unlock()
@@ -153,15 +151,17 @@ func later(a, b, now time.Time) time.Time {
 	return a
 }
 
+// written returns when a name was last touched in any process, zero when never.
 func (b *Book) written(name string) time.Time {
 	if b.files == "" {
 		return time.Time{}
 	}
-	at, err := b.files.time(name)
+	info, err := os.Lstat(b.files.seen(name))
 	if err != nil {
 		b.report("read", name, err)
+		return time.Time{}
 	}
-	return at
+	return info.ModTime()
 }
 
 func (b *Book) abandoned(name string) bool {

@@ -38,7 +38,10 @@ func (b *Book) leave(name string, l *life) {
 	if b.joined(l) {
 		return
 	}
-	b.withdraw(l)
+	if l.announced != "" {
+		b.remove(l.announced)
+		l.announced = ""
+	}
 	if l.lock == nil {
 		return
 	}
@@ -114,7 +117,8 @@ func (b *Book) sweep() {
 	if b.files == "" || !b.sweepDue() {
 		return
 	}
-	b.forgetServers()
+	_, killed := b.told()
+	b.remove(killed...)
 	now := b.now()
 	if err := b.files.sweep(now.Add(-deadAfter), now.Add(-seenAfter)); err != nil {
 		b.report("sweep", "", err)

@@ -36,11 +36,10 @@ func (f folder) path(name, extension string) string {
 
 // make creates the folder, but never the state folder it is in.
 func (f folder) make() error {
-	err := os.Mkdir(string(f), 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
+	if err := os.Mkdir(string(f), 0o700); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // touch sets the time of the name's file to now, and creates it at need.
@@ -53,26 +52,10 @@ func (f folder) touch(name string, now time.Time) error {
 	if err := f.make(); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		return err
 	}
 	return os.Chtimes(path, now, now)
-}
-
-// time returns when the name was last touched, zero when never.
-func (f folder) time(name string) (time.Time, error) {
-	info, err := os.Lstat(f.seen(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return time.Time{}, nil
-	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	return info.ModTime(), nil
 }
 
 // lastTouch returns when any name was last touched, zero when none was.
@@ -133,11 +116,11 @@ func holds(path string, lock *flock.Flock) bool {
 // is about to go finds that it is no longer there. Windows removes no open file.
 func discard(path string, lock *flock.Flock) error {
 	if runtime.GOOS == "windows" {
-		return errors.Join(lock.Unlock(), removed(path))
+		return errors.Join(lock.Unlock(), os.RemoveAll(path))
 	}
 	var err error
 	if holds(path, lock) {
-		err = removed(path)
+		err = os.RemoveAll(path)
 	}
 	return errors.Join(err, lock.Unlock())
 }
@@ -162,7 +145,7 @@ func (f folder) sweepOne(entry fs.DirEntry, live, seen time.Time) error {
 	}
 	switch {
 	case strings.HasSuffix(path, ".seen") && info.ModTime().Before(seen):
-		return removed(path)
+		return os.RemoveAll(path)
 	case strings.HasSuffix(path, ".live") && info.ModTime().Before(live):
 		return removeFree(path)
 	}
@@ -180,11 +163,4 @@ func removeFree(path string) error {
 		return err
 	}
 	return discard(path, lock)
-}
-
-func removed(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

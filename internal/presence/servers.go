@@ -108,23 +108,10 @@ func (b *Book) announce(name string, l *life) (pending bool) {
 	return false
 }
 
-// withdraw takes back what was announced. The caller holds l.mu.
-func (b *Book) withdraw(l *life) {
-	if l.announced != "" {
-		b.remove(l.announced)
-	}
-	l.announced = ""
-}
-
-// forgetServers removes what servers that were killed have left.
-func (b *Book) forgetServers() {
-	_, left := b.told()
-	b.remove(left...)
-}
-
+// remove takes back what servers have announced.
 func (b *Book) remove(paths ...string) {
 	for _, path := range paths {
-		if err := removed(path); err != nil {
+		if err := os.RemoveAll(path); err != nil {
 			b.report("remove", path, err)
 		}
 	}
