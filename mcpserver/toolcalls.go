@@ -63,6 +63,9 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return "planloop_status", loop
 	case verbs.ActWait:
 		return onlyLoop(`planloop_status {"wait":50}`, "ask the user")
+	case verbs.ActProve:
+		return fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"evidence":[{"criterion":"...","note":"..."}]}]}`,
+			call.Step.Number()), loop
 	case verbs.ActSummarise:
 		return onlyLoop(`planloop_update {"final_summary":"..."}`, "report it")
 	case verbs.ActAlert:

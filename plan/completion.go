@@ -134,6 +134,9 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict("the plan is "+string(p.Status)+", not completed: "+unfinished(p),
 			"finish the plan first, then give the summary")
 	}
+	if blockers := s.OpenSignals(Blocker); len(blockers) > 0 {
+		return nil, s.halted(blockers, "no final summary is taken")
+	}
 	return []Event{PlanClosed{Summary: a.Summary, By: f.Actor.Name, At: f.Now}}, nil
 }
 

@@ -284,7 +284,7 @@ func TestCIMayTellOfSignalsWhileRestricted(t *testing.T) {
 
 func TestPersonAtATerminalMayChangeThings(t *testing.T) {
 	for phase, w := range restricted(t) {
-		w.do(person, plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"})
+		w.do(person, plan.RaiseSignal{ID: "tests", Level: plan.Warning, Message: "red"})
 		w.do(person, plan.AddSteps{Steps: []plan.NewStep{titled("More")}})
 		w.do(person, plan.MarkStep{Step: 1, Status: plan.InProgress})
 		w.wantPhase(phase)

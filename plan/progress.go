@@ -33,6 +33,9 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if err := startable(p, step, a.Status); err != nil {
 		return nil, err
 	}
+	if err := unblocked(s, step, a, f); err != nil {
+		return nil, err
+	}
 	if err := proven(s, step, a, f); err != nil {
 		return nil, err
 	}
@@ -90,6 +93,28 @@ func claimable(step *Step, force bool, f Facts) error {
 	until := leaseEnd(step, seen, f.Limits.Lease)
 	return conflict(fmt.Sprintf("%s is claimed by %s until %s", step.ID, Quote(owner), until.UTC().Format("15:04 MST")),
 		"work on another step; a person can take it over")
+}
+
+// unblocked refuses to start a step that an open blocker does not concern: what it reports
+// comes first (planloop: Workflow, Step 5). A person may force it.
+func unblocked(s State, step *Step, a MarkStep, f Facts) error {
+	blockers := s.OpenSignals(Blocker)
+	concerned := func(blocker Signal) bool { return s.Concerns(blocker) == step.ID }
+	if a.Status != InProgress || step.Status == InProgress || len(blockers) == 0 || slices.ContainsFunc(blockers, concerned) ||
+		a.Force && f.Actor.Present() {
+		return nil
+	}
+	return s.halted(blockers, "no other step is started")
+}
+
+// halted says what the oldest blocker does not allow.
+func (s State) halted(blockers []Signal, what string) error {
+	on := ""
+	if id := s.Concerns(blockers[0]); id != 0 {
+		on = " on " + id.String()
+	}
+	return conflict("the blocker "+Quote(blockers[0].ID)+on+" is open, and "+what+" until it is cleared",
+		"fix its cause, then clear it")
 }
 
 // Lapsed reports whether the claim on a step has lapsed: its owner's
@@ -313,7 +338,7 @@ func proven(s State, step *Step, a MarkStep, f Facts) error {
 }
 
 func evidenceFix(step *Step) string {
-	if step.Verify != "" && !verified(step) {
+	if step.Verify != "" && !Verified(step) {
 		return "run `planloop check --task " + step.ID.Number() + "`, then mark it done"
 	}
 	return "report the evidence with the update that marks it done"
@@ -328,7 +353,7 @@ func MissingEvidence(step *Step) []string {
 		return []string{"a note of what was observed"}
 	}
 	var missing []string
-	if step.Verify != "" && !verified(step) {
+	if step.Verify != "" && !Verified(step) {
 		missing = append(missing, "a recorded success of its command "+Quote(step.Verify))
 	}
 	for _, criterion := range step.AcceptanceCriteria {
@@ -339,8 +364,8 @@ func MissingEvidence(step *Step) []string {
 	return missing
 }
 
-// verified reports whether the last recorded run of the step's command succeeded.
-func verified(step *Step) bool {
+// Verified reports whether the last recorded run of the step's command succeeded.
+func Verified(step *Step) bool {
 	ok := false
 	for _, e := range current(step) {
 		if e.Recorded && e.Command == step.Verify {

@@ -30,6 +30,8 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActRead:      "planloop show",
 		verbs.ActAskStatus: "planloop status --json",
 		verbs.ActWait:      "planloop status --wait " + span(cmp.Or(call.For, 5*time.Minute)),
+		verbs.ActProve: fmt.Sprintf(`planloop update --json '{"update_tasks":[{"id":%s,"evidence":[{"criterion":"...","note":"..."}]}]}'`,
+			call.Step.Number()),
 		verbs.ActSummarise: `planloop update --json '{"final_summary": "..."}'`,
 		verbs.ActAlert:     "planloop alert",
 		verbs.ActClear:     clear,
@@ -45,6 +47,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActRestore:    "planloop restore " + call.ID,
 		verbs.ActCancelMode: "planloop plan cancel",
 		verbs.ActPurge:      "planloop purge",
+		verbs.ActCheck:      "planloop check --task " + call.Step.Number(),
 	}[call.Act]
 	return text, known
 }

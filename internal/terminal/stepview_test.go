@@ -58,7 +58,11 @@ func TestPlanViewOfAClosedPlan(t *testing.T) {
 	for _, id := range []plan.StepID{1, 2} {
 		s.do(plan.MarkStep{Step: id, Status: plan.Done})
 	}
+	for _, blocker := range []string{"test_failure", "ci"} {
+		s.do(plan.ClearSignal{ID: blocker})
+	}
 	s.do(plan.Close{Summary: "Login works.\nAll tests pass."})
+	s.do(plan.RaiseSignal{ID: "ci", Level: plan.Blocker, Message: "The runner is gone."})
 	past := plan.PastPlan{ID: s.state.Plan.ID, Reason: "replaced", ArchivedAt: morning}
 	goldenView(t, "closed.txt", PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), State: s.state, Former: &past})
 }

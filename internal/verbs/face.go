@@ -32,6 +32,7 @@ const (
 	ActRead       Act = "read"        // the whole plan
 	ActAskStatus  Act = "ask_status"  // where the plan stands
 	ActWait       Act = "wait"        // for a change, For at most
+	ActProve      Act = "prove"       // a criterion of Step
 	ActSummarise  Act = "summarise"   // which closes the plan
 	ActAlert      Act = "alert"       // raise or clear a signal
 	ActClear      Act = "clear"       // the signal ID
@@ -46,12 +47,14 @@ const (
 	ActRestore    Act = "restore"     // the plan ID
 	ActCancelMode Act = "cancel_mode" // planning mode
 	ActPurge      Act = "purge"       // the history
+	ActCheck      Act = "check"       // Step by its command, in a shell
 )
 
 // Acts lists them all, in order.
 func Acts() []Act {
-	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActRead, ActAskStatus, ActWait, ActSummarise, ActAlert, ActClear,
-		ActSyncRules, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActRestore, ActCancelMode, ActPurge}
+	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActProve, ActRead, ActAskStatus, ActWait, ActSummarise, ActAlert,
+		ActClear, ActSyncRules, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActRestore, ActCancelMode,
+		ActPurge, ActCheck}
 }
 
 // Call is something to be called, with the arguments that are known; what the

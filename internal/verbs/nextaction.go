@@ -115,12 +115,18 @@ func (s *Service) heartbeat(state plan.State, c Caller) Heartbeat {
 	return Heartbeat{Progress: progress(state.Plan), NextAction: s.NextActionIn(state, c).For(c)}
 }
 
-// ending is the heartbeat as the last lines of a reply's text.
-func (h Heartbeat) ending() string {
+// ending is the heartbeat as the last lines of a reply's text, before which further
+// lines may come.
+func (h Heartbeat) ending(lines ...string) string {
+	return h.sofar() + "." + strings.Join(lines, "") + "\nNext: " + h.NextAction
+}
+
+// sofar is the progress behind what it is the progress of.
+func (h Heartbeat) sofar() string {
 	if h.Progress == "" {
-		return ".\nNext: " + h.NextAction
+		return ""
 	}
-	return " (" + h.Progress + ").\nNext: " + h.NextAction
+	return " (" + h.Progress + ")"
 }
 
 // progress writes how far a plan has come: "1/3 done", "" without a plan.

@@ -71,6 +71,9 @@ func (s *Service) setUpReply(c Caller, after plan.State, former, p *plan.Plan) S
 	if former != nil && former.ID != p.ID {
 		reply.Replaced = former.ID
 	}
+	if p.Status == plan.StatusDraft {
+		reply.Progress = "" // that of the current plan
+	}
 	return reply
 }
 
@@ -92,13 +95,14 @@ func (r SetupPlanReply) Text() string {
 	if r.StepIDs != "" {
 		text += " with " + r.StepIDs
 	}
+	text += r.sofar()
 	switch {
 	case r.Replaced != "" && r.Status == string(plan.StatusDraft):
 		text += "; it takes the place of the draft " + r.Replaced
 	case r.Replaced != "":
 		text += "; it replaces " + r.Replaced + ", which is archived"
 	}
-	return text + r.ending()
+	return text + ".\nNext: " + r.NextAction
 }
 
 // newSteps cleans steps as the six tools take them.

@@ -82,6 +82,7 @@ type MarkStepReply struct {
 	StepID string `json:"step_id" jsonschema:"description=such as S001"`
 	Status string `json:"status"`
 	Plan   string `json:"plan,omitempty"` // the plan's status, unless it is active
+	Reported
 	Heartbeat
 }
 
@@ -126,7 +127,8 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 		return MarkStepReply{}, err
 	}
 	p := outcome.After.Plan
-	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status), Heartbeat: s.heartbeat(outcome.After, c)}
+	reply := MarkStepReply{StepID: a.Step.String(), Status: string(a.Status), Reported: reported(outcome.After, c, []plan.StepID{a.Step}),
+		Heartbeat: s.heartbeat(outcome.After, c)}
 	if p.Status != plan.StatusActive {
 		reply.Plan = string(p.Status)
 	}
@@ -135,11 +137,11 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 
 // Text is the reply in a line or two.
 func (r MarkStepReply) Text() string {
-	line := r.StepID + " is " + r.Status
+	line := r.before() + r.StepID + " is " + r.Status
 	if r.Plan != "" {
 		line += "; the plan is " + r.Plan
 	}
-	return line + r.ending()
+	return line + r.ending(r.after())
 }
 
 // ClaimStep takes over a step in progress, or renews the own claim.

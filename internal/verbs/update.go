@@ -70,6 +70,7 @@ type UpdateReply struct {
 	TaskIDs  []int    `json:"task_ids,omitempty"` // of the added tasks, in order
 	Score    int      `json:"score,omitempty"`    // of the added tasks, 0 to 100
 	Warnings []string `json:"warnings,omitempty"`
+	Reported
 	Heartbeat
 }
 
@@ -118,7 +119,8 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput) (UpdateR
 	if err != nil {
 		return UpdateReply{}, err
 	}
-	reply := UpdateReply{Status: "success", Message: "State updated successfully.", Heartbeat: s.heartbeat(outcome.After, c)}
+	reply := UpdateReply{Status: "success", Message: "State updated successfully.", Reported: reported(outcome.After, c, in.marked()),
+		Heartbeat: s.heartbeat(outcome.After, c)}
 	for _, t := range tasks {
 		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
 	}
@@ -145,12 +147,12 @@ func root(state plan.State) string {
 // Text is the reply in a line or two.
 func (r UpdateReply) Text() string {
 	var b strings.Builder
-	b.WriteString(strings.TrimSuffix(r.Message, "."))
+	b.WriteString(r.before() + strings.TrimSuffix(r.Message, "."))
 	if n := len(r.TaskIDs); n > 0 {
 		fmt.Fprintf(&b, ": added %s, score %d", idRange(plan.StepID(r.TaskIDs[0]), plan.StepID(r.TaskIDs[n-1])), r.Score)
 	}
 	for _, w := range r.Warnings {
 		b.WriteString("\nWarning: " + w)
 	}
-	return b.String() + r.ending()
+	return b.String() + r.ending(r.after())
 }

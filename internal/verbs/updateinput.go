@@ -195,6 +195,17 @@ func (u TaskUpdate) mark(field string) (*plan.MarkStep, error) {
 	return mark, cmp.Or(notBlank(field+"/error", u.Error), notBlank(field+"/skip", u.Skip))
 }
 
+// marked lists the tasks whose status is reported.
+func (in updateInput) marked() []plan.StepID {
+	var ids []plan.StepID
+	for _, change := range in.update {
+		if change.mark != nil {
+			ids = append(ids, change.id)
+		}
+	}
+	return ids
+}
+
 // batch returns the actions that bring the update about in a state, and the tasks
 // it adds with the ids they will get.
 func (in updateInput) batch(state plan.State) (plan.Batch, []gates.Task, error) {

@@ -1,0 +1,82 @@
+package verbs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Reported is what a report of finished work is answered with: what it was not shown to
+// fulfil, and the blocker that comes before all other work.
+type Reported struct {
+	Blocker  *SignalView `json:"blocker,omitempty"`
+	NotShown []string    `json:"not_shown,omitempty"`
+}
+
+// notShownMost bounds how many steps an answer names as not verified.
+const notShownMost = 20
+
+// reported looks at the steps that were reported, or at all of a plan that was closed.
+func reported(state plan.State, c Caller, ids []plan.StepID) Reported {
+	var r Reported
+	if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 {
+		signal := signalView(state, blockers[0], c, messageTokens)
+		signal.Output = "" // the status shows it
+		r.Blocker = &signal
+	}
+	closed := state.Plan != nil && state.Plan.FinalSummary != ""
+	if closed {
+		ids = nil
+		for step := range state.Plan.Steps.All() {
+			ids = append(ids, step.ID)
+		}
+	}
+	for _, id := range ids {
+		if step, ok := state.Plan.Steps.Get(id); ok && step.Status == plan.Done {
+			r.NotShown = append(r.NotShown, notShown(step, c, closed)...)
+		}
+	}
+	if more := len(r.NotShown) - notShownMost; more > 0 {
+		r.NotShown = append(r.NotShown[:notShownMost], fmt.Sprintf("and %d more", more))
+	}
+	return r
+}
+
+// notShown says what a step that names how it is verified was not shown to fulfil, and
+// while the plan is open, the call that shows it.
+func notShown(step *plan.Step, c Caller, closed bool) []string {
+	missing := plan.MissingEvidence(step)
+	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 || len(missing) == 0 {
+		return nil
+	}
+	text := step.ID.String() + ": " + strings.Join(missing, ", and ")
+	if closed {
+		return []string{text}
+	}
+	var calls []string
+	if step.Verify != "" && !plan.Verified(step) {
+		calls = append(calls, "run `"+c.word(Call{Act: ActCheck, Step: step.ID})+"`")
+		missing = missing[1:]
+	}
+	if len(missing) > 0 {
+		calls = append(calls, "report evidence: "+c.word(Call{Act: ActProve, Step: step.ID}))
+	}
+	return []string{text + "; " + strings.Join(calls, ", and ")}
+}
+
+// before stands before what a report is answered with, after behind it.
+func (r Reported) before() string {
+	if r.Blocker == nil {
+		return ""
+	}
+	return "A blocker is open and comes first. " + r.Blocker.text() + "\n"
+}
+
+func (r Reported) after() string {
+	text := ""
+	for _, line := range r.NotShown {
+		text += "\nNot shown for " + line
+	}
+	return text
+}
