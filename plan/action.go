@@ -146,8 +146,8 @@ const (
 // actor refuses an actor whose name is not fit to be kept: it is recorded as it is.
 func (c *cleaner) actor(a Actor) {
 	if !slices.Contains(a.Kind.Values(), string(a.Kind)) {
-		c.keep(&ValidationError{Kind: InvalidInput, Field: "/actor/kind", Problem: Quote(string(a.Kind)) + " is not a kind of actor",
-			Fix: "use one of " + strings.Join(a.Kind.Values(), ", ")})
+		c.keep(Refuse(InvalidInput, "/actor/kind", Quote(string(a.Kind))+" is not a kind of actor",
+			"use one of "+strings.Join(a.Kind.Values(), ", ")))
 	}
 	rule := Text{Field: "/actor/name", Max: MaxName}
 	name, err := rule.Required(a.Name)
@@ -161,7 +161,7 @@ func (c *cleaner) actor(a Actor) {
 func (c *cleaner) word(word string) {
 	bad := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }
 	if word == "" || len(word) > maxWord || strings.ContainsFunc(word, bad) {
-		c.keep(&ValidationError{Kind: InvalidInput, Problem: Quote(word) + " is not a word for an action", Fix: "use small letters and _"})
+		c.keep(Refuse(InvalidInput, "", Quote(word)+" is not a word for an action", "use small letters and _"))
 	}
 }
 

@@ -23,7 +23,7 @@ func (a SubmitPlan) clean(c *cleaner) Action {
 
 func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
 	if len(a.Steps) == 0 {
-		return nil, &ValidationError{Kind: InvalidInput, Field: "/steps", Problem: "is empty", Fix: "give at least one step"}
+		return nil, Refuse(InvalidInput, "/steps", "is empty", "give at least one step")
 	}
 	if err := withinLimit(len(a.Steps), f.Limits); err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (a Return) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	if a.Comment == "" {
-		return nil, &ValidationError{Kind: InvalidInput, Field: "/comment", Problem: "is blank", Fix: "say what is to be changed"}
+		return nil, Refuse(InvalidInput, "/comment", "is blank", "say what is to be changed")
 	}
 	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout)}}, nil

@@ -171,8 +171,7 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict("the plan "+Quote(a.PlanID)+" is the current one", "nothing needs restoring")
 	}
 	if _, ok := s.PastPlan(a.PlanID); !ok || f.Past == nil || f.Past.ID != a.PlanID {
-		return nil, &ValidationError{Kind: NotFound, Field: "/plan_id",
-			Problem: "there is no former plan " + Quote(a.PlanID), Fix: "list the former plans to find its id"}
+		return nil, Refuse(NotFound, "/plan_id", "there is no former plan "+Quote(a.PlanID), "list the former plans to find its id")
 	}
 	if err := withinLimit(f.Past.Steps.Len(), f.Limits); err != nil {
 		return nil, err

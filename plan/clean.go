@@ -142,7 +142,7 @@ func (c *cleaner) keep(err error) {
 }
 
 func (c *cleaner) refuse(name, problem, fix string) {
-	c.keep(&ValidationError{Kind: InvalidInput, Field: c.at(name), Problem: problem, Fix: fix})
+	c.keep(Refuse(InvalidInput, c.at(name), problem, fix))
 }
 
 func (c *cleaner) text(text *string, name string, rule Text, required bool) {

@@ -166,7 +166,7 @@ func Events() []Event {
 // livePlan returns the current plan, or says how to get one.
 func livePlan(s State) (*Plan, error) {
 	if s.Plan == nil {
-		return nil, &ValidationError{Kind: NotFound, Problem: "there is no plan yet", Fix: "set one up first"}
+		return nil, Refuse(NotFound, "", "there is no plan yet", "set one up first")
 	}
 	return s.Plan, nil
 }
@@ -207,5 +207,5 @@ func findStep(p *Plan, id StepID, field string) (*Step, error) {
 	} else if n > 1 {
 		fix = fmt.Sprintf("the plan has %d steps, %s to %s", n, p.Steps.At(0).ID, p.Steps.At(n-1).ID)
 	}
-	return nil, &ValidationError{Kind: NotFound, Field: field, Problem: "there is no step " + id.String(), Fix: fix}
+	return nil, Refuse(NotFound, field, "there is no step "+id.String(), fix)
 }

@@ -146,6 +146,5 @@ func cycleError(field string, cycle []StepID) error {
 	if len(path) > 12 {
 		path = slices.Concat(path[:8], []string{"…"}, path[len(path)-3:])
 	}
-	return &ValidationError{Kind: InvalidInput, Field: field,
-		Problem: "the dependencies run in a circle: " + strings.Join(path, " -> "), Fix: "drop one of them"}
+	return Refuse(InvalidInput, field, "the dependencies run in a circle: "+strings.Join(path, " -> "), "drop one of them")
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -45,7 +46,7 @@ const (
 // Field is a row of the table of a step's or a plan's fields: the one place that
 // says how a field is called, cleaned, changed, shown and carried elsewhere.
 type Field[T any] struct {
-	Name  string // in our JSON; a slash stands before the name of a field within
+	Name  string // in our JSON, which tells which value it is; a slash stands before the name of a field within
 	Label string // what people read before its value, of a list before each entry
 	Words string // what a line of the log calls it
 	Flag  string // of the command line; "" when no flag sets it
@@ -61,11 +62,8 @@ type Field[T any] struct {
 	Binding Binding
 	Breach  string // what a change that is not covered is called
 
-	In func(*T) any // a pointer to the value
-
-	given  func(*Patch) bool
-	assign func(*T, *Patch)
-	take   func(*Patch, *T)
+	field   []int // where the value stands in T
+	patched []int // where a Patch has it; nil where a patch cannot change it
 }
 
 // StepFields lists the fields of a step, but for its id, in the order in which they
@@ -84,152 +82,126 @@ func ProgressFields() []Field[Step] { return stepFields()[specFieldCount:] }
 
 const specFieldCount = 21
 
-// spec completes a row for a field of a step's Spec, which a Patch can change.
-func spec[V any](f Field[Step], in func(*Step) *V, patch func(*Patch) **V) Field[Step] {
-	f.given = func(p *Patch) bool { return *patch(p) != nil }
-	f.assign = func(s *Step, p *Patch) { *in(s) = **patch(p) }
-	f.take = func(p *Patch, s *Step) {
-		value := *in(s)
-		switch list := any(&value).(type) { // an empty list erases, none would say nothing
-		case *[]string:
-			*list = append([]string{}, *list...)
-		case *[]StepID:
-			*list = append([]StepID{}, *list...)
+// complete finds the values that the rows are about, and gives the rows what they leave
+// out: it follows from the name.
+func complete[T any](rows []Field[T]) []Field[T] {
+	fields, patched := indexes(reflect.TypeFor[T]()), indexes(reflect.TypeFor[Patch]())
+	for i := range rows {
+		f := &rows[i]
+		f.field, f.patched = fields[f.Name], patched[f.Name]
+		plain := strings.ReplaceAll(f.Name[strings.LastIndexByte(f.Name, '/')+1:], "_", " ")
+		f.Label, f.Words = cmp.Or(f.Label, plain), cmp.Or(f.Words, plain)
+		if f.Flag == "" && f.Help != "" {
+			f.Flag = strings.ReplaceAll(f.Label, " ", "-")
 		}
-		*patch(p) = &value
 	}
-	return row(f, in)
+	return rows
 }
 
-// row completes a row: what it leaves out follows from the name.
-func row[T, V any](f Field[T], in func(*T) *V) Field[T] {
-	f.In = func(of *T) any { return in(of) }
-	plain := strings.ReplaceAll(f.Name[strings.LastIndexByte(f.Name, '/')+1:], "_", " ")
-	if f.Label == "" {
-		f.Label = plain
+// indexes says where the fields of a struct stand, by their names in JSON.
+func indexes(t reflect.Type) map[string][]int {
+	all := map[string][]int{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		all[name] = f.Index
+		if f.Type == reflect.TypeFor[Metadata]() {
+			for inner, index := range indexes(f.Type) {
+				all[name+"/"+inner] = slices.Concat(f.Index, index)
+			}
+		}
 	}
-	if f.Words == "" {
-		f.Words = plain
-	}
-	if f.Flag == "" && f.Help != "" {
-		f.Flag = strings.ReplaceAll(f.Label, " ", "-")
-	}
-	return f
+	return all
 }
 
-var stepFields = sync.OnceValue(func() []Field[Step] { return slices.Concat(specRows(), progressRows()) })
+// In returns a pointer to the value.
+func (f Field[T]) In(of *T) any { return f.value(of).Addr().Interface() }
+
+func (f Field[T]) value(of *T) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(f.field) }
+
+// change returns what p makes of the field, a pointer: nil when it leaves it as it is.
+func (f Field[T]) change(p *Patch) reflect.Value {
+	return reflect.ValueOf(p).Elem().FieldByIndex(f.patched)
+}
+
+var stepFields = sync.OnceValue(func() []Field[Step] { return complete(slices.Concat(specRows(), progressRows())) })
 
 func specRows() []Field[Step] {
-	type step = Field[Step]
-	return []step{
-		spec(step{Name: "title", Kind: LineField, Max: MaxLongLine, Required: true, Rawko: "description",
+	return []Field[Step]{
+		{Name: "title", Kind: LineField, Max: MaxLongLine, Required: true, Rawko: "description",
 			Binding: BindsAny, Breach: "another title"},
-			func(s *Step) *string { return &s.Title }, func(p *Patch) **string { return &p.Title }),
-		spec(step{Name: "details", Kind: BlockField, Max: MaxLongText, Help: "the `TEXT` one has to know to do it", Rawko: "instructions"},
-			func(s *Step) *string { return &s.Details }, func(p *Patch) **string { return &p.Details }),
-		spec(step{Name: "type", Kind: WordField, Help: "its `TYPE`: feature, bugfix, chore or test"},
-			func(s *Step) *StepType { return &s.Type }, func(p *Patch) **StepType { return &p.Type }),
-		spec(step{Name: "depends_on", Words: "dependencies", Kind: StepsField, Rawko: "dependsOn",
+		{Name: "details", Kind: BlockField, Max: MaxLongText, Help: "the `TEXT` one has to know to do it", Rawko: "instructions"},
+		{Name: "type", Kind: WordField, Help: "its `TYPE`: feature, bugfix, chore or test"},
+		{Name: "depends_on", Words: "dependencies", Kind: StepsField, Rawko: "dependsOn",
 			Help: "the `STEPS` that must be done before, such as S001,S002", Binding: BindsAny, Breach: "other dependencies"},
-			func(s *Step) *[]StepID { return &s.DependsOn }, func(p *Patch) **[]StepID { return &p.DependsOn }),
-		spec(step{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsMore, Breach: "a new risk"},
-			func(s *Step) *Risk { return &s.Risk }, func(p *Patch) **Risk { return &p.Risk }),
-		spec(step{Name: "context_hints", Label: "hint", Words: "hints", Kind: LinesField, Max: MaxHint,
+		{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsMore, Breach: "a new risk"},
+		{Name: "context_hints", Label: "hint", Words: "hints", Kind: LinesField, Max: MaxHint,
 			Help: "`TEXT` on where to look first; may be given again, as may the other lists"},
-			func(s *Step) *[]string { return &s.ContextHints }, func(p *Patch) **[]string { return &p.ContextHints }),
-		spec(step{Name: "relevant_file_paths", Label: "path", Words: "paths", Kind: PathsField, Max: MaxPath,
+		{Name: "relevant_file_paths", Label: "path", Words: "paths", Kind: PathsField, Max: MaxPath,
 			Help: "a `FILE` it is about, relative to the workspace"},
-			func(s *Step) *[]string { return &s.RelevantFilePaths }, func(p *Patch) **[]string { return &p.RelevantFilePaths }),
-		spec(step{Name: "creates", Words: "paths it creates", Kind: PathsField, Max: MaxPath, Help: "a `FILE` it brings into being"},
-			func(s *Step) *[]string { return &s.Creates }, func(p *Patch) **[]string { return &p.Creates }),
-		spec(step{Name: "acceptance_criteria", Label: "criterion", Kind: LinesField, Max: MaxLongLine, Rawko: "acceptanceCriteria",
+		{Name: "creates", Words: "paths it creates", Kind: PathsField, Max: MaxPath, Help: "a `FILE` it brings into being"},
+		{Name: "acceptance_criteria", Label: "criterion", Kind: LinesField, Max: MaxLongLine, Rawko: "acceptanceCriteria",
 			Help: "the `TEXT` of what must hold for it to be done", Binding: BindsFewer, Breach: "a dropped criterion"},
-			func(s *Step) *[]string { return &s.AcceptanceCriteria }, func(p *Patch) **[]string { return &p.AcceptanceCriteria }),
-		spec(step{Name: "verify", Words: "verification", Kind: LineField, Max: MaxLongLine, Help: "a `COMMAND` that shows that it is done",
+		{Name: "verify", Words: "verification", Kind: LineField, Max: MaxLongLine, Help: "a `COMMAND` that shows that it is done",
 			Binding: BindsAny, Breach: "another command to verify it by"},
-			func(s *Step) *string { return &s.Verify }, func(p *Patch) **string { return &p.Verify }),
-		spec(step{Name: "suggested_agent", Label: "agent", Flag: "suggested-agent", Words: "suggested agent", Kind: LineField, Max: MaxHint,
+		{Name: "suggested_agent", Label: "agent", Flag: "suggested-agent", Words: "suggested agent", Kind: LineField, Max: MaxHint,
 			Help: "the `NAME` of who should do it", Rawko: "suggestedAgent"},
-			func(s *Step) *string { return &s.SuggestedAgent }, func(p *Patch) **string { return &p.SuggestedAgent }),
-		spec(step{Name: "tools", Label: "may use", Kind: LinesField, Max: MaxHint, Help: "a `TOOL` that may be used for it",
+		{Name: "tools", Label: "may use", Kind: LinesField, Max: MaxHint, Help: "a `TOOL` that may be used for it",
 			Binding: BindsMore, Breach: "a new tool"},
-			func(s *Step) *[]string { return &s.Tools }, func(p *Patch) **[]string { return &p.Tools }),
-		spec(step{Name: "tool", Kind: LineField, Max: MaxHint, Help: "the `TOOL` that carries it out, with --args",
+		{Name: "tool", Kind: LineField, Max: MaxHint, Help: "the `TOOL` that carries it out, with --args",
 			Binding: BindsAny, Breach: "another tool or arguments"},
-			func(s *Step) *string { return &s.Tool }, func(p *Patch) **string { return &p.Tool }),
-		spec(step{Name: "args", Words: "arguments", Kind: JSONField, Help: "the tool's arguments, a `JSON` object",
+		{Name: "args", Words: "arguments", Kind: JSONField, Help: "the tool's arguments, a `JSON` object",
 			Binding: BindsAny, Breach: "another tool or arguments"},
-			func(s *Step) *json.RawMessage { return &s.Args }, func(p *Patch) **json.RawMessage { return &p.Args }),
-		spec(step{Name: "critical", Kind: FlagField, Help: "the plan must be revised if it fails",
+		{Name: "critical", Kind: FlagField, Help: "the plan must be revised if it fails",
 			Binding: BindsFewer, Breach: "not critical any more"},
-			func(s *Step) *bool { return &s.Critical }, func(p *Patch) **bool { return &p.Critical }),
-		spec(step{Name: "idempotent", Kind: FlagField, Help: "doing it twice does no harm",
+		{Name: "idempotent", Kind: FlagField, Help: "doing it twice does no harm",
 			Binding: BindsMore, Breach: "said to be harmless when done twice"},
-			func(s *Step) *bool { return &s.Idempotent }, func(p *Patch) **bool { return &p.Idempotent }),
-		spec(step{Name: "requires_approval", Label: "approval", Flag: "requires-approval", Words: "approval", Kind: FlagField,
+		{Name: "requires_approval", Label: "approval", Flag: "requires-approval", Words: "approval", Kind: FlagField,
 			Help: "a person must agree before it is run", Binding: BindsFewer, Breach: "no approval asked for any more"},
-			func(s *Step) *bool { return &s.RequiresApproval }, func(p *Patch) **bool { return &p.RequiresApproval }),
-		spec(step{Name: "timeout", Kind: SecondsField, Max: maxSeconds, Help: "the `TIME` it may run, such as 90s or 5m"},
-			func(s *Step) *int { return &s.Timeout }, func(p *Patch) **int { return &p.Timeout }),
-		spec(step{Name: "pause", Kind: LineField, Max: MaxLongLine, Help: "`TEXT` to ask a person before it starts",
+		{Name: "timeout", Kind: SecondsField, Max: maxSeconds, Help: "the `TIME` it may run, such as 90s or 5m"},
+		{Name: "pause", Kind: LineField, Max: MaxLongLine, Help: "`TEXT` to ask a person before it starts",
 			Binding: BindsAny, Breach: "another question to a person before it starts"},
-			func(s *Step) *string { return &s.Pause }, func(p *Patch) **string { return &p.Pause }),
-		spec(step{Name: "when", Words: "condition", Kind: LineField, Max: MaxLongLine, Help: "the `CONDITION` under which it is run",
+		{Name: "when", Words: "condition", Kind: LineField, Max: MaxLongLine, Help: "the `CONDITION` under which it is run",
 			Binding: BindsAny, Breach: "another condition"},
-			func(s *Step) *string { return &s.When }, func(p *Patch) **string { return &p.When }),
-		spec(step{Name: "for_each", Words: "loop", Kind: LineField, Max: MaxLongLine, Help: "the `LIST` it is run for",
+		{Name: "for_each", Words: "loop", Kind: LineField, Max: MaxLongLine, Help: "the `LIST` it is run for",
 			Binding: BindsAny, Breach: "another list it is run for"},
-			func(s *Step) *string { return &s.ForEach }, func(p *Patch) **string { return &p.ForEach }),
 	}
 }
 
 func progressRows() []Field[Step] {
-	type step = Field[Step]
-	return []step{
-		row(step{Name: "status", Kind: WordField, Rawko: "status"}, func(s *Step) *StepStatus { return &s.Status }),
-		row(step{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText, Most: MaxNotes},
-			func(s *Step) *[]string { return &s.Notes }),
-		row(step{Name: "evidence", Kind: RecordField, ShownOnly: true}, func(s *Step) *[]Evidence { return &s.Evidence }),
-		row(step{Name: "output", Kind: BlockField, Max: MaxLongText, Rawko: "output"}, func(s *Step) *string { return &s.Output }),
-		row(step{Name: "error", Kind: BlockField, Max: MaxLongText, Rawko: "error"}, func(s *Step) *string { return &s.Error }),
-		row(step{Name: "result", Kind: RecordField, ShownOnly: true}, func(s *Step) **Result { return &s.Result }),
-		row(step{Name: "affected_files", Label: "affected file", Kind: LinesField,
+	return []Field[Step]{
+		{Name: "status", Kind: WordField, Rawko: "status"},
+		{Name: "notes", Label: "note", Kind: BlocksField, Max: MaxLongText, Most: MaxNotes},
+		{Name: "evidence", Kind: RecordField, ShownOnly: true},
+		{Name: "output", Kind: BlockField, Max: MaxLongText, Rawko: "output"},
+		{Name: "error", Kind: BlockField, Max: MaxLongText, Rawko: "error"},
+		{Name: "result", Kind: RecordField, ShownOnly: true},
+		{Name: "affected_files", Label: "affected file", Kind: LinesField,
 			Max: MaxPath, Most: MaxNotes, Rawko: "affectedFiles"}, // a report: nothing opens them
-			func(s *Step) *[]string { return &s.AffectedFiles }),
-		row(step{Name: "claimed_by", Kind: LineField, Max: MaxHint, ShownOnly: true}, func(s *Step) *string { return &s.ClaimedBy }),
-		row(step{Name: "lease_until", Kind: TimeField, ShownOnly: true}, func(s *Step) *time.Time { return &s.LeaseUntil }),
-		row(step{Name: "executed_by", Kind: LineField, Max: MaxHint, Rawko: "executedBy"}, func(s *Step) *string { return &s.ExecutedBy }),
-		row(step{Name: "attempts", Kind: CountField, Max: maxSeconds}, func(s *Step) *int { return &s.Attempts }),
-		row(step{Name: "started_at", Label: "started", Kind: TimeField, Rawko: "startedAt"},
-			func(s *Step) *time.Time { return &s.StartedAt }),
-		row(step{Name: "completed_at", Label: "completed", Kind: TimeField, Rawko: "completedAt"},
-			func(s *Step) *time.Time { return &s.CompletedAt }),
+		{Name: "claimed_by", Kind: LineField, Max: MaxHint, ShownOnly: true},
+		{Name: "lease_until", Kind: TimeField, ShownOnly: true},
+		{Name: "executed_by", Kind: LineField, Max: MaxHint, Rawko: "executedBy"},
+		{Name: "attempts", Kind: CountField, Max: maxSeconds},
+		{Name: "started_at", Label: "started", Kind: TimeField, Rawko: "startedAt"},
+		{Name: "completed_at", Label: "completed", Kind: TimeField, Rawko: "completedAt"},
 	}
 }
 
 var planFields = sync.OnceValue(func() []Field[Plan] {
-	type p = Field[Plan]
-	return []p{
-		row(p{Name: "objective", Kind: LineField, Max: MaxLongLine, Required: true, Rawko: "task"},
-			func(p *Plan) *string { return &p.Objective }),
-		row(p{Name: "summary", Kind: BlockField, Max: MaxSummary}, func(p *Plan) *string { return &p.Summary }),
-		row(p{Name: "context_notes", Kind: BlockField, Max: MaxLongText}, func(p *Plan) *string { return &p.ContextNotes }),
-		row(p{Name: "reasoning", Kind: BlockField, Max: MaxLongText}, func(p *Plan) *string { return &p.Reasoning }),
-		row(p{Name: "changes", Kind: BlockField, Max: MaxLongText, ShownOnly: true}, func(p *Plan) *string { return &p.Changes }),
-		row(p{Name: "questions", Label: "question", Kind: LinesField, Max: MaxLongLine}, func(p *Plan) *[]string { return &p.Questions }),
-		row(p{Name: "metadata/complexity", Kind: CountField, Max: 10, Rawko: "complexity"},
-			func(p *Plan) *int { return &p.Metadata.Complexity }),
-		row(p{Name: "metadata/tags", Label: "tag", Kind: LinesField, Max: MaxHint, Rawko: "tags"},
-			func(p *Plan) *[]string { return &p.Metadata.Tags }),
-		row(p{Name: "metadata/constraints", Label: "constraint", Kind: LinesField, Max: MaxLongLine, Rawko: "constraints"},
-			func(p *Plan) *[]string { return &p.Metadata.Constraints }),
-		row(p{Name: "metadata/informed_by", Kind: LinesField, Max: MaxPath, Rawko: "informedByMemories"},
-			func(p *Plan) *[]string { return &p.Metadata.InformedBy }),
-		row(p{Name: "estimated_duration", Kind: SecondsField, Max: maxSeconds}, func(p *Plan) *int { return &p.EstimatedDuration }),
-		row(p{Name: "approval", Kind: RecordField, ShownOnly: true}, func(p *Plan) **Approval { return &p.Approval }),
-		row(p{Name: "final_summary", Kind: BlockField, Max: MaxLongText, ShownOnly: true},
-			func(p *Plan) *string { return &p.FinalSummary }),
-	}
+	return complete([]Field[Plan]{
+		{Name: "objective", Kind: LineField, Max: MaxLongLine, Required: true, Rawko: "task"},
+		{Name: "summary", Kind: BlockField, Max: MaxSummary},
+		{Name: "context_notes", Kind: BlockField, Max: MaxLongText},
+		{Name: "reasoning", Kind: BlockField, Max: MaxLongText},
+		{Name: "changes", Kind: BlockField, Max: MaxLongText, ShownOnly: true},
+		{Name: "questions", Label: "question", Kind: LinesField, Max: MaxLongLine},
+		{Name: "metadata/complexity", Kind: CountField, Max: 10, Rawko: "complexity"},
+		{Name: "metadata/tags", Label: "tag", Kind: LinesField, Max: MaxHint, Rawko: "tags"},
+		{Name: "metadata/constraints", Label: "constraint", Kind: LinesField, Max: MaxLongLine, Rawko: "constraints"},
+		{Name: "metadata/informed_by", Kind: LinesField, Max: MaxPath, Rawko: "informedByMemories"},
+		{Name: "estimated_duration", Kind: SecondsField, Max: maxSeconds},
+		{Name: "approval", Kind: RecordField, ShownOnly: true},
+		{Name: "final_summary", Kind: BlockField, Max: MaxLongText, ShownOnly: true},
+	})
 })
 
 // Texts returns what the field holds as people read it: the entries of a list, else
@@ -396,20 +368,14 @@ func (f Field[T]) breaches(old, now *T) bool {
 
 // Given lists the fields that the patch changes.
 func (p Patch) Given() []Field[Step] {
-	var given []Field[Step]
-	for _, f := range SpecFields() {
-		if f.given(&p) {
-			given = append(given, f)
-		}
-	}
-	return given
+	return slices.DeleteFunc(slices.Clone(SpecFields()), func(f Field[Step]) bool { return f.change(&p).IsNil() })
 }
 
 // On returns spec with the patch applied.
 func (p Patch) On(spec Spec) Spec {
 	step := Step{Spec: spec}
 	for _, f := range p.Given() {
-		f.assign(&step, &p)
+		f.value(&step).Set(f.change(&p).Elem())
 	}
 	return step.Spec
 }
@@ -419,7 +385,13 @@ func PatchOf(spec Spec, fields []Field[Step]) Patch {
 	var p Patch
 	step := Step{Spec: spec}
 	for _, f := range fields {
-		f.take(&p, &step)
+		value := f.value(&step)
+		given := reflect.New(value.Type())
+		given.Elem().Set(value)
+		if value.Kind() == reflect.Slice && f.Kind != JSONField { // an empty list erases, none would say nothing
+			given.Elem().Set(reflect.AppendSlice(reflect.MakeSlice(value.Type(), 0, value.Len()), value))
+		}
+		f.change(&p).Set(given)
 	}
 	return p
 }

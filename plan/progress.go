@@ -332,9 +332,8 @@ func proven(s State, step *Step, a MarkStep, f Facts) error {
 	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 && a.Note != "" {
 		return nil
 	}
-	return &ValidationError{Kind: Conflict, Field: "/status",
-		Problem: step.ID.String() + " cannot be marked done; missing: " + strings.Join(missing, ", and "),
-		Fix:     evidenceFix(step)}
+	return Refuse(Conflict, "/status", step.ID.String()+" cannot be marked done; missing: "+strings.Join(missing, ", and "),
+		evidenceFix(step))
 }
 
 func evidenceFix(step *Step) string {

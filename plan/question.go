@@ -108,8 +108,7 @@ func (a AnswerQuestion) decide(s State, f Facts) ([]Event, error) {
 	if a.ID == "" {
 		return nil, conflict(fmt.Sprintf("%d questions are open", len(open)), "say which, such as "+open[0].ID)
 	}
-	return nil, &ValidationError{Kind: NotFound, Field: "/id", Problem: "no open question is " + Quote(a.ID),
-		Fix: "answer one that is open, such as " + open[0].ID}
+	return nil, Refuse(NotFound, "/id", "no open question is "+Quote(a.ID), "answer one that is open, such as "+open[0].ID)
 }
 
 // QuestionAnswered keeps the answer to a question.

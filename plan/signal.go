@@ -142,7 +142,7 @@ func (a ClearSignal) clean(c *cleaner) Action {
 func (a ClearSignal) decide(s State, f Facts) ([]Event, error) {
 	signal, known := s.Signal(a.ID)
 	if !known {
-		return nil, &ValidationError{Kind: NotFound, Field: "/id", Problem: "there is no signal " + Quote(a.ID), Fix: openIDs(s)}
+		return nil, Refuse(NotFound, "/id", "there is no signal "+Quote(a.ID), openIDs(s))
 	}
 	if !signal.Open {
 		return nil, nil

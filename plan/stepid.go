@@ -59,8 +59,7 @@ func ParseStepID(text string) (StepID, error) {
 	}
 	n, err := strconv.ParseUint(word, 10, 32)
 	if err != nil || n == 0 || len(word) > len("999999") {
-		return 0, &ValidationError{Kind: InvalidInput, Problem: Quote(text) + " is not a step id",
-			Fix: "a step id is an S and the number, such as S001"}
+		return 0, Refuse(InvalidInput, "", Quote(text)+" is not a step id", "a step id is an S and the number, such as S001")
 	}
 	return StepID(n), nil
 }
@@ -90,8 +89,8 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 		for k, dep := range step.DependsOn {
 			_, old := have.Get(dep)
 			if !old && added[dep] == nil {
-				return nil, &ValidationError{Kind: NotFound, Field: fmt.Sprintf("%s/%d/depends_on/%d", field, i, k),
-					Problem: "there is no step " + dep.String(), Fix: "name a step of the plan, or one added here by the id it gets"}
+				return nil, Refuse(NotFound, fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), "there is no step "+dep.String(),
+					"name a step of the plan, or one added here by the id it gets")
 			}
 		}
 	}

@@ -148,7 +148,7 @@ func (t Text) refuseAt(text string, at int, r rune, problem, fix string) error {
 }
 
 func (t Text) refuse(problem, fix string) error {
-	return &ValidationError{Kind: InvalidInput, Field: t.Field, Problem: problem, Fix: fix}
+	return Refuse(InvalidInput, t.Field, problem, fix)
 }
 
 // OneOf returns a *ValidationError naming the allowed values unless value is
@@ -164,8 +164,7 @@ func oneOf(field, value string, allowed []string) error {
 	if value == "" || slices.Contains(allowed, value) {
 		return nil
 	}
-	return &ValidationError{Kind: InvalidInput, Field: field,
-		Problem: Quote(value) + " is not known", Fix: "use one of " + strings.Join(allowed, ", ")}
+	return Refuse(InvalidInput, field, Quote(value)+" is not known", "use one of "+strings.Join(allowed, ", "))
 }
 
 // Invisible reports the characters that show nothing by themselves or change how

@@ -176,7 +176,7 @@ func Plans(s plan.State) ([]byte, error) {
 }
 
 func notFound(problem, fix string) error {
-	return &plan.ValidationError{Kind: plan.NotFound, Problem: problem, Fix: fix}
+	return plan.Refuse(plan.NotFound, "", problem, fix)
 }
 
 // encode writes v compactly. The plan's tags were made for encoding/json, where

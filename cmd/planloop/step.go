@@ -175,8 +175,8 @@ func (f *stepFlags) spec(title string) (plan.Spec, error) {
 	step.Timeout = int(f.timeout / time.Second)
 	for _, t := range f.texts {
 		if *t.text != "" && !t.field.Set(&step, *t.text) {
-			return plan.Spec{}, &plan.ValidationError{Kind: plan.InvalidInput, Field: "/" + t.field.Name,
-				Problem: plan.Quote(*t.text) + " is not known", Fix: "use one of " + strings.Join(t.field.Values(), ", ")}
+			return plan.Spec{}, plan.Refuse(plan.InvalidInput, "/"+t.field.Name, plan.Quote(*t.text)+" is not known",
+				"use one of "+strings.Join(t.field.Values(), ", "))
 		}
 	}
 	return step.Spec, nil

@@ -33,8 +33,7 @@ func (s *Session) PlanBody(ctx context.Context, id string) (*plan.Plan, error) {
 	case state.Draft != nil && state.Draft.ID == id:
 		return state.Draft, nil
 	}
-	return nil, &plan.ValidationError{Kind: plan.NotFound, Field: "/plan_id",
-		Problem: "there is no plan " + plan.Quote(id), Fix: "list the plans to find its id"}
+	return nil, plan.Refuse(plan.NotFound, "/plan_id", "there is no plan "+plan.Quote(id), "list the plans to find its id")
 }
 
 func (s *Session) formerPlan(ctx context.Context, head plan.PastPlan) (*plan.Plan, error) {
@@ -63,7 +62,7 @@ func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcom
 	}
 	return s.Do(ctx, by, plan.Restore{PlanID: id}, func(now plan.State, facts *plan.Facts) error {
 		if latest, _ := now.PastPlan(id); latest.Revision != head.Revision {
-			return &plan.ValidationError{Kind: plan.Conflict, Problem: "the plan was changed meanwhile", Fix: "try again"}
+			return plan.Refuse(plan.Conflict, "", "the plan was changed meanwhile", "try again")
 		}
 		facts.Past = body
 		return nil
