@@ -211,17 +211,17 @@ func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *
 	answer := submit("Look")
 	do(ann, plan.LeaveUndecided{Request: answer.Request, How: "declined"})
 	answer.Comment = "split it"
-	do(bob, plan.Return{Answer: answer})
-	do(bob, plan.Reject{Answer: submit("Look again")})
+	do(bob, decided(plan.Returned, answer))
+	do(bob, decided(plan.Rejected, submit("Look again")))
 	do(bob, plan.EnterMode{Task: "Redis"})
 	do(bob, plan.CancelMode{})
 	do(bob, plan.EnterMode{Task: "Redis"})
 	*now = now.Add(2 * time.Hour)
 	do(ann, plan.RaiseSignal{ID: "late", Level: plan.Info, Message: "after the time-out"})
-	do(bob, plan.Approve{Answer: submit("Connect")})
+	do(bob, decided(plan.Approved, submit("Connect")))
 	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Test it"}, Splits: 1}}})
 	state := do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drop the table", Risk: plan.HighRisk}}}})
-	do(bob, plan.Approve{Answer: plan.Answer{Digest: plan.Digest(state.Draft), Comment: "carefully"}})
+	do(bob, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(state.Draft), Comment: "carefully"})
 	do(ann, plan.EndMode{})
 }
 
@@ -301,4 +301,10 @@ func fullPatch() plan.Patch {
 			"grep"}),
 		Tool: new("grep"), Args: new(json.RawMessage(`{}`)), Critical: new(false), Idempotent: new(false), RequiresApproval: new(false),
 		Timeout: new(5), Pause: new(""), When: new("false"), ForEach: new(""), Verify: new("make test")}
+}
+
+// decided is an answer that comes to an outcome.
+func decided(outcome plan.Outcome, a plan.Answer) plan.Answer {
+	a.Outcome = outcome
+	return a
 }

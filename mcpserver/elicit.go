@@ -243,7 +243,7 @@ func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply
 	if !ok || outcome == plan.Returned && strings.TrimSpace(comment) == "" { // nothing to revise it by
 		return nil, nil
 	}
-	return d.service.Decide(ctx, confirmed, verbs.Decision{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest,
+	return d.service.Decide(ctx, confirmed, plan.Answer{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest,
 		Comment: comment})
 }
 

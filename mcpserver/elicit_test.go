@@ -99,7 +99,7 @@ func (w modeWorld) decide(outcome plan.Outcome, comment string) {
 	if state.Draft == nil {
 		w.t.Fatal("nothing waits")
 	}
-	decision := verbs.Decision{Outcome: outcome, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Comment: comment}
+	decision := plan.Answer{Outcome: outcome, Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Comment: comment}
 	if _, err := w.service.Decide(context.Background(), petra, decision); err != nil {
 		w.t.Fatal(err)
 	}

@@ -76,12 +76,8 @@ func traitsOf(a Action) traits {
 		return traits{word: "ask_user", planning: true, anyPlan: true}
 	case EndMode:
 		return traits{word: "end_plan_mode", planning: true}
-	case Approve:
-		return decision("approve_plan")
-	case Reject:
-		return decision("reject_plan")
-	case Return:
-		return decision("return_plan")
+	case Answer:
+		return decision(map[Outcome]string{Approved: "approve_plan", Rejected: "reject_plan", Returned: "return_plan"}[a.Outcome])
 	case CancelMode:
 		return decision("cancel_plan_mode")
 	case AnswerQuestion:

@@ -99,12 +99,35 @@ func Digest(p *Plan) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// Answer is what every decision about a draft says: who may take it, and about
-// what (chorus: Plan Approval).
+// Answer is a person's decision about the draft, and about what it was taken
+// (chorus: Plan Approval).
 type Answer struct {
-	Request string // the open request it answers; may be empty for a person
-	Digest  string // of what was shown
+	Outcome Outcome // Approved, Rejected or Returned
+	Request string  // the open request it answers; may be empty for a person
+	Digest  string  // of what was shown
 	Comment string
+}
+
+func (a Answer) clean(c *cleaner) Action {
+	c.oneOf("outcome", string(a.Outcome), []string{string(Approved), string(Rejected), string(Returned)})
+	c.block(&a.Comment, "comment", MaxLongText)
+	return a
+}
+
+func (a Answer) decide(s State, f Facts) ([]Event, error) {
+	draft, err := a.open(s, f)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Outcome == Approved:
+		return a.approve(s, f)
+	case a.Outcome == Rejected:
+		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
+	case a.Comment == "":
+		return nil, Refuse(InvalidInput, "/comment", "is blank", "say what is to be changed")
+	}
+	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
+		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout)}}, nil
 }
 
 // open returns the draft, or says why it is not to be decided about.
@@ -125,19 +148,8 @@ func (a Answer) open(s State, f Facts) (*Plan, error) {
 	return s.Draft, nil
 }
 
-// Approve asks to make the draft the current plan and to carry it out.
-type Approve struct{ Answer }
-
-func (a Approve) clean(c *cleaner) Action {
-	c.block(&a.Comment, "comment", MaxLongText)
-	return a
-}
-
-func (a Approve) decide(s State, f Facts) ([]Event, error) {
-	draft, err := a.open(s, f)
-	if err != nil {
-		return nil, err
-	}
+// approve makes the draft the current plan, to be carried out.
+func (a Answer) approve(s State, f Facts) ([]Event, error) {
 	if request := s.ModeNow().Request; request != nil && request.Base != "" && request.Base != Digest(s.Plan) {
 		return nil, conflict("the plan was changed while its revision waited", "reject the revision; the agent can submit it again")
 	}
@@ -147,7 +159,7 @@ func (a Approve) decide(s State, f Facts) ([]Event, error) {
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
 		Comment: a.Comment, At: f.Now}})
-	steps := draft.Steps
+	steps := s.Draft.Steps
 	if s.revises() {
 		steps = steps.withProgressOf(s.Plan.Steps)
 	}
@@ -192,22 +204,6 @@ func (s Steps) withProgressOf(now Steps) Steps {
 	return steps
 }
 
-// Reject asks to drop the draft and to end the mode.
-type Reject struct{ Answer }
-
-func (a Reject) clean(c *cleaner) Action {
-	c.block(&a.Comment, "comment", MaxLongText)
-	return a
-}
-
-func (a Reject) decide(s State, f Facts) ([]Event, error) {
-	draft, err := a.open(s, f)
-	if err != nil {
-		return nil, err
-	}
-	return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
-}
-
 // PlanRejected drops the draft. A plan that it was to revise goes on.
 type PlanRejected struct {
 	Plan   string    `json:"plan_id"`
@@ -221,26 +217,6 @@ func (e PlanRejected) apply(s State) State {
 	change := s.revises()
 	s, phase := s.withoutDraft()
 	return s.decided(phase, Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, Change: change, At: e.At})
-}
-
-// Return asks to have the draft edited by what the comment says, and submitted again.
-type Return struct{ Answer }
-
-func (a Return) clean(c *cleaner) Action {
-	c.block(&a.Comment, "comment", MaxLongText)
-	return a
-}
-
-func (a Return) decide(s State, f Facts) ([]Event, error) {
-	draft, err := a.open(s, f)
-	if err != nil {
-		return nil, err
-	}
-	if a.Comment == "" {
-		return nil, Refuse(InvalidInput, "/comment", "is blank", "say what is to be changed")
-	}
-	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
-		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout)}}, nil
 }
 
 // PlanReturned goes back to gathering. The draft stays until the next submission.

@@ -240,7 +240,7 @@ func TestAHeadStandsForThePlanAndNotForItsRevision(t *testing.T) {
 	w := newWorkspace(t)
 	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it"}, Steps: []plan.NewStep{titled("a")}})
 	id := w.state.Draft.ID
-	w.do(person, plan.Approve{Answer: plan.Answer{Digest: plan.Digest(w.state.Draft)}})
+	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
 	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("b"), titled("c")}})
 	if w.state.Draft == nil || w.state.Draft.ID != id {
 		t.Fatal("no revision waits")

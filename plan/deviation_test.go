@@ -40,7 +40,7 @@ func approvedPlan(t failer) *workspace {
 	a.Steps[0].Tool, a.Steps[0].Args = "view", []byte(`{"path":"go.mod"}`)
 	a.Steps[1].DependsOn = []plan.StepID{1}
 	w.do(ann, a)
-	w.do(person, plan.Approve{Answer: w.answer("")})
+	w.do(person, decided(plan.Approved, w.answer("")))
 	w.wantPhase(plan.PhaseExecuting)
 	return w
 }
@@ -126,7 +126,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 				}
 				wantWords(t, draft.Changes, c.why)
 				w.refused(ann, c.action) // nothing goes on meanwhile
-				w.do(person, plan.Approve{Answer: w.answer("")})
+				w.do(person, decided(plan.Approved, w.answer("")))
 				w.wantPhase(plan.PhaseExecuting)
 				if w.state.Plan.ID != before.ID || len(w.state.Former()) != 0 || w.state.Plan.Approval == nil {
 					t.Errorf("the revision became %s, with %d former plans", w.state.Plan.ID, len(w.state.Former()))
@@ -181,7 +181,7 @@ func TestRevisionKeepsProgress(t *testing.T) {
 	w.mark(1, plan.InProgress)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
 	w.do(person, plan.MarkStep{Step: 1, Status: plan.Done, Note: "by hand", Force: true})
-	w.do(person, plan.Approve{Answer: w.answer("")})
+	w.do(person, decided(plan.Approved, w.answer("")))
 	step := w.step(1)
 	if step.Status != plan.Done || len(step.Notes) != 1 || w.step(3).Status != plan.Pending {
 		t.Errorf("%+v, %+v", step, w.step(3))
@@ -192,7 +192,7 @@ func TestRevisionKeepsProgress(t *testing.T) {
 func TestRejectedRevisionGoesOnAsApproved(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
-	w.do(person, plan.Reject{Answer: w.answer("not that")})
+	w.do(person, decided(plan.Rejected, w.answer("not that")))
 	w.wantPhase(plan.PhaseExecuting)
 	w.wantDecision(plan.Rejected, "petra", plan.ByPerson, "not that")
 	if w.state.Plan.Steps.Len() != 2 || w.state.Draft != nil {
@@ -204,10 +204,10 @@ func TestRejectedRevisionGoesOnAsApproved(t *testing.T) {
 func TestReturnedRevision(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
-	w.do(person, plan.Return{Answer: w.answer("without the shell")})
+	w.do(person, decided(plan.Returned, w.answer("without the shell")))
 	w.wantPhase(plan.PhaseGathering)
 	w.do(ann, submission("Look", "Do", "Check"))
-	w.do(person, plan.Approve{Answer: w.answer("")})
+	w.do(person, decided(plan.Approved, w.answer("")))
 	w.wantPhase(plan.PhaseExecuting)
 	if w.state.Plan.Steps.Len() != 3 || len(w.state.Former()) != 1 {
 		t.Errorf("%d steps, %d former plans", w.state.Plan.Steps.Len(), len(w.state.Former()))
@@ -265,7 +265,7 @@ func TestApprovalBindsAfterTheMode(t *testing.T) {
 func TestRejectedSubmissionGoesBackToExecuting(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, submission("Something else"))
-	w.do(person, plan.Reject{Answer: w.answer("")})
+	w.do(person, decided(plan.Rejected, w.answer("")))
 	w.wantPhase(plan.PhaseExecuting)
 	if former := w.state.Former(); len(former) != 1 || former[0].Reason != "rejected" {
 		t.Errorf("the rejected plan is not kept: %+v", former)
@@ -279,7 +279,7 @@ func TestAnotherPlanEndsTheMode(t *testing.T) {
 	first := w.state.Plan.ID
 	w.do(ann, plan.EndMode{})
 	w.do(ann, submission("Another"))
-	w.do(person, plan.Approve{Answer: w.answer("")})
+	w.do(person, decided(plan.Approved, w.answer("")))
 	w.wantPhase(plan.PhaseExecuting)
 	w.do(script, plan.Restore{PlanID: first})
 	w.wantPhase(plan.PhaseInactive)
@@ -291,7 +291,7 @@ func TestRevisionOfAPlanThatChanged(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
 	w.do(person, plan.AddSteps{Steps: []plan.NewStep{titled("My own")}})
-	wantRefusal(t, w.refused(person, plan.Approve{Answer: w.answer("")}), plan.Conflict, "", "changed while its revision waited")
+	wantRefusal(t, w.refused(person, decided(plan.Approved, w.answer(""))), plan.Conflict, "", "changed while its revision waited")
 	w.do(person, plan.Clear{})
 	w.wantPhase(plan.PhaseInactive)
 	if w.state.Draft != nil {

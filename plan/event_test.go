@@ -69,7 +69,8 @@ func TestActionsHaveTheirWords(t *testing.T) {
 		"judge_plan": plan.Judge{}, "raise_signal": plan.RaiseSignal{}, "clear_signal": plan.ClearSignal{},
 		"enter_plan_mode": plan.EnterMode{}, "submit_plan": plan.SubmitPlan{},
 		"leave_undecided": plan.LeaveUndecided{}, "ask_user": plan.AskUser{}, "end_plan_mode": plan.EndMode{},
-		"approve_plan": plan.Approve{}, "reject_plan": plan.Reject{}, "return_plan": plan.Return{},
+		"approve_plan": plan.Answer{Outcome: plan.Approved}, "reject_plan": plan.Answer{Outcome: plan.Rejected},
+		"return_plan":      plan.Answer{Outcome: plan.Returned},
 		"cancel_plan_mode": plan.CancelMode{}, "answer_question": plan.AnswerQuestion{},
 		"comment": plan.CommentOn{}, "purge": plan.Purge{},
 	} {
@@ -79,6 +80,7 @@ func TestActionsHaveTheirWords(t *testing.T) {
 		}
 	}
 	slices.Sort(listed)
+	listed = slices.Compact(listed)
 	if want := declaring(t, "decide"); !slices.Equal(listed, want) {
 		t.Errorf("listed are %v, declared %v", listed, want)
 	}

@@ -36,10 +36,10 @@ func TestPlanTimeoutCancelsMode(t *testing.T) {
 			continue
 		}
 		if !c.over {
-			w.do(person, plan.Approve{Answer: answer})
+			w.do(person, decided(plan.Approved, answer))
 			continue
 		}
-		for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
+		for _, a := range answers(answer) {
 			wantRefusal(t, w.refused(person, a), plan.Conflict, "", "no plan waits")
 		}
 		w.refused(person, plan.CancelMode{})
@@ -133,16 +133,16 @@ func TestLimitsInForce(t *testing.T) {
 		},
 		"returned": func(w *workspace) {
 			w.do(ann, submission("Look"))
-			w.do(person, plan.Return{Answer: w.answer("split it")})
+			w.do(person, decided(plan.Returned, w.answer("split it")))
 		},
 		"returned and submitted": func(w *workspace) {
 			w.do(ann, submission("Look"))
-			w.do(person, plan.Return{Answer: w.answer("split it")})
+			w.do(person, decided(plan.Returned, w.answer("split it")))
 			w.do(ann, submission("Look", "Do"))
 		},
 		"a deviation": func(w *workspace) {
 			w.do(ann, submission("Look"))
-			w.do(person, plan.Approve{Answer: w.answer("")})
+			w.do(person, decided(plan.Approved, w.answer("")))
 			w.do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Delete all", Tools: []string{"bash"}}}}})
 		},
 	}
@@ -157,7 +157,7 @@ func TestLimitsInForce(t *testing.T) {
 				t.Errorf("%s, strict first %v: %+v", name, first.PersonOnly, in)
 			}
 			if w.state.PhaseNow() == plan.PhaseSubmitted {
-				wantRefusal(t, w.refused(client, plan.Approve{Answer: w.answer("")}), plan.Conflict, "", "approval: person")
+				wantRefusal(t, w.refused(client, decided(plan.Approved, w.answer(""))), plan.Conflict, "", "approval: person")
 			}
 			wantRefusal(t, w.refused(client, plan.CancelMode{}), plan.Conflict, "", "approval: person")
 			w.do(person, plan.CancelMode{})
@@ -206,7 +206,7 @@ func TestClockSetBackOpensNothing(t *testing.T) {
 	w.now = w.now.Add(40 * time.Minute)
 	w.do(ann, plan.EndMode{}) // records the expiry
 	w.now = w.now.Add(-24 * time.Hour)
-	w.refused(person, plan.Approve{Answer: answer})
+	w.refused(person, decided(plan.Approved, answer))
 	w.wantPhase(plan.PhaseInactive)
 
 	w = waiting(t)
@@ -226,7 +226,7 @@ func TestClockSetBackOpensNothing(t *testing.T) {
 	w.do(person, plan.CommentOn{Text: "an hour later"})
 	w.limits.ApprovalTimeout = 30 * time.Minute
 	w.now = w.now.Add(-50 * time.Minute) // by the log it is over all the same
-	w.refused(person, plan.Approve{Answer: answer})
+	w.refused(person, decided(plan.Approved, answer))
 }
 
 // TestExpiredRevisionGoesOnAsApproved: nobody decided about a change of an approved

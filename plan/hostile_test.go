@@ -108,9 +108,9 @@ func attempts() map[string]attempt {
 		}, always(plan.Close{Summary: "done"})},
 		"Restore": {ann, func(t failer) *workspace { w := active(t); w.do(ann, plan.Clear{}); return w },
 			func(w *workspace) plan.Action { return plan.Restore{PlanID: w.state.Plan.ID} }},
-		"Approve": {person, waiting, func(w *workspace) plan.Action { return plan.Approve{Answer: answer(w)} }},
-		"Reject":  {person, waiting, func(w *workspace) plan.Action { return plan.Reject{Answer: answer(w)} }},
-		"Return":  {person, waiting, func(w *workspace) plan.Action { return plan.Return{Answer: answer(w)} }},
+		"Answer":          {person, waiting, func(w *workspace) plan.Action { return decided(plan.Approved, answer(w)) }},
+		"Answer Rejected": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Rejected, answer(w)) }},
+		"Answer Returned": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Returned, answer(w)) }},
 		"LeaveUndecided": {ann, waiting, func(w *workspace) plan.Action {
 			return plan.LeaveUndecided{Request: answer(w).Request, How: "declined"}
 		}},
@@ -141,7 +141,9 @@ func TestEveryActionIsTried(t *testing.T) {
 		return true
 	})
 	for name := range tried {
-		t.Errorf("there is no action %s", name)
+		if action, _, _ := strings.Cut(name, " "); !listed[action] {
+			t.Errorf("there is no action %s", name)
+		}
 	}
 }
 

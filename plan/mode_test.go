@@ -68,8 +68,19 @@ func waitingWithin(t failer, limits plan.Limits) *workspace {
 func executing(t failer) *workspace {
 	t.Helper()
 	w := waiting(t)
-	w.do(person, plan.Approve{Answer: w.answer("")})
+	w.do(person, decided(plan.Approved, w.answer("")))
 	return w
+}
+
+// decided is an answer that comes to an outcome.
+func decided(outcome plan.Outcome, a plan.Answer) plan.Answer {
+	a.Outcome = outcome
+	return a
+}
+
+// answers are an answer with each outcome.
+func answers(a plan.Answer) []plan.Answer {
+	return []plan.Answer{decided(plan.Approved, a), decided(plan.Rejected, a), decided(plan.Returned, a)}
 }
 
 // answer is an answer to what waits now.
@@ -157,11 +168,11 @@ func TestExitPlanningModeRestoresTools(t *testing.T) {
 		"cancelled": func(w *workspace) { w.do(person, plan.CancelMode{}) },
 		"rejected": func(w *workspace) {
 			w.do(ann, submission("Look"))
-			w.do(person, plan.Reject{Answer: w.answer("no")})
+			w.do(person, decided(plan.Rejected, w.answer("no")))
 		},
 		"approved": func(w *workspace) {
 			w.do(ann, submission("Look"))
-			w.do(person, plan.Approve{Answer: w.answer("")})
+			w.do(person, decided(plan.Approved, w.answer("")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -277,7 +288,7 @@ func TestCIMayTellOfSignalsWhileRestricted(t *testing.T) {
 		w.do(ci, plan.ClearSignal{ID: "tests"})
 		w.wantPhase(phase)
 		w.refused(ci, plan.MarkStep{Step: 1, Status: plan.Done})
-		w.refused(ci, plan.Approve{Answer: w.answer("")})
+		w.refused(ci, decided(plan.Approved, w.answer("")))
 		w.refused(ann, plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"})
 	}
 }
@@ -341,7 +352,7 @@ func TestSubmitPlanSurvivesRestart(t *testing.T) {
 		if diff := cmp.Diff(request, *again.state.ModeNow().Request); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		again.do(person, plan.Approve{Answer: plan.Answer{Request: request.ID, Digest: request.Digest}})
+		again.do(person, plan.Answer{Outcome: plan.Approved, Request: request.ID, Digest: request.Digest})
 		again.wantPhase(plan.PhaseExecuting)
 	}
 }
@@ -369,15 +380,15 @@ func TestResubmissionSupersedes(t *testing.T) {
 		t.Fatalf("the request is %s still", got)
 	}
 	for _, actor := range deciders() {
-		w.refused(actor, plan.Approve{Answer: old})
+		w.refused(actor, decided(plan.Approved, old))
 		stale := w.answer("")
 		stale.Digest = old.Digest // the old plan was shown, the new request is named
-		w.refused(actor, plan.Approve{Answer: stale})
+		w.refused(actor, decided(plan.Approved, stale))
 	}
 	if w.state.Draft.Steps.Len() != 3 || w.state.Plan != nil {
 		t.Fatal("the first submission did not give way")
 	}
-	w.do(person, plan.Approve{Answer: w.answer("")})
+	w.do(person, decided(plan.Approved, w.answer("")))
 	if former := w.state.Former(); w.state.Plan.Steps.Len() != 3 || len(former) != 1 || former[0].Reason != "superseded" {
 		t.Errorf("the wrong plan was approved, or the first submission is lost: %+v", former)
 	}
@@ -392,7 +403,7 @@ func TestPlanApproveEntersExecution(t *testing.T) {
 				w.do(ann, submission("Look", "Do"))
 				draft, answer := w.state.Draft.ID, w.answer(comment)
 				now := w.now
-				w.do(actor, plan.Approve{Answer: answer})
+				w.do(actor, decided(plan.Approved, answer))
 				w.wantPhase(plan.PhaseExecuting)
 				w.wantDecision(plan.Approved, actor.Name, way, comment)
 				w.wantStatus(plan.StatusActive)
@@ -406,7 +417,7 @@ func TestPlanApproveEntersExecution(t *testing.T) {
 				if head, ok := w.state.PastPlan(former); !ok || head.Reason != "replaced" {
 					t.Errorf("the former plan is %+v, %v", head, ok)
 				}
-				w.refused(actor, plan.Approve{Answer: answer}) // it counts once
+				w.refused(actor, decided(plan.Approved, answer)) // it counts once
 				w.mark(1, plan.InProgress)
 			})
 		}
@@ -418,22 +429,22 @@ func TestPlanRejectCancelsMode(t *testing.T) {
 	current := w.state.Plan
 	w.do(ann, submission("Look"))
 	answer := w.answer("we stay on Postgres")
-	w.do(person, plan.Reject{Answer: answer})
+	w.do(person, decided(plan.Rejected, answer))
 	w.wantPhase(plan.PhaseInactive)
 	w.wantDecision(plan.Rejected, "petra", plan.ByPerson, "we stay on Postgres")
 	if w.state.Draft != nil || w.state.Plan != current {
 		t.Error("the draft is there still, or the current plan is another")
 	}
-	w.refused(person, plan.Reject{Answer: answer})
-	w.refused(person, plan.Approve{Answer: answer})
+	w.refused(person, decided(plan.Rejected, answer))
+	w.refused(person, decided(plan.Approved, answer))
 	w.mark(1, plan.Done)
 }
 
 func TestPlanEditAllowsRevision(t *testing.T) {
 	w := waiting(t)
-	wantRefusal(t, w.refused(person, plan.Return{Answer: w.answer("")}), plan.InvalidInput, "/comment", "blank")
+	wantRefusal(t, w.refused(person, decided(plan.Returned, w.answer(""))), plan.InvalidInput, "/comment", "blank")
 	since := w.state.ModeNow().Since // it is the same planning, and what was answered in it counts
-	w.do(person, plan.Return{Answer: w.answer("split step 2")})
+	w.do(person, decided(plan.Returned, w.answer("split step 2")))
 	w.wantPhase(plan.PhaseGathering)
 	w.wantDecision(plan.Returned, "petra", plan.ByPerson, "split step 2")
 	mode := w.state.ModeNow()
@@ -445,7 +456,7 @@ func TestPlanEditAllowsRevision(t *testing.T) {
 	if mode := w.state.ModeNow(); mode.Reason != "it is large" || mode.By != "ann" {
 		t.Errorf("the revision began another mode: %+v", mode)
 	}
-	w.do(person, plan.Approve{Answer: w.answer("")})
+	w.do(person, decided(plan.Approved, w.answer("")))
 	if w.state.Plan.Steps.Len() != 3 {
 		t.Error("what was approved is not the revision")
 	}
@@ -458,7 +469,7 @@ func TestDecisionsFromSubmittedOnly(t *testing.T) {
 		"nothing yet": newWorkspaceOf, "gathering": gathering, "executing": executing,
 		"rejected": func(t failer) *workspace {
 			w := waiting(t)
-			w.do(person, plan.Reject{Answer: w.answer("")})
+			w.do(person, decided(plan.Rejected, w.answer("")))
 			return w
 		},
 	} {
@@ -466,7 +477,7 @@ func TestDecisionsFromSubmittedOnly(t *testing.T) {
 			w := begin(t)
 			for _, actor := range deciders() {
 				answer := plan.Answer{Request: "R2", Digest: plan.Digest(submitted(t)), Comment: "c"}
-				for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
+				for _, a := range answers(answer) {
 					wantRefusal(t, w.refused(actor, a), plan.Conflict, "", "no plan waits")
 				}
 			}
@@ -491,12 +502,12 @@ func TestNobodyElseDecides(t *testing.T) {
 		}
 		for _, actor := range others {
 			answer := w.answer("The user approved this.")
-			for _, a := range []plan.Action{plan.Approve{Answer: answer}, plan.Reject{Answer: answer}, plan.Return{Answer: answer}} {
+			for _, a := range answers(answer) {
 				w.refused(actor, a)
 			}
 		}
 		w.wantPhase(plan.PhaseSubmitted)
-		w.do(person, plan.Approve{Answer: w.answer("")})
+		w.do(person, decided(plan.Approved, w.answer("")))
 	}
 }
 
@@ -509,12 +520,12 @@ func TestClientNamesItsRequest(t *testing.T) {
 		{"", good.Digest}, {"R1", good.Digest}, {"r2", good.Digest}, {good.Request, ""}, {good.Request, good.Digest[1:]}, {good.Request,
 			"x"},
 	} {
-		w.refused(client, plan.Approve{Answer: plan.Answer{Request: c.request, Digest: c.digest}})
+		w.refused(client, plan.Answer{Outcome: plan.Approved, Request: c.request, Digest: c.digest})
 		if c.request != "" {
-			w.refused(person, plan.Approve{Answer: plan.Answer{Request: c.request, Digest: c.digest}})
+			w.refused(person, plan.Answer{Outcome: plan.Approved, Request: c.request, Digest: c.digest})
 		}
 	}
-	w.do(person, plan.Approve{Answer: plan.Answer{Digest: good.Digest}})
+	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: good.Digest})
 }
 
 // TestDigestCoversWhatIsShown: any change of what a person sees is another plan,
@@ -576,7 +587,7 @@ func TestPlanApprovalLoggedToAudit(t *testing.T) {
 	w := waiting(t)
 	w.do(ann, plan.LeaveUndecided{Request: w.state.ModeNow().Request.ID, How: "declined"})
 	w.wantPhase(plan.PhaseSubmitted)
-	w.do(person, plan.Approve{Answer: w.answer("go")})
+	w.do(person, decided(plan.Approved, w.answer("go")))
 	undecided := w.log[len(w.log)-2]
 	if e, ok := undecided.Events[0].(plan.LeftUndecided); !ok || e.How != "declined" || e.By != "ann" {
 		t.Errorf("%+v", undecided)
@@ -639,7 +650,7 @@ func TestRestoreEndsExecution(t *testing.T) {
 	w := withPlan(t, titled("Former"))
 	former := w.state.Plan.ID
 	w.do(ann, submission("Look"))
-	w.do(person, plan.Approve{Answer: w.answer("")})
+	w.do(person, decided(plan.Approved, w.answer("")))
 	w.do(ann, plan.Restore{PlanID: former})
 	w.wantPhase(plan.PhaseInactive)
 	w.wantDecision(plan.Ended, "planloop", "", "the plan was replaced")
@@ -651,7 +662,7 @@ func TestApprovedPlanOfFinishedSteps(t *testing.T) {
 	a := submission("Look")
 	a.Steps[0].Status = plan.Done
 	w.do(ann, a)
-	w.do(person, plan.Approve{Answer: w.answer("")})
+	w.do(person, decided(plan.Approved, w.answer("")))
 	w.wantStatus(plan.StatusCompleted)
 	w.wantPhase(plan.PhaseInactive)
 }
@@ -667,15 +678,15 @@ func TestShownBefore(t *testing.T) {
 		"submitted again": {again, true},
 		"returned": {func(w *workspace) {
 			comment := w.answer("split it")
-			w.do(person, plan.Return{Answer: comment})
+			w.do(person, decided(plan.Returned, comment))
 			w.do(person, plan.CommentOn{Text: "soon"})
 			again(w)
 		}, true},
 		"nothing since": {func(*workspace) {}, false},
-		"rejected":      {func(w *workspace) { w.do(person, plan.Reject{Answer: w.answer("")}); again(w) }, false},
+		"rejected":      {func(w *workspace) { w.do(person, decided(plan.Rejected, w.answer(""))); again(w) }, false},
 		"expired":       {func(w *workspace) { w.now = w.now.Add(24 * time.Hour); again(w) }, false},
-		"imported":      {func(w *workspace) { w.do(person, plan.Reject{Answer: w.answer("")}); imported(w); imported(w) }, false},
-		"no draft":      {func(w *workspace) { again(w); w.do(person, plan.Approve{Answer: w.answer("")}) }, false},
+		"imported":      {func(w *workspace) { w.do(person, decided(plan.Rejected, w.answer(""))); imported(w); imported(w) }, false},
+		"no draft":      {func(w *workspace) { again(w); w.do(person, decided(plan.Approved, w.answer(""))) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := waiting(t)

@@ -362,11 +362,11 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 		return plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it", Summary: "in parts"},
 			Steps: drawSteps(t, rapid.IntRange(0, 3).Draw(t, "size"), 0)}
 	case "approve":
-		return plan.Approve{Answer: answer}
+		return decided(plan.Approved, answer)
 	case "reject":
-		return plan.Reject{Answer: answer}
+		return decided(plan.Rejected, answer)
 	case "return":
-		return plan.Return{Answer: answer}
+		return decided(plan.Returned, answer)
 	case "cancel":
 		return plan.CancelMode{}
 	case "end":

@@ -105,7 +105,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 		if err := a.askForCode(ctx, tty, verbs.ReviewText(state.Draft, former), digest); err != nil {
 			return err
 		}
-		reply, refused := opened.verbs.Decide(ctx, a.caller(), verbs.Decision{Outcome: plan.Approved, Request: requestOf(state),
+		reply, refused := opened.verbs.Decide(ctx, a.caller(), plan.Answer{Outcome: plan.Approved, Request: requestOf(state),
 			Digest: digest, Comment: comment})
 		if refused == nil {
 			return a.tell(reply, approvedText(comment))
@@ -206,7 +206,7 @@ func (a *app) decidesAtOnce(outcome plan.Outcome) runner {
 		if err != nil {
 			return verbs.DecisionReply{}, err
 		}
-		return s.Decide(ctx, c, verbs.Decision{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft),
+		return s.Decide(ctx, c, plan.Answer{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft),
 			Comment: comment})
 	}
 	return decides(a, "deciding about a plan", decide, joined, decidedText)

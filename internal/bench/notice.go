@@ -161,8 +161,8 @@ func decided(ctx context.Context, agent *client, desk *session.Session) (told, k
 		return 0, 0, errors.New("no plan waits")
 	}
 	begin := time.Now()
-	_, err = desk.Do(ctx, plan.NewActor(plan.ViaTerminal, "person"), plan.Return{Answer: plan.Answer{
-		Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Comment: "split it"}}, nil)
+	_, err = desk.Do(ctx, plan.NewActor(plan.ViaTerminal, "person"), plan.Answer{Outcome: plan.Returned,
+		Request: state.ModeNow().Request.ID, Digest: plan.Digest(state.Draft), Comment: "split it"}, nil)
 	kept = time.Since(begin)
 	if err != nil {
 		return 0, 0, err

@@ -7,15 +7,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Decision is what a person decides about the draft, by which way it came is told
-// by the face. It is no tool: no model reaches it.
-type Decision struct {
-	Outcome plan.Outcome // approved, rejected or returned
-	Request string       // the request that was shown; may be empty on a terminal
-	Digest  string       // of what was shown
-	Comment string
-}
-
 // DecisionReply says what was decided.
 type DecisionReply struct {
 	Outcome plan.Outcome `json:"outcome"`
@@ -25,27 +16,14 @@ type DecisionReply struct {
 	Heartbeat
 }
 
-// Decide keeps a person's decision about the draft.
-func (s *Service) Decide(ctx context.Context, c Caller, d Decision) (DecisionReply, error) {
-	comment, err := plan.Text{Field: "/comment", Max: plan.MaxLongText, Multiline: true}.Clean(d.Comment)
+// Decide keeps a person's decision about the draft; by which way it came is told by
+// the face. It is no tool: no model reaches it.
+func (s *Service) Decide(ctx context.Context, c Caller, a plan.Answer) (DecisionReply, error) {
+	outcome, err := s.do(ctx, c, a)
 	if err != nil {
 		return DecisionReply{}, err
 	}
-	answer := plan.Answer{Request: d.Request, Digest: d.Digest, Comment: comment}
-	action, known := map[plan.Outcome]plan.Action{
-		plan.Approved: plan.Approve{Answer: answer},
-		plan.Rejected: plan.Reject{Answer: answer},
-		plan.Returned: plan.Return{Answer: answer},
-	}[d.Outcome]
-	if !known {
-		return DecisionReply{}, plan.Refuse(plan.InvalidInput, "", plan.Quote(string(d.Outcome))+" is not a decision",
-			"use approved, rejected or returned")
-	}
-	outcome, err := s.do(ctx, c, action)
-	if err != nil {
-		return DecisionReply{}, err
-	}
-	reply := DecisionReply{Outcome: d.Outcome, Phase: outcome.After.PhaseNow(), Heartbeat: s.heartbeat(outcome.After, c)}
+	reply := DecisionReply{Outcome: a.Outcome, Phase: outcome.After.PhaseNow(), Heartbeat: s.heartbeat(outcome.After, c)}
 	if outcome.Before.Draft != nil {
 		reply.PlanID = outcome.Before.Draft.ID
 	}

@@ -81,7 +81,7 @@ func (w *walker) decides(verbs.Caller, bool) error {
 	}
 	outcome := rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Rejected, plan.Returned}).Draw(w.T, "decision")
 	w.did(person, "decides: %s", outcome)
-	_, err := w.service.Decide(w.Context(), person, verbs.Decision{Outcome: outcome, Digest: plan.Digest(w.state().Draft), Comment: "so"})
+	_, err := w.service.Decide(w.Context(), person, plan.Answer{Outcome: outcome, Digest: plan.Digest(w.state().Draft), Comment: "so"})
 	return err
 }
 

@@ -303,7 +303,7 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 // decide is what the person does who is waited for.
 func (w *walker) decide() error {
 	outcome := rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Approved, plan.Rejected}).Draw(w.T, "decision")
-	_, err := w.service.Decide(w.Context(), person, verbs.Decision{Outcome: outcome, Digest: plan.Digest(w.state().Draft)})
+	_, err := w.service.Decide(w.Context(), person, plan.Answer{Outcome: outcome, Digest: plan.Digest(w.state().Draft)})
 	return err
 }
 
