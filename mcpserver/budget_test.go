@@ -53,8 +53,8 @@ func TestInstructionsAreThoseOfTheToolsets(t *testing.T) {
 	}
 }
 
-// TestCostOfStatus holds a status for one task to 250 tokens, in text and in
-// structured content, however much the plan says.
+// TestCostOfStatus holds a status to 1,500 tokens, in text and in structured content,
+// however much the plan says.
 func TestCostOfStatus(t *testing.T) {
 	count := counter(t)
 	prose := strings.Repeat("Read how the session of a user expires in the middleware and mind the clock. ", 60)
@@ -114,9 +114,9 @@ func TestCostOfStatus(t *testing.T) {
 			result := call(t, client, "planloop_status", nil)
 			text, structured := count(text(t, result)), count(result.StructuredContent)
 			t.Logf("%d and %d tokens", text, structured)
-			if text >= 250 || structured >= 250 {
+			if text > 1500 || structured > 1500 {
 				data, _ := json.Marshal(result.StructuredContent)
-				t.Errorf("%d tokens of text and %d of structured content, want less than 250\n%s\n%s", text, structured,
+				t.Errorf("%d tokens of text and %d of structured content, want at most 1,500\n%s\n%s", text, structured,
 					result.Content[0].(*mcp.TextContent).Text, data)
 			}
 		})

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -59,6 +60,13 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 			fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"status":"%s"}]}`, call.Step.Number(), call.TaskStatus()))
 	case verbs.ActRead:
 		return either("planning_read_plan", `planloop_status {"full":true}`)
+	case verbs.ActShowTask:
+		if !loop {
+			return "planning_read_plan from " + call.Step.String(), true
+		}
+		return `planloop_status {"task":` + call.Step.Number() + page(call) + "}", true
+	case verbs.ActListTasks:
+		return `planloop_status {"full":true` + page(call) + "}", loop
 	case verbs.ActAskStatus:
 		return "planloop_status", loop
 	case verbs.ActWait:
@@ -91,6 +99,13 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return "use one of those that are listed", true
 	}
 	return t.byUser(call), false
+}
+
+func page(call verbs.Call) string {
+	if call.Page < 2 {
+		return ""
+	}
+	return `,"page":` + strconv.Itoa(call.Page)
 }
 
 // idTokens is what a reply has room for of a signal's id.

@@ -72,6 +72,8 @@ func Counted(n int, noun string) string {
 	ending := "s"
 	if stem, found := strings.CutSuffix(noun, "y"); found {
 		noun, ending = stem, "ies"
+	} else if stem, found := strings.CutSuffix(noun, "criterion"); found {
+		noun, ending = stem, "criteria"
 	} else if strings.HasSuffix(noun, "ch") {
 		ending = "es"
 	}

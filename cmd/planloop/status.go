@@ -9,6 +9,7 @@ import (
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
 )
 
 func newStartCommand(a *app) *cobra.Command {
@@ -36,13 +37,21 @@ func newStartCommand(a *app) *cobra.Command {
 
 func newStatusCommand(a *app) *cobra.Command {
 	var wait time.Duration
+	var task string
 	cmd := newCommand("status", "", noArguments, calls(a, (*verbs.Service).Status, func(*cobra.Command, []string) (verbs.Status, error) {
 		if wait < 0 {
 			return verbs.Status{}, usageError{fmt.Errorf("--wait %s lies in the past; give a time such as 30s", wait)}
 		}
-		return verbs.Status{Wait: int((wait + time.Second - 1) / time.Second)}, nil
+		in := verbs.Status{Wait: int((wait + time.Second - 1) / time.Second)}
+		if task == "" {
+			return in, nil
+		}
+		step, err := plan.ParseStepID(task)
+		in.Task = (*verbs.TaskID)(&step)
+		return in, err
 	}))
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait at most `TIME`, such as 30s, for a change")
+	cmd.Flags().StringVar(&task, "task", "", "show this `TASK` whole, such as 2")
 	return cmd
 }
 

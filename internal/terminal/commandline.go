@@ -28,6 +28,8 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActUpdate:    "planloop update --json " + ShellWord(call.JSON),
 		verbs.ActMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
 		verbs.ActRead:      "planloop show",
+		verbs.ActShowTask:  "planloop status --task " + call.Step.Number(),
+		verbs.ActListTasks: "planloop status --json",
 		verbs.ActAskStatus: "planloop status --json",
 		verbs.ActWait:      "planloop status --wait " + span(cmp.Or(call.For, 5*time.Minute)),
 		verbs.ActProve: fmt.Sprintf(`planloop update --json '{"update_tasks":[{"id":%s,"evidence":[{"criterion":"...","note":"..."}]}]}'`,

@@ -16,11 +16,24 @@ import (
 // Costs are counted in hundredths of a token.
 const token = 100
 
+// care is how much an estimate allows for text that may mean little.
+type care int
+
+const (
+	typical  care = iota // text as people and programs write it
+	cautious             // the same, and hardly below for what looks like it and means nothing
+	atWorst              // whatever it is
+)
+
 // Count estimates how many tokens text costs, rounded up.
 func Count(text string) int { return meter{}.count(text) }
 
+// CountCautiously is Count for text of unknown origin: it is as good for English and for
+// code, and counts more for scripts of which a vocabulary holds few words.
+func CountCautiously(text string) int { return meter{care: cautious}.count(text) }
+
 // CountAtWorst is Count for text that may mean nothing.
-func CountAtWorst(text string) int { return meter{worst: true}.count(text) }
+func CountAtWorst(text string) int { return meter{care: atWorst}.count(text) }
 
 func (m meter) count(text string) int {
 	cost := 0
@@ -34,7 +47,7 @@ func (m meter) count(text string) int {
 // at most so many tokens, even if it means nothing. No joiner that would join nothing
 // ends it.
 func CutAtWorst(text string, tokens int) int {
-	end := meter{worst: true}.cut(text, tokens)
+	end := meter{care: atWorst}.cut(text, tokens)
 	if end == len(text) {
 		return end
 	}
@@ -129,7 +142,7 @@ func classOf(r rune) class {
 
 // meter adds up a text character by character.
 type meter struct {
-	worst  bool // whatever the text means
+	care   care
 	before rune
 	class  class
 	run    int // characters of the word or number so far
@@ -144,7 +157,7 @@ func (m *meter) add(r rune) int {
 	}
 	m.run++
 	switch {
-	case m.worst:
+	case m.care == atWorst:
 		return worst(r, was)
 	case now == lower:
 		return m.letter(was, before, r)
@@ -157,11 +170,15 @@ func (m *meter) add(r rune) int {
 	case r > 0xFFFF:
 		return 250
 	}
-	costs := [...]struct{ first, next int }{
-		space: {60, 8}, line: {70, 5}, upper: {33, 36}, sign: {77, 36}, latin: {15, 15}, alphabet: {27, 27}, indic: {42, 42},
-		hangul: {80, 32}, kana: {64, 64}, han: {74, 74}, symbol: {160, 160}, rare: {215, 215},
+	costs := [...]struct{ first, next, careful int }{
+		space: {60, 8, 8}, line: {70, 5, 5}, upper: {33, 36, 60}, sign: {77, 36, 72}, latin: {15, 15, 40}, alphabet: {27, 27, 76},
+		indic: {42, 42, 76}, hangul: {80, 32, 80}, kana: {64, 64, 90}, han: {74, 74, 138}, symbol: {160, 160, 160}, rare: {215, 215, 215},
 	}
-	return either(m.run == 1, costs[now].first, costs[now].next)
+	cost := either(m.run == 1, costs[now].first, costs[now].next)
+	if m.care == cautious {
+		return max(cost, costs[now].careful)
+	}
+	return cost
 }
 
 // worst is what a character may cost where it stands in no word of any language.
@@ -187,7 +204,7 @@ func (m *meter) letter(was class, before, r rune) int {
 	switch was {
 	case lower:
 		if followers()[before-'a']&(1<<(r-'a')) == 0 {
-			return 66
+			return either(m.care == cautious, 90, 66)
 		}
 		return either(m.run <= 7, 10, 2)
 	case upper, latin:

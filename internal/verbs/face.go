@@ -30,6 +30,8 @@ const (
 	ActUpdate     Act = "update"      // add, edit and report with the arguments JSON, "" for any
 	ActMark       Act = "mark"        // Step, with Status
 	ActRead       Act = "read"        // the whole plan
+	ActShowTask   Act = "show_task"   // Step, whole; Page of it
+	ActListTasks  Act = "list_tasks"  // Page of them
 	ActAskStatus  Act = "ask_status"  // where the plan stands
 	ActWait       Act = "wait"        // for a change, For at most
 	ActProve      Act = "prove"       // a criterion of Step
@@ -52,9 +54,9 @@ const (
 
 // Acts lists them all, in order.
 func Acts() []Act {
-	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActProve, ActRead, ActAskStatus, ActWait, ActSummarise, ActAlert,
-		ActClear, ActSyncRules, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActRestore, ActCancelMode,
-		ActPurge, ActCheck}
+	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActProve, ActRead, ActShowTask, ActListTasks, ActAskStatus,
+		ActWait, ActSummarise, ActAlert, ActClear, ActSyncRules, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject,
+		ActAnswer, ActRestore, ActCancelMode, ActPurge, ActCheck}
 }
 
 // Call is something to be called, with the arguments that are known; what the
@@ -67,6 +69,7 @@ type Call struct {
 	File   string
 	JSON   string
 	For    time.Duration
+	Page   int // 0: the first
 }
 
 // TaskStatus is Status in the words of planloop's JSON contract.

@@ -3,6 +3,7 @@ package verbs
 import (
 	"time"
 
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -107,4 +108,29 @@ func (f Feedback) lines() string {
 		text += "\n" + c.By + " comments: " + c.Text
 	}
 	return text
+}
+
+// What a status has room for of what people said, in tokens: beside a task, and without.
+const (
+	feedbackRoom  = 320
+	feedbackAlone = 900
+)
+
+// fit cuts what people said at the ends of lines, each text to its share of the room.
+func (f *Feedback) fit(room int) {
+	var texts []*string
+	if f.Decision != nil {
+		texts = append(texts, &f.Decision.Comment)
+	}
+	for i := range f.Answers {
+		texts = append(texts, &f.Answers[i].Question, &f.Answers[i].Answer)
+	}
+	for i := range f.Comments {
+		texts = append(texts, &f.Comments[i].Text)
+	}
+	for i, text := range texts {
+		share := room / (len(texts) - i)
+		*text = tokens.Block(*text, share)
+		room -= min(share, tokens.CountCautiously(*text))
+	}
 }

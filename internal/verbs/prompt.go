@@ -112,7 +112,7 @@ func (s *Service) judgePrompt(ctx context.Context, state plan.State) (string, er
 	if p == nil {
 		return "", plan.Refuse(plan.NotFound, "", "there is no plan to judge", "set one up first")
 	}
-	list, err := json.MarshalIndent(tasks(p, wholeTask()), "", " ")
+	list, err := json.MarshalIndent(tasks(p), "", " ")
 	if err != nil {
 		return "", err
 	}

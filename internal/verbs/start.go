@@ -316,5 +316,5 @@ func judgedTasks(c gates.Candidate) []Task {
 		steps[i] = &plan.Step{ID: t.ID, Spec: t.Spec, Progress: plan.Progress{Status: plan.Pending}}
 	}
 	p := &plan.Plan{Steps: plan.NewSteps(steps)}
-	return tasks(p, wholeTask())
+	return tasks(p)
 }

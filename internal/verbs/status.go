@@ -3,6 +3,7 @@ package verbs
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -13,9 +14,20 @@ import (
 
 // Status is the input of Status (planloop: API Contract, planloop status).
 type Status struct {
-	Wait int  `json:"wait,omitempty" jsonschema:"description=seconds to wait for a change"`
-	Full bool `json:"full,omitempty" jsonschema:"description=list all tasks"`
+	Wait int     `json:"wait,omitempty" jsonschema:"description=seconds to wait for a change"`
+	Full bool    `json:"full,omitempty" jsonschema:"description=list all tasks"`
+	Task *TaskID `json:"task,omitempty" jsonschema:"description=show this one whole"`
+	Page int     `json:"page,omitempty"` // of the task, or of the list; 0 is the first
 }
+
+// How much of a model's room a status takes, in tokens: in all, what the current task
+// has at least, a task that was asked for, and a page of a list.
+const (
+	statusRoom = 1_550 // by a cautious estimate: 1,500 at most
+	leastRoom  = 850
+	taskRoom   = 4_000
+	listRoom   = 3_000
+)
 
 // MaxWait bounds how long a status waits for a change.
 const MaxWait = 10 * time.Minute
@@ -26,6 +38,7 @@ type StatusReply struct {
 	Now       Now          `json:"now"`
 	Signal    *SignalView  `json:"signal,omitempty"`  // what blocks
 	Signals   []SignalView `json:"signals,omitempty"` // others that are open
+	Task      *Task        `json:"task,omitempty"`    // the one that was asked for
 	Plan      *TaskList    `json:"plan,omitempty"`
 	Session   *SessionView `json:"session,omitempty"`
 	Phase     plan.Phase   `json:"phase,omitempty"`         // of planning mode, unless it is inactive
@@ -56,6 +69,7 @@ type SessionView struct {
 // TaskList is the whole plan as tasks.
 type TaskList struct {
 	Tasks []Task `json:"tasks"`
+	More  string `json:"more,omitempty"` // how many are left, and the call that lists them
 }
 
 // SignalView is a signal in the contract's shape.
@@ -87,8 +101,10 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	s.touch(c)
 	s.seen.know(c, state)
 	told, never := s.seen.feedback(c)
-	reply := s.status(state, c, in.Full)
-	reply.Feedback = feedback(state, told, never)
+	reply, err := s.status(state, c, in, feedback(state, told, never))
+	if err != nil {
+		return StatusReply{}, err
+	}
 	if reply.ask = s.askOnceMore(state, c); reply.ask == nil { // else another reply may take the place of this one
 		s.seen.tell(c, state)
 	}
@@ -97,25 +113,29 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 
 // StatusIn is Status in a state that was read already, for whoever shows it to
 // others than the caller: the caller has not been told by it.
-func (s *Service) StatusIn(state plan.State, c Caller) StatusReply { return s.status(state, c, false) }
+func (s *Service) StatusIn(state plan.State, c Caller) StatusReply {
+	reply, _ := s.status(state, c, Status{}, Feedback{}) // only what is asked for can be missing
+	return reply
+}
 
-func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
+func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (StatusReply, error) {
 	rules := s.rules(state, c)
 	now := s.view(state, c, rules).now()
 	reply := StatusReply{
 		Now:       Now{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
 		Signals:   s.otherSignals(state, now, c),
 		Session:   sessionView(state, now, c),
+		Feedback:  said,
 		Heartbeat: Heartbeat{Progress: progress(state.Plan), NextAction: now.action().For(c)},
 	}
-	bound := wholeTask()
-	if c.brief() {
-		bound = briefTask()
-		bound.tokens -= len(reply.Signals) * signalTokens
+	if room := feedbackRoom; c.brief() {
+		if now.step == nil {
+			room = feedbackAlone
+		}
+		reply.Feedback.fit(room)
 	}
-	if now.step != nil {
-		task := task(state.Plan, now.step, bound)
-		reply.Now.CurrentTask = &task
+	if in.Task != nil {
+		return s.statusOfTask(state, c, in, reply)
 	}
 	if now.reason == SyncInstructions {
 		reply.Now.InstructionsContent = rules.Content
@@ -131,10 +151,81 @@ func (s *Service) status(state plan.State, c Caller, full bool) StatusReply {
 		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step))
 	}
 	reply.Questions = len(state.OpenQuestions())
-	if state.Plan != nil && (full || !c.brief() && listsPlan(now.reason)) {
-		reply.Plan = &TaskList{Tasks: tasks(state.Plan, bound)}
+	if now.step != nil {
+		task := currentTask(state.Plan, now.step)
+		if c.brief() {
+			task.fit(reply.left(), 1, c.word(Call{Act: ActShowTask, Step: now.step.ID}))
+		}
+		reply.Now.CurrentTask = &task
 	}
-	return reply
+	if state.Plan != nil && (in.Full || !c.brief() && listsPlan(now.reason)) {
+		reply.Plan = listed(state.Plan, c, in.Page)
+	}
+	return reply, nil
+}
+
+// left is what a reply leaves of a status for the current task.
+func (r StatusReply) left() int {
+	structured, err := json.Marshal(r)
+	if err != nil {
+		return leastRoom
+	}
+	return max(leastRoom, statusRoom-max(tokens.CountCautiously(string(structured)), tokens.CountCautiously(r.Text())))
+}
+
+// statusOfTask is the reply with the task that was asked for, whatever has become of it.
+func (s *Service) statusOfTask(state plan.State, c Caller, in Status, reply StatusReply) (StatusReply, error) {
+	if state.Plan == nil {
+		return reply, plan.Refuse(plan.NotFound, "/task", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
+	}
+	id := plan.StepID(*in.Task)
+	step, ok := state.Plan.Steps.Get(id)
+	if !ok {
+		return reply, plan.Refuse(plan.NotFound, "/task", "there is no task "+id.Number(),
+			"see which there are: "+c.word(Call{Act: ActRead}))
+	}
+	task, page := recordedTask(state.Plan, step), max(1, in.Page)
+	if c.brief() && !task.fit(taskRoom, page, c.word(Call{Act: ActShowTask, Step: id, Page: page + 1})) {
+		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("task %s has no page %d", id.Number(), page), "begin with the first")
+	}
+	reply.Task, reply.Signals = &task, nil
+	reply.Now.AgentInstructions = "This is the task that you asked for; `next_action` says what to do now."
+	return reply, nil
+}
+
+// listed is the whole plan, or for a model a page of titles.
+func listed(p *plan.Plan, c Caller, page int) *TaskList {
+	if !c.brief() {
+		return &TaskList{Tasks: tasks(p)}
+	}
+	page = max(1, page)
+	list, spent, left := &TaskList{Tasks: []Task{}}, 0, 0
+	for step := range p.Steps.All() {
+		t := titled(p, step)
+		spent += titledCost + tokens.CountCautiously(t.Title)
+		switch {
+		case spent > page*listRoom:
+			left++
+		case spent > (page-1)*listRoom:
+			list.Tasks = append(list.Tasks, t)
+		}
+	}
+	if left > 0 {
+		list.More = plan.Counted(left, "more task") + ": " + c.word(Call{Act: ActListTasks, Page: page + 1})
+	}
+	return list
+}
+
+// titledCost is what a task in a list costs besides its title, in tokens.
+const titledCost = 75
+
+// titled is a task as a list has it.
+func titled(p *plan.Plan, step *plan.Step) Task {
+	const ids = 6
+	t := task(p, step)
+	return Task{ID: t.ID, Title: tokens.Shorten(t.Title, 4*titleTokens, plan.MaxTitle), Type: t.Type, Status: t.Status, State: t.State,
+		Dependencies: t.Dependencies[:min(len(t.Dependencies), ids)], ContextHints: []string{}, RelevantFilePaths: []string{},
+		WaitingOn: t.WaitingOn[:min(len(t.WaitingOn), ids)]}
 }
 
 // agentInstructions is the short hint for the caller's immediate focus (planloop:
@@ -178,10 +269,10 @@ func listsPlan(r Reason) bool {
 	return r == ReadyForTask || r == WaitingOnAgent || r == Deadlocked || r == Replanning
 }
 
-func tasks(p *plan.Plan, b bounds) []Task {
+func tasks(p *plan.Plan) []Task {
 	list := make([]Task, 0, p.Steps.Len())
 	for step := range p.Steps.All() {
-		list = append(list, task(p, step, b))
+		list = append(list, task(p, step))
 	}
 	return list
 }
@@ -196,13 +287,16 @@ func sessionView(state plan.State, now now, c Caller) *SessionView {
 	}
 	view := &SessionView{ID: p.Root(), Goal: p.Objective}
 	if c.brief() {
-		view.Goal = tokens.Shorten(p.Objective, titleTokens, titleShown)
+		view.Goal = tokens.Shorten(p.Objective, goalTokens, plan.MaxObjective)
 	}
 	if p.Status != plan.StatusActive {
 		view.Status = p.Status
 	}
 	return view
 }
+
+// goalTokens is what a status has room for of the goal.
+const goalTokens = 70
 
 // What a model is shown of a signal, in tokens: of the message and of the output of
 // the one that blocks, and what each of the others costs in all.
@@ -271,8 +365,10 @@ func (r StatusReply) Text() string {
 	if r.Progress != "" {
 		b.WriteString(" (" + r.Progress + ")")
 	}
-	if t := r.Now.CurrentTask; t != nil {
-		fmt.Fprintf(&b, "\nTask %d (%s, %s): %s%s", t.ID, stepWord(*t), cmp.Or(string(t.Type), "no type"), t.Title, t.lines())
+	for _, t := range []*Task{r.Task, r.Now.CurrentTask} {
+		if t != nil {
+			fmt.Fprintf(&b, "\nTask %d (%s, %s): %s%s", t.ID, stepWord(*t), cmp.Or(string(t.Type), "no type"), t.Title, t.lines())
+		}
 	}
 	if r.Now.Message != "" {
 		b.WriteString("\n" + r.Now.Message)
@@ -296,6 +392,9 @@ func (r StatusReply) Text() string {
 	if r.Plan != nil && r.Now.CurrentTask == nil || r.Plan != nil && len(r.Plan.Tasks) > 1 {
 		for _, t := range r.Plan.Tasks {
 			fmt.Fprintf(&b, "\n%d. [%s] %s", t.ID, stepWord(t), t.Title)
+		}
+		if r.Plan.More != "" {
+			b.WriteString("\n" + r.Plan.More)
 		}
 	}
 	return b.String() + "\nNext: " + r.NextAction

@@ -2,6 +2,9 @@ package verbs
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/planloop/planloop/internal/tokens"
@@ -50,153 +53,254 @@ type Task struct {
 	AcceptanceCriteria []string        `json:"acceptance_criteria,omitempty"`
 	Verify             string          `json:"verify,omitempty"`
 	Risk               plan.Risk       `json:"risk,omitempty"`
+	Tools              []string        `json:"tools,omitempty"`
 	SuggestedAgent     string          `json:"suggested_agent,omitempty"`
+	Other              []string        `json:"other,omitempty"` // what else is known, each with its label
 	WaitingOn          []int           `json:"waiting_on,omitempty"`
 	ClaimedBy          string          `json:"claimed_by,omitempty"`
 	Notes              []string        `json:"notes,omitempty"` // the last ones
+	EarlierNotes       int             `json:"earlier_notes,omitempty"`
+	Output             string          `json:"output,omitempty"`
+	AffectedFiles      []string        `json:"affected_files,omitempty"`
 	Error              string          `json:"error,omitempty"`
-	More               string          `json:"more,omitempty"` // what was left out, and where it can be read
+	Outcomes           []Outcome       `json:"outcomes,omitempty"` // of what it depends on
+	More               string          `json:"more,omitempty"`     // what was left out, and the call that shows it
 }
 
-// bounds say how much of a task is shown.
-type bounds struct {
-	list, line, text, notes int
-	tokens                  int // over all texts of the task; 0: no bound
+// Outcome is what came of a task that another one depends on.
+type Outcome struct {
+	ID            int        `json:"id"`
+	Title         string     `json:"title"`
+	Status        TaskStatus `json:"status"`
+	Note          string     `json:"note,omitempty"` // the last one
+	Output        string     `json:"output,omitempty"`
+	AffectedFiles []string   `json:"affected_files,omitempty"`
 }
 
-// wholeTask bounds a task on the command line, briefTask one that a model is shown.
-func wholeTask() bounds {
-	return bounds{list: plan.MaxList, line: plan.MaxLongLine, text: plan.MaxLongText, notes: 3}
-}
+// notesShown is how many notes are shown of a task that is not asked for by its id.
+const notesShown = 3
 
-func briefTask() bounds { return bounds{list: 4, line: 90, text: 160, notes: 1, tokens: 84} }
-
-// task returns a step of a plan in the contract's shape. Where room is scarce, what
-// the work cannot do without comes first.
-func task(p *plan.Plan, step *plan.Step, b bounds) Task {
-	r := tokenBudget{bounds: b, left: b.tokens}
-	t := Task{ID: int(step.ID), Type: step.Type, Status: taskStatus(step.Status), Risk: step.Risk}
-	t.Title = r.line(step.Title, 34)
-	t.Error = r.line(step.Error, 16)
-	t.ContextHints = r.lines(step.ContextHints)
-	t.RelevantFilePaths = r.lines(step.RelevantFilePaths)
-	t.Creates = r.lines(step.Creates)
-	t.Verify = r.line(step.Verify, 16)
-	t.Details = r.line(step.Details, 24)
-	t.AcceptanceCriteria = r.lines(step.AcceptanceCriteria)
-	t.Notes = r.lines(step.Notes[max(0, len(step.Notes)-b.notes):])
-	t.SuggestedAgent = r.line(step.SuggestedAgent, nameTokens)
-	t.ClaimedBy = r.line(step.ClaimedBy, nameTokens)
-	t.Dependencies = r.ids(step.DependsOn)
+// task returns a step of a plan in the contract's shape.
+func task(p *plan.Plan, step *plan.Step) Task {
+	t := Task{
+		ID: int(step.ID), Title: step.Title, Type: step.Type, Status: taskStatus(step.Status), Dependencies: numbers(step.DependsOn),
+		ContextHints: list(step.ContextHints), RelevantFilePaths: list(step.RelevantFilePaths), Details: step.Details,
+		Creates: step.Creates, AcceptanceCriteria: step.AcceptanceCriteria, Verify: step.Verify, Risk: step.Risk, Tools: step.Tools,
+		SuggestedAgent: step.SuggestedAgent, Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
+		Output: step.Output, AffectedFiles: step.AffectedFiles, Error: step.Error,
+	}
+	t.EarlierNotes = max(0, len(step.Notes)-notesShown)
+	t.Notes = step.Notes[t.EarlierNotes:]
 	if plan.StatusOfTask(string(t.Status)) != step.Status {
 		t.State = step.Status
 	}
 	if !step.Status.Finished() {
-		t.WaitingOn = r.ids(p.Steps.WaitingOn(step.ID))
-	}
-	if r.cut {
-		t.More = "shortened; whole at plan://steps/" + step.ID.String()
+		t.WaitingOn = numbers(p.Steps.WaitingOn(step.ID))
 	}
 	return t
 }
 
-// tokenBudget is what is left for the texts of a task while they are shortened one after
-// the other.
-type tokenBudget struct {
-	bounds
-	left int  // tokens, where they are bounded
-	cut  bool // something was shortened or left out
-}
-
-// keyTokens is what naming one more field costs, and lineTokens the least that a
-// text is worth showing in.
-const (
-	keyTokens  = 5
-	lineTokens = 4
-)
-
-// line returns a text within its share of the room, in tokens.
-func (r *tokenBudget) line(text string, tokens int) string {
-	if text == "" {
-		return ""
-	}
-	if r.tokens == 0 {
-		return r.shown(text, plan.Shorten(text, r.text))
-	}
-	if r.left -= keyTokens; r.left < lineTokens {
-		r.cut = true
-		return ""
-	}
-	return r.spent(text, min(tokens, r.left), r.text)
-}
-
-// lines returns the first lines of a list, each within its share.
-func (r *tokenBudget) lines(in []string) []string {
-	out := make([]string, 0, min(len(in), r.list))
-	if len(in) == 0 {
-		return out
-	}
-	r.left -= keyTokens
-	share := r.left / 2 // what comes after needs some, too
-	for _, line := range in[:min(len(in), r.list)] {
-		switch {
-		case r.tokens == 0:
-			out = append(out, r.shown(line, plan.Shorten(line, r.bounds.line)))
+// currentTask is a task with the outcomes of those it depends on: what they taught is
+// what it needs.
+func currentTask(p *plan.Plan, step *plan.Step) Task {
+	t := task(p, step)
+	for _, id := range step.DependsOn {
+		before, ok := p.Steps.Get(id)
+		if !ok {
 			continue
-		case share < lineTokens && len(out) > 0, r.left < lineTokens:
-			r.cut = true
-			return out
 		}
-		before := r.left
-		out = append(out, r.spent(line, min(max(share, lineTokens), r.left), r.bounds.line))
-		share -= before - r.left
+		outcome := Outcome{ID: int(id), Title: before.Title, Status: taskStatus(before.Status), Output: before.Output,
+			AffectedFiles: before.AffectedFiles}
+		if n := len(before.Notes); n > 0 {
+			outcome.Note = before.Notes[n-1]
+		}
+		t.Outcomes = append(t.Outcomes, outcome)
 	}
-	r.cut = r.cut || len(in) > len(out)
-	return out
+	return t
 }
 
-// ids returns the first of a list of steps.
-func (r *tokenBudget) ids(in []plan.StepID) []int {
-	if r.tokens > 0 && len(in) > 2*r.list {
-		in, r.cut = in[:2*r.list], true
+// recordedTask is a task with all that is known of it.
+func recordedTask(p *plan.Plan, step *plan.Step) Task {
+	t := currentTask(p, step)
+	t.Notes, t.EarlierNotes = step.Notes, 0
+	t.Other = append(t.Other, labelled(step, plan.ProgressFields())...)
+	return t
+}
+
+// labelled lists what a task has no field of its own for.
+func labelled(step *plan.Step, fields []plan.Field[plan.Step]) []string {
+	const own = "title details type depends_on risk context_hints relevant_file_paths creates acceptance_criteria verify suggested_agent " +
+		"tools status notes output error affected_files claimed_by"
+	var lines []string
+	for _, f := range fields {
+		if slices.Contains(strings.Fields(own), f.Name) {
+			continue
+		}
+		for _, text := range f.Texts(step) {
+			lines = append(lines, f.Label+": "+text)
+		}
 	}
-	out := make([]int, len(in))
-	for i, id := range in {
+	return lines
+}
+
+func list(texts []string) []string { return append([]string{}, texts...) }
+
+func numbers(ids []plan.StepID) []int {
+	out := make([]int, len(ids))
+	for i, id := range ids {
 		out[i] = int(id)
 	}
 	return out
 }
 
-func (r *tokenBudget) spent(text string, share, length int) string {
-	short := tokens.Shorten(text, share, length)
-	r.left -= tokens.Count(short) + 1
-	return r.shown(text, short)
+// field is a text, or a list of them, that may have to be left out.
+type field struct {
+	tokens.Part
+	text *string
+	list *[]string
 }
 
-func (r *tokenBudget) shown(text, short string) string {
-	r.cut = r.cut || short != text
-	return short
+// fields are the texts of a task, first what the work cannot do without.
+func (t *Task) fields() []field {
+	one := func(name string, long bool, text *string) field {
+		f := field{tokens.Part{Name: name, Long: long}, text, nil}
+		if *text != "" {
+			f.Texts = []string{*text}
+		}
+		return f
+	}
+	many := func(name string, texts *[]string) field {
+		return field{tokens.Part{Name: name, Texts: *texts}, nil, texts}
+	}
+	notes := many("notes", &t.Notes)
+	notes.Long, notes.Newest = true, true
+	all := []field{one("command to verify it", false, &t.Verify), many("path", &t.RelevantFilePaths), many("hint", &t.ContextHints),
+		many("criterion", &t.AcceptanceCriteria), many("path it creates", &t.Creates), one("details", true, &t.Details),
+		one("its error", true, &t.Error), notes, many("tool", &t.Tools), many("other field", &t.Other),
+		one("output", true, &t.Output), many("affected file", &t.AffectedFiles)}
+	for i := range t.Outcomes {
+		o := &t.Outcomes[i]
+		all = append(all, one("its dependencies' notes", true, &o.Note), one("its dependencies' outputs", true, &o.Output),
+			many("file of its dependencies", &o.AffectedFiles))
+	}
+	return all
 }
 
-// lines writes what a task says beside its title, a line for each field.
-func (t Task) lines() string {
-	var b strings.Builder
-	line := func(name string, values ...string) {
-		if text := strings.Join(values, "; "); text != "" {
-			b.WriteString("\n" + name + ": " + text)
+// What a task costs besides its texts, in tokens, and what each of its dependencies costs
+// at least.
+const (
+	taskFrame   = 80
+	outcomeRoom = 90
+	idsShown    = 40
+)
+
+// fit keeps of a task what there is room for, in tokens: of the first page what matters
+// most, of the next what that has left out. What is left then is counted, with the call
+// that shows it. It reports whether the page holds anything.
+func (t *Task) fit(room, page int, next string) bool {
+	outcomes := max(1, room/outcomeRoom/2)
+	var more []string
+	count := func(n int, noun string) {
+		if n > 0 {
+			more = append(more, plan.Counted(n, noun))
 		}
 	}
+	count(len(t.Dependencies)-idsShown, "more dependency")
+	count(len(t.Outcomes)-outcomes, "more outcome")
+	count(t.EarlierNotes, "earlier note")
+	t.Title = tokens.Shorten(t.Title, room/7, plan.MaxLongLine)
+	t.SuggestedAgent = tokens.Shorten(t.SuggestedAgent, nameTokens, titleShown)
+	t.ClaimedBy = tokens.Shorten(t.ClaimedBy, nameTokens, titleShown)
+	t.Dependencies, t.WaitingOn = t.Dependencies[:min(len(t.Dependencies), idsShown)], t.WaitingOn[:min(len(t.WaitingOn), idsShown)]
+	t.Outcomes = slices.Clone(t.Outcomes[:min(len(t.Outcomes), outcomes)])
+	for i := range t.Outcomes {
+		o := &t.Outcomes[i]
+		o.Title = tokens.Shorten(o.Title, 2*titleTokens, plan.MaxTitle)
+		room -= tokens.CountCautiously(o.Title) + taskFrame/3
+	}
+	room -= taskFrame + tokens.CountCautiously(t.Title) + 3*(len(t.Dependencies)+len(t.WaitingOn))
+	fields := t.fields()
+	left := make([]tokens.Part, len(fields))
+	for i := range fields {
+		left[i] = fields[i].Part
+	}
+	var shown []tokens.Part
+	for range page {
+		shown, left = tokens.Fit(left, room)
+	}
+	any := false
+	for i, f := range fields {
+		any = any || shown != nil && len(shown[i].Texts) > 0
+		f.set(shown[i].Texts)
+	}
+	if rest := tokens.Left(left); rest != "" {
+		more = append(more, rest)
+	}
+	if more != nil {
+		t.More = strings.Join(more, ", ") + ": " + next
+	}
+	return any || page == 1
+}
+
+func (f field) set(texts []string) {
+	if f.list != nil {
+		*f.list = list(texts)
+		return
+	}
+	*f.text = strings.Join(texts, "\n")
+}
+
+// lines writes what a task says beside its title.
+func (t Task) lines() string {
+	var b strings.Builder
+	line := func(name string, texts ...string) {
+		switch {
+		case len(texts) == 1 && texts[0] != "":
+			b.WriteString("\n" + name + ": " + indented(texts[0]))
+		case len(texts) > 1:
+			b.WriteString("\n" + name + ":")
+			for _, text := range texts {
+				b.WriteString("\n- " + indented(text))
+			}
+		}
+	}
+	inLine := func(name string, texts []string) { line(name, strings.Join(texts, ", ")) }
 	line("Details", t.Details)
 	line("Hints", t.ContextHints...)
-	line("Files", strings.Join(t.RelevantFilePaths, ", "))
-	line("Creates", strings.Join(t.Creates, ", "))
+	inLine("Files", t.RelevantFilePaths)
+	inLine("Creates", t.Creates)
 	line("Criteria", t.AcceptanceCriteria...)
 	line("Verify", t.Verify)
 	line("Risk", string(t.Risk))
-	line("Last note", t.Notes...)
+	inLine("Tools", t.Tools)
+	line("Suggested agent", t.SuggestedAgent)
+	line("Other", t.Other...)
+	inLine("Depends on", written(t.Dependencies))
+	inLine("Waits for", written(t.WaitingOn))
+	line("Claimed by", t.ClaimedBy)
 	line("Error", t.Error)
+	line("Output", t.Output)
+	inLine("Affected files", t.AffectedFiles)
+	line("Notes", t.Notes...)
+	if t.EarlierNotes > 0 && t.More == "" {
+		line("Earlier notes", strconv.Itoa(t.EarlierNotes))
+	}
+	for _, o := range t.Outcomes {
+		line(fmt.Sprintf("Task %d (%s)", o.ID, o.Status), o.Title)
+		line("  note", o.Note)
+		line("  output", o.Output)
+		inLine("  affected files", o.AffectedFiles)
+	}
 	line("More", t.More)
 	return b.String()
+}
+
+func written(ids []int) []string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = strconv.Itoa(id)
+	}
+	return words
 }
 
 // TaskID is a step as the JSON contract names it: by its number. S002 is

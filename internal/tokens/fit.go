@@ -1,0 +1,214 @@
+package tokens
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Part is what a reply shows of one kind: texts, of which some may have to be left out.
+type Part struct {
+	Name   string // what one of them is called where they are counted: "hint"; of long ones what they are: "details"
+	Texts  []string
+	Long   bool // they are cut at the end of a line where room is scarce; others are shown whole or left out
+	Newest bool // the last of them matter most
+}
+
+// Fit splits parts into what there is room for, in tokens, and what is left over. Where
+// not everything fits, each part in turn gives one text after the other, those of the
+// first parts first; a long one takes half of what is left at most, and is cut at the end
+// of a line with the number of lines that are missing. What is left over is shown by
+// fitting it again; if nothing fits, one text is shown all the same.
+func Fit(parts []Part, room int) (shown, left []Part) {
+	f := fitting{parts: parts, pieces: make([][]piece, len(parts)), room: room}
+	all, most := 0, 0
+	for i, p := range parts {
+		if len(p.Texts) > 0 {
+			f.room -= perPart
+		}
+		for _, text := range p.Texts {
+			f.pieces[i] = append(f.pieces[i], piece{cost: cost(text), tail: text})
+			all += cost(text)
+		}
+		most = max(most, len(p.Texts))
+	}
+	if all <= f.room {
+		return parts, make([]Part, len(parts))
+	}
+	for round := range most {
+		f.round(round, func(room int) int { return room / 2 })
+	}
+	for round := range most { // the others have taken what they need
+		f.round(round, func(room int) int { return room })
+	}
+	return f.split()
+}
+
+// What stands around a text and before the first of a part, in tokens.
+const (
+	perText = 3
+	perPart = 6
+)
+
+func cost(text string) int { return CountCautiously(escaped(text)) + perText }
+
+// escaped is a text as it stands within JSON.
+func escaped(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(text)
+}
+
+type fitting struct {
+	parts  []Part
+	pieces [][]piece
+	room   int
+}
+
+// piece is a text that is shown up to a place.
+type piece struct {
+	head, tail string
+	cost       int // of the whole
+	inLine     bool
+}
+
+// round offers the room to one text of each part.
+func (f *fitting) round(n int, share func(room int) int) {
+	for i, part := range f.parts {
+		if n >= len(part.Texts) {
+			continue
+		}
+		at := n
+		if part.Newest {
+			at = len(part.Texts) - 1 - n
+		}
+		p, text := &f.pieces[i][at], part.Texts[at]
+		before := 0
+		if p.head != "" {
+			before = cost(p.head)
+		}
+		switch room := f.room + before; {
+		case p.tail == "":
+		case p.cost <= room && (!part.Long || p.cost <= share(room)):
+			p.head, p.tail = text, ""
+			f.room = room - p.cost
+		case part.Long:
+			if head, tail, inLine := cut(text, share(room)-markTokens-perText); len(head) > len(p.head) {
+				p.head, p.tail, p.inLine = head, tail, inLine
+				f.room = room - cost(head) - markTokens
+			}
+		}
+	}
+}
+
+func (f *fitting) split() (shown, left []Part) {
+	nothing := true
+	for i, part := range f.parts {
+		s, l := part, part
+		s.Texts, l.Texts = nil, nil
+		for _, p := range f.pieces[i] {
+			if p.head != "" {
+				s.Texts = append(s.Texts, p.head+p.mark())
+			}
+			if p.tail != "" {
+				l.Texts = append(l.Texts, p.tail)
+			}
+		}
+		nothing = nothing && s.Texts == nil
+		shown, left = append(shown, s), append(left, l)
+	}
+	for i := range left {
+		if texts := left[i].Texts; nothing && len(texts) > 0 {
+			shown[i].Texts, left[i].Texts, nothing = texts[:1], texts[1:], false
+		}
+	}
+	return shown, left
+}
+
+// markTokens is what it costs to say that something was cut.
+const markTokens = 10
+
+// Block returns a text, or as many of its lines as there is room for and how many are
+// missing; of one without any break a beginning.
+func Block(text string, room int) string {
+	if cost(text) <= room {
+		return text
+	}
+	room -= markTokens + perText
+	head, tail, inLine := cut(text, room)
+	if head == "" {
+		end := meter{care: cautious}.cut(text, room)
+		head, tail, inLine = trimmed(text[:end]), text[end:], true
+	}
+	return head + piece{tail: tail, inLine: inLine}.mark()
+}
+
+// mark says how much of a text is missing.
+func (p piece) mark() string {
+	switch {
+	case p.tail == "":
+		return ""
+	case p.inLine:
+		return fmt.Sprintf(" (%s)", plan.Counted(utf8.RuneCountInString(p.tail), "more character"))
+	}
+	return fmt.Sprintf("\n(%s)", plan.Counted(lines(p.tail), "more line"))
+}
+
+func lines(text string) int { return strings.Count(text, "\n") + 1 }
+
+// cut returns as many lines of a text as there is room for, and the rest; of a first line
+// that is too long its first words. No word is cut.
+func cut(text string, room int) (head, tail string, inLine bool) {
+	end, spent := 0, 0
+	for line := range strings.Lines(text) {
+		if spent += CountCautiously(escaped(line)); spent > room {
+			break
+		}
+		end += len(line)
+	}
+	if end > 0 {
+		return strings.TrimRight(text[:end], "\n"), text[end:], false
+	}
+	for i, r := range text[:meter{care: cautious}.cut(text, room)] {
+		if c := classOf(r); unicode.IsSpace(r) || c == kana || c == han {
+			end = i + utf8.RuneLen(r)
+		}
+	}
+	return trimmed(text[:end]), strings.TrimSpace(text[end:]), true
+}
+
+// trimmed is text without what would hang in the air behind it: blanks and joiners.
+func trimmed(text string) string {
+	return strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsSpace(r) || plan.Invisible(r) })
+}
+
+// Left says in words what Fit has left over, "" when nothing.
+func Left(parts []Part) string {
+	type kind struct {
+		name string
+		long bool
+	}
+	var kinds []kind
+	counts := map[kind]int{}
+	for _, p := range parts {
+		k := kind{p.Name, p.Long}
+		if len(p.Texts) > 0 && counts[k] == 0 {
+			kinds = append(kinds, k)
+		}
+		for _, text := range p.Texts {
+			counts[k]++
+			if p.Long {
+				counts[k] += lines(text) - 1
+			}
+		}
+	}
+	words := make([]string, len(kinds))
+	for i, k := range kinds {
+		words[i] = plan.Counted(counts[k], "more "+k.name)
+		if k.long {
+			words[i] = plan.Counted(counts[k], "more line") + " of " + k.name
+		}
+	}
+	return strings.Join(words, ", ")
+}
