@@ -25,7 +25,7 @@ type Status struct {
 const (
 	statusRoom = 1_550 // by a cautious estimate: 1,500 at most
 	leastRoom  = 850
-	taskRoom   = 4_000
+	taskRoom   = 3_600
 	listRoom   = 3_000
 )
 
