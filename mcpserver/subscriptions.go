@@ -227,8 +227,8 @@ func (s *subscriptions) watchRules(ctx context.Context) {
 	}
 }
 
-// follow tells of every change of the state until the server ends. That planning mode
-// is over because its time is changes nothing on disk: a timer tells of it.
+// follow tells of every change of the state until the server ends. It owns the timer that
+// looks when planning mode is over because its time is: who looks first records it.
 func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) {
 	s.mu.Lock()
 	before := s.last

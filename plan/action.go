@@ -74,6 +74,8 @@ func traitsOf(a Action) traits {
 		return traits{word: "leave_undecided", planning: true, anyPlan: true}
 	case AskUser:
 		return traits{word: "ask_user", planning: true, anyPlan: true}
+	case ExpireMode:
+		return traits{word: "expire_plan_mode", planning: true, anyPlan: true}
 	case EndMode:
 		return traits{word: "end_plan_mode", planning: true}
 	case Answer:

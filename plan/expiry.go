@@ -4,7 +4,7 @@ import "time"
 
 // Expiry returns the event that ends planning mode because its time is over, nil
 // when it is not. Nothing runs a clock: it follows from stored times when anybody
-// looks, and the next accepted action records it (chorus: Planning mode timeout).
+// looks, and whoever looks first records it (chorus: Planning mode timeout).
 // seen is the last sign of life of anybody.
 func Expiry(s State, now time.Time, l Limits, seen time.Time) Event {
 	at, limit := ExpiresAt(s, l, seen)
@@ -68,6 +68,14 @@ func latest(times ...time.Time) time.Time {
 	}
 	return last
 }
+
+// ExpireMode asks to record that planning mode is over because its time is, and for
+// nothing else: Decide does so before any action.
+type ExpireMode struct{}
+
+func (a ExpireMode) clean(*cleaner) Action { return a }
+
+func (ExpireMode) decide(State, Facts) ([]Event, error) { return nil, nil }
 
 // ModeExpired ends planning mode because nobody decided, or nothing happened, in time.
 type ModeExpired struct {

@@ -118,6 +118,19 @@ func TestExpiryIsRecordedFirst(t *testing.T) {
 	}
 }
 
+// TestExpiryIsRecordedByItself: whoever looks can have it recorded, once, and nothing before
+// its time.
+func TestExpiryIsRecordedByItself(t *testing.T) {
+	w := waitingWithin(t, plan.Limits{ApprovalTimeout: 10 * time.Minute})
+	w.unchanged(ann, plan.ExpireMode{})
+	w.after(w.state.ModeNow().Request.At, 11*time.Minute)
+	if events := w.do(ann, plan.ExpireMode{}); plan.KindOf(events[len(events)-1]) != "mode_expired" {
+		t.Errorf("%v", kinds(events))
+	}
+	w.wantPhase(plan.PhaseInactive)
+	w.unchanged(ann, plan.ExpireMode{})
+}
+
 // TestLimitsInForce: what held when the mode began holds until it ends, through every
 // phase and for every process, whatever that is configured to; what is configured
 // more strictly holds as well.

@@ -115,7 +115,9 @@ func attempts() map[string]attempt {
 			return plan.LeaveUndecided{Request: answer(w).Request, How: "declined"}
 		}},
 		"CancelMode": {person, waiting, always(plan.CancelMode{})},
-		"EndMode":    {ann, approvedPlan, always(plan.EndMode{})},
+		"ExpireMode": {ann, func(t failer) *workspace { w := waiting(t); w.now = w.now.Add(time.Hour); return w },
+			always(plan.ExpireMode{})},
+		"EndMode": {ann, approvedPlan, always(plan.EndMode{})},
 		"AnswerQuestion": {person, func(t failer) *workspace { w := active(t); w.do(ann, plan.AskUser{Text: "when?"}); return w },
 			always(plan.AnswerQuestion{ID: "Q1", Answer: "now"})},
 	}

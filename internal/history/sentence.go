@@ -26,6 +26,9 @@ func Sentence(r plan.Record) string {
 			phrases = append(phrases, phrase)
 		}
 	}
+	if len(phrases) == 0 && lead != "" {
+		return strings.TrimSuffix(lead, "; ")
+	}
 	if len(phrases) == 0 {
 		phrases = []string{strings.ReplaceAll(r.Action, "_", " ")}
 	}

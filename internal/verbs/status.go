@@ -422,7 +422,7 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 	if known && since != state.Revision {
 		return state, nil // it changed before the caller began to wait
 	}
-	since = state.Revision
+	since, phase := state.Revision, state.PhaseNow()
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	grown, err := s.session.Watch(ctx)
@@ -431,12 +431,19 @@ func (s *Service) changed(ctx context.Context, c Caller, state plan.State, wait 
 	}
 	rules := s.RulesChanged(ctx)
 	c.yield()
+	over := time.NewTimer(wait) // for planning mode, which may end by itself
+	defer over.Stop()
 	for {
 		state, err := s.State(context.WithoutCancel(ctx))
-		if err != nil || state.Revision != since {
+		if err != nil || state.Revision != since || state.PhaseNow() != phase {
 			return state, err
 		}
+		if left, ends := s.ModeEnds(state); ends {
+			over.Reset(max(left, 0) + time.Millisecond)
+		}
 		select {
+		case <-over.C:
+			continue
 		case _, open := <-grown:
 			if open {
 				continue

@@ -81,16 +81,23 @@ func (c Caller) progress(done, all int, what string) {
 }
 
 // State returns the state as it is on disk now, with planning mode over when its
-// time is: the log hears of that with the next action.
+// time is. Who finds that first, in whichever process, records and announces it; where
+// it cannot be recorded now, the mode is over all the same.
 func (s *Service) State(ctx context.Context) (plan.State, error) {
 	state, err := s.session.State(ctx)
 	if err != nil {
 		return state, err
 	}
-	if expired := plan.Expiry(state, s.opts.Now(), s.opts.Limits, s.lastActivity(state)); expired != nil {
+	expired := plan.Expiry(state, s.opts.Now(), s.opts.Limits, s.lastActivity(state))
+	if expired == nil {
+		return state, nil
+	}
+	outcome, err := s.session.Do(ctx, plan.NewActor(plan.ViaEngine, string(plan.Planloop)), plan.ExpireMode{}, nil)
+	if err != nil {
 		return plan.Apply(state, expired), nil
 	}
-	return state, nil
+	s.notifyExpiry(outcome)
+	return outcome.After, nil
 }
 
 // PlanState returns a state whose current plan is the one with that id, current or

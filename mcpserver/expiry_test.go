@@ -1,0 +1,83 @@
+package mcpserver_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestATimeOutIsHeardWhenItHappens has two servers on one workspace. When planning mode runs
+// out, one of them has recorded and announced it at that moment, though nobody has called
+// anything, and a status that waits is answered.
+func TestATimeOutIsHeardWhenItHappens(t *testing.T) {
+	for phase, limit := range map[plan.Phase]time.Duration{plan.PhaseGathering: time.Hour, plan.PhaseSubmitted: 30 * time.Minute} {
+		t.Run(string(phase), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { timesOut(t, phase, limit, true) })
+			synctest.Test(t, func(t *testing.T) { timesOut(t, phase, limit, false) })
+		})
+	}
+}
+
+func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
+	s := session.New(memory.New(), session.Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	announced := make(chan string, 10)
+	notify := func(n verbs.Notice) {
+		if n.Event == "mode_expired" {
+			announced <- n.Text
+		}
+	}
+	var clients []*mcp.ClientSession
+	var w modeWorld
+	for range 2 {
+		service := verbs.New(s, verbs.Options{Notify: notify})
+		server, err := mcpserver.New(mcpserver.Options{Yield: stdio.Yield,
+			Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Close)
+		w = modeWorld{world: world{server, service}, t: t}
+		clients = append(clients, w.connect(t, handshake, nil))
+	}
+	begun := time.Now()
+	call(t, clients[0], "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
+	if phase == plan.PhaseSubmitted {
+		call(t, clients[0], "planning_submit_plan", goodPlan())
+	}
+	listed(t, clients[1]) // as every host does
+	time.Sleep(limit - 10*time.Second)
+	if !waits {
+		time.Sleep(11 * time.Second)
+		wantExpired(t, w, announced)
+		return
+	}
+	got := text(t, call(t, clients[1], "planloop_status", map[string]any{"wait": 60}))
+	if waited := time.Since(begun); waited < limit || waited > limit+time.Second {
+		t.Errorf("answered %v after the mode began", waited)
+	}
+	if !strings.Contains(got, "Planning mode has expired") {
+		t.Error(got)
+	}
+	wantExpired(t, w, announced)
+}
+
+func wantExpired(t *testing.T, w modeWorld, announced <-chan string) {
+	t.Helper()
+	synctest.Wait()
+	if expired := events[plan.ModeExpired](w); len(expired) != 1 || len(announced) != 1 {
+		t.Errorf("recorded %+v, announced %d times", expired, len(announced))
+	}
+}
