@@ -411,9 +411,12 @@ func TestPersonOnlyInTheDialogue(t *testing.T) {
 			if got := text(t, result); !strings.Contains(got, "terminal") {
 				t.Errorf("%s %s: %s", era, decision, got)
 			}
-			if _, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "plan_cancel"}); err == nil {
-				t.Error("a client cancelled the mode")
+			told, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "plan_cancel"})
+			if err != nil || !strings.Contains(told.Messages[0].Content.(*mcp.TextContent).Text, "Nothing was changed. conflict: only a "+
+				"person's own decision is accepted here (approval: person); ask the user to decide on a terminal") {
+				t.Errorf("%+v, %v", told, err)
 			}
+			w.wantPhase(plan.PhaseSubmitted)
 			w.decide(plan.Approved, "")
 			w.wantPhase(plan.PhaseExecuting)
 		}

@@ -222,16 +222,21 @@ func TestPromptsOfTheMode(t *testing.T) {
 		prompt("plan_status", nil, "Planning mode is off.")
 		prompt("plan", map[string]string{"task": "Move the sessions"}, "Entered planning mode.", "planning_submit_plan")
 		w.wantPhase(plan.PhaseGathering)
-		prompt("plan", map[string]string{"task": "Something else"}, "Already in planning mode.", `"Move the sessions"`)
+		prompt("plan_cancel", nil, "Planning mode was cancelled by the user of tester, through the client.")
+		prompt("plan_cancel", nil, "Nothing was changed. conflict: planning mode is not on; there is nothing to cancel.\nNext: ")
+		prompt("plan", map[string]string{"task": "Move the sessions"}, "Entered planning mode.")
+		prompt("plan", map[string]string{"task": "Move the sessions"}, "Already in planning mode.", `"Move the sessions"`)
+		prompt("plan", nil, "Already in planning mode.", `"Move the sessions"`)
+		prompt("plan", map[string]string{"task": "Something else"}, "Nothing was changed. conflict: planning mode is on already, for "+
+			`"Move the sessions", and takes no second task; pass it on to the agent with `+"`planloop comment TEXT`, or end planning "+
+			"mode first with `planloop plan cancel`.\nNext: ")
 		prompt("plan_status", nil, "gathering", `"Move the sessions"`)
 		call(t, client, "planning_submit_plan", goodPlan())
 		if got := w.state().Draft.Objective; got != "Move the sessions" {
 			t.Errorf("the objective is %q", got)
 		}
 		prompt("plan_status", nil, "waits for a person's decision")
-		if _, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "execute_plan"}); err == nil {
-			t.Error("a plan that nobody approved is to be carried out")
-		}
+		prompt("execute_plan", nil, "Nothing was changed. not_found: no approved plan is being carried out; ")
 		prompt("plan_cancel", nil, "Planning mode was cancelled by the user of tester, through the client.")
 		w.wantPhase(plan.PhaseInactive)
 		call(t, client, "planning_submit_plan", goodPlan())

@@ -38,10 +38,13 @@ func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]s
 	text, err := service.Prompt(ctx, caller, p.Name, args)
 	var bad *prompts.ArgumentError
 	var refused *plan.ValidationError
-	if err != nil && !errors.As(err, &bad) && !errors.As(err, &refused) {
-		return "", errors.New(s.fault("prompt "+p.Name, err))
+	switch {
+	case err == nil || errors.As(err, &bad) || errors.As(err, &refused) && refused.Kind == plan.InvalidInput:
+		return text, err
+	case refused != nil: // told as a text: the library answers every error of a prompt as an internal one
+		return s.explain(ctx, verbs.Row{Spec: verbs.Spec{Name: p.Name}}, service, caller, err), nil
 	}
-	return text, err
+	return "", errors.New(s.fault("prompt "+p.Name, err))
 }
 
 func describePrompt(p prompts.Prompt) mcp.Prompt {

@@ -24,6 +24,7 @@ type ValidationError struct {
 	Field   string // JSON pointer into the input, or "" when it is about the state
 	Problem string // what was wrong, lower case, without a full stop
 	Fix     string // what to do instead
+	Held    Phase  // of planning mode, where that is what does not allow it; "" elsewhere
 }
 
 // Error says where, what and what to do, in one line.

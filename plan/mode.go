@@ -76,6 +76,9 @@ func (s State) ModeNow() Mode {
 	return *s.Mode
 }
 
+// About is what the mode is for: the task it was given, or why an agent entered.
+func (m Mode) About() string { return m.Task + m.Reason }
+
 // inMode returns s in a phase, with the mode changed by f.
 func (s State) inMode(phase Phase, f func(*Mode)) State {
 	mode := s.ModeNow()
@@ -119,11 +122,12 @@ func allowed(s State, t traits, f Facts) error {
 	if !s.PhaseNow().Restricted() || t.planning || f.Actor.Present() || f.Actor.Kind == CI && t.signal {
 		return nil
 	}
+	held := &ValidationError{Kind: Conflict, Held: s.Phase,
+		Problem: "planning mode is on, and nothing is changed until a plan is approved", Fix: "look and ask, then submit a plan"}
 	if s.Phase == PhaseSubmitted {
-		return conflict("a submitted plan waits for a person's decision, and nothing is changed until then", "wait for the decision")
+		held.Problem, held.Fix = "a submitted plan waits for a person's decision, and nothing is changed until then", "wait for the decision"
 	}
-	return conflict("planning mode is on, and nothing is changed until a plan is approved",
-		"look and ask, then submit a plan; a person can cancel the mode")
+	return held
 }
 
 // EnterMode asks for planning mode: from then on nothing is changed until a plan

@@ -58,7 +58,8 @@ func (a *app) mayAct(ctx context.Context, service *verbs.Service, what string) e
 	if err != nil || !restricted {
 		return err
 	}
-	return plan.Refuse(plan.Conflict, "", "planning mode is on, and "+what+" until a plan is approved", "look and ask, then submit a plan")
+	return plan.Refuse(plan.Conflict, "", "planning mode is on, and "+what+" until a plan is approved",
+		"look and ask, then submit a plan; a person can end planning mode with `planloop plan cancel`")
 }
 
 // maxAnswer bounds what is read of an answer.

@@ -46,6 +46,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActReturn:     "planloop edit COMMENT",
 		verbs.ActReject:     "planloop reject",
 		verbs.ActAnswer:     "planloop answer",
+		verbs.ActComment:    "planloop comment TEXT",
 		verbs.ActRestore:    "planloop restore " + call.ID,
 		verbs.ActCancelMode: "planloop plan cancel",
 		verbs.ActPurge:      "planloop purge",

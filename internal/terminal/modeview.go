@@ -52,7 +52,7 @@ func (v ModeView) head(look Style, phase, about string) []string {
 func (v ModeView) gathering() []string {
 	mode := v.State.ModeNow()
 	lines := v.head(v.Screen.Busy, "gathering", "entered by "+mode.By+", since "+clock(mode.Since, v.Now))
-	if about := mode.Task + mode.Reason; about != "" {
+	if about := mode.About(); about != "" {
 		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "About: "+about)...)
 	}
 	if d := mode.Decision; d != nil && d.Outcome == plan.Returned {

@@ -46,6 +46,7 @@ const (
 	ActReturn     Act = "return"      // the draft, to be edited
 	ActReject     Act = "reject"      // the draft
 	ActAnswer     Act = "answer"      // a question
+	ActComment    Act = "comment"     // for whoever works on the plan
 	ActRestore    Act = "restore"     // the plan ID
 	ActCancelMode Act = "cancel_mode" // planning mode
 	ActPurge      Act = "purge"       // the history
@@ -56,7 +57,7 @@ const (
 func Acts() []Act {
 	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActProve, ActRead, ActShowTask, ActListTasks, ActAskStatus,
 		ActWait, ActSummarise, ActAlert, ActClear, ActSyncRules, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject,
-		ActAnswer, ActRestore, ActCancelMode, ActPurge, ActCheck}
+		ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActCheck}
 }
 
 // Call is something to be called, with the arguments that are known; what the

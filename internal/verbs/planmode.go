@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/planloop/planloop/plan"
@@ -43,8 +44,16 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 	if err != nil {
 		return ModeReply{}, err
 	}
-	reply := s.modeReply(outcome.After, c)
-	if outcome.Before.Revision == outcome.After.Revision {
+	reply, mode := s.modeReply(outcome.After, c), outcome.After.ModeNow()
+	if len(outcome.Events) == 0 && a.Task != "" && a.Task != mode.Task {
+		already := "planning mode is on already"
+		if mode.About() != "" {
+			already += ", for " + plan.Quote(mode.About())
+		}
+		return ModeReply{}, plan.Refuse(plan.Conflict, "", already+", and takes no second task", "pass it on to the agent with `"+c.word(Call{Act: ActComment})+
+			"`, or end planning mode first with `"+c.word(Call{Act: ActCancelMode})+"`")
+	}
+	if len(outcome.Events) == 0 {
 		reply.Message = "Already in planning mode. " + reply.Message
 		return reply, nil
 	}
@@ -61,6 +70,21 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		reply.Message = "Entered planning mode. " + rest
 	}
 	return reply, nil
+}
+
+// released returns a refusal of planning mode with the calls by which a person ends it.
+func (c Caller) released(err error) error {
+	var refused *plan.ValidationError
+	if !errors.As(err, &refused) || refused.Held == "" {
+		return err
+	}
+	named, cancel := *refused, "`"+c.word(Call{Act: ActCancelMode})+"`"
+	if named.Held == plan.PhaseSubmitted {
+		named.Fix += "; a person decides with `" + c.word(Call{Act: ActApprove}) + "`, or ends planning mode with " + cancel
+	} else {
+		named.Fix += "; a person can end planning mode with " + cancel
+	}
+	return &named
 }
 
 // PlanModeStatus says where planning mode stands.
@@ -83,7 +107,7 @@ func modeMessage(state plan.State) string {
 	switch state.PhaseNow() {
 	case plan.PhaseGathering:
 		text := "Planning mode is gathering: " + mode.By + " looks and asks, and nothing is changed."
-		if about := mode.Task + mode.Reason; about != "" {
+		if about := mode.About(); about != "" {
 			text += " It is about " + plan.Quote(about) + "."
 		}
 		return text + decided(mode.Decision)

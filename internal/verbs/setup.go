@@ -83,7 +83,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 	outcome, err := s.session.Restore(ctx, c.Actor, planID)
 	s.touch(c)
 	if err != nil {
-		return SetupPlanReply{}, err
+		return SetupPlanReply{}, c.released(err)
 	}
 	s.seen.know(c, outcome.After)
 	return s.setUpReply(c, outcome.After, outcome.Before.Plan, outcome.After.Plan), nil

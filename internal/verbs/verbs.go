@@ -188,7 +188,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	})
 	s.touch(c)
 	if err != nil {
-		return outcome, err
+		return outcome, c.released(err)
 	}
 	s.seen.know(c, outcome.After)
 	s.notifyExpiry(outcome)
