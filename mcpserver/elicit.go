@@ -37,11 +37,14 @@ type dialogue struct {
 	service *verbs.Service
 	caller  verbs.Caller
 	ask     *verbs.Ask
+	reply   verbs.Reply // of the call that asked; nil where the client has called again
 }
 
-// canElicit reports whether the client declared that it can ask its user.
+// canElicit reports whether the client declared that it can show its user a form. One that
+// declares no mode means forms; one that declares addresses alone cannot.
 func canElicit(ctx context.Context) bool {
-	return declared[server.SessionWithElicitation](ctx).Elicitation != nil
+	can := declared[server.SessionWithElicitation](ctx).Elicitation
+	return can != nil && (can.Form != nil || can.URL == nil)
 }
 
 // declared returns what the client has declared that it can do. In the handshake revisions
@@ -63,19 +66,18 @@ func declared[S any](ctx context.Context) mcp.ClientCapabilities {
 
 // put puts the question, and returns the result of the call: what the user decided,
 // or the reply as it is where nobody could be asked.
-func (d dialogue) put(ctx context.Context, reply verbs.Reply) *mcp.CallToolResult {
-	unasked := mcp.NewToolResultStructured(reply, reply.Text())
+func (d dialogue) put(ctx context.Context) *mcp.CallToolResult {
 	if !canElicit(ctx) {
 		d.undecided(ctx, "unsupported")
-		return unasked
+		return d.unanswered(ctx)
 	}
 	if server.IsModernRequest(ctx) {
 		if result := d.inputRequired(); result != nil {
 			return result
 		}
-		return unasked
+		return d.unanswered(ctx)
 	}
-	return d.wait(ctx, unasked)
+	return d.wait(ctx)
 }
 
 // params is the form that the host shows.
@@ -121,7 +123,7 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 
 // wait asks a client of the handshake revisions and waits for its user: until the
 // answer, a decision that came another way, or the end of patience.
-func (d dialogue) wait(ctx context.Context, unasked *mcp.CallToolResult) *mcp.CallToolResult {
+func (d dialogue) wait(ctx context.Context) *mcp.CallToolResult {
 	ctx, cancel := context.WithTimeout(ctx, askLongest)
 	defer cancel()
 	changes, err := d.service.Watch(ctx)
@@ -147,9 +149,9 @@ func (d dialogue) wait(ctx context.Context, unasked *mcp.CallToolResult) *mcp.Ca
 		case a := <-answers:
 			if a.err != nil {
 				d.undecided(context.WithoutCancel(ctx), failure(a.err))
-				return unasked
+				return d.unanswered(ctx)
 			}
-			return d.answered(context.WithoutCancel(ctx), a.result, func(context.Context) *mcp.CallToolResult { return unasked })
+			return d.answered(context.WithoutCancel(ctx), a.result)
 		case _, open := <-changes:
 			if !open {
 				changes = nil
@@ -193,6 +195,23 @@ func (d dialogue) over(ctx context.Context) bool {
 // status answers with where things stand now.
 func (d dialogue) status(ctx context.Context) *mcp.CallToolResult {
 	reply, err := d.service.Status(context.WithoutCancel(ctx), d.caller, verbs.Status{})
+	return d.result(ctx, reply, err)
+}
+
+// unanswered answers with the reply of the call, whose user was asked and said nothing
+// that counts.
+func (d dialogue) unanswered(ctx context.Context) *mcp.CallToolResult {
+	switch {
+	case d.reply != nil:
+		return d.result(ctx, d.reply, nil)
+	case d.row.ReadOnly: // a status, which asked once more
+		return d.status(ctx)
+	}
+	reply, err := d.service.Unanswered(context.WithoutCancel(ctx), d.caller, d.ask)
+	return d.result(ctx, reply, err)
+}
+
+func (d dialogue) result(ctx context.Context, reply verbs.Reply, err error) *mcp.CallToolResult {
 	if err != nil {
 		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
 	}
@@ -201,8 +220,7 @@ func (d dialogue) status(ctx context.Context) *mcp.CallToolResult {
 
 // answered keeps what the user said through the host. Declining or closing a dialogue
 // decides nothing: hosts are known to do so on nobody's behalf.
-func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult,
-	unasked func(context.Context) *mcp.CallToolResult) *mcp.CallToolResult {
+func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *mcp.CallToolResult {
 	if result == nil || result.Action != mcp.ElicitationResponseActionAccept {
 		how := "failed"
 		if result != nil && result.Action == mcp.ElicitationResponseActionDecline {
@@ -211,18 +229,15 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult,
 			how = "cancelled"
 		}
 		d.undecided(ctx, how)
-		return unasked(ctx)
+		return d.unanswered(ctx)
 	}
 	content, _ := result.Content.(map[string]any)
 	reply, err := d.keep(ctx, content)
-	if err != nil {
-		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
-	}
-	if reply == nil {
+	if err == nil && reply == nil {
 		d.undecided(ctx, "failed")
-		return unasked(ctx)
+		return d.unanswered(ctx)
 	}
-	return mcp.NewToolResultStructured(reply, reply.Text())
+	return d.result(ctx, reply, err)
 }
 
 // keep records the user's answer; nil when it is none. What a client sends need not
@@ -281,14 +296,15 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 	if err != nil && !expired {
 		return refuse(err)
 	}
-	d := dialogue{s, row, request, service, caller, &verbs.Ask{Request: claims.Request, Digest: claims.Digest, Question: claims.Question}}
+	ask := &verbs.Ask{Request: claims.Request, Digest: claims.Digest, Question: claims.Question}
+	d := dialogue{Server: s, row: row, request: request, service: service, caller: caller, ask: ask}
 	if d.over(ctx) {
 		return d.status(ctx)
 	}
 	if expired {
 		return d.again(ctx)
 	}
-	return d.answered(ctx, server.ElicitationResponse(request.Params.InputResponses, askKey), d.status)
+	return d.answered(ctx, server.ElicitationResponse(request.Params.InputResponses, askKey))
 }
 
 // again asks anew what is open still: the answer came too late to count.
@@ -310,5 +326,5 @@ func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
 			return result
 		}
 	}
-	return d.status(ctx)
+	return d.unanswered(ctx)
 }

@@ -2,7 +2,9 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -187,10 +189,90 @@ func TestDecidedInTheDialogue(t *testing.T) {
 				} else if d == nil || d.Outcome != c.outcome || d.Comment != c.comment || d.Way != plan.ByClient || d.By != "tester" {
 					t.Errorf("the decision is %+v", d)
 				}
-				if c.outcome == "" && era == handshake && !strings.Contains(text(t, result), waits) {
+				if c.outcome == "" && !strings.Contains(text(t, result), waits) {
 					t.Errorf("does not say that it waits: %s", text(t, result))
 				}
 			})
+		}
+	}
+}
+
+// TestUndecidedIsAnsweredAsUnasked: whose user declines or closes a dialogue gets the
+// very reply of a client that cannot ask: score, warnings, plan id and who decides where.
+func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
+	approved := func(w modeWorld, client *mcp.ClientSession) { // a change to it is asked about
+		other := w.connect(w.t, handshake, nil)
+		call(w.t, other, "planning_submit_plan", goodPlan())
+		w.decide(plan.Approved, "")
+		call(w.t, client, "planloop_status", map[string]any{})
+	}
+	nothing := func(modeWorld, *mcp.ClientSession) {}
+	for _, c := range []struct {
+		tool      string
+		arguments map[string]any
+		before    func(modeWorld, *mcp.ClientSession)
+		words     []string
+	}{
+		{"planning_submit_plan", goodPlan(), nothing, []string{"Score 90.", "Warning: ", "`planloop approve` on a terminal"}},
+		{"planning_ask_user", map[string]any{"question": "Which region?"}, nothing, []string{"Q1", "`planloop answer`"}},
+		{"planloop_update", map[string]any{"update_tasks": []map[string]any{{"id": 1, "tools": []string{"create_file", "kubectl"}}}},
+			approved, []string{"This goes beyond the approved plan (S001: a new tool", "`planloop approve` on a terminal"}},
+	} {
+		t.Run(c.tool, func(t *testing.T) {
+			replies := map[string]string{}
+			for name, opts := range map[string]*mcp.ClientOptions{"unasked": nil, "declined": says("decline", nil),
+				"cancelled": says("cancel", nil), "no answer": says("accept", nil)} {
+				for _, era := range bothEras() {
+					w := newModeWorld(t, plan.Limits{})
+					client := w.connect(t, era, opts)
+					c.before(w, client)
+					result := call(t, client, c.tool, c.arguments)
+					structured, err := json.Marshal(result.StructuredContent)
+					if err != nil || result.IsError {
+						t.Fatal(err, text(t, result))
+					}
+					id := regexp.MustCompile(`\d{10}`)
+					replies[id.ReplaceAllString(text(t, result)+"\n"+string(structured), "SECONDS")] += " " + name + " " + era
+				}
+			}
+			for reply, whose := range replies {
+				if len(replies) > 1 {
+					t.Errorf("%s:\n%s", whose, reply)
+				}
+				for _, word := range c.words {
+					if !strings.Contains(reply, word) {
+						t.Errorf("%q is missing in %s", word, reply)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFormsOnlyWhereDeclared: a client that can open addresses alone is sent no form, in
+// either era; one that names no mode takes forms.
+func TestFormsOnlyWhereDeclared(t *testing.T) {
+	arguments, err := json.Marshal(goodPlan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for capability, form := range map[string]bool{`{}`: true, `{"form":{}}`: true, `{"form":{},"url":{}}`: true, `{"url":{}}`: false} {
+		w := newModeWorld(t, plan.Limits{})
+		c := w.wire(t)
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":`+
+			`{"elicitation":%s}},"name":"planning_submit_plan","arguments":%s}}`, capability, arguments)
+		if got := c.until(`"id":1`); strings.Contains(got, "inputRequests") != form || strings.Contains(got, "Plan submitted") == form {
+			t.Errorf("stateless, %s: %s", capability, got)
+		}
+		c = w.wire(t)
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":%s},`+
+			`"clientInfo":{"name":"raw","version":"1"}}}`, capability)
+		c.until(`"id":1`, `"result"`)
+		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"planning_submit_plan","arguments":%s}}`, arguments)
+		if got := c.until(`"id":`); strings.Contains(got, `"method":"elicitation/create"`) != form {
+			t.Errorf("handshake, %s: %s", capability, got)
 		}
 	}
 }

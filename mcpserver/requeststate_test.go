@@ -289,8 +289,8 @@ func TestUndecidedRequestStateMayComeAgain(t *testing.T) {
 		accepted(map[string]any{"answer": "approve"}),
 	} {
 		result := w.comeBack(t, client, given, responses)
-		if result.NeedsInput() || result.IsError || !strings.Contains(text(t, result), "awaiting_approval") {
-			t.Errorf("%v: %+v", responses, result)
+		if result.NeedsInput() || result.IsError || !strings.Contains(text(t, result), "It waits for a person") {
+			t.Errorf("%v: %s", responses, text(t, result))
 		}
 		w.wantPhase(plan.PhaseSubmitted)
 	}

@@ -76,7 +76,7 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 			s.subscriptions.begin(ctx) // there is a log to watch now
 		}
 		if question, ok := reply.(asking); ok && question.Ask() != nil {
-			return dialogue{s, row, request, service, caller, question.Ask()}.put(ctx, reply), nil
+			return dialogue{s, row, request, service, caller, question.Ask(), reply}.put(ctx), nil
 		}
 		return mcp.NewToolResultStructured(reply, reply.Text()), nil
 	}

@@ -162,19 +162,23 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 	if err != nil {
 		return AskUserReply{}, err
 	}
-	reply := AskUserReply{Heartbeat: s.heartbeat(outcome.After, c)}
+	var reply AskUserReply
 	for _, q := range outcome.After.OpenQuestions() {
 		if q.Text == text {
-			reply.QuestionID = q.ID
+			reply = s.openQuestion(outcome.After, c, q)
 		}
 	}
-	reply.Message = "Question " + reply.QuestionID + " is open. The user can answer with `" + c.word(Call{Act: ActAnswer}) +
-		"`; the answer comes with " + c.word(Call{Act: ActAskStatus}) + "."
-	reply.ask = &Ask{Question: reply.QuestionID, Message: text}
 	if outcome.Before.Revision != outcome.After.Revision {
 		s.notify(Notice{Event: "question_waits", Title: "An agent asks", Text: text})
 	}
 	return reply, nil
+}
+
+// openQuestion is the reply of a call that asked what nobody has answered.
+func (s *Service) openQuestion(state plan.State, c Caller, q plan.Question) AskUserReply {
+	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c), ask: &Ask{Question: q.ID, Message: q.Text},
+		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Act: ActAnswer}) +
+			"`; the answer comes with " + c.word(Call{Act: ActAskStatus}) + "."}
 }
 
 // Answer keeps a person's answer to a question; id may be empty when one is open.

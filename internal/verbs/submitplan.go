@@ -77,12 +77,7 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 }
 
 func (s *Service) submitted(before, after plan.State, c Caller, report gates.Report) SubmitPlanReply {
-	draft := after.Draft
-	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: after.PhaseNow(), PlanID: draft.ID, Score: report.Score,
-		Warnings: warnings(report),
-		Message: "Plan submitted with " + steps(draft) + ". It waits for a person, who can decide with `" +
-			c.word(Call{Act: ActApprove}) + "` on a terminal.",
-		Heartbeat: s.heartbeat(after, c)}
+	draft, reply := after.Draft, s.waiting(after, c, report)
 	var former *plan.Plan
 	if before.PhaseNow().Restricted() {
 		former = before.Draft
@@ -94,6 +89,44 @@ func (s *Service) submitted(before, after plan.State, c Caller, report gates.Rep
 	s.asked.first(request.ID)
 	s.notify(waits(draft))
 	return reply
+}
+
+// waiting is the reply of a call that put a plan before a person, who has not decided.
+func (s *Service) waiting(state plan.State, c Caller, report gates.Report) SubmitPlanReply {
+	decide := ", who can decide with `" + c.word(Call{Act: ActApprove}) + "` on a terminal."
+	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person" + decide
+	if state.ModeNow().Request.Base != "" {
+		message = "This goes beyond the approved plan (" + state.Draft.Changes + "), so it was not done but put before a person" + decide +
+			" Report again afterwards what else you had to report. (A task that only splits an approved one, `splits`, " +
+			"needs no agreement.)"
+	}
+	return SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: report.Score,
+		Warnings: warnings(report), Message: message, Heartbeat: s.heartbeat(state, c)}
+}
+
+// Unanswered returns the reply of the call that asked, for a client that brings no
+// answer: what is asked is open still. Otherwise it is where things stand.
+func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask) (Reply, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range state.OpenQuestions() {
+		if q.ID == ask.Question {
+			return s.openQuestion(state, c, q), nil
+		}
+	}
+	request := state.ModeNow().Request
+	if state.Draft == nil || request == nil || request.ID != ask.Request {
+		return s.Status(ctx, c, Status{})
+	}
+	var report gates.Report
+	if request.Base == "" { // a change of an approved plan is not judged anew
+		if report, err = s.examine(ctx, plannedCandidate(state.Draft), nil); err != nil {
+			return nil, err
+		}
+	}
+	return s.waiting(state, c, report), nil
 }
 
 // submission cleans a submitted plan. Its steps refer to each other only.
@@ -175,12 +208,7 @@ func asksAgain(events []plan.Event) bool {
 func (s *Service) resubmitted(outcome session.Outcome, c Caller) SubmitPlanReply {
 	shown := outcome.Before
 	shown.Phase, shown.Draft = plan.PhaseSubmitted, outcome.Before.Plan // what was approved is what was shown
-	reply := s.submitted(shown, outcome.After, c, gates.Report{})
-	reply.Message = "This goes beyond the approved plan (" + outcome.After.Draft.Changes +
-		"), so it was not done but put before a person, who can decide with `" + c.word(Call{Act: ActApprove}) +
-		"` on a terminal. Report again afterwards what else you had to report. (A task that only splits an approved one, `splits`, " +
-		"needs no agreement.)"
-	return reply
+	return s.submitted(shown, outcome.After, c, gates.Report{})
 }
 
 // asked remembers which requests were put before a person from this process.
