@@ -125,7 +125,8 @@ func allowed(s State, t traits, f Facts) error {
 	held := &ValidationError{Kind: Conflict, Held: s.Phase,
 		Problem: "planning mode is on, and nothing is changed until a plan is approved", Fix: "look and ask, then submit a plan"}
 	if s.Phase == PhaseSubmitted {
-		held.Problem, held.Fix = "a submitted plan waits for a person's decision, and nothing is changed until then", "wait for the decision"
+		held.Problem = "a submitted plan waits for a person's decision, and nothing is changed until then"
+		held.Fix = "wait for the decision"
 	}
 	return held
 }

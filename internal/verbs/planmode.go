@@ -50,7 +50,8 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		if mode.About() != "" {
 			already += ", for " + plan.Quote(mode.About())
 		}
-		return ModeReply{}, plan.Refuse(plan.Conflict, "", already+", and takes no second task", "pass it on to the agent with `"+c.word(Call{Act: ActComment})+
+		return ModeReply{}, plan.Refuse(plan.Conflict, "", already+", and takes no second task",
+			"pass it on to the agent with `"+c.word(Call{Act: ActComment})+
 			"`, or end planning mode first with `"+c.word(Call{Act: ActCancelMode})+"`")
 	}
 	if len(outcome.Events) == 0 {
