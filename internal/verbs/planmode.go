@@ -52,7 +52,7 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		}
 		return ModeReply{}, plan.Refuse(plan.Conflict, "", already+", and takes no second task",
 			"pass it on to the agent with `"+c.word(Call{Act: ActComment})+
-			"`, or end planning mode first with `"+c.word(Call{Act: ActCancelMode})+"`")
+				"`, or end planning mode first with `"+c.word(Call{Act: ActCancelMode})+"`")
 	}
 	if len(outcome.Events) == 0 {
 		reply.Message = "Already in planning mode. " + reply.Message
