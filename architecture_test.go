@@ -62,6 +62,7 @@ func layers() []layer {
 		{folder: "internal/e2e", imports: []string{"..."}},
 		{folder: "internal/stdio", imports: onBase("internal/transport")},
 		{folder: "internal/httpserve", imports: onBase("internal/transport")},
+		{folder: "internal/workspace", imports: onBase("gates", "prompts")}, // whose words the configuration takes
 		{folder: "internal", imports: base()},
 	}
 }

@@ -1,10 +1,6 @@
 package prompts
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Strategy is the mindset the planning section teaches. The zero value, like
 // any value that is not one of the constants, renders as [DefaultStrategy].
@@ -46,18 +42,4 @@ func (s Strategy) orDefault() Strategy {
 		return s
 	}
 	return DefaultStrategy
-}
-
-// ParseStrategy reads a strategy's name. Letter case, surrounding space and
-// dashes in place of underscores do not matter; a blank name means
-// [DefaultStrategy].
-func ParseStrategy(name string) (Strategy, error) {
-	s := Strategy(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "_"))
-	if s == "" {
-		return DefaultStrategy, nil
-	}
-	if !slices.Contains(Strategies(), s) {
-		return "", fmt.Errorf("unknown strategy %.60q: use one of %s", name, strings.Join(s.Values(), ", "))
-	}
-	return s, nil
 }

@@ -85,7 +85,10 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
 	options := verbs.Options{
 		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
-		Gates: gateLevels(config.Gates), GateAll: config.Gates.Profile == workspace.Strict,
+		Gates: func(gate string) gates.Level {
+			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
+		},
+		GateAll: config.Gates.Profile == gates.Strict,
 	}
 	options.Model = a.configuredModel(config.Model)
 	if !place.Default {
@@ -103,14 +106,6 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	})
 	a.opened = &opened{place, config, s, verbs.New(s, options), client, seen.Served, told}
 	return a.opened, nil
-}
-
-// gateLevels says how strict each gate is, by the configuration.
-func gateLevels(config workspace.Gates) func(string) gates.Level {
-	return func(gate string) gates.Level {
-		byProfile := gates.ByProfile(gates.Profile(config.Profile), gate)
-		return gates.Level(config.Level(gate, workspace.Level(byProfile)))
-	}
 }
 
 // state opens the workspace for a command and reads its state.

@@ -20,7 +20,6 @@ import (
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
-	"github.com/planloop/planloop/prompts"
 )
 
 type serveOptions struct {
@@ -53,15 +52,11 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	strategy, err := prompts.ParseStrategy(string(config.Strategy))
-	if err != nil {
-		return usageError{err}
-	}
 	box := sync.OnceValues(a.box)
 	server, err := mcpserver.New(mcpserver.Options{
 		Sealer:  sync.OnceValues(a.sealer),
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
-		Version: version(), Strategy: strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield,
+		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield,
 		Logger: a.logger(), Actor: a.client,
 		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
 			if o.http != "" {

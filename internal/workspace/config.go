@@ -5,13 +5,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
 )
 
 // Config is what the layers of the configuration come to.
 type Config struct {
 	Toolsets []Toolset // in the order of Toolset.Values
-	Strategy Strategy
+	Strategy prompts.Strategy
 	Gates    Gates
 	Text     TextRule
 
@@ -34,8 +36,8 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Toolsets:         []Toolset{PlanningTools, LoopTools, ModeTools},
-		Strategy:         React,
-		Gates:            Gates{Profile: DefaultProfile},
+		Strategy:         prompts.DefaultStrategy,
+		Gates:            Gates{Profile: gates.Default},
 		Text:             ASCII,
 		Completion:       Trust,
 		Approval:         AnyApproval,
@@ -60,21 +62,6 @@ func never(timeout time.Duration) time.Duration {
 		return -1
 	}
 	return timeout
-}
-
-// Strategy is the mindset that the instructions teach.
-type Strategy string
-
-// The strategies.
-const (
-	React                        Strategy = "react"
-	PlanActReflect               Strategy = "plan_act_reflect"
-	GoalDecomposeRouteSynthesise Strategy = "goal_decompose_route_synthesise"
-)
-
-// Values lists the strategies, the default first.
-func (Strategy) Values() []string {
-	return []string{string(React), string(PlanActReflect), string(GoalDecomposeRouteSynthesise)}
 }
 
 // TextRule says which characters the six planning tools accept.
@@ -130,43 +117,15 @@ func (Toolset) Values() []string {
 	return []string{string(PlanningTools), string(LoopTools), string(ModeTools), string(ExecutionTools), string(WorkspaceTools)}
 }
 
-// Profile says how strict the gates are as a whole.
-type Profile string
-
-// The profiles, the loosest first.
-const (
-	Lenient        Profile = "lenient"
-	DefaultProfile Profile = "default"
-	Strict         Profile = "strict"
-)
-
-// Values lists the profiles from the loosest to the strictest.
-func (Profile) Values() []string {
-	return []string{string(Lenient), string(DefaultProfile), string(Strict)}
-}
-
-// Level says what becomes of a gate's finding.
-type Level string
-
-// The levels, the loosest first.
-const (
-	Off       Level = "off"
-	WarnLevel Level = "warning"
-	ErrLevel  Level = "error"
-)
-
-// Values lists the levels from the loosest to the strictest.
-func (Level) Values() []string { return []string{string(Off), string(WarnLevel), string(ErrLevel)} }
-
 // Gates says how strict each gate is.
 type Gates struct {
-	Profile Profile
-	Levels  map[string]Level // what the user set gate by gate; comes before the profile
-	Floor   map[string]Level // below which no gate goes: what a workspace's own file asks for
+	Profile gates.Profile
+	Levels  map[string]gates.Level // what the user set gate by gate; comes before the profile
+	Floor   map[string]gates.Level // below which no gate goes: what a workspace's own file asks for
 }
 
 // Level returns the level of a gate to which the profile in force gives byProfile.
-func (g Gates) Level(gate string, byProfile Level) Level {
+func (g Gates) Level(gate string, byProfile gates.Level) gates.Level {
 	if own, ok := g.Levels[gate]; ok {
 		byProfile = own
 	}
@@ -195,10 +154,10 @@ func (g Gates) tightened(asked Gates) (Gates, string) {
 	return g, "asks for " + string(asked.Profile) + ", which is looser than " + string(g.Profile)
 }
 
-func (g Gates) raised(floor map[string]Level) (Gates, string) {
+func (g Gates) raised(floor map[string]gates.Level) (Gates, string) {
 	for _, gate := range slices.Sorted(maps.Keys(floor)) {
 		level := floor[gate]
-		if level == Off {
+		if level == gates.Off {
 			return g, "turns the gate " + gate + " off"
 		}
 		if own, ok := g.Levels[gate]; ok && rank(level) < rank(own) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -173,7 +174,7 @@ func checkNoLooser(t *testing.T, got workspace.Config) {
 			t.Fatalf("toolset %q was added", name)
 		}
 	}
-	if got.Gates.Profile == workspace.Lenient || got.Gates.Level("any", workspace.ErrLevel) != workspace.ErrLevel ||
+	if got.Gates.Profile == gates.Lenient || got.Gates.Level("any", gates.Error) != gates.Error ||
 		got.Gates.Levels != nil {
 		t.Fatalf("gates were loosened: %+v", got.Gates)
 	}

@@ -10,10 +10,12 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
 )
 
 // key is one key of the configuration: how it is read, and what of it a
@@ -33,7 +35,7 @@ type key struct {
 func keys() []key {
 	return []key{
 		{"toolsets", setToolsets, admitFewer},
-		word("strategy", func(c *Config) *Strategy { return &c.Strategy }),
+		word("strategy", func(c *Config) *prompts.Strategy { return &c.Strategy }),
 		{"gates", setGates, admitGates},
 		word("text", func(c *Config) *TextRule { return &c.Text }),
 		stricterWord("completion", func(c *Config) *Completion { return &c.Completion }),
@@ -271,31 +273,31 @@ func admitFewer(holds Config, asked *Config) string {
 func setGates(c *Config, v value) faults {
 	text, isWord := v.scalar()
 	if isWord && (v.node != nil || !strings.Contains(text, "=")) {
-		gates := Gates{}
-		wrong := setStricter(v, &gates.Profile)
-		c.Gates = gates
+		asked := Gates{}
+		wrong := setStricter(v, &asked.Profile)
+		c.Gates = asked
 		return wrong
 	}
 	entries, ok := v.entries()
 	if !ok {
-		c.Gates = Gates{Profile: Strict}
+		c.Gates = Gates{Profile: gates.Strict}
 		return v.refuse("is neither a word nor a mapping",
-			"give default, strict or lenient, or set gates one by one to error, warning or off").countAs(string(Strict))
+			"give default, strict or lenient, or set gates one by one to error, warning or off").countAs(string(gates.Strict))
 	}
 	var wrong faults
-	levels := map[string]Level{}
+	levels := map[string]gates.Level{}
 	for _, entry := range entries {
 		if fault := entry.noGate(); fault != nil {
 			wrong = append(wrong, fault...)
 			continue
 		}
-		var level Level
+		var level gates.Level
 		entry.key += "." + entry.entry
 		wrong = append(wrong, setStricter(entry, &level)...)
 		levels[entry.entry] = level
 	}
 	if wrong == nil || len(levels) > 0 {
-		c.Gates = Gates{Profile: DefaultProfile, Levels: levels}
+		c.Gates = Gates{Profile: gates.Default, Levels: levels}
 	}
 	return wrong
 }

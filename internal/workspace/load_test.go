@@ -13,8 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
 )
 
 // layers are the texts of the four sources.
@@ -94,7 +96,7 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 	want := changed(func(c *workspace.Config) {
 		*c = workspace.Config{
 			Toolsets: []workspace.Toolset{"planning", "workspace"}, Strategy: "plan_act_reflect",
-			Gates: workspace.Gates{Profile: "default", Levels: map[string]workspace.Level{"paths": "off", "titles": "error"}},
+			Gates: workspace.Gates{Profile: "default", Levels: map[string]gates.Level{"paths": "off", "titles": "error"}},
 			Text:  "unicode", Completion: "evidence", Approval: "person", GatheringTimeout: 2 * time.Hour,
 			MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
 		}
@@ -164,12 +166,12 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 			change: func(c *workspace.Config) { c.Approval = "person" }},
 		{name: "set floors", user: "gates: {paths: off}", own: "gates: {paths: warning, titles: error}",
 			change: func(c *workspace.Config) {
-				c.Gates = workspace.Gates{Profile: "default", Levels: map[string]workspace.Level{"paths": "off"},
-					Floor: map[string]workspace.Level{"paths": "warning", "titles": "error"}}
+				c.Gates = workspace.Gates{Profile: "default", Levels: map[string]gates.Level{"paths": "off"},
+					Floor: map[string]gates.Level{"paths": "warning", "titles": "error"}}
 			}},
 		{name: "be stricter than what the user has loosened", user: "gates: {paths: off, titles: error}", own: "gates: strict",
 			change: func(c *workspace.Config) {
-				c.Gates = workspace.Gates{Profile: "strict", Floor: map[string]workspace.Level{"paths": "off", "titles": "error"}}
+				c.Gates = workspace.Gates{Profile: "strict", Floor: map[string]gates.Level{"paths": "off", "titles": "error"}}
 			}},
 		{name: "be less lenient", user: "gates: lenient", own: "gates: default", change: func(*workspace.Config) {}},
 		{name: "say nothing", own: "# nothing\n", change: func(*workspace.Config) {}},
@@ -267,8 +269,8 @@ func steps(n int) string {
 // One wrong or unknown word in a file leaves the rest of it in force; where the
 // key can be tightened the word counts as the strictest.
 func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
-	strict := workspace.Gates{Profile: workspace.Strict}
-	fatal := map[string]workspace.Level{"paths": workspace.ErrLevel}
+	strict := workspace.Gates{Profile: gates.Strict}
+	fatal := map[string]gates.Level{"paths": gates.Error}
 	tightened := map[string]func(c *workspace.Config, own bool){
 		"list for a word":   func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
 		"unknown approval":  func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
@@ -278,7 +280,7 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 		"unknown profile":   func(c *workspace.Config, _ bool) { c.Gates = strict },
 		"list of gates":     func(c *workspace.Config, _ bool) { c.Gates = strict },
 		"unknown element":   func(c *workspace.Config, _ bool) { c.Toolsets = []workspace.Toolset{workspace.LoopTools} },
-		"one gate of three": setLevels(map[string]workspace.Level{"titles": workspace.ErrLevel, "paths": workspace.ErrLevel}),
+		"one gate of three": setLevels(map[string]gates.Level{"titles": gates.Error, "paths": gates.Error}),
 		"unknown level":     setLevels(fatal),
 	}
 	tests := []struct {
@@ -338,7 +340,7 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 					t.Fatal(warnings, err)
 				}
 				want := changed(func(c *workspace.Config) {
-					c.Strategy = workspace.PlanActReflect
+					c.Strategy = prompts.PlanActReflect
 					if change := tightened[test.name]; change != nil {
 						change(c, own)
 					}
@@ -364,7 +366,7 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 	}
 }
 
-func setLevels(levels map[string]workspace.Level) func(*workspace.Config, bool) {
+func setLevels(levels map[string]gates.Level) func(*workspace.Config, bool) {
 	return func(c *workspace.Config, own bool) {
 		if own {
 			c.Gates.Floor = levels
@@ -540,12 +542,12 @@ func TestSections(t *testing.T) {
 
 func TestGateLevels(t *testing.T) {
 	g := workspace.Gates{
-		Levels: map[string]workspace.Level{"own": "off", "raised": "off", "high": "error"},
-		Floor:  map[string]workspace.Level{"raised": "warning", "high": "warning", "other": "error"},
+		Levels: map[string]gates.Level{"own": "off", "raised": "off", "high": "error"},
+		Floor:  map[string]gates.Level{"raised": "warning", "high": "warning", "other": "error"},
 	}
-	for gate, want := range map[string]workspace.Level{"own": "off", "raised": "warning", "high": "error", "other": "error",
+	for gate, want := range map[string]gates.Level{"own": "off", "raised": "warning", "high": "error", "other": "error",
 		"unnamed": "warning"} {
-		if got := g.Level(gate, workspace.WarnLevel); got != want {
+		if got := g.Level(gate, gates.Warning); got != want {
 			t.Errorf("%s is %s, want %s", gate, got, want)
 		}
 	}

@@ -5,7 +5,7 @@
 // Everything it needs of the world (environment, current directory, home)
 // arrives as a value. It writes nothing but the marker file it is asked for. It
 // must not know what a plan is made of, how a log is kept, which tools a toolset
-// holds, or what a gate checks.
+// holds, or what a gate checks: of the gates and the strategies it knows the words.
 package workspace
 
 import (
