@@ -2,7 +2,6 @@ package resources
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -77,18 +76,18 @@ func (w *markdownWriter) section(name, text string) {
 }
 
 func (w *markdownWriter) about() {
-	list := attributes{}
+	var list attributes
 	for _, f := range plan.PlanFields() {
 		switch f.Kind {
 		case plan.LinesField, plan.CountField, plan.SecondsField:
-			list.each(f.Label, f.Texts(w.p))
+			list.add(f.Label, f.Texts(w.p)...)
 		}
 	}
-	if len(list) == 0 {
+	if list.Len() == 0 {
 		return
 	}
 	w.heading("About")
-	list.write(&w.out, "")
+	w.printf("%s", list.String())
 }
 
 func (w *markdownWriter) steps() {
@@ -118,45 +117,36 @@ func (w *markdownWriter) nested(step *plan.Step) {
 	if step.Status != plan.Blocked && step.Status != plan.Cancelled {
 		rest.Status = ""
 	}
-	list := attributes{}
+	list := attributes{margin: margin}
 	list.fields(plan.SpecFields(), &rest)
 	if !step.Status.Finished() {
-		list.text("waiting on", plan.ListIDs(w.p.Steps.WaitingOn(step.ID)))
+		list.add("waiting on", plan.ListIDs(w.p.Steps.WaitingOn(step.ID)))
 	}
 	if earlier := len(step.Notes) - w.o.Notes; w.o.Notes > 0 && earlier > 0 {
-		list.text("earlier notes", strconv.Itoa(earlier))
+		list.add("earlier notes", strconv.Itoa(earlier))
 		rest.Notes = step.Notes[earlier:]
 	}
 	list.fields(plan.ProgressFields(), &rest)
-	list.write(&w.out, margin)
+	w.printf("%s", list.String())
 }
 
 // attributes is a list of labelled values.
-type attributes []attribute
-
-type attribute struct{ label, value string }
-
-func (a *attributes) text(label, value string) {
-	if value != "" {
-		*a = append(*a, attribute{label, value})
-	}
+type attributes struct {
+	margin string
+	strings.Builder
 }
 
-func (a *attributes) each(label string, values []string) {
+func (a *attributes) add(label string, values ...string) {
 	for _, v := range values {
-		a.text(label, v)
+		if v != "" {
+			a.WriteString(a.margin + "- " + label + ": " + escapeBlock(v, a.margin+"  ") + "\n")
+		}
 	}
 }
 
 func (a *attributes) fields(fields []plan.Field[plan.Step], step *plan.Step) {
 	for _, f := range fields {
-		a.each(f.Label, f.Texts(step))
-	}
-}
-
-func (a attributes) write(w io.StringWriter, margin string) {
-	for _, each := range a {
-		_, _ = w.WriteString(margin + "- " + each.label + ": " + escapeBlock(each.value, margin+"  ") + "\n")
+		a.add(f.Label, f.Texts(step)...)
 	}
 }
 

@@ -113,7 +113,6 @@ func yamlStyle(text string) yaml.Style {
 
 // escaped writes what does not show as an escape: it stands in double quotes only.
 func escaped(out string) []byte {
-	hidden := func(r rune) bool { return r != '\n' && !readable(r) }
 	var b bytes.Buffer
 	for _, r := range out {
 		switch {
@@ -136,17 +135,15 @@ func bare(text string) bool {
 			return false
 		}
 	}
-	return text != "" && !strings.HasSuffix(text, " ") && !reserved(text)
+	reserved := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // some YAML version reads something else
+	return text != "" && !strings.HasSuffix(text, " ") && !slices.Contains(reserved, strings.ToLower(text))
 }
 
 // readable reports whether a character may stand as it is: a reader sees it, and
 // YAML takes it.
 func readable(r rune) bool { return unicode.IsPrint(r) && !plan.Invisible(r) }
 
-// reserved reports the words that some YAML version reads as something else.
-func reserved(text string) bool {
-	return slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(text))
-}
+func hidden(r rune) bool { return r != '\n' && !readable(r) }
 
 // blockable reports whether text survives as a literal block without an
 // indentation indicator: its lines neither begin the text with a blank nor end
@@ -157,6 +154,5 @@ func blockable(text string) bool {
 			return false
 		}
 	}
-	hidden := func(r rune) bool { return r != '\n' && !readable(r) }
 	return !strings.HasSuffix(text, "\n") && !strings.ContainsFunc(text, hidden)
 }

@@ -53,21 +53,18 @@ func parseNative(data []byte, options json.Options) (*source, error) {
 	if keys == nil {
 		return nil, refuse("", "the text holds no plan", "give an object with an objective and steps")
 	}
+	d := resources.Document{Plan: &resources.PlanDocument{}}
+	root, into := "/plan", any(&d)
 	if !keys["plan"] {
-		var p resources.PlanDocument
-		if err := json.Unmarshal(data, &p, options); err != nil {
-			return nil, decodeError("", err)
-		}
-		return nativeSource("", &p)
+		root, into = "", d.Plan
 	}
-	var d resources.Document
-	if err := json.Unmarshal(data, &d, options); err != nil {
+	if err := json.Unmarshal(data, into, options); err != nil {
 		return nil, decodeError("", err)
 	}
 	if d.Plan == nil {
 		return nil, refuse("/plan", "there is no plan in it", "export a workspace that has one")
 	}
-	return nativeSource("/plan", d.Plan)
+	return nativeSource(root, d.Plan)
 }
 
 func nativeSource(root string, p *resources.PlanDocument) (*source, error) {

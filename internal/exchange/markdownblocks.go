@@ -115,13 +115,21 @@ func (d *document) mark(node ast.Node) {
 
 // start returns the line in which a block begins.
 func (d *document) start(block ast.Node) int {
-	switch block.Kind() {
-	case ast.KindParagraph, ast.KindTextBlock, ast.KindHeading: // an underlined heading is recognised below its text
-		if block.Lines().Len() > 0 {
-			return d.lineAt(block.Lines().At(0).Start)
-		}
+	if at := textOffset(block); at >= 0 { // an underlined heading is recognised below its text
+		return d.lineAt(at)
 	}
 	return d.opened[block]
+}
+
+// textOffset returns where the text of a block begins, -1 when it has none itself.
+func textOffset(block ast.Node) int {
+	switch block.Kind() {
+	case ast.KindParagraph, ast.KindTextBlock, ast.KindHeading:
+		if block.Lines().Len() > 0 {
+			return block.Lines().At(0).Start
+		}
+	}
+	return -1
 }
 
 // end returns the line behind a block and the blank lines that follow it.
@@ -138,26 +146,14 @@ func (d *document) lineAt(offset int) int {
 	return sort.Search(len(d.offset), func(i int) bool { return d.offset[i] > offset }) - 1
 }
 
-// headingText returns the text of a heading on one line.
-func (d *document) headingText(heading *ast.Heading) string {
-	return foldLine(strings.TrimSpace(unescape(string(heading.Lines().Value(d.source)))))
-}
-
 // itemText returns the first line of an item behind its marker, and its number.
 func (d *document) itemText(item *ast.ListItem) (line int, text string) {
 	first := item.FirstChild()
-	if first == nil {
+	if first == nil || textOffset(first) < 0 {
 		return d.start(item), ""
 	}
-	switch first.Kind() {
-	case ast.KindParagraph, ast.KindTextBlock, ast.KindHeading:
-		if first.Lines().Len() > 0 {
-			from := first.Lines().At(0).Start
-			line = d.lineAt(from)
-			return line, strings.TrimRight(d.lines[line][from-d.offset[line]:], " \t")
-		}
-	}
-	return d.start(item), ""
+	line = d.start(first)
+	return line, strings.TrimRight(d.lines[line][textOffset(first)-d.offset[line]:], " \t")
 }
 
 // contentColumn returns the column at which the text of an item begins.

@@ -81,10 +81,10 @@ func (r *checkListReader) blocks() {
 		switch block := block.(type) {
 		case *ast.Heading:
 			r.upTo(&in, r.start(block))
-			r.headed(r.headingText(block))
+			r.headed(foldLine(strings.TrimSpace(unescape(string(block.Lines().Value(r.source))))))
 			in.text, in.next = r.sectionText(), r.opened[block]+1
 		case *ast.List:
-			r.list(block, &in)
+			r.lists(block, &in)
 		}
 	}
 	r.upTo(&in, len(r.lines))
@@ -107,19 +107,14 @@ func (r *checkListReader) sectionText() *textBlock {
 	return r.sections[r.section]
 }
 
-func (r *checkListReader) list(list ast.Node, in *region) {
-	for child := list.FirstChild(); child != nil; child = child.NextSibling() {
-		if item, ok := child.(*ast.ListItem); ok {
-			r.item(item, in)
-		}
-	}
-}
-
-// lists reads the lists within an item.
-func (r *checkListReader) lists(item *ast.ListItem, in *region) {
-	for child := item.FirstChild(); child != nil; child = child.NextSibling() {
-		if list, ok := child.(*ast.List); ok {
-			r.list(list, in)
+// lists reads the items of a list, or of the lists within an item.
+func (r *checkListReader) lists(node ast.Node, in *region) {
+	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
+		switch child := child.(type) {
+		case *ast.ListItem:
+			r.item(child, in)
+		case *ast.List:
+			r.lists(child, in)
 		}
 	}
 }
@@ -223,17 +218,9 @@ func (r *checkListReader) once(note string) {
 	}
 }
 
-// statusOfBox returns the status that a box stands for.
+// statusOfBox returns the status that a box stands for, also as others write it.
 func statusOfBox(mark string) plan.StepStatus {
-	switch mark { // what others write
-	case "X":
-		mark = "x"
-	case "~":
-		mark = "/"
-	case ">":
-		mark = " "
-	}
-	return plan.StatusOfBox(mark)
+	return plan.StatusOfBox(strings.NewReplacer("X", "x", "~", "/", ">", " ").Replace(mark))
 }
 
 // The kinds of section a check list is divided into.

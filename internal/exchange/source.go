@@ -144,26 +144,17 @@ func (s *source) number() (numbering, error) {
 			minted[plan.StepID(i+1)] = plan.StepID(i + 1)
 		}
 	}
-	if first, n := minted.changed(s); n > 0 {
+	var changed []plan.StepID // the own ids of the steps that get another
+	for _, step := range s.steps {
+		if step.ID != 0 && step.ID != minted[step.ID] && s.call(step.ID) == step.ID.String() {
+			changed = append(changed, step.ID)
+		}
+	}
+	if len(changed) > 0 {
 		s.note("The ids are given anew: %s is %s here, %s got another number. Ids inside texts stay as they were.",
-			s.call(first), minted[first], plan.Counted(n, "step"))
+			s.call(changed[0]), minted[changed[0]], plan.Counted(len(changed), "step"))
 	}
 	return minted, nil
-}
-
-// changed returns how many steps get another id than their own, and the own id
-// of the first.
-func (m numbering) changed(s *source) (first plan.StepID, n int) {
-	for _, step := range s.steps {
-		if step.ID == 0 || step.ID == m[step.ID] || s.call(step.ID) != step.ID.String() {
-			continue
-		}
-		if n == 0 {
-			first = step.ID
-		}
-		n++
-	}
-	return first, n
 }
 
 // resolve makes everything in step that names another step name its new id.
