@@ -62,8 +62,11 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 	if err := b.replace(at, []byte(in.Content), former, nil); err != nil {
 		return CreateFileReply{}, err
 	}
-	return CreateFileReply{Path: safetext.EscapeLine(rel), Bytes: len(in.Content), Lines: lineCount(in.Content),
-		Replaced: former != nil}, nil
+	reply := CreateFileReply{Path: safetext.EscapeLine(rel), Bytes: len(in.Content), Replaced: former != nil}
+	for range strings.Lines(in.Content) {
+		reply.Lines++
+	}
+	return reply, nil
 }
 
 // former returns the file that is to be replaced, nil if there is none.
@@ -82,14 +85,6 @@ func (b *Box) former(rel string, overwrite bool) (fs.FileInfo, error) {
 		return nil, exists(rel)
 	}
 	return info, nil
-}
-
-func lineCount(text string) int {
-	n := strings.Count(text, "\n")
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		n++
-	}
-	return n
 }
 
 // Text is what a model reads.

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
-	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -75,15 +74,6 @@ func (b *Box) readWhole(rel string) (data []byte, info fs.FileInfo, err error) {
 }
 
 const bom = "\ufeff"
-
-// notUTF8 reports whether a line, which may have been cut within a character, is
-// not UTF-8.
-func notUTF8(line []byte, cut bool) bool {
-	if cut {
-		line = tree.WholeCharacters(line)
-	}
-	return !utf8.Valid(line)
-}
 
 // chunk is how much of a file is read at once.
 const chunk = 64 << 10

@@ -63,7 +63,7 @@ func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply
 	reply := GlobReply{Paths: []string{}}
 	length, stopped := 0, ""
 	for rel, e := range w.Below(ctx, dir) {
-		if ok, err := doublestar.Match(pattern, below(dir, rel)); err != nil || !ok {
+		if ok, err := doublestar.Match(pattern, strings.TrimPrefix(rel, dir+"/")); err != nil || !ok {
 			continue
 		}
 		if e.IsDir() {
@@ -118,14 +118,6 @@ func (b *Box) directory(rel string) error {
 		return invalid("/path", safetext.EscapeLine(rel)+" is not a directory", "name the directory it is in")
 	}
 	return nil
-}
-
-// below is a path seen from a directory above it.
-func below(dir, rel string) string {
-	if dir == "." {
-		return rel
-	}
-	return strings.TrimPrefix(rel, dir+"/")
 }
 
 // maxAlternatives bounds the combinations of the alternatives in a pattern: the

@@ -186,7 +186,7 @@ type search struct {
 func (s *search) directory(ctx context.Context, dir string, all bool) {
 	w := s.box.walk(dir, all)
 	for rel, e := range w.Below(ctx, dir) {
-		if !e.Type().IsRegular() || !s.wanted(below(dir, rel)) {
+		if !e.Type().IsRegular() || !s.wanted(strings.TrimPrefix(rel, dir+"/")) {
 			continue
 		}
 		if s.file(ctx, rel); s.cut {

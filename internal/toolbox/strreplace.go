@@ -177,19 +177,13 @@ func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset],
 // linesOf lists the lines at which a text is found, of many the first ten.
 func linesOf(data, text []byte) string {
 	var list []string
-	line, from := 1, 0
-	for {
+	for from := 0; ; from += len(text) {
 		i := bytes.Index(data[from:], text)
-		if i < 0 {
-			return strings.Join(list, ", ")
+		if i < 0 || len(list) == 10 {
+			return strings.Join(list, ", ") + when(i >= 0, ", …")
 		}
-		if len(list) == 10 {
-			return strings.Join(list, ", ") + ", …"
-		}
-		line += bytes.Count(data[from:from+i], []byte("\n"))
-		list = append(list, strconv.Itoa(line))
-		line += bytes.Count(text, []byte("\n"))
-		from += i + len(text)
+		from += i
+		list = append(list, strconv.Itoa(lineAt(data, from)))
 	}
 }
 

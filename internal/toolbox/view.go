@@ -10,6 +10,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tree"
@@ -65,7 +66,10 @@ func (b *Box) View(ctx context.Context, in View) (ViewReply, error) {
 		return b.viewDirectory(timed, rel, in)
 	}
 	reply, err := b.viewFile(timed, rel, in)
-	return reply, ranOut(ctx, err, "look for what you need with grep")
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) { // our own time is up, not the caller's
+		err = conflict("", "took too long and was stopped", "look for what you need with grep")
+	}
+	return reply, err
 }
 
 func (in View) judge() error {
@@ -119,16 +123,18 @@ func (r ViewReply) Text() string {
 	}
 	var b strings.Builder
 	b.WriteString(safetext.EscapeLine(r.Path))
-	if r.Kind == kindDirectory && r.Path != "." {
-		b.WriteString("/")
+	unit := "lines"
+	if r.Kind == kindDirectory {
+		unit = "entries"
+		b.WriteString(when(r.Path != ".", "/"))
 	}
 	switch {
 	case r.To == 0:
 		b.WriteString(": empty")
 	case r.Total > 0:
-		fmt.Fprintf(&b, ": %s %d-%d of %d", r.unit(), r.From, r.To, r.Total)
+		fmt.Fprintf(&b, ": %s %d-%d of %d", unit, r.From, r.To, r.Total)
 	default:
-		fmt.Fprintf(&b, ": %s %d-%d of %s", r.unit(), r.From, r.To, size(r.Bytes))
+		fmt.Fprintf(&b, ": %s %d-%d of %s", unit, r.From, r.To, size(r.Bytes))
 	}
 	if r.Note != "" {
 		b.WriteString(" (" + r.Note + ")")
@@ -138,13 +144,6 @@ func (r ViewReply) Text() string {
 		fmt.Fprintf(&b, "\nMore: view %s from %d.", plan.Quote(r.Path), r.Next)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func (r ViewReply) unit() string {
-	if r.Kind == kindDirectory {
-		return "entries"
-	}
-	return "lines"
 }
 
 func (b *Box) viewDirectory(ctx context.Context, rel string, in View) (ViewReply, error) {
@@ -262,7 +261,10 @@ func (p *page) take(from int) {
 		p.full = true
 		return
 	}
-	p.foreign = p.foreign || notUTF8(raw, p.lines.left > 0)
+	if p.lines.left > 0 {
+		raw = tree.WholeCharacters(raw)
+	}
+	p.foreign = p.foreign || !utf8.Valid(raw)
 	switch {
 	case p.lines.crlf:
 		p.crlf++

@@ -1,7 +1,6 @@
 package toolbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,23 +36,10 @@ func refused(rel string, err error) error {
 		return invalid("/path", name+" goes through something that is not a directory", "look at it with view")
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return invalid("/path", name+" has a name that is too long", "shorten it")
-	case escapes(err):
+	case strings.HasSuffix(err.Error(), ": path escapes from parent"): // the error of os.Root, which the library does not export
 		return invalid("/path", name+" leads out of the workspace by a link", inside)
 	}
 	return fmt.Errorf("%s: %w", rel, err)
-}
-
-// escapes reports the error of os.Root about a link that leads out, which the
-// library does not export.
-func escapes(err error) bool { return strings.HasSuffix(err.Error(), ": path escapes from parent") }
-
-// ranOut turns the end of our own time into a refusal; the end of the caller's
-// stays what it is.
-func ranOut(ctx context.Context, err error, fix string) error {
-	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return conflict("", "took too long and was stopped", fix)
-	}
-	return err
 }
 
 // head returns at most most bytes of the beginning of text, in whole characters.
