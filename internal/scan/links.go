@@ -21,15 +21,17 @@ const (
 // syntax are the forms that are looked for in a document. They are compiled when
 // the first is read: that takes longer than all else a program does at its start.
 type syntax struct {
-	definition, attribute, scheme, codeSpan, backslashed, listItem *regexp.Regexp
+	definition, attribute, inline, scheme, codeSpan, comment, backslashed, listItem *regexp.Regexp
 }
 
 var forms = sync.OnceValue(func() syntax {
 	return syntax{
 		definition:  regexp.MustCompile(`^ {0,3}\[[^\]^][^\]]*\]:[ \t]*(<[^<>]*>|\S+)`),
 		attribute:   regexp.MustCompile(`(?i)<(?:a|img|source|video)\b[^<>]*?\b(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')`),
+		inline:      regexp.MustCompile(`\]\([ \t]*(?:<([^>]*)>|((?:\\.|\((?:\\.|[^()\\ \t])*\)|[^()\\ \t])*)(?:[ \t][^)]*)?\))`),
 		scheme:      regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`),
-		codeSpan:    regexp.MustCompile("``[^`].*?[^`]``|`[^`]+`"),
+		codeSpan:    regexp.MustCompile("``[^`\n].*?[^`\n]``|`[^`\n]+`"),
+		comment:     regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`),
 		backslashed: regexp.MustCompile(`\\([!-/:-@\[-\x60{-~])`),
 		listItem:    regexp.MustCompile(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)`),
 	}
@@ -40,18 +42,14 @@ var forms = sync.OnceValue(func() syntax {
 func links(name string, prose []byte) []sighting {
 	var found []sighting
 	line := 0
-	inComment := false
+	blank := func(text []byte) []byte { return bytes.Repeat([]byte("\n"), bytes.Count(text, []byte("\n"))) }
+	prose = forms().comment.ReplaceAllFunc(forms().codeSpan.ReplaceAll(prose, []byte(" ")), blank)
 	for raw := range bytes.Lines(prose) {
 		line++
 		if len(raw) > maxLinkLine {
 			continue
 		}
-		text := strings.TrimRight(string(raw), "\r\n")
-		if strings.Contains(text, "`") {
-			text = forms().codeSpan.ReplaceAllStringFunc(text, func(code string) string { return strings.Repeat(" ", len(code)) })
-		}
-		text, inComment = withoutComments(text, inComment)
-		for _, destination := range destinations(text) {
+		for _, destination := range destinations(strings.TrimRight(string(raw), "\r\n")) {
 			if target, ok := relativeTarget(destination); ok && len(found) < maxLinksPerFile {
 				found = append(found, sighting{thing{KindDeadLink, "", target, name}, place{name, line}})
 			}
@@ -73,44 +71,18 @@ func destinations(text string) []string {
 			found = append(found, match[1]+match[2])
 		}
 	}
-	first := strings.IndexByte(text, '[')
-	for i := 0; ; {
-		at := strings.Index(text[i:], "](")
-		if at < 0 {
-			return found
-		}
-		at += i
-		i = at + 2
-		if escaped(text, at) || first < 0 || first > at {
-			continue
-		}
-		if destination, ok := inlineDestination(text[i:min(len(text), i+maxDestination)]); ok {
-			found = append(found, destination)
+	if !strings.Contains(text, "](") {
+		return found
+	}
+	for _, match := range forms().inline.FindAllStringSubmatchIndex(text, -1) {
+		before := text[:match[0]]
+		escaped := (len(before)-len(strings.TrimRight(before, `\`)))%2 == 1
+		if !escaped && strings.Contains(before, "[") {
+			destination := max(match[2], match[4]) // one of the two is -1
+			found = append(found, text[destination:max(match[3], match[5])])
 		}
 	}
-}
-
-// inlineDestination reads the destination after the "](" of a link.
-func inlineDestination(rest string) (string, bool) {
-	rest = strings.TrimLeft(rest, " \t")
-	if inner, ok := strings.CutPrefix(rest, "<"); ok {
-		destination, _, closed := strings.Cut(inner, ">")
-		return destination, closed
-	}
-	depth := 0
-	for i := 0; i < len(rest); i++ {
-		switch c := rest[i]; {
-		case c == '\\' && i+1 < len(rest):
-			i++
-		case c == '(':
-			depth++
-		case c == ')' && depth == 0, c == ' ', c == '\t':
-			return rest[:i], strings.IndexByte(rest[i:], ')') >= 0
-		case c == ')':
-			depth--
-		}
-	}
-	return "", false
+	return found
 }
 
 // relativeTarget returns the path that a destination names, if it is relative and
@@ -189,31 +161,6 @@ func closesFence(text, fence string) bool {
 func indentation(text string) int {
 	space := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
 	return len(space) + 3*strings.Count(space, "\t")
-}
-
-// withoutComments blanks the parts of a line that lie in <!-- -->.
-func withoutComments(text string, inside bool) (string, bool) {
-	var b strings.Builder
-	for text != "" {
-		end := "<!--"
-		if inside {
-			end = "-->"
-		}
-		part, rest, found := strings.Cut(text, end)
-		if !inside {
-			b.WriteString(part)
-		}
-		if !found {
-			break
-		}
-		inside = !inside
-		text = rest
-	}
-	return b.String(), inside
-}
-
-func escaped(text string, at int) bool {
-	return (at-len(strings.TrimRight(text[:at], `\`)))%2 == 1
 }
 
 // dead reports whether a link in the document leads nowhere in the workspace, or
