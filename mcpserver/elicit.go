@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,14 +107,13 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 	if d.opts.Sealer == nil {
 		return nil
 	}
+	state := ""
 	sealer, err := d.opts.Sealer()
-	if err != nil {
-		d.opts.Logger.Error("the user is not asked", "error", err)
-		return nil
+	if err == nil {
+		state, err = sealer.Seal(seal.Claims{By: d.caller.Actor.Name, Tool: d.row.Name,
+			Arguments: seal.Fingerprint(d.request.Params.RawArguments),
+			Request:   d.ask.Request, Question: d.ask.Question, Digest: d.ask.Digest, Expires: time.Now().Add(stateLasts)})
 	}
-	state, err := sealer.Seal(seal.Claims{By: d.caller.Actor.Name, Tool: d.row.Name,
-		Arguments: seal.Fingerprint(d.request.Params.RawArguments),
-		Request:   d.ask.Request, Question: d.ask.Question, Digest: d.ask.Digest, Expires: time.Now().Add(stateLasts)})
 	if err != nil {
 		d.opts.Logger.Error("the user is not asked", "error", err)
 		return nil
@@ -181,12 +181,7 @@ func (d dialogue) over(ctx context.Context) bool {
 		return false
 	}
 	if d.ask.Question != "" {
-		for _, q := range state.OpenQuestions() {
-			if q.ID == d.ask.Question {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(state.OpenQuestions(), func(q plan.Question) bool { return q.ID == d.ask.Question })
 	}
 	request := state.ModeNow().Request
 	return request == nil || request.ID != d.ask.Request
@@ -212,32 +207,27 @@ func (d dialogue) unanswered(ctx context.Context) *mcp.CallToolResult {
 }
 
 func (d dialogue) result(ctx context.Context, reply verbs.Reply, err error) *mcp.CallToolResult {
-	if err != nil {
-		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
-	}
-	return mcp.NewToolResultStructured(reply, reply.Text())
+	return d.Server.result(ctx, d.row, d.service, d.caller, reply, err)
 }
 
 // answered keeps what the user said through the host. Declining or closing a dialogue
 // decides nothing: hosts are known to do so on nobody's behalf.
 func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *mcp.CallToolResult {
-	if result == nil || result.Action != mcp.ElicitationResponseActionAccept {
-		how := "failed"
-		if result != nil && result.Action == mcp.ElicitationResponseActionDecline {
-			how = "declined"
-		} else if result != nil && result.Action == mcp.ElicitationResponseActionCancel {
-			how = "cancelled"
+	how := "failed"
+	switch {
+	case result == nil:
+	case result.Action == mcp.ElicitationResponseActionDecline:
+		how = "declined"
+	case result.Action == mcp.ElicitationResponseActionCancel:
+		how = "cancelled"
+	case result.Action == mcp.ElicitationResponseActionAccept:
+		content, _ := result.Content.(map[string]any)
+		if reply, err := d.keep(ctx, content); reply != nil || err != nil {
+			return d.result(ctx, reply, err)
 		}
-		d.undecided(ctx, how)
-		return d.unanswered(ctx)
 	}
-	content, _ := result.Content.(map[string]any)
-	reply, err := d.keep(ctx, content)
-	if err == nil && reply == nil {
-		d.undecided(ctx, "failed")
-		return d.unanswered(ctx)
-	}
-	return d.result(ctx, reply, err)
+	d.undecided(ctx, how)
+	return d.unanswered(ctx)
 }
 
 // keep records the user's answer; nil when it is none. What a client sends need not

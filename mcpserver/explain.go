@@ -6,11 +6,22 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
+
+// result is what became of a call, as its client gets it.
+func (s *Server) result(ctx context.Context, row verbs.Row, service *verbs.Service, caller verbs.Caller, reply verbs.Reply,
+	err error) *mcp.CallToolResult {
+	if err != nil {
+		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err))
+	}
+	return mcp.NewToolResultStructured(reply, reply.Text())
+}
 
 // explain says why a call came to nothing and what to do next, in the words the
 // model will read. A fault of ours is logged; of it only what helps is told.

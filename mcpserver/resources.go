@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -37,25 +38,20 @@ type resource struct {
 }
 
 func (s *Server) resourceTable() []resource {
+	ofState := func(render func(plan.State) ([]byte, error)) func(context.Context, *verbs.Service, plan.State) ([]byte, error) {
+		return func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) { return render(state) }
+	}
 	return []resource{
-		{"plan://current", "current", "Current plan", "The current plan with all its steps, as JSON.", mimeJSON,
-			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
-				return resources.JSON(state)
-			}},
+		{"plan://current", "current", "Current plan", "The current plan with all its steps, as JSON.", mimeJSON, ofState(resources.JSON)},
 		{"plan://current.md", "current.md", "Current plan as a check list", "The current plan as Markdown.", mimeMarkdown,
-			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
+			ofState(func(state plan.State) ([]byte, error) {
 				return resources.Markdown(state, resources.MarkdownOptions{}), nil
-			}},
+			})},
 		{"plan://current.mmd", "current.mmd", "Current plan as a graph", "The dependencies of the steps as a Mermaid flowchart.",
-			mimeMermaid,
-			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
-				return resources.Mermaid(state), nil
-			}},
+			mimeMermaid, ofState(func(state plan.State) ([]byte, error) { return resources.Mermaid(state), nil })},
 		{statusURI, "status", "Status", "What to do now, as planloop_status tells it, as JSON.", mimeJSON, s.renderStatus},
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
-			func(_ context.Context, _ *verbs.Service, state plan.State) ([]byte, error) {
-				return resources.Plans(state)
-			}},
+			ofState(resources.Plans)},
 		{"plan://log", "log", "Log", "The latest changes, who made them and when, oldest first, as JSON.", mimeJSON, s.renderLog},
 		{agentsURI, "agents.md", "Rules for agents", "The canonical rule book, as it stands in the workspace's file for agents.",
 			mimeMarkdown,
@@ -201,62 +197,37 @@ type completion struct{ s *Server }
 // CompleteResourceArgument completes step and plan ids.
 func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
 	_ mcp.CompleteContext) (*mcp.Completion, error) {
-	_, state, err := c.s.state(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var found matches
-	found.prefix = argument.Value
-	switch argument.Name {
-	case "step_id":
-		if state.Plan != nil {
-			for step := range state.Plan.Steps.All() {
-				found.offer(step.ID.String())
-			}
-		}
-	case "plan_id":
-		for _, id := range state.PlanIDs() {
-			found.offer(id)
-		}
-	}
-	return found.completion(), nil
+	return c.complete(ctx, argument)
 }
 
 // CompletePromptArgument completes a goal with the objective of the current plan.
 func (c completion) CompletePromptArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
 	_ mcp.CompleteContext) (*mcp.Completion, error) {
+	return c.complete(ctx, argument)
+}
+
+// complete offers the values that begin as the argument does, whatever the case.
+func (c completion) complete(ctx context.Context, argument mcp.CompleteArgument) (*mcp.Completion, error) {
 	_, state, err := c.s.state(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := matches{prefix: argument.Value}
-	if argument.Name == "goal" && state.Plan != nil {
-		found.offer(state.Plan.Objective)
+	values := []string{}
+	switch {
+	case argument.Name == "plan_id":
+		values = append(values, state.PlanIDs()...)
+	case state.Plan == nil:
+	case argument.Name == "goal":
+		values = append(values, state.Plan.Objective)
+	case argument.Name == "step_id":
+		for step := range state.Plan.Steps.All() {
+			values = append(values, step.ID.String())
+		}
 	}
-	return found.completion(), nil
-}
-
-// matches collects the values that begin with a prefix, whatever the case.
-type matches struct {
-	prefix string
-	values []string
-	total  int
-}
-
-func (m *matches) offer(value string) {
-	if len(value) < len(m.prefix) || !strings.EqualFold(value[:len(m.prefix)], m.prefix) {
-		return
-	}
-	m.total++
-	if len(m.values) < maxCompletions {
-		m.values = append(m.values, value)
-	}
-}
-
-func (m *matches) completion() *mcp.Completion {
-	values := m.values
-	if values == nil {
-		values = []string{}
-	}
-	return &mcp.Completion{Values: values, Total: m.total, HasMore: m.total > len(values)}
+	begun := argument.Value
+	values = slices.DeleteFunc(values, func(value string) bool {
+		return len(value) < len(begun) || !strings.EqualFold(value[:len(begun)], begun)
+	})
+	total := len(values)
+	return &mcp.Completion{Values: values[:min(total, maxCompletions)], Total: total, HasMore: total > maxCompletions}, nil
 }

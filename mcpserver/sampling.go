@@ -3,6 +3,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,11 +44,7 @@ func (s *Server) hostModel(ctx context.Context, row verbs.Row) verbs.Model {
 	if !asksModel(row) || server.IsModernRequest(ctx) || !offersSampling(ctx) {
 		return nil
 	}
-	bound := s.opts.SamplingTimeout
-	if bound == 0 {
-		bound = samplingBound
-	}
-	return &hostModel{server: s.MCP, bound: bound}
+	return &hostModel{server: s.MCP, bound: cmp.Or(s.opts.SamplingTimeout, samplingBound)}
 }
 
 // hostModel asks the host's model by a request of our own.
@@ -128,12 +125,7 @@ func objectOf(text string) ([]byte, error) {
 }
 
 // modelName returns a client's name for its model, fit to be kept.
-func modelName(name string) string {
-	if name = readable(name, 80); name == "" {
-		return hostModelName
-	}
-	return name
-}
+func modelName(name string) string { return cmp.Or(readable(name, 80), hostModelName) }
 
 // readable returns a stranger's text as one plain line.
 func readable(text string, length int) string {
@@ -195,13 +187,10 @@ func (s *Server) inRounds(ctx context.Context, row verbs.Row, request mcp.CallTo
 	model := &recalling{answers: now.Answers, cancel: cancel}
 	caller.Model = model
 	reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
-	switch {
-	case model.question != "":
+	if model.question != "" {
 		return s.ask(row, now, model)
-	case err != nil:
-		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err))
 	}
-	return mcp.NewToolResultStructured(reply, reply.Text())
+	return s.result(ctx, row, service, caller, reply, err)
 }
 
 // ask ends the call with the next question.

@@ -256,9 +256,9 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 			continue
 		}
 		s.mu.Lock()
-		former := archivedSince(after, s.last.Revision)
-		if s.read {
-			former = planID(s.last) != planID(after)
+		former := planID(s.last) != planID(after)
+		if !s.read { // only whether a plan became a former one since can be told
+			former = slices.ContainsFunc(after.Past, func(past plan.PastPlan) bool { return past.Revision >= s.last.Revision })
 		}
 		before, s.last, s.read = s.last, after, true
 		s.mu.Unlock()
@@ -288,12 +288,6 @@ func (s *subscriptions) followRules(service *verbs.Service, drifts <-chan struct
 
 // ofRules reports whether a resource tells of the rule book on disk.
 func ofRules(uri string) bool { return uri == statusURI || uri == agentsURI }
-
-// archivedSince reports whether a plan became a former one after a revision, of which
-// nothing else is known.
-func archivedSince(state plan.State, revision plan.Revision) bool {
-	return slices.ContainsFunc(state.Past, func(past plan.PastPlan) bool { return past.Revision >= revision })
-}
 
 // tell wakes the subscribers that a change concerns; former says whether it has changed
 // which plans are former ones.
