@@ -9,6 +9,7 @@ import (
 // gitCommands are the commands of git that may be allowed.
 var gitCommands = sync.OnceValue(func() map[string]rule {
 	log, diff := closed(listed("git log"), gitFormats), closed(listed("git diff"), gitFormats)
+	remote := options(`-v --verbose --push --all`).upToOperand()
 	table := map[string]rule{
 		"log": log, "show": log, "whatchanged": log, "reflog": {gitReflog(log)}, "diff": diff, "diff-tree": diff, "diff-index": diff,
 		"diff-files": diff,
@@ -17,7 +18,7 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 		"rev-list":   closed(listed("git rev-list"), gitFormats),
 		"branch":     closed(listed("git branch"), gitNamesOnlyIn("git branch --list 'PATTERN'", "-l", "--list")),
 		"tag":        closed(listed("git tag"), gitNamesOnlyIn("git tag --list 'PATTERN'", "-l", "--list")),
-		"remote":     {gitRemote},
+		"remote":     parsed(remote, "git remote -v", gitRemote(remote)),
 		"stash":      {gitSub("git stash list", map[string]rule{"list": log, "show": closed(listed("git stash show"), gitFormats)})},
 		"worktree": {gitSub("git worktree list", map[string]rule{"list": closed(options(`-v -z --verbose --porcelain --expire:`),
 			noOperands)})},
@@ -28,11 +29,12 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 		"sparse-checkout": {gitSub("git sparse-checkout list", map[string]rule{"list": closed(options(``), noOperands)})},
 		"lfs": {gitSub("git lfs ls-files", map[string]rule{"ls-files": closed(options(`-l -s -n -a --long --size
 			--name-only --all`), nil)})},
-		"config":        {gitConfig},
+		"config":        parsed(listed("git config"), "git config --list", gitConfig),
 		"for-each-ref":  closed(listed("git for-each-ref"), gitFormats),
 		"symbolic-ref":  closed(options(`-q --short --quiet --no-recurse`), atMost(1)),
 		"count-objects": closed(options(`-v -H --verbose --human-readable`), noOperands),
-		"apply":         closed(options(`--stat --numstat --summary --check -v -p:`), gitApply),
+		"apply": closed(options(`--stat --numstat --summary --check -v -p:`),
+			needs("git apply --stat FILE", "--stat", "--numstat", "--summary", "--check")), // which only count
 	}
 	for name, e := range entries() {
 		name, ok := strings.CutPrefix(name, "git ")
@@ -43,18 +45,8 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 	return table
 })
 
-// gitGrammar is what git takes before its command.
-var gitGrammar = sync.OnceValue(func() *grammar {
-	return listed("git").upToOperand()
-})
-
-// git judges the options before its command, and the command.
-func git(j *judge, c call) *refusal {
-	g := gitGrammar()
-	a, r := g.split(c, false)
-	if r != nil {
-		return r.or("git --no-pager log")
-	}
+// git judges the command behind the options before it.
+func git(j *judge, _ call, a arguments) *refusal {
 	if len(a.rest) == 0 {
 		return nil
 	}
@@ -130,57 +122,38 @@ func gitSub(instead string, commands map[string]rule) func(*judge, call) *refusa
 
 // gitReflog shows like log, unless its first word says otherwise.
 func gitReflog(log rule) func(*judge, call) *refusal {
-	return func(j *judge, c call) *refusal { return reflog(log, j, c) }
-}
-
-func reflog(log rule, j *judge, c call) *refusal {
-	words := c.words
-	if len(words) > 0 && !words[0].option() {
-		switch {
-		case !words[0].whole:
-			return refuse("what git reflog does is not known before it runs").or("git reflog show")
-		case words[0].text == "show", words[0].text == "list", words[0].text == "exists":
-			words = words[1:]
-		case slices.Contains([]string{"expire", "delete", "drop", "write"}, words[0].text):
-			return refuse("git reflog %s writes", words[0].text).or("git reflog show")
+	return func(j *judge, c call) *refusal {
+		words := c.words
+		if len(words) > 0 && !words[0].option() {
+			switch {
+			case !words[0].whole:
+				return refuse("what git reflog does is not known before it runs").or("git reflog show")
+			case words[0].text == "show", words[0].text == "list", words[0].text == "exists":
+				words = words[1:]
+			case slices.Contains([]string{"expire", "delete", "drop", "write"}, words[0].text):
+				return refuse("git reflog %s writes", words[0].text).or("git reflog show")
+			}
 		}
+		return log.judge(j, call{"git reflog", words})
 	}
-	return log.judge(j, call{"git reflog", words})
 }
 
-// gitRemoteGrammar is what git remote takes before its command.
-var gitRemoteGrammar = sync.OnceValue(func() *grammar {
-	return options(`-v --verbose --push --all`).upToOperand()
-})
-
-func gitRemote(j *judge, c call) *refusal {
-	g := gitRemoteGrammar()
-	a, r := g.split(c, false)
-	if r != nil {
-		return r.or("git remote -v")
+// gitRemote is allowed where it shows; the options of get-url are those before it.
+func gitRemote(g *grammar) func(*judge, call, arguments) *refusal {
+	return func(_ *judge, _ call, a arguments) *refusal {
+		if len(a.rest) == 0 || len(a.rest) == 1 && a.rest[0].is("show") {
+			return nil
+		}
+		if !a.rest[0].is("get-url") {
+			return refuse("git remote %s changes something or asks the network", source(a.rest[0])).or("git remote -v")
+		}
+		_, r := g.split(call{"git remote get-url", a.rest[1:]}, false)
+		return r
 	}
-	if len(a.rest) == 0 || len(a.rest) == 1 && a.rest[0].is("show") {
-		return nil
-	}
-	if !a.rest[0].is("get-url") {
-		return refuse("git remote %s changes something or asks the network", source(a.rest[0])).or("git remote -v")
-	}
-	_, r = gitRemoteGrammar().split(call{"git remote get-url", a.rest[1:]}, false)
-	return r
 }
-
-// gitConfigGrammar is what git config takes to get and to list.
-var gitConfigGrammar = sync.OnceValue(func() *grammar {
-	return listed("git config")
-})
 
 // gitConfig is allowed where it gets and lists. With two words and no option it sets.
-func gitConfig(_ *judge, c call) *refusal {
-	g := gitConfigGrammar()
-	a, r := g.split(c, false)
-	if r != nil {
-		return r.or("git config --list")
-	}
+func gitConfig(_ *judge, _ call, a arguments) *refusal {
 	if a.has("-l", "--list") && len(a.operands) == 0 || a.has("--get", "--get-all", "--get-regexp", "--get-urlmatch") {
 		return nil
 	}
@@ -191,9 +164,4 @@ func gitConfig(_ *judge, c call) *refusal {
 		return nil
 	}
 	return refuse("git config sets, unless it is asked to get or list").or("git config --list")
-}
-
-// gitApply is allowed where it only counts.
-func gitApply(c call, a arguments) *refusal {
-	return needs("git apply --stat FILE", "--stat", "--numstat", "--summary", "--check")(c, a)
 }

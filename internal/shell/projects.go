@@ -1,13 +1,15 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
 
 // projects are the tools of a project: what of them reads is a small part.
 func projects() map[string]rule {
-	return map[string]rule{"git": {git}, "go": {goTool}, "planloop": {planloop}}
+	return map[string]rule{"git": parsed(listed("git").upToOperand(), "git --no-pager log", git), "go": {goTool},
+		"planloop": {planloop(listed("planloop"))}}
 }
 
 // goCommands are the commands of go that neither build nor run. Listing packages
@@ -64,31 +66,25 @@ func goList(c call, a arguments) *refusal {
 	return nil
 }
 
-// planloopGrammar is what the commands that show take.
-var planloopGrammar = sync.OnceValue(func() *grammar {
-	return listed("planloop")
-})
-
-// planloop allows the commands that show: approving, answering and marking are a
-// person's, or go over the tools.
-func planloop(_ *judge, c call) *refusal {
-	words := c.words
-	if len(words) > 0 && words[0].is("plan") {
-		if len(words) < 2 || !words[1].is("status") {
-			return refuse("planloop plan is allowed with status").or("planloop plan status")
+// planloop allows the commands that show, with their options: approving, answering and
+// marking are a person's, or go over the tools.
+func planloop(shows *grammar) func(*judge, call) *refusal {
+	return func(_ *judge, c call) *refusal {
+		words := c.words
+		if len(words) > 0 && words[0].is("plan") {
+			if len(words) < 2 || !words[1].is("status") {
+				return refuse("planloop plan is allowed with status").or("planloop plan status")
+			}
+			words = words[1:]
 		}
-		words = words[1:]
-	}
-	if len(words) == 1 && words[0].is("--version") {
-		return nil
-	}
-	if len(words) > 0 && words[0].whole {
-		switch words[0].text {
-		case "status", "show", "log", "plans", "resume":
-			_, r := planloopGrammar().split(call{"planloop " + words[0].text, words[1:]}, false)
+		if len(words) == 1 && words[0].is("--version") {
+			return nil
+		}
+		if len(words) > 0 && slices.ContainsFunc([]string{"status", "show", "log", "plans", "resume"}, words[0].is) {
+			_, r := shows.split(call{"planloop " + words[0].text, words[1:]}, false)
 			return r
 		}
+		return refuse("this command of planloop changes the plan; status, show, log, plans, resume and plan status show it").
+			or("planloop status")
 	}
-	return refuse("this command of planloop changes the plan; status, show, log, plans, resume and plan status show it").
-		or("planloop status")
 }

@@ -136,7 +136,7 @@ func archives() map[string]rule {
 	unzip := closed(options(`-l -v -t -p -c -Z -q -C -1 -2 -h -T -z -P:`), needs("unzip -l FILE", "-l", "-v", "-t", "-p", "-c", "-Z",
 		"-z"))
 	return map[string]rule{
-		"tar": {tar}, "bsdtar": {tar}, "unzip": unzip,
+		"tar": tar(listed("tar")), "bsdtar": tar(listed("tar")), "unzip": unzip,
 		"gzip": printed("gzip -dc FILE"), "gunzip": printed("gunzip -c FILE"), "bzip2": printed("bzip2 -dc FILE"),
 		"bunzip2": printed("bunzip2 -c FILE"),
 		"xz":      printed("xz -dc FILE"), "unxz": printed("unxz -c FILE"), "zstd": printed("zstd -dc FILE"),
@@ -147,23 +147,19 @@ func archives() map[string]rule {
 	}
 }
 
-// tarGrammar is what tar takes to list.
-var tarGrammar = sync.OnceValue(func() *grammar {
-	return listed("tar")
-})
-
 // tar is allowed where it lists. Its first word may be options without a dash, and
 // an archive with a colon in its name is fetched by a program.
-func tar(_ *judge, c call) *refusal {
-	words := c.words
-	if len(words) > 0 && words[0].whole && words[0].text != "" && words[0].text[0] != '-' {
-		words = append([]word{bundle(words[0])}, words[1:]...)
-	}
-	g := tarGrammar()
-	a, r := g.split(call{c.name, words}, false)
-	if r != nil {
-		return r.or("tar -tf FILE")
-	}
+func tar(lists *grammar) rule {
+	judged := parsed(lists, "tar -tf FILE", tarLists)
+	return rule{func(j *judge, c call) *refusal {
+		if len(c.words) > 0 && c.words[0].whole && c.words[0].text != "" && c.words[0].text[0] != '-' {
+			c.words = append([]word{bundle(c.words[0])}, c.words[1:]...)
+		}
+		return judged.judge(j, c)
+	}}
+}
+
+func tarLists(_ *judge, _ call, a arguments) *refusal {
 	if !a.has("-t", "--list", "--version", "--help") {
 		return refuse("tar without -t writes").or("tar -tf FILE")
 	}
