@@ -10,12 +10,7 @@ import (
 
 // parts judges what runs inside a word.
 func (j *judge) parts(parts []syntax.WordPart) *refusal {
-	for _, part := range parts {
-		if r := j.inside(part); r != nil {
-			return r
-		}
-	}
-	return nil
+	return each(parts, j.inside)
 }
 
 func (j *judge) inside(part syntax.WordPart) *refusal {

@@ -18,13 +18,23 @@ type judge struct {
 }
 
 func (j *judge) stmts(list []*syntax.Stmt) *refusal {
+	return j.deeper(func() *refusal { return each(list, j.stmt) })
+}
+
+// deeper judges what stands one level below.
+func (j *judge) deeper(judge func() *refusal) *refusal {
 	j.depth++
 	defer func() { j.depth-- }()
 	if j.depth > maxNesting {
 		return refuse("the command is nested too deeply; split it")
 	}
-	for _, stmt := range list {
-		if r := j.stmt(stmt); r != nil {
+	return judge()
+}
+
+// each returns the first refusal of what is in a list.
+func each[T any](list []T, judge func(T) *refusal) *refusal {
+	for _, item := range list {
+		if r := judge(item); r != nil {
 			return r
 		}
 	}
@@ -35,13 +45,8 @@ func (j *judge) stmt(s *syntax.Stmt) *refusal {
 	if s.Background || s.Coprocess || s.Disown {
 		return refuse("a command in the background outlives its answer; run it in the foreground").or(j.foreground(s))
 	}
-	for _, redirect := range s.Redirs {
-		if r := j.redirect(redirect); r != nil {
-			return r
-		}
-	}
-	if s.Cmd == nil {
-		return nil
+	if r := each(s.Redirs, j.redirect); r != nil || s.Cmd == nil {
+		return r
 	}
 	return j.command(s.Cmd)
 }
@@ -122,10 +127,7 @@ func (j *judge) binary(c *syntax.BinaryCmd) *refusal {
 
 func (j *judge) branch(c *syntax.IfClause) *refusal {
 	for ; c != nil; c = c.Else {
-		if r := j.stmts(c.Cond); r != nil {
-			return r
-		}
-		if r := j.stmts(c.Then); r != nil {
+		if r := first(j.stmts(c.Cond), func() *refusal { return j.stmts(c.Then) }); r != nil {
 			return r
 		}
 	}
@@ -141,16 +143,12 @@ func (j *judge) loop(f *syntax.ForClause) *refusal {
 		if loop.Name == nil || !harmless(loop.Name.Value) {
 			return refuse("the loop variable changes how commands run; use another name, such as f")
 		}
-		for _, item := range loop.Items {
-			if r := j.parts(item.Parts); r != nil {
-				return r
-			}
+		if r := each(loop.Items, func(item *syntax.Word) *refusal { return j.parts(item.Parts) }); r != nil {
+			return r
 		}
 	case *syntax.CStyleLoop:
-		for _, x := range []syntax.ArithmExpr{loop.Init, loop.Cond, loop.Post} {
-			if r := j.arithmetic(x); r != nil {
-				return r
-			}
+		if r := each([]syntax.ArithmExpr{loop.Init, loop.Cond, loop.Post}, j.arithmetic); r != nil {
+			return r
 		}
 	default:
 		return refuse("this kind of loop is not known to only read")
@@ -159,20 +157,11 @@ func (j *judge) loop(f *syntax.ForClause) *refusal {
 }
 
 func (j *judge) choice(c *syntax.CaseClause) *refusal {
-	if r := j.parts(c.Word.Parts); r != nil {
-		return r
-	}
-	for _, item := range c.Items {
-		for _, pattern := range item.Patterns {
-			if r := j.pattern(pattern); r != nil {
-				return r
-			}
-		}
-		if r := j.stmts(item.Stmts); r != nil {
-			return r
-		}
-	}
-	return nil
+	return first(j.parts(c.Word.Parts), func() *refusal {
+		return each(c.Items, func(item *syntax.CaseItem) *refusal {
+			return first(each(item.Patterns, j.pattern), func() *refusal { return j.stmts(item.Stmts) })
+		})
+	})
 }
 
 // declaration judges export and its kind: as assignments, without options.
@@ -298,11 +287,10 @@ func (j *judge) call(c *syntax.CallExpr) *refusal {
 // run judges a command by its name and its arguments. Wrappers come back here
 // with what they run.
 func (j *judge) run(words []word) *refusal {
-	j.depth++
-	defer func() { j.depth-- }()
-	if j.depth > maxNesting {
-		return refuse("the command is nested too deeply; split it")
-	}
+	return j.deeper(func() *refusal { return j.program(words) })
+}
+
+func (j *judge) program(words []word) *refusal {
 	if !words[0].whole || !words[0].one() {
 		return refuse("the command to run is not known before it runs; name it")
 	}
