@@ -32,7 +32,7 @@ func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Serv
 	}
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
-		text := "Nothing was changed. " + refusal(refused, row.Name, row.Example)
+		text := "Nothing was changed. " + refusal(err, refused, row.Name, row.Example)
 		if next, err := service.NextAction(ctx, caller); err == nil && refused.Kind != plan.InvalidInput {
 			text += "\nNext: " + next.For(caller)
 		}
@@ -41,16 +41,26 @@ func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Serv
 	return s.fault(row.Name, err)
 }
 
-// refusal is a refusal as a sentence; of a bad input it is followed by a good one.
-func refusal(refused *plan.ValidationError, tool, example string) string {
+// refusal is a refusal as a sentence; of a bad input it is followed by a good one, which
+// is the caller's own where that can be mended.
+func refusal(err error, refused *plan.ValidationError, tool, example string) string {
 	text := strings.TrimSuffix(fmt.Sprintf("%s: %s", refused.Kind, refused), ".")
 	if !strings.HasSuffix(text, "?") {
 		text += "."
 	}
-	if refused.Kind == plan.InvalidInput {
-		text += "\nA correct call: " + tool + " " + example
+	if refused.Kind != plan.InvalidInput {
+		return text
 	}
-	return text
+	var bad *verbs.BadCall
+	errors.As(err, &bad)
+	switch {
+	case bad == nil:
+	case bad.Instead != "":
+		return text + "\nA correct call: " + bad.Instead
+	case bad.Mended != "":
+		example = bad.Mended
+	}
+	return text + "\nA correct call: " + tool + " " + example
 }
 
 // detailsShown bounds how much of what is wrong with a plan a model reads at once.

@@ -123,7 +123,7 @@ func testBadInput(t *testing.T, era string) {
 		{"planning_setup_plan", `{"Objective":"a"}`},
 		{"planning_setup_plan", `{"objective":"a","initial_steps":"none"}`},
 		{"planning_setup_plan", `{"objective":"a","initial_steps":[{"title":"ok"},{"titel":"typo"}]}`},
-		{"planning_setup_plan", `{"objective":"a","initial_steps":[{"title":"ok","description":"meant as details"}]}`},
+		{"planning_setup_plan", `{"objective":"a","initial_steps":[{"title":"ok","details":"d","description":"other details"}]}`},
 		{"planning_setup_plan", `{"objective":"` + long(241) + `"}`},
 		{"planning_setup_plan", `{"objective":"caf\u00e9"}`},
 		{"planning_setup_plan", `{"objective":"bell \u0007"}`},

@@ -132,7 +132,7 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 		var refused *plan.ValidationError
 		switch {
 		case errors.As(err, &refused):
-			return mcp.NewToolResultError("Nothing was done. " + refusal(refused, row.Name, row.Example)), nil
+			return mcp.NewToolResultError("Nothing was done. " + refusal(err, refused, row.Name, row.Example)), nil
 		case err != nil:
 			return mcp.NewToolResultError(s.fault(row.Name, err)), nil
 		}

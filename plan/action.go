@@ -144,7 +144,7 @@ const (
 // actor refuses an actor whose name is not fit to be kept: it is recorded as it is.
 func (c *cleaner) actor(a Actor) {
 	if !slices.Contains(a.Kind.Values(), string(a.Kind)) {
-		c.keep(Refuse(InvalidInput, "/actor/kind", Quote(string(a.Kind))+" is not a kind of actor",
+		c.Add(Refuse(InvalidInput, "/actor/kind", Quote(string(a.Kind))+" is not a kind of actor",
 			"use one of "+strings.Join(a.Kind.Values(), ", ")))
 	}
 	rule := Text{Field: "/actor/name", Max: MaxName}
@@ -152,20 +152,20 @@ func (c *cleaner) actor(a Actor) {
 	if err == nil && name != a.Name {
 		err = rule.refuse("is not trimmed and normalised", "use "+Quote(name))
 	}
-	c.keep(err)
+	c.Add(err)
 }
 
 // word refuses a word for an action that is none.
 func (c *cleaner) word(word string) {
 	bad := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }
 	if word == "" || len(word) > maxWord || strings.ContainsFunc(word, bad) {
-		c.keep(Refuse(InvalidInput, "", Quote(word)+" is not a word for an action", "use small letters and _"))
+		c.Add(Refuse(InvalidInput, "", Quote(word)+" is not a word for an action", "use small letters and _"))
 	}
 }
 
 func (c *cleaner) outline(o *Outline) {
 	clean, err := CleanOutline("", *o)
-	c.keep(err)
+	c.Add(err)
 	*o = clean
 }
 
@@ -173,7 +173,7 @@ func (c *cleaner) steps(steps *[]NewStep, name string) {
 	*steps = slices.Clone(*steps)
 	for i, step := range *steps {
 		clean, err := CleanStep(fmt.Sprintf("/%s/%d", name, i), step)
-		c.keep(err)
+		c.Add(err)
 		if clean.Splits < 0 || clean.Splits > MaxStepID {
 			c.refuse(fmt.Sprintf("%s/%d/splits", name, i), fmt.Sprintf("%d is not the number of a step", int(clean.Splits)),
 				"name a step as S001")
@@ -211,7 +211,7 @@ func (b Batch) clean(c *cleaner) Action {
 	for i := range b.Parts {
 		part := cleaner{}
 		b.Parts[i].Action = b.Parts[i].Action.clean(&part)
-		c.keep(within(b.Parts[i].Field, part.err))
+		c.Add(within(b.Parts[i].Field, part.Err()))
 	}
 	return b
 }
@@ -268,13 +268,23 @@ func within(field string, err error) error {
 		return err
 	}
 	inner := *refused
-	switch { // the words of the input are not those of the action
-	case inner.Field == "/step_id":
-		inner.Field = "/id"
-	case strings.HasPrefix(inner.Field, "/steps"):
-		inner.Field = strings.TrimPrefix(inner.Field, "/steps")
+	inner.Field, inner.Others = below(field, inner.Field), slices.Clone(inner.Others)
+	for i, other := range inner.Others {
+		moved := *other
+		moved.Field = below(field, moved.Field)
+		inner.Others[i] = &moved
 	}
-	inner.Field = strings.Replace(inner.Field, "/depends_on", "/dependencies", 1)
-	inner.Field = field + inner.Field
 	return &inner
+}
+
+// below returns the pointer to a field of an action within the input that asks for it,
+// whose words are not those of the action.
+func below(field, inner string) string {
+	switch {
+	case inner == "/step_id":
+		inner = "/id"
+	case strings.HasPrefix(inner, "/steps"):
+		inner = strings.TrimPrefix(inner, "/steps")
+	}
+	return field + strings.Replace(inner, "/depends_on", "/dependencies", 1)
 }

@@ -198,7 +198,7 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 // the log may have been written before its texts were checked.
 func restorable(past *Plan) (Body, error) {
 	c, b := cleaner{}, past.Body()
-	c.keep(clean("", PlanFields(), &b.Plan))
+	c.Add(clean("", PlanFields(), &b.Plan))
 	c.text(&b.ID, "id", Text{Max: MaxHint}, true)
 	c.line(&b.PreviousPlanID, "previous_plan_id", MaxHint)
 	c.oneOf("status", string(b.Status), b.Status.Values())
@@ -223,11 +223,11 @@ func restorable(past *Plan) (Body, error) {
 	}
 	for i, step := range b.Steps {
 		clean, err := CleanStep(fmt.Sprintf("/steps/%d", i), NewStep{Spec: step.Spec, Progress: step.Progress})
-		c.keep(err)
+		c.Add(err)
 		b.Steps[i] = &Step{ID: step.ID, Spec: clean.Spec, Progress: clean.Progress}
 	}
-	if c.err != nil {
-		return Body{}, conflict("the plan cannot be restored as it is, "+c.err.Error(), "export it, mend it, and import it")
+	if c.Err() != nil {
+		return Body{}, conflict("the plan cannot be restored as it is, "+c.Err().Error(), "export it, mend it, and import it")
 	}
 	return b, nil
 }

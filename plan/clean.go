@@ -63,7 +63,7 @@ func CleanLines(field string, in []string, longest int) ([]string, error) {
 	c := cleaner{field: strings.TrimSuffix(parent, "/")}
 	list := slices.DeleteFunc(slices.Clone(in), func(text string) bool { return strings.TrimSpace(text) == "" })
 	c.list(&list, name, LinesField, longest, MaxList)
-	return list, c.err
+	return list, c.Err()
 }
 
 // clean cleans the fields of a step or a plan in place.
@@ -90,17 +90,17 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 			c.result(v)
 		default:
 			if word, allowed := f.word(of); allowed != nil {
-				c.keep(oneOf(c.at(f.Name), word.String(), allowed))
+				c.Add(oneOf(c.at(f.Name), word.String(), allowed))
 			}
 		}
 	}
-	return c.err
+	return c.Err()
 }
 
-// cleaner cleans fields in place and keeps the first refusal.
+// cleaner cleans fields in place and keeps the refusals.
 type cleaner struct {
+	Faults
 	field string
-	err   error
 }
 
 func (c *cleaner) evidence(list *[]Evidence) {
@@ -135,26 +135,17 @@ func (c *cleaner) result(r **Result) {
 
 func (c *cleaner) at(name string) string { return c.field + "/" + name }
 
-func (c *cleaner) keep(err error) {
-	if c.err == nil {
-		c.err = err
-	}
-}
-
 func (c *cleaner) refuse(name, problem, fix string) {
-	c.keep(Refuse(InvalidInput, c.at(name), problem, fix))
+	c.Add(Refuse(InvalidInput, c.at(name), problem, fix))
 }
 
 func (c *cleaner) text(text *string, name string, rule Text, required bool) {
-	if c.err != nil {
-		return
-	}
 	rule.Field = c.at(name)
 	clean, err := rule.Clean(*text)
 	if required && err == nil {
 		clean, err = rule.Required(*text)
 	}
-	c.keep(err)
+	c.Add(err)
 	*text = clean
 }
 
@@ -209,7 +200,7 @@ func (c *cleaner) object(value *json.RawMessage, name string) {
 
 // raw compacts a JSON value, which must be valid and bounded.
 func (c *cleaner) raw(value *json.RawMessage, name string) {
-	if c.err != nil || len(*value) == 0 {
+	if len(*value) == 0 {
 		*value = nil
 		return
 	}

@@ -63,8 +63,8 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	c := cleaner{}
 	c.actor(f.Actor)
 	a = a.clean(&c)
-	if c.err != nil {
-		return nil, c.err
+	if err := c.Err(); err != nil {
+		return nil, err
 	}
 	f.Limits = f.Limits.withDefaults()
 	f.Now = f.Now.UTC().Truncate(time.Millisecond)

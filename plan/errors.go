@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -25,20 +27,72 @@ type ValidationError struct {
 	Problem string // what was wrong, lower case, without a full stop
 	Fix     string // what to do instead
 	Held    Phase  // of planning mode, where that is what does not allow it; "" elsewhere
+
+	Others []*ValidationError // what else is wrong with the same input
 }
 
-// Error says where, what and what to do, in one line.
+// Error says where, what and what to do, in one line, of the first things that are wrong.
 func (e *ValidationError) Error() string {
-	var b strings.Builder
-	if e.Field != "" {
-		b.WriteString(e.Field + ": ")
+	const shown = 7
+	details := e.Details()
+	text := strings.Join(details[:min(len(details), shown)], "; also ")
+	if more := len(details) - shown; more > 0 {
+		text += "; and " + strconv.Itoa(more) + " more"
 	}
-	b.WriteString(e.Problem)
-	if e.Fix != "" {
-		b.WriteString("; " + e.Fix)
-	}
-	return b.String()
+	return text
 }
+
+// Details says where, what and what to do, of each thing that is wrong.
+func (e *ValidationError) Details() []string {
+	var details []string
+	for _, one := range append([]*ValidationError{e}, e.Others...) {
+		text := one.Problem
+		if one.Field != "" {
+			text = one.Field + ": " + text
+		}
+		if one.Fix != "" {
+			text += "; " + one.Fix
+		}
+		details = append(details, text)
+	}
+	return details
+}
+
+// Faults collects what is wrong with an input, so that one refusal tells of all of it.
+type Faults struct {
+	first error
+}
+
+// maxFaults bounds how many refusals are collected.
+const maxFaults = 20
+
+// Add takes an error, which may be nil. Of errors that are no *ValidationError it keeps
+// one that comes first.
+func (f *Faults) Add(err error) {
+	if err == nil {
+		return
+	}
+	if f.first == nil {
+		f.first = err
+		return
+	}
+	var all, more *ValidationError
+	if !errors.As(f.first, &all) || !errors.As(err, &more) {
+		return
+	}
+	joined := *all
+	joined.Others = slices.Clip(joined.Others)
+	for _, one := range append([]*ValidationError{more}, more.Others...) {
+		if single := *one; len(joined.Others) < maxFaults {
+			single.Others = nil
+			joined.Others = append(joined.Others, &single)
+		}
+	}
+	f.first = &joined
+}
+
+// Err returns the refusal, nil when nothing is wrong.
+func (f *Faults) Err() error { return f.first }
 
 // Refuse returns a *ValidationError. field and fix may be empty.
 func Refuse(kind ErrorKind, field, problem, fix string) error {

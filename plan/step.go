@@ -189,7 +189,7 @@ type UpdateStep struct {
 
 func (a UpdateStep) clean(c *cleaner) Action {
 	patch, err := CleanPatch("", a.Patch)
-	c.keep(err)
+	c.Add(err)
 	a.Patch = patch
 	return a
 }

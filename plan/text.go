@@ -33,6 +33,7 @@ type Text struct {
 	Max       int    // characters after trimming
 	ASCII     bool   // nothing but ASCII; typographic characters come down to it
 	Multiline bool   // newline and tab are allowed
+	Else      string // what takes more than ASCII, for the refusal; may be empty
 }
 
 // Clean returns text in NFC and trimmed, or a *ValidationError that names the
@@ -113,6 +114,9 @@ func (t Text) typewritten(text string) (string, error) {
 			problem, fix := t.judge(r, visibility)
 			if problem == "" {
 				problem, fix = "has a non-ASCII character", "write it in ASCII, or set `text: unicode` in the configuration"
+				if t.Else != "" {
+					fix = "write it in ASCII, set `text: unicode` in the configuration, or use " + t.Else + ", which takes it"
+				}
 			}
 			return "", t.refuseAt(text, i, r, problem, fix)
 		}

@@ -128,7 +128,9 @@ func errorReply(err error, next string) errorJSON {
 		reply.ErrorType, reply.Message, reply.Details = verbs.RefusedPlanType, invalid.Message(), invalid.Details()
 	case errors.As(err, &refused):
 		reply.ErrorType = string(refused.Kind)
-		if refused.Fix != "" {
+		if len(refused.Others) > 0 {
+			reply.Details = refused.Details()
+		} else if refused.Fix != "" {
 			reply.Details = []string{refused.Fix}
 		}
 	case exitCode(err) == exitRefused:

@@ -25,7 +25,8 @@ type Error struct {
 	Problem string   // what is wrong
 	Want    string   // what would be accepted instead, "" when only the type itself knows
 	Nearest string   // the accepted name or word that was probably meant, "" when none is near
-	Others  []*Error // the problems that follow in the document, up to a bound
+	Others  []*Error // the further problems, up to a bound
+	Mended  []byte   // the input as it would be right, with placeholders for what cannot be known; nil when it cannot be read at all
 	cause   error
 }
 
@@ -63,11 +64,13 @@ func (w *walk) mismatch(kind jsontext.Kind, t reflect.Type) error {
 		return err
 	}
 	w.fault("found "+kindName(kind), wanted(t))
+	w.hole(t)
 	return nil
 }
 
 func (w *walk) mismatchText(text string, t reflect.Type) {
 	w.fault("found the string "+quoted(text), wanted(t))
+	w.hole(t)
 }
 
 // syntax records an error of the JSON reader in the value at a pointer.

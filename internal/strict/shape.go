@@ -20,6 +20,7 @@ type shape struct {
 	supported    bool
 	values       []string // what a string type accepts, nil when that is everything
 	fields       []field  // of a struct
+	alone        string   // the field that a string stands for in the place of the struct
 }
 
 // shape returns the shape of a type, so that a list of structs reflects on it once.
@@ -38,6 +39,15 @@ func (w *walk) shape(t reflect.Type) *shape {
 	s.values = valuesOf(s.Type)
 	if s.Kind() == reflect.Struct && !s.self {
 		s.fields = collect(make([]field, 0, s.NumField()), s.Type)
+		zero := reflect.Zero(s.Type).Interface()
+		if needs, ok := zero.(interface{ Needed() []string }); ok {
+			for i := range s.fields {
+				s.fields[i].needed = slices.Contains(needs.Needed(), s.fields[i].name)
+			}
+		}
+		if short, ok := zero.(interface{ Alone() string }); ok {
+			s.alone = short.Alone()
+		}
 	}
 	w.shapes[t] = s
 	return s
@@ -96,6 +106,8 @@ type field struct {
 	name     string
 	typ      reflect.Type
 	optional bool
+	needed   bool   // a placeholder for the struct shows it all the same
+	label    string // what a placeholder for its value says
 }
 
 func indexOf(fields []field, name string) int {
@@ -113,6 +125,8 @@ func collect(fields []field, t reflect.Type) []field {
 			fields = collect(fields, sf.Type)
 		case sf.IsExported():
 			f := field{name: cmp.Or(name, sf.Name), typ: sf.Type, optional: sf.Type.Kind() == reflect.Pointer}
+			_, description, _ := strings.Cut(sf.Tag.Get("jsonschema"), "description=")
+			f.label = cmp.Or(sf.Tag.Get("hint"), description, f.name)
 			for option := range strings.SplitSeq(options, ",") {
 				f.optional = f.optional || option == "omitempty" || option == "omitzero"
 			}

@@ -10,10 +10,14 @@
 // is still refused.
 //
 // It must know nothing of plans, verbs or transports: what is accepted stands in
-// the Go type decoded into and in the aliases of field names.
+// the Go type decoded into and in the synonyms of field names. A problem comes with the
+// input as it would be right, with placeholders for what cannot be known: they say what
+// the tags hint or jsonschema say, else the field's name.
 //
 // A field is named by its json tag, in exact case. It is required unless the tag
-// has omitempty or omitzero or the field is a pointer. Null for an optional field
+// has omitempty or omitzero or the field is a pointer. A struct's method Alone() string names the field
+// that a string in its place stands for; Needed() []string names those that a placeholder for it shows beside
+// the required ones. Null for an optional field
 // is absence. Structs may be embedded by value. A type with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText
 // method gets the JSON value as it was written, twice, and decides alone;
 // UnmarshalText also gets integers. A string type with a method Values() []string accepts those only, in any
@@ -42,14 +46,14 @@ const (
 // Decode replaces the struct that into points to by what data says; fields that
 // data leaves out are zero. No input, blank input and null count as {}.
 //
-// aliases maps a foreign field name to ours. One is heeded in every struct that has
-// a field of our name and none of the foreign one.
+// A name that is no field's is looked up in the synonyms. Of several fields that it may
+// stand for it is the first that is not given by its own name and can take the value.
 //
 // A problem of the input is an [*Error] and leaves the struct as it was. It is the
-// first in document order and holds the others; length and depth are judged
+// first that was found and holds the others; length and depth are judged
 // beforehand. Any other error means that into is not a pointer to a struct or holds
 // a type that Decode does not support.
-func Decode(data []byte, into any, aliases map[string]string) error {
+func Decode(data []byte, into any, synonyms []Synonym) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("strict: cannot decode into %T: a non-nil pointer to a struct is needed", into)
@@ -60,8 +64,10 @@ func Decode(data []byte, into any, aliases map[string]string) error {
 	if text := bytes.Trim(data, jsonSpace); len(text) == 0 || string(text) == "null" {
 		data = []byte("{}")
 	}
-	w := walk{aliases: aliases, out: make([]byte, 0, len(data)), shapes: map[reflect.Type]*shape{}}
-	if err := w.document(data, target.Type().Elem()); err != nil && !errors.Is(err, errEnough) {
+	w := walk{synonyms: synonyms, out: make([]byte, 0, len(data)), shapes: map[reflect.Type]*shape{}}
+	if err := w.document(data, target.Type().Elem()); errors.Is(err, errEnough) {
+		w.torn = true
+	} else if err != nil {
 		return err
 	}
 	fresh := reflect.New(target.Type().Elem())
@@ -70,7 +76,7 @@ func Decode(data []byte, into any, aliases map[string]string) error {
 	}
 	if len(w.faults) > 0 {
 		first := w.faults[0]
-		first.Others = w.faults[1:]
+		first.Others, first.Mended = w.faults[1:], w.mended()
 		return first
 	}
 	target.Elem().Set(fresh.Elem())

@@ -16,7 +16,8 @@ import (
 	"github.com/planloop/planloop/internal/strict"
 )
 
-var aliases = map[string]string{"id": "step_id", "description": "title", "goal": "objective", "": "objective"}
+var aliases = []strict.Synonym{{Key: "id", Field: "step_id"}, {Key: "description", Field: "title"}, {Key: "goal", Field: "objective"},
+	{Key: "", Field: "objective"}}
 
 // TestAccepts decodes each input and compares what it became, encoded again.
 func TestAccepts(t *testing.T) {
@@ -125,10 +126,12 @@ func TestRefuses(t *testing.T) {
 		{"duplicate in any", `{"any":[{"a":1,"a":2}]}`, `/any/0/a: duplicate key "a", want each key once`},
 		{"duplicate in a map", `{"words":{"a":"x","a":"y"}}`, `/words/a: duplicate key "a", want each key once`},
 		{"duplicate in a string", `{"first":"{\"env\":{\"a\":\"\",\"a\":\"\"}}"}`, `/first/env/a: duplicate key "a", want each key once`},
-		{"name after alias", `{"first":{"id":1,"step_id":1}}`,
-			`/first/step_id: given twice, as "id" and as "step_id", want "step_id" alone`},
-		{"alias after name", `{"first":{"title":"a","description":null}}`,
+		{"name after synonym", `{"first":{"title":"a","id":1,"step_id":2}}`,
+			`/first/id: given twice, as "step_id" and as "id", want "step_id" alone`},
+		{"synonym after name", `{"first":{"title":"a","description":""}}`,
 			`/first/description: given twice, as "title" and as "description", want "title" alone`},
+		{"synonyms of two values", `{"goal":"a","objective":"b"}`,
+			`/goal: given twice, as "objective" and as "goal", want "objective" alone`},
 
 		{"missing", `{"steps":[{"title":"a"},{"details":"b"}]}`, `/steps/1/title: missing required field "title", want a string`},
 		{"null for a required field", `{"first":{"title":null}}`, `/first/title: found null, want a string`},

@@ -28,12 +28,17 @@ var (
 // walk is the state of one call of Decode: where it is in the input, and what it
 // has made of it.
 type walk struct {
-	aliases map[string]string
-	in      *jsontext.Decoder
-	out     []byte // the input as the library is to decode it
-	faults  []*Error
-	shapes  map[reflect.Type]*shape
-	items   int // elements and entries so far
+	synonyms []Synonym
+	in       *jsontext.Decoder
+	out      []byte // the input as the library is to decode it, with placeholders for what it has wrong
+	faults   []*Error
+	shapes   map[reflect.Type]*shape
+	items    int             // elements and entries so far
+	label    string          // what is said in the place of the value that is read
+	open     map[string]bool // pointers to what a placeholder is wanted for
+	opened   int             // how many got one
+	torn     bool            // out is no whole document
+	unpacked bool            // the whole input stood in one field that we do not know
 
 	// A document within a string has a reader of its own.
 	quoted bool
@@ -49,21 +54,42 @@ func (w *walk) pointer() string {
 	return w.outer + string(w.in.StackPointer())
 }
 
+// upcoming returns the JSON pointer to the value that is read next.
+func (w *walk) upcoming() string {
+	at := w.in.StackPointer()
+	if kind, n := w.in.StackIndex(w.in.StackDepth()); kind == jsontext.KindBeginArray {
+		if n > 0 {
+			at = at.Parent()
+		}
+		at = at.AppendToken(strconv.FormatInt(n, 10))
+	}
+	return w.outer + string(at)
+}
+
 // document reads text, which must be one JSON value, as a t: the input, or a
 // document that stood in a string.
 func (w *walk) document(text []byte, t reflect.Type) error {
-	in, quoted, outer, depth, at := w.in, w.quoted, w.outer, w.depth, w.pointer()
+	return w.nested(text, w.pointer(), w.in != nil, t)
+}
+
+// nested is document for a text that stands at a pointer, in a string or not.
+func (w *walk) nested(text []byte, at string, inString bool, t reflect.Type) error {
+	in, quoted, outer, depth := w.in, w.quoted, w.outer, w.depth
 	defer func() { w.in, w.quoted, w.outer, w.depth = in, quoted, outer, depth }()
+	w.quoted = quoted || inString
 	if in != nil {
-		w.quoted = true
 		w.depth += in.StackDepth()
 	}
 	if w.depth+nesting(text) > maxDepth {
 		w.fault("nested too deep", fmt.Sprintf("at most %d levels", maxDepth))
+		w.hole(t)
 		return nil
 	}
 	w.in, w.outer = jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)), at
+	before := len(w.out)
 	if err := w.value(t); errors.Is(err, errBroken) {
+		w.out, w.torn = w.out[:before], w.torn || in == nil
+		w.hole(t)
 		return nil
 	} else if err != nil {
 		return err
@@ -81,6 +107,12 @@ func (w *walk) value(t reflect.Type) error {
 		return errEnough
 	}
 	s, kind := w.shape(t), w.in.PeekKind()
+	if len(w.open) > 0 && w.open[w.upcoming()] {
+		w.opened++
+		w.hole(t)
+		_, err := w.raw()
+		return err
+	}
 	switch {
 	case kind == jsontext.KindInvalid, kind == jsontext.KindEndObject, kind == jsontext.KindEndArray:
 		_, err := w.token()
@@ -142,8 +174,11 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 	trimmed := strings.Trim(text, jsonSpace)
 	switch {
 	case s.Kind() == reflect.String:
-		word, _ := jsontext.AppendQuote(nil, w.word(s, text)) // it came from a reader that refuses invalid UTF-8
-		w.emit(word)
+		if word, ok := w.word(s, text); ok {
+			w.emit(quote(word))
+		} else {
+			w.hole(s.Type)
+		}
 		return nil
 	case s.Kind() == reflect.Bool && (trimmed == "true" || trimmed == "false"):
 		w.emit([]byte(trimmed))
@@ -154,6 +189,10 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 	case s.Kind() == reflect.Struct || s.Kind() == reflect.Map:
 		if strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
 			return w.document([]byte(trimmed), s.Type)
+		}
+		if s.alone != "" {
+			w.emit(slices.Concat([]byte("{"), quote(s.alone), []byte(":"), raw, []byte("}")))
+			return nil
 		}
 	}
 	w.mismatchText(text, s.Type)
@@ -181,7 +220,9 @@ func (w *walk) number(s *shape, given string) {
 		w.fault("found the number "+excerpt(given, shownText), wanted(s.Type))
 	default:
 		w.emit([]byte(text))
+		return
 	}
+	w.hole(s.Type)
 }
 
 func (s *shape) float() bool { return s.Kind() == reflect.Float32 || s.Kind() == reflect.Float64 }
@@ -205,22 +246,22 @@ func isNumber(text string) bool {
 func isInteger(text string) bool { return isNumber(text) && !strings.ContainsAny(text, ".eE") }
 
 // word returns the listed word that a string means, and refuses one that means none.
-func (w *walk) word(s *shape, given string) string {
+func (w *walk) word(s *shape, given string) (string, bool) {
 	if s.values == nil || slices.Contains(s.values, given) {
-		return given
+		return given, true
 	}
 	for _, value := range s.values {
 		if spelling.Folded(value) == spelling.Folded(given) {
-			return value
+			return value, true
 		}
 	}
 	if reader, ok := reflect.Zero(s.Type).Interface().(interface{ Read(word string) string }); ok {
 		if word := reader.Read(given); word != "" {
-			return word
+			return word, true
 		}
 	}
 	w.fault("found "+quoted(given), oneOf(s.values))
-	return given
+	return given, false
 }
 
 // decided asks the type itself whether a value fits.
@@ -228,6 +269,7 @@ func (w *walk) decided(s *shape, raw jsontext.Value) {
 	if kind := raw.Kind(); kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
 		if _, err := jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue(); err != nil { // a key is there twice
 			w.syntax(err, w.pointer(), "invalid JSON")
+			w.hole(s.Type)
 			return
 		}
 	}
@@ -241,6 +283,7 @@ func (w *walk) decided(s *shape, raw jsontext.Value) {
 		text, ok := textOf(raw)
 		if !ok {
 			w.fault("found "+kindName(raw.Kind()), wanted(s.Type))
+			w.hole(s.Type)
 			return
 		}
 		if err = u.UnmarshalText(text); raw.Kind() == jsontext.KindNumber {
@@ -249,7 +292,11 @@ func (w *walk) decided(s *shape, raw jsontext.Value) {
 	default:
 		err = json.Unmarshal(raw, u)
 	}
-	w.own(err)
+	if err != nil {
+		w.own(err)
+		w.hole(s.Type)
+		return
+	}
 	w.emit(raw)
 }
 
@@ -273,9 +320,9 @@ func (w *walk) list(s *shape, kind jsontext.Kind) error {
 	case kind == jsontext.KindString:
 		return w.listText(s, elem, decides)
 	case decides, kind == jsontext.KindBeginObject && elem.Kind() == reflect.Struct:
-		w.open('[')
+		w.begin('[')
 		err := w.value(s.Elem())
-		w.close(']')
+		w.end(']')
 		return err
 	}
 	return w.mismatch(kind, s.Type)
@@ -298,13 +345,13 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 		w.mismatchText(string(text), s.Type)
 		return nil
 	}
-	w.open('[')
+	w.begin('[')
 	if decides {
 		w.decided(elem, raw)
 	} else {
 		err = w.text(elem, raw)
 	}
-	w.close(']')
+	w.end(']')
 	return err
 }
 
@@ -313,14 +360,14 @@ func (w *walk) between(begin, end byte, each func() error) error {
 	if _, err := w.token(); err != nil {
 		return err
 	}
-	w.open(begin)
+	w.begin(begin)
 	for w.in.PeekKind() != jsontext.Kind(end) {
 		if err := each(); err != nil {
 			return err
 		}
 	}
 	_, err := w.token()
-	w.close(end)
+	w.end(end)
 	return err
 }
 
@@ -359,112 +406,31 @@ func (w *walk) mapping(s *shape) error {
 			w.fault(duplicate(key))
 		}
 		seen[key] = true
-		w.name(w.word(keys, key))
+		key, _ = w.word(keys, key)
+		w.name(key)
 		return w.value(s.Elem())
 	})
 }
 
-// given is what an object says of one field.
-type given struct {
-	key   string // that gave it, "" for none
-	meant bool   // an unknown key is near its name
-}
-
-// object reads an object as a struct.
-func (w *walk) object(s *shape) error {
-	fields := make([]given, len(s.fields))
-	err := w.between('{', '}', func() error {
-		name, err := w.token()
-		if err != nil {
-			return err
-		}
-		return w.member(s.fields, fields, name.String())
-	})
-	if err == nil {
-		w.checkMissing(s.fields, fields)
-	}
-	return err
-}
-
-// member reads the value of one key for the field that it names.
-func (w *walk) member(fields []field, all []given, key string) error {
-	if len(w.faults) >= maxFaults { // a null is no value to be read as a type
-		return errEnough
-	}
-	i := w.lookup(fields, key)
-	if i < 0 {
-		return w.unknown(fields, all, key)
-	}
-	f, g := fields[i], &all[i]
-	switch {
-	case g.key == key:
-		w.fault(duplicate(key))
-	case g.key != "":
-		w.fault("given twice, as "+quoted(g.key)+" and as "+quoted(key), strconv.Quote(f.name)+" alone")
-	}
-	g.key = key
-	if w.in.PeekKind() == jsontext.KindNull {
-		if !f.optional {
-			return w.mismatch(jsontext.KindNull, f.typ)
-		}
-		_, err := w.token()
-		return err
-	}
-	w.name(f.name)
-	return w.value(f.typ)
-}
-
-// lookup returns the index of the field a key names, itself or as an alias, or -1.
-func (w *walk) lookup(fields []field, key string) int {
-	if i := indexOf(fields, key); i >= 0 || key == "" {
-		return i
-	}
-	if ours, ok := w.aliases[key]; ok {
-		return indexOf(fields, ours)
-	}
-	return -1
-}
-
-func (w *walk) unknown(fields []field, all []given, key string) error {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
-	}
-	e := w.fault("unknown field "+quoted(key), "no fields here")
-	if e.Nearest = spelling.Nearest(key, names); e.Nearest != "" {
-		e.Want = strconv.Quote(e.Nearest)
-		all[indexOf(fields, e.Nearest)].meant = true
-	} else if len(names) > 0 {
-		e.Want = oneOf(names)
-	}
-	_, err := w.raw()
-	return err
-}
-
-func (w *walk) checkMissing(fields []field, all []given) {
-	for i, f := range fields {
-		if f.optional || all[i].key != "" || all[i].meant {
-			continue
-		}
-		e := w.fault("missing required field "+strconv.Quote(f.name), wanted(f.typ))
-		e.Pointer = string(jsontext.Pointer(e.Pointer).AppendToken(f.name))
-	}
-}
-
-// open begins an array or an object of the output.
-func (w *walk) open(bracket byte) {
+// begin begins an array or an object of the output.
+func (w *walk) begin(bracket byte) {
 	w.comma()
 	w.out = append(w.out, bracket)
 }
 
-// close ends it.
-func (w *walk) close(bracket byte) { w.out = append(w.out, bracket) }
+// end ends it.
+func (w *walk) end(bracket byte) { w.out = append(w.out, bracket) }
 
 // name writes the name of a member.
 func (w *walk) name(name string) {
-	w.comma()
-	w.out, _ = jsontext.AppendQuote(w.out, name) // it came from a reader that refuses invalid UTF-8
+	w.emit(quote(name))
 	w.out = append(w.out, ':')
+}
+
+// quote returns a text, which came from a reader that refuses invalid UTF-8, as JSON.
+func quote(text string) []byte {
+	quoted, _ := jsontext.AppendQuote(nil, text)
+	return quoted
 }
 
 // emit writes a value.

@@ -1,9 +1,10 @@
 package verbs
 
 import (
+	"bytes"
 	"errors"
+	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/strict"
@@ -11,20 +12,68 @@ import (
 )
 
 // Decode reads JSON strictly into an input struct, by the rules for the arguments
-// of tools. Foreign names that models use for ours are accepted: id for step_id,
-// description for title, goal for objective. The error about the input is a
-// *plan.ValidationError.
+// of tools. Other names that models use for our fields are understood where they can
+// mean one thing only. The error about the input is a *BadCall.
 func Decode(arguments []byte, into any) error {
-	err := strict.Decode(arguments, into, map[string]string{
-		"id": "step_id", "stepId": "step_id", "task_id": "step_id",
-		"description": "title", "goal": "objective", "task": "objective", "objective": "goal",
-		"depends_on": "dependencies", "dependsOn": "dependencies", "hints": "context_hints", "paths": "relevant_file_paths",
-	})
+	err := strict.Decode(arguments, into, synonyms())
 	var bad *strict.Error
-	if errors.As(err, &bad) {
-		return refusal(bad)
+	if !errors.As(err, &bad) {
+		return err
 	}
-	return err
+	if wrapped, ok := into.(interface{ Wraps() []string }); ok && len(bytes.TrimSpace(arguments)) > 0 {
+		for _, list := range wrapped.Wraps() {
+			if strict.Decode([]byte(`{"`+list+`":`+string(arguments)+`}`), into, synonyms()) == nil {
+				return nil
+			}
+		}
+	}
+	var all plan.Faults
+	for _, one := range append([]*strict.Error{bad}, bad.Others...) {
+		all.Add(refusal(one))
+	}
+	call := &BadCall{Mended: brief(bad.Mended)}
+	errors.As(all.Err(), &call.ValidationError)
+	return call
+}
+
+// BadCall refuses the input of a call, and says how it would be right.
+type BadCall struct {
+	*plan.ValidationError
+	Mended  string // the arguments as given, with placeholders for what is wrong or missing; "" where nothing can be made of them
+	Instead string // another call that does what this one asks for, as the caller makes it; "" for none
+}
+
+// Unwrap returns the refusal alone.
+func (e *BadCall) Unwrap() error { return e.ValidationError }
+
+// mended returns the refusal of an input that was decoded with the input mended, and any
+// other error as it is.
+func mended(err error, input any) error {
+	var refused *plan.ValidationError
+	if !errors.As(err, &refused) || refused.Kind != plan.InvalidInput || errors.As(err, new(*BadCall)) {
+		return err
+	}
+	pointers := []string{refused.Field}
+	for _, other := range refused.Others {
+		pointers = append(pointers, other.Field)
+	}
+	return &BadCall{ValidationError: refused, Mended: brief(strict.Mended(input, pointers))}
+}
+
+// shownArguments bounds what of a call is shown again.
+const shownArguments = 1_200 // bytes
+
+// brief returns arguments fit to be shown again: without long texts, and not at all where
+// they are too many all the same.
+func brief(arguments []byte) string {
+	if len(arguments) > shownArguments/2 {
+		long := regexp.MustCompile(`:"(?:[^"\\]|\\.){80,}"`)
+		arguments = long.ReplaceAll(arguments, []byte(`:"<as before>"`))
+	}
+	if len(arguments) > shownArguments {
+		return "with that mended and the rest as before"
+	}
+	return safetext.Escape(string(arguments))
 }
 
 // refusal says what strict found in the words of a *plan.ValidationError. A
@@ -40,21 +89,7 @@ func refusal(bad *strict.Error) error {
 	case bad.Want != "":
 		e.Fix = "give " + bad.Want
 	}
-	e.Fix = strings.TrimPrefix(e.Fix+further(bad.Others), "; ")
 	return e
-}
-
-// further tells of the problems behind the first, so that one answer mends them all.
-func further(others []*strict.Error) string {
-	const shown = 6
-	var b strings.Builder
-	for _, other := range others[:min(len(others), shown)] {
-		b.WriteString("; also " + other.Error())
-	}
-	if n := len(others) - shown; n > 0 {
-		b.WriteString("; and " + strconv.Itoa(n) + " more")
-	}
-	return b.String()
 }
 
 // escapedPointer returns a JSON pointer, which repeats keys of the input, fit to be

@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/planloop/planloop/internal/verbs"
@@ -17,11 +18,10 @@ func TestDecodeTellsOfEverything(t *testing.T) {
 	}
 	for arguments, want := range map[string]string{
 		`{"stepid":1,"status":"dane","limit":"x"}`: `/stepid: unknown field "stepid"; did you mean "step_id"?; ` +
-			`also /status: found "dane", want one of "pending", "in_progress", "blocked", "done", "failed", "skipped", "cancelled"; ` +
-			`also /limit: found the string "x", want an integer`,
-		`{"id":2,"status":"done","a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}`: `/a: unknown field "a"; ` +
-			`give one of "step_id", "status", "limit"` +
-			also("b") + also("c") + also("d") + also("e") + also("f") + also("g") + `; and 1 more`,
+			`also /status: found "dane"; give one of "pending", "in_progress", "blocked", "done", "failed", "skipped", "cancelled"; ` +
+			`also /limit: found the string "x"; give an integer`,
+		`{"id":2,"status":"done","a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}`: strings.TrimPrefix(
+			also("a")+also("b")+also("c")+also("d")+also("e")+also("f")+also("g")+`; and 1 more`, "; also "),
 	} {
 		err := verbs.Decode([]byte(arguments), &in)
 		var refusal *plan.ValidationError
@@ -32,5 +32,5 @@ func TestDecodeTellsOfEverything(t *testing.T) {
 }
 
 func also(key string) string {
-	return `; also /` + key + `: unknown field "` + key + `", want one of "step_id", "status", "limit"`
+	return `; also /` + key + `: unknown field "` + key + `"; give one of "step_id", "status", "limit"`
 }

@@ -15,6 +15,9 @@ type NewStep struct {
 	Details *string `json:"details,omitempty" jsonschema:"maxLength=512,description=where and how to verify it"`
 }
 
+// Alone names the field that a text means which stands for a step.
+func (NewStep) Alone() string { return "title" }
+
 // SetupPlan is the input of SetupPlan (WINK: SetupPlan).
 type SetupPlan struct {
 	Objective    string    `json:"objective" jsonschema:"maxLength=240,description=one line of ASCII"`
@@ -32,12 +35,10 @@ type SetupPlanReply struct {
 
 // SetupPlan makes a new plan the current one; the former one is archived.
 func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
-	objective, err := plan.Text{Field: "/objective", Max: plan.MaxObjective, ASCII: !s.opts.Unicode}.Required(in.Objective)
-	if err != nil {
-		return SetupPlanReply{}, err
-	}
-	steps, err := s.newSteps("/initial_steps", in.InitialSteps)
-	if err != nil {
+	var faults plan.Faults
+	objective := required(&faults, s.six(c, "/objective", plan.MaxObjective), in.Objective)
+	steps := s.newSteps(c, &faults, "/initial_steps", in.InitialSteps)
+	if err := faults.Err(); err != nil {
 		return SetupPlanReply{}, err
 	}
 	return s.SetUp(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps})
@@ -106,33 +107,42 @@ func (r SetupPlanReply) Text() string {
 }
 
 // newSteps cleans steps as the six tools take them.
-func (s *Service) newSteps(field string, in []NewStep) ([]plan.NewStep, error) {
+func (s *Service) newSteps(c Caller, faults *plan.Faults, field string, in []NewStep) []plan.NewStep {
 	out := make([]plan.NewStep, len(in))
 	for i, step := range in {
 		at := fmt.Sprintf("%s/%d", field, i)
-		title, err := s.title(at+"/title", step.Title)
-		if err != nil {
-			return nil, err
-		}
-		details, err := s.details(at+"/details", step.Details)
-		if err != nil {
-			return nil, err
-		}
-		out[i].Title, out[i].Details = title, details
+		out[i].Title = required(faults, s.six(c, at+"/title", plan.MaxTitle), step.Title)
+		out[i].Details = s.details(c, faults, at+"/details", step.Details)
 	}
-	return out, nil
+	return out
 }
 
-func (s *Service) title(field, text string) (string, error) {
-	return plan.Text{Field: field, Max: plan.MaxTitle, ASCII: !s.opts.Unicode}.Required(text)
+// six is the rule for a text of one line in the six tools.
+func (s *Service) six(c Caller, field string, longest int) plan.Text {
+	rule := plan.Text{Field: field, Max: longest, ASCII: !s.opts.Unicode}
+	if update, can := c.Can(Call{Act: ActUpdate}); can {
+		rule.Else = update
+	}
+	return rule
+}
+
+// required cleans a text that must say something.
+func required(faults *plan.Faults, rule plan.Text, text string) string {
+	clean, err := rule.Required(text)
+	faults.Add(err)
+	return clean
 }
 
 // details cleans optional details; blank means none.
-func (s *Service) details(field string, text *string) (string, error) {
+func (s *Service) details(c Caller, faults *plan.Faults, field string, text *string) string {
 	if text == nil {
-		return "", nil
+		return ""
 	}
-	return plan.Text{Field: field, Max: plan.MaxDetails, ASCII: !s.opts.Unicode, Multiline: true}.Clean(*text)
+	rule := s.six(c, field, plan.MaxDetails)
+	rule.Multiline = true
+	clean, err := rule.Clean(*text)
+	faults.Add(err)
+	return clean
 }
 
 // idRange writes consecutive ids: "S001", "S001-S004", "" when there are none.

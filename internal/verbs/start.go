@@ -245,7 +245,9 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 	if len(draft.AddTasks) == 0 {
 		return nil, plan.Refuse(plan.InvalidInput, "/add_tasks", "is empty", "give at least one task")
 	}
-	read, err := readTasks("/add_tasks", draft.AddTasks)
+	var faults plan.Faults
+	read := readTasks(&faults, "/add_tasks", draft.AddTasks)
+	err := faults.Err()
 	if err != nil {
 		return nil, err
 	}

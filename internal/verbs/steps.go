@@ -15,6 +15,9 @@ type AddStep struct {
 	Steps []NewStep `json:"steps" jsonschema:"minItems=1"`
 }
 
+// Wraps names the list that a step alone stands for.
+func (AddStep) Wraps() []string { return []string{"steps"} }
+
 // AddStepReply says which steps were added.
 type AddStepReply struct {
 	StepIDs string `json:"step_ids"`
@@ -26,8 +29,9 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 	if len(in.Steps) == 0 {
 		return AddStepReply{}, plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step")
 	}
-	steps, err := s.newSteps("/steps", in.Steps)
-	if err != nil {
+	var faults plan.Faults
+	steps := s.newSteps(c, &faults, "/steps", in.Steps)
+	if err := faults.Err(); err != nil {
 		return AddStepReply{}, err
 	}
 	return s.AddSteps(ctx, c, steps)
@@ -74,7 +78,7 @@ func (MarkStatus) Read(word string) string { return string(plan.ReadStatus(word)
 type MarkStep struct {
 	StepID plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
 	Status MarkStatus  `json:"status"`
-	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512,description=what you observed"`
+	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512,description=what you observed" hint:"what you saw"`
 }
 
 // MarkStepReply says what the mark led to.
@@ -94,7 +98,9 @@ func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStep
 		return MarkStepReply{}, in.elsewhere(c)
 	}
 	if in.Note != nil {
-		note, err := plan.Text{Field: "/note", Max: plan.MaxNote, ASCII: !s.opts.Unicode, Multiline: true}.Required(*in.Note)
+		rule := s.six(c, "/note", plan.MaxNote)
+		rule.Multiline = true
+		note, err := rule.Required(*in.Note)
 		if err != nil {
 			return MarkStepReply{}, err
 		}
@@ -116,8 +122,9 @@ func (in MarkStep) elsewhere(c Caller) error {
 	if err != nil {
 		return err
 	}
-	return plan.Refuse(plan.InvalidInput, "/status", plan.StepStatus(in.Status).Spaced()+" wants a reason",
-		"call "+c.word(Call{Act: ActUpdate, JSON: string(call)}))
+	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: plan.Quote(string(in.Status)) + " wants a reason",
+		Fix: "it is given with " + c.word(Call{Act: ActUpdate})}
+	return &BadCall{ValidationError: refused, Instead: c.word(Call{Act: ActUpdate, JSON: string(call)})}
 }
 
 // Mark is MarkStep for an action that is clean already.
@@ -157,8 +164,8 @@ func (s *Service) ClaimStep(ctx context.Context, c Caller, a plan.ClaimStep) (Ma
 // UpdateStep is the input of UpdateStep (WINK: UpdateStep).
 type UpdateStep struct {
 	StepID  plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
-	Title   *string     `json:"title,omitempty" jsonschema:"maxLength=160"`
-	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512"`
+	Title   *string     `json:"title,omitempty" jsonschema:"maxLength=160" hint:"the new title"`
+	Details *string     `json:"details,omitempty" jsonschema:"maxLength=512" hint:"the new details"`
 }
 
 // UpdateStepReply says what the step is now.
@@ -172,15 +179,13 @@ type UpdateStepReply struct {
 // given, so that they cannot erase by accident.
 func (s *Service) UpdateStep(ctx context.Context, c Caller, in UpdateStep) (UpdateStepReply, error) {
 	var patch plan.Patch
+	var faults plan.Faults
 	if in.Title != nil {
-		title, err := s.title("/title", *in.Title)
-		if err != nil {
-			return UpdateStepReply{}, err
-		}
+		title := required(&faults, s.six(c, "/title", plan.MaxTitle), *in.Title)
 		patch.Title = &title
 	}
-	details, err := s.details("/details", in.Details)
-	if err != nil {
+	details := s.details(c, &faults, "/details", in.Details)
+	if err := faults.Err(); err != nil {
 		return UpdateStepReply{}, err
 	}
 	if details != "" {
@@ -192,7 +197,7 @@ func (s *Service) UpdateStep(ctx context.Context, c Caller, in UpdateStep) (Upda
 // EditStep is UpdateStep for a patch that is clean already.
 func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch plan.Patch) (UpdateStepReply, error) {
 	if patch.IsZero() {
-		return UpdateStepReply{}, plan.Refuse(plan.InvalidInput, "", "nothing to update", "give a new title or new details")
+		return UpdateStepReply{}, plan.Refuse(plan.InvalidInput, "/details", "nothing to update", "give a new title or new details")
 	}
 	outcome, err := s.do(ctx, c, plan.UpdateStep{Step: id, Patch: patch})
 	if err != nil {

@@ -28,6 +28,12 @@ type SubmittedStep struct {
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
+// Alone names the field that a text means which stands for a step.
+func (SubmittedStep) Alone() string { return "title" }
+
+// Needed names the fields that must be given.
+func (SubmittedStep) Needed() []string { return []string{"title"} }
+
 // SubmitPlanReply says that a plan waits, and for what.
 type SubmitPlanReply struct {
 	Status   string     `json:"status"` // awaiting_approval
@@ -132,25 +138,23 @@ func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask) (Reply, er
 // submission cleans a submitted plan. Its steps refer to each other only.
 func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, error) {
 	var a plan.SubmitPlan
+	var faults plan.Faults
+	a.Summary = required(&faults, plan.Text{Field: "/summary", Max: plan.MaxSummary, Multiline: true}, in.Summary)
 	var err error
-	if a.Summary, err = (plan.Text{Field: "/summary", Max: plan.MaxSummary, Multiline: true}).Required(in.Summary); err != nil {
-		return a, nil, err
-	}
-	if a.Questions, err = plan.CleanLines("/questions", in.Questions, plan.MaxLongLine); err != nil {
-		return a, nil, err
-	}
+	a.Questions, err = plan.CleanLines("/questions", in.Questions, plan.MaxLongLine)
+	faults.Add(err)
 	if in.ContextNotes != nil {
 		a.ContextNotes = *in.ContextNotes
 	}
 	if len(in.Steps) == 0 {
-		return a, nil, plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step")
+		faults.Add(plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step"))
 	}
 	fields := make([]NewTask, len(in.Steps))
 	for i, step := range in.Steps {
 		fields[i] = NewTask{Ref: step.Ref, TaskFields: step.TaskFields, Dependencies: step.Dependencies}
 	}
-	read, err := readTasks("/steps", fields)
-	if err != nil {
+	read := readTasks(&faults, "/steps", fields)
+	if err := faults.Err(); err != nil {
 		return a, nil, err
 	}
 	steps, tasks := added(plan.State{}, read)

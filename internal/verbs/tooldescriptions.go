@@ -41,6 +41,7 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 				return nil, err
 			}
 			out, err := call(s, ctx, c, in)
+			err = mended(err, &in)
 			var again *AskedAgain
 			if errors.As(err, &again) {
 				return again.Reply, nil
@@ -81,7 +82,7 @@ func Table() []Row {
 		row(Spec{
 			Name: "planning_mark_step", Title: "Mark a step", Toolset: Planning,
 			Description: "Set a step's status. in_progress claims it; done only when verified. Note what you observed.",
-			Example:     `{"step_id":"S001","status":"done","note":"test fails as expected"}`,
+			Example:     `{"step_id":"S001","status":"done","note":"<what you saw>"}`,
 		}, (*Service).MarkStep),
 		row(Spec{
 			Name: "planning_clear_plan", Title: "Abandon the plan", Toolset: Planning, Destructive: true,

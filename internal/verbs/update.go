@@ -19,6 +19,9 @@ type Update struct {
 	EndMode      bool         `json:"end_mode,omitempty"`
 }
 
+// Wraps names the lists that one entry alone stands for.
+func (Update) Wraps() []string { return []string{"update_tasks", "add_tasks"} }
+
 // NewTask is a task to add.
 type NewTask struct {
 	Ref    *string `json:"ref,omitempty" jsonschema:"description=for dependencies"`
@@ -27,6 +30,12 @@ type NewTask struct {
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
+// Alone names the field that a text means which stands for a task.
+func (NewTask) Alone() string { return "title" }
+
+// Needed names the fields that must be given.
+func (NewTask) Needed() []string { return []string{"title"} }
+
 // Unlisted names the fields that are taken and not listed in the tool's schema.
 func (NewTask) Unlisted() []string { return []string{"tools"} }
 
@@ -34,8 +43,8 @@ func (NewTask) Unlisted() []string { return []string{"tools"} }
 type TaskUpdate struct {
 	ID            TaskID      `json:"id"`
 	Status        *TaskStatus `json:"status,omitempty"`
-	Note          *string     `json:"note,omitempty"`
-	Error         *string     `json:"error,omitempty" jsonschema:"description=it failed"`
+	Note          *string     `json:"note,omitempty" hint:"what you saw"`
+	Error         *string     `json:"error,omitempty" jsonschema:"description=it failed" hint:"what failed"`
 	Skip          *string     `json:"skip,omitempty" jsonschema:"description=why it is not needed"`
 	Output        *string     `json:"output,omitempty"`
 	AffectedFiles []string    `json:"affected_files,omitempty"`
@@ -54,8 +63,11 @@ func (TaskUpdate) Unlisted() []string {
 // Proof is evidence as an agent hands it in.
 type Proof struct {
 	Criterion string `json:"criterion,omitempty"`
-	Note      string `json:"note"`
+	Note      string `json:"note" hint:"what you saw"`
 }
+
+// Alone names the field that a text means which stands for evidence.
+func (Proof) Alone() string { return "note" }
 
 // Opinion is a verdict as an agent hands it in (planloop: P-2).
 type Opinion struct {

@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,45 +35,33 @@ type taskChange struct {
 	mark   *plan.MarkStep
 }
 
-// read checks the form of an update.
+// read checks the form of an update, and tells of everything that is wrong with it.
 func (in Update) read() (updateInput, error) {
 	out := updateInput{summary: in.FinalSummary, end: in.EndMode}
 	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && !in.EndMode {
 		return out, plan.Refuse(plan.InvalidInput, "", "there is nothing to update",
 			"give add_tasks, update_tasks, final_summary, verdict or end_mode")
 	}
-	if err := notBlank("/final_summary", in.FinalSummary); err != nil {
-		return out, err
-	}
-	var err error
-	if out.add, err = readTasks("/add_tasks", in.AddTasks); err != nil {
-		return out, err
-	}
+	var faults plan.Faults
+	faults.Add(notBlank("/final_summary", in.FinalSummary))
+	out.add = readTasks(&faults, "/add_tasks", in.AddTasks)
 	for i, u := range in.UpdateTasks {
-		change, err := u.read(fmt.Sprintf("/update_tasks/%d", i))
-		if err != nil {
-			return out, err
-		}
-		out.update = append(out.update, change)
+		out.update = append(out.update, u.read(&faults, fmt.Sprintf("/update_tasks/%d", i)))
 	}
 	if v := in.Verdict; v != nil {
 		out.verdict = &plan.Judge{Approved: v.IsApproved, Feedback: v.Feedback, Way: plan.WayAgent}
 	}
-	return out, nil
+	return out, faults.Err()
 }
 
 // readTasks checks the form of tasks that are to be added.
-func readTasks(field string, in []NewTask) ([]taskInput, error) {
+func readTasks(faults *plan.Faults, field string, in []NewTask) []taskInput {
 	refs := map[string]bool{}
 	var tasks []taskInput
 	for i, t := range in {
-		task, err := t.read(fmt.Sprintf("%s/%d", field, i), refs)
-		if err != nil {
-			return nil, err
-		}
-		tasks = append(tasks, task)
+		tasks = append(tasks, t.read(faults, fmt.Sprintf("%s/%d", field, i), refs))
 	}
-	return tasks, nil
+	return tasks
 }
 
 // notBlank refuses a text that is given and says nothing.
@@ -86,11 +73,9 @@ func notBlank(field string, text *string) error {
 	return err
 }
 
-func (t NewTask) read(field string, refs map[string]bool) (taskInput, error) {
+func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) taskInput {
 	patch, err := t.patch(field)
-	if err != nil {
-		return taskInput{}, err
-	}
+	faults.Add(err)
 	task := taskInput{spec: patch.On(plan.Spec{})}
 	if t.Splits != nil {
 		task.splits = plan.StepID(*t.Splits)
@@ -99,42 +84,35 @@ func (t NewTask) read(field string, refs map[string]bool) (taskInput, error) {
 		task.deps = *t.Dependencies
 	}
 	if t.Ref == nil {
-		return task, nil
+		return task
 	}
-	if task.ref, err = (plan.Text{Field: field + "/ref", Max: plan.MaxHint}).Required(*t.Ref); err != nil {
-		return taskInput{}, err
-	}
+	field += "/ref"
+	task.ref = required(faults, plan.Text{Field: field, Max: plan.MaxHint}, *t.Ref)
 	if id, err := plan.ParseStepID(task.ref); err == nil && strings.HasSuffix(id.String(), strings.ToUpper(task.ref)) {
-		return taskInput{}, plan.Refuse(plan.InvalidInput, field+"/ref", "looks like a step id", "give a name, such as schema")
+		faults.Add(plan.Refuse(plan.InvalidInput, field, "looks like a step id", "give a name, such as schema"))
 	}
-	if refs[task.ref] {
-		return taskInput{}, plan.Refuse(plan.InvalidInput, field+"/ref", plan.Quote(task.ref)+" is the ref of another task",
-			"give each its own")
+	if task.ref != "" && refs[task.ref] {
+		faults.Add(plan.Refuse(plan.InvalidInput, field, plan.Quote(task.ref)+" is the ref of another task", "give each its own"))
 	}
 	refs[task.ref] = true
-	return task, nil
+	return task
 }
 
-func (u TaskUpdate) read(field string) (taskChange, error) {
+func (u TaskUpdate) read(faults *plan.Faults, field string) taskChange {
 	change := taskChange{field: field, id: plan.StepID(u.ID), deps: u.Dependencies}
 	var err error
-	if change.patch, err = u.patch(field); err != nil {
-		return change, err
-	}
-	if change.report, err = u.report(field); err != nil {
-		return change, err
-	}
-	if change.mark, err = u.mark(field); err != nil {
-		return change, err
-	}
-	if change.mark == nil && change.patch.IsZero() && change.deps == nil && !change.reports() {
-		return change, plan.Refuse(plan.InvalidInput, field, "changes nothing",
-			"give a status, a note, error, skip, output, evidence or a field to edit")
+	change.patch, err = u.patch(field)
+	faults.Add(err)
+	change.report = u.report(faults, field)
+	change.mark = u.mark(faults, field)
+	if err == nil && change.mark == nil && change.patch.IsZero() && change.deps == nil && !change.reports() {
+		faults.Add(plan.Refuse(plan.InvalidInput, field+"/status", "is missing, and nothing else is reported or edited",
+			"give a status, a note, error, skip, output, evidence or a field to edit"))
 	}
 	if change.mark != nil && change.mark.Note == "" { // one record of the note, with the mark
 		change.mark.Note, change.report.Note = change.report.Note, ""
 	}
-	return change, nil
+	return change
 }
 
 // reports tells whether anything is reported beside the status.
@@ -144,55 +122,58 @@ func (c taskChange) reports() bool {
 }
 
 // report returns what is reported beside the status.
-func (u TaskUpdate) report(field string) (plan.ReportStep, error) {
+func (u TaskUpdate) report(faults *plan.Faults, field string) plan.ReportStep {
 	r := plan.ReportStep{Step: plan.StepID(u.ID)}
-	err := notBlank(field+"/note", u.Note)
+	faults.Add(notBlank(field+"/note", u.Note))
 	if u.Note != nil {
 		r.Note = *u.Note
 	}
 	if u.Output != nil {
 		r.Output = strings.TrimSpace(*u.Output)
 	}
-	if err == nil {
-		r.AffectedFiles, err = plan.CleanLines(field+"/affected_files", u.AffectedFiles, plan.MaxPath)
-	}
+	var err error
+	r.AffectedFiles, err = plan.CleanLines(field+"/affected_files", u.AffectedFiles, plan.MaxPath)
+	faults.Add(err)
 	if len(u.Evidence) > plan.MaxEvidence {
-		return r, plan.Refuse(plan.InvalidInput, field+"/evidence", fmt.Sprintf("has %d entries", len(u.Evidence)),
-			fmt.Sprintf("give at most %d", plan.MaxEvidence))
+		faults.Add(plan.Refuse(plan.InvalidInput, field+"/evidence", fmt.Sprintf("has %d entries", len(u.Evidence)),
+			fmt.Sprintf("give at most %d", plan.MaxEvidence)))
 	}
 	for i, p := range u.Evidence {
-		if err == nil {
-			err = notBlank(fmt.Sprintf("%s/evidence/%d/note", field, i), &p.Note)
-		}
+		faults.Add(notBlank(fmt.Sprintf("%s/evidence/%d/note", field, i), &p.Note))
 		r.Evidence = append(r.Evidence, plan.Evidence{Criterion: p.Criterion, Note: p.Note})
 	}
-	return r, err
+	return r
 }
 
 // mark returns the change of status that is asked for, nil when none is. An error
-// and a skip are changes of status with a reason.
-func (u TaskUpdate) mark(field string) (*plan.MarkStep, error) {
-	asked := 0
+// and a skip are changes of status with a reason; a blank one beside a status is none.
+func (u TaskUpdate) mark(faults *plan.Faults, field string) *plan.MarkStep {
 	mark := &plan.MarkStep{Step: plan.StepID(u.ID)}
 	if u.Status != nil {
-		asked++
 		mark.Status = plan.ReadStatus(string(*u.Status))
 	}
-	if u.Error != nil {
-		asked++
-		mark.Status, mark.Note = plan.Failed, *u.Error
+	for _, reason := range []struct {
+		status plan.StepStatus
+		text   *string
+		field  string
+	}{{plan.Failed, u.Error, "/error"}, {plan.Skipped, u.Skip, "/skip"}} {
+		if reason.text == nil || mark.Status != "" && strings.TrimSpace(*reason.text) == "" {
+			continue
+		}
+		faults.Add(notBlank(field+reason.field, reason.text))
+		switch {
+		case mark.Status == "", mark.Status == reason.status:
+			mark.Status = reason.status
+		case mark.Status == plan.Cancelled && reason.status == plan.Skipped:
+		default:
+			faults.Add(plan.Refuse(plan.InvalidInput, field, "asks for two outcomes", "give one of status, error and skip"))
+		}
+		mark.Note = *reason.text
 	}
-	if u.Skip != nil {
-		asked++
-		mark.Status, mark.Note = plan.Skipped, *u.Skip
+	if mark.Status == "" {
+		return nil
 	}
-	switch {
-	case asked == 0:
-		return nil, nil
-	case asked > 1:
-		return nil, plan.Refuse(plan.InvalidInput, field, "asks for two outcomes", "give one of status, error and skip")
-	}
-	return mark, cmp.Or(notBlank(field+"/error", u.Error), notBlank(field+"/skip", u.Skip))
+	return mark
 }
 
 // marked lists the tasks whose status is reported.

@@ -1,0 +1,70 @@
+package strict
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Mended returns the JSON of an input, which is a pointer to a struct, with a
+// placeholder such as <title> for each value that a JSON pointer names, there or
+// missing; nil where none of them names a value.
+func Mended(input any, pointers []string) []byte {
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(input) != nil {
+		return nil
+	}
+	w := walk{shapes: map[reflect.Type]*shape{}, open: map[string]bool{}}
+	for _, pointer := range pointers {
+		w.open[pointer] = pointer != ""
+	}
+	if err := w.document(data.Bytes(), reflect.TypeOf(input).Elem()); err != nil || w.opened == 0 {
+		return nil
+	}
+	return w.mended()
+}
+
+// mended is the output with its placeholders, nil where it is not whole.
+func (w *walk) mended() []byte {
+	if w.torn || !json.Valid(w.out) {
+		return nil
+	}
+	return w.out
+}
+
+// hole writes a placeholder for the value that is read.
+func (w *walk) hole(t reflect.Type) { w.emit(w.blank(t, w.label)) }
+
+// blank returns a placeholder for a value of a type: the words that it may be, or what
+// it is to say. A struct has one for each field that has to be given.
+func (w *walk) blank(t reflect.Type, label string) []byte {
+	s := w.shape(t)
+	switch {
+	case s.values != nil:
+		return quote("<" + strings.Join(s.values, "|") + ">")
+	case s.self:
+	case s.Kind() == reflect.Bool:
+		return quote("<true|false>")
+	case s.Kind() == reflect.Slice:
+		return slices.Concat([]byte("["), w.blank(s.Elem(), label), []byte("]"))
+	case s.Kind() == reflect.Struct:
+		out := []byte("{")
+		for _, f := range s.fields {
+			if f.optional && !f.needed || f.typ == t {
+				continue
+			}
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = slices.Concat(out, quote(f.name), []byte(":"), w.blank(f.typ, f.label))
+		}
+		return append(out, '}')
+	case s.Kind() == reflect.Map:
+		return []byte("{}")
+	}
+	return quote("<" + label + ">")
+}

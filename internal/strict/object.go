@@ -1,0 +1,270 @@
+package strict
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/spelling"
+)
+
+// Synonym is another name of a field. It is heeded in structs that have the field,
+// none of the other name, and none of those that are named in Unless.
+type Synonym struct {
+	Key, Field string
+	Unless     []string
+}
+
+// members is what an object says, field by field.
+type members struct {
+	*shape
+	given  []given
+	order  []int // of the fields that are given
+	strays []stray
+}
+
+// given is what an object says of one field.
+type given struct {
+	key   string // that gave it, "" for none
+	value []byte // as the library is to decode it, nil for null
+}
+
+// stray is a member whose key is no field's name.
+type stray struct {
+	key, at  string
+	raw      []byte
+	meanings []int  // the fields that it may stand for
+	near     string // else the one whose name is near, "" for none
+}
+
+// object reads an object as a struct. What has no field's name waits for the end, since
+// what it means may depend on what stands beside it.
+func (w *walk) object(s *shape) error {
+	m := members{shape: s, given: make([]given, len(s.fields))}
+	before := len(w.out)
+	if _, err := w.token(); err != nil {
+		return err
+	}
+	w.begin('{')
+	for w.in.PeekKind() != jsontext.KindEndObject {
+		if err := w.member(&m); err != nil {
+			return err
+		}
+	}
+	if _, err := w.token(); err != nil {
+		return err
+	}
+	if lone, ok := w.packed(&m); ok {
+		w.out, w.faults = w.out[:before], nil
+		return w.nested(lone.raw, lone.at, false, s.Type)
+	}
+	for _, s := range m.strays {
+		if err := w.place(&m, s); err != nil {
+			return err
+		}
+	}
+	w.checkMissing(&m)
+	for _, i := range m.order {
+		if value := m.given[i].value; value != nil {
+			w.name(s.fields[i].name)
+			w.out = append(w.out, value...)
+		}
+	}
+	w.end('}')
+	return nil
+}
+
+// packed reports whether the whole input stands in one field that we do not know, such
+// as "arguments".
+func (w *walk) packed(m *members) (stray, bool) {
+	if w.unpacked || w.pointer() != "" || len(m.order) > 0 || len(m.strays) != 1 {
+		return stray{}, false
+	}
+	lone := m.strays[0]
+	w.unpacked = jsontext.Value(lone.raw).Kind() == jsontext.KindBeginObject && len(lone.meanings) == 0 && lone.near == ""
+	return lone, w.unpacked
+}
+
+// member reads one member.
+func (w *walk) member(m *members) error {
+	if len(w.faults) >= maxFaults { // a null is no value to be read as a type
+		return errEnough
+	}
+	name, err := w.token()
+	if err != nil {
+		return err
+	}
+	key := name.String()
+	i := indexOf(m.fields, key)
+	if i < 0 {
+		if slices.ContainsFunc(m.strays, func(s stray) bool { return s.key == key }) {
+			w.fault(duplicate(key))
+		}
+		s := stray{key: key, at: w.pointer(), meanings: w.meanings(m, key)}
+		if len(s.meanings) == 0 {
+			s.near = w.unknown(m, key)
+		}
+		raw, err := w.raw()
+		s.raw = bytes.Clone(raw)
+		m.strays = append(m.strays, s)
+		return err
+	}
+	if m.given[i].key != "" {
+		w.fault(duplicate(key))
+	}
+	f, null := m.fields[i], w.in.PeekKind() == jsontext.KindNull
+	value, err := w.captured(f, func() error {
+		switch {
+		case null && f.optional:
+			_, err := w.token()
+			return err
+		case null:
+			return w.mismatch(jsontext.KindNull, f.typ)
+		}
+		return w.value(f.typ)
+	})
+	m.give(i, key, value)
+	return err
+}
+
+func (m *members) give(i int, key string, value []byte) {
+	if m.given[i].key == "" {
+		m.order = append(m.order, i)
+	}
+	m.given[i] = given{key, value}
+}
+
+// captured returns what reading the value of a field adds to the output, which stays as
+// it was.
+func (w *walk) captured(f field, read func() error) ([]byte, error) {
+	out, label := w.out, w.label
+	defer func() { w.out, w.label = out, label }()
+	w.out, w.label = nil, f.label
+	err := read()
+	return w.out, err
+}
+
+// meanings lists the fields that a key may stand for.
+func (w *walk) meanings(m *members, key string) []int {
+	var all []int
+	for _, s := range w.synonyms {
+		i := indexOf(m.fields, s.Field)
+		has := func(name string) bool { return indexOf(m.fields, name) >= 0 }
+		if s.Key == key && key != "" && i >= 0 && !slices.ContainsFunc(s.Unless, has) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// place gives a stray to the one field it can mean, or says why it cannot.
+func (w *walk) place(m *members, s stray) error {
+	all := s.meanings
+	free := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return m.given[i].key != "" })
+	switch {
+	case len(all) == 0:
+		w.mend(m, s)
+		return nil
+	case len(free) == 0:
+		w.twice(m, s, all[len(all)-1])
+		return nil
+	}
+	if fits := slices.IndexFunc(free, func(i int) bool { _, ok := w.reads(m.fields[i], s); return ok }); fits > 0 {
+		free = free[fits:]
+	}
+	f := m.fields[free[0]]
+	if string(s.raw) == "null" && f.optional {
+		return nil
+	}
+	value, err := w.captured(f, func() error { return w.nested(s.raw, s.at, false, f.typ) })
+	m.give(free[0], s.key, value)
+	return err
+}
+
+// reads reports whether a stray can be read as the value of a field, and what it becomes.
+func (w *walk) reads(f field, s stray) ([]byte, bool) {
+	if string(s.raw) == "null" {
+		return nil, f.optional
+	}
+	faults, items := len(w.faults), w.items
+	value, err := w.captured(f, func() error { return w.nested(s.raw, s.at, false, f.typ) })
+	fits := err == nil && len(w.faults) == faults
+	w.faults, w.items = w.faults[:faults], items
+	return value, fits
+}
+
+// twice refuses a stray for a field that is given already, unless both say the same.
+func (w *walk) twice(m *members, s stray, i int) {
+	f, g := m.fields[i], m.given[i]
+	value, fits := w.reads(f, s)
+	if string(s.raw) == "null" || fits && same(f.typ, value, g.value) {
+		return
+	}
+	e := w.fault("given twice, as "+quoted(g.key)+" and as "+quoted(s.key), strconv.Quote(f.name)+" alone")
+	e.Pointer = s.at
+	m.given[i].value = w.blank(f.typ, f.label)
+}
+
+// same reports whether two values of a type that were read mean the same.
+func same(t reflect.Type, a, b []byte) bool {
+	one, other := reflect.New(t), reflect.New(t)
+	return json.Unmarshal(a, one.Interface()) == nil && json.Unmarshal(b, other.Interface()) == nil &&
+		reflect.DeepEqual(one.Interface(), other.Interface())
+}
+
+// unknown refuses a key that means none of our fields, and returns the one whose name is
+// near.
+func (w *walk) unknown(m *members, key string) (near string) {
+	e := w.fault("unknown field "+quoted(key), "no fields here")
+	names := m.names()
+	if e.Nearest = spelling.Nearest(key, names); e.Nearest != "" {
+		e.Want = strconv.Quote(e.Nearest)
+	} else if len(names) > 0 {
+		e.Want = oneOf(names)
+	}
+	return e.Nearest
+}
+
+// mend takes an unknown key for the field whose name is near, for what is told of a
+// right input.
+func (w *walk) mend(m *members, s stray) {
+	i := indexOf(m.fields, s.near)
+	if i < 0 || m.given[i].key != "" {
+		return
+	}
+	value, fits := w.reads(m.fields[i], s)
+	if !fits {
+		value = w.blank(m.fields[i].typ, m.fields[i].label)
+	}
+	m.give(i, s.key, value)
+}
+
+func (m *members) names() []string {
+	names := make([]string, len(m.fields))
+	for i, f := range m.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+func (w *walk) checkMissing(m *members) {
+	for i, f := range m.fields {
+		if m.given[i].key != "" {
+			continue
+		}
+		at := string(jsontext.Pointer(w.pointer()).AppendToken(f.name))
+		switch {
+		case w.open[at]:
+			w.opened++
+		case f.optional:
+			continue
+		default:
+			w.fault("missing required field "+strconv.Quote(f.name), wanted(f.typ)).Pointer = at
+		}
+		m.give(i, f.name, w.blank(f.typ, f.label))
+	}
+}

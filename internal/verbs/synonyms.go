@@ -1,0 +1,49 @@
+package verbs
+
+import (
+	"strings"
+
+	"github.com/planloop/planloop/internal/strict"
+)
+
+// synonyms is the table of what models call our fields: for each field the other names
+// it is understood by, but in inputs that have one of the fields named last, where such
+// a name means something else. A name that stands in several rows means the first field
+// that the input has, that is not given by its own name, and that can take the value.
+func synonyms() []strict.Synonym {
+	var all []strict.Synonym
+	for _, row := range [...]struct{ field, keys, unless string }{
+		{"step_id", "id step task task_id number stepId", ""},
+		{"id", "step_id step task task_id number stepId", "message"},
+		{"task_id", "step_id step task", ""},
+		{"id", "signal signal_id", "title"},
+		{"title", "name task step content text", "step_id id"},
+		{"title", "description", "step_id id"},
+		{"title", "name new_title", ""},
+		{"details", "description desc body instructions new_details", ""},
+		{"objective", "goal task title name description", "title"},
+		{"goal", "objective task title name description", ""},
+		{"initial_steps", "steps tasks todos items", ""},
+		{"steps", "tasks todos items initial_steps add_steps add_tasks new_steps", ""},
+		{"add_tasks", "tasks steps todos task step add_steps new_tasks", ""},
+		{"update_tasks", "tasks steps todos task step updates", ""},
+		{"step_ids", "step_id ids id steps step tasks task task_ids", ""},
+		{"status", "state new_status filter", ""},
+		{"note", "result notes comment observation reason text", "question"},
+		{"dependencies", "depends_on dependsOn deps blocked_by", ""},
+		{"context_hints", "hints hint", ""},
+		{"relevant_file_paths", "paths file_paths relevant_files", ""},
+		{"relevant_file_paths", "files", "affected_files"},
+		{"affected_files", "changed_files files_changed modified_files files", ""},
+		{"acceptance_criteria", "criteria", ""},
+		{"final_summary", "summary", ""},
+		{"message", "text description", ""},
+		{"question", "text message", ""},
+		{"reason", "task goal objective", "note"},
+	} {
+		for key := range strings.FieldsSeq(row.keys) {
+			all = append(all, strict.Synonym{Key: key, Field: row.field, Unless: strings.Fields(row.unless)})
+		}
+	}
+	return all
+}
