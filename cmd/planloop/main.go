@@ -16,13 +16,15 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/terminal"
 )
 
 func main() {
 	collectLater()
-	shell.Confine() // returns, unless this process was started to confine a command
+	process.Keep() // both return, unless this process was started to keep or confine a command
+	shell.Confine()
 	terminal.EnableColours(os.Stdout)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, environment(), os.Args[1:])

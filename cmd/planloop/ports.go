@@ -12,6 +12,7 @@ import (
 	"github.com/planloop/planloop/internal/agentsmd"
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/scan"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/tree"
@@ -232,9 +233,9 @@ func (a *app) box() (*toolbox.Box, error) {
 		return nil, plan.Refuse(plan.Conflict, "", "this is not a project, so there are no files to work on",
 			"start planloop in a project, or with --workspace DIR")
 	}
-	launcher, err := os.Executable()
-	if err != nil {
-		launcher = "" // commands that only read are then run without the second wall
+	launcher := &process.Launcher{}
+	if launcher.Program, err = os.Executable(); err != nil {
+		a.logger().Warn("commands are run without what ends all they start", "error", err)
 	}
-	return toolbox.Open(opened.place.Path, toolbox.Options{Guard: opened.verbs.Restricted, Launcher: launcher})
+	return toolbox.Open(opened.place.Path, toolbox.Options{Guard: opened.verbs.Restricted, Changed: opened.verbs.Watch, Launcher: launcher})
 }

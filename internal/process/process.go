@@ -1,5 +1,11 @@
 // Package process starts commands together with what they start, so that all of it
 // can be ended. It judges no command, and knows nothing of why one is run.
+//
+// What holds where: on Linux a keeper adopts what a command leaves behind, whatever
+// session, parent or environment that gave itself; on Windows all of it is in a job; on
+// macOS the session of the command is ended, and what descends from it while it runs.
+// Elsewhere it is the group of processes. Nothing holds a process of another user, or one
+// that somebody else was asked to start: cron, a service manager, a container engine.
 package process
 
 import (

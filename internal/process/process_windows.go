@@ -17,31 +17,35 @@ func ShellCommand(command string) *exec.Cmd {
 	return cmd
 }
 
-// Group is the processes of a command: a job, which ends them with its handle.
-type Group struct{ job windows.Handle }
+// family is a command and all that it starts: a job, which nothing leaves and which ends
+// with its handle.
+type family struct{ job windows.Handle }
 
-// Start starts a command in a job of its own.
-func Start(cmd *exec.Cmd) (Group, error) {
+// Keep does nothing: a job needs no keeper.
+func Keep() {}
+
+// start starts a command in a job of its own. It runs no instruction before it is in it.
+func (*Launcher) start(cmd *exec.Cmd) (*family, error) {
 	job, err := newJob()
 	if err != nil {
-		return Group{}, err
+		return nil, err
 	}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.HideWindow = true
-	cmd.SysProcAttr.CreationFlags = windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW
+	cmd.SysProcAttr.CreationFlags = windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW | windows.CREATE_SUSPENDED
 	if err := cmd.Start(); err != nil {
 		_ = windows.CloseHandle(job)
-		return Group{}, err
+		return nil, err
 	}
 	if err := assign(job, cmd.Process.Pid); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		_ = windows.CloseHandle(job)
-		return Group{}, fmt.Errorf("put the command into a job: %w", err)
+		return nil, fmt.Errorf("put the command into a job: %w", err)
 	}
-	return Group{job: job}, nil
+	return &family{job: job}, nil
 }
 
 func newJob() (windows.Handle, error) {
@@ -60,17 +64,26 @@ func newJob() (windows.Handle, error) {
 	return job, nil
 }
 
+// assign puts a suspended process into a job and lets it run.
 func assign(job windows.Handle, pid int) error {
-	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
+	const suspendResume = 0x0800 // PROCESS_SUSPEND_RESUME
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE|suspendResume, false, uint32(pid))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = windows.CloseHandle(process) }()
-	return windows.AssignProcessToJobObject(job, process)
+	if err := windows.AssignProcessToJobObject(job, process); err != nil {
+		return err
+	}
+	resume := windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
+	if status, _, _ := resume.Call(uintptr(process)); status != 0 {
+		return windows.NTStatus(status)
+	}
+	return nil
 }
 
-// Kill kills those that are left of the job.
-func (g Group) Kill() { _ = windows.TerminateJobObject(g.job, 1) }
+// kill ends the job's processes.
+func (f *family) kill() { _ = windows.TerminateJobObject(f.job, 1) }
 
-// Close ends the use of the group, and with it what is left of it.
-func (g Group) Close() { _ = windows.CloseHandle(g.job) }
+// end ends the job, and with it what is left of it.
+func (f *family) end() { _ = windows.CloseHandle(f.job) }

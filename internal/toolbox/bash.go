@@ -3,12 +3,9 @@ package toolbox
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +31,7 @@ type BashExecuteReply struct {
 	Stderr     string `json:"stderr,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"` // only the end of the output is given
 	TimedOut   bool   `json:"timed_out,omitempty"` // it was stopped, with all it had started
+	Stopped    string `json:"stopped,omitempty"`   // why it was stopped before that, in the same way
 	DurationMS int64  `json:"duration_ms"`
 }
 
@@ -48,11 +46,14 @@ func (b *Box) BashExecute(ctx context.Context, in BashExecute) (BashExecuteReply
 		timeout = time.Duration(in.Timeout) * time.Second
 	}
 	result, err := b.run(ctx, in.Command, timeout)
+	reply := BashExecuteReply{ExitCode: result.ExitCode, Truncated: result.Truncated, TimedOut: result.TimedOut,
+		DurationMS: result.Duration.Milliseconds()}
+	if errors.Is(err, errEntered) {
+		reply.Stopped, err = errEntered.Error(), nil
+	}
 	if err != nil {
 		return BashExecuteReply{}, err
 	}
-	reply := BashExecuteReply{ExitCode: result.ExitCode, Truncated: result.Truncated, TimedOut: result.TimedOut,
-		DurationMS: result.Duration.Milliseconds()}
 	reply.Stdout = b.output(result.Stdout, &reply.Truncated)
 	reply.Stderr = b.output(result.Stderr, &reply.Truncated)
 	return reply, nil
@@ -86,9 +87,12 @@ func (b *Box) output(text string, truncated *bool) string {
 func (r BashExecuteReply) Text() string {
 	var b strings.Builder
 	took := seconds(time.Duration(r.DurationMS) * time.Millisecond)
-	if r.TimedOut {
+	switch {
+	case r.Stopped != "":
+		fmt.Fprintf(&b, "Stopped after %s, with all it had started: %s.", took, r.Stopped)
+	case r.TimedOut:
 		fmt.Fprintf(&b, "Stopped after %s, the time-out, with all it had started.", took)
-	} else {
+	default:
 		fmt.Fprintf(&b, "Exit code %d after %s.", r.ExitCode, took)
 	}
 	if r.Truncated {
@@ -109,28 +113,37 @@ func stream(b *strings.Builder, name, text string) {
 // of a shell; dir is the absolute path of the workspace. A command that ran, with
 // whatever exit code (128 and the signal if one ended it, as shells have it), or
 // that was stopped at the time-out is a result. When ctx is done the command is
-// stopped and the error wraps that of ctx. Nothing the command started in its
-// process group is left running.
+// stopped and the error wraps the cause; the result is what it did until then.
 type Runner interface {
 	Run(ctx context.Context, dir, command string, timeout time.Duration) (RunResult, error)
 }
 
 // RunResult is what came of a command. Of its output it has the end.
-type RunResult = shell.Result
+type RunResult = process.Result
 
-// run runs a command: any, or while only reading is allowed one that the policy of
-// package shell lets pass, kept from writing by the system where it can.
+// errEntered is why a command is ended when only reading is allowed any more.
+var errEntered = errors.New("planning mode was entered, in which commands only read")
+
+// run runs a command: any, for as long as that is allowed, or while only reading is
+// one that the policy of package shell lets pass, kept from writing by the system where
+// it can.
 func (b *Box) run(ctx context.Context, command string, timeout time.Duration) (RunResult, error) {
+	free, stop, err := b.whileFree(ctx)
+	if err != nil {
+		return RunResult{}, err
+	}
+	defer stop()
 	restricted, err := b.restricted(ctx)
 	if err != nil {
 		return RunResult{}, err
 	}
 	if !restricted {
-		return b.options.Runner.Run(ctx, b.path, command, timeout)
+		return b.options.Runner.Run(free, b.path, command, timeout)
 	}
 	verdict := shell.Classify(command)
 	if verdict.Allowed {
-		return shell.Command(ctx, b.path, command, shell.RunOptions{Timeout: timeout, Launcher: b.options.Launcher})
+		result, err := shell.Command(ctx, b.path, command, shell.RunOptions{Timeout: timeout, Launcher: b.options.Launcher})
+		return result.Result, err
 	}
 	fix := "use a command that only reads"
 	if verdict.Instead != "" {
@@ -139,115 +152,43 @@ func (b *Box) run(ctx context.Context, command string, timeout time.Duration) (R
 	return RunResult{}, conflict("/command", "planning mode allows only commands that read: "+verdict.Reason, fix)
 }
 
+// whileFree returns a context that ends with errEntered once only reading is allowed.
+// The goroutine that sees to it ends with stop.
+func (b *Box) whileFree(ctx context.Context) (free context.Context, stop func(), err error) {
+	free, cancel := context.WithCancelCause(ctx)
+	stop = func() { cancel(context.Canceled) }
+	if b.options.Changed == nil {
+		return free, stop, nil
+	}
+	changes, err := b.options.Changed(free)
+	if err != nil {
+		stop()
+		return nil, nil, fmt.Errorf("hear when only reading is allowed: %w", err)
+	}
+	go func() {
+		for range changes {
+			if restricted, err := b.restricted(free); restricted || err != nil {
+				cancel(errEntered)
+			}
+		}
+	}()
+	return free, stop, nil
+}
+
 // Shell is the Runner that runs any command, with the user's rights: bash, else
 // sh; on Windows cmd. The command gets no input, no terminal, and of our
-// environment only what is on a short list.
+// environment only what is on a short list. What it leaves running is killed.
 type Shell struct {
-	Getenv func(string) string // nil: os.Getenv
-	Output int                 // bytes of each stream that are kept, its end; 0: 64 KB
+	Getenv   func(string) string // nil: os.Getenv
+	Output   int                 // bytes of each stream that are kept, its end; 0: 64 KB
+	Launcher *process.Launcher   // nil: one without a program
 }
 
-// drain is how long the output of a command that ended is waited for, should a
-// process that left its group hold on to it.
-const drain = time.Second
-
-// Run runs a command. The processes it leaves behind in its group are killed when
-// it ends; at the time-out or the end of ctx so are, on Linux, those that left
-// the group but kept their environment. A daemon that a command started and that
-// left the group outlives a command which ends by itself, and is not waited for.
+// Run runs a command.
 func (s Shell) Run(ctx context.Context, dir, command string, timeout time.Duration) (RunResult, error) {
-	if err := ctx.Err(); err != nil {
-		return RunResult{}, fmt.Errorf("run the command: %w", err)
-	}
-	stdout, err := newCapture(s.Output)
-	if err != nil {
-		return RunResult{}, err
-	}
-	stderr, err := newCapture(s.Output)
-	if err != nil {
-		stdout.finish(ctx)
-		return RunResult{}, err
-	}
-	mark := "PLANLOOP_COMMAND=" + rand.Text() // in the environment of all that the command starts
 	cmd := process.ShellCommand(command)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout.write, stderr.write
-	cmd.Env = append(s.environment(), mark, "PLANLOOP_AGENT=bash_execute") // it is no person who runs planloop from here
-	begun := time.Now()
-	timedOut, err := run(ctx, cmd, mark, timeout)
-	result := RunResult{ExitCode: process.ExitCode(cmd.ProcessState), TimedOut: timedOut, Duration: time.Since(begun)}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer cancel()
-	var cutOut, cutErr bool
-	result.Stdout, cutOut = stdout.finish(late)
-	result.Stderr, cutErr = stderr.finish(late)
-	result.Truncated = cutOut || cutErr
-	return result, err
-}
-
-// run starts a command and waits for it, or ends it with all that it started. The
-// goroutine ends with the command.
-func run(ctx context.Context, cmd *exec.Cmd, mark string, timeout time.Duration) (timedOut bool, err error) {
-	group, err := process.Start(cmd)
-	if err != nil {
-		return false, fmt.Errorf("start the shell: %w", err)
-	}
-	defer group.Close()
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case err = <-exited:
-		group.Kill()
-		if _, ok := errors.AsType[*exec.ExitError](err); ok {
-			return false, nil
-		}
-		return false, err
-	case <-timer.C:
-		timedOut = true
-	case <-ctx.Done():
-		err = fmt.Errorf("the command was stopped: %w", ctx.Err())
-	}
-	group.Kill()
-	process.KillMarked(mark)
-	<-exited
-	return timedOut, err
-}
-
-// capture takes what a command writes to a pipe. It is a pipe of ours, and not
-// of exec.Cmd, so that a process which outlives the command cannot hold up its end.
-type capture struct {
-	read, write *os.File
-	tail        *tail.Writer
-	done        chan struct{}
-}
-
-// newCapture begins to read, until the last writer is gone or finish is called, in
-// a goroutine.
-func newCapture(kept int) (*capture, error) {
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("make a pipe: %w", err)
-	}
-	c := &capture{read: read, write: write, tail: &tail.Writer{Max: cmp.Or(kept, 64<<10)}, done: make(chan struct{})}
-	go func() {
-		defer close(c.done)
-		_, _ = io.Copy(c.tail, c.read) // how it ends does not matter
-	}()
-	return c, nil
-}
-
-// finish returns the end of what was written until the last writer was gone, or
-// it became late.
-func (c *capture) finish(late context.Context) (text string, more bool) {
-	_ = c.write.Close() // the command has its own
-	select {
-	case <-c.done:
-	case <-late.Done():
-	}
-	_ = c.read.Close() // ends the goroutine
-	end := c.tail.End()
-	return end.Text, end.Left > 0
+	cmd.Dir, cmd.Env = dir, append(s.environment(), "PLANLOOP_AGENT=bash_execute") // it is no person who runs planloop from here
+	return cmp.Or(s.Launcher, &process.Launcher{}).Run(ctx, cmd, process.Limits{Timeout: timeout, Output: cmp.Or(s.Output, 64<<10)})
 }
 
 // passed are the variables that a command gets to see, in the third line what

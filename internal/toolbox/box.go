@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/tree"
 )
 
@@ -31,9 +32,14 @@ type Options struct {
 	Limits Limits
 	Guard  Guard // nil: writing is always allowed
 
-	// Launcher is a program that can confine a command which only reads; see
-	// shell.RunOptions. Empty: such commands are run with a narrow environment alone.
-	Launcher string
+	// Changed receives after what Guard says may have changed, until ctx ends: a command
+	// that is not to go on is ended then. nil: commands run to their end.
+	Changed func(ctx context.Context) (<-chan struct{}, error)
+
+	// Launcher is what starts commands; its program calls shell.Confine in its main as well.
+	// nil: one without a program. What leaves the session of its command then lives on, and
+	// commands that only read are run with a narrow environment alone.
+	Launcher *process.Launcher
 }
 
 // Box is the tools on one workspace. All methods may be called from several
@@ -62,8 +68,11 @@ func Open(root string, opts Options) (*Box, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
+	if opts.Launcher == nil {
+		opts.Launcher = &process.Launcher{}
+	}
 	if opts.Runner == nil {
-		opts.Runner = Shell{}
+		opts.Runner = Shell{Launcher: opts.Launcher}
 	}
 	return &Box{root: dir, files: tree.In(dir), path: real, names: []string{real, given}, options: opts,
 		limits: opts.Limits.orDefault()}, nil

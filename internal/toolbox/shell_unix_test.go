@@ -9,17 +9,41 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/toolbox"
 )
+
+func TestMain(m *testing.M) {
+	process.Keep()
+	shell.Confine()
+	os.Exit(m.Run())
+}
+
+// kept is a box whose commands have a keeper: the test binary.
+func kept(t *testing.T, o toolbox.Options) *toolbox.Box {
+	t.Helper()
+	o.Launcher = launcher()
+	return open(t, nil, o)
+}
+
+// launcher is the one of this process.
+var launcher = sync.OnceValue(func() *process.Launcher {
+	program, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return &process.Launcher{Program: program}
+})
 
 func TestShell(t *testing.T) {
 	box := open(t, map[string]string{"d/f": "hello\n"}, toolbox.Options{})
@@ -142,7 +166,7 @@ func family() string {
 }
 
 func TestCancelKillsTheWholeTree(t *testing.T) {
-	box := open(t, nil, toolbox.Options{})
+	box := kept(t, toolbox.Options{})
 	w := newWitness(t, box.Path())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -159,7 +183,7 @@ func TestCancelKillsTheWholeTree(t *testing.T) {
 }
 
 func TestTimeOutKillsTheWholeTree(t *testing.T) {
-	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: 2 * time.Second}})
+	box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: 2 * time.Second}})
 	w := newWitness(t, box.Path())
 	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo first; " + family()})
 	if err != nil || !reply.TimedOut || reply.ExitCode != 128+9 || reply.Stdout != "first\n" ||
@@ -171,7 +195,7 @@ func TestTimeOutKillsTheWholeTree(t *testing.T) {
 }
 
 func TestWhatIsLeftInTheBackgroundIsKilled(t *testing.T) {
-	box := open(t, nil, toolbox.Options{})
+	box := kept(t, toolbox.Options{})
 	w := newWitness(t, box.Path())
 	const background = `(exec 9>witness; echo up >&9; echo up >up; exec sleep 1000) >/dev/null 2>&1 &` +
 		` until [ -s up ]; do sleep 0.01; done; echo done`
@@ -183,29 +207,8 @@ func TestWhatIsLeftInTheBackgroundIsKilled(t *testing.T) {
 	w.gone(t)
 }
 
-// A daemon that holds on to the output does not hold up the command.
-func TestDaemonsAreNotWaitedFor(t *testing.T) {
-	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip(err)
-	}
-	box := open(t, nil, toolbox.Options{})
-	const daemon = `setsid sh -c 'echo $$ >pid.new; mv pid.new pid; echo up; exec sleep 1000' &` +
-		` until [ -s pid ]; do sleep 0.01; done; echo done`
-	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: daemon, Timeout: 20})
-	if err != nil || reply.TimedOut || reply.ExitCode != 0 || !strings.Contains(reply.Stdout, "done\n") {
-		t.Errorf("%+v, %v", reply, err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(read(t, box, "pid")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Errorf("the daemon did not live on: %v", err)
-	}
-}
-
 func TestFloods(t *testing.T) {
-	box := open(t, nil, toolbox.Options{})
+	box := kept(t, toolbox.Options{})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{
@@ -223,7 +226,7 @@ func TestFloods(t *testing.T) {
 }
 
 func TestEndlessOutputEndsWithTheTimeOut(t *testing.T) {
-	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: 300 * time.Millisecond}})
+	box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: 300 * time.Millisecond}})
 	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: `yes & yes >&2`})
 	if err != nil || !reply.TimedOut || !reply.Truncated || len(reply.Stdout) > 16<<10 || len(reply.Stderr) > 16<<10 {
 		t.Errorf("%v, %v", reply.TimedOut, err)
@@ -235,7 +238,7 @@ func TestNothingIsLeftOpen(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
 	}
-	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: 50 * time.Millisecond}})
+	box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: 50 * time.Millisecond}})
 	count := func() int {
 		list, err := os.ReadDir("/proc/self/fd")
 		if err != nil {

@@ -1,0 +1,86 @@
+package e2e_test
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// linger is a command that leaves behind what lives for long outside its session, family
+// and environment, and could decide on a terminal of its own later on. Until then it holds a
+// pipe open.
+const linger = `echo begun; env -i setsid -f /bin/sh -c "(trap '' TERM HUP; exec >pipe </dev/null 2>&1; echo up; sleep 1000) &"; `
+
+// TestNothingStaysToDecideLater: what a command of bash_execute leaves behind is gone when
+// it is answered, when planning mode is entered by another process, and when its server is
+// killed.
+func TestNothingStaysToDecideLater(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *place, *host, pending){
+		"answered": func(t *testing.T, p *place, _ *host, sent pending) {
+			p.write("go", "")
+			answered(t, sent, "begun", "Exit code 0")
+		},
+		"entered": func(t *testing.T, p *place, _ *host, sent pending) {
+			p.must("plan", "start", "look first", "--agent", "other")
+			answered(t, sent, "begun", "with all it had started: planning mode was entered")
+		},
+		"killed": func(_ *testing.T, _ *place, h *host, _ pending) { h.kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			pipe := filepath.Join(p.workspace, "pipe")
+			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h := p.open("--toolsets", "planning,mode,workspace")
+			sent, err := h.askTool("bash_execute", arguments{"command": linger + "until [ -e go ]; do sleep 0.01; done", "timeout": 500})
+			if err != nil {
+				t.Fatal(err)
+			}
+			witness, err := os.OpenFile(pipe, os.O_RDWR, 0) // both ends: it opens at once
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer witness.Close()
+			if line, err := bufio.NewReader(witness).ReadString('\n'); err != nil || line != "up\n" {
+				t.Fatalf("%q, %v", line, err)
+			}
+			end(t, p, h, sent)
+			reading, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer reading.Close()
+			_ = witness.Close()
+			if err := reading.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(reading); err != nil {
+				t.Errorf("it lives on: %v", err)
+			}
+		})
+	}
+}
+
+// answered fails unless a tool says some words, to those who read its text alone and to
+// those who read the structured content alone.
+func answered(t *testing.T, sent pending, words ...string) {
+	t.Helper()
+	frame, err := sent.wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := frame.asTool()
+	for _, word := range words {
+		if err != nil || reply.refused || !strings.Contains(reply.text, word) {
+			t.Errorf("%s, %v", reply.text, err)
+		}
+	}
+}

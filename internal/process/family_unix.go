@@ -1,0 +1,41 @@
+//go:build unix && !linux
+
+package process
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// family is a command and what it starts: its session, and what descends from it.
+type family struct{ leader int }
+
+// Keep does nothing: this system lets no process adopt what another one leaves behind.
+func Keep() {}
+
+// start starts a command in a session of its own, without a terminal that it could ask a
+// person on, or answer for one.
+func (*Launcher) start(cmd *exec.Cmd) (*family, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &family{leader: cmd.Process.Pid}, nil
+}
+
+// kill ends the family.
+func (f *family) kill() {
+	for range 100 { // each round ends what the former saw being started
+		found := members(f.leader)
+		_ = syscall.Kill(-f.leader, syscall.SIGKILL) // fails when none is left
+		for _, pid := range found {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if len(found) == 0 {
+			return
+		}
+	}
+}
+
+// end ends what is left when the command has ended.
+func (f *family) end() { f.kill() }

@@ -1,0 +1,38 @@
+package process
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const zombie = 5 // SZOMB
+
+// members lists the processes that belong to the session of a leader or descend from
+// it, as far as their parents run. One that left the session and has lost its parent is
+// not found.
+func members(leader int) []int {
+	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+	if err != nil {
+		return nil
+	}
+	family := map[int]bool{leader: true}
+	for grown := true; grown; {
+		grown = false
+		for _, info := range all {
+			pid, parent := int(info.Proc.P_pid), int(info.Eproc.Ppid)
+			if family[pid] || pid <= 1 || pid == os.Getpid() || info.Proc.P_stat == zombie {
+				continue
+			}
+			if session, err := unix.Getsid(pid); family[parent] || err == nil && session == leader {
+				family[pid], grown = true, true
+			}
+		}
+	}
+	delete(family, leader) // its group is ended with it
+	found := make([]int, 0, len(family))
+	for pid := range family {
+		found = append(found, pid)
+	}
+	return found
+}

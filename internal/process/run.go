@@ -1,0 +1,80 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/planloop/planloop/internal/tail"
+)
+
+// Launcher runs commands so that nothing they start outlives them, as far as the
+// system allows. Program is what starts them on Linux: one whose main calls Keep first,
+// usually the running one. Without it what leaves the session of its command lives on.
+// A process has one launcher with a program. All methods may be called from several
+// goroutines.
+type Launcher struct {
+	Program string
+
+	mu      sync.Mutex
+	keepers map[int]bool // by pid: the children of this process that are no orphans of a command
+}
+
+// Limits bounds a command.
+type Limits struct {
+	Timeout time.Duration
+	Output  int // bytes of each stream that are kept, its end
+}
+
+// Result is what a command did.
+type Result struct {
+	ExitCode       int    // that of the function ExitCode
+	Stdout, Stderr string // their ends
+	Truncated      bool   // a stream was longer
+	TimedOut       bool
+	Duration       time.Duration
+}
+
+// drain is how long the output of a command that ended is waited for, should a
+// process that could not be ended hold on to it.
+const drain = time.Second
+
+// Run starts a command, waits for it, and ends what it left. One that fails, or is
+// ended at its time-out, is a result. When ctx is done the command is ended too, and the
+// error wraps the cause; the result is what it did until then.
+func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, limits Limits) (Result, error) {
+	limited, cancel := context.WithTimeout(ctx, limits.Timeout)
+	defer cancel()
+	if err := limited.Err(); err != nil {
+		return Result{}, fmt.Errorf("start the command: %w", err)
+	}
+	stdout, stderr := &tail.Writer{Max: limits.Output}, &tail.Writer{Max: limits.Output}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, drain
+	begun := time.Now()
+	family, err := l.start(cmd)
+	if err != nil {
+		return Result{}, fmt.Errorf("start the command: %w", err)
+	}
+	killed := make(chan struct{})
+	stop := context.AfterFunc(limited, func() { defer close(killed); family.kill() })
+	err = cmd.Wait()
+	stopped := !stop()
+	if stopped {
+		<-killed
+	}
+	family.end()
+	out, errs := stdout.End(), stderr.End()
+	result := Result{ExitCode: ExitCode(cmd.ProcessState), Stdout: out.Text, Stderr: errs.Text, Truncated: out.Left > 0 || errs.Left > 0,
+		TimedOut: stopped && ctx.Err() == nil, Duration: time.Since(begun)}
+	var exit *exec.ExitError
+	switch {
+	case stopped && ctx.Err() != nil:
+		return result, fmt.Errorf("the command was stopped: %w", context.Cause(ctx))
+	case err == nil, stopped, errors.As(err, &exit), errors.Is(err, exec.ErrWaitDelay):
+		return result, nil
+	}
+	return result, fmt.Errorf("wait for the command: %w", err)
+}

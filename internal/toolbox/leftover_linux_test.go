@@ -1,0 +1,179 @@
+package toolbox_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/toolbox"
+)
+
+// lingering are the ways in which a command leaves a process behind. In each, $D stands for
+// what notes its process number in the file pid and then lives for long.
+func lingering() map[string]string {
+	return map[string]string{
+		"a child":                      `$D &`,
+		"nohup":                        `nohup $D >/dev/null 2>&1 &`,
+		"disown":                       `$D & disown -a`,
+		"a double fork":                `( ($D &) & )`,
+		"a session of its own":         `setsid $D &`,
+		"a session and a double fork":  `(setsid sh -c "($D &) &" &)`,
+		"no environment":               `env -i /bin/sh -c "$D" &`,
+		"a session, no environment":    `env -i setsid -f /bin/sh -c "($D &)"`,
+		"deaf to signals":              `sh -c 'trap "" TERM HUP INT QUIT; exec setsid '"$D" &`,
+		"no open files":                `setsid -f $D <&- >&- 2>&-`,
+		"holds the output":             `setsid -f $D 2>&1`,
+		"another folder":               `cd / && setsid -f $D`,
+		"many":                         `for i in 1 2 3 4 5 6 7 8 9; do setsid -f sleep 1000; (setsid sleep 1000 &); done; setsid -f $D`,
+		"the keeper killed":            `setsid -f $D; until [ -s $P ]; do sleep 0.01; done; kill -KILL $PPID`,
+		"the keeper asked to end":      `setsid -f $D; until [ -s $P ]; do sleep 0.01; done; kill -TERM $PPID; kill -QUIT $PPID`,
+		"the keeper killed, and waits": `setsid -f $D; until [ -s $P ]; do sleep 0.01; done; kill -KILL $PPID; sleep 1000`,
+	}
+}
+
+// TestNothingIsLeftBehind: whatever a command does to leave a process behind, that is gone
+// when the command has been answered.
+func TestNothingIsLeftBehind(t *testing.T) {
+	ends := map[string]func(*testing.T, *toolbox.Box, string){
+		"ends": func(t *testing.T, box *toolbox.Box, command string) {
+			command += "\nuntil [ -s $P ]; do sleep 0.01; done"
+			reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: command, Timeout: 30})
+			if err != nil || reply.TimedOut {
+				t.Errorf("%+v, %v", reply, err)
+			}
+		},
+		"times out": func(t *testing.T, box *toolbox.Box, command string) {
+			reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: command + "\nsleep 1000", Timeout: 1})
+			if err != nil || !reply.TimedOut && !strings.Contains(command, "KILL") {
+				t.Errorf("%+v, %v", reply, err)
+			}
+		},
+		"is cancelled": func(t *testing.T, box *toolbox.Box, command string) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			up := filepath.Join(box.Path(), "pid")
+			go func() {
+				for ctx.Err() == nil {
+					if info, err := os.Stat(up); err == nil && info.Size() > 0 {
+						cancel()
+					}
+				}
+			}()
+			_, err := box.BashExecute(ctx, toolbox.BashExecute{Command: command + "\nsleep 1000", Timeout: 30})
+			if err == nil && !strings.Contains(command, "KILL") {
+				t.Error("it was not cancelled")
+			}
+		},
+	}
+	for way, command := range lingering() {
+		for how, run := range ends {
+			t.Run(way+", "+how, func(t *testing.T) {
+				t.Parallel()
+				box := kept(t, toolbox.Options{})
+				file := filepath.Join(box.Path(), "pid")
+				daemon := filepath.Join(box.Path(), "daemon")
+				text := fmt.Sprintf("#!/bin/sh\necho $$ >%[1]s.new; mv %[1]s.new %[1]s; exec sleep 1000\n", file)
+				if err := os.WriteFile(daemon, []byte(text), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				run(t, box, "D="+daemon+" P="+file+"\n"+command)
+				gone(t, file)
+			})
+		}
+	}
+}
+
+// gone fails if the process lives whose number a file holds.
+func gone(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); err == nil {
+		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		t.Errorf("it lives on: %s", state)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// TestKeeperThatIsStopped: a command that stops its keeper does not hold up its end.
+func TestKeeperThatIsStopped(t *testing.T) {
+	t.Parallel()
+	box := kept(t, toolbox.Options{})
+	command := `setsid -f sh -c 'echo $$ >pid; exec sleep 1000'; until [ -s pid ]; do sleep 0.01; done; kill -STOP $PPID; sleep 1000`
+	begun := time.Now()
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: command, Timeout: 1})
+	if err != nil || !reply.TimedOut || time.Since(begun) > 20*time.Second {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	gone(t, filepath.Join(box.Path(), "pid"))
+}
+
+// TestOneCommandSparesAnother: what a command leaves behind is ended, and not what
+// another one, that still runs, has started.
+func TestOneCommandSparesAnother(t *testing.T) {
+	t.Parallel()
+	box := kept(t, toolbox.Options{})
+	long := make(chan toolbox.BashExecuteReply, 1)
+	go func() {
+		const command = `(setsid sh -c 'echo up >up; until [ -e go ]; do sleep 0.01; done; echo lived >lived' &); ` +
+			`until [ -e lived ]; do sleep 0.01; done; echo done`
+		reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: command, Timeout: 30})
+		if err != nil {
+			t.Error(err)
+		}
+		long <- reply
+	}()
+	for _, command := range []string{`until [ -s up ]; do sleep 0.01; done`, `setsid -f sleep 1000`,
+		`setsid -f sleep 1000; kill -KILL $PPID`, `touch go`} {
+		if _, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: command, Timeout: 30}); err != nil {
+			t.Error(err)
+		}
+	}
+	if reply := <-long; reply.Stdout != "done\n" || reply.ExitCode != 0 {
+		t.Errorf("%+v", reply)
+	}
+}
+
+// TestCommandEndsWhenOnlyReadingIsAllowed: one that runs is ended with all it has
+// started, and the reply says why and what it had printed.
+func TestCommandEndsWhenOnlyReadingIsAllowed(t *testing.T) {
+	t.Parallel()
+	changes := make(chan struct{}, 1)
+	restricted := make(chan bool, 2)
+	restricted <- false
+	box := kept(t, toolbox.Options{
+		Guard:   func(context.Context) (bool, error) { return <-restricted, nil },
+		Changed: func(context.Context) (<-chan struct{}, error) { return changes, nil },
+	})
+	w := newWitness(t, box.Path())
+	ended := make(chan toolbox.BashExecuteReply, 1)
+	go func() {
+		reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo first; " + family(), Timeout: 100})
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- reply
+	}()
+	w.up(t, 4)
+	restricted <- true
+	changes <- struct{}{}
+	reply := <-ended
+	if reply.Stdout != "first\n" || reply.TimedOut || !strings.Contains(reply.Stopped, "planning mode was entered") ||
+		!strings.Contains(reply.Text(), "with all it had started: planning mode was entered") {
+		t.Errorf("%+v\n%s", reply, reply.Text())
+	}
+	close(changes)
+	w.gone(t)
+}
