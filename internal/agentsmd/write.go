@@ -55,20 +55,17 @@ func Write(workspace, file, canonical string, opts Options) (Result, error) {
 		return Result{}, err
 	}
 	defer root.Close()
+	actions := map[State]Action{Absent: Created, NoBlock: Added, Outdated: Updated, Edited: Restored}
 	s, found := inspect(root, file, content)
 	if found.Refusal != nil {
 		return Result{}, found.Refusal
 	}
-	result := Result{Action: actionFor(found.State), File: file, Target: found.Target,
+	result := Result{Action: cmp.Or(actions[found.State], Unchanged), File: file, Target: found.Target,
 		Before: found.Before, After: found.Content, Edits: found.Edits}
 	if result.Action == Unchanged {
 		return result, nil
 	}
 	return result, change(root, s, result, opts)
-}
-
-func actionFor(state State) Action {
-	return cmp.Or(map[State]Action{Absent: Created, NoBlock: Added, Outdated: Updated, Edited: Restored}[state], Unchanged)
 }
 
 // Remove takes the block out of a file. What is left is byte for byte what was

@@ -66,7 +66,8 @@ type placing struct {
 // Open is part of parser.BlockParser.
 func (p placing) Open(parent ast.Node, in text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	line, _ := in.Position()
-	if p.opensContainer() && parent.Kind() != ast.KindList && depth(parent) >= maxContainers {
+	container := p.BlockParser == parser.NewListParser() || p.BlockParser == parser.NewBlockquoteParser()
+	if container && parent.Kind() != ast.KindList && depth(parent) >= maxContainers {
 		return nil, parser.NoChildren
 	}
 	node, state := p.BlockParser.Open(parent, in, pc)
@@ -74,10 +75,6 @@ func (p placing) Open(parent ast.Node, in text.Reader, pc parser.Context) (ast.N
 		p.opened[node] = line
 	}
 	return node, state
-}
-
-func (p placing) opensContainer() bool {
-	return p.BlockParser == parser.NewListParser() || p.BlockParser == parser.NewBlockquoteParser()
 }
 
 func depth(node ast.Node) (n int) {

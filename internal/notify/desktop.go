@@ -113,7 +113,9 @@ func (d *desktop) command(title, text string) (argv, env []string) {
 		"WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"}
 	switch d.system {
 	case "linux", "freebsd", "openbsd", "netbsd":
-		return []string{"notify-send", "--app-name=planloop", "--", title, notifySendBody(text)}, d.kept(session)
+		// Of the second text backslashes make other characters, and markup is shown as such.
+		text = strings.NewReplacer(`\`, `\\`, "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+		return []string{"notify-send", "--app-name=planloop", "--", title, text}, d.kept(session)
 	case "darwin":
 		return append(appleScript(), title, text), d.kept(session)
 	case "windows":
@@ -130,13 +132,6 @@ func undashed(s string) string {
 		return " " + s
 	}
 	return s
-}
-
-// notifySendBody escapes what notify-send and the desktop behind it interpret in
-// the second of their texts: first backslashes, of which notify-send makes other
-// characters, then the markup that the desktop would show.
-func notifySendBody(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
 // appleScript shows the texts that follow it. They are arguments of the script

@@ -88,7 +88,9 @@ func New(config Config, getenv func(string) string, opts Options) (*Notifier, er
 	ctx, stop := context.WithCancelCause(context.Background())
 	n := &Notifier{stop: stop}
 	for _, t := range targets {
-		n.lanes = append(n.lanes, startLane(ctx, t, opts.Logger))
+		l := &lane{target: t, logger: opts.Logger, waiting: make(chan envelope, queued), ended: make(chan struct{})}
+		n.lanes = append(n.lanes, l)
+		go l.run(ctx)
 	}
 	return n, nil
 }
@@ -186,14 +188,6 @@ type lane struct {
 	closed bool
 }
 
-// startLane starts the goroutine. It ends when the lane was closed and nothing
-// waits, or when a delivery fails after ctx is done.
-func startLane(ctx context.Context, t target, logger *slog.Logger) *lane {
-	l := &lane{target: t, logger: logger, waiting: make(chan envelope, queued), ended: make(chan struct{})}
-	go l.run(ctx)
-	return l
-}
-
 // push queues an envelope, in place of the oldest when the queue is full. It
 // waits for nothing, and leaves it to the goroutine to tell the log.
 func (l *lane) push(e envelope) {
@@ -214,6 +208,8 @@ func (l *lane) push(e envelope) {
 	l.waiting <- e // there is room: nobody else sends
 }
 
+// run delivers what waits. It ends when the lane was closed and nothing waits, or when
+// a delivery fails after ctx is done.
 func (l *lane) run(ctx context.Context) {
 	defer close(l.ended)
 	for e := range l.waiting {

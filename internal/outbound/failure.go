@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/planloop/planloop/plan"
 )
 
 // Reason sorts failures by what can be done about them.
@@ -54,9 +56,9 @@ func (e *Error) Error() string {
 	case e.Says == "":
 		return text
 	case e.Reason == Answered || e.Reason == Redirected:
-		return text + ` (it says "` + shortened(e.Says) + `")`
+		return text + ` (it says "` + plan.Shorten(e.Says, quotedLength) + `")`
 	}
-	return text + ": " + shortened(e.Says)
+	return text + ": " + plan.Shorten(e.Says, quotedLength)
 }
 
 // Unwrap returns what ended the caller's context, or the deadline that passed.

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
 )
 
 // Hidden stands where a secret stood.
@@ -34,15 +35,12 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Excerpt returns the beginning of what an endpoint said, fit for the quotes in an
 // error: one printable line of at most 200 characters without the secrets.
-func Excerpt(text string, secrets ...string) string { return shortened(shown(text, secrets)) }
-
-func shortened(line string) string {
-	const most = 200
-	if runes := []rune(line); len(runes) > most {
-		return strings.TrimSpace(string(runes[:most-1])) + "…"
-	}
-	return line
+func Excerpt(text string, secrets ...string) string {
+	return plan.Shorten(shown(text, secrets), quotedLength)
 }
+
+// quotedLength is how many characters an error repeats.
+const quotedLength = 200
 
 // shown returns the beginning of text as one printable line without the secrets,
 // and without the quotes that an error puts around it.

@@ -109,7 +109,12 @@ func Serve(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writ
 	}
 	defer srv.UnregisterSession(context.WithoutCancel(c.ctx), s.SessionID())
 
-	go c.write()
+	go func() { // without the writer nothing can be answered, so its failure ends the connection
+		w.run(life, s)
+		if err := w.failure(); err != nil {
+			cancel(err)
+		}
+	}()
 	go c.lane.work()
 	readErr := c.dispatch(readFrames(c.ctx, in, opts.MaxFrame))
 	c.settle(opts.Drain)
@@ -131,14 +136,6 @@ func (c *conn) verdict(ctx context.Context, readErr error) error {
 		return readErr
 	}
 	return errors.Join(readErr, writeErr)
-}
-
-// write runs the writer; without it nothing can be answered, so its failure ends the connection.
-func (c *conn) write() {
-	c.out.run(c.life, c.session)
-	if err := c.out.failure(); err != nil {
-		c.cancel(err)
-	}
 }
 
 // dispatch takes the frames as they come; it owns the lane's order. Its error

@@ -141,7 +141,11 @@ func (l *Log) head() store.Head {
 // Read implements store.Log.
 func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
 	return func(yield func(plan.Record, error) bool) {
-		records, err := l.since(after)
+		var records []entry
+		err := l.use(func() error {
+			records = slices.Clip(l.records[min(max(int(after), 0), len(l.records)):])
+			return nil
+		})
 		if err != nil {
 			yield(plan.Record{}, err)
 			return
@@ -160,14 +164,6 @@ func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Reco
 			}
 		}
 	}
-}
-
-func (l *Log) since(after plan.Revision) (records []entry, err error) {
-	err = l.use(func() error {
-		records = l.records[min(max(int(after), 0), len(l.records)):]
-		return nil
-	})
-	return slices.Clip(records), err
 }
 
 // Snapshot implements store.Log.

@@ -216,8 +216,9 @@ func exists(path string) bool {
 // explain wraps an error of SQLite or the system about path in what it means
 // for the log and what to do.
 func explain(path string, err error) error {
-	if err == nil || explained(err) {
-		return err
+	known := []error{store.ErrConflict, store.ErrBusy, store.ErrDamaged, store.ErrNewer, store.ErrReadOnly, store.ErrFull, store.ErrClosed}
+	if err == nil || slices.ContainsFunc(known, func(kind error) bool { return errors.Is(err, kind) }) {
+		return err // it says already what it means
 	}
 	if errors.Is(err, errUnreadable) || errors.Is(err, errForeign) {
 		return damaged(path, err)
@@ -270,10 +271,4 @@ func readOnly(path string, err error) error {
 // damaged says what is wrong with the file and the way out.
 func damaged(path string, problem error) error {
 	return fmt.Errorf("%w: %s: %w: it was left as it is; run `planloop doctor` to see what can be saved", store.ErrDamaged, path, problem)
-}
-
-// explained reports whether err says already what it means for the log.
-func explained(err error) bool {
-	return slices.ContainsFunc([]error{store.ErrConflict, store.ErrBusy, store.ErrDamaged, store.ErrNewer,
-		store.ErrReadOnly, store.ErrFull, store.ErrClosed}, func(known error) bool { return errors.Is(err, known) })
 }
