@@ -49,10 +49,10 @@ func (h *Hash) UnmarshalText(text []byte) error {
 
 // Head is the end of a log. The zero value is the head of an empty log.
 type Head struct {
-	Chain string        // names the chain; changes when the log is purged
-	Seq   plan.Revision // of the last record, 0 when there is none
-	Hash  Hash          // of the last record
-	Phase plan.Phase    // of the last record
+	Chain string        `json:"chain"` // names the chain; changes when the log is purged
+	Seq   plan.Revision `json:"seq"`   // of the last record, 0 when there is none
+	Hash  Hash          `json:"hash"`  // of the last record
+	Phase plan.Phase    `json:"phase"` // of the last record
 }
 
 // Snapshot is a state with the head it was folded to. It is a cache, and a pin:

@@ -131,7 +131,7 @@ func (l *Log) pins() (pins []pin, err error) {
 	}
 	headers, err := l.snapshotHeaders()
 	for _, h := range headers {
-		pins = append(pins, pin{h.Head(), h.path})
+		pins = append(pins, pin{h.Head, h.path})
 	}
 	return pins, err
 }

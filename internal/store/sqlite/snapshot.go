@@ -24,20 +24,12 @@ import (
 // snapshotHeader is the first line of a snapshot's file, after a checksum of
 // itself: enough to choose one and to pin its head without reading the state.
 type snapshotHeader struct {
-	Fold  int           `json:"fold_version"`
-	Chain string        `json:"chain"`
-	Seq   plan.Revision `json:"seq"`
-	Hash  store.Hash    `json:"hash"`
-	Phase plan.Phase    `json:"phase"`
-	Bytes int           `json:"bytes"`    // of the state that follows
-	Sum   uint32        `json:"checksum"` // of the state
+	Fold       int    `json:"fold_version"`
+	store.Head        // that the snapshot pins
+	Bytes      int    `json:"bytes"`    // of the state that follows
+	Sum        uint32 `json:"checksum"` // of the state
 
 	path string
-}
-
-// Head returns the head that the snapshot pins.
-func (h snapshotHeader) Head() store.Head {
-	return store.Head{Chain: h.Chain, Seq: h.Seq, Hash: h.Hash, Phase: h.Phase}
 }
 
 // keptSnapshots is how many are kept: when the newest cannot be read, the one
@@ -62,17 +54,17 @@ func (l *Log) snapshot(ctx context.Context, v *view, seq plan.Revision) (*store.
 		if seq > 0 && h.Seq > seq {
 			continue
 		}
-		contained, former, err := v.contains(ctx, h.Head())
+		contained, former, err := v.contains(ctx, h.Head)
 		switch {
 		case err != nil:
 			return nil, err
 		case !contained && !former:
-			return nil, v.checkPin(ctx, pin{h.Head(), h.path})
+			return nil, v.checkPin(ctx, pin{h.Head, h.path})
 		case former || h.Fold != plan.FoldVersion:
 			continue
 		}
 		if state, err := h.readState(); err == nil {
-			return &store.Snapshot{Head: h.Head(), State: state}, nil
+			return &store.Snapshot{Head: h.Head, State: state}, nil
 		}
 	}
 	return nil, nil
@@ -192,8 +184,7 @@ func (h snapshotHeader) readState() (plan.State, error) {
 
 // writeSnapshot puts a whole file in the place of the name, or leaves it alone.
 func writeSnapshot(path string, head store.Head, state []byte) error {
-	header, err := json.Marshal(snapshotHeader{Fold: plan.FoldVersion, Chain: head.Chain, Seq: head.Seq, Hash: head.Hash,
-		Phase: head.Phase, Bytes: len(state), Sum: checksum(state)})
+	header, err := json.Marshal(snapshotHeader{Fold: plan.FoldVersion, Head: head, Bytes: len(state), Sum: checksum(state)})
 	if err != nil {
 		return err
 	}
