@@ -5,9 +5,9 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -71,9 +71,7 @@ type Server struct {
 
 // New returns a server. Nothing is opened until a client asks for it.
 func New(opts Options) (*Server, error) {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	rounds, err := seal.New()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -81,9 +82,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 			claims++
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
-		if step.Status == "" {
-			step.Status = plan.Pending
-		}
+		step.Status = cmp.Or(step.Status, plan.Pending)
 		if err := minted.resolve(s, i, &step); err != nil {
 			return nil, s.locate(i, err)
 		}
@@ -205,11 +204,7 @@ func (s *source) acyclic(steps []plan.NewStep) error {
 	const shown = 12
 	words := make([]string, 0, shown)
 	for _, id := range cycle[:min(len(cycle), shown)] {
-		own := s.steps[id-1].ID
-		if own == 0 {
-			own = id
-		}
-		words = append(words, s.call(own))
+		words = append(words, s.call(cmp.Or(s.steps[id-1].ID, id)))
 	}
 	if len(cycle) > shown {
 		words = append(words, "…")

@@ -70,9 +70,7 @@ func (o Options) complete() (Options, error) {
 			return o, err
 		}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.MaxBody = cmp.Or(o.MaxBody, transport.MaxMessage)
 	o.MaxStreams = cmp.Or(o.MaxStreams, 100)
 	o.SessionIdle = cmp.Or(o.SessionIdle, 30*time.Minute)
@@ -114,17 +112,11 @@ func isLoopback(addr string) bool {
 // normalAddr gives an address without a host the loopback one: to be reachable
 // from elsewhere is a decision, not a default.
 func normalAddr(addr string) (string, error) {
-	if addr == "" {
-		addr = ":0"
-	}
-	host, port, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(cmp.Or(addr, ":0"))
 	if err != nil {
 		return "", fmt.Errorf("address %q is not host:port, such as 127.0.0.1:8137: %w", addr, err)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port), nil
+	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port), nil
 }
 
 // checkOrigin refuses what a browser would never send as an Origin, wildcards

@@ -13,6 +13,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,9 +69,7 @@ func New(config Config, getenv func(string) string, opts Options) (*Client, erro
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	c := &Client{
 		config:      config.withDefaults(),
 		host:        strings.ToLower(endpoint.Host),

@@ -78,9 +78,7 @@ func New(config Config, getenv func(string) string, opts Options) (*Notifier, er
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	targets, err := config.targets(getenv, opts)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@
 package presence
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -66,9 +67,7 @@ func Open(stateDir string, opts Options) *Book {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	return &Book{
 		files: inside(stateDir, "seen"), servers: inside(stateDir, "servers"), server: opts.Server,
 		now: opts.Now, logger: opts.Logger, lives: map[string]*life{},

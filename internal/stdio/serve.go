@@ -54,9 +54,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.MaxFrame = cmp.Or(o.MaxFrame, transport.MaxMessage)
 	o.Drain = cmp.Or(o.Drain, 30*time.Second)
 	return o

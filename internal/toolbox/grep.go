@@ -73,7 +73,7 @@ func (b *Box) Grep(ctx context.Context, in Grep) (GrepReply, error) {
 
 // search prepares a search, or refuses it.
 func (b *Box) search(in Grep) (*search, error) {
-	s := &search{box: b, max: min(firstMatches, b.limits.Matches), bytes: b.limits.SearchBytes}
+	s := &search{box: b, bytes: b.limits.SearchBytes}
 	var err error
 	if s.pattern, s.reach, err = expression(in.Pattern, in.IgnoreCase); err != nil {
 		return nil, err
@@ -86,9 +86,7 @@ func (b *Box) search(in Grep) (*search, error) {
 	if in.Max < 0 {
 		return nil, invalid("/max", "is less than 1", fmt.Sprintf("ask for 1 to %d lines", b.limits.Matches))
 	}
-	if in.Max > 0 {
-		s.max = min(in.Max, b.limits.Matches)
-	}
+	s.max = min(cmp.Or(in.Max, firstMatches), b.limits.Matches)
 	return s, nil
 }
 

@@ -2,6 +2,7 @@ package toolbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,16 +156,13 @@ func (b *Box) viewDirectory(ctx context.Context, rel string, in View) (ViewReply
 	if more {
 		reply.Note = "only " + strconv.Itoa(len(list)) + " of its entries were read"
 	}
-	from, to := max(in.From, 1), len(list)
+	from, to := max(in.From, 1), min(cmp.Or(in.To, len(list)), len(list))
 	if len(list) == 0 {
 		return reply, nil
 	}
 	if from > len(list) {
 		return ViewReply{}, invalid("/from", plan.Quote(rel)+" has "+plan.Counted(len(list), "entry"),
 			"give one up to "+strconv.Itoa(len(list)))
-	}
-	if in.To > 0 {
-		to = min(to, in.To)
 	}
 	p := page{limits: b.limits}
 	for i := from; i <= min(to, from+b.limits.PageLines-1); i++ {

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"iter"
@@ -56,9 +57,7 @@ type Walk struct {
 
 // Walk prepares a walk.
 func (t *Tree) Walk(o Options) *Walk {
-	if o.Entries <= 0 {
-		o.Entries = maxEntries
-	}
+	o.Entries = cmp.Or(o.Entries, maxEntries)
 	return &Walk{tree: t, options: o, room: maxAllRules}
 }
 

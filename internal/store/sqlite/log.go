@@ -12,6 +12,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,9 +67,7 @@ var _ store.Log = (*Log)(nil)
 
 // New returns the log in dir. Nothing is opened or created yet.
 func New(dir string, opts Options) *Log {
-	if opts.LockWait <= 0 {
-		opts.LockWait = defaultLockWait
-	}
+	opts.LockWait = cmp.Or(opts.LockWait, defaultLockWait)
 	return &Log{dir: dir, opts: opts, lock: newWorkspaceLock(filepath.Join(dir, lockName))}
 }
 
