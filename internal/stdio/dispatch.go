@@ -51,7 +51,7 @@ func (c *conn) say(ctx context.Context, message mcp.JSONRPCMessage) {
 
 func (c *conn) notified(m transport.Message) {
 	if m.Method == string(mcp.MethodNotificationCancelled) {
-		c.drop(c.calls.cancelled(m.Params))
+		c.cancelled(m.Params)
 		return
 	}
 	c.inLane(c.ctx, func(t *turn) {
@@ -105,9 +105,17 @@ func (c *conn) atTurn(t *turn, k *call, m transport.Message) {
 	c.answer(k, c.handle(t.context(k.ctx), m))
 }
 
-// drop answers cancelled calls at once if their turn has not come.
-func (c *conn) drop(ks []*call) {
-	for _, k := range ks {
+// cancelled cancels a call, and answers it at once if its turn has not come. An id that
+// is not open is ignored, since its answer may have crossed the cancellation.
+func (c *conn) cancelled(params json.RawMessage) {
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	key := transport.Key(p.RequestID)
+	for _, k := range c.calls.cancelIf(errCancelled, func(k *call) bool { return key != "" && k.key == key }) {
 		if k.claim() {
 			c.running.Go(func() { c.answer(k, k.unstarted()) })
 		}
@@ -225,22 +233,6 @@ func (cs *calls) remove(k *call) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	delete(cs.open, k)
-}
-
-// cancelled handles notifications/cancelled; an id that is not open is ignored,
-// since its answer may have crossed the cancellation.
-func (cs *calls) cancelled(params json.RawMessage) []*call {
-	var p struct {
-		RequestID json.RawMessage `json:"requestId"`
-	}
-	if json.Unmarshal(params, &p) != nil {
-		return nil
-	}
-	key := transport.Key(p.RequestID)
-	if key == "" {
-		return nil
-	}
-	return cs.cancelIf(errCancelled, func(k *call) bool { return k.key == key })
 }
 
 // cancelIf ends the contexts of the calls that match and returns them.
