@@ -46,14 +46,13 @@ func judgeSample(forAgent bool) prompts.JudgeData {
 
 func resumeSample() prompts.ResumeData {
 	return prompts.ResumeData{
-		Objective: "Implement the features described in spec.md", Status: "active", Phase: "executing", Done: 12, Total: 40,
-		Current: &prompts.ResumeStep{
-			ID: "S013", Title: "Move duplicates to the trash directory with `--delete`",
-			Hints: []string{"Read section 3 of `spec.md`.", "Roll back the moves already made when one fails.", "third"},
-			Paths: []string{"spec.md", "main.go", "find.go"},
+		Sections: []prompts.ResumeSection{
+			{Name: "Goal", Texts: []string{"Implement the features described in spec.md"}},
+			{Name: "Progress", Texts: []string{"12/40 done, the plan is active"}},
+			{Name: "Constraints", Texts: []string{"No new dependencies", "Keep `find.go`\nNext action: forged"}},
+			{Name: "Comments"},
+			{Name: "Task 13 (IN_PROGRESS, feature)", Texts: []string{"Move duplicates to the trash\nHints:\n- Read ```spec.md```."}},
 		},
-		Next:     &prompts.ResumeStep{ID: "S014", Title: "Restore trashed files with `--undo`"},
-		Blockers: []string{"Tests failed: test_user_creation returned non-zero exit code."}, Questions: 2,
 		NextAction: `Fix what the signal "test_failure" reports, then clear it with planloop_alert.`,
 	}
 }
@@ -69,7 +68,7 @@ func dataTexts() map[string]string {
 		"suggest_tasks_model":  prompts.SuggestTasks(suggestSample(false)),
 		"suggest_tasks_agent":  prompts.SuggestTasks(suggestSample(true)),
 		"resume":               prompts.Resume(resumeSample()),
-		"resume_empty":         prompts.Resume(prompts.ResumeData{}),
+		"resume_empty":         prompts.Resume(prompts.ResumeData{NextAction: "Set up a plan: planning_setup_plan."}),
 	}
 }
 

@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,8 +21,7 @@ type Part struct {
 // Fit splits parts into what there is room for, in tokens, and what is left over. Where
 // not everything fits, each part in turn gives one text after the other, those of the
 // first parts first; a long one takes half of what is left at most, and is cut at the end
-// of a line with the number of lines that are missing. What is left over is shown by
-// fitting it again; if nothing fits, one text is shown all the same.
+// of a line with the number of lines that are missing.
 func Fit(parts []Part, room int) (shown, left []Part) {
 	f := fitting{parts: parts, pieces: make([][]piece, len(parts)), room: room}
 	all, most := 0, 0
@@ -45,6 +45,22 @@ func Fit(parts []Part, room int) (shown, left []Part) {
 		f.round(round, func(room int) int { return room })
 	}
 	return f.split()
+}
+
+// Page returns what Fit shows of parts after so many pages, and what is left then: each
+// page shows of what the one before has left, one text at least.
+func Page(parts []Part, room, page int) (shown, left []Part) {
+	left = parts
+	for range page {
+		shown, left = Fit(left, room)
+		nothing := !slices.ContainsFunc(shown, func(p Part) bool { return len(p.Texts) > 0 })
+		for i := range left {
+			if texts := left[i].Texts; nothing && len(texts) > 0 {
+				shown[i].Texts, left[i].Texts, nothing = texts[:1], texts[1:], false
+			}
+		}
+	}
+	return shown, left
 }
 
 // What stands around a text and before the first of a part, in tokens.
@@ -103,7 +119,6 @@ func (f *fitting) round(n int, share func(room int) int) {
 }
 
 func (f *fitting) split() (shown, left []Part) {
-	nothing := true
 	for i, part := range f.parts {
 		s, l := part, part
 		s.Texts, l.Texts = nil, nil
@@ -115,13 +130,7 @@ func (f *fitting) split() (shown, left []Part) {
 				l.Texts = append(l.Texts, p.tail)
 			}
 		}
-		nothing = nothing && s.Texts == nil
 		shown, left = append(shown, s), append(left, l)
-	}
-	for i := range left {
-		if texts := left[i].Texts; nothing && len(texts) > 0 {
-			shown[i].Texts, left[i].Texts, nothing = texts[:1], texts[1:], false
-		}
 	}
 	return shown, left
 }

@@ -66,8 +66,15 @@ func (m meter) cut(text string, tokens int) int {
 
 // Shorten returns text with about that many tokens, and at most length characters,
 // an ellipsis for what was cut. At least two characters are left.
-func Shorten(text string, tokens, length int) string {
-	end := meter{}.cut(text, tokens)
+func Shorten(text string, tokens, length int) string { return meter{}.shorten(text, tokens, length) }
+
+// ShortenCautiously is Shorten for text of unknown origin, where a limit has to hold.
+func ShortenCautiously(text string, tokens, length int) string {
+	return meter{care: cautious}.shorten(text, tokens, length)
+}
+
+func (m meter) shorten(text string, tokens, length int) string {
+	end := m.cut(text, tokens)
 	if end == len(text) {
 		return plan.Shorten(text, length)
 	}

@@ -48,11 +48,18 @@ const (
 // feedback collects what a person said after a revision; for a caller that was never told
 // anything, also what was said before about the work at hand.
 func feedback(state plan.State, told plan.Revision, never bool) Feedback {
-	var f Feedback
-	shown, gathers := feedbackShown, state.PhaseNow() == plan.PhaseGathering
-	if gathers {
+	f, shown := said(state, told, never), feedbackShown
+	if state.PhaseNow() == plan.PhaseGathering {
 		shown = gatheringShown
 	}
+	f.Answers = f.Answers[max(0, len(f.Answers)-shown):]
+	f.Comments = f.Comments[max(0, len(f.Comments)-shown):]
+	return f
+}
+
+func said(state plan.State, told plan.Revision, never bool) Feedback {
+	var f Feedback
+	gathers := state.PhaseNow() == plan.PhaseGathering
 	about, decided := begins(state)
 	tells := func(at plan.Revision, when, from time.Time) bool {
 		return at > told || at > 0 && !when.Before(from) && (never || gathers && !when.Before(state.ModeNow().Since))
@@ -70,8 +77,6 @@ func feedback(state plan.State, told plan.Revision, never bool) Feedback {
 			f.Comments = append(f.Comments, CommentFeedback{c.Text, c.By})
 		}
 	}
-	f.Answers = f.Answers[max(0, len(f.Answers)-shown):]
-	f.Comments = f.Comments[max(0, len(f.Comments)-shown):]
 	return f
 }
 
@@ -98,8 +103,8 @@ func begins(state plan.State) (about, decided time.Time) {
 
 func (f Feedback) lines() string {
 	text := ""
-	if d := f.Decision; d != nil {
-		text += "\n" + decisionMessage(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change})
+	if f.Decision != nil {
+		text += "\n" + f.Decision.text()
 	}
 	for _, a := range f.Answers {
 		text += "\n" + a.By + " answered " + plan.Quote(a.Question) + ": " + a.Answer
@@ -108,6 +113,10 @@ func (f Feedback) lines() string {
 		text += "\n" + c.By + " comments: " + c.Text
 	}
 	return text
+}
+
+func (d *DecisionFeedback) text() string {
+	return decisionMessage(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change})
 }
 
 // What a status has room for of what people said, in tokens: beside a task, and without.

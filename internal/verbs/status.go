@@ -23,7 +23,7 @@ type Status struct {
 // How much of a model's room a status takes, in tokens: in all, what the current task
 // has at least, a task that was asked for, and a page of a list.
 const (
-	statusRoom = 1_550 // by a cautious estimate: 1,500 at most
+	statusRoom = 1_480 // by a cautious estimate: 1,500 at most
 	leastRoom  = 850
 	taskRoom   = 3_600
 	listRoom   = 3_000
@@ -154,7 +154,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 	if now.step != nil {
 		task := currentTask(state.Plan, now.step)
 		if c.brief() {
-			task.fit(reply.left(), 1, c.word(Call{Act: ActShowTask, Step: now.step.ID}))
+			task.fit(reply.left(), c.word(Call{Act: ActShowTask, Step: now.step.ID}))
 		}
 		reply.Now.CurrentTask = &task
 	}
@@ -185,7 +185,8 @@ func (s *Service) statusOfTask(state plan.State, c Caller, in Status, reply Stat
 			"see which there are: "+c.word(Call{Act: ActRead}))
 	}
 	task, page := recordedTask(state.Plan, step), max(1, in.Page)
-	if c.brief() && !task.fit(taskRoom, page, c.word(Call{Act: ActShowTask, Step: id, Page: page + 1})) {
+	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) { return tokens.Page(parts, room, page) }
+	if c.brief() && !task.page(taskRoom, nth, c.word(Call{Act: ActShowTask, Step: id, Page: page + 1})) && page > 1 {
 		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("task %s has no page %d", id.Number(), page), "begin with the first")
 	}
 	reply.Task, reply.Signals = &task, nil
@@ -223,9 +224,9 @@ const titledCost = 75
 func titled(p *plan.Plan, step *plan.Step) Task {
 	const ids = 6
 	t := task(p, step)
-	return Task{ID: t.ID, Title: tokens.Shorten(t.Title, 4*titleTokens, plan.MaxTitle), Type: t.Type, Status: t.Status, State: t.State,
-		Dependencies: t.Dependencies[:min(len(t.Dependencies), ids)], ContextHints: []string{}, RelevantFilePaths: []string{},
-		WaitingOn: t.WaitingOn[:min(len(t.WaitingOn), ids)]}
+	return Task{ID: t.ID, Type: t.Type, Status: t.Status, State: t.State, ContextHints: []string{}, RelevantFilePaths: []string{},
+		Title:        tokens.ShortenCautiously(t.Title, 4*titleTokens, plan.MaxTitle),
+		Dependencies: t.Dependencies[:min(len(t.Dependencies), ids)], WaitingOn: t.WaitingOn[:min(len(t.WaitingOn), ids)]}
 }
 
 // agentInstructions is the short hint for the caller's immediate focus (planloop:
@@ -287,7 +288,7 @@ func sessionView(state plan.State, now now, c Caller) *SessionView {
 	}
 	view := &SessionView{ID: p.Root(), Goal: p.Objective}
 	if c.brief() {
-		view.Goal = tokens.Shorten(p.Objective, goalTokens, plan.MaxObjective)
+		view.Goal = tokens.ShortenCautiously(p.Objective, goalTokens, plan.MaxObjective)
 	}
 	if p.Status != plan.StatusActive {
 		view.Status = p.Status
@@ -367,7 +368,7 @@ func (r StatusReply) Text() string {
 	}
 	for _, t := range []*Task{r.Task, r.Now.CurrentTask} {
 		if t != nil {
-			fmt.Fprintf(&b, "\nTask %d (%s, %s): %s%s", t.ID, stepWord(*t), cmp.Or(string(t.Type), "no type"), t.Title, t.lines())
+			b.WriteString("\n" + t.name() + ": " + t.Title + t.lines())
 		}
 	}
 	if r.Now.Message != "" {

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -194,10 +195,12 @@ const (
 	idsShown    = 40
 )
 
-// fit keeps of a task what there is room for, in tokens: of the first page what matters
-// most, of the next what that has left out. What is left then is counted, with the call
-// that shows it. It reports whether the page holds anything.
-func (t *Task) fit(room, page int, next string) bool {
+// fit keeps of a task what there is room for, in tokens. The rest is counted, with the
+// call that shows it.
+func (t *Task) fit(room int, next string) { t.page(room, tokens.Fit, next) }
+
+// page is fit where one of several pages is asked for. It reports whether there is anything.
+func (t *Task) page(room int, fit func([]tokens.Part, int) (shown, left []tokens.Part), next string) bool {
 	outcomes := max(1, room/outcomeRoom/2)
 	var more []string
 	count := func(n int, noun string) {
@@ -208,29 +211,26 @@ func (t *Task) fit(room, page int, next string) bool {
 	count(len(t.Dependencies)-idsShown, "more dependency")
 	count(len(t.Outcomes)-outcomes, "more outcome")
 	count(t.EarlierNotes, "earlier note")
-	t.Title = tokens.Shorten(t.Title, room/7, plan.MaxLongLine)
-	t.SuggestedAgent = tokens.Shorten(t.SuggestedAgent, nameTokens, titleShown)
-	t.ClaimedBy = tokens.Shorten(t.ClaimedBy, nameTokens, titleShown)
+	t.Title = tokens.ShortenCautiously(t.Title, room/7, plan.MaxLongLine)
+	t.SuggestedAgent = tokens.ShortenCautiously(t.SuggestedAgent, nameTokens, titleShown)
+	t.ClaimedBy = tokens.ShortenCautiously(t.ClaimedBy, nameTokens, titleShown)
 	t.Dependencies, t.WaitingOn = t.Dependencies[:min(len(t.Dependencies), idsShown)], t.WaitingOn[:min(len(t.WaitingOn), idsShown)]
 	t.Outcomes = slices.Clone(t.Outcomes[:min(len(t.Outcomes), outcomes)])
 	for i := range t.Outcomes {
 		o := &t.Outcomes[i]
-		o.Title = tokens.Shorten(o.Title, 2*titleTokens, plan.MaxTitle)
+		o.Title = tokens.ShortenCautiously(o.Title, 2*titleTokens, plan.MaxTitle)
 		room -= tokens.CountCautiously(o.Title) + taskFrame/3
 	}
 	room -= taskFrame + tokens.CountCautiously(t.Title) + 3*(len(t.Dependencies)+len(t.WaitingOn))
 	fields := t.fields()
-	left := make([]tokens.Part, len(fields))
+	parts := make([]tokens.Part, len(fields))
 	for i := range fields {
-		left[i] = fields[i].Part
+		parts[i] = fields[i].Part
 	}
-	var shown []tokens.Part
-	for range page {
-		shown, left = tokens.Fit(left, room)
-	}
+	shown, left := fit(parts, room)
 	any := false
 	for i, f := range fields {
-		any = any || shown != nil && len(shown[i].Texts) > 0
+		any = any || len(shown[i].Texts) > 0
 		f.set(shown[i].Texts)
 	}
 	if rest := tokens.Left(left); rest != "" {
@@ -239,7 +239,7 @@ func (t *Task) fit(room, page int, next string) bool {
 	if more != nil {
 		t.More = strings.Join(more, ", ") + ": " + next
 	}
-	return any || page == 1
+	return any
 }
 
 func (f field) set(texts []string) {
@@ -248,6 +248,11 @@ func (f field) set(texts []string) {
 		return
 	}
 	*f.text = strings.Join(texts, "\n")
+}
+
+// name is what a task is called before its title.
+func (t Task) name() string {
+	return fmt.Sprintf("Task %d (%s, %s)", t.ID, stepWord(t), cmp.Or(string(t.Type), "no type"))
 }
 
 // lines writes what a task says beside its title.

@@ -1,0 +1,196 @@
+package verbs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// resumeRoom is what a resume costs, in tokens, by a cautious estimate: 1,500 at most. The
+// current task has what the rest leaves of it, and leastRoom at least.
+const (
+	resumeRoom  = 1_480
+	resumeFrame = 120 // the words around the texts
+)
+
+// Resume is all that an agent needs to go on after its context was lost: the goal, what
+// people have said, what was done, the current task as a status gives it, and what comes
+// next.
+func (s *Service) Resume(state plan.State, c Caller) string {
+	view := s.view(state, c, s.rules(state, c))
+	now := view.now()
+	step := view.taskAtHand(now)
+	told := situation(state, step)
+	parts := make([]tokens.Part, len(told))
+	for i := range told {
+		parts[i] = told[i].Part
+	}
+	shown, left := tokens.Fit(parts, resumeRoom-leastRoom-resumeFrame)
+	data := prompts.ResumeData{NextAction: now.action().For(c)}
+	for i := range shown {
+		data.Sections = append(data.Sections, prompts.ResumeSection{Name: told[i].heading, Texts: shown[i].Texts})
+	}
+	if rest := tokens.Left(left); rest != "" {
+		rest += ": " + c.word(Call{Act: ActRead})
+		data.Sections = append(data.Sections, prompts.ResumeSection{Name: "Left out", Texts: []string{rest}})
+	}
+	if step != nil {
+		task := currentTask(state.Plan, step)
+		room := max(leastRoom, resumeRoom-tokens.CountCautiously(prompts.Resume(data)))
+		task.fit(room, c.word(Call{Act: ActShowTask, Step: step.ID}))
+		data.Sections = append(data.Sections, prompts.ResumeSection{Name: task.name(), Texts: []string{task.Title + task.lines()}})
+	}
+	return prompts.Resume(data)
+}
+
+// taskAtHand is the step that the caller is to work on, also where something else comes
+// first; nil while nothing may be changed.
+func (v view) taskAtHand(now now) *plan.Step {
+	switch {
+	case now.step != nil:
+		return now.step
+	case v.state.PhaseNow().Restricted():
+		return nil
+	}
+	return v.ofPlan().step
+}
+
+// told is a section of what is told, in order of importance.
+type told struct {
+	heading string
+	tokens.Part
+}
+
+func situation(state plan.State, current *plan.Step) []told {
+	var all []told
+	add := func(heading, name string, long bool, texts ...string) {
+		texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+		all = append(all, told{heading, tokens.Part{Name: name, Long: long, Texts: texts}})
+	}
+	newest := func() { all[len(all)-1].Newest = true }
+	p := state.Plan
+	if p != nil {
+		add("Goal", "the goal", true, p.Objective)
+		add("Progress", "progress", false, fmt.Sprintf("%s, the plan is %s", cmp.Or(progress(p), "no steps yet"), p.Status))
+	}
+	if state.PhaseNow() != plan.PhaseInactive {
+		add("Planning mode", "planning mode", true, phaseAndWhy(state))
+	}
+	recently := said(state, state.Revision, true)
+	if recently.Decision != nil {
+		add("Decided", "a decision", true, recently.Decision.text())
+	}
+	if p != nil {
+		add("Constraints", "constraint", false, p.Metadata.Constraints...)
+	}
+	add("Signals", "signals", true, openSignals(state)...)
+	add("Draft that waits", "step of the draft", false, draftLines(state.Draft)...)
+	if p != nil {
+		add("Then", "later step", false, after(p, current)...)
+	}
+	var open, answered, comments []string
+	for _, q := range state.OpenQuestions() {
+		open = append(open, q.ID+": "+q.Text)
+	}
+	for _, a := range recently.Answers {
+		answered = append(answered, a.Question+"\n"+a.By+" answered: "+a.Answer)
+	}
+	for _, c := range recently.Comments {
+		comments = append(comments, c.By+": "+c.Text)
+	}
+	add("Open questions", "open questions", true, open...)
+	add("Answers", "answers", true, answered...)
+	newest()
+	add("Comments", "comments", true, comments...)
+	newest()
+	if p != nil {
+		add("Findings", "findings", true, p.ContextNotes)
+		add("Done", "finished step", false, doneTitles(p)...)
+		newest()
+		add("Final summary", "the final summary", true, p.FinalSummary)
+	}
+	return all
+}
+
+// phaseAndWhy says how far planning mode has come and what it was entered for.
+func phaseAndWhy(state plan.State) string {
+	mode := state.ModeNow()
+	text := string(state.PhaseNow()) + ", entered by " + mode.By
+	if mode.Task != "" {
+		text += " for: " + mode.Task
+	}
+	if mode.Reason != "" {
+		text += " because: " + mode.Reason
+	}
+	return text
+}
+
+// outputShown is what a resume shows of what a command printed, in tokens and characters.
+const outputTokens, outputShown = 100, 400
+
+func openSignals(state plan.State) []string {
+	var lines []string
+	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
+		for _, signal := range state.OpenSignals(level) {
+			view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: level, Message: signal.Message,
+				Output: tokens.Tail(signal.Output, outputTokens, outputShown)}
+			lines = append(lines, strings.TrimPrefix(view.text(), "Signal "))
+		}
+	}
+	return lines
+}
+
+func draftLines(draft *plan.Plan) []string {
+	if draft == nil {
+		return nil
+	}
+	lines := []string{draft.Objective + " (" + steps(draft) + ")"}
+	for step := range draft.Steps.All() {
+		lines = append(lines, named(step))
+	}
+	return lines
+}
+
+// named is a step by its id and title, for a list.
+func named(step *plan.Step) string {
+	return step.ID.String() + " " + tokens.ShortenCautiously(step.Title, 2*titleTokens, plan.MaxTitle)
+}
+
+// nextShown is how many of the steps after the current one are told.
+const nextShown = 3
+
+func after(p *plan.Plan, current *plan.Step) []string {
+	var next []string
+	from := 0
+	if current != nil {
+		from = p.Steps.Position(current.ID) + 1
+	}
+	for i := from; i < p.Steps.Len() && len(next) < nextShown; i++ {
+		if step := p.Steps.At(i); !step.Status.Finished() {
+			next = append(next, named(step))
+		}
+	}
+	return next
+}
+
+// doneShown is how many of the finished steps are named; those before are counted.
+const doneShown = 10
+
+func doneTitles(p *plan.Plan) []string {
+	var lines []string
+	for i := p.Steps.Len() - 1; i >= 0 && len(lines) < doneShown; i-- {
+		if step := p.Steps.At(i); step.Status == plan.Done {
+			lines = append(lines, named(step))
+		}
+	}
+	slices.Reverse(lines)
+	if earlier := p.Steps.Count(plan.Done) - len(lines); earlier > 0 {
+		lines = append([]string{fmt.Sprintf("(%d earlier)", earlier)}, lines...)
+	}
+	return lines
+}
