@@ -31,24 +31,18 @@ func newDoctorCommand(a *app) *cobra.Command {
 
 // diagnosis is what doctor found.
 type diagnosis struct {
-	Status        string         `json:"status"` // sound, damaged, newer, repaired or empty
-	Version       string         `json:"version"`
-	Go            string         `json:"go"`
-	SQLite        string         `json:"sqlite,omitempty"` // the version of its Go module
-	Workspace     string         `json:"workspace"`
-	StateDir      string         `json:"state_dir"`
-	Configuration string         `json:"configuration,omitempty"`
-	Warnings      []string       `json:"warnings"`
-	Revision      plan.Revision  `json:"revision"` // of the last good record
-	Problems      []problemFound `json:"problems"`
-	Repair        *repairDone    `json:"repair,omitempty"`
-	Advice        string         `json:"advice"`
-}
-
-type problemFound struct {
-	File   string `json:"file"`
-	Text   string `json:"text"`
-	Damage bool   `json:"damage"`
+	Status        string           `json:"status"` // sound, damaged, newer, repaired or empty
+	Version       string           `json:"version"`
+	Go            string           `json:"go"`
+	SQLite        string           `json:"sqlite,omitempty"` // the version of its Go module
+	Workspace     string           `json:"workspace"`
+	StateDir      string           `json:"state_dir"`
+	Configuration string           `json:"configuration,omitempty"`
+	Warnings      []string         `json:"warnings"`
+	Revision      plan.Revision    `json:"revision"` // of the last good record
+	Problems      []sqlite.Problem `json:"problems"`
+	Repair        *repairDone      `json:"repair,omitempty"`
+	Advice        string           `json:"advice"`
 }
 
 type repairDone struct {
@@ -72,7 +66,7 @@ func (a *app) doctor(ctx context.Context, repair bool) error {
 	}
 	d := diagnosis{
 		Version: version(), Go: runtime.Version(), SQLite: moduleVersion("modernc.org/sqlite"),
-		Workspace: place.Path, StateDir: place.StateDir, Problems: []problemFound{},
+		Workspace: place.Path, StateDir: place.StateDir,
 	}
 	d.configuration(a, place)
 	if err := d.log(ctx, place.StateDir, repair); err != nil {
@@ -125,10 +119,7 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool) error {
 			return err
 		}
 	}
-	d.Revision = found.Head.Seq
-	for _, p := range found.Problems {
-		d.Problems = append(d.Problems, problemFound{p.File, p.Text, p.Damage})
-	}
+	d.Revision, d.Problems = found.Head.Seq, orEmpty(found.Problems)
 	switch {
 	case found.Newer != nil:
 		d.Status = "newer"

@@ -86,7 +86,7 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if a.flags.json {
 		return a.printJSON(reply)
 	}
-	a.notes(notes)
+	a.note(notes...)
 	_, err = fmt.Fprintf(a.err, "Wrote %s.\n", safetext.EscapeLine(o.file))
 	return err
 }
@@ -96,17 +96,11 @@ func (a *app) exportToOutput(reply exportReply, text []byte) error {
 		reply.Content = string(text)
 		return a.printJSON(reply)
 	}
-	a.notes(reply.Notes)
+	a.note(reply.Notes...)
 	if a.outIsTerm { // a pipe gets the plan byte for byte
 		text = []byte(safetext.Escape(string(text)))
 	}
 	return a.print(text)
-}
-
-func (a *app) notes(notes []string) {
-	for _, text := range notes {
-		a.note(text)
-	}
 }
 
 // formatOr returns the format asked for, else the one of the file's name.

@@ -78,7 +78,7 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	}
 	notes := append(imported.Notes, found...)
 	if !a.flags.json {
-		a.notes(notes)
+		a.note(notes...)
 	}
 	return a.reply(importReply{reply, string(format), orEmpty(notes)})
 }
@@ -100,20 +100,20 @@ const maxInput = 4<<20 + 1
 
 // readInput reads a file, or standard input for "-".
 func (a *app) readInput(file string) ([]byte, error) {
-	if file == "-" {
-		data, err := io.ReadAll(io.LimitReader(a.in, maxInput))
+	in := a.in
+	if file != "-" {
+		f, err := os.Open(file)
 		if err != nil {
-			return nil, fmt.Errorf("read standard input: %w", err)
+			return nil, unreadableFile(file, err)
 		}
-		return data, nil
+		defer f.Close()
+		in = f
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, unreadableFile(file, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxInput))
-	if err != nil {
+	data, err := io.ReadAll(io.LimitReader(in, maxInput))
+	switch {
+	case err != nil && file == "-":
+		return nil, fmt.Errorf("read standard input: %w", err)
+	case err != nil:
 		return nil, unreadableFile(file, err)
 	}
 	return data, nil

@@ -49,16 +49,13 @@ func (a *app) print(data []byte) error {
 }
 
 // reply prints a verb's reply: as JSON with --json, else as text.
-func (a *app) reply(r interface{ Text() string }) error {
-	if a.flags.json {
-		return a.printJSON(r)
-	}
-	return a.print([]byte(safetext.Escape(r.Text()) + "\n"))
-}
+func (a *app) reply(r interface{ Text() string }) error { return a.tell(r, r.Text()) }
 
 // note tells on standard error what a person should know about what was done.
-func (a *app) note(text string) {
-	fmt.Fprintln(a.err, "note: "+safetext.EscapeLine(text))
+func (a *app) note(notes ...string) {
+	for _, text := range notes {
+		fmt.Fprintln(a.err, "note: "+safetext.EscapeLine(text))
+	}
 }
 
 // tell prints a verb's reply as JSON, or else a text for the person at the terminal.

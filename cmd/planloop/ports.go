@@ -75,23 +75,15 @@ func (r ruleBook) canonical() string { return resources.AgentsMD(r.file) }
 func (r ruleBook) Inspect() verbs.Rules {
 	found, err := agentsmd.Inspect(r.workspace, r.file, r.canonical())
 	rules := verbs.Rules{File: r.file, Exists: found.State != agentsmd.Absent, Content: string(found.Content)}
-	switch found.State {
-	case agentsmd.InSync:
-		return rules
-	case agentsmd.Absent:
-		rules.State = "missing"
-	case agentsmd.NoBlock:
-		rules.State = "without planloop's rules"
-	case agentsmd.Outdated:
-		rules.State = "outdated"
-	case agentsmd.Edited:
-		rules.State = "changed within planloop's block"
-	default:
+	known := false
+	rules.State, known = map[agentsmd.State]string{agentsmd.InSync: "", agentsmd.Absent: "missing", agentsmd.Outdated: "outdated",
+		agentsmd.NoBlock: "without planloop's rules", agentsmd.Edited: "changed within planloop's block"}[found.State]
+	if !known || err != nil {
 		rules.State = "not in order"
 	}
 	switch {
 	case err != nil:
-		rules.State, rules.Problem = "not in order", err.Error()
+		rules.Problem = err.Error()
 	case found.Refusal != nil:
 		rules.Problem = found.Refusal.Error()
 	}

@@ -30,16 +30,13 @@ func newSetupCommand(a *app) *cobra.Command {
 				plan.Quote(file))}
 		case file != "":
 			in, err := readObject[setupInput](a, file)
-			if err != nil {
-				return plan.SetUp{}, err
-			}
-			return in.action()
+			return in.action(), err
 		}
 		in := setupInput{Outline: plan.Outline{Objective: strings.Join(args, " ")}}
 		for _, title := range steps {
 			in.InitialSteps = append(in.InitialSteps, plan.Spec{Title: title})
 		}
-		return in.action()
+		return in.action(), nil
 	}
 	cmd := newCommand("setup", "OBJECTIVE", nil, calls(a, (*verbs.Service).SetUp, action))
 	cmd.Flags().Var((*texts)(&steps), "step", "`TITLE` of a first step; may be given again")
@@ -47,22 +44,14 @@ func newSetupCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// action cleans the input by the rules of the command line, which takes Unicode
-// and longer texts than the tools for agents.
-func (in setupInput) action() (plan.SetUp, error) {
-	outline, err := plan.CleanOutline("", in.Outline)
-	if err != nil {
-		return plan.SetUp{}, err
+// action is what the input asks for: Unicode and longer texts than the tools for agents
+// take.
+func (in setupInput) action() plan.SetUp {
+	action := plan.SetUp{Outline: in.Outline}
+	for _, spec := range in.InitialSteps {
+		action.Steps = append(action.Steps, plan.NewStep{Spec: spec})
 	}
-	action := plan.SetUp{Outline: outline}
-	for i, spec := range in.InitialSteps {
-		step, err := plan.CleanStep(fmt.Sprintf("/initial_steps/%d", i), plan.NewStep{Spec: spec})
-		if err != nil {
-			return plan.SetUp{}, err
-		}
-		action.Steps = append(action.Steps, step)
-	}
-	return action, nil
+	return action
 }
 
 func newClearCommand(a *app) *cobra.Command {

@@ -156,20 +156,22 @@ func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all 
 
 // rendered is a state in a format for programs, fit to be printed.
 func rendered(state plan.State, format showFormat) ([]byte, error) {
+	var data []byte
+	var err error
 	switch format {
+	case "json":
+		if data, err = resources.JSON(state); err != nil {
+			return nil, err
+		}
+		return indented(data)
 	case "md":
-		return []byte(safetext.Escape(string(resources.Markdown(state, resources.MarkdownOptions{})))), nil
+		data = resources.Markdown(state, resources.MarkdownOptions{})
 	case "mermaid":
-		return []byte(safetext.Escape(string(resources.Mermaid(state)))), nil
+		data = resources.Mermaid(state)
 	case "yaml":
-		data, err := resources.YAML(state)
-		return []byte(safetext.Escape(string(data))), err
+		data, err = resources.YAML(state)
 	}
-	data, err := resources.JSON(state)
-	if err != nil {
-		return nil, err
-	}
-	return indented(data)
+	return []byte(safetext.Escape(string(data))), err
 }
 
 func (a *app) printRendered(state plan.State, format showFormat) error {

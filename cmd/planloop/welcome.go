@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/safetext"
@@ -86,17 +85,11 @@ func welcomeText(s terminal.Screen, path string) []string {
 
 // serverJSON is how settings files name a server.
 func serverJSON(path string) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(struct {
+	text, _ := json.Marshal(struct { // a string and a list of strings can always be written
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
-	}{path, []string{"serve"}})
-	if err != nil {
-		return "{}" // a string and a list of strings can always be written
-	}
-	return strings.TrimSpace(b.String())
+	}{path, []string{"serve"}}, jsontext.AllowInvalidUTF8(true))
+	return string(text)
 }
 
 // listedCommand is a command as --json lists it.

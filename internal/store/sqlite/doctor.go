@@ -13,9 +13,9 @@ import (
 
 // Problem is something wrong with a log.
 type Problem struct {
-	File   string
-	Text   string
-	Damage bool // the log itself is damaged, and Repair has something to do
+	File   string `json:"file"`
+	Text   string `json:"text"`
+	Damage bool   `json:"damage"` // the log itself is damaged, and Repair has something to do
 }
 
 // Report is what Check has found.
