@@ -12,14 +12,11 @@ import (
 
 func checkType(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i].Type
-	switch {
-	case t == "":
-		return missing("type", "give one of "+strings.Join(t.Values(), ", "))
-	case slices.Contains(t.Values(), string(t)):
-		return nil
+	fix := "give one of " + strings.Join(t.Values(), ", ")
+	if t == "" {
+		return missing("type", fix)
 	}
-	return []flaw{{message: "has a `type` that is not known: " + code(string(t)) + ".",
-		fix: "give one of " + strings.Join(plan.StepType("").Values(), ", ")}}
+	return flawIf(!slices.Contains(t.Values(), string(t)), "has a `type` that is not known: "+code(string(t))+".", fix)
 }
 
 func checkHintsGiven(_ context.Context, e *examination, i int) []flaw {
@@ -44,6 +41,14 @@ func missing(field, fix string) []flaw {
 	return []flaw{{message: "is missing the `" + field + "` field.", fix: fix, verbatim: true}}
 }
 
+// flawIf is the one flaw of a task, where it has it.
+func flawIf(found bool, message, fix string) []flaw {
+	if !found {
+		return nil
+	}
+	return []flaw{{message: message, fix: fix}}
+}
+
 // What still fits into one commit, as a rule of thumb.
 const (
 	maxTitle    = 160
@@ -54,11 +59,8 @@ const (
 
 func checkSize(_ context.Context, e *examination, i int) []flaw {
 	reason := tooLarge(e.New[i])
-	if reason == "" {
-		return nil
-	}
-	return []flaw{{message: "looks too large for one commit: " + reason + ".",
-		fix: "break it down into tasks that are each one logical change"}}
+	return flawIf(reason != "", "looks too large for one commit: "+reason+".",
+		"break it down into tasks that are each one logical change")
 }
 
 func tooLarge(t Task) string {
@@ -101,12 +103,9 @@ func sweeping(title string) string {
 
 func checkReversible(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
-	if t.Risk != plan.HighRisk || slices.ContainsFunc(slices.Concat([]string{t.Title, t.Details, t.Verify, t.Pause},
-		t.AcceptanceCriteria, t.ContextHints), wayBack) {
-		return nil
-	}
-	return []flaw{{message: "is of high risk and names no way back.",
-		fix: "say how it is undone or tried first: a backup, a revert, a flag, a dry run"}}
+	texts := slices.Concat([]string{t.Title, t.Details, t.Verify, t.Pause}, t.AcceptanceCriteria, t.ContextHints)
+	return flawIf(t.Risk == plan.HighRisk && !slices.ContainsFunc(texts, wayBack), "is of high risk and names no way back.",
+		"say how it is undone or tried first: a backup, a revert, a flag, a dry run")
 }
 
 // wayBack reports whether a text mentions a way to undo or to try.

@@ -24,7 +24,7 @@ func lines(t *testing.T, file string) []string {
 // heuristics are the gates that judge a title by its words.
 func heuristics(title string) []string {
 	var names []string
-	if _, joined := secondTask(title); joined {
+	if secondTask(title) != "" {
 		names = append(names, "single_responsibility")
 	}
 	if vague(title) {

@@ -37,11 +37,8 @@ func (e *examination) idsGiven() string {
 }
 
 func checkDependenciesAcyclic(_ context.Context, e *examination, i int) []flaw {
-	around, ok := e.cycles[i]
-	if !ok {
-		return nil
-	}
-	return []flaw{{message: "is part of a circular dependency: " + around + ".", fix: "remove one of these dependencies"}}
+	around, found := e.cycles[i]
+	return flawIf(found, "is part of a circular dependency: "+around+".", "remove one of these dependencies")
 }
 
 // graph is who depends on whom among the new tasks and the steps that are there.

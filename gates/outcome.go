@@ -11,12 +11,10 @@ import (
 
 func checkOutcome(_ context.Context, e *examination, i int) []flaw {
 	task := e.New[i]
-	if given(task.Verify) || slices.ContainsFunc(task.AcceptanceCriteria, given) || !vague(task.Title) {
-		return nil
-	}
-	return []flaw{{message: "does not say when it is done.",
-		fix: "name an outcome one can see or measure, such as \"Optimize `GET /users` to respond in under 100 ms\", " +
-			"or give `acceptance_criteria` or `verify`"}}
+	return flawIf(!given(task.Verify) && !slices.ContainsFunc(task.AcceptanceCriteria, given) && vague(task.Title),
+		"does not say when it is done.",
+		"name an outcome one can see or measure, such as \"Optimize `GET /users` to respond in under 100 ms\", "+
+			"or give `acceptance_criteria` or `verify`")
 }
 
 // vague reports a title that asks for better instead of for something: a verb that
@@ -104,11 +102,9 @@ func head(object []word) string {
 
 func checkVerifiable(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
-	if t.Type == plan.Test || given(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, given) || measurable(withoutVerb(t.Title)) ||
-		measurable(words(t.Details)) {
-		return nil
-	}
-	return []flaw{{message: "has nothing to verify it by.", fix: "give `acceptance_criteria`, or a command in `verify`"}}
+	verifiable := t.Type == plan.Test || given(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, given) ||
+		measurable(withoutVerb(t.Title)) || measurable(words(t.Details))
+	return flawIf(!verifiable, "has nothing to verify it by.", "give `acceptance_criteria`, or a command in `verify`")
 }
 
 // withoutVerb returns the words of a title behind the first, which says what to do

@@ -10,14 +10,11 @@ import (
 
 func checkTitle(_ context.Context, e *examination, i int) []flaw {
 	title := strings.TrimSpace(e.New[i].Title)
-	switch {
-	case title == "":
+	if title == "" {
 		return missing("title", "say in one sentence what is to be achieved")
-	case hasObject(sentence(title)):
-		return nil
 	}
-	return []flaw{{message: "has a title that names nothing to work on.",
-		fix: "say what is to be done to what, such as \"Add `password_hash` to the User model\""}}
+	return flawIf(!hasObject(sentence(title)), "has a title that names nothing to work on.",
+		"say what is to be done to what, such as \"Add `password_hash` to the User model\"")
 }
 
 // hasObject reports whether anything is left of a title without the verbs and the
@@ -96,24 +93,21 @@ func checkDuplicate(_ context.Context, e *examination, i int) []flaw {
 }
 
 func checkResponsibility(_ context.Context, e *examination, i int) []flaw {
-	second, joined := secondTask(e.New[i].Title)
-	if !joined {
-		return nil
-	}
-	return []flaw{{message: "asks for two things: \"" + excerpt(second, titleShown) + "\" is a task of its own.",
-		fix: "make it two tasks, the second depending on the first if it has to"}}
+	second := secondTask(e.New[i].Title)
+	return flawIf(second != "", "asks for two things: \""+excerpt(second, titleShown)+"\" is a task of its own.",
+		"make it two tasks, the second depending on the first if it has to")
 }
 
 // secondTask returns the part of a title that asks for another thing than what
 // stands before it: behind a conjunction, a verb with an object of its own.
-func secondTask(title string) (string, bool) {
+func secondTask(title string) string {
 	list := sentence(title)
 	for i := 1; i < len(list); i++ {
 		if from, ok := clauseAt(list, i); ok && independent(list, i, from) {
-			return phrase(list[from:]), true
+			return phrase(list[from:])
 		}
 	}
-	return "", false
+	return ""
 }
 
 func phrase(list []word) string {
