@@ -22,13 +22,12 @@ const (
 	envProject = "CLAUDE_PROJECT_DIR"
 )
 
-// Lookup is what a workspace is found by. The zero value looks at the process's
-// own environment.
+// Lookup is what a workspace is found by.
 type Lookup struct {
 	Flag  string   // --workspace, "" when not given
 	Roots []string // the roots a host told, file:// URIs; used only when there is exactly one
 
-	Getenv func(string) string    // nil: os.Getenv
+	Getenv func(string) string
 	Getwd  func() (string, error) // nil: os.Getwd
 	Home   string                 // "": the user's home directory
 }
@@ -82,9 +81,6 @@ func (e *PlaceError) Error() string {
 func (e *PlaceError) Unwrap() error { return e.Err }
 
 func (in Lookup) withDefaults() Lookup {
-	if in.Getenv == nil {
-		in.Getenv = os.Getenv
-	}
 	if in.Getwd == nil {
 		in.Getwd = os.Getwd
 	}

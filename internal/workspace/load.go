@@ -18,11 +18,11 @@ import (
 
 // Sources are the layers of the configuration.
 type Sources struct {
-	Flags     map[string]string   // by key; what was given on the command line
-	Getenv    func(string) string // nil: os.Getenv
-	Home      string              // "": the user's home directory
-	Workspace Workspace           // whose own file is read; the zero value and the default workspace have none
-	Gates     []string            // the names of the gates there are; nil: not checked
+	Flags     map[string]string // by key; what was given on the command line
+	Getenv    func(string) string
+	Home      string    // "": the user's home directory
+	Workspace Workspace // whose own file is read; the zero value and the default workspace have none
+	Gates     []string  // the names of the gates there are; nil: not checked
 }
 
 // Load returns the configuration: flags before environment variables, these
@@ -34,9 +34,6 @@ type Sources struct {
 // a warning. Everything else that is not as it should be, in any layer, is an
 // error, a *ConfigError too. A file that is not there costs one look.
 func Load(s Sources) (Config, []*ConfigError, error) {
-	if s.Getenv == nil {
-		s.Getenv = os.Getenv
-	}
 	l := loading{sources: s, keys: keys(), config: Defaults()}
 	for _, layer := range []func() error{l.usersFile, l.ownFile, l.environment, l.flags} {
 		if err := layer(); err != nil {

@@ -100,8 +100,7 @@ func (w Workspace) WriteMarker(dir string) error {
 const appName = "planloop"
 
 // StateHome returns the folder under which each workspace has its state:
-// $XDG_STATE_HOME/planloop, or the platform's place. A nil getenv is os.Getenv,
-// an empty home the user's.
+// $XDG_STATE_HOME/planloop, or the platform's place. An empty home is the user's.
 func StateHome(getenv func(string) string, home string) (string, error) {
 	return appFolder(getenv, "XDG_STATE_HOME", xdg.StateHome, home)
 }
@@ -121,9 +120,6 @@ func ConfigFile(getenv func(string) string, home string) (string, error) {
 // started; what the caller's says comes first, and the platform's folder moves
 // with the caller's home.
 func appFolder(getenv func(string) string, variable, platform, home string) (string, error) {
-	if getenv == nil {
-		getenv = os.Getenv
-	}
 	if dir := getenv(variable); filepath.IsAbs(dir) { // a relative one is to be ignored
 		return filepath.Join(dir, appName), nil
 	}
