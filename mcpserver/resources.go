@@ -45,7 +45,7 @@ func (s *Server) resourceTable() []resource {
 		{"plan://current", "current", "Current plan", "The current plan with all its steps, as JSON.", mimeJSON, ofState(resources.JSON)},
 		{"plan://current.md", "current.md", "Current plan as a check list", "The current plan as Markdown.", mimeMarkdown,
 			ofState(func(state plan.State) ([]byte, error) {
-				return resources.Markdown(state, resources.MarkdownOptions{}), nil
+				return resources.Markdown(state), nil
 			})},
 		{"plan://current.mmd", "current.mmd", "Current plan as a graph", "The dependencies of the steps as a Mermaid flowchart.",
 			mimeMermaid, ofState(func(state plan.State) ([]byte, error) { return resources.Mermaid(state), nil })},

@@ -109,7 +109,7 @@ func (p *Plan) Cleared() bool { return p.Status == StatusAbandoned && p.Steps.Le
 // replans.
 func (p *Plan) Root() string {
 	if p.Version > 1 {
-		return rootID(p.ID, p.Version)
+		return strings.TrimSuffix(p.ID, "-v"+strconv.Itoa(p.Version))
 	}
 	return p.ID
 }
@@ -208,10 +208,6 @@ func newPlanID(s State, objective string, now time.Time) string {
 			return id
 		}
 	}
-}
-
-func rootID(id string, version int) string {
-	return strings.TrimSuffix(id, "-v"+strconv.Itoa(version))
 }
 
 const (

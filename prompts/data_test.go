@@ -31,8 +31,8 @@ func decomposeSample(forAgent bool) prompts.DecomposeData {
 func suggestSample(forAgent bool) prompts.SuggestData {
 	return prompts.SuggestData{
 		Goal: "Find duplicate files", Focus: "tests", Tree: "main.go\nfind.go\n",
-		Tasks: []string{"S001 done: Find groups", "S002 pending: Print groups"},
-		Marks: []string{"find.go:12 TODO follow links?"}, Excerpts: []prompts.Document{{Path: "find.go", Text: "// TODO follow links?\n"}},
+		Tasks:    []string{"S001 done: Find groups", "S002 pending: Print groups"},
+		Marks:    []string{"find.go:12 TODO follow links?"},
 		ForAgent: forAgent,
 	}
 }

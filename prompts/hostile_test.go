@@ -35,7 +35,7 @@ func fill(text string, forAgent bool) map[string]string {
 			ForAgent: forAgent,
 		}),
 		"judge": prompts.Judge(prompts.JudgeData{Goal: text, Tasks: text, Findings: list, ForAgent: forAgent}),
-		"suggest": prompts.SuggestTasks(prompts.SuggestData{Goal: text, Focus: text, Tree: text, Tasks: list, Marks: list, Excerpts: docs,
+		"suggest": prompts.SuggestTasks(prompts.SuggestData{Goal: text, Focus: text, Tree: text, Tasks: list, Marks: list,
 			ForAgent: forAgent}),
 	}
 }
@@ -143,7 +143,7 @@ func TestMaterialIsBounded(t *testing.T) {
 		"decompose": prompts.Decompose(prompts.DecomposeData{Documents: files, Code: files, Memories: items, Constraints: items,
 			Findings: items}),
 		"judge":   prompts.Judge(prompts.JudgeData{Findings: items}),
-		"suggest": prompts.SuggestTasks(prompts.SuggestData{Tasks: items, Marks: items, Excerpts: files}),
+		"suggest": prompts.SuggestTasks(prompts.SuggestData{Tasks: items, Marks: items}),
 	} {
 		if n := utf8.RuneCountInString(got); n > 2*most || !strings.Contains(got, " are not shown.)") {
 			t.Errorf("%s: %d characters, or nothing says that items are not shown", name, n)

@@ -10,31 +10,23 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// MarkdownOptions says how much Markdown shows. The zero value shows everything.
-type MarkdownOptions struct {
-	Short bool // the objective and a line for each step, nothing else
-	Notes int  // the last notes of each step; 0 is all
-}
-
 // Markdown returns the current plan as a check list under its objective, to read
 // and to import again. What a step has besides its title stands nested below it:
 // details as text, everything else as "- label: value". The boxes are [ ] pending,
 // [/] in progress, [x] done, [-] skipped and [!] failed; a blocked step ([ ]) and
 // a cancelled one ([-]) name their status.
-func Markdown(s plan.State, o MarkdownOptions) []byte {
+func Markdown(s plan.State) []byte {
 	if s.Plan == nil {
 		return []byte("There is no plan yet.\n")
 	}
-	w := markdownWriter{p: s.Plan, o: o}
+	w := markdownWriter{p: s.Plan}
 	w.printf("# %s\n\n%s\n", escapeInline(s.Plan.Objective), statusLine(s.Plan))
-	if !o.Short {
-		w.section("Summary", s.Plan.Summary)
-		w.section("Context notes", s.Plan.ContextNotes)
-		w.section("Reasoning", s.Plan.Reasoning)
-		w.section("Changes", s.Plan.Changes)
-		w.about()
-		w.section("Final summary", s.Plan.FinalSummary)
-	}
+	w.section("Summary", s.Plan.Summary)
+	w.section("Context notes", s.Plan.ContextNotes)
+	w.section("Reasoning", s.Plan.Reasoning)
+	w.section("Changes", s.Plan.Changes)
+	w.about()
+	w.section("Final summary", s.Plan.FinalSummary)
 	w.steps()
 	return []byte(w.out.String())
 }
@@ -53,7 +45,6 @@ func statusLine(p *plan.Plan) string {
 
 type markdownWriter struct {
 	p        *plan.Plan
-	o        MarkdownOptions
 	out      strings.Builder
 	sections int
 }
@@ -101,9 +92,7 @@ func (w *markdownWriter) steps() {
 	}
 	for step := range w.p.Steps.All() {
 		w.printf("- [%s] %s %s\n", step.Status.Words().Box, step.ID, escapeInline(step.Title))
-		if !w.o.Short {
-			w.nested(step)
-		}
+		w.nested(step)
 	}
 }
 
@@ -121,10 +110,6 @@ func (w *markdownWriter) nested(step *plan.Step) {
 	list.fields(plan.SpecFields(), &rest)
 	if !step.Status.Finished() {
 		list.add("waiting on", plan.ListIDs(w.p.Steps.WaitingOn(step.ID)))
-	}
-	if earlier := len(step.Notes) - w.o.Notes; w.o.Notes > 0 && earlier > 0 {
-		list.add("earlier notes", strconv.Itoa(earlier))
-		rest.Notes = step.Notes[earlier:]
 	}
 	list.fields(plan.ProgressFields(), &rest)
 	w.printf("%s", list.String())

@@ -29,10 +29,8 @@ func TestGolden(t *testing.T) {
 	golden(t, "step.json", append(must(t)(resources.Step(s, 2)), '\n'))
 	golden(t, "plans.json", append(must(t)(resources.Plans(s)), '\n'))
 	golden(t, "plan.yaml", must(t)(resources.YAML(s)))
-	golden(t, "plan.md", resources.Markdown(s, resources.MarkdownOptions{}))
-	golden(t, "short.md", resources.Markdown(s, resources.MarkdownOptions{Short: true}))
-	golden(t, "lastnote.md", resources.Markdown(s, resources.MarkdownOptions{Notes: 1}))
-	golden(t, "empty.md", resources.Markdown(plan.State{}, resources.MarkdownOptions{}))
+	golden(t, "plan.md", resources.Markdown(s))
+	golden(t, "empty.md", resources.Markdown(plan.State{}))
 	golden(t, "plan.mmd", resources.Mermaid(s))
 	golden(t, "empty.mmd", resources.Mermaid(plan.State{}))
 }
@@ -97,7 +95,7 @@ func TestMarkdownHoldsItsStructure(t *testing.T) {
 				Progress: plan.Progress{Notes: []string{text}, Output: text},
 			}},
 		})
-		md := string(resources.Markdown(h.state, resources.MarkdownOptions{}))
+		md := string(resources.Markdown(h.state))
 		structure := 0
 		for l := range strings.SplitSeq(md, "\n") {
 			l = strings.TrimLeft(l, " ")

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
 )
 
 // newRootCommand returns the command tree.
@@ -30,10 +31,10 @@ func newRootCommand(a *app) *cobra.Command {
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	complete(root, "workspace", onlyFolders)
 	addGroup(root, "The plan:", newShowCommand(a), newSetupCommand(a), newStepCommand(a), newClearCommand(a))
-	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newUpdateCommand(a), newAlertCommand(a), newCheckCommand(a),
-		newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
-	addGroup(root, "Planning mode:", newPlanCommand(a), newSubmitCommand(a), newApproveCommand(a), newRejectCommand(a), newEditCommand(a),
-		newAnswerCommand(a), newCommentCommand(a))
+	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newObjectCommand(a, "update", (*verbs.Service).Update),
+		newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
+	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
+		newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a))
 	addGroup(root, "History:", newLogCommand(a), newPlansCommand(a), newRestoreCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))

@@ -58,14 +58,6 @@ func newClearCommand(a *app) *cobra.Command {
 	return newCommand("clear", "", noArguments, calls(a, (*verbs.Service).ClearPlan, given(verbs.ClearPlan{})))
 }
 
-func newUpdateCommand(a *app) *cobra.Command {
-	return newObjectCommand(a, "update", (*verbs.Service).Update)
-}
-
-func newSubmitCommand(a *app) *cobra.Command {
-	return newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan)
-}
-
 // newObjectCommand is a command that takes one JSON object of the contract, hands it to
 // a verb, and answers in JSON.
 func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, Out]) *cobra.Command {

@@ -165,7 +165,7 @@ func rendered(state plan.State, format showFormat) ([]byte, error) {
 		}
 		return indented(data)
 	case "md":
-		data = resources.Markdown(state, resources.MarkdownOptions{})
+		data = resources.Markdown(state)
 	case "mermaid":
 		data = resources.Mermaid(state)
 	case "yaml":

@@ -93,7 +93,7 @@ func Export(format Format, s plan.State) (data []byte, notes []string, err error
 	case YAML:
 		data, err = resources.YAML(s)
 	case Markdown:
-		data, notes = resources.Markdown(s, resources.MarkdownOptions{}), markdownLosses(s.Plan)
+		data, notes = resources.Markdown(s), markdownLosses(s.Plan)
 	case RawkoYAML:
 		data, err = rawkoYAML(s.Plan)
 		notes = rawkoLosses(s.Plan)
