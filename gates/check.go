@@ -21,6 +21,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -161,7 +162,7 @@ func (e *examination) asked(opts Options) []leveled {
 
 func (o Options) level(gate string) Level {
 	if o.Level != nil {
-		if level := o.Level(gate); level.known() {
+		if level := o.Level(gate); slices.Contains(level.Values(), string(level)) {
 			return level
 		}
 	}

@@ -85,8 +85,6 @@ const (
 // Values lists the levels, the mildest first.
 func (Level) Values() []string { return []string{"off", "warning", "error"} }
 
-func (l Level) known() bool { return l == Off || l == Warning || l == Error }
-
 // Profile is a choice of levels for all gates.
 type Profile string
 

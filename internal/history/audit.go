@@ -82,13 +82,6 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return w.waiting.about(Decision{Event: "undecided", what: "left undecided", Request: e.Request, Text: undecidedWords(e.How)}), true
 	case plan.PlanDeviated:
 		return w.approved.about(Decision{Event: "deviated", what: "approved plan changed a little", Text: strings.Join(e.What, "; ")}), true
-	}
-	return w.ofMode(e)
-}
-
-// ofMode says what an event decides about planning mode and beside it.
-func (w *auditedPlans) ofMode(e plan.Event) (Decision, bool) {
-	switch e := e.(type) {
 	case plan.ModeEntered:
 		w.approved = auditedPlan{}
 		return Decision{Event: "entered", what: "planning mode entered", Text: e.Task + e.Reason}, true

@@ -88,8 +88,36 @@ func phraseOf(e plan.Event) string {
 		return e.Step.String() + " is critical, the plan has failed"
 	case plan.HistoryPurged:
 		return fmt.Sprintf("the history of %s deleted", plan.Counted(int(e.Records), "change"))
+	case plan.ModeEntered:
+		return "planning mode entered" + quotedNote(e.Task+e.Reason)
+	case plan.ModeCancelled:
+		return "planning mode cancelled" + throughClient(e.Way)
+	case plan.ModeExpired:
+		return "planning mode expired after " + e.Limit + " of " + expiredPhase(e.Phase)
+	case plan.ModeEnded:
+		return "planning mode ended" + noteMark + e.Why
+	case plan.PlanSubmitted:
+		return planPhrase(e.Plan, "submitted") + quotedNote(e.Plan.Changes)
+	case plan.PlanApproved:
+		return "the plan approved" + throughClient(plan.Way(e.Approval.Way)) + quotedNote(e.Approval.Comment)
+	case plan.PlanRejected:
+		return "the plan rejected" + throughClient(e.Way) + quotedNote(e.Reason)
+	case plan.PlanReturned:
+		return "the plan returned to be edited" + throughClient(e.Way) + quotedNote(e.Comment)
+	case plan.LeftUndecided:
+		return "left undecided" + noteMark + undecidedWords(e.How)
+	case plan.PlanDeviated:
+		return "a deviation from the approved plan" + noteMark + plan.Shorten(strings.Join(e.What, "; "), notedLength)
+	case plan.QuestionAsked:
+		return e.ID + " asked" + quotedNote(e.Text)
+	case plan.QuestionAnswered:
+		return e.ID + " answered" + throughClient(e.Way) + quotedNote(e.Answer)
+	case plan.Commented:
+		return "comment" + quotedNote(e.Text)
+	case plan.ModeRestored:
+		return "planning mode brought back as it was (" + string(e.Phase) + ")"
 	}
-	return modePhrase(e)
+	return "" // the head of an archived plan
 }
 
 func planPhrase(p plan.Body, what string) string {
@@ -180,41 +208,6 @@ func changed(p plan.Patch) []string {
 		names = append(names, f.Words)
 	}
 	return names
-}
-
-// modePhrase says in words what an event means for planning mode.
-func modePhrase(e plan.Event) string {
-	switch e := e.(type) {
-	case plan.ModeEntered:
-		return "planning mode entered" + quotedNote(e.Task+e.Reason)
-	case plan.ModeCancelled:
-		return "planning mode cancelled" + throughClient(e.Way)
-	case plan.ModeExpired:
-		return "planning mode expired after " + e.Limit + " of " + expiredPhase(e.Phase)
-	case plan.ModeEnded:
-		return "planning mode ended" + noteMark + e.Why
-	case plan.PlanSubmitted:
-		return planPhrase(e.Plan, "submitted") + quotedNote(e.Plan.Changes)
-	case plan.PlanApproved:
-		return "the plan approved" + throughClient(plan.Way(e.Approval.Way)) + quotedNote(e.Approval.Comment)
-	case plan.PlanRejected:
-		return "the plan rejected" + throughClient(e.Way) + quotedNote(e.Reason)
-	case plan.PlanReturned:
-		return "the plan returned to be edited" + throughClient(e.Way) + quotedNote(e.Comment)
-	case plan.LeftUndecided:
-		return "left undecided" + noteMark + undecidedWords(e.How)
-	case plan.PlanDeviated:
-		return "a deviation from the approved plan" + noteMark + plan.Shorten(strings.Join(e.What, "; "), notedLength)
-	case plan.QuestionAsked:
-		return e.ID + " asked" + quotedNote(e.Text)
-	case plan.QuestionAnswered:
-		return e.ID + " answered" + throughClient(e.Way) + quotedNote(e.Answer)
-	case plan.Commented:
-		return "comment" + quotedNote(e.Text)
-	case plan.ModeRestored:
-		return "planning mode brought back as it was (" + string(e.Phase) + ")"
-	}
-	return "" // the head of an archived plan
 }
 
 // byItself reports whether an event is nobody's doing: it came with the next action,
