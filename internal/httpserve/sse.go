@@ -170,20 +170,16 @@ func (s *sseSession) pump(resp *response) {
 			}
 		case answer := <-s.answers:
 			// What a call has announced goes out before its answer.
-			if s.drain(resp) != nil || resp.send("message", answer) != nil {
+			for len(s.Notes) > 0 {
+				if s.write(resp, <-s.Notes) != nil {
+					return
+				}
+			}
+			if resp.send("message", answer) != nil {
 				return
 			}
 		}
 	}
-}
-
-func (s *sseSession) drain(resp *response) error {
-	for len(s.Notes) > 0 {
-		if err := s.write(resp, <-s.Notes); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *sseSession) write(resp *response, n mcp.JSONRPCNotification) error {
