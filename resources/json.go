@@ -128,11 +128,11 @@ func JSON(s plan.State) ([]byte, error) { return encode(NewDocument(s)) }
 // The error is a *plan.ValidationError of kind NotFound.
 func Step(s plan.State, id plan.StepID) ([]byte, error) {
 	if s.Plan == nil {
-		return nil, notFound("there is no plan yet", "set one up first")
+		return nil, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
 	}
 	step, ok := s.Plan.Steps.Get(id)
 	if !ok {
-		return nil, notFound("there is no step "+id.String(), "read the plan to see which steps there are")
+		return nil, plan.Refuse(plan.NotFound, "", "there is no step "+id.String(), "read the plan to see which steps there are")
 	}
 	d := stepDocument(s.Plan, step)
 	d.Dependents = s.Plan.Steps.Dependents(id)
@@ -173,10 +173,6 @@ func Plans(s plan.State) ([]byte, error) {
 		Plans []listedPlan `json:"plans"`
 		Older int          `json:"older,omitzero"`
 	}{list[:len(list)-older], older})
-}
-
-func notFound(problem, fix string) error {
-	return plan.Refuse(plan.NotFound, "", problem, fix)
 }
 
 // encode writes v compactly. The plan's tags were made for encoding/json, where
