@@ -110,7 +110,7 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 	state := ""
 	sealer, err := d.opts.Sealer()
 	if err == nil {
-		state, err = sealer.Seal(seal.Claims{By: d.caller.Actor.Name, Tool: d.row.Name,
+		state, err = sealer.Seal(seal.Claims{By: sealedFor(d.caller), Tool: d.row.Name,
 			Arguments: seal.Fingerprint(d.request.Params.RawArguments),
 			Request:   d.ask.Request, Question: d.ask.Question, Digest: d.ask.Digest, Expires: time.Now().Add(stateLasts)})
 	}
@@ -119,6 +119,14 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 		return nil
 	}
 	return server.NewInputRequestBuilder(state).Elicit(askKey, d.params()).ToolResult()
+}
+
+// sealedFor is whom the state of a request is good for: a client by its name alone. What
+// its connection adds to the name ends with the server, which may be started anew while
+// the user thinks.
+func sealedFor(caller verbs.Caller) string {
+	name, _, _ := strings.Cut(caller.Actor.Name, "#")
+	return name
 }
 
 // wait asks a client of the handshake revisions and waits for its user: until the
@@ -279,7 +287,7 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 	}
 	claims, err := sealer.Unseal(request.Params.RequestState, time.Now())
 	expired := errors.Is(err, seal.ErrExpired)
-	if (err == nil || expired) && (claims.By != caller.Actor.Name || claims.Tool != row.Name ||
+	if (err == nil || expired) && (claims.By != sealedFor(caller) || claims.Tool != row.Name ||
 		claims.Arguments != seal.Fingerprint(request.Params.RawArguments)) {
 		err, expired = seal.ErrInvalid, false
 	}

@@ -17,17 +17,25 @@ import (
 // host is an agent's host: it speaks to one serving process at a time.
 type host struct {
 	home
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-	id  int
+	flags []string
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	id    int
 }
 
 // serve starts a server as the agent codex, which is one actor in every process.
 func (h home) serve() *host {
+	s := h.serving("--agent", "codex")
+	s.ask(`"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`)
+	return s
+}
+
+// serving starts a server that nobody has spoken to.
+func (h home) serving(flags ...string) *host {
 	h.t.Helper()
-	s := &host{home: h}
-	s.cmd = h.command("serve", "--agent", "codex")
+	s := &host{home: h, flags: flags}
+	s.cmd = h.command(append([]string{"serve"}, flags...)...)
 	s.cmd.Stderr = os.Stderr
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
@@ -41,7 +49,6 @@ func (h home) serve() *host {
 	if err := s.cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	s.ask(`"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`)
 	return s
 }
 
@@ -98,6 +105,9 @@ func (s *host) killed() *host {
 	}
 	if err := s.cmd.Wait(); err == nil {
 		s.t.Fatal("it was not killed")
+	}
+	if len(s.flags) == 0 {
+		return s.home.serving()
 	}
 	return s.home.serve()
 }
@@ -274,6 +284,29 @@ func TestKilledAtEveryArrow(t *testing.T) {
 		t.Errorf("something is lost or twice:\n%s", log)
 	}
 	h.run("doctor")
+}
+
+// The user of a stateless client decides while the server is started anew: the answer
+// counts, whether or not the client has a name.
+func TestAnsweredAcrossARestart(t *testing.T) {
+	for name, client := range map[string]string{"unnamed": "", "named": `"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},`} {
+		t.Run(name, func(t *testing.T) {
+			h := planningHome(t)
+			meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` + client +
+				`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}`
+			submit := `"method":"tools/call","params":{` + meta + `,"name":"planning_submit_plan","arguments":` + submission("medium")
+			agent := h.serving()
+			asked := agent.ask(submit + "}")
+			state := regexp.MustCompile(`"requestState":"([^"]+)"`).FindStringSubmatch(asked)
+			if state == nil {
+				t.Fatalf("not asked: %s", asked)
+			}
+			agent = agent.killed()
+			says(t, agent.ask(submit+`,"requestState":"`+state[1]+`","inputResponses":{"planloop":{"action":"accept",`+
+				`"content":{"decision":"approve"}}}}`), "The plan was approved by ")
+			says(t, h.run("plan", "status", "--json"), `"phase": "executing"`)
+		})
+	}
 }
 
 // While planning mode is on, CI=true makes no CI job of a command that an agent served
