@@ -91,7 +91,13 @@ func TestOwnSessionCanCancel(t *testing.T) {
 	if got := next(t, "the cancellation", f.cancelled); got != "own" {
 		t.Errorf("cancelled %q", got)
 	}
-	next(t, "the answer", answers)
+	if got := next(t, "the end", answers); got.status != http.StatusOK || got.body != "" ||
+		got.header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("a cancelled request is answered: %+v", got)
+	}
+	if got := f.raw(t, http.MethodPost, "/mcp", callBody("echo", "alive"), in); !strings.Contains(got.body, "echo alive") {
+		t.Errorf("the same id afterwards: %s", got.body)
+	}
 }
 
 func TestStatelessNotificationWithoutMeta(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,6 +27,8 @@ type response struct {
 	header http.Header
 	held   *bytes.Buffer // not nil while the answer is held back
 	status int
+
+	cancelled *atomic.Bool // the client has given the request up: nothing more is said; may be nil
 }
 
 func newResponse(w http.ResponseWriter) *response {
@@ -43,7 +46,7 @@ func (r *response) WriteHeader(status int) {
 }
 
 func (r *response) writeHeader(status int) {
-	if r.w == nil || r.status != 0 {
+	if r.w == nil || r.status != 0 || r.silent() {
 		return
 	}
 	r.status = status
@@ -59,6 +62,9 @@ func (r *response) Write(p []byte) (int, error) {
 	if r.w == nil {
 		return 0, errAnswered
 	}
+	if r.silent() {
+		return len(p), nil
+	}
 	r.writeHeader(http.StatusOK)
 	if r.held != nil {
 		return r.held.Write(p)
@@ -66,6 +72,8 @@ func (r *response) Write(p []byte) (int, error) {
 	r.extendDeadline()
 	return r.w.Write(p)
 }
+
+func (r *response) silent() bool { return r.cancelled != nil && r.cancelled.Load() }
 
 // Flush sends what is buffered.
 func (r *response) Flush() { _ = r.FlushError() }
@@ -132,6 +140,10 @@ func (r *response) finish() {
 		return
 	}
 	r.extendDeadline()
+	if r.silent() && r.status == 0 { // an event stream may end without an answer
+		r.header.Set("Content-Type", "text/event-stream")
+		r.w.WriteHeader(http.StatusOK)
+	}
 	if r.held != nil {
 		if r.status != 0 {
 			r.w.WriteHeader(r.status)

@@ -33,6 +33,7 @@ type Server struct {
 	sessions   *sessions
 	sse        sync.Map // the open sessions of /sse by id
 	calls      calls
+	requests   requests
 	slots      chan struct{} // one is held by every open stream
 	handler    http.Handler
 

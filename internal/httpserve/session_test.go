@@ -245,6 +245,21 @@ func TestSSESessionEndsWithItsStream(t *testing.T) {
 	}
 }
 
+func TestSSECancelledIsNotAnswered(t *testing.T) {
+	f := serve(t, Options{})
+	events, post := f.openSSEClient(t)
+	post(initializeBody)
+	next(t, "the answer to initialize", events)
+	post(callBody("wait", "own"))
+	next(t, "the call", f.started)
+	post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+	next(t, "the cancellation", f.cancelled)
+	post(callBody("echo", "alive"))
+	if ev := next(t, "the next answer", events); !strings.Contains(ev.data, "echo alive") {
+		t.Errorf("a cancelled request is answered: %s", ev.data)
+	}
+}
+
 func TestSSENotificationsComeBeforeTheAnswer(t *testing.T) {
 	f := serve(t, Options{})
 	events, post := f.openSSEClient(t)

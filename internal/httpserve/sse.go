@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -58,8 +59,13 @@ func (s *Server) postSSE(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 	switch {
 	case msg.Kind == transport.Request:
-		go s.answer(session, msg)
+		cancelled, end := s.requests.begin(session.ID, msg)
+		go func() {
+			defer end()
+			s.answer(session, msg, cancelled)
+		}()
 	case msg.Kind == transport.Notification && session.Initialized():
+		s.requests.heard(session.ID, msg)
 		s.handle(session, msg)
 	}
 	// A response answers nothing: no request is sent to a client of this
@@ -87,14 +93,14 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, session *sseSessi
 
 // answer runs one request and puts its answer on the stream. It is started by
 // postSSE, which has counted it in, and ends with the call or the session.
-func (s *Server) answer(session *sseSession, msg transport.Message) {
+func (s *Server) answer(session *sseSession, msg transport.Message, cancelled *atomic.Bool) {
 	defer s.calls.running.Done()
 	defer func() { <-session.running }()
 	if refusal := session.refusal(msg); refusal != nil {
 		session.put(refusal)
 		return
 	}
-	if answer := s.handle(session, msg); answer != nil {
+	if answer := s.handle(session, msg); answer != nil && !cancelled.Load() {
 		session.put(answer)
 	}
 }

@@ -33,6 +33,7 @@ func (s *Server) postMCP(w http.ResponseWriter, r *http.Request) {
 	case msg.Kind == transport.Request:
 		s.call(w, r, msg)
 	default:
+		s.requests.heard(r.Header.Get(mcp.HeaderSessionID), msg)
 		s.forward(newResponse(w), r)
 	}
 }
@@ -49,6 +50,10 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, msg transport.Mess
 		// The library answers before it registers the session. A client must
 		// not be able to use it in between.
 		resp.held = &bytes.Buffer{}
+	} else if !isModern(r, msg) {
+		cancelled, end := s.requests.begin(r.Header.Get(mcp.HeaderSessionID), msg)
+		defer end()
+		resp.cancelled = cancelled
 	}
 	s.forward(resp, r)
 }

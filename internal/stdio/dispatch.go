@@ -51,7 +51,8 @@ func (c *conn) say(ctx context.Context, message mcp.JSONRPCMessage) {
 
 func (c *conn) notified(m transport.Message) {
 	if m.Method == string(mcp.MethodNotificationCancelled) {
-		c.cancelled(m.Params)
+		key := m.Cancels() // perhaps of a call that is closed: its answer has crossed the cancellation
+		c.calls.cancelIf(errCancelled, func(k *call) bool { return key != "" && k.key == key })
 		return
 	}
 	c.inLane(c.ctx, func(t *turn) {
@@ -66,10 +67,8 @@ func (c *conn) requested(m transport.Message) {
 	switch {
 	case m.Method == string(mcp.MethodSubscriptionsListen) && modern(m):
 		k.stream.Store(true)
-		k.claim()
 		c.running.Go(func() { c.listen(k, m) })
 	case m.Method == string(mcp.MethodPing), m.Method == string(mcp.MethodTasksResult):
-		k.claim()
 		c.running.Go(func() { c.answer(k, c.handle(k.ctx, m)) })
 	case !c.inLane(k.ctx, func(t *turn) { c.atTurn(t, k, m) }):
 		c.calls.remove(k)
@@ -89,11 +88,8 @@ func (c *conn) inLane(ctx context.Context, run func(*turn)) bool {
 	return entered
 }
 
-// atTurn runs a call, unless it was dropped while it waited.
+// atTurn runs a call, unless it was given up while it waited.
 func (c *conn) atTurn(t *turn, k *call, m transport.Message) {
-	if !k.claim() {
-		return
-	}
 	if k.ctx.Err() != nil {
 		c.answer(k, k.unstarted())
 		return
@@ -103,23 +99,6 @@ func (c *conn) atTurn(t *turn, k *call, m transport.Message) {
 		return
 	}
 	c.answer(k, c.handle(t.context(k.ctx), m))
-}
-
-// cancelled cancels a call, and answers it at once if its turn has not come. An id that
-// is not open is ignored, since its answer may have crossed the cancellation.
-func (c *conn) cancelled(params json.RawMessage) {
-	var p struct {
-		RequestID json.RawMessage `json:"requestId"`
-	}
-	if json.Unmarshal(params, &p) != nil {
-		return
-	}
-	key := transport.Key(p.RequestID)
-	for _, k := range c.calls.cancelIf(errCancelled, func(k *call) bool { return key != "" && k.key == key }) {
-		if k.claim() {
-			c.running.Go(func() { c.answer(k, k.unstarted()) })
-		}
-	}
 }
 
 // initialize holds broadcasts and the calls behind it back until its result is
@@ -172,8 +151,13 @@ func (c *conn) uninitialized(m transport.Message) bool {
 	return !c.session.legacy() && !modern(m)
 }
 
-// answer writes the response of a call and closes it.
+// answer writes the response of a call and closes it. One that the client has cancelled
+// gets none.
 func (c *conn) answer(k *call, resp mcp.JSONRPCMessage) {
+	if errors.Is(context.Cause(k.ctx), errCancelled) {
+		c.calls.remove(k)
+		return
+	}
 	c.out.send(c.life, outgoing{data: c.encode(k, resp)})
 }
 
@@ -198,16 +182,12 @@ var (
 
 // call is a request that is not answered yet.
 type call struct {
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	id      json.RawMessage
-	key     string
-	claimed atomic.Bool // it runs, or was dropped before it did
-	stream  atomic.Bool // it is a listen stream
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	id     json.RawMessage
+	key    string
+	stream atomic.Bool // it is a listen stream
 }
-
-// claim reports whether the caller is the one to answer the call.
-func (k *call) claim() bool { return k.claimed.CompareAndSwap(false, true) }
 
 // calls are the open requests of a connection. The library knows a request only
 // once it runs, and takes the id 1 for "1": hence a set of our own.
@@ -235,39 +215,29 @@ func (cs *calls) remove(k *call) {
 	delete(cs.open, k)
 }
 
-// cancelIf ends the contexts of the calls that match and returns them.
-func (cs *calls) cancelIf(cause error, match func(*call) bool) []*call {
+// cancelIf ends the contexts of the calls that match.
+func (cs *calls) cancelIf(cause error, match func(*call) bool) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	var matched []*call
 	for k := range cs.open {
 		if match(k) {
 			k.cancel(cause)
-			matched = append(matched, k)
 		}
 	}
-	return matched
 }
 
 // unstarted answers a call that was given up before its turn came.
 func (k *call) unstarted() *mcp.JSONRPCError {
-	if errors.Is(context.Cause(k.ctx), errCancelled) {
-		return transport.Refusal(k.id, mcp.REQUEST_INTERRUPTED, "cancelled before it started: nothing was changed")
-	}
 	return transport.Refusal(k.id, mcp.REQUEST_INTERRUPTED, "the server stopped before it started: nothing was changed, send it again")
 }
 
-// outcome is the library's response under the id as it was sent. An internal
-// error of a cancelled call is only the echo of its ended context.
+// outcome is the library's response under the id as it was sent.
 func (k *call) outcome(resp mcp.JSONRPCMessage) mcp.JSONRPCMessage {
 	switch r := resp.(type) {
 	case mcp.JSONRPCResponse:
 		r.ID = mcp.NewRequestId(k.id)
 		return r
 	case mcp.JSONRPCError:
-		if r.Error.Code == mcp.INTERNAL_ERROR && errors.Is(context.Cause(k.ctx), errCancelled) {
-			return transport.Refusal(k.id, mcp.REQUEST_INTERRUPTED, errCancelled.Error())
-		}
 		r.ID = mcp.NewRequestId(k.id)
 		return r
 	default:

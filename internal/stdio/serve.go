@@ -15,8 +15,8 @@
 //     wait in the lane.
 //   - One goroutine writes. What a handler sent before it returned is written
 //     before its answer; it may be written before the answer to an earlier call.
-//   - Every request is answered, also a cancelled one, as the library does: with
-//     its result if it had one, else with an error of code -32800.
+//   - Every request is answered but a cancelled one, of which nothing is heard any
+//     more, as the protocol asks; the library answers it all the same.
 //
 // The package knows the protocol and nothing of plans, workspaces or tools.
 package stdio

@@ -96,6 +96,17 @@ func (m Message) ProtocolVersion() string {
 	return params.Meta.ProtocolVersion()
 }
 
+// Cancels is the key of the request that a cancellation names, "" when it names none.
+func (m Message) Cancels() string {
+	var params struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(m.Params, &params) != nil {
+		return ""
+	}
+	return Key(params.RequestID)
+}
+
 // Key makes an id comparable: the string "1" and the number 1 differ, two
 // spellings of one string do not. Anything else is no id, and has the key "".
 func Key(id json.RawMessage) string {
