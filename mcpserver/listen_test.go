@@ -81,7 +81,10 @@ func TestListen(t *testing.T) {
 	call(t, other, "planning_setup_plan", map[string]any{"objective": "Another"})
 	c.until("notifications/resources/list_changed", `"io.modelcontextprotocol/subscriptionId":"stream-1"`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{%s,"requestId":"stream-1"}}`, meta)
-	c.until(`"id":"stream-1"`, `"result"`)
+	c.send(`{"jsonrpc":"2.0","id":"after","method":"tools/list","params":{%s}}`, meta)
+	if got := c.until(`"id":`); !strings.Contains(got, `"id":"after"`) {
+		t.Errorf("a cancelled stream ends with %s", got)
+	}
 }
 
 // TestBadFrames sends what is no message, or not one for now. Each is answered,

@@ -289,7 +289,8 @@ func TestKilledAtEveryArrow(t *testing.T) {
 // The user of a stateless client decides while the server is started anew: the answer
 // counts, whether or not the client has a name.
 func TestAnsweredAcrossARestart(t *testing.T) {
-	for name, client := range map[string]string{"unnamed": "", "named": `"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},`} {
+	for name, client := range map[string]string{"unnamed": "",
+		"named": `"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},`} {
 		t.Run(name, func(t *testing.T) {
 			h := planningHome(t)
 			meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` + client +
