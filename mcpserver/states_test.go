@@ -76,6 +76,29 @@ func (b builder) complete() {
 	b.mark(tester, 2, plan.Done)
 }
 
+func (b builder) plans() {
+	b.t.Helper()
+	_, err := b.service.EnterPlanMode(b.t.Context(), tester, verbs.EnterPlanMode{Reason: b.titled})
+	b.must(err)
+}
+
+func (b builder) submits() {
+	b.t.Helper()
+	title := "Change the handler of the login page"
+	_, err := b.service.SubmitPlan(b.t.Context(), tester, verbs.SubmitPlan{Summary: b.titled,
+		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: &title, Type: new(plan.Feature),
+			ContextHints: &[]string{"Read `go.mod`"}, RelevantFilePaths: &[]string{"go.mod"}}}}})
+	b.must(err)
+}
+
+func (b builder) rejects() {
+	b.t.Helper()
+	state, err := b.service.State(b.t.Context())
+	b.must(err)
+	_, err = b.service.Decide(b.t.Context(), petra, plan.Answer{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft)})
+	b.must(err)
+}
+
 // kindsOfState lists every kind of state that calls can lead to.
 func kindsOfState() []kindOfState {
 	task := verbs.TaskID(2)
@@ -128,6 +151,16 @@ func kindsOfState() []kindOfState {
 			b.alert(verbs.Alert{ID: "lint", Level: &warning, Message: "unused variable"})
 		}},
 		{name: "blocker without a plan", reach: func(b builder) { b.alert(verbs.Alert{ID: "ci", Message: "the build is red"}) }},
+		{name: "gathering", reach: func(b builder) { b.plans() }},
+		{name: "submitted", reach: func(b builder) { b.plans(); b.submits() }},
+		{name: "rejected", reach: func(b builder) { b.plans(); b.submits(); b.rejects() }},
+		{name: "asked after a rejection", reach: func(b builder) {
+			b.plans()
+			b.submits()
+			b.rejects()
+			_, err := b.service.AskUser(b.t.Context(), tester, verbs.AskUser{Question: b.titled})
+			b.must(err)
+		}},
 		{name: "draft alone", reach: func(b builder) { b.must(b.trySetUp(3, false, true)) }},
 		{name: "draft beside a plan", reach: func(b builder) { b.setUp(3, false); b.must(b.trySetUp(3, false, true)) }},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 )
 
@@ -25,6 +26,23 @@ func (t Tools) byUser(call verbs.Call) string {
 
 // Brief is true: every word of a reply costs the model room.
 func (Tools) Brief() bool { return true }
+
+// Hidden lists the tools that are offered and do not pass while nothing may be changed.
+func (t Tools) Hidden() []string {
+	var hidden []string
+	passing := plansOnly(verbs.Table(), toolbox.Table())
+	for _, row := range verbs.Table() {
+		if t.offers(row.Toolset) && !passing[row.Name] {
+			hidden = append(hidden, row.Name)
+		}
+	}
+	for _, row := range toolbox.Table() {
+		if slices.Contains(t.Toolsets, workspaceToolset) && !row.PlanOnly && !passing[row.Name] {
+			hidden = append(hidden, row.Name)
+		}
+	}
+	return hidden
+}
 
 func (t Tools) offers(toolset string) bool {
 	return t.Toolsets == nil || slices.Contains(t.Toolsets, toolset)
@@ -88,11 +106,16 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return "planloop_alert " + cleared(call.ID), true
 	case verbs.ActSyncRules:
 		return "Write instructions_content to " + call.File + " (or have planloop sync run), then call planloop_status again", loop
+	case verbs.ActAsk:
+		if t.offers(verbs.Mode) {
+			return "planning_ask_user", true
+		}
+		return "ask the user", false
 	case verbs.ActSubmit:
 		if t.offers(verbs.Mode) {
 			return "planning_submit_plan", true
 		}
-		return "ask the user to cancel it: no tool to submit a plan is offered here", false
+		return "ask the user to run " + t.byUser(verbs.Call{Act: verbs.ActCancelMode}) + ", as no tool submits a plan here", false
 	case verbs.ActDraft:
 		return "start without decompose and break the goal down yourself (prompt decompose_goal)", true
 	case verbs.ActUsePrompt:

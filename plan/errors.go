@@ -26,6 +26,7 @@ type ValidationError struct {
 	Field   string // JSON pointer into the input, or "" when it is about the state
 	Problem string // what was wrong, lower case, without a full stop
 	Fix     string // what to do instead
+	Claimed StepID // by another actor, where that is what does not allow it; 0 elsewhere
 	Held    Phase  // of planning mode, where that is what does not allow it; "" elsewhere
 
 	Others []*ValidationError // what else is wrong with the same input

@@ -91,8 +91,8 @@ func claimable(step *Step, force bool, f Facts) error {
 		return nil
 	}
 	until := leaseEnd(step, seen, f.Limits.Lease)
-	return conflict(fmt.Sprintf("%s is claimed by %s until %s", step.ID, Quote(owner), until.UTC().Format("15:04 MST")),
-		"work on another step; a person can take it over")
+	return &ValidationError{Kind: Conflict, Claimed: step.ID, Fix: "work on another step",
+		Problem: fmt.Sprintf("%s is claimed by %s until %s", step.ID, Quote(owner), until.UTC().Format("15:04 MST"))}
 }
 
 // unblocked refuses to start a step that an open blocker does not concern: what it reports

@@ -15,11 +15,17 @@ type CommandLine struct{}
 // Brief is false: a command's output is for people and programs.
 func (CommandLine) Brief() bool { return false }
 
+// Hidden is empty: commands are refused, not hidden.
+func (CommandLine) Hidden() []string { return nil }
+
 // Word writes a call as a line that a shell takes. Everything can be called here.
 func (CommandLine) Word(call verbs.Call) (string, bool) {
 	clear := "planloop alert --clear"
 	if call.ID != "" {
 		clear += " --id " + ShellWord(call.ID)
+	}
+	if call.Act == verbs.ActAsk {
+		return "ask the user", false // in the conversation: no command waits for a person
 	}
 	text, known := map[verbs.Act]string{
 		verbs.ActSetUp:     "planloop setup OBJECTIVE",
@@ -50,6 +56,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActRestore:    "planloop restore " + call.ID,
 		verbs.ActCancelMode: "planloop plan cancel",
 		verbs.ActPurge:      "planloop purge",
+		verbs.ActTakeOver:   "planloop step claim " + call.Step.String() + " --force",
 		verbs.ActCheck:      "planloop check --task " + call.Step.Number(),
 	}[call.Act]
 	return text, known

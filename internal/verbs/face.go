@@ -17,6 +17,9 @@ type Face interface {
 	// Brief reports whether a model reads the replies, each word of which costs it
 	// room: long texts are shortened then.
 	Brief() bool
+	// Hidden names the calls that are not offered while planning mode only reads; none
+	// where they are offered and refused.
+	Hidden() []string
 }
 
 // Act is what a call does.
@@ -39,6 +42,7 @@ const (
 	ActAlert      Act = "alert"       // raise or clear a signal
 	ActClear      Act = "clear"       // the signal ID
 	ActSyncRules  Act = "sync_rules"  // into File
+	ActAsk        Act = "ask"         // a person
 	ActSubmit     Act = "submit"      // a plan to a person
 	ActDraft      Act = "draft"       // tasks, without a model of planloop's
 	ActUsePrompt  Act = "use_prompt"  // by its name; lists them
@@ -50,14 +54,15 @@ const (
 	ActRestore    Act = "restore"     // the plan ID
 	ActCancelMode Act = "cancel_mode" // planning mode
 	ActPurge      Act = "purge"       // the history
+	ActTakeOver   Act = "take_over"   // Step, from whoever holds it
 	ActCheck      Act = "check"       // Step by its command, in a shell
 )
 
 // Acts lists them all, in order.
 func Acts() []Act {
-	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActProve, ActRead, ActShowTask, ActListTasks, ActAskStatus,
-		ActWait, ActSummarise, ActAlert, ActClear, ActSyncRules, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject,
-		ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActCheck}
+	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus, ActWait,
+		ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn,
+		ActReject, ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActTakeOver, ActCheck}
 }
 
 // Call is something to be called, with the arguments that are known; what the

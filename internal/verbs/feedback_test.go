@@ -25,9 +25,9 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 		anything := func() {
 			for range rapid.IntRange(0, 5).Draw(rt, "calls") {
 				who := rapid.SampledFrom([]verbs.Caller{ann, ann, carl, person}).Draw(rt, "who")
-				call := rapid.SampledFrom([]func(verbs.Caller, bool) error{w.setsUp, w.marks, w.starts, w.clears, w.closes, w.drafts,
+				call := rapid.SampledFrom([]func(verbs.Caller) error{w.setsUp, w.marks, w.starts, w.clears, w.closes, w.drafts,
 					w.adds, w.plans, w.decides, w.cancels, w.reads, w.givesUpWaiting}).Draw(rt, "call")
-				err := call(who, true)
+				err := call(who)
 				_, refused := errors.AsType[*plan.ValidationError](err)
 				_, asks := errors.AsType[*verbs.AskedAgain](err)
 				if err != nil && !refused && !asks {
@@ -57,6 +57,98 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 	})
 }
 
+// TestGatheringTellsUntilTheNextSubmission: while planning mode gathers, every status says
+// what it is about, what is asked, what was answered and what is to be changed.
+func TestGatheringTellsUntilTheNextSubmission(t *testing.T) {
+	s := service(time.Now, nil)
+	tells := func(who verbs.Caller, words ...string) {
+		t.Helper()
+		for range 2 {
+			reply, err := s.Status(t.Context(), who, verbs.Status{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, word := range words {
+				unwanted, not := strings.CutPrefix(word, "not ")
+				if strings.Contains(reply.Text(), unwanted) == not {
+					t.Errorf("%q in the status of %s:\n%s", word, who.Actor.Name, reply.Text())
+				}
+			}
+		}
+	}
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit := func() {
+		t.Helper()
+		title := "Move the sessions"
+		task := verbs.TaskFields{Title: &title, Type: new(plan.Feature), ContextHints: &[]string{"Read `go.mod`"},
+			RelevantFilePaths: &[]string{"go.mod"}}
+		do(s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "Move them.", Steps: []verbs.SubmittedStep{{TaskFields: task}}}))
+	}
+	do(s.PlanFor(t.Context(), person, "Keep the sessions in Redis"))
+	do(s.AskUser(t.Context(), ann, verbs.AskUser{Question: "Which region?"}))
+	tells(ann, "Task: Keep the sessions in Redis", "Open question Q1: Which region?")
+	do(s.Answer(t.Context(), person, "", "the EU"))
+	for _, who := range []verbs.Caller{ann, carl} {
+		tells(who, "Task: Keep the sessions in Redis", "not Open question", `pat answered "Which region?": the EU`)
+	}
+	submit()
+	if _, err := s.Status(t.Context(), ann, verbs.Status{}); err != nil {
+		t.Fatal(err)
+	}
+	tells(ann, "not Keep the sessions in Redis. Task", "not answered")
+	state, _ := s.State(t.Context())
+	do(s.Decide(t.Context(), person, plan.Answer{Outcome: plan.Returned, Digest: plan.Digest(state.Draft), Comment: "say how we go back"}))
+	for _, who := range []verbs.Caller{ann, carl} {
+		tells(who, "say how we go back", "the EU", "Task: Keep the sessions in Redis")
+	}
+	submit()
+	if _, err := s.Status(t.Context(), ann, verbs.Status{}); err != nil {
+		t.Fatal(err)
+	}
+	tells(ann, "not say how we go back", "not answered")
+}
+
+// TestAfterARejection: an agent asks the person what to do instead, and sets up no plan
+// before there is an answer.
+func TestAfterARejection(t *testing.T) {
+	clock := time.Now()
+	s := service(func() time.Time { clock = clock.Add(time.Second); return clock }, nil)
+	next := func(want string) {
+		t.Helper()
+		reply, err := s.Status(t.Context(), ann, verbs.Status{})
+		if err != nil || !strings.Contains(reply.NextAction, want) {
+			t.Errorf("told %q, want %q (%v)", reply.NextAction, want, err)
+		}
+	}
+	title := "Move the sessions"
+	task := verbs.TaskFields{Title: &title, Type: new(plan.Feature), ContextHints: &[]string{"Read it"},
+		RelevantFilePaths: &[]string{"go.mod"}}
+	if _, err := s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "Move them.",
+		Steps: []verbs.SubmittedStep{{TaskFields: task}}}); err != nil {
+		t.Fatal(err)
+	}
+	next("Wait for a person's decision: planloop_status {\"wait\":50}; the person runs planloop approve.")
+	state, _ := s.State(t.Context())
+	if _, err := s.Decide(t.Context(), person, plan.Answer{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft)}); err != nil {
+		t.Fatal(err)
+	}
+	next("Your plan was rejected: ask the user what to do instead: planning_ask_user.")
+	next("Your plan was rejected: ask the user what to do instead: planning_ask_user.")
+	if _, err := s.AskUser(t.Context(), ann, verbs.AskUser{Question: "What instead?"}); err != nil {
+		t.Fatal(err)
+	}
+	next("Wait for the user's answer: planloop_status")
+	if _, err := s.Answer(t.Context(), person, "", "Use files."); err != nil {
+		t.Fatal(err)
+	}
+	next("Set up a plan: planning_setup_plan.")
+}
+
 func (w *walker) status(c verbs.Caller) verbs.StatusReply {
 	reply, err := w.service.Status(w.Context(), c, verbs.Status{})
 	if err != nil {
@@ -75,7 +167,7 @@ func (w *walker) hears(c verbs.Caller, reply verbs.StatusReply) {
 	}
 }
 
-func (w *walker) decides(verbs.Caller, bool) error {
+func (w *walker) decides(verbs.Caller) error {
 	if w.state().Draft == nil {
 		return nil
 	}
@@ -85,20 +177,20 @@ func (w *walker) decides(verbs.Caller, bool) error {
 	return err
 }
 
-func (w *walker) cancels(verbs.Caller, bool) error {
+func (w *walker) cancels(verbs.Caller) error {
 	w.did(person, "cancels planning mode")
 	_, err := w.service.CancelPlanMode(w.Context(), person)
 	return err
 }
 
-func (w *walker) reads(c verbs.Caller, _ bool) error {
+func (w *walker) reads(c verbs.Caller) error {
 	w.did(c, "reads")
 	_, err := w.service.ReadPlan(w.Context(), c, verbs.ReadPlan{})
 	return err
 }
 
 // givesUpWaiting cancels a status that waits: its reply is thrown away.
-func (w *walker) givesUpWaiting(c verbs.Caller, _ bool) error {
+func (w *walker) givesUpWaiting(c verbs.Caller) error {
 	w.did(c, "gives up a status that waits")
 	ctx, cancel := context.WithCancel(w.Context())
 	c.Yield = cancel

@@ -24,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "rewrite golden files")
 
 var (
-	ann = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: mcpserver.Tools{}}
+	ann = verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: mcpserver.Tools{User: terminal.CommandLine{}}}
 	bob = verbs.Caller{Actor: plan.Actor{Kind: plan.Person, Name: "bob"}, Face: terminal.CommandLine{}}
 )
 

@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +113,25 @@ type Heartbeat struct {
 }
 
 func (s *Service) heartbeat(state plan.State, c Caller) Heartbeat {
-	return Heartbeat{Progress: progress(state.Plan), NextAction: s.NextActionIn(state, c).For(c)}
+	return s.view(state, c, Rules{}).now().heartbeat(state, c)
+}
+
+// heartbeat tells the progress of the plan that the next action is about: a draft that
+// waits has none.
+func (n now) heartbeat(state plan.State, c Caller) Heartbeat {
+	h := Heartbeat{NextAction: n.action().For(c)}
+	if p := n.about(state); p == state.Plan || state.Plan != nil && p.ID == state.Plan.ID {
+		h.Progress = progress(state.Plan)
+	}
+	return h
+}
+
+// about is the plan that the next action is about; nil when there is none.
+func (n now) about(state plan.State) *plan.Plan {
+	if n.reason == AwaitingApproval && state.Draft != nil {
+		return state.Draft
+	}
+	return state.Plan
 }
 
 // ending is the heartbeat as the last lines of a reply's text, before which further
@@ -164,6 +183,8 @@ type now struct {
 	step    *plan.Step  // the task it is about
 	signal  plan.Signal // with WaitingOnSignal
 	next    []Phrase
+
+	rejected bool // a person has to say what is wanted instead
 }
 
 func (n now) action() NextAction { return NextAction{n.reason, n.next} }
@@ -221,8 +242,10 @@ func (v view) now() now {
 func (v view) ofPlan() now {
 	p, setUp := v.state.Plan, Call{Act: ActSetUp}
 	switch {
-	case v.state.Draft != nil && (p == nil || p.FinalSummary != "" || p.Status == plan.StatusAbandoned || p.Status == plan.StatusFailed):
+	case v.state.Draft != nil && (over(p) || v.decides()):
 		return v.awaitingApproval() // a draft without planning mode: one that a model made, or an import
+	case over(p) && v.rejected():
+		return v.askInstead()
 	case p == nil:
 		return now{reason: NoPlan, message: "There is no plan.", next: say("Set up a plan: ", setUp, ".")}
 	case p.FinalSummary != "":
@@ -247,6 +270,37 @@ func (v view) ofPlan() now {
 		return task
 	}
 	return v.stuck(p)
+}
+
+// over reports whether nothing is to be done of a plan.
+func over(p *plan.Plan) bool {
+	return p == nil || p.FinalSummary != "" || p.Status == plan.StatusAbandoned || p.Status == plan.StatusFailed
+}
+
+// rejected reports whether the last that was heard of people is that they rejected a plan.
+func (v view) rejected() bool {
+	d := v.state.ModeNow().Decision
+	if d == nil || d.Outcome != plan.Rejected || v.decides() || v.state.Plan != nil && v.state.Plan.CreatedAt.After(d.At) {
+		return false
+	}
+	answered := func(q plan.Question) bool { return q.Revision > d.Revision }
+	said := func(c plan.Comment) bool { return c.Revision > d.Revision }
+	return !slices.ContainsFunc(v.state.Questions, answered) && !slices.ContainsFunc(v.state.Comments, said)
+}
+
+// askInstead asks the person who rejected a plan what they want instead.
+func (v view) askInstead() now {
+	n := now{reason: NoPlan, message: "The submitted plan was rejected.", rejected: true}
+	ask := Call{Act: ActAsk}
+	switch _, can := v.Can(ask); {
+	case !can:
+		n.next = say("Your plan was rejected: ask the user what to do instead, then ", Call{Act: ActSetUp}, ".")
+	case len(v.state.OpenQuestions()) > 0:
+		n.next = say("Wait for the user's answer: ", Call{Act: ActWait}, ".")
+	default:
+		n.next = say("Your plan was rejected: ask the user what to do instead: ", ask, ".")
+	}
+	return n
 }
 
 // task is the step to work on: the caller's own, one that nobody works on any
@@ -325,12 +379,22 @@ func (v view) stuck(p *plan.Plan) now {
 	}
 	for step := range p.Steps.Running() {
 		if step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
-			return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.",
-				plan.Quote(step.ClaimedBy), step.ID),
-				next: say("Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Act: ActWait}, ".")}
+			return v.waitFor(step)
 		}
 	}
 	return v.deadlock(p)
+}
+
+// waitFor is the way on while another actor works: only a person can take the step over.
+func (v view) waitFor(step *plan.Step) now {
+	takeOver := "; a person can run "
+	if v.decides() {
+		takeOver = "; take it over: "
+	}
+	return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.",
+		plan.Quote(step.ClaimedBy), step.ID),
+		next: say("Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Act: ActWait}, takeOver,
+			Call{Act: ActTakeOver, Step: step.ID}, ".")}
 }
 
 // deadlock names a step that waits for one that was given up, and how to take
@@ -370,7 +434,7 @@ func (v view) awaitingApproval() now {
 				Call{Act: ActReject}, " drops it.")}
 	}
 	return now{reason: AwaitingApproval, message: "The submitted plan waits for a person's decision.",
-		next: say("Wait for a person's decision: ", Call{Act: ActWait}, ".")}
+		next: say("Wait for a person's decision: ", Call{Act: ActWait}, "; the person runs ", Call{Act: ActApprove}, ".")}
 }
 
 // begun returns the first step in progress that matches and can be finished.

@@ -70,14 +70,29 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 		s.notify(Notice{Event: "mode_entered", Title: "Planning mode is on", Text: a.Task})
 		reply.Message = "Entered planning mode. " + rest
 	}
+	reply.Message += hidden(c)
 	return reply, nil
 }
 
-// released returns a refusal of planning mode with the calls by which a person ends it.
+// hidden says which calls are not offered for now, and that they come back: hosts answer a
+// call of what they were not offered by themselves.
+func hidden(c Caller) string {
+	if c.Face == nil || len(c.Face.Hidden()) == 0 {
+		return ""
+	}
+	return " Hidden until planning mode ends, and offered again then: " + strings.Join(c.Face.Hidden(), ", ") + "."
+}
+
+// released returns a refusal that only a person can lift with the calls by which one does.
 func (c Caller) released(err error) error {
 	var refused *plan.ValidationError
-	if !errors.As(err, &refused) || refused.Held == "" {
+	if !errors.As(err, &refused) || refused.Held == "" && refused.Claimed == 0 {
 		return err
+	}
+	if refused.Claimed != 0 {
+		claimed := *refused
+		claimed.Fix += "; a person can take it over with `" + c.word(Call{Act: ActTakeOver, Step: claimed.Claimed}) + "`"
+		return &claimed
 	}
 	named, cancel := *refused, "`"+c.word(Call{Act: ActCancelMode})+"`"
 	if named.Held == plan.PhaseSubmitted {

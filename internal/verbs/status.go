@@ -35,15 +35,15 @@ const MaxWait = 10 * time.Minute
 // StatusReply says where the plan stands and what comes next: the responses A to
 // D of the contract.
 type StatusReply struct {
-	Now       Now          `json:"now"`
-	Signal    *SignalView  `json:"signal,omitempty"`  // what blocks
-	Signals   []SignalView `json:"signals,omitempty"` // others that are open
-	Task      *Task        `json:"task,omitempty"`    // the one that was asked for
-	Plan      *TaskList    `json:"plan,omitempty"`
-	Session   *SessionView `json:"session,omitempty"`
-	Phase     plan.Phase   `json:"phase,omitempty"`         // of planning mode, unless it is inactive
-	Approved  string       `json:"approved_plan,omitempty"` // the step to do and the next, of a plan that is carried out
-	Questions int          `json:"open_questions,omitempty"`
+	Now      Now          `json:"now"`
+	Signal   *SignalView  `json:"signal,omitempty"`  // what blocks
+	Signals  []SignalView `json:"signals,omitempty"` // others that are open
+	Task     *Task        `json:"task,omitempty"`    // the one that was asked for
+	Plan     *TaskList    `json:"plan,omitempty"`
+	Session  *SessionView `json:"session,omitempty"`
+	Phase    plan.Phase   `json:"phase,omitempty"`         // of planning mode, unless it is inactive
+	Approved string       `json:"approved_plan,omitempty"` // the step to do and the next, of a plan that is carried out
+	Underway
 	Feedback
 	Heartbeat
 
@@ -125,14 +125,16 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 		Now:       Now{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
 		Signals:   s.otherSignals(state, now, c),
 		Session:   sessionView(state, now, c),
+		Underway:  underway(state),
 		Feedback:  said,
-		Heartbeat: Heartbeat{Progress: progress(state.Plan), NextAction: now.action().For(c)},
+		Heartbeat: now.heartbeat(state, c),
 	}
-	if room := feedbackRoom; c.brief() {
-		if now.step == nil {
-			room = feedbackAlone
-		}
-		reply.Feedback.fit(room)
+	if c.brief() && now.step == nil && in.Task == nil {
+		reply.Underway.fit(questionAlone)
+		reply.Feedback.fit(feedbackAlone)
+	} else if c.brief() {
+		reply.Underway.fit(questionRoom)
+		reply.Feedback.fit(feedbackRoom)
 	}
 	if in.Task != nil {
 		return s.statusOfTask(state, c, in, reply)
@@ -150,7 +152,6 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 	if reply.Phase == plan.PhaseExecuting {
 		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step))
 	}
-	reply.Questions = len(state.OpenQuestions())
 	if now.step != nil {
 		task := currentTask(state.Plan, now.step)
 		if c.brief() {
@@ -248,16 +249,19 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	case n.reason == WaitingOnSignal:
 		return "CRITICAL: A signal is blocking progress. Analyze the signal details, fix the issue, and clear the signal using `" +
 			c.word(Call{Act: ActAlert}) + "`."
+	case n.rejected:
+		return "The user rejected your plan. Ask what to do instead, and do nothing of it meanwhile."
 	case n.reason == PlanCompleted:
 		return "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Act: ActSummarise}) + "`."
 	}
 	return map[Reason]string{
-		ReadyForTask:     "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work.",
-		Closed:           "The plan is closed. Nothing is left to do for this goal.",
-		Replanning:       "A critical task failed. Do not go on with the others: try it again, or agree on a new plan with the user.",
-		Deadlocked:       "Nothing can be started. Resolve what the tasks wait for; do not work around the plan.",
-		WaitingOnAgent:   "Another agent works on what comes next. Wait for it, or ask the user for other work.",
-		Gathering:        "Planning mode is on. Only look and ask; change nothing until a person has approved a plan.",
+		ReadyForTask:   "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work.",
+		Closed:         "The plan is closed. Nothing is left to do for this goal.",
+		Replanning:     "A critical task failed. Do not go on with the others: try it again, or agree on a new plan with the user.",
+		Deadlocked:     "Nothing can be started. Resolve what the tasks wait for; do not work around the plan.",
+		WaitingOnAgent: "Another agent works on what comes next. Wait for it, or ask the user for other work.",
+		Gathering: "Planning mode is on. Only look and ask; change nothing until a person has approved a plan. Tools that change " +
+			"something are hidden until the mode ends.",
 		AwaitingApproval: "Your plan waits for a person's decision. Do not start; approving is not yours to do.",
 		Failed:           "The plan has failed. Tell the user what failed and agree on a new plan.",
 		NoPlan:           "There is nothing to do yet. Set up a plan before work of several steps.",
@@ -279,10 +283,7 @@ func tasks(p *plan.Plan) []Task {
 }
 
 func sessionView(state plan.State, now now, c Caller) *SessionView {
-	p := state.Plan
-	if now.reason == AwaitingApproval && state.Draft != nil { // that is what it is about
-		p = state.Draft
-	}
+	p := now.about(state)
 	if p == nil {
 		return nil
 	}
@@ -380,10 +381,7 @@ func (r StatusReply) Text() string {
 	for _, signal := range r.Signals {
 		b.WriteString("\n" + signal.text())
 	}
-	b.WriteString(r.Feedback.lines())
-	if r.Questions > 0 {
-		fmt.Fprintf(&b, "\nOpen questions: %d", r.Questions)
-	}
+	b.WriteString(r.Underway.lines() + r.Feedback.lines())
 	if r.Approved != "" {
 		b.WriteString("\n" + r.Approved)
 	}

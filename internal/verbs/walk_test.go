@@ -56,9 +56,9 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 		toolsets []string
 		face     verbs.Face
 	}{
-		"all tools":     {nil, mcpserver.Tools{}},
+		"all tools":     {nil, mcpserver.Tools{User: terminal.CommandLine{}}},
 		"planning only": {[]string{verbs.Planning}, mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: terminal.CommandLine{}}},
-		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}}},
+		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}, User: terminal.CommandLine{}}},
 		"command line":  {nil, terminal.CommandLine{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 				rules := &book{}
 				w := &walker{T: rt, rules: rules, service: verbs.New(s, verbs.Options{RuleBook: rules}),
 					me: verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
-				w.wander(slices.Contains(c.toolsets, verbs.Mode) || c.toolsets == nil)
+				w.wander()
 				w.walk()
 			})
 		})
@@ -109,14 +109,14 @@ func TestNobodyWaitsForAnother(t *testing.T) {
 }
 
 // wander does things of all kinds, of which some are refused.
-func (w *walker) wander(mode bool) {
+func (w *walker) wander() {
 	actors := []verbs.Caller{w.me, w.me, carl, person}
 	for range rapid.IntRange(0, 14).Draw(w.T, "things done") {
 		who := rapid.SampledFrom(actors).Draw(w.T, "who")
-		act := rapid.SampledFrom([]func(verbs.Caller, bool) error{w.setsUp, w.marks, w.marks, w.marks, w.signals, w.starts, w.clears,
+		act := rapid.SampledFrom([]func(verbs.Caller) error{w.setsUp, w.marks, w.marks, w.marks, w.signals, w.starts, w.clears,
 			w.closes,
-			w.drafts, w.adds, w.restores, w.plans, w.drifts, w.fails}).Draw(w.T, "does")
-		_, refused := errors.AsType[*plan.ValidationError](act(who, mode))
+			w.drafts, w.adds, w.restores, w.plans, w.plans, w.decides, w.cancels, w.asks, w.answers, w.drifts, w.fails}).Draw(w.T, "does")
+		_, refused := errors.AsType[*plan.ValidationError](act(who))
 		w.trail = append(w.trail, fmt.Sprintf("(refused: %v)", refused))
 	}
 }
@@ -141,21 +141,21 @@ func (w *walker) randomSteps() []plan.NewStep {
 	return steps
 }
 
-func (w *walker) setsUp(c verbs.Caller, _ bool) error {
+func (w *walker) setsUp(c verbs.Caller) error {
 	steps := w.randomSteps()
 	w.did(c, "sets up %d steps", len(steps))
 	_, err := w.service.SetUp(w.Context(), c, plan.SetUp{Outline: plan.Outline{Objective: "Any"}, Steps: steps})
 	return err
 }
 
-func (w *walker) drafts(c verbs.Caller, _ bool) error {
+func (w *walker) drafts(c verbs.Caller) error {
 	w.did(c, "makes a draft")
 	_, err := w.service.SetUp(w.Context(), c, plan.SetUp{Outline: plan.Outline{Objective: "A draft"}, Draft: true,
 		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drafted"}}}})
 	return err
 }
 
-func (w *walker) marks(c verbs.Caller, _ bool) error {
+func (w *walker) marks(c verbs.Caller) error {
 	id := plan.StepID(rapid.IntRange(1, 7).Draw(w.T, "step"))
 	status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.InProgress, plan.InProgress, plan.Blocked, plan.Done, plan.Done,
 		plan.Failed, plan.Skipped, plan.Cancelled}).Draw(w.T, "marked")
@@ -164,7 +164,7 @@ func (w *walker) marks(c verbs.Caller, _ bool) error {
 	return err
 }
 
-func (w *walker) signals(c verbs.Caller, _ bool) error {
+func (w *walker) signals(c verbs.Caller) error {
 	id := rapid.SampledFrom([]string{"ci", "test failure", `it's "red" $(rm -rf .)`, strings.Repeat("long and cumbersome ", 4)[:79],
 		"тесты", "-x"}).Draw(w.T, "signal")
 	level := rapid.SampledFrom([]plan.SignalLevel{plan.Blocker, plan.Blocker, plan.Warning, plan.Info}).Draw(w.T, "level")
@@ -173,32 +173,32 @@ func (w *walker) signals(c verbs.Caller, _ bool) error {
 	return err
 }
 
-func (w *walker) starts(c verbs.Caller, _ bool) error {
+func (w *walker) starts(c verbs.Caller) error {
 	w.did(c, "starts a session")
 	_, err := w.service.Start(w.Context(), c, verbs.Start{Goal: "Ship it"})
 	return err
 }
 
-func (w *walker) clears(c verbs.Caller, _ bool) error {
+func (w *walker) clears(c verbs.Caller) error {
 	w.did(c, "clears the plan")
 	_, err := w.service.ClearPlan(w.Context(), c, verbs.ClearPlan{})
 	return err
 }
 
-func (w *walker) closes(c verbs.Caller, _ bool) error {
+func (w *walker) closes(c verbs.Caller) error {
 	w.did(c, "closes the plan")
 	summary := "done"
 	_, err := w.service.Update(w.Context(), c, verbs.Update{FinalSummary: &summary})
 	return err
 }
 
-func (w *walker) adds(c verbs.Caller, _ bool) error {
+func (w *walker) adds(c verbs.Caller) error {
 	w.did(c, "adds a step")
 	_, err := w.service.AddStep(w.Context(), c, verbs.AddStep{Steps: []verbs.NewStep{{Title: "One more"}}})
 	return err
 }
 
-func (w *walker) restores(c verbs.Caller, _ bool) error {
+func (w *walker) restores(c verbs.Caller) error {
 	former := w.state().Former()
 	if len(former) == 0 {
 		return nil
@@ -208,10 +208,7 @@ func (w *walker) restores(c verbs.Caller, _ bool) error {
 	return err
 }
 
-func (w *walker) plans(c verbs.Caller, mode bool) error {
-	if !mode {
-		return nil
-	}
+func (w *walker) plans(c verbs.Caller) error {
 	if w.state().PhaseNow() == plan.PhaseGathering {
 		w.did(c, "submits a plan")
 		return w.submit(c)
@@ -221,8 +218,8 @@ func (w *walker) plans(c verbs.Caller, mode bool) error {
 	return err
 }
 
-func (w *walker) fails(c verbs.Caller, mode bool) error {
-	if err := w.setsUp(c, mode); err != nil || w.state().Plan.Steps.Len() == 0 {
+func (w *walker) fails(c verbs.Caller) error {
+	if err := w.setsUp(c); err != nil || w.state().Plan.Steps.Len() == 0 {
 		return err
 	}
 	w.did(c, "sees S001 fail, which is critical")
@@ -234,7 +231,7 @@ func (w *walker) fails(c verbs.Caller, mode bool) error {
 	return err
 }
 
-func (w *walker) drifts(verbs.Caller, bool) error {
+func (w *walker) drifts(verbs.Caller) error {
 	w.rules.state = "outdated"
 	return nil
 }
@@ -245,6 +242,22 @@ func (w *walker) submit(c verbs.Caller) error {
 		Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{Title: &title, Type: &feature, ContextHints: &hints,
 			RelevantFilePaths: &paths}}}})
 	return err
+}
+
+func (w *walker) asks(c verbs.Caller) error {
+	w.did(c, "asks")
+	_, err := w.service.AskUser(w.Context(), c, verbs.AskUser{Question: "Which one?"})
+	return err
+}
+
+func (w *walker) answers(verbs.Caller) error {
+	for _, q := range w.state().OpenQuestions() {
+		w.did(person, "answers %s", q.ID)
+		if _, err := w.service.Answer(w.Context(), person, q.ID, "this one"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *walker) state() plan.State {
@@ -289,7 +302,11 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 		w.rules.state = ""
 		return nil
 	case strings.HasPrefix(next, "Wait for a person's decision: "):
-		return w.decide()
+		return w.decides(person)
+	case strings.HasPrefix(next, "Wait for the user's answer: "):
+		return w.answers(person)
+	case strings.Contains(next, "ask the user to run planloop plan cancel"):
+		return w.cancels(person)
 	case strings.HasPrefix(next, "Wait for "):
 		return w.othersFinish(map[string]bool{})
 	case strings.Contains(next, "ask the user to run planloop alert --clear"):
@@ -298,13 +315,6 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 		return w.command(next)
 	}
 	return w.tool(next, reply)
-}
-
-// decide is what the person does who is waited for.
-func (w *walker) decide() error {
-	outcome := rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Approved, plan.Rejected}).Draw(w.T, "decision")
-	_, err := w.service.Decide(w.Context(), person, plan.Answer{Outcome: outcome, Digest: plan.Digest(w.state().Draft)})
-	return err
 }
 
 // othersFinish has those who are waited for do what they are told to.
@@ -370,6 +380,8 @@ func arguments(name, call string, reply verbs.StatusReply) string {
 		return fmt.Sprintf(`{"step_id":%q,"status":%q}`, words[0], words[1])
 	case "planning_setup_plan":
 		return `{"objective":"Another","initial_steps":[{"title":"A step"}]}`
+	case "planning_ask_user":
+		return `{"question":"What instead?"}`
 	case "planning_add_step":
 		return `{"steps":[{"title":"A step"}]}`
 	case "planloop_start":
