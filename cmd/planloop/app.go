@@ -79,7 +79,8 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	var log store.Log = memory.New()
 	stateDir := ""
 	if !a.flags.ephemeral {
-		log, stateDir = sqlite.New(place.StateDir, sqlite.Options{}), place.StateDir
+		a.describe(place)
+		log, stateDir = sqlite.New(place.StateDir, sqlite.Options{Created: func() { a.describe(place) }}), place.StateDir
 	}
 	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
@@ -123,13 +124,12 @@ func (a *app) close() error {
 	if a.opened == nil {
 		return nil
 	}
-	a.describe(a.opened.place)
 	a.opened.notices.close(a)
 	return a.opened.session.Close()
 }
 
-// describe leaves a word in the state folder, once there is one, that tells a
-// person which directory it belongs to.
+// describe leaves a word in the state folder, once there is one, that tells people and
+// other processes which directory it belongs to.
 func (a *app) describe(place workspace.Workspace) {
 	if info, err := os.Stat(place.StateDir); a.flags.ephemeral || place.Default || err != nil || !info.IsDir() {
 		return

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 	}
 	// CI runs what it runs, and tells of it; but where agents are served, any of them may have set CI.
 	if a.caller().Actor.Kind != plan.CI || opened.served() {
-		if err := a.mayAct(cmd.Context(), opened.verbs, "no command is run"); err != nil {
+		if err := a.mayAct(cmd.Context(), opened, "no command is run", cmp.Or(run.dir, ".")); err != nil {
 			return err
 		}
 	}

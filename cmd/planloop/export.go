@@ -63,8 +63,8 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.file != "" {
-		if err := a.mayAct(ctx, opened.verbs, "no file is written"); err != nil {
+	if o.file != "" && o.file != "-" {
+		if err := a.mayAct(ctx, opened, "no file is written", o.file); err != nil {
 			return err
 		}
 	}

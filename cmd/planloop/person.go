@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -46,20 +45,6 @@ func (a *app) notPresent() string {
 		return "standard input is not a terminal"
 	}
 	return ""
-}
-
-// mayAct refuses to do something outside the plan while planning mode allows only
-// reading, unless a person at a terminal asks for it.
-func (a *app) mayAct(ctx context.Context, service *verbs.Service, what string) error {
-	if a.caller().Actor.Present() {
-		return nil
-	}
-	restricted, err := service.Restricted(ctx)
-	if err != nil || !restricted {
-		return err
-	}
-	return plan.Refuse(plan.Conflict, "", "planning mode is on, and "+what+" until a plan is approved",
-		"look and ask, then submit a plan; a person can end planning mode with `planloop plan cancel`")
 }
 
 // maxAnswer bounds what is read of an answer.

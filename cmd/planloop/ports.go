@@ -229,5 +229,7 @@ func (a *app) box() (*toolbox.Box, error) {
 	if launcher.Program, err = os.Executable(); err != nil {
 		a.logger().Warn("commands are run without what ends all they start", "error", err)
 	}
-	return toolbox.Open(opened.place.Path, toolbox.Options{Guard: opened.verbs.Restricted, Changed: opened.verbs.Watch, Launcher: launcher})
+	return toolbox.Open(opened.place.Path, toolbox.Options{Launcher: launcher,
+		Changed: func(ctx context.Context) (<-chan struct{}, error) { return a.changes(ctx, opened) },
+		Guard:   func(ctx context.Context, path string) (toolbox.Hold, error) { return a.held(ctx, opened, path) }})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,8 @@ func newSyncCommand(a *app) *cobra.Command {
 				"run it in a project, or name one with --workspace DIR")
 		}
 		if !dry {
-			if err := a.mayAct(cmd.Context(), opened.verbs, "no file is written"); err != nil {
+			file := filepath.Join(opened.place.Path, opened.config.AgentsFile)
+			if err := a.mayAct(cmd.Context(), opened, "no file is written", file); err != nil {
 				return err
 			}
 		}

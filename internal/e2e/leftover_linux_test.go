@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -66,21 +65,5 @@ func TestNothingStaysToDecideLater(t *testing.T) {
 				t.Errorf("it lives on: %v", err)
 			}
 		})
-	}
-}
-
-// answered fails unless a tool says some words, to those who read its text alone and to
-// those who read the structured content alone.
-func answered(t *testing.T, sent pending, words ...string) {
-	t.Helper()
-	frame, err := sent.wait()
-	if err != nil {
-		t.Fatal(err)
-	}
-	reply, err := frame.asTool()
-	for _, word := range words {
-		if err != nil || reply.refused || !strings.Contains(reply.text, word) {
-			t.Errorf("%s, %v", reply.text, err)
-		}
 	}
 }

@@ -133,11 +133,11 @@ func (b *Box) run(ctx context.Context, command string, timeout time.Duration) (R
 		return RunResult{}, err
 	}
 	defer stop()
-	restricted, err := b.restricted(ctx)
+	hold, err := b.held(ctx, ".")
 	if err != nil {
 		return RunResult{}, err
 	}
-	if !restricted {
+	if hold.By == "" {
 		return b.options.Runner.Run(free, b.path, command, timeout)
 	}
 	verdict := shell.Classify(command)
@@ -149,7 +149,7 @@ func (b *Box) run(ctx context.Context, command string, timeout time.Duration) (R
 	if verdict.Instead != "" {
 		fix = "instead: " + verdict.Instead
 	}
-	return RunResult{}, conflict("/command", "planning mode allows only commands that read: "+verdict.Reason, fix)
+	return RunResult{}, conflict("/command", hold.By+" allows only commands that read: "+verdict.Reason, fix)
 }
 
 // whileFree returns a context that ends with errEntered once only reading is allowed.
@@ -167,7 +167,7 @@ func (b *Box) whileFree(ctx context.Context) (free context.Context, stop func(),
 	}
 	go func() {
 		for range changes {
-			if restricted, err := b.restricted(free); restricted || err != nil {
+			if hold, err := b.held(free, "."); hold.By != "" || err != nil {
 				cancel(errEntered)
 			}
 		}

@@ -30,7 +30,7 @@ import (
 type Options struct {
 	Runner Runner // runs commands; nil: Shell{}, which runs any
 	Limits Limits
-	Guard  Guard // nil: writing is always allowed
+	Guard  Guard // nil: writing is allowed everywhere
 
 	// Changed receives after what Guard says may have changed, until ctx ends: a command
 	// that is not to go on is ended then. nil: commands run to their end.
@@ -122,18 +122,34 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Guard says whether only reading is allowed now (chorus: Context Gathering Phase).
-// An error means that it could not be told, which is no leave to write.
-type Guard func(context.Context) (restricted bool, err error)
+// Guard says what allows only reading now at a path, or somewhere below it, which is
+// absolute (chorus: Context Gathering Phase). An error means that it could not be told,
+// which is no leave to write.
+type Guard func(ctx context.Context, path string) (Hold, error)
 
-// restricted asks the guard, if there is one.
-func (b *Box) restricted(ctx context.Context) (bool, error) {
+// Hold is what allows only reading. The zero value is nothing.
+type Hold struct {
+	By  string // planning mode, and whose
+	Fix string // what to do instead
+}
+
+// held asks the guard, if there is one, about a path below the workspace.
+func (b *Box) held(ctx context.Context, rel string) (Hold, error) {
 	if b.options.Guard == nil {
-		return false, nil
+		return Hold{}, nil
 	}
-	restricted, err := b.options.Guard(ctx)
+	hold, err := b.options.Guard(ctx, filepath.Join(b.path, filepath.FromSlash(rel)))
 	if err != nil {
-		return true, fmt.Errorf("ask whether only reading is allowed: %w", err)
+		return hold, fmt.Errorf("ask whether only reading is allowed: %w", err)
 	}
-	return restricted, nil
+	return hold, nil
+}
+
+// mayWrite refuses to change a file where only reading is allowed.
+func (b *Box) mayWrite(ctx context.Context, rel string) error {
+	hold, err := b.held(ctx, rel)
+	if err != nil || hold.By == "" {
+		return err
+	}
+	return conflict("", hold.By+" is on, and no file is changed until a plan is approved", hold.Fix)
 }

@@ -52,9 +52,15 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 	if err != nil {
 		return CreateFileReply{}, err
 	}
+	if err := b.mayWrite(ctx, at); err != nil {
+		return CreateFileReply{}, err
+	}
 	former, err := b.former(at, in.Overwrite)
 	if err != nil {
 		return CreateFileReply{}, err
+	}
+	if shown := safetext.EscapeLine(rel); former == nil && shown != rel {
+		return CreateFileReply{}, invalid("/path", plan.Quote(rel)+" has characters that hide or reorder text", "leave them out")
 	}
 	if err := b.root.MkdirAll(path.Dir(at), 0o777); err != nil {
 		return CreateFileReply{}, refused(rel, err)

@@ -21,7 +21,12 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	restricted := true
-	box, err := toolbox.Open(dir, toolbox.Options{Guard: func(context.Context) (bool, error) { return restricted, nil }})
+	box, err := toolbox.Open(dir, toolbox.Options{Guard: func(context.Context, string) (toolbox.Hold, error) {
+		if restricted {
+			return toolbox.Hold{By: "planning mode", Fix: "look and ask"}, nil
+		}
+		return toolbox.Hold{}, nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +69,8 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 
 // TestAGuardThatFailsAllowsNothing: what cannot be told is no leave to write.
 func TestAGuardThatFailsAllowsNothing(t *testing.T) {
-	box, err := toolbox.Open(t.TempDir(), toolbox.Options{Guard: func(context.Context) (bool, error) {
-		return false,
-			errors.New("no disk")
+	box, err := toolbox.Open(t.TempDir(), toolbox.Options{Guard: func(context.Context, string) (toolbox.Hold, error) {
+		return toolbox.Hold{}, errors.New("no disk")
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +80,36 @@ func TestAGuardThatFailsAllowsNothing(t *testing.T) {
 		if _, err := call(t, box, tool, arguments); err == nil {
 			t.Errorf("%s was carried out", tool)
 		}
+	}
+}
+
+// TestWhatIsHeldIsAskedOfThePathItself: the guard is asked about the file that is written,
+// whatever leads to it, and about the whole workspace where a command runs.
+func TestWhatIsHeldIsAskedOfThePathItself(t *testing.T) {
+	var asked []string
+	guard := func(_ context.Context, path string) (toolbox.Hold, error) {
+		asked = append(asked, path)
+		return toolbox.Hold{By: "planning mode in d", Fix: "work elsewhere"}, nil
+	}
+	box := open(t, map[string]string{"d/a.txt": "one\n"}, toolbox.Options{Guard: guard})
+	if err := os.Symlink("d", filepath.Join(box.Path(), "link")); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range [][3]string{
+		{"create_file", `{"Path":"link/../link/b/c.txt","Content":"x"}`, "d/b/c.txt"},
+		{"str_replace", `{"Path":"./link/a.txt","Old":"one","New":"two"}`, "d/a.txt"},
+		{"write_file", `{"Path":"link/a.txt","Content":"x"}`, "d/a.txt"},
+		{"bash_execute", `{"Command":"touch x"}`, ""},
+	} {
+		asked = nil
+		_, err := call(t, box, c[0], c[1])
+		refused(t, err, plan.Conflict, map[bool]string{true: "/command"}[c[2] == ""], "planning mode in d")
+		if want := filepath.Join(box.Path(), c[2]); len(asked) != 1 || asked[0] != want {
+			t.Errorf("%s: asked about %q, not %s", c[0], asked, want)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(box.Path(), "d")); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
 

@@ -151,10 +151,10 @@ func TestOneCommandSparesAnother(t *testing.T) {
 func TestCommandEndsWhenOnlyReadingIsAllowed(t *testing.T) {
 	t.Parallel()
 	changes := make(chan struct{}, 1)
-	restricted := make(chan bool, 2)
-	restricted <- false
+	holds := make(chan toolbox.Hold, 2)
+	holds <- toolbox.Hold{}
 	box := kept(t, toolbox.Options{
-		Guard:   func(context.Context) (bool, error) { return <-restricted, nil },
+		Guard:   func(context.Context, string) (toolbox.Hold, error) { return <-holds, nil },
 		Changed: func(context.Context) (<-chan struct{}, error) { return changes, nil },
 	})
 	w := newWitness(t, box.Path())
@@ -167,7 +167,7 @@ func TestCommandEndsWhenOnlyReadingIsAllowed(t *testing.T) {
 		ended <- reply
 	}()
 	w.up(t, 4)
-	restricted <- true
+	holds <- toolbox.Hold{By: "planning mode"}
 	changes <- struct{}{}
 	reply := <-ended
 	if reply.Stdout != "first\n" || reply.TimedOut || !strings.Contains(reply.Stopped, "planning mode was entered") ||

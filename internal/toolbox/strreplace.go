@@ -49,6 +49,9 @@ func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, e
 	if err != nil {
 		return StrReplaceReply{}, err
 	}
+	if err := b.mayWrite(ctx, at); err != nil {
+		return StrReplaceReply{}, err
+	}
 	data, info, err := b.readWhole(at)
 	if err != nil {
 		return StrReplaceReply{}, err

@@ -275,3 +275,22 @@ func TestReadAndWriteWhole(t *testing.T) {
 	_, err = box.ReadFile(t.Context(), toolbox.ReadFile{Path: "latin"})
 	refused(t, err, plan.InvalidInput, "/path", "not text in UTF-8")
 }
+
+// TestNewNamesThatDeceive: no file is made whose name hides something; one that is there
+// may be replaced.
+func TestNewNamesThatDeceive(t *testing.T) {
+	const there = "a\u202etxt.exe"
+	box := open(t, map[string]string{there: "old\n"}, toolbox.Options{})
+	for _, name := range []string{"b\u202etxt.exe", "in\u200bvisible", "a\u2066b", "d\u00ad/f", "\u2800", "f\ufeff", "x\U000e0041"} {
+		_, err := box.CreateFile(t.Context(), toolbox.CreateFile{Path: name, Content: "x"})
+		refused(t, err, plan.InvalidInput, "/path", "hide or reorder")
+	}
+	for _, name := range []string{"naïve.txt", "日本語.md", "می\u200cخواهم.txt", "👩\u200d💻.md"} {
+		if _, err := box.CreateFile(t.Context(), toolbox.CreateFile{Path: name, Content: "x"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := box.CreateFile(t.Context(), toolbox.CreateFile{Path: there, Content: "new\n", Overwrite: true}); err != nil {
+		t.Error(err)
+	}
+}

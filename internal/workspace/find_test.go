@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -343,5 +345,75 @@ func TestMarkerCreatesNoFolder(t *testing.T) {
 	}
 	if _, err := os.Stat(missing); err == nil {
 		t.Error("the folder was made")
+	}
+}
+
+// TestOverlapping: which workspaces a path belongs to or holds.
+func TestOverlapping(t *testing.T) {
+	w := newWorld(t)
+	in := w.lookup(w.bare, nil)
+	for _, dir := range []string{w.home, w.repo, w.deep, w.bare} {
+		in.Flag = dir
+		place, err := workspace.Find(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(place.StateDir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := place.WriteMarker(place.StateDir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(w.bare, "link")
+	dangling := filepath.Join(w.bare, "dangling")
+	circle := filepath.Join(w.bare, "circle")
+	for name, to := range map[string]string{link: w.deep, dangling: filepath.Join(w.repo, "new"), circle: circle} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Skip(err)
+		}
+	}
+	for path, want := range map[string][]string{
+		w.deep:                          {w.deep, w.repo},
+		filepath.Join(w.deep, "x", "y"): {w.deep, w.repo},
+		filepath.Join(link, "new"):      {w.deep, w.repo},
+		filepath.Join(dangling):         {w.repo},
+		filepath.Join(dangling, "f"):    {w.repo},
+		circle:                          {w.bare},
+		filepath.Join(w.repo, "a"):      {w.repo, w.deep},
+		filepath.Join(w.repo, "a2"):     {w.repo},
+		w.repo + "2":                    nil, // a beginning of a name is no parent
+		filepath.Join(w.home, "other"):  nil, // a home holds nothing below it
+		w.linked:                        nil, // nothing is known of it
+		w.home:                          {w.repo, w.deep, w.bare},
+	} {
+		var got []string
+		for _, place := range in.Overlapping(path) {
+			got = append(got, place.Path)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	write(t, filepath.Join(w.repo, "f"), "")
+	in.Home, in.Getenv = w.home, getenv(map[string]string{}, "XDG_STATE_HOME", w.bare)
+	if got := in.Overlapping(w.repo); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	if err := os.MkdirAll(filepath.Join(w.home, ".local"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(w.state, filepath.Join(w.home, ".local", "state")); err != nil {
+		t.Fatal(err)
+	}
+	if got := in.Overlapping(w.repo); runtime.GOOS == "linux" && len(got) != 2 {
+		t.Errorf("the user's own states are not seen from another state home: %v", got)
+	}
+	in.Home = w.repo // as an agent may claim
+	in.Getenv = getenv(map[string]string{}, "XDG_STATE_HOME", filepath.Join(w.home, ".local", "state"))
+	if got := in.Overlapping(filepath.Join(w.repo, "f")); len(got) == 0 || got[0].Path != w.repo {
+		t.Errorf("a work tree that is said to be the home directory: %v", got)
 	}
 }

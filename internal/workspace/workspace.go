@@ -148,6 +148,11 @@ func homeOr(home string) string {
 	if own, err := os.UserHomeDir(); err == nil && filepath.IsAbs(own) {
 		return own
 	}
+	return accountHome()
+}
+
+// accountHome is the home directory that the system knows of the user, or "".
+func accountHome() string {
 	if me, err := user.Current(); err == nil && filepath.IsAbs(me.HomeDir) {
 		return me.HomeDir
 	}

@@ -193,6 +193,9 @@ func (l *Log) create(ctx context.Context) error {
 	if err := createDatabase(ctx, l.databasePath(), store.NewChain()); err != nil {
 		return err
 	}
+	if l.opts.Created != nil {
+		l.opts.Created()
+	}
 	return atomicfile.SyncFolder(l.dir)
 }
 

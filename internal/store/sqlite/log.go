@@ -41,6 +41,9 @@ type Options struct {
 	// AllowNetwork permits a folder on a network file system, where neither
 	// locks nor shared memory can be relied on.
 	AllowNetwork bool
+
+	// Created is called after a log was made in the folder; may be nil.
+	Created func()
 }
 
 const defaultLockWait = 10 * time.Second

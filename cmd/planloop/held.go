@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// mayAct refuses to do something outside the plan, which may change files at a path or
+// below it, while planning mode allows only reading, unless a person at a terminal asks for
+// it.
+func (a *app) mayAct(ctx context.Context, opened *opened, what string, paths ...string) error {
+	if a.caller().Actor.Present() {
+		return nil
+	}
+	for _, path := range paths {
+		hold, err := a.held(ctx, opened, path)
+		if err != nil {
+			return err
+		}
+		if hold.By != "" {
+			return plan.Refuse(plan.Conflict, "", hold.By+" is on, and "+what+" until a plan is approved", hold.Fix)
+		}
+	}
+	return nil
+}
+
+// held tells what allows only reading at a path or below it: planning mode in the workspace
+// that was opened, wherever the path leads, or in another one whose directory the path lies
+// in or holds.
+func (a *app) held(ctx context.Context, opened *opened, path string) (toolbox.Hold, error) {
+	restricted, err := opened.verbs.Restricted(ctx)
+	if err != nil || restricted {
+		return toolbox.Hold{By: "planning mode",
+			Fix: "look and ask, then submit a plan; a person can end planning mode with `planloop plan cancel`"}, err
+	}
+	for _, other := range a.others(opened, path) {
+		restricted, err := a.restricted(ctx, other)
+		if err != nil {
+			return toolbox.Hold{}, fmt.Errorf("read the phase of %s: %w", safetext.EscapeLine(other.Path), err)
+		}
+		if restricted {
+			where := safetext.EscapeLine(other.Path)
+			return toolbox.Hold{By: "planning mode in " + where,
+				Fix: "work elsewhere; a person can end it with `planloop -C " + terminal.ShellWord(where) + " plan cancel`"}, nil
+		}
+	}
+	return toolbox.Hold{}, nil
+}
+
+// others are the workspaces besides the one that was opened whose planning mode holds a path
+// or something below it.
+func (a *app) others(opened *opened, path string) []workspace.Workspace {
+	return slices.DeleteFunc(workspace.Lookup{Getenv: a.getenv}.Overlapping(path), func(other workspace.Workspace) bool {
+		return other.StateDir == opened.place.StateDir && !a.flags.ephemeral
+	})
+}
+
+// changes receives when what holds the workspace that was opened may have changed, until
+// ctx ends. The goroutines end with it.
+func (a *app) changes(ctx context.Context, opened *opened) (<-chan struct{}, error) {
+	own, err := opened.verbs.Watch(ctx)
+	others := a.others(opened, opened.place.Path)
+	if err != nil || len(others) == 0 {
+		return own, err
+	}
+	merged := make(chan struct{}, 1)
+	var running sync.WaitGroup
+	forward := func(from <-chan struct{}) {
+		for range from {
+			select {
+			case merged <- struct{}{}:
+			default:
+			}
+		}
+	}
+	running.Go(func() { forward(own) })
+	for _, other := range others {
+		log := sqlite.New(other.StateDir, sqlite.Options{})
+		theirs, err := log.Watch(ctx)
+		if err != nil {
+			a.logger().Warn("planning mode is not heard of before the next command", "workspace", other.Path, "error", err)
+			_ = log.Close()
+			continue
+		}
+		running.Go(func() { forward(theirs); _ = log.Close() })
+	}
+	go func() { running.Wait(); close(merged) }()
+	return merged, nil
+}
+
+// restricted reports whether planning mode allows only reading in another workspace. Its
+// log is opened only where the last word of it is that it does, for that may be over.
+func (a *app) restricted(ctx context.Context, other workspace.Workspace) (bool, error) {
+	config, _, err := workspace.Load(workspace.Sources{Getenv: a.getenv, Workspace: other})
+	if err != nil {
+		return false, err
+	}
+	s := session.New(sqlite.New(other.StateDir, sqlite.Options{}), session.Options{Limits: config.Limits(), Logger: a.logger()})
+	defer func() { _ = s.Close() }()
+	seen := presence.Open(other.StateDir, presence.Options{Logger: a.logger()})
+	phase, _, err := verbs.New(s, verbs.Options{Presence: seen, Limits: config.Limits()}).Phase(ctx)
+	return phase.Restricted(), err
+}

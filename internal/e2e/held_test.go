@@ -1,0 +1,182 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// at is the same user in another directory, which is a work tree.
+func (p *place) at(dir string, env ...string) *place {
+	p.t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, ".git"), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	other := *p
+	other.workspace, other.env = dir, append(slices.Clone(p.env), env...)
+	return &other
+}
+
+// TestNothingIsWrittenIntoAHeldDirectory: while planning mode holds a directory, none of
+// our tools and commands writes there, whichever workspace they are pointed at. Where they
+// work is not held elsewhere, they do.
+func TestNothingIsWrittenIntoAHeldDirectory(t *testing.T) {
+	t.Parallel()
+	parent := newPlace(t)
+	held := parent.at(filepath.Join(parent.workspace, "held"))
+	nested := parent.at(filepath.Join(held.workspace, "sub", "nested"))
+	apart := parent.at(t.TempDir())
+	held.write("f", "one\n")
+	held.write("old.md", "one\n")
+	for name, to := range map[string]string{"link": held.workspace, "new.md": filepath.Join(held.workspace, "made.md"),
+		"file.md": filepath.Join(held.workspace, "old.md")} {
+		for _, dir := range []string{parent.workspace, apart.workspace} {
+			if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+				t.Skip(err)
+			}
+		}
+	}
+	apart.must("setup", "A plan to export")
+	held.must("plan", "start", "look first", "--agent", "planner")
+
+	tools := []string{"--toolsets", "planning,workspace"}
+	inParent, inNested, inApart := parent.open(tools...), nested.open(tools...), apart.open(tools...)
+	for _, path := range []string{"held/new", "held/sub/new", "link/new", "./held/../held/new", "held/sub/nested/new"} {
+		if got := inParent.refusal("create_file", arguments{"path": path, "content": "x"}); !strings.Contains(got, "planning mode in") ||
+			path != "link/new" && !strings.Contains(got, held.workspace) {
+			if path != "link/new" || !strings.Contains(got, "leads out") { // an absolute link is refused as such
+				t.Errorf("%s: %s", path, got)
+			}
+		}
+	}
+	inParent.refusal("str_replace", arguments{"path": "held/f", "old": "one", "new": "two"})
+	for h, why := range map[*host]string{inParent: "lies below", inNested: "lies in it"} {
+		if got := h.refusal("bash_execute", arguments{"command": "touch made"}); !strings.Contains(got, "planning mode in") {
+			t.Errorf("%s: %s", why, got)
+		}
+		if got := h.do("bash_execute", arguments{"command": "ls"}); !strings.Contains(got.text, "Exit code 0") {
+			t.Errorf("%s: %s", why, got.text)
+		}
+	}
+	inNested.refusal("create_file", arguments{"path": "new", "content": "x"})
+	inParent.do("create_file", arguments{"path": "free/new", "content": "x"})
+	inApart.do("create_file", arguments{"path": "new", "content": "x"})
+	inApart.do("bash_execute", arguments{"command": "touch made"})
+
+	for _, c := range []struct {
+		in   *place
+		args []string
+	}{
+		{nested, []string{"sync"}},
+		{apart, []string{"export", "-o", filepath.Join(held.workspace, "plan.json")}},
+		{apart, []string{"export", "-o", filepath.Join(held.workspace, "sub", "..", "old.md")}},
+		{apart, []string{"export", "-o", "link/plan.json"}},
+		{apart, []string{"export", "-o", "new.md"}},
+		{apart, []string{"export", "-o", "file.md"}},
+		{held, []string{"export", "-C", apart.workspace, "-o", "plan.json"}},
+		{held, []string{"check", "-C", apart.workspace, "--id", "x", "--", "touch", "made"}},
+		{held, []string{"sync"}},
+		{nested, []string{"check", "--id", "x", "--", "touch", "made"}},
+	} {
+		got := c.in.run(append(c.args, "--agent", "other")...)
+		if got.code != 2 || !strings.Contains(got.err, "planning mode") {
+			t.Errorf("%v: exit %d, %s%s", c.args, got.code, got.out, got.err)
+		}
+	}
+	apart.must("export", "-o", "plan.json", "--agent", "other")
+	apart.must("export", "-o", "-", "--agent", "other")
+	apart.must("check", "--id", "x", "--agent", "other", "--", "true")
+
+	var found []string
+	_ = filepath.WalkDir(held.workspace, func(path string, entry os.DirEntry, _ error) error {
+		if !entry.IsDir() {
+			data, _ := os.ReadFile(path)
+			found = append(found, fmt.Sprintf("%s %q", entry.Name(), data))
+		}
+		return nil
+	})
+	if want := `[f "one\n" old.md "one\n"]`; fmt.Sprint(found) != want {
+		t.Errorf("%v, not %s", found, want)
+	}
+}
+
+// TestAnotherStateFolderHidesNothing: the user's own states are seen from whatever state
+// folder a server is given.
+func TestAnotherStateFolderHidesNothing(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the place of states is another one here")
+	}
+	t.Parallel()
+	p := newPlace(t)
+	p.env = slices.DeleteFunc(p.env, func(entry string) bool { return strings.HasPrefix(entry, "XDG_STATE_HOME=") })
+	p.must("plan", "start", "look first", "--agent", "planner")
+	other := p.at(p.workspace, "XDG_STATE_HOME="+t.TempDir()).open("--toolsets", "planning,workspace")
+	if got := other.refusal("create_file", arguments{"path": "new", "content": "x"}); !strings.Contains(got, "planning mode in") {
+		t.Error(got)
+	}
+}
+
+// TestAHomeHoldsNothingBelow: neither the workspace named default nor a home directory that
+// was named keeps anybody from working in a project below.
+func TestAHomeHoldsNothingBelow(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	var home string
+	for _, entry := range p.env {
+		if dir, ok := strings.CutPrefix(entry, "HOME="); ok {
+			home = dir
+		}
+	}
+	atHome := *p
+	atHome.workspace = home
+	project := p.at(filepath.Join(home, "project"))
+	project.must("setup", "The project")
+	atHome.must("plan", "start", "look first", "--agent", "planner")
+	atHome.must("plan", "start", "look first", "--agent", "planner", "-C", home)
+	h := project.open("--toolsets", "planning,workspace")
+	h.do("create_file", arguments{"path": "new", "content": "x"})
+	h.do("bash_execute", arguments{"command": "echo x > made"})
+	project.must("sync", "--agent", "other")
+	project.must("check", "--id", "x", "--agent", "other", "--", "true")
+	named := atHome.open("--toolsets", "planning,workspace", "-C", home)
+	named.refusal("create_file", arguments{"path": "new", "content": "x"})
+}
+
+// TestACommandEndsWhenADirectoryBelowIsHeld: what runs in a parent could write there.
+func TestACommandEndsWhenADirectoryBelowIsHeld(t *testing.T) {
+	t.Parallel()
+	parent := newPlace(t)
+	below := parent.at(filepath.Join(parent.workspace, "below"))
+	below.must("setup", "Known")
+	h := parent.open("--toolsets", "planning,workspace")
+	const command = "echo begun; echo x >up; until [ -e never ]; do sleep 0.01; done"
+	sent, err := h.askTool("bash_execute", arguments{"command": command, "timeout": 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := os.Stat(filepath.Join(parent.workspace, "up")); err != nil; _, err = os.Stat(filepath.Join(parent.workspace, "up")) {
+		runtime.Gosched()
+	}
+	below.must("plan", "start", "look first", "--agent", "planner")
+	answered(t, sent, "begun", "planning mode was entered")
+}
+
+// answered fails unless a tool says some words, to those who read its text alone and to
+// those who read the structured content alone.
+func answered(t *testing.T, sent pending, words ...string) {
+	t.Helper()
+	frame, err := sent.wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := frame.asTool()
+	for _, word := range words {
+		if err != nil || reply.refused || !strings.Contains(reply.text, word) {
+			t.Errorf("%s, %v", reply.text, err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/planloop/planloop/internal/safetext"
+)
+
+// Overlapping returns the workspaces with a state whose directory is at a path, holds it,
+// or lies below it, as far as their states can be known: those under the state home of the
+// environment, and under the one that the user has without it. What lies below is told by
+// marker files. The path need not exist; links in it are followed. What is no project, and
+// so the workspace named default, overlaps nothing.
+func (in Lookup) Overlapping(path string) []Workspace {
+	in = in.withDefaults()
+	path = realPath(path, mostLinks)
+	var found []Workspace
+	add := func(dir, state string) {
+		if info, err := os.Stat(state); err == nil && info.IsDir() && !in.holdsNothing(dir) {
+			found = append(found, Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state})
+		}
+	}
+	for _, home := range in.stateHomes() {
+		for dir := path; ; dir = filepath.Dir(dir) {
+			add(dir, filepath.Join(home, stateName(dir)))
+			if filepath.Dir(dir) == dir {
+				break
+			}
+		}
+		states, _ := os.ReadDir(home) // without a state there is nothing to hold
+		for _, state := range states {
+			state := filepath.Join(home, state.Name())
+			if dir, ok := readMarker(state); ok && strings.HasPrefix(dir, strings.TrimSuffix(path, sep)+sep) {
+				add(dir, state)
+			}
+		}
+	}
+	return found
+}
+
+const sep = string(filepath.Separator)
+
+// stateHomes are the folders under which states may lie. Whoever is restricted may choose
+// the environment; the user's own place does not depend on it.
+func (in Lookup) stateHomes() []string {
+	var homes []string
+	if home, err := StateHome(in.Getenv, in.Home); err == nil {
+		homes = append(homes, home)
+	}
+	below := filepath.Join(".local", "state")
+	switch runtime.GOOS {
+	case "darwin":
+		below = filepath.Join("Library", "Application Support")
+	case "windows":
+		below = filepath.Join("AppData", "Local")
+	}
+	for _, home := range []string{in.Home, accountHome()} {
+		if home != "" {
+			homes = append(homes, filepath.Join(home, below, appName))
+		}
+	}
+	slices.Sort(homes)
+	return slices.Compact(homes)
+}
+
+// holdsNothing reports whether a directory is no project. The environment's word for what
+// the home directory is does not count for a work tree.
+func (in Lookup) holdsNothing(dir string) bool {
+	if !in.noProject(dir) || filepath.Dir(dir) == dir {
+		return filepath.Dir(dir) == dir
+	}
+	_, err := os.Stat(filepath.Join(dir, ".git"))
+	return err != nil || Lookup{Home: accountHome()}.noProject(dir)
+}
+
+const mostLinks = 40 // that lead on to each other
+
+// realPath is a path without links, as far as it exists, as the file system spells it. A
+// link that leads nowhere yet leads to where a file would be made.
+func realPath(path string, links int) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return asSpelled(real)
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	to, err := os.Readlink(path)
+	parent = realPath(parent, links)
+	switch {
+	case err != nil || links == 0:
+		return filepath.Join(parent, filepath.Base(path))
+	case filepath.IsAbs(to):
+		return realPath(to, links-1)
+	}
+	return realPath(filepath.Join(parent, to), links-1)
+}
+
+// readMarker returns the directory that a state belongs to.
+func readMarker(state string) (dir string, ok bool) {
+	text, err := os.ReadFile(filepath.Join(state, MarkerFile))
+	var marker map[string]string
+	if err != nil || json.Unmarshal(text, &marker) != nil {
+		return "", false
+	}
+	return marker["path"], filepath.IsAbs(marker["path"])
+}
