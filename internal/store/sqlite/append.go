@@ -50,13 +50,13 @@ func (l *Log) append(ctx context.Context, r plan.Record, body []byte) (store.Hea
 		return store.Head{}, err
 	}
 	w := db.writer
-	if w.view.current && r.Seq == w.view.head.Seq+1 {
+	if r.Seq > 1 && r.Seq == w.view.head.Seq+1 {
 		// The head as it was last seen will do: the statement checks it.
 		if head, err := w.append(ctx, w.view.head, r, body); !errors.Is(err, store.ErrConflict) {
 			return head, err
 		}
 	}
-	before, err := w.view.readHead(ctx)
+	before, err := w.view.queryHead(ctx)
 	if err != nil {
 		return store.Head{}, err
 	}
@@ -111,7 +111,7 @@ func conflict(seq, head plan.Revision) error {
 // Head implements store.Log.
 func (l *Log) Head(ctx context.Context) (head store.Head, err error) {
 	err = l.consult(ctx, func(ctx context.Context, db *database) error {
-		head, err = db.look().readHead(ctx)
+		head, err = db.look().queryHead(ctx)
 		return err
 	})
 	return head, err

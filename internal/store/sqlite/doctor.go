@@ -159,9 +159,10 @@ func (v *view) fold(ctx context.Context, path string, r *Report) error {
 	}
 	defer rows.Close()
 	var forged []plan.Revision
-	walkErr := walk(rows, link{}, 0, func(seq plan.Revision) { forged = append(forged, seq) }, func(rec plan.Record, hash store.Hash) bool {
+	var last link
+	walkErr := walk(rows, &last, 0, func(seq plan.Revision) { forged = append(forged, seq) }, func(rec plan.Record) bool {
 		r.state = plan.Fold(r.state, rec)
-		r.Head = store.Head{Chain: chain, Seq: rec.Seq, Hash: hash, Phase: rec.Phase}
+		r.Head = store.Head{Chain: chain, Seq: rec.Seq, Hash: last.hash, Phase: rec.Phase}
 		return true
 	})
 	if n := len(forged); n > 0 {

@@ -212,8 +212,7 @@ func (d *database) close() error {
 	return errors.Join(d.reader.close(), d.writer.close())
 }
 
-// look returns the connection that knows the head best: the writer's, which
-// does not take its own commits for somebody else's.
+// look returns the connection whose head is to be known: the writer's, if there is one.
 func (d *database) look() *view {
 	if d.writer != nil {
 		return d.writer.view

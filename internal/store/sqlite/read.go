@@ -29,7 +29,7 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 		return err
 	}
 	defer rows.Close()
-	return walk(rows, link{}, after, nil, func(r plan.Record, _ store.Hash) bool { return yield(r, nil) })
+	return walk(rows, &link{}, after, nil, func(r plan.Record) bool { return yield(r, nil) })
 }
 
 // rows returns the records from one before the first wanted on, nil when there
@@ -48,10 +48,11 @@ type row struct {
 	phase, hash, body []byte
 }
 
-// walk calls f with the records after seq until f returns false, checking that
-// each follows from the one before, the first from chain. A phase beside a record that is not its own, which
-// whoever reads one row would believe, is told to forged, or is damage if that is nil.
-func walk(rows *sql.Rows, chain link, after plan.Revision, forged func(plan.Revision), f func(plan.Record, store.Hash) bool) error {
+// walk calls f with the records after seq until f returns false, checking that each
+// follows from the one before, and moves chain along. A phase beside a record that is not
+// its own, which whoever reads one row would believe, is told to forged, or is damage if
+// that is nil.
+func walk(rows *sql.Rows, chain *link, after plan.Revision, forged func(plan.Revision), f func(plan.Record) bool) error {
 	for rows.Next() {
 		r, err := chain.next(rows, after)
 		if err != nil {
@@ -70,7 +71,7 @@ func walk(rows *sql.Rows, chain link, after plan.Revision, forged func(plan.Revi
 			}
 			forged(r.seq)
 		}
-		if !f(record, chain.hash) {
+		if !f(record) {
 			return nil
 		}
 	}
@@ -115,12 +116,14 @@ func decode(seq plan.Revision, body []byte) (plan.Record, error) {
 
 var errUpdate = errors.New("update planloop")
 
-// maxRecent bounds what is read with the statement that is kept for it: what
-// others have appended since the last look is mostly a record or two, and
-// preparing a statement costs more than reading them.
-const maxRecent = 16
+// maxRecent bounds what is read with the statement that is kept for it: preparing another
+// costs more than to read what others append between two calls.
+const maxRecent = 256
 
-const recentQuery = readQuery + ` LIMIT ?`
+// recentQuery begins with the record that is known. It finds nothing in another chain, or
+// where that record is gone.
+const recentQuery = `SELECT seq, phase, hash, body FROM record WHERE seq >= ?1
+	AND (SELECT hash FROM record WHERE seq = ?1) = ?2 AND (SELECT value FROM meta WHERE key = 'chain') = ?3 ORDER BY seq LIMIT ?4`
 
 // Since implements store.Log.
 func (l *Log) Since(ctx context.Context, known store.Head) (head store.Head, records []plan.Record, err error) {
@@ -131,72 +134,63 @@ func (l *Log) Since(ctx context.Context, known store.Head) (head store.Head, rec
 	return head, records, err
 }
 
-// since asks once where readHead and reading would ask twice.
-func (v *view) since(ctx context.Context, known store.Head) (store.Head, []plan.Record, error) {
-	var broken error
-	if v.current && known.Seq > 0 && known.Chain == v.head.Chain {
-		// A commit between the two questions makes the next answer be asked for
-		// again, never an old one be kept.
-		version, err := v.dataVersion(ctx)
-		if err != nil || version == v.seen && known == v.head {
-			return known, nil, err
+// since asks once where queryHead and reading would ask twice.
+func (v *view) since(ctx context.Context, known store.Head) (head store.Head, records []plan.Record, err error) {
+	if known.Seq > 0 {
+		if head, records, err = v.queryRecent(ctx, known); err != nil {
+			return head, nil, err
 		}
-		head, records, err := v.queryRecent(ctx, known)
-		if err == nil && len(records) > 0 && len(records) < maxRecent {
-			v.head, v.seen = head, version
-			return head, records, nil
-		}
-		broken = err
 	}
-	head, err := v.readHead(ctx)
-	if broken != nil && head.Chain == known.Chain {
-		err = broken // and no purge, after which nothing follows from what was known
+	if head.Seq > 0 && len(records) < maxRecent {
+		v.head = head
+		return head, records, nil
+	}
+	head, err = v.queryHead(ctx)
+	if err == nil && known.Seq > 0 && len(records) == 0 && head.Chain == known.Chain && head.Seq >= known.Seq {
+		err = damagedRecord(known.Seq)
 	}
 	return head, nil, err
 }
 
 // queryRecent returns at most maxRecent records that follow from a known head, and the
-// last one's head.
+// last one's head; the zero Head if the log does not contain the known one.
 func (v *view) queryRecent(ctx context.Context, known store.Head) (head store.Head, records []plan.Record, err error) {
 	if v.recent == nil {
 		if v.recent, err = v.conn.PrepareContext(ctx, recentQuery); err != nil {
 			return head, nil, err
 		}
 	}
-	rows, err := v.recent.QueryContext(ctx, known.Seq+1, maxRecent)
+	rows, err := v.recent.QueryContext(ctx, known.Seq, known.Hash[:], known.Chain, maxRecent+1)
 	if err != nil {
 		return head, nil, err
 	}
 	defer rows.Close()
-	err = walk(rows, link{known.Seq, known.Hash, true}, known.Seq, nil, func(r plan.Record, hash store.Hash) bool {
-		records = append(records, r)
-		head = store.Head{Chain: known.Chain, Seq: r.Seq, Hash: hash, Phase: r.Phase}
+	var chain link
+	err = walk(rows, &chain, known.Seq, nil, func(r plan.Record) bool {
+		records, known.Phase = append(records, r), r.Phase
 		return true
 	})
-	return head, records, err
+	if err != nil || !chain.any {
+		return head, nil, err
+	}
+	return store.Head{Chain: known.Chain, Seq: chain.seq, Hash: chain.hash, Phase: known.Phase}, records, nil
 }
 
 // tail is how many records are checked on opening. The whole chain is Check's.
 const tail = 100
 
-// view is one connection that reads. It remembers the head as long as nobody
-// else has changed the database.
+// view is one connection that reads. It remembers the head that it has seen last.
 type view struct {
-	pool    *sql.DB
-	conn    *sql.Conn // of the pool
-	version *sql.Stmt // a number that changes with every commit of another connection
-	last    *sql.Stmt
-	recent  *sql.Stmt // what was appended since
-
-	seen    int64 // the version that head was read at, 0 before
-	head    store.Head
-	current bool
+	pool   *sql.DB
+	conn   *sql.Conn // of the pool
+	last   *sql.Stmt
+	recent *sql.Stmt // what was appended since
+	head   store.Head
 }
 
 const (
-	versionQuery = `PRAGMA data_version`
-	headQuery    = `SELECT (SELECT value FROM meta WHERE key = 'chain'), seq, hash, phase FROM record ORDER BY seq DESC LIMIT 1`
-	pinQuery     = `SELECT (SELECT value FROM meta WHERE key = 'chain'),
+	headQuery = `SELECT (SELECT value FROM meta WHERE key = 'chain'), seq, hash, phase FROM record ORDER BY seq DESC LIMIT 1`
+	pinQuery = `SELECT (SELECT value FROM meta WHERE key = 'chain'),
 		(SELECT hash FROM record WHERE seq = ?1), EXISTS (SELECT 1 FROM former WHERE chain = ?2)`
 	endsQuery = `SELECT coalesce((SELECT min(seq) FROM record), 1), coalesce((SELECT max(seq) FROM record), 0)`
 )
@@ -208,12 +202,7 @@ func openView(ctx context.Context, path, query string) (*view, error) {
 		return nil, err
 	}
 	v := &view{pool: pool}
-	if v.conn, err = pool.Conn(ctx); err == nil {
-		if v.version, err = v.conn.PrepareContext(ctx, versionQuery); err == nil {
-			_, err = v.dataVersion(ctx)
-		}
-	}
-	if err != nil {
+	if v.conn, err = pool.Conn(ctx); err != nil {
 		_ = v.close()
 		return nil, err
 	}
@@ -224,7 +213,7 @@ func openView(ctx context.Context, path, query string) (*view, error) {
 // with a statement open, SQLite would leave its write-ahead log behind.
 func (v *view) close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{v.version, v.last, v.recent} {
+	for _, stmt := range []*sql.Stmt{v.last, v.recent} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())
 		}
@@ -235,30 +224,7 @@ func (v *view) close() error {
 	return errors.Join(append(errs, v.pool.Close())...)
 }
 
-func (v *view) dataVersion(ctx context.Context) (version int64, err error) {
-	err = v.version.QueryRowContext(ctx).Scan(&version)
-	return version, err
-}
-
-// readHead returns the head as it is now.
-func (v *view) readHead(ctx context.Context) (store.Head, error) {
-	// A commit between the two questions makes the next answer be asked for
-	// again, never an old one be kept.
-	version, err := v.dataVersion(ctx)
-	if err != nil {
-		return store.Head{}, err
-	}
-	if v.current && version == v.seen {
-		return v.head, nil
-	}
-	head, err := v.queryHead(ctx)
-	if err != nil {
-		return store.Head{}, err
-	}
-	v.head, v.seen, v.current = head, version, true
-	return head, nil
-}
-
+// queryHead returns the head as it is now.
 func (v *view) queryHead(ctx context.Context) (store.Head, error) {
 	if v.last == nil {
 		stmt, err := v.conn.PrepareContext(ctx, headQuery)
@@ -283,6 +249,7 @@ func (v *view) queryHead(ctx context.Context) (store.Head, error) {
 		return store.Head{}, fmt.Errorf("record %d: %w", head.Seq, errUnreadable)
 	}
 	head.Chain, head.Hash = chain.String, store.Hash(hash)
+	v.head = head
 	return head, nil
 }
 
