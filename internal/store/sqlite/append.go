@@ -22,8 +22,8 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	return l.change(ctx, r, l.append)
 }
 
-// change writes a record as write does, and tells of it. It is not broken off half-way:
-// the caller would not know whether it took place.
+// change writes a record as write does. It is not broken off half-way: the caller would not
+// know whether it took place.
 func (l *Log) change(ctx context.Context, r plan.Record,
 	write func(context.Context, plan.Record, []byte) (store.Head, error)) (store.Head, error) {
 	body, err := store.EncodeRecord(r)
@@ -31,13 +31,9 @@ func (l *Log) change(ctx context.Context, r plan.Record,
 		return store.Head{}, err
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	head, err := write(context.WithoutCancel(ctx), r, body)
-	l.mu.Unlock()
-	if err != nil {
-		return store.Head{}, explain(l.databasePath(), err)
-	}
-	l.tell(head)
-	return head, nil
+	return head, explain(l.databasePath(), err)
 }
 
 // append writes a record to the end.

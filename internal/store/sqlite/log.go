@@ -22,7 +22,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -53,10 +52,7 @@ type Log struct {
 	dir   string
 	opts  Options
 	lock  *workspaceLock
-	grown broadcast.Hub              // growth, whoever made it
-	told  atomic.Pointer[store.Head] // what listeners were last told of
-
-	appended atomic.Int64 // when this process last appended, in Unix nanoseconds
+	grown broadcast.Hub // growth, whoever made it
 
 	following sync.WaitGroup // the goroutine that hears of other processes
 

@@ -190,7 +190,7 @@ type view struct {
 
 const (
 	headQuery = `SELECT (SELECT value FROM meta WHERE key = 'chain'), seq, hash, phase FROM record ORDER BY seq DESC LIMIT 1`
-	pinQuery = `SELECT (SELECT value FROM meta WHERE key = 'chain'),
+	pinQuery  = `SELECT (SELECT value FROM meta WHERE key = 'chain'),
 		(SELECT hash FROM record WHERE seq = ?1), EXISTS (SELECT 1 FROM former WHERE chain = ?2)`
 	endsQuery = `SELECT coalesce((SELECT min(seq) FROM record), 1), coalesce((SELECT max(seq) FROM record), 0)`
 )

@@ -42,11 +42,9 @@ func (l *Log) follow() error {
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", l.dir, err)
 		}
-		if pin, ok := readPin(l.headPath()); ok {
-			l.told.Store(&pin)
-		}
+		told, _ := readPin(l.headPath())
 		l.heads = heads
-		l.following.Go(func() { l.hear(heads) })
+		l.following.Go(func() { l.hear(heads, told) })
 	}
 	// Again, even where that was done: the folder may be another one now.
 	if err := l.heads.Add(filepath.Dir(l.headPath())); err != nil {
@@ -55,55 +53,41 @@ func (l *Log) follow() error {
 	return nil
 }
 
-func (l *Log) hear(heads *fsnotify.Watcher) {
+// hear tells of growth, whichever process made it: this one's is heard of in the same way.
+func (l *Log) hear(heads *fsnotify.Watcher, told store.Head) {
 	for {
+		pause := lookPause
 		select {
 		case _, ok := <-heads.Events:
 			if !ok {
 				return
 			}
-			l.look()
+			head, ok := readPin(l.headPath())
+			if ok && head == told {
+				break
+			}
+			if head.Seq > told.Seq+1 {
+				pause = busyPause
+			}
+			told = head
+			l.grown.Notify() // also when the file cannot be read: whoever looks at the log is told what is wrong
 		case _, ok := <-heads.Errors:
 			if !ok {
 				return
 			}
 			l.grown.Notify() // events were lost: whoever listens shall look for himself
 		}
-		if time.Since(time.Unix(0, l.appended.Load())) < appendPause {
-			time.Sleep(appendPause)
-		} else {
-			time.Sleep(lookPause)
-		}
+		time.Sleep(pause)
 	}
 }
 
-// The least time from one look at the growth file to the next; the system joins the
-// events that come meanwhile. While other processes append without a pause, to look at each
-// append would take the time of theirs. A process that appends itself is told by that what
-// the others have appended.
+// The least time from one look at the growth file to the next; the system joins the events
+// that come meanwhile. While appends follow each other so fast that one look finds several,
+// looking at each would take the time of the next.
 const (
-	lookPause   = 2 * time.Millisecond
-	appendPause = 20 * time.Millisecond
+	lookPause = 2 * time.Millisecond
+	busyPause = 20 * time.Millisecond
 )
-
-// look tells of growth if there is any that this process has not told of. A file that
-// cannot be read is growth of a kind: whoever looks at the log next is told what is wrong.
-func (l *Log) look() {
-	pin, ok := readPin(l.headPath())
-	if ok {
-		if last := l.told.Swap(&pin); last != nil && *last == pin {
-			return
-		}
-	}
-	l.grown.Notify()
-}
-
-// tell tells of an append by this process.
-func (l *Log) tell(head store.Head) {
-	l.told.Store(&head)
-	l.appended.Store(time.Now().UnixNano())
-	l.grown.Notify()
-}
 
 // The growth file holds the head after the last append, written in place after the
 // commit and never synced. It serves three ends. Whoever watches it hears of a
