@@ -143,10 +143,10 @@ func TestDecidedInTheDialogue(t *testing.T) {
 		words   []string
 	}{
 		"approve": {"accept", map[string]any{"decision": "approve"}, plan.PhaseExecuting, plan.Approved, "", "",
-			[]string{"The plan was approved by the user of tester, through the client."}},
+			[]string{"The plan was approved by the user of tester, confirmed through the client."}},
 		"approve with comment": {"accept", map[string]any{"decision": "approve", "comment": "tests first"}, plan.PhaseExecuting,
 			plan.Approved, "tests first", "",
-			[]string{"approved by the user of tester, through the client: tests first"}},
+			[]string{"approved by the user of tester, confirmed through the client: tests first"}},
 		"edit": {"accept", map[string]any{"decision": "edit", "comment": "split it"}, plan.PhaseGathering, plan.Returned, "split it", "",
 			[]string{"returned by the user of tester", "split it", "planning_submit_plan"}},
 		"edit without a comment": {"accept", map[string]any{"decision": "edit", "comment": "  "}, plan.PhaseSubmitted, "", "", "failed",

@@ -222,7 +222,7 @@ func TestPromptsOfTheMode(t *testing.T) {
 		prompt("plan_status", nil, "Planning mode is off.")
 		prompt("plan", map[string]string{"task": "Move the sessions"}, "Entered planning mode.", "planning_submit_plan")
 		w.wantPhase(plan.PhaseGathering)
-		prompt("plan_cancel", nil, "Planning mode was cancelled by the user of tester, through the client.")
+		prompt("plan_cancel", nil, "Planning mode was cancelled by the user of tester, confirmed through the client.")
 		prompt("plan_cancel", nil, "Nothing was changed. conflict: planning mode is not on; there is nothing to cancel.\nNext: ")
 		prompt("plan", map[string]string{"task": "Move the sessions"}, "Entered planning mode.")
 		prompt("plan", map[string]string{"task": "Move the sessions"}, "Already in planning mode.", `"Move the sessions"`)
@@ -237,7 +237,7 @@ func TestPromptsOfTheMode(t *testing.T) {
 		}
 		prompt("plan_status", nil, "waits for a person's decision")
 		prompt("execute_plan", nil, "Nothing was changed. not_found: no approved plan is being carried out; ")
-		prompt("plan_cancel", nil, "Planning mode was cancelled by the user of tester, through the client.")
+		prompt("plan_cancel", nil, "Planning mode was cancelled by the user of tester, confirmed through the client.")
 		w.wantPhase(plan.PhaseInactive)
 		call(t, client, "planning_submit_plan", goodPlan())
 		w.decide(plan.Approved, "")

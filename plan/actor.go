@@ -70,6 +70,14 @@ const (
 // Values lists the ways.
 func (Way) Values() []string { return []string{"person", "client-confirmed"} }
 
+// Decider names whose decision it was that reached planloop this way under a name.
+func (w Way) Decider(name string) string {
+	if w == ByClient {
+		return "the user of " + name + ", confirmed through the client"
+	}
+	return name
+}
+
 // Actor is who asks for a change: a kind and a name. A name that was derived
 // from a connection (client#1a2b3c) is one actor only as long as that connection
 // lives; an explicit name is one actor wherever it comes from.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -102,13 +103,15 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	defer tty.Close()
 	for {
 		digest := plan.Digest(state.Draft)
-		if err := a.askForCode(ctx, tty, verbs.ReviewText(state.Draft, former), digest); err != nil {
+		answer, err := a.askToDecide(ctx, tty, verbs.ReviewText(state.Draft, former), digest)
+		if err != nil {
 			return err
 		}
-		reply, refused := opened.verbs.Decide(ctx, a.caller(), plan.Answer{Outcome: plan.Approved, Request: requestOf(state),
-			Digest: digest, Comment: comment})
+		answer.Request, answer.Digest = requestOf(state), digest
+		answer.Comment = cmp.Or(answer.Comment, comment)
+		reply, refused := opened.verbs.Decide(ctx, a.caller(), answer)
 		if refused == nil {
-			return a.tell(reply, approvedText(comment))
+			return a.tell(reply, decidedText(reply, answer.Comment))
 		}
 		shown := state.Draft
 		if state, err = opened.verbs.State(ctx); err != nil {
@@ -122,14 +125,6 @@ func (a *app) approve(ctx context.Context, comment string) error {
 			return fmt.Errorf("write to the terminal: %w", err)
 		}
 	}
-}
-
-func approvedText(comment string) string {
-	text := "Approved. Agents hear of it and go on by themselves; you need do nothing."
-	if comment != "" {
-		text = "Approved. Agents get your comment with it and go on by themselves; you need do nothing."
-	}
-	return text + "\nWatch them: planloop show --watch"
 }
 
 // decidable refuses where nothing waits for a decision.
@@ -158,40 +153,52 @@ func requestOf(state plan.State) string {
 // codeTries is how often a code may be typed: a slip of the finger is forgiven, no more.
 const codeTries = 3
 
-// askForCode shows a plan and has the user type a code that stands below it, so that
-// nobody approves without having had it on the screen.
-func (a *app) askForCode(ctx context.Context, tty io.ReadWriter, shown, digest string) error {
+// askToDecide shows a plan and has the user say what becomes of it. To approve it takes a
+// code that stands below the plan, so that nobody does without having had it on the screen.
+func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown, digest string) (plan.Answer, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(9_000))
 	if err != nil {
-		return fmt.Errorf("make a code: %w", err)
+		return plan.Answer{}, fmt.Errorf("make a code: %w", err)
 	}
 	code := fmt.Sprint(1_000 + n.Int64())
 	there := a.world
 	there.outIsTerm = true // it is shown there, wherever standard output goes
 	s := there.screen()
-	lines := append(s.Draft(shown), strings.Repeat("-", 40), fmt.Sprintf("This is plan %s. To approve it, type %s and Enter; Enter "+
-		"alone leaves it as it is.", history.ShortDigest(digest), s.Bold(code)))
+	lines := append(s.Draft(shown), strings.Repeat("-", 40),
+		fmt.Sprintf("This is plan %s. To approve it, type %s and Enter.", history.ShortDigest(digest), s.Bold(code)),
+		"To have it revised, type edit and what is to be changed; to drop it, type reject and why. Enter alone leaves it as it is.")
 	question := strings.Join(lines, "\n") + "\n> "
-	for try := range codeTries {
+	for range codeTries {
 		if _, err := io.WriteString(tty, question); err != nil {
-			return fmt.Errorf("write to the terminal: %w", err)
+			return plan.Answer{}, fmt.Errorf("write to the terminal: %w", err)
 		}
 		line, err := readLine(ctx, tty)
 		if err != nil {
-			return err
+			return plan.Answer{}, err
 		}
 		typed, whole := strings.CutSuffix(line, "\n")
 		if !whole {
 			_, _ = io.WriteString(tty, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
 		}
-		if typed = strings.TrimSpace(typed); typed == code {
-			return nil
+		word, words, _ := strings.Cut(strings.TrimSpace(typed), " ")
+		answer := plan.Answer{Comment: strings.TrimSpace(words)}
+		answer.Outcome = map[string]plan.Outcome{code: plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[strings.ToLower(word)]
+		switch {
+		case word == "" || !whole:
+			return plan.Answer{}, stillWaits()
+		case answer.Outcome == plan.Returned && answer.Comment == "":
+			question = "Say what is to be changed, on the same line: edit COMMENT.\n> "
+		case answer.Outcome != "":
+			return answer, nil
+		default:
+			question = fmt.Sprintf("That is not the code. Type %s to approve the plan, edit or reject and your words to decide otherwise; "+
+				"Enter alone leaves it as it is.\n> ", s.Bold(code))
 		}
-		if typed == "" || !whole || try == codeTries-1 {
-			break
-		}
-		question = fmt.Sprintf("That is not the code. Type %s to approve the plan; Enter alone leaves it as it is.\n> ", s.Bold(code))
 	}
+	return plan.Answer{}, stillWaits()
+}
+
+func stillWaits() error {
 	return plan.Refuse(plan.InvalidInput, "", "nothing was decided, and the plan still waits",
 		"approve it with planloop approve, have it revised with planloop edit COMMENT, or drop it with planloop reject")
 }
@@ -209,12 +216,17 @@ func (a *app) decidesAtOnce(outcome plan.Outcome) runner {
 		return s.Decide(ctx, c, plan.Answer{Outcome: outcome, Request: requestOf(state), Digest: plan.Digest(state.Draft),
 			Comment: comment})
 	}
-	return decides(a, "deciding about a plan", decide, joined, decidedText)
+	told := func(reply verbs.DecisionReply) string { return decidedText(reply, "") }
+	return decides(a, "deciding about a plan", decide, joined, told)
 }
 
-// decidedText says what becomes of a plan that was not approved.
-func decidedText(reply verbs.DecisionReply) string {
+// decidedText says what becomes of a plan after a decision.
+func decidedText(reply verbs.DecisionReply, comment string) string {
 	switch {
+	case reply.Outcome == plan.Approved && comment != "":
+		return "Approved. Agents get your comment with it and go on by themselves; you need do nothing.\nWatch them: planloop show --watch"
+	case reply.Outcome == plan.Approved:
+		return "Approved. Agents hear of it and go on by themselves; you need do nothing.\nWatch them: planloop show --watch"
 	case reply.Outcome == plan.Returned:
 		return "Returned. An agent revises the plan by your comment and submits it again; then you see what changed.\nWait for it: " +
 			"planloop status --wait 10m"

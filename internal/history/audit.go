@@ -122,13 +122,12 @@ func ShortDigest(digest string) string { return digest[:min(8, len(digest))] }
 
 // Sentence is an entry in words: `approved by alice (person): "tests first"; plan X, 4f6d0c2a`.
 func (e Decision) Sentence() string {
-	who := string(e.Kind)
-	if e.Way != "" {
-		who = string(e.Way)
-	}
 	text := e.what
-	if e.Kind != plan.Planloop {
-		text += " by " + e.By + " (" + who + ")"
+	switch {
+	case e.Way == plan.ByClient:
+		text += " by " + e.Way.Decider(e.By)
+	case e.Kind != plan.Planloop:
+		text += " by " + e.By + " (" + string(e.Kind) + ")"
 	}
 	if e.Text != "" {
 		text += ": " + noteQuote(e.Text)

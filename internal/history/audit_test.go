@@ -57,7 +57,7 @@ func TestAuditNamesThePlan(t *testing.T) {
 	if diff := cmp.Diff(want, entries, cmpopts.IgnoreUnexported(Decision{})); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := entries[4].Sentence(), `rejected by codex (client-confirmed): "no"; plan a, bbbbbbbb`; got != want {
+	if got, want := entries[4].Sentence(), `rejected by the user of codex, confirmed through the client: "no"; plan a, bbbbbbbb`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := entries[7].Sentence(), `planning mode expired: "1h0m0s of silence"`; got != want {
@@ -94,7 +94,7 @@ func TestModeSentences(t *testing.T) {
 			`S001 marked done by alice; the plan is completed; planning mode ended: the plan is completed`},
 		{[]plan.Event{plan.ModeEntered{Task: "Move it"}}, `planning mode entered by alice: "Move it"`},
 		{[]plan.Event{plan.PlanApproved{Approval: plan.Approval{Way: string(plan.ByClient), Comment: "go"}}},
-			`the plan approved through the client by alice: "go"`},
+			`the plan approved by the user of alice, confirmed through the client: "go"`},
 		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned to be edited by alice: "split it"`},
 		{[]plan.Event{plan.LeftUndecided{How: "timed_out"}}, `left undecided by alice: nobody answered the dialogue in time`},
 		{[]plan.Event{plan.QuestionAnswered{ID: "Q2", Answer: "yes"}}, `Q2 answered by alice: "yes"`},

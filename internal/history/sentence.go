@@ -15,8 +15,11 @@ import (
 // "tests pass"; the plan is completed".
 func Sentence(r plan.Record) string {
 	var phrases []string
-	lead := ""
+	lead, who := "", r.Actor.Name
 	for _, e := range r.Events {
+		if way := wayOf(e); way != "" {
+			who = way.Decider(who)
+		}
 		phrase := phraseOf(e)
 		switch {
 		case phrase == "":
@@ -33,7 +36,7 @@ func Sentence(r plan.Record) string {
 		phrases = []string{strings.ReplaceAll(r.Action, "_", " ")}
 	}
 	what, rest, noted := strings.Cut(phrases[0], noteMark)
-	first := what + " by " + r.Actor.Name
+	first := what + " by " + who
 	if noted {
 		first += ": " + rest
 	}
@@ -91,7 +94,7 @@ func phraseOf(e plan.Event) string {
 	case plan.ModeEntered:
 		return "planning mode entered" + quotedNote(e.Task+e.Reason)
 	case plan.ModeCancelled:
-		return "planning mode cancelled" + throughClient(e.Way)
+		return "planning mode cancelled"
 	case plan.ModeExpired:
 		return "planning mode expired after " + e.Limit + " of " + expiredPhase(e.Phase)
 	case plan.ModeEnded:
@@ -99,11 +102,11 @@ func phraseOf(e plan.Event) string {
 	case plan.PlanSubmitted:
 		return planPhrase(e.Plan, "submitted") + quotedNote(e.Plan.Changes)
 	case plan.PlanApproved:
-		return "the plan approved" + throughClient(plan.Way(e.Approval.Way)) + quotedNote(e.Approval.Comment)
+		return "the plan approved" + quotedNote(e.Approval.Comment)
 	case plan.PlanRejected:
-		return "the plan rejected" + throughClient(e.Way) + quotedNote(e.Reason)
+		return "the plan rejected" + quotedNote(e.Reason)
 	case plan.PlanReturned:
-		return "the plan returned to be edited" + throughClient(e.Way) + quotedNote(e.Comment)
+		return "the plan returned to be edited" + quotedNote(e.Comment)
 	case plan.LeftUndecided:
 		return "left undecided" + noteMark + undecidedWords(e.How)
 	case plan.PlanDeviated:
@@ -111,7 +114,7 @@ func phraseOf(e plan.Event) string {
 	case plan.QuestionAsked:
 		return e.ID + " asked" + quotedNote(e.Text)
 	case plan.QuestionAnswered:
-		return e.ID + " answered" + throughClient(e.Way) + quotedNote(e.Answer)
+		return e.ID + " answered" + quotedNote(e.Answer)
 	case plan.Commented:
 		return "comment" + quotedNote(e.Text)
 	case plan.ModeRestored:
@@ -217,10 +220,19 @@ func byItself(e plan.Event) bool {
 	return expired
 }
 
-// throughClient marks what a client said on its user's behalf.
-func throughClient(way plan.Way) string {
-	if way == plan.ByClient {
-		return " through the client"
+// wayOf is the way by which a person's decision came in, "" for what is none.
+func wayOf(e plan.Event) plan.Way {
+	switch e := e.(type) {
+	case plan.ModeCancelled:
+		return e.Way
+	case plan.PlanApproved:
+		return plan.Way(e.Approval.Way)
+	case plan.PlanRejected:
+		return e.Way
+	case plan.PlanReturned:
+		return e.Way
+	case plan.QuestionAnswered:
+		return e.Way
 	}
 	return ""
 }

@@ -56,7 +56,7 @@ func (v ModeView) gathering() []string {
 		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "About: "+about)...)
 	}
 	if d := mode.Decision; d != nil && d.Outcome == plan.Returned {
-		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "Returned by "+decider(d.By, d.Way)+" to be edited"+colon(d.Comment))...)
+		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "Returned by "+d.Way.Decider(d.By)+" to be edited"+colon(d.Comment))...)
 	}
 	rule := "Agents look and ask; nothing is changed until a plan is approved."
 	if limit := v.State.LimitsInForce(v.Limits).GatheringTimeout; limit > 0 {
@@ -111,7 +111,7 @@ func (v ModeView) inactive() []string {
 	text := string(d.Outcome)
 	switch d.Outcome {
 	case plan.CalledOff, plan.Rejected, plan.Approved:
-		text += " by " + decider(d.By, d.Way)
+		text += " by " + d.Way.Decider(d.By)
 	}
 	text = "Last time: " + text + " at " + clock(d.At, v.Now) + colon(d.Comment)
 	return append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
@@ -119,15 +119,8 @@ func (v ModeView) inactive() []string {
 
 // approvalText says who approved a plan, by which way, when, and with which words.
 func approvalText(a plan.Approval, now time.Time) string {
-	return "Approved by " + decider(a.By, plan.Way(a.Way)) + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" +
+	return "Approved by " + plan.Way(a.Way).Decider(a.By) + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" +
 		colon(a.Comment)
-}
-
-func decider(by string, way plan.Way) string {
-	if way == plan.ByClient {
-		return "the user of " + by + " through the client"
-	}
-	return by
 }
 
 func colon(text string) string {

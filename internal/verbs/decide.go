@@ -41,11 +41,7 @@ func decisionMessage(d *plan.Decision) string {
 	if d == nil {
 		return ""
 	}
-	by := d.By
-	if d.Way == plan.ByClient {
-		by = "the user of " + d.By + ", through the client"
-	}
-	what := "The plan"
+	by, what := d.Way.Decider(d.By), "The plan"
 	if d.Change {
 		what = "The change to the approved plan"
 	}
