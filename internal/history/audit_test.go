@@ -57,7 +57,8 @@ func TestAuditNamesThePlan(t *testing.T) {
 	if diff := cmp.Diff(want, entries, cmpopts.IgnoreUnexported(Decision{})); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := entries[4].Sentence(), `rejected by the user of codex, confirmed through the client: "no"; plan a, bbbbbbbb`; got != want {
+	if got, want := entries[4].Sentence(),
+		`rejected by the user of codex, confirmed through the client: "no"; plan a, bbbbbbbb`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := entries[7].Sentence(), `planning mode expired: "1h0m0s of silence"`; got != want {
