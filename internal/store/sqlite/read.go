@@ -23,23 +23,38 @@ func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Reco
 	}
 }
 
+// read reads few records at once over the connection that is there; for many another is
+// opened, so that whoever takes them slowly holds nobody up. They are of one moment, whatever is
+// appended meanwhile.
 func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Record, error) bool) error {
-	rows, err := l.rows(ctx, after)
+	var rows *sql.Rows
+	var few []plan.Record
+	err := l.consult(ctx, func(within context.Context, db *database) (err error) {
+		v := db.look()
+		if v.head.Seq == 0 || v.head.Seq-after > maxRecent {
+			rows, err = db.reader.pool.QueryContext(ctx, readQuery, after) // read until ctx ends
+			return err
+		}
+		recent, err := v.conn.QueryContext(within, readQuery, after)
+		if err != nil {
+			return err
+		}
+		defer recent.Close()
+		return walk(recent, &link{}, after, nil, func(r plan.Record) bool {
+			few = append(few, r)
+			return true
+		})
+	})
+	for _, r := range few {
+		if !yield(r, nil) {
+			return nil
+		}
+	}
 	if err != nil || rows == nil {
 		return err
 	}
 	defer rows.Close()
 	return walk(rows, &link{}, after, nil, func(r plan.Record) bool { return yield(r, nil) })
-}
-
-// rows returns the records from one before the first wanted on, nil when there
-// is no log. They are of one moment, whatever is appended meanwhile.
-func (l *Log) rows(ctx context.Context, after plan.Revision) (rows *sql.Rows, err error) {
-	err = l.consult(ctx, func(_ context.Context, db *database) error {
-		rows, err = db.reader.pool.QueryContext(ctx, readQuery, after) // read until ctx ends
-		return err
-	})
-	return rows, err
 }
 
 // row is a record as it is kept.
@@ -195,7 +210,7 @@ const (
 	endsQuery = `SELECT coalesce((SELECT min(seq) FROM record), 1), coalesce((SELECT max(seq) FROM record), 0)`
 )
 
-// openView opens a database with one connection.
+// openView opens a database with one connection. Setting its pragmas reads the file.
 func openView(ctx context.Context, path, query string) (*view, error) {
 	pool, err := openPool(path, query)
 	if err != nil {
