@@ -202,7 +202,7 @@ func createDatabase(ctx context.Context, path, chain string) error {
 	if err := createFile(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	pool, err := openPool(path, "mode=rw")
+	pool, err := openPool(path, writable)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (l *Log) newWriter(ctx context.Context) (*writer, error) {
 	if err := l.makeFolder(); err != nil {
 		return nil, err
 	}
-	v, err := openView(ctx, l.databasePath(), "mode=rw")
+	v, err := openView(ctx, l.databasePath(), writable)
 	if err != nil {
 		return nil, err
 	}

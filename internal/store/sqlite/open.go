@@ -220,10 +220,13 @@ func (d *database) look() *view {
 	return d.reader
 }
 
-// pragmas are set on every connection. Nothing is mapped into memory: with a
-// mapped database an I/O error is a crash.
-const pragmas = "_pragma=busy_timeout(5000)&_pragma=synchronous(full)&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)" +
-	"&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)&_txlock=immediate"
+// pragmas are set on every connection, and what writable has besides on those that write.
+// Nothing is mapped into memory: with a mapped database an I/O error is a crash.
+const (
+	pragmas = "_pragma=busy_timeout(5000)&_pragma=synchronous(full)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)" +
+		"&_pragma=mmap_size(0)&_txlock=immediate"
+	writable = "mode=rw&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)"
+)
 
 // openPool returns connections to the database at path. None is opened yet.
 func openPool(path, query string) (*sql.DB, error) {

@@ -161,7 +161,7 @@ func (l *Log) rebuild(ctx context.Context, found Report, extra *plan.Record) err
 }
 
 func (l *Log) fillRepaired(ctx context.Context, path string, found Report, extra *plan.Record) error {
-	pool, err := openPool(path, "mode=rw")
+	pool, err := openPool(path, writable)
 	if err != nil {
 		return err
 	}
