@@ -48,16 +48,14 @@ func refusal(err error, refused *plan.ValidationError, tool, example string) str
 	if !strings.HasSuffix(text, "?") {
 		text += "."
 	}
-	if refused.Kind != plan.InvalidInput {
-		return text
-	}
 	var bad *verbs.BadCall
 	errors.As(err, &bad)
 	switch {
-	case bad == nil:
-	case bad.Instead != "":
+	case bad != nil && bad.Instead != "":
 		return text + "\nA correct call: " + bad.Instead
-	case bad.Mended != "":
+	case refused.Kind != plan.InvalidInput:
+		return text
+	case bad != nil && bad.Mended != "":
 		example = bad.Mended
 	}
 	return text + "\nA correct call: " + tool + " " + example

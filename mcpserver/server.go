@@ -66,6 +66,7 @@ type Server struct {
 	subscriptions *subscriptions
 	rounds        *seal.Sealer    // of calls in rounds; what waits for an answer ends with the process
 	plansOnly     map[string]bool // the tools that pass in a read-only phase
+	offered       []string        // the names of the tools that there are
 	close         func()
 }
 
@@ -90,6 +91,7 @@ func New(opts Options) (*Server, error) {
 	s.connections.hook(hooks)
 	hooks.AddAfterListResources(s.listFormerPlans)
 	hooks.AddAfterListTools(s.listByPhase)
+	hooks.AddBeforeCallTool(s.redirectUnknown)
 	s.MCP = server.NewMCPServer("planloop", opts.Version, append(identity(),
 		server.WithInstructions(prompts.Instructions(opts.Strategy, opts.Toolsets)),
 		server.WithToolCapabilities(true),
@@ -106,6 +108,7 @@ func New(opts Options) (*Server, error) {
 		cancel()
 		return nil, err
 	}
+	s.addUnknownTool()
 	s.addResources()
 	s.addPrompts()
 	s.subscriptions.notifyAll = s.MCP.SendNotificationToAllClients

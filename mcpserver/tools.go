@@ -30,6 +30,7 @@ func (s *Server) addTools() error {
 			return err
 		}
 		s.MCP.AddTool(tool, s.handle(row))
+		s.offered = append(s.offered, row.Name)
 	}
 	return nil
 }
@@ -100,6 +101,7 @@ func (s *Server) addWorkspaceTools() error {
 			return err
 		}
 		s.MCP.AddTool(tool, s.handleFiles(row))
+		s.offered = append(s.offered, row.Name)
 	}
 	return nil
 }
@@ -144,6 +146,7 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 // toolsets and the phase alone, so that hosts' caches of it stay warm. A tool that is
 // called all the same is refused, with the way on, by whoever carries it out.
 func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool { return tool.Name == unknownTool })
 	phase, revision, err := s.phaseNow(ctx)
 	if err != nil {
 		s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)

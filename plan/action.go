@@ -48,6 +48,8 @@ func traitsOf(a Action) traits {
 		return traits{word: "add_steps"}
 	case UpdateStep:
 		return traits{word: "update_step"}
+	case MoveStep:
+		return traits{word: "move_step"}
 	case MarkStep:
 		return traits{word: "mark_step", claims: []StepID{a.Step}}
 	case ClaimStep:

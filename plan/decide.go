@@ -113,6 +113,7 @@ func kinds() []kind {
 		{"plan_failed", PlanFailedForGood{}},
 		{"steps_added", StepsAdded{}},
 		{"step_updated", StepUpdated{}},
+		{"step_moved", StepMoved{}},
 		{"step_marked", StepMarked{}},
 		{"step_claimed", StepClaimed{}},
 		{"step_reported", StepReported{}},
@@ -172,12 +173,12 @@ func livePlan(s State) (*Plan, error) {
 }
 
 // openPlan returns the current plan if steps may be added and edited.
-func openPlan(s State, verb string) (*Plan, error) {
+func openPlan(s State, verb string, ended bool) (*Plan, error) {
 	p, err := livePlan(s)
 	if err != nil {
 		return nil, err
 	}
-	if p.Status != StatusActive {
+	if p.Status != StatusActive && (!ended || !p.EndedByItself()) {
 		return nil, conflict(fmt.Sprintf("the plan is %s, so %s", p.Status, verb), wayOn(p))
 	}
 	return p, nil
@@ -186,7 +187,7 @@ func openPlan(s State, verb string) (*Plan, error) {
 // wayOn says what can be done with a plan that is not active.
 func wayOn(p *Plan) string {
 	switch {
-	case p.Status == StatusCompleted && p.FinalSummary == "":
+	case p.EndedByItself():
 		return "mark a step pending to re-open it, or set up a new plan"
 	case p.Status == StatusAbandoned && p.Steps.Len() > 0:
 		return "mark a step pending to re-open it, or set up a new plan"

@@ -65,7 +65,7 @@ func splits(p *Plan, a Action) map[StepID]StepID {
 func edits(events []Event) bool {
 	return slices.ContainsFunc(events, func(e Event) bool {
 		switch e.(type) {
-		case StepsAdded, StepUpdated:
+		case StepsAdded, StepUpdated, StepMoved:
 			return true
 		}
 		return false
@@ -93,6 +93,9 @@ func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 		} else if fields := reworded(old, step); fields != "" {
 			small = append(small, step.ID.String()+": "+fields+" changed")
 		}
+	}
+	if id := reordered(approved, now); id != 0 {
+		large = append(large, id.String()+": another place in the order")
 	}
 	return small, large
 }

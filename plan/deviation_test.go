@@ -104,6 +104,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"a split that runs":          {splitting(func(s *plan.Spec) { s.Tool = "view" }), "runs the tool"},
 		"a split verified otherwise": {splitting(func(s *plan.Spec) { s.Verify = "true" }), "another command"},
 		"a split of no step":         {plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "One more"}, Splits: 9}}}, "One more"},
+		"another order":              {plan.MoveStep{Step: 2}, "another place in the order"},
 		"no pause":                   {patch(func(p *plan.Patch) { set(&p.Pause, "Go?") }), "another question"},
 		"another condition":          {patch(func(p *plan.Patch) { set(&p.When, "true") }), "another condition"},
 		"said to be idempotent":      {patch(func(p *plan.Patch) { set(&p.Idempotent, true) }), "harmless"},

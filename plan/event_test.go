@@ -64,6 +64,7 @@ func TestActionsHaveTheirWords(t *testing.T) {
 	listed := []string{"Batch"}
 	for word, a := range map[string]plan.Action{
 		"set_up_plan": plan.SetUp{}, "add_steps": plan.AddSteps{}, "update_step": plan.UpdateStep{},
+		"move_step": plan.MoveStep{},
 		"mark_step": plan.MarkStep{}, "claim_step": plan.ClaimStep{}, "report_step": plan.ReportStep{},
 		"close_plan": plan.Close{}, "clear_plan": plan.Clear{}, "restore_plan": plan.Restore{},
 		"judge_plan": plan.Judge{}, "raise_signal": plan.RaiseSignal{}, "clear_signal": plan.ClearSignal{},

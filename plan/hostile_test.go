@@ -81,6 +81,7 @@ func attempts() map[string]attempt {
 		"SetUp":       {ann, active, always(plan.SetUp{Outline: wholeOutline(), Steps: two})},
 		"AddSteps":    {ann, active, always(plan.AddSteps{Steps: two[1:]})},
 		"UpdateStep":  {ann, active, always(plan.UpdateStep{Step: 2, Patch: wholePatch()})},
+		"MoveStep":    {ann, active, always(plan.MoveStep{Step: 2})},
 		"MarkStep":    {ann, active, always(plan.MarkStep{Step: 1, Status: plan.Failed, Note: "n"})},
 		"ReportStep":  {ann, active, always(report)},
 		"RaiseSignal": {ann, active, always(raise)},

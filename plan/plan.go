@@ -105,6 +105,9 @@ func (b Body) Build() *Plan {
 // it held is a former plan.
 func (p *Plan) Cleared() bool { return p.Status == StatusAbandoned && p.Steps.Len() == 0 }
 
+// EndedByItself reports whether p completed with its last step, and no summary has closed it.
+func (p *Plan) EndedByItself() bool { return p.Status == StatusCompleted && p.FinalSummary == "" }
+
 // Root returns the id of the first version of p, which does not change with
 // replans.
 func (p *Plan) Root() string {

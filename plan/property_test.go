@@ -220,8 +220,8 @@ func checkSteps(t *rapid.T, p *plan.Plan) {
 	var ids []plan.StepID
 	for i, step := range steps {
 		ids = append(ids, step.ID)
-		if step.ID != plan.StepID(i+1) {
-			t.Fatalf("%s stands at %d", step.ID, i)
+		if int(step.ID) > len(steps) || p.Steps.Position(step.ID) != i {
+			t.Fatalf("%s stands at %d, not at %d", step.ID, i, p.Steps.Position(step.ID))
 		}
 		if step.ClaimedBy != "" && step.Status != plan.InProgress || (step.ClaimedBy == "") != step.LeaseUntil.IsZero() {
 			t.Fatalf("%s %s is claimed by %q until %v", step.ID, step.Status, step.ClaimedBy, step.LeaseUntil)
@@ -302,7 +302,7 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		}
 		return plan.StepID(rapid.IntRange(-1, highest+2).Draw(t, "any step"))
 	}
-	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "mark", "mark", "mark", "mark", "mark", "mark",
+	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "move", "mark", "mark", "mark", "mark", "mark", "mark",
 		"claim", "clear", "restore", "raise", "lower", "report", "close", "judge", "batch", "batch",
 		"mode", "mode", "mode"}).Draw(t, "action") {
 	case "set up":
@@ -313,6 +313,8 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 		return plan.AddSteps{Steps: drawSteps(t, rapid.IntRange(0, 4).Draw(t, "size"), highest)}
 	case "update":
 		return plan.UpdateStep{Step: step(), Patch: drawPatch(t, step)}
+	case "move":
+		return plan.MoveStep{Step: step(), After: rapid.SampledFrom([]plan.StepID{0, step()}).Draw(t, "after")}
 	case "claim":
 		return plan.ClaimStep{Step: step(), Force: rapid.Bool().Draw(t, "force")}
 	case "clear":

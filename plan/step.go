@@ -83,6 +83,7 @@ type Result struct {
 // AddSteps asks to append steps to the active plan (WINK: planning_add_step).
 type AddSteps struct {
 	Steps []NewStep
+	Ended bool // also to a plan that completed by itself, which is active again then
 }
 
 func (a AddSteps) clean(c *cleaner) Action {
@@ -91,7 +92,7 @@ func (a AddSteps) clean(c *cleaner) Action {
 }
 
 func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
-	p, err := openPlan(s, "no step can be added")
+	p, err := openPlan(s, "no step can be added", a.Ended)
 	if err != nil {
 		return nil, err
 	}
@@ -185,6 +186,7 @@ func (p Patch) IsZero() bool { return p == Patch{} }
 type UpdateStep struct {
 	Step  StepID
 	Patch Patch
+	Ended bool // also in a plan that completed by itself
 }
 
 func (a UpdateStep) clean(c *cleaner) Action {
@@ -195,7 +197,7 @@ func (a UpdateStep) clean(c *cleaner) Action {
 }
 
 func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
-	p, err := openPlan(s, "no step can be edited")
+	p, err := openPlan(s, "no step can be edited", a.Ended)
 	if err != nil {
 		return nil, err
 	}

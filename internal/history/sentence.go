@@ -62,6 +62,11 @@ func phraseOf(e plan.Event) string {
 		return stepsPhrase(e.Steps)
 	case plan.StepUpdated:
 		return e.Step.String() + " edited" + noteMark + strings.Join(changed(e.Patch), ", ")
+	case plan.StepMoved:
+		if e.After == 0 {
+			return e.Step.String() + " moved to the first place"
+		}
+		return e.Step.String() + " moved behind " + e.After.String()
 	case plan.StepMarked:
 		return e.Step.String() + " marked " + e.Status.Spaced() + quotedNote(e.Note)
 	case plan.StepClaimed:

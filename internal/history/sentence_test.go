@@ -41,6 +41,8 @@ func TestSentence(t *testing.T) {
 			`S001 marked failed by alice; S001 is critical, the plan has to be revised`},
 		{[]plan.Event{plan.StepUpdated{Step: 2, Patch: plan.Patch{Title: &text, AcceptanceCriteria: &list}}},
 			`S002 edited by alice: title, acceptance criteria`},
+		{[]plan.Event{plan.StepMoved{Step: 3, After: 1}}, `S003 moved behind S001 by alice`},
+		{[]plan.Event{plan.StepMoved{Step: 3}}, `S003 moved to the first place by alice`},
 		{[]plan.Event{plan.PlanArchived{}, plan.PlanCleared{}}, `the plan cleared by alice`},
 		{[]plan.Event{plan.HistoryPurged{Records: 1}}, `the history of 1 change deleted by alice`},
 		{[]plan.Event{plan.StepReported{Step: 1, Note: "half way", Output: "…", AffectedFiles: []string{"a", "b"},

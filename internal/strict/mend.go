@@ -36,6 +36,19 @@ func (w *walk) mended() []byte {
 	return w.out
 }
 
+// tellOfBlanks adds the texts that are blank to the problems, so that one answer tells of
+// both.
+func (w *walk) tellOfBlanks(t reflect.Type) {
+	again := walk{shapes: w.shapes, open: map[string]bool{}}
+	for _, at := range w.blanks {
+		w.faults = append(w.faults, &Error{Pointer: at, Problem: "is blank", Want: "some text"})
+		again.open[at] = true
+	}
+	if len(w.blanks) > 0 && w.mended() != nil && again.document(w.out, t) == nil {
+		w.out = again.out
+	}
+}
+
 // hole writes a placeholder for the value that is read.
 func (w *walk) hole(t reflect.Type) { w.emit(w.blank(t, w.label)) }
 

@@ -13,7 +13,7 @@ import (
 // task can be called in more than one way.
 type task struct {
 	Title *string  `json:"title,omitempty" jsonschema:"maxLength=9,description=what to do"`
-	Text  string   `json:"text,omitempty" hint:"where and how"`
+	Text  string   `json:"text,omitempty" hint:"where and how" text:"some"`
 	Done  bool     `json:"done,omitzero"`
 	Paths []string `json:"paths,omitempty"`
 }
@@ -23,7 +23,7 @@ func (task) Needed() []string { return []string{"title"} }
 func (task) Alone() string { return "title" }
 
 type tasks struct {
-	Goal   string   `json:"goal"`
+	Goal   string   `json:"goal" text:"some"`
 	Add    []task   `json:"add,omitempty"`
 	Change []change `json:"change,omitempty"`
 }
@@ -82,8 +82,10 @@ func TestMends(t *testing.T) {
 			`"number":"<number>"},{"number":"<number>","status":"<pending|in_progress|done>"}]}`,
 		`{"goal":"g","add":[{"title":"a","text":"d","description":"e"}]}`: `{"goal":"g","add":[{"title":"a","text":"<where and how>"}]}`,
 		`{"goal":"g","add":"[{]"}`:                                        `{"goal":"g","add":[{"title":"<what to do>"}]}`,
-		`{"input":{"goal":1}}`:                                            `{"goal":"<goal>"}`,
-		`{"goal":"g"`:                                                     ``,
+		`{"goal":" ","add":[{"text":""},{"text":1}]}`: `{"goal":"<goal>","add":[{"text":"<where and how>"},` +
+			`{"text":"<where and how>"}]}`,
+		`{"input":{"goal":1}}`: `{"goal":"<goal>"}`,
+		`{"goal":"g"`:          ``,
 	} {
 		var problem *strict.Error
 		if !errors.As(strict.Decode([]byte(in), new(tasks), synonyms()), &problem) {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -117,6 +118,7 @@ func (w *walk) member(m *members) error {
 		w.fault(duplicate(key))
 	}
 	f, null := m.fields[i], w.in.PeekKind() == jsontext.KindNull
+	at := w.pointer()
 	value, err := w.captured(f, func() error {
 		switch {
 		case null && f.optional:
@@ -127,6 +129,9 @@ func (w *walk) member(m *members) error {
 		}
 		return w.value(f.typ)
 	})
+	if f.some && strings.TrimSpace(strings.Trim(string(value), `"`)) == "" && value != nil {
+		w.blanks = append(w.blanks, at)
+	}
 	m.give(i, key, value)
 	return err
 }

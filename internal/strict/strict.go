@@ -17,7 +17,8 @@
 // A field is named by its json tag, in exact case. It is required unless the tag
 // has omitempty or omitzero or the field is a pointer. A struct's method Alone() string names the field
 // that a string in its place stands for; Needed() []string names those that a placeholder for it shows beside
-// the required ones. Null for an optional field
+// the required ones. A field with the tag text:"some" is told to be blank beside other problems; whether
+// it may be is for others to say. Null for an optional field
 // is absence. Structs may be embedded by value. A type with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText
 // method gets the JSON value as it was written, twice, and decides alone;
 // UnmarshalText also gets integers. A string type with a method Values() []string accepts those only, in any
@@ -75,6 +76,7 @@ func Decode(data []byte, into any, synonyms []Synonym) error {
 		w.own(json.Unmarshal(w.out, fresh.Interface(), json.RejectUnknownMembers(true)))
 	}
 	if len(w.faults) > 0 {
+		w.tellOfBlanks(target.Type().Elem())
 		first := w.faults[0]
 		first.Others, first.Mended = w.faults[1:], w.mended()
 		return first

@@ -37,6 +37,7 @@ type walk struct {
 	label    string          // what is said in the place of the value that is read
 	open     map[string]bool // pointers to what a placeholder is wanted for
 	opened   int             // how many got one
+	blanks   []string        // pointers to texts that are blank and must not be
 	torn     bool            // out is no whole document
 	unpacked bool            // the whole input stood in one field that we do not know
 

@@ -31,7 +31,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActSetUp:     "planloop setup OBJECTIVE",
 		verbs.ActAddSteps:  "planloop step add TITLE",
 		verbs.ActAddTasks:  "planloop update --json with add_tasks",
-		verbs.ActUpdate:    "planloop update --json " + ShellWord(call.JSON),
+		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+ShellWord(call.JSON), " ''"),
 		verbs.ActMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
 		verbs.ActRead:      "planloop show",
 		verbs.ActShowTask:  "planloop status --task " + call.Step.Number(),

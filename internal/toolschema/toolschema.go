@@ -53,6 +53,13 @@ func listed(t reflect.Type, unlisted []string) *jsonschema.Schema {
 	for _, name := range unlisted {
 		schema.Properties.Delete(name)
 	}
+	zero := reflect.Zero(t).Interface()
+	if needs, ok := zero.(interface{ Needed() []string }); ok {
+		schema.Required = needs.Needed()
+	}
+	if more, ok := zero.(interface{ TakesMore() bool }); ok && more.TakesMore() {
+		schema.AdditionalProperties = nil
+	}
 	return schema
 }
 
@@ -63,6 +70,13 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 	}
 	if partly, ok := reflect.Zero(t).Interface().(interface{ Unlisted() []string }); ok {
 		return listed(t, partly.Unlisted())
+	}
+	if ref, ok := reflect.Zero(t).Interface().(interface{ Kinds() []string }); ok {
+		schema := &jsonschema.Schema{}
+		for _, kind := range ref.Kinds() {
+			schema.AnyOf = append(schema.AnyOf, &jsonschema.Schema{Type: kind})
+		}
+		return schema
 	}
 	values, ok := reflect.Zero(t).Interface().(interface{ Values() []string })
 	if !ok || t.Kind() != reflect.String {

@@ -2,9 +2,12 @@ package verbs
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/strict"
@@ -45,6 +48,65 @@ type BadCall struct {
 
 // Unwrap returns the refusal alone.
 func (e *BadCall) Unwrap() error { return e.ValidationError }
+
+// elsewhere adds to the refusal of a call another one that does what it asks for, with
+// the values that were given.
+func elsewhere(err error, input any, arguments []byte, c Caller) error {
+	var bad *BadCall
+	other, ok := input.(interface{ elsewhere([]byte) (Update, bool) })
+	if !ok || !errors.As(err, &bad) {
+		return err
+	}
+	update, reads := other.elsewhere(arguments)
+	if call := update.call(); reads && len(call.JSON) <= shownArguments {
+		if text, can := c.Can(call); can {
+			bad.Instead = text
+		}
+	}
+	return bad
+}
+
+// updateOf reads the arguments of a call about one step as an update: of several steps,
+// or with all that an update takes.
+func updateOf(arguments []byte) (Update, bool) {
+	var update Update
+	if Decode(arguments, &update) == nil && len(update.AddTasks)+len(update.UpdateTasks) > 0 {
+		untitled := func(t NewTask) bool { return t.Title == nil }
+		lacks := func(u TaskUpdate) bool { return u.Status == nil && u.TaskFields == TaskFields{} }
+		return update, !slices.ContainsFunc(update.AddTasks, untitled) &&
+			!slices.ContainsFunc(update.UpdateTasks, lacks)
+	}
+	var many struct {
+		StepIDs []TaskRef   `json:"step_ids"`
+		Status  *TaskStatus `json:"status,omitempty"`
+		Note    *string     `json:"note,omitempty"`
+	}
+	if Decode(arguments, &many) != nil {
+		return Update{}, false
+	}
+	update = Update{}
+	for _, refs := range many.StepIDs {
+		for ref := range strings.SplitSeq(string(refs), ",") {
+			id, err := plan.ParseStepID(ref)
+			if err != nil {
+				return Update{}, false
+			}
+			update.UpdateTasks = append(update.UpdateTasks, TaskUpdate{ID: TaskID(id), Status: many.Status, Note: many.Note})
+		}
+	}
+	return update, len(update.UpdateTasks) > 0
+}
+
+// call is the call that makes the update.
+func (in Update) call() Call {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(in); err != nil {
+		return Call{Act: ActUpdate}
+	}
+	return Call{Act: ActUpdate, JSON: strings.TrimSpace(text.String())}
+}
 
 // mended returns the refusal of an input that was decoded with the input mended, and any
 // other error as it is.

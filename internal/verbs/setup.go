@@ -11,7 +11,7 @@ import (
 
 // NewStep is a step as an agent writes it down (WINK: NewPlanStep).
 type NewStep struct {
-	Title   string  `json:"title" jsonschema:"maxLength=160,description=one verifiable piece of work"`
+	Title   string  `json:"title" jsonschema:"maxLength=160,description=one verifiable piece of work" text:"some"`
 	Details *string `json:"details,omitempty" jsonschema:"maxLength=512,description=where and how to verify it"`
 }
 
@@ -20,7 +20,7 @@ func (NewStep) Alone() string { return "title" }
 
 // SetupPlan is the input of SetupPlan (WINK: SetupPlan).
 type SetupPlan struct {
-	Objective    string    `json:"objective" jsonschema:"maxLength=240,description=one line of ASCII"`
+	Objective    string    `json:"objective" jsonschema:"maxLength=240,description=one line of ASCII" text:"some"`
 	InitialSteps []NewStep `json:"initial_steps,omitempty"`
 }
 

@@ -2,9 +2,8 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"slices"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
@@ -14,6 +13,9 @@ import (
 type AddStep struct {
 	Steps []NewStep `json:"steps" jsonschema:"minItems=1"`
 }
+
+// elsewhere reads arguments with more than titles and details as an update.
+func (AddStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(arguments) }
 
 // Wraps names the list that a step alone stands for.
 func (AddStep) Wraps() []string { return []string{"steps"} }
@@ -50,13 +52,41 @@ func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) 
 	}
 	outcome, err := s.do(ctx, c, plan.AddSteps{Steps: steps})
 	if err != nil {
-		return AddStepReply{}, err
+		return AddStepReply{}, s.reopening(ctx, c, steps, err)
 	}
 	before, after := outcome.Before.Plan, outcome.After.Plan
 	return AddStepReply{
 		StepIDs:   idRange(before.Steps.Highest()+1, after.Steps.Highest()),
 		Heartbeat: s.heartbeat(outcome.After, c),
 	}, nil
+}
+
+// reopening adds to the refusal of steps for a plan that completed by itself the call
+// that adds them and opens it again.
+func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep, err error) error {
+	var refused *plan.ValidationError
+	state, unread := s.State(ctx)
+	if !errors.As(err, &refused) || refused.Kind != plan.Conflict || unread != nil || state.Plan == nil || !state.Plan.EndedByItself() {
+		return err
+	}
+	var update Update
+	for _, step := range steps {
+		task := NewTask{TaskFields: TaskFields{Title: &step.Title, Type: new(plan.StepType("<feature|bugfix|chore|test>")),
+			ContextHints: &[]string{"<hint>"}, RelevantFilePaths: &[]string{"<path>"}}}
+		if step.Details != "" {
+			task.Details = &step.Details
+		}
+		update.AddTasks = append(update.AddTasks, task)
+	}
+	whole, can := c.Can(update.call())
+	if !can {
+		return err
+	}
+	again := *refused
+	if again.Fix = c.word(Call{Act: ActUpdate}) + " adds them and opens the plan again"; !c.brief() {
+		again.Fix += ": " + whole
+	}
+	return &BadCall{ValidationError: &again, Instead: whole}
 }
 
 // Text is the reply in a line or two.
@@ -78,7 +108,7 @@ func (MarkStatus) Read(word string) string { return string(plan.ReadStatus(word)
 type MarkStep struct {
 	StepID plan.StepID `json:"step_id" jsonschema:"description=such as S001"`
 	Status MarkStatus  `json:"status"`
-	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512,description=what you observed" hint:"what you saw"`
+	Note   *string     `json:"note,omitempty" jsonschema:"maxLength=512,description=what you observed" hint:"what you saw" text:"some"`
 }
 
 // MarkStepReply says what the mark led to.
@@ -95,7 +125,7 @@ type MarkStepReply struct {
 func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStepReply, error) {
 	a := plan.MarkStep{Step: in.StepID, Status: plan.StepStatus(in.Status)}
 	if !slices.Contains(in.Status.Values(), string(in.Status)) {
-		return MarkStepReply{}, in.elsewhere(c)
+		return MarkStepReply{}, in.wantsReason(c)
 	}
 	if in.Note != nil {
 		rule := s.six(c, "/note", plan.MaxNote)
@@ -109,22 +139,28 @@ func (s *Service) MarkStep(ctx context.Context, c Caller, in MarkStep) (MarkStep
 	return s.Mark(ctx, c, a)
 }
 
-// elsewhere refuses a status that wants a reason, and names the call that takes one.
-func (in MarkStep) elsewhere(c Caller) error {
-	key, reason := "skip", "<why it is not needed>"
+// elsewhere reads arguments that tell of several steps, or of more than a status.
+func (MarkStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(arguments) }
+
+// elsewhere reads arguments that do more than edit a title or details.
+func (UpdateStep) elsewhere(arguments []byte) (Update, bool) { return updateOf(arguments) }
+
+// wantsReason refuses a status that wants a reason, and names the call that takes one.
+func (in MarkStep) wantsReason(c Caller) error {
+	reason := "<why it is not needed>"
 	if in.Status == MarkStatus(plan.Failed) {
-		key, reason = "error", "<what failed>"
+		reason = "<what failed>"
 	}
 	if in.Note != nil {
 		reason = *in.Note
 	}
-	call, err := json.Marshal(map[string]any{"update_tasks": []any{map[string]any{"id": int(in.StepID), key: reason}}})
-	if err != nil {
-		return err
+	update := TaskUpdate{ID: TaskID(in.StepID), Skip: &reason}
+	if in.Status == MarkStatus(plan.Failed) {
+		update.Skip, update.Error = nil, &reason
 	}
 	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: plan.Quote(string(in.Status)) + " wants a reason",
 		Fix: "it is given with " + c.word(Call{Act: ActUpdate})}
-	return &BadCall{ValidationError: refused, Instead: c.word(Call{Act: ActUpdate, JSON: string(call)})}
+	return &BadCall{ValidationError: refused, Instead: c.word(Update{UpdateTasks: []TaskUpdate{update}}.call())}
 }
 
 // Mark is MarkStep for an action that is clean already.

@@ -34,6 +34,9 @@ func (SubmittedStep) Alone() string { return "title" }
 // Needed names the fields that must be given.
 func (SubmittedStep) Needed() []string { return []string{"title"} }
 
+// Unlisted is empty: all fields are listed.
+func (SubmittedStep) Unlisted() []string { return nil }
+
 // SubmitPlanReply says that a plan waits, and for what.
 type SubmitPlanReply struct {
 	Status   string     `json:"status"` // awaiting_approval

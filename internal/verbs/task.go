@@ -312,9 +312,9 @@ func written(ids []int) []string {
 // understood as well.
 type TaskID int
 
-// UnmarshalText accepts what plan.ParseStepID accepts.
-func (id *TaskID) UnmarshalText(text []byte) error {
-	parsed, err := plan.ParseStepID(string(text))
+// UnmarshalJSON accepts what plan.ParseStepID accepts, and a number.
+func (id *TaskID) UnmarshalJSON(data []byte) error {
+	parsed, err := plan.ParseStepID(strings.Trim(string(data), `"`))
 	if err != nil {
 		return err
 	}
@@ -325,6 +325,9 @@ func (id *TaskID) UnmarshalText(text []byte) error {
 // TaskRef names a task of the plan by its id, or one that is added in the same
 // call by its ref.
 type TaskRef string
+
+// Kinds are the kinds of JSON values that it is given as.
+func (TaskRef) Kinds() []string { return []string{"integer", "string"} }
 
 // UnmarshalText accepts any text; numbers come as their digits.
 func (r *TaskRef) UnmarshalText(text []byte) error {
@@ -343,7 +346,7 @@ type TaskFields struct {
 	DependsOn          *[]plan.StepID   `json:"-"`
 	ContextHints       *[]string        `json:"context_hints,omitempty"`
 	RelevantFilePaths  *[]string        `json:"relevant_file_paths,omitempty"`
-	Creates            *[]string        `json:"creates,omitempty"`
+	Creates            *[]string        `json:"creates,omitempty" jsonschema:"description=files it brings about"`
 	AcceptanceCriteria *[]string        `json:"acceptance_criteria,omitempty"`
 	Verify             *string          `json:"verify,omitempty"`
 	Risk               *plan.Risk       `json:"risk,omitempty"`

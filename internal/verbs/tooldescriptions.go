@@ -38,7 +38,7 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 			defer s.touch(c) // also when the input is refused
 			var in In
 			if err := Decode(arguments, &in); err != nil {
-				return nil, err
+				return nil, elsewhere(err, &in, arguments, c)
 			}
 			out, err := call(s, ctx, c, in)
 			err = mended(err, &in)

@@ -12,11 +12,11 @@ import (
 
 // Update is the input of Update (planloop: API Contract, planloop update).
 type Update struct {
-	AddTasks     []NewTask    `json:"add_tasks,omitempty"`
-	UpdateTasks  []TaskUpdate `json:"update_tasks,omitempty"`
+	AddTasks     []NewTask    `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
+	UpdateTasks  []TaskUpdate `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
 	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan"`
-	Verdict      *Opinion     `json:"verdict,omitempty"`
-	EndMode      bool         `json:"end_mode,omitempty"`
+	Verdict      *Opinion     `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
+	EndMode      bool         `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
 }
 
 // Wraps names the lists that one entry alone stands for.
@@ -24,8 +24,9 @@ func (Update) Wraps() []string { return []string{"update_tasks", "add_tasks"} }
 
 // NewTask is a task to add.
 type NewTask struct {
-	Ref    *string `json:"ref,omitempty" jsonschema:"description=for dependencies"`
-	Splits *TaskID `json:"splits,omitempty"` // the approved task it is a part of
+	Ref    *string  `json:"ref,omitempty" jsonschema:"description=for dependencies"`
+	Splits *TaskID  `json:"splits,omitempty" jsonschema:"description=approved task this divides"`
+	After  *TaskRef `json:"after,omitempty" jsonschema:"description=task to follow; 0: first"`
 	TaskFields
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
@@ -43,27 +44,31 @@ func (NewTask) Unlisted() []string { return []string{"tools"} }
 type TaskUpdate struct {
 	ID            TaskID      `json:"id"`
 	Status        *TaskStatus `json:"status,omitempty"`
-	Note          *string     `json:"note,omitempty" hint:"what you saw"`
+	Note          *string     `json:"note,omitempty" hint:"what you saw" text:"some"`
 	Error         *string     `json:"error,omitempty" jsonschema:"description=it failed" hint:"what failed"`
 	Skip          *string     `json:"skip,omitempty" jsonschema:"description=why it is not needed"`
 	Output        *string     `json:"output,omitempty"`
 	AffectedFiles []string    `json:"affected_files,omitempty"`
 	Evidence      []Proof     `json:"evidence,omitempty"`
+	After         *TaskRef    `json:"after,omitempty"`
 	TaskFields
 	Dependencies *[]TaskRef `json:"dependencies,omitempty" jsonschema:"description=task ids or refs"`
 }
 
+// TakesMore is true: what is not listed is taken as well.
+func (TaskUpdate) TakesMore() bool { return true }
+
 // Unlisted names the fields that are taken and not listed in the tool's schema:
 // editing is seldom, and a schema is paid for in every conversation.
 func (TaskUpdate) Unlisted() []string {
-	return []string{"title", "details", "type", "context_hints", "relevant_file_paths", "creates", "acceptance_criteria", "verify",
-		"risk", "tools"}
+	return []string{"after", "dependencies", "title", "details", "type", "context_hints", "relevant_file_paths", "creates",
+		"acceptance_criteria", "verify", "risk", "tools"}
 }
 
 // Proof is evidence as an agent hands it in.
 type Proof struct {
 	Criterion string `json:"criterion,omitempty"`
-	Note      string `json:"note" hint:"what you saw"`
+	Note      string `json:"note" hint:"what you saw" text:"some"`
 }
 
 // Alone names the field that a text means which stands for evidence.
@@ -117,7 +122,8 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput) (UpdateR
 		return UpdateReply{}, err
 	}
 	var report gates.Report
-	if len(tasks) > 0 && state.Plan != nil && state.Plan.Status == plan.StatusActive { // else no step can be added, which has to be said
+	if len(tasks) > 0 && state.Plan != nil && (state.Plan.Status == plan.StatusActive || state.Plan.EndedByItself()) {
+		// else no step can be added, which has to be said
 		if report, err = s.check(ctx, c, candidate(state, tasks), &batch); err != nil {
 			return UpdateReply{}, err
 		}

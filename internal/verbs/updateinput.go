@@ -21,6 +21,7 @@ type updateInput struct {
 
 type taskInput struct {
 	ref    string
+	after  *TaskRef
 	spec   plan.Spec
 	deps   []TaskRef
 	splits plan.StepID
@@ -31,6 +32,7 @@ type taskChange struct {
 	id     plan.StepID
 	patch  plan.Patch
 	deps   *[]TaskRef
+	after  *TaskRef
 	report plan.ReportStep
 	mark   *plan.MarkStep
 }
@@ -76,7 +78,7 @@ func notBlank(field string, text *string) error {
 func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) taskInput {
 	patch, err := t.patch(field)
 	faults.Add(err)
-	task := taskInput{spec: patch.On(plan.Spec{})}
+	task := taskInput{spec: patch.On(plan.Spec{}), after: t.After}
 	if t.Splits != nil {
 		task.splits = plan.StepID(*t.Splits)
 	}
@@ -99,13 +101,13 @@ func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) t
 }
 
 func (u TaskUpdate) read(faults *plan.Faults, field string) taskChange {
-	change := taskChange{field: field, id: plan.StepID(u.ID), deps: u.Dependencies}
+	change := taskChange{field: field, id: plan.StepID(u.ID), deps: u.Dependencies, after: u.After}
 	var err error
 	change.patch, err = u.patch(field)
 	faults.Add(err)
 	change.report = u.report(faults, field)
 	change.mark = u.mark(faults, field)
-	if err == nil && change.mark == nil && change.patch.IsZero() && change.deps == nil && !change.reports() {
+	if err == nil && change.mark == nil && change.patch.IsZero() && change.deps == nil && change.after == nil && !change.reports() {
 		faults.Add(plan.Refuse(plan.InvalidInput, field+"/status", "is missing, and nothing else is reported or edited",
 			"give a status, a note, error, skip, output, evidence or a field to edit"))
 	}
@@ -197,7 +199,24 @@ func (in updateInput) batch(state plan.State) (plan.Batch, []gates.Task, error) 
 	resolve := resolver(state, in.add)
 	steps, tasks := added(state, in.add)
 	if len(steps) > 0 {
-		part("/add_tasks", plan.AddSteps{Steps: steps})
+		part("/add_tasks", plan.AddSteps{Steps: steps, Ended: true})
+	}
+	move := func(field string, id plan.StepID, after *TaskRef) error {
+		if after == nil {
+			return nil
+		}
+		to, known := resolve(*after)
+		if !known && !first(*after) {
+			return plan.Refuse(plan.NotFound, field+"/after", plan.Quote(string(*after))+" is not a task of the plan",
+				"name a task by its id, such as 2, by the ref of one added here, or 0 for the first place")
+		}
+		part(field, plan.MoveStep{Step: id, After: to})
+		return nil
+	}
+	for i, t := range in.add {
+		if err := move(fmt.Sprintf("/add_tasks/%d", i), tasks[i].ID, t.after); err != nil {
+			return batch, nil, err
+		}
 	}
 	for _, u := range in.inOrder(state) {
 		if u.deps != nil {
@@ -208,7 +227,10 @@ func (in updateInput) batch(state plan.State) (plan.Batch, []gates.Task, error) 
 			u.patch.DependsOn = &deps
 		}
 		if !u.patch.IsZero() {
-			part(u.field, plan.UpdateStep{Step: u.id, Patch: u.patch})
+			part(u.field, plan.UpdateStep{Step: u.id, Patch: u.patch, Ended: true})
+		}
+		if err := move(u.field, u.id, u.after); err != nil {
+			return batch, nil, err
 		}
 		if u.reports() {
 			part(u.field, u.report)
@@ -228,6 +250,9 @@ func (in updateInput) batch(state plan.State) (plan.Batch, []gates.Task, error) 
 	}
 	return batch, tasks, nil
 }
+
+// first reports whether a reference means the place before all tasks.
+func first(ref TaskRef) bool { return slices.Contains([]TaskRef{"0", "first", "start"}, ref) }
 
 // added returns the steps that tasks become in a state, and the tasks as the gates
 // see them, with the ids they will get.

@@ -1,0 +1,108 @@
+package mcpserver
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// unknownTool answers the calls of tools that there are not. It is not listed. A model
+// is sure to read the answer of a tool; few hosts show it an error of the protocol.
+const unknownTool = "planloop_unknown_tool"
+
+// toolWords are words in the names by which models look for a tool.
+func toolWords() map[string]string {
+	return map[string]string{
+		"planning_setup_plan":      "create new make init begin setup set start write todos",
+		"planning_add_step":        "add append insert create step steps task tasks todo",
+		"planning_update_step":     "edit change rename modify update step",
+		"planning_mark_step":       "mark done complete finish start progress status set step task",
+		"planning_clear_plan":      "clear delete remove abandon reset cancel",
+		"planning_read_plan":       "read get show view list steps plan tasks todos",
+		"planloop_start":           "create new begin init start session",
+		"planloop_status":          "status next current now resume get show what",
+		"planloop_update":          "update report add done complete finish summary task tasks note",
+		"planloop_alert":           "alert signal block blocker warn raise",
+		"planloop_suggest":         "suggest find propose",
+		"planning_enter_plan_mode": "enter mode",
+		"planning_submit_plan":     "submit propose approve approval exit",
+		"planning_ask_user":        "ask user question",
+	}
+}
+
+// redirectUnknown sends the call of a tool that is not offered to the one that says so.
+func (s *Server) redirectUnknown(_ context.Context, _ any, request *mcp.CallToolRequest) {
+	if name := request.Params.Name; !slices.Contains(s.offered, name) {
+		request.Params.Arguments, request.Params.Name = map[string]any{"name": name}, unknownTool
+	}
+}
+
+func (s *Server) addUnknownTool() {
+	s.MCP.AddTool(mcp.Tool{Name: unknownTool, InputSchema: mcp.ToolInputSchema{Type: "object"}},
+		func(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultError(s.noSuchTool(request.GetString("name", ""))), nil
+		})
+}
+
+// noSuchTool names the tool that was probably meant, and those that there are.
+func (s *Server) noSuchTool(name string) string {
+	text := "Nothing was changed. " + string(plan.NotFound) + ": there is no tool " + plan.Quote(name)
+	for _, row := range verbs.Table() {
+		if row.Name == name {
+			text += " here: the toolset " + row.Toolset + " is not offered"
+		}
+	}
+	if near := s.nearestTool(name); near != "" {
+		text += "; did you mean " + near + "?"
+	} else {
+		text += "."
+	}
+	return text + "\nThe tools are " + strings.Join(s.offered, ", ") + "."
+}
+
+// nearestTool is the offered tool whose name, or the words that others name it by, a
+// name has most of, "" for none.
+func (s *Server) nearestTool(name string) string {
+	best, most := "", 0
+	words, known := strings.FieldsFunc(snake(name), func(r rune) bool { return r == '_' }), toolWords()
+	for _, tool := range s.offered {
+		score := 0
+		for _, word := range words {
+			if slices.Contains(strings.Fields(known[tool]), word) {
+				score += 2
+			}
+		}
+		if prefix, _, _ := strings.Cut(tool, "_"); score > 0 && len(words) > 0 && words[0] == prefix {
+			score++
+		}
+		if score > most {
+			best, most = tool, score
+		}
+	}
+	if best == "" {
+		return spelling.Nearest(name, s.offered)
+	}
+	return best
+}
+
+// snake writes a name in words of small letters with _ between them.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range plan.Shorten(name, 80) {
+		switch {
+		case r >= 'A' && r <= 'Z' && i > 0:
+			b.WriteString("_" + strings.ToLower(string(r)))
+		case r == '-' || r == '.' || r == ' ' || r == '/':
+			b.WriteByte('_')
+		default:
+			b.WriteString(strings.ToLower(string(r)))
+		}
+	}
+	return b.String()
+}
