@@ -77,6 +77,9 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return either(fmt.Sprintf("planning_mark_step %s %s", call.Step, call.Status),
 			fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"status":"%s"}]}`, call.Step.Number(), call.TaskStatus()))
 	case verbs.ActRead:
+		if call.ID != "" { // the draft, or what was approved
+			return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%q}`, call.ID, call.Step), true
+		}
 		return either("planning_read_plan", `planloop_status {"full":true}`)
 	case verbs.ActShowTask:
 		if !loop {

@@ -135,6 +135,19 @@ func (s Steps) each(count func(*stepChunk) int, match func(stepSlot) bool) iter.
 
 func (s Steps) slot(i int) stepSlot { return s.chunks[i/chunkSize].slots[i%chunkSize] }
 
+// From returns the position of a step, or of the first with a higher id.
+func (s Steps) From(id StepID) int {
+	if i := s.Position(id); i >= 0 {
+		return i
+	}
+	for i := range s.n {
+		if s.At(i).ID >= id {
+			return i
+		}
+	}
+	return s.n
+}
+
 // Position returns where the step stands, counted from 0, or -1.
 func (s Steps) Position(id StepID) int {
 	switch {

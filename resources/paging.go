@@ -14,13 +14,14 @@ import (
 const (
 	wholePlan    = 15 // a plan of so many steps is shown whole
 	pageSteps    = 25
-	pageBudget   = 1_450 // tokens, by our estimate, of the steps of a page
-	pageTitle    = 100
+	pageBudget   = 1_600 // tokens, by a cautious estimate, of the objective and the steps of a page
 	pageFolds    = 8
 	pageWaiting  = 5
 	pageNotes    = 3
 	pageTopSteps = 3
-	pageLongText = plan.MaxDetails // what the planning_* tools take is shown whole
+	pageDetails  = 170 // tokens; what the planning_* tools take is shown whole
+	pageNote     = 90
+	pageOutline  = 400 // tokens, of what the plan says beside its steps
 )
 
 // Filter chooses the steps of a page: a status, open (not finished), ready, or
@@ -55,16 +56,18 @@ func (f Filter) matches(steps plan.Steps, step *plan.Step) bool {
 
 // PageView is a bounded view of a plan for a model.
 type PageView struct {
-	Objective string     `json:"objective"`
-	Status    string     `json:"status"`
-	Progress  Progress   `json:"progress"`
-	Steps     []PageStep `json:"steps"`
-	Folded    []string   `json:"folded,omitempty"` // ranges of finished steps, such as "S001-S412 done"
-	More      PageMore   `json:"more,omitzero"`
+	Objective   string     `json:"objective"`
+	Constraints []string   `json:"constraints,omitempty"`
+	Findings    string     `json:"findings,omitempty"` // context notes
+	LeftOut     string     `json:"left_out,omitempty"` // of these
+	Status      string     `json:"status"`
+	Progress    Progress   `json:"progress"`
+	Steps       []PageStep `json:"steps"`
+	Folded      []string   `json:"folded,omitempty"` // ranges of finished steps, such as "S001-S412 done"
+	More        PageMore   `json:"more,omitzero"`
 }
 
-// PageStep is a step of a page. Where the plan is long, details and notes stand
-// at the steps to work on alone.
+// PageStep is a step of a page. Long details and notes are cut at the end of a line.
 type PageStep struct {
 	StepID       string   `json:"step_id"`
 	Title        string   `json:"title"`
@@ -96,13 +99,17 @@ func Page(p *plan.Plan, filter Filter, from plan.StepID) PageView {
 	case filter != "" || from > 0:
 		v.Objective = plan.Shorten(v.Objective, plan.MaxObjective)
 		b.list(filter, from, nil)
-	case p.Steps.Len() <= wholePlan:
-		for step := range p.Steps.All() {
-			v.Steps = append(v.Steps, b.full(step, pageLongText, pageNotes))
-		}
-	default:
+		return v
+	case p.Steps.Len() > wholePlan:
 		v.Objective = plan.Shorten(v.Objective, plan.MaxObjective)
+	}
+	v.Objective = tokens.ShortenCautiously(v.Objective, pageOutline, plan.MaxLongLine)
+	b.left -= tokens.CountCautiously(v.Objective)
+	b.outline()
+	if p.Steps.Len() > wholePlan {
 		b.overview()
+	} else {
+		b.list("", 0, nil)
 	}
 	return v
 }
@@ -113,15 +120,24 @@ type pageBuilder struct {
 	left int // tokens
 }
 
+// outline tells what the plan says beside its steps.
+func (b *pageBuilder) outline() {
+	parts := []tokens.Part{{Name: "constraint", Texts: b.p.Metadata.Constraints}, {Name: "findings", Long: true}}
+	if b.p.ContextNotes != "" {
+		parts[1].Texts = []string{b.p.ContextNotes}
+	}
+	shown, left := tokens.Fit(parts, pageOutline)
+	b.view.Constraints, b.view.Findings, b.view.LeftOut = shown[0].Texts, strings.Join(shown[1].Texts, ""), tokens.Left(left)
+	for _, text := range append(shown[1].Texts, shown[0].Texts...) {
+		b.left -= tokens.CountCautiously(text)
+	}
+}
+
 func (b *pageBuilder) overview() {
 	b.view.Folded = folds(b.p.Steps)
 	top := b.top()
-	for i, step := range top {
-		long := pageLongText
-		if i > 0 {
-			long = pageTitle
-		}
-		b.add(b.full(step, long, 1))
+	for _, step := range top {
+		b.add(b.full(step))
 	}
 	b.list(FilterOpen, 0, top)
 }
@@ -144,12 +160,12 @@ func (b *pageBuilder) top() []*plan.Step {
 // read on when the page is full.
 func (b *pageBuilder) list(filter Filter, from plan.StepID, top []*plan.Step) {
 	full := false
-	for i := b.start(from); i < b.p.Steps.Len(); i++ {
+	for i := b.p.Steps.From(from); i < b.p.Steps.Len(); i++ {
 		step := b.p.Steps.At(i)
 		if !filter.matches(b.p.Steps, step) || slices.Contains(top, step) {
 			continue
 		}
-		if !full && b.add(b.short(step)) {
+		if !full && b.add(b.full(step)) {
 			continue
 		}
 		if !full {
@@ -158,19 +174,6 @@ func (b *pageBuilder) list(filter Filter, from plan.StepID, top []*plan.Step) {
 		}
 		b.view.More.Left++
 	}
-}
-
-// start returns the position of the step from, or of the first with a higher id.
-func (b *pageBuilder) start(from plan.StepID) int {
-	if i := b.p.Steps.Position(from); i >= 0 {
-		return i
-	}
-	for i := range b.p.Steps.Len() {
-		if b.p.Steps.At(i).ID >= from {
-			return i
-		}
-	}
-	return b.p.Steps.Len()
 }
 
 // add puts a step on the page if it fits; the first always does.
@@ -185,7 +188,7 @@ func (b *pageBuilder) add(s PageStep) bool {
 }
 
 func (b *pageBuilder) short(step *plan.Step) PageStep {
-	s := PageStep{StepID: step.ID.String(), Title: plan.Shorten(step.Title, pageTitle), Status: string(step.Status)}
+	s := PageStep{StepID: step.ID.String(), Title: plan.Shorten(step.Title, plan.MaxTitle), Status: string(step.Status)}
 	if step.Status.Finished() {
 		return s
 	}
@@ -198,13 +201,12 @@ func (b *pageBuilder) short(step *plan.Step) PageStep {
 	return s
 }
 
-func (b *pageBuilder) full(step *plan.Step, long, notes int) PageStep {
+func (b *pageBuilder) full(step *plan.Step) PageStep {
 	s := b.short(step)
-	s.Title = plan.Shorten(step.Title, max(long, pageTitle))
-	s.Details = plan.Shorten(step.Details, long)
-	s.EarlierNotes = max(0, len(step.Notes)-notes)
+	s.Details = tokens.Block(step.Details, pageDetails)
+	s.EarlierNotes = max(0, len(step.Notes)-pageNotes)
 	for _, note := range step.Notes[s.EarlierNotes:] {
-		s.Notes = append(s.Notes, plan.Shorten(note, long))
+		s.Notes = append(s.Notes, tokens.Block(note, pageNote))
 	}
 	return s
 }
@@ -255,6 +257,15 @@ func folds(steps plan.Steps) []string {
 func (v PageView) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s, %d of %d done\n", v.Objective, v.Status, v.Progress.Done, v.Progress.Total)
+	for _, constraint := range v.Constraints {
+		b.WriteString("constraint: " + constraint + "\n")
+	}
+	if v.Findings != "" {
+		b.WriteString("findings: " + strings.ReplaceAll(v.Findings, "\n", "\n  ") + "\n")
+	}
+	if v.LeftOut != "" {
+		b.WriteString("left out: " + v.LeftOut + "\n")
+	}
 	if len(v.Folded) > 0 {
 		b.WriteString("folded: " + strings.Join(v.Folded, ", ") + "\n")
 	}
@@ -308,9 +319,9 @@ func (s PageStep) writeBelow(b *strings.Builder) {
 // cost estimates what the step costs in its structured form.
 func (s PageStep) cost() int {
 	const frame, perNote, perID = 24, 4, 5
-	n := frame + tokens.Count(s.Title) + tokens.Count(s.Details) + perID*len(s.WaitingOn)
+	n := frame + tokens.CountCautiously(s.Title) + tokens.CountCautiously(s.Details) + perID*len(s.WaitingOn)
 	for _, note := range s.Notes {
-		n += perNote + tokens.Count(note)
+		n += perNote + tokens.CountCautiously(note)
 	}
 	return n
 }

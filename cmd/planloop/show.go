@@ -23,7 +23,12 @@ import (
 type showFormat string
 
 // Values lists the formats in order.
-func (showFormat) Values() []string { return []string{"text", "md", "yaml", "mermaid", "json"} }
+func (showFormat) Values() []string {
+	return []string{"text", "md", "yaml", "mermaid", "json", submitFormat}
+}
+
+// submitFormat is that of a draft as submit takes it.
+const submitFormat = "submit"
 
 type showOptions struct {
 	watch  bool
@@ -45,7 +50,7 @@ func newShowCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.watch, "watch", "w", false, "stay, and show every change")
 	flags.BoolVarP(&o.all, "all", "a", false, "fold and cut nothing")
-	flags.StringVarP(&o.format, "format", "f", "", "print as `FORMAT`: text, md, yaml, mermaid or json (default text)")
+	flags.StringVarP(&o.format, "format", "f", "", "print as `FORMAT`: text, md, yaml, mermaid, json, or a draft for submit (default text)")
 	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of it")
 	flags.BoolVar(&o.draft, "draft", false, "show what waits for a decision, whole")
 	flags.BoolVar(&o.approved, "approved", false, "show the approved plan, as agents get it")
@@ -77,6 +82,8 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		return a.showDraft(ctx, opened, format)
 	case o.approved:
 		return a.showApproved(ctx, opened)
+	case format == submitFormat:
+		return usageError{fmt.Errorf("--format submit shows a draft as planloop submit takes it: give --draft, too")}
 	case o.watch && o.step != "":
 		return usageError{fmt.Errorf("--watch shows the whole plan: give --watch or a step, not both")}
 	case o.watch && o.plan != "":
@@ -216,6 +223,9 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 	}
 	if state.Draft == nil {
 		return nothingWaits()
+	}
+	if format == submitFormat {
+		return a.printJSON(verbs.Submittable(state.Draft))
 	}
 	if format != "text" {
 		state.Plan, state.Draft = state.Draft, nil

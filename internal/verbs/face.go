@@ -32,7 +32,7 @@ const (
 	ActAddTasks   Act = "add_tasks"   // which pass the gates, and report on others with the same call
 	ActUpdate     Act = "update"      // add, edit and report with the arguments JSON, "" for any
 	ActMark       Act = "mark"        // Step, with Status
-	ActRead       Act = "read"        // the whole plan
+	ActRead       Act = "read"        // the whole plan; the draft or the approved one, if ID says so, from Step on
 	ActShowTask   Act = "show_task"   // Step, whole; Page of it
 	ActListTasks  Act = "list_tasks"  // Page of them
 	ActAskStatus  Act = "ask_status"  // where the plan stands

@@ -91,7 +91,7 @@ func Table() []Row {
 		}, (*Service).ClearPlan),
 		row(Spec{
 			Name: "planning_read_plan", Title: "Read the plan", Toolset: Planning, ReadOnly: true, Idempotent: true,
-			Description: "Show the plan. A long one is paged and its finished steps folded: filter by status, or read on from a step.",
+			Description: "Show the plan, paged: filter by status, or read on from a step; a draft as planning_submit_plan takes it.",
 			Example:     `{"status":"pending"}`,
 		}, (*Service).ReadPlan),
 		row(Spec{

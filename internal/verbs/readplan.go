@@ -1,0 +1,213 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
+)
+
+// ReadPlan is the input of ReadPlan. Without fields the current plan is shown,
+// finished steps folded once it is long (WINK: ReadPlan).
+type ReadPlan struct {
+	Of     *WhichPlan        `json:"of,omitempty"`
+	Status *resources.Filter `json:"status,omitempty"`
+	From   *plan.StepID      `json:"from,omitempty" jsonschema:"description=step to read on from"`
+}
+
+// WhichPlan names a plan that can be read.
+type WhichPlan string
+
+// The plans that can be read.
+const (
+	CurrentPlan      WhichPlan = "current"
+	DraftPlan        WhichPlan = "draft"
+	ApprovedPlanOnly WhichPlan = "approved"
+)
+
+// Values lists them in order.
+func (WhichPlan) Values() []string {
+	return []string{string(CurrentPlan), string(DraftPlan), string(ApprovedPlanOnly)}
+}
+
+// ReadPlanReply is a page of the plan.
+type ReadPlanReply struct {
+	*resources.PageView
+	Message  string        `json:"message,omitempty"`  // which draft it is, or who approved the plan
+	Draft    *SubmitPlan   `json:"draft,omitempty"`    // as it is submitted
+	Approved *ApprovedView `json:"approved,omitempty"` // with all that was agreed to
+	Rest     string        `json:"rest,omitempty"`     // how many steps of it are left, and the call that shows them
+
+	NextAction string `json:"next_action"` // the page tells the progress
+}
+
+// ApprovedView is an approved plan.
+type ApprovedView struct {
+	Objective string `json:"objective"`
+	Summary   string `json:"summary,omitempty"`
+	Tasks     []Task `json:"tasks"`
+}
+
+// ReadPlan shows the current plan, the draft or what was approved; a long one by the page.
+func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlanReply, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return ReadPlanReply{}, err
+	}
+	s.seen.know(c, state)
+	of, from := CurrentPlan, plan.StepID(0)
+	if in.Of != nil {
+		of = *in.Of
+	}
+	if in.From != nil {
+		from = *in.From
+	}
+	reply := ReadPlanReply{NextAction: s.NextActionIn(state, c).For(c)}
+	switch {
+	case of == DraftPlan && state.Draft == nil:
+		return reply, plan.Refuse(plan.NotFound, "/of", "no draft waits", "read the current plan, or submit one")
+	case of == ApprovedPlanOnly && (state.Plan == nil || state.Plan.Approval == nil):
+		return reply, plan.Refuse(plan.NotFound, "/of", "no approved plan is current", "read the current plan, or submit one")
+	case of != CurrentPlan && in.Status != nil:
+		return reply, plan.Refuse(plan.InvalidInput, "/status", "filters the current plan alone", "leave out of, or status")
+	case of == DraftPlan:
+		return reply.withDraft(state, c, from), nil
+	case of == ApprovedPlanOnly:
+		return reply.withApproved(state.Plan, c, from), nil
+	case state.Plan == nil:
+		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
+	}
+	var filter resources.Filter
+	if in.Status != nil {
+		filter = *in.Status
+	}
+	page := resources.Page(state.Plan, filter, from)
+	reply.PageView = &page
+	return reply, nil
+}
+
+// agreedRoom is what a page of a draft or of an approved plan has room for, in tokens.
+const agreedRoom = 3_000
+
+// withDraft is a reply with the draft as it is submitted, from a step on.
+func (r ReadPlanReply) withDraft(state plan.State, c Caller, from plan.StepID) ReadPlanReply {
+	r.Message = "The draft, as it is submitted."
+	if d := state.ModeNow().Decision; d != nil && state.PhaseNow() == plan.PhaseGathering {
+		r.Message += " " + tokens.Block(decisionMessage(d), feedbackRoom)
+	}
+	draft := Submittable(state.Draft)
+	first := state.Draft.Steps.From(from)
+	if first > 0 { // the first page tells the rest of it
+		draft.Questions, draft.ContextNotes = nil, nil
+	}
+	steps := draft.Steps[first:]
+	draft.Steps = nil
+	draft.Steps = fitting(steps, agreedRoom-costOf(draft))
+	r.Draft, r.Rest = &draft, rest(state.Draft, first+len(draft.Steps), DraftPlan, c)
+	return r
+}
+
+// Submittable is a plan in the shape in which it is submitted: sent as it is, it is the
+// same plan again. Its steps refer to each other by the ids that they get then.
+func Submittable(p *plan.Plan) SubmitPlan {
+	in := SubmitPlan{Summary: cmp.Or(p.Summary, p.Objective), Questions: p.Questions}
+	if p.ContextNotes != "" {
+		in.ContextNotes = &p.ContextNotes
+	}
+	for step := range p.Steps.All() {
+		given := slices.DeleteFunc(slices.Clone(plan.SpecFields()), func(f plan.Field[plan.Step]) bool {
+			return f.Kind == plan.StepsField || len(f.Texts(step)) == 0
+		})
+		submitted := SubmittedStep{TaskFields: TaskFields(plan.PatchOf(step.Spec, given))}
+		var deps []TaskRef
+		for _, id := range step.DependsOn {
+			deps = append(deps, TaskRef(strconv.Itoa(p.Steps.Position(id)+1)))
+		}
+		if deps != nil {
+			submitted.Dependencies = &deps
+		}
+		in.Steps = append(in.Steps, submitted)
+	}
+	return in
+}
+
+// withApproved is a reply with the approved plan, from a step on.
+func (r ReadPlanReply) withApproved(p *plan.Plan, c Caller, from plan.StepID) ReadPlanReply {
+	r.Message = "The plan was approved by " + p.Approval.By + "."
+	if p.Approval.Way == string(plan.ByClient) {
+		r.Message = "The plan was approved by the user of " + p.Approval.By + ", through the client."
+	}
+	if changed := p.Approval.Deviations; len(changed) > 0 {
+		r.Message += " What has changed since without asking again: " + tokens.Block(strings.Join(changed, "; "), feedbackRoom)
+	}
+	first := p.Steps.From(from)
+	r.Approved = &ApprovedView{Objective: p.Objective, Summary: p.Summary, Tasks: fitting(tasks(p)[first:], agreedRoom)}
+	for i := range r.Approved.Tasks {
+		task := &r.Approved.Tasks[i]
+		task.fit(statusRoom, c.word(Call{Act: ActShowTask, Step: plan.StepID(task.ID)}))
+	}
+	r.Rest = rest(p, first+len(r.Approved.Tasks), ApprovedPlanOnly, c)
+	return r
+}
+
+// fitting returns as many of the first as there is room for, one at least.
+func fitting[T any](list []T, room int) []T {
+	for i, entry := range list {
+		if room -= costOf(entry); i > 0 && room < 0 {
+			return list[:i]
+		}
+	}
+	return list
+}
+
+// costOf is what a part of a reply costs, in tokens.
+func costOf(part any) int {
+	data, err := json.Marshal(part)
+	if err != nil {
+		return 0 // arguments that are no JSON: they come from an old log, and are told as they are
+	}
+	return tokens.CountCautiously(string(data))
+}
+
+// rest counts the steps of a plan from a place on, with the call that reads on.
+func rest(p *plan.Plan, from int, of WhichPlan, c Caller) string {
+	left := p.Steps.Len() - from
+	if left <= 0 {
+		return ""
+	}
+	return plan.Counted(left, "more step") + ": " + c.word(Call{Act: ActRead, ID: string(of), Step: p.Steps.At(from).ID})
+}
+
+// Text is the page as text.
+func (r ReadPlanReply) Text() string {
+	var b strings.Builder
+	if r.Message != "" {
+		b.WriteString(r.Message + "\n")
+	}
+	if r.PageView != nil {
+		b.WriteString(r.PageView.Text())
+	}
+	if r.Draft != nil {
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(r.Draft); err != nil { // arguments that are no JSON
+			b.WriteString(err.Error() + "\n")
+		}
+	}
+	if r.Approved != nil {
+		b.WriteString(strings.TrimSpace(r.Approved.Objective+"\n"+r.Approved.Summary) + "\n")
+		for _, t := range r.Approved.Tasks {
+			b.WriteString(t.name() + ": " + t.Title + t.lines() + "\n")
+		}
+	}
+	if r.Rest != "" {
+		b.WriteString(r.Rest + "\n")
+	}
+	return b.String() + "\nNext: " + r.NextAction
+}
