@@ -16,7 +16,7 @@ type Signal struct {
 	Message   string      `json:"message"`
 	Plan      string      `json:"plan_id,omitempty"` // first version of the plan whose step it names
 	Step      StepID      `json:"step_id,omitzero"`  // none when zero
-	Output    string      `json:"output,omitempty"`  // the tail of what a command printed
+	Output    string      `json:"output,omitempty"`  // the gist of what a command printed
 	Open      bool        `json:"open"`
 	RaisedBy  string      `json:"raised_by"`
 	RaisedAt  time.Time   `json:"raised_at"` // when it was opened, not when it was last updated
@@ -29,6 +29,7 @@ type Signal struct {
 const (
 	MaxSignalID    = 80
 	MaxMessage     = 1_000
+	MaxOutput      = 2_000 // what is kept of what a command printed
 	MaxOpenSignals = 100
 	maxSignals     = 200
 )

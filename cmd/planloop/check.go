@@ -159,7 +159,7 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	if !a.flags.json {
 		fmt.Fprintln(a.err, "planloop: running "+safetext.EscapeLine(run.Command))
 	}
-	end := &tail.Writer{Max: outputKept}
+	end := &tail.Gist{Max: plan.MaxOutput}
 	code, err := a.execute(ctx, run.dir, run.args, end)
 	if err != nil {
 		return err
@@ -236,22 +236,12 @@ func (h heedless) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// outputKept is how much of what a command printed is kept, in bytes.
-const outputKept = 4_000
-
-// outputText is the end of an output as text that may be kept: without escapes and
+// outputText is what is kept of an output, as text that may be kept: without escapes and
 // what hides text.
-func outputText(output *tail.Writer) string {
-	end := output.End()
-	text := end.Text
-	switch {
-	case end.Mid:
-		text = "…" + text
-	case end.Left > 0:
-		text = "…\n" + text
-	}
+func outputText(output *tail.Gist) string {
+	text := output.Text()
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(ansi.Strip(strings.ToValidUTF8(text, "?")))
-	rule := plan.Text{Max: output.Max + len("…\n"), Multiline: true}
+	rule := plan.Text{Max: plan.MaxOutput, Multiline: true}
 	clean, err := rule.Clean(text)
 	if err != nil {
 		clean, _ = rule.Clean(strings.Map(plainRune, text)) // "" where nothing may be kept

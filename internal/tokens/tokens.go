@@ -81,20 +81,6 @@ func (m meter) shorten(text string, tokens, length int) string {
 	return plan.Shorten(text, min(max(len([]rune(text[:end])), 2), length))
 }
 
-// Tail returns the end of text with about that many tokens and at most length
-// characters, an ellipsis for what was cut.
-func Tail(text string, tokens, length int) string {
-	runes := []rune(text)
-	if len(runes) <= length && Count(text) <= tokens {
-		return text
-	}
-	from := max(0, len(runes)-length)
-	for from < len(runes) && Count(string(runes[from:])) > tokens {
-		from += max(1, (len(runes)-from)/16)
-	}
-	return "…" + strings.TrimLeftFunc(string(runes[min(from+1, len(runes)):]), plan.Invisible)
-}
-
 // class is what kinds of characters have in common for a vocabulary.
 type class int
 

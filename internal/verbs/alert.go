@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -75,7 +76,7 @@ type Run struct {
 	Task     plan.StepID // 0: none
 	Command  string      // as it was given
 	ExitCode int
-	Output   string // the tail of what it printed
+	Output   string // the gist of what it printed
 }
 
 // Checkable returns the step that a command is to be run for, or says why its
@@ -95,7 +96,7 @@ func (s *Service) Checked(ctx context.Context, c Caller, run Run) (AlertReply, e
 	if err != nil {
 		return AlertReply{}, err
 	}
-	run.Command, run.Output = machineText(run.Command), machineText(run.Output)
+	run.Command, run.Output = machineText(run.Command), machineText(tail.GistOf(run.Output, plan.MaxOutput))
 	state, err := s.State(ctx)
 	if err != nil {
 		return AlertReply{}, err

@@ -333,11 +333,13 @@ func (v view) start(step *plan.Step, next []Phrase) now {
 }
 
 func (v view) waiting(signal plan.Signal) now {
+	var step *plan.Step
 	on := ""
 	if id := v.state.Concerns(signal); id != 0 {
+		step, _ = v.state.Plan.Steps.Get(id)
 		on = " on task " + id.Number()
 	}
-	return now{reason: WaitingOnSignal, signal: signal,
+	return now{reason: WaitingOnSignal, signal: signal, step: step,
 		message: fmt.Sprintf("Waiting for signal '%s'%s to be cleared.", signal.ID, on),
 		next:    say("Blocked by a signal: fix its cause, then ", Call{Act: ActClear, ID: signal.ID}, ".")}
 }

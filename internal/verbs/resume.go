@@ -130,15 +130,12 @@ func phaseAndWhy(state plan.State) string {
 	return text
 }
 
-// outputShown is what a resume shows of what a command printed, in tokens and characters.
-const outputTokens, outputShown = 100, 400
-
 func openSignals(state plan.State) []string {
 	var lines []string
 	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
 		for _, signal := range state.OpenSignals(level) {
 			view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: level, Message: signal.Message,
-				Output: tokens.Tail(signal.Output, outputTokens, outputShown)}
+				Output: shownOutput(signal.Output, outputTokens/2)}
 			lines = append(lines, strings.TrimPrefix(view.text(), "Signal "))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -24,7 +25,7 @@ type Status struct {
 // has at least, a task that was asked for, and a page of a list.
 const (
 	statusRoom = 1_480 // by a cautious estimate: 1,500 at most
-	leastRoom  = 850
+	leastRoom  = 700
 	taskRoom   = 3_600
 	listRoom   = 3_000
 )
@@ -78,7 +79,7 @@ type SignalView struct {
 	TaskID  int              `json:"task_id,omitempty"`
 	Level   plan.SignalLevel `json:"level"`
 	Message string           `json:"message"`
-	Output  string           `json:"output,omitempty"` // the tail of what a command printed
+	Output  string           `json:"output,omitempty"` // the gist of what a command printed
 }
 
 // Status tells the caller where the plan stands and what to do now. With Wait it
@@ -308,17 +309,26 @@ const (
 	otherTokens   = 8 // of it for the message
 )
 
-// messageShown bounds the same in characters.
-const messageShown = 300
+// What is shown of texts in characters: of a message, and of what a command printed.
+const (
+	messageShown = 300
+	outputShown  = 400
+	outputTokens = 200
+)
 
 func signalView(state plan.State, signal plan.Signal, c Caller, share int) SignalView {
 	view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: signal.Level, Message: signal.Message,
 		Output: signal.Output}
 	if c.brief() {
 		view.Message = tokens.Shorten(view.Message, share, messageShown)
-		view.Output = tokens.Tail(view.Output, share, messageShown)
+		view.Output = shownOutput(view.Output, outputTokens)
 	}
 	return view
+}
+
+// shownOutput is the gist of what a command printed.
+func shownOutput(output string, room int) string {
+	return tokens.Block(tail.GistOf(output, outputShown), room)
 }
 
 // signalsShown bounds how many other signals a model is shown.

@@ -150,6 +150,10 @@ func anyWork(t *rapid.T) *verbs.Service {
 		must[verbs.AlertReply](t)(s.Alert(ctx, ann, verbs.Alert{ID: fmt.Sprint("signal ", i), Level: &level,
 			Message: written(t, "message", plan.MaxMessage)}))
 	}
+	if rapid.Bool().Draw(t, "checked") {
+		must[verbs.AlertReply](t)(s.Checked(ctx, ann, verbs.Run{Signal: "tests", Level: plan.Blocker, Task: plan.StepID(done + 1),
+			Command: line(t, "command", 300), ExitCode: 1, Output: written(t, "printed", 5_000)}))
+	}
 	for range rapid.IntRange(0, 5).Draw(t, "questions") {
 		question := must[verbs.AskUserReply](t)(s.AskUser(ctx, ann, verbs.AskUser{Question: line(t, "question", 1_000)}))
 		if rapid.Bool().Draw(t, "answered") && question.QuestionID != "" {

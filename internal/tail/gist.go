@@ -1,0 +1,124 @@
+package tail
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Gist keeps of what is written to it what tells how a command went: the first lines
+// that tell of a failure, and the end.
+type Gist struct {
+	Max int // bytes that are kept; set before the first Write
+
+	mu    sync.Mutex
+	end   Writer
+	line  []byte   // that is being written, cut to longLine
+	last  []string // the lines before it
+	begun int64    // where line begins
+	total int64
+	first []byte // from the first line that tells of a failure on, with those before it
+	at    int64  // where first begins
+	found bool
+}
+
+const (
+	longLine    = 1_000 // bytes of a line that are looked at
+	linesBefore = 2     // are shown before the first that tells of a failure
+)
+
+var (
+	failing = regexp.MustCompile(`(?i)\bfail(ed|ure|ures|s|ing)?\b|(error|exception)s?\b|\b(panic|fatal|traceback|undefined|cannot|` +
+		`not ok|refused|denied|aborted|not found)\b|^E  |[✗✘]`)
+	painted = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
+	counted = regexp.MustCompile(`(?i)\b(0|no|without) (fail|error)`)
+)
+
+// tells reports whether a line tells of a failure.
+func tells(line []byte) bool {
+	line = painted.ReplaceAll(line, nil)
+	return failing.Match(line) && !counted.Match(line)
+}
+
+// Write never fails.
+func (g *Gist) Write(data []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.end.Max = g.Max
+	_, _ = g.end.Write(data)
+	for rest := data; len(rest) > 0; {
+		line, after, whole := bytes.Cut(rest, []byte("\n"))
+		g.add(line, whole)
+		rest = after
+	}
+	return len(data), nil
+}
+
+// add takes a part of a line, the last of it where whole is true.
+func (g *Gist) add(part []byte, whole bool) {
+	text := string(part)
+	if whole {
+		text += "\n"
+	}
+	g.total += int64(len(text))
+	if g.found {
+		g.first = append(g.first, text[:min(len(text), max(0, g.Max/2-len(g.first)))]...)
+		return
+	}
+	g.line = append(g.line, text[:min(len(text), max(0, longLine-len(g.line)))]...)
+	if whole && !g.look() {
+		g.last = append(g.last, string(g.line))
+		g.last = g.last[max(0, len(g.last)-linesBefore):]
+		g.line, g.begun = nil, g.total
+	}
+}
+
+// look begins what is kept with the line at hand if that tells of a failure.
+func (g *Gist) look() bool {
+	if g.found = tells(g.line); !g.found {
+		return false
+	}
+	before := strings.Join(g.last, "")
+	g.first, g.at = append([]byte(before), g.line...), g.begun-int64(len(before))
+	g.first = g.first[:min(len(g.first), g.Max/2)]
+	return true
+}
+
+const left = "…\n"
+
+// Text is what was kept, in at most Max bytes; what is left out shows as an ellipsis.
+func (g *Gist) Text() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	end := g.end.End()
+	if !g.found {
+		g.look() // at the last line
+	}
+	mark := left
+	switch {
+	case end.Left == 0:
+		return end.Text
+	case end.Mid:
+		mark = strings.TrimSuffix(left, "\n")
+	}
+	if !g.found || g.at >= end.Left {
+		return mark + Of(end.Text, g.Max-len(mark))
+	}
+	first := string(g.first)
+	if i := strings.LastIndexByte(first, '\n'); i > len(first)/2 {
+		first = first[:i+1]
+	}
+	first = strings.TrimSuffix(strings.ToValidUTF8(first, ""), "\n") + "\n"
+	if g.at > 0 {
+		first = left + first
+	}
+	return first + left + Of(end.Text, g.Max-len(first)-len(left))
+}
+
+// GistOf is the gist of a text.
+func GistOf(text string, max int) string {
+	g := &Gist{Max: max}
+	_, _ = g.Write([]byte(text))
+	return g.Text()
+}
