@@ -312,7 +312,7 @@ func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
 		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
 	}
 	if d.ask.Question == "" && state.Draft != nil { // not decided this moment
-		d.ask.Message, d.ask.Digest = verbs.ReviewText(state.Draft, former), plan.Digest(state.Draft)
+		d.ask.Message, d.ask.Digest = d.service.Review(state, former), plan.Digest(state.Draft)
 	}
 	for _, q := range state.OpenQuestions() {
 		if q.ID == d.ask.Question {

@@ -295,7 +295,8 @@ func TestDialogueShowsThePlanWhole(t *testing.T) {
 		if len(shown) != 2 {
 			t.Fatalf("%s: asked %d times", era, len(shown))
 		}
-		for _, word := range []string{"Plan: Move the sessions to Redis.", "1. [low risk] Add the Redis client (tools: create_file)",
+		for _, word := range []string{"Submitted by tester at 20", "; revision 1, plan ", "\nIt expires at 20",
+			"Plan: Move the sessions to Redis.", "1. [low risk] Add the Redis client (tools: create_file)",
 			"Read the module file", "Approve this plan?"} {
 			if !strings.Contains(shown[0], word) {
 				t.Errorf("%s: %q is missing in\n%s", era, word, shown[0])

@@ -91,6 +91,9 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		},
 		GateAll: config.Gates.Profile == gates.Strict,
 	}
+	if options.Workspace = safetext.EscapeLine(place.Path); place.Default {
+		options.Workspace = "the workspace named default"
+	}
 	options.Model = a.configuredModel(config.Model)
 	if !place.Default {
 		options.Tree = newFiles(place.Path)

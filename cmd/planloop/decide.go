@@ -103,7 +103,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	defer tty.Close()
 	for {
 		digest := plan.Digest(state.Draft)
-		answer, err := a.askToDecide(ctx, tty, verbs.ReviewText(state.Draft, former), digest)
+		answer, err := a.askToDecide(ctx, tty, opened.verbs.Review(state, former), digest)
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,8 @@ func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown, digest 
 	s := there.screen()
 	lines := append(s.Draft(shown), strings.Repeat("-", 40),
 		fmt.Sprintf("This is plan %s. To approve it, type %s and Enter.", history.ShortDigest(digest), s.Bold(code)),
-		"To have it revised, type edit and what is to be changed; to drop it, type reject and why. Enter alone leaves it as it is.")
+		"To have it revised, type edit and what is to be changed; to drop it, type reject and why.",
+		"Enter alone leaves it as it is.")
 	question := strings.Join(lines, "\n") + "\n> "
 	for range codeTries {
 		if _, err := io.WriteString(tty, question); err != nil {

@@ -224,7 +224,7 @@ func (s Screen) Draft(text string) []string {
 	diff := false
 	for i, line := range lines {
 		switch {
-		case i == 0 && line == "What has changed since it was shown:":
+		case line == "What has changed since it was shown:":
 			diff, lines[i] = true, s.Bold(line)
 		case diff && line == "The whole plan:":
 			diff, lines[i] = false, s.Bold(line)

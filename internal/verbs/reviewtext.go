@@ -1,13 +1,45 @@
 package verbs
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/plan"
 )
+
+// Review is what a person is shown before deciding about the draft: who asks, where and
+// until when, what becomes of the current plan, and then the draft itself.
+func (s *Service) Review(state plan.State, former *plan.Plan) string {
+	draft, request := state.Draft, state.ModeNow().Request
+	by, since, what := draft.CreatedBy, draft.CreatedAt, "Drafted"
+	if request != nil {
+		by, since, what = request.By, request.At, "Submitted"
+	}
+	text := what + " by " + by + " at " + moment(since)
+	if s.opts.Workspace != "" {
+		text += " in " + s.opts.Workspace
+	}
+	text += fmt.Sprintf("; revision %d, plan %s.", state.Revision, history.ShortDigest(plan.Digest(draft)))
+	if at, limit := plan.ExpiresAt(state, s.opts.Limits, s.lastActivity(state)); limit > 0 {
+		text += "\nIt expires at " + moment(at) + "."
+	}
+	switch current := state.Plan; {
+	case request != nil && request.Base != "":
+		text += "\nIt changes the approved plan, and goes beyond what was approved: " + indented(draft.Changes) + "."
+	case current != nil && current.Status == plan.StatusActive:
+		text += "\nApproving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ")."
+	}
+	return text + "\n\n" + ReviewText(draft, former)
+}
+
+// moment is a time for people, whose clock is that of the machine.
+func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // ReviewText is a plan as a person is to see it before deciding: everything the digest
 // covers, nothing shortened. With a former draft, what differs comes first.
@@ -26,20 +58,60 @@ func ReviewText(p, former *plan.Plan) string {
 // changes is what differs between two plans, step by step, in lines that begin with
 // + and -.
 func changes(p, former *plan.Plan) string {
-	text := diff(head(former), head(p))
+	text, was := diff(head(former), head(p)), counterparts(p, former)
+	now := map[plan.StepID]plan.StepID{}
+	for id, old := range was {
+		now[old.ID] = id
+	}
 	for step := range p.Steps.All() {
-		if old, ok := former.Steps.Get(step.ID); !ok {
+		old, ok := was[step.ID]
+		if !ok {
 			text += marked("+", wholeStep(step))
-		} else if wholeStep(old) != wholeStep(step) {
-			text += diff(wholeStep(old), wholeStep(step))
+			continue
 		}
+		if old.ID != step.ID {
+			text += fmt.Sprintf(" Step %d is now %d: %s\n", int(old.ID), int(step.ID), step.Title)
+		}
+		text += diff(wholeStep(renumbered(old, now)), wholeStep(step))
 	}
 	for old := range former.Steps.All() {
-		if _, ok := p.Steps.Get(old.ID); !ok {
+		if _, kept := now[old.ID]; !kept {
 			text += marked("-", wholeStep(old))
 		}
 	}
 	return text + diff(tailOf(former), tailOf(p))
+}
+
+// counterparts finds for each step of a plan the one that it was in a former form of it:
+// a submission numbers its steps anew, so it goes by the title first. What is left has
+// another title under the same number.
+func counterparts(p, former *plan.Plan) map[plan.StepID]*plan.Step {
+	was, taken := map[plan.StepID]*plan.Step{}, map[plan.StepID]bool{}
+	pair := func(same func(step, old *plan.Step) bool) {
+		for step := range p.Steps.All() {
+			for old := range former.Steps.All() {
+				if was[step.ID] == nil && !taken[old.ID] && same(step, old) {
+					was[step.ID], taken[old.ID] = old, true
+				}
+			}
+		}
+	}
+	pair(func(step, old *plan.Step) bool { return step.ID == old.ID && step.Title == old.Title })
+	if p.ID != former.ID {
+		pair(func(step, old *plan.Step) bool { return step.Title == old.Title })
+	}
+	pair(func(step, old *plan.Step) bool { return step.ID == old.ID })
+	return was
+}
+
+// renumbered is a step of a former plan with the numbers that it and its dependencies have now.
+func renumbered(old *plan.Step, now map[plan.StepID]plan.StepID) *plan.Step {
+	step := *old
+	step.ID, step.DependsOn = now[old.ID], slices.Clone(old.DependsOn)
+	for i, id := range step.DependsOn {
+		step.DependsOn[i] = cmp.Or(now[id], id)
+	}
+	return &step
 }
 
 func marked(sign, text string) string {

@@ -93,7 +93,7 @@ func (s *Service) submitted(before, after plan.State, c Caller, report gates.Rep
 	}
 	request := after.ModeNow().Request
 	if !after.LimitsInForce(s.opts.Limits).PersonOnly { // what a client brings would not count
-		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: ReviewText(draft, former)}
+		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former)}
 	}
 	s.asked.first(request.ID)
 	s.notify(waits(draft))
@@ -251,7 +251,7 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	if state.LimitsInForce(s.opts.Limits).PersonOnly {
 		return nil
 	}
-	return &Ask{Request: request.ID, Digest: request.Digest, Message: ReviewText(state.Draft, nil)}
+	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil)}
 }
 
 // abandoned reports whether an actor is the caller or gone, so that nobody else

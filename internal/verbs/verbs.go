@@ -25,6 +25,8 @@ type Service struct {
 
 // Options configures a Service. The zero value is usable.
 type Options struct {
+	Workspace string // where it is, for people; "": they know
+
 	Unicode  bool             // lifts the ASCII rule of the six planning_* tools
 	Presence Presence         // nil: signs of life are not kept
 	Lease    time.Duration    // 0: plan.DefaultLease

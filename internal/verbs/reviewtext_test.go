@@ -1,0 +1,53 @@
+package verbs_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// draftOf is a plan as it was submitted: its steps are numbered from 1.
+func draftOf(id string, specs ...plan.Spec) *plan.Plan {
+	p := &plan.Plan{ID: id, Outline: plan.Outline{Objective: "Move the sessions", Summary: "Move the sessions."}}
+	var steps []*plan.Step
+	for i, spec := range specs {
+		steps = append(steps, &plan.Step{ID: plan.StepID(i + 1), Spec: spec})
+	}
+	p.Steps = plan.NewSteps(steps)
+	return p
+}
+
+// A step that was renumbered is shown as moved, with what else changed of it; numbers of
+// dependencies that only followed are no change.
+func TestReviewShowsMovedSteps(t *testing.T) {
+	look, use := plan.Spec{Title: "Look"}, plan.Spec{Title: "Use it", DependsOn: []plan.StepID{1}}
+	moved, risky, renamed := use, use, use
+	moved.DependsOn, risky.DependsOn, risky.Risk = []plan.StepID{2}, []plan.StepID{2}, plan.HighRisk
+	renamed.Title = "Use them"
+	first := plan.Spec{Title: "Ask first"}
+	for name, c := range map[string]struct {
+		former, now []plan.Spec
+		want        string // the difference
+	}{
+		"a step in front": {[]plan.Spec{look, use}, []plan.Spec{first, look, moved},
+			"+1. [risk not said] Ask first\n Step 1 is now 2: Look\n Step 2 is now 3: Use it\n"},
+		"moved and changed": {[]plan.Spec{look, use}, []plan.Spec{first, look, risky},
+			"+1. [risk not said] Ask first\n Step 1 is now 2: Look\n Step 2 is now 3: Use it\n" +
+				"-3. [risk not said] Use it\n+3. [HIGH RISK] Use it\n    depends on: S002\n"},
+		"the first is gone": {[]plan.Spec{first, look}, []plan.Spec{look},
+			" Step 2 is now 1: Look\n-1. [risk not said] Ask first\n"},
+		"swapped": {[]plan.Spec{look, first}, []plan.Spec{first, look}, " Step 2 is now 1: Ask first\n Step 1 is now 2: Look\n"},
+		"another title in its place": {[]plan.Spec{look, use}, []plan.Spec{look, renamed},
+			"-2. [risk not said] Use it\n+2. [risk not said] Use them\n    depends on: S001\n"},
+		"the same title twice": {[]plan.Spec{look, look}, []plan.Spec{look, look, first}, "+3. [risk not said] Ask first\n"},
+	} {
+		now := draftOf("b", c.now...)
+		want := "What has changed since it was shown:\n" + c.want + "\nThe whole plan:\n" + verbs.ReviewText(now, nil)
+		if diff := cmp.Diff(want, verbs.ReviewText(now, draftOf("a", c.former...))); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
