@@ -9,8 +9,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// draftOf is a plan as it was submitted: its steps are numbered from 1.
-func draftOf(id string, specs ...plan.Spec) *plan.Plan {
+// shownPlan is a plan as it was submitted: its steps are numbered from 1.
+func shownPlan(id string, specs ...plan.Spec) *plan.Plan {
 	p := &plan.Plan{ID: id, Outline: plan.Outline{Objective: "Move the sessions", Summary: "Move the sessions."}}
 	var steps []*plan.Step
 	for i, spec := range specs {
@@ -44,9 +44,9 @@ func TestReviewShowsMovedSteps(t *testing.T) {
 			"-2. [risk not said] Use it\n+2. [risk not said] Use them\n    depends on: S001\n"},
 		"the same title twice": {[]plan.Spec{look, look}, []plan.Spec{look, look, first}, "+3. [risk not said] Ask first\n"},
 	} {
-		now := draftOf("b", c.now...)
+		now := shownPlan("b", c.now...)
 		want := "What has changed since it was shown:\n" + c.want + "\nThe whole plan:\n" + verbs.ReviewText(now, nil)
-		if diff := cmp.Diff(want, verbs.ReviewText(now, draftOf("a", c.former...))); diff != "" {
+		if diff := cmp.Diff(want, verbs.ReviewText(now, shownPlan("a", c.former...))); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}
