@@ -78,6 +78,9 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 			fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"status":"%s"}]}`, call.Step.Number(), call.TaskStatus()))
 	case verbs.ActRead:
 		if call.ID != "" { // the draft, or what was approved
+			if call.Step == 0 {
+				return fmt.Sprintf(`planning_read_plan {"of":%q}`, call.ID), true
+			}
 			return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%q}`, call.ID, call.Step), true
 		}
 		return either("planning_read_plan", `planloop_status {"full":true}`)

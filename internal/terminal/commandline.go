@@ -33,7 +33,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActAddTasks:  "planloop update --json with add_tasks",
 		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+ShellWord(call.JSON), " ''"),
 		verbs.ActMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
-		verbs.ActRead:      "planloop show",
+		verbs.ActRead:      strings.TrimSuffix("planloop show --"+call.ID, " --"),
 		verbs.ActShowTask:  "planloop status --task " + call.Step.Number(),
 		verbs.ActListTasks: "planloop status --json",
 		verbs.ActAskStatus: "planloop status --json",

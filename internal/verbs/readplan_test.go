@@ -90,6 +90,9 @@ func TestDraftCanBeSentAgain(t *testing.T) {
 		sent := string(must[[]byte](t)(json.Marshal(in)))
 		called[verbs.SubmitPlanReply](t, s, "planning_submit_plan", sent)
 		before := digest(t, s)
+		if text := resume(t, s, ann); !strings.Contains(text, `: planning_read_plan {"of":"draft"}`) {
+			t.Errorf("the way to the draft is not told:\n%s", text)
+		}
 		again := draftOf(t, s, count)
 		if rapid.Bool().Draw(t, "returned") {
 			returned := plan.Answer{Outcome: plan.Returned, Digest: before, Comment: "smaller steps"}

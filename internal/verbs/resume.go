@@ -25,7 +25,7 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 	view := s.view(state, c, s.rules(state, c))
 	now := view.now()
 	step := view.taskAtHand(now)
-	told := situation(state, step)
+	told := situation(state, step, c)
 	parts := make([]tokens.Part, len(told))
 	for i := range told {
 		parts[i] = told[i].Part
@@ -66,7 +66,7 @@ type told struct {
 	tokens.Part
 }
 
-func situation(state plan.State, current *plan.Step) []told {
+func situation(state plan.State, current *plan.Step, c Caller) []told {
 	var all []told
 	add := func(heading, name string, long bool, texts ...string) {
 		texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
@@ -89,7 +89,7 @@ func situation(state plan.State, current *plan.Step) []told {
 		add("Constraints", "constraint", false, p.Metadata.Constraints...)
 	}
 	add("Signals", "signals", true, openSignals(state)...)
-	add("Draft that waits", "step of the draft", false, draftLines(state.Draft)...)
+	add("Draft that waits", "step of the draft", false, draftLines(state.Draft, c)...)
 	if p != nil {
 		add("Then", "later step", false, after(p, current)...)
 	}
@@ -142,11 +142,11 @@ func openSignals(state plan.State) []string {
 	return lines
 }
 
-func draftLines(draft *plan.Plan) []string {
+func draftLines(draft *plan.Plan, c Caller) []string {
 	if draft == nil {
 		return nil
 	}
-	lines := []string{draft.Objective + " (" + steps(draft) + ")"}
+	lines := []string{draft.Objective + " (" + steps(draft) + "): " + c.word(Call{Act: ActRead, ID: string(DraftPlan)})}
 	for step := range draft.Steps.All() {
 		lines = append(lines, named(step))
 	}
