@@ -53,14 +53,20 @@ func (e *BadCall) Unwrap() error { return e.ValidationError }
 // the values that were given.
 func elsewhere(err error, input any, arguments []byte, c Caller) error {
 	var bad *BadCall
-	other, ok := input.(interface{ elsewhere([]byte) (Update, bool) })
-	if !ok || !errors.As(err, &bad) {
+	if !errors.As(err, &bad) {
 		return err
 	}
-	update, reads := other.elsewhere(arguments)
+	first, update, reads := "", Update{}, false
+	switch input := input.(type) {
+	case interface{ elsewhere([]byte) (Update, bool) }:
+		update, reads = input.elsewhere(arguments)
+	case *SetupPlan:
+		first, update, reads = richPlan(arguments)
+		first = c.word(Call{Act: ActSetUp}) + first + ", then "
+	}
 	if call := update.call(); reads && len(call.JSON) <= shownArguments {
 		if text, can := c.Can(call); can {
-			bad.Instead = text
+			bad.Instead = first + text
 		}
 	}
 	return bad

@@ -2,6 +2,8 @@ package verbs
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,6 +24,19 @@ func (NewStep) Alone() string { return "title" }
 type SetupPlan struct {
 	Objective    string    `json:"objective" jsonschema:"maxLength=240,description=one line of ASCII" text:"some"`
 	InitialSteps []NewStep `json:"initial_steps,omitempty"`
+}
+
+// richPlan reads a plan whose steps say more than the tool takes as one without steps, by
+// its arguments, and an update that adds them.
+func richPlan(arguments []byte) (setUp string, update Update, ok bool) {
+	var in struct {
+		Objective    string    `json:"objective"`
+		InitialSteps []NewTask `json:"initial_steps"`
+	}
+	err := Decode(arguments, &in)
+	objective, unfit := json.Marshal(in.Objective)
+	ok = errors.Join(err, unfit) == nil && len(in.InitialSteps) > 0
+	return ` {"objective":` + string(objective) + `}`, Update{AddTasks: in.InitialSteps}, ok
 }
 
 // SetupPlanReply says what was set up.
