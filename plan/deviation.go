@@ -34,9 +34,20 @@ func deviating(before State, a Action, events []Event, f Facts) []Event {
 		draft.Approval = nil
 		return []Event{submitted(before, draft, f)}
 	case len(small) > 0:
-		return append(events, PlanDeviated{What: small, By: f.Actor.Name, At: f.Now})
+		return append(events, PlanDeviated{What: small, Unseen: added(p, after.Plan), By: f.Actor.Name, At: f.Now})
 	}
 	return events
+}
+
+// added lists the steps that a plan has and its former state had not.
+func added(before, after *Plan) []StepID {
+	var ids []StepID
+	for step := range after.Steps.All() {
+		if _, known := before.Steps.Get(step.ID); !known {
+			ids = append(ids, step.ID)
+		}
+	}
+	return ids
 }
 
 // splits returns which approved step each new one is said to split, by the ids the
@@ -172,9 +183,10 @@ func (r Risk) rank() int { return slices.Index(r.Values(), string(r)) }
 
 // PlanDeviated notes changes to an approved plan that need no new agreement.
 type PlanDeviated struct {
-	What []string  `json:"what"`
-	By   string    `json:"by"`
-	At   time.Time `json:"at"`
+	What   []string  `json:"what"`
+	Unseen []StepID  `json:"unseen,omitempty"` // steps that were split off
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
 }
 
 func (e PlanDeviated) apply(s State) State {
@@ -184,5 +196,6 @@ func (e PlanDeviated) apply(s State) State {
 	approval := *s.Plan.Approval
 	approval.Deviations = append(slices.Clone(approval.Deviations), e.What...)
 	approval.Deviations = approval.Deviations[max(0, len(approval.Deviations)-maxDeviations):]
+	approval.Unseen = append(slices.Clip(approval.Unseen), e.Unseen...)
 	return s.withPlan(e.At, func(p *Plan) { p.Approval = &approval })
 }

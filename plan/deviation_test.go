@@ -411,3 +411,19 @@ func TestCancelledRevision(t *testing.T) {
 	w.do(person, plan.CancelMode{})
 	w.wantPhase(plan.PhaseInactive)
 }
+
+// TestASplitIsUnseen: who approved a plan has not seen what was split off since, until the
+// plan is approved again.
+func TestASplitIsUnseen(t *testing.T) {
+	w := approvedPlan(t)
+	part := titled("Delete the production database")
+	part.Splits = 1
+	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{part}})
+	highest := w.state.Plan.Steps.Highest()
+	if got := w.state.Plan.Approval.Unseen; len(got) != 1 || got[0] != highest {
+		t.Errorf("unseen: %v, want %s", got, highest)
+	}
+	if got := foldAll(w.log).Plan.Approval.Unseen; len(got) != 1 {
+		t.Errorf("folded again: %v", got)
+	}
+}

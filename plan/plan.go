@@ -73,6 +73,7 @@ type Approval struct {
 	At      time.Time `json:"at"`
 
 	Deviations []string `json:"deviations,omitempty"` // changes since that needed no new agreement
+	Unseen     []StepID `json:"unseen,omitempty"`     // steps split off since, whose text the approver has not seen
 }
 
 // Body is a plan in its written form: the steps as a list. Events, snapshots

@@ -40,6 +40,8 @@ type ApprovedStep struct {
 	Number int
 	Title  string
 	Tools  []string
+	Unseen bool     // it was split off since, and the approver has not seen it
+	Lines  []string // what else it says, where the plan is told whole
 }
 
 // ApprovedPlan returns the plan as guidance for whoever carries it out. Nothing in a
@@ -51,7 +53,13 @@ func ApprovedPlan(d ApprovedPlanData) string {
 		if len(step.Tools) > 0 {
 			line += " (tools: " + inert(strings.Join(step.Tools, ", ")) + ")"
 		}
+		if step.Unseen {
+			line += " (split off since: the approver has not seen this)"
+		}
 		lines = append(lines, line)
+		for _, more := range step.Lines {
+			lines = append(lines, "   "+inert(more))
+		}
 	}
 	return mustRender("approved_plan", struct {
 		Lines      []string

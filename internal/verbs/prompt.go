@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
 )
@@ -127,29 +129,63 @@ func (s *Service) judgePrompt(ctx context.Context, state plan.State) (string, er
 	return prompts.Judge(data), nil
 }
 
+// approvedRoom is what a status has room for of the titles of an approved plan, in tokens.
+const approvedRoom = 250
+
 // ApprovedPlan is the approved plan as guidance (chorus: Plan injection during
-// execution): the current step and the next one, the rest counted; whole without a
-// current step.
+// execution): the titles of its steps, of a long plan from the current one on with the
+// others counted; whole without a current step.
 func ApprovedPlan(p *plan.Plan, current *plan.Step) string {
-	data := prompts.ApprovedPlanData{Done: p.Steps.Count(plan.Done)}
-	add := func(step *plan.Step) {
-		data.Steps = append(data.Steps, prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools})
-	}
-	if current == nil {
-		for step := range p.Steps.All() {
-			add(step)
+	data := prompts.ApprovedPlanData{}
+	room, begun := approvedRoom, current == nil || titlesFit(p)
+	for step := range p.Steps.All() {
+		shown := approvedStep(p, step, current == nil)
+		if begun = begun || step == current; begun && current != nil {
+			room -= tokens.CountCautiously(shown.Title) + lineTokens
 		}
-		data.Done = 0
-		return prompts.ApprovedPlan(data)
-	}
-	add(current)
-	for i := p.Steps.Position(current.ID) + 1; i < p.Steps.Len() && len(data.Steps) < 2; i++ {
-		if step := p.Steps.At(i); !step.Status.Finished() {
-			add(step)
+		switch {
+		case begun && (room >= 0 || step == current):
+			data.Steps = append(data.Steps, shown)
+		case step.Status.Finished():
+			data.Done++
+		default:
+			data.Left++
 		}
 	}
-	data.Left = p.Steps.Len() - p.Steps.Finished() - len(data.Steps)
 	return prompts.ApprovedPlan(data)
+}
+
+// lineTokens is what a line of the approved plan costs besides its title.
+const lineTokens = 16
+
+// titlesFit reports whether a status has room for the titles of all steps.
+func titlesFit(p *plan.Plan) bool {
+	room := approvedRoom
+	for step := range p.Steps.All() {
+		if room -= tokens.CountCautiously(step.Title) + lineTokens; room < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// approvedStep is a step as the approved plan tells it, by its title or whole.
+func approvedStep(p *plan.Plan, step *plan.Step, whole bool) prompts.ApprovedStep {
+	shown := prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools}
+	shown.Unseen = p.Approval != nil && slices.Contains(p.Approval.Unseen, step.ID)
+	if !whole {
+		shown.Title, shown.Tools = tokens.ShortenCautiously(step.Title, 2*titleTokens, plan.MaxTitle), nil
+		return shown
+	}
+	for _, f := range plan.SpecFields() {
+		if f.Name == "title" || f.Name == "tools" { // on the first line
+			continue
+		}
+		for _, text := range f.Texts(step) {
+			shown.Lines = append(shown.Lines, f.Label+": "+text)
+		}
+	}
+	return shown
 }
 
 // stepNow is the step to be at, or else the first that is not finished.
