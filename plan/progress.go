@@ -340,6 +340,9 @@ func evidenceFix(step *Step) string {
 	if step.Verify != "" && !Verified(step) {
 		return "run `planloop check --task " + step.ID.Number() + "`, then mark it done"
 	}
+	if len(step.AcceptanceCriteria) == 0 {
+		return "mark it done with a note (--note on the command line)"
+	}
 	return "report the evidence with the update that marks it done"
 }
 

@@ -42,6 +42,7 @@ func (n naive) dependents(id plan.StepID) []plan.StepID {
 			dependents = append(dependents, step.ID)
 		}
 	}
+	slices.Sort(dependents) // wherever they stand
 	return dependents
 }
 
