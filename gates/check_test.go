@@ -141,7 +141,7 @@ func TestFindings(t *testing.T) {
 		"a test":     {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Type = nil, plan.Test }), nil},
 		"a command":  {set(func(t *gates.Task) { t.AcceptanceCriteria, t.Verify = nil, "go test ./..." }), nil},
 		"risky": {set(func(t *gates.Task) { t.Risk = plan.HighRisk }),
-			[]string{"reversible: Task 'Print the version' is of high risk and names no way back."}},
+			[]string{"reversible: Task 'Print the version' has high risk and names no way back."}},
 		"risky, with a way back": {set(func(t *gates.Task) {
 			t.Risk, t.Details = plan.HighRisk, "Take a backup first."
 		}), nil},

@@ -31,7 +31,7 @@ func checkPathsGiven(_ context.Context, e *examination, i int) []flaw {
 		return nil
 	}
 	return missing("relevant_file_paths",
-		"list the files the task will read or change; those it brings into being stand in `creates` as well")
+		"list the files the task will read or change; those it creates go into `creates` as well")
 }
 
 func given(text string) bool { return strings.TrimSpace(text) != "" }
@@ -104,7 +104,7 @@ func sweeping(title string) string {
 func checkReversible(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
 	texts := slices.Concat([]string{t.Title, t.Details, t.Verify, t.Pause}, t.AcceptanceCriteria, t.ContextHints)
-	return flawIf(t.Risk == plan.HighRisk && !slices.ContainsFunc(texts, wayBack), "is of high risk and names no way back.",
+	return flawIf(t.Risk == plan.HighRisk && !slices.ContainsFunc(texts, wayBack), "has high risk and names no way back.",
 		"say how it is undone or tried first: a backup, a revert, a flag, a dry run")
 }
 

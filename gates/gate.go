@@ -25,7 +25,7 @@ type flaw struct {
 // asked about the whole plan, after all others.
 func all() []gate {
 	return []gate{
-		{name: "title", purpose: "the title is there and names something to work on", level: Error, check: checkTitle},
+		{name: "title", purpose: "there is a title, and it names something to work on", level: Error, check: checkTitle},
 		{name: "type", purpose: "the type is one of feature, bugfix, chore, test", level: Error, mild: true, check: checkType},
 		{name: "context_hints", purpose: "there are hints on what to read first", level: Error, mild: true, check: checkHintsGiven},
 		{name: "relevant_file_paths", purpose: "there are paths to work on", level: Error, mild: true, check: checkPathsGiven},
@@ -39,10 +39,10 @@ func all() []gate {
 		{name: "duplicate", purpose: "no open step and no other new task has the same title", level: Error, check: checkDuplicate},
 		{name: "hint_actionable", purpose: "every hint says what to do or where to look", level: Warning, check: checkHintsActionable},
 		{name: "single_responsibility", purpose: "the title asks for one thing", level: Warning, check: checkResponsibility},
-		{name: "vague_outcome", purpose: "the title names an outcome one can see", level: Warning, check: checkOutcome},
+		{name: "vague_outcome", purpose: "the title names an outcome that can be seen", level: Warning, check: checkOutcome},
 		{name: "oversize", purpose: "the task fits into one commit", level: Warning, check: checkSize},
 		{name: "verifiable", purpose: "there is something to verify the task by", level: Warning, check: checkVerifiable},
-		{name: "reversible", purpose: "a task of high risk has a way back", level: Warning, check: checkReversible},
+		{name: "reversible", purpose: "a task with high risk has a way back", level: Warning, check: checkReversible},
 		{name: judgeGate, purpose: "the judge, if there is one, approves of the plan", level: Error},
 	}
 }

@@ -13,7 +13,7 @@ func checkOutcome(_ context.Context, e *examination, i int) []flaw {
 	task := e.New[i]
 	return flawIf(!given(task.Verify) && !slices.ContainsFunc(task.AcceptanceCriteria, given) && vague(task.Title),
 		"does not say when it is done.",
-		"name an outcome one can see or measure, such as \"Optimize `GET /users` to respond in under 100 ms\", "+
+		"name an outcome that can be seen or measured, such as \"Optimize `GET /users` to respond in under 100 ms\", "+
 			"or give `acceptance_criteria` or `verify`")
 }
 

@@ -25,7 +25,7 @@ func locate(given string) (clean, fault string) {
 	case given == "":
 		return "", "an empty path"
 	case !safetext.PrintableLine(given):
-		return "", "a path with characters that do not show"
+		return "", "a path with invisible characters"
 	case strings.Contains(given, "://") || strings.HasPrefix(strings.ToLower(given), "file:"):
 		return "", "a URL instead of a path"
 	case variable(given), climbs(given), plan.PathProblem(strings.ReplaceAll(given, `\`, "/")) != plan.PathWithin:
@@ -95,11 +95,11 @@ func (e *examination) listed(ctx context.Context, i int, given string) []flaw {
 	case astray:
 		return misplaced(outside, "relevant_file_paths", given)
 	case tooWide:
-		return []flaw{{message: "lists a pattern in `relevant_file_paths` that is too wide to search: " + code(given) + ".",
-			fix: "begin it with the directory that is meant"}}
+		return []flaw{{message: "lists a pattern in `relevant_file_paths` that is too broad to search: " + code(given) + ".",
+			fix: "begin it with the directory you mean"}}
 	case ambiguous:
 		return []flaw{{message: "lists a pattern in `relevant_file_paths` that cannot be read: " + code(given) + ".",
-			fix: "use *, ?, ** and few alternatives such as {a,b}, or name the files"}}
+			fix: "use *, ?, ** and a few alternatives such as {a,b}, or name the files"}}
 	}
 	return []flaw{{message: "lists a non-existent path in `relevant_file_paths`: " + code(given) + ".", fix: e.remedy(ctx, p)}}
 }

@@ -115,8 +115,8 @@ func TestPatternTooWide(t *testing.T) {
 	got := found(check(t, gates.Options{Files: files}, tasks(whole(1, "Print the version", paths("**/*.zzz", "**/*.yyy", "main.go",
 		"d1/f[1]")))))
 	want := []string{
-		"Task 'Print the version' lists a pattern in `relevant_file_paths` that is too wide to search: `**/*.zzz`.",
-		"Task 'Print the version' lists a pattern in `relevant_file_paths` that is too wide to search: `**/*.yyy`.",
+		"Task 'Print the version' lists a pattern in `relevant_file_paths` that is too broad to search: `**/*.zzz`.",
+		"Task 'Print the version' lists a pattern in `relevant_file_paths` that is too broad to search: `**/*.yyy`.",
 	}
 	if diff := cmp.Diff(want, got[:min(2, len(got))]); diff != "" {
 		t.Error(diff)

@@ -198,7 +198,7 @@ func TestHostModelThatDoesNotHelp(t *testing.T) {
 		}{
 			"prose":        {&host{answers: []string{"I would rather not."}}, "no JSON object", "no JSON object"},
 			"nothing":      {&host{answers: []string{""}}, "no JSON object", "no JSON object"},
-			"cut off":      {&host{answers: []string{`{"add_tasks":[{"title":"Half`}}, "breaks off", "breaks off"},
+			"cut off":      {&host{answers: []string{`{"add_tasks":[{"title":"Half`}}, "cut short", "cut short"},
 			"a megabyte":   {&host{answers: []string{strings.Repeat("word ", 200_000)}}, "more than 128 KiB", "more than 128 KiB"},
 			"no approval":  {&host{answers: []string{draftOf(t), prose, draftOf(t), prose, draftOf(t), prose}}, "could not be asked", ""},
 			"wrong fields": {&host{answers: []string{`{"tasks":[]}`}}, "tasks", "unknown field"},

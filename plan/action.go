@@ -161,7 +161,7 @@ func (c *cleaner) actor(a Actor) {
 func (c *cleaner) word(word string) {
 	bad := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }
 	if word == "" || len(word) > maxWord || strings.ContainsFunc(word, bad) {
-		c.Add(Refuse(InvalidInput, "", Quote(word)+" is not a word for an action", "use small letters and _"))
+		c.Add(Refuse(InvalidInput, "", Quote(word)+" is not the name of an action", "use lower-case letters and _"))
 	}
 }
 
@@ -237,8 +237,8 @@ func (b Batch) traits() traits {
 
 func (b Batch) decide(s State, f Facts) ([]Event, error) {
 	if most := partsPerStep * f.Limits.MaxSteps; len(b.Parts) > most {
-		return nil, conflict(fmt.Sprintf("%d changes are asked for at once, at most %d are made", len(b.Parts), most),
-			"ask for them in turns")
+		return nil, conflict(fmt.Sprintf("%d changes are asked for at once; at most %d are accepted", len(b.Parts), most),
+			"send them in several calls")
 	}
 	var all []Event
 	for _, part := range b.Parts {
@@ -248,7 +248,7 @@ func (b Batch) decide(s State, f Facts) ([]Event, error) {
 		}
 		if len(all) > 0 && slices.ContainsFunc(events, archives) { // the head would name a state that never was
 			return nil, within(part.Field,
-				conflict("the plan is put away in the middle of other changes", "ask for that first, or by itself"))
+				conflict("the plan would be cleared or replaced in the middle of other changes", "do that first, or on its own"))
 		}
 		for _, e := range events {
 			s = Apply(s, e)

@@ -138,10 +138,10 @@ func (a Answer) open(s State, f Facts) (*Plan, error) {
 	request, way := s.ModeNow().Request, f.Actor.Way()
 	switch {
 	case s.PhaseNow() == PhaseGathering:
-		return nil, conflict("planning goes on, and no plan is submitted yet", "wait for the plan to be submitted")
+		return nil, conflict("planning is still going on, and no plan has been submitted yet", "wait for the plan to be submitted")
 	case way == ByClient && (request == nil || a.Request != request.ID),
 		way == ByPerson && a.Request != "" && (request == nil || a.Request != request.ID):
-		return nil, conflict("this request was decided or replaced already", "look at what waits now")
+		return nil, conflict("this request has already been decided or replaced", "look at what waits now")
 	case a.Digest == "" || a.Digest != Digest(s.Draft):
 		return nil, conflict("the plan has changed since it was shown", "look at it again, then decide")
 	}

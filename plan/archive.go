@@ -125,7 +125,7 @@ func (Clear) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	if p.Status == StatusAbandoned {
-		return nil, conflict("the plan is abandoned already", "set up a new plan")
+		return nil, conflict("the plan is already abandoned", "set up a new plan")
 	}
 	return append(archive(s, "cleared", f.Now), PlanCleared{At: f.Now}), nil
 }

@@ -49,10 +49,10 @@ func TestClearRefuses(t *testing.T) {
 	wantRefusal(t, newWorkspace(t).refused(ann, plan.Clear{}), plan.NotFound, "", "there is no plan yet")
 	w := withPlan(t, titled("a"))
 	w.do(ann, plan.Clear{})
-	wantRefusal(t, w.refused(ann, plan.Clear{}), plan.Conflict, "", "the plan is abandoned already", "set up a new plan")
+	wantRefusal(t, w.refused(ann, plan.Clear{}), plan.Conflict, "", "the plan is already abandoned", "set up a new plan")
 	w = withPlan(t, titled("a"))
 	w.mark(1, plan.Skipped)
-	wantRefusal(t, w.refused(ann, plan.Clear{}), plan.Conflict, "", "abandoned already")
+	wantRefusal(t, w.refused(ann, plan.Clear{}), plan.Conflict, "", "already abandoned")
 }
 
 func TestClearLeavesTheDraft(t *testing.T) {

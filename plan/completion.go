@@ -129,13 +129,13 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 	case p.FinalSummary == a.Summary:
 		return nil, nil
 	case p.FinalSummary != "":
-		return nil, conflict("the plan is closed with its final summary already", "set up a new plan for further work")
+		return nil, conflict("the plan is already closed with its final summary", "set up a new plan for further work")
 	case p.Status != StatusCompleted:
-		return nil, conflict("the plan is "+string(p.Status)+", not completed: "+unfinished(p),
+		return nil, conflict("the plan "+p.Status.Is()+", not completed: "+unfinished(p),
 			"finish the plan first, then give the summary")
 	}
 	if blockers := s.OpenSignals(Blocker); len(blockers) > 0 {
-		return nil, s.halted(blockers, "no final summary is taken")
+		return nil, s.halted(blockers, "no final summary is accepted")
 	}
 	return []Event{PlanClosed{Summary: a.Summary, By: f.Actor.Name, At: f.Now}}, nil
 }

@@ -212,7 +212,7 @@ func TestTooManyReplansFailThePlan(t *testing.T) {
 		if test.want != plan.StatusFailed {
 			continue
 		}
-		wantRefusal(t, w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Pending}), plan.Conflict, "", "the plan is failed",
+		wantRefusal(t, w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Pending}), plan.Conflict, "", "the plan has failed",
 			"set up a new plan")
 		w.do(ann, plan.Clear{})
 	}

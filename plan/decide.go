@@ -179,7 +179,7 @@ func openPlan(s State, verb string, ended bool) (*Plan, error) {
 		return nil, err
 	}
 	if p.Status != StatusActive && (!ended || !p.EndedByItself()) {
-		return nil, conflict(fmt.Sprintf("the plan is %s, so %s", p.Status, verb), wayOn(p))
+		return nil, conflict(fmt.Sprintf("the plan %s, so %s", p.Status.Is(), verb), wayOn(p))
 	}
 	return p, nil
 }
@@ -202,7 +202,7 @@ func findStep(p *Plan, id StepID, field string) (*Step, error) {
 	if step, ok := p.Steps.Get(id); ok {
 		return step, nil
 	}
-	fix := "the plan has no steps yet, add some first"
+	fix := "the plan has no steps yet; add some first"
 	if n := p.Steps.Len(); n == 1 {
 		fix = fmt.Sprintf("the plan's only step is %s", p.Steps.At(0).ID)
 	} else if n > 1 {

@@ -146,5 +146,5 @@ func cycleError(field string, cycle []StepID) error {
 	if len(path) > 12 {
 		path = slices.Concat(path[:8], []string{"…"}, path[len(path)-3:])
 	}
-	return Refuse(InvalidInput, field, "the dependencies run in a circle: "+strings.Join(path, " -> "), "drop one of them")
+	return Refuse(InvalidInput, field, "the dependencies form a circle: "+strings.Join(path, " -> "), "drop one of them")
 }

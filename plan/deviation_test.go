@@ -94,7 +94,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 			"a dropped criterion"},
 		"another verification":       {patch(func(p *plan.Patch) { set(&p.Verify, "true") }), "another command"},
 		"no verification":            {patch(func(p *plan.Patch) { set(&p.Verify, "") }), "another command"},
-		"no approval of the step":    {patch(func(p *plan.Patch) { set(&p.RequiresApproval, false) }), "no approval"},
+		"no approval of the step":    {patch(func(p *plan.Patch) { set(&p.RequiresApproval, false) }), "no longer asks for approval"},
 		"other dependencies":         {plan.UpdateStep{Step: 2, Patch: plan.Patch{DependsOn: &[]plan.StepID{}}}, "other dependencies"},
 		"a step with a new tool":     {adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), "new tool"},
 		"a step of a higher risk":    {adding(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
@@ -107,7 +107,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"another order":              {plan.MoveStep{Step: 2}, "another place in the order"},
 		"no pause":                   {patch(func(p *plan.Patch) { set(&p.Pause, "Go?") }), "another question"},
 		"another condition":          {patch(func(p *plan.Patch) { set(&p.When, "true") }), "another condition"},
-		"said to be idempotent":      {patch(func(p *plan.Patch) { set(&p.Idempotent, true) }), "harmless"},
+		"said to be idempotent":      {patch(func(p *plan.Patch) { set(&p.Idempotent, true) }), "safe to do twice"},
 		"a step that runs something": {adding(func(s *plan.Spec) { s.Tool = "view" }), "runs the tool"},
 		"within a batch": {plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.MarkStep{Step: 1, Status: plan.InProgress}},
 			{Action: adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} })}}}, "new tool"},
@@ -240,7 +240,7 @@ func TestScriptsDeviateToo(t *testing.T) {
 // back once the mode is over, whichever way it ended.
 func TestApprovalBindsAfterTheMode(t *testing.T) {
 	for name, end := range map[string]func(*workspace){
-		"said to be done": func(w *workspace) { w.do(ann, plan.EndMode{}) },
+		"reported as done": func(w *workspace) { w.do(ann, plan.EndMode{}) },
 		"completed, and opened again": func(w *workspace) {
 			w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done})
 			w.do(ann, plan.MarkStep{Step: 2, Status: plan.Done})

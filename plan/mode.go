@@ -209,7 +209,7 @@ func (a EndMode) clean(*cleaner) Action { return a }
 func (EndMode) decide(s State, f Facts) ([]Event, error) {
 	switch phase := s.PhaseNow(); phase {
 	case PhaseExecuting:
-		return []Event{ModeEnded{By: f.Actor.Name, Why: "said to be done", At: f.Now}}, nil
+		return []Event{ModeEnded{By: f.Actor.Name, Why: "reported as done", At: f.Now}}, nil
 	case PhaseInactive:
 		return nil, nil
 	default:
@@ -236,7 +236,7 @@ func (e ModeEnded) apply(s State) State {
 // being carried out any more.
 func ending(s State, f Facts) []Event {
 	if s.PhaseNow() == PhaseSubmitted && (s.revises() && s.Plan.Cleared() || !s.revises() && s.ModeNow().Request.Base != "") {
-		return []Event{ModeEnded{By: string(Planloop), Why: "the plan to be revised was replaced", At: f.Now}}
+		return []Event{ModeEnded{By: string(Planloop), Why: "the plan it would revise was replaced", At: f.Now}}
 	}
 	if s.PhaseNow() != PhaseExecuting {
 		return nil

@@ -625,7 +625,7 @@ func TestExecutionCompletionExitsPlanningMode(t *testing.T) {
 		"given up":  {func(w *workspace) { w.mark(1, plan.Skipped); w.mark(2, plan.Cancelled) }, "abandoned"},
 		"cleared":   {func(w *workspace) { w.do(ann, plan.Clear{}) }, "abandoned"},
 		"replaced":  {func(w *workspace) { w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Else"}}) }, "replaced"},
-		"said done": {func(w *workspace) { w.do(ann, plan.EndMode{}) }, "said to be done"},
+		"said done": {func(w *workspace) { w.do(ann, plan.EndMode{}) }, "reported as done"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := executing(t)

@@ -154,7 +154,7 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
 	}
 	if a.Draft && s.PhaseNow() == PhaseSubmitted {
-		return nil, conflict("a submitted plan waits for a decision", "decide about it first")
+		return nil, conflict("a submitted plan waits for a decision", "decide on it first")
 	}
 	if a.Draft {
 		p.Status = StatusDraft
@@ -188,7 +188,7 @@ func withinLimit(n int, l Limits) error {
 	if n <= l.MaxSteps {
 		return nil
 	}
-	return conflict(fmt.Sprintf("the plan would have %d steps, at most %d are kept", n, l.MaxSteps), "group them into fewer steps")
+	return conflict(fmt.Sprintf("the plan would have %d steps; at most %d are kept", n, l.MaxSteps), "group them into fewer steps")
 }
 
 // maxSlug bounds the part of a plan id that comes from the objective.

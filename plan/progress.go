@@ -66,7 +66,7 @@ func markable(s State, id StepID) (*Plan, *Step, error) {
 	case p.FinalSummary != "":
 		err = conflict("the plan is closed with its final summary", "set up a new plan")
 	case p.Status == StatusFailed, p.Status == StatusDraft:
-		err = conflict(fmt.Sprintf("the plan is %s, so no step can be marked", p.Status), wayOn(p))
+		err = conflict(fmt.Sprintf("the plan %s, so no step can be marked", p.Status.Is()), wayOn(p))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -206,7 +206,7 @@ func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	if step.Status != InProgress {
-		return nil, conflict(step.ID.String()+" is "+string(step.Status)+" and has no claim", "mark it in_progress, that claims it")
+		return nil, conflict(step.ID.String()+" is "+string(step.Status)+" and has no claim", "mark it in_progress, which claims it")
 	}
 	if err := claimable(step, a.Force, f); err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 	}
 	files := slices.DeleteFunc(slices.Clone(a.AffectedFiles), func(file string) bool { return slices.Contains(step.AffectedFiles, file) })
 	if n := len(step.AffectedFiles) + len(files); n > MaxNotes {
-		return nil, conflict(fmt.Sprintf("%s would list %d affected files, at most %d are kept", step.ID, n, MaxNotes),
+		return nil, conflict(fmt.Sprintf("%s would list %d affected files; at most %d are kept", step.ID, n, MaxNotes),
 			"name folders instead")
 	}
 	if a.Note == "" && (a.Output == "" || a.Output == step.Output) && len(files) == 0 && len(a.Evidence) == 0 {
@@ -280,7 +280,7 @@ func roomForNote(step *Step, note string) error {
 	if note == "" || len(step.Notes) < MaxNotes {
 		return nil
 	}
-	return conflict(fmt.Sprintf("%s has %d notes, no more are kept", step.ID, len(step.Notes)),
+	return conflict(fmt.Sprintf("%s has %d notes already, which is the limit", step.ID, len(step.Notes)),
 		"report without a note, or add a step for what follows")
 }
 
@@ -405,6 +405,6 @@ func keepsProof(step *Step, patch Patch, f Facts) error {
 	if (step.Verify == "" || after.Verify == step.Verify) && contains(after.AcceptanceCriteria, step.AcceptanceCriteria) {
 		return nil
 	}
-	return conflict(step.ID.String()+" would lose what it is proven by, its command or a criterion",
-		"add criteria instead; a person at a terminal can take some away")
+	return conflict(step.ID.String()+" would lose what proves it: its command or a criterion",
+		"add criteria instead; a person at a terminal can remove some")
 }

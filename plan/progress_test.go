@@ -152,8 +152,8 @@ func TestMarkStepRefuses(t *testing.T) {
 		"cleared": {cleared, done, plan.Conflict, "", []string{"the plan was cleared", "set up a new plan"}},
 		"closed": {completed.closed(), plan.MarkStep{Step: 1, Status: plan.Pending}, plan.Conflict, "",
 			[]string{"closed with its final summary"}},
-		"failed": {withPlan(t, titled("a")).inStatus(plan.StatusFailed), done, plan.Conflict, "", []string{"the plan is failed"}},
-		"draft":  {withPlan(t, titled("a")).inStatus(plan.StatusDraft), done, plan.Conflict, "", []string{"the plan is draft"}},
+		"failed": {withPlan(t, titled("a")).inStatus(plan.StatusFailed), done, plan.Conflict, "", []string{"the plan has failed"}},
+		"draft":  {withPlan(t, titled("a")).inStatus(plan.StatusDraft), done, plan.Conflict, "", []string{"the plan is a draft"}},
 		"no such step": {withPlan(t, titled("a")), plan.MarkStep{Step: 2, Status: plan.Done}, plan.NotFound, "/step_id",
 			[]string{"there is no step S002"}},
 		"no step id":  {withPlan(t, titled("a")), plan.MarkStep{Status: plan.Done}, plan.NotFound, "/step_id", nil},
@@ -376,7 +376,7 @@ func TestClaimStepRefuses(t *testing.T) {
 		"no such step":    {claimed(t), 3, plan.NotFound, "/step_id", []string{"there is no step S003"}},
 		"not in progress": {claimed(t), 2, plan.Conflict, "", []string{"S002 is pending and has no claim", "mark it in_progress"}},
 		"cleared":         {cleared, 1, plan.Conflict, "", []string{"the plan was cleared"}},
-		"failed":          {claimed(t).inStatus(plan.StatusFailed), 1, plan.Conflict, "", []string{"the plan is failed"}},
+		"failed":          {claimed(t).inStatus(plan.StatusFailed), 1, plan.Conflict, "", []string{"the plan has failed"}},
 		"closed":          {claimed(t).closed(), 1, plan.Conflict, "", []string{"final summary"}},
 	}
 	for name, test := range tests {

@@ -57,7 +57,7 @@ func (a AskUser) decide(s State, f Facts) ([]Event, error) {
 		}
 	}
 	if len(open) >= MaxOpenQuestions {
-		return nil, conflict(fmt.Sprintf("%d questions are open, no more are kept", len(open)), "wait for their answers")
+		return nil, conflict(fmt.Sprintf("%d questions are open already, which is the limit", len(open)), "wait for their answers")
 	}
 	return []Event{QuestionAsked{ID: fmt.Sprintf("Q%d", s.Asked+1), Text: a.Text, By: f.Actor.Name, At: f.Now}}, nil
 }
@@ -106,7 +106,7 @@ func (a AnswerQuestion) decide(s State, f Facts) ([]Event, error) {
 		}
 	}
 	if a.ID == "" {
-		return nil, conflict(fmt.Sprintf("%d questions are open", len(open)), "say which, such as "+open[0].ID)
+		return nil, conflict(fmt.Sprintf("%d questions are open", len(open)), "say which one, such as "+open[0].ID)
 	}
 	return nil, Refuse(NotFound, "/id", "no open question is "+Quote(a.ID), "answer one that is open, such as "+open[0].ID)
 }

@@ -100,7 +100,7 @@ func (a RaiseSignal) decide(s State, f Facts) ([]Event, error) {
 			return nil, nil
 		}
 	} else if open := len(s.openSignals()); open >= MaxOpenSignals {
-		return nil, conflict(fmt.Sprintf("%d signals are open, no more are kept", open), "clear some first")
+		return nil, conflict(fmt.Sprintf("%d signals are open already, which is the limit", open), "clear some first")
 	}
 	return []Event{SignalRaised{signal}}, nil
 }
@@ -160,11 +160,11 @@ func openIDs(s State) string {
 	}
 	switch {
 	case len(ids) == 0:
-		return "no signal is open, nothing has to be cleared"
+		return "no signal is open; there is nothing to clear"
 	case len(ids) > shown:
-		return fmt.Sprintf("open are %s and %d more", strings.Join(ids[:shown], ", "), len(ids)-shown)
+		return fmt.Sprintf("open: %s and %d more", strings.Join(ids[:shown], ", "), len(ids)-shown)
 	}
-	return "open is " + strings.Join(ids, ", ")
+	return "open: " + strings.Join(ids, ", ")
 }
 
 // SignalCleared closes a signal; it is kept.

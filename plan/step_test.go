@@ -80,7 +80,7 @@ func TestAddStepsRefuses(t *testing.T) {
 		"no plan": {func() *workspace { return newWorkspace(t) }, one, plan.NotFound, "",
 			[]string{"there is no plan yet; set one up first"}},
 		"draft": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusDraft) }, one, plan.Conflict, "",
-			[]string{"the plan is draft"}},
+			[]string{"the plan is a draft"}},
 		"replanning": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusReplanning) }, one, plan.Conflict, "",
 			[]string{"the plan is replanning, so no step can be added", "mark the failed critical step in_progress"}},
 		"completed": {func() *workspace { w := withPlan(t, titled("a")); w.mark(1, plan.Done); return w }, one, plan.Conflict, "",
@@ -88,7 +88,7 @@ func TestAddStepsRefuses(t *testing.T) {
 		"closed": {func() *workspace { w := withPlan(t, titled("a")); w.mark(1, plan.Done); return w.closed() }, one, plan.Conflict, "",
 			[]string{"the plan is completed", "set up a new plan"}},
 		"failed": {func() *workspace { return withPlan(t, titled("a")).inStatus(plan.StatusFailed) }, one, plan.Conflict, "",
-			[]string{"the plan is failed", "set up a new plan"}},
+			[]string{"the plan has failed", "set up a new plan"}},
 		"abandoned by itself": {func() *workspace { w := withPlan(t, titled("a")); w.mark(1, plan.Skipped); return w }, one,
 			plan.Conflict, "",
 			[]string{"the plan is abandoned", "mark a step pending to re-open it"}},
@@ -103,7 +103,7 @@ func TestAddStepsRefuses(t *testing.T) {
 			plan.AddSteps{Steps: []plan.NewStep{titled("b", 4), titled("c", 2, 1), titled("d", 3)}}, plan.InvalidInput, "/steps",
 			[]string{"S002 -> S004 -> S003 -> S002", "drop one of them"}},
 		"over the limit": {func() *workspace { w := withPlan(t, titled("a")); w.limits.MaxSteps = 2; return w },
-			plan.AddSteps{Steps: []plan.NewStep{titled("b"), titled("c")}}, plan.Conflict, "", []string{"3 steps, at most 2"}},
+			plan.AddSteps{Steps: []plan.NewStep{titled("b"), titled("c")}}, plan.Conflict, "", []string{"3 steps; at most 2"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestUpdateStepRefuses(t *testing.T) {
 		"replanning": {chain().inStatus(plan.StatusReplanning), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}},
 			plan.Conflict, "", []string{"the plan is replanning"}},
 		"failed": {chain().inStatus(plan.StatusFailed), plan.UpdateStep{Step: 1, Patch: plan.Patch{Title: &title}}, plan.Conflict,
-			"", []string{"the plan is failed"}},
+			"", []string{"the plan has failed"}},
 		"no step": {chain(), plan.UpdateStep{Step: 4, Patch: plan.Patch{Title: &title}}, plan.NotFound, "/step_id",
 			[]string{"there is no step S004; the plan has 3 steps, S001 to S003"}},
 		"no step of one": {withPlan(t, titled("a")), plan.UpdateStep{Step: 2, Patch: plan.Patch{Title: &title}}, plan.NotFound, "/step_id",

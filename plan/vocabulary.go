@@ -152,6 +152,17 @@ func (PlanStatus) Values() []string {
 	return []string{"draft", "active", "replanning", "completed", "failed", "abandoned"}
 }
 
+// Is is the status as the predicate of a sentence: "is active", "has failed".
+func (s PlanStatus) Is() string {
+	switch s {
+	case StatusDraft:
+		return "is a draft"
+	case StatusFailed:
+		return "has failed"
+	}
+	return "is " + string(s)
+}
+
 // Rawko returns rawko's word for the status. It has none for an abandoned plan;
 // failed says that nothing goes on.
 func (s PlanStatus) Rawko() string {

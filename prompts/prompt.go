@@ -119,7 +119,7 @@ func Described() []Prompt {
 		{
 			Name:        "resume",
 			Title:       "Resume the plan",
-			Description: "Tell in short where the plan stands and what comes next.",
+			Description: "Sum up where the plan stands and what comes next.",
 		},
 	}
 }

@@ -17,7 +17,7 @@ const (
 
 // ErrCanonical says that a text cannot stand in a block: it is empty, not plain
 // text, or holds a line that would be taken for a marker.
-var ErrCanonical = errors.New("the text cannot stand in a block")
+var ErrCanonical = errors.New("the text cannot go into a block")
 
 var (
 	// Four blanks would make the line a code block, and so a quotation.
@@ -95,7 +95,7 @@ func contentOf(canonical string) (string, error) {
 	for line := range strings.SplitSeq(text, "\n") {
 		n++
 		if markerIn(line).kind != noMarker {
-			return "", fmt.Errorf("%w: line %d would be taken for a marker; indent it by four blanks", ErrCanonical, n)
+			return "", fmt.Errorf("%w: line %d would be taken for a marker; indent it by four spaces", ErrCanonical, n)
 		}
 	}
 	return text + "\n", nil

@@ -28,7 +28,7 @@ func check(file string) *Error {
 	case plan.PathProblem(file) != plan.PathWithin || !filepath.IsLocal(filepath.FromSlash(file)):
 		return outside(file, "it is not a path inside the workspace")
 	case strings.Contains(file, ":") || !safetext.PrintableLine(file):
-		return outside(file, "it holds characters that a path here must not hold")
+		return outside(file, "it contains characters that are not allowed here")
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func outside(file, problem string) *Error {
 
 func badLink(file, problem string) *Error {
 	return &Error{File: file, State: Outside, Problem: problem,
-		Fix: "make it one relative link straight to a Markdown file inside the workspace, or a file"}
+		Fix: "make it a plain file, or a single relative link to a Markdown file inside the workspace"}
 }
 
 // resolve follows a path over one link at most: of the file, or of a folder on
@@ -70,7 +70,7 @@ func resolve(root *os.Root, file string) (place, *Error) {
 	case err != nil:
 		return p, err
 	case another != "":
-		return p, badLink(file, "it leads over more than one link")
+		return p, badLink(file, "it goes through more than one link")
 	case !tree.Markdown(p.target): // the link came from a stranger: nothing that something else runs or obeys is written
 		return p, badLink(file, "a link in it leads to a file that planloop does not write")
 	}

@@ -150,7 +150,7 @@ func (s *scan) between(i int) block {
 	return block{start: s.lines[i].start, end: s.lines[j].end, line: i + 1, content: content.String(), fenced: s.fence.open()}
 }
 
-const faultFix = "take the planloop markers out, with what is between them if that is planloop's text, and write the block again"
+const faultFix = "remove the planloop markers, and what is between them if it is planloop's text, then write the block again"
 
 // unpaired says what is wrong with the marker on line i and the one after it,
 // nil if they are the ends of one block.

@@ -27,7 +27,7 @@ func TestNothingStaysToDecideLater(t *testing.T) {
 		},
 		"entered": func(t *testing.T, p *place, _ *host, sent pending) {
 			p.must("plan", "start", "look first", "--agent", "other")
-			answered(t, sent, "begun", "with all it had started: planning mode was entered")
+			answered(t, sent, "begun", "with everything it had started: planning mode was entered")
 		},
 		"killed": func(_ *testing.T, _ *place, h *host, _ pending) { h.kill() },
 	} {

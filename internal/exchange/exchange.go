@@ -67,7 +67,7 @@ func parse(text []byte, format Format) (*source, error) {
 // alone, if it is text of a bearable size.
 func readable(data []byte) ([]byte, error) {
 	if len(data) > maxBytes {
-		return nil, refuse("", fmt.Sprintf("the text has %d bytes, at most %d are read", len(data), maxBytes), "split the plan")
+		return nil, refuse("", fmt.Sprintf("the text has %d bytes; at most %d are read", len(data), maxBytes), "split the plan")
 	}
 	if !utf8.Valid(data) {
 		return nil, refuse("", "the text is not valid UTF-8", "save it as UTF-8")
@@ -194,7 +194,7 @@ func detectContent(data []byte) (Format, error) {
 	if listOrTop.Match(data) {
 		return Markdown, nil
 	}
-	return "", refuse("/format", "the format cannot be told from the text", "name it: "+strings.Join(Format("").Values(), ", "))
+	return "", refuse("/format", "the format cannot be recognised from the text", "name it: "+strings.Join(Format("").Values(), ", "))
 }
 
 // ownOr returns own, or rawko's format where only that has such keys.

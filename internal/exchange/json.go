@@ -88,10 +88,10 @@ func (s *source) nativeNotes(p *plan.Plan) {
 		s.note("It starts as version 1: former versions and what they changed are left out.")
 	}
 	if p.Approval != nil {
-		s.note("Its approval is not taken over: a person approves it here.")
+		s.note("Its approval is not carried over: a person has to approve it here.")
 	}
 	if p.FinalSummary != "" {
-		s.note("Its final summary is left out, the plan is not closed here.")
+		s.note("Its final summary is left out; the plan is not closed here.")
 	}
 	switch p.Status {
 	case plan.StatusReplanning, plan.StatusFailed, plan.StatusAbandoned:
@@ -116,9 +116,9 @@ func decodeError(root string, err error) error {
 	case semantic.GoType != nil && semantic.Err == nil:
 		return refuse(field, fmt.Sprintf("is %s", kindName(semantic.JSONKind)), "give "+wanted(semantic.GoType.Kind()))
 	case semantic.Err != nil:
-		return refuse(field, "does not fit: "+plan.Shorten(semantic.Err.Error(), 120), "compare it with an exported plan")
+		return refuse(field, "has the wrong form: "+plan.Shorten(semantic.Err.Error(), 120), "compare it with an exported plan")
 	}
-	return refuse(field, "does not fit", "compare it with an exported plan")
+	return refuse(field, "has the wrong form", "compare it with an exported plan")
 }
 
 // shortPointer bounds a pointer whose keys come from the text.
@@ -126,14 +126,14 @@ func shortPointer(pointer string) string { return plan.Shorten(pointer, 200) }
 
 func kindName(kind jsontext.Kind) string {
 	return cmp.Or(map[jsontext.Kind]string{
-		jsontext.KindString: "a text", jsontext.KindNumber: "a number of the wrong kind", jsontext.KindTrue: "true or false",
+		jsontext.KindString: "a string", jsontext.KindNumber: "a number of the wrong kind", jsontext.KindTrue: "true or false",
 		jsontext.KindFalse: "true or false", jsontext.KindBeginObject: "an object", jsontext.KindBeginArray: "a list",
 	}[kind], "of the wrong kind")
 }
 
 func wanted(kind reflect.Kind) string {
 	return cmp.Or(map[reflect.Kind]string{
-		reflect.String: "a text", reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Bool: "true or false",
+		reflect.String: "a string", reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Bool: "true or false",
 		reflect.Slice: "a list", reflect.Array: "a list",
 	}[kind], "an object")
 }

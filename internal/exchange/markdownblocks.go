@@ -35,7 +35,7 @@ type document struct {
 func parseBlocks(lines []string) (d *document, err error) {
 	defer func() {
 		if r := recover(); r != nil { // a fault of the parser; the text is still only text
-			d, err = nil, refuse("", "the Markdown cannot be read", "write it more plainly, or use JSON")
+			d, err = nil, refuse("", "the Markdown cannot be read", "write it more simply, or use JSON")
 		}
 	}()
 	d = &document{

@@ -23,7 +23,7 @@ import (
 func parseMarkdown(text string) (*source, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) > maxLines {
-		return nil, refuse("", fmt.Sprintf("the text has %d lines, at most %d are read", len(lines), maxLines), "split the plan")
+		return nil, refuse("", fmt.Sprintf("the text has %d lines; at most %d are read", len(lines), maxLines), "split the plan")
 	}
 	blankFrontMatter(lines)
 	dedent(lines)
@@ -148,7 +148,7 @@ func (r *checkListReader) item(item *ast.ListItem, in *region) {
 		r.about(text)
 		in.next = line + 1
 	case in.top && !r.boxes && sectionKind(r.section) != textSection:
-		r.once("There are no boxes: every item of a list became a step.")
+		r.once("There are no check boxes: every list item became a step.")
 		r.step(item, plan.Pending, text)
 		in.next = end
 	default:
@@ -328,7 +328,7 @@ func (r *checkListReader) set(s *sourceStep, label, value string) bool {
 	f, ok := stepField(label)
 	switch {
 	case f.Name == "evidence":
-		r.once("Evidence was taken over as text.")
+		r.once("Evidence was kept as text.")
 	case f.Name == "result":
 		r.once("Results of steps are left out.")
 		return true
@@ -354,6 +354,6 @@ func (r *checkListReader) about(text string) {
 
 // markdownLosses says what of p a check list shows and cannot give back.
 func markdownLosses(p *plan.Plan) []string {
-	return losses("A check list cannot give back, when it is imported, all of", p,
+	return losses("A check list cannot give back on import all of", p,
 		func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly }, func(f plan.Field[plan.Step]) bool { return !f.ShownOnly })
 }

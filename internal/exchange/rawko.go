@@ -135,9 +135,9 @@ func rawkoLosses(p *plan.Plan) []string {
 		steps       int
 		noun, there string
 	}{
-		{p.Steps.Count(plan.Blocked), "blocked step", "became pending there"},
-		{p.Steps.Count(plan.Cancelled), "cancelled step", "became skipped there"},
-		{uncritical, "step", "need not succeed here; in rawko every failure asks for a new plan"},
+		{p.Steps.Count(plan.Blocked), "blocked step", "becomes pending there"},
+		{p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there"},
+		{uncritical, "step", "need not succeed here; in rawko every failure calls for a new plan"},
 	} {
 		if loss.steps > 0 {
 			notes = append(notes, plan.Counted(loss.steps, loss.noun)+" "+loss.there+".")
@@ -159,7 +159,7 @@ func parseRawko(text []byte) (*source, error) {
 		return nil, refuse("", "the text holds no plan", "give an object with a task and steps")
 	}
 	if keys["planId"] && !keys["steps"] {
-		return nil, refuse("/planId", "this names a plan and does not hold it", "import the plan's own file below plans/")
+		return nil, refuse("/planId", "this names a plan but does not contain it", "import the plan's own file, under plans/")
 	}
 	var r rawkoPlan
 	if err := json.Unmarshal(data, &r, scalarsAsText()); err != nil {
@@ -250,7 +250,7 @@ func stepOfIndex(field string, index *int) (plan.StepID, error) {
 func (r *rawkoPlan) notes(s *source) {
 	s.nativeNotes(&plan.Plan{ID: r.ID, Status: plan.PlanStatus(r.Status), Version: r.Version, PreviousPlanID: r.PreviousPlanID})
 	if len(r.Steps) > 0 {
-		s.note("All steps are critical, as in rawko: when one fails, a new plan is asked for.")
+		s.note("All steps are critical, as in rawko: when one fails, a new plan is needed.")
 	}
 	unknown := map[string]bool{}
 	memberNames(unknown, "", r.Rest)
@@ -259,7 +259,7 @@ func (r *rawkoPlan) notes(s *source) {
 		memberNames(unknown, "steps[].", r.Steps[i].Rest)
 	}
 	if len(unknown) > 0 {
-		s.note("Fields that are not known were left out: %s.", someOf(unknown))
+		s.note("Unknown fields were left out: %s.", someOf(unknown))
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		steps[i] = step
 	}
 	if claims > 0 {
-		s.note("Who works on a step is not taken over: %s ended.", plan.Counted(claims, "claim"))
+		s.note("Who works on a step is not carried over: %s dropped.", plan.Counted(claims, "claim"))
 	}
 	return steps, s.acyclic(steps)
 }
@@ -134,7 +134,7 @@ func (s *source) number() (numbering, error) {
 			continue
 		}
 		if _, taken := minted[step.ID]; taken {
-			return nil, s.locate(i, refuse(s.field(i)+"/step_id", s.call(step.ID)+" is there twice", "give each step an id of its own"))
+			return nil, s.locate(i, refuse(s.field(i)+"/step_id", s.call(step.ID)+" appears twice", "give each step an id of its own"))
 		}
 		minted[step.ID] = plan.StepID(i + 1)
 	}
@@ -150,7 +150,7 @@ func (s *source) number() (numbering, error) {
 		}
 	}
 	if len(changed) > 0 {
-		s.note("The ids are given anew: %s is %s here, %s got another number. Ids inside texts stay as they were.",
+		s.note("Steps were renumbered: %s is %s here, %s got another number. Ids inside texts were not changed.",
 			s.call(changed[0]), minted[changed[0]], plan.Counted(len(changed), "step"))
 	}
 	return minted, nil
@@ -210,7 +210,7 @@ func (s *source) acyclic(steps []plan.NewStep) error {
 		words = append(words, "…")
 	}
 	first := int(cycle[0]) - 1
-	problem := "the dependencies run in a circle: " + strings.Join(words, " -> ")
+	problem := "the dependencies form a circle: " + strings.Join(words, " -> ")
 	return s.locate(first, refuse(s.field(first)+"/depends_on", problem, "drop one of them"))
 }
 

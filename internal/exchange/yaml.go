@@ -26,7 +26,7 @@ const maxExpanded = 2 * maxBytes
 func jsonOfYAML(text []byte) (data []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil { // a fault of the parser; the text is still only text
-			data, err = nil, refuse("", "the YAML cannot be read", "write it more plainly, or use JSON")
+			data, err = nil, refuse("", "the YAML cannot be read", "write it more simply, or use JSON")
 		}
 	}()
 	body, err := oneDocument(yaml.NewDecoder(bytes.NewReader(text)))
@@ -63,7 +63,7 @@ func oneDocument(in *yaml.Decoder) (*yaml.Node, error) {
 
 func yamlSyntax(err error) error {
 	text := strings.TrimPrefix(foldLine(err.Error()), "yaml: ")
-	return refuse("", "the YAML is not valid: "+plan.Shorten(text, 160), "correct it there")
+	return refuse("", "the YAML is not valid: "+plan.Shorten(text, 160), "correct it")
 }
 
 // yamlConverter writes the nodes of a document as JSON.
@@ -72,9 +72,9 @@ type yamlConverter struct{ out *jsontext.Encoder }
 func (c *yamlConverter) value(n *yaml.Node, depth int) error {
 	switch {
 	case depth > maxNesting:
-		return c.refuse(n, fmt.Sprintf("is nested more than %d levels deep", maxNesting), "write it flatter")
+		return c.refuse(n, fmt.Sprintf("is nested more than %d levels deep", maxNesting), "use fewer levels")
 	case c.out.OutputOffset() > maxExpanded:
-		return c.refuse(n, "grows beyond measure", "write repeated parts out instead of using aliases")
+		return c.refuse(n, "expands to too much", "write repeated parts out in full instead of using aliases")
 	case n.Style&yaml.TaggedStyle != 0, n.Tag == "!":
 		return c.refuse(n, "has a tag", "write the value without it")
 	}
@@ -88,7 +88,7 @@ func (c *yamlConverter) value(n *yaml.Node, depth int) error {
 	case yaml.ScalarNode:
 		return c.scalar(n)
 	}
-	return c.refuse(n, "is a kind of YAML that is not read here", "write it more plainly")
+	return c.refuse(n, "uses a YAML feature that is not supported here", "write it more simply")
 }
 
 func (c *yamlConverter) collection(n *yaml.Node, begin, end jsontext.Token, depth int) error {
@@ -109,7 +109,7 @@ func (c *yamlConverter) collection(n *yaml.Node, begin, end jsontext.Token, dept
 
 func (c *yamlConverter) key(n *yaml.Node, _ int) error {
 	if n.Kind != yaml.ScalarNode || n.Style&yaml.TaggedStyle != 0 || !quoted(n) && n.Value == "<<" {
-		return c.refuse(n, "has a key that is not a word", "write it more plainly")
+		return c.refuse(n, "has a key that is not a plain word", "write it more simply")
 	}
 	return c.write(n, jsontext.String(n.Value))
 }
@@ -146,9 +146,9 @@ func (c *yamlConverter) encoded(n *yaml.Node, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return c.refuse(n, "has a key twice", "keep one of them")
+		return c.refuse(n, "has a duplicate key", "keep one of them")
 	}
-	return c.refuse(n, "cannot be read: "+plan.Shorten(err.Error(), 120), "write it more plainly")
+	return c.refuse(n, "cannot be read: "+plan.Shorten(err.Error(), 120), "write it more simply")
 }
 
 // refuse names the value that is being written, and its line.

@@ -81,7 +81,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.LeftUndecided:
 		return w.waiting.about(Decision{Event: "undecided", what: "left undecided", Request: e.Request, Text: undecidedWords(e.How)}), true
 	case plan.PlanDeviated:
-		return w.approved.about(Decision{Event: "deviated", what: "approved plan changed a little", Text: strings.Join(e.What, "; ")}), true
+		return w.approved.about(Decision{Event: "deviated", what: "approved plan adapted", Text: strings.Join(e.What, "; ")}), true
 	case plan.ModeEntered:
 		w.approved = auditedPlan{}
 		return Decision{Event: "entered", what: "planning mode entered", Text: e.Task + e.Reason}, true
@@ -92,7 +92,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.ModeEnded:
 		return w.approved.about(Decision{Event: "ended", what: "planning mode ended", Text: e.Why}), true
 	case plan.ModeRestored:
-		return Decision{Event: "mode_restored", what: "planning mode brought back", Text: string(e.Phase)}, true
+		return Decision{Event: "mode_restored", what: "planning mode restored", Text: string(e.Phase)}, true
 	case plan.QuestionAsked:
 		return Decision{Event: "asked", what: "question " + e.ID + " asked", Question: e.ID, Text: e.Text}, true
 	case plan.QuestionAnswered:

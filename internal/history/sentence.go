@@ -79,9 +79,9 @@ func phraseOf(e plan.Event) string {
 		return "signal " + plan.Quote(e.ID) + " cleared"
 	case plan.PlanJudged:
 		if e.Verdict.Approved {
-			return "the plan judged good" + quotedNote(e.Verdict.Feedback)
+			return "the plan passed review" + quotedNote(e.Verdict.Feedback)
 		}
-		return "the plan judged not good enough" + quotedNote(e.Verdict.Feedback)
+		return "the plan failed review" + quotedNote(e.Verdict.Feedback)
 	case plan.PlanClosed:
 		return "the plan closed" + quotedNote(e.Summary)
 	case plan.PlanCompleted:
@@ -91,9 +91,9 @@ func phraseOf(e plan.Event) string {
 	case plan.PlanAbandonedByItself:
 		return "the plan is abandoned, all its steps being skipped or cancelled"
 	case plan.PlanNeedsReplan:
-		return e.Step.String() + " is critical, the plan has to be revised"
+		return e.Step.String() + " is critical: the plan has to be revised"
 	case plan.PlanFailedForGood:
-		return e.Step.String() + " is critical, the plan has failed"
+		return e.Step.String() + " is critical: the plan has failed"
 	case plan.HistoryPurged:
 		return fmt.Sprintf("the history of %s deleted", plan.Counted(int(e.Records), "change"))
 	case plan.ModeEntered:
@@ -123,7 +123,7 @@ func phraseOf(e plan.Event) string {
 	case plan.Commented:
 		return "comment" + quotedNote(e.Text)
 	case plan.ModeRestored:
-		return "planning mode brought back as it was (" + string(e.Phase) + ")"
+		return "planning mode restored to what it was (" + string(e.Phase) + ")"
 	}
 	return "" // the head of an archived plan
 }

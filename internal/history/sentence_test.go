@@ -38,7 +38,7 @@ func TestSentence(t *testing.T) {
 		{[]plan.Event{plan.StepMarked{Step: 1, Status: plan.Done, Note: "all\ntests pass"}, plan.PlanCompleted{}},
 			`S001 marked done by alice: "all tests pass"; the plan is completed`},
 		{[]plan.Event{plan.StepMarked{Step: 1, Status: plan.Failed}, plan.PlanNeedsReplan{Step: 1}},
-			`S001 marked failed by alice; S001 is critical, the plan has to be revised`},
+			`S001 marked failed by alice; S001 is critical: the plan has to be revised`},
 		{[]plan.Event{plan.StepUpdated{Step: 2, Patch: plan.Patch{Title: &text, AcceptanceCriteria: &list}}},
 			`S002 edited by alice: title, acceptance criteria`},
 		{[]plan.Event{plan.StepMoved{Step: 3, After: 1}}, `S003 moved behind S001 by alice`},
@@ -54,9 +54,9 @@ func TestSentence(t *testing.T) {
 			Level: plan.Info, Message: "y"}}},
 			`S001 marked failed by alice: "no"; info "x" raised: "y"`},
 		{[]plan.Event{plan.SignalCleared{ID: "tests"}}, `signal "tests" cleared by alice`},
-		{[]plan.Event{plan.PlanJudged{Verdict: plan.Verdict{Feedback: "split task 2"}}}, `the plan judged not good enough by alice: ` +
+		{[]plan.Event{plan.PlanJudged{Verdict: plan.Verdict{Feedback: "split task 2"}}}, `the plan failed review by alice: ` +
 			`"split task 2"`},
-		{[]plan.Event{plan.PlanJudged{Verdict: plan.Verdict{Approved: true}}}, `the plan judged good by alice`},
+		{[]plan.Event{plan.PlanJudged{Verdict: plan.Verdict{Approved: true}}}, `the plan passed review by alice`},
 		{[]plan.Event{plan.PlanClosed{Summary: "all\nshipped"}}, `the plan closed by alice: "all shipped"`},
 		{nil, `mark step by alice`},
 	} {

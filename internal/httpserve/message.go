@@ -111,7 +111,7 @@ func envelopeKeys() []string {
 func checkForm(body []byte) *mcp.JSONRPCError {
 	decoder := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true))
 	if decoder.PeekKind() == '[' {
-		return invalid("batches are not accepted; send one message a request")
+		return invalid("batches are not accepted; send one message per request")
 	}
 	if decoder.PeekKind() != '{' {
 		return transport.Refusal(nil, mcp.PARSE_ERROR, "the body is not a JSON object")
@@ -129,7 +129,7 @@ func checkForm(body []byte) *mcp.JSONRPCError {
 		depth := decoder.StackDepth()
 		if depth == 0 {
 			if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-				return transport.Refusal(nil, mcp.PARSE_ERROR, "there is more after the first JSON value; send one message a request")
+				return transport.Refusal(nil, mcp.PARSE_ERROR, "there is more after the first JSON value; send one message per request")
 			}
 			return nil
 		}
@@ -141,7 +141,7 @@ func checkForm(body []byte) *mcp.JSONRPCError {
 		}
 		pointer := string(decoder.StackPointer())
 		if names[pointer] {
-			return invalid("the name " + strconv.Quote(token.String()) + " stands twice")
+			return invalid("the name " + strconv.Quote(token.String()) + " appears twice")
 		}
 		names[pointer] = true
 		if depth == 1 && misspelt(token.String()) {

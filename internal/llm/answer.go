@@ -58,9 +58,9 @@ func (c *Client) answer(body []byte, key string) (string, error) {
 	case choices[0].FinishReason == openai.FinishReasonLength:
 		return unusable("cut the answer off at its limit of tokens", "raise max_tokens under model, or ask for less")
 	case choices[0].FinishReason == openai.FinishReasonContentFilter:
-		return unusable("filtered the answer", "ask in other words")
+		return unusable("filtered the answer", "rephrase the request")
 	case text == "" && message.Refusal != "":
-		return unusable("passed on a refusal"+quoted(message.Refusal, key), "ask in other words")
+		return unusable("passed on a refusal"+quoted(message.Refusal, key), "rephrase the request")
 	case text == "":
 		return unusable("answered with no text", "ask again")
 	}

@@ -101,7 +101,7 @@ func (c *Client) apiKey() (string, error) {
 	}
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", &Error{Kind: ErrNotConfigured, Want: "set it to the key alone",
-			Problem: "the environment variable " + name + " holds a space or a character that no key has"}
+			Problem: "the environment variable " + name + " holds a space or a character that cannot be in a key"}
 	}
 	return key, nil
 }
@@ -145,12 +145,12 @@ func (c *Client) Complete(ctx context.Context, r Request) (string, error) {
 
 func (c *Client) ask(ctx context.Context, key string, request openai.ChatCompletionRequest) (string, error) {
 	if err := openai.NewReasoningValidator().Validate(request); err != nil { // its texts are fixed
-		return "", &Error{Kind: ErrInvalid, Problem: c.host + " was not asked, since " + err.Error(),
+		return "", &Error{Kind: ErrInvalid, Problem: c.host + " was not asked because " + err.Error(),
 			Want: "check model, temperature and max_tokens under model"}
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
-		return "", &Error{Kind: ErrInvalid, Problem: "the question cannot be encoded", Want: "ask in other words"}
+		return "", &Error{Kind: ErrInvalid, Problem: "the question cannot be encoded", Want: "rephrase the request"}
 	}
 	message := outbound.Message{Header: http.Header{"Accept": {"application/json"}}, Body: body}
 	if key != "" {
@@ -198,7 +198,7 @@ func (c *Client) advice(e *outbound.Error, withKey bool) string {
 	case e.Status == http.StatusPaymentRequired:
 		return "check the balance and limits of the account"
 	case e.Status == http.StatusNotFound:
-		return "check model " + c.config.Model + " and base_url, which most often ends in /v1"
+		return "check model " + c.config.Model + " and base_url, which usually ends in /v1"
 	case e.Status == http.StatusRequestEntityTooLarge:
 		return "ask about less: the question is too long"
 	case e.Status == http.StatusTooManyRequests, e.Status >= http.StatusInternalServerError:

@@ -93,7 +93,7 @@ func (c Config) checkBaseURL() (*url.URL, error) {
 	case u.RawQuery != "" || u.ForceQuery:
 		return nil, invalid("base_url", "has a query", "end it with the path, write it as in "+example)
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"):
-		return nil, invalid("base_url", "ends in /chat/completions, which is added by itself", "leave that out")
+		return nil, invalid("base_url", "ends in /chat/completions, which is added automatically", "leave that out")
 	}
 	return u, nil
 }

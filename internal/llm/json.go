@@ -98,18 +98,18 @@ func (s *search) value() (int, error) {
 		looked = min(int(wrong.Offset), len(rest))
 	}
 	if s.work -= looked + minWork; s.work < 0 {
-		return 0, notOneObject("it has too many beginnings of objects")
+		return 0, notOneObject("too many objects begin in it")
 	}
 	switch {
 	case err == nil && object:
 		s.found = append(s.found, value)
 	case err == nil && keyed.Match(value):
-		return 0, notOneObject("it holds a list of objects where one object is wanted")
+		return 0, notOneObject("it holds a list of objects where one object is expected")
 	case err == nil:
 	case wrong != nil && object && begins(keyed, rest[:looked]):
-		return 0, notOneObject(fmt.Sprintf("its JSON goes wrong after %d bytes", s.at+looked))
+		return 0, notOneObject(fmt.Sprintf("its JSON is invalid after %d bytes", s.at+looked))
 	case wrong == nil && (object || keyed.MatchString(rest)):
-		return 0, notOneObject("its JSON breaks off")
+		return 0, notOneObject("its JSON is cut short")
 	default:
 		return 0, nil
 	}
@@ -141,7 +141,7 @@ func (s *search) only() ([]byte, error) {
 	for _, object := range s.found {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, object); err != nil {
-			return nil, notOneObject("its JSON goes wrong")
+			return nil, notOneObject("its JSON is invalid")
 		}
 		empty := compact.String() == "{}"
 		if one == nil || !empty && len(different) == 0 {

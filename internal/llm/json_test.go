@@ -69,16 +69,16 @@ func TestObjectsThatAreRefused(t *testing.T) {
 		"a list of one":                {`[{"a": 1}]`, "list"},
 		"a list of two":                {`Here: [{"a": 1}, {"a": 2}]`, "list"},
 		"an object deep in a list":     {`[1, [2, {"a": 1}]]`, "list"},
-		"broken off":                   {`{"is_approved": false, "feedback": "as`, "breaks off"},
-		"broken off within":            {`{"is_approved": false, "was": {"is_approved": true}`, "breaks off"},
-		"broken off after another":     {`Example: {"is_approved": true}. Verdict: {"is_app`, "breaks off"},
-		"broken off at once":           {`Example: {"is_approved": true}. Verdict: {`, "breaks off"},
-		"broken off in a list":         {`[{"is_approved": true}, {"is_appr`, "breaks off"},
-		"broken off after a list item": {`[{"is_approved": true},`, "breaks off"},
-		"wrong outside, right inside":  {`{"is_approved": no, "was": {"is_approved": true}}`, "goes wrong"},
-		"a comma too many":             {`{"a": 1,}`, "goes wrong"},
-		"a comment":                    {"{\"a\": 1, // one\n\"b\": 2}", "goes wrong"},
-		"a line end in a text":         {"{\"a\": \"x\ny\"}", "goes wrong"},
+		"broken off":                   {`{"is_approved": false, "feedback": "as`, "cut short"},
+		"broken off within":            {`{"is_approved": false, "was": {"is_approved": true}`, "cut short"},
+		"broken off after another":     {`Example: {"is_approved": true}. Verdict: {"is_app`, "cut short"},
+		"broken off at once":           {`Example: {"is_approved": true}. Verdict: {`, "cut short"},
+		"broken off in a list":         {`[{"is_approved": true}, {"is_appr`, "cut short"},
+		"broken off after a list item": {`[{"is_approved": true},`, "cut short"},
+		"wrong outside, right inside":  {`{"is_approved": no, "was": {"is_approved": true}}`, "is invalid"},
+		"a comma too many":             {`{"a": 1,}`, "is invalid"},
+		"a comment":                    {"{\"a\": 1, // one\n\"b\": 2}", "is invalid"},
+		"a line end in a text":         {"{\"a\": \"x\ny\"}", "is invalid"},
 		"invalid UTF-8":                {"{\"a\": \"\xff\"}", "UTF-8"},
 		"single quotes":                {`{'a': 1}`, "no JSON object"},
 	} {
@@ -120,7 +120,7 @@ func TestAnyObjectIsFoundInAnyProse(t *testing.T) {
 	})
 }
 
-// TestNoBeginningIsTakenForTheWhole: an answer that breaks off anywhere yields
+// TestNoBeginningIsTakenForTheWhole: an answer that cut short anywhere yields
 // nothing.
 func TestNoBeginningIsTakenForTheWhole(t *testing.T) {
 	for _, answer := range []string{

@@ -41,7 +41,7 @@ func TestUnknownHost(t *testing.T) {
 	_, err = ask(t.Context(), c)
 	var failure *outbound.Error
 	if !errors.As(err, &failure) || failure.Tries != 1 || !errors.Is(err, llm.ErrUnavailable) ||
-		!strings.Contains(err.Error(), "name server") {
+		!strings.Contains(err.Error(), "DNS") {
 		t.Error(err)
 	}
 }

@@ -86,7 +86,8 @@ func ofWebhook(i int, e *outbound.ConfigError) *outbound.ConfigError {
 func (w Webhook) checkURL() *outbound.ConfigError {
 	switch {
 	case w.URL == "" && w.URLEnv == "":
-		return invalid("", "says not where to send", "write url: with the address, or url_env: with the name of the variable that holds it")
+		return invalid("", "does not say where to send",
+			"write url: with the address, or url_env: with the name of the variable that holds it")
 	case w.URL != "" && w.URLEnv != "":
 		return invalid("", "has both url and url_env", "write one of them")
 	case w.URLEnv != "" && !outbound.VariableName(w.URLEnv):
@@ -116,13 +117,13 @@ func (w Webhook) checkFormat() *outbound.ConfigError {
 	if w.Format == "" || w.Format == JSON || w.Format == Discord {
 		return nil
 	}
-	return invalid("format", "is not one that is known", "write format: json, or format: discord")
+	return invalid("format", "is unknown", "write format: json, or format: discord")
 }
 
 func (w Webhook) checkEvents() *outbound.ConfigError {
 	for i, event := range w.Events {
 		if !slices.Contains(Events(), event) {
-			return invalid(fmt.Sprintf("events[%d]", i), "is not one that is known",
+			return invalid(fmt.Sprintf("events[%d]", i), "is unknown",
 				"write some of "+strings.ReplaceAll(strings.Trim(fmt.Sprint(Events()), "[]"), " ", ", ")+", or leave events out for all")
 		}
 	}
@@ -142,9 +143,9 @@ func (w Webhook) checkHeaders() *outbound.ConfigError {
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		switch {
 		case !token(name):
-			return invalid("headers_env", "has a name that no header can have", want)
+			return invalid("headers_env", "has a name that is not valid for a header", want)
 		case slices.Contains(own, canonical):
-			return invalid("headers_env", "has a header that is set by itself: "+canonical, "leave it out")
+			return invalid("headers_env", "has a header that is set automatically: "+canonical, "leave it out")
 		case slices.Contains(seen, canonical):
 			return invalid("headers_env", "has a header twice", "write it once")
 		case !outbound.VariableName(w.HeadersEnv[name]):
@@ -187,7 +188,7 @@ func (w Webhook) headers(getenv func(string) string) (http.Header, *outbound.Con
 			return nil, invalid("headers_env", "names a variable that is not set",
 				"put the header's value into the "+variable(from)+" where planloop is started, or take the header out")
 		case !outbound.Visible(value):
-			return nil, invalid("headers_env", "names a variable whose value no header can have",
+			return nil, invalid("headers_env", "names a variable whose value is not valid in a header",
 				"put one line of visible characters into the "+variable(from))
 		}
 		headers.Set(name, value)

@@ -77,7 +77,7 @@ func TestTries(t *testing.T) {
 			28 * time.Second},
 		"503 always": {[]http.HandlerFunc{answers(503)}, 4, "answered 503", 3500 * time.Millisecond,
 			10500 * time.Millisecond},
-		"broken always": {[]http.HandlerFunc{breaks}, 4, "was not reached", 3500 * time.Millisecond,
+		"broken always": {[]http.HandlerFunc{breaks}, 4, "could not be reached", 3500 * time.Millisecond,
 			10500 * time.Millisecond},
 		"a hang always":                  {[]http.HandlerFunc{hangs}, 3, "did not answer in time", 21 * time.Second, 30 * time.Second},
 		"400":                            {[]http.HandlerFunc{answers(400)}, 1, "check format", 0, 0},
@@ -87,7 +87,7 @@ func TestTries(t *testing.T) {
 		"a redirect on the same host":    {[]http.HandlerFunc{answers(307, "Location", "/moved"), answers(200)}, 2, "was delivered", 0, 0},
 		"redirects without end":          {[]http.HandlerFunc{answers(308, "Location", "/moved")}, 4, "redirects", 0, 0},
 		"a redirect that drops the body": {[]http.HandlerFunc{answers(302, "Location", "/login"), answers(200)}, 1, "redirects", 0, 0},
-		"a redirect to nowhere": {[]http.HandlerFunc{answers(307, "Location", "http://%zz/"+plantedPath)}, 4, "was not reached",
+		"a redirect to nowhere": {[]http.HandlerFunc{answers(307, "Location", "http://%zz/"+plantedPath)}, 4, "could not be reached",
 			0, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestRedirectsTakeNothingElsewhere(t *testing.T) {
 						t.Errorf("%d to %s was followed", status, to)
 					}
 				}
-				if log := w.log.String(); !strings.Contains(log, "redirects to another place") || !strings.Contains(log, `"tries":1`) {
+				if log := w.log.String(); !strings.Contains(log, "redirects elsewhere") || !strings.Contains(log, `"tries":1`) {
 					t.Error(log)
 				}
 			})

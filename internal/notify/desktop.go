@@ -51,7 +51,7 @@ func (d *desktop) wants(Event) bool { return true }
 func (d *desktop) deliver(ctx context.Context, e envelope) error {
 	argv, env := d.command(cut(e.heading(), desktopTitle), cut(e.summary(), desktopText))
 	if argv == nil {
-		return &failure{problem: "this system has no programme for it that is known", quiet: true}
+		return &failure{problem: "no known program shows notices on this system", quiet: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, desktopTime)
 	defer cancel()
@@ -126,7 +126,7 @@ func (d *desktop) command(title, text string) (argv, env []string) {
 	return nil, nil
 }
 
-// undashed returns text that no programme takes for an option.
+// undashed returns text that no program takes for an option.
 func undashed(s string) string {
 	if strings.HasPrefix(s, "-") {
 		return " " + s

@@ -63,7 +63,7 @@ func TestDesktopOutcomes(t *testing.T) {
 		"not there":     {"darwin", ends(fs.ErrNotExist), "not installed", true},
 		"failed":        {"linux", ends(errors.New("exit status 1")), "failed", false},
 		"hangs":         {"linux", func(ctx context.Context, _, _ []string) error { <-ctx.Done(); return ctx.Err() }, "in time", false},
-		"unknown":       {"plan9", nil, "no programme", true},
+		"unknown":       {"plan9", nil, "no known program", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -142,7 +142,7 @@ func (n *Notifier) Close(ctx context.Context) error {
 		left += l.left.Load()
 	}
 	if left > 0 {
-		return fmt.Errorf("%d %w in the time there was at the end; look at the targets under notify, or remove one that does not answer",
+		return fmt.Errorf("%d %w before planloop had to end; check the targets under notify, or remove one that does not answer",
 			left, ErrUndelivered)
 	}
 	return nil

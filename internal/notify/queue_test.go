@@ -39,7 +39,7 @@ func TestNotifyNeverWaits(t *testing.T) {
 			!strings.HasPrefix(err.Error(), "33 ") {
 			t.Errorf("took %s: %v", took, err)
 		}
-		if log := w.log.String(); !strings.Contains(log, "since planloop is ending") || len(e.Requests()) != 1 {
+		if log := w.log.String(); !strings.Contains(log, "planloop was shutting down") || len(e.Requests()) != 1 {
 			t.Error(log)
 		}
 	})

@@ -66,7 +66,7 @@ func (w *webhook) deliver(ctx context.Context, e envelope) error {
 	var refusal *outbound.Error
 	switch {
 	case errors.Is(err, errClosed) && errors.As(err, &refusal):
-		return &failure{problem: "it was cut off, since planloop is ending", tries: refusal.Tries}
+		return &failure{problem: "it was cut off because planloop was shutting down", tries: refusal.Tries}
 	case errors.As(err, &refusal):
 		return &failure{problem: "it " + refusal.Problem + advice(refusal), tries: refusal.Tries}
 	}

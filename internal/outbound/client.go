@@ -205,7 +205,7 @@ func transport(loopbackOnly bool) *http.Transport {
 	if loopbackOnly {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
-				return errors.New("the host's name leads to another machine, where nothing is sent unencrypted")
+				return errors.New("the host name points to another machine, and nothing is sent there unencrypted")
 			}
 			return nil
 		}

@@ -50,7 +50,7 @@ type Error struct {
 func (e *Error) Error() string {
 	text := e.Host + " " + e.Problem
 	if e.Tries > 1 {
-		text += fmt.Sprintf(", at try %d", e.Tries)
+		text += fmt.Sprintf(", on attempt %d", e.Tries)
 	}
 	switch {
 	case e.Says == "":
@@ -65,9 +65,10 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.cause }
 
 func (c *Client) gaveUp(ctx context.Context, tries int) *Error {
-	e := &Error{Reason: Cancelled, Host: c.address.Host, Tries: tries, Problem: "was not waited for", cause: context.Cause(ctx)}
+	e := &Error{Reason: Cancelled, Host: c.address.Host, Tries: tries, Problem: "had not answered when the request was cancelled",
+		cause: context.Cause(ctx)}
 	if errors.Is(e.cause, context.DeadlineExceeded) {
-		e.Reason, e.Problem = TimedOut, "was not asked, since no time was left"
+		e.Reason, e.Problem = TimedOut, "was not asked because no time was left"
 	}
 	return e
 }
@@ -82,7 +83,7 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 	case errors.Is(err, errTooLong):
 		e.Reason, e.Problem = TooLong, fmt.Sprintf("answered with more than %d KiB", c.limits.MaxAnswer>>10)
 	case errors.As(err, &elsewhere):
-		e.Reason, e.Problem = Redirected, "redirects to another place, which is not followed"
+		e.Reason, e.Problem = Redirected, "redirects elsewhere, which is not followed"
 		e.Says = shown(elsewhere.to, secrets)
 	case ctx.Err() != nil:
 		e.Reason, e.Problem = TimedOut, "did not answer in time ("+allowed.Round(time.Millisecond).String()+")"
@@ -91,15 +92,15 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 		e.Reason, e.Problem = Untrusted, "has a certificate that is not trusted"
 		e.Says = shown(certificate.Err.Error(), secrets)
 	case errors.As(err, &name) && name.IsNotFound:
-		e.Reason, e.Problem = UnknownHost, "is not known to the name server"
+		e.Reason, e.Problem = UnknownHost, "has no address in DNS"
 	default:
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) { // it repeats the address
 			err = wrapped.Err
 		}
-		e.Reason, e.Problem, e.transient = Unreached, "was not reached", true
+		e.Reason, e.Problem, e.transient = Unreached, "could not be reached", true
 		if status != 0 {
-			e.Problem = "broke off its answer"
+			e.Problem = "cut its answer short"
 		}
 		e.Says = shown(err.Error(), secrets)
 	}

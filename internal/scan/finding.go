@@ -161,8 +161,8 @@ func (f *found) fillLink(made *Finding) {
 func (f *found) fillUntested(made *Finding) {
 	made.Text = "has no tests"
 	made.Title = "Add tests for " + shortenPath(made.Path, maxTitlePath)
-	made.Hints = []string{fmt.Sprintf("Test what %s offers: by the names of files nothing does yet", quoted(made.Path))}
-	made.Criteria = []string{fmt.Sprintf("Tests of %s stand where its language has them, and pass", quoted(made.Path))}
+	made.Hints = []string{fmt.Sprintf("Test what %s offers: going by file names, nothing does yet", quoted(made.Path))}
+	made.Criteria = []string{fmt.Sprintf("Tests of %s exist where its language expects them, and pass", quoted(made.Path))}
 	made.Type, made.weight = "test", weightUntested
 }
 

@@ -79,7 +79,7 @@ func Open(dir string) (*Sealer, error) {
 			return nil, fmt.Errorf("make the approval key: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("read the approval key: %s comes and goes", path)
+	return nil, fmt.Errorf("read the approval key: %s keeps disappearing", path)
 }
 
 // makeKey puts a new key in place, whole, unless another process was first.

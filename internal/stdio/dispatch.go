@@ -127,7 +127,7 @@ func (c *conn) handle(ctx context.Context, m transport.Message) (resp mcp.JSONRP
 		if r := recover(); r != nil {
 			c.log.Error("panic in a handler", "method", m.Method, "panic", r, "stack", string(debug.Stack()))
 			resp = *transport.Refusal(m.ID, mcp.INTERNAL_ERROR,
-				"internal error: the request may have taken no effect, the server's log says more")
+				"internal error: the request may have had no effect; see the server's log")
 		}
 	}()
 	if m.Kind == transport.Request && c.uninitialized(m) {

@@ -134,7 +134,7 @@ func ask[T any](ctx context.Context, s *session, method mcp.MCPMethod, params an
 func (s *session) withdraw(id int64) {
 	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
 	n.Method = string(mcp.MethodNotificationCancelled)
-	n.Params.AdditionalFields = map[string]any{"requestId": id, "reason": "no longer waited for"}
+	n.Params.AdditionalFields = map[string]any{"requestId": id, "reason": "the answer is no longer needed"}
 	select {
 	case s.Notes <- n:
 	default:

@@ -108,7 +108,7 @@ func (w *walk) own(err error) {
 	problem.cause = err
 	if semantic, ok := err.(*json.SemanticError); ok {
 		problem.Pointer += string(semantic.JSONPointer)
-		problem.Problem = "found " + kindName(semantic.JSONKind) + " that does not fit"
+		problem.Problem = "found " + kindName(semantic.JSONKind) + " that is not accepted here"
 		err = semantic.Err
 	}
 	if inner, ok := err.(*Error); ok {

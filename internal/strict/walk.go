@@ -21,8 +21,8 @@ import (
 const maxFaults = 20
 
 var (
-	errBroken = errors.New("the document cannot be read on") // its fault is recorded
-	errEnough = errors.New("there are faults enough")
+	errBroken = errors.New("the document cannot be read further") // its fault is recorded
+	errEnough = errors.New("too many faults to go on")
 )
 
 // walk is the state of one call of Decode: where it is in the input, and what it
@@ -96,7 +96,7 @@ func (w *walk) nested(text []byte, at string, inString bool, t reflect.Type) err
 		return err
 	}
 	if _, err := w.in.ReadToken(); !errors.Is(err, io.EOF) {
-		w.fault("found more data after the JSON value", "one value alone")
+		w.fault("found more data after the JSON value", "a single value")
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (w *walk) word(s *shape, given string) (string, bool) {
 // decided asks the type itself whether a value fits.
 func (w *walk) decided(s *shape, raw jsontext.Value) {
 	if kind := raw.Kind(); kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
-		if _, err := jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue(); err != nil { // a key is there twice
+		if _, err := jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue(); err != nil { // a duplicate key
 			w.syntax(err, w.pointer(), "invalid JSON")
 			w.hole(s.Type)
 			return

@@ -81,7 +81,7 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 		text += ", since " + v.clock(step.StartedAt)
 	}
 	if v.Lapsed != nil && v.Lapsed(step) {
-		return "(" + text + ", gone: anybody may go on)", v.Screen.Waiting
+		return "(" + text + ", gone: anyone may take over)", v.Screen.Waiting
 	}
 	return "(" + text + ")", v.Screen.Busy
 }
@@ -130,10 +130,10 @@ func (v PlanView) proof(e plan.Evidence) string {
 	case e.Command != "" && e.ExitCode != nil:
 		text = fmt.Sprintf("%s exited with %d", e.Command, *e.ExitCode)
 		if !e.Recorded {
-			text += ", it is said"
+			text += ", as reported"
 		}
 	case e.Command != "":
-		text = e.Command + ", it is said"
+		text = e.Command + ", as reported"
 	case e.Criterion != "":
 		text = e.Criterion + ": " + e.Note
 	}

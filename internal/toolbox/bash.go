@@ -89,9 +89,9 @@ func (r BashExecuteReply) Text() string {
 	took := seconds(time.Duration(r.DurationMS) * time.Millisecond)
 	switch {
 	case r.Stopped != "":
-		fmt.Fprintf(&b, "Stopped after %s, with all it had started: %s.", took, r.Stopped)
+		fmt.Fprintf(&b, "Stopped after %s, with everything it had started: %s.", took, r.Stopped)
 	case r.TimedOut:
-		fmt.Fprintf(&b, "Stopped after %s, the time-out, with all it had started.", took)
+		fmt.Fprintf(&b, "Stopped after %s, the time-out, with everything it had started.", took)
 	default:
 		fmt.Fprintf(&b, "Exit code %d after %s.", r.ExitCode, took)
 	}
@@ -122,7 +122,7 @@ type Runner interface {
 type RunResult = process.Result
 
 // errEntered is why a command is ended when only reading is allowed any more.
-var errEntered = errors.New("planning mode was entered, in which commands only read")
+var errEntered = errors.New("planning mode was entered, in which commands may only read")
 
 // run runs a command: any, for as long as that is allowed, or while only reading is
 // one that the policy of package shell lets pass, kept from writing by the system where

@@ -38,7 +38,7 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 	}
 	if strings.HasSuffix(in.Path, "/") {
 		return CreateFileReply{}, invalid("/path", "names a directory",
-			"leave the / at the end out; directories come with the files in them")
+			"leave out the final /; directories are made with the files in them")
 	}
 	if err := b.writable("/content", rel, len(in.Content)); err != nil {
 		return CreateFileReply{}, err
@@ -115,7 +115,7 @@ func (b *Box) target(rel string) (string, error) {
 		case name == "" || name == ".":
 			continue
 		case name == ".." && len(done) == 0:
-			return "", invalid("/path", plan.Quote(rel)+" leads out of the workspace by a link", inside)
+			return "", invalid("/path", plan.Quote(rel)+" leads out of the workspace through a link", inside)
 		case name == "..":
 			done = done[:len(done)-1]
 			continue
@@ -139,7 +139,7 @@ func (b *Box) target(rel string) (string, error) {
 			return "", refused(rel, err)
 		}
 		if filepath.IsAbs(to) {
-			return "", invalid("/path", plan.Quote(rel)+" leads out of the workspace by a link", inside)
+			return "", invalid("/path", plan.Quote(rel)+" leads out of the workspace through a link", inside)
 		}
 		todo = append(strings.Split(filepath.ToSlash(to), "/"), todo...)
 	}

@@ -53,7 +53,7 @@ func kind(mode fs.FileMode) string {
 	case mode&fs.ModeDevice != 0:
 		return "a device"
 	}
-	return "no regular file"
+	return "not a regular file"
 }
 
 // readWhole reads a file of at most Limits.FileBytes.
@@ -176,7 +176,7 @@ func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) 
 		return ReadFileReply{}, err
 	}
 	if !utf8.Valid(data) {
-		return ReadFileReply{}, invalid("/path", plan.Quote(rel)+" is not text in UTF-8", "use a command for it")
+		return ReadFileReply{}, invalid("/path", plan.Quote(rel)+" is not UTF-8 text", "use a command for it")
 	}
 	return ReadFileReply{Path: rel, Content: string(data), Bytes: len(data)}, nil
 }

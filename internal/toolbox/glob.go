@@ -48,7 +48,7 @@ func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
 	defer cancel()
 	reply := b.glob(timed, dir, pattern, in.Ignored)
 	if len(reply.Paths) == 0 && !strings.Contains(pattern, "/") {
-		reply.Note = join(reply.Note, "**/"+safetext.EscapeLine(pattern)+" looks in directories below, too")
+		reply.Note = join(reply.Note, "**/"+safetext.EscapeLine(pattern)+" also looks in the directories below")
 	}
 	return reply, ended(ctx)
 }

@@ -111,7 +111,7 @@ func expression(pattern string, ignoreCase bool) (re *regexp.Regexp, reach int, 
 		return nil, 0, invalid("/pattern", "is not an RE2 expression: "+safetext.EscapeLine(head(problem, 200)),
 			`put \ before a character that is meant literally; look-around and back-references do not exist`)
 	case instructions > maxExpression:
-		return nil, 0, invalid("/pattern", "repeats too much", "use smaller counts in braces")
+		return nil, 0, invalid("/pattern", "repeats too much", "use smaller repeat counts in the braces")
 	case instructions > largeExpression:
 		return re, searchedShort, nil
 	}
@@ -135,8 +135,8 @@ func (s *search) result() GrepReply {
 	notes := join(s.note,
 		when(s.binary > 0, plan.Counted(s.binary, "binary file")+" skipped"),
 		when(s.unread > 0, plan.Counted(s.unread, "file")+" could not be read"),
-		when(s.partly > 0, fmt.Sprintf("of %s only the first %s were searched", plan.Counted(s.partly, "long line"),
-			size(int64(s.reach)))))
+		when(s.partly > 0, fmt.Sprintf("only the first %s of %s were searched", size(int64(s.reach)),
+			plan.Counted(s.partly, "long line"))))
 	return GrepReply{Matches: s.matches, Files: s.files, Truncated: s.cut, Note: notes}
 }
 

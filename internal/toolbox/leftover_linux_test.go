@@ -171,7 +171,7 @@ func TestCommandEndsWhenOnlyReadingIsAllowed(t *testing.T) {
 	changes <- struct{}{}
 	reply := <-ended
 	if reply.Stdout != "first\n" || reply.TimedOut || !strings.Contains(reply.Stopped, "planning mode was entered") ||
-		!strings.Contains(reply.Text(), "with all it had started: planning mode was entered") {
+		!strings.Contains(reply.Text(), "with everything it had started: planning mode was entered") {
 		t.Errorf("%+v\n%s", reply, reply.Text())
 	}
 	close(changes)

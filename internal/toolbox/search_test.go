@@ -65,7 +65,7 @@ func TestGlob(t *testing.T) {
 		}
 	}
 	reply, err := box.Glob(t.Context(), toolbox.Glob{Pattern: "README.md"})
-	if err != nil || !strings.Contains(reply.Text(), "**/README.md looks in directories below") {
+	if err != nil || !strings.Contains(reply.Text(), "**/README.md also looks in the directories below") {
 		t.Errorf("%s, %v", reply.Text(), err)
 	}
 }

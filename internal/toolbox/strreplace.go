@@ -108,7 +108,7 @@ func withCRLF(text []byte) []byte {
 // absent says that a text was not found, and what it may have been meant to be.
 func absent(data []byte, in StrReplace) error {
 	problem := "is not found in " + plan.Quote(in.Path)
-	fix := "copy it from view exactly, with its white space"
+	fix := "copy it from view exactly, including its white space"
 	if n := alike(data, in.Old); n > 0 {
 		problem += fmt.Sprintf("; line %d differs in white space alone", n)
 		fix = fmt.Sprintf("view %s from %d and copy it exactly", plan.Quote(in.Path), n)

@@ -29,7 +29,7 @@ func refused(rel string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &plan.ValidationError{Kind: plan.NotFound, Field: "/path", Problem: name + " does not exist", Fix: "look for it with glob"}
 	case errors.Is(err, fs.ErrPermission):
-		return conflict("/path", name+" may not be read or written here", "choose another path")
+		return conflict("/path", name+" cannot be read or written here", "choose another path")
 	case errors.Is(err, syscall.ELOOP):
 		return invalid("/path", name+" is a link that leads in a circle", "name the file itself")
 	case errors.Is(err, syscall.ENOTDIR):
@@ -37,7 +37,7 @@ func refused(rel string, err error) error {
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return invalid("/path", name+" has a name that is too long", "shorten it")
 	case strings.HasSuffix(err.Error(), ": path escapes from parent"): // the error of os.Root, which the library does not export
-		return invalid("/path", name+" leads out of the workspace by a link", inside)
+		return invalid("/path", name+" leads out of the workspace through a link", inside)
 	}
 	return fmt.Errorf("%s: %w", rel, err)
 }

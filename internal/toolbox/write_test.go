@@ -273,7 +273,7 @@ func TestReadAndWriteWhole(t *testing.T) {
 		t.Error("the copy differs")
 	}
 	_, err = box.ReadFile(t.Context(), toolbox.ReadFile{Path: "latin"})
-	refused(t, err, plan.InvalidInput, "/path", "not text in UTF-8")
+	refused(t, err, plan.InvalidInput, "/path", "not UTF-8 text")
 }
 
 // TestNewNamesThatDeceive: no file is made whose name hides something; one that is there

@@ -218,7 +218,7 @@ func setWord[T vocabulary](v value, into *T) faults {
 		return v.refuse("is not one word", want)
 	}
 	if !slices.Contains(allowed, word) {
-		return v.refuse("is "+plan.Quote(word)+", which is not known", didYouMean(word, allowed)+want)
+		return v.refuse("is "+plan.Quote(word)+", which is unknown", didYouMean(word, allowed)+want)
 	}
 	*into = T(word)
 	return nil

@@ -90,7 +90,7 @@ func (l *loading) flags() error {
 	for _, name := range slices.Sorted(maps.Keys(l.sources.Flags)) {
 		k, ok := l.key(name)
 		if !ok {
-			return &ConfigError{Source: "flags", Problem: "has the key " + plan.Quote(name) + ", which is not known", Want: knownKeys(name)}
+			return &ConfigError{Source: "flags", Problem: "has the key " + plan.Quote(name) + ", which is unknown", Want: knownKeys(name)}
 		}
 		if err := l.takeText(k, "--"+strings.ReplaceAll(name, "_", "-"), l.sources.Flags[name]); err != nil {
 			return err
@@ -124,7 +124,7 @@ func (l *loading) file(path string, text []byte, own bool) error {
 		k, known := l.key(v.entry)
 		if !known { // it may be of a newer planloop
 			v.key = plan.Quote(v.entry)
-			l.warn(v.refuse("ignored: it is not known", knownKeys(v.entry)))
+			l.warn(v.refuse("ignored: it is unknown", knownKeys(v.entry)))
 		} else if !isNull(v.node) {
 			v.key = k.name
 			l.take(k, v, own)
@@ -270,7 +270,7 @@ func readUsers(path string) ([]byte, error) {
 	}
 	// It names commands to run, so what anybody can write must not be obeyed.
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 {
-		return nil, &ConfigError{Source: path, Problem: "can be written by everybody on this machine", Want: "run chmod o-w on it"}
+		return nil, &ConfigError{Source: path, Problem: "can be written by anyone on this machine", Want: "run chmod o-w on it"}
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -177,7 +177,7 @@ func checkFile(path string) (mode fs.FileMode, err error) {
 		return 0, explain(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s is a link or no file at all (%s): remove it; a log is never reached through a link",
+		return 0, fmt.Errorf("%s is a link or not a regular file (%s): remove it; a log is never reached through a link",
 			path, info.Mode().Type())
 	}
 	return info.Mode().Perm(), checkOwner(path, info)
@@ -263,7 +263,7 @@ func full(path string, err error) error {
 }
 
 func readOnly(path string, err error) error {
-	return fmt.Errorf("%w: %s or its folder is read-only: make both writable for you: %w", store.ErrReadOnly, path, err)
+	return fmt.Errorf("%w: %s or its folder is read-only: make both writable by you: %w", store.ErrReadOnly, path, err)
 }
 
 // damaged says what is wrong with the file and the way out.

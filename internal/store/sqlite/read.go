@@ -314,7 +314,7 @@ func (v *view) contains(ctx context.Context, pin store.Head) (contained, former 
 }
 
 // errUnreadable marks what damaged explains.
-var errUnreadable = errors.New("the records do not fit together")
+var errUnreadable = errors.New("the records do not follow on from one another")
 
 func damagedRecord(seq plan.Revision) error {
 	return fmt.Errorf("record %d is not what its hash says: %w", seq, errUnreadable)
