@@ -141,14 +141,16 @@ func keep(program string, args []string) (code int, err error) {
 }
 
 // endChildren kills the children of this process, but those that are spared, and so
-// theirs, which it adopts, until there are none. A child that has ended is there until it
-// is waited for, so that one which goes on as another child while they are listed is seen
-// in the next round.
+// theirs, which it adopts, until there are none. What shares the session of this process
+// is no command's: each has a session of its own, and none leads back. A child that has
+// ended is there until it is waited for, so that one which goes on as another child while
+// they are listed is seen in the next round.
 func endChildren(spared map[int]bool) {
+	session, err := unix.Getsid(0)
 	for own := syscall.Getpgrp(); ; {
 		ended := 0
 		for _, pid := range children() {
-			if spared[pid] {
+			if theirs, unknown := unix.Getsid(pid); spared[pid] || errors.Join(err, unknown) == nil && theirs == session {
 				continue
 			}
 			if group, err := syscall.Getpgid(pid); err == nil && group != own {

@@ -157,9 +157,11 @@ func (w *walk) captured(f field, read func() error) ([]byte, error) {
 func (w *walk) meanings(m *members, key string) []int {
 	var all []int
 	for _, s := range w.synonyms {
-		i := indexOf(m.fields, s.Field)
+		if s.Key != key || key == "" {
+			continue
+		}
 		has := func(name string) bool { return indexOf(m.fields, name) >= 0 }
-		if s.Key == key && key != "" && i >= 0 && !slices.ContainsFunc(s.Unless, has) {
+		if i := indexOf(m.fields, s.Field); i >= 0 && !slices.ContainsFunc(s.Unless, has) {
 			all = append(all, i)
 		}
 	}

@@ -51,9 +51,13 @@ func Fit(parts []Part, room int) (shown, left []Part) {
 // page shows of what the one before has left, one text at least.
 func Page(parts []Part, room, page int) (shown, left []Part) {
 	left = parts
+	says := func(p Part) bool { return len(p.Texts) > 0 }
 	for range page {
+		if !slices.ContainsFunc(left, says) { // whatever number a page was asked for by
+			return left, left
+		}
 		shown, left = Fit(left, room)
-		nothing := !slices.ContainsFunc(shown, func(p Part) bool { return len(p.Texts) > 0 })
+		nothing := !slices.ContainsFunc(shown, says)
 		for i := range left {
 			if texts := left[i].Texts; nothing && len(texts) > 0 {
 				shown[i].Texts, left[i].Texts, nothing = texts[:1], texts[1:], false

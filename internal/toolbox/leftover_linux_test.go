@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -176,4 +177,23 @@ func TestCommandEndsWhenOnlyReadingIsAllowed(t *testing.T) {
 	}
 	close(changes)
 	w.gone(t)
+}
+
+// TestOtherChildrenAreLeftAlone: what this process has started beside its commands is not
+// ended with what a command leaves behind that has killed its keeper.
+func TestOtherChildrenAreLeftAlone(t *testing.T) {
+	other := exec.Command("sleep", "1000")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := kept(t, toolbox.Options{}).BashExecute(t.Context(), toolbox.BashExecute{Command: "kill -KILL $PPID; sleep 1000"})
+	if err != nil || reply.ExitCode != 128+9 {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	if err := other.Process.Kill(); err != nil {
+		t.Errorf("the other child is gone: %v", err)
+	}
+	if err := other.Wait(); other.ProcessState == nil {
+		t.Errorf("the other child was waited for by somebody else: %v", err)
+	}
 }

@@ -206,10 +206,10 @@ func listed(p *plan.Plan, c Caller, page int) *TaskList {
 	for step := range p.Steps.All() {
 		t := titled(p, step)
 		spent += titledCost + tokens.CountCautiously(t.Title)
-		switch {
-		case spent > page*listRoom:
+		switch on := 1 + (spent-1)/listRoom; {
+		case on > page:
 			left++
-		case spent > (page-1)*listRoom:
+		case on == page:
 			list.Tasks = append(list.Tasks, t)
 		}
 	}

@@ -320,23 +320,35 @@ func resolveAll(field string, refs []TaskRef, resolve func(TaskRef) (plan.StepID
 // inOrder returns the updates so that a step which is reported done stands before
 // those that wait for it: an agent need not know in which order they count.
 func (in updateInput) inOrder(state plan.State) []taskChange {
-	rest := slices.Clone(in.update)
-	finishing := func(id plan.StepID) bool {
-		return slices.ContainsFunc(rest, func(u taskChange) bool {
-			return u.id == id && u.mark != nil && u.mark.Status == plan.Done
-		})
+	if state.Plan == nil {
+		return in.update
 	}
-	free := func(u taskChange) bool {
-		if u.mark == nil || u.mark.Status != plan.Done && u.mark.Status != plan.InProgress || state.Plan == nil {
-			return true
+	upToDone := map[plan.StepID][]int{} // the updates of a step until it is done, the last first
+	for i, u := range slices.Backward(in.update) {
+		if upToDone[u.id] != nil || u.mark != nil && u.mark.Status == plan.Done {
+			upToDone[u.id] = append(upToDone[u.id], i)
 		}
-		return !slices.ContainsFunc(state.Plan.Steps.WaitingOn(u.id), func(id plan.StepID) bool { return id != u.id && finishing(id) })
 	}
-	var ordered []taskChange
-	for len(rest) > 0 {
-		i := max(0, slices.IndexFunc(rest, free))
-		ordered = append(ordered, rest[i])
-		rest = slices.Delete(rest, i, i+1)
+	ordered, taken := make([]taskChange, 0, len(in.update)), make([]bool, len(in.update))
+	var take func(int)
+	take = func(i int) {
+		if taken[i] {
+			return
+		}
+		taken[i] = true
+		if u := in.update[i]; u.mark != nil && (u.mark.Status == plan.Done || u.mark.Status == plan.InProgress) {
+			for _, id := range state.Plan.Steps.WaitingOn(u.id) {
+				before := upToDone[id]
+				delete(upToDone, id)
+				for _, i := range slices.Backward(before) {
+					take(i)
+				}
+			}
+		}
+		ordered = append(ordered, in.update[i])
+	}
+	for i := range in.update {
+		take(i)
 	}
 	return ordered
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -288,6 +289,10 @@ func TestListKeepsItsBudget(t *testing.T) {
 		if listed != len(steps) {
 			t.Errorf("%d tasks are listed, want %d", listed, len(steps))
 		}
+		last := must[verbs.StatusReply](t)(s.Status(t.Context(), ann, verbs.Status{Full: true, Page: math.MaxInt}))
+		if len(last.Plan.Tasks) > 0 || last.Plan.More != "" {
+			t.Errorf("a page far behind the last: %+v", last.Plan)
+		}
 	}
 }
 
@@ -321,7 +326,7 @@ func TestOrdinaryTaskIsShownWhole(t *testing.T) {
 func TestTaskThatIsNotThere(t *testing.T) {
 	s := service(time.Now, nil)
 	one, nine := verbs.TaskID(1), verbs.TaskID(9)
-	for _, in := range []verbs.Status{{Task: &one}, {Task: &nine}, {Task: &one, Page: 2}} {
+	for _, in := range []verbs.Status{{Task: &one}, {Task: &nine}, {Task: &one, Page: 2}, {Task: &one, Page: math.MaxInt}} {
 		_, err := s.Status(t.Context(), ann, in)
 		var refused *plan.ValidationError
 		if !errors.As(err, &refused) || refused.Kind != plan.NotFound || refused.Fix == "" {
