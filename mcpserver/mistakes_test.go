@@ -72,7 +72,7 @@ func (m mistake) make(t *testing.T) (verdict, outcome string) {
 		}
 	}
 	was := described(t, w)
-	result := call(t, client, m.call[0], json.RawMessage(m.call[1]))
+	result := callOrRefusal(t, client, m.call[0], json.RawMessage(m.call[1]))
 	verdict = "understood"
 	var b strings.Builder
 	if result.IsError {
@@ -179,6 +179,16 @@ func describedStep(p *plan.Plan, step *plan.Step) string {
 }
 
 // readMistakes reads the table: after its head an entry for each "## ".
+// callOrRefusal makes a call; an error of the protocol counts as a refusal.
+func callOrRefusal(t *testing.T, client *mcp.ClientSession, tool string, arguments any) *mcp.CallToolResult {
+	t.Helper()
+	result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
+	}
+	return result
+}
+
 func readMistakes(t *testing.T) (head string, mistakes []mistake) {
 	t.Helper()
 	data, err := os.ReadFile(mistakesFile)

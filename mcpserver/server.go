@@ -91,7 +91,7 @@ func New(opts Options) (*Server, error) {
 	s.connections.hook(hooks)
 	hooks.AddAfterListResources(s.listFormerPlans)
 	hooks.AddAfterListTools(s.listByPhase)
-	hooks.AddBeforeCallTool(s.redirectUnknown)
+	hooks.AddBeforeCallTool(s.explainUnknown)
 	s.MCP = server.NewMCPServer("planloop", opts.Version, append(identity(),
 		server.WithInstructions(prompts.Instructions(opts.Strategy, opts.Toolsets)),
 		server.WithToolCapabilities(true),
@@ -108,7 +108,6 @@ func New(opts Options) (*Server, error) {
 		cancel()
 		return nil, err
 	}
-	s.addUnknownTool()
 	s.addResources()
 	s.addPrompts()
 	s.subscriptions.notifyAll = s.MCP.SendNotificationToAllClients

@@ -146,7 +146,6 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 // toolsets and the phase alone, so that hosts' caches of it stay warm. A tool that is
 // called all the same is refused, with the way on, by whoever carries it out.
 func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool { return tool.Name == unknownTool })
 	phase, revision, err := s.phaseNow(ctx)
 	if err != nil {
 		s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)

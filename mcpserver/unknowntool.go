@@ -12,10 +12,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// unknownTool answers the calls of tools that there are not. It is not listed. A model
-// is sure to read the answer of a tool; few hosts show it an error of the protocol.
-const unknownTool = "planloop_unknown_tool"
-
 // toolWords are words in the names by which models look for a tool.
 func toolWords() map[string]string {
 	return map[string]string{
@@ -36,34 +32,23 @@ func toolWords() map[string]string {
 	}
 }
 
-// redirectUnknown sends the call of a tool that is not offered to the one that says so.
-func (s *Server) redirectUnknown(_ context.Context, _ any, request *mcp.CallToolRequest) {
-	if name := request.Params.Name; !slices.Contains(s.offered, name) {
-		request.Params.Arguments, request.Params.Name = map[string]any{"name": name}, unknownTool
+// explainUnknown has the error of the protocol that refuses the call of a tool that is not
+// offered say which was probably meant: the library's message repeats the name as it stands here.
+func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolRequest) {
+	name := request.Params.Name
+	if slices.Contains(s.offered, name) {
+		return
 	}
-}
-
-func (s *Server) addUnknownTool() {
-	s.MCP.AddTool(mcp.Tool{Name: unknownTool, InputSchema: mcp.ToolInputSchema{Type: "object"}},
-		func(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return mcp.NewToolResultError(s.noSuchTool(request.GetString("name", ""))), nil
-		})
-}
-
-// noSuchTool names the tool that was probably meant, and those that there are.
-func (s *Server) noSuchTool(name string) string {
-	text := "Nothing was changed. " + string(plan.NotFound) + ": there is no tool " + plan.Quote(name)
+	text := strings.Trim(plan.Quote(name), `"`)
 	for _, row := range verbs.Table() {
 		if row.Name == name {
-			text += " here: the toolset " + row.Toolset + " is not offered"
+			text += " of the toolset " + row.Toolset + ", which is not offered"
 		}
 	}
 	if near := s.nearestTool(name); near != "" {
 		text += "; did you mean " + near + "?"
-	} else {
-		text += "."
 	}
-	return text + "\nThe tools are " + strings.Join(s.offered, ", ") + "."
+	request.Params.Name = text + " (there are " + strings.Join(s.offered, ", ") + ")"
 }
 
 // nearestTool is the offered tool whose name, or the words that others name it by, a
