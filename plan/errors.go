@@ -104,8 +104,11 @@ func conflict(problem, fix string) error { return Refuse(Conflict, "", problem, 
 
 // Quote returns text in double quotes for a message: shortened to 60
 // characters, with everything unprintable escaped.
-func Quote(text string) string {
-	quoted := strconv.QuoteToGraphic(Shorten(text, 60)) // which lets blank letters and selectors pass
+func Quote(text string) string { return QuoteWhole(Shorten(text, 60)) }
+
+// QuoteWhole is Quote for what must not be shortened: a command, a criterion.
+func QuoteWhole(text string) string {
+	quoted := strconv.QuoteToGraphic(text) // which lets blank letters and selectors pass
 	var b strings.Builder
 	for i, r := range quoted {
 		switch LookAt(quoted, i) {
@@ -120,10 +123,16 @@ func Quote(text string) string {
 }
 
 // Counted writes a number with its noun: "1 step", "2 steps", "2 entries",
-// "2 matches". A noun in y has a consonant before it.
+// "2 matches", "2 paths it creates". A noun in y has a consonant before it.
 func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	behind := ""
+	for _, joint := range []string{" of ", " to ", " it "} {
+		if i := strings.Index(noun, joint); i >= 0 {
+			noun, behind = noun[:i], noun[i:]+behind
+		}
 	}
 	ending := "s"
 	if stem, found := strings.CutSuffix(noun, "y"); found {
@@ -133,7 +142,7 @@ func Counted(n int, noun string) string {
 	} else if strings.HasSuffix(noun, "ch") {
 		ending = "es"
 	}
-	return fmt.Sprintf("%d %s%s", n, noun, ending)
+	return fmt.Sprintf("%d %s%s%s", n, noun, ending, behind)
 }
 
 // Shorten returns text with at most n characters, an ellipsis in place of what

@@ -269,11 +269,52 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 		return nil, nil
 	}
 	e := StepReported{Step: a.Step, Note: a.Note, Output: a.Output, AffectedFiles: files, At: f.Now}
-	for _, evidence := range a.Evidence {
+	for i, evidence := range a.Evidence {
+		if evidence.Criterion, err = criterion(step, evidence.Criterion, fmt.Sprintf("/evidence/%d/criterion", i)); err != nil {
+			return nil, err
+		}
 		evidence.By, evidence.At = f.Actor.Name, f.Now
 		e.Evidence = append(e.Evidence, evidence)
 	}
 	return []Event{e}, nil
+}
+
+// criterion returns the criterion of a step that evidence names, by its text or by a
+// beginning that no other has. A step without criteria takes any.
+func criterion(step *Step, name, field string) (string, error) {
+	if name == "" || len(step.AcceptanceCriteria) == 0 || slices.Contains(step.AcceptanceCriteria, name) {
+		return name, nil
+	}
+	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+	begins := plain(strings.TrimRight(name, ".… "))
+	var found []string
+	for _, criterion := range step.AcceptanceCriteria {
+		if strings.HasPrefix(plain(criterion), begins) && !slices.Contains(found, criterion) {
+			found = append(found, criterion)
+		}
+	}
+	if len(found) == 1 && begins != "" {
+		return found[0], nil
+	}
+	return "", Refuse(NotFound, field, Quote(name)+" is not a criterion of "+step.ID.String(),
+		"name one of: "+strings.Join(named("", step.AcceptanceCriteria), ", "))
+}
+
+// criteriaShown bounds what a message repeats of criteria, in characters.
+const criteriaShown = 1_000
+
+// named quotes as many criteria as a message has room for, one at least, each whole, and
+// counts the rest.
+func named(what string, criteria []string) []string {
+	var names []string
+	room := criteriaShown
+	for i, text := range criteria {
+		if room -= len(text); i > 0 && room < 0 {
+			return append(names, Counted(len(criteria)-i, "more criterion"))
+		}
+		names = append(names, what+QuoteWhole(text))
+	}
+	return names
 }
 
 func roomForNote(step *Step, note string) error {
@@ -356,14 +397,10 @@ func MissingEvidence(step *Step) []string {
 	}
 	var missing []string
 	if step.Verify != "" && !Verified(step) {
-		missing = append(missing, "a recorded success of its command "+Quote(step.Verify))
+		missing = append(missing, "a recorded success of its command "+QuoteWhole(step.Verify))
 	}
-	for _, criterion := range step.AcceptanceCriteria {
-		if !noted(step, criterion) {
-			missing = append(missing, "a note for the criterion "+Quote(criterion))
-		}
-	}
-	return missing
+	open := slices.DeleteFunc(slices.Clone(step.AcceptanceCriteria), func(text string) bool { return noted(step, text) })
+	return append(missing, named("a note for the criterion ", open)...)
 }
 
 // Verified reports whether the last recorded run of the step's command succeeded.

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -405,5 +406,40 @@ func TestLapsed(t *testing.T) {
 		if got := plan.Lapsed(step, test.owner, test.now, time.Minute); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// Evidence names a criterion by its text, however it was shortened or spaced, and none that
+// the step does not have; what is missing is told whole.
+func TestEvidenceNamesACriterionOfTheStep(t *testing.T) {
+	long := "describe(['1','2','NA','']) gives count 2, missing 2, mean 1.5, and \"median\" " + strings.Repeat("x", 200)
+	criteria := []string{long, "The list is sorted", "The list is short"}
+	spec := plan.Spec{Title: "Describe", AcceptanceCriteria: criteria}
+	for given, want := range map[string]string{
+		long: long, long[:40]: long, long[:59] + "…": long, " the  LIST is sorted.": criteria[1], "The list is sh...": criteria[2],
+		"The list is": "", "...": "", "Something else": "",
+	} {
+		w := withPlan(t, plan.NewStep{Spec: spec})
+		report := plan.ReportStep{Step: 1, Evidence: []plan.Evidence{{Note: "seen"}, {Criterion: given, Note: "seen"}}}
+		if want == "" {
+			err := w.refused(ann, report)
+			if err.Field != "/evidence/1/criterion" || !strings.Contains(err.Fix, plan.QuoteWhole(long)+", "+plan.QuoteWhole(criteria[1])) {
+				t.Errorf("%q: refused as %v", given, err)
+			}
+			continue
+		}
+		w.do(ann, report)
+		missing := strings.Join(plan.MissingEvidence(w.step(1)), "\n")
+		for _, criterion := range criteria {
+			if strings.Contains(missing, plan.QuoteWhole(criterion)) == (criterion == want) {
+				t.Errorf("after evidence for %q this is missing:\n%s", given, missing)
+			}
+		}
+	}
+	w := withPlan(t, plan.NewStep{Spec: plan.Spec{Title: "Anything"}})
+	w.do(ann, plan.ReportStep{Step: 1, Evidence: []plan.Evidence{{Criterion: "whatever", Note: "seen"}}})
+	all := slices.Repeat([]string{strings.Repeat("y", 900)}, 3)
+	if got := plan.MissingEvidence(&plan.Step{Spec: plan.Spec{AcceptanceCriteria: all}}); len(got) != 2 || got[1] != "2 more criteria" {
+		t.Errorf("missing %q", got)
 	}
 }
