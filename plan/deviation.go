@@ -136,6 +136,8 @@ func exceeds(whole, part *Step) string {
 		return "splits " + whole.ID.String() + ", which is " + string(whole.Status)
 	case !contains(whole.Tools, part.Tools):
 		return "uses a tool that " + whole.ID.String() + " does not"
+	case !contains(slices.Concat(whole.RelevantFilePaths, whole.Creates), slices.Concat(part.RelevantFilePaths, part.Creates)):
+		return "names a path that " + whole.ID.String() + " does not"
 	case part.Tool != "":
 		return "runs the tool " + Quote(part.Tool)
 	case part.Risk.rank() > whole.Risk.rank():

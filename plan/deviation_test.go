@@ -38,7 +38,7 @@ func approvedPlan(t failer) *workspace {
 	a := submission("Look", "Do")
 	a.Steps[0].Verify, a.Steps[0].RequiresApproval, a.Steps[0].Tools = "go test ./...", true, []string{"view", "grep"}
 	a.Steps[0].Tool, a.Steps[0].Args = "view", []byte(`{"path":"go.mod"}`)
-	a.Steps[1].DependsOn = []plan.StepID{1}
+	a.Steps[0].RelevantFilePaths, a.Steps[1].DependsOn = []string{"go.mod"}, []plan.StepID{1}
 	w.do(ann, a)
 	w.do(person, decided(plan.Approved, w.answer("")))
 	w.wantPhase(plan.PhaseExecuting)
@@ -48,10 +48,9 @@ func approvedPlan(t failer) *workspace {
 // TestSmallDeviationIsNoted: it is done at once, and what was approved remembers it.
 func TestSmallDeviationIsNoted(t *testing.T) {
 	for name, a := range map[string]plan.Action{
-		"details":                      patch(func(p *plan.Patch) { set(&p.Details, "only the middleware") }),
 		"hints":                        patch(func(p *plan.Patch) { set(&p.ContextHints, []string{"Read `go.mod`"}) }),
-		"paths":                        patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{"go.sum"}) }),
-		"creates":                      patch(func(p *plan.Patch) { set(&p.Creates, []string{"x.go"}) }),
+		"fewer paths":                  patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{}) }),
+		"a step with approved paths":   splitting(func(s *plan.Spec) { s.Creates = []string{"go.mod"} }),
 		"a step without tools":         splitting(func(*plan.Spec) {}),
 		"a step with approved tools":   splitting(func(s *plan.Spec) { s.Tools = []string{"grep", "view"} }),
 		"a step of an approved risk":   splitting(func(s *plan.Spec) { s.Risk = plan.MediumRisk }),
@@ -82,7 +81,10 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		action plan.Action
 		why    string
 	}{
-		"title": {patch(func(p *plan.Patch) { set(&p.Title, "Delete") }), "another title"},
+		"title":   {patch(func(p *plan.Patch) { set(&p.Title, "Delete") }), "another title"},
+		"details": {patch(func(p *plan.Patch) { set(&p.Details, "and delete the database") }), "other details"},
+		"paths":   {patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{"go.mod", "go.sum"}) }), "a new path"},
+		"creates": {patch(func(p *plan.Patch) { set(&p.Creates, []string{"x.go"}) }), "a new path that it creates"},
 		"a new tool": {patch(func(p *plan.Patch) { set(&p.Tools, []string{"view", "grep", "bash_execute"}) }),
 			"a new tool"},
 		"a tool of another step": {plan.UpdateStep{Step: 2, Patch: plan.Patch{Tools: &[]string{"view", "grep"}}}, "a new tool"},
@@ -101,6 +103,8 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"a step that splits none":    {adding(func(*plan.Spec) {}), "One more"},
 		"a split with a new tool":    {splitting(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), "a tool that S001 does not"},
 		"a split of a higher risk":   {splitting(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
+		"a split with a new path":    {splitting(func(s *plan.Spec) { s.RelevantFilePaths = []string{"go.sum"} }), "names a path"},
+		"a split that creates":       {splitting(func(s *plan.Spec) { s.Creates = []string{"x.go"} }), "names a path"},
 		"a split that runs":          {splitting(func(s *plan.Spec) { s.Tool = "view" }), "runs the tool"},
 		"a split verified otherwise": {splitting(func(s *plan.Spec) { s.Verify = "true" }), "another command"},
 		"a split of no step":         {plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "One more"}, Splits: 9}}}, "One more"},
