@@ -47,16 +47,7 @@ type stray struct {
 func (w *walk) object(s *shape) error {
 	m := members{shape: s, given: make([]given, len(s.fields))}
 	before := len(w.out)
-	if _, err := w.token(); err != nil {
-		return err
-	}
-	w.begin('{')
-	for w.in.PeekKind() != jsontext.KindEndObject {
-		if err := w.member(&m); err != nil {
-			return err
-		}
-	}
-	if _, err := w.token(); err != nil {
+	if err := w.between('{', '}', func() error { return w.member(&m) }); err != nil {
 		return err
 	}
 	if lone, ok := w.packed(&m); ok {

@@ -356,7 +356,7 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 	return err
 }
 
-// between reads an array or an object by its elements or members.
+// between reads an array or an object by its elements or members. Its end is not written.
 func (w *walk) between(begin, end byte, each func() error) error {
 	if _, err := w.token(); err != nil {
 		return err
@@ -368,11 +368,11 @@ func (w *walk) between(begin, end byte, each func() error) error {
 		}
 	}
 	_, err := w.token()
-	w.end(end)
 	return err
 }
 
 func (w *walk) array(s *shape) error {
+	defer w.end(']')
 	return w.between('[', ']', func() error {
 		if err := w.value(s.Elem()); err != nil {
 			return err
@@ -394,6 +394,7 @@ func (w *walk) countItem() error {
 // mapping reads an object as a map.
 func (w *walk) mapping(s *shape) error {
 	keys, seen := w.shape(s.Key()), map[string]bool{}
+	defer w.end('}')
 	return w.between('{', '}', func() error {
 		name, err := w.token()
 		if err != nil {

@@ -151,7 +151,7 @@ func Block(text string, room int) string {
 	room -= markTokens + perText
 	head, tail, inLine := cut(text, room)
 	if head == "" {
-		end := meter{care: cautious}.cut(text, room)
+		end := meter{cautious: true}.cut(text, room)
 		head, tail, inLine = trimmed(text[:end]), text[end:], true
 	}
 	return head + piece{tail: tail, inLine: inLine}.mark()
@@ -183,7 +183,7 @@ func cut(text string, room int) (head, tail string, inLine bool) {
 	if end > 0 {
 		return strings.TrimRight(text[:end], "\n"), text[end:], false
 	}
-	for i, r := range text[:meter{care: cautious}.cut(text, room)] {
+	for i, r := range text[:meter{cautious: true}.cut(text, room)] {
 		if c := classOf(r); unicode.IsSpace(r) || c == kana || c == han {
 			end = i + utf8.RuneLen(r)
 		}

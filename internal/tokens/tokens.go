@@ -1,14 +1,12 @@
 // Package tokens estimates what text costs in a model's context, and cuts it to what
 // it may cost. It knows no vocabulary: the estimate is fitted to one (o200k), and its
 // test holds it within 15 percent for the texts that planloop writes, and never more
-// than 10 percent below. Where a limit has to hold for text without meaning, of which
-// each character may cost as much as it can, the functions AtWorst bound it.
+// than 10 percent below.
 package tokens
 
 import (
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -16,24 +14,12 @@ import (
 // Costs are counted in hundredths of a token.
 const token = 100
 
-// care is how much an estimate allows for text that may mean little.
-type care int
-
-const (
-	typical  care = iota // text as people and programs write it
-	cautious             // the same, and hardly below for what looks like it and means nothing
-	atWorst              // whatever it is
-)
-
 // Count estimates how many tokens text costs, rounded up.
 func Count(text string) int { return meter{}.count(text) }
 
 // CountCautiously is Count for text of unknown origin: it is as good for English and for
 // code, and counts more for scripts of which a vocabulary holds few words.
-func CountCautiously(text string) int { return meter{care: cautious}.count(text) }
-
-// CountAtWorst is Count for text that may mean nothing.
-func CountAtWorst(text string) int { return meter{care: atWorst}.count(text) }
+func CountCautiously(text string) int { return meter{cautious: true}.count(text) }
 
 func (m meter) count(text string) int {
 	cost := 0
@@ -41,17 +27,6 @@ func (m meter) count(text string) int {
 		cost += m.add(r)
 	}
 	return (cost + token - 1) / token
-}
-
-// CutAtWorst returns the end, in bytes, of the longest beginning of text that costs
-// at most so many tokens, even if it means nothing. No joiner that would join nothing
-// ends it.
-func CutAtWorst(text string, tokens int) int {
-	end := meter{care: atWorst}.cut(text, tokens)
-	if end == len(text) {
-		return end
-	}
-	return len(strings.TrimRightFunc(text[:end], plan.Invisible))
 }
 
 func (m meter) cut(text string, tokens int) int {
@@ -70,7 +45,7 @@ func Shorten(text string, tokens, length int) string { return meter{}.shorten(te
 
 // ShortenCautiously is Shorten for text of unknown origin, where a limit has to hold.
 func ShortenCautiously(text string, tokens, length int) string {
-	return meter{care: cautious}.shorten(text, tokens, length)
+	return meter{cautious: true}.shorten(text, tokens, length)
 }
 
 func (m meter) shorten(text string, tokens, length int) string {
@@ -135,10 +110,10 @@ func classOf(r rune) class {
 
 // meter adds up a text character by character.
 type meter struct {
-	care   care
-	before rune
-	class  class
-	run    int // characters of the word or number so far
+	cautious bool // hardly below what a text costs that looks like words and means nothing
+	before   rune
+	class    class
+	run      int // characters of the word or number so far
 }
 
 // add returns what the next character costs, in hundredths of a token.
@@ -150,8 +125,6 @@ func (m *meter) add(r rune) int {
 	}
 	m.run++
 	switch {
-	case m.care == atWorst:
-		return worst(r, was)
 	case now == lower:
 		return m.letter(was, before, r)
 	case now == upper && was == lower:
@@ -168,27 +141,10 @@ func (m *meter) add(r rune) int {
 		indic: {42, 42, 76}, hangul: {80, 32, 80}, kana: {64, 64, 90}, han: {74, 74, 138}, symbol: {160, 160, 160}, rare: {215, 215, 215},
 	}
 	cost := either(m.run == 1, costs[now].first, costs[now].next)
-	if m.care == cautious {
+	if m.cautious {
 		return max(cost, costs[now].careful)
 	}
 	return cost
-}
-
-// worst is what a character may cost where it stands in no word of any language.
-func worst(r rune, was class) int {
-	switch {
-	case r >= 'a' && r <= 'z' && (was == lower || was == upper):
-		return 50
-	case r == ' ' && was != space:
-		return 0
-	case r < 0x80:
-		return 100
-	case r < 0x800: // two bytes: Latin with accents, Greek, Cyrillic, Hebrew, Arabic
-		return 117
-	case r < 0xE80, r >= 0x3000 && r < 0xD800: // Indic scripts and Thai, Chinese, Japanese, Korean
-		return 250
-	}
-	return utf8.RuneLen(r) * 100
 }
 
 // letter is the cost of a letter in lower case: little in a word as people write
@@ -197,7 +153,7 @@ func (m *meter) letter(was class, before, r rune) int {
 	switch was {
 	case lower:
 		if followers()[before-'a']&(1<<(r-'a')) == 0 {
-			return either(m.care == cautious, 90, 66)
+			return either(m.cautious, 90, 66)
 		}
 		return either(m.run <= 7, 10, 2)
 	case upper, latin:

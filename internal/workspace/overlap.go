@@ -72,8 +72,11 @@ func (in Lookup) stateHomes() []string {
 // holdsNothing reports whether a directory is no project. The environment's word for what
 // the home directory is does not count for a work tree.
 func (in Lookup) holdsNothing(dir string) bool {
-	if !in.noProject(dir) || filepath.Dir(dir) == dir {
-		return filepath.Dir(dir) == dir
+	switch {
+	case filepath.Dir(dir) == dir:
+		return true
+	case !in.noProject(dir):
+		return false
 	}
 	_, err := os.Stat(filepath.Join(dir, ".git"))
 	return err != nil || Lookup{Home: accountHome()}.noProject(dir)
