@@ -136,7 +136,7 @@ func specRows() []Field[Step] {
 			Help: "the `STEPS` that must be done before, such as S001,S002", Binding: BindsAny, Breach: "other dependencies"},
 		{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsMore, Breach: "a new risk"},
 		{Name: "context_hints", Label: "hint", Words: "hints", Kind: LinesField, Max: MaxHint,
-			Help: "`TEXT` on where to look first; may be given again, as may the other lists"},
+			Help: "`TEXT` on where to look first; may be repeated, as may the other lists"},
 		{Name: "relevant_file_paths", Label: "path", Words: "paths", Kind: PathsField, Max: MaxPath,
 			Help: "a `FILE` it is about, relative to the workspace", Binding: BindsMore, Breach: "a new path"},
 		{Name: "creates", Words: "paths it creates", Kind: PathsField, Max: MaxPath, Help: "a `FILE` it creates",

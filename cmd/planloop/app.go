@@ -138,7 +138,7 @@ func (a *app) describe(place workspace.Workspace) {
 		return
 	}
 	if err := place.WriteMarker(place.StateDir); err != nil {
-		a.logger().Debug("the state folder is not described", "error", err)
+		a.logger().Debug("the state folder was not labelled", "error", err)
 	}
 }
 

@@ -48,7 +48,7 @@ func newAlertCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&id, "id", "", "the `ID` of the signal, such as tests")
 	addLevel(cmd, &level)
-	flags.StringVarP(&message, "message", "m", "", "`TEXT` of what is wrong")
+	flags.StringVarP(&message, "message", "m", "", "`TEXT` that says what is wrong")
 	flags.StringVar(&task, "task", "", "the `TASK` it is about, such as 2")
 	flags.BoolVar(&clear, "clear", false, "what it reports is fixed")
 	return cmd
@@ -215,8 +215,8 @@ func (a *app) execute(ctx context.Context, dir string, args []string, end io.Wri
 	signal.Notify(ignored, syscall.SIGPIPE) // unlike Ignore, this is not handed down to the command
 	defer signal.Stop(ignored)
 	if err := cmd.Start(); err != nil {
-		return 0, usageError{fmt.Errorf("the command cannot be started, and the signal stays as it was: %w; give a program that is "+
-			"there, or a line of the shell: -- sh -c 'COMMAND'", err)}
+		return 0, usageError{fmt.Errorf("the command could not be started, and the signal is unchanged: %w; name a program that is "+
+			"installed, or a shell command: -- sh -c 'COMMAND'", err)}
 	}
 	// The user's interrupt is handed on; how long the command takes to end is its own affair.
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })

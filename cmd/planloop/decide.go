@@ -218,7 +218,7 @@ func (a *app) decidesAtOnce(outcome plan.Outcome) runner {
 			Comment: comment})
 	}
 	told := func(reply verbs.DecisionReply) string { return decidedText(reply, "") }
-	return decides(a, "deciding about a plan", decide, joined, told)
+	return decides(a, "deciding on a plan", decide, joined, told)
 }
 
 // decidedText says what becomes of a plan after a decision.
@@ -229,7 +229,7 @@ func decidedText(reply verbs.DecisionReply, comment string) string {
 	case reply.Outcome == plan.Approved:
 		return "Approved. Agents hear of it and go on by themselves; you need do nothing.\nWatch them: planloop show --watch"
 	case reply.Outcome == plan.Returned:
-		return "Returned. An agent revises the plan by your comment and submits it again; then you see what changed.\nWait for it: " +
+		return "Returned. An agent revises the plan as you asked and submits it again; you will be shown what changed.\nWait for it: " +
 			"planloop status --wait 10m"
 	case reply.Phase == plan.PhaseExecuting:
 		return "Rejected. The plan goes on as it was approved; agents hear of it with their next status."

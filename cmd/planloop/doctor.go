@@ -25,7 +25,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var repair bool
 	cmd := newCommand("doctor", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), repair) })
 
-	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log of what is good in a damaged one")
+	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log from what is intact in a damaged one")
 	return cmd
 }
 
@@ -140,12 +140,12 @@ func (d *diagnosis) advice() string {
 	case d.Status == "newer":
 		return "Update planloop; until then leave the log as it is."
 	case d.Status == "damaged" && d.Repair == nil:
-		return "Run `planloop doctor --repair`: it makes a new log of the " + plan.Counted(int(d.Revision), "good change") +
-			" and brings the plan back from the last snapshot, if one is left; what came after is lost. It keeps the damaged files."
+		return "Run `planloop doctor --repair`: it makes a new log from the " + plan.Counted(int(d.Revision), "intact change") +
+			" and restores the plan from the last snapshot, if one is left; what came after is lost. It keeps the damaged files."
 	case d.Status == "damaged":
 		return "The repair did not help; keep a copy of the state folder and report this."
 	case d.Status == "repaired":
-		return "See where the plan stands now with `planloop show`; the damaged files can be deleted when nothing is missing."
+		return "See where the plan stands now with `planloop show`; delete the damaged files once you see that nothing is missing."
 	case len(d.Problems) > 0:
 		return "The log itself is sound; see to the problems above."
 	}
@@ -197,12 +197,12 @@ func (d *diagnosis) verdict() string {
 }
 
 func (r repairDone) text() string {
-	text := "a new log was made of " + plan.Counted(int(r.Records), "good change")
+	text := "a new log was made from " + plan.Counted(int(r.Records), "intact change")
 	if r.Restored > 0 {
 		text += fmt.Sprintf(", and the plan restored as it was at revision %d", r.Restored)
 	}
 	if r.Lost > 0 {
-		text += fmt.Sprintf("; changes up to revision %d are known to have been there and are lost", r.Lost)
+		text += fmt.Sprintf("; changes up to revision %d are known to have existed and are lost", r.Lost)
 	}
 	return text + "; the damaged files are in " + r.Kept
 }

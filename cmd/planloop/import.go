@@ -35,7 +35,7 @@ func newImportCommand(a *app) *cobra.Command {
 	})
 
 	flags := cmd.Flags()
-	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: json, yaml, md or rawko-yaml (default: told from the name and the "+
+	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: json, yaml, md or rawko-yaml (default: recognised from the name and the "+
 		"text)")
 	flags.BoolVar(&o.draft, "draft", false, "put it beside the current plan, as a draft")
 	flags.BoolVar(&o.active, "active", false, "make it the current plan even if it says it is a draft")

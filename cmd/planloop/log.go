@@ -31,13 +31,13 @@ func newLogCommand(a *app) *cobra.Command {
 	})
 	cmd.Flags().IntVarP(&o.last, "last", "n", lastShown, "show the last `N` changes, 0 for all")
 	cmd.Flags().Int64Var(&o.since, "since", 0, "show all changes after revision `REV`")
-	cmd.Flags().BoolVar(&o.audit, "audit", false, "show decisions alone, and who took them")
+	cmd.Flags().BoolVar(&o.audit, "audit", false, "show only decisions, and who made them")
 	return cmd
 }
 
 func (a *app) showLog(ctx context.Context, o logOptions) error {
 	if o.last < 0 || o.since < 0 {
-		return usageError{fmt.Errorf("--last and --since take a number from 0 on")}
+		return usageError{fmt.Errorf("--last and --since take a number, 0 or more")}
 	}
 	opened, state, err := a.state(ctx)
 	if err != nil {

@@ -26,7 +26,7 @@ func (a *app) personPresent(what string) error {
 	if why == "" {
 		return nil
 	}
-	return plan.Refuse(plan.Conflict, "", what+" is a person's to do, and "+why, "run it in a terminal of your own")
+	return plan.Refuse(plan.Conflict, "", what+" is for a person to do, and "+why, "run it in a terminal of your own")
 }
 
 // notPresent says why no person seems to sit at the terminal, "" when one does.

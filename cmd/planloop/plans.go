@@ -97,10 +97,10 @@ func oneOf(ids []string, named, fix string) (string, error) {
 	if len(found) > shown {
 		list += ", …"
 	}
-	return "", plan.Refuse(plan.InvalidInput, "/plan_id", plan.Quote(named)+" begins the ids of several plans", "give more of one: "+list)
+	return "", plan.Refuse(plan.InvalidInput, "/plan_id", plan.Quote(named)+" matches the ids of several plans", "give more of the id: "+list)
 }
 
-// purgeWord is what a person types to agree.
+// purgeWord is what a person types to confirm.
 const purgeWord = "purge"
 
 func newPurgeCommand(a *app) *cobra.Command {
@@ -122,7 +122,7 @@ func (a *app) purge(ctx context.Context) error {
 	if state.Revision == 0 {
 		return a.print([]byte("There is nothing to delete.\n"))
 	}
-	question := fmt.Sprintf("This deletes for good what planloop knows of %s:\n%s, %s of history.\nType %s to agree: ",
+	question := fmt.Sprintf("This deletes for good everything planloop knows about %s:\n%s, %s of history.\nType %s to confirm: ",
 		safetext.EscapeLine(opened.place.Path), plan.Counted(len(terminal.PlanRows(state)), "plan"),
 		plan.Counted(int(state.Revision), "change"), purgeWord)
 	if err := a.print([]byte(question)); err != nil {
@@ -133,7 +133,7 @@ func (a *app) purge(ctx context.Context) error {
 		return err
 	}
 	if strings.TrimSpace(answer) != purgeWord {
-		return plan.Refuse(plan.Conflict, "", "nothing was deleted", "type the word "+purgeWord+" to agree")
+		return plan.Refuse(plan.Conflict, "", "nothing was deleted", "type the word "+purgeWord+" to confirm")
 	}
 	if err := opened.verbs.Purge(ctx, a.caller()); err != nil {
 		return err

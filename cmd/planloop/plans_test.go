@@ -30,7 +30,7 @@ func TestPlanIDs(t *testing.T) {
 		{"rel", "release-", ""},
 		{ids[1], ids[1], ""},
 		{"fix-o", "fix-one-", ""},
-		{"fix", "", `plan_id: "fix" begins the ids of several plans; give more of one: fix-`},
+		{"fix", "", `plan_id: "fix" matches the ids of several plans; give more of the id: fix-`},
 		{"nope", "", `plan_id: there is no plan "nope"`},
 		{"", "", `plan_id: there is no plan ""`},
 	} {

@@ -79,7 +79,7 @@ func (r ruleBook) Inspect() verbs.Rules {
 	rules.State, known = map[agentsmd.State]string{agentsmd.InSync: "", agentsmd.Absent: "missing", agentsmd.Outdated: "outdated",
 		agentsmd.NoBlock: "without planloop's rules", agentsmd.Edited: "changed within planloop's block"}[found.State]
 	if !known || err != nil {
-		rules.State = "not in order"
+		rules.State = "not usable"
 	}
 	switch {
 	case err != nil:
@@ -185,7 +185,7 @@ func (a *app) notices(place workspace.Workspace, section workspace.Section) noti
 		notifier, err = notify.New(config, a.getenv, notify.Options{Logger: a.logger()})
 	}
 	if err != nil { // the plan is more important than who hears of it
-		a.warn("nobody is told of what waits: " + err.Error())
+		a.warn("no notices are sent: " + err.Error())
 		return notices{}
 	}
 	return notices{notifier, place.Path}
@@ -210,7 +210,7 @@ func (n notices) close(a *app) {
 		return
 	}
 	if err := n.notifier.Close(context.Background()); err != nil {
-		a.logger().Warn("not everybody was told", "error", err)
+		a.logger().Warn("some notices were not delivered", "error", err)
 	}
 }
 
@@ -227,7 +227,7 @@ func (a *app) box() (*toolbox.Box, error) {
 	}
 	launcher := &process.Launcher{}
 	if launcher.Program, err = os.Executable(); err != nil {
-		a.logger().Warn("commands are run without what ends all they start", "error", err)
+		a.logger().Warn("commands run without a keeper that ends everything they start", "error", err)
 	}
 	return toolbox.Open(opened.place.Path, toolbox.Options{Launcher: launcher,
 		Changed: func(ctx context.Context) (<-chan struct{}, error) { return a.changes(ctx, opened) },

@@ -28,7 +28,7 @@ func newSuggestCommand(a *app) *cobra.Command {
 		return in, nil
 	}))
 	cmd.Flags().IntVar(&in.Limit, "limit", 20, "how `MANY` to list, at most 50")
-	cmd.Flags().StringVar(&in.Focus, "focus", "", "`TEXT` of what to look for")
+	cmd.Flags().StringVar(&in.Focus, "focus", "", "`TEXT` that says what to look for")
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
 )
 
 // newRootCommand returns the command tree.
@@ -23,11 +24,11 @@ func newRootCommand(a *app) *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.flags.workspace, "workspace", "C", "", "the directory `DIR` whose plan it is (default: the enclosing git work "+
+	flags.StringVarP(&a.flags.workspace, "workspace", "C", "", "work on the plan of the directory `DIR` (default: the enclosing git work "+
 		"tree)")
 	flags.StringVar(&a.flags.agent, "agent", "", "act as the agent `NAME`")
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
-	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, as long as this process lives")
+	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, for as long as this process runs")
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	complete(root, "workspace", onlyFolders)
 	addGroup(root, "The plan:", newShowCommand(a), newSetupCommand(a), newStepCommand(a), newClearCommand(a))
@@ -64,25 +65,36 @@ func addStandardCommands(root *cobra.Command) {
 		switch cmd.Name() {
 		case "help":
 			cmd.Example = "  planloop help step mark"
+			cmd.RunE = helpFor(cmd.Run)
 		case "completion":
 			cmd.Example = "  source <(planloop completion bash)"
 			for _, shell := range cmd.Commands() {
 				shell.Example = "  planloop completion " + shell.Name()
 			}
 			commandGroup(cmd)
-			cmd.RunE = withoutShell(cmd.RunE)
+			cmd.RunE = withoutShell
 		}
 	}
 }
 
-// withoutShell says which names there are where completion is given none.
-func withoutShell(run runner) runner {
+// helpFor refuses to help with a command that there is not.
+func helpFor(help func(*cobra.Command, []string)) runner {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return missing(cmd, "the name of a shell: bash, fish, powershell or zsh")
+		if found, rest, err := cmd.Root().Find(args); err == nil && len(rest) > 0 {
+			return unknownCommand(found, rest[0])
 		}
-		return run(cmd, args)
+		help(cmd, args)
+		return nil
 	}
+}
+
+// withoutShell says which shells there are where completion is given none of them.
+func withoutShell(cmd *cobra.Command, args []string) error {
+	const shells = "bash, fish, powershell or zsh"
+	if len(args) == 0 {
+		return missing(cmd, "the name of a shell: "+shells)
+	}
+	return usageError{fmt.Errorf("there is no completion for %s; name a shell: %s", plan.Quote(args[0]), shells)}
 }
 
 func onlyFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

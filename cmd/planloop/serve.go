@@ -78,8 +78,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return a.serveHTTP(ctx, server, o)
 	}
 	if a.inTerminal {
-		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object a line; an agent's host starts me "+
-			"like this. Ctrl-C ends it, `planloop help hosts` shows how to connect a host.")
+		fmt.Fprintln(a.err, "planloop: waiting for MCP messages on standard input, one JSON object per line; an agent's host starts it "+
+			"like this. Ctrl-C ends it; `planloop help hosts` shows how to connect a host.")
 	}
 	signal.Ignore(syscall.SIGPIPE) // a host that has left is no fault
 	a.flags.json = false           // from here on standard output carries messages alone

@@ -39,7 +39,7 @@ func newSetupCommand(a *app) *cobra.Command {
 		return in.action(), nil
 	}
 	cmd := newCommand("setup", "OBJECTIVE", nil, calls(a, (*verbs.Service).SetUp, action))
-	cmd.Flags().Var((*texts)(&steps), "step", "`TITLE` of a first step; may be given again")
+	cmd.Flags().Var((*texts)(&steps), "step", "`TITLE` of a first step; may be repeated")
 	cmd.Flags().StringVar(&file, "file", "", "read the plan as JSON from `FILE`, or - for standard input")
 	return cmd
 }

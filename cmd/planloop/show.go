@@ -52,7 +52,7 @@ func newShowCommand(a *app) *cobra.Command {
 	flags.BoolVarP(&o.all, "all", "a", false, "fold and cut nothing")
 	flags.StringVarP(&o.format, "format", "f", "", "print as `FORMAT`: text, md, yaml, mermaid, json, or a draft for submit (default text)")
 	flags.StringVar(&o.plan, "plan", "", "show another plan, by its `ID` or the beginning of it")
-	flags.BoolVar(&o.draft, "draft", false, "show what waits for a decision, whole")
+	flags.BoolVar(&o.draft, "draft", false, "show the plan that waits for a decision, in full")
 	flags.BoolVar(&o.approved, "approved", false, "show the approved plan, as agents get it")
 	complete(cmd, "format", words(showFormat("")))
 	complete(cmd, "plan", a.completePlans)

@@ -27,20 +27,27 @@ func newStartCommand(a *app) *cobra.Command {
 		return in, nil
 	}))
 	flags := cmd.Flags()
-	flags.StringVarP(&in.Goal, "goal", "g", "", "`TEXT` of what to achieve")
+	flags.StringVarP(&in.Goal, "goal", "g", "", "`TEXT` that says what to achieve")
 	flags.BoolVar(&in.Decompose, "decompose", false, "have the configured model draft the tasks")
-	flags.Var((*texts)(&in.Code), "code", "a `FILE` that shows how things are done; may be given again, like the next two")
-	flags.Var((*texts)(&in.Memories), "memory", "`TEXT` that former work taught")
-	flags.Var((*texts)(&in.Constraints), "constraint", "`TEXT` of what the plan must keep to")
+	flags.Var((*texts)(&in.Code), "code", "a `FILE` that shows how things are done; may be repeated, like the next two")
+	flags.Var((*texts)(&in.Memories), "memory", "`TEXT` that says what earlier work has taught")
+	flags.Var((*texts)(&in.Constraints), "constraint", "`TEXT` that the plan must respect")
 	return cmd
 }
 
 func newStatusCommand(a *app) *cobra.Command {
 	var wait time.Duration
 	var task string
-	cmd := newCommand("status", "", noArguments, calls(a, (*verbs.Service).Status, func(*cobra.Command, []string) (verbs.Status, error) {
+	status := func(s *verbs.Service, ctx context.Context, c verbs.Caller, in verbs.Status) (verbs.StatusReply, error) {
+		reply, err := s.Status(ctx, c, in)
+		if !a.flags.json {
+			reply.Now.InstructionsContent = "" // a person runs planloop sync, which the next action names
+		}
+		return reply, err
+	}
+	cmd := newCommand("status", "", noArguments, calls(a, status, func(*cobra.Command, []string) (verbs.Status, error) {
 		if wait < 0 {
-			return verbs.Status{}, usageError{fmt.Errorf("--wait %s lies in the past; give a time such as 30s", wait)}
+			return verbs.Status{}, usageError{fmt.Errorf("--wait %s is negative; give a time such as 30s", wait)}
 		}
 		in := verbs.Status{Wait: int((wait + time.Second - 1) / time.Second)}
 		if task == "" {
@@ -51,7 +58,7 @@ func newStatusCommand(a *app) *cobra.Command {
 		return in, err
 	}))
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait at most `TIME`, such as 30s, for a change")
-	cmd.Flags().StringVar(&task, "task", "", "show this `TASK` whole, such as 2")
+	cmd.Flags().StringVar(&task, "task", "", "show this `TASK` in full, such as 2")
 	return cmd
 }
 

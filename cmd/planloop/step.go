@@ -75,7 +75,7 @@ func newStepMarkCommand(a *app) *cobra.Command {
 		}
 		action := plan.MarkStep{Step: id, Status: plan.ReadStatus(args[1]), Force: force}
 		if action.Status == "" {
-			return action, plan.Refuse(plan.InvalidInput, "/status", plan.Quote(args[1])+" is no status",
+			return action, plan.Refuse(plan.InvalidInput, "/status", plan.Quote(args[1])+" is not a status",
 				"use one of "+strings.Join(action.Status.Values(), ", "))
 		}
 		if cmd.Flags().Changed("note") {
@@ -98,7 +98,7 @@ func newStepClaimCommand(a *app) *cobra.Command {
 	}
 	cmd := newCommand("step claim", "STEP", exactly(1, "a step"), calls(a, (*verbs.Service).ClaimStep, action))
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
-	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner at work (people only)")
+	cmd.Flags().BoolVar(&force, "force", false, "take it even from an owner who is still at work (people only)")
 	return cmd
 }
 
@@ -170,7 +170,7 @@ func (f *stepFlags) spec(title string) (plan.Spec, error) {
 		step.DependsOn = append(step.DependsOn, id)
 	}
 	if f.timeout%time.Second != 0 {
-		return plan.Spec{}, usageError{fmt.Errorf("--timeout %s is not a number of seconds; give one such as 90s", f.timeout)}
+		return plan.Spec{}, usageError{fmt.Errorf("--timeout %s is not a whole number of seconds; give a time such as 90s", f.timeout)}
 	}
 	step.Timeout = int(f.timeout / time.Second)
 	for _, t := range f.texts {

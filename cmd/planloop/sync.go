@@ -31,7 +31,7 @@ func newSyncCommand(a *app) *cobra.Command {
 		return a.sync(ruleBook{opened.place.Path, opened.config.AgentsFile}, agentsmd.Options{DryRun: dry}, remove)
 	})
 
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done, and do nothing")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done, without doing it")
 	cmd.Flags().BoolVar(&remove, "remove", false, "take planloop's block out of the file")
 	return cmd
 }

@@ -148,21 +148,21 @@ func TestPurgeInATerminal(t *testing.T) {
 
 	refused := h.terminal(80, 24, "purge")
 	refused.out.waitFor("1 plan, 1 change of history.")
-	refused.out.waitFor("Type purge to agree: ")
+	refused.out.waitFor("Type purge to confirm: ")
 	refused.typeIn("yes\n")
 	if shown, code := refused.ends(); code != 2 || !strings.Contains(shown, "nothing was deleted") {
 		t.Errorf("another word, exit code %d: %s", code, shown)
 	}
 
 	interrupted := h.terminal(80, 24, "purge")
-	interrupted.out.waitFor("Type purge to agree: ")
+	interrupted.out.waitFor("Type purge to confirm: ")
 	interrupted.typeIn("\x03")
 	if shown, code := interrupted.ends(); code != 2 || !strings.Contains(shown, "nothing was deleted") {
 		t.Errorf("Ctrl-C, exit code %d: %s", code, shown)
 	}
 
 	byAgent := h.terminal(80, 24, "purge", "--agent", "codex")
-	if shown, code := byAgent.ends(); code != 2 || !strings.Contains(shown, "deleting the history is a person's to do") {
+	if shown, code := byAgent.ends(); code != 2 || !strings.Contains(shown, "deleting the history is for a person to do") {
 		t.Errorf("an agent, exit code %d: %s", code, shown)
 	}
 	if shown := h.run("show"); !strings.Contains(shown, "Keep this") {
@@ -170,7 +170,7 @@ func TestPurgeInATerminal(t *testing.T) {
 	}
 
 	agreed := h.terminal(80, 24, "purge")
-	agreed.out.waitFor("Type purge to agree: ")
+	agreed.out.waitFor("Type purge to confirm: ")
 	agreed.typeIn("purge\n")
 	if shown, code := agreed.ends(); code != 0 || !strings.Contains(shown, "All plans of this workspace are deleted.") {
 		t.Errorf("exit code %d: %s", code, shown)
