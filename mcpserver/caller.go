@@ -116,7 +116,7 @@ func (s *Server) roots(ctx context.Context) []string {
 	defer cancel()
 	result, err := s.MCP.RequestRoots(ctx, mcp.ListRootsRequest{})
 	if err != nil {
-		s.opts.Logger.Warn("the client did not tell its roots", "error", err)
+		s.opts.Logger.Warn("the client did not list its roots", "error", err)
 		return nil
 	}
 	var uris []string

@@ -95,7 +95,7 @@ func (d dialogue) params() mcp.ElicitationParams {
 			"type": "object", "required": []string{"decision"},
 			"properties": map[string]any{
 				"decision": map[string]any{"type": "string", "title": "Decision", "enum": []string{wordApprove, wordEdit, wordReject},
-					"description": "edit: the agent revises it by your comment; reject: planning mode ends"},
+					"description": "edit: the agent revises it as you comment; reject: planning mode ends"},
 				"comment": map[string]any{"type": "string", "title": "Comment", "description": "needed to edit"},
 			},
 		}}
@@ -136,7 +136,7 @@ func (d dialogue) wait(ctx context.Context) *mcp.CallToolResult {
 	defer cancel()
 	changes, err := d.service.Watch(ctx)
 	if err != nil {
-		d.opts.Logger.Warn("decisions made elsewhere are not heard of", "error", err)
+		d.opts.Logger.Warn("decisions made elsewhere cannot be watched for", "error", err)
 	}
 	if d.over(ctx) { // before anybody listened
 		return d.status(ctx)
@@ -267,7 +267,7 @@ func (d dialogue) undecided(ctx context.Context, how string) {
 		return
 	}
 	if err := d.service.LeaveUndecided(ctx, d.caller, d.ask.Request, how); err != nil {
-		d.opts.Logger.Warn("not noted that nobody decided", "error", err)
+		d.opts.Logger.Warn("could not record that nobody decided", "error", err)
 	}
 }
 

@@ -107,7 +107,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 			return "ask the user to run " + t.byUser(verbs.Call{Act: verbs.ActClear}), false
 		}
 		if !fits(call.ID) { // a part of it would name no signal
-			return `planloop_alert {"clear":true} with its id, which planloop_status tells`, true
+			return `planloop_alert {"clear":true} with its id, which planloop_status shows`, true
 		}
 		return "planloop_alert " + cleared(call.ID), true
 	case verbs.ActSyncRules:

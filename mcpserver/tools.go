@@ -200,7 +200,7 @@ func (s *Server) progress(ctx context.Context, request mcp.CallToolRequest) func
 				params["total"] = all
 			}
 			if err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress", params); err != nil {
-				s.opts.Logger.Debug("progress not told", "error", err)
+				s.opts.Logger.Debug("progress not sent", "error", err)
 			}
 		}
 	}

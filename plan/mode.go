@@ -58,7 +58,7 @@ type Outcome string
 const (
 	Approved  Outcome = "approved"
 	Rejected  Outcome = "rejected"
-	Returned  Outcome = "returned" // to be edited and submitted again
+	Returned  Outcome = "returned" // to be changed and submitted again
 	CalledOff Outcome = "cancelled"
 	Expired   Outcome = "expired"
 	Ended     Outcome = "ended"
@@ -123,7 +123,7 @@ func allowed(s State, t traits, f Facts) error {
 		return nil
 	}
 	held := &ValidationError{Kind: Conflict, Held: s.Phase,
-		Problem: "planning mode is on, and nothing is changed until a plan is approved", Fix: "look and ask, then submit a plan"}
+		Problem: "planning mode is on, and nothing is changed until a plan is approved", Fix: "read and ask, then submit a plan"}
 	if s.Phase == PhaseSubmitted {
 		held.Problem = "a submitted plan waits for a person's decision, and nothing is changed until then"
 		held.Fix = "wait for the decision"

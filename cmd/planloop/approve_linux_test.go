@@ -279,7 +279,7 @@ func TestKilledAtEveryArrow(t *testing.T) {
 	says(t, agent.call("planloop_status", `{}`), "plan_completed")
 	says(t, h.run("plan", "status"), "Planning mode: off", "Last time: ended")
 	log := h.run("log", "--audit")
-	if strings.Count(log, "approved by alice (person)") != 1 || strings.Count(log, "returned to be edited") != 1 ||
+	if strings.Count(log, "approved by alice (person)") != 1 || strings.Count(log, "returned for changes") != 1 ||
 		strings.Count(log, "submitted by codex") != 2 {
 		t.Errorf("something is lost or twice:\n%s", log)
 	}

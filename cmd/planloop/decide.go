@@ -133,7 +133,7 @@ func decidable(state plan.State) error {
 	case state.Draft == nil:
 		return nothingWaits()
 	case state.PhaseNow() == plan.PhaseGathering:
-		return plan.Refuse(plan.Conflict, "", "the plan was returned to be edited and has not been submitted again",
+		return plan.Refuse(plan.Conflict, "", "the plan was returned for changes and has not been submitted again",
 			"wait for it, or look at what was returned: planloop show --draft")
 	}
 	return nil

@@ -43,7 +43,7 @@ func (a *app) held(ctx context.Context, opened *opened, path string) (toolbox.Ho
 	restricted, err := opened.verbs.Restricted(ctx)
 	if err != nil || restricted {
 		return toolbox.Hold{By: "planning mode",
-			Fix: "look and ask, then submit a plan; a person can end planning mode with `planloop plan cancel`"}, err
+			Fix: "read and ask, then submit a plan; a person can end planning mode with `planloop plan cancel`"}, err
 	}
 	for _, other := range a.others(opened, path) {
 		restricted, err := a.restricted(ctx, other)

@@ -35,8 +35,8 @@ func newImportCommand(a *app) *cobra.Command {
 	})
 
 	flags := cmd.Flags()
-	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: json, yaml, md or rawko-yaml (default: recognised from the name and the "+
-		"text)")
+	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: json, yaml, md or rawko-yaml (default: recognised from the "+
+		"name and the text)")
 	flags.BoolVar(&o.draft, "draft", false, "put it beside the current plan, as a draft")
 	flags.BoolVar(&o.active, "active", false, "make it the current plan even if it says it is a draft")
 	complete(cmd, "format", words(importFormat("")))

@@ -55,7 +55,7 @@ func (a *app) enterMode(cmd *cobra.Command, args []string) error {
 	if a.notPresent() != "" {
 		return a.reply(reply)
 	}
-	return a.tell(reply, "Planning mode is on: agents look, ask and submit a plan; nothing is changed until you approve one.\n"+
+	return a.tell(reply, "Planning mode is on: agents read, ask and submit a plan; nothing is changed until you approve one.\n"+
 		"Wait for the plan: planloop status --wait 10m. Leave the mode: planloop plan cancel")
 }
 

@@ -97,7 +97,8 @@ func oneOf(ids []string, named, fix string) (string, error) {
 	if len(found) > shown {
 		list += ", …"
 	}
-	return "", plan.Refuse(plan.InvalidInput, "/plan_id", plan.Quote(named)+" matches the ids of several plans", "give more of the id: "+list)
+	return "", plan.Refuse(plan.InvalidInput, "/plan_id", plan.Quote(named)+" matches the ids of several plans",
+		"give more of the id: "+list)
 }
 
 // purgeWord is what a person types to confirm.

@@ -239,7 +239,7 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 
 func decideHint(state plan.State) string {
 	if state.PhaseNow() == plan.PhaseGathering {
-		return "It was returned to be edited: wait until it is submitted again, or reject it with planloop reject."
+		return "It was returned for changes: wait until it is submitted again, or reject it with planloop reject."
 	}
 	return "Decide: planloop approve; planloop edit COMMENT has it revised, planloop reject drops it."
 }

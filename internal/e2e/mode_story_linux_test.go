@@ -139,7 +139,7 @@ func (s modeStory) revise() {
 	s.t.Helper()
 	s.p.person("edit", "split it in two").succeeds()
 	s.call("planloop_status", arguments{"wait": 60}, "gathering",
-		"The plan was returned by tester to be edited and submitted again: split it in two")
+		"The plan was returned by tester to be changed and submitted again: split it in two")
 	s.call("planning_submit_plan", submission("Add the Redis client", "Move the sessions over"), "2 steps")
 	s.call("planloop_status", arguments{}, "awaiting_approval")
 }

@@ -77,7 +77,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.PlanRejected:
 		return w.drops(Decision{Event: "rejected", what: "rejected", Way: e.Way, Text: e.Reason}), true
 	case plan.PlanReturned:
-		return w.waiting.about(Decision{Event: "returned", what: "returned to be edited", Way: e.Way, Text: e.Comment}), true
+		return w.waiting.about(Decision{Event: "returned", what: "returned for changes", Way: e.Way, Text: e.Comment}), true
 	case plan.LeftUndecided:
 		return w.waiting.about(Decision{Event: "undecided", what: "left undecided", Request: e.Request, Text: undecidedWords(e.How)}), true
 	case plan.PlanDeviated:

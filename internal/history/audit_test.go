@@ -96,7 +96,7 @@ func TestModeSentences(t *testing.T) {
 		{[]plan.Event{plan.ModeEntered{Task: "Move it"}}, `planning mode entered by alice: "Move it"`},
 		{[]plan.Event{plan.PlanApproved{Approval: plan.Approval{Way: string(plan.ByClient), Comment: "go"}}},
 			`the plan approved by the user of alice, confirmed through the client: "go"`},
-		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned to be edited by alice: "split it"`},
+		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned for changes by alice: "split it"`},
 		{[]plan.Event{plan.LeftUndecided{How: "timed_out"}}, `left undecided by alice: nobody answered the dialogue in time`},
 		{[]plan.Event{plan.QuestionAnswered{ID: "Q2", Answer: "yes"}}, `Q2 answered by alice: "yes"`},
 	} {

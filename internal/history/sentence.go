@@ -111,7 +111,7 @@ func phraseOf(e plan.Event) string {
 	case plan.PlanRejected:
 		return "the plan rejected" + quotedNote(e.Reason)
 	case plan.PlanReturned:
-		return "the plan returned to be edited" + quotedNote(e.Comment)
+		return "the plan returned for changes" + quotedNote(e.Comment)
 	case plan.LeftUndecided:
 		return "left undecided" + noteMark + undecidedWords(e.How)
 	case plan.PlanDeviated:

@@ -56,9 +56,9 @@ func (v ModeView) gathering() []string {
 		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "About: "+about)...)
 	}
 	if d := mode.Decision; d != nil && d.Outcome == plan.Returned {
-		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "Returned by "+d.Way.Decider(d.By)+" to be edited"+colon(d.Comment))...)
+		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "Returned by "+d.Way.Decider(d.By)+" for changes"+colon(d.Comment))...)
 	}
-	rule := "Agents look and ask; nothing is changed until a plan is approved."
+	rule := "Agents read and ask; nothing is changed until a plan is approved."
 	if limit := v.State.LimitsInForce(v.Limits).GatheringTimeout; limit > 0 {
 		rule += " It ends by itself after " + span(limit) + " of silence."
 	}
@@ -175,7 +175,7 @@ func (v PlanView) mode() []string {
 	if text := waitingDraft(v.State); text != "" {
 		say(text)
 	} else if v.State.PhaseNow() == plan.PhaseGathering {
-		say("Planning mode is gathering: nothing is changed until a plan is approved.")
+		say("Planning mode is gathering" + quoted(v.State.ModeNow().About()) + ": nothing is changed until a plan is approved.")
 	}
 	switch open := v.State.OpenQuestions(); len(open) {
 	case 0:
@@ -185,6 +185,14 @@ func (v PlanView) mode() []string {
 		say(fmt.Sprintf("%d questions are open: planloop answer lists them", len(open)))
 	}
 	return lines
+}
+
+// quoted is what a phase is about, behind its name.
+func quoted(about string) string {
+	if about == "" {
+		return ""
+	}
+	return " (" + plan.Quote(about) + ")"
 }
 
 // sentenceEnd is text that a sentence can follow.
@@ -205,7 +213,7 @@ func waitingDraft(state plan.State) string {
 	what := fmt.Sprintf("%s, %s", plan.Quote(draft.Objective), plan.Counted(draft.Steps.Len(), "step"))
 	switch {
 	case state.PhaseNow() == plan.PhaseGathering:
-		return "A plan was returned to be edited: " + what + ". Look at it: planloop show --draft"
+		return "A plan was returned for changes: " + what + ". Look at it: planloop show --draft"
 	case state.PhaseNow() != plan.PhaseSubmitted:
 		return "A draft waits beside it: " + what + ". Look at it and decide: planloop approve"
 	case state.Plan != nil && state.Plan.ID == draft.ID:

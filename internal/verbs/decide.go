@@ -48,7 +48,7 @@ func decisionMessage(d *plan.Decision) string {
 	text := map[plan.Outcome]string{
 		plan.Approved:  what + " was approved by " + by,
 		plan.Rejected:  what + " was rejected by " + by,
-		plan.Returned:  what + " was returned by " + by + " to be edited and submitted again",
+		plan.Returned:  what + " was returned by " + by + " to be changed and submitted again",
 		plan.CalledOff: "Planning mode was cancelled by " + by,
 		plan.Expired:   "Planning mode has expired",
 		plan.Ended:     "Planning mode has ended",

@@ -139,7 +139,7 @@ func brief(arguments []byte) string {
 		arguments = long.ReplaceAll(arguments, []byte(`:"<as before>"`))
 	}
 	if len(arguments) > shownArguments {
-		return "with that mended and the rest as before"
+		return "with that corrected and the rest unchanged"
 	}
 	return safetext.Escape(string(arguments))
 }

@@ -80,7 +80,7 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 	return f
 }
 
-// heeded reports whether what was returned to be edited has been submitted again.
+// heeded reports whether what was returned for changes has been submitted again.
 func heeded(state plan.State, d *plan.Decision) bool {
 	return d.Outcome == plan.Returned && state.PhaseNow() == plan.PhaseSubmitted
 }

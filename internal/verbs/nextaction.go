@@ -256,10 +256,10 @@ func (v view) ofPlan() now {
 			next: say("All steps are finished: check the outcome, then ", Call{Act: ActSummarise}, ".")}
 	case p.Status == plan.StatusFailed:
 		return now{reason: Failed, message: "The plan has failed: a critical step failed and no replan is left.",
-			next: say("The plan is failed: set up a new one with ", setUp, ".")}
+			next: say("The plan has failed: set up a new one with ", setUp, ".")}
 	case p.Status == plan.StatusAbandoned:
 		return now{reason: NoPlan, message: "The plan was abandoned.",
-			next: say("The plan is abandoned: set up a new one with ", setUp, ".")}
+			next: say("The plan was abandoned: set up a new one with ", setUp, ".")}
 	case p.Steps.Len() == 0:
 		return now{reason: NoPlan, message: "The plan has no tasks yet.", next: say("Add the first steps: ", Call{Act: ActAddSteps}, ".")}
 	}
@@ -312,7 +312,7 @@ func (v view) task(p *plan.Plan) (now, bool) {
 	}
 	if step := begun(p, v.left); step != nil { // to be claimed first: others are told of it too
 		return now{reason: ReadyForTask, step: step,
-			next: say("Take over ", step.ID, " ", name(step.Title), ", which was left: ", mark(step.ID, plan.InProgress), ".")}, true
+			next: say("Take over ", step.ID, " ", name(step.Title), ", whose claim lapsed: ", mark(step.ID, plan.InProgress), ".")}, true
 	}
 	step := p.Steps.NextReady()
 	if step == nil {
@@ -426,7 +426,7 @@ func (v view) gathering() now {
 				" leaves the mode.")}
 	}
 	return now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
-		next: say("Planning mode: look and ask only, then ", Call{Act: ActSubmit}, ".")}
+		next: say("Planning mode: only read and ask, then ", Call{Act: ActSubmit}, ".")}
 }
 
 func (v view) awaitingApproval() now {

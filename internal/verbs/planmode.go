@@ -122,7 +122,7 @@ func modeMessage(state plan.State) string {
 	mode := state.ModeNow()
 	switch state.PhaseNow() {
 	case plan.PhaseGathering:
-		text := "Planning mode is gathering: " + mode.By + " looks and asks, and nothing is changed."
+		text := "Planning mode is gathering: " + mode.By + " reads and asks, and nothing is changed."
 		if about := mode.About(); about != "" {
 			text += " It is about " + plan.Quote(about) + "."
 		}
@@ -226,7 +226,7 @@ func (s *Service) Comment(ctx context.Context, c Caller, text string) (ModeReply
 	if err != nil {
 		return ModeReply{}, err
 	}
-	return ModeReply{Phase: outcome.After.PhaseNow(), Message: "The comment goes to the agent with its next status.",
+	return ModeReply{Phase: outcome.After.PhaseNow(), Message: "Agents get the comment with their next status.",
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 

@@ -76,7 +76,7 @@ func situation(state plan.State, current *plan.Step, c Caller) []told {
 	p := state.Plan
 	if p != nil {
 		add("Goal", "the goal", true, p.Objective)
-		add("Progress", "progress", false, fmt.Sprintf("%s, the plan is %s", cmp.Or(progress(p), "no steps yet"), p.Status))
+		add("Progress", "progress", false, fmt.Sprintf("%s, the plan %s", cmp.Or(progress(p), "no steps yet"), p.Status.Is()))
 	}
 	if state.PhaseNow() != plan.PhaseInactive {
 		add("Planning mode", "planning mode", true, phaseAndWhy(state))

@@ -107,7 +107,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, planID string) (SetupPl
 
 // Text is the reply in a line or two.
 func (r SetupPlanReply) Text() string {
-	text := "Plan " + r.PlanID + " is " + r.Status
+	text := "Plan " + r.PlanID + " " + plan.PlanStatus(r.Status).Is()
 	if r.StepIDs != "" {
 		text += " with " + r.StepIDs
 	}

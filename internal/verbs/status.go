@@ -258,10 +258,10 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	return map[Reason]string{
 		ReadyForTask:   "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work.",
 		Closed:         "The plan is closed. Nothing is left to do for this goal.",
-		Replanning:     "A critical task failed. Do not go on with the others: try it again, or agree on a new plan with the user.",
+		Replanning:     "A critical task failed. Leave the others alone: try it again, or agree on a new plan with the user.",
 		Deadlocked:     "Nothing can be started. Resolve what the tasks wait for; do not work around the plan.",
 		WaitingOnAgent: "Another agent works on what comes next. Wait for it, or ask the user for other work.",
-		Gathering: "Planning mode is on. Only look and ask; change nothing until a person has approved a plan. Tools that change " +
+		Gathering: "Planning mode is on. Only read and ask; change nothing until a person has approved a plan. Tools that change " +
 			"something are hidden until the mode ends.",
 		AwaitingApproval: "Your plan waits for a person's decision. Do not start; approving is not yours to do.",
 		Failed:           "The plan has failed. Tell the user what failed and agree on a new plan.",

@@ -157,7 +157,7 @@ func (in MarkStep) wantsReason(c Caller) error {
 	if in.Status == MarkStatus(plan.Failed) {
 		update.Skip, update.Error = nil, &reason
 	}
-	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: plan.Quote(string(in.Status)) + " wants a reason",
+	refused := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/status", Problem: plan.Quote(string(in.Status)) + " needs a reason",
 		Fix: "it is given with " + c.word(Call{Act: ActUpdate})}
 	return &BadCall{ValidationError: refused, Instead: c.word(Update{UpdateTasks: []TaskUpdate{update}}.call())}
 }
@@ -181,7 +181,7 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 func (r MarkStepReply) Text() string {
 	line := r.before() + r.StepID + " is " + r.Status
 	if r.Plan != "" {
-		line += "; the plan is " + r.Plan
+		line += "; the plan " + plan.PlanStatus(r.Plan).Is()
 	}
 	return line + r.ending(r.after())
 }
