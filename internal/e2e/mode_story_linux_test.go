@@ -172,7 +172,7 @@ func (s modeStory) approve() {
 	}
 	got := <-told
 	if !containsAll(got.text, []string{"The plan was approved by tester: tests first", "<approved_plan>",
-		"1. Add the Redis client (tools: create_file)", "S001"}) {
+		"1. Add the Redis client", "S001"}) {
 		s.t.Errorf("the waiting agent is told\n%s", got.text)
 	}
 	if text, code := s.p.person("approve").ends(); code != 2 {
