@@ -2,7 +2,9 @@ package mcpserver_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/mcpserver"
@@ -80,4 +83,45 @@ func wantExpired(t *testing.T, w modeWorld, announced <-chan string) {
 	if expired := events[plan.ModeExpired](w); len(expired) != 1 || len(announced) != 1 {
 		t.Errorf("recorded %+v, announced %d times", expired, len(announced))
 	}
+}
+
+// unreadable is a log that cannot be read any more once it is broken, and counts who tries.
+type unreadable struct {
+	store.Log
+	broken atomic.Bool
+	looks  atomic.Int64
+}
+
+func (u *unreadable) Since(ctx context.Context, head store.Head) (store.Head, []plan.Record, error) {
+	if !u.broken.Load() {
+		return u.Log.Since(ctx, head)
+	}
+	u.looks.Add(1)
+	return store.Head{}, nil, store.ErrDamaged
+}
+
+// TestALogThatCannotBeReadIsLeftAlone: when planning mode runs out then, the server looks
+// again now and then.
+func TestALogThatCannotBeReadIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &unreadable{Log: memory.New()}
+		s := session.New(log, session.Options{})
+		t.Cleanup(func() { _ = s.Close() })
+		service := verbs.New(s, verbs.Options{})
+		server, err := mcpserver.New(mcpserver.Options{Yield: stdio.Yield, Logger: slog.New(slog.DiscardHandler),
+			Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Close)
+		client := modeWorld{world: world{server, service}, t: t}.connect(t, handshake, nil)
+		call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
+		listed(t, client)
+		log.broken.Store(true)
+		time.Sleep(time.Hour + 10*time.Minute)
+		if looks := log.looks.Load(); looks == 0 || looks > 20 {
+			t.Errorf("it looked %d times", looks)
+		}
+	})
 }

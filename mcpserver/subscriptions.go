@@ -227,18 +227,21 @@ func (s *subscriptions) watchRules(ctx context.Context) {
 	}
 }
 
+// lookAgain is how long a log that cannot be read is left alone once planning mode's time is over.
+const lookAgain = time.Minute
+
 // follow tells of every change of the state until the server ends. It owns the timer that
 // looks when planning mode is over because its time is: who looks first records it.
 func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) {
 	s.mu.Lock()
 	before := s.last
 	s.mu.Unlock()
-	timer := time.NewTimer(0)
+	timer, wait := time.NewTimer(0), time.Duration(0)
 	defer timer.Stop()
 	for {
 		timer.Stop()
 		if left, ends := service.ModeEnds(before); ends {
-			timer.Reset(max(left, 0) + time.Millisecond)
+			timer.Reset(max(left, wait) + time.Millisecond)
 		}
 		select {
 		case _, open := <-changes:
@@ -251,8 +254,9 @@ func (s *subscriptions) follow(service *verbs.Service, changes <-chan struct{}) 
 		if s.ctx.Err() != nil {
 			return // nobody is left to be told
 		}
-		if err != nil {
+		if wait = 0; err != nil {
 			s.log.Error("state not read", "error", err)
+			wait = lookAgain
 			continue
 		}
 		s.mu.Lock()
