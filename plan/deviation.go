@@ -93,7 +93,8 @@ func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 			if !split {
 				large = append(large, fmt.Sprintf("new step %s %s%s", step.ID, Quote(step.Title), beyond(approved, step)))
 			} else if why := exceeds(whole, step); why != "" {
-				large = append(large, fmt.Sprintf("new step %s %s", step.ID, why))
+				large = append(large, fmt.Sprintf("new step %s %s goes beyond %s, which it splits: %s",
+					step.ID, Quote(step.Title), whole.ID, why))
 			} else {
 				small = append(small, fmt.Sprintf("%s split off %s: %s", step.ID, whole.ID, Quote(step.Title)))
 			}
@@ -131,23 +132,40 @@ func beyond(approved *Plan, step *Step) string {
 
 // exceeds says what of a new step goes beyond the approved one it splits.
 func exceeds(whole, part *Step) string {
-	switch {
-	case whole.Status.Finished():
-		return "splits " + whole.ID.String() + ", which is " + string(whole.Status)
-	case !contains(whole.Tools, part.Tools):
-		return "uses a tool that " + whole.ID.String() + " does not"
-	case !contains(slices.Concat(whole.RelevantFilePaths, whole.Creates), slices.Concat(part.RelevantFilePaths, part.Creates)):
-		return "names a path that " + whole.ID.String() + " does not"
-	case part.Tool != "":
-		return "runs the tool " + Quote(part.Tool)
-	case part.Risk.rank() > whole.Risk.rank():
-		return "has a new risk: " + string(part.Risk)
-	case !contains(whole.AcceptanceCriteria, part.AcceptanceCriteria):
-		return "has a criterion that " + whole.ID.String() + " does not"
-	case part.Verify != "" && part.Verify != whole.Verify:
-		return "is verified by another command"
+	if whole.Status.Finished() {
+		return whole.ID.String() + " is " + string(whole.Status)
 	}
-	return ""
+	allowed := *whole
+	allowed.RelevantFilePaths = slices.Concat(whole.RelevantFilePaths, whole.Creates)
+	allowed.Creates = allowed.RelevantFilePaths
+	var grown []string
+	for _, f := range SpecFields() {
+		if more := f.outgrows(&allowed, part); more != "" {
+			grown = append(grown, more)
+		}
+	}
+	return strings.Join(grown, ", ")
+}
+
+// inheriting returns new steps with what those that split an approved one keep of it.
+func inheriting(p *Plan, news []NewStep) []NewStep {
+	news = slices.Clone(news)
+	for i, n := range news {
+		whole, split := p.Steps.Get(n.Splits)
+		if !split || p.Approval == nil {
+			continue
+		}
+		part := Step{Spec: n.Spec}
+		for _, f := range SpecFields() {
+			if f.Split == KeptOfWhole && len(f.Texts(&part)) == 0 {
+				f.value(&part).Set(f.value(whole))
+			}
+		}
+		missing := slices.DeleteFunc(slices.Clone(whole.DependsOn), func(id StepID) bool { return slices.Contains(part.DependsOn, id) })
+		part.DependsOn = slices.Concat(part.DependsOn, missing)
+		news[i].Spec = part.Spec
+	}
+	return news
 }
 
 // breach says which change of an approved step its approval does not cover, "" when
@@ -155,10 +173,7 @@ func exceeds(whole, part *Step) string {
 func breach(old, now *Step) string {
 	for _, f := range SpecFields() {
 		if f.breaches(old, now) {
-			if word, words := f.word(now); words != nil {
-				return f.Breach + ": " + word.String()
-			}
-			return f.Breach
+			return f.breach(now)
 		}
 	}
 	return ""

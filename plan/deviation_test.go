@@ -2,8 +2,11 @@ package plan_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -101,13 +104,19 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"a step with a new tool":     {adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), "new tool"},
 		"a step of a higher risk":    {adding(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
 		"a step that splits none":    {adding(func(*plan.Spec) {}), "One more"},
-		"a split with a new tool":    {splitting(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), "a tool that S001 does not"},
+		"a split with a new tool":    {splitting(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), `tools "bash_execute"`},
 		"a split of a higher risk":   {splitting(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
-		"a split with a new path":    {splitting(func(s *plan.Spec) { s.RelevantFilePaths = []string{"go.sum"} }), "names a path"},
-		"a split that creates":       {splitting(func(s *plan.Spec) { s.Creates = []string{"x.go"} }), "names a path"},
-		"a split that runs":          {splitting(func(s *plan.Spec) { s.Tool = "view" }), "runs the tool"},
-		"a split verified otherwise": {splitting(func(s *plan.Spec) { s.Verify = "true" }), "another command"},
-		"a split of no step":         {plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "One more"}, Splits: 9}}}, "One more"},
+		"a split that runs":          {splitting(func(s *plan.Spec) { s.Tool = "view" }), `tool "view"`},
+		"a split verified otherwise": {splitting(func(s *plan.Spec) { s.Verify = "true" }), `verification "true"`},
+		"a split with a new path":    {splitting(func(s *plan.Spec) { s.RelevantFilePaths = []string{"go.sum"} }), `paths "go.sum"`},
+		"a split that creates":       {splitting(func(s *plan.Spec) { s.Creates = []string{"x"} }), `paths it creates "x"`},
+		"a split with a criterion":   {splitting(func(s *plan.Spec) { s.AcceptanceCriteria = []string{"429"} }), `criteria "429"`},
+		"a split safe to do twice":   {splitting(func(s *plan.Spec) { s.Idempotent = true }), "idempotent"},
+		"a split robbed of its dependency": {plan.Batch{Word: "update", Parts: []plan.Part{
+			{Action: plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Part"}, Splits: 2}}}},
+			{Action: plan.UpdateStep{Step: 3, Patch: plan.Patch{DependsOn: &[]plan.StepID{}}}}}}, "other dependencies"},
+		"a split of no step": {plan.AddSteps{Steps: []plan.NewStep{{
+			Spec: plan.Spec{Title: "One more"}, Splits: 9}}}, "One more"},
 		"another order":              {plan.MoveStep{Step: 2}, "another place in the order"},
 		"no pause":                   {patch(func(p *plan.Patch) { set(&p.Pause, "Go?") }), "another question"},
 		"another condition":          {patch(func(p *plan.Patch) { set(&p.When, "true") }), "another condition"},
@@ -430,4 +439,56 @@ func TestASplitIsUnseen(t *testing.T) {
 	if got := foldAll(w.log).Plan.Approval.Unseen; len(got) != 1 {
 		t.Errorf("folded again: %v", got)
 	}
+}
+
+// TestSplitStaysWithinItsStep: whatever an agent says of a step that splits an approved one,
+// it is added unasked only where it may do no more than that one, and start no earlier.
+func TestSplitStaysWithinItsStep(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		texts := func(name string) []string {
+			return rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2, rapid.ID[string]).Draw(t, name)
+		}
+		spec := func(name string, deps ...plan.StepID) plan.Spec {
+			word := func(field string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name+field) }
+			flag := func(field string) bool { return rapid.Bool().Draw(t, name+field) }
+			return plan.Spec{Title: name, Tools: texts(name + "tools"), RelevantFilePaths: texts(name + "paths"),
+				Creates: texts(name + "creates"), AcceptanceCriteria: texts(name + "criteria"), Verify: word("verify", "", "a", "b"),
+				Risk: plan.Risk(word("risk", "", "low", "medium", "high")), Pause: word("pause", "", "a"), When: word("when", "", "a"),
+				ForEach: word("for_each", "", "a"), Tool: word("tool", "", "a"), Critical: flag("critical"), Idempotent: flag("idempotent"),
+				RequiresApproval: flag("approval"),
+				DependsOn:        rapid.SliceOfNDistinct(rapid.SampledFrom(deps), 0, 2, rapid.ID).Draw(t, name+"deps")}
+		}
+		w := newWorkspace(t)
+		w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "o", Summary: "s"}, Steps: []plan.NewStep{titled("One"), titled("Two"),
+			{Spec: spec("whole", 1, 2)}}})
+		w.do(person, decided(plan.Approved, w.answer("")))
+		w.do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: spec("part", 1, 2), Splits: 3}}})
+		if w.state.PhaseNow() != plan.PhaseExecuting {
+			return
+		}
+		whole, part := w.step(3), w.step(4)
+		ranks := append([]string{""}, plan.Risk("").Values()...)
+		paths := slices.Concat(whole.RelevantFilePaths, whole.Creates)
+		for what, held := range map[string]bool{
+			"tools": within(part.Tools, whole.Tools), "creates": within(part.Creates, paths),
+			"paths":        within(part.RelevantFilePaths, paths),
+			"criteria":     within(part.AcceptanceCriteria, whole.AcceptanceCriteria),
+			"verification": part.Verify == "" || part.Verify == whole.Verify, "tool": part.Tool == "" && part.Args == nil,
+			"risk": (part.Risk == "") == (whole.Risk == "") &&
+				slices.Index(ranks, string(part.Risk)) <= slices.Index(ranks, string(whole.Risk)),
+			"dependencies": within(whole.DependsOn, part.DependsOn), "loop": part.ForEach == "" || part.ForEach == whole.ForEach,
+			"pause": whole.Pause == "" || part.Pause == whole.Pause, "condition": whole.When == "" || part.When == whole.When,
+			"flags": (!whole.Critical || part.Critical) && (!whole.RequiresApproval || part.RequiresApproval) &&
+				(!part.Idempotent || whole.Idempotent),
+			"start": within(w.state.Plan.Steps.WaitingOn(3), w.state.Plan.Steps.WaitingOn(4)),
+		} {
+			if !held {
+				t.Fatalf("%s of the part go beyond the step's:\n%+v\n%+v", what, part.Spec, whole.Spec)
+			}
+		}
+	})
+}
+
+func within[T comparable](part, whole []T) bool {
+	return !slices.ContainsFunc(part, func(entry T) bool { return !slices.Contains(whole, entry) })
 }

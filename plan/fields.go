@@ -43,6 +43,17 @@ const (
 	BindsFewer                // an entry that is dropped, a flag that is taken back
 )
 
+// Division says what a part of an approved step, split off it, may say without a new agreement.
+type Division int
+
+// The ways a field divides.
+const (
+	OwnOfPart   Division = iota // what it likes
+	WithinWhole                 // nothing that the step does not say
+	KeptOfWhole                 // at least what the step says, and no higher word; saying nothing, it gets that
+	NotOfPart                   // nothing
+)
+
 // Field is a row of the table of a step's or a plan's fields: the one place that
 // says how a field is called, cleaned, changed, shown and carried elsewhere.
 type Field[T any] struct {
@@ -61,6 +72,7 @@ type Field[T any] struct {
 
 	Binding Binding
 	Breach  string // what a change that is not covered is called
+	Split   Division
 
 	field   []int // where the value stands in T
 	patched []int // where a Patch has it; nil where a patch cannot change it
@@ -133,39 +145,41 @@ func specRows() []Field[Step] {
 			Binding: BindsAny, Breach: "other details"},
 		{Name: "type", Kind: WordField, Help: "its `TYPE`: feature, bugfix, chore or test"},
 		{Name: "depends_on", Words: "dependencies", Kind: StepsField, Rawko: "dependsOn",
-			Help: "the `STEPS` that must be done before, such as S001,S002", Binding: BindsAny, Breach: "other dependencies"},
-		{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsMore, Breach: "a new risk"},
+			Help: "the `STEPS` that must be done before, such as S001,S002", Binding: BindsAny, Breach: "other dependencies",
+			Split: KeptOfWhole},
+		{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsMore, Breach: "a new risk",
+			Split: KeptOfWhole},
 		{Name: "context_hints", Label: "hint", Words: "hints", Kind: LinesField, Max: MaxHint,
 			Help: "`TEXT` on where to look first; may be repeated, as may the other lists"},
 		{Name: "relevant_file_paths", Label: "path", Words: "paths", Kind: PathsField, Max: MaxPath,
-			Help: "a `FILE` it is about, relative to the workspace", Binding: BindsMore, Breach: "a new path"},
+			Help: "a `FILE` it is about, relative to the workspace", Binding: BindsMore, Breach: "a new path", Split: WithinWhole},
 		{Name: "creates", Words: "paths it creates", Kind: PathsField, Max: MaxPath, Help: "a `FILE` it creates",
-			Binding: BindsMore, Breach: "a new path that it creates"},
+			Binding: BindsMore, Breach: "a new path that it creates", Split: WithinWhole},
 		{Name: "acceptance_criteria", Label: "criterion", Kind: LinesField, Max: MaxLongLine, Rawko: "acceptanceCriteria",
-			Help: "`TEXT`: what must hold for it to be done", Binding: BindsFewer, Breach: "a dropped criterion"},
+			Help: "`TEXT`: what must hold for it to be done", Binding: BindsFewer, Breach: "a dropped criterion", Split: WithinWhole},
 		{Name: "verify", Words: "verification", Kind: LineField, Max: MaxLongLine, Help: "a `COMMAND` that shows it is done",
-			Binding: BindsAny, Breach: "another command to verify it by"},
+			Binding: BindsAny, Breach: "another command to verify it by", Split: WithinWhole},
 		{Name: "suggested_agent", Label: "agent", Flag: "suggested-agent", Words: "suggested agent", Kind: LineField, Max: MaxHint,
 			Help: "the `NAME` of who should do it", Rawko: "suggestedAgent"},
 		{Name: "tools", Label: "may use", Kind: LinesField, Max: MaxHint, Help: "a `TOOL` that may be used for it",
-			Binding: BindsMore, Breach: "a new tool"},
+			Binding: BindsMore, Breach: "a new tool", Split: WithinWhole},
 		{Name: "tool", Kind: LineField, Max: MaxHint, Help: "the `TOOL` that carries it out, with --args",
-			Binding: BindsAny, Breach: "another tool or arguments"},
+			Binding: BindsAny, Breach: "another tool or arguments", Split: NotOfPart},
 		{Name: "args", Words: "arguments", Kind: JSONField, Help: "the tool's arguments, a `JSON` object",
-			Binding: BindsAny, Breach: "another tool or arguments"},
+			Binding: BindsAny, Breach: "another tool or arguments", Split: NotOfPart},
 		{Name: "critical", Kind: FlagField, Help: "the plan must be revised if it fails",
-			Binding: BindsFewer, Breach: "no longer critical"},
+			Binding: BindsFewer, Breach: "no longer critical", Split: KeptOfWhole},
 		{Name: "idempotent", Kind: FlagField, Help: "it is safe to do twice",
-			Binding: BindsMore, Breach: "now marked as safe to do twice"},
+			Binding: BindsMore, Breach: "now marked as safe to do twice", Split: WithinWhole},
 		{Name: "requires_approval", Label: "approval", Flag: "requires-approval", Words: "approval", Kind: FlagField,
-			Help: "a person must agree before it is run", Binding: BindsFewer, Breach: "no longer asks for approval"},
+			Help: "a person must agree before it is run", Binding: BindsFewer, Breach: "no longer asks for approval", Split: KeptOfWhole},
 		{Name: "timeout", Kind: SecondsField, Max: maxSeconds, Help: "the `TIME` it may run, such as 90s or 5m"},
 		{Name: "pause", Kind: LineField, Max: MaxLongLine, Help: "`TEXT` to ask a person before it starts",
-			Binding: BindsAny, Breach: "another question to a person before it starts"},
+			Binding: BindsAny, Breach: "another question to a person before it starts", Split: KeptOfWhole},
 		{Name: "when", Words: "condition", Kind: LineField, Max: MaxLongLine, Help: "the `CONDITION` under which it is run",
-			Binding: BindsAny, Breach: "another condition"},
+			Binding: BindsAny, Breach: "another condition", Split: KeptOfWhole},
 		{Name: "for_each", Words: "loop", Kind: LineField, Max: MaxLongLine, Help: "the `LIST` it is run for",
-			Binding: BindsAny, Breach: "another list it is run for"},
+			Binding: BindsAny, Breach: "another list it is run for", Split: WithinWhole},
 	}
 }
 
@@ -357,15 +371,66 @@ func (f Field[T]) breaches(old, now *T) bool {
 	case BindsAny:
 		return !slices.Equal(before, after)
 	case BindsMore:
-		if word, words := f.word(now); words != nil {
-			was, _ := f.word(old)
-			return slices.Index(words, word.String()) > slices.Index(words, was.String())
+		if f.Kind == WordField {
+			return f.higher(old, now)
 		}
 		return !contains(before, after)
 	case BindsFewer:
 		return !contains(after, before)
 	}
 	return false
+}
+
+// higher reports whether a word ranks above what it was; none is the least.
+func (f Field[T]) higher(old, now *T) bool {
+	was, _ := f.word(old)
+	word, words := f.word(now)
+	return slices.Index(words, word.String()) > slices.Index(words, was.String())
+}
+
+// outgrows says what of the field goes beyond the step that part splits, "" for nothing.
+func (f Field[T]) outgrows(whole, part *T) string {
+	had, has := f.entries(whole), f.entries(part)
+	switch f.Split {
+	case OwnOfPart:
+		return ""
+	case KeptOfWhole:
+		if f.Kind == WordField && len(has) >= len(had) && !f.higher(whole, part) || f.Kind != WordField && contains(has, had) {
+			return ""
+		}
+		return f.breach(part)
+	case NotOfPart:
+		had = nil
+	}
+	more := slices.DeleteFunc(slices.Clone(has), func(text string) bool { return slices.Contains(had, text) })
+	for i, text := range more {
+		more[i] = Quote(text)
+	}
+	if len(more) == 0 {
+		return ""
+	}
+	return f.Words + " " + strings.Join(more, ", ")
+}
+
+// breach is what a change that is not covered is called, with the word that it is now.
+func (f Field[T]) breach(now *T) string {
+	if word, words := f.word(now); words != nil {
+		return f.Breach + ": " + word.String()
+	}
+	return f.Breach
+}
+
+// entries is Texts with an entry for each step of a list.
+func (f Field[T]) entries(of *T) []string {
+	ids, ok := f.In(of).(*[]StepID)
+	if !ok {
+		return f.Texts(of)
+	}
+	var texts []string
+	for _, id := range *ids {
+		texts = append(texts, id.String())
+	}
+	return texts
 }
 
 // Given lists the fields that the patch changes.

@@ -99,7 +99,7 @@ func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
 	if err := withinLimit(p.Steps.Len()+len(a.Steps), f.Limits); err != nil {
 		return nil, err
 	}
-	steps, err := mint(p.Steps, a.Steps, "/steps")
+	steps, err := mint(p.Steps, inheriting(p, a.Steps), "/steps")
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}

@@ -106,8 +106,11 @@ func (s *Service) waiting(state plan.State, c Caller, report gates.Report) Submi
 	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person" + decide
 	if state.ModeNow().Request.Base != "" {
 		message = "This goes beyond the approved plan (" + state.Draft.Changes + "), so it was not done but put before a person" + decide +
-			" Report again afterwards what else you had to report. (A task that only splits an approved one, `splits`, " +
-			"needs no agreement.)"
+			" Report again afterwards what else you had to report."
+		if state.Plan != nil && state.Draft.Steps.Len() > state.Plan.Steps.Len() {
+			message += " (A task that `splits` an approved one needs no agreement while it stays within that one's tools, paths, risk, " +
+				"criteria and verification.)"
+		}
 	}
 	return SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: report.Score,
 		Warnings: warnings(report), Message: message, Heartbeat: s.heartbeat(state, c)}
