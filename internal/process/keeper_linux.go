@@ -113,7 +113,7 @@ func Keep() {
 
 // keep runs a command, ends what it leaves behind, and returns its exit code.
 func keep(program string, args []string) (code int, err error) {
-	signal.Notify(make(chan os.Signal)) // the command is not to end its keeper by a signal that can be caught
+	signal.Notify(make(chan os.Signal, 1)) // the command is not to end its keeper by a signal that can be caught
 	syscall.CloseOnExec(lifeline)
 	if err := adopt(); err != nil {
 		return 0, err
