@@ -158,7 +158,7 @@ func (a Answer) approve(s State, f Facts) ([]Event, error) {
 		events = archive(s, "replaced", f.Now)
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
-		Comment: a.Comment, At: f.Now}})
+		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1}})
 	steps := s.Draft.Steps
 	if s.revises() {
 		steps = steps.withProgressOf(s.Plan.Steps)

@@ -407,7 +407,8 @@ func TestPlanApproveEntersExecution(t *testing.T) {
 				w.wantPhase(plan.PhaseExecuting)
 				w.wantDecision(plan.Approved, actor.Name, way, comment)
 				w.wantStatus(plan.StatusActive)
-				want := &plan.Approval{By: actor.Name, Way: string(way), Digest: answer.Digest, Comment: comment, At: now}
+				want := &plan.Approval{By: actor.Name, Way: string(way), Digest: answer.Digest, Comment: comment, At: now,
+					Revision: w.state.Revision}
 				if diff := cmp.Diff(want, w.state.Plan.Approval); diff != "" {
 					t.Error(diff)
 				}

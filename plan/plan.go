@@ -72,8 +72,22 @@ type Approval struct {
 	Comment string    `json:"comment,omitempty"`
 	At      time.Time `json:"at"`
 
+	Revision Revision `json:"revision,omitempty"` // of the log with it; 0 in logs that do not say
+
 	Deviations []string `json:"deviations,omitempty"` // changes since that needed no new agreement
 	Unseen     []StepID `json:"unseen,omitempty"`     // steps split off since, whose text the approver has not seen
+}
+
+// unseen is what is said of a step whose text the approver has not seen.
+const unseen = "split off since: the approver has not seen this"
+
+// NotSeen says of a step that was split off since that the approver has not seen it; "" of
+// every other one.
+func (a *Approval) NotSeen(id StepID) string {
+	if a == nil || !slices.Contains(a.Unseen, id) {
+		return ""
+	}
+	return unseen
 }
 
 // Body is a plan in its written form: the steps as a list. Events, snapshots

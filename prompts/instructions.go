@@ -40,7 +40,7 @@ type ApprovedStep struct {
 	Number int
 	Title  string
 	Tools  []string
-	Unseen bool     // it was split off since, and the approver has not seen it
+	Unseen string   // said of a step that the approver has not seen; may be empty
 	Lines  []string // what else it says, where the plan is told whole
 }
 
@@ -53,8 +53,8 @@ func ApprovedPlan(d ApprovedPlanData) string {
 		if len(step.Tools) > 0 {
 			line += " (tools: " + inert(strings.Join(step.Tools, ", ")) + ")"
 		}
-		if step.Unseen {
-			line += " (split off since: the approver has not seen this)"
+		if step.Unseen != "" {
+			line += " (" + step.Unseen + ")"
 		}
 		lines = append(lines, line)
 		for _, more := range step.Lines {

@@ -47,6 +47,24 @@ func (s *Session) formerPlan(ctx context.Context, head plan.PastPlan) (*plan.Pla
 	return nil, fmt.Errorf("%w: plan %s is not where its head says", store.ErrDamaged, head.ID)
 }
 
+// AsApproved returns an approved plan as its approver saw it, read from the log, with the
+// approval as it stands now; as it is where the log does not have that, after a repair.
+func (s *Session) AsApproved(ctx context.Context, p *plan.Plan) (*plan.Plan, error) {
+	if p.Approval == nil || p.Approval.Revision == 0 {
+		return p, nil
+	}
+	then, _, err := s.stateAt(ctx, p.Approval.Revision, p.Approval.Revision)
+	if err != nil {
+		return nil, err
+	}
+	if then.Plan == nil || then.Plan.Root() != p.Root() || plan.Digest(then.Plan) != p.Approval.Digest {
+		return p, nil
+	}
+	approved := *then.Plan
+	approved.Approval = p.Approval
+	return &approved, nil
+}
+
 // Restore makes a former plan the current one again.
 func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcome, error) {
 	state, err := s.State(ctx)

@@ -89,7 +89,7 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 // below is what is shown under a step's title: details while it is open, the
 // last note and the last evidence.
 func (v PlanView) below(step *plan.Step, margin int) []string {
-	var lines []string
+	lines := v.unseen(step, margin)
 	if step.Details != "" && (v.All || !step.Status.Finished()) {
 		lines = append(lines, v.block(step.Details, margin, detailLines)...)
 	}
@@ -104,6 +104,15 @@ func (v PlanView) below(step *plan.Step, margin int) []string {
 		lines = append(lines, v.block("error: "+step.Error, margin, noteLines)...)
 	}
 	return append(lines, v.evidence(step, margin)...)
+}
+
+// unseen says when the approver of the plan has not seen a step.
+func (v PlanView) unseen(step *plan.Step, margin int) []string {
+	text := v.State.Plan.Approval.NotSeen(step.ID)
+	if text == "" {
+		return nil
+	}
+	return v.Screen.Hang(strings.Repeat(" ", margin), v.Screen.Waiting, text)
 }
 
 // evidence lists what supports that a step is done: the last piece, or with all
@@ -145,8 +154,8 @@ func (v PlanView) proof(e plan.Evidence) string {
 
 // Step lays out everything that is known of a step, a row for each field.
 func (v PlanView) Step(step *plan.Step) []string {
-	lines, _ := v.title(step, len(step.ID.String()))
-	lines = append(lines, "")
+	lines, margin := v.title(step, len(step.ID.String()))
+	lines = append(append(lines, v.unseen(step, margin)...), "")
 	row := func(label string, texts ...string) {
 		for _, text := range texts {
 			if text == "" {

@@ -80,7 +80,8 @@ func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Pla
 		return state, nil, err
 	}
 	if state.Plan != nil && state.Plan.ID == state.Draft.ID {
-		return state, state.Plan, nil
+		former, err = s.session.AsApproved(ctx, state.Plan)
+		return state, former, err
 	}
 	if head, ok := state.ShownBefore(); ok {
 		if former, err = s.session.PlanBody(ctx, head.ID); err != nil {

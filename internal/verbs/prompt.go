@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
@@ -171,8 +170,8 @@ func titlesFit(p *plan.Plan) bool {
 
 // approvedStep is a step as the approved plan tells it, by its title or whole.
 func approvedStep(p *plan.Plan, step *plan.Step, whole bool) prompts.ApprovedStep {
-	shown := prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools}
-	shown.Unseen = p.Approval != nil && slices.Contains(p.Approval.Unseen, step.ID)
+	shown := prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools,
+		Unseen: p.Approval.NotSeen(step.ID)}
 	if !whole {
 		shown.Title, shown.Tools = tokens.ShortenCautiously(step.Title, 2*titleTokens, plan.MaxTitle), nil
 		return shown

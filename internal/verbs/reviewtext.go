@@ -44,12 +44,8 @@ func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 // ReviewText is a plan as a person is to see it before deciding: everything the digest
 // covers, nothing shortened. With a former draft, what differs comes first.
 func ReviewText(p, former *plan.Plan) string {
-	text := whole(p)
-	if former == nil {
-		return text
-	}
-	before := whole(former)
-	if before == text {
+	text := whole(p, former)
+	if former == nil || whole(former, nil) == whole(p, nil) {
 		return text
 	}
 	return "What has changed since it was shown:\n" + changes(p, former) + "\nThe whole plan:\n" + text
@@ -138,10 +134,18 @@ func diff(before, after string) string {
 	return strings.Join(lines, "")
 }
 
-func whole(p *plan.Plan) string {
+// whole is all of a plan. A change of an approved one says which steps its approver has not
+// seen: former has the approval.
+func whole(p, former *plan.Plan) string {
 	text := head(p)
 	for step := range p.Steps.All() {
 		text += wholeStep(step)
+		if former == nil || former.ID != p.ID {
+			continue
+		}
+		if unseen := former.Approval.NotSeen(step.ID); unseen != "" {
+			text += "   " + unseen + "\n"
+		}
 	}
 	return text + tailOf(p)
 }

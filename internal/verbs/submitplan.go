@@ -82,15 +82,15 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
-	return s.submitted(outcome.Before, outcome.After, c, report), nil
+	var former *plan.Plan
+	if outcome.Before.PhaseNow().Restricted() {
+		former = outcome.Before.Draft
+	}
+	return s.submitted(former, outcome.After, c, report), nil
 }
 
-func (s *Service) submitted(before, after plan.State, c Caller, report gates.Report) SubmitPlanReply {
+func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller, report gates.Report) SubmitPlanReply {
 	draft, reply := after.Draft, s.waiting(after, c, report)
-	var former *plan.Plan
-	if before.PhaseNow().Restricted() {
-		former = before.Draft
-	}
 	request := after.ModeNow().Request
 	if !after.LimitsInForce(s.opts.Limits).PersonOnly { // what a client brings would not count
 		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former)}
@@ -215,10 +215,12 @@ func asksAgain(events []plan.Event) bool {
 	})
 }
 
-func (s *Service) resubmitted(outcome session.Outcome, c Caller) SubmitPlanReply {
-	shown := outcome.Before
-	shown.Phase, shown.Draft = plan.PhaseSubmitted, outcome.Before.Plan // what was approved is what was shown
-	return s.submitted(shown, outcome.After, c, gates.Report{})
+func (s *Service) resubmitted(ctx context.Context, outcome session.Outcome, c Caller) (SubmitPlanReply, error) {
+	shown, err := s.session.AsApproved(ctx, outcome.Before.Plan)
+	if err != nil {
+		return SubmitPlanReply{}, err
+	}
+	return s.submitted(shown, outcome.After, c, gates.Report{}), nil
 }
 
 // asked remembers which requests were put before a person from this process.

@@ -90,6 +90,9 @@ func task(p *plan.Plan, step *plan.Step) Task {
 		SuggestedAgent: step.SuggestedAgent, Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
 		Output: step.Output, AffectedFiles: step.AffectedFiles, Error: step.Error,
 	}
+	if unseen := p.Approval.NotSeen(step.ID); unseen != "" {
+		t.Other = append([]string{unseen}, t.Other...)
+	}
 	t.EarlierNotes = max(0, len(step.Notes)-notesShown)
 	t.Notes = step.Notes[t.EarlierNotes:]
 	if plan.StatusOfTask(string(t.Status)) != step.Status {

@@ -195,7 +195,11 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	s.seen.know(c, outcome.After)
 	s.notifyExpiry(outcome)
 	if asksAgain(outcome.Events) {
-		return outcome, &AskedAgain{Reply: s.resubmitted(outcome, c)}
+		reply, err := s.resubmitted(ctx, outcome, c)
+		if err != nil {
+			return outcome, err
+		}
+		return outcome, &AskedAgain{Reply: reply}
 	}
 	return outcome, nil
 }
