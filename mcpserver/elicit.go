@@ -26,6 +26,8 @@ const (
 	wordApprove = "approve"
 	wordEdit    = "edit"
 	wordReject  = "reject"
+
+	decisionShown = 40 // of an invalid one, in characters
 )
 
 // dialogue is one question to the user through the host, in either protocol era: the
@@ -210,7 +212,13 @@ func (d dialogue) unanswered(ctx context.Context) *mcp.CallToolResult {
 	case d.row.ReadOnly: // a status, which asked once more
 		return d.status(ctx)
 	}
-	reply, err := d.service.Unanswered(context.WithoutCancel(ctx), d.caller, d.ask)
+	return d.stillOpen(ctx, "")
+}
+
+// stillOpen answers with the reply of the call that asked, after what was wrong with the
+// user's answer.
+func (d dialogue) stillOpen(ctx context.Context, wrong string) *mcp.CallToolResult {
+	reply, err := d.service.Unanswered(context.WithoutCancel(ctx), d.caller, d.ask, wrong)
 	return d.result(ctx, reply, err)
 }
 
@@ -233,6 +241,10 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *
 		if reply, err := d.keep(ctx, content); reply != nil || err != nil {
 			return d.result(ctx, reply, err)
 		}
+		if d.ask.Request != "" {
+			d.undecided(ctx, "invalid")
+			return d.stillOpen(ctx, invalidDecision(content))
+		}
 	}
 	d.undecided(ctx, how)
 	return d.unanswered(ctx)
@@ -253,11 +265,20 @@ func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply
 	word, _ := content["decision"].(string)
 	comment, _ := content["comment"].(string)
 	outcome, ok := map[string]plan.Outcome{wordApprove: plan.Approved, wordEdit: plan.Returned, wordReject: plan.Rejected}[word]
-	if !ok || outcome == plan.Returned && strings.TrimSpace(comment) == "" { // nothing to revise it by
+	if !ok {
 		return nil, nil
 	}
 	return d.service.Decide(ctx, confirmed, plan.Answer{Outcome: outcome, Request: d.ask.Request, Digest: d.ask.Digest,
 		Comment: comment})
+}
+
+// invalidDecision says what a form named instead of a decision.
+func invalidDecision(content map[string]any) string {
+	named := "no decision"
+	if word, _ := content["decision"].(string); word != "" {
+		named = plan.Quote(plan.Shorten(word, decisionShown)) + ", which is no decision"
+	}
+	return "The user's form came back with " + named + ", so nothing was decided: ask the user."
 }
 
 // undecided notes that the client brought no decision. That it could not be noted

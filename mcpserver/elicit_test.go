@@ -149,8 +149,8 @@ func TestDecidedInTheDialogue(t *testing.T) {
 			[]string{"approved by the user of tester, confirmed through the client: tests first"}},
 		"edit": {"accept", map[string]any{"decision": "edit", "comment": "split it"}, plan.PhaseGathering, plan.Returned, "split it", "",
 			[]string{"returned by the user of tester", "split it", "planning_submit_plan"}},
-		"edit without a comment": {"accept", map[string]any{"decision": "edit", "comment": "  "}, plan.PhaseSubmitted, "", "", "failed",
-			[]string{"planloop_status"}},
+		"edit without a comment": {"accept", map[string]any{"decision": "edit", "comment": "  "}, plan.PhaseGathering, plan.Returned, "", "",
+			[]string{"The person asks for changes and gave no comment: ask them.", "\nNext: ", ": planning_ask_user."}},
 		"reject": {"accept", map[string]any{"decision": "reject"}, plan.PhaseInactive, plan.Rejected, "", "",
 			[]string{"rejected by the user of tester"}},
 		"reject with reason": {"accept", map[string]any{"decision": "reject", "comment": "no Redis"}, plan.PhaseInactive,
@@ -158,8 +158,9 @@ func TestDecidedInTheDialogue(t *testing.T) {
 		"decline": {"decline", nil, plan.PhaseSubmitted, "", "", "declined", []string{"planloop_status"}},
 		"decline, form filled": {"decline", map[string]any{"decision": "approve"}, plan.PhaseSubmitted, "", "", "declined",
 			[]string{"planloop_status"}},
-		"cancel":         {"cancel", nil, plan.PhaseSubmitted, "", "", "cancelled", []string{"planloop_status"}},
-		"accept nothing": {"accept", nil, plan.PhaseSubmitted, "", "", "failed", []string{"planloop_status"}},
+		"cancel": {"cancel", nil, plan.PhaseSubmitted, "", "", "cancelled", []string{"planloop_status"}},
+		"accept nothing": {"accept", nil, plan.PhaseSubmitted, "", "", "invalid",
+			[]string{"The user's form came back with no decision, so nothing was decided"}},
 	} {
 		for _, era := range bothEras() {
 			t.Run(name+" "+era, func(t *testing.T) {
@@ -221,7 +222,7 @@ func TestUndecidedIsAnsweredAsUnasked(t *testing.T) {
 		t.Run(c.tool, func(t *testing.T) {
 			replies := map[string]string{}
 			for name, opts := range map[string]*mcp.ClientOptions{"unasked": nil, "declined": says("decline", nil),
-				"cancelled": says("cancel", nil), "no answer": says("accept", nil)} {
+				"cancelled": says("cancel", nil)} {
 				for _, era := range bothEras() {
 					w := newModeWorld(t, plan.Limits{})
 					client := w.connect(t, era, opts)
@@ -581,5 +582,105 @@ func TestAnsweredElsewhereMeanwhile(t *testing.T) {
 	}
 	if q := w.state().Questions[0]; q.Answer != "the EU" {
 		t.Errorf("%+v", q)
+	}
+}
+
+// TestRejectedBesideAPlan rejects what an agent submitted while another plan is active: the
+// agent asks before it goes on with that one, and not any more once it has heard or gone on.
+func TestRejectedBesideAPlan(t *testing.T) {
+	const ask = "\nNext: Your plan was rejected: ask the user what to do instead: planning_ask_user."
+	for name, c := range map[string]struct {
+		opts *mcp.ClientOptions
+		hear func(w modeWorld, client *mcp.ClientSession)
+	}{
+		"terminal, comment": {nil, func(w modeWorld, _ *mcp.ClientSession) {
+			if _, err := w.service.Comment(w.t.Context(), petra, "Go on."); err != nil {
+				w.t.Fatal(err)
+			}
+		}},
+		"form, went on": {says("accept", map[string]any{"decision": "reject", "comment": "not this way"}),
+			func(w modeWorld, client *mcp.ClientSession) {
+				time.Sleep(2 * time.Millisecond)
+				call(w.t, client, "planning_mark_step", map[string]any{"step_id": "S001", "status": "in_progress"})
+			}},
+	} {
+		for _, approved := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				w := newModeWorld(t, plan.Limits{})
+				client := w.connect(t, handshake, nil)
+				call(t, client, "planning_setup_plan", map[string]any{"objective": "Old", "initial_steps": []map[string]any{{"title": "Go"}}})
+				if approved {
+					call(t, client, "planning_submit_plan", goodPlan())
+					w.decide(plan.Approved, "")
+				}
+				client = w.connect(t, handshake, c.opts)
+				got := text(t, call(t, client, "planning_submit_plan", goodPlan()))
+				if c.opts == nil {
+					w.decide(plan.Rejected, "not this way")
+				} else if !strings.Contains(got, ask) {
+					t.Errorf("%s", got)
+				}
+				for range 2 { // it is not told of only once
+					if got := text(t, call(t, client, "planloop_status", map[string]any{})); !strings.Contains(got, ask) ||
+						!strings.Contains(got, ": not this way\n") {
+						t.Errorf("%s", got)
+					}
+				}
+				c.hear(w, client)
+				if got := text(t, call(t, client, "planloop_status", map[string]any{})); !strings.Contains(got, "S001") ||
+					strings.Contains(got, "was rejected: ask") {
+					t.Errorf("%s", got)
+				}
+			})
+		}
+	}
+}
+
+// TestRejectedChange rejects a change of an approved plan: the agent is told so with the
+// person's words, and goes on.
+func TestRejectedChange(t *testing.T) {
+	w := newModeWorld(t, plan.Limits{})
+	client := w.connect(t, handshake, nil)
+	call(t, client, "planning_submit_plan", goodPlan())
+	w.decide(plan.Approved, "")
+	call(t, client, "planning_mark_step", map[string]any{"step_id": "S001", "status": "in_progress"})
+	call(t, client, "planloop_update", map[string]any{"update_tasks": []map[string]any{{"id": 1, "tools": []string{"kubectl"}}}})
+	w.decide(plan.Rejected, "not to staging")
+	for range 2 {
+		got := text(t, call(t, client, "planloop_status", map[string]any{}))
+		for _, word := range []string{"The change to the approved plan was rejected by petra, and the plan goes on as it was: not to staging",
+			"\nNext: Your change was rejected. Do S001 "} {
+			if !strings.Contains(got, word) {
+				t.Errorf("%q is missing in %s", word, got)
+			}
+		}
+	}
+}
+
+// TestUnchangedSubmission sends the very same plan again after it was returned: the agent is
+// warned, and whoever decides is shown the comment and that nothing was changed.
+func TestUnchangedSubmission(t *testing.T) {
+	for _, era := range bothEras() {
+		w := newModeWorld(t, plan.Limits{})
+		var shown string
+		asked := 0
+		client := w.connect(t, era, userWho(func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			if asked++; asked == 1 {
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "edit", "comment": "more docs"}}, nil
+			}
+			shown = r.Params.Message
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}))
+		call(t, client, "planning_submit_plan", goodPlan())
+		got := text(t, call(t, client, "planning_submit_plan", goodPlan()))
+		if !strings.Contains(got, "Warning: this plan is the one that was shown before: "+
+			`nothing was changed since it was returned for changes ("more docs")`) {
+			t.Errorf("%s: %s", era, got)
+		}
+		for _, want := range []string{"confirmed through the client for changes: more docs\n", "\nNothing has changed since it was shown.\n"} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s: %q is missing in %s", era, want, shown)
+			}
+		}
 	}
 }

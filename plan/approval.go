@@ -71,7 +71,7 @@ func (e PlanSubmitted) apply(s State) State {
 	from := s.PhaseNow()
 	return s.inMode(PhaseSubmitted, func(m *Mode) {
 		if !from.Restricted() { // submitted without entering
-			*m = Mode{By: e.Request.By, Since: e.Request.At, Approved: m.Approved, Resume: from == PhaseExecuting}
+			*m = begun(m, from, e.Request.By, e.Request.At)
 		}
 		m.Request, m.PersonOnly = &e.Request, m.PersonOnly || e.Request.PersonOnly
 	})
@@ -122,12 +122,14 @@ func (a Answer) decide(s State, f Facts) ([]Event, error) {
 	case a.Outcome == Approved:
 		return a.approve(s, f)
 	case a.Outcome == Rejected:
-		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
-	case a.Comment == "":
+		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
+			Change: s.revises()}}, nil
+	case a.Comment == "" && f.Actor.Way() != ByClient: // whose form is sent and cannot be asked again
 		return nil, Refuse(InvalidInput, "/comment", "is blank", "say what is to be changed")
 	}
-	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
-		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout)}}, nil
+	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now, Change: s.revises(),
+		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),
+		PersonOnly: f.Limits.PersonOnly}}, nil
 }
 
 // open returns the draft, or says why it is not to be decided about.
@@ -137,7 +139,7 @@ func (a Answer) open(s State, f Facts) (*Plan, error) {
 	}
 	request, way := s.ModeNow().Request, f.Actor.Way()
 	switch {
-	case s.PhaseNow() == PhaseGathering:
+	case s.PhaseNow() == PhaseGathering && (way != ByPerson || a.Outcome != Rejected): // who returned it may drop it
 		return nil, conflict("planning is still going on, and no plan has been submitted yet", "wait for the plan to be submitted")
 	case way == ByClient && (request == nil || a.Request != request.ID),
 		way == ByPerson && a.Request != "" && (request == nil || a.Request != request.ID):
@@ -207,6 +209,7 @@ func (s Steps) withProgressOf(now Steps) Steps {
 // PlanRejected drops the draft. A plan that it was to revise goes on.
 type PlanRejected struct {
 	Plan   string    `json:"plan_id"`
+	Change bool      `json:"change,omitempty"` // it was a change to the approved plan
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by"`
 	Way    Way       `json:"way"`
@@ -214,36 +217,52 @@ type PlanRejected struct {
 }
 
 func (e PlanRejected) apply(s State) State {
-	change := s.revises()
+	change, submitted := s.revises(), s.PhaseNow().Restricted()
 	s, phase := s.withoutDraft()
-	return s.decided(phase, Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, Change: change, At: e.At})
+	return s.decided(phase, Decision{Outcome: Rejected, By: e.By, Way: e.Way, Comment: e.Reason, Change: change, Draft: !submitted,
+		At: e.At})
 }
 
-// PlanReturned goes back to gathering. The draft stays until the next submission.
+// PlanReturned goes back to gathering, or begins it for a draft that nobody had submitted.
+// The draft stays until the next submission.
 type PlanReturned struct {
 	Plan            string    `json:"plan_id"`
+	Change          bool      `json:"change,omitempty"` // it was a change to the approved plan
 	Comment         string    `json:"comment"`
 	By              string    `json:"by"`
 	Way             Way       `json:"way"`
 	At              time.Time `json:"at"`
 	IdleTimeout     Limit     `json:"quiet"` // how long gathering may go without a sign of life
 	ApprovalTimeout Limit     `json:"wait,omitempty"`
+	PersonOnly      bool      `json:"person_only,omitempty"`
 }
 
 func (e PlanReturned) apply(s State) State {
-	s = s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.revises(), At: e.At})
-	return s.inMode(PhaseGathering, func(m *Mode) { m.IdleTimeout, m.ApprovalTimeout = e.IdleTimeout, e.ApprovalTimeout })
+	from := s.PhaseNow()
+	s = s.inMode(PhaseGathering, func(m *Mode) {
+		if !from.Restricted() && s.Draft != nil { // returned without having been submitted
+			*m = begun(m, from, e.By, e.At)
+			m.Task = s.Draft.Objective
+		}
+		m.IdleTimeout, m.ApprovalTimeout, m.PersonOnly = e.IdleTimeout, e.ApprovalTimeout, m.PersonOnly || e.PersonOnly
+	})
+	return s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.revises(), At: e.At})
+}
+
+// begun is the mode that a decision or a submission began, and nobody had entered.
+func begun(former *Mode, from Phase, by string, at time.Time) Mode {
+	return Mode{By: by, Since: at, Approved: former.Approved, Resume: from == PhaseExecuting}
 }
 
 // LeaveUndecided notes that a client asked its user, or could not, and brought no
 // decision. The plan stays submitted: hosts are known to decline on nobody's behalf.
 type LeaveUndecided struct {
 	Request string
-	How     string // declined, cancelled, unsupported, timed_out or failed
+	How     string // declined, cancelled, unsupported, timed_out, failed, or invalid: no decision is one
 }
 
 func (a LeaveUndecided) clean(c *cleaner) Action {
-	c.oneOf("how", a.How, []string{"declined", "cancelled", "unsupported", "timed_out", "failed"})
+	c.oneOf("how", a.How, []string{"declined", "cancelled", "unsupported", "timed_out", "failed", "invalid"})
 	return a
 }
 

@@ -47,6 +47,7 @@ type Decision struct {
 	Way      Way       `json:"way,omitempty"`
 	Comment  string    `json:"comment,omitempty"`
 	Change   bool      `json:"change,omitempty"` // it was about a change to the approved plan
+	Draft    bool      `json:"draft,omitempty"`  // it was about a draft that nobody had submitted
 	At       time.Time `json:"at"`
 	Revision Revision  `json:"revision"`
 }
@@ -104,7 +105,7 @@ func (s State) revises() bool { return s.Draft != nil && s.Plan != nil && s.Draf
 // came goes on; otherwise the mode is over.
 func (s State) withoutDraft() (State, Phase) {
 	phase := PhaseInactive
-	if mode := s.ModeNow(); mode.Resume && s.carriesOut() {
+	if (s.PhaseNow() == PhaseExecuting || s.ModeNow().Resume) && s.carriesOut() {
 		phase = PhaseExecuting
 	}
 	s.Draft = nil
@@ -193,12 +194,12 @@ type ModeCancelled struct {
 }
 
 func (e ModeCancelled) apply(s State) State {
-	phase := PhaseInactive
+	phase, change := PhaseInactive, s.revises()
 	if s.PhaseNow().Restricted() {
 		s, phase = s.withoutDraft()
 	}
 	s.Draft = nil
-	return s.decided(phase, Decision{Outcome: CalledOff, By: e.By, Way: e.Way, At: e.At})
+	return s.decided(phase, Decision{Outcome: CalledOff, By: e.By, Way: e.Way, Change: change, At: e.At})
 }
 
 // EndMode says that what was approved is done.

@@ -704,3 +704,52 @@ func TestShownBefore(t *testing.T) {
 func imported(w *workspace) {
 	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Imported"}, Draft: true})
 }
+
+// A draft that nobody submitted can be returned: that begins the mode, in whatever phase,
+// and says who began it, when and for what. Another draft that is imported then takes its
+// place and waits, and the plan that was carried out goes on once nothing waits any more.
+func TestReturnedDrafts(t *testing.T) {
+	for name, begin := range map[string]func(failer) *workspace{"inactive": newWorkspace, "executing": executing} {
+		for way, end := range map[string]func(*workspace){
+			"reject the returned": func(w *workspace) { w.do(person, decided(plan.Rejected, w.answer("no"))) },
+			"cancel the returned": func(w *workspace) { w.do(person, plan.CancelMode{}) },
+			"reject the next": func(w *workspace) {
+				w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Release 3"}, Draft: true,
+					Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Tag"}}}})
+				if s := w.state; s.PhaseNow() != plan.PhaseSubmitted || s.ModeNow().Request == nil || s.Draft.Objective != "Release 3" {
+					t.Fatalf("%s: the next draft does not wait: %s %+v", name, s.PhaseNow(), s.ModeNow())
+				}
+				w.do(person, decided(plan.Rejected, w.answer("no")))
+			},
+		} {
+			t.Run(name+" "+way, func(t *testing.T) {
+				w := begin(t)
+				before := w.state.PhaseNow()
+				w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Release 2"}, Draft: true})
+				if w.state.PhaseNow() != before {
+					t.Fatalf("a draft changes the phase to %s", w.state.PhaseNow())
+				}
+				returned := decided(plan.Returned, w.answer("better"))
+				w.do(person, returned)
+				mode := w.state.ModeNow()
+				if w.state.PhaseNow() != plan.PhaseGathering || mode.By != person.Name || mode.Since.IsZero() || mode.Task != "Release 2" ||
+					mode.Reason != "" || mode.Decision.Comment != "better" {
+					t.Fatalf("%s, %+v", w.state.PhaseNow(), mode)
+				}
+				end(w)
+				if w.state.PhaseNow() != before || w.state.Draft != nil {
+					t.Errorf("the phase is %s, want %s; draft %v", w.state.PhaseNow(), before, w.state.Draft)
+				}
+			})
+		}
+		t.Run(name+" reject at once", func(t *testing.T) {
+			w := begin(t)
+			before := w.state.PhaseNow()
+			w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Release 2"}, Draft: true})
+			w.do(person, decided(plan.Rejected, w.answer("no")))
+			if w.state.PhaseNow() != before || !w.state.ModeNow().Decision.Draft {
+				t.Errorf("the phase is %s, want %s; %+v", w.state.PhaseNow(), before, w.state.ModeNow().Decision)
+			}
+		})
+	}
+}

@@ -172,7 +172,11 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 	}
 	if a.Draft {
 		p.Status = StatusDraft
-		return []Event{DraftMade{Body{Plan: p, Steps: steps}}}, nil
+		draft := Body{Plan: p, Steps: steps}
+		if s.PhaseNow() == PhaseGathering { // a plan is what is waited for
+			return []Event{submitted(s, draft, f)}, nil
+		}
+		return []Event{DraftMade{draft}}, nil
 	}
 	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps}})
 	return append(events, completion(p.Status, NewSteps(steps).tally(), f.Now)...), nil

@@ -134,7 +134,7 @@ func decidable(state plan.State) error {
 		return nothingWaits()
 	case state.PhaseNow() == plan.PhaseGathering:
 		return plan.Refuse(plan.Conflict, "", "the plan was returned for changes and has not been submitted again",
-			"wait for it, or look at what was returned: planloop show --draft")
+			"wait for it, look at what was returned with planloop show --draft, or drop it with planloop reject")
 	}
 	return nil
 }

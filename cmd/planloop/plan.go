@@ -25,7 +25,11 @@ func newPlanCommand(a *app) *cobra.Command {
 	cancel := func(s *verbs.Service, ctx context.Context, c verbs.Caller, _ string) (verbs.ModeReply, error) {
 		return s.CancelPlanMode(ctx, c)
 	}
-	cancelled := func(verbs.ModeReply) string {
+	cancelled := func(reply verbs.ModeReply) string {
+		if reply.Phase == plan.PhaseExecuting {
+			return "The approved plan goes on, what waited is dropped, and nothing is held back any more. Agents hear of it with their " +
+				"next status."
+		}
 		return "Planning mode is off, and nothing is held back any more. Agents hear of it with their next status."
 	}
 	cmd.AddCommand(

@@ -109,9 +109,9 @@ func phraseOf(e plan.Event) string {
 	case plan.PlanApproved:
 		return "the plan approved" + quotedNote(e.Approval.Comment)
 	case plan.PlanRejected:
-		return "the plan rejected" + quotedNote(e.Reason)
+		return changeOr(e.Change, "the plan") + " rejected" + quotedNote(e.Reason)
 	case plan.PlanReturned:
-		return "the plan returned for changes" + quotedNote(e.Comment)
+		return changeOr(e.Change, "the plan") + " returned for changes" + quotedNote(e.Comment)
 	case plan.LeftUndecided:
 		return "left undecided" + noteMark + undecidedWords(e.How)
 	case plan.PlanDeviated:
@@ -126,6 +126,14 @@ func phraseOf(e plan.Event) string {
 		return "planning mode restored to what it was (" + string(e.Phase) + ")"
 	}
 	return "" // the head of an archived plan
+}
+
+// changeOr is what a decision was about: a change of the approved plan, or a plan of its own.
+func changeOr(change bool, whole string) string {
+	if change {
+		return "a change of the plan"
+	}
+	return whole
 }
 
 func planPhrase(p plan.Body, what string) string {
@@ -253,7 +261,8 @@ func expiredPhase(phase plan.Phase) string {
 // undecidedWords says why a client brought no decision.
 func undecidedWords(how string) string {
 	words := map[string]string{"declined": "the dialogue was declined", "cancelled": "the dialogue was closed",
-		"timed_out": "nobody answered the dialogue in time", "unsupported": "the client cannot ask its user"}
+		"timed_out": "nobody answered the dialogue in time", "unsupported": "the client cannot ask its user",
+		"invalid": "the dialogue came back without a valid decision"}
 	if text, ok := words[how]; ok {
 		return text
 	}

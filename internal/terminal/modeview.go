@@ -91,6 +91,9 @@ func (v ModeView) executing() []string {
 		text += fmt.Sprintf(", %d of %d done", p.Steps.Count(plan.Done), n)
 	}
 	lines = append(lines, v.Screen.coloured(v.Screen.Plain, text)...)
+	if v.State.Draft != nil {
+		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, waitingDraft(v.State))...)
+	}
 	if p.Approval == nil {
 		return lines
 	}
@@ -105,8 +108,13 @@ func (v ModeView) executing() []string {
 func (v ModeView) inactive() []string {
 	lines := v.head(v.Screen.Plain, "off", "")
 	d := v.State.ModeNow().Decision
+	if v.State.Draft != nil {
+		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, waitingDraft(v.State))...)
+	} else if d == nil {
+		lines = append(lines, v.Screen.coloured(v.Screen.Faint, "Enter it: planloop plan start TASK")...)
+	}
 	if d == nil {
-		return append(lines, v.Screen.coloured(v.Screen.Faint, "Enter it: planloop plan start TASK")...)
+		return lines
 	}
 	text := string(d.Outcome)
 	switch d.Outcome {
@@ -214,8 +222,10 @@ func waitingDraft(state plan.State) string {
 	switch {
 	case state.PhaseNow() == plan.PhaseGathering:
 		return "A plan was returned for changes: " + what + ". Look at it: planloop show --draft"
+	case state.PhaseNow() != plan.PhaseSubmitted && state.Plan == nil:
+		return "A draft waits: " + what + ". Look at it and decide: planloop approve"
 	case state.PhaseNow() != plan.PhaseSubmitted:
-		return "A draft waits beside it: " + what + ". Look at it and decide: planloop approve"
+		return "A draft waits beside the current plan: " + what + ". Look at it and decide: planloop approve"
 	case state.Plan != nil && state.Plan.ID == draft.ID:
 		return "A change of it waits for your decision: " + draft.Changes + ". Look at it and decide: planloop approve"
 	}

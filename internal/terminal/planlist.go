@@ -28,17 +28,32 @@ func PlanRows(s plan.State) []PlanRow {
 		rows = append(rows, rowOf(s.Plan, true))
 	}
 	if s.Draft != nil {
-		rows = append(rows, rowOf(s.Draft, false))
+		row := rowOf(s.Draft, false)
+		row.status = draftWord(s.PhaseNow())
+		rows = append(rows, row)
 	}
 	for _, head := range s.Former() {
 		row := PlanRow{ID: head.ID, Objective: head.Objective, status: string(head.Status), past: true, done: head.Done,
 			steps: head.Steps, when: head.ArchivedAt}
-		if head.Status == plan.StatusActive {
+		if head.Status == plan.StatusDraft {
+			row.status = head.Reason
+		} else if head.Status == plan.StatusActive {
 			row.status = pastWord(head.Reason)
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// draftWord says what a draft that nobody has agreed to waits for.
+func draftWord(phase plan.Phase) string {
+	switch phase {
+	case plan.PhaseGathering:
+		return string(plan.Returned)
+	case plan.PhaseSubmitted:
+		return string(phase)
+	}
+	return string(plan.StatusDraft)
 }
 
 func rowOf(p *plan.Plan, current bool) PlanRow {

@@ -53,11 +53,14 @@ func decisionMessage(d *plan.Decision) string {
 		plan.Expired:   "Planning mode has expired",
 		plan.Ended:     "Planning mode has ended",
 	}[d.Outcome]
-	if d.Change && d.Outcome == plan.Rejected {
+	if d.Change && (d.Outcome == plan.Rejected || d.Outcome == plan.CalledOff) {
 		text += ", and the plan goes on as it was"
 	}
 	if d.Comment != "" {
 		return text + ": " + d.Comment
+	}
+	if d.Outcome == plan.Returned {
+		return text + ". The person asks for changes and gave no comment: ask them."
 	}
 	return text + "."
 }

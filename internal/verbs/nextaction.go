@@ -238,14 +238,26 @@ func (v view) now() now {
 	return v.ofPlan()
 }
 
-// ofPlan is what the plan alone says.
+// ofPlan is what the plan says, and what people said about another that was put before them.
 func (v view) ofPlan() now {
-	p, setUp := v.state.Plan, Call{Act: ActSetUp}
-	switch {
+	p := v.state.Plan
+	switch n := v.ofPlanAlone(); {
 	case v.state.Draft != nil && (over(p) || v.decides()):
 		return v.awaitingApproval() // a draft without planning mode: one that a model made, or an import
-	case over(p) && v.rejected():
-		return v.askInstead()
+	case v.decides() || !turnedDown(v.state):
+		return n
+	case v.state.ModeNow().Decision.Change:
+		n.next = append(say("Your change was rejected. "), n.next...)
+		return n
+	default:
+		return v.askInstead(n)
+	}
+}
+
+// ofPlanAlone is what the plan alone says.
+func (v view) ofPlanAlone() now {
+	p, setUp := v.state.Plan, Call{Act: ActSetUp}
+	switch {
 	case p == nil:
 		return now{reason: NoPlan, message: "There is no plan.", next: say("Set up a plan: ", setUp, ".")}
 	case p.FinalSummary != "":
@@ -277,30 +289,48 @@ func over(p *plan.Plan) bool {
 	return p == nil || p.FinalSummary != "" || p.Status == plan.StatusAbandoned || p.Status == plan.StatusFailed
 }
 
-// rejected reports whether the last that was heard of people is that they rejected a plan.
-func (v view) rejected() bool {
-	d := v.state.ModeNow().Decision
-	if d == nil || d.Outcome != plan.Rejected || v.decides() || v.state.Plan != nil && v.state.Plan.CreatedAt.After(d.At) {
+// turnedDown reports whether the last that was heard of people is that they rejected what
+// was submitted, and nothing has been done about it since: neither was the plan gone on
+// with that stands, nor did they say more.
+func turnedDown(state plan.State) bool {
+	d, p := state.ModeNow().Decision, state.Plan
+	if d == nil || d.Outcome != plan.Rejected || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !over(p) {
 		return false
 	}
-	answered := func(q plan.Question) bool { return q.Revision > d.Revision }
-	said := func(c plan.Comment) bool { return c.Revision > d.Revision }
-	return !slices.ContainsFunc(v.state.Questions, answered) && !slices.ContainsFunc(v.state.Comments, said)
+	return !saidSince(state, d)
 }
 
-// askInstead asks the person who rejected a plan what they want instead.
-func (v view) askInstead() now {
-	n := now{reason: NoPlan, message: "The submitted plan was rejected.", rejected: true}
+// saidSince reports whether people said more after a decision.
+func saidSince(state plan.State, d *plan.Decision) bool {
+	answered := func(q plan.Question) bool { return q.Revision > d.Revision }
+	said := func(c plan.Comment) bool { return c.Revision > d.Revision }
+	return slices.ContainsFunc(state.Questions, answered) || slices.ContainsFunc(state.Comments, said)
+}
+
+// askInstead asks the person who rejected a plan what they want instead, before the plan
+// that stands is gone on with.
+func (v view) askInstead(standing now) now {
+	const what = "Your plan was rejected: ask the user what to do instead"
+	n, alone := standing, append(say("Rejected: ask the user. "), standing.next...)
+	n.rejected, n.message = true, "The submitted plan was rejected."
+	if over(v.state.Plan) {
+		n.reason, alone = NoPlan, say(what, ", then ", Call{Act: ActSetUp}, ".")
+	}
+	n.next = v.askUser(what, alone)
+	return n
+}
+
+// askUser asks the user by a question, or waits for the answer; who has no call for that
+// asks by itself, and is told so alone.
+func (v view) askUser(what string, alone []Phrase) []Phrase {
 	ask := Call{Act: ActAsk}
 	switch _, can := v.Can(ask); {
 	case !can:
-		n.next = say("Your plan was rejected: ask the user what to do instead, then ", Call{Act: ActSetUp}, ".")
+		return alone
 	case len(v.state.OpenQuestions()) > 0:
-		n.next = say("Wait for the user's answer: ", Call{Act: ActWait}, ".")
-	default:
-		n.next = say("Your plan was rejected: ask the user what to do instead: ", ask, ".")
+		return say("Wait for the user's answer: ", Call{Act: ActWait}, ".")
 	}
-	return n
+	return say(what, ": ", ask, ".")
 }
 
 // task is the step to work on: the caller's own, one that nobody works on any
@@ -425,8 +455,13 @@ func (v view) gathering() now {
 			next: say("Wait until an agent submits its plan: ", Call{Act: ActWait, For: 10 * time.Minute}, "; ", Call{Act: ActCancelMode},
 				" leaves the mode.")}
 	}
-	return now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
+	n := now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
 		next: say("Planning mode: only read and ask, then ", Call{Act: ActSubmit}, ".")}
+	if d := v.state.ModeNow().Decision; d != nil && d.Outcome == plan.Returned && d.Comment == "" && !saidSince(v.state, d) {
+		const what = "Your plan was returned without a comment: ask the user what to change"
+		n.next = v.askUser(what, say(what, ", then ", Call{Act: ActSubmit}, "."))
+	}
+	return n
 }
 
 func (v view) awaitingApproval() now {

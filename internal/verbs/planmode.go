@@ -56,6 +56,9 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 	}
 	if len(outcome.Events) == 0 {
 		reply.Message = "Already in planning mode. " + reply.Message
+		if a.Reason != "" && a.Reason != mode.Reason {
+			reply.Message += " Your reason was not recorded: give it in the summary of the plan that you submit."
+		}
 		return reply, nil
 	}
 	rest := "Tools are now restricted to read-only. Gather context, then submit a plan when ready: " + c.word(Call{Act: ActSubmit}) + "."
@@ -122,7 +125,7 @@ func modeMessage(state plan.State) string {
 	mode := state.ModeNow()
 	switch state.PhaseNow() {
 	case plan.PhaseGathering:
-		text := "Planning mode is gathering: " + mode.By + " reads and asks, and nothing is changed."
+		text := "Planning mode is gathering: it was entered by " + mode.By + ", agents read and ask, and nothing is changed."
 		if about := mode.About(); about != "" {
 			text += " It is about " + plan.Quote(about) + "."
 		}

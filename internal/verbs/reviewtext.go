@@ -35,6 +35,12 @@ func (s *Service) Review(state plan.State, former *plan.Plan) string {
 	case current != nil && current.Status == plan.StatusActive:
 		text += "\nApproving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ")."
 	}
+	if d := state.ModeNow().Decision; request != nil && d != nil && d.Outcome == plan.Returned {
+		text += "\nIt was returned by " + d.Way.Decider(d.By) + " for changes"
+		if d.Comment != "" {
+			text += ": " + indented(d.Comment)
+		}
+	}
 	return text + "\n\n" + ReviewText(draft, former)
 }
 
@@ -45,11 +51,19 @@ func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 // covers, nothing shortened. With a former draft, what differs comes first.
 func ReviewText(p, former *plan.Plan) string {
 	text := whole(p, former)
-	if former == nil || whole(former, nil) == whole(p, nil) {
+	if former == nil {
 		return text
+	}
+	if unchanged(p, former) {
+		return "Nothing has changed since it was shown.
+
+" + text
 	}
 	return "What has changed since it was shown:\n" + changes(p, former) + "\nThe whole plan:\n" + text
 }
+
+// unchanged reports whether a plan reads as a former form of it did.
+func unchanged(p, former *plan.Plan) bool { return whole(p, nil) == whole(former, nil) }
 
 // changes is what differs between two plans, step by step, in lines that begin with
 // + and -.

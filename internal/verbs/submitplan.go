@@ -90,7 +90,7 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 }
 
 func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller, report gates.Report) SubmitPlanReply {
-	draft, reply := after.Draft, s.waiting(after, c, report)
+	draft, reply := after.Draft, s.waiting(after, former, c, report)
 	request := after.ModeNow().Request
 	if !after.LimitsInForce(s.opts.Limits).PersonOnly { // what a client brings would not count
 		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former)}
@@ -101,7 +101,7 @@ func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller, repor
 }
 
 // waiting is the reply of a call that put a plan before a person, who has not decided.
-func (s *Service) waiting(state plan.State, c Caller, report gates.Report) SubmitPlanReply {
+func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller, report gates.Report) SubmitPlanReply {
 	decide := ", who can decide with `" + c.word(Call{Act: ActApprove}) + "` on a terminal."
 	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person" + decide
 	if state.ModeNow().Request.Base != "" {
@@ -112,14 +112,27 @@ func (s *Service) waiting(state plan.State, c Caller, report gates.Report) Submi
 				"criteria and verification.)"
 		}
 	}
-	return SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: report.Score,
-		Warnings: warnings(report), Message: message, Heartbeat: s.heartbeat(state, c)}
+	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: report.Score,
+		Message: message, Heartbeat: s.heartbeat(state, c)}
+	if former != nil && unchanged(state.Draft, former) {
+		warning := "this plan is the one that was shown before: nothing was changed"
+		if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Returned {
+			warning += " since it was returned for changes"
+			if d.Comment != "" {
+				warning += " (" + plan.Quote(d.Comment) + ")"
+			}
+		}
+		reply.Warnings = []string{warning}
+	}
+	reply.Warnings = append(reply.Warnings, warnings(report)...)
+	return reply
 }
 
 // Unanswered returns the reply of the call that asked, for a client that brings no
-// answer: what is asked is open still. Otherwise it is where things stand.
-func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask) (Reply, error) {
-	state, err := s.State(ctx)
+// answer: what is asked is open still. Otherwise it is where things stand. A wrong answer
+// is told of first.
+func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong string) (Reply, error) {
+	state, former, err := s.Draft(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +151,11 @@ func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask) (Reply, er
 			return nil, err
 		}
 	}
-	return s.waiting(state, c, report), nil
+	reply := s.waiting(state, former, c, report)
+	if wrong != "" {
+		reply.Message = wrong + " " + reply.Message
+	}
+	return reply, nil
 }
 
 // submission cleans a submitted plan. Its steps refer to each other only.
