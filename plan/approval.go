@@ -56,8 +56,9 @@ func (s State) ShownBefore() (PastPlan, bool) {
 	if s.Draft == nil || len(s.Past) == 0 || !s.PhaseNow().Restricted() {
 		return PastPlan{}, false
 	}
-	last := s.Past[len(s.Past)-1]
-	return last, last.Reason == superseded && last.ArchivedAt.Equal(s.Draft.CreatedAt) && !last.CreatedAt.Before(s.ModeNow().Since)
+	last, mode := s.Past[len(s.Past)-1], s.ModeNow()
+	same := !last.CreatedAt.Before(mode.Since) || mode.Decision != nil && mode.Decision.Outcome == Returned // which may begin it
+	return last, same && last.Reason == superseded && last.ArchivedAt.Equal(s.Draft.CreatedAt)
 }
 
 // PlanSubmitted puts a draft beside the current plan and asks for a decision.

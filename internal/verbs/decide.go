@@ -41,15 +41,15 @@ func decisionMessage(d *plan.Decision) string {
 	if d == nil {
 		return ""
 	}
-	by, what := d.Way.Decider(d.By), "The plan"
+	by, what, cancelled := d.Way.Decider(d.By), "The plan", "Planning mode was cancelled by "
 	if d.Change {
-		what = "The change to the approved plan"
+		what, cancelled = "The change to the approved plan", "The change to the approved plan was called off by "
 	}
 	text := map[plan.Outcome]string{
 		plan.Approved:  what + " was approved by " + by,
 		plan.Rejected:  what + " was rejected by " + by,
 		plan.Returned:  what + " was returned by " + by + " to be changed and submitted again",
-		plan.CalledOff: "Planning mode was cancelled by " + by,
+		plan.CalledOff: cancelled + by,
 		plan.Expired:   "Planning mode has expired",
 		plan.Ended:     "Planning mode has ended",
 	}[d.Outcome]
