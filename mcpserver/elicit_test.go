@@ -608,7 +608,8 @@ func TestRejectedBesideAPlan(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				w := newModeWorld(t, plan.Limits{})
 				client := w.connect(t, handshake, nil)
-				call(t, client, "planning_setup_plan", map[string]any{"objective": "Old", "initial_steps": []map[string]any{{"title": "Go"}}})
+				call(t, client, "planning_setup_plan", map[string]any{"objective": "Old",
+					"initial_steps": []map[string]any{{"title": "Go"}}})
 				if approved {
 					call(t, client, "planning_submit_plan", goodPlan())
 					w.decide(plan.Approved, "")
@@ -648,7 +649,8 @@ func TestRejectedChange(t *testing.T) {
 	w.decide(plan.Rejected, "not to staging")
 	for range 2 {
 		got := text(t, call(t, client, "planloop_status", map[string]any{}))
-		for _, word := range []string{"The change to the approved plan was rejected by petra, and the plan goes on as it was: not to staging",
+		for _, word := range []string{
+			"The change to the approved plan was rejected by petra, and the plan goes on as it was: not to staging",
 			"\nNext: Your change was rejected. Do S001 "} {
 			if !strings.Contains(got, word) {
 				t.Errorf("%q is missing in %s", word, got)
