@@ -149,7 +149,8 @@ func TestDecidedInTheDialogue(t *testing.T) {
 			[]string{"approved by the user of tester, confirmed through the client: tests first"}},
 		"edit": {"accept", map[string]any{"decision": "edit", "comment": "split it"}, plan.PhaseGathering, plan.Returned, "split it", "",
 			[]string{"returned by the user of tester", "split it", "planning_submit_plan"}},
-		"edit without a comment": {"accept", map[string]any{"decision": "edit", "comment": "  "}, plan.PhaseGathering, plan.Returned, "", "",
+		"edit without a comment": {"accept",
+			map[string]any{"decision": "edit", "comment": "  "}, plan.PhaseGathering, plan.Returned, "", "",
 			[]string{"The person asks for changes and gave no comment: ask them.", "\nNext: ", ": planning_ask_user."}},
 		"reject": {"accept", map[string]any{"decision": "reject"}, plan.PhaseInactive, plan.Rejected, "", "",
 			[]string{"rejected by the user of tester"}},
@@ -679,7 +680,8 @@ func TestUnchangedSubmission(t *testing.T) {
 			`nothing was changed since it was returned for changes ("more docs")`) {
 			t.Errorf("%s: %s", era, got)
 		}
-		for _, want := range []string{"confirmed through the client for changes: more docs\n", "\nNothing has changed since it was shown.\n"} {
+		for _, want := range []string{
+			"confirmed through the client for changes: more docs\n", "\nNothing has changed since it was shown.\n"} {
 			if !strings.Contains(shown, want) {
 				t.Errorf("%s: %q is missing in %s", era, want, shown)
 			}
