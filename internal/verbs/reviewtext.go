@@ -55,9 +55,7 @@ func ReviewText(p, former *plan.Plan) string {
 		return text
 	}
 	if unchanged(p, former) {
-		return "Nothing has changed since it was shown.
-
-" + text
+		return "Nothing has changed since it was shown.\n\n" + text
 	}
 	return "What has changed since it was shown:\n" + changes(p, former) + "\nThe whole plan:\n" + text
 }
