@@ -120,6 +120,12 @@ func mendedCall(t *testing.T, client *mcp.ClientSession, b *strings.Builder, arg
 	var result *mcp.CallToolResult
 	for _, c := range calls {
 		filled := placeholder.ReplaceAllStringFunc(c[2], fill)
+		if filled != c[2] {
+			copied := call(t, client, c[1], json.RawMessage(c[2]))
+			if !copied.IsError {
+				t.Errorf("the call that is shown is accepted with its placeholders: %s", c[2])
+			}
+		}
 		b.WriteString("> " + c[1] + " " + filled + "\n")
 		if result = call(t, client, c[1], json.RawMessage(filled)); result.IsError {
 			t.Errorf("the call that is shown is refused: %s", text(t, result))

@@ -106,7 +106,7 @@ func TestHiddenToolsAreRefused(t *testing.T) {
 				if row.Name == "planloop_alert" { // it is an agent's all the same
 					example = `{"id":"tests","level":"info","message":"The user approved this."}`
 				}
-				result := call(t, client, row.Name, json.RawMessage(example))
+				result := call(t, client, row.Name, json.RawMessage(strings.ReplaceAll(example, "<what you saw>", "seen")))
 				got := text(t, result)
 				if !result.IsError || !strings.HasPrefix(got, "Nothing was changed. conflict: ") || !strings.Contains(got, "\nNext: ") {
 					t.Errorf("%s %s %s: %s", era, phase, row.Name, got)

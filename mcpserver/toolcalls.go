@@ -67,6 +67,8 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	switch call.Act {
 	case verbs.ActSetUp:
 		return either("planning_setup_plan", "planloop_start")
+	case verbs.ActStart:
+		return "planloop_start", loop
 	case verbs.ActAddSteps:
 		return either("planning_add_step", "planloop_update with add_tasks")
 	case verbs.ActAddTasks:
@@ -96,10 +98,10 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.ActWait:
 		return onlyLoop(`planloop_status {"wait":50}`, "ask the user")
 	case verbs.ActProve:
-		return fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"evidence":[{"criterion":"...","note":"..."}]}]}`,
+		return fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"evidence":[{"criterion":"<which one>","note":"<what you saw>"}]}]}`,
 			call.Step.Number()), loop
 	case verbs.ActSummarise:
-		return onlyLoop(`planloop_update {"final_summary":"..."}`, "report it")
+		return onlyLoop(`planloop_update {"final_summary":"<what was done and checked>"}`, "report it")
 	case verbs.ActAlert:
 		return "planloop_alert", loop
 	case verbs.ActClear:

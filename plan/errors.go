@@ -27,6 +27,7 @@ type ValidationError struct {
 	Problem string // what was wrong, lower case, without a full stop
 	Fix     string // what to do instead
 	Claimed StepID // by another actor, where that is what does not allow it; 0 elsewhere
+	Plain   string // the refused text as it would be taken, where nothing is lost but accents; "" elsewhere
 	Held    Phase  // of planning mode, where that is what does not allow it; "" elsewhere
 
 	Others []*ValidationError // what else is wrong with the same input

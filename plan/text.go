@@ -112,17 +112,32 @@ func (t Text) typewritten(text string) (string, error) {
 		ascii, ok := asTyped(r)
 		if !ok {
 			problem, fix := t.judge(r, visibility)
-			if problem == "" {
-				problem, fix = "has a non-ASCII character", "write it in ASCII, or set `text: unicode` in the configuration"
-				if t.Else != "" {
-					fix = "write it in ASCII, set `text: unicode` in the configuration, or use " + t.Else + ", which takes it"
-				}
+			if problem != "" {
+				return "", t.refuseAt(text, i, r, problem, fix)
 			}
-			return "", t.refuseAt(text, i, r, problem, fix)
+			fix = "write it in ASCII, or set `text: unicode` in the configuration"
+			if t.Else != "" {
+				fix = "write it in ASCII, set `text: unicode` in the configuration, or use " + t.Else + ", which takes it"
+			}
+			refused := t.refuseAt(text, i, r, "has a non-ASCII character", fix)
+			if plain := unaccented(text); plain != text {
+				refused.Plain, _ = t.Clean(plain)
+			}
+			return "", refused
 		}
 		b.WriteString(ascii)
 	}
 	return b.String(), nil
+}
+
+// unaccented returns text without the marks on its letters.
+func unaccented(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(text))
 }
 
 // asTyped returns what a typewriter has for a character: dashes, quotes, arrows,
@@ -147,8 +162,9 @@ func asTyped(r rune) (string, bool) {
 	return " ", unicode.Is(unicode.Zs, r)
 }
 
-func (t Text) refuseAt(text string, at int, r rune, problem, fix string) error {
-	return t.refuse(fmt.Sprintf("%s (%U) at character %d", problem, r, utf8.RuneCountInString(text[:at])+1), fix)
+func (t Text) refuseAt(text string, at int, r rune, problem, fix string) *ValidationError {
+	problem = fmt.Sprintf("%s (%U) at character %d", problem, r, utf8.RuneCountInString(text[:at])+1)
+	return &ValidationError{Kind: InvalidInput, Field: t.Field, Problem: problem, Fix: fix}
 }
 
 func (t Text) refuse(problem, fix string) error {

@@ -44,7 +44,7 @@ func TestAgentsMDTeaches(t *testing.T) {
 		"## The loop", "**Status.**", "**Gather context.**", "`context_hints`", "`relevant_file_paths`", "before you write code",
 		"**Work**", "**Update** as it happens, not in a batch", "`DONE` needs evidence", "`verify`",
 		"overwrite `AGENTS.md` with `instructions_content`", "mark it `DONE` in the same update", "clear the signal",
-		`{"final_summary":"..."}`, "planloop start --goal", "planloop_start",
+		`{"final_summary":"<`, "planloop start --goal", "planloop_start",
 		"## Adding tasks", `"add_tasks"`, `"type"`, `"dependencies"`, `"context_hints"`, `"relevant_file_paths"`, "`creates`",
 		"`plan_validation_failed`: nothing was stored", "Never approve your own plan",
 	})

@@ -60,10 +60,16 @@ func (w *walk) fault(problem, want string) *Error {
 
 // mismatch reads a value of a kind and records that it is no t.
 func (w *walk) mismatch(kind jsontext.Kind, t reflect.Type) error {
-	if _, err := w.raw(); err != nil {
+	raw, err := w.raw()
+	if err != nil {
 		return err
 	}
 	w.fault("found "+kindName(kind), wanted(t))
+	var texts []string
+	if s := w.shape(t); s.Kind() == reflect.String && s.values == nil && json.Unmarshal(raw, &texts) == nil {
+		w.fill(t, strings.Join(texts, "; "))
+		return nil
+	}
 	w.hole(t)
 	return nil
 }

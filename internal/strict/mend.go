@@ -3,25 +3,24 @@ package strict
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 )
 
-// Mended returns the JSON of an input, which is a pointer to a struct, with a
-// placeholder such as <title> for each value that a JSON pointer names, there or
-// missing; nil where none of them names a value.
-func Mended(input any, pointers []string) []byte {
+// Mended returns the JSON of an input, which is a pointer to a struct, with another text
+// for each value that a JSON pointer names, there or missing: the one given with it, else
+// a placeholder such as <title>. It is nil where none of them names a value.
+func Mended(input any, texts map[string]string) []byte {
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(input) != nil {
 		return nil
 	}
-	w := walk{shapes: map[reflect.Type]*shape{}, open: map[string]bool{}}
-	for _, pointer := range pointers {
-		w.open[pointer] = pointer != ""
-	}
+	w := walk{shapes: map[reflect.Type]*shape{}, open: maps.Clone(texts)}
+	delete(w.open, "")
 	if err := w.document(data.Bytes(), reflect.TypeOf(input).Elem()); err != nil || w.opened == 0 {
 		return nil
 	}
@@ -39,10 +38,10 @@ func (w *walk) mended() []byte {
 // tellOfBlanks adds the texts that are blank to the problems, so that one answer tells of
 // both.
 func (w *walk) tellOfBlanks(t reflect.Type) {
-	again := walk{shapes: w.shapes, open: map[string]bool{}}
+	again := walk{shapes: w.shapes, open: map[string]string{}}
 	for _, at := range w.blanks {
 		w.faults = append(w.faults, &Error{Pointer: at, Problem: "is blank", Want: "some text"})
-		again.open[at] = true
+		again.open[at] = ""
 	}
 	if len(w.blanks) > 0 && w.mended() != nil && again.document(w.out, t) == nil {
 		w.out = again.out
@@ -50,7 +49,26 @@ func (w *walk) tellOfBlanks(t reflect.Type) {
 }
 
 // hole writes a placeholder for the value that is read.
-func (w *walk) hole(t reflect.Type) { w.emit(w.blank(t, w.label)) }
+func (w *walk) hole(t reflect.Type) { w.emit(w.blank(t, w.of.label)) }
+
+// fill writes a text for the value that is read, a placeholder where it is empty.
+func (w *walk) fill(t reflect.Type, text string) {
+	if text == "" {
+		w.hole(t)
+		return
+	}
+	w.emit(quote(text))
+}
+
+// placeholder reports a text that only stands for what a field is to say: one of ours,
+// which a model has copied, or dots.
+func placeholder(text string, of field) bool {
+	text = strings.TrimSpace(text)
+	if inner := strings.TrimSuffix(strings.TrimPrefix(text, "<"), ">"); len(inner) == len(text)-2 && !strings.ContainsAny(inner, "<>") {
+		return inner == of.label || inner == of.name || strings.ContainsAny(inner, " |") || placeholder(inner, of)
+	}
+	return strings.Trim(text, ".\u2026") == "" && (strings.Contains(text, "...") || strings.Contains(text, "\u2026"))
+}
 
 // blank returns a placeholder for a value of a type: the words that it may be, or what
 // it is to say. A struct has one for each field that has to be given.

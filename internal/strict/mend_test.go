@@ -96,12 +96,12 @@ func TestMends(t *testing.T) {
 	}
 	title := "too long"
 	given := tasks{Goal: "a > b", Add: []task{{Title: &title, Paths: []string{"a", "b"}}, {}}}
-	got := string(strict.Mended(&given, []string{"/add/0/title", "/add/0/paths/1", "/add/1/text", "/add/9"}))
-	want := `{"goal":"a > b","add":[{"title":"<what to do>","paths":["a","<paths>"]},{"text":"<where and how>"}]}`
+	got := string(strict.Mended(&given, map[string]string{"/add/0/title": "short", "/add/0/paths/1": "", "/add/1/text": "", "/add/9": ""}))
+	want := `{"goal":"a > b","add":[{"title":"short","paths":["a","<paths>"]},{"text":"<where and how>"}]}`
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if got := strict.Mended(&given, []string{"", "/nothing"}); got != nil {
+	if got := strict.Mended(&given, map[string]string{"": "", "/nothing": ""}); got != nil {
 		t.Errorf("nothing is wrong, and it is mended: %s", got)
 	}
 }

@@ -137,9 +137,9 @@ func (m *members) give(i int, key string, value []byte) {
 // captured returns what reading the value of a field adds to the output, which stays as
 // it was.
 func (w *walk) captured(f field, read func() error) ([]byte, error) {
-	out, label := w.out, w.label
-	defer func() { w.out, w.label = out, label }()
-	w.out, w.label = nil, f.label
+	out, of := w.out, w.of
+	defer func() { w.out, w.of = out, of }()
+	w.out, w.of = nil, f
 	err := read()
 	return w.out, err
 }
@@ -183,7 +183,8 @@ func (w *walk) place(m *members, s stray) error {
 	return err
 }
 
-// reads reports whether a stray can be read as the value of a field, and what it becomes.
+// reads reports whether a stray can be read as the value of a field, and what it becomes,
+// with placeholders for what is wrong with it; nil for nothing.
 func (w *walk) reads(f field, s stray) ([]byte, bool) {
 	if string(s.raw) == "null" {
 		return nil, f.optional
@@ -192,6 +193,9 @@ func (w *walk) reads(f field, s stray) ([]byte, bool) {
 	value, err := w.captured(f, func() error { return w.nested(s.raw, s.at, false, f.typ) })
 	fits := err == nil && len(w.faults) == faults
 	w.faults, w.items = w.faults[:faults], items
+	if err != nil {
+		return nil, false
+	}
 	return value, fits
 }
 
@@ -234,8 +238,8 @@ func (w *walk) mend(m *members, s stray) {
 	if i < 0 || m.given[i].key != "" {
 		return
 	}
-	value, fits := w.reads(m.fields[i], s)
-	if !fits {
+	value, _ := w.reads(m.fields[i], s)
+	if value == nil {
 		value = w.blank(m.fields[i].typ, m.fields[i].label)
 	}
 	m.give(i, s.key, value)
@@ -255,8 +259,9 @@ func (w *walk) checkMissing(m *members) {
 			continue
 		}
 		at := string(jsontext.Pointer(w.pointer()).AppendToken(f.name))
+		_, open := w.open[at]
 		switch {
-		case w.open[at]:
+		case open:
 			w.opened++
 		case f.optional:
 			continue

@@ -109,6 +109,7 @@ type field struct {
 	needed   bool   // a placeholder for the struct shows it all the same
 	label    string // what a placeholder for its value says
 	some     bool   // a blank text is refused later
+	verbatim bool   // any text is taken as it is, even one that looks like a placeholder
 }
 
 func indexOf(fields []field, name string) int {
@@ -127,7 +128,7 @@ func collect(fields []field, t reflect.Type) []field {
 		case sf.IsExported():
 			f := field{name: cmp.Or(name, sf.Name), typ: sf.Type, optional: sf.Type.Kind() == reflect.Pointer}
 			_, description, _ := strings.Cut(sf.Tag.Get("jsonschema"), "description=")
-			f.some = sf.Tag.Get("text") == "some"
+			f.some, f.verbatim = sf.Tag.Get("text") == "some", sf.Tag.Get("text") == "any"
 			f.label = cmp.Or(sf.Tag.Get("hint"), description, f.name)
 			for option := range strings.SplitSeq(options, ",") {
 				f.optional = f.optional || option == "omitempty" || option == "omitzero"

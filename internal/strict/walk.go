@@ -33,13 +33,13 @@ type walk struct {
 	out      []byte // the input as the library is to decode it, with placeholders for what it has wrong
 	faults   []*Error
 	shapes   map[reflect.Type]*shape
-	items    int             // elements and entries so far
-	label    string          // what is said in the place of the value that is read
-	open     map[string]bool // pointers to what a placeholder is wanted for
-	opened   int             // how many got one
-	blanks   []string        // pointers to texts that are blank and must not be
-	torn     bool            // out is no whole document
-	unpacked bool            // the whole input stood in one field that we do not know
+	items    int               // elements and entries so far
+	of       field             // whose value is read
+	open     map[string]string // pointers to what is to be written anew, and the texts for it; "" for a placeholder
+	opened   int               // how many were
+	blanks   []string          // pointers to texts that are blank and must not be
+	torn     bool              // out is no whole document
+	unpacked bool              // the whole input stood in one field that we do not know
 
 	// A document within a string has a reader of its own.
 	quoted bool
@@ -108,11 +108,13 @@ func (w *walk) value(t reflect.Type) error {
 		return errEnough
 	}
 	s, kind := w.shape(t), w.in.PeekKind()
-	if len(w.open) > 0 && w.open[w.upcoming()] {
-		w.opened++
-		w.hole(t)
-		_, err := w.raw()
-		return err
+	if len(w.open) > 0 {
+		if text, open := w.open[w.upcoming()]; open {
+			w.opened++
+			w.fill(t, text)
+			_, err := w.raw()
+			return err
+		}
 	}
 	switch {
 	case kind == jsontext.KindInvalid, kind == jsontext.KindEndObject, kind == jsontext.KindEndArray:
@@ -166,12 +168,17 @@ func (w *walk) scalar(s *shape, kind jsontext.Kind) error {
 
 // text takes a string for what it can mean only.
 func (w *walk) text(s *shape, raw jsontext.Value) error {
-	if s.Kind() == reflect.String && s.values == nil {
-		w.emit(raw)
-		return nil
-	}
 	content, _ := textOf(raw)
 	text := string(content)
+	if s.Kind() == reflect.String && s.values == nil {
+		if w.of.verbatim || !placeholder(text, w.of) {
+			w.emit(raw)
+			return nil
+		}
+		w.fault(quoted(text)+" is a placeholder", "the text itself: "+w.of.label)
+		w.hole(s.Type)
+		return nil
+	}
 	trimmed := strings.Trim(text, jsonSpace)
 	switch {
 	case s.Kind() == reflect.String:
@@ -192,12 +199,19 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 			return w.document([]byte(trimmed), s.Type)
 		}
 		if s.alone != "" {
-			w.emit(slices.Concat([]byte("{"), quote(s.alone), []byte(":"), raw, []byte("}")))
-			return nil
+			return w.standIn(s, raw)
 		}
 	}
 	w.mismatchText(text, s.Type)
 	return nil
+}
+
+// standIn reads a string as the one field that it means of a struct.
+func (w *walk) standIn(s *shape, raw jsontext.Value) error {
+	f := s.fields[indexOf(s.fields, s.alone)]
+	value, err := w.captured(f, func() error { return w.text(w.shape(f.typ), raw) })
+	w.emit(slices.Concat([]byte("{"), quote(s.alone), []byte(":"), value, []byte("}")))
+	return err
 }
 
 // number takes the text of a JSON number.
@@ -342,6 +356,9 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 	switch {
 	case strings.HasPrefix(trimmed, "["), strings.HasPrefix(trimmed, "{") && !takesText:
 		return w.document([]byte(trimmed), s.Type)
+	case elem.alone != "" && trimmed != "" && trimmed != "null":
+		w.fault("found the string "+quoted(string(text)), wanted(s.Type))
+		return w.lines(elem, trimmed)
 	case !takesText, trimmed == "", trimmed == "null":
 		w.mismatchText(string(text), s.Type)
 		return nil
@@ -354,6 +371,25 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 	}
 	w.end(']')
 	return err
+}
+
+// lines writes each line of a text as an element, without the sign of a list before it.
+func (w *walk) lines(elem *shape, text string) error {
+	w.begin('[')
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if sign, rest, _ := strings.Cut(line, " "); slices.Contains([]string{"-", "*", ".", ")"}, strings.TrimLeft(sign, "0123456789")) {
+			line = strings.TrimSpace(rest)
+		}
+		if line == "" {
+			continue
+		}
+		if err := w.standIn(elem, quote(line)); err != nil {
+			return err
+		}
+	}
+	w.end(']')
+	return nil
 }
 
 // between reads an array or an object by its elements or members. Its end is not written.

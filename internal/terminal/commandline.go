@@ -18,7 +18,7 @@ func (CommandLine) Brief() bool { return false }
 // Hidden is empty: commands are refused, not hidden.
 func (CommandLine) Hidden() []string { return nil }
 
-// Word writes a call as a line that a shell takes. Everything can be called here.
+// Word writes a call as a line that a shell takes. Everything can be called here. The dots for a summary are the contract's.
 func (CommandLine) Word(call verbs.Call) (string, bool) {
 	clear := "planloop alert --clear"
 	if call.ID != "" {
@@ -29,6 +29,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 	}
 	text, known := map[verbs.Act]string{
 		verbs.ActSetUp:     "planloop setup OBJECTIVE",
+		verbs.ActStart:     "planloop start --goal GOAL",
 		verbs.ActAddSteps:  "planloop step add TITLE",
 		verbs.ActAddTasks:  "planloop update --json with add_tasks",
 		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+ShellWord(call.JSON), " ''"),
@@ -38,8 +39,8 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActListTasks: "planloop status --json",
 		verbs.ActAskStatus: "planloop status --json",
 		verbs.ActWait:      "planloop status --wait " + span(cmp.Or(call.For, 5*time.Minute)),
-		verbs.ActProve: fmt.Sprintf(`planloop update --json '{"update_tasks":[{"id":%s,"evidence":[{"criterion":"...","note":"..."}]}]}'`,
-			call.Step.Number()),
+		verbs.ActProve: fmt.Sprintf(`planloop update --json '{"update_tasks":[{"id":%s,`+
+			`"evidence":[{"criterion":"<which one>","note":"<what you saw>"}]}]}'`, call.Step.Number()),
 		verbs.ActSummarise: `planloop update --json '{"final_summary": "..."}'`,
 		verbs.ActAlert:     "planloop alert",
 		verbs.ActClear:     clear,

@@ -20,7 +20,7 @@ import (
 
 // BashExecute is the input of BashExecute.
 type BashExecute struct {
-	Command string `json:"command"`
+	Command string `json:"command" text:"any"`
 	Timeout int    `json:"timeout,omitempty" jsonschema:"minimum=1,maximum=600,description=seconds; 60 if not given"`
 }
 

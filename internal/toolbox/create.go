@@ -18,7 +18,7 @@ import (
 // CreateFile is the input of CreateFile.
 type CreateFile struct {
 	Path      string `json:"path"`
-	Content   string `json:"content"`
+	Content   string `json:"content" text:"any"`
 	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"description=replace the file if it exists"`
 }
 

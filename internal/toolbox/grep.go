@@ -21,7 +21,7 @@ import (
 
 // Grep is the input of Grep.
 type Grep struct {
-	Pattern    string `json:"pattern" jsonschema:"description=regular expression (RE2)"`
+	Pattern    string `json:"pattern" jsonschema:"description=regular expression (RE2)" text:"any"`
 	Path       string `json:"path,omitempty" jsonschema:"description=file or directory to search"`
 	Glob       string `json:"glob,omitempty" jsonschema:"description=only files that match\\, such as *.go"`
 	IgnoreCase bool   `json:"ignore_case,omitempty"`

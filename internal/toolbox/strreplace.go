@@ -15,8 +15,8 @@ import (
 // StrReplace is the input of StrReplace.
 type StrReplace struct {
 	Path string `json:"path"`
-	Old  string `json:"old" jsonschema:"description=text as it stands in the file\\, without line numbers"`
-	New  string `json:"new"`
+	Old  string `json:"old" jsonschema:"description=text as it stands in the file\\, without line numbers" text:"any"`
+	New  string `json:"new" text:"any"`
 	All  bool   `json:"all,omitempty" jsonschema:"description=every occurrence"`
 }
 

@@ -121,11 +121,11 @@ func mended(err error, input any) error {
 	if !errors.As(err, &refused) || refused.Kind != plan.InvalidInput || errors.As(err, new(*BadCall)) {
 		return err
 	}
-	pointers := []string{refused.Field}
+	texts := map[string]string{refused.Field: refused.Plain}
 	for _, other := range refused.Others {
-		pointers = append(pointers, other.Field)
+		texts[other.Field] = other.Plain
 	}
-	return &BadCall{ValidationError: refused, Mended: brief(strict.Mended(input, pointers))}
+	return &BadCall{ValidationError: refused, Mended: brief(strict.Mended(input, texts))}
 }
 
 // shownArguments bounds what of a call is shown again.

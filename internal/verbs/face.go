@@ -28,6 +28,7 @@ type Act string
 // What can be called next. Those from ActApprove on are a person's.
 const (
 	ActSetUp      Act = "set_up"      // a plan
+	ActStart      Act = "start"       // a plan for a goal, in any letters
 	ActAddSteps   Act = "add_steps"   // to the plan
 	ActAddTasks   Act = "add_tasks"   // which pass the gates, and report on others with the same call
 	ActUpdate     Act = "update"      // add, edit and report with the arguments JSON, "" for any
@@ -60,8 +61,8 @@ const (
 
 // Acts lists them all, in order.
 func Acts() []Act {
-	return []Act{ActSetUp, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus, ActWait,
-		ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn,
+	return []Act{ActSetUp, ActStart, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
+		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn,
 		ActReject, ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActTakeOver, ActCheck}
 }
 

@@ -51,7 +51,9 @@ type SetupPlanReply struct {
 // SetupPlan makes a new plan the current one; the former one is archived.
 func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupPlanReply, error) {
 	var faults plan.Faults
-	objective := required(&faults, s.six(c, "/objective", plan.MaxObjective), in.Objective)
+	rule := s.six(c, "/objective", plan.MaxObjective)
+	rule.Else, _ = c.Can(Call{Act: ActStart})
+	objective := required(&faults, rule, in.Objective)
 	steps := s.newSteps(c, &faults, "/initial_steps", in.InitialSteps)
 	if err := faults.Err(); err != nil {
 		return SetupPlanReply{}, err

@@ -71,7 +71,7 @@ func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep,
 	var update Update
 	for _, step := range steps {
 		task := NewTask{TaskFields: TaskFields{Title: &step.Title, Type: new(plan.StepType("<feature|bugfix|chore|test>")),
-			ContextHints: &[]string{"<hint>"}, RelevantFilePaths: &[]string{"<path>"}}}
+			ContextHints: &[]string{"<where to look first>"}, RelevantFilePaths: &[]string{"<a file it is about>"}}}
 		if step.Details != "" {
 			task.Details = &step.Details
 		}

@@ -347,8 +347,8 @@ type TaskFields struct {
 	Details            *string          `json:"details,omitempty"`
 	Type               *plan.StepType   `json:"type,omitempty"`
 	DependsOn          *[]plan.StepID   `json:"-"`
-	ContextHints       *[]string        `json:"context_hints,omitempty"`
-	RelevantFilePaths  *[]string        `json:"relevant_file_paths,omitempty"`
+	ContextHints       *[]string        `json:"context_hints,omitempty" hint:"where to look first"`
+	RelevantFilePaths  *[]string        `json:"relevant_file_paths,omitempty" hint:"a file it is about"`
 	Creates            *[]string        `json:"creates,omitempty" jsonschema:"description=files it brings about"`
 	AcceptanceCriteria *[]string        `json:"acceptance_criteria,omitempty"`
 	Verify             *string          `json:"verify,omitempty"`

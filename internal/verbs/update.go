@@ -14,7 +14,7 @@ import (
 type Update struct {
 	AddTasks     []NewTask    `json:"add_tasks,omitempty" jsonschema:"description=gates ask for type\\, hints\\, paths or creates"`
 	UpdateTasks  []TaskUpdate `json:"update_tasks,omitempty" jsonschema:"description=other fields as in add_tasks"`
-	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan"`
+	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"what was done and how it was checked"`
 	Verdict      *Opinion     `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
 	EndMode      bool         `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
 }
@@ -47,7 +47,7 @@ type TaskUpdate struct {
 	Note          *string     `json:"note,omitempty" hint:"what you saw" text:"some"`
 	Error         *string     `json:"error,omitempty" jsonschema:"description=it failed" hint:"what failed"`
 	Skip          *string     `json:"skip,omitempty" jsonschema:"description=why it is not needed"`
-	Output        *string     `json:"output,omitempty"`
+	Output        *string     `json:"output,omitempty" text:"any"`
 	AffectedFiles []string    `json:"affected_files,omitempty"`
 	Evidence      []Proof     `json:"evidence,omitempty"`
 	After         *TaskRef    `json:"after,omitempty"`
@@ -67,7 +67,7 @@ func (TaskUpdate) Unlisted() []string {
 
 // Proof is evidence as an agent hands it in.
 type Proof struct {
-	Criterion string `json:"criterion,omitempty"`
+	Criterion string `json:"criterion,omitempty" hint:"which criterion"`
 	Note      string `json:"note" hint:"what you saw" text:"some"`
 }
 

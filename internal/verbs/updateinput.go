@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -41,8 +42,11 @@ type taskChange struct {
 func (in Update) read() (updateInput, error) {
 	out := updateInput{summary: in.FinalSummary, end: in.EndMode}
 	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && !in.EndMode {
-		return out, plan.Refuse(plan.InvalidInput, "", "there is nothing to update",
-			"give add_tasks, update_tasks, final_summary, verdict or end_mode")
+		nothing := &plan.ValidationError{Kind: plan.InvalidInput, Problem: "there is nothing to update",
+			Fix: "give add_tasks, update_tasks, final_summary, verdict or end_mode"}
+		report := strict.Mended(&Update{UpdateTasks: []TaskUpdate{{}}},
+			map[string]string{"/update_tasks/0/id": "", "/update_tasks/0/status": "", "/update_tasks/0/note": ""})
+		return out, &BadCall{ValidationError: nothing, Mended: string(report)}
 	}
 	var faults plan.Faults
 	faults.Add(notBlank("/final_summary", in.FinalSummary))
@@ -113,8 +117,18 @@ func (u TaskUpdate) read(faults *plan.Faults, field string) taskChange {
 	}
 	if change.mark != nil && change.mark.Note == "" { // one record of the note, with the mark
 		change.mark.Note, change.report.Note = change.report.Note, ""
+		faults.Add(wantsReason(field, change.mark))
 	}
 	return change
+}
+
+// wantsReason refuses a failure and a skip that nobody says why of. The contract takes CANCELLED alone.
+func wantsReason(field string, mark *plan.MarkStep) error {
+	name := map[plan.StepStatus]string{plan.Failed: "error", plan.Skipped: "skip"}[mark.Status]
+	if name == "" || strings.TrimSpace(mark.Note) != "" {
+		return nil
+	}
+	return plan.Refuse(plan.InvalidInput, field+"/"+name, "is missing, and "+plan.Quote(string(mark.Status))+" wants a reason", "say why")
 }
 
 // reports tells whether anything is reported beside the status.
