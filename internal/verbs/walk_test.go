@@ -416,7 +416,7 @@ func object(text string) string {
 }
 
 func (w *walker) row(name, arguments string) error {
-	arguments = regexp.MustCompile(`"<[^"]*>"`).ReplaceAllString(arguments, `"filled in"`) // as whoever is told does
+	arguments = regexp.MustCompile(`"(<[^"]*>|\.\.\.)"`).ReplaceAllString(arguments, `"filled in"`) // as whoever is told does
 	w.did(w.me, "calls %s %s", name, arguments)
 	for _, row := range verbs.Table() {
 		if row.Name == name {
