@@ -33,6 +33,8 @@ type ApprovedPlanData struct {
 	Steps []ApprovedStep
 	Done  int // steps that are done and not shown
 	Left  int // further steps that are not shown
+
+	ReadOn string // the call that shows whole what only a title is shown of; "" where nothing is
 }
 
 // ApprovedStep is a step of an approved plan.
@@ -64,7 +66,8 @@ func ApprovedPlan(d ApprovedPlanData) string {
 	return mustRender("approved_plan", struct {
 		Lines      []string
 		Done, Left int
-	}{lines, d.Done, d.Left})
+		ReadOn     string
+	}{lines, d.Done, d.Left, d.ReadOn})
 }
 
 // inert is text on one line that opens and closes no tag.

@@ -63,10 +63,11 @@ func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action)
 
 // Text is the reply in a line or two.
 func (r AlertReply) Text() string {
+	state := "Cleared: "
 	if r.Open {
-		return "Open: " + r.Signal.text() + r.ending()
+		state = "Open: "
 	}
-	return "Signal " + plan.Quote(r.Signal.ID) + " is cleared" + r.ending()
+	return state + r.Signal.text() + r.ending()
 }
 
 // Run is what came of a command that planloop ran.

@@ -9,10 +9,11 @@ import (
 
 // DecisionReply says what was decided.
 type DecisionReply struct {
-	Outcome plan.Outcome `json:"outcome"`
-	PlanID  string       `json:"plan_id"`
-	Phase   plan.Phase   `json:"phase"`
-	Message string       `json:"message"`
+	Outcome  plan.Outcome `json:"outcome"`
+	PlanID   string       `json:"plan_id"`
+	Phase    plan.Phase   `json:"phase"`
+	Message  string       `json:"message"`
+	Approved string       `json:"approved_plan,omitempty"` // for the agent that is answered
 	Heartbeat
 }
 
@@ -28,6 +29,9 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.Answer) (Decision
 		reply.PlanID = outcome.Before.Draft.ID
 	}
 	reply.Message = decisionMessage(outcome.After.ModeNow().Decision)
+	if a.Outcome == plan.Approved && c.brief() {
+		reply.Approved = toldApproved(outcome.After.Plan, c)
+	}
 	return reply, nil
 }
 
@@ -51,7 +55,7 @@ func decisionMessage(d *plan.Decision) string {
 		plan.Returned:  what + " was returned by " + by + " to be changed and submitted again",
 		plan.CalledOff: cancelled + by,
 		plan.Expired:   "Planning mode has expired",
-		plan.Ended:     "Planning mode has ended",
+		plan.Ended:     "Planning mode was ended by " + by,
 	}[d.Outcome]
 	if d.Change && (d.Outcome == plan.Rejected || d.Outcome == plan.CalledOff) {
 		text += ", and the plan goes on as it was"
@@ -74,7 +78,16 @@ func decided(d *plan.Decision) string {
 }
 
 // Text is the reply in a line or two.
-func (r DecisionReply) Text() string { return r.Message + "\nNext: " + r.NextAction }
+func (r DecisionReply) Text() string {
+	text := r.Message
+	if r.PlanID != "" {
+		text += "\nPlan: " + r.PlanID
+	}
+	if r.Approved != "" {
+		text += "\n" + r.Approved
+	}
+	return r.under(text)
+}
 
 // Draft returns the draft that waits, and the one that was shown before it, if any.
 func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Plan, err error) {

@@ -119,6 +119,12 @@ func (d *DecisionFeedback) text() string {
 	return decisionMessage(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change})
 }
 
+// tells reports whether a caller hears of an approval here: who brought it was answered
+// with the plan already.
+func (d *DecisionFeedback) tells(c Caller) bool {
+	return d != nil && d.Outcome == plan.Approved && (d.Way != plan.ByClient || d.By != c.Actor.Name)
+}
+
 // What a status has room for of what people said, in tokens: beside a task, and without.
 const (
 	feedbackRoom  = 320

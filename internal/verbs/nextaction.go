@@ -140,6 +140,14 @@ func (h Heartbeat) ending(lines ...string) string {
 	return h.sofar() + "." + strings.Join(lines, "") + "\nNext: " + h.NextAction
 }
 
+// under ends a message with the heartbeat.
+func (h Heartbeat) under(message string) string {
+	if h.Progress != "" {
+		message += "\nProgress: " + h.Progress
+	}
+	return message + "\nNext: " + h.NextAction
+}
+
 // sofar is the progress behind what it is the progress of.
 func (h Heartbeat) sofar() string {
 	if h.Progress == "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -117,7 +118,11 @@ func (s *Service) PlanModeStatus(ctx context.Context, c Caller) (ModeReply, erro
 }
 
 func (s *Service) modeReply(state plan.State, c Caller) ModeReply {
-	return ModeReply{Phase: state.PhaseNow(), Message: modeMessage(state), Heartbeat: s.heartbeat(state, c)}
+	reply := ModeReply{Phase: state.PhaseNow(), Message: modeMessage(state), Heartbeat: s.heartbeat(state, c)}
+	if c.brief() {
+		reply.Message = tokens.Block(reply.Message, feedbackAlone)
+	}
+	return reply
 }
 
 // modeMessage says in a sentence or two where planning mode stands.
@@ -150,7 +155,7 @@ func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, erro
 }
 
 // Text is the reply in a line or two.
-func (r ModeReply) Text() string { return r.Message + "\nNext: " + r.NextAction }
+func (r ModeReply) Text() string { return r.under(r.Message) }
 
 // AskUser is the input of AskUser (chorus: ask_user).
 type AskUser struct {
@@ -234,4 +239,4 @@ func (s *Service) Comment(ctx context.Context, c Caller, text string) (ModeReply
 }
 
 // Text is the reply in a line or two.
-func (r AskUserReply) Text() string { return r.Message + "\nNext: " + r.NextAction }
+func (r AskUserReply) Text() string { return r.under(r.Message) }

@@ -154,6 +154,29 @@ func ApprovedPlan(p *plan.Plan, current *plan.Step) string {
 	return prompts.ApprovedPlan(data)
 }
 
+// toldRoom is what the answer that tells of an approval has room for of the plan, in tokens.
+const toldRoom = 6_000
+
+// toldApproved is the approved plan in the answer that tells of the approval: whole, or
+// where it is very long, as many of its steps whole as there is room for and then titles,
+// with the call that reads on.
+func toldApproved(p *plan.Plan, c Caller) string {
+	data, room, titles := prompts.ApprovedPlanData{}, toldRoom, false
+	for step := range p.Steps.All() {
+		shown := approvedStep(p, step, !titles)
+		if !titles && costOf(shown) > room {
+			titles, room, shown = true, toldRoom/6, approvedStep(p, step, false)
+			data.ReadOn = rest(p, p.Steps.Position(step.ID), ApprovedPlanOnly, c)
+		}
+		if room -= costOf(shown); room < 0 {
+			data.Left++
+			continue
+		}
+		data.Steps = append(data.Steps, shown)
+	}
+	return prompts.ApprovedPlan(data)
+}
+
 // lineTokens is what a line of the approved plan costs besides its title.
 const lineTokens = 16
 

@@ -181,9 +181,8 @@ type ClearPlanReply struct {
 	PlanID    string `json:"plan_id"`
 	Status    string `json:"status"`
 	Discarded int    `json:"discarded"` // steps
+	Restore   string `json:"restore"`   // how a person brings it back
 	Heartbeat
-
-	restore string // how a person brings it back
 }
 
 // ClearPlan abandons the current plan. A person can restore it.
@@ -194,13 +193,13 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 	}
 	before := outcome.Before.Plan
 	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
-		Heartbeat: s.heartbeat(outcome.After, c), restore: c.word(Call{Act: ActRestore, ID: before.ID})}, nil
+		Restore:   "a person can bring it back with `" + c.word(Call{Act: ActRestore, ID: before.ID}) + "`",
+		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 
 // Text is the reply in a line or two.
 func (r ClearPlanReply) Text() string {
-	return fmt.Sprintf("Plan %s is %s, %d steps discarded; a person can bring it back with `%s`",
-		r.PlanID, r.Status, r.Discarded, r.restore) + r.ending()
+	return fmt.Sprintf("Plan %s is %s, %d steps discarded; %s", r.PlanID, r.Status, r.Discarded, r.Restore) + r.ending()
 }
 
 // ImportPlan is SetUp for a plan that comes from a file. The gates look at what is

@@ -82,6 +82,9 @@ func startOutline(goal string, in Start) (plan.Outline, error) {
 // Text is the reply in a line or two.
 func (r StartReply) Text() string {
 	text := "Session " + r.SessionID + " created"
+	if r.Drafted != nil {
+		text = strings.TrimSuffix(r.Message, ".") + " (session " + r.SessionID + ")"
+	}
 	if r.Replaced != "" {
 		text += "; it replaces " + r.Replaced + ", which is archived"
 	}

@@ -160,6 +160,9 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 		}
 		reply.Now.CurrentTask = &task
 	}
+	if reply.Phase == plan.PhaseExecuting && said.Decision.tells(c) {
+		reply.Approved = toldApproved(state.Plan, c)
+	}
 	if state.Plan != nil && (in.Full || !c.brief() && listsPlan(now.reason)) {
 		reply.Plan = listed(state.Plan, c, in.Page)
 	}
@@ -261,9 +264,9 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 		Replanning:     "A critical task failed. Leave the others alone: try it again, or agree on a new plan with the user.",
 		Deadlocked:     "Nothing can be started. Resolve what the tasks wait for; do not work around the plan.",
 		WaitingOnAgent: "Another agent works on what comes next. Wait for it, or ask the user for other work.",
-		Gathering: "Planning mode is on. Only read and ask; change nothing until a person has approved a plan. Tools that change " +
-			"something are hidden until the mode ends.",
-		AwaitingApproval: "Your plan waits for a person's decision. Do not start; approving is not yours to do.",
+		Gathering: "Only read and ask; change nothing until a person has approved a plan. Tools that change something are hidden " +
+			"until the mode ends.",
+		AwaitingApproval: "Do not start before the decision; approving is not yours to do.",
 		Failed:           "The plan has failed. Tell the user what failed and agree on a new plan.",
 		NoPlan:           "There is nothing to do yet. Set up a plan before work of several steps.",
 	}[n.reason]
@@ -374,9 +377,14 @@ func (r StatusReply) Text() string {
 	if r.Session != nil {
 		b.WriteString(": " + plan.Quote(r.Session.Goal))
 	}
-	if r.Progress != "" {
-		b.WriteString(" (" + r.Progress + ")")
+	b.WriteString(r.sofar())
+	if r.Session != nil {
+		b.WriteString("\nSession: " + r.Session.ID)
+		if r.Session.Status != "" {
+			b.WriteString(", " + string(r.Session.Status))
+		}
 	}
+	b.WriteString("\n" + r.Now.AgentInstructions)
 	for _, t := range []*Task{r.Task, r.Now.CurrentTask} {
 		if t != nil {
 			b.WriteString("\n" + t.name() + ": " + t.Title + t.lines())
@@ -400,7 +408,7 @@ func (r StatusReply) Text() string {
 	}
 	if r.Plan != nil && r.Now.CurrentTask == nil || r.Plan != nil && len(r.Plan.Tasks) > 1 {
 		for _, t := range r.Plan.Tasks {
-			fmt.Fprintf(&b, "\n%d. [%s] %s", t.ID, stepWord(t), t.Title)
+			b.WriteString("\n" + t.entry())
 		}
 		if r.Plan.More != "" {
 			b.WriteString("\n" + r.Plan.More)

@@ -213,7 +213,7 @@ func (r SubmitPlanReply) Text() string {
 	for _, warning := range r.Warnings {
 		text += "\nWarning: " + warning
 	}
-	return text + "\nNext: " + r.NextAction
+	return r.under(text + "\nPlan: " + r.PlanID)
 }
 
 // AskedAgain says that a change goes beyond what was approved, so that it was put

@@ -198,7 +198,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func (r SuggestReply) Text() string {
 	var b strings.Builder
 	if len(r.Suggestions) == 0 {
-		b.WriteString("Nothing new was found")
+		b.WriteString("Nothing new was found by " + r.By)
 	} else {
 		fmt.Fprintf(&b, "%s by %s", plan.Counted(len(r.Suggestions), "suggestion"), r.By)
 		if r.Left > 0 {
@@ -210,11 +210,17 @@ func (r SuggestReply) Text() string {
 		if len(s.RelevantFilePaths) > 0 {
 			b.WriteString(" (" + strings.Join(s.RelevantFilePaths, ", ") + ")")
 		}
+		if s.Reason != "" {
+			b.WriteString(": " + s.Reason)
+		}
+		for _, hint := range s.ContextHints {
+			b.WriteString("\n   - " + hint)
+		}
 	}
 	for _, note := range r.Notes {
 		b.WriteString("\nNote: " + note)
 	}
-	return b.String() + "\nNext: " + r.NextAction
+	return r.under(b.String())
 }
 
 // refine has a model look at what was found and at the tree. What it answers is

@@ -303,6 +303,25 @@ func (t Task) lines() string {
 	return b.String()
 }
 
+// entry is a task as a line of a list.
+func (t Task) entry() string {
+	var more []string
+	if t.Type != "" {
+		more = append(more, string(t.Type))
+	}
+	if len(t.Dependencies) > 0 {
+		more = append(more, "depends on "+strings.Join(written(t.Dependencies), ", "))
+	}
+	if len(t.WaitingOn) > 0 {
+		more = append(more, "waits for "+strings.Join(written(t.WaitingOn), ", "))
+	}
+	line := fmt.Sprintf("%d. [%s] %s", t.ID, stepWord(t), t.Title)
+	if more != nil {
+		line += " (" + strings.Join(more, "; ") + ")"
+	}
+	return line
+}
+
 func written(ids []int) []string {
 	words := make([]string, len(ids))
 	for i, id := range ids {
