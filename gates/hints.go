@@ -88,7 +88,7 @@ func hintPaths(hints []string) []string {
 	var paths []string
 	for _, hint := range hints {
 		for _, token := range quoted(hint) {
-			if bare := withoutLine(token); looksLikePath(bare) {
+			if bare := withoutLine(token); LooksLikePath(bare) {
 				paths = append(paths, bare)
 			}
 		}
@@ -130,10 +130,10 @@ func withoutLine(token string) string {
 	return token
 }
 
-// looksLikePath reports whether a token in backquotes means a file or directory of
+// LooksLikePath reports whether a token, such as one in backquotes, means a file or directory of
 // the workspace: it has a slash, or an ending that files have, and is nothing else
 // that is written so.
-func looksLikePath(token string) bool {
+func LooksLikePath(token string) bool {
 	switch {
 	case token == "", strings.ContainsFunc(token, unicode.IsSpace), strings.ContainsAny(token, "()<>|;=\"'\\`$&!^:@"):
 		return false

@@ -11,7 +11,7 @@ import (
 type PastPlan struct {
 	ID         string     `json:"id"`
 	Objective  string     `json:"objective"`
-	Status     PlanStatus `json:"status"` // as it was
+	Status     PlanStatus `json:"status"` // as it was; of one that was cleared, abandoned
 	Version    int        `json:"version"`
 	Steps      int        `json:"steps"`
 	Done       int        `json:"done"`
@@ -87,15 +87,22 @@ func archive(s State, reason string, now time.Time) []Event {
 }
 
 func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
+	status := p.Status
+	if reason == cleared {
+		status = StatusAbandoned // as the plan is from now on
+	}
 	return PastPlan{
-		ID: p.ID, Objective: p.Objective, Status: p.Status, Version: p.Version,
+		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
 		Steps: p.Steps.Len(), Done: p.Steps.Count(Done),
 		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason,
 	}
 }
 
-// superseded is the reason why a draft is kept that gave way to another.
-const superseded = "superseded"
+// Why a plan is kept: it was cleared; a draft gave way to another.
+const (
+	cleared    = "cleared"
+	superseded = "superseded"
+)
 
 // keptDraft returns the event that keeps the head of a draft which is dropped or
 // gives way to another: nothing that was put before a person is lost. A revision is
@@ -127,7 +134,7 @@ func (Clear) decide(s State, f Facts) ([]Event, error) {
 	if p.Status == StatusAbandoned {
 		return nil, conflict("the plan is already abandoned", "set up a new plan")
 	}
-	return append(archive(s, "cleared", f.Now), PlanCleared{At: f.Now}), nil
+	return append(archive(s, cleared, f.Now), PlanCleared{At: f.Now}), nil
 }
 
 // PlanCleared abandons the current plan and empties its steps.

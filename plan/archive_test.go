@@ -26,7 +26,7 @@ func TestClearAbandonsAndEmpties(t *testing.T) {
 				!p.UpdatedAt.Equal(at) {
 				t.Errorf("what is left: %+v", p)
 			}
-			want := plan.PastPlan{ID: p.ID, Objective: "Ship it", Status: status, Version: 1, Steps: 2, Done: 1,
+			want := plan.PastPlan{ID: p.ID, Objective: "Ship it", Status: plan.StatusAbandoned, Version: 1, Steps: 2, Done: 1,
 				CreatedAt: p.CreatedAt, ArchivedAt: at, Revision: former.Revision, Reason: "cleared"}
 			if got, _ := w.state.PastPlan(p.ID); got != want {
 				t.Errorf("head %+v, want %+v", got, want)

@@ -11,6 +11,7 @@ type Question struct {
 	ID         string    `json:"id"` // Q1, Q2 …
 	Text       string    `json:"text"`
 	By         string    `json:"by,omitempty"`
+	Plan       string    `json:"plan,omitempty"` // root of the plan it was asked for; "" for one that was yet to come
 	AskedAt    time.Time `json:"asked_at"`
 	Answer     string    `json:"answer,omitempty"`
 	AnsweredBy string    `json:"answered_by,omitempty"`
@@ -39,6 +40,21 @@ func (s State) OpenQuestions() []Question {
 	return slices.DeleteFunc(slices.Clone(s.Questions), func(q Question) bool { return !q.AnsweredAt.IsZero() })
 }
 
+// CurrentQuestions lists the open questions that were asked for the work at hand. One
+// that was asked for a plan, or in a planning mode, that is gone can still be answered.
+func (s State) CurrentQuestions() []Question {
+	ended := time.Time{}
+	if d := s.ModeNow().Decision; d != nil && d.Outcome != Approved && d.Outcome != Returned {
+		ended = d.At
+	}
+	return slices.DeleteFunc(s.OpenQuestions(), func(q Question) bool {
+		if q.Plan == "" {
+			return q.AskedAt.Before(ended)
+		}
+		return s.Plan == nil || s.Plan.Cleared() || s.Plan.Root() != q.Plan
+	})
+}
+
 // AskUser asks to put a question to a person (chorus: ask_user).
 type AskUser struct {
 	Text string
@@ -51,7 +67,7 @@ func (a AskUser) clean(c *cleaner) Action {
 
 func (a AskUser) decide(s State, f Facts) ([]Event, error) {
 	open := s.OpenQuestions()
-	for _, q := range open {
+	for _, q := range s.CurrentQuestions() {
 		if q.Text == a.Text {
 			return nil, nil // asked already
 		}
@@ -59,7 +75,11 @@ func (a AskUser) decide(s State, f Facts) ([]Event, error) {
 	if len(open) >= MaxOpenQuestions {
 		return nil, conflict(fmt.Sprintf("%d questions are open already, which is the limit", len(open)), "wait for their answers")
 	}
-	return []Event{QuestionAsked{ID: fmt.Sprintf("Q%d", s.Asked+1), Text: a.Text, By: f.Actor.Name, At: f.Now}}, nil
+	asked := QuestionAsked{ID: fmt.Sprintf("Q%d", s.Asked+1), Text: a.Text, By: f.Actor.Name, At: f.Now}
+	if p := s.Plan; p != nil && !s.PhaseNow().Restricted() && (p.Status == StatusActive || p.Status == StatusReplanning) {
+		asked.Plan = p.Root()
+	}
+	return []Event{asked}, nil
 }
 
 // QuestionAsked keeps a question until a person answers it.
@@ -67,12 +87,13 @@ type QuestionAsked struct {
 	ID   string    `json:"id"`
 	Text string    `json:"text"`
 	By   string    `json:"by"`
+	Plan string    `json:"plan,omitempty"`
 	At   time.Time `json:"at"`
 }
 
 func (e QuestionAsked) apply(s State) State {
 	s.Asked++
-	s.Questions = append(slices.Clone(s.Questions), Question{ID: e.ID, Text: e.Text, By: e.By, AskedAt: e.At})
+	s.Questions = append(slices.Clone(s.Questions), Question{ID: e.ID, Text: e.Text, By: e.By, Plan: e.Plan, AskedAt: e.At})
 	if len(s.Questions) > maxQuestions {
 		if i := slices.IndexFunc(s.Questions, func(q Question) bool { return !q.AnsweredAt.IsZero() }); i >= 0 {
 			s.Questions = slices.Delete(s.Questions, i, i+1)

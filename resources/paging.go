@@ -60,6 +60,7 @@ type PageView struct {
 	Constraints []string   `json:"constraints,omitempty"`
 	Findings    string     `json:"findings,omitempty"` // context notes
 	LeftOut     string     `json:"left_out,omitempty"` // of these
+	Summary     string     `json:"final_summary,omitempty"`
 	Status      string     `json:"status"`
 	Progress    Progress   `json:"progress"`
 	Steps       []PageStep `json:"steps"`
@@ -126,6 +127,7 @@ func (b *pageBuilder) outline() {
 	if b.p.ContextNotes != "" {
 		parts[1].Texts = []string{b.p.ContextNotes}
 	}
+	b.view.Summary = b.p.FinalSummary
 	shown, left := tokens.Fit(parts, pageOutline)
 	b.view.Constraints, b.view.Findings, b.view.LeftOut = shown[0].Texts, strings.Join(shown[1].Texts, ""), tokens.Left(left)
 	for _, text := range append(shown[1].Texts, shown[0].Texts...) {
@@ -265,6 +267,9 @@ func (v PageView) Text() string {
 	}
 	if v.LeftOut != "" {
 		b.WriteString("left out: " + v.LeftOut + "\n")
+	}
+	if v.Summary != "" {
+		b.WriteString("final summary: " + strings.ReplaceAll(v.Summary, "\n", "\n  ") + "\n")
 	}
 	if len(v.Folded) > 0 {
 		b.WriteString("folded: " + strings.Join(v.Folded, ", ") + "\n")

@@ -185,7 +185,7 @@ func (v PlanView) mode() []string {
 	} else if v.State.PhaseNow() == plan.PhaseGathering {
 		say("Planning mode is gathering" + quoted(v.State.ModeNow().About()) + ": nothing is changed until a plan is approved.")
 	}
-	switch open := v.State.OpenQuestions(); len(open) {
+	switch open := v.State.CurrentQuestions(); len(open) {
 	case 0:
 	case 1:
 		say(fmt.Sprintf("%s asks: %s Answer: planloop answer TEXT", open[0].By, sentenceEnd(open[0].Text)))

@@ -227,7 +227,7 @@ func TestPlanRows(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	s.do(plan.Clear{})
-	if rows := PlanRows(s.state); len(rows) != 3 || rows[0].current || rows[0].status != "cleared" {
+	if rows := PlanRows(s.state); len(rows) != 3 || rows[0].current || rows[0].status != "abandoned" {
 		t.Errorf("%+v", rows)
 	}
 }

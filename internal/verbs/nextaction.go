@@ -268,6 +268,9 @@ func (v view) ofPlanAlone() now {
 	switch {
 	case p == nil:
 		return now{reason: NoPlan, message: "There is no plan.", next: say("Set up a plan: ", setUp, ".")}
+	case p.Status == plan.StatusAbandoned: // which a closed plan may be since
+		return now{reason: NoPlan, message: "The plan was abandoned.",
+			next: say("The plan was abandoned: set up a new one with ", setUp, ".")}
 	case p.FinalSummary != "":
 		return now{reason: Closed, message: "The plan is closed with its final summary.",
 			next: say("The plan is closed; for new work set up another: ", setUp, ".")}
@@ -277,9 +280,6 @@ func (v view) ofPlanAlone() now {
 	case p.Status == plan.StatusFailed:
 		return now{reason: Failed, message: "The plan has failed: a critical step failed and no replan is left.",
 			next: say("The plan has failed: set up a new one with ", setUp, ".")}
-	case p.Status == plan.StatusAbandoned:
-		return now{reason: NoPlan, message: "The plan was abandoned.",
-			next: say("The plan was abandoned: set up a new one with ", setUp, ".")}
 	case p.Steps.Len() == 0:
 		return now{reason: NoPlan, message: "The plan has no tasks yet.", next: say("Add the first steps: ", Call{Act: ActAddSteps}, ".")}
 	}
@@ -335,7 +335,7 @@ func (v view) askUser(what string, alone []Phrase) []Phrase {
 	switch _, can := v.Can(ask); {
 	case !can:
 		return alone
-	case len(v.state.OpenQuestions()) > 0:
+	case len(v.state.CurrentQuestions()) > 0:
 		return say("Wait for the user's answer: ", Call{Act: ActWait}, ".")
 	}
 	return say(what, ": ", ask, ".")
@@ -410,7 +410,8 @@ func (v view) stuck(p *plan.Plan) now {
 		}
 		switch step.Status {
 		case plan.Blocked:
-			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is blocked and nothing else is ready.", step.ID),
+			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is marked blocked and nothing else is ready.",
+				step.ID),
 				next: say(step.ID, " ", name(step.Title), " is blocked: resolve that, then ", mark(step.ID, plan.InProgress), ".")}
 		case plan.Failed:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),

@@ -69,6 +69,10 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 		from = *in.From
 	}
 	reply := ReadPlanReply{NextAction: s.NextActionIn(state, c).For(c)}
+	read := state.Plan
+	if of == DraftPlan {
+		read = state.Draft
+	}
 	switch {
 	case of == DraftPlan && state.Draft == nil:
 		return reply, plan.Refuse(plan.NotFound, "/of", "no draft waits", "read the current plan, or submit one")
@@ -76,12 +80,18 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 		return reply, plan.Refuse(plan.NotFound, "/of", "no approved plan is current", "read the current plan, or submit one")
 	case of != CurrentPlan && in.Status != nil:
 		return reply, plan.Refuse(plan.InvalidInput, "/status", "filters the current plan alone", "leave out of, or status")
+	case read == nil:
+		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
+	case from > 0 && read.Steps.From(from) == read.Steps.Len():
+		fix := "the plan has no steps yet; add some first"
+		if n := read.Steps.Len(); n > 0 {
+			fix = "the last is " + read.Steps.At(n-1).ID.String()
+		}
+		return reply, plan.Refuse(plan.NotFound, "/from", "there is no step "+from.String()+", and none after it", fix)
 	case of == DraftPlan:
 		return reply.withDraft(state, c, from), nil
 	case of == ApprovedPlanOnly:
 		return reply.withApproved(state.Plan, c, from), nil
-	case state.Plan == nil:
-		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
 	}
 	var filter resources.Filter
 	if in.Status != nil {

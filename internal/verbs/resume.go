@@ -94,7 +94,7 @@ func situation(state plan.State, current *plan.Step, c Caller) []told {
 		add("Then", "later step", false, after(p, current)...)
 	}
 	var open, answered, comments []string
-	for _, q := range state.OpenQuestions() {
+	for _, q := range state.CurrentQuestions() {
 		open = append(open, q.ID+": "+q.Text)
 	}
 	for _, a := range recently.Answers {

@@ -41,11 +41,35 @@ func richPlan(arguments []byte) (setUp string, update Update, ok bool) {
 
 // SetupPlanReply says what was set up.
 type SetupPlanReply struct {
-	PlanID   string `json:"plan_id"`
-	Status   string `json:"status"`
-	StepIDs  string `json:"step_ids,omitempty"`
-	Replaced string `json:"replaced,omitempty"` // id of the plan that was current before
+	PlanID  string `json:"plan_id"`
+	Status  string `json:"status"`
+	StepIDs string `json:"step_ids,omitempty"`
+	Replaced
 	Heartbeat
+}
+
+// Replaced tells of the plan that was current before: how far it had come, and how a
+// person brings it back.
+type Replaced struct {
+	Replaced         string `json:"replaced,omitempty"` // its id
+	ReplacedProgress string `json:"replaced_progress,omitempty"`
+	Restore          string `json:"restore,omitempty"`
+}
+
+// replaced tells of the former plan, which may be nil.
+func replaced(c Caller, former *plan.Plan) Replaced {
+	if former == nil {
+		return Replaced{}
+	}
+	return Replaced{former.ID, progress(former), c.word(Call{Act: ActRestore, ID: former.ID})}
+}
+
+func (r Replaced) text() string {
+	if r.Replaced == "" {
+		return ""
+	}
+	return "; it replaces " + r.Replaced + Heartbeat{Progress: r.ReplacedProgress}.sofar() + ", which is archived; a person can bring it back with `" +
+		r.Restore + "`"
 }
 
 // SetupPlan makes a new plan the current one; the former one is archived.
@@ -87,7 +111,7 @@ func (s *Service) setUpReply(c Caller, after plan.State, former, p *plan.Plan) S
 		reply.StepIDs = idRange(p.Steps.At(0).ID, p.Steps.At(n-1).ID)
 	}
 	if former != nil && former.ID != p.ID {
-		reply.Replaced = former.ID
+		reply.Replaced = replaced(c, former)
 	}
 	if p.Status == plan.StatusDraft {
 		reply.Progress = "" // that of the current plan
@@ -114,13 +138,7 @@ func (r SetupPlanReply) Text() string {
 		text += " with " + r.StepIDs
 	}
 	text += r.sofar()
-	switch {
-	case r.Replaced != "" && r.Status == string(plan.StatusDraft):
-		text += "; it takes the place of the draft " + r.Replaced
-	case r.Replaced != "":
-		text += "; it replaces " + r.Replaced + ", which is archived"
-	}
-	return text + ".\nNext: " + r.NextAction
+	return text + r.Replaced.text() + ".\nNext: " + r.NextAction
 }
 
 // newSteps cleans steps as the six tools take them.

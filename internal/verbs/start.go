@@ -25,12 +25,12 @@ type Start struct {
 
 // StartReply says which session was created.
 type StartReply struct {
-	Status      string   `json:"status"` // session_created
-	SessionID   string   `json:"session_id"`
-	Message     string   `json:"message"`
-	NextCommand string   `json:"next_command,omitempty"`
-	Replaced    string   `json:"replaced,omitempty"` // id of the plan that was current before
-	Drafted     *Drafted `json:"drafted,omitempty"`
+	Status      string `json:"status"` // session_created
+	SessionID   string `json:"session_id"`
+	Message     string `json:"message"`
+	NextCommand string `json:"next_command,omitempty"`
+	Replaced
+	Drafted *Drafted `json:"drafted,omitempty"`
 	Heartbeat
 }
 
@@ -54,9 +54,7 @@ func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, er
 		return StartReply{}, err
 	}
 	reply := s.started(c, outcome.After, outcome.After.Plan)
-	if before := outcome.Before.Plan; before != nil {
-		reply.Replaced = before.ID
-	}
+	reply.Replaced = replaced(c, outcome.Before.Plan)
 	return reply, nil
 }
 
@@ -85,10 +83,7 @@ func (r StartReply) Text() string {
 	if r.Drafted != nil {
 		text = strings.TrimSuffix(r.Message, ".") + " (session " + r.SessionID + ")"
 	}
-	if r.Replaced != "" {
-		text += "; it replaces " + r.Replaced + ", which is archived"
-	}
-	return text + r.Drafted.lines() + r.ending()
+	return text + r.Replaced.text() + r.Drafted.lines() + r.ending()
 }
 
 // maxRounds bounds how often a model may revise its draft (planloop: Planning

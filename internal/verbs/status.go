@@ -43,6 +43,7 @@ type StatusReply struct {
 	Plan     *TaskList    `json:"plan,omitempty"`
 	Session  *SessionView `json:"session,omitempty"`
 	Phase    plan.Phase   `json:"phase,omitempty"`         // of planning mode, unless it is inactive
+	Summary  string       `json:"final_summary,omitempty"` // of a closed plan
 	Approved string       `json:"approved_plan,omitempty"` // the step to do and the next, of a plan that is carried out
 	Underway
 	Feedback
@@ -147,6 +148,9 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 		signal := signalView(state, now.signal, c, messageTokens-len(reply.Signals)*signalTokens/2)
 		reply.Signal = &signal
 	}
+	if now.reason == Closed {
+		reply.Summary = state.Plan.FinalSummary
+	}
 	if state.PhaseNow() != plan.PhaseInactive {
 		reply.Phase = state.PhaseNow()
 	}
@@ -225,11 +229,11 @@ func listed(p *plan.Plan, c Caller, page int) *TaskList {
 // titledCost is what a task in a list costs besides its title, in tokens.
 const titledCost = 75
 
-// titled is a task as a list has it.
+// titled is a task as a list has it: what it does not show of the task is left out.
 func titled(p *plan.Plan, step *plan.Step) Task {
 	const ids = 6
 	t := task(p, step)
-	return Task{ID: t.ID, Type: t.Type, Status: t.Status, State: t.State, ContextHints: []string{}, RelevantFilePaths: []string{},
+	return Task{ID: t.ID, Type: t.Type, Status: t.Status, State: t.State,
 		Title:        tokens.ShortenCautiously(t.Title, 4*titleTokens, plan.MaxTitle),
 		Dependencies: t.Dependencies[:min(len(t.Dependencies), ids)], WaitingOn: t.WaitingOn[:min(len(t.WaitingOn), ids)]}
 }
@@ -253,6 +257,9 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	case n.reason == WaitingOnSignal:
 		return "CRITICAL: A signal is blocking progress. Analyze the signal details, fix the issue, and clear the signal using `" +
 			c.word(Call{Act: ActAlert}) + "`."
+	case n.reason == Deadlocked && n.step != nil && n.step.Status == plan.Blocked:
+		return n.step.ID.String() + " is marked blocked. Once its cause is gone, take it up again: " +
+			c.word(mark(n.step.ID, plan.InProgress)) + "."
 	case n.rejected:
 		return "The user rejected your plan. Ask what to do instead, and do nothing of it meanwhile."
 	case n.reason == PlanCompleted:
@@ -260,7 +267,7 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	}
 	return map[Reason]string{
 		ReadyForTask:   "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work.",
-		Closed:         "The plan is closed. Nothing is left to do for this goal.",
+		Closed:         "The plan is closed. Give the user its `final_summary`, unless you have; nothing is left to do for this goal.",
 		Replanning:     "A critical task failed. Leave the others alone: try it again, or agree on a new plan with the user.",
 		Deadlocked:     "Nothing can be started. Resolve what the tasks wait for; do not work around the plan.",
 		WaitingOnAgent: "Another agent works on what comes next. Wait for it, or ask the user for other work.",
@@ -392,6 +399,9 @@ func (r StatusReply) Text() string {
 	}
 	if r.Now.Message != "" {
 		b.WriteString("\n" + r.Now.Message)
+	}
+	if r.Summary != "" {
+		b.WriteString("\nFinal summary: " + r.Summary)
 	}
 	if r.Signal != nil {
 		b.WriteString("\n" + r.Signal.text())

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -45,8 +46,8 @@ type Task struct {
 	Type              plan.StepType `json:"type,omitempty"`
 	Status            TaskStatus    `json:"status"`
 	Dependencies      []int         `json:"dependencies"`
-	ContextHints      []string      `json:"context_hints"`
-	RelevantFilePaths []string      `json:"relevant_file_paths"`
+	ContextHints      []string      `json:"context_hints,omitzero"` // nil where it is not told
+	RelevantFilePaths []string      `json:"relevant_file_paths,omitzero"`
 
 	State              plan.StepStatus `json:"state,omitempty"` // where the contract's word does not tell it
 	Details            string          `json:"details,omitempty"`
@@ -388,5 +389,31 @@ type TaskFields struct {
 // patch returns the fields that were given, cleaned, without the dependencies. field is
 // the JSON pointer of the task.
 func (t TaskFields) patch(field string) (plan.Patch, error) {
+	for _, list := range []**[]string{&t.RelevantFilePaths, &t.Creates} {
+		if *list != nil {
+			split := paths(**list)
+			*list = &split
+		}
+	}
 	return plan.CleanPatch(field, plan.Patch(t))
+}
+
+// paths returns a list of paths that may have been given as one text.
+func paths(list []string) []string {
+	if len(list) != 1 {
+		return list
+	}
+	var pieces []string
+	for piece := range strings.FieldsFuncSeq(list[0], func(r rune) bool { return r == ',' || r == '\n' }) {
+		if piece = strings.TrimSpace(piece); piece == "" {
+			continue
+		} else if !gates.LooksLikePath(piece) {
+			return list
+		}
+		pieces = append(pieces, piece)
+	}
+	if pieces == nil {
+		return list
+	}
+	return pieces
 }

@@ -33,7 +33,7 @@ func underway(state plan.State) Underway {
 	if mode := state.ModeNow(); state.PhaseNow() == plan.PhaseGathering {
 		u.Mode = &ModeAbout{Task: mode.Task, Reason: mode.Reason, By: mode.By}
 	}
-	for _, q := range state.OpenQuestions() {
+	for _, q := range state.CurrentQuestions() {
 		u.Questions = append(u.Questions, OpenQuestion{q.ID, q.Text})
 	}
 	return u

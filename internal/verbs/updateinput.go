@@ -148,7 +148,7 @@ func (u TaskUpdate) report(faults *plan.Faults, field string) plan.ReportStep {
 		r.Output = strings.TrimSpace(*u.Output)
 	}
 	var err error
-	r.AffectedFiles, err = plan.CleanLines(field+"/affected_files", u.AffectedFiles, plan.MaxPath)
+	r.AffectedFiles, err = plan.CleanLines(field+"/affected_files", paths(u.AffectedFiles), plan.MaxPath)
 	faults.Add(err)
 	if len(u.Evidence) > plan.MaxEvidence {
 		faults.Add(plan.Refuse(plan.InvalidInput, field+"/evidence", fmt.Sprintf("has %d entries", len(u.Evidence)),
