@@ -61,15 +61,19 @@ func replaced(c Caller, former *plan.Plan) Replaced {
 	if former == nil {
 		return Replaced{}
 	}
-	return Replaced{former.ID, progress(former), c.word(Call{Act: ActRestore, ID: former.ID})}
+	return Replaced{former.ID, progress(former), wayBack(c, former.ID)}
 }
 
 func (r Replaced) text() string {
 	if r.Replaced == "" {
 		return ""
 	}
-	return "; it replaces " + r.Replaced + Heartbeat{Progress: r.ReplacedProgress}.sofar() + ", which is archived; a person can bring it back with `" +
-		r.Restore + "`"
+	return "; it replaces " + r.Replaced + Heartbeat{Progress: r.ReplacedProgress}.sofar() + ", which is archived; " + r.Restore
+}
+
+// wayBack says how a former plan is made the current one again.
+func wayBack(c Caller, id string) string {
+	return "a person can bring it back with `" + c.word(Call{Act: ActRestore, ID: id}) + "`"
 }
 
 // SetupPlan makes a new plan the current one; the former one is archived.
@@ -138,6 +142,9 @@ func (r SetupPlanReply) Text() string {
 		text += " with " + r.StepIDs
 	}
 	text += r.sofar()
+	if r.Replaced.Replaced != "" && r.Status == string(plan.StatusDraft) {
+		return text + "; it takes the place of the draft " + r.Replaced.Replaced + ".\nNext: " + r.NextAction
+	}
 	return text + r.Replaced.text() + ".\nNext: " + r.NextAction
 }
 
@@ -211,7 +218,7 @@ func (s *Service) ClearPlan(ctx context.Context, c Caller, _ ClearPlan) (ClearPl
 	}
 	before := outcome.Before.Plan
 	return ClearPlanReply{PlanID: before.ID, Status: string(outcome.After.Plan.Status), Discarded: before.Steps.Len(),
-		Restore:   "a person can bring it back with `" + c.word(Call{Act: ActRestore, ID: before.ID}) + "`",
+		Restore:   wayBack(c, before.ID),
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 

@@ -83,7 +83,7 @@ func (r StartReply) Text() string {
 	if r.Drafted != nil {
 		text = strings.TrimSuffix(r.Message, ".") + " (session " + r.SessionID + ")"
 	}
-	return text + r.Replaced.text() + r.Drafted.lines() + r.ending()
+	return text + r.sofar() + r.Replaced.text() + r.Drafted.lines() + ".\nNext: " + r.NextAction
 }
 
 // maxRounds bounds how often a model may revise its draft (planloop: Planning

