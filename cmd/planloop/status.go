@@ -40,8 +40,8 @@ func newStatusCommand(a *app) *cobra.Command {
 	var task string
 	status := func(s *verbs.Service, ctx context.Context, c verbs.Caller, in verbs.Status) (verbs.StatusReply, error) {
 		reply, err := s.Status(ctx, c, in)
-		if !a.flags.json {
-			reply.Now.InstructionsContent = "" // a person runs planloop sync, which the next action names
+		if !a.flags.json && reply.Now.InstructionsContent != "" { // a person runs planloop sync, which the next action names
+			reply.Now.InstructionsContent, reply.Now.AgentInstructions = "", ""
 		}
 		return reply, err
 	}

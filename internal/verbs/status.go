@@ -391,7 +391,9 @@ func (r StatusReply) Text() string {
 			b.WriteString(", " + string(r.Session.Status))
 		}
 	}
-	b.WriteString("\n" + r.Now.AgentInstructions)
+	if r.Now.AgentInstructions != "" {
+		b.WriteString("\n" + r.Now.AgentInstructions)
+	}
 	for _, t := range []*Task{r.Task, r.Now.CurrentTask} {
 		if t != nil {
 			b.WriteString("\n" + t.name() + ": " + t.Title + t.lines())
