@@ -1,0 +1,107 @@
+package verbs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// budgets are what a reply of each tool costs at most, in tokens, in text and in structured
+// content. What shows a plan or a task by the page costs a page, what tells of an approval
+// has the plan besides, and what was said to be refused names all that is wrong.
+func budgets() map[string]int {
+	const line, few, page = 250, 900, 4_600
+	return map[string]int{
+		"planning_setup_plan": line, "planning_add_step": line, "planning_update_step": line, "planning_mark_step": few,
+		"planning_clear_plan": line, "planning_read_plan": page, "planloop_start": line, "planloop_status": page,
+		"planloop_update": 2 * few, "planloop_alert": few, "planloop_suggest": page, "planning_enter_plan_mode": 2 * few,
+		"planning_submit_plan": 2 * few, "planning_ask_user": line,
+	}
+}
+
+// anyArguments draws arguments of a tool, large ones among them.
+func anyArguments(t *rapid.T, tool string, of plan.State) map[string]any {
+	id := rapid.IntRange(1, 8).Draw(t, "id")
+	pick := func(of ...any) any { return rapid.SampledFrom(of).Draw(t, "picked") }
+	rich := func() []map[string]any {
+		var tasks []map[string]any
+		for range rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "tasks") {
+			tasks = append(tasks, map[string]any{"title": line(t, "title", 300), "details": written(t, "details", 3_000), "type": "feature",
+				"context_hints": lines(t, "hint", 300), "relevant_file_paths": []string{"go.mod"}, "verify": line(t, "verify", 300),
+				"acceptance_criteria": lines(t, "criterion", 300)})
+		}
+		return tasks
+	}
+	switch tool {
+	case "planning_setup_plan":
+		return map[string]any{"objective": line(t, "objective", 240), "initial_steps": []string{line(t, "title", 160), "Test it"}}
+	case "planning_add_step":
+		return map[string]any{"steps": []string{line(t, "title", 160), line(t, "title", 160)}}
+	case "planning_update_step":
+		return map[string]any{"step_id": id, "title": line(t, "title", 160)}
+	case "planning_mark_step":
+		return map[string]any{"step_id": id, "status": pick("in_progress", "done", "blocked", "pending"), "note": line(t, "note", 512)}
+	case "planning_clear_plan":
+		return map[string]any{}
+	case "planning_read_plan":
+		return map[string]any{"of": pick("current", "draft", "approved"), "from": id}
+	case "planloop_start":
+		return map[string]any{"goal": line(t, "goal", 2_000)}
+	case "planloop_status":
+		return pick(map[string]any{}, map[string]any{"full": true}, map[string]any{"task": id}).(map[string]any)
+	case "planloop_update":
+		return map[string]any{"add_tasks": rich(), "update_tasks": []map[string]any{{"id": id, "status": pick("DONE", "IN_PROGRESS"),
+			"note": written(t, "note", 2_000), "output": written(t, "output", 4_000)}}}
+	case "planloop_alert":
+		return map[string]any{"id": line(t, "signal", 80), "message": written(t, "message", 2_000), "task_id": id}
+	case "planloop_suggest":
+		return map[string]any{"limit": 50}
+	case "planning_enter_plan_mode":
+		return map[string]any{"reason": line(t, "reason", 1_000)}
+	case "planning_submit_plan":
+		return map[string]any{"summary": written(t, "summary", 1_000), "steps": rich(), "context_notes": written(t, "findings", 2_000)}
+	}
+	return map[string]any{"question": line(t, "question", 1_000)}
+}
+
+// TestEveryReplyKeepsItsBudget calls tools at random in random states: whatever was written
+// into a plan and said about it, a reply costs no more than its tool may.
+func TestEveryReplyKeepsItsBudget(t *testing.T) {
+	worst, count := map[string]int{}, counted(t)
+	answered := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		s := anyWork(t)
+		ctx := context.Background()
+		for range rapid.IntRange(1, 6).Draw(t, "calls") {
+			state := must[plan.State](t)(s.State(ctx))
+			row := rapid.SampledFrom(verbs.Table()).Draw(t, "tool")
+			arguments := must[[]byte](t)(json.Marshal(anyArguments(t, row.Name, state)))
+			reply, err := row.Call(ctx, s, ann, arguments)
+			if _, refused := errors.AsType[*plan.ValidationError](err); refused || errors.As(err, new(*verbs.RefusedPlan)) {
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", row.Name, err)
+			}
+			answered[row.Name]++
+			text, structured := count(t, reply)
+			if worst[row.Name] = max(worst[row.Name], text, structured); max(text, structured) > budgets()[row.Name] {
+				t.Errorf("%s: %d tokens of text and %d of structured content, want at most %d:\n%s", row.Name, text, structured,
+					budgets()[row.Name], reply.Text())
+			}
+			if request := must[plan.State](t)(s.State(ctx)).ModeNow().Request; request != nil && rapid.Bool().Draw(t, "decided") {
+				state := must[plan.State](t)(s.State(ctx))
+				outcome := rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Returned, plan.Rejected}).Draw(t, "outcome")
+				must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.Answer{Outcome: outcome, Request: request.ID,
+					Digest: plan.Digest(state.Draft), Comment: line(t, "comment", 2_000)}))
+			}
+		}
+	})
+	t.Log(answered, worst)
+}
