@@ -21,10 +21,10 @@ const mistakes = [
   ['planning_setup_plan', { objective: 'caf\u00e9' }, /ASCII/],
   ['planning_setup_plan', { objective: 'x'.repeat(241) }, /240/],
   ['planning_add_step', { steps: [] }, /steps/],
-  ['planning_update_step', { step_id: 's002', title: 'x' }, /did you mean "S002"/],
+  ['planning_update_step', { step_id: 'S02x', title: 'x' }, /step id/],
   ['planning_update_step', { step_id: 'S002' }, /title|details/],
   ['planning_mark_step', { step_id: 'S099', status: 'done' }, /S099/],
-  ['planning_mark_step', { step_id: 'S001', status: 'finished' }, /in_progress/],
+  ['planning_mark_step', { step_id: 'S001', status: 'almost' }, /in_progress/],
   ['planning_mark_step', { step_id: 'S001', status: 'done', note: ' ' }, /note/],
   ['planning_clear_plan', { force: true }, /force/],
 ];
