@@ -309,10 +309,11 @@ func named(what string, criteria []string) []string {
 	var names []string
 	room := criteriaShown
 	for i, text := range criteria {
-		if room -= len(text); i > 0 && room < 0 {
+		name := what + QuoteWhole(text)
+		if room -= len(name); i > 0 && room < 0 {
 			return append(names, Counted(len(criteria)-i, "more criterion"))
 		}
-		names = append(names, what+QuoteWhole(text))
+		names = append(names, name)
 	}
 	return names
 }

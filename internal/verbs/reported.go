@@ -1,9 +1,9 @@
 package verbs
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -14,8 +14,9 @@ type Reported struct {
 	NotShown []string    `json:"not_shown,omitempty"`
 }
 
-// notShownMost bounds how many steps an answer names as not verified.
-const notShownMost = 20
+// notShownTokens bounds what an answer says of steps that were not verified; the first is
+// always named.
+const notShownTokens = 400
 
 // reported looks at the steps that were reported, or at all of a plan that was closed.
 func reported(state plan.State, c Caller, ids []plan.StepID) Reported {
@@ -37,8 +38,12 @@ func reported(state plan.State, c Caller, ids []plan.StepID) Reported {
 			r.NotShown = append(r.NotShown, notShown(step, c, closed)...)
 		}
 	}
-	if more := len(r.NotShown) - notShownMost; more > 0 {
-		r.NotShown = append(r.NotShown[:notShownMost], fmt.Sprintf("and %d more", more))
+	room := notShownTokens
+	for i, line := range r.NotShown {
+		if room -= tokens.CountCautiously(line); i > 0 && room < 0 {
+			r.NotShown = append(r.NotShown[:i], plan.Counted(len(r.NotShown)-i, "more step"))
+			break
+		}
 	}
 	return r
 }
