@@ -11,7 +11,7 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 	log, diff := closed(listed("git log"), gitFormats), closed(listed("git diff"), gitFormats)
 	remote := options(`-v --verbose --push --all`).upToOperand()
 	table := map[string]rule{
-		"log": log, "show": log, "whatchanged": log, "reflog": {gitReflog(log)}, "diff": diff, "diff-tree": diff, "diff-index": diff,
+		"log": log, "show": log, "reflog": {gitReflog(log)}, "diff": diff, "diff-tree": diff, "diff-index": diff,
 		"diff-files": diff,
 		"range-diff": closed(listed("git range-diff"), gitFormats),
 		"shortlog":   closed(listed("git shortlog"), gitFormats),
@@ -27,12 +27,10 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 		"submodule": {gitSub("git submodule status", map[string]rule{"status": closed(options(`--recursive --cached`), nil),
 			"summary": closed(options(`--cached --files -n: --summary-limit:`), nil)})},
 		"sparse-checkout": {gitSub("git sparse-checkout list", map[string]rule{"list": closed(options(``), noOperands)})},
-		"lfs": {gitSub("git lfs ls-files", map[string]rule{"ls-files": closed(options(`-l -s -n -a --long --size
-			--name-only --all`), nil)})},
-		"config":        parsed(listed("git config"), "git config --list", gitConfig),
-		"for-each-ref":  closed(listed("git for-each-ref"), gitFormats),
-		"symbolic-ref":  closed(options(`-q --short --quiet --no-recurse`), atMost(1)),
-		"count-objects": closed(options(`-v -H --verbose --human-readable`), noOperands),
+		"config":          parsed(listed("git config"), "git config --list", gitConfig),
+		"for-each-ref":    closed(listed("git for-each-ref"), gitFormats),
+		"symbolic-ref":    closed(options(`-q --short --quiet --no-recurse`), atMost(1)),
+		"count-objects":   closed(options(`-v -H --verbose --human-readable`), noOperands),
 		"apply": closed(options(`--stat --numstat --summary --check -v -p:`),
 			needs("git apply --stat FILE", "--stat", "--numstat", "--summary", "--check")), // which only count
 	}
@@ -74,13 +72,19 @@ func gitInstead(name string) string {
 		return "git remote -v"
 	case "help":
 		return "git version"
+	case "lfs":
+		return "git ls-files"
 	}
 	return "git log --oneline"
 }
 
-// gitFormats refuses formats that check signatures, which runs a program.
+// gitFormats refuses formats that check signatures, and differences that merge anew:
+// both run programs that a repository names.
 func gitFormats(c call, a arguments) *refusal {
 	for _, f := range a.flags {
+		if f.name == "--diff-merges" && !slices.ContainsFunc(strings.Split(plainMerges, ", "), f.value.is) {
+			return refuse("%s --diff-merges is allowed with %s", c.name, plainMerges).or("git log -p --first-parent")
+		}
 		if f.name != "--format" && f.name != "--pretty" && f.name != "--sort" {
 			continue
 		}
@@ -91,6 +95,10 @@ func gitFormats(c call, a arguments) *refusal {
 	}
 	return nil
 }
+
+// plainMerges are the ways of showing a merge that only compare. Which one "on" is, the
+// repository says.
+const plainMerges = "off, none, first-parent, 1, separate, combined, c, dense-combined, cc"
 
 // gitNamesOnlyIn allows names only where one of the options says that they are
 // patterns: without, a branch or tag is made.

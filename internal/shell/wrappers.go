@@ -329,7 +329,7 @@ func commandBuiltin(j *judge, c call) *refusal {
 		switch words[0].text {
 		case "-v", "-V", "-pv", "-pV":
 			return nil
-		case "-p", "--":
+		case "--":
 			words = words[1:]
 		default:
 			return refuse("%s %s is not known", c.name, words[0].text).or("command -v NAME")
