@@ -63,6 +63,7 @@ type PageView struct {
 	Summary     string     `json:"final_summary,omitempty"`
 	Status      string     `json:"status"`
 	Progress    Progress   `json:"progress"`
+	Now         []PageStep `json:"now,omitempty"` // steps to work on that stand on a later page
 	Steps       []PageStep `json:"steps"`
 	Folded      []string   `json:"folded,omitempty"` // ranges of finished steps, such as "S001-S412 done"
 	More        PageMore   `json:"more,omitzero"`
@@ -90,16 +91,17 @@ type PageMore struct {
 
 // Page returns the page of p that starts at the step from, or at the first for
 // zero, with the steps that match. Without filter and from, a short plan is
-// shown whole; of a longer one the steps to work on come first, then the open
-// ones in order, and finished ones are folded into ranges. A from that names no
-// step starts at the next id that does.
+// shown whole; of a longer one the open steps are shown in order, those to work on
+// before them unless they are among them, and finished ones are folded into ranges.
+// Reading on shows every step that matches once. A from that names no step starts at
+// the next id that does.
 func Page(p *plan.Plan, filter Filter, from plan.StepID) PageView {
 	v := PageView{Objective: p.Objective, Status: string(p.Status), Progress: progressOf(p.Steps), Steps: []PageStep{}}
 	b := pageBuilder{p: p, view: &v, left: pageBudget}
 	switch {
 	case filter != "" || from > 0:
 		v.Objective = plan.Shorten(v.Objective, plan.MaxObjective)
-		b.list(filter, from, nil)
+		b.list(filter, from)
 		return v
 	case p.Steps.Len() > wholePlan:
 		v.Objective = plan.Shorten(v.Objective, plan.MaxObjective)
@@ -110,7 +112,7 @@ func Page(p *plan.Plan, filter Filter, from plan.StepID) PageView {
 	if p.Steps.Len() > wholePlan {
 		b.overview()
 	} else {
-		b.list("", 0, nil)
+		b.list("", 0)
 	}
 	return v
 }
@@ -137,11 +139,25 @@ func (b *pageBuilder) outline() {
 
 func (b *pageBuilder) overview() {
 	b.view.Folded = folds(b.p.Steps)
-	top := b.top()
-	for _, step := range top {
-		b.add(b.full(step))
+	room := b.left
+	var now []*plan.Step // what the list has no room for
+	for hidden := []*plan.Step(nil); ; {
+		now = append(now, hidden...)
+		b.left, b.view.Now, b.view.Steps, b.view.More = room, nil, []PageStep{}, PageMore{}
+		for _, step := range now {
+			b.add(&b.view.Now, b.full(step))
+		}
+		b.list(FilterOpen, 0)
+		hidden = slices.DeleteFunc(b.top(), func(step *plan.Step) bool { return slices.Contains(now, step) || b.lists(step.ID) })
+		if len(hidden) == 0 {
+			return
+		}
 	}
-	b.list(FilterOpen, 0, top)
+}
+
+// lists reports whether a step is among those shown in order.
+func (b *pageBuilder) lists(id plan.StepID) bool {
+	return slices.ContainsFunc(b.view.Steps, func(s PageStep) bool { return s.StepID == id.String() })
 }
 
 // top returns the steps to work on: some in progress, else the next.
@@ -158,20 +174,18 @@ func (b *pageBuilder) top() []*plan.Step {
 	return top
 }
 
-// list adds the matching steps in order, without those on top, and says how to
-// read on when the page is full.
-func (b *pageBuilder) list(filter Filter, from plan.StepID, top []*plan.Step) {
-	full := false
+// list adds the matching steps in order and says how to read on when the page is full.
+func (b *pageBuilder) list(filter Filter, from plan.StepID) {
 	for i := b.p.Steps.From(from); i < b.p.Steps.Len(); i++ {
 		step := b.p.Steps.At(i)
-		if !filter.matches(b.p.Steps, step) || slices.Contains(top, step) {
+		if !filter.matches(b.p.Steps, step) {
 			continue
 		}
-		if !full && b.add(b.full(step)) {
+		full := b.view.More.Left > 0
+		if !full && b.add(&b.view.Steps, b.full(step)) {
 			continue
 		}
 		if !full {
-			full = true
 			b.view.More = PageMore{From: step.ID.String(), Status: string(filter)}
 		}
 		b.view.More.Left++
@@ -179,13 +193,13 @@ func (b *pageBuilder) list(filter Filter, from plan.StepID, top []*plan.Step) {
 }
 
 // add puts a step on the page if it fits; the first always does.
-func (b *pageBuilder) add(s PageStep) bool {
+func (b *pageBuilder) add(to *[]PageStep, s PageStep) bool {
 	cost := s.cost()
-	if n := len(b.view.Steps); n > 0 && (cost > b.left || n >= pageSteps) {
+	if n := len(b.view.Now) + len(b.view.Steps); n > 0 && (cost > b.left || n >= pageSteps) {
 		return false
 	}
 	b.left -= cost
-	b.view.Steps = append(b.view.Steps, s)
+	*to = append(*to, s)
 	return true
 }
 
@@ -228,7 +242,7 @@ func folds(steps plan.Steps) []string {
 		switch {
 		case !step.Status.Finished():
 			open = false
-		case open && runs[n-1].status == step.Status:
+		case open && runs[n-1].status == step.Status && runs[n-1].last+1 == step.ID:
 			runs[n-1].last = step.ID
 			runs[n-1].steps++
 		default:
@@ -273,6 +287,10 @@ func (v PageView) Text() string {
 	}
 	if len(v.Folded) > 0 {
 		b.WriteString("folded: " + strings.Join(v.Folded, ", ") + "\n")
+	}
+	for _, s := range v.Now {
+		b.WriteString("now: " + s.Line() + "\n")
+		s.writeBelow(&b)
 	}
 	for _, s := range v.Steps {
 		b.WriteString(s.Line() + "\n")
