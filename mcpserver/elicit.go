@@ -43,6 +43,22 @@ type dialogue struct {
 	reply   verbs.Reply // of the call that asked; nil where the client has called again
 }
 
+// canAsk reports whether the user can be asked through the client, and is heard.
+func (s *Server) canAsk(ctx context.Context) bool { return canElicit(ctx) && !s.unheard(ctx) }
+
+func (s *Server) unheard(ctx context.Context) bool {
+	return s.opts.Unheard != nil && s.opts.Unheard(ctx)
+}
+
+// confirmed is a caller whose user has spoken through it, where users are heard: elsewhere
+// it stays the agent that it is.
+func (s *Server) confirmed(ctx context.Context, caller verbs.Caller) verbs.Caller {
+	if !s.unheard(ctx) {
+		caller.Actor = caller.Actor.Through(plan.ViaClient)
+	}
+	return caller
+}
+
 // canElicit reports whether the client declared that it can show its user a form. One that
 // declares no mode means forms; one that declares addresses alone cannot.
 func canElicit(ctx context.Context) bool {
@@ -70,7 +86,7 @@ func declared[S any](ctx context.Context) mcp.ClientCapabilities {
 // put puts the question, and returns the result of the call: what the user decided,
 // or the reply as it is where nobody could be asked.
 func (d dialogue) put(ctx context.Context) *mcp.CallToolResult {
-	if !canElicit(ctx) {
+	if !d.canAsk(ctx) {
 		d.undecided(ctx, "unsupported")
 		return d.unanswered(ctx)
 	}
@@ -253,8 +269,7 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *
 // keep records the user's answer; nil when it is none. What a client sends need not
 // follow the form it was given.
 func (d dialogue) keep(ctx context.Context, content map[string]any) (verbs.Reply, error) {
-	confirmed := d.caller
-	confirmed.Actor = confirmed.Actor.Through(plan.ViaClient)
+	confirmed := d.confirmed(ctx, d.caller)
 	if d.ask.Question != "" {
 		text, _ := content["answer"].(string)
 		if strings.TrimSpace(text) == "" {
@@ -340,7 +355,7 @@ func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
 			d.ask.Message = q.Text
 		}
 	}
-	if d.ask.Message != "" && server.IsModernRequest(ctx) && canElicit(ctx) {
+	if d.ask.Message != "" && server.IsModernRequest(ctx) && d.canAsk(ctx) {
 		if result := d.inputRequired(); result != nil {
 			return result
 		}

@@ -35,7 +35,7 @@ type modeWorld struct {
 	sealer *seal.Sealer
 }
 
-func newModeWorld(t testing.TB, limits plan.Limits) modeWorld {
+func newModeWorld(t testing.TB, limits plan.Limits, change ...func(*mcpserver.Options)) modeWorld {
 	t.Helper()
 	sealer, err := seal.New()
 	if err != nil {
@@ -43,12 +43,16 @@ func newModeWorld(t testing.TB, limits plan.Limits) modeWorld {
 	}
 	s := session.New(memory.New(), session.Options{Limits: limits})
 	service := verbs.New(s, verbs.Options{Limits: limits})
-	server, err := mcpserver.New(mcpserver.Options{
+	opts := mcpserver.Options{
 		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{}, Yield: stdio.Yield,
 		Sealer:  func() (*seal.Sealer, error) { return sealer, nil },
 		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} },
-	})
+	}
+	for _, c := range change {
+		c(&opts)
+	}
+	server, err := mcpserver.New(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -504,6 +508,39 @@ func TestPersonOnlyInTheDialogue(t *testing.T) {
 			w.wantPhase(plan.PhaseSubmitted)
 			w.decide(plan.Approved, "")
 			w.wantPhase(plan.PhaseExecuting)
+		}
+	}
+}
+
+// TestUnheardClient: a server that an agent's shell started asks nobody through its client
+// and believes none of its forms and prompts. What turns out so only while the client
+// answers does not count either.
+func TestUnheardClient(t *testing.T) {
+	for _, era := range bothEras() {
+		for _, late := range []bool{false, true} {
+			asked := false
+			w := newModeWorld(t, plan.Limits{}, func(o *mcpserver.Options) {
+				o.Unheard = func(context.Context) bool { return !late || asked }
+			})
+			client := w.connect(t, era, userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked = true
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve", "answer": "yes"}}, nil
+			}))
+			call(t, client, "planning_submit_plan", goodPlan())
+			w.wantPhase(plan.PhaseSubmitted)
+			if asked != late {
+				t.Errorf("%s: asked: %t", era, asked)
+			}
+			told, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "plan_cancel"})
+			if err != nil || !strings.Contains(told.Messages[0].Content.(*mcp.TextContent).Text, "no person confirmed this decision") {
+				t.Errorf("%+v, %v", told, err)
+			}
+			asked = false
+			call(t, client, "planning_ask_user", map[string]any{"question": "Which one?"})
+			if open := w.state().OpenQuestions(); asked != late || len(open) != 1 {
+				t.Errorf("%s: asked: %t, open: %+v", era, asked, open)
+			}
+			w.wantPhase(plan.PhaseSubmitted)
 		}
 	}
 }

@@ -33,8 +33,7 @@ func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]s
 	if err != nil {
 		return "", errors.New(s.fault("prompt "+p.Name, err))
 	}
-	caller := s.caller(ctx, service)
-	caller.Actor = caller.Actor.Through(plan.ViaClient) // a prompt is typed by a person
+	caller := s.confirmed(ctx, s.caller(ctx, service)) // a prompt is typed by a person
 	text, err := service.Prompt(ctx, caller, p.Name, args)
 	var bad *prompts.ArgumentError
 	var refused *plan.ValidationError

@@ -45,6 +45,9 @@ type Options struct {
 	// Yield lets a client's next call go on while the call of a context waits for
 	// something long; nil where the transport runs calls side by side.
 	Yield func(context.Context)
+	// Unheard reports whether no user is heard through the server's clients: an agent's
+	// shell started it, and its client is whatever the agent made one. Nil: they are.
+	Unheard func(context.Context) bool
 	// Actor says who calls, from the client's name and its connection. A
 	// connection is empty where the protocol has none.
 	Actor func(client, connection string) plan.Actor

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/planloop/planloop/gates"
-	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
@@ -55,6 +54,7 @@ type opened struct {
 	verbs   *verbs.Service
 	client  func() string // whose client the command is run by, as living servers tell; "" when none does
 	served  func() bool   // some client's server runs
+	beneath func() bool   // this process runs beneath the host of another client's server, but is not started by it
 	notices notices
 }
 
@@ -102,13 +102,14 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell
 	client := sync.OnceValue(func() string {
-		client, some := seen.Client(lineage.Chain, workspace.HostSession(a.getenv))
+		client, some := seen.Client(a.chain, workspace.HostSession(a.getenv))
 		if some {
 			return cmp.Or(client, "agent") // one of several: which cannot be told
 		}
 		return ""
 	})
-	a.opened = &opened{place, config, s, verbs.New(s, options), client, seen.Served, told}
+	beneath := func() bool { return seen.Beneath(a.chain, workspace.HostSession(a.getenv)) }
+	a.opened = &opened{place, config, s, verbs.New(s, options), client, seen.Served, beneath, told}
 	return a.opened, nil
 }
 
@@ -218,7 +219,7 @@ func (a *app) caller() verbs.Caller {
 // tellOfMyself is what a server on standard input and output tells of itself.
 func (a *app) tellOfMyself() presence.Server {
 	server := presence.Server{Session: workspace.HostSession(a.getenv)}
-	chain := lineage.Chain()
+	chain := a.chain()
 	if len(chain) > 0 {
 		server.Process = chain[0]
 	}

@@ -12,7 +12,8 @@ import (
 // emptyWorld is a process without terminal, environment and input.
 func emptyWorld() (world, *bytes.Buffer, *bytes.Buffer) {
 	var out, err bytes.Buffer
-	return world{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" }}, &out, &err
+	return world{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" },
+		agentAbove: func() string { return "" }}, &out, &err
 }
 
 // walk calls f for every command of the tree.

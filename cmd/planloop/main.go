@@ -11,11 +11,13 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
+	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/terminal"
@@ -41,14 +43,17 @@ type world struct {
 	outIsTerm  bool                     // standard output is one
 	errIsTerm  bool                     // standard error is one
 	size       func() (width, rows int) // of that terminal; zeros when unknown
+	chain      func() []lineage.Process // this process and those above it
+	agentAbove func() string            // the variable of an agent's host that one above was started with; "" for none
 }
 
 func environment() world {
+	chain := sync.OnceValue(lineage.Chain)
 	return world{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv,
 		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
-		size:      terminalSize,
+		size:      terminalSize, chain: chain, agentAbove: sync.OnceValue(func() string { return agentAbove(chain()) }),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -16,6 +17,37 @@ import (
 func hostVariables() []string {
 	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT",
 		workspace.EnvAgent}
+}
+
+// shellVariables are those of them that no host is known to set in its servers as well.
+func shellVariables() []string {
+	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "COPILOT_AGENT"}
+}
+
+// agentAbove returns which host's variable a process above the first one was started with,
+// "" for none: a script can take it out of its own environment, not out of that.
+func agentAbove(chain []lineage.Process) string {
+	for i, p := range chain {
+		if variable := p.StartedWith(hostVariables()); variable != "" && i > 0 {
+			return variable
+		}
+	}
+	return ""
+}
+
+// startedByAgent reports whether a server runs beneath an agent's shell: what its client
+// says of a user the agent may have made up.
+func (a *app) startedByAgent(ctx context.Context) bool {
+	for _, variable := range shellVariables() {
+		if a.getenv(variable) != "" {
+			return true
+		}
+	}
+	if above := a.agentAbove(); above != "" && above != workspace.EnvAgent { // which users name their hosts by
+		return true
+	}
+	opened, err := a.open(ctx, nil)
+	return err != nil || opened.beneath()
 }
 
 // personPresent refuses what only a person may do, unless one sits at the terminal.
@@ -35,6 +67,9 @@ func (a *app) notPresent() string {
 		if a.getenv(variable) != "" {
 			return "this shell belongs to an agent (" + variable + " is set)"
 		}
+	}
+	if variable := a.agentAbove(); variable != "" {
+		return "this shell was started by that of an agent (" + variable + " is set there)"
 	}
 	switch {
 	case a.flags.agent != "":

@@ -45,6 +45,7 @@ func newServeCommand(a *app) *cobra.Command {
 
 func (a *app) serve(ctx context.Context, o serveOptions) error {
 	a.settings, a.serving = o.settings(), true
+	a.agentAbove() // now: what started this process may end, and leave it to be found no more
 	if o.http == "" {
 		a.server = a.tellOfMyself
 	}
@@ -57,7 +58,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		Sealer:  sync.OnceValues(a.sealer),
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
 		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield,
-		Logger: a.logger(), Actor: a.client,
+		Logger: a.logger(), Actor: a.client, Unheard: a.startedByAgent,
 		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
 			if o.http != "" {
 				roots = nil // one of many clients, perhaps on another machine, does not decide for all

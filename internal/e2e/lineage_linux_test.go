@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,6 +177,39 @@ func TestPersonBelowAHost(t *testing.T) {
 	}
 	if got := p.run("answer", "Q1", "yes"); got.code == 0 || !strings.Contains(got.out+got.err, "person") {
 		t.Errorf("what is a person's to do: %+v", got)
+	}
+}
+
+// TestServerOfAnAgentsScript: a server that a script in the agent's shell starts asks no
+// user, though nothing in its environment tells of the agent.
+func TestServerOfAnAgentsScript(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.withModule()
+	setUp(p, 1)
+	a := p.agent("agent")
+	a.do("planning_read_plan", arguments{}) // from then on its server is known
+	const envelope = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"planning_submit_plan","arguments":%s,"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"script","version":"1"}}}}` + "\n"
+	text, err := json.Marshal(submission("Add the Redis client"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := filepath.Join(t.TempDir(), "call.jsonl")
+	if err := os.WriteFile(call, fmt.Appendf(nil, envelope, text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const script = `env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" "$PLANLOOP" serve <`
+	if got := a.shell(script + call + "; true"); !strings.Contains(got, "Plan submitted") || strings.Contains(got, "inputRequests") {
+		t.Errorf("the script's server asks its client:\n%s", got)
+	}
+	cmd := p.command("serve")
+	if cmd.Stdin, err = os.Open(call); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := cmd.Output(); err != nil || !strings.Contains(string(got), "inputRequests") {
+		t.Errorf("a server of another host does not ask: %v\n%s", err, got)
 	}
 }
 

@@ -7,6 +7,7 @@
 package lineage
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"strings"
@@ -29,6 +30,19 @@ func (p Process) Is(other Process) bool {
 func (p Process) Runs() bool {
 	now, _, ok := processes()(p.PID)
 	return ok && p.Is(now)
+}
+
+// StartedWith returns which of some variables the process was started with, "" for none.
+// What it has set or unset since does not show. Only Linux tells, and only of the user's
+// own processes that hide nothing.
+func (p Process) StartedWith(variables []string) string {
+	for entry := range bytes.SplitSeq(environment(p.PID), []byte{0}) {
+		name, value, _ := strings.Cut(string(entry), "=")
+		if value != "" && slices.Contains(variables, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // look finds a process and the pid of its parent.

@@ -34,3 +34,12 @@ func find(pid int) (Process, int, bool) {
 	}
 	return Process{PID: pid, Started: started, Name: programName(filepath.Base(program))}, parent, true
 }
+
+// environment returns the variables that a process was started with, with a NUL after each.
+func environment(pid int) []byte {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return nil
+	}
+	return text
+}

@@ -39,6 +39,30 @@ func (b *Book) Client(chain func() []lineage.Process, session string) (client st
 	return only(servers, func(s Server) bool { return s.Session == session })
 }
 
+// Beneath reports whether a server was not started by its client's host, but by something
+// beneath it, such as a script in its shell: another living server, or the host of one,
+// stands above the process that started it, or another program has the same session. The
+// chain is the server's own, and asked for only where another server runs.
+func (b *Book) Beneath(chain func() []lineage.Process, session string) bool {
+	servers, _ := b.told()
+	if len(servers) == 0 {
+		return false
+	}
+	above := chain()
+	if len(above) < 2 {
+		return false
+	}
+	own, starter, beyond := above[0], above[1], above[2:]
+	return slices.ContainsFunc(servers, func(s Server) bool {
+		if s.Process.Is(own) {
+			return false
+		}
+		stands := slices.ContainsFunc(beyond, func(p lineage.Process) bool { return p.Is(s.Host) && !p.Shared() })
+		same := session != "" && s.Session == session && s.Host.PID != 0 && !s.Host.Is(starter)
+		return stands || same || slices.ContainsFunc(above[1:], s.Process.Is)
+	})
+}
+
 // Served reports whether a server runs, whoever its client is.
 func (b *Book) Served() bool {
 	servers, _ := b.told()

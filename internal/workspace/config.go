@@ -121,7 +121,7 @@ func (Toolset) Values() []string {
 type Gates struct {
 	Profile gates.Profile
 	Levels  map[string]gates.Level // what the user set gate by gate; comes before the profile
-	Floor   map[string]gates.Level // below which no gate goes: what a workspace's own file asks for
+	Floor   map[string]gates.Level // below which no gate goes: what others than the user ask for
 }
 
 // Level returns the level of a gate to which the profile in force gives byProfile.
@@ -135,9 +135,9 @@ func (g Gates) Level(gate string, byProfile gates.Level) gates.Level {
 	return byProfile
 }
 
-// tightened returns g with what a workspace's own file asks for, or why that
+// tightened returns g with what somebody else than the user asks for, or why that
 // would loosen it. What the profiles give to each gate is not known here, so a
-// level from the file is a floor: it cannot loosen.
+// level of theirs is a floor: it cannot loosen.
 func (g Gates) tightened(asked Gates) (Gates, string) {
 	if asked.Profile == g.Profile && maps.Equal(asked.Levels, g.Levels) {
 		return g, ""
@@ -149,7 +149,7 @@ func (g Gates) tightened(asked Gates) (Gates, string) {
 	case 0:
 		return g, ""
 	case 1, 2:
-		return Gates{Profile: asked.Profile, Floor: g.Levels}, ""
+		return Gates{Profile: asked.Profile, Floor: higher(g.Floor, g.Levels)}, ""
 	}
 	return g, "asks for " + string(asked.Profile) + ", which is looser than " + string(g.Profile)
 }
@@ -164,8 +164,22 @@ func (g Gates) raised(floor map[string]gates.Level) (Gates, string) {
 			return g, "makes a finding of the gate " + gate + " a " + string(level) + " only"
 		}
 	}
-	g.Floor = floor
+	g.Floor = higher(g.Floor, floor)
 	return g, ""
+}
+
+// higher returns for each gate of either the higher of its levels.
+func higher(floor, other map[string]gates.Level) map[string]gates.Level {
+	floor = maps.Clone(floor)
+	for gate, level := range other {
+		if floor == nil {
+			floor = map[string]gates.Level{}
+		}
+		if rank(level) > rank(floor[gate]) {
+			floor[gate] = level
+		}
+	}
+	return floor
 }
 
 // vocabulary is a closed set of words.

@@ -25,18 +25,22 @@ type key struct {
 	// set takes over what it understands of a value and returns the rest. Where a
 	// key can be tightened, what is not understood counts as the strictest value.
 	set func(*Config, value) faults
-	// admit judges what the workspace's file asks for against what holds
-	// without it, and may amend it; it returns why it is not admitted. Nil: that
-	// file may not set the key at all.
+	// admit judges what somebody else than the user asks for against what holds
+	// without it, and may amend it; it returns why it is not admitted. Nil: nobody
+	// else may set the key at all.
 	admit func(holds Config, asked *Config) string
+	// restricts says that the key holds agents back. A shell of theirs can set
+	// variables and give flags: these are somebody else's then, as a workspace's own
+	// file always is.
+	restricts bool
 }
 
 // keys lists all keys in the order of the documentation.
 func keys() []key {
 	return []key{
-		{"toolsets", setToolsets, admitFewer},
+		{"toolsets", setToolsets, admitFewer, false},
 		word("strategy", func(c *Config) *prompts.Strategy { return &c.Strategy }),
-		{"gates", setGates, admitGates},
+		{"gates", setGates, admitGates, true},
 		word("text", func(c *Config) *TextRule { return &c.Text }),
 		stricterWord("completion", func(c *Config) *Completion { return &c.Completion }),
 		stricterWord("approval", func(c *Config) *Approval { return &c.Approval }),
@@ -44,13 +48,13 @@ func keys() []key {
 		timeout("gathering_timeout", func(c *Config) *time.Duration { return &c.GatheringTimeout }),
 		number("max_replans", 100, func(c *Config) *int { return &c.MaxReplans }),
 		number("parallel", 64, func(c *Config) *int { return &c.Parallel }),
-		{"lease", setLease, anything},
-		{"agents_file", setAgentsFile, anything},
-		section("servers", func(c *Config) *Section { return &c.Servers }),
-		section("model", func(c *Config) *Section { return &c.Model }),
-		section("notify", func(c *Config) *Section { return &c.Notify }),
-		section("hooks", func(c *Config) *Section { return &c.Hooks }),
-		section("store", func(c *Config) *Section { return &c.Store }),
+		{"lease", setLease, anything, false},
+		{"agents_file", setAgentsFile, anything, false},
+		section("servers", func(c *Config) *Section { return &c.Servers }, false),
+		section("model", func(c *Config) *Section { return &c.Model }, false),
+		section("notify", func(c *Config) *Section { return &c.Notify }, false),
+		section("hooks", func(c *Config) *Section { return &c.Hooks }, true),
+		section("store", func(c *Config) *Section { return &c.Store }, false),
 	}
 }
 
@@ -69,16 +73,16 @@ func Variable(key string) string { return "PLANLOOP_" + strings.ToUpper(key) }
 func anything(Config, *Config) string { return "" }
 
 func word[T vocabulary](name string, of func(*Config) *T) key {
-	return key{name, func(c *Config, v value) faults { return setWord(v, of(c)) }, anything}
+	return key{name, func(c *Config, v value) faults { return setWord(v, of(c)) }, anything, false}
 }
 
 func stricterWord[T vocabulary](name string, of func(*Config) *T) key {
 	return key{name, func(c *Config, v value) faults { return setStricter(v, of(c)) }, func(holds Config, asked *Config) string {
 		if before, now := *of(&holds), *of(asked); rank(now) < rank(before) {
-			return string(now) + " is looser than " + string(before) + ", and a workspace's own file may only make it stricter"
+			return string(now) + " is looser than " + string(before)
 		}
 		return ""
-	}}
+	}, true}
 }
 
 // timeout is a time after which planning mode ends by itself, and with it the
@@ -94,9 +98,8 @@ func timeout(name string, of func(*Config) *time.Duration) key {
 		if before == 0 {
 			than = "never"
 		}
-		return now.String() + " ends the read-only phase sooner than " + than +
-			", and a workspace's own file may only make it stricter"
-	}}
+		return now.String() + " ends the read-only phase sooner than " + than
+	}, true}
 }
 
 func number(name string, highest int, of func(*Config) *int) key {
@@ -108,10 +111,10 @@ func number(name string, highest int, of func(*Config) *int) key {
 		}
 		*of(c) = given
 		return nil
-	}, anything}
+	}, anything, false}
 }
 
-func section(name string, of func(*Config) *Section) key {
+func section(name string, of func(*Config) *Section, restricts bool) key {
 	return key{name, func(c *Config, v value) faults {
 		if v.node == nil {
 			node, refusal := parseYAML(v.source, []byte(v.text))
@@ -125,7 +128,7 @@ func section(name string, of func(*Config) *Section) key {
 		}
 		*of(c) = Section{v}
 		return nil
-	}, nil}
+	}, nil, restricts}
 }
 
 // value is what a source says about one key: a node of a file, or the text of
@@ -264,7 +267,7 @@ func setToolsets(c *Config, v value) faults {
 func admitFewer(holds Config, asked *Config) string {
 	for _, name := range asked.Toolsets {
 		if !slices.Contains(holds.Toolsets, name) {
-			return "it adds the toolset " + string(name) + ", and a workspace's own file may only take some away"
+			return "it adds the toolset " + string(name)
 		}
 	}
 	return ""
@@ -319,7 +322,7 @@ func (v value) noGate() faults {
 func admitGates(holds Config, asked *Config) string {
 	merged, why := holds.Gates.tightened(asked.Gates)
 	if why != "" {
-		return "it " + why + ", and a workspace's own file may only make gates stricter"
+		return "it " + why
 	}
 	asked.Gates = merged
 	return ""

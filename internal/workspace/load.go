@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,21 +22,25 @@ type Sources struct {
 	Flags     map[string]string // by key; what was given on the command line
 	Getenv    func(string) string
 	Home      string    // "": the user's home directory
+	Account   string    // the home directory that the system knows of the user; "": asked for
 	Workspace Workspace // whose own file is read; the zero value and the default workspace have none
 	Gates     []string  // the names of the gates there are; nil: not checked
 }
 
 // Load returns the configuration: flags before environment variables, these
 // before the workspace's own file, that before the user's file, that before the
-// defaults. A key or a word of a file that is not known is left out with a
-// warning; where the key can be tightened it counts as the strictest value. The
-// workspace's own file comes with a repository from elsewhere: it may decide some
-// keys, tighten others, and no more; what it asks for beyond that is ignored with
-// a warning. Everything else that is not as it should be, in any layer, is an
-// error, a *ConfigError too. A file that is not there costs one look.
+// defaults. What holds agents back only the user's file can loosen: all that comes
+// after it can be set by an agent and counts where it is stricter. An agent can
+// point to another file as well, so that of the user's account tightens, too. A key
+// or a word of a file that is not known is left out with a warning; where the key can
+// be tightened it counts as the strictest value. The workspace's own file comes with a
+// repository from elsewhere: it may decide some keys, tighten others, and no more. What
+// is asked for beyond that is ignored with a warning. Everything else that is not as it
+// should be, in any layer, is an error, a *ConfigError too. A file that is not there
+// costs one look.
 func Load(s Sources) (Config, []*ConfigError, error) {
 	l := loading{sources: s, keys: keys(), config: Defaults()}
-	for _, layer := range []func() error{l.usersFile, l.ownFile, l.environment, l.flags} {
+	for _, layer := range []func() error{l.usersFile, l.accountsFile, l.ownFile, l.environment, l.flags} {
 		if err := layer(); err != nil {
 			return Config{}, nil, err
 		}
@@ -61,6 +66,29 @@ func (l *loading) usersFile() error {
 		return err
 	}
 	return l.file(path, text, false)
+}
+
+// accountsFile takes over where the file in the user's own place is stricter than the one
+// that the environment points to. It changes nothing else, and what is wrong with it is
+// told where it is the user's file.
+func (l *loading) accountsFile() error {
+	account := cmp.Or(l.sources.Account, accountHome())
+	if account == "" {
+		return nil
+	}
+	path := filepath.Join(platformFolder(account, ".config"), appName, configName)
+	if users, err := ConfigFile(l.sources.Getenv, l.sources.Home); err == nil && users == path {
+		return nil
+	}
+	text, err := readUsers(path)
+	if err != nil || text == nil {
+		return nil
+	}
+	floor := loading{sources: l.sources, keys: slices.DeleteFunc(keys(), func(k key) bool { return !k.restricts }), config: l.config}
+	if err := floor.file(path, text, true); err == nil {
+		l.config = floor.config
+	}
+	return nil
 }
 
 func (l *loading) ownFile() error {
@@ -99,16 +127,18 @@ func (l *loading) flags() error {
 	return nil
 }
 
-// takeText sets a key from what the user has just said: there, nothing is overlooked.
+// takeText sets a key from a variable or a flag: there, nothing is overlooked.
 func (l *loading) takeText(k key, source, text string) error {
-	if wrong := k.set(&l.config, value{source: source, key: k.name, text: text, gates: l.sources.Gates}); wrong != nil {
+	asked, v := l.config, value{source: source, key: k.name, text: text, gates: l.sources.Gates}
+	if wrong := k.set(&asked, v); wrong != nil {
 		return wrong[0]
 	}
+	l.admit(k, v, asked, k.restricts)
 	return nil
 }
 
-// file takes the keys of a file, which is the workspace's own or the user's.
-func (l *loading) file(path string, text []byte, own bool) error {
+// file takes the keys of a file, which is the user's or somebody else's.
+func (l *loading) file(path string, text []byte, others bool) error {
 	root, refusal := parseYAML(path, text)
 	if refusal != nil {
 		return refusal
@@ -127,7 +157,7 @@ func (l *loading) file(path string, text []byte, own bool) error {
 			l.warn(v.refuse("ignored: it is unknown", knownKeys(v.entry)))
 		} else if !isNull(v.node) {
 			v.key = k.name
-			l.take(k, v, own)
+			l.take(k, v, others)
 		}
 	}
 	return nil
@@ -145,13 +175,8 @@ func knownKeys(given string) string {
 	return didYouMean(given, Keys()) + "the keys are " + strings.Join(Keys(), ", ")
 }
 
-// take sets a key from a file as far as it is understood and, if it is the
-// workspace's own, as far as that may decide it.
-func (l *loading) take(k key, v value, own bool) {
-	if own && k.admit == nil {
-		l.ignore(v, "a workspace's own file comes with the repository and may not set it")
-		return
-	}
+// take sets a key from a file as far as it is understood.
+func (l *loading) take(k key, v value, others bool) {
 	asked := l.config
 	wrong := k.set(&asked, v)
 	for _, fault := range wrong {
@@ -161,10 +186,23 @@ func (l *loading) take(k key, v value, own bool) {
 			fault.Want += "; until then it counts as " + fault.countsAs
 		}
 	}
-	l.warn(wrong)
-	if own {
+	if !others || k.admit != nil {
+		l.warn(wrong)
+	}
+	l.admit(k, v, asked, others)
+}
+
+// admit lets what is asked for hold, if somebody else than the user asks as far as they
+// may decide it.
+func (l *loading) admit(k key, v value, asked Config, others bool) {
+	switch {
+	case !others:
+	case k.admit == nil:
+		l.ignore(v, "only your own file may set it")
+		return
+	default:
 		if why := k.admit(l.config, &asked); why != "" {
-			l.ignore(v, why)
+			l.ignore(v, why+", and only your own file may loosen it")
 			return
 		}
 	}
@@ -178,9 +216,9 @@ func (l *loading) warn(about faults) {
 }
 
 func (l *loading) ignore(v value, why string) {
-	fix := "if you want it, set " + Variable(v.key)
+	fix := "if you want it, set it there"
 	if path, err := ConfigFile(l.sources.Getenv, l.sources.Home); err == nil {
-		fix = "if you want it, set it in your own file, " + safetext.EscapeLine(path)
+		fix += ": " + safetext.EscapeLine(path)
 	}
 	l.warn(v.refuse("ignored: "+why, fix))
 }

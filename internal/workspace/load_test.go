@@ -22,6 +22,7 @@ import (
 // layers are the texts of the four sources.
 type layers struct {
 	user, own string
+	account   string // of the user's account, where the environment points elsewhere
 	env       map[string]string
 	flags     map[string]string
 	gates     []string
@@ -37,8 +38,16 @@ func (l layers) sources(t *testing.T) workspace.Sources {
 	if l.own != "" {
 		write(t, filepath.Join(dir, workspace.FileName), l.own)
 	}
+	account := filepath.Join(top, "account")
+	if l.account != "" {
+		file, err := workspace.ConfigFile(getenv(nil), account)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, file, l.account)
+	}
 	return workspace.Sources{
-		Flags: l.flags, Getenv: getenv(l.env, "XDG_CONFIG_HOME", config), Home: top,
+		Account: account, Flags: l.flags, Getenv: getenv(l.env, "XDG_CONFIG_HOME", config), Home: top,
 		Workspace: workspace.Workspace{Path: dir}, Gates: l.gates,
 	}
 }
@@ -110,11 +119,19 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 	for key, text := range texts {
 		env[workspace.Variable(key)] = text
 	}
-	for name, l := range map[string]layers{"file": {user: everything}, "environment": {env: env}, "flags": {flags: texts}} {
+	const off = "gates: {paths: off}" // which only the user's file can loosen
+	texts["gates"], env["PLANLOOP_GATES"] = "titles = error", " titles=error "
+	floor := map[string]gates.Level{"titles": "error"}
+	for name, l := range map[string]layers{"file": {user: everything}, "environment": {user: off, env: env},
+		"flags": {user: off, flags: texts}} {
 		t.Run(name, func(t *testing.T) {
 			got, warnings, err := l.load(t)
 			if err != nil || len(warnings) > 0 {
 				t.Fatal(warnings, err)
+			}
+			want := want
+			if name != "file" {
+				want.Gates.Levels, want.Gates.Floor = map[string]gates.Level{"paths": "off"}, floor
 			}
 			if diff := cmp.Diff(want, got, sections); diff != "" {
 				t.Error(diff)
@@ -235,18 +252,89 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 	}
 }
 
-func TestUsersLayersOverruleTheWorkspace(t *testing.T) {
-	l := layers{
-		own: "gates: {paths: error}\napproval: person\ntoolsets: [loop]",
-		env: map[string]string{"PLANLOOP_GATES": "lenient", "PLANLOOP_APPROVAL": "any", "PLANLOOP_TOOLSETS": "loop,execution"},
+// What holds agents back is loosened by the user's file alone: not by the environment,
+// not by a flag, not by the workspace's file, not by another file that the environment
+// points to. All of these can make it stricter.
+func TestOnlyTheUsersFileLoosens(t *testing.T) {
+	type values struct{ users, looser, stricter string }
+	restricting := map[string][]values{
+		"gates": {{"default", "lenient", "strict"}, {"strict", "default", "strict"}, {"{paths: error}", "paths=off", "titles=error"},
+			{"{paths: error}", "paths=warning", "strict"}},
+		"completion":        {{"trust", "", "evidence"}, {"evidence", "trust", "evidence"}},
+		"approval":          {{"any", "", "person"}, {"person", "any", "person"}},
+		"approval_timeout":  {{"30m", "1s", "31m"}, {"2h", "119m", "0"}, {"0", "720h", "0"}},
+		"gathering_timeout": {{"1h", "59m", "2h"}, {"0", "720h", "0"}},
+		"hooks":             {{"required", "advised", ""}, {"", "advised", ""}},
 	}
-	got, _, err := l.load(t)
-	want := changed(func(c *workspace.Config) {
-		c.Gates, c.Toolsets = workspace.Gates{Profile: "lenient"}, []workspace.Toolset{"loop", "execution"}
-	})
-	if diff := cmp.Diff(want, got, sections); diff != "" || err != nil {
-		t.Error(diff, err)
+	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file",
+		"servers", "model", "notify", "store"} // what is offered, and how it is worked
+	for _, key := range workspace.Keys() {
+		if _, ok := restricting[key]; !ok && !slices.Contains(free, key) {
+			t.Errorf("%s: does it hold agents back?", key)
+		}
 	}
+	inFile := func(key, text string) string {
+		if name, level, ok := strings.Cut(text, "="); ok {
+			text = "{" + name + ": " + level + "}"
+		}
+		if text == "" {
+			return ""
+		}
+		return key + ": " + text + "\n"
+	}
+	for key, cases := range restricting {
+		for _, v := range cases {
+			users := inFile(key, v.users)
+			holds, _, err := layers{user: users}.load(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, asking := range map[string]func(text string) layers{
+				"the environment": func(text string) layers {
+					return layers{user: users, env: map[string]string{workspace.Variable(key): text}}
+				},
+				"a flag":               func(text string) layers { return layers{user: users, flags: map[string]string{key: text}} },
+				"the workspace's file": func(text string) layers { return layers{user: users, own: inFile(key, text)} },
+				"the workspace's file, by variable": func(text string) layers {
+					return layers{own: users, env: map[string]string{workspace.Variable(key): text}}
+				},
+				"another file": func(text string) layers { return layers{user: inFile(key, text), account: users} },
+			} {
+				direct := name != "another file" && name != "the workspace's file, by variable"
+				if key == "hooks" && !direct {
+					continue // it has no effect so far, and no order
+				}
+				t.Run(key+": "+v.users+" by "+name, func(t *testing.T) {
+					if v.looser != "" {
+						got, warnings, err := asking(v.looser).load(t)
+						if err != nil || !sameRules(got, holds) {
+							t.Errorf("%s made it looser: %v\n%+v\n%+v", v.looser, err, got, holds)
+						}
+						told := len(warnings) == 1 && warnings[0].Key == key && strings.Contains(warnings[0].Error(), "your own file")
+						if direct && !told {
+							t.Errorf("%s is passed over without a word: %v", v.looser, warnings)
+						}
+					}
+					if v.stricter != "" {
+						got, warnings, err := asking(v.stricter).load(t)
+						if err != nil || v.stricter != v.users && sameRules(got, holds) || len(warnings) > 0 {
+							t.Errorf("%s was not taken: %v %v", v.stricter, warnings, err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// sameRules reports whether two configurations hold agents back alike.
+func sameRules(a, b workspace.Config) bool {
+	for _, gate := range append(gates.Names(), "paths", "titles") {
+		if a.Gates.Level(gate, gates.ByProfile(a.Gates.Profile, gate)) != b.Gates.Level(gate, gates.ByProfile(b.Gates.Profile, gate)) {
+			return false
+		}
+	}
+	return a.Limits() == b.Limits() && a.Hooks.Given() == b.Hooks.Given()
 }
 
 func TestTheDefaultWorkspaceHasNoFileOfItsOwn(t *testing.T) {

@@ -3,7 +3,6 @@ package workspace
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -53,16 +52,9 @@ func (in Lookup) stateHomes() []string {
 	if home, err := StateHome(in.Getenv, in.Home); err == nil {
 		homes = append(homes, home)
 	}
-	below := filepath.Join(".local", "state")
-	switch runtime.GOOS {
-	case "darwin":
-		below = filepath.Join("Library", "Application Support")
-	case "windows":
-		below = filepath.Join("AppData", "Local")
-	}
 	for _, home := range []string{in.Home, accountHome()} {
 		if home != "" {
-			homes = append(homes, filepath.Join(home, below, appName))
+			homes = append(homes, filepath.Join(platformFolder(home, filepath.Join(".local", "state")), appName))
 		}
 	}
 	slices.Sort(homes)

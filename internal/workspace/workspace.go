@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/adrg/xdg"
@@ -112,7 +113,21 @@ func ConfigFile(getenv func(string) string, home string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, "config.yaml"), nil
+	return filepath.Join(dir, configName), nil
+}
+
+const configName = "config.yaml"
+
+// platformFolder is the folder below a home directory for what on Linux lies in below,
+// whatever the environment says.
+func platformFolder(home, below string) string {
+	switch runtime.GOOS {
+	case "darwin":
+		below = filepath.Join("Library", "Application Support")
+	case "windows":
+		below = filepath.Join("AppData", "Local")
+	}
+	return filepath.Join(home, below)
 }
 
 // appFolder is ours below the folder that the variable names, else below the
