@@ -11,7 +11,7 @@ import (
 
 func checkOutcome(_ context.Context, e *examination, i int) []flaw {
 	task := e.New[i]
-	return flawIf(!given(task.Verify) && !slices.ContainsFunc(task.AcceptanceCriteria, given) && vague(task.Title),
+	return flawIf(!verifies(task.Verify) && !slices.ContainsFunc(task.AcceptanceCriteria, given) && vague(task.Title),
 		"does not say when it is done.",
 		"name an outcome that can be seen or measured, such as \"Optimize `GET /users` to respond in under 100 ms\", "+
 			"or give `acceptance_criteria` or `verify`")
@@ -102,7 +102,7 @@ func head(object []word) string {
 
 func checkVerifiable(_ context.Context, e *examination, i int) []flaw {
 	t := e.New[i]
-	verifiable := t.Type == plan.Test || given(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, given) ||
+	verifiable := t.Type == plan.Test || verifies(t.Verify) || slices.ContainsFunc(t.AcceptanceCriteria, given) ||
 		measurable(withoutVerb(t.Title)) || measurable(words(t.Details))
 	return flawIf(!verifiable, "has nothing to verify it by.", "give `acceptance_criteria`, or a command in `verify`")
 }

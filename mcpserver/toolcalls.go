@@ -68,9 +68,9 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.ActSetUp:
 		return either("planning_setup_plan", "planloop_start")
 	case verbs.ActAddSteps:
-		return either("planning_add_step", "planloop_update with add_tasks")
-	case verbs.ActStart, verbs.ActAddTasks:
-		return map[bool]string{true: "planloop_start", false: "planloop_update with add_tasks"}[call.Act == verbs.ActStart], loop
+		return either("planning_add_step", `planloop_update {"add_tasks":[...]}`)
+	case verbs.ActStart:
+		return "planloop_start", loop
 	case verbs.ActUpdate:
 		return onlyLoop(strings.TrimSpace("planloop_update "+call.JSON), t.byUser(call))
 	case verbs.ActMark:

@@ -65,6 +65,17 @@ func (s StepStatus) Words() StatusWords {
 // Spaced returns the status as it stands in a sentence, such as "in progress".
 func (s StepStatus) Spaced() string { return strings.ReplaceAll(string(s), "_", " ") }
 
+// Is is the status as the predicate of a sentence: "is done", "failed".
+func (s StepStatus) Is() string {
+	switch s {
+	case Failed:
+		return "failed"
+	case Skipped, Cancelled:
+		return "was " + string(s)
+	}
+	return "is " + string(s)
+}
+
 // ordinal indexes the counts by status; -1 for an unknown status.
 func (s StepStatus) ordinal() int {
 	return slices.IndexFunc(statusTable(), func(w StatusWords) bool { return w.Status == s })

@@ -2,7 +2,10 @@
 // the name of a field, a configuration key. It knows no words of its own.
 package spelling
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // comparedLength bounds the length of the words that are compared, and so the cost.
 const comparedLength = 64
@@ -27,6 +30,23 @@ func Nearest(given string, words []string) string {
 		}
 	}
 	return best
+}
+
+// Closest returns the word that is nearest to a given one, however far it is: one that shares
+// a part with it comes before one that is only as long.
+func Closest(given string, words []string) string {
+	given = strings.ToLower(given)
+	given = given[:min(len(given), comparedLength)]
+	far := func(word string) int {
+		n := distance(given, word[:min(len(word), comparedLength)])
+		for part := range strings.SplitSeq(given, "_") {
+			if slices.Contains(strings.Split(word, "_"), part) {
+				n -= comparedLength
+			}
+		}
+		return n
+	}
+	return slices.MinFunc(words, func(a, b string) int { return far(a) - far(b) })
 }
 
 // Folded is a word without what people and models vary: case, dashes, spaces.

@@ -22,3 +22,15 @@ func TestNearest(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestClosest(t *testing.T) {
+	words := []string{"id", "status", "relevant_file_paths", "verify", "context_hints"}
+	for given, want := range map[string]string{
+		"priority": "verify", "file_list": "relevant_file_paths", "statuses": "status", "x": "id", "": "id",
+		strings.Repeat("x", 10_000): "context_hints", "hints": "context_hints", "İ": "id",
+	} {
+		if got := spelling.Closest(given, words); got != want {
+			t.Errorf("%q: %q, want %q", given, got, want)
+		}
+	}
+}

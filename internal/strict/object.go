@@ -218,6 +218,9 @@ func same(t reflect.Type, a, b []byte) bool {
 		reflect.DeepEqual(one.Interface(), other.Interface())
 }
 
+// listedNames bounds the fields that are listed for an unknown key; of more the nearest is named.
+const listedNames = 8
+
 // unknown refuses a key that means none of our fields, and returns the one whose name is
 // near.
 func (w *walk) unknown(m *members, key string) (near string) {
@@ -225,6 +228,8 @@ func (w *walk) unknown(m *members, key string) (near string) {
 	names := m.names()
 	if e.Nearest = spelling.Nearest(key, names); e.Nearest != "" {
 		e.Want = strconv.Quote(e.Nearest)
+	} else if len(names) > listedNames {
+		e.Want = "a known field; the nearest is " + strconv.Quote(spelling.Closest(key, names))
 	} else if len(names) > 0 {
 		e.Want = oneOf(names)
 	}

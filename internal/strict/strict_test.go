@@ -111,15 +111,16 @@ func TestRefuses(t *testing.T) {
 		{"unknown before a wrong type", `{"forces":1,"limit":true}`, `/forces: unknown field "forces"; did you mean "force"?`},
 		{"camel case", `{"first":{"dependsOn":[]}}`, `/first/dependsOn: unknown field "dependsOn"; did you mean "depends_on"?`},
 		{"other case", `{"Force":true}`, `/Force: unknown field "Force"; did you mean "force"?`},
-		{"Go name", `{"Ignored":"a","Hidden":1}`, `/Ignored: unknown field "Ignored", want one of ` + fieldNames},
-		{"unexported", `{"hidden":1}`, `/hidden: unknown field "hidden", want one of ` + fieldNames},
+		{"Go name", `{"Ignored":"a","Hidden":1}`, `/Ignored: unknown field "Ignored", want a known field; the nearest is "force"`},
+		{"unexported", `{"hidden":1}`, `/hidden: unknown field "hidden", want a known field; the nearest is "limit"`},
 		{"NUL suffix", `{"force\u0000":true}`, `/force\x00: unknown field "force\x00"; did you mean "force"?`},
-		{"empty key is no alias", `{"":"x"}`, `/: unknown field "", want one of ` + fieldNames},
+		{"empty key is no alias", `{"":"x"}`, `/: unknown field "", want a known field; the nearest is "any"`},
 		{"long key", `{"` + strings.Repeat("k", 300) + `":1}`,
-			`/` + strings.Repeat("k", 199) + `…: unknown field "` + strings.Repeat("k", 40) + `…", want one of ` + fieldNames},
+			`/` + strings.Repeat("k", 199) + `…: unknown field "` +
+				strings.Repeat("k", 40) + `…", want a known field; the nearest is "limit"`},
 		{"control characters", "{\"a\\u001b[31m\\u202e\":1}",
-			`/a\x1b[31m\u202e: unknown field "a\x1b[31m\u202e", want one of ` + fieldNames},
-		{"alias where the struct lacks our name", `{"id":1}`, `/id: unknown field "id", want one of ` + fieldNames},
+			`/a\x1b[31m\u202e: unknown field "a\x1b[31m\u202e", want a known field; the nearest is "limit"`},
+		{"alias where the struct lacks our name", `{"id":1}`, `/id: unknown field "id", want a known field; the nearest is "any"`},
 
 		{"duplicate", `{"force":true,"force":false}`, `/force: duplicate key "force", want each key once`},
 		{"duplicate by escape", `{"force":true,"\u0066orce":false}`, `/force: duplicate key "force", want each key once`},
@@ -309,9 +310,6 @@ func TestEveryProblemIsTold(t *testing.T) {
 		}
 	}
 }
-
-const fieldNames = `"limit", "offset", "cursor", "reason", "weight", "objective", "steps", "first", "pointers", "force", "ratio", ` +
-	`"small", "numbers", "statuses", "any", "raw", "raws", "where", "points", "stream", "by_status", "words", "counts", "nested", "matrix"`
 
 var (
 	exact = cmp.AllowUnexported(input{}, streamed{})

@@ -31,7 +31,6 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActSetUp:     "planloop setup OBJECTIVE",
 		verbs.ActStart:     "planloop start --goal GOAL",
 		verbs.ActAddSteps:  "planloop step add TITLE",
-		verbs.ActAddTasks:  "planloop update --json with add_tasks",
 		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+ShellWord(call.JSON), " ''"),
 		verbs.ActMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
 		verbs.ActRead:      strings.TrimSuffix("planloop show --"+call.ID, " --"),

@@ -68,7 +68,7 @@ func (v PlanView) withoutPlan() Page {
 		"",
 		bold("Set one up: ") + `planloop setup "Fix the login bug" --step "Write a failing test"`,
 		bold("Import one: ") + "planloop import FILE",
-		bold("By agents:  ") + "planloop, without a command, says how to connect one",
+		bold("Have an agent set one up: ") + "run planloop without a command to see how to connect it",
 	}}
 }
 

@@ -103,12 +103,24 @@ func updateOf(arguments []byte) (Update, bool) {
 	return update, len(update.UpdateTasks) > 0
 }
 
+// worded is the update in the words of the contract: error and skip tell by themselves what
+// became of a task.
+func (in Update) worded() Update {
+	in.UpdateTasks = slices.Clone(in.UpdateTasks)
+	for i, u := range in.UpdateTasks {
+		if u.Status != nil && slices.Contains([]plan.StepStatus{plan.Failed, plan.Skipped}, plan.StepStatus(*u.Status)) {
+			in.UpdateTasks[i].Status = nil
+		}
+	}
+	return in
+}
+
 // call is the call that makes the update.
 func (in Update) call() Call {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(in); err != nil {
+	if err := encoder.Encode(in.worded()); err != nil {
 		return Call{Act: ActUpdate}
 	}
 	return Call{Act: ActUpdate, JSON: strings.TrimSpace(text.String())}
@@ -120,6 +132,9 @@ func mended(err error, input any) error {
 	var refused *plan.ValidationError
 	if !errors.As(err, &refused) || refused.Kind != plan.InvalidInput || errors.As(err, new(*BadCall)) {
 		return err
+	}
+	if update, ok := input.(*Update); ok {
+		input = new(update.worded())
 	}
 	texts := map[string]string{refused.Field: refused.Plain}
 	for _, other := range refused.Others {

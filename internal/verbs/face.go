@@ -30,7 +30,6 @@ const (
 	ActSetUp      Act = "set_up"      // a plan
 	ActStart      Act = "start"       // a plan for a goal, in any letters
 	ActAddSteps   Act = "add_steps"   // to the plan
-	ActAddTasks   Act = "add_tasks"   // which pass the gates, and report on others with the same call
 	ActUpdate     Act = "update"      // add, edit and report with the arguments JSON, "" for any
 	ActMark       Act = "mark"        // Step, with Status
 	ActRead       Act = "read"        // the whole plan; the draft or the approved one, if ID says so, from Step on
@@ -61,7 +60,7 @@ const (
 
 // Acts lists them all, in order.
 func Acts() []Act {
-	return []Act{ActSetUp, ActStart, ActAddSteps, ActAddTasks, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
+	return []Act{ActSetUp, ActStart, ActAddSteps, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
 		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn,
 		ActReject, ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActTakeOver, ActCheck}
 }

@@ -111,7 +111,7 @@ func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, st
 	if errors.As(err, &refused) && c.brief() {
 		refused.Report.Findings = append(refused.Report.Findings, gates.Finding{Gate: "strict", Level: gates.Error,
 			Message: "All tasks are judged here (gates: strict), and steps given this way have no hints and paths; use " +
-				c.word(Call{Act: ActAddTasks}) + "."})
+				c.word(addTasks("")) + "."})
 	}
 	return err
 }

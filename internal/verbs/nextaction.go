@@ -203,12 +203,14 @@ type view struct {
 	Caller
 	left  func(*plan.Step) bool // nobody works on the step in progress
 	rules Rules                 // the rule book on disk; the zero value is in sync
+
+	strict bool // all steps are judged by the gates
 }
 
 // view is the state as the caller sees it. Rules that are out of sync come before
 // the plan; only a status looks at them.
 func (s *Service) view(state plan.State, c Caller, rules Rules) view {
-	return view{state, c, s.left, rules}
+	return view{state, c, s.left, rules, s.opts.GateAll}
 }
 
 // left reports whether nobody works on a step in progress: no one has claimed it,
@@ -281,7 +283,7 @@ func (v view) ofPlanAlone() now {
 		return now{reason: Failed, message: "The plan has failed: a critical step failed and no replan is left.",
 			next: say("The plan has failed: set up a new one with ", setUp, ".")}
 	case p.Steps.Len() == 0:
-		return now{reason: NoPlan, message: "The plan has no tasks yet.", next: say("Add the first steps: ", Call{Act: ActAddSteps}, ".")}
+		return now{reason: NoPlan, message: "The plan has no tasks yet.", next: say("Add the first steps: ", v.addSteps(), ".")}
 	}
 	if p.Status == plan.StatusReplanning {
 		return v.replanning(p)
@@ -359,11 +361,24 @@ func (v view) task(p *plan.Plan) (now, bool) {
 	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", mark(step.ID, plan.InProgress), ".")), true
 }
 
+// addTasks is the call that adds tasks, and does what else is told behind them.
+func addTasks(more string) Call { return Call{Act: ActUpdate, JSON: `{"add_tasks":[...]` + more + `}`} }
+
+// addSteps is the call for steps: where all are judged, one that has room for what the gates ask.
+func (v view) addSteps() Call {
+	if call := addTasks(""); v.strict {
+		if _, can := v.Can(call); can {
+			return call
+		}
+	}
+	return Call{Act: ActAddSteps}
+}
+
 // start is the way on with a step: next, unless it is the one that asks for a plan.
 func (v view) start(step *plan.Step, next []Phrase) now {
-	addTasks := Call{Act: ActAddTasks}
-	if _, can := v.Can(addTasks); plan.IsMeta(step.Title) && can {
-		next = say("Break the goal down, then ", addTasks, ", and ", step.ID, " done in the same call.")
+	update := addTasks(`,"update_tasks":[{"id":` + step.ID.Number() + `,"status":"DONE"}]`)
+	if _, can := v.Can(update); plan.IsMeta(step.Title) && can {
+		next = say("Break the goal down, then ", update, ".")
 	} else if plan.IsMeta(step.Title) {
 		next = say("Break the goal down into steps: ", Call{Act: ActAddSteps}, ", then ", mark(step.ID, plan.Done), ".")
 	}

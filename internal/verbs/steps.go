@@ -179,7 +179,7 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 
 // Text is the reply in a line or two.
 func (r MarkStepReply) Text() string {
-	line := r.before() + r.StepID + " is " + r.Status
+	line := r.before() + r.StepID + " " + plan.StepStatus(r.Status).Is()
 	if r.Plan != "" {
 		line += "; the plan " + plan.PlanStatus(r.Plan).Is()
 	}

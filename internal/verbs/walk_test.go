@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
@@ -30,6 +31,7 @@ type walker struct {
 	service *verbs.Service
 	me      verbs.Caller
 	rules   *book
+	schemas map[string]*jsonschema.Schema
 	trail   []string
 	heard   []string // answers that a status told it
 }
@@ -53,6 +55,7 @@ func (*book) Changed(context.Context) <-chan struct{} { return nil }
 // (or finished, where no tool can close it). No state is a dead end, for any choice
 // of tools and for the command line.
 func TestEveryStateLeadsToTheEnd(t *testing.T) {
+	schemas := inputSchemas(t)
 	for name, c := range map[string]struct {
 		toolsets []string
 		face     verbs.Face
@@ -68,13 +71,27 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 				s := session.New(memory.New(), session.Options{Limits: limits})
 				defer s.Close()
 				rules := &book{}
-				w := &walker{T: rt, rules: rules, service: verbs.New(s, verbs.Options{RuleBook: rules}),
+				w := &walker{T: rt, rules: rules, schemas: schemas, service: verbs.New(s, verbs.Options{RuleBook: rules}),
 					me: verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
 				w.wander()
 				w.walk()
 			})
 		})
 	}
+}
+
+// inputSchemas are what hosts check calls against.
+func inputSchemas(t *testing.T) map[string]*jsonschema.Schema {
+	t.Helper()
+	all, compiler := map[string]*jsonschema.Schema{}, jsonschema.NewCompiler()
+	for _, row := range verbs.Table() {
+		schema, err := compiler.Compile("../../mcpserver/schemas/" + row.Name + ".input.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[row.Name] = schema
+	}
+	return all
 }
 
 // TestNobodyWaitsForAnother has two agents work on steps whose dependency is given up
@@ -390,12 +407,7 @@ func arguments(name, call string, reply verbs.StatusReply) string {
 	case "planning_submit_plan":
 		return `{"summary":"Change it.","steps":` + oneTask + `}`
 	case "planloop_update":
-		if reply.Now.CurrentTask != nil && strings.Contains(call, "done in the same call") {
-			return fmt.Sprintf(`{"add_tasks":%s,"update_tasks":[{"id":%d,"status":"DONE"}]}`, oneTask, reply.Now.CurrentTask.ID)
-		}
-		if strings.Contains(call, "with add_tasks") {
-			return `{"add_tasks":` + oneTask + `}`
-		}
+		return object(strings.Replace(call, "[...]", oneTask, 1))
 	case "planloop_alert":
 		if strings.Contains(call, "with its id") {
 			id, _ := json.Marshal(reply.Signal.ID)
@@ -418,6 +430,13 @@ func object(text string) string {
 func (w *walker) row(name, arguments string) error {
 	arguments = regexp.MustCompile(`"(<[^"]*>|\.\.\.)"`).ReplaceAllString(arguments, `"filled in"`) // as whoever is told does
 	w.did(w.me, "calls %s %s", name, arguments)
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(arguments))
+	if err == nil && w.schemas != nil {
+		err = w.schemas[name].Validate(value)
+	}
+	if err != nil {
+		return err
+	}
 	for _, row := range verbs.Table() {
 		if row.Name == name {
 			_, err := row.Call(w.Context(), w.service, w.me, []byte(arguments))
@@ -472,21 +491,10 @@ func (w *walker) perform(words []string) error {
 		_, err = w.service.Alert(ctx, w.me, verbs.Alert{ID: words[slices.Index(words, "--id")+1], Clear: slices.Contains(words, "--clear")})
 	case words[0] == "submit":
 		err = w.submit(w.me)
-	case words[0] == "update" && strings.HasPrefix(words[2], "{"):
-		err = w.row("planloop_update", words[2])
 	case words[0] == "update":
-		err = w.row("planloop_update", fmt.Sprintf(`{"add_tasks":%s,"update_tasks":[{"id":%d,"status":"DONE"}]}`, oneTask, w.meta()))
+		err = w.row("planloop_update", strings.Replace(words[2], "[...]", oneTask, 1))
 	default:
 		err = fmt.Errorf("%q is no command to follow", words)
 	}
 	return err
-}
-
-func (w *walker) meta() plan.StepID {
-	for step := range w.state().Plan.Steps.All() {
-		if plan.IsMeta(step.Title) && !step.Status.Finished() {
-			return step.ID
-		}
-	}
-	return 0
 }

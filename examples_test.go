@@ -1,0 +1,208 @@
+package planloop_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/prompts"
+	"github.com/planloop/planloop/resources"
+)
+
+// TestExamplesAreCalls takes every example of a call out of what models and people read,
+// the documents, rules, prompts, descriptions, help texts and refusals, and hands it to the
+// schema of its tool and to its decoder.
+func TestExamplesAreCalls(t *testing.T) {
+	schemas := inputSchemas(t)
+	tools := map[string]int{}
+	for source, text := range exampleTexts(t) {
+		found := 0
+		for _, e := range examples(t, schemas, text) {
+			found++
+			tools[e.tool]++
+			e.check(t, source, schemas[e.tool])
+		}
+		if least := map[string]int{"docs/agents.md": 3, "docs/loop.md": 5, "docs/tools.md": 14, "cmd/planloop/commands.txt": 3,
+			"mcpserver/testdata/mistakes.txt": 60, "prompt decompose_goal": 1}[source]; found < least {
+			t.Errorf("%s: %d examples were found, want %d: the test reads too little", source, found, least)
+		}
+	}
+	for _, row := range verbs.Table() {
+		if tools[row.Name] == 0 {
+			t.Errorf("no example of %s was found", row.Name)
+		}
+	}
+	t.Logf("examples by tool: %v", tools)
+}
+
+// inputSchemas compiles what hosts get.
+func inputSchemas(t *testing.T) map[string]*jsonschema.Schema {
+	t.Helper()
+	compiler, all := jsonschema.NewCompiler(), map[string]*jsonschema.Schema{}
+	for _, row := range verbs.Table() {
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(readDoc(t, "mcpserver/schemas/"+row.Name+".input.json")))
+		if err == nil {
+			err = compiler.AddResource(row.Name, document)
+		}
+		if err == nil {
+			all[row.Name], err = compiler.Compile(row.Name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// exampleTexts is everything that shows calls, by where it stands.
+func exampleTexts(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{"docs/agents.md": resources.AgentsMD("docs/agents.md"), "planning guide": resources.PlanningGuide(),
+		"prompt decompose_goal": prompts.Decompose(prompts.DecomposeData{Goal: "Ship it", ForAgent: true, Task: 1}),
+		"prompt judge_plan":     prompts.Judge(prompts.JudgeData{ForAgent: true}), "prompt suggest_tasks": prompts.SuggestTasks(
+			prompts.SuggestData{ForAgent: true})}
+	for _, strategy := range prompts.Strategies() {
+		texts["instructions, "+string(strategy)] = prompts.Instructions(strategy, []string{verbs.Planning, verbs.Loop, verbs.Mode})
+	}
+	for _, row := range verbs.Table() {
+		texts["table, "+row.Name] = row.Description + "\n" + row.Name + " " + row.Example
+	}
+	files := append(documents(t), "cmd/planloop/commands.txt")
+	for _, dir := range []string{"mcpserver/testdata", "testdata/script", "internal/verbs/testdata", "prompts/testdata"} {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && filepath.Base(path) != "badinput.txt" {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[filepath.ToSlash(file)] = ours(file, string(data))
+	}
+	return texts
+}
+
+// ours leaves of a recorded dialogue what planloop says.
+func ours(file, text string) string {
+	if !strings.Contains(file, "testdata") {
+		return regexp.MustCompile("(?s)### `(\\w+)`\n.*?```json\n").ReplaceAllString(text, "$1 ")
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if _, correct, ok := strings.Cut(line, "A correct call: "); ok {
+			b.WriteString(strings.NewReplacer(`\"`, `"`, `\u003c`, "<", `\u003e`, ">").Replace(correct) + "\n")
+		} else if _, next, ok := strings.Cut(line, "Next: "); ok && strings.HasSuffix(file, ".txt") {
+			b.WriteString(next)
+		}
+	}
+	return b.String()
+}
+
+// example is a call of a tool.
+type example struct{ tool, arguments string }
+
+var namesTool = regexp.MustCompile(`(plan(?:ning|loop)_[a-z_]+)[ \t]+$|planloop (update|alert|submit)(?: --json| --file -)? '$`)
+
+// examples finds the objects of a text that are arguments: behind the name of a tool or
+// a command, or by what they have.
+func examples(t *testing.T, schemas map[string]*jsonschema.Schema, text string) []example {
+	t.Helper()
+	var found []example
+	for i := 0; i < len(text); i++ {
+		if text[i] != '{' {
+			continue
+		}
+		var raw json.RawMessage
+		decoder := json.NewDecoder(strings.NewReader(filled(text[i:])))
+		named := namesTool.FindStringSubmatch(text[max(0, i-60):i])
+		if err := decoder.Decode(&raw); err != nil {
+			if named != nil && named[1] != "" {
+				t.Errorf("no JSON: %.120q", text[i:])
+			}
+			continue
+		}
+		tool := ""
+		switch {
+		case named != nil && named[1] != "":
+			tool = named[1]
+		case named != nil:
+			tool = map[string]string{"update": "planloop_update", "alert": "planloop_alert", "submit": "planning_submit_plan"}[named[2]]
+		default:
+			tool = toolFor(raw)
+		}
+		if schemas[tool] != nil {
+			found = append(found, example{tool, string(raw)})
+			_, rest, _ := strings.Cut(text[i:], "}")
+			i += len(text[i:]) - len(rest) - 1
+		}
+	}
+	return found
+}
+
+// filled is a text with the words for placeholders that a choice offers.
+func filled(text string) string {
+	text = regexp.MustCompile(`"<?(\w+)(?: ?\| ?\w+)+>?"`).ReplaceAllString(text, `"$1"`)
+	text = strings.ReplaceAll(text, `"id":"<id>"`, `"id":1`)
+	return strings.NewReplacer("[...]", `["something"]`, `"<true|false>"`, "true").Replace(text)
+}
+
+// toolFor is the tool whose arguments an object without a name before it must be, "" where
+// it is something else.
+func toolFor(raw json.RawMessage) string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil {
+		return ""
+	}
+	for key, tool := range map[string]string{"add_tasks": "planloop_update", "update_tasks": "planloop_update",
+		"final_summary": "planloop_update", "verdict": "planloop_update", "end_mode": "planloop_update",
+		"initial_steps": "planning_setup_plan"} {
+		if object[key] != nil {
+			return tool
+		}
+	}
+	switch keys := slices.Sorted(maps.Keys(object)); {
+	case object["summary"] != nil && object["steps"] != nil:
+		return "planning_submit_plan"
+	case slices.Equal(keys, []string{"task"}), slices.Equal(keys, []string{"wait"}), slices.Equal(keys, []string{"full"}):
+		return "planloop_status"
+	}
+	return ""
+}
+
+func (e example) check(t *testing.T, source string, schema *jsonschema.Schema) {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(e.arguments))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil {
+		t.Errorf("%s: %s %s: the schema refuses it: %v", source, e.tool, e.arguments, err)
+	}
+	for _, row := range verbs.Table() {
+		if row.Name != e.tool {
+			continue
+		}
+		said := regexp.MustCompile(`"<[^"<>]*>"|"\.\.\."|"…"`).ReplaceAll([]byte(e.arguments), []byte(`"S001"`)) // as whoever is told does
+		if err := verbs.Decode(bytes.TrimSpace(said), reflect.New(row.In).Interface()); err != nil {
+			t.Errorf("%s: %s %s: %v", source, e.tool, e.arguments, err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package gates
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// verifies reports whether a command can fail: one that ends well whatever it finds, such
+// as true or echo ok, verifies nothing. What no shell can read gets the benefit of the doubt.
+func verifies(command string) bool {
+	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
+	return given(command) && (err != nil || !always(true, file.Stmts))
+}
+
+// always reports whether a list of commands ends well, or badly, in any case. Its last
+// command decides, unless one before may end it.
+func always(well bool, list []*syntax.Stmt) bool {
+	if len(list) == 0 {
+		return well
+	}
+	last := list[len(list)-1]
+	if last.Background || slices.ContainsFunc(list[:len(list)-1], mayEnd) {
+		return last.Background && well
+	}
+	well = well != last.Negated
+	switch c := last.Cmd.(type) {
+	case nil:
+		return well
+	case *syntax.Block:
+		return always(well, c.Stmts)
+	case *syntax.Subshell:
+		return always(well, c.Stmts)
+	case *syntax.TimeClause:
+		return c.Stmt != nil && always(well, []*syntax.Stmt{c.Stmt})
+	case *syntax.BinaryCmd:
+		x, y := always(well, []*syntax.Stmt{c.X}), always(well, []*syntax.Stmt{c.Y})
+		switch c.Op {
+		case syntax.AndStmt, syntax.OrStmt:
+			return x && y || (x || y) && well == (c.Op == syntax.OrStmt)
+		}
+		return y
+	case *syntax.CallExpr:
+		return calledEnds(well, c)
+	}
+	return false
+}
+
+// mayEnd reports whether a command can end the list it stands in.
+func mayEnd(stmt *syntax.Stmt) bool {
+	found := false
+	syntax.Walk(stmt, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			found = found || slices.Contains([]string{"set", "exit", "return", "exec", "trap"}, literal(call.Args[0]))
+		}
+		return !found
+	})
+	return found
+}
+
+// calledEnds is always for a simple command.
+func calledEnds(well bool, call *syntax.CallExpr) bool {
+	words := make([]string, len(call.Args))
+	for i, arg := range call.Args {
+		words[i] = literal(arg)
+	}
+	for len(words) > 1 && slices.Contains([]string{"command", "builtin", "exec", "env"}, words[0]) {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return false // what is assigned may be a command's output
+	}
+	switch name := path.Base(words[0]); name {
+	case "true", ":", "echo", "printf", "pwd", "date", "sleep":
+		return well
+	case "false":
+		return !well
+	case "exit":
+		return len(words) == 1 || (words[1] == "0") == well
+	case "test", "[": // of texts alone
+		looks := func(word string) bool {
+			return word == "" || len(word) == 2 && word[0] == '-' && word != "-n" && word != "-z"
+		}
+		return !slices.ContainsFunc(words[1:], looks)
+	case "sh", "bash":
+		return len(words) > 2 && words[1] == "-c" && words[2] != "" && well && !verifies(words[2])
+	}
+	return false
+}
+
+// literal returns what a word says, "" where only a shell can tell.
+func literal(word *syntax.Word) string {
+	text := ""
+	for _, part := range word.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text += part.Value
+		case *syntax.SglQuoted:
+			text += part.Value
+		case *syntax.DblQuoted:
+			inner := literal(&syntax.Word{Parts: part.Parts})
+			if inner == "" {
+				return ""
+			}
+			text += inner
+		default:
+			return ""
+		}
+	}
+	return text
+}
