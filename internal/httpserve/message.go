@@ -9,20 +9,12 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/planloop/planloop/internal/transport"
 )
-
-// maxDepth bounds the nesting of a message. It leaves room above the depth that
-// a tool accepts, so that the tool can say what is wrong.
-const maxDepth = 128
 
 // readMessage reads the one message of a POST, or answers why it cannot.
 func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (transport.Message, bool) {
@@ -37,25 +29,15 @@ func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (transport.
 		s.refuseBody(w, err)
 		return transport.Message{}, false
 	}
-	msg, refused := parse(body)
+	msg, refused := transport.Parse(body)
+	if refused == nil && msg.Kind == transport.Response && msg.Key == "" {
+		refused = transport.Refusal(nil, mcp.INVALID_REQUEST, "invalid request: a response has the id of a request")
+	}
 	if refused != nil {
 		answerError(w, http.StatusBadRequest, refused)
 		return transport.Message{}, false
 	}
 	return msg, true
-}
-
-// parse reads a message. Whatever two readers could understand differently is
-// refused, so that what is judged here is what the library runs.
-func parse(body []byte) (transport.Message, *mcp.JSONRPCError) {
-	if refused := checkForm(body); refused != nil {
-		return transport.Message{}, refused
-	}
-	msg, refused := transport.Parse(body)
-	if refused == nil && msg.Kind == transport.Response && msg.Key == "" {
-		refused = invalid("a response has the id of a request")
-	}
-	return msg, refused
 }
 
 func isJSON(r *http.Request) bool {
@@ -98,73 +80,6 @@ func withBody(r *http.Request, body []byte) *http.Request {
 	again.ContentLength = int64(len(body))
 	return again
 }
-
-// envelopeKeys are the members a JSON-RPC message may have.
-func envelopeKeys() []string {
-	return []string{"jsonrpc", "id", "method", "params", "result", "error"}
-}
-
-// checkForm walks the body once: one object, valid UTF-8, no name twice in the
-// message and its params, not too deep, and no envelope member in other than its own case.
-// What stands deeper, such as a tool's arguments, is its reader's to judge: a
-// model can correct what a tool refuses, but a client gives up over a bad body.
-func checkForm(body []byte) *mcp.JSONRPCError {
-	decoder := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true))
-	if decoder.PeekKind() == '[' {
-		return invalid("batches are not accepted; send one message per request")
-	}
-	if decoder.PeekKind() != '{' {
-		return transport.Refusal(nil, mcp.PARSE_ERROR, "the body is not a JSON object")
-	}
-	names := map[string]bool{} // of the message and its params, as pointers
-	for {
-		token, err := decoder.ReadToken()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return transport.Refusal(nil, mcp.PARSE_ERROR,
-				fmt.Sprintf("the body is not valid JSON in UTF-8, near byte %d", decoder.InputOffset()))
-		}
-		depth := decoder.StackDepth()
-		if depth == 0 {
-			if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-				return transport.Refusal(nil, mcp.PARSE_ERROR, "there is more after the first JSON value; send one message per request")
-			}
-			return nil
-		}
-		if depth > maxDepth {
-			return invalid(fmt.Sprintf("the body is nested deeper than %d levels", maxDepth))
-		}
-		if depth > 2 || !isName(decoder, token) {
-			continue
-		}
-		pointer := string(decoder.StackPointer())
-		if names[pointer] {
-			return invalid("the name " + strconv.Quote(token.String()) + " appears twice")
-		}
-		names[pointer] = true
-		if depth == 1 && misspelt(token.String()) {
-			return invalid("the members of a JSON-RPC message are written in lower case: " + strings.Join(envelopeKeys(), ", "))
-		}
-	}
-}
-
-// isName tells whether the token just read was a member's name: names have the
-// odd places of an object.
-func isName(decoder *jsontext.Decoder, token jsontext.Token) bool {
-	kind, length := decoder.StackIndex(decoder.StackDepth())
-	return kind == '{' && token.Kind() == '"' && length%2 == 1
-}
-
-func misspelt(name string) bool {
-	keys := envelopeKeys()
-	return !slices.Contains(keys, name) && slices.ContainsFunc(keys, func(key string) bool {
-		return strings.EqualFold(key, name)
-	})
-}
-
-func invalid(text string) *mcp.JSONRPCError { return transport.Refusal(nil, mcp.INVALID_REQUEST, text) }
 
 // refuse answers a request that does not reach the protocol. The text says
 // what was wrong and what is accepted, and never repeats what was sent.

@@ -56,6 +56,27 @@ func TestSealed(t *testing.T) {
 	}
 }
 
+// TestATokenHasOneSpelling gives tokens that a loose reader of base64 takes for the one
+// that was given out.
+func TestATokenHasOneSpelling(t *testing.T) {
+	s, err := seal.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := s.Seal(claims())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range len(token) + 1 {
+		for _, extra := range []string{"\n", "\r", "\r\n", "=", " ", "\x00", ".", "\u200b"} {
+			bad := token[:at] + extra + token[at:]
+			if _, err := s.Unseal(bad, time.Time{}); !errors.Is(err, seal.ErrInvalid) {
+				t.Fatalf("%q gives %v", bad, err)
+			}
+		}
+	}
+}
+
 // TestKeyIsShared opens one folder from many sides at once.
 func TestKeyIsShared(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")

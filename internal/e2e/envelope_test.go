@@ -1,0 +1,182 @@
+package e2e_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// peer sends messages as they are written, over one transport, and returns what each is
+// answered with.
+type peer struct {
+	name string
+	meta string // of params, with a comma before it
+	send func(message string) string
+}
+
+// peers are one for each transport, on the same workspace, ready to be called.
+func peers(t *testing.T, p *place, args ...string) []peer {
+	t.Helper()
+	stdio := p.open(args...)
+	s := p.serveHTTP(args...)
+	began := s.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"clientInfo":{"name":"raw","version":"1"}}}`)
+	session := []string{"Mcp-Session-Id", began.header.Get("Mcp-Session-Id"), "MCP-Protocol-Version", "2025-11-25"}
+	return []peer{
+		{"stdio", "", func(message string) string {
+			if err := stdio.write(message); err != nil {
+				t.Fatal(err)
+			}
+			f := stdio.next()
+			text, err := json.Marshal(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}},
+		{"http", "", func(message string) string { return s.post(message, session...).body }},
+		{"stateless", "," + meta, func(message string) string {
+			return s.post(message, statelessHeaders("planning_mark_step")...).body
+		}},
+		{"sse", "", ssePeer(t, s)},
+	}
+}
+
+func ssePeer(t *testing.T, s *httpServer) func(string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/sse", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := (&http.Client{Transport: &http.Transport{}}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stream.Body.Close() })
+	lines := bufio.NewReaderSize(stream.Body, 8<<20)
+	data := func() string {
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, ok := strings.CutPrefix(line, "data: "); ok {
+				return strings.TrimSpace(text)
+			}
+		}
+	}
+	endpoint := data()
+	send := func(message string) string {
+		if got := s.send(http.MethodPost, endpoint, message); got.status != http.StatusAccepted {
+			return got.body
+		}
+		return data()
+	}
+	send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"raw","version":"1"}}}`)
+	if got := s.send(http.MethodPost, endpoint, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); got.body != "" {
+		t.Fatal(got.body)
+	}
+	return send
+}
+
+// ambiguous are messages that one reader takes for a reading or a listing and another
+// for a mark, or that no two readers take alike. # stands for more of params.
+func ambiguous() map[string]string {
+	const (
+		list = `"method":"tools/list"`
+		call = `"method":"tools/call"`
+		tool = call + `,"params":{"name":"planning_mark_step"`
+		mark = `"name":"planning_mark_step","arguments":{"step_id":"S001","status":"done"}`
+		read = `"name":"planning_read_plan","arguments":{}`
+	)
+	envelope := func(body string) string { return `{"jsonrpc":"2.0","id":7,` + body + `}` }
+	return map[string]string{
+		"method twice":             envelope(list + `,` + call + `,"params":{` + mark + `#}`),
+		"Method":                   envelope(list + `,"Method":"tools/call","params":{` + mark + `#}`),
+		"Method alone":             envelope(`"Method":"tools/call","params":{` + mark + `#}`),
+		"an escaped name twice":    envelope(list + `,"\u006dethod":"tools/call","params":{` + mark + `#}`),
+		"params by a long s":       envelope(call + `,"params":{` + read + `#},"param` + "\u017f" + `":{` + mark + `}`),
+		"params by an escape":      envelope(call + `,"params":{` + read + `#},"param\u017f":{` + mark + `}`),
+		"PARAMS":                   envelope(call + `,"params":{` + read + `#},"PARAMS":{` + mark + `}`),
+		"Name":                     envelope(call + `,"params":{` + read + `,"Name":"planning_mark_step"#}`),
+		"name twice":               envelope(call + `,"params":{` + read + `,"name":"planning_mark_step"#}`),
+		"Arguments":                envelope(tool + `,"Arguments":{"step_id":"S001","status":"done"}#}`),
+		"arguments twice":          envelope(call + `,"params":{` + mark + `,"arguments":{}#}`),
+		"argument":                 envelope(call + `,"params":{` + mark + `,"argument":{}#}`),
+		"an unknown parameter":     envelope(call + `,"params":{` + mark + `,"confirm":true #}`),
+		"REQUESTSTATE by a kelvin": envelope(call + `,"params":{` + mark + `,"tas` + "\u212a" + `":{}#}`),
+		"arguments in arguments":   envelope(tool + `,"arguments":{"step_id":"S001","status":"done","Status":"done"}#}`),
+		"argument's key twice":     envelope(tool + `,"arguments":{"step_id":"S002","step_id":"S001","status":"done"}#}`),
+		"jsonrpc twice":            `{"jsonrpc":"1.0","id":7,` + call + `,"params":{` + mark + `#},"jsonrpc":"2.0"}`,
+		"id twice":                 `{"jsonrpc":"2.0","id":7,"id":8,` + call + `,"params":{` + mark + `#}}`,
+		"Id":                       `{"jsonrpc":"2.0","id":7,"Id":null,` + call + `,"params":{` + mark + `#}}`,
+		"a batch":                  `[` + envelope(call+`,"params":{`+mark+`#}`) + `]`,
+		"two messages":             envelope(list+`,"params":{"x":1#}`) + " " + envelope(call+`,"params":{`+mark+`#}`),
+		"a lone surrogate":         envelope(call + `,"params":{` + mark + `,"task":{"ttl":"\ud800"}#}`),
+		"a lone surrogate in arguments": envelope(tool +
+			`,"arguments":{"step_id":"S001","status":"done","note":"\udc00"}#}`),
+		"no UTF-8":            envelope(tool + `,"arguments":{"step_id":"S001","status":"done","note":"` + "\xff" + `"}#}`),
+		"a NUL":               envelope(call + `,"params":{` + mark + "\x00" + `#}`),
+		"a NUL in the method": envelope(`"method":"tools/call\u0000","params":{` + mark + `#}`),
+		"a NUL in the name": envelope(call +
+			`,"params":{"name":"planning_mark_step\u0000","arguments":{"step_id":"S001","status":"done"}#}`),
+		"nested 33 deep": envelope(call +
+			`,"params":{` + mark + `,"task":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `#}`),
+		"arguments 33 deep": envelope(tool + `,"arguments":{"step_id":"S001","status":"done","note":` +
+			strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}#}`),
+		"id null":             strings.Replace(envelope(call+`,"params":{`+mark+`#}`), "7", "null", 1),
+		"id a fraction":       strings.Replace(envelope(call+`,"params":{`+mark+`#}`), "7", "7.5", 1),
+		"id an object":        strings.Replace(envelope(call+`,"params":{`+mark+`#}`), "7", "{}", 1),
+		"id a list":           strings.Replace(envelope(call+`,"params":{`+mark+`#}`), "7", "[7]", 1),
+		"id true":             strings.Replace(envelope(call+`,"params":{`+mark+`#}`), "7", "true", 1),
+		"id huge":             strings.Replace(envelope(call+`,"params":{`+mark+`#}`), "7", "1e400", 1),
+		"id beyond 2^53":      strings.Replace(envelope(call+`,"params":{`+mark+`#}`), "7", "9007199254740993", 1),
+		"id of a megabyte":    strings.Replace(envelope(call+`,"params":{`+mark+`#}`), "7", `"`+strings.Repeat("x", 1<<20)+`"`, 1),
+		"a result beside":     envelope(call + `,"params":{` + mark + `#},"result":{}`),
+		"params a list":       envelope(call + `,"params":["planning_mark_step",{"step_id":"S001","status":"done"}]`),
+		"name a list":         envelope(call + `,"params":{"name":["planning_mark_step"],"arguments":{"step_id":"S001","status":"done"}#}`),
+		"a step beyond 2^53":  envelope(tool + `,"arguments":{"step_id":9007199254740993,"status":"done"}#}`),
+		"a megabyte's method": envelope(`"method":"` + strings.Repeat("x", 1<<20) + `","params":{"x":1#}`),
+		"a megabyte of _meta": envelope(`"method":"tools/list","params":{"x":"` + strings.Repeat("x", 1<<20) + `"#}`),
+		"the _meta twice":     envelope(call + `,"params":{` + mark + `,"_meta":{},"_meta":{}}`),
+		"_META":               envelope(call + `,"params":{` + mark + `,"_META":{}#}`),
+	}
+}
+
+// TestOneReading sends over every transport what could be read in two ways. Each is
+// refused under its id where that is plain, and nothing changes.
+func TestOneReading(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 4)
+	for _, peer := range peers(t, p) {
+		for name, message := range ambiguous() {
+			got := peer.send(strings.ReplaceAll(message, "#", peer.meta))
+			if !strings.Contains(got, `"error":{`) && !strings.Contains(got, `"isError":true`) || len(got) > 2000 {
+				t.Errorf("%s: %s: %.300s", peer.name, name, got)
+			}
+			if strings.HasPrefix(name, "arg") && !strings.Contains(got, "7") {
+				t.Errorf("%s: %s: not under its id: %.300s", peer.name, name, got)
+			}
+		}
+		if got := p.revision(); got != 1 {
+			t.Fatalf("%s: the log has %d records", peer.name, got)
+		}
+	}
+	for i, peer := range peers(t, p) {
+		got := peer.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"planning_mark_step",`+
+			`"arguments":{"step_id":"S00%d","status":"in_progress"}%s}}`, i+1, peer.meta))
+		if !strings.Contains(got, "in_progress") || strings.Contains(got, `"isError":true`) {
+			t.Errorf("%s: a plain call: %s", peer.name, got)
+		}
+	}
+}
+
+// hostile is text that must not come back as it is.
+func hostile() string {
+	return strings.Repeat("\\u001b[31m\\u202e\\u0000\u2066\u009b<>&😀\\r\\n", 4000)
+}

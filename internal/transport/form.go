@@ -1,0 +1,148 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// How deep a message may be nested. A tool's arguments may go further down, so that the
+// tool can say what is wrong: a model can correct what a tool refuses, but a client gives
+// up over a bad message.
+const (
+	maxDepth          = 32
+	maxArgumentsDepth = 128
+)
+
+// memberNames are the names that the library looks for outside of free maps. It takes
+// them in any case, so nobody else's reading is the same unless they have their own.
+var memberNames = sync.OnceValue(func() []string {
+	return append(strings.Fields(`_meta action annotations argument arguments audience call cancel capabilities
+	clientInfo code content context create createMessage cursor data description elicitation error experimental extensions form
+	icons id inputResponses jsonrpc lastModified level list listChanged message method mimeType model name notifications params
+	priority progressToken promptsListChanged protocolVersion ref requestId requestState requests resourceSubscriptions
+	resourcesListChanged result resultType role roots sampling sizes src stopReason task taskId tasks text theme title tools
+	toolsListChanged ttl type uri url value version websiteUrl`),
+		mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities, mcp.MetaKeyLogLevel, mcp.MetaKeySubscriptionID)
+})
+
+// form is what the walk over a message has found.
+type form struct {
+	params  []string // the names in params
+	doubled string   // a name that stands twice in one object of the arguments
+}
+
+// walk reads a message token by token.
+type walk struct {
+	form
+	in    *jsontext.Decoder
+	path  []string          // the names that lead to what was read last, one for each level
+	names []map[string]bool // of the objects around it, folded
+}
+
+// readForm walks over a message once and refuses whatever two readers could understand
+// differently: what is not one object in valid UTF-8, a name twice in one object whatever
+// the case, a known name in other than its own case. So what is judged is what the
+// library runs. The names within a tool's arguments are the tool's to judge.
+func readForm(raw []byte) (form, *mcp.JSONRPCErrorDetails) {
+	w := walk{in: jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))}
+	switch w.in.PeekKind() {
+	case '[':
+		return w.form, fault(mcp.INVALID_REQUEST, "batches are not supported: send each message by itself")
+	case '{':
+	default:
+		return w.form, fault(mcp.PARSE_ERROR, "parse error: the message is not valid JSON: send one JSON object")
+	}
+	for {
+		token, err := w.in.ReadToken()
+		if errors.Is(err, io.EOF) {
+			return w.form, nil
+		}
+		if err != nil {
+			return w.form, fault(mcp.PARSE_ERROR, fmt.Sprintf("parse error: not valid JSON in UTF-8, near byte %d", w.in.InputOffset()))
+		}
+		if refused := w.take(token); refused != nil {
+			return w.form, refused
+		}
+		if w.in.StackDepth() > 0 {
+			continue
+		}
+		if _, err := w.in.ReadToken(); !errors.Is(err, io.EOF) {
+			return w.form, fault(mcp.PARSE_ERROR, "parse error: there is more after the message: send one at a time")
+		}
+		return w.form, nil
+	}
+}
+
+func (w *walk) take(token jsontext.Token) *mcp.JSONRPCErrorDetails {
+	depth, kind := w.in.StackDepth(), token.Kind()
+	if kind == '{' || kind == '[' {
+		w.path, w.names = append(w.path[:depth-1], ""), append(w.names[:depth-1], nil)
+	}
+	arguments := depth > 2 && w.path[0] == "params" && w.path[1] == "arguments"
+	if depth > maxDepth && !arguments || depth > maxArgumentsDepth {
+		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the message is nested deeper than %d levels", maxDepth))
+	}
+	if around, places := w.in.StackIndex(depth); kind == '"' && around == '{' && places%2 == 1 {
+		return w.name(token.String(), depth, arguments)
+	}
+	return nil
+}
+
+// name judges a member's name.
+func (w *walk) name(name string, depth int, arguments bool) *mcp.JSONRPCErrorDetails {
+	w.path[depth-1] = name
+	key := fold(name)
+	if arguments {
+		key = name
+	}
+	if w.names[depth-1] == nil {
+		w.names[depth-1] = map[string]bool{}
+	}
+	twice := w.names[depth-1][key]
+	w.names[depth-1][key] = true
+	switch {
+	case arguments && twice:
+		w.doubled = name
+		return nil
+	case arguments:
+		return nil
+	case twice:
+		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the name %.64q appears twice in one object", name))
+	case depth == 2 && w.path[0] == "params":
+		w.params = append(w.params, name)
+	}
+	if slices.Contains(memberNames(), name) {
+		return nil
+	}
+	for _, known := range memberNames() {
+		if strings.EqualFold(known, name) {
+			return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the name %.64q is written %q", name, known))
+		}
+	}
+	return nil
+}
+
+// fold returns the one of all spellings of a name that encoding/json takes for the same.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, name)
+}
+
+func fault(code int, text string) *mcp.JSONRPCErrorDetails {
+	details := mcp.NewJSONRPCErrorDetails(code, text, nil)
+	return &details
+}
