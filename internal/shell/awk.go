@@ -8,14 +8,26 @@ import (
 // awk allows programs that are known and neither write nor run: no system, no
 // getline, no pipes, no output to files, no extensions.
 func awk(_ *judge, c call, a arguments) *refusal {
-	if a.has("--version") {
+	if a.has("--version") && len(a.flags)+len(a.rest) == 1 {
 		return nil
+	}
+	for _, f := range a.flags {
+		if (f.name == "-v" || f.name == "--assign") && !strings.Contains(f.value.text, "=") {
+			return refuse("the name that awk -v sets is not known before it runs").or(`awk -v x="$y" '{print x}' FILE`)
+		}
 	}
 	if len(a.rest) == 0 || !a.rest[0].whole || !a.rest[0].one() {
 		return refuse("the program of awk is not known before it runs; write it out, and give values with -v").or("awk '{print $1}' FILE")
 	}
 	if why := (&awkReader{text: a.rest[0].text}).program(); why != "" {
 		return refuse("the program of awk %s", why).or("awk '{print $1}' FILE")
+	}
+	for _, w := range a.rest[1:] {
+		unknown := !w.whole && (strings.HasPrefix("/inet", w.text) && w.text != "" || w.text == "" && !w.tame && !w.file)
+		if unknown || strings.HasPrefix(w.text, "/inet") {
+			return refuse("awk makes a connection of a file whose name begins with /inet, and %s may become one; begin it with ./",
+				source(w)).or("cat FILE | awk '{print $1}'")
+		}
 	}
 	return devices(c, arguments{operands: a.rest[1:]})
 }
@@ -28,6 +40,7 @@ type awkReader struct {
 	value    bool   // the last token ended a value, so that a slash divides
 	unsure   bool   // whether it did depends on the version
 	printing bool   // in a print statement, where > writes
+	within   int    // in how many brackets that stands: in more, > compares
 	brackets []bool // for each open round one, whether it belongs to if, while, for
 	last     string // the last name
 }
@@ -158,8 +171,10 @@ func (a *awkReader) name() string {
 		return "runs or reads by " + name
 	case "PROCINFO", "SYMTAB", "FUNCTAB":
 		return "reaches into awk by " + name
+	case "ARGV", "ARGC":
+		return "may name other files by " + name
 	case "print", "printf":
-		a.printing = true
+		a.printing, a.within = true, len(a.brackets)
 	}
 	a.after(!slices.Contains(strings.Fields(`print printf return in else do case delete if while for BEGIN END switch next nextfile
 		exit break continue default function func`), name))
@@ -179,7 +194,7 @@ func (a *awkReader) operator(c byte) string {
 		a.at++
 		a.after(false)
 	case '>':
-		if a.printing || strings.HasPrefix(rest, ">>") {
+		if a.printing && len(a.brackets) <= a.within || strings.HasPrefix(rest, ">>") {
 			return "writes to a file"
 		}
 		a.after(false)

@@ -56,7 +56,7 @@ func classify(command string) *refusal {
 	if err != nil {
 		return unparsed(err)
 	}
-	j := &judge{source: command, commands: commands()}
+	j := &judge{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}}
 	if r := j.comments(file); r != nil {
 		return r
 	}
@@ -141,6 +141,7 @@ type refusal struct {
 	instead  string // a known form
 	general  string // a form that may be allowed
 	from, to uint   // what of the source might be left out, if to > from
+	ended    uint   // where -- might end the options, if not 0
 }
 
 func refuse(format string, args ...any) *refusal {
@@ -166,12 +167,20 @@ func (r *refusal) without(node syntax.Node) *refusal {
 // allowed returns the command without the offending part, or else a known form:
 // only what would be allowed.
 func (r *refusal) allowed(command string) string {
-	for _, form := range []string{r.rest(command), r.instead, r.general} {
+	for _, form := range []string{r.rest(command), r.withEnd(command), r.instead, r.general} {
 		if form != "" && len(form) < 2000 && classify(form) == nil {
 			return form
 		}
 	}
 	return ""
+}
+
+// withEnd is the command with an end of the options before the word that may be one.
+func (r *refusal) withEnd(command string) string {
+	if r.ended == 0 || r.ended > uint(len(command)) {
+		return ""
+	}
+	return command[:r.ended] + "-- " + command[r.ended:]
 }
 
 // rest is the command without the part that might be left out.

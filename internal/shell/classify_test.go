@@ -18,7 +18,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"git checkout main":               {Reason: "git checkout is not known to only read", Instead: "git show HEAD:FILE"},
 		"git branch new":                  {Reason: "git branch with a name makes one", Instead: "git branch --list 'PATTERN'"},
 		"sed -i s/a/b/ f":                 {Reason: "sed -i is not known to only read", Instead: "sed s/a/b/ f"},
-		"sort *.txt":                      {Reason: "put -- before it, or begin it with ./", Instead: "sort -- ./FILE"},
+		"sort *.txt":                      {Reason: "put -- before it, or begin it with ./", Instead: "sort -- *.txt"},
 		"git log --onelin":                {Reason: "spell out --oneline", Instead: "git log"},
 		"ls $(rm x)":                      {Reason: "rm changes files", Instead: "ls -la"},
 		"awk '{print > $1}' f":            {Reason: "writes to a file", Instead: "awk '{print $1}' FILE"},
@@ -33,7 +33,16 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"ls \u202egnp.x":                  {Reason: "U+202E"},
 		"[[ -v 'a[$(rm x)]' ]]":           {Reason: "evaluates the name", Instead: `[[ -n "$x" ]]`},
 		"printf -v 'a[$(rm x)]' y":        {Reason: "assigns a variable", Instead: `printf '%s\n' "$x"`},
-		"find . -type f | xargs sed -n p": {Reason: "sed has options that write or run", Instead: "find . -type f | xargs sed -n p --"},
+		"find . -type f | xargs sed -n p": {Reason: "sed has options that write or run", Instead: "find . -type f | xargs sed -n -e p --"},
+		"rg -l foo | xargs sed -n '1,5p'": {Reason: "put -- before it", Instead: "rg -l foo | xargs sed -n -e '1,5p' --"},
+		"rg -n x $(rg -l y)":              {Reason: "put -- before it", Instead: "rg -n x -- $(rg -l y)"},
+		"xz -l -d f.xz":                   {Reason: "undoes another", Instead: "xz -dc FILE"},
+		`read "x" <<< y`:                  {Reason: "without quotes", Instead: "read -r line"},
+		`printf "== $f ==\n"`:             {Reason: "give values as arguments", Instead: `printf '== %s ==\n' "$x"`},
+		"nm @f":                           {Reason: "reads options from the file", Instead: "nm ./FILE"},
+		"echo {1..9999}{1..9999}":         {Reason: "fill the memory", Instead: "seq 1 100000"},
+		`awk '{print}' "$f"`:              {Reason: "begin it with ./", Instead: "cat FILE | awk '{print $1}'"},
+		"LC_ALL=zh_CN.GBK ls":             {Reason: "changes how commands run", Instead: "ls"},
 	} {
 		got := shell.Classify(command)
 		if got.Allowed || !strings.Contains(got.Reason, want.Reason) || got.Instead != want.Instead {

@@ -26,7 +26,8 @@ func baseEnvironment(dir, temp string) []string {
 	}
 	list = append(list, "XDG_CONFIG_HOME="+ownConfiguration(temp))
 	for _, name := range []string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT"} {
-		if value, ok := os.LookupEnv(name); ok {
+		value, ok := os.LookupEnv(name)
+		if locale := name == "LANG" || strings.HasPrefix(name, "LC_"); ok && (!locale || knownLocale.MatchString(value)) {
 			list = append(list, name+"="+value)
 		}
 	}

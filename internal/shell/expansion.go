@@ -3,6 +3,7 @@ package shell
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -10,14 +11,17 @@ import (
 
 // parts judges what runs inside a word.
 func (j *judge) parts(parts []syntax.WordPart) *refusal {
+	if words, size := expansions(parts); words > 1 {
+		if j.expanded += words * (size + 20); words > maxWords || j.expanded > maxExpanded {
+			return refuse("braces that expand to so many words fill the memory; use seq").or("seq 1 100000")
+		}
+	}
 	return each(parts, j.inside)
 }
 
 func (j *judge) inside(part syntax.WordPart) *refusal {
 	switch part := part.(type) {
-	case *syntax.Lit:
-		return longRange(part)
-	case *syntax.SglQuoted:
+	case *syntax.Lit, *syntax.SglQuoted:
 		return nil
 	case *syntax.DblQuoted:
 		if part.Dollar {
@@ -30,12 +34,12 @@ func (j *judge) inside(part syntax.WordPart) *refusal {
 		if part.TempFile || part.ReplyVar {
 			return refuse("this kind of substitution is not of bash")
 		}
-		return j.stmts(part.Stmts)
+		return j.within(part.Stmts)
 	case *syntax.ProcSubst:
 		if part.Op != syntax.CmdIn {
 			return refuse("a process substitution that is written to runs aside; use a pipe")
 		}
-		return j.stmts(part.Stmts)
+		return j.within(part.Stmts)
 	case *syntax.ArithmExp:
 		return j.arithmetic(part.X)
 	case *syntax.ExtGlob:
@@ -44,6 +48,58 @@ func (j *judge) inside(part syntax.WordPart) *refusal {
 		return refuse("this kind of expansion is not known to only read")
 	}
 }
+
+// What braces may expand to: words of one, and bytes of all in a command.
+const (
+	maxWords    = 100_000
+	maxExpanded = 4 << 20
+)
+
+// expansions bounds how many words the braces in a word make, and says how long it is.
+func expansions(parts []syntax.WordPart) (words, size int) {
+	var b strings.Builder
+	for _, part := range parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			b.WriteString(lit.Value)
+		} else {
+			b.WriteByte('_')
+			size += int(part.End().Offset() - part.Pos().Offset())
+		}
+	}
+	text := b.String()
+	words, size = 1, size+len(text)
+	if !strings.Contains(text, "{") {
+		return words, size
+	}
+	times := func(n int) { words = min(words*max(n, 1), maxExpanded) }
+	var open []int
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '{':
+			open = append(open, 1)
+			if m := anyRange.FindStringSubmatch(text[i:]); m != nil {
+				from, err := strconv.Atoi(m[1])
+				to, err2 := strconv.Atoi(m[2])
+				switch {
+				case len(m[1]+m[2]) == 2 && err != nil: // from one letter to another
+					from, to = 'A', 'z'
+				case err != nil || err2 != nil:
+					from, to = 0, maxExpanded
+				}
+				times(max(to-from, from-to) + 1)
+			}
+		case c == ',' && len(open) > 0:
+			open[len(open)-1]++
+		case c == '}' && len(open) > 0:
+			times(open[len(open)-1])
+			open = open[:len(open)-1]
+		}
+	}
+	return words, size
+}
+
+// anyRange is a range in braces, of numbers or letters.
+var anyRange = regexp.MustCompile(`^\{([+-]?[0-9A-Za-z]+)\.\.([+-]?[0-9A-Za-z]+)(?:\.\.[+-]?[0-9]+)?\}`)
 
 // quotedParts judges what stands between double quotes, or in a here-document.
 // Quotes inside of ${…} there mean one thing to some versions and another to
@@ -62,23 +118,6 @@ func (j *judge) quotedParts(parts []syntax.WordPart) *refusal {
 func (j *judge) text(node syntax.Node) string {
 	to := min(node.End().Offset(), uint(len(j.source)))
 	return j.source[min(node.Pos().Offset(), to):to]
-}
-
-// longRange refuses {1..1000000000}, which fills the memory.
-func longRange(lit *syntax.Lit) *refusal {
-	if i := strings.Index(lit.Value, ".."); i >= 0 && strings.Contains(lit.Value[:i], "{") {
-		digits := 0
-		for _, c := range lit.Value {
-			if c >= '0' && c <= '9' {
-				if digits++; digits > 5 {
-					return refuse("a range of that length fills the memory; use seq").or("seq 1 100000")
-				}
-			} else {
-				digits = 0
-			}
-		}
-	}
-	return nil
 }
 
 // parameter judges ${…}. Only forms that take the value as text are allowed:
@@ -182,7 +221,7 @@ func assigns(op syntax.BinAritOperator) bool {
 // target judges what an expression assigns.
 func (j *judge) target(x syntax.ArithmExpr) *refusal {
 	w, ok := x.(*syntax.Word)
-	if !ok || !harmless(w.Lit()) || !j.variables[w.Lit()].number {
+	if !ok || !harmless(w.Lit()) || !j.number(w.Lit()) {
 		return refuse("arithmetic may assign plain names that hold numbers only")
 	}
 	return nil
@@ -190,7 +229,7 @@ func (j *judge) target(x syntax.ArithmExpr) *refusal {
 
 func (j *judge) operand(w *syntax.Word) *refusal {
 	if text := w.Lit(); text != "" {
-		if integer.MatchString(text) || j.variables[text].number || countsOnly(text) {
+		if integer.MatchString(text) || j.number(text) {
 			return nil
 		}
 		return refuse("arithmetic runs what the value of %s holds, and it is not known to be a number", text).or("expr 1 + 2")
@@ -213,153 +252,15 @@ func (j *judge) operand(w *syntax.Word) *refusal {
 		if part.Length && part.Param != nil && part.Exp == nil {
 			return j.parameter(part)
 		}
-		if simple(part) && (j.variables[part.Param.Value].number || countsOnly(part.Param.Value)) {
+		if simple(part) && j.number(part.Param.Value) {
 			return nil
 		}
 	}
 	return refuse("arithmetic runs what a value holds, and this one is not known to be a number").or("expr 1 + 2")
 }
 
-// variable is what holds of every value a script gives to a name, wherever it
-// does so: the order is not looked at.
-type variable struct {
-	number bool // an integer
-	plain  bool // one word, without patterns, that begins no option
-	tame   bool // begins neither an option nor an expression, nor a device
-	file   bool // is no device: what a pattern finds, or a path that is known
-}
-
-// variables are the names a script assigns.
-type variables map[string]variable
-
-// countsOnly reports whether a parameter of bash itself is always a number.
-func countsOnly(name string) bool {
-	switch name {
-	case "#", "?", "$", "RANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "UID", "EUID", "PPID":
-		return true
-	}
-	return false
-}
-
-var (
-	integer   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]{0,17})$`)
-	plainText = regexp.MustCompile(`^[A-Za-z0-9_./@%][A-Za-z0-9_./@%:+=,-]*$`)
-	// plainRevision begins no option, and holds no pattern that bash would expand.
-	plainRevision = regexp.MustCompile(`^[A-Za-z0-9_./@][A-Za-z0-9_./@^~-]*$`)
-	listRange     = regexp.MustCompile(`^\{(0|[1-9][0-9]{0,5})\.\.(0|[1-9][0-9]{0,5})\}$`)
-)
-
-// variablesOf collects what a script assigns.
-func variablesOf(file *syntax.File) variables {
-	v := variables{}
-	syntax.Walk(file, func(node syntax.Node) bool {
-		switch node := node.(type) {
-		case *syntax.Assign:
-			v.assign(node)
-		case *syntax.ForClause:
-			v.loop(node)
-		case *syntax.CallExpr:
-			v.builtin(node)
-		case *syntax.BinaryArithm:
-			if assigns(node.Op) {
-				v.calculated(node.X)
-			}
-		case *syntax.UnaryArithm:
-			if node.Op == syntax.Inc || node.Op == syntax.Dec {
-				v.calculated(node.X)
-			}
-		}
-		return true
-	})
-	return v
-}
-
-// set notes that a name may have a further value.
-func (v variables) set(name string, value variable) {
-	if known, ok := v[name]; ok {
-		value = variable{
-			number: known.number && value.number, plain: known.plain && value.plain,
-			tame: known.tame && value.tame, file: known.file && value.file,
-		}
-	}
-	v[name] = value
-}
-
-func (v variables) assign(a *syntax.Assign) {
-	if a.Name == nil {
-		return
-	}
-	if a.Append || a.Index != nil || a.Naked || a.Array != nil {
-		v.set(a.Name.Value, variable{})
-		return
-	}
-	v.set(a.Name.Value, valueOf(a.Value, false))
-}
-
-func (v variables) loop(f *syntax.ForClause) {
-	loop, ok := f.Loop.(*syntax.WordIter)
-	if !ok || loop.Name == nil {
-		return
-	}
-	if !loop.InPos.IsValid() {
-		v.set(loop.Name.Value, variable{})
-	}
-	for _, item := range loop.Items {
-		if listRange.MatchString(item.Lit()) {
-			v.set(loop.Name.Value, variable{number: true, plain: true, tame: true})
-			continue
-		}
-		v.set(loop.Name.Value, valueOf(item, true))
-	}
-}
-
-// builtin notes the names that read fills, however read is reached.
-func (v variables) builtin(c *syntax.CallExpr) {
-	reads := false
-	for _, arg := range c.Args {
-		if reads && syntax.ValidName(arg.Lit()) {
-			v.set(arg.Lit(), variable{})
-		}
-		reads = reads || arg.Lit() == "read"
-	}
-}
-
-// calculated notes a name that an expression assigns: to a number.
-func (v variables) calculated(x syntax.ArithmExpr) {
-	if w, ok := x.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
-		v.set(w.Lit(), variable{number: true})
-	}
-}
-
-// valueOf judges a value by its literal text.
-func valueOf(node *syntax.Word, list bool) variable {
-	if node == nil {
-		return variable{tame: true} // empty
-	}
-	if len(node.Parts) == 1 {
-		switch part := node.Parts[0].(type) {
-		case *syntax.ArithmExp:
-			return variable{number: true}
-		case *syntax.CmdSubst:
-			return variable{number: numeric(part)}
-		}
-	}
-	w := (&judge{}).word(node)
-	beginning := w.text != "" && plainText.MatchString(w.text[:1]) && !strings.HasPrefix(w.text, "/dev")
-	lit := node.Lit()
-	found := list && w.several && !w.splits && lit != "" && lit[0] != '/' && !strings.ContainsAny(lit, "{\\")
-	if !w.whole || w.several && !list || w.splits {
-		return variable{tame: beginning && !w.splits, file: found}
-	}
-	return variable{
-		number: integer.MatchString(w.text),
-		plain:  beginning && plainText.MatchString(w.text),
-		tame:   beginning,
-		file:   beginning,
-	}
-}
-
-// numeric reports whether a substitution can only print an integer.
+// numeric reports whether a substitution can only print an integer: nothing but the
+// output of its last command, and that a count.
 func numeric(c *syntax.CmdSubst) bool {
 	if len(c.Stmts) != 1 {
 		return false
@@ -367,16 +268,52 @@ func numeric(c *syntax.CmdSubst) bool {
 	stmt := c.Stmts[0]
 	for {
 		binary, ok := stmt.Cmd.(*syntax.BinaryCmd)
-		if !ok || binary.Op != syntax.Pipe {
+		if !ok || binary.Op != syntax.Pipe || len(stmt.Redirs) > 0 {
 			break
 		}
 		stmt = binary.Y
 	}
 	call, ok := stmt.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) != 2 || len(call.Assigns) > 0 {
+	if !ok || len(call.Args) != 2 || len(call.Assigns) > 0 || slices.ContainsFunc(stmt.Redirs, func(r *syntax.Redirect) bool {
+		return r.Op != syntax.RdrIn && r.Op != syntax.WordHdoc && !(r.Op == syntax.RdrOut && r.N != nil && r.N.Value == "2")
+	}) {
 		return false
 	}
 	return slices.Contains([]string{"wc -l", "wc -c", "wc -w", "wc -m", "date +%s"}, call.Args[0].Lit()+" "+call.Args[1].Lit())
+}
+
+// counts reports whether a substitution is seq with numbers, and so becomes words that
+// are natural numbers.
+func (j *judge) counts(c *syntax.CmdSubst) bool {
+	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 {
+		return false
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 || len(call.Args) < 2 || call.Args[0].Lit() != "seq" {
+		return false
+	}
+	for i, arg := range call.Args[1:] {
+		natural := integer.MatchString(arg.Lit()) && arg.Lit()[0] != '-'
+		if name := variableIn(arg); !natural && (name == "" || !j.number(name) || i == 0 && len(call.Args) > 2) {
+			return false
+		}
+	}
+	return true
+}
+
+// variableIn returns the name in a word that is $name or "$name", "" for any other word.
+func variableIn(w *syntax.Word) string {
+	if len(w.Parts) != 1 {
+		return ""
+	}
+	part := w.Parts[0]
+	if quoted, ok := part.(*syntax.DblQuoted); ok && len(quoted.Parts) == 1 {
+		part = quoted.Parts[0]
+	}
+	if p, ok := part.(*syntax.ParamExp); ok && simple(p) {
+		return p.Param.Value
+	}
+	return ""
 }
 
 // harmless reports whether a script may give a value to the name: one that no
@@ -394,12 +331,16 @@ func harmless(name string) bool {
 	return !slices.ContainsFunc(names()["special beginnings"], begins) && !slices.ContainsFunc(names()["special ends"], ends)
 }
 
+// knownLocale matches the locales in which the shell reads every byte below 0x80 as
+// itself. In others a character may end in what looks like a quote or a bracket.
+var knownLocale = regexp.MustCompile(`^(?:C|POSIX|(?:C|[a-z]{2,3}(?:_[A-Z]{2})?)\.(?:UTF-8|utf-?8))$`)
+
 // environment reports whether a command may be given name=value to run with.
 func environment(name, value string) bool {
 	plain := plainText.MatchString(value) || value == ""
 	switch {
 	case strings.HasPrefix(name, "LC_"), name == "LANG":
-		return plain && !strings.Contains(value, "/")
+		return knownLocale.MatchString(value)
 	case name == "TZ":
 		return plain && value != "" && value[0] != '/' && !strings.Contains(value, "..")
 	case name == "COLUMNS", name == "LINES":

@@ -16,24 +16,32 @@ const (
 	valued                // one, attached or as the next word
 	attached              // maybe one, attached only
 	trailing              // one, attached or as the next word, if there is a next word
+	verbatim              // one, attached or as the next word, even if that looks like an option
 )
 
 // grammar is the options of a command: the ones that are known to only read. All
 // others are refused, abbreviations too, since what they stand for depends on the
 // version.
 type grammar struct {
-	arities map[string]arity // by the option with its dashes
-	numbers bool             // -5 is an option
-	early   bool             // options end at the first operand
-	long    bool             // options of one dash are words, as those of find
+	arities map[string]arity  // by the option with its dashes
+	values  map[string]string // by the option that takes only some, each between bars
+	needs   needs
+	numbers bool // -5 is an option
+	early   bool // options end at the first operand
+	long    bool // options of one dash are words, as those of find
 }
 
 // options reads a grammar: -n and --name are alone, -n: takes a value, -n? may
-// have one attached, -n~ takes the next word if there is one, -# is any number.
+// have one attached, -n~ takes the next word if there is one, -n+ the next word
+// whatever it is, --name=a|b one of these, -# is any number.
 func options(texts ...string) *grammar {
-	g := &grammar{arities: map[string]arity{}}
+	g := &grammar{arities: map[string]arity{}, values: map[string]string{}}
 	for _, text := range texts {
 		for name := range strings.FieldsSeq(text) {
+			if option, values, ok := strings.Cut(name, "="); ok {
+				g.arities[option], g.values[option] = valued, "|"+values+"|"
+				continue
+			}
 			if name == "-#" {
 				g.numbers = true
 				continue
@@ -46,6 +54,8 @@ func options(texts ...string) *grammar {
 				kind = attached
 			case '~':
 				kind = trailing
+			case '+':
+				kind = verbatim
 			}
 			if kind != alone {
 				name = name[:len(name)-1]
@@ -83,6 +93,20 @@ func (a arguments) has(names ...string) bool {
 // split tells options and operands apart. In a command that is open, words that
 // are unknown until it runs are welcome: none of its options does harm.
 func (g *grammar) split(c call, open bool) (arguments, *refusal) {
+	a, r := g.tellApart(c, open)
+	if r != nil {
+		return a, r
+	}
+	for _, f := range a.flags {
+		values, some := g.values[f.name]
+		if some && !(f.value.whole && strings.Contains(values, "|"+f.value.text+"|")) {
+			return a, refuse("%s of %s is allowed with %s only", f.name, c.name, strings.ReplaceAll(strings.Trim(values, "|"), "|", ", "))
+		}
+	}
+	return a, g.needs.met(c, a)
+}
+
+func (g *grammar) tellApart(c call, open bool) (arguments, *refusal) {
 	var a arguments
 	for i := 0; i < len(c.words); i++ {
 		w := c.words[i]
@@ -118,6 +142,9 @@ func hidden(c call, w word) *refusal {
 	r := refuse("%s has options that write or run, and %q may become one; quote it and put -- before it, or begin it with ./", c.name,
 		source(w))
 	r.general = c.name + " -- ./FILE"
+	if w.node != nil {
+		r.ended = w.node.Pos().Offset()
+	}
 	return r
 }
 
@@ -161,7 +188,7 @@ func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (
 			a.flags = append(a.flags, flag{name: name, value: value, given: value.text != "" || !w.whole})
 			return 0, nil
 		}
-		return g.separate(c, name, next, open, a)
+		return g.separate(c, name, next, open || kind == verbatim && len(next) > 0 && next[0].one(), a)
 	}
 	if !w.whole && !open {
 		return 0, hidden(c, w)
@@ -215,7 +242,7 @@ func (g *grammar) longOption(c call, w word, next []word, open bool, a *argument
 		a.flags = append(a.flags, flag{name: name})
 		return 0, nil
 	}
-	return g.separate(c, name, next, open, a)
+	return g.separate(c, name, next, open || kind == verbatim && len(next) > 0 && next[0].one(), a)
 }
 
 // refused says why an option is not allowed, and what it may be short for.
@@ -257,6 +284,14 @@ var optionTable string
 type entry struct {
 	judged  string // open, closed, judged or any
 	options string
+	needs   string
+}
+
+// grammar is what an entry says of the options.
+func (e entry) grammar() *grammar {
+	g := options(e.options)
+	g.needs = needed(e.needs)
+	return g
 }
 
 // rule is what judges the command of an entry that needs no code of its own.
@@ -265,9 +300,9 @@ func (e entry) rule() (rule, bool) {
 	case "any":
 		return rule{anything}, true
 	case "open":
-		return open(options(e.options)), true
+		return open(e.grammar()), true
 	case "closed":
-		return closed(options(e.options), nil), true
+		return closed(e.grammar(), nil), true
 	}
 	return rule{}, false
 }
@@ -282,9 +317,14 @@ var entries = sync.OnceValue(func() map[string]entry {
 		case line == "", strings.HasPrefix(line, "#"):
 			continue
 		case strings.HasPrefix(line, " "):
+			needs, condition := strings.CutPrefix(line, "  needs ")
 			for _, name := range names {
 				e := table[name]
-				e.options += line
+				if condition {
+					e.needs = needs
+				} else {
+					e.options += line
+				}
 				table[name] = e
 			}
 			continue
@@ -293,7 +333,7 @@ var entries = sync.OnceValue(func() map[string]entry {
 		judged, base, _ := strings.Cut(how, " + ")
 		names = strings.Split(list, ", ")
 		for _, name := range names {
-			table[name] = entry{judged: judged, options: table[base].options}
+			table[name] = entry{judged: judged, options: table[base].options, needs: table[base].needs}
 		}
 	}
 	return table
@@ -319,7 +359,7 @@ var names = sync.OnceValue(func() map[string][]string {
 })
 
 // listed returns the options that options.txt lists for a command.
-func listed(name string) *grammar { return options(entries()[name].options) }
+func listed(name string) *grammar { return entries()[name].grammar() }
 
 // open is a command none of whose options writes or runs anything: what its words
 // become when it runs does not matter.
@@ -393,12 +433,48 @@ func atMost(n int) func(call, arguments) *refusal {
 	}
 }
 
-// needs is a check for commands that only read with one of some options.
-func needs(instead string, names ...string) func(call, arguments) *refusal {
-	return func(c call, a arguments) *refusal {
-		if a.has(names...) {
+// needs is which options make a command read, for one that writes without them.
+type needs struct {
+	ways    []way
+	instead string
+}
+
+// way is options of which one has to be given, and others that undo it, wherever they
+// stand: of two modes many programs take the last one, and some the first.
+type way struct{ one, without []string }
+
+// needed reads a condition: -c -l or -t without -d; the form that is offered instead.
+func needed(text string) needs {
+	if text == "" {
+		return needs{}
+	}
+	text, instead, _ := strings.Cut(text, "; ")
+	n := needs{instead: strings.TrimSpace(instead)}
+	for part := range strings.SplitSeq(text, " or ") {
+		one, without, _ := strings.Cut(part, " without ")
+		n.ways = append(n.ways, way{strings.Fields(one), strings.Fields(without)})
+	}
+	return n
+}
+
+// met reports whether the arguments hold one of the ways. An option that tells about
+// the command counts only alone: some programs go on after it.
+func (n needs) met(c call, a arguments) *refusal {
+	if n.ways == nil || len(c.words) == 1 && slices.ContainsFunc([]string{"--version", "--help", "-V", "-h"}, c.words[0].is) {
+		return nil
+	}
+	instead, undone := strings.ReplaceAll(n.instead, "NAME", c.name), false
+	for _, way := range n.ways {
+		if !a.has(way.one...) {
+			continue
+		}
+		if !a.has(way.without...) {
 			return nil
 		}
-		return refuse("%s writes files without %s", c.name, names[0]).or(instead)
+		undone = true
 	}
+	if undone {
+		return refuse("one option of %s undoes another, which kept it from writing", c.name).or(instead)
+	}
+	return refuse("%s writes files without %s", c.name, n.ways[0].one[0]).or(instead)
 }

@@ -68,6 +68,19 @@ func TestCommandRuns(t *testing.T) {
 	}
 }
 
+// TestCommandHasAKnownLocale: in others bash takes bytes for parts of a character that
+// the judge took for quotes.
+func TestCommandHasAKnownLocale(t *testing.T) {
+	for value, want := range map[string]string{"zh_CN.GBK": "", "ja_JP.SJIS": "", "de_DE": "", "C.UTF-8": "C.UTF-8", "C": "C"} {
+		for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+			t.Setenv(name, value)
+		}
+		if got := run(t, t.TempDir(), `echo "$LC_ALL$LC_CTYPE$LANG"`, shell.RunOptions{}); got.Stdout != strings.Repeat(want, 3)+"\n" {
+			t.Errorf("%s: %+v", value, got)
+		}
+	}
+}
+
 func TestCommandCannotWriteWhenConfined(t *testing.T) {
 	dir := t.TempDir()
 	kept := filepath.Join(dir, "kept")

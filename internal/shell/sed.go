@@ -5,7 +5,7 @@ import "strings"
 // sed allows scripts that only print: w and W write, e runs, s has flags for both,
 // and -i writes in place. A script from a file is not known.
 func sed(_ *judge, _ call, a arguments) *refusal {
-	if a.has("--version", "--help") {
+	if a.has("--version", "--help") && len(a.flags)+len(a.operands) == 1 {
 		return nil
 	}
 	var script []string

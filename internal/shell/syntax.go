@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,13 @@ type judge struct {
 	variables variables
 	commands  map[string]rule
 	depth     int
+	bound     map[any]string  // the texts that slots have for now
+	set       map[string]bool // the names that surely have a value by now
+	trail     []string        // the same, in order
+	late      bool            // what is judged may run at any time
+	work      int             // what was spent on judging
+	expanded  int             // bytes that braces expand to
+	rounds    int             // how often loops around run at least
 }
 
 func (j *judge) stmts(list []*syntax.Stmt) *refusal {
@@ -70,15 +78,15 @@ func (j *judge) command(c syntax.Command) *refusal {
 	case *syntax.BinaryCmd:
 		return j.binary(c)
 	case *syntax.Subshell:
-		return j.stmts(c.Stmts)
+		return j.aside(func() *refusal { return j.stmts(c.Stmts) })
 	case *syntax.Block:
 		return j.stmts(c.Stmts)
 	case *syntax.IfClause:
 		return j.branch(c)
 	case *syntax.WhileClause:
-		return first(j.stmts(c.Cond), func() *refusal { return j.stmts(c.Do) })
+		return j.aside(func() *refusal { return j.inOrder(c.Cond, c.Do) })
 	case *syntax.ForClause:
-		return j.loop(c)
+		return j.aside(func() *refusal { return j.loop(c) })
 	case *syntax.CaseClause:
 		return j.choice(c)
 	case *syntax.TestClause:
@@ -111,28 +119,60 @@ func first(r *refusal, next func() *refusal) *refusal {
 	return next()
 }
 
-// binary judges a chain of commands, which the parser leans to the left.
+// binary judges a chain of commands, which the parser leans to the left. What follows
+// || may not run, and neither may what follows && behind it.
 func (j *judge) binary(c *syntax.BinaryCmd) *refusal {
+	chain := []*syntax.BinaryCmd{c}
 	for {
-		if r := j.stmts([]*syntax.Stmt{c.Y}); r != nil {
-			return r
-		}
 		left, ok := c.X.Cmd.(*syntax.BinaryCmd)
 		if !ok || len(c.X.Redirs) > 0 || c.X.Background || c.X.Coprocess || c.X.Disown {
-			return j.stmts([]*syntax.Stmt{c.X})
+			break
 		}
-		c = left
+		chain, c = append(chain, left), left
 	}
+	beginning := func() *refusal { return j.stmts([]*syntax.Stmt{c.X}) }
+	piped := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
+	if r := first(nil, func() *refusal {
+		if piped {
+			return j.aside(beginning)
+		}
+		return beginning()
+	}); r != nil {
+		return r
+	}
+	mark := len(j.trail)
+	defer func() { j.undo(mark) }()
+	for _, link := range slices.Backward(chain) {
+		if link.Op != syntax.AndStmt {
+			j.undo(mark)
+		}
+		before := len(j.trail)
+		if r := j.stmts([]*syntax.Stmt{link.Y}); r != nil {
+			return r
+		}
+		if link.Op != syntax.AndStmt {
+			j.undo(before)
+		}
+	}
+	return nil
 }
 
 func (j *judge) branch(c *syntax.IfClause) *refusal {
 	for ; c != nil; c = c.Else {
-		if r := first(j.stmts(c.Cond), func() *refusal { return j.stmts(c.Then) }); r != nil {
+		if r := j.aside(func() *refusal { return j.inOrder(c.Cond, c.Then) }); r != nil {
 			return r
 		}
 	}
 	return nil
 }
+
+// inOrder judges lists of which the second runs after the first.
+func (j *judge) inOrder(before, after []*syntax.Stmt) *refusal {
+	return first(j.stmts(before), func() *refusal { return j.stmts(after) })
+}
+
+// maxRounds bounds how often loops over known words run together.
+const maxRounds = 1_000_000
 
 func (j *judge) loop(f *syntax.ForClause) *refusal {
 	if f.Select {
@@ -146,6 +186,16 @@ func (j *judge) loop(f *syntax.ForClause) *refusal {
 		if r := each(loop.Items, func(item *syntax.Word) *refusal { return j.parts(item.Parts) }); r != nil {
 			return r
 		}
+		words := 0
+		for _, item := range loop.Items {
+			n, _ := expansions(item.Parts)
+			words += n
+		}
+		defer func(rounds int) { j.rounds = rounds }(j.rounds)
+		if j.rounds = max(j.rounds, 1) * max(words, 1); j.rounds > maxRounds {
+			return refuse("loops in each other run %d times; use fewer words", j.rounds)
+		}
+		j.sets(loop.Name.Value)
 	case *syntax.CStyleLoop:
 		if r := each([]syntax.ArithmExpr{loop.Init, loop.Cond, loop.Post}, j.arithmetic); r != nil {
 			return r
@@ -159,7 +209,9 @@ func (j *judge) loop(f *syntax.ForClause) *refusal {
 func (j *judge) choice(c *syntax.CaseClause) *refusal {
 	return first(j.parts(c.Word.Parts), func() *refusal {
 		return each(c.Items, func(item *syntax.CaseItem) *refusal {
-			return first(each(item.Patterns, j.pattern), func() *refusal { return j.stmts(item.Stmts) })
+			return first(each(item.Patterns, j.pattern), func() *refusal {
+				return j.aside(func() *refusal { return j.stmts(item.Stmts) })
+			})
 		})
 	})
 }
@@ -179,6 +231,7 @@ func (j *judge) declaration(d *syntax.DeclClause) *refusal {
 		if r := j.assign(a, d.Variant.Value == "export"); r != nil {
 			return r
 		}
+		j.sets(a.Name.Value)
 	}
 	return nil
 }
@@ -189,6 +242,17 @@ func (j *judge) assign(a *syntax.Assign, exported bool) *refusal {
 	if a.Name == nil || a.Index != nil {
 		return refuse("an assignment to an element computes its index; assign a plain name")
 	}
+	if r := j.holds(a, exported); r != nil {
+		return r
+	}
+	if pieces, _ := j.length(a.Name.Value); pieces > maxMentions {
+		return refuse("the value of %s doubles again and again, which fills the memory", a.Name.Value)
+	}
+	return nil
+}
+
+// holds judges what an assignment gives to its name.
+func (j *judge) holds(a *syntax.Assign, exported bool) *refusal {
 	if a.Array != nil {
 		return j.array(a)
 	}
@@ -197,18 +261,20 @@ func (j *judge) assign(a *syntax.Assign, exported bool) *refusal {
 			return r
 		}
 	}
-	value := j.value(a.Value)
-	if exported && value.whole && !a.Append && environment(a.Name.Value, value.text) {
+	return j.combinations([]*syntax.Word{a.Value}, func() *refusal {
+		value := j.assigned(a.Value)
+		known := value.whole && !a.Append && environment(a.Name.Value, value.text)
+		if exported && known {
+			return nil
+		}
+		if exported && !plainName(a.Name.Value) || !exported && !harmless(a.Name.Value) && !known {
+			return refuse("setting %s changes how commands run", a.Name.Value).without(a)
+		}
+		if suspect(value.text) {
+			return refuse("the value of %s holds text that some commands would run", a.Name.Value)
+		}
 		return nil
-	}
-	if exported && !plainName(a.Name.Value) || !exported && !harmless(a.Name.Value) && !(value.whole && environment(a.Name.Value,
-		value.text) && !a.Append) {
-		return refuse("setting %s changes how commands run", a.Name.Value).without(a)
-	}
-	if suspect(value.text) {
-		return refuse("the value of %s holds text that some commands would run", a.Name.Value)
-	}
-	return nil
+	})
 }
 
 // plainName reports whether a name in the environment is one no program looks at.
@@ -260,12 +326,11 @@ func (c call) first() string {
 }
 
 func (j *judge) call(c *syntax.CallExpr) *refusal {
-	words, r := j.words(c.Args)
-	if r != nil {
+	if r := each(c.Args, func(arg *syntax.Word) *refusal { return j.parts(arg.Parts) }); r != nil {
 		return r
 	}
 	for _, a := range c.Assigns {
-		if len(words) > 0 && words[0].is("read") && a.Name != nil && a.Name.Value == "IFS" && a.Index == nil && a.Array == nil &&
+		if len(c.Args) > 0 && c.Args[0].Lit() == "read" && a.Name != nil && a.Name.Value == "IFS" && a.Index == nil && a.Array == nil &&
 			!a.Append {
 			if a.Value != nil {
 				if r := j.parts(a.Value.Parts); r != nil {
@@ -274,24 +339,36 @@ func (j *judge) call(c *syntax.CallExpr) *refusal {
 			}
 			continue
 		}
-		if r := j.assign(a, len(words) > 0); r != nil {
+		if r := j.assign(a, len(c.Args) > 0); r != nil {
 			return r
 		}
 	}
-	if len(words) == 0 {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			j.sets(a.Name.Value)
+		}
 		return nil
 	}
-	return j.run(words)
+	return j.combinations(c.Args, func() *refusal {
+		words := j.words(c.Args)
+		if len(words) == 0 {
+			return nil
+		}
+		return j.run(words)
+	})
 }
 
 // run judges a command by its name and its arguments. Wrappers come back here
 // with what they run.
 func (j *judge) run(words []word) *refusal {
+	if r := j.spend(len(words)); r != nil {
+		return r
+	}
 	return j.deeper(func() *refusal { return j.program(words) })
 }
 
 func (j *judge) program(words []word) *refusal {
-	if !words[0].whole || !words[0].one() {
+	if !words[0].whole || !words[0].one() || words[0].filled {
 		return refuse("the command to run is not known before it runs; name it")
 	}
 	name := words[0].text
@@ -311,7 +388,27 @@ func (j *judge) program(words []word) *refusal {
 	if !ok {
 		return unknown(name, words)
 	}
-	return known.judge(j, call{name: name, words: words[1:]})
+	c := call{name: name, words: words[1:]}
+	return first(c.spares(), func() *refusal { return known.judge(j, c) })
+}
+
+// width is a field of a format that is padded to more than fits into the memory.
+var width = regexp.MustCompile(`%[-+ #0']*[0-9]*\.?[0-9]{6}`)
+
+// spares refuses what holds of the words of every command: widths that fill the
+// memory, and files of options.
+func (c call) spares() *refusal {
+	options := slices.Contains(names()["@"], c.name)
+	return each(c.words, func(w word) *refusal {
+		switch {
+		case w.whole && len(w.text) > 6 && width.MatchString(w.text):
+			return refuse("a field of that width fills the memory")
+		case options && (strings.HasPrefix(w.text, "@") || w.text == "" && !w.whole):
+			return refuse("%s reads options from the file behind an @, and %s may be one; begin it with ./", c.name, source(w)).
+				or(c.name + " ./FILE")
+		}
+		return nil
+	})
 }
 
 // unknown refuses a command that is not on the list.
@@ -353,7 +450,7 @@ func (j *judge) test(x syntax.TestExpr) *refusal {
 	case *syntax.BinaryTest:
 		switch x.Op {
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-			return first(j.number(x.X), func() *refusal { return j.number(x.Y) })
+			return first(j.compared(x.X), func() *refusal { return j.compared(x.Y) })
 		case syntax.TsReMatch:
 			if w, ok := x.Y.(*syntax.Word); !ok || strings.ContainsAny(unquotedText(w), " \t\n;&<>#") {
 				return refuse("where this regular expression ends is not certain; put it into a variable").or(`[[ "$x" =~ ^[0-9]+$ ]]`)
@@ -375,8 +472,8 @@ func unquotedText(w *syntax.Word) string {
 	return b.String()
 }
 
-// number judges an operand that [[ evaluates as arithmetic.
-func (j *judge) number(x syntax.TestExpr) *refusal {
+// compared judges an operand that [[ evaluates as arithmetic.
+func (j *judge) compared(x syntax.TestExpr) *refusal {
 	w, ok := x.(*syntax.Word)
 	if !ok {
 		return refuse("[[ compares numbers and names that hold numbers only")
@@ -384,7 +481,7 @@ func (j *judge) number(x syntax.TestExpr) *refusal {
 	if text := j.word(w); text.whole && integer.MatchString(text.text) {
 		return nil
 	}
-	if w.Lit() != "" && !j.variables[w.Lit()].number {
+	if w.Lit() != "" && !j.number(w.Lit()) {
 		return refuse("[[ evaluates %q; compare numbers, or use [ … ]", w.Lit()).or(`[ "$x" -gt 1 ]`)
 	}
 	return j.operand(w).or(`[ "$x" -gt 1 ]`)
@@ -460,6 +557,11 @@ func (j *judge) redirect(r *syntax.Redirect) *refusal {
 			return refused
 		}
 	}
+	return j.combinations([]*syntax.Word{r.Word}, func() *refusal { return j.redirected(r) })
+}
+
+// redirected judges a redirection whose word has a text for now.
+func (j *judge) redirected(r *syntax.Redirect) *refusal {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		return j.document(r)
@@ -527,35 +629,15 @@ func (j *judge) input(r *syntax.Redirect) *refusal {
 		}
 	}
 	source := j.value(r.Word)
-	if source.whole && source.text == "" || !source.one() {
+	switch {
+	case !source.one():
 		return refuse("what is read from is not known to be one file; use cat").or("cat FILE")
-	}
-	if device(source.text) {
+	case device(source.text):
 		return refuse("reading from a device may act on it, and /dev/tcp is a connection").without(r)
+	case !source.openable():
+		return refuse("what is read from is not known: it may be a connection in /dev/tcp; use cat").or("cat FILE")
 	}
-	if source.whole || source.tame || strings.Contains(source.text, "/") && !strings.HasPrefix("/dev/", source.text) ||
-		source.text != "" && source.text[0] != '/' {
-		return nil
-	}
-	if name := variableIn(r.Word); j.variables[name].file {
-		return nil
-	}
-	return refuse("what is read from is not known: it may be a connection in /dev/tcp; use cat").or("cat FILE")
-}
-
-// variableIn returns the name in a word that is "$name", "" for any other word.
-func variableIn(w *syntax.Word) string {
-	if len(w.Parts) != 1 {
-		return ""
-	}
-	quoted, ok := w.Parts[0].(*syntax.DblQuoted)
-	if !ok || len(quoted.Parts) != 1 {
-		return ""
-	}
-	if p, ok := quoted.Parts[0].(*syntax.ParamExp); ok && simple(p) {
-		return p.Param.Value
-	}
-	return ""
+	return nil
 }
 
 // device reports whether a path names a device other than the ones that only

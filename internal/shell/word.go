@@ -19,6 +19,9 @@ type word struct {
 	several bool   // it may become several words or none, each beginning with text
 	splits  bool   // it may become several words, of which only the first begins with text
 	tame    bool   // what follows text begins neither an option nor an expression
+	file    bool   // whatever follows text, it is no path of /dev
+	plain   bool   // without quotes it stays one word, without patterns
+	filled  bool   // some of it comes out of a variable or a substitution
 }
 
 // literal is a word that is known as a whole.
@@ -36,6 +39,18 @@ func (w word) option() bool {
 		return !w.whole && !w.tame
 	}
 	return w.text[0] == '-' && !w.is("-")
+}
+
+// openable reports whether the word is no path of /dev, which acts when it is opened,
+// and in which bash makes connections.
+func (w word) openable() bool {
+	switch {
+	case device(w.text):
+		return false
+	case w.whole, w.file, w.text != "" && w.text[0] != '/':
+		return true
+	}
+	return w.text != "" && !strings.HasPrefix("/dev/", w.text)
 }
 
 // one reports whether it is exactly one word.
@@ -57,40 +72,77 @@ func (w word) String() string {
 }
 
 // words evaluates the arguments of a command, after judging what runs inside them.
-func (j *judge) words(list []*syntax.Word) ([]word, *refusal) {
+func (j *judge) words(list []*syntax.Word) []word {
 	words := make([]word, 0, len(list))
 	for _, node := range list {
-		if r := j.parts(node.Parts); r != nil {
-			return nil, r
-		}
-		if alternatives := braces(node); alternatives != nil {
-			words = append(words, alternatives...)
-			continue
-		}
-		words = append(words, j.word(node))
+		words = append(words, j.expand(node)...)
 	}
-	return words, nil
+	return words
 }
 
-// braces expands the one plain form {a,b,c} with literals around it; nil if the
-// word is of another form.
+// expand evaluates a word of a command or a loop, which may become several.
+func (j *judge) expand(node *syntax.Word) []word {
+	if alternatives := braces(node); alternatives != nil {
+		return alternatives
+	}
+	if len(node.Parts) == 1 {
+		if text, ok := j.bound[slot(node.Parts[0])]; ok {
+			return fields(node, text)
+		}
+		if c, ok := node.Parts[0].(*syntax.CmdSubst); ok && j.counts(c) {
+			return []word{literal("1"), literal("71")}
+		}
+	}
+	return []word{j.word(node)}
+}
+
+// fields splits a known value as bash does where it stands without quotes.
+func fields(node *syntax.Word, text string) []word {
+	var words []word
+	for _, field := range strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' || c == '\n' }) {
+		w := word{node: node, text: field, whole: true, filled: true}
+		if i := strings.IndexAny(field, patternLetters); i >= 0 {
+			w = word{node: node, text: field[:i], several: true, filled: true}
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+// patternLetters begin a pattern, where there are no quotes.
+const patternLetters = "*?[\\"
+
+// braceRange is {1..9} with letters around it that mean nothing else.
+var braceRange = regexp.MustCompile(`^([^{}\\*?\[~]*)\{(0|[1-9][0-9]{0,5})\.\.(0|[1-9][0-9]{0,5})\}([^{}\\*?\[~]*)$`)
+
+// braces expands the plain forms {a,b,c} and {1..9} with literals around them; nil if
+// the word is of another form. Of a long range the ends stand for all.
 func braces(node *syntax.Word) []word {
-	if len(node.Parts) != 1 {
-		return nil
-	}
-	lit, ok := node.Parts[0].(*syntax.Lit)
-	if !ok || strings.Count(lit.Value, "{") != 1 || strings.Count(lit.Value, "}") != 1 ||
-		strings.ContainsAny(lit.Value, "\\*?[~") || strings.Contains(lit.Value, "..") {
-		return nil
-	}
-	before, rest, _ := strings.Cut(lit.Value, "{")
-	inside, after, closed := strings.Cut(rest, "}")
-	if !closed || !strings.Contains(inside, ",") {
+	lit := node.Lit()
+	if !strings.Contains(lit, "{") {
 		return nil
 	}
 	var words []word
+	add := func(text string) { words = append(words, word{node: node, text: text, whole: true}) }
+	if m := braceRange.FindStringSubmatch(lit); m != nil {
+		from, _ := strconv.Atoi(m[2])
+		to, _ := strconv.Atoi(m[3])
+		step := 1
+		if n := max(to-from, from-to); n > maxTexts {
+			step = n
+		}
+		for i := min(from, to); i <= max(from, to); i += step {
+			add(m[1] + strconv.Itoa(i) + m[4])
+		}
+		return words
+	}
+	before, rest, _ := strings.Cut(lit, "{")
+	inside, after, closed := strings.Cut(rest, "}")
+	if !closed || !strings.Contains(inside, ",") || strings.ContainsAny(before+inside+after, "{}\\*?[~") || strings.Contains(lit, "..") {
+		return nil
+	}
 	for alternative := range strings.SplitSeq(inside, ",") {
-		words = append(words, word{node: node, text: before + alternative + after, whole: true})
+		add(before + alternative + after)
 	}
 	return words
 }
@@ -98,24 +150,81 @@ func braces(node *syntax.Word) []word {
 // word evaluates one word, whose parts have been judged.
 func (j *judge) word(node *syntax.Word) word {
 	w := word{node: node, whole: true}
-	brace := hasBrace(node.Parts)
+	brace, quoted := hasBrace(node.Parts), len(node.Parts) == 0
 	for i, part := range node.Parts {
+		switch part.(type) {
+		case *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
+			quoted = true
+		}
 		w.add(j.part(part, i == 0, brace))
+	}
+	if w.is("") && !quoted { // it is no word at all
+		return word{node: node, several: true, splits: true}
 	}
 	return w
 }
 
+// assigned evaluates the value of an assignment, which is neither split nor expanded.
+func (j *judge) assigned(node *syntax.Word) word {
+	w := word{node: node, whole: true}
+	if node == nil {
+		return w
+	}
+	for i, part := range node.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			if i == 0 && strings.HasPrefix(part.Value, "~") {
+				w.add(home())
+			} else {
+				_, after, colon := strings.Cut(part.Value, ":")
+				w.add(word{text: unescaped(part.Value), whole: !colon || !strings.Contains(after, "~")})
+			}
+		case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ArithmExp:
+			w.add(j.inQuotes(part))
+		default:
+			w.add(j.part(part, false, false))
+		}
+	}
+	w.several, w.splits = false, false
+	return w
+}
+
+// home is an absolute path: of a home, or of the stack of directories.
+func home() word { return word{text: "/", file: true, plain: true} }
+
+// unescaped removes the backslashes that count outside of quotes.
+func unescaped(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' {
+			if i++; i == len(text) || text[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
 // add appends what is known of a further part.
 func (w *word) add(p word) {
+	plain := w.unsplit() && p.unsplit()
 	switch {
 	case w.whole:
+		w.file = w.text == "" && p.file
 		w.text += p.text
 		w.whole, w.tame = p.whole, p.tame
 	case w.text == "" && w.tame: // it may be empty, and then begins with this part
 		w.tame = p.tame || p.text != "" && strings.IndexByte("-()!,+", p.text[0]) < 0
 	}
+	w.plain, w.filled = plain, w.filled || p.filled
 	w.several = w.several || p.several
 	w.splits = w.splits || p.splits
+}
+
+// unsplit reports whether the word stays one where it stands without quotes.
+func (w word) unsplit() bool {
+	return w.plain || w.whole && !strings.ContainsAny(w.text, patternLetters+" \t\n")
 }
 
 // part evaluates a part of a word: alone of all it may be unknown from its start.
@@ -131,33 +240,88 @@ func (j *judge) part(part syntax.WordPart, first, brace bool) word {
 		return word{text: text, whole: known}
 	case *syntax.DblQuoted:
 		return j.doubleQuoted(part)
-	case *syntax.ParamExp:
-		return j.expanded(part, false)
-	case *syntax.ArithmExp:
-		return word{tame: false} // a number, maybe a negative one
-	case *syntax.CmdSubst:
-		if revision(part) {
-			return word{tame: true, several: true}
-		}
 	}
-	return word{several: true, splits: true}
+	return j.unquotedPart(part)
+}
+
+// unquotedPart evaluates an expansion without quotes: what it gives is split, and
+// its patterns are expanded.
+func (j *judge) unquotedPart(part syntax.WordPart) word {
+	if c, ok := part.(*syntax.CmdSubst); ok && revision(c) {
+		return word{tame: true, several: true}
+	}
+	w := j.inQuotes(part)
+	if w.unsplit() {
+		return w
+	}
+	if i := strings.IndexAny(w.text, patternLetters+" \t\n"); i >= 0 {
+		w.text = w.text[:i]
+	}
+	return word{text: w.text, several: true, splits: true}
 }
 
 func (j *judge) doubleQuoted(part *syntax.DblQuoted) word {
 	w := word{whole: !part.Dollar}
 	for _, inner := range part.Parts {
-		switch inner := inner.(type) {
-		case *syntax.Lit:
-			w.add(literal(unescapeDouble().Replace(inner.Value)))
-		case *syntax.ParamExp:
-			w.add(j.expanded(inner, true))
-		case *syntax.CmdSubst:
-			w.add(word{tame: revision(inner)})
-		default:
-			w.add(word{})
+		if lit, ok := inner.(*syntax.Lit); ok {
+			w.add(literal(unescapeDouble().Replace(lit.Value)))
+			continue
 		}
+		w.add(j.inQuotes(inner))
 	}
 	return w
+}
+
+// inQuotes evaluates an expansion between double quotes, where only a list is several
+// words.
+func (j *judge) inQuotes(part syntax.WordPart) word {
+	if text, ok := j.bound[slot(part)]; ok {
+		return word{text: text, whole: true, filled: true}
+	}
+	switch part := part.(type) {
+	case *syntax.ParamExp:
+		return j.parameterValue(part)
+	case *syntax.CmdSubst:
+		if revision(part) {
+			return word{tame: true}
+		}
+	case *syntax.ArithmExp:
+		return word{plain: true} // a number, maybe a negative one
+	}
+	return word{}
+}
+
+// parameterValue is what is known of a parameter that has no text for now. A list
+// ("$@") is several words.
+func (j *judge) parameterValue(p *syntax.ParamExp) word {
+	if !simple(p) {
+		list := p.Param == nil || p.Index != nil || p.Param.Value == "@"
+		return word{several: list, splits: list, tame: p.Length, plain: p.Length}
+	}
+	switch name := p.Param.Value; {
+	case name == "HOME", name == "PWD": // no script may set them
+		return home()
+	case name == "@":
+		return word{several: true, splits: true}
+	default:
+		v := j.valueOf(name)
+		rest := v.rest
+		if v.texts != nil {
+			rest = common(literals(v.texts))
+		}
+		if j.late || !j.set[name] { // it may have no value
+			return word{tame: rest.tame}
+		}
+		return rest
+	}
+}
+
+func literals(texts []string) []word {
+	words := make([]word, 0, len(texts))
+	for _, text := range texts {
+		words = append(words, literal(text))
+	}
+	return words
 }
 
 // revision reports whether a substitution prints only names of commits. What git
@@ -170,37 +334,26 @@ func revision(c *syntax.CmdSubst) bool {
 	if !ok || len(call.Assigns) > 0 || len(call.Args) < 3 || call.Args[0].Lit() != "git" {
 		return false
 	}
-	if command := call.Args[1].Lit(); command != "rev-parse" && command != "merge-base" {
-		return false
-	}
+	command, names := call.Args[1].Lit(), false
+	options := map[string]*regexp.Regexp{
+		"rev-parse": shortOption, "merge-base": shortOption, "rev-list": countOption, "log": logOption,
+	}[command]
 	for _, arg := range call.Args[2:] {
-		if text := arg.Lit(); text != "--short" && text != "--verify" && !plainRevision.MatchString(text) {
+		text := arg.Lit()
+		if options == nil || !options.MatchString(text) && !plainRevision.MatchString(text) {
 			return false
 		}
+		names = names || strings.Contains(text, "=%")
 	}
-	return true
+	return command != "log" || names
 }
 
-// expanded evaluates a parameter expansion. A list in quotes ("$@") is several
-// words; without quotes a value is split unless it is known to be plain.
-func (j *judge) expanded(p *syntax.ParamExp, quoted bool) word {
-	name := ""
-	if simple(p) {
-		name = p.Param.Value
-	}
-	switch {
-	case name == "HOME", name == "PWD" && quoted: // no script may set them
-		return word{text: "/"}
-	case quoted:
-		list := p.Param == nil || p.Param.Value == "@" || p.Index != nil
-		return word{several: list, splits: list, tame: name != "" && !list && (j.variables[name].tame || countsOnly(name))}
-	case j.variables[name].plain, countsOnly(name), p.Length:
-		return word{tame: true}
-	case j.variables[name].number: // one word, maybe with a sign
-		return word{}
-	}
-	return word{several: true, splits: true}
-}
+// Options with which git prints nothing but names of commits.
+var (
+	shortOption = regexp.MustCompile(`^--(short|verify)$`)
+	countOption = regexp.MustCompile(`^(-[0-9]+|--(all|no-merges|reverse|max-count=[0-9]+))$`)
+	logOption   = regexp.MustCompile(`^(-[0-9]+|--(all|no-merges|reverse)|--(format|pretty)=(t?format:)?%[hH])$`)
+)
 
 // simple reports whether it is $name or ${name}.
 func simple(p *syntax.ParamExp) bool {
@@ -237,7 +390,7 @@ func unquoted(value string, first, brace bool) word {
 		return literal(value)
 	}
 	if first && value[0] == '~' {
-		return word{text: "/"} // a home, or a directory of the stack: an absolute path
+		return home()
 	}
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {
@@ -248,7 +401,7 @@ func unquoted(value string, first, brace bool) word {
 				b.WriteByte(value[i])
 			}
 		case c == '*' || c == '?' || c == '[' && strings.Contains(value[i:], "]"):
-			return word{text: b.String(), several: true}
+			return word{text: b.String(), several: true, file: b.Len() == 0} // a name that exists, or the pattern itself
 		case c == '{' && brace:
 			return word{text: b.String(), several: true}
 		default:

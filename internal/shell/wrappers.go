@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -10,7 +11,8 @@ import (
 func wrappers() map[string]rule {
 	return map[string]rule{
 		"env":      parsed(options(`-0 -v -u: -C: --null --debug --unset: --chdir:`).upToOperand(), "env", env),
-		"printenv": {anything}, "xargs": parsed(listed("xargs").upToOperand(), "", xargs), "find": {find},
+		"printenv": {anything}, "tee": parsed(options(`-a -i -p --append --ignore-interrupts`), "tee /dev/null", tee),
+		"xargs": parsed(listed("xargs").upToOperand(), "", xargs), "find": {find},
 		"timeout": wrapper(options(`-k: -s: -v -p -f --kill-after: --signal: --verbose --preserve-status --foreground`), 1),
 		"nice":    wrapper(options(`-n: -# --adjustment:`), 0),
 		"ionice":  wrapper(options(`-c: -n: -t --class: --classdata: --ignore`), 0),
@@ -54,27 +56,34 @@ func env(j *judge, _ call, a arguments) *refusal {
 	return nil
 }
 
-// xargs runs a command with words from its input, which nobody knows yet.
+// xargs runs a command with words from its input, which nobody knows yet. Where one
+// option undoes another, as -L does -I, every way to read them has to be harmless.
 func xargs(j *judge, _ call, a arguments) *refusal {
 	if len(a.rest) == 0 {
 		return nil // it runs echo
 	}
-	token := ""
+	appends := a.has("-L", "-l", "--max-lines", "-n", "--max-args")
+	replaces := false
 	for _, f := range a.flags {
 		if !slices.Contains([]string{"-I", "-J", "-i", "--replace"}, f.name) {
 			continue
 		}
-		if token = "{}"; f.given {
+		token := "{}"
+		if f.given {
 			if !f.value.whole || f.value.text == "" {
 				return refuse("what xargs replaces is not known").or("xargs -I{} cat {}")
 			}
 			token = f.value.text
 		}
+		appends, replaces = appends || replaces, true
+		if r := j.run(replaced(a.rest, token, word{}, f.name == "-J")); r != nil {
+			return r
+		}
 	}
-	if token == "" {
+	if appends || !replaces {
 		return j.appended(a.rest)
 	}
-	return j.run(replaced(a.rest, token, word{}, a.has("-J")))
+	return nil
 }
 
 // appended judges a command that is given unknown words at its end, and offers
@@ -87,8 +96,12 @@ func (j *judge) appended(words []word) *refusal {
 	if r == nil || last == nil || j.run(append(words, literal("--"), unknown)) != nil {
 		return r
 	}
-	end := min(last.End().Offset(), uint(len(j.source)))
-	r.instead = j.source[:end] + " --" + j.source[end:]
+	from, end := min(last.Pos().Offset(), uint(len(j.source))), min(last.End().Offset(), uint(len(j.source)))
+	script := ""
+	if words[0].is("sed") && !words[len(words)-1].option() { // some would take -- behind it for a file
+		script = "-e "
+	}
+	r.instead, r.ended = j.source[:from]+script+j.source[from:end]+" --"+j.source[end:], 0
 	return r
 }
 
@@ -104,8 +117,8 @@ func replaced(words []word, token string, by word, several bool) []word {
 		}
 		with := by
 		if before != "" {
-			with = word{text: before}
-		} else if by.tame && after != "" {
+			with = word{text: before + by.text}
+		} else if by.text == "" && by.tame && after != "" {
 			with = word{tame: strings.Trim(after[:1], "./") == "" || !strings.HasPrefix(after, "-")}
 		}
 		with.node, with.several, with.splits = w.node, with.several || several || w.several, with.splits || w.splits
@@ -117,19 +130,35 @@ func replaced(words []word, token string, by word, several bool) []word {
 // findTests are the parts of an expression of find that only look or print.
 var findTests = sync.OnceValue(func() *grammar { return listed("find") })
 
+// tee passes on what it reads, and may keep it nowhere.
+func tee(_ *judge, _ call, a arguments) *refusal {
+	return each(a.operands, func(w word) *refusal {
+		if w.is("/dev/null") {
+			return nil
+		}
+		return refuse("tee writes files").or("cat FILE").without(w.syntax())
+	})
+}
+
 // find judges an expression of find. Its commands are judged by what they run.
 func find(j *judge, c call) *refusal {
 	starts, words := findStarts(c.words)
-	tame := true
+	found := word{text: ".", tame: true}
+	if len(starts) > 0 {
+		found.text = common(starts).text
+	}
 	for _, w := range starts {
 		if w.splits || !w.whole && w.text == "" && !w.tame {
 			return refuse("where find begins is not known, and may become a part of its expression; begin it with ./ and quote it").
 				or("find ./src -name '*.go'")
 		}
-		tame = tame && (w.text == "" || w.text[0] != '-')
+		if device(w.text + "/x") {
+			return refuse("reading what is in /dev may act on it").without(w.syntax())
+		}
+		found.tame = found.tame && (w.text == "" || w.text[0] != '-')
 	}
 	for len(words) > 0 {
-		used, r := j.findTest(words, tame)
+		used, r := j.findTest(words, found)
 		if r != nil {
 			return r
 		}
@@ -162,7 +191,7 @@ func findExpression(w word) bool {
 
 // findTest judges what stands first in an expression, and returns how many words
 // it takes.
-func (j *judge) findTest(words []word, tame bool) (int, *refusal) {
+func (j *judge) findTest(words []word, found word) (int, *refusal) {
 	w := words[0]
 	if !w.whole {
 		return 0, refuse("a part of the expression of find is not known before it runs; quote patterns").or("find . -name '*.go'")
@@ -178,13 +207,19 @@ func (j *judge) findTest(words []word, tame bool) (int, *refusal) {
 	case strings.HasPrefix(w.text, "-newer") && len(w.text) == len("-newerXY") && strings.Trim(w.text[6:], "aBcmt") == "":
 		n, known = 1, true
 	case w.text == "-exec" || w.text == "-execdir":
-		return j.findExec(words, tame && w.text == "-exec")
+		if w.text == "-execdir" { // some begin the name with ./
+			found = word{}
+		}
+		return j.findExec(words, found)
 	}
 	if !known {
 		return 0, findRefused(w)
 	}
 	if len(words) <= n {
 		return len(words), nil
+	}
+	if w.text == "-printf" && !words[1].whole {
+		return 0, refuse("the format of find -printf is not known before it runs; write it out").or("find . -printf '%p\\n'")
 	}
 	for _, value := range words[1 : 1+n] {
 		if value.splits || value.several && !suffixed(value) && (value.text == "" || findExpression(value)) {
@@ -214,7 +249,7 @@ func findRefused(w word) *refusal {
 }
 
 // findExec judges -exec … ; and -exec … {} +.
-func (j *judge) findExec(words []word, tame bool) (int, *refusal) {
+func (j *judge) findExec(words []word, found word) (int, *refusal) {
 	for i, w := range words {
 		end := i > 0 && (w.is(";") || w.is("+") && words[i-1].is("{}"))
 		if i > 0 && !w.whole && w.option() {
@@ -226,7 +261,7 @@ func (j *judge) findExec(words []word, tame bool) (int, *refusal) {
 		if i == 1 {
 			return 0, refuse("find %s has no command", words[0].text)
 		}
-		if r := j.run(replaced(words[1:i], "{}", word{tame: tame}, w.is("+"))); r != nil {
+		if r := j.run(replaced(words[1:i], "{}", found, w.is("+"))); r != nil {
 			return 0, r
 		}
 		return i + 1, nil
@@ -243,7 +278,7 @@ func builtins() map[string]rule {
 		"pwd": open(options(`-L -P --logical --physical`)), "cd": {changeDirectory}, "pushd": {changeDirectory}, "popd": {anything},
 		"dirs": {anything},
 		"test": {testBuiltin}, "[": {testBuiltin}, "printf": {printf}, "set": {setOptions},
-		"read": closed(options(`-r -s -e -d: -n: -N: -p: -t: -u: -a:`), read), "type": {anything},
+		"read": parsed(options(`-r -s -e -d: -n: -N: -p: -t: -u: -a:`), "read -r line", read), "type": {anything},
 		"exit": {number}, "break": {number}, "continue": {number}, "return": {number}, "shift": {number}, "wait": {number},
 		"times":   {anything},
 		"command": {commandBuiltin}, "builtin": {commandBuiltin}, "jobs": {number}, "umask": {number},
@@ -270,16 +305,30 @@ func changeDirectory(_ *judge, c call) *refusal {
 	return nil
 }
 
-// printf refuses -v, which evaluates the name it is given, and a first word that
-// may become it.
+// printf refuses -v and %n, which assign, and a format that is not known.
 func printf(_ *judge, c call) *refusal {
-	if len(c.words) == 0 {
-		return nil
-	}
-	if !c.words[0].is("--") && c.words[0].option() {
+	words := c.words
+	if len(words) > 0 && words[0].is("--") {
+		words = words[1:]
+	} else if len(words) > 0 && words[0].option() {
 		return refuse("printf with an option, or with a format that may become one, assigns a variable").or(`printf '%s\n' "$x"`)
 	}
-	for _, w := range c.words {
+	if len(words) == 0 {
+		return nil
+	}
+	switch format := words[0]; {
+	case !format.whole || !format.one():
+		return refuse("the format of printf is not known before it runs, and %%n in it assigns; give values as arguments").
+			or(`printf '== %s ==\n' "$x"`)
+	case assigning.MatchString(format.text):
+		return refuse("%%n in the format of printf assigns a variable").or(`printf '%s\n' "$x"`)
+	case strings.Contains(format.text, "*") && slices.ContainsFunc(words, func(w word) bool {
+		return !w.whole || len(w.text) > 5 &&
+			integer.MatchString(w.text)
+	}):
+		return refuse("the width that printf pads to is not known to be small").or(`printf '%20s\n' "$x"`)
+	}
+	for _, w := range words {
 		if w.whole && suspect(w.text) && !strings.Contains(w.text, " ") && strings.Contains(w.text, "[") {
 			return refuse("an argument of printf holds text that some shells would run as an index")
 		}
@@ -287,8 +336,12 @@ func printf(_ *judge, c call) *refusal {
 	return nil
 }
 
-// read takes names; an index in one would be computed.
-func read(_ call, a arguments) *refusal {
+// assigning is the conversion of printf that gives a value to a name.
+var assigning = regexp.MustCompile(`%[-+ #0'*.0-9hjlLqtz]*n`)
+
+// read takes names; an index in one would be computed. Only those that are plainly
+// written are seen to lose what was known of them.
+func read(j *judge, _ call, a arguments) *refusal {
 	names := slices.Clone(a.operands)
 	for _, f := range a.flags {
 		if f.name == "-a" {
@@ -296,8 +349,8 @@ func read(_ call, a arguments) *refusal {
 		}
 	}
 	for _, w := range names {
-		if !w.whole || !harmless(w.text) {
-			return refuse("read is allowed into plain names that nothing else looks at").or("read -r line")
+		if w.node == nil || w.node.Lit() != w.text || !harmless(w.text) || j.variables[w.text] == nil || !j.variables[w.text].filled {
+			return refuse("read is allowed into plain names that nothing else looks at, written without quotes").or("read -r line")
 		}
 	}
 	return nil

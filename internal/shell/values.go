@@ -1,0 +1,412 @@
+package shell
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What is known of a value is one of three things: all the texts it may be, or how
+// they all begin, or nothing. A word in which one of the first kind stands is judged
+// once with each of its texts. Of a number a few samples stand for all: nothing that
+// reads takes one integer for something else than another.
+
+const (
+	maxTexts        = 40      // of one name; beyond that only how they begin is known
+	maxCombinations = 100     // of the texts of the names in one command
+	maxText         = 4 << 10 // bytes of a text that is followed
+	maxMentions     = 1 << 10 // how often a value may repeat what nobody knows the length of
+	maxWork         = 1 << 21 // words that are looked at before the judge gives up
+)
+
+func naturals() []string { return []string{"0", "71"} }
+func integers() []string { return []string{"-3", "0", "71"} }
+
+// value is what is known of a name over all that a script gives it, in any order.
+type value struct {
+	texts []string // all it may be, nil if that is not known
+	rest  word     // else how each of them begins
+}
+
+// given is a value that a script gives to a name: nil is the empty one.
+type given struct {
+	word *syntax.Word
+	item bool // of a loop, and therefore expanded and split
+}
+
+// variable is a name to which a script gives values.
+type variable struct {
+	given   []given
+	texts   []string      // values that are known without a word
+	unknown bool          // it may have any value besides
+	filled  bool          // read fills it
+	holds   []syntax.Node // all that is put into it
+	grows   bool          // something is appended to it
+	found   *value
+	length  int
+}
+
+// variables are the names a script assigns.
+type variables map[string]*variable
+
+// countsOnly reports whether a parameter of bash itself is always a number.
+func countsOnly(name string) bool {
+	switch name {
+	case "#", "?", "$", "RANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "UID", "EUID", "PPID":
+		return true
+	}
+	return false
+}
+
+var (
+	integer   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]{0,17})$`)
+	plainText = regexp.MustCompile(`^[A-Za-z0-9_./@%][A-Za-z0-9_./@%:+=,-]*$`)
+	// plainRevision begins no option, and holds no pattern that bash would expand.
+	plainRevision = regexp.MustCompile(`^[A-Za-z0-9_./@][A-Za-z0-9_./@^~-]*$`)
+)
+
+// variablesOf collects what a script assigns.
+func variablesOf(file *syntax.File) variables {
+	v := variables{}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch node := node.(type) {
+		case *syntax.Assign:
+			v.assign(node)
+		case *syntax.ForClause:
+			v.loop(node)
+		case *syntax.CallExpr:
+			v.read(node)
+		case *syntax.BinaryArithm:
+			if assigns(node.Op) {
+				v.calculated(node.X)
+			}
+		case *syntax.UnaryArithm:
+			if node.Op == syntax.Inc || node.Op == syntax.Dec {
+				v.calculated(node.X)
+			}
+		}
+		return true
+	})
+	return v
+}
+
+func (v variables) named(name string) *variable {
+	if v[name] == nil {
+		v[name] = &variable{}
+	}
+	return v[name]
+}
+
+func (v variables) assign(a *syntax.Assign) {
+	if a.Name == nil {
+		return
+	}
+	x := v.named(a.Name.Value)
+	x.grows = x.grows || a.Append
+	x.holds = append(x.holds, a)
+	if a.Append || a.Index != nil || a.Naked || a.Array != nil {
+		x.unknown = true
+		return
+	}
+	x.given = append(x.given, given{word: a.Value})
+}
+
+func (v variables) loop(f *syntax.ForClause) {
+	loop, ok := f.Loop.(*syntax.WordIter)
+	if !ok || loop.Name == nil {
+		return
+	}
+	x := v.named(loop.Name.Value)
+	x.unknown = x.unknown || !loop.InPos.IsValid()
+	for _, item := range loop.Items {
+		x.given = append(x.given, given{word: item, item: true})
+	}
+}
+
+// read notes the names that read fills, as far as they are plainly written: the judge
+// of read refuses all others.
+func (v variables) read(c *syntax.CallExpr) {
+	reads := false
+	for _, arg := range c.Args {
+		if reads && syntax.ValidName(arg.Lit()) {
+			x := v.named(arg.Lit())
+			x.unknown, x.filled = true, true
+		}
+		reads = reads || arg.Lit() == "read"
+	}
+}
+
+// calculated notes a name that an expression assigns: to a number.
+func (v variables) calculated(x syntax.ArithmExpr) {
+	if w, ok := x.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
+		variable := v.named(w.Lit())
+		variable.texts = append(variable.texts, integers()...)
+	}
+}
+
+// valueOf finds what is known of a name. One that depends on itself is not known.
+func (j *judge) valueOf(name string) value {
+	x := j.variables[name]
+	if x == nil {
+		return value{}
+	}
+	if x.found != nil {
+		return *x.found
+	}
+	x.found = &value{}
+	defer func(bound map[any]string, late bool) { j.bound, j.late = bound, late }(j.bound, j.late)
+	j.bound, j.late = map[any]string{}, true
+
+	var words []word
+	for _, text := range x.texts {
+		words = append(words, literal(text))
+	}
+	for _, g := range x.given {
+		if len(words) > maxWork>>8 || x.unknown {
+			break
+		}
+		_ = j.combinations([]*syntax.Word{g.word}, func() *refusal {
+			if g.item {
+				words = append(words, j.expand(g.word)...)
+			} else {
+				words = append(words, j.assigned(g.word))
+			}
+			return nil
+		})
+	}
+	if !x.unknown {
+		*x.found = together(words)
+	}
+	return *x.found
+}
+
+// together is what is known of a value that is one of the words.
+func together(words []word) value {
+	var v value
+	for _, w := range words {
+		if !w.whole || len(w.text) > maxText {
+			return value{rest: common(words)}
+		}
+		if !slices.Contains(v.texts, w.text) {
+			v.texts = append(v.texts, w.text)
+		}
+		if len(v.texts) > maxTexts {
+			return value{rest: common(words)}
+		}
+	}
+	if v.texts == nil {
+		v.texts = []string{""}
+	}
+	return v
+}
+
+// common is how all words begin.
+func common(words []word) word {
+	all := word{text: words[0].text, tame: true, file: true, plain: true}
+	for _, w := range words {
+		for !strings.HasPrefix(w.text, all.text) {
+			all.text = all.text[:len(all.text)-1]
+		}
+		if w.splits { // its further words begin in any way
+			return word{}
+		}
+		beginning := w.text != "" && plainText.MatchString(w.text[:1])
+		all.tame = all.tame && (beginning || w.text == "" && w.tame)
+		all.file = all.file && w.openable()
+		all.plain = all.plain && w.unsplit()
+	}
+	return all
+}
+
+// number reports whether a name holds nothing but integers.
+func (j *judge) number(name string) bool {
+	if countsOnly(name) {
+		return true
+	}
+	texts := j.valueOf(name).texts
+	return texts != nil && !slices.ContainsFunc(texts, func(text string) bool { return text != "" && !integer.MatchString(text) })
+}
+
+// slot is what a part of a word gets its text from, nil if nothing is known of it: a
+// name, or something that comes out as a number.
+func slot(part syntax.WordPart) any {
+	switch part := part.(type) {
+	case *syntax.ParamExp:
+		if simple(part) {
+			return part.Param.Value
+		}
+		if part.Length && part.Param != nil && part.Exp == nil && part.Index == nil {
+			return part
+		}
+	case *syntax.ArithmExp:
+		return part
+	case *syntax.CmdSubst:
+		if numeric(part) {
+			return part
+		}
+	}
+	return nil
+}
+
+// texts are all that a slot may stand for where it is used, nil if that is not known.
+func (j *judge) texts(slot any) []string {
+	switch slot := slot.(type) {
+	case string:
+		if countsOnly(slot) {
+			return naturals()
+		}
+		texts := j.valueOf(slot).texts
+		if texts != nil && (j.late || !j.set[slot]) && !slices.Contains(texts, "") {
+			return append(slices.Clone(texts), "")
+		}
+		return texts
+	case *syntax.ArithmExp:
+		if j.natural(slot.X) {
+			return naturals()
+		}
+		return integers()
+	case *syntax.CmdSubst:
+		return append(naturals(), "") // of a file that is not there
+	}
+	return naturals() // a length
+}
+
+// natural reports whether an expression is not negative, as sums of what is not are.
+func (j *judge) natural(x syntax.ArithmExpr) bool {
+	switch x := x.(type) {
+	case *syntax.ParenArithm:
+		return j.natural(x.X)
+	case *syntax.BinaryArithm:
+		return (x.Op == syntax.Add || x.Op == syntax.Mul) && j.natural(x.X) && j.natural(x.Y)
+	case *syntax.Word:
+		texts := []string{x.Lit()}
+		if !integer.MatchString(x.Lit()) {
+			texts = j.texts(cmp.Or(x.Lit(), variableIn(x)))
+		}
+		return len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool {
+			return text != "" && (!integer.MatchString(text) || text[0] == '-')
+		})
+	}
+	return false
+}
+
+// combinations judges with each combination of the texts that the slots in the words
+// may have. If those are too many, some stay unknown.
+func (j *judge) combinations(nodes []*syntax.Word, judge func() *refusal) *refusal {
+	var slots []any
+	count := 1
+	for _, node := range nodes {
+		if node == nil {
+			continue
+		}
+		for _, found := range slotsIn(node.Parts, nil) {
+			if _, bound := j.bound[found]; bound || slices.Contains(slots, found) {
+				continue
+			}
+			if n := len(j.texts(found)); n > 0 && count*n <= maxCombinations {
+				slots, count = append(slots, found), count*n
+			}
+		}
+	}
+	return j.bind(slots, judge)
+}
+
+func (j *judge) bind(slots []any, judge func() *refusal) *refusal {
+	if len(slots) == 0 {
+		return judge()
+	}
+	defer delete(j.bound, slots[0])
+	return each(j.texts(slots[0]), func(text string) *refusal {
+		j.bound[slots[0]] = text
+		return j.bind(slots[1:], judge)
+	})
+}
+
+func slotsIn(parts []syntax.WordPart, slots []any) []any {
+	for _, part := range parts {
+		if quoted, ok := part.(*syntax.DblQuoted); ok {
+			slots = slotsIn(quoted.Parts, slots)
+		} else if found := slot(part); found != nil {
+			slots = append(slots, found)
+		}
+	}
+	return slots
+}
+
+// sets notes that a name has a value from here on.
+func (j *judge) sets(name string) {
+	if !j.set[name] {
+		j.set[name], j.trail = true, append(j.trail, name)
+	}
+}
+
+// aside judges what may not run, or runs in a shell of its own: what it sets is not
+// set for what follows.
+func (j *judge) aside(judge func() *refusal) *refusal {
+	mark := len(j.trail)
+	r := judge()
+	j.undo(mark)
+	return r
+}
+
+func (j *judge) undo(mark int) {
+	for _, name := range j.trail[mark:] {
+		delete(j.set, name)
+	}
+	j.trail = j.trail[:mark]
+}
+
+// within judges commands inside of a word: they see other values than the word.
+func (j *judge) within(stmts []*syntax.Stmt) *refusal {
+	defer func(bound map[any]string) { j.bound = bound }(j.bound)
+	j.bound = map[any]string{}
+	return j.aside(func() *refusal { return j.stmts(stmts) })
+}
+
+// length bounds the value of a name, in pieces of which nobody knows how long they
+// are, and counts how often it is made of itself: more than once, and it doubles.
+func (j *judge) length(name string) (pieces, itself int) {
+	x := j.variables[name]
+	switch {
+	case x == nil:
+		return 1, 0
+	case x.length < 0:
+		return 1, 1
+	case x.length > 0:
+		return x.length, 0
+	}
+	x.length = -1
+	for _, node := range x.holds {
+		own, times := 1, 0
+		if x.grows {
+			times = 1
+		}
+		syntax.Walk(node, func(n syntax.Node) bool {
+			if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && own <= maxMentions && j.spend(1) == nil {
+				more, cycles := j.length(p.Param.Value)
+				own, times = own+more, times+cycles
+			}
+			return true
+		})
+		if times > 1 {
+			own = maxMentions + 1
+		}
+		pieces, itself = max(pieces, own), max(itself, times)
+	}
+	x.length = 0
+	if itself == 0 || pieces > maxMentions {
+		x.length = max(pieces, 1)
+	}
+	return pieces, itself
+}
+
+// spend bounds what judging costs.
+func (j *judge) spend(work int) *refusal {
+	if j.work += work; j.work > maxWork {
+		return refuse("there is too much in this command to judge; split it")
+	}
+	return nil
+}
