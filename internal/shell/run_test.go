@@ -15,6 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	sandboxed()
 	process.Keep()
 	shell.Confine()
 	os.Exit(m.Run())

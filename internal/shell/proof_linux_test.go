@@ -1,0 +1,170 @@
+//go:build linux && amd64
+
+package shell_test
+
+import (
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/shell"
+)
+
+var (
+	generated = flag.Int("generated", 300, "how many commands TestAllowedCommandsOnlyRead makes up")
+	seed      = flag.Uint64("seed", 1, "what they are made of; 0 for a new one")
+	lasting   = flag.Duration("for", time.Minute, "how long at most")
+	sole      = flag.String("sole", "", "the one command that TestAllowedCommandsOnlyRead runs, whatever the judge says of it")
+	soleIn    = flag.String("sole-in", "ws", "the folder of the scratch world to run it in")
+)
+
+// TestAllowedCommandsOnlyRead: what the judge allows of made-up commands changes
+// nothing, starts no program but those of the tables, and connects to nothing.
+func TestAllowedCommandsOnlyRead(t *testing.T) {
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	p := &proof{t: t, generator: newGenerator(t, *seed), jobs: make(chan job), ran: map[string]int{}}
+	began := time.Now()
+	var workers sync.WaitGroup
+	for range max(2, runtime.NumCPU()) {
+		s, err := newSandbox(p.generator.programs)
+		if errors.Is(err, errNoSandbox) {
+			t.Skip("NOTHING IS PROVED HERE: ", err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		workers.Go(func() { p.work(s) })
+	}
+	if *sole != "" {
+		p.jobs <- job{Command: *sole, Dir: *soleIn}
+		p.jobs <- job{Command: *sole, Dir: *soleIn, Host: true}
+	} else {
+		p.generate(*generated, began.Add(*lasting))
+	}
+	close(p.jobs)
+	workers.Wait()
+	p.report(time.Since(began))
+}
+
+// proof is one run of the test.
+type proof struct {
+	t         *testing.T
+	generator *generator
+	jobs      chan job
+	made      int
+
+	mu      sync.Mutex
+	ran     map[string]int // by the program the command begins with
+	count   int
+	slow    time.Duration
+	escapes int
+}
+
+// generate makes up commands and hands on those that are allowed.
+func (p *proof) generate(count int, until time.Time) {
+	walk := p.generator.walk()
+	for p.made = range count {
+		command := ""
+		if time.Now().After(until) {
+			p.t.Logf("the time is over")
+			return
+		}
+		if p.made < len(walk) && p.made < count/2 {
+			command = walk[p.made]
+		} else {
+			command = p.generator.command()
+		}
+		dir, host := p.generator.place()
+		if strings.ContainsRune(command, 0) || !shell.Classify(command).Allowed || endless(command) {
+			continue
+		}
+		p.jobs <- job{Command: command, Dir: dir, Host: host && !special(command)}
+	}
+	p.made++
+}
+
+// endless reports whether a command may run until it is ended, which costs the time of
+// hundreds of others.
+func endless(command string) bool {
+	return endlessly.MatchString(command)
+}
+
+var endlessly = regexp.MustCompile(`\b(yes|sleep|while|until)\b|tail.* -[a-zA-Z0-9]*[fF]|--follow|--retry|--pid|for \(\(|shuf.* -[a-z-]*r`)
+
+// special reports whether a command is kept from harm by the environment of bash_execute:
+// those of git and go read what the workspace configures.
+func special(command string) bool {
+	return specially.MatchString(strings.NewReplacer("'", "", `"`, "", `\`, "", "{", "", ",", "").Replace(command))
+}
+
+var specially = regexp.MustCompile(`git|go|\$'`)
+
+func (p *proof) work(s *sandbox) {
+	defer func() { _ = s.close() }()
+	for j := range p.jobs {
+		o, err := s.run(j)
+		if err != nil {
+			p.t.Errorf("%q: %v", j.Command, err)
+			for range p.jobs { // nothing more can be run
+			}
+			return
+		}
+		p.note(j, o)
+	}
+}
+
+func (p *proof) note(j job, o outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name, _, _ := strings.Cut(j.Command, " ")
+	p.ran[name]++
+	p.count++
+	if o.Took > time.Second {
+		p.slow += o.Took
+		p.t.Logf("%v: %q", o.Took, j.Command)
+	}
+	if len(o.Found) == 0 {
+		return
+	}
+	p.escapes++
+	if p.escapes <= 50 || *seed != 1 {
+		p.t.Errorf("allowed, and it does more than read: %q\n\t%s\n\treplay: -sole %q -sole-in %s", j.Command,
+			strings.Join(o.Found, "\n\t"), j.Command, j.Dir)
+	}
+}
+
+func (p *proof) report(took time.Duration) {
+	p.t.Logf("seed %d: %d commands made, %d allowed and run, %.0f a second, %v in slow ones; %d escapes", *seed, p.made, p.count,
+		float64(p.count)/took.Seconds(), p.slow, p.escapes)
+	var missing []string
+	for _, name := range p.generator.programs {
+		if _, err := exec.LookPath(name); err != nil && !strings.Contains(name, " ") && !slices.Contains(shellWords(), name) {
+			missing = append(missing, name)
+		}
+	}
+	p.t.Logf("not on this machine: %s", strings.Join(missing, " "))
+}
+
+func shellWords() []string {
+	return strings.Fields("break builtin cd command continue dirs exit jobs popd pushd read return set shift times type ulimit umask wait")
+}
+
+// harmlessPrograms are the programs that an allowed command may start.
+func harmlessPrograms() map[string]bool {
+	programs := map[string]bool{"bash": true}
+	for _, name := range strings.Fields(os.Getenv(programsVariable)) {
+		programs[name] = true
+	}
+	return programs
+}

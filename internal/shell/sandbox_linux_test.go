@@ -1,0 +1,453 @@
+//go:build linux && amd64
+
+package shell_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/planloop/planloop/internal/shell"
+)
+
+// A sandbox is three processes in namespaces of their own, in which nothing of the
+// machine can be changed:
+//
+//	the test ── keeper ── runner ── bash ── …
+//
+// The keeper lays out a scratch world, watches the system calls of all below the
+// runner, and looks at the world after each command. The runner runs a command as
+// bash_execute does, but for Landlock: what is proved here is the judge alone.
+const (
+	keeperName = "planloop-sandbox-keeper"
+	filterName = "planloop-sandbox-filter" // the runner before its system calls are watched
+	runnerName = "planloop-sandbox-runner"
+)
+
+// The places of a sandbox. All are on memory file systems of its own; everything else
+// is the machine's, and read-only.
+const (
+	worldDir = "/tmp/world"
+	tempDir  = "/tmp/temp" // the one place where programs may keep temporary files
+)
+
+// job is a command to run in a sandbox.
+type job struct {
+	Command string
+	Dir     string // below the world
+	Host    bool   // in a usual environment, as a host's own shell has it, instead of bash_execute's
+}
+
+// outcome is what a command did that it must not: nothing, if all is well.
+type outcome struct {
+	Found []string
+	Took  time.Duration
+	Fault string // the sandbox does not work
+}
+
+// sandbox is the test's end of one.
+type sandbox struct {
+	cmd *exec.Cmd
+	in  *json.Encoder
+	out *json.Decoder
+	end io.Closer
+}
+
+// errNoSandbox is returned where the system does not give namespaces to the caller.
+var errNoSandbox = errors.New("no sandbox can be made here")
+
+// programsVariable hands the keeper the programs that may be started.
+const programsVariable = "PLANLOOP_TEST_PROGRAMS"
+
+func newSandbox(programs []string) (*sandbox, error) {
+	uid := os.Getuid()
+	if uid == 0 {
+		uid = 65534 // what escapes has no rights on the machine
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{keeperName}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), programsVariable + "=" + strings.Join(programs, " ")}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
+			unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}},
+		Credential:  &syscall.Credential{NoSetGroups: true}, // its root
+		Pdeathsig:   syscall.SIGKILL,
+		Setsid:      true,
+	}
+	if os.Getuid() != 0 {
+		cmd.SysProcAttr.GidMappings[0].HostID = os.Getgid()
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoSandbox, err)
+	}
+	s := &sandbox{cmd: cmd, in: json.NewEncoder(in), out: json.NewDecoder(out), end: in}
+	var ready outcome
+	if err := s.out.Decode(&ready); err != nil || ready.Fault != "" {
+		return nil, fmt.Errorf("%w: %s %w", errNoSandbox, ready.Fault, errors.Join(err, s.close()))
+	}
+	return s, nil
+}
+
+func (s *sandbox) run(j job) (outcome, error) {
+	var o outcome
+	if err := s.in.Encode(j); err != nil {
+		return o, err
+	}
+	err := s.out.Decode(&o)
+	if err == nil && o.Fault != "" {
+		err = errors.New(o.Fault)
+	}
+	return o, err
+}
+
+func (s *sandbox) close() error {
+	_ = s.end.Close()
+	return s.cmd.Wait()
+}
+
+// sandboxed turns the process into a part of a sandbox if it was started as one.
+func sandboxed() {
+	var err error
+	switch os.Args[0] {
+	case keeperName:
+		err = keep()
+	case filterName:
+		err = filtered()
+	case runnerName:
+		err = runner()
+	default:
+		return
+	}
+	if err != nil {
+		_ = json.NewEncoder(os.Stdout).Encode(outcome{Fault: os.Args[0] + ": " + err.Error()})
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// keeper is the first process of a sandbox.
+type keeper struct {
+	watch  *watch
+	runner int // its process
+	before map[string]string
+	in     io.Writer
+	out    *bufio.Scanner
+}
+
+func keep() error {
+	if err := seal(); err != nil {
+		return err
+	}
+	if err := layOut(worldDir); err != nil {
+		return err
+	}
+	k := &keeper{}
+	if err := k.start(); err != nil {
+		return err
+	}
+	k.before = snapshot()
+	answers := json.NewEncoder(os.Stdout)
+	if err := answers.Encode(outcome{}); err != nil {
+		return err
+	}
+	for jobs := json.NewDecoder(os.Stdin); ; {
+		var j job
+		if err := jobs.Decode(&j); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		o, err := k.run(j)
+		if err != nil {
+			return err
+		}
+		if err := answers.Encode(o); err != nil {
+			return err
+		}
+	}
+}
+
+// seal makes the machine read-only, and lays memory over what is private of it.
+func seal() error {
+	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("make the mounts private: %w", err)
+	}
+	readOnly := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, readOnly); err != nil {
+		return fmt.Errorf("make the mounts read-only: %w", err)
+	}
+	for _, dir := range []string{"/root", "/home", "/work", "/var/tmp", "/var/cache", "/run", "/mnt", "/tmp"} {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := unix.Mount("memory", dir, "tmpfs", unix.MS_NOATIME|unix.MS_NOSUID|unix.MS_NODEV, "size=64m,mode=777"); err != nil {
+			return fmt.Errorf("lay memory over %s: %w", dir, err)
+		}
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	if err := fewDevices(); err != nil {
+		return err
+	}
+	unix.Umask(0o022)
+	return errors.Join(os.MkdirAll(tempDir, 0o777), os.MkdirAll(worldDir, 0o755))
+}
+
+// fewDevices puts a folder with the harmless devices over /dev.
+func fewDevices() error {
+	const dev = "/tmp/dev"
+	if err := os.Mkdir(dev, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("memory", dev, "tmpfs", unix.MS_NOATIME|unix.MS_NOSUID, "size=8m,mode=755"); err != nil {
+		return fmt.Errorf("lay memory over /dev: %w", err)
+	}
+	for _, name := range []string{"null", "zero", "full", "random", "urandom"} {
+		at := filepath.Join(dev, name)
+		if err := os.WriteFile(at, nil, 0o600); err != nil {
+			return err
+		}
+		if err := unix.Mount("/dev/"+name, at, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("bind /dev/%s: %w", name, err)
+		}
+	}
+	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
+		"stderr": "/proc/self/fd/2"} {
+		if err := os.Symlink(target, filepath.Join(dev, name)); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dev, "shm"), 0o777); err != nil {
+		return err
+	}
+	if err := unix.Mount(dev, "/dev", "", unix.MS_MOVE, ""); err != nil {
+		return fmt.Errorf("put the devices in place: %w", err)
+	}
+	return os.Remove(dev)
+}
+
+// start starts the runner and the watch over it. A goroutine of the watch lasts as long
+// as the process.
+func (k *keeper) start() error {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{filterName}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + worldDir + "/home", "TMPDIR=" + tempDir, "LANG=C.UTF-8", "USER=tester"}
+	cmd.Dir = worldDir
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	k.runner, k.in, k.out = cmd.Process.Pid, in, bufio.NewScanner(out)
+	listener, err := k.listener()
+	if err != nil {
+		return err
+	}
+	k.watch = newWatch(listener)
+	go k.watch.serve()
+	if !k.out.Scan() || k.out.Text() != "ready" {
+		return fmt.Errorf("the runner says %q", k.out.Text())
+	}
+	return nil
+}
+
+// listener takes the listener of system calls out of the process that set it up.
+func (k *keeper) listener() (int, error) {
+	if !k.out.Scan() {
+		return 0, fmt.Errorf("set up the filter of system calls: %w", k.out.Err())
+	}
+	number, err := strconv.Atoi(k.out.Text())
+	if err != nil {
+		return 0, fmt.Errorf("set up the filter of system calls: %s", k.out.Text())
+	}
+	process, err := unix.PidfdOpen(k.runner, 0)
+	if err != nil {
+		return 0, err
+	}
+	return unix.PidfdGetfd(process, number, 0)
+}
+
+// run has the runner run one command, and says what it did.
+func (k *keeper) run(j job) (outcome, error) {
+	began := time.Now()
+	k.watch.begin()
+	if err := json.NewEncoder(k.in).Encode(j); err != nil {
+		return outcome{}, err
+	}
+	if !k.out.Scan() {
+		return outcome{}, fmt.Errorf("the runner ended at %q: %w", j.Command, k.out.Err())
+	}
+	found := k.leftOver(j)
+	found = append(found, k.watch.end()...)
+	if after := snapshot(); !maps.Equal(k.before, after) {
+		found = append(found, differences(k.before, after)...)
+		if err := errors.Join(os.RemoveAll(worldDir), os.Mkdir(worldDir, 0o755), layOut(worldDir)); err != nil {
+			return outcome{}, err
+		}
+		k.before = snapshot()
+	}
+	if entries, err := os.ReadDir(tempDir); err != nil || len(entries) > 0 {
+		_ = os.RemoveAll(tempDir)
+		if err := os.Mkdir(tempDir, 0o777); err != nil {
+			return outcome{}, err
+		}
+	}
+	return outcome{Found: found, Took: time.Since(began)}, nil
+}
+
+// leftOver ends the processes that outlive their command. In a host's shell the end of
+// a process substitution may come after that of its command.
+func (k *keeper) leftOver(j job) []string {
+	var left []string
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		for { // the keeper inherits orphans; the runner waits for its own
+			if pid, _ := unix.Wait4(-1, nil, unix.WNOHANG, nil); pid <= 0 || pid == k.runner {
+				break
+			}
+		}
+		if left = k.others(); len(left) == 0 {
+			return nil
+		}
+		if time.Since(began) > 100*time.Millisecond {
+			break
+		}
+	}
+	for _, process := range left {
+		pid, _ := strconv.Atoi(strings.Fields(process)[0])
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	if j.Host {
+		return nil
+	}
+	return []string{"left running: " + strings.Join(left, ", ")}
+}
+
+// others lists the processes that are neither keeper nor runner.
+func (k *keeper) others() []string {
+	var list []string
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == 1 || pid == k.runner {
+			continue
+		}
+		stat, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "stat"))
+		if fields := strings.Fields(string(stat)); len(fields) > 2 {
+			list = append(list, fields[0]+" "+fields[1])
+		}
+	}
+	return list
+}
+
+// snapshot is every file that a command could change, with all that the system says of
+// it. The time of the last change of its entry, which no program can set, stands for its
+// contents and its extended attributes.
+func snapshot() map[string]string {
+	files := map[string]string{}
+	for _, root := range []string{"/tmp", "/root", "/home", "/work", "/var/tmp", "/var/cache", "/run", "/mnt", "/dev"} {
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if path == tempDir {
+				return fs.SkipDir
+			}
+			var s unix.Stat_t
+			if err := unix.Lstat(path, &s); err != nil || path == "/tmp" {
+				return nil
+			}
+			switch path {
+			case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom":
+				return nil // the machine's own
+			}
+			files[path] = fmt.Sprintf("mode %o, owner %d:%d, %d links, %d bytes, inode %d, modified %d.%d, changed %d.%d", s.Mode, s.Uid,
+				s.Gid, s.Nlink, s.Size, s.Ino, s.Mtim.Sec, s.Mtim.Nsec, s.Ctim.Sec, s.Ctim.Nsec)
+			return nil
+		})
+	}
+	return files
+}
+
+func differences(before, after map[string]string) []string {
+	var list []string
+	for path, now := range after {
+		if was, ok := before[path]; !ok {
+			list = append(list, "made "+path)
+		} else if was != now {
+			list = append(list, "changed "+path+": "+was+"; now "+now)
+		}
+	}
+	for path := range before {
+		if _, ok := after[path]; !ok {
+			list = append(list, "removed "+path)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// runner runs the commands it is sent, one after the other.
+func runner() error {
+	fmt.Println("ready")
+	for jobs := json.NewDecoder(os.Stdin); ; {
+		var j job
+		if err := jobs.Decode(&j); err != nil {
+			return err
+		}
+		if err := execute(j); err != nil {
+			return err
+		}
+		fmt.Println("done")
+	}
+}
+
+const commandTime = 3 * time.Second
+
+func execute(j job) error {
+	dir := filepath.Join(worldDir, j.Dir)
+	ctx, cancel := context.WithTimeout(context.Background(), commandTime+time.Second)
+	defer cancel()
+	if !j.Host {
+		_, err := shell.Command(ctx, dir, j.Command, shell.RunOptions{Timeout: commandTime, MaxOutput: 1})
+		if err != nil && ctx.Err() != nil {
+			return nil // it was ended
+		}
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", j.Command)
+	cmd.Dir, cmd.WaitDelay = dir, 100*time.Millisecond
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	_ = cmd.Run() // how it ends does not matter
+	return nil
+}
