@@ -16,6 +16,7 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -175,7 +176,7 @@ func (e *examination) findings(ctx context.Context, g leveled, i int) []Finding 
 		list = append(list, Finding{
 			Gate: g.name, Level: g.level,
 			Task: excerpt(strings.TrimSpace(e.New[i].Title), titleShown), Step: e.New[i].ID,
-			Message: e.label(i) + " " + f.message, Fix: f.fix, verbatim: f.verbatim,
+			Index: i, Field: cmp.Or(g.field, g.name), Message: e.label(i) + " " + f.message, Fix: f.fix, verbatim: f.verbatim,
 		})
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 // was found out before and is kept in the examination.
 type gate struct {
 	name    string
+	field   string // of a task that it looks at first; "" where it is called the same
 	purpose string
 	level   Level // under Default
 	mild    bool  // only warns under Lenient
@@ -29,20 +30,27 @@ func all() []gate {
 		{name: "type", purpose: "the type is one of feature, bugfix, chore, test", level: Error, mild: true, check: checkType},
 		{name: "context_hints", purpose: "there are hints on what to read first", level: Error, mild: true, check: checkHintsGiven},
 		{name: "relevant_file_paths", purpose: "there are paths to work on", level: Error, mild: true, check: checkPathsGiven},
-		{name: "dependencies_known", purpose: "every dependency is a task of the plan", level: Error, check: checkDependenciesKnown},
-		{name: "dependencies_acyclic", purpose: "no task waits for itself, directly or through others", level: Error,
+		{name: "dependencies_known", field: "dependencies", purpose: "every dependency is a task of the plan", level: Error,
+			check: checkDependenciesKnown},
+		{name: "dependencies_acyclic", field: "dependencies", purpose: "no task waits for itself, directly or through others", level: Error,
 			check: checkDependenciesAcyclic},
-		{name: "paths_exist", purpose: "every path lies in the workspace, and exists or is created by the task or one before it",
-			level: Error, check: checkPathsExist},
-		{name: "hint_paths", purpose: "every file a hint names in backquotes exists or will", level: Error, mild: true,
+		{name: "paths_exist", field: "relevant_file_paths",
+			purpose: "every path lies in the workspace, and exists or is created by the task or one before it",
+			level:   Error, check: checkPathsExist},
+		{name: "hint_paths", field: "context_hints", purpose: "every file a hint names in backquotes exists or will",
+			level: Error, mild: true,
 			check: checkHintPaths},
-		{name: "duplicate", purpose: "no open step and no other new task has the same title", level: Error, check: checkDuplicate},
-		{name: "hint_actionable", purpose: "every hint says what to do or where to look", level: Warning, check: checkHintsActionable},
-		{name: "single_responsibility", purpose: "the title asks for one thing", level: Warning, check: checkResponsibility},
-		{name: "vague_outcome", purpose: "the title names an outcome that can be seen", level: Warning, check: checkOutcome},
-		{name: "oversize", purpose: "the task fits into one commit", level: Warning, check: checkSize},
-		{name: "verifiable", purpose: "there is something to verify the task by", level: Warning, check: checkVerifiable},
-		{name: "reversible", purpose: "a task with high risk has a way back", level: Warning, check: checkReversible},
+		{name: "duplicate", field: "title", purpose: "no open step and no other new task has the same title", level: Error,
+			check: checkDuplicate},
+		{name: "hint_actionable", field: "context_hints", purpose: "every hint says what to do or where to look", level: Warning,
+			check: checkHintsActionable},
+		{name: "single_responsibility", field: "title", purpose: "the title asks for one thing", level: Warning,
+			check: checkResponsibility},
+		{name: "vague_outcome", field: "title", purpose: "the title names an outcome that can be seen", level: Warning,
+			check: checkOutcome},
+		{name: "oversize", field: "title", purpose: "the task fits into one commit", level: Warning, check: checkSize},
+		{name: "verifiable", field: "title", purpose: "there is something to verify the task by", level: Warning, check: checkVerifiable},
+		{name: "reversible", field: "risk", purpose: "a task with high risk has a way back", level: Warning, check: checkReversible},
 		{name: judgeGate, purpose: "the judge, if there is one, approves of the plan", level: Error},
 	}
 }

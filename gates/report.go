@@ -13,6 +13,8 @@ type Finding struct {
 	Step     plan.StepID `json:"step_id,omitzero"` // the id it will get; 0 for the plan as a whole
 	Message  string      `json:"message"`          // a sentence, safe to print
 	Fix      string      `json:"fix,omitempty"`    // what to do, a sentence without capital and full stop; "" when the message says it
+	Index    int         `json:"-"`                // of the task among the new ones, with Step
+	Field    string      `json:"-"`                // of the task that the gate looks at first; "" for the plan as a whole
 	verbatim bool
 }
 

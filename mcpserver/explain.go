@@ -71,6 +71,9 @@ func refusedPlan(tool string, invalid *verbs.RefusedPlan) string {
 	if more := len(details) - detailsShown; more > 0 {
 		text += fmt.Sprintf("\n- and %d more", more)
 	}
+	if invalid.Instead != "" {
+		return text + "\nA correct call: " + invalid.Instead
+	}
 	return text + "\nNext: fix all of it and call " + tool + " again with the whole list."
 }
 

@@ -37,14 +37,13 @@ func CleanStep(field string, n NewStep) (NewStep, error) {
 	return n, nil
 }
 
-// CleanPatch returns p with the fields it gives cleaned, as CleanStep does for a step.
+// CleanPatch returns p with the fields it gives cleaned, as CleanStep does for a step. With
+// an error it is what can be made of p, for whoever wants to judge the rest.
 func CleanPatch(field string, p Patch) (Patch, error) {
 	step := Step{Spec: p.On(Spec{})}
 	given := p.Given()
-	if err := clean(field, given, &step); err != nil {
-		return Patch{}, err
-	}
-	return PatchOf(step.Spec, given), nil
+	err := clean(field, given, &step)
+	return PatchOf(step.Spec, given), err
 }
 
 // CleanOutline returns o with every field normalised and checked, as CleanStep
@@ -168,8 +167,10 @@ func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, mos
 		c.text(text, at, Text{Max: longest, Multiline: kind == BlocksField}, true)
 		if problem := PathProblem(*text); kind == PathsField && problem != PathWithin {
 			c.refuse(at, Quote(*text)+" "+string(problem), "give a path relative to the workspace, with /")
+			*text = ""
 		}
 	}
+	*list = slices.DeleteFunc(*list, func(text string) bool { return text == "" }) // what was refused
 }
 
 func (c *cleaner) ids(list *[]StepID, name string) {

@@ -93,6 +93,13 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	return slices.Concat(keptDraft(before, s, f.Now), events, caused, ending(s, f)), nil
 }
 
+// CleanAction says what is wrong with an action in itself, whoever asks and whatever the state.
+func CleanAction(a Action) error {
+	c := cleaner{}
+	a.clean(&c)
+	return c.Err()
+}
+
 // Apply folds one event into a new state. It never refuses, and depends on
 // nothing but its arguments; s is left as it was. An event about something
 // that is not there changes nothing.

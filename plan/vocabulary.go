@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // StepStatus says how far a step has come. A pending step whose dependencies
@@ -217,6 +218,15 @@ const (
 
 // Values lists the types in order.
 func (StepType) Values() []string { return []string{"feature", "bugfix", "chore", "test"} }
+
+// Read returns any word as it is: whether it is a type is judged with what else is wrong with
+// a task, and not always strictly.
+func (StepType) Read(word string) string {
+	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' && r != '_' && r != ' ' }) {
+		return ""
+	}
+	return strings.TrimSpace(word)
+}
 
 // Risk says what can go wrong when a step is carried out.
 type Risk string

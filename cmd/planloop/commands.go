@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -60,13 +62,16 @@ type verb[In, Out any] = func(*verbs.Service, context.Context, verbs.Caller, In)
 
 // call calls a verb on the workspace.
 func call[In, Out any](cmd *cobra.Command, args []string, a *app, do verb[In, Out], in input[In]) (reply Out, err error) {
-	value, err := in(cmd, args)
-	if err != nil {
-		return reply, err
+	value, wrong := in(cmd, args)
+	if wrong != nil && !errors.As(wrong, new(*verbs.BadCall)) {
+		return reply, wrong
 	}
 	opened, err := a.open(cmd.Context(), nil)
-	if err != nil {
-		return reply, err
+	switch {
+	case err != nil:
+		return reply, cmp.Or(wrong, err)
+	case wrong != nil:
+		return reply, verbs.Try(cmd.Context(), opened.verbs, a.caller(), wrong, value, do)
 	}
 	return do(opened.verbs, cmd.Context(), a.caller(), value)
 }

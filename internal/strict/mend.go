@@ -19,9 +19,15 @@ func Mended(input any, texts map[string]string) []byte {
 	if encoder.Encode(input) != nil {
 		return nil
 	}
+	return Reopened(data.Bytes(), input, texts)
+}
+
+// Reopened is Mended for the JSON of an input such as the one given, which may have
+// placeholders already.
+func Reopened(data []byte, of any, texts map[string]string) []byte {
 	w := walk{shapes: map[reflect.Type]*shape{}, open: maps.Clone(texts)}
 	delete(w.open, "")
-	if err := w.document(data.Bytes(), reflect.TypeOf(input).Elem()); err != nil || w.opened == 0 {
+	if err := w.document(data, reflect.TypeOf(of).Elem()); err != nil || w.opened == 0 {
 		return nil
 	}
 	return w.mended()
@@ -49,7 +55,13 @@ func (w *walk) tellOfBlanks(t reflect.Type) {
 }
 
 // hole writes a placeholder for the value that is read.
-func (w *walk) hole(t reflect.Type) { w.emit(w.blank(t, w.of.label)) }
+func (w *walk) hole(t reflect.Type) {
+	if w.partly && w.shape(t).Kind() == reflect.Struct {
+		w.emit([]byte("{}"))
+		return
+	}
+	w.emit(w.blank(t, w.of.label))
+}
 
 // fill writes a text for the value that is read, a placeholder where it is empty.
 func (w *walk) fill(t reflect.Type, text string) {

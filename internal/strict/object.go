@@ -110,7 +110,7 @@ func (w *walk) member(m *members) error {
 	}
 	f, null := m.fields[i], w.in.PeekKind() == jsontext.KindNull
 	at := w.pointer()
-	value, err := w.captured(f, func() error {
+	value, err := w.kept(f, func() error {
 		switch {
 		case null && f.optional:
 			_, err := w.token()
@@ -142,6 +142,17 @@ func (w *walk) captured(f field, read func() error) ([]byte, error) {
 	w.out, w.of = nil, f
 	err := read()
 	return w.out, err
+}
+
+// kept is captured, but nil where what is wrong is left out and the value is wrong as a whole.
+func (w *walk) kept(f field, read func() error) ([]byte, error) {
+	faults, s := len(w.faults), w.shape(f.typ)
+	value, err := w.captured(f, read)
+	byParts := s.Kind() == reflect.Struct || s.Kind() == reflect.Slice && w.shape(s.Elem()).Kind() == reflect.Struct
+	if w.partly && len(w.faults) > faults && !byParts {
+		value = nil
+	}
+	return value, err
 }
 
 // meanings lists the fields that a key may stand for.
@@ -178,7 +189,7 @@ func (w *walk) place(m *members, s stray) error {
 	if string(s.raw) == "null" && f.optional {
 		return nil
 	}
-	value, err := w.captured(f, func() error { return w.nested(s.raw, s.at, false, f.typ) })
+	value, err := w.kept(f, func() error { return w.nested(s.raw, s.at, false, f.typ) })
 	m.give(free[0], s.key, value)
 	return err
 }
@@ -207,8 +218,9 @@ func (w *walk) twice(m *members, s stray, i int) {
 		return
 	}
 	e := w.fault("given twice, as "+quoted(g.key)+" and as "+quoted(s.key), strconv.Quote(f.name)+" alone")
-	e.Pointer = s.at
-	m.given[i].value = w.blank(f.typ, f.label)
+	if e.Pointer = s.at; !w.partly {
+		m.given[i].value = w.blank(f.typ, f.label)
+	}
 }
 
 // same reports whether two values of a type that were read mean the same.
@@ -243,11 +255,12 @@ func (w *walk) mend(m *members, s stray) {
 	if i < 0 || m.given[i].key != "" {
 		return
 	}
-	value, _ := w.reads(m.fields[i], s)
-	if value == nil {
-		value = w.blank(m.fields[i].typ, m.fields[i].label)
+	switch value, fits := w.reads(m.fields[i], s); {
+	case fits || value != nil && !w.partly:
+		m.give(i, s.key, value)
+	case !w.partly:
+		m.give(i, s.key, w.blank(m.fields[i].typ, m.fields[i].label))
 	}
-	m.give(i, s.key, value)
 }
 
 func (m *members) names() []string {
@@ -273,6 +286,8 @@ func (w *walk) checkMissing(m *members) {
 		default:
 			w.fault("missing required field "+strconv.Quote(f.name), wanted(f.typ)).Pointer = at
 		}
-		m.give(i, f.name, w.blank(f.typ, f.label))
+		if !w.partly {
+			m.give(i, f.name, w.blank(f.typ, f.label))
+		}
 	}
 }

@@ -56,32 +56,54 @@ const (
 // beforehand. Any other error means that into is not a pointer to a struct or holds
 // a type that Decode does not support.
 func Decode(data []byte, into any, synonyms []Synonym) error {
-	target := reflect.ValueOf(into)
-	if target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("strict: cannot decode into %T: a non-nil pointer to a struct is needed", into)
-	}
-	if len(data) > maxBytes {
-		return &Error{Problem: fmt.Sprintf("the input has %d bytes", len(data)), Want: fmt.Sprintf("at most %d bytes", maxBytes)}
-	}
-	if text := bytes.Trim(data, jsonSpace); len(text) == 0 || string(text) == "null" {
-		data = []byte("{}")
-	}
-	w := walk{synonyms: synonyms, out: make([]byte, 0, len(data)), shapes: map[reflect.Type]*shape{}}
-	if err := w.document(data, target.Type().Elem()); errors.Is(err, errEnough) {
-		w.torn = true
-	} else if err != nil {
+	w, fresh, err := read(data, into, synonyms, false)
+	if err != nil {
 		return err
 	}
-	fresh := reflect.New(target.Type().Elem())
-	if len(w.faults) == 0 {
-		w.own(json.Unmarshal(w.out, fresh.Interface(), json.RejectUnknownMembers(true)))
-	}
 	if len(w.faults) > 0 {
-		w.tellOfBlanks(target.Type().Elem())
+		w.tellOfBlanks(fresh.Type().Elem())
 		first := w.faults[0]
 		first.Others, first.Mended = w.faults[1:], w.mended()
 		return first
 	}
-	target.Elem().Set(fresh.Elem())
+	reflect.ValueOf(into).Elem().Set(fresh.Elem())
 	return nil
+}
+
+// Partly replaces the struct that into points to by what can be read of data, without what
+// Decode refuses, so that the rest can be judged as well. It reports false, and leaves the
+// struct as it was, where nothing can be made of data.
+func Partly(data []byte, into any, synonyms []Synonym) bool {
+	w, fresh, err := read(data, into, synonyms, true)
+	if err != nil || w.torn || json.Unmarshal(w.out, fresh.Interface(), json.RejectUnknownMembers(true)) != nil {
+		return false
+	}
+	reflect.ValueOf(into).Elem().Set(fresh.Elem())
+	return true
+}
+
+// read walks over data and, where nothing is wrong with it, decodes it into a fresh value
+// of what into points to.
+func read(data []byte, into any, synonyms []Synonym, partly bool) (w walk, fresh reflect.Value, err error) {
+	target := reflect.ValueOf(into)
+	if target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct {
+		return w, fresh, fmt.Errorf("strict: cannot decode into %T: a non-nil pointer to a struct is needed", into)
+	}
+	if len(data) > maxBytes {
+		return w, fresh, &Error{Problem: fmt.Sprintf("the input has %d bytes", len(data)), Want: fmt.Sprintf("at most %d bytes", maxBytes)}
+	}
+	if text := bytes.Trim(data, jsonSpace); len(text) == 0 || string(text) == "null" {
+		data = []byte("{}")
+	}
+	w = walk{synonyms: synonyms, out: make([]byte, 0, len(data)), shapes: map[reflect.Type]*shape{}, partly: partly}
+	fresh = reflect.New(target.Type().Elem())
+	if err := w.document(data, target.Type().Elem()); errors.Is(err, errEnough) {
+		w.torn = true
+	} else if err != nil {
+		return w, fresh, err
+	}
+	if len(w.faults) == 0 {
+		w.own(json.Unmarshal(w.out, fresh.Interface(), json.RejectUnknownMembers(true)))
+	}
+	return w, fresh, nil
 }

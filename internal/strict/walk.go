@@ -40,6 +40,7 @@ type walk struct {
 	blanks   []string          // pointers to texts that are blank and must not be
 	torn     bool              // out is no whole document
 	unpacked bool              // the whole input stood in one field that we do not know
+	partly   bool              // what is wrong is left out, without placeholders
 
 	// A document within a string has a reader of its own.
 	quoted bool

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"regexp"
@@ -16,7 +17,8 @@ import (
 
 // Decode reads JSON strictly into an input struct, by the rules for the arguments
 // of tools. Other names that models use for our fields are understood where they can
-// mean one thing only. The error about the input is a *BadCall.
+// mean one thing only. The error about the input is a *BadCall; the input then holds what
+// could be read of it.
 func Decode(arguments []byte, into any) error {
 	err := strict.Decode(arguments, into, synonyms())
 	var bad *strict.Error
@@ -34,9 +36,38 @@ func Decode(arguments []byte, into any) error {
 	for _, one := range append([]*strict.Error{bad}, bad.Others...) {
 		all.Add(refusal(one))
 	}
-	call := &BadCall{Mended: brief(bad.Mended)}
+	call := &BadCall{Mended: brief(bad.Mended), mended: bad.Mended, partly: strict.Partly(arguments, into, synonyms())}
 	errors.As(all.Err(), &call.ValidationError)
 	return call
+}
+
+// Try tells besides what is wrong with the form of an input, as Decode says, what the verb has
+// against the part of it that could be read. Nothing is changed.
+func Try[In, Out any](ctx context.Context, s *Service, c Caller, err error, in In,
+	verb func(*Service, context.Context, Caller, In) (Out, error)) error {
+	var bad *BadCall
+	if !errors.As(err, &bad) || !bad.partly || bad.Instead != "" {
+		return err
+	}
+	c.wrong = bad.ValidationError
+	_, more := verb(s, ctx, c, in)
+	var refused *plan.ValidationError
+	switch {
+	case errors.As(more, new(*RefusedPlan)):
+		return more
+	case !errors.As(more, &refused) || refused.Kind == plan.Conflict || refused == c.wrong:
+		return bad
+	}
+	all := besides(bad.ValidationError, refused)
+	texts := map[string]string{}
+	for _, one := range all.Others[len(bad.Others):] {
+		texts[one.Field] = one.Plain
+	}
+	if again := strict.Reopened(bad.mended, &in, texts); again != nil {
+		bad.Mended = brief(again)
+	}
+	bad.ValidationError = all
+	return bad
 }
 
 // BadCall refuses the input of a call, and says how it would be right.
@@ -44,6 +75,9 @@ type BadCall struct {
 	*plan.ValidationError
 	Mended  string // the arguments as given, with placeholders for what is wrong or missing; "" where nothing can be made of them
 	Instead string // another call that does what this one asks for, as the caller makes it; "" for none
+
+	mended []byte // Mended, whole
+	partly bool   // the input holds what could be read
 }
 
 // Unwrap returns the refusal alone.
@@ -51,7 +85,7 @@ func (e *BadCall) Unwrap() error { return e.ValidationError }
 
 // elsewhere adds to the refusal of a call another one that does what it asks for, with
 // the values that were given.
-func elsewhere(err error, input any, arguments []byte, c Caller) error {
+func (s *Service) elsewhere(err error, input any, arguments []byte, c Caller) error {
 	var bad *BadCall
 	if !errors.As(err, &bad) {
 		return err
@@ -63,6 +97,9 @@ func elsewhere(err error, input any, arguments []byte, c Caller) error {
 	case *SetupPlan:
 		first, update, reads = richPlan(arguments)
 		first = c.word(Call{Act: ActSetUp}) + first + ", then "
+	}
+	for i, task := range update.AddTasks {
+		update.AddTasks[i] = task.asked(s.opts.GateAll)
 	}
 	if call := update.call(); reads && len(call.JSON) <= shownArguments {
 		if text, can := c.Can(call); can {
@@ -117,13 +154,18 @@ func (in Update) worded() Update {
 
 // call is the call that makes the update.
 func (in Update) call() Call {
+	return Call{Act: ActUpdate, JSON: object(in.worded())}
+}
+
+// object is the JSON of arguments, "" where there is none.
+func object(arguments any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(in.worded()); err != nil {
-		return Call{Act: ActUpdate}
+	if encoder.Encode(arguments) != nil {
+		return ""
 	}
-	return Call{Act: ActUpdate, JSON: strings.TrimSpace(text.String())}
+	return strings.TrimSpace(text.String())
 }
 
 // mended returns the refusal of an input that was decoded with the input mended, and any

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/gates"
@@ -14,7 +16,9 @@ import (
 // RefusedPlan is what the gates refuse (planloop: API Contract, Plan Validation
 // Error Response).
 type RefusedPlan struct {
-	Report gates.Report
+	Report  gates.Report
+	Form    *plan.ValidationError // what is wrong with the form of the same input; nil for nothing
+	Instead string                // a call with room for what is asked, as the caller makes it; "" for none
 }
 
 // RefusedPlanType is the error's word in the JSON contract.
@@ -26,7 +30,12 @@ func (*RefusedPlan) Message() string {
 }
 
 // Details lists everything that is wrong.
-func (e *RefusedPlan) Details() []string { return e.Report.Details() }
+func (e *RefusedPlan) Details() []string {
+	if e.Form == nil {
+		return e.Report.Details()
+	}
+	return append(e.Form.Details(), e.Report.Details()...)
+}
 
 // Error is the message and the details in lines.
 func (e *RefusedPlan) Error() string {
@@ -36,19 +45,69 @@ func (e *RefusedPlan) Error() string {
 // check asks the gates about a candidate, and the configured model as a judge, outside
 // any lock; it refuses the candidate with a *RefusedPlan. Without a configured model no
 // judge is asked: what a host offers is paid for by its user. The judge's verdict joins the batch.
-func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate, batch *plan.Batch) (gates.Report, error) {
+//
+// What is wrong with the form of the input already is told along with it; the tasks are then
+// those that could be read, as the input has them in list.
+func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate, list string, wrong error,
+	batch *plan.Batch) (gates.Report, error) {
+	form := besides(c.wrong, wrong)
 	var judge gates.Judge // an interface that holds nothing
 	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective}
-	if s.opts.Model != nil {
+	if s.opts.Model != nil && form == nil {
 		c.yield()
 		judge = asked
 	}
 	report, err := s.examine(ctx, candidate, judge)
-	if err == nil && !report.OK() {
-		err = &RefusedPlan{Report: report}
+	if err != nil {
+		return report, err
+	}
+	if form != nil {
+		report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool {
+			return tells(form, fmt.Sprintf("%s/%d/%s", list, f.Index, f.Field), f.Gate == f.Field) // it may be all there was
+		})
+	}
+	switch {
+	case !report.OK():
+		return report, &RefusedPlan{Report: report, Form: form}
+	case form != nil:
+		return report, form
 	}
 	asked.join(batch)
-	return report, err
+	return report, nil
+}
+
+// besides adds to what is wrong with an input what else was found, but for places that it
+// tells of already. It is nil where nothing is wrong.
+func besides(wrong *plan.ValidationError, more error) *plan.ValidationError {
+	var refused *plan.ValidationError
+	if !errors.As(more, &refused) || wrong == refused {
+		return wrong
+	}
+	if wrong == nil {
+		return refused
+	}
+	var all plan.Faults
+	all.Add(wrong)
+	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {
+		single, about := *one, one.Field
+		if strings.HasPrefix(one.Problem, "is missing") || one.Problem == nothingToUpdate { // it may be what is wrong
+			about = path.Dir(about)
+		}
+		if !tells(wrong, strings.TrimSuffix(about, "/"), true) {
+			single.Others = nil
+			all.Add(&single)
+		}
+	}
+	errors.As(all.Err(), &wrong)
+	return wrong
+}
+
+// tells reports whether a refusal is about a place of the input, or one around it or, where that
+// counts, in it.
+func tells(wrong *plan.ValidationError, field string, inside bool) bool {
+	return slices.ContainsFunc(append([]*plan.ValidationError{wrong}, wrong.Others...), func(one *plan.ValidationError) bool {
+		return inside && strings.HasPrefix(one.Field+"/", field+"/") || one.Field != "" && strings.HasPrefix(field+"/", one.Field+"/")
+	})
 }
 
 func (s *Service) examine(ctx context.Context, candidate gates.Candidate, judge gates.Judge) (gates.Report, error) {
@@ -87,6 +146,9 @@ func warnings(report gates.Report) []string {
 		if f.Fix != "" {
 			text += " To fix it, " + f.Fix + "."
 		}
+		if f.Gate == "type" {
+			text += " Until then it counts as a feature."
+		}
 		shown = append(shown, text)
 	}
 	if more := len(all) - len(shown); more > 0 {
@@ -96,24 +158,132 @@ func warnings(report gates.Report) []string {
 }
 
 // checkSix has the gates judge steps of the planning_* tools as they join the plan of
-// a state, where that is asked for: they judge ids and cycles only otherwise.
-func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, steps []plan.NewStep) error {
+// a state, where that is asked for: they judge ids and cycles only otherwise. list is where the
+// input has the steps, and wrong what is wrong with its form; first is the call that comes
+// before the one with room for all that the gates ask.
+func (s *Service) checkSix(ctx context.Context, c Caller, joining plan.State, steps []plan.NewStep, list string, wrong error,
+	first string) error {
 	if !s.opts.GateAll || len(steps) == 0 {
-		return nil
+		return wrong
 	}
 	from := candidate(joining, nil)
-	first := from.Have.Highest() + 1
+	id := from.Have.Highest() + 1
 	for i, step := range steps {
-		from.New = append(from.New, gates.Task{ID: first + plan.StepID(i), Spec: step.Spec})
+		from.New = append(from.New, gates.Task{ID: id + plan.StepID(i), Spec: step.Spec})
 	}
-	_, err := s.check(ctx, c, from, &plan.Batch{})
+	_, err := s.check(ctx, c, from, list, wrong, &plan.Batch{})
 	var refused *RefusedPlan
-	if errors.As(err, &refused) && c.brief() {
-		refused.Report.Findings = append(refused.Report.Findings, gates.Finding{Gate: "strict", Level: gates.Error,
-			Message: "All tasks are judged here (gates: strict), and steps given this way have no hints and paths; use " +
-				c.word(addTasks("")) + "."})
+	if errors.As(err, &refused) {
+		refused.roomier(c, first, func(n int) Update { return roomier(steps[:n], refused.Report) }, len(steps))
 	}
 	return err
+}
+
+// roomier adds to the refusal of steps that an agent gave by their titles and details the call
+// that has room for the rest, with as many of them as can be shown.
+func (e *RefusedPlan) roomier(c Caller, first string, update func(n int) Update, steps int) {
+	if !c.brief() {
+		return // a command has a flag for each field
+	}
+	shown := steps
+	for shown > 1 && len(update(shown).call().JSON) > shownArguments {
+		shown--
+	}
+	whole, can := c.Can(update(shown).call())
+	told := gates.Finding{Gate: "strict", Level: gates.Error, Message: "Every step is judged here (gates: strict), and this tool " +
+		"has no room for hints, paths and criteria: use " + c.word(Call{Act: ActUpdate}) + "."}
+	if !can {
+		told.Message = "Every step is judged here (gates: strict), and no tool that is offered takes hints, paths and criteria: " +
+			"ask the user to offer the toolset `loop`."
+	} else if e.Instead = first + whole; shown < steps {
+		e.Instead += fmt.Sprintf(", and the other %d in the same form", steps-shown)
+	}
+	e.Report.Findings = append(e.Report.Findings, told)
+}
+
+// roomier is an update that adds steps with room for what the gates miss in them, and a
+// placeholder for each thing that the caller alone knows.
+func roomier(steps []plan.NewStep, report gates.Report) Update {
+	var update Update
+	for i, step := range steps {
+		lacks := func(names ...string) bool {
+			return slices.ContainsFunc(report.Findings, func(f gates.Finding) bool {
+				return f.Index == i && f.Step != 0 && slices.Contains(names, f.Gate)
+			})
+		}
+		task := NewTask{TaskFields: TaskFields{Title: &step.Title}}
+		if step.Title == "" || lacks(aboutTitles()...) {
+			task.Title = new(titleAsked)
+		}
+		if step.Details != "" {
+			task.Details = &step.Details
+		}
+		update.AddTasks = append(update.AddTasks, task.asked(step.Title == "" || lacks("vague_outcome", "verifiable")))
+	}
+	return update
+}
+
+// titleAsked stands for a title that the gates refuse.
+const titleAsked = "<a title as it is asked for>"
+
+// aboutTitles lists the gates that another title satisfies, and nothing else does.
+func aboutTitles() []string {
+	return []string{"title", "duplicate", "single_responsibility", "oversize"}
+}
+
+// asked is a task with a placeholder for each thing that the gates ask for and it does not say.
+func (t NewTask) asked(criteria bool) NewTask {
+	if t.Type == nil || !slices.Contains(t.Type.Values(), string(*t.Type)) {
+		t.Type = new(plan.StepType("<" + strings.Join(plan.StepType("").Values(), "|") + ">"))
+	}
+	if t.ContextHints == nil {
+		t.ContextHints = &[]string{"<where to look first>"}
+	}
+	if t.RelevantFilePaths == nil {
+		t.RelevantFilePaths = &[]string{"<a file it is about>"}
+	}
+	if criteria && t.AcceptanceCriteria == nil && t.Verify == nil {
+		t.AcceptanceCriteria = &[]string{"<what has to be true>"}
+	}
+	return t
+}
+
+// checkEdit is checkSix for an edit, which is refused for what it makes worse.
+func (s *Service) checkEdit(ctx context.Context, c Caller, state plan.State, id plan.StepID, patch plan.Patch) error {
+	if !s.opts.GateAll || state.Plan == nil {
+		return nil
+	}
+	step, ok := state.Plan.Steps.Get(id)
+	if !ok {
+		return nil // which is said elsewhere
+	}
+	judged := plannedCandidate(state.Plan)
+	was, err := s.examine(ctx, judged, nil)
+	if err != nil {
+		return err
+	}
+	judged.New[state.Plan.Steps.Position(id)].Spec = patch.On(step.Spec)
+	report, err := s.examine(ctx, judged, nil)
+	if err != nil {
+		return err
+	}
+	update := TaskUpdate{ID: TaskID(id), TaskFields: TaskFields{Title: patch.Title, Details: patch.Details}}
+	report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool {
+		return f.Step != id || slices.ContainsFunc(was.Findings, func(g gates.Finding) bool { return g.Step == id && g.Gate == f.Gate })
+	})
+	if report.OK() {
+		return nil
+	}
+	for _, f := range report.Findings {
+		if slices.Contains(aboutTitles(), f.Gate) {
+			update.Title = new(titleAsked)
+		} else {
+			update.AcceptanceCriteria = &[]string{"<what has to be true>"}
+		}
+	}
+	refused := &RefusedPlan{Report: report}
+	refused.roomier(c, "", func(int) Update { return Update{UpdateTasks: []TaskUpdate{update}} }, 1)
+	return refused
 }
 
 // plannedCandidate is a whole plan as it stands, to be judged again.

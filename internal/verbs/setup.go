@@ -1,9 +1,8 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -33,10 +32,13 @@ func richPlan(arguments []byte) (setUp string, update Update, ok bool) {
 		Objective    string    `json:"objective"`
 		InitialSteps []NewTask `json:"initial_steps"`
 	}
-	err := Decode(arguments, &in)
-	objective, unfit := json.Marshal(in.Objective)
-	ok = errors.Join(err, unfit) == nil && len(in.InitialSteps) > 0
-	return ` {"objective":` + string(objective) + `}`, Update{AddTasks: in.InitialSteps}, ok
+	ok = Decode(arguments, &in) == nil && len(in.InitialSteps) > 0
+	return objectiveAlone(in.Objective), Update{AddTasks: in.InitialSteps}, ok
+}
+
+// objectiveAlone are the arguments that set up a plan without steps.
+func objectiveAlone(objective string) string {
+	return " " + object(SetupPlan{Objective: objective})
 }
 
 // SetupPlanReply says what was set up.
@@ -83,15 +85,18 @@ func (s *Service) SetupPlan(ctx context.Context, c Caller, in SetupPlan) (SetupP
 	rule.Else, _ = c.Can(Call{Act: ActStart})
 	objective := required(&faults, rule, in.Objective)
 	steps := s.newSteps(c, &faults, "/initial_steps", in.InitialSteps)
-	if err := faults.Err(); err != nil {
-		return SetupPlanReply{}, err
-	}
-	return s.SetUp(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps})
+	return s.setUpJudged(ctx, c, plan.SetUp{Outline: plan.Outline{Objective: objective}, Steps: steps}, faults.Err())
 }
 
-// SetUp is SetupPlan for an action that is clean already.
+// SetUp is SetupPlan for an action with all that a plan may say.
 func (s *Service) SetUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, error) {
-	if err := s.checkSix(ctx, c, plan.State{}, a.Steps); err != nil {
+	return s.setUpJudged(ctx, c, a, plan.CleanAction(a))
+}
+
+// setUpJudged sets up a plan unless something is wrong with it.
+func (s *Service) setUpJudged(ctx context.Context, c Caller, a plan.SetUp, wrong error) (SetupPlanReply, error) {
+	first := c.word(Call{Act: ActSetUp}) + objectiveAlone(cmp.Or(a.Objective, "<one line of ASCII>")) + ", then "
+	if err := s.checkSix(ctx, c, plan.State{}, a.Steps, "/initial_steps", wrong, first); err != nil {
 		return SetupPlanReply{}, err
 	}
 	return s.setUp(ctx, c, a)

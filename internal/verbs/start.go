@@ -124,6 +124,9 @@ func (s *Service) model(c Caller) Model {
 // the model revise them. What passes becomes a draft that a person decides about.
 func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline, in Start) (StartReply, error) {
 	model := s.model(c)
+	if c.wrong != nil {
+		return StartReply{}, c.wrong
+	}
 	if model == nil {
 		return StartReply{}, plan.Refuse(plan.Conflict, "",
 			"there is no model to draft the tasks: none is configured and the host offers none", c.word(Call{Act: ActDraft}))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -32,22 +33,22 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 	}
 	var faults plan.Faults
 	steps := s.newSteps(c, &faults, "/steps", in.Steps)
-	if err := faults.Err(); err != nil {
-		return AddStepReply{}, err
-	}
-	return s.AddSteps(ctx, c, steps)
+	return s.addSteps(ctx, c, steps, faults.Err())
 }
 
-// AddSteps is AddStep for steps that are clean already.
+// AddSteps is AddStep for steps with all that they may say.
 func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) (AddStepReply, error) {
-	if s.opts.GateAll {
-		state, err := s.State(ctx)
-		if err != nil {
-			return AddStepReply{}, err
-		}
-		if err := s.checkSix(ctx, c, state, steps); err != nil {
-			return AddStepReply{}, err
-		}
+	return s.addSteps(ctx, c, steps, plan.CleanAction(plan.AddSteps{Steps: steps}))
+}
+
+// addSteps adds steps unless something is wrong with them.
+func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, wrong error) (AddStepReply, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return AddStepReply{}, err
+	}
+	if err := s.checkSix(ctx, c, state, steps, "/steps", wrong, ""); err != nil {
+		return AddStepReply{}, err
 	}
 	outcome, err := s.do(ctx, c, plan.AddSteps{Steps: steps})
 	if err != nil {
@@ -68,16 +69,7 @@ func (s *Service) reopening(ctx context.Context, c Caller, steps []plan.NewStep,
 	if !errors.As(err, &refused) || refused.Kind != plan.Conflict || unread != nil || state.Plan == nil || !state.Plan.EndedByItself() {
 		return err
 	}
-	var update Update
-	for _, step := range steps {
-		task := NewTask{TaskFields: TaskFields{Title: &step.Title, Type: new(plan.StepType("<feature|bugfix|chore|test>")),
-			ContextHints: &[]string{"<where to look first>"}, RelevantFilePaths: &[]string{"<a file it is about>"}}}
-		if step.Details != "" {
-			task.Details = &step.Details
-		}
-		update.AddTasks = append(update.AddTasks, task)
-	}
-	whole, can := c.Can(update.call())
+	whole, can := c.Can(roomier(steps, gates.Report{}).call())
 	if !can {
 		return err
 	}
@@ -229,10 +221,19 @@ func (s *Service) UpdateStep(ctx context.Context, c Caller, in UpdateStep) (Upda
 	return s.EditStep(ctx, c, in.StepID, patch)
 }
 
+const nothingToUpdate = "nothing to update"
+
 // EditStep is UpdateStep for a patch that is clean already.
 func (s *Service) EditStep(ctx context.Context, c Caller, id plan.StepID, patch plan.Patch) (UpdateStepReply, error) {
 	if patch.IsZero() {
-		return UpdateStepReply{}, plan.Refuse(plan.InvalidInput, "/details", "nothing to update", "give a new title or new details")
+		return UpdateStepReply{}, plan.Refuse(plan.InvalidInput, "/details", nothingToUpdate, "give a new title or new details")
+	}
+	state, err := s.State(ctx)
+	if err == nil {
+		err = s.checkEdit(ctx, c, state, id, patch)
+	}
+	if err != nil {
+		return UpdateStepReply{}, err
 	}
 	outcome, err := s.do(ctx, c, plan.UpdateStep{Step: id, Patch: patch})
 	if err != nil {

@@ -64,17 +64,15 @@ type Ask struct {
 // SubmitPlan puts a plan before a person. All gates apply; it becomes a draft that
 // stands beside the current plan until it is decided about.
 func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (SubmitPlanReply, error) {
-	action, tasks, err := s.submission(in)
-	if err != nil {
-		return SubmitPlanReply{}, err
-	}
+	action, tasks, wrong := s.submission(in)
 	state, err := s.State(ctx)
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
 	action.Objective = objective(state, action.Summary)
 	submission := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
-	report, err := s.check(ctx, c, gates.Candidate{Objective: action.Objective, New: tasks, Replaces: true}, &submission)
+	judged := gates.Candidate{Objective: action.Objective, New: tasks, Replaces: true}
+	report, err := s.check(ctx, c, judged, "/steps", wrong, &submission)
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
@@ -158,7 +156,8 @@ func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong stri
 	return reply, nil
 }
 
-// submission cleans a submitted plan. Its steps refer to each other only.
+// submission cleans a submitted plan, as far as that can be done. Its steps refer to each
+// other only.
 func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, error) {
 	var a plan.SubmitPlan
 	var faults plan.Faults
@@ -176,13 +175,9 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	for i, step := range in.Steps {
 		fields[i] = NewTask{Ref: step.Ref, TaskFields: step.TaskFields, Dependencies: step.Dependencies}
 	}
-	read := readTasks(&faults, "/steps", fields)
-	if err := faults.Err(); err != nil {
-		return a, nil, err
-	}
-	steps, tasks := added(plan.State{}, read)
+	steps, tasks := added(plan.State{}, readTasks(&faults, "/steps", fields))
 	a.Steps = steps
-	return a, tasks, nil
+	return a, tasks, faults.Err()
 }
 
 // objective is what a submission is about: the mode's task, else the beginning of

@@ -38,7 +38,10 @@ func row[In any, Out Reply](spec Spec, call func(*Service, context.Context, Call
 			defer s.touch(c) // also when the input is refused
 			var in In
 			if err := Decode(arguments, &in); err != nil {
-				return nil, elsewhere(err, &in, arguments, c)
+				if err = s.elsewhere(err, &in, arguments, c); !spec.ReadOnly {
+					err = Try(ctx, s, c, err, in, call)
+				}
+				return nil, err
 			}
 			out, err := call(s, ctx, c, in)
 			err = mended(err, &in)

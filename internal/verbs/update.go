@@ -94,12 +94,12 @@ type UpdateReply struct {
 // Update adds tasks, reports on tasks and closes the plan, all of it or nothing.
 // Tasks that the quality gates refuse are a *gates.RefusedError.
 func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply, error) {
-	input, err := in.read()
-	if err != nil {
-		return UpdateReply{}, err
+	input, wrong := in.read()
+	if errors.As(wrong, new(*BadCall)) {
+		return UpdateReply{}, wrong
 	}
 	for attempt := 0; ; attempt++ {
-		reply, err := s.update(ctx, c, input)
+		reply, err := s.update(ctx, c, input, wrong)
 		if !errors.Is(err, errMoved) {
 			return reply, err
 		}
@@ -112,21 +112,24 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 // errMoved says that the ids which tasks were to get are taken.
 var errMoved = errors.New("steps were added meanwhile")
 
-func (s *Service) update(ctx context.Context, c Caller, in updateInput) (UpdateReply, error) {
+// update makes an update of which something may be wrong already.
+func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong error) (UpdateReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return UpdateReply{}, err
 	}
-	batch, tasks, err := in.batch(state)
-	if err != nil {
-		return UpdateReply{}, err
-	}
+	var faults plan.Faults
+	faults.Add(wrong)
+	batch, tasks := in.batch(state, &faults)
 	var report gates.Report
 	if len(tasks) > 0 && state.Plan != nil && (state.Plan.Status == plan.StatusActive || state.Plan.EndedByItself()) {
 		// else no step can be added, which has to be said
-		if report, err = s.check(ctx, c, candidate(state, tasks), &batch); err != nil {
-			return UpdateReply{}, err
-		}
+		report, err = s.check(ctx, c, candidate(state, tasks), "/add_tasks", faults.Err(), &batch)
+	} else {
+		err = faults.Err()
+	}
+	if err != nil {
+		return UpdateReply{}, err
 	}
 	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error {
 		if len(tasks) > 0 && (highest(now) != highest(state) || root(now) != root(state)) {

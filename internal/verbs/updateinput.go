@@ -80,9 +80,14 @@ func notBlank(field string, text *string) error {
 }
 
 func (t NewTask) read(faults *plan.Faults, field string, refs map[string]bool) taskInput {
+	kind := t.Type
+	t.Type = nil // for the gates to judge
 	patch, err := t.patch(field)
 	faults.Add(err)
 	task := taskInput{spec: patch.On(plan.Spec{}), after: t.After}
+	if kind != nil {
+		task.spec.Type = *kind
+	}
 	if t.Splits != nil {
 		task.splits = plan.StepID(*t.Splits)
 	}
@@ -205,7 +210,7 @@ func (in updateInput) marked() []plan.StepID {
 
 // batch returns the actions that bring the update about in a state, and the tasks
 // it adds with the ids they will get.
-func (in updateInput) batch(state plan.State) (plan.Batch, []gates.Task, error) {
+func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, []gates.Task) {
 	batch := plan.Batch{Word: "update"}
 	part := func(field string, a plan.Action) {
 		batch.Parts = append(batch.Parts, plan.Part{Field: field, Action: a})
@@ -215,37 +220,29 @@ func (in updateInput) batch(state plan.State) (plan.Batch, []gates.Task, error) 
 	if len(steps) > 0 {
 		part("/add_tasks", plan.AddSteps{Steps: steps, Ended: true})
 	}
-	move := func(field string, id plan.StepID, after *TaskRef) error {
+	move := func(field string, id plan.StepID, after *TaskRef) {
 		if after == nil {
-			return nil
+			return
 		}
 		to, known := resolve(*after)
 		if !known && !first(*after) {
-			return plan.Refuse(plan.NotFound, field+"/after", plan.Quote(string(*after))+" is not a task of the plan",
-				"name a task by its id, such as 2, by the ref of one added here, or 0 for the first place")
+			faults.Add(plan.Refuse(plan.NotFound, field+"/after", plan.Quote(string(*after))+" is not a task of the plan",
+				"name a task by its id, such as 2, by the ref of one added here, or 0 for the first place"))
 		}
 		part(field, plan.MoveStep{Step: id, After: to})
-		return nil
 	}
 	for i, t := range in.add {
-		if err := move(fmt.Sprintf("/add_tasks/%d", i), tasks[i].ID, t.after); err != nil {
-			return batch, nil, err
-		}
+		move(fmt.Sprintf("/add_tasks/%d", i), tasks[i].ID, t.after)
 	}
 	for _, u := range in.inOrder(state) {
 		if u.deps != nil {
-			deps, err := resolveAll(u.field+"/dependencies", *u.deps, resolve)
-			if err != nil {
-				return batch, nil, err
-			}
+			deps := resolveAll(faults, u.field+"/dependencies", *u.deps, resolve)
 			u.patch.DependsOn = &deps
 		}
 		if !u.patch.IsZero() {
 			part(u.field, plan.UpdateStep{Step: u.id, Patch: u.patch, Ended: true})
 		}
-		if err := move(u.field, u.id, u.after); err != nil {
-			return batch, nil, err
-		}
+		move(u.field, u.id, u.after)
 		if u.reports() {
 			part(u.field, u.report)
 		}
@@ -262,7 +259,7 @@ func (in updateInput) batch(state plan.State) (plan.Batch, []gates.Task, error) 
 	if in.summary != nil {
 		part("/final_summary", plan.Close{Summary: *in.summary})
 	}
-	return batch, tasks, nil
+	return batch, tasks
 }
 
 // first reports whether a reference means the place before all tasks.
@@ -284,7 +281,11 @@ func added(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
 			}
 		}
 		tasks = append(tasks, task)
-		steps = append(steps, plan.NewStep{Spec: task.Spec, Splits: t.splits})
+		step := plan.NewStep{Spec: task.Spec, Splits: t.splits}
+		if !slices.Contains(step.Type.Values(), string(step.Type)) { // where the gates let that pass
+			step.Type = plan.Feature
+		}
+		steps = append(steps, step)
 	}
 	return steps, tasks
 }
@@ -318,17 +319,17 @@ func resolver(state plan.State, added []taskInput) func(TaskRef) (plan.StepID, b
 	}
 }
 
-func resolveAll(field string, refs []TaskRef, resolve func(TaskRef) (plan.StepID, bool)) ([]plan.StepID, error) {
+func resolveAll(faults *plan.Faults, field string, refs []TaskRef, resolve func(TaskRef) (plan.StepID, bool)) []plan.StepID {
 	ids := []plan.StepID{}
 	for i, ref := range refs {
 		id, ok := resolve(ref)
 		if !ok {
-			return nil, plan.Refuse(plan.NotFound, fmt.Sprintf("%s/%d", field, i), plan.Quote(string(ref))+" is not a task of the plan",
-				"name a task by its id, such as 2, or by the ref of one added here")
+			faults.Add(plan.Refuse(plan.NotFound, fmt.Sprintf("%s/%d", field, i), plan.Quote(string(ref))+" is not a task of the plan",
+				"name a task by its id, such as 2, or by the ref of one added here"))
 		}
 		ids = append(ids, id)
 	}
-	return ids, nil
+	return ids
 }
 
 // inOrder returns the updates so that a step which is reported done stands before

@@ -68,6 +68,8 @@ type Caller struct {
 	Yield    func()                           // called before a long wait, so that the caller's next call can go on; may be nil
 	Progress func(done, all int, what string) // told how far a long call has come; may be nil
 	Model    Model                            // what the host offers; used when none is configured
+
+	wrong *plan.ValidationError // with the form of the input: the rest is judged as well, and nothing is done; nil for nothing
 }
 
 func (c Caller) yield() {
@@ -179,6 +181,9 @@ func (s *Service) do(ctx context.Context, c Caller, a plan.Action) (session.Outc
 
 // doIf is do as long as holds does not object to the state that is decided about.
 func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(plan.State) error) (session.Outcome, error) {
+	if c.wrong != nil {
+		return session.Outcome{}, besides(c.wrong, plan.CleanAction(a))
+	}
 	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, _ *plan.Facts) error {
 		if err := holds(state); err != nil {
 			return err
