@@ -33,8 +33,9 @@ type layer struct {
 // base are the packages below the leaves that anybody above plan and the log may
 // import: each is the one home of a rule that several need.
 func base() []string {
-	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/outbound", "internal/tail",
-		"internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history", "internal/lineage"}
+	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/private", "internal/outbound",
+		"internal/tail", "internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history",
+		"internal/lineage"}
 }
 
 // layers are the arrows of ARCHITECTURE.md. The first that matches counts; a
@@ -49,7 +50,7 @@ func layers() []layer {
 		{folder: "mcpserver", imports: onBase("prompts", "resources", "internal/verbs", "internal/toolbox", "internal/seal", "internal/llm",
 			"internal/store", "internal/workspace")}, // how its messages travel is the transport's
 		{folder: "cmd", imports: []string{"..."}},
-		{folder: "internal/store", imports: []string{"plan", "internal/atomicfile", "internal/broadcast"}},
+		{folder: "internal/store", imports: []string{"plan", "internal/atomicfile", "internal/private", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
 		{folder: "internal/verbs", imports: onBase("gates", "prompts", "resources", "internal/session",
 			"internal/strict", "internal/workspace")},

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/user"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/presence"
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
@@ -79,6 +82,9 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	var log store.Log = memory.New()
 	stateDir := ""
 	if !a.flags.ephemeral {
+		if err := private.Folder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 		a.describe(place)
 		log, stateDir = sqlite.New(place.StateDir, sqlite.Options{Created: func() { a.describe(place) }}), place.StateDir
 	}

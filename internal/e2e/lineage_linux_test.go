@@ -189,28 +189,29 @@ func TestServerOfAnAgentsScript(t *testing.T) {
 	setUp(p, 1)
 	a := p.agent("agent")
 	a.do("planning_read_plan", arguments{}) // from then on its server is known
-	const envelope = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"planning_submit_plan","arguments":%s,"_meta":{` +
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},` +
-		`"io.modelcontextprotocol/clientInfo":{"name":"script","version":"1"}}}}` + "\n"
-	text, err := json.Marshal(submission("Add the Redis client"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	call := filepath.Join(t.TempDir(), "call.jsonl")
-	if err := os.WriteFile(call, fmt.Appendf(nil, envelope, text), 0o600); err != nil {
+	submit, call := asking(t, "planning_submit_plan", submission("Add the Redis client")), filepath.Join(t.TempDir(), "call.jsonl")
+	if err := os.WriteFile(call, []byte(submit), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const script = `env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" "$PLANLOOP" serve <`
 	if got := a.shell(script + call + "; true"); !strings.Contains(got, "Plan submitted") || strings.Contains(got, "inputRequests") {
 		t.Errorf("the script's server asks its client:\n%s", got)
 	}
-	cmd := p.command("serve")
-	if cmd.Stdin, err = os.Open(call); err != nil {
+	if got := p.feed(submit, "serve"); !strings.Contains(got.out, "inputRequests") {
+		t.Errorf("a server of another host does not ask: %+v", got)
+	}
+}
+
+// asking is a stateless call of a client that can ask its user.
+func asking(t *testing.T, tool string, args any) string {
+	t.Helper()
+	text, err := json.Marshal(args)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := cmd.Output(); err != nil || !strings.Contains(string(got), "inputRequests") {
-		t.Errorf("a server of another host does not ask: %v\n%s", err, got)
-	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{`+
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},`+
+		`"io.modelcontextprotocol/clientInfo":{"name":"script","version":"1"}}}}`+"\n", tool, text)
 }
 
 // TestSessionOfAHost: where a shell does not descend from its host the session does.

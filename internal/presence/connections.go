@@ -3,6 +3,7 @@ package presence
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -92,7 +93,7 @@ func (b *Book) acquire(name string) (*flock.Flock, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for {
-		lock := flock.New(b.files.live(name))
+		lock := flock.New(b.files.live(name), flock.SetFlag(os.O_CREATE|probeFlag()))
 		if _, err := lock.TryLockContext(ctx, again); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/planloop/planloop/internal/private"
 )
 
 // folder holds the signs of life of one workspace: for each name a .seen file
@@ -36,26 +38,23 @@ func (f folder) path(name, extension string) string {
 
 // make creates the folder, but never the state folder it is in.
 func (f folder) make() error {
-	if err := os.Mkdir(string(f), 0o700); !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(string(f), private.FolderMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return nil
+	return private.Folder(string(f))
 }
 
 // touch sets the time of the name's file to now, and creates it at need.
 func (f folder) touch(name string, now time.Time) error {
 	path := f.seen(name)
-	err := os.Chtimes(path, now, now)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	if err := f.make(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
+	file, err := private.Open(path, os.O_CREATE|os.O_WRONLY)
+	if err != nil {
 		return err
 	}
-	return os.Chtimes(path, now, now)
+	return errors.Join(file.Close(), os.Chtimes(path, now, now))
 }
 
 // lastTouch returns when any name was last touched, zero when none was.
@@ -93,9 +92,9 @@ func (f folder) held(name string) (bool, error) {
 
 func probeFlag() int {
 	if runtime.GOOS == "aix" || runtime.GOOS == "solaris" || runtime.GOOS == "illumos" {
-		return os.O_RDWR // no locks on what is open for reading only
+		return os.O_RDWR | private.NoFollow // no locks on what is open for reading only
 	}
-	return os.O_RDONLY
+	return os.O_RDONLY | private.NoFollow
 }
 
 // holds reports whether the file that is locked is the one that stands in the
@@ -127,10 +126,14 @@ func discard(path string, lock *flock.Flock) error {
 
 // sweep removes what is older: .live files that nobody holds, and .seen files.
 func (f folder) sweep(live, seen time.Time) error {
-	entries, err := os.ReadDir(string(f))
+	err := private.Folder(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(string(f))
 	for _, entry := range entries {
 		err = errors.Join(err, f.sweepOne(entry, live, seen))
 	}

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/private"
 )
 
 // Server is what a process that serves one client tells of itself, for as long as
@@ -84,6 +86,8 @@ func only(servers []Server, fits func(Server) bool) (client string, some bool) {
 	return client, some
 }
 
+const maxServer = 64 << 10 // more than a server tells of itself
+
 // told returns the servers that run, and the files of those that were killed.
 func (b *Book) told() (running []Server, left []string) {
 	if b.servers == "" {
@@ -96,7 +100,7 @@ func (b *Book) told() (running []Server, left []string) {
 	for _, entry := range entries {
 		var s Server
 		path := filepath.Join(string(b.servers), entry.Name())
-		data, err := os.ReadFile(path)
+		data, err := private.Read(path, maxServer)
 		switch {
 		case err != nil || json.Unmarshal(data, &s) != nil: // it is just being removed or written
 		case s.Process.Runs():
@@ -122,7 +126,7 @@ func (b *Book) announce(name string, l *life) (pending bool) {
 		err = b.servers.make()
 	}
 	if err == nil {
-		err = os.WriteFile(path, data, 0o600)
+		err = atomicfile.WriteFile(path, data, atomicfile.Options{Mode: private.FileMode})
 	}
 	if err != nil {
 		b.report("announce", name, err)

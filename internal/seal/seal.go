@@ -15,12 +15,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/private"
 )
 
 // Claims is what a token says.
@@ -65,7 +65,7 @@ func New() (*Sealer, error) {
 func Open(dir string) (*Sealer, error) {
 	path := filepath.Join(dir, keyFile)
 	for range 2 {
-		key, err := os.ReadFile(path)
+		key, err := private.Read(path, keySize+1)
 		if err == nil && len(key) == keySize {
 			return &Sealer{key}, nil
 		}
@@ -84,14 +84,14 @@ func Open(dir string) (*Sealer, error) {
 
 // makeKey puts a new key in place, whole, unless another process was first.
 func makeKey(dir, path string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := private.Make(dir); err != nil {
 		return err
 	}
 	fresh, err := New()
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(path, fresh.key, atomicfile.Options{Mode: 0o600, New: true})
+	return atomicfile.WriteFile(path, fresh.key, atomicfile.Options{Mode: private.FileMode, New: true})
 }
 
 // Seal returns the claims as a token.

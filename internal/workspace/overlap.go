@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/safetext"
 )
 
@@ -102,7 +103,7 @@ func realPath(path string, links int) string {
 
 // readMarker returns the directory that a state belongs to.
 func readMarker(state string) (dir string, ok bool) {
-	text, err := os.ReadFile(filepath.Join(state, MarkerFile))
+	text, err := private.Read(filepath.Join(state, MarkerFile), 64<<10)
 	var marker map[string]string
 	if err != nil || json.Unmarshal(text, &marker) != nil {
 		return "", false

@@ -25,6 +25,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/safetext"
 )
 
@@ -89,10 +90,10 @@ func (w Workspace) WriteMarker(dir string) error {
 	}
 	text = append(text, '\n')
 	path := filepath.Join(dir, MarkerFile)
-	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
+	if there, err := private.Read(path, int64(len(text)+1)); err == nil && bytes.Equal(there, text) {
 		return nil
 	}
-	if err := atomicfile.WriteFile(path, text, atomicfile.Options{Mode: 0o600}); err != nil {
+	if err := atomicfile.WriteFile(path, text, atomicfile.Options{Mode: private.FileMode}); err != nil {
 		return fmt.Errorf("write the workspace's marker: %w", err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -66,7 +67,7 @@ func (l *Log) check(ctx context.Context) Report {
 		r.chains = append(r.chains, pin.Chain)
 	}
 	r.Exists = found
-	if _, err := checkFile(path); found && err == nil { // opening a file that is refused would make more of its kind
+	if _, err := private.File(path); found && err == nil { // opening a file that is refused would make more of its kind
 		l.checkDatabase(ctx, &r)
 	}
 	l.checkSnapshots(&r)
@@ -95,8 +96,8 @@ func (l *Log) checkModes(r *Report) {
 		r.note(l.dir, err)
 	}
 	for _, path := range append(paths, l.databasePath(), l.databasePath()+"-wal", l.databasePath()+"-shm", l.headPath()) {
-		mode, err := checkFile(path)
-		if err == nil && !isPrivate(mode) {
+		mode, err := private.File(path)
+		if err == nil && !private.Only(mode) {
 			err = fmt.Errorf("%s can be read by others (mode %04o): run chmod 600 on it", filepath.Base(path), mode)
 		}
 		if err != nil {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/store"
 )
 
@@ -71,7 +73,10 @@ const (
 
 func (l *workspaceLock) tryLock() (bool, error) {
 	if l.file == nil {
-		file, err := os.OpenFile(l.path, os.O_CREATE|os.O_RDWR, fileMode)
+		if err := private.Folder(filepath.Dir(l.path)); err != nil {
+			return false, l.refused(err)
+		}
+		file, err := private.Open(l.path, os.O_CREATE|os.O_RDWR)
 		if err != nil {
 			return false, l.refused(err)
 		}

@@ -14,6 +14,7 @@ import (
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/store"
 )
 
@@ -143,9 +144,9 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 		return nil, err
 	}
 	path := l.databasePath()
-	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		if _, err := checkFile(name); err != nil {
-			return nil, err
+	for _, name := range []string{path, path + "-wal", path + "-shm", l.headPath()} {
+		if _, err := private.File(name); err != nil {
+			return nil, explain(name, err)
 		}
 	}
 	info, err := os.Lstat(path)

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -144,7 +145,7 @@ func (l *Log) snapshotPaths() ([]string, error) {
 }
 
 func readHeader(path string) (snapshotHeader, error) {
-	f, err := os.Open(path)
+	f, err := private.Open(path, os.O_RDONLY)
 	if err != nil {
 		return snapshotHeader{}, err
 	}
@@ -189,7 +190,7 @@ func writeSnapshot(path string, head store.Head, state []byte) error {
 		return err
 	}
 	text := fmt.Appendf(make([]byte, 0, len(header)+len(state)+16), "%08x %s\n", checksum(header), header)
-	return atomicfile.WriteFile(path, append(text, state...), atomicfile.Options{Mode: fileMode})
+	return atomicfile.WriteFile(path, append(text, state...), atomicfile.Options{Mode: private.FileMode})
 }
 
 // dropSnapshots removes all but the newest. One that cannot be read goes as

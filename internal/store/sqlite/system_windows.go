@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -25,13 +24,6 @@ func unlockFile(f *os.File) error {
 func lockRange(f *os.File, flags uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 }
-
-// checkOwner has nothing to look at: a folder in the user's profile inherits
-// an access list that keeps others out.
-func checkOwner(string, fs.FileInfo) error { return nil }
-
-// isPrivate reports nothing: modes say nothing about access here.
-func isPrivate(fs.FileMode) bool { return true }
 
 func isFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -99,15 +100,7 @@ const (
 //
 // openGrowthFile opens it for writing; the folder exists.
 func openGrowthFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, fileMode)
-	if err != nil {
-		return nil, err
-	}
-	if err := ensureMode(path, fileMode); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
+	return private.Open(path, os.O_CREATE|os.O_WRONLY)
 }
 
 func writePin(growth *os.File, h store.Head) error {
@@ -137,9 +130,11 @@ func decodePin(data []byte) (h store.Head, ok bool) {
 	return h, bytes.Equal(data, encodePin(h))
 }
 
+const maxPin = 1 << 10 // more than encodePin writes
+
 // readPin returns the head that the file pins, if it does.
 func readPin(path string) (store.Head, bool) {
-	data, err := os.ReadFile(path)
+	data, err := private.Read(path, maxPin)
 	if err != nil {
 		return store.Head{}, false
 	}

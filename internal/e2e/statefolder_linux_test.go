@@ -1,0 +1,135 @@
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// tree lists what is at a path and below it, with modes, sizes and what plain files hold.
+func tree(t *testing.T, path string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			fmt.Fprintln(&all, path, entry.Type())
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(&all, "%s %s %q\n", path, info.Mode(), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().String() + "\n" + all.String()
+}
+
+// TestLinksInTheStateFolder: a link in place of the folder of the state, of the one it lies
+// in, or of anything in it is not followed: what it leads to stays as it is, and where
+// planloop cannot do without the thing it says so.
+func TestLinksInTheStateFolder(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]bool{
+		"..": true, ".": true, "growth": true, "growth/head": true, "lock": true, "plan.db": true, "plan.db-wal": true, "plan.db-shm": true,
+		"approval.key": false, "workspace.json": false, "seen": false, "servers": false, "snapshot-1.json": false,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.withModule()
+			setUp(p, 2)
+			submit := asking(t, "planning_submit_plan", submission("Add the Redis client"))
+			p.feed(submit, "serve") // makes the key
+			path := filepath.Join(p.stateDir(), name)
+			victim := filepath.Join(t.TempDir(), "victim")
+			if err := os.Rename(path, victim); errors.Is(err, fs.ErrNotExist) {
+				err = os.WriteFile(victim, []byte("kept"), 0o600)
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(victim, map[bool]fs.FileMode{true: 0o755, false: 0o644}[isFolder(t, victim)]); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(victim, path); err != nil {
+				t.Fatal(err)
+			}
+			before := tree(t, victim)
+			var said strings.Builder
+			for _, args := range [][]string{{"show"}, {"comment", "x"}, {"status"}, {"doctor"}, {"plan", "status"}} {
+				got := p.run(args...)
+				said.WriteString(got.out + got.err)
+				if args[0] == "status" && (got.code != 0) != refused {
+					t.Errorf("%v: %+v", args, got)
+				}
+			}
+			got := p.feed(submit, "serve")
+			said.WriteString(got.out + got.err)
+			if after := tree(t, victim); after != before {
+				t.Errorf("what the link leads to has changed:\n%s\nwas\n%s", after, before)
+			}
+			if refused && !strings.Contains(said.String(), "is a link") {
+				t.Errorf("nobody says that it is a link:\n%s", said.String())
+			}
+		})
+	}
+}
+
+func isFolder(t *testing.T, path string) bool {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.IsDir()
+}
+
+// TestStateOfAnotherUser: neither a folder of somebody else's nor one that others may write
+// is taken for the user's own.
+func TestStateOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(path string) error{
+		"another user's":        func(path string) error { return os.Chown(path, 65534, 65534) },
+		"others may write":      func(path string) error { return os.Chmod(path, 0o707) },
+		"its group may write":   func(path string) error { return os.Chmod(path, 0o770) },
+		"a pipe for the marker": func(path string) error { return replaceByPipe(filepath.Join(path, "workspace.json")) },
+		"a pipe for the head":   func(path string) error { return replaceByPipe(filepath.Join(path, "growth/head")) },
+		"a pipe for the lock":   func(path string) error { return replaceByPipe(filepath.Join(path, "lock")) },
+	} {
+		for _, above := range []bool{false, true} {
+			p := newPlace(t)
+			setUp(p, 1)
+			path := p.stateDir()
+			if above && !strings.Contains(name, "pipe") {
+				path = filepath.Dir(path)
+			}
+			if err := spoil(path); err != nil {
+				t.Skip(err)
+			}
+			got := p.run("step", "mark", "S001", "done")
+			if want := name != "a pipe for the marker"; (got.code != 0) != want {
+				t.Errorf("%s, above: %t: %+v", name, above, got)
+			}
+		}
+	}
+}
+
+func replaceByPipe(path string) error {
+	return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600))
+}

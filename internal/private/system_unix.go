@@ -1,0 +1,29 @@
+//go:build unix
+
+package private
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// NoFollow keeps an opening from following a link, and from waiting for a pipe's other end.
+const NoFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// checkOwner refuses what belongs to somebody else, but for the system's own where that is
+// allowed, or what others can write to.
+func checkOwner(path string, info fs.FileInfo, system bool) error {
+	if perm := info.Mode().Perm(); perm&0o022 != 0 {
+		return fmt.Errorf("%s can be written by others (mode %04o): run chmod go-w on it, and check that nobody has changed it", path, perm)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && int(stat.Uid) != os.Geteuid() && !(system && stat.Uid == 0) {
+		return fmt.Errorf("%s belongs to user %d, not to you (%d): remove it, %s", path, stat.Uid, os.Geteuid(), elsewhere)
+	}
+	return nil
+}
+
+// Only reports whether a mode lets in the owner alone.
+func Only(perm fs.FileMode) bool { return perm&0o077 == 0 }
