@@ -285,13 +285,10 @@ func numeric(c *syntax.CmdSubst) bool {
 // counts reports whether a substitution is seq with numbers, and so becomes words that
 // are natural numbers.
 func (j *judge) counts(c *syntax.CmdSubst) bool {
-	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 {
+	if words := command(c); len(words) < 2 || words[0] != "seq" {
 		return false
 	}
-	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Assigns) > 0 || len(call.Args) < 2 || call.Args[0].Lit() != "seq" {
-		return false
-	}
+	call := c.Stmts[0].Cmd.(*syntax.CallExpr)
 	for i, arg := range call.Args[1:] {
 		natural := integer.MatchString(arg.Lit()) && arg.Lit()[0] != '-'
 		if name := variableIn(arg); !natural && (name == "" || !j.number(name) || i == 0 && len(call.Args) > 2) {

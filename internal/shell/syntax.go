@@ -20,6 +20,7 @@ type judge struct {
 	set       map[string]bool // the names that surely have a value by now
 	trail     []string        // the same, in order
 	late      bool            // what is judged may run at any time
+	seeking   string          // the name whose value is being found
 	work      int             // what was spent on judging
 	expanded  int             // bytes that braces expand to
 	rounds    int             // how often loops around run at least

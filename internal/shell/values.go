@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ const (
 	maxCombinations = 100     // of the texts of the names in one command
 	maxText         = 4 << 10 // bytes of a text that is followed
 	maxMentions     = 1 << 10 // how often a value may repeat what nobody knows the length of
-	maxWork         = 1 << 21 // words that are looked at before the judge gives up
+	maxWork         = 1 << 18 // words that are looked at before the judge gives up
 )
 
 func naturals() []string { return []string{"0", "71"} }
@@ -40,11 +41,11 @@ type given struct {
 // variable is a name to which a script gives values.
 type variable struct {
 	given   []given
-	texts   []string      // values that are known without a word
-	unknown bool          // it may have any value besides
-	filled  bool          // read fills it
-	holds   []syntax.Node // all that is put into it
-	grows   bool          // something is appended to it
+	results []syntax.ArithmExpr // of which one is its value, nil of any sign
+	unknown bool                // it may have any value besides
+	filled  bool                // read fills it
+	holds   []syntax.Node       // all that is put into it
+	grows   bool                // something is appended to it
 	found   *value
 	length  int
 }
@@ -80,12 +81,15 @@ func variablesOf(file *syntax.File) variables {
 		case *syntax.CallExpr:
 			v.read(node)
 		case *syntax.BinaryArithm:
-			if assigns(node.Op) {
-				v.calculated(node.X)
+			switch {
+			case node.Op == syntax.Assgn, node.Op == syntax.AddAssgn, node.Op == syntax.MulAssgn:
+				v.calculated(node.X, node.Y)
+			case assigns(node.Op):
+				v.calculated(node.X, nil)
 			}
 		case *syntax.UnaryArithm:
 			if node.Op == syntax.Inc || node.Op == syntax.Dec {
-				v.calculated(node.X)
+				v.calculated(node.X, node)
 			}
 		}
 		return true
@@ -140,10 +144,10 @@ func (v variables) read(c *syntax.CallExpr) {
 }
 
 // calculated notes a name that an expression assigns: to a number.
-func (v variables) calculated(x syntax.ArithmExpr) {
+func (v variables) calculated(x, result syntax.ArithmExpr) {
 	if w, ok := x.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
 		variable := v.named(w.Lit())
-		variable.texts = append(variable.texts, integers()...)
+		variable.results = append(variable.results, result)
 	}
 }
 
@@ -157,16 +161,21 @@ func (j *judge) valueOf(name string) value {
 		return *x.found
 	}
 	x.found = &value{}
-	defer func(bound map[any]string, late bool) { j.bound, j.late = bound, late }(j.bound, j.late)
-	j.bound, j.late = map[any]string{}, true
+	defer func(bound map[any]string, late bool, seeking string) {
+		j.bound, j.late, j.seeking = bound, late, seeking
+	}(j.bound, j.late, j.seeking)
+	j.bound, j.late, j.seeking = map[any]string{}, true, name
 
+	if x.unknown {
+		return value{}
+	}
 	var words []word
-	for _, text := range x.texts {
-		words = append(words, literal(text))
+	for _, result := range x.results {
+		words = append(words, literals(j.samples(result))...)
 	}
 	for _, g := range x.given {
-		if len(words) > maxWork>>8 || x.unknown {
-			break
+		if j.spend(1) != nil || len(words) > maxWords {
+			return value{}
 		}
 		_ = j.combinations([]*syntax.Word{g.word}, func() *refusal {
 			if g.item {
@@ -177,9 +186,7 @@ func (j *judge) valueOf(name string) value {
 			return nil
 		})
 	}
-	if !x.unknown {
-		*x.found = together(words)
-	}
+	*x.found = together(words)
 	return *x.found
 }
 
@@ -264,27 +271,38 @@ func (j *judge) texts(slot any) []string {
 		}
 		return texts
 	case *syntax.ArithmExp:
-		if j.natural(slot.X) {
-			return naturals()
-		}
-		return integers()
+		return j.samples(slot.X)
 	case *syntax.CmdSubst:
 		return append(naturals(), "") // of a file that is not there
 	}
 	return naturals() // a length
 }
 
+// samples stand for all that an expression may come to.
+func (j *judge) samples(x syntax.ArithmExpr) []string {
+	if j.natural(x) {
+		return naturals()
+	}
+	return integers()
+}
+
 // natural reports whether an expression is not negative, as sums of what is not are.
+// Of the name whose value is sought it counts only what the expression adds.
 func (j *judge) natural(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
 	case *syntax.ParenArithm:
 		return j.natural(x.X)
+	case *syntax.UnaryArithm:
+		return x.Op == syntax.Inc && j.natural(x.X)
 	case *syntax.BinaryArithm:
 		return (x.Op == syntax.Add || x.Op == syntax.Mul) && j.natural(x.X) && j.natural(x.Y)
 	case *syntax.Word:
-		texts := []string{x.Lit()}
-		if !integer.MatchString(x.Lit()) {
-			texts = j.texts(cmp.Or(x.Lit(), variableIn(x)))
+		name, texts := cmp.Or(x.Lit(), variableIn(x)), []string{x.Lit()}
+		if name == j.seeking && name != "" {
+			return true
+		}
+		if !integer.MatchString(name) {
+			texts = j.texts(name)
 		}
 		return len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool {
 			return text != "" && (!integer.MatchString(text) || text[0] == '-')
@@ -297,15 +315,16 @@ func (j *judge) natural(x syntax.ArithmExpr) bool {
 // may have. If those are too many, some stay unknown.
 func (j *judge) combinations(nodes []*syntax.Word, judge func() *refusal) *refusal {
 	var slots []any
-	count := 1
+	count, seen := 1, maps.Clone(j.bound)
 	for _, node := range nodes {
 		if node == nil {
 			continue
 		}
 		for _, found := range slotsIn(node.Parts, nil) {
-			if _, bound := j.bound[found]; bound || slices.Contains(slots, found) {
+			if _, again := seen[found]; again {
 				continue
 			}
+			seen[found] = ""
 			if n := len(j.texts(found)); n > 0 && count*n <= maxCombinations {
 				slots, count = append(slots, found), count*n
 			}

@@ -176,8 +176,8 @@ func (j *judge) assigned(node *syntax.Word) word {
 			if i == 0 && strings.HasPrefix(part.Value, "~") {
 				w.add(home())
 			} else {
-				_, after, colon := strings.Cut(part.Value, ":")
-				w.add(word{text: unescaped(part.Value), whole: !colon || !strings.Contains(after, "~")})
+				text, _, tilde := strings.Cut(part.Value, ":~")
+				w.add(word{text: unescaped(text), whole: !tilde})
 			}
 		case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ArithmExp:
 			w.add(j.inQuotes(part))
@@ -189,7 +189,7 @@ func (j *judge) assigned(node *syntax.Word) word {
 	return w
 }
 
-// home is an absolute path: of a home, or of the stack of directories.
+// home is an absolute path to a home, in the stack of directories, or of a pipe.
 func home() word { return word{text: "/", file: true, plain: true} }
 
 // unescaped removes the backslashes that count outside of quotes.
@@ -247,8 +247,10 @@ func (j *judge) part(part syntax.WordPart, first, brace bool) word {
 // unquotedPart evaluates an expansion without quotes: what it gives is split, and
 // its patterns are expanded.
 func (j *judge) unquotedPart(part syntax.WordPart) word {
-	if c, ok := part.(*syntax.CmdSubst); ok && revision(c) {
-		return word{tame: true, several: true}
+	if c, ok := part.(*syntax.CmdSubst); ok {
+		if commits, _ := revision(c); commits {
+			return word{tame: true, several: true, plain: true}
+		}
 	}
 	w := j.inQuotes(part)
 	if w.unsplit() {
@@ -282,11 +284,12 @@ func (j *judge) inQuotes(part syntax.WordPart) word {
 	case *syntax.ParamExp:
 		return j.parameterValue(part)
 	case *syntax.CmdSubst:
-		if revision(part) {
-			return word{tame: true}
-		}
+		commits, one := revision(part)
+		return word{tame: commits || place(part), plain: commits && one}
 	case *syntax.ArithmExp:
 		return word{plain: true} // a number, maybe a negative one
+	case *syntax.ProcSubst:
+		return home() // an absolute path
 	}
 	return word{}
 }
@@ -324,28 +327,53 @@ func literals(texts []string) []word {
 	return words
 }
 
-// revision reports whether a substitution prints only names of commits. What git
-// rev-parse does not know it prints back, so that its words have to be plain.
-func revision(c *syntax.CmdSubst) bool {
-	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 || c.Stmts[0].Negated {
-		return false
+// revision reports whether a substitution prints only names of commits, and of one at
+// most. What git rev-parse does not know it prints back, so that its words have to be
+// plain.
+func revision(c *syntax.CmdSubst) (commits, one bool) {
+	words := command(c)
+	if len(words) < 3 || words[0] != "git" {
+		return false, false
 	}
-	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Assigns) > 0 || len(call.Args) < 3 || call.Args[0].Lit() != "git" {
-		return false
-	}
-	command, names := call.Args[1].Lit(), false
 	options := map[string]*regexp.Regexp{
 		"rev-parse": shortOption, "merge-base": shortOption, "rev-list": countOption, "log": logOption,
-	}[command]
-	for _, arg := range call.Args[2:] {
-		text := arg.Lit()
-		if options == nil || !options.MatchString(text) && !plainRevision.MatchString(text) {
-			return false
+	}[words[1]]
+	names, revisions := words[1] != "log", 0
+	for _, text := range words[2:] {
+		switch {
+		case options == nil || !options.MatchString(text) && !plainRevision.MatchString(text):
+			return false, false
+		case options.MatchString(text):
+			names = names || strings.Contains(text, "=%")
+		case strings.Contains(text, "..") || strings.Contains(text, "^"): // may be several
+			revisions += 2
+		default:
+			revisions++
 		}
-		names = names || strings.Contains(text, "=%")
 	}
-	return command != "log" || names
+	return names, words[1] == "merge-base" || words[1] == "rev-parse" && revisions == 1
+}
+
+// place reports whether a substitution prints an absolute path, or nothing.
+func place(c *syntax.CmdSubst) bool {
+	text := strings.Join(command(c), " ")
+	return text == "pwd" || text == "pwd -P" || text == "git rev-parse --show-toplevel"
+}
+
+// command is the words of a substitution that is nothing but one plain command.
+func command(c *syntax.CmdSubst) []string {
+	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 || c.Stmts[0].Negated {
+		return nil
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 {
+		return nil
+	}
+	words := make([]string, 0, len(call.Args))
+	for _, arg := range call.Args {
+		words = append(words, arg.Lit())
+	}
+	return words
 }
 
 // Options with which git prints nothing but names of commits.
