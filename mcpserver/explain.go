@@ -99,6 +99,7 @@ func wayOut(err error) string {
 		{store.ErrDamaged, "The plan's log is damaged; nothing was changed. Ask the user to run `planloop doctor`."},
 		{store.ErrNewer, "The plan was written by a newer planloop; nothing was changed. Ask the user to update planloop."},
 		{store.ErrReadOnly, "The plan's folder cannot be written; nothing was changed. Ask the user to run `planloop doctor`."},
+		{store.ErrIO, "The disk failed under the plan. Try the call again; if it fails again, ask the user to run `planloop doctor`."},
 		{store.ErrFull, "The disk is full; nothing was changed. Ask the user to free space, then try again."},
 		{context.Canceled, "The call was cancelled."},
 		{context.DeadlineExceeded, "The call took too long; read the plan to see what was changed."},

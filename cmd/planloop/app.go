@@ -86,7 +86,9 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 			return nil, err
 		}
 		a.describe(place)
-		log, stateDir = sqlite.New(place.StateDir, sqlite.Options{Created: func() { a.describe(place) }}), place.StateDir
+		log, stateDir = sqlite.New(place.StateDir, sqlite.Options{
+			Created: func() { a.describe(place) }, Warn: func(err error) { a.warn(err.Error()) },
+		}), place.StateDir
 	}
 	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})

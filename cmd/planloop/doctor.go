@@ -15,6 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/workspace"
@@ -23,15 +24,20 @@ import (
 
 func newDoctorCommand(a *app) *cobra.Command {
 	var repair bool
-	cmd := newCommand("doctor", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), repair) })
+	var restore string
+	cmd := newCommand("doctor", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		return a.doctor(cmd.Context(), repair, restore)
+	})
 
 	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log from what is intact in a damaged one")
+	cmd.Flags().StringVar(&restore, "restore", "", "put back the files that a repair has kept in `FOLDER`")
+	cmd.MarkFlagsMutuallyExclusive("repair", "restore")
 	return cmd
 }
 
 // diagnosis is what doctor found.
 type diagnosis struct {
-	Status        string           `json:"status"` // sound, damaged, newer, repaired or empty
+	Status        string           `json:"status"` // sound, damaged, unexamined, newer, repaired, restored or empty
 	Version       string           `json:"version"`
 	Go            string           `json:"go"`
 	SQLite        string           `json:"sqlite,omitempty"` // the version of its Go module
@@ -46,16 +52,18 @@ type diagnosis struct {
 }
 
 type repairDone struct {
-	Kept     string        `json:"kept_in"` // where the damaged files are
+	Kept     string        `json:"kept_in"`           // where the former files are; "" when there was nothing to do
+	Resumed  bool          `json:"resumed,omitempty"` // what had been broken off was finished
 	Records  plan.Revision `json:"records"`
 	Lost     plan.Revision `json:"lost_up_to,omitempty"`
 	Restored plan.Revision `json:"restored_from,omitempty"` // revision of the snapshot
+	back     bool          // the former files were put back
 }
 
 // errReported ends a command whose output has told everything.
 var errReported = errors.New("reported already")
 
-func (a *app) doctor(ctx context.Context, repair bool) error {
+func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
 	a.quiet = true // the warnings are part of what is found
 	place, err := a.find(ctx, nil)
 	if err != nil {
@@ -69,14 +77,13 @@ func (a *app) doctor(ctx context.Context, repair bool) error {
 		Workspace: place.Path, StateDir: place.StateDir,
 	}
 	d.configuration(a, place)
-	if err := d.log(ctx, place.StateDir, repair); err != nil {
+	if err := d.log(ctx, place.StateDir, repair, restore); err != nil {
 		return err
 	}
-	d.Advice = d.advice()
 	if err := a.printDiagnosis(d); err != nil {
 		return err
 	}
-	if d.Status == "damaged" || d.Status == "newer" {
+	if d.Status == "damaged" || d.Status == "newer" || d.Status == "unexamined" {
 		return errReported
 	}
 	return nil
@@ -103,49 +110,79 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 	}
 }
 
-// log examines the log, and repairs it if it is asked to and there is a need.
-func (d *diagnosis) log(ctx context.Context, dir string, repair bool) error {
-	found, err := sqlite.Check(ctx, dir)
+// log examines the log, after repairing or restoring it if that is asked for.
+func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore string) error {
+	var done sqlite.RepairReport
+	var err error
+	switch {
+	case restore != "":
+		done, err = sqlite.Restore(ctx, dir, restore)
+	case repair:
+		done, err = sqlite.Repair(ctx, dir)
+	}
+	var none *sqlite.NotKeptError
+	if errors.As(err, &none) {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}
-	if repair && found.Damaged() {
-		done, err := sqlite.Repair(ctx, dir)
-		if err != nil {
-			return err
-		}
-		d.Repair = &repairDone{Kept: done.Folder, Records: done.Records, Lost: done.Lost, Restored: done.Restored}
-		if found, err = sqlite.Check(ctx, dir); err != nil {
-			return err
-		}
+	if repair || restore != "" {
+		d.Repair = &repairDone{done.Folder, done.Resumed, done.Records, done.Lost, done.Restored, restore != "" && !done.Resumed}
+	}
+	found, err := sqlite.Check(ctx, dir)
+	if err != nil {
+		return err
 	}
 	d.Revision, d.Problems = found.Head.Seq, orEmpty(found.Problems)
 	switch {
 	case found.Newer != nil:
 		d.Status = "newer"
+	case found.Fault != nil:
+		d.Status = "unexamined"
 	case found.Damaged():
 		d.Status = "damaged"
-	case d.Repair != nil:
+	case d.Repair != nil && d.Repair.back:
+		d.Status = "restored"
+	case d.Repair != nil && d.Repair.Kept != "":
 		d.Status = "repaired"
 	case !found.Exists:
 		d.Status = "empty"
 	default:
 		d.Status = "sound"
 	}
+	d.Advice = d.advice(found.Fault)
 	return nil
 }
 
-func (d *diagnosis) advice() string {
+// advice says what to do next, of a log that could not be examined by what kept it from that.
+func (d *diagnosis) advice(fault error) string {
+	undo := ""
+	if d.Repair != nil && d.Repair.Kept != "" {
+		undo = "; `planloop doctor --restore " + d.Repair.Kept + "` puts the former files back"
+	}
 	switch {
 	case d.Status == "newer":
 		return "Update planloop; until then leave the log as it is."
-	case d.Status == "damaged" && d.Repair == nil:
+	case errors.Is(fault, store.ErrFull):
+		return "Nothing was changed, and no damage is known. Free some space, then run `planloop doctor` again."
+	case errors.Is(fault, store.ErrReadOnly):
+		return "Nothing was changed, and no damage is known. Make the state folder and its files yours to read and write, " +
+			"then run `planloop doctor` again."
+	case errors.Is(fault, store.ErrBusy):
+		return "Nothing was changed, and no damage is known. End the other program, then run `planloop doctor` again."
+	case d.Status == "unexamined":
+		return "Nothing was changed, and no damage is known. See to the problem above, then run `planloop doctor` again; if the disk " +
+			"fails again, copy the state folder to another disk."
+	case d.Status == "damaged" && undo == "":
 		return "Run `planloop doctor --repair`: it makes a new log from the " + plan.Counted(int(d.Revision), "intact change") +
 			" and restores the plan from the last snapshot, if one is left; what came after is lost. It keeps the damaged files."
 	case d.Status == "damaged":
-		return "The repair did not help; keep a copy of the state folder and report this."
-	case d.Status == "repaired":
-		return "See where the plan stands now with `planloop show`; delete the damaged files once you see that nothing is missing."
+		return "What stands there now is damaged: run `planloop doctor --repair`, or keep a copy of the state folder and report this" +
+			undo + "."
+	case undo != "":
+		return "See where the plan stands now with `planloop show`; delete what was put aside once you see that nothing is missing" +
+			undo + "."
 	case len(d.Problems) > 0:
 		return "The log itself is sound; see to the problems above."
 	}
@@ -176,8 +213,8 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	if d.Repair != nil {
 		row("repair", d.Repair.text(), s.Good)
 	}
-	row("log", d.verdict(), map[string]terminal.Style{"damaged": s.Wrong, "newer": s.Wrong, "sound": s.Good, "repaired": s.Good,
-		"empty": s.Plain}[d.Status])
+	row("log", d.verdict(), map[string]terminal.Style{"damaged": s.Wrong, "newer": s.Wrong, "unexamined": s.Wrong, "empty": s.Plain,
+		"sound": s.Good, "repaired": s.Good, "restored": s.Good}[d.Status])
 	if d.Advice != "" {
 		row("what to do", d.Advice, s.Bold)
 	}
@@ -190,6 +227,8 @@ func (d *diagnosis) verdict() string {
 		return "there is none yet"
 	case "newer":
 		return "written by a newer planloop"
+	case "unexamined":
+		return "could not be examined whole"
 	case "damaged":
 		return "damaged; " + plan.Counted(int(d.Revision), "change") + " from the beginning can be read"
 	}
@@ -197,6 +236,14 @@ func (d *diagnosis) verdict() string {
 }
 
 func (r repairDone) text() string {
+	switch {
+	case r.Kept == "" && !r.Resumed:
+		return "nothing needs repair, and nothing was changed"
+	case r.Resumed:
+		return "what had been broken off was finished; the former files are in " + r.Kept
+	case r.back:
+		return "the files that had been put aside are back; those that stood in their place are in " + r.Kept
+	}
 	text := "a new log was made from " + plan.Counted(int(r.Records), "intact change")
 	if r.Restored > 0 {
 		text += fmt.Sprintf(", and the plan restored as it was at revision %d", r.Restored)

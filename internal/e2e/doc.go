@@ -6,7 +6,8 @@
 // output. The package has no code of its own, and must not know how anything is
 // done inside: it reads the log, and otherwise only what the program prints.
 //
-// PLANLOOP_CRASH_ROUNDS sets how often a server is killed (default 20), and
+// PLANLOOP_CRASH_ROUNDS sets how often a server is killed (default 20), PLANLOOP_FAULTS=all
+// injects every error into every call where otherwise some are tried (it needs strace), and
 // PLANLOOP_E2E_DISK=1 keeps even the busiest logs on the disk instead of in
 // memory, where syncing costs next to nothing.
 package e2e

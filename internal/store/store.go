@@ -126,5 +126,6 @@ var (
 	ErrNewer    = errors.New("the log was written by a newer planloop")
 	ErrReadOnly = errors.New("the log cannot be written")
 	ErrFull     = errors.New("the disk is full")
+	ErrIO       = errors.New("the disk failed") // which says nothing of what is on it
 	ErrClosed   = errors.New("the log is closed")
 )

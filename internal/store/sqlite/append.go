@@ -32,8 +32,21 @@ func (l *Log) change(ctx context.Context, r plan.Record,
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	opened := l.db
 	head, err := write(context.WithoutCancel(ctx), r, body)
-	return head, explain(l.databasePath(), err)
+	err = explain(l.databasePath(), err)
+	if errors.Is(err, store.ErrReadOnly) && opened != nil && opened == l.db {
+		// It was opened where nothing could be written; perhaps that is over.
+		if err := l.closeDatabase(); err != nil {
+			return store.Head{}, err
+		}
+		head, err = write(context.WithoutCancel(ctx), r, body)
+		err = explain(l.databasePath(), err)
+	}
+	if l.db != nil && l.db.alone != nil {
+		err = errors.Join(err, l.closeDatabase())
+	}
+	return head, l.sure(ctx, err)
 }
 
 // append writes a record to the end.
@@ -159,6 +172,9 @@ func (l *Log) openWriter(ctx context.Context) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
+	if db != nil && db.alone != nil {
+		return l.openBoth(ctx)
+	}
 	if db == nil {
 		if err := l.create(ctx); err != nil {
 			return nil, explain(path, err)
@@ -175,6 +191,23 @@ func (l *Log) openWriter(ctx context.Context) (*database, error) {
 			return nil, explain(path, err)
 		}
 	}
+	return db, nil
+}
+
+// openBoth opens a log anew that could be opened alone: whoever can write makes the index.
+func (l *Log) openBoth(ctx context.Context) (*database, error) {
+	if err := l.closeDatabase(); err != nil {
+		return nil, err
+	}
+	w, err := l.newWriter(ctx)
+	if err != nil {
+		return nil, explain(l.databasePath(), err)
+	}
+	db, err := l.open(ctx)
+	if err != nil || db == nil {
+		return nil, errors.Join(err, w.close())
+	}
+	db.writer = w
 	return db, nil
 }
 
@@ -268,8 +301,9 @@ func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.
 
 // removeRemains deletes what repairs have put aside: it holds plans too.
 func (l *Log) removeRemains() error {
-	folders, err := filepath.Glob(filepath.Join(l.dir, "damaged-*"))
-	for _, folder := range folders {
+	folders, err := l.keptFolders()
+	unfinished, _ := filepath.Glob(filepath.Join(l.dir, preparedName+"*"))
+	for _, folder := range append(folders, unfinished...) {
 		err = errors.Join(err, os.RemoveAll(folder))
 	}
 	return err

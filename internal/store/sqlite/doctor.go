@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/store"
@@ -27,11 +29,12 @@ type Report struct {
 	state    plan.State // folded up to Head
 	chains   []string   // all that something in the folder names
 	Newer    error      // not nil when a newer planloop wrote the log, which is no damage
+	Fault    error      // not nil when the log could not be examined whole, which is no damage either
 }
 
 // Damaged reports whether the log needs repair.
 func (r Report) Damaged() bool {
-	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Damage })
+	return r.Fault == nil && slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Damage })
 }
 
 // Check examines a log whole: the database's own structure, the chain of
@@ -54,33 +57,61 @@ func Check(ctx context.Context, dir string) (Report, error) {
 	return l.check(ctx), nil
 }
 
-// check is Check with the lock held.
+// check is Check with the lock held. Damage counts when it is seen twice: what a disk
+// returned once may not be what is on it.
 func (l *Log) check(ctx context.Context) Report {
+	first := l.examine(ctx)
+	if !first.Damaged() {
+		return first
+	}
+	second := l.examine(ctx)
+	if second.Fault == nil && !slices.Equal(first.Problems, second.Problems) {
+		second.found(l.databasePath(), failing(l.databasePath(), "could not be read", errDisagree))
+	}
+	return second
+}
+
+var errDisagree = errors.New("two looks did not see the same")
+
+// examine looks at the log once.
+func (l *Log) examine(ctx context.Context) Report {
 	r := Report{}
 	l.checkModes(&r)
 	path := l.databasePath()
 	found, err := l.find()
-	if err != nil {
-		r.damage(path, err)
+	r.found(path, err)
+	if exists(l.exchangePath()) {
+		r.found(path, damaged(path, errBrokenOff))
+		return r
 	}
 	if pin, ok := readPin(l.headPath()); ok {
 		r.chains = append(r.chains, pin.Chain)
 	}
 	r.Exists = found
-	if _, err := private.File(path); found && err == nil { // opening a file that is refused would make more of its kind
+	if _, err := private.File(path); err != nil { // opening a file that is refused would make more of its kind
+		r.Fault = cmp.Or(r.Fault, err)
+	} else if found {
 		l.checkDatabase(ctx, &r)
 	}
 	l.checkSnapshots(&r)
 	return r
 }
 
-func (r *Report) damage(file string, err error) {
-	if errors.Is(err, store.ErrNewer) {
-		r.Newer = err
-		r.note(file, err)
+// found takes down what an error about a file, nil among them, says of the log.
+func (r *Report) found(file string, err error) {
+	if err = explain(file, err); err == nil {
 		return
 	}
-	r.Problems = append(r.Problems, Problem{File: file, Text: err.Error(), Damage: true})
+	switch {
+	case errors.Is(err, store.ErrNewer):
+		r.Newer = err
+	case isFault(err):
+		r.Fault = cmp.Or(r.Fault, err)
+	default:
+		r.Problems = append(r.Problems, Problem{File: file, Text: err.Error(), Damage: true})
+		return
+	}
+	r.note(file, err)
 }
 
 func (r *Report) note(file string, err error) {
@@ -108,32 +139,30 @@ func (l *Log) checkModes(r *Report) {
 
 func (l *Log) checkDatabase(ctx context.Context, r *Report) {
 	path := l.databasePath()
-	judge := func(err error) {
-		if err != nil {
-			r.damage(path, explain(path, err))
-		}
-	}
-	v, err := openReader(ctx, path)
+	v, alone, err := openCopy(ctx, path)
+	r.found(path, err)
 	if err != nil {
-		judge(err)
 		return
 	}
 	defer v.close()
+	if alone != nil {
+		r.note(path, alone)
+	}
 	version, err := v.format(ctx)
 	if err == nil && version == 0 {
 		err = l.checkRemains("is empty")
 	}
-	judge(err)
+	r.found(path, err)
 	if version == 0 {
 		return
 	}
-	judge(v.integrity(ctx))
-	judge(v.fold(ctx, path, r))
+	r.found(path, v.integrity(ctx))
+	v.fold(ctx, path, r)
 	pins, err := l.pins()
+	r.found(path, err)
 	for _, p := range pins {
-		err = errors.Join(err, v.checkPin(ctx, p))
+		r.found(path, v.checkPin(ctx, p))
 	}
-	judge(err)
 }
 
 // integrity asks SQLite about the structure of the database.
@@ -141,22 +170,25 @@ func (v *view) integrity(ctx context.Context) error {
 	var problems string
 	err := v.conn.QueryRowContext(ctx, `SELECT group_concat(integrity_check, char(10))
 		FROM (SELECT integrity_check FROM pragma_integrity_check LIMIT 5)`).Scan(&problems)
-	if err == nil && problems != "ok" {
-		err = fmt.Errorf("%w: %s", errUnreadable, problems)
+	if err != nil || problems == "ok" {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %s", errUnreadable, problems)
 }
 
 // fold reads and folds all records, up to the first that is not good.
-func (v *view) fold(ctx context.Context, path string, r *Report) error {
-	var chain string
-	err := v.conn.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'chain'`).Scan(&chain)
+func (v *view) fold(ctx context.Context, path string, r *Report) {
+	var chain, former string
+	err := v.conn.QueryRowContext(ctx, `SELECT value, (SELECT coalesce(group_concat(chain, ' '), '') FROM former)
+		FROM meta WHERE key = 'chain'`).Scan(&chain, &former)
 	if err == nil {
-		r.chains = append(r.chains, chain)
+		r.chains = append(append(r.chains, chain), strings.Fields(former)...)
 	}
-	rows, rowsErr := v.pool.QueryContext(ctx, `SELECT seq, phase, hash, body FROM record ORDER BY seq`)
-	if rowsErr != nil {
-		return errors.Join(err, rowsErr)
+	r.found(path, err)
+	rows, err := v.conn.QueryContext(ctx, `SELECT seq, phase, hash, body FROM record ORDER BY seq`)
+	if err != nil {
+		r.found(path, err)
+		return
 	}
 	defer rows.Close()
 	var forged []plan.Revision
@@ -167,10 +199,10 @@ func (v *view) fold(ctx context.Context, path string, r *Report) error {
 		return true
 	})
 	if n := len(forged); n > 0 {
-		r.damage(path, fmt.Errorf(
+		r.found(path, fmt.Errorf(
 			"%d records have a phase beside them that is not their own, the first is %d: somebody has edited the database", n, forged[0]))
 	}
-	return errors.Join(err, walkErr)
+	r.found(path, walkErr)
 }
 
 func (l *Log) checkSnapshots(r *Report) {

@@ -131,7 +131,7 @@ func (l *workspaceLock) refused(err error) error {
 	if errors.Is(err, fs.ErrPermission) || isReadOnly(err) {
 		return fmt.Errorf("%w: %s cannot be opened for locking: make its folder writable by you: %w", store.ErrReadOnly, l.path, err)
 	}
-	return fmt.Errorf("lock %s: %w", l.path, err)
+	return fmt.Errorf("lock: %w", explain(l.path, err))
 }
 
 // Lock implements store.Log.

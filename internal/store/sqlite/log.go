@@ -9,6 +9,8 @@
 //	                     writing it is what tells other processes of growth
 //	snapshot-<seq>.json  states folded so far, at most two
 //	damaged-<time>/      what Repair has put aside
+//	replaced-<time>/     what Restore has put aside
+//	exchange/            files that are taking the place of the log's; see exchange.go
 package sqlite
 
 import (
@@ -19,14 +21,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	driver "modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
 
 	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/private"
@@ -44,6 +42,9 @@ type Options struct {
 
 	// Created is called after a log was made in the folder; may be nil.
 	Created func()
+
+	// Warn is told why a log that can be read cannot be written; may be nil.
+	Warn func(error)
 }
 
 const defaultLockWait = 10 * time.Second
@@ -106,9 +107,13 @@ func (l *Log) consult(ctx context.Context, f func(context.Context, *database) er
 	defer l.mu.Unlock()
 	db, err := l.access(ctx)
 	if err != nil || db == nil {
-		return err
+		return l.sure(ctx, err)
 	}
-	return explain(l.databasePath(), f(context.WithoutCancel(ctx), db))
+	err = explain(l.databasePath(), f(context.WithoutCancel(ctx), db))
+	if db.alone != nil {
+		err = errors.Join(err, l.closeDatabase())
+	}
+	return l.sure(ctx, err)
 }
 
 // closeDatabase is called with mu held. The last writer to close copies the
@@ -165,64 +170,4 @@ func createFile(path string) error {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// explain wraps an error of SQLite or the system about path in what it means
-// for the log and what to do.
-func explain(path string, err error) error {
-	known := []error{store.ErrConflict, store.ErrBusy, store.ErrDamaged, store.ErrNewer, store.ErrReadOnly, store.ErrFull, store.ErrClosed}
-	if err == nil || slices.ContainsFunc(known, func(kind error) bool { return errors.Is(err, kind) }) {
-		return err // it says already what it means
-	}
-	if errors.Is(err, errUnreadable) || errors.Is(err, errForeign) {
-		return damaged(path, err)
-	}
-	var sqliteErr *driver.Error
-	if errors.As(err, &sqliteErr) {
-		return explainCode(path, sqliteErr.Code(), err)
-	}
-	switch {
-	case isFull(err):
-		return full(path, err)
-	case isReadOnly(err), errors.Is(err, fs.ErrPermission):
-		return readOnly(path, err)
-	}
-	return fmt.Errorf("%s: %w", path, err)
-}
-
-func explainCode(path string, code int, err error) error {
-	switch code & 0xff {
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return fmt.Errorf("%w: another process uses %s: try again: %w", store.ErrBusy, path, err)
-	case lib.SQLITE_FULL:
-		return full(path, err)
-	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH:
-		return readOnly(path, err)
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_MISMATCH:
-		return damaged(path, err)
-	case lib.SQLITE_IOERR:
-		if code == lib.SQLITE_IOERR_SHORT_READ || code == lib.SQLITE_IOERR_CORRUPTFS || code == lib.SQLITE_IOERR_DATA {
-			return damaged(path, err)
-		}
-	case lib.SQLITE_ERROR:
-		// A schema that lacks our tables, or cannot be read.
-		if text := err.Error(); strings.Contains(text, "no such table") || strings.Contains(text, "no such column") ||
-			strings.Contains(text, "unsupported file format") || strings.Contains(text, "malformed") {
-			return damaged(path, err)
-		}
-	}
-	return fmt.Errorf("%s: %w", path, err)
-}
-
-func full(path string, err error) error {
-	return fmt.Errorf("%w: nothing was written to %s: free some space and try again: %w", store.ErrFull, path, err)
-}
-
-func readOnly(path string, err error) error {
-	return fmt.Errorf("%w: %s or its folder is read-only: make both writable by you: %w", store.ErrReadOnly, path, err)
-}
-
-// damaged says what is wrong with the file and the way out.
-func damaged(path string, problem error) error {
-	return fmt.Errorf("%w: %s: %w: it was left as it is; run `planloop doctor` to see what can be saved", store.ErrDamaged, path, problem)
 }

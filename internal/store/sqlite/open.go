@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/planloop/planloop/internal/private"
@@ -25,6 +24,11 @@ type database struct {
 	file   fs.FileInfo // what the path named when it was opened
 	reader *view
 	writer *writer // nil until needed
+
+	// alone is why the log was opened without the shared index of its write-ahead log: one
+	// connection keeps an index in memory. What it locks, and what it does not see of others,
+	// lasts no longer than one use.
+	alone error
 }
 
 // access returns the open database, opening it first if need be; nil when there
@@ -72,6 +76,9 @@ func (l *Log) current() (*database, error) {
 // all its company at the next: remains count only beside a database that is as
 // it was.
 func (l *Log) find() (found bool, err error) {
+	if exists(l.exchangePath()) {
+		return true, nil // it is told once nobody can be at work on it
+	}
 	for range maxLooks {
 		info, missing := os.Lstat(l.databasePath())
 		if found, err = l.judge(info, missing); !errors.Is(err, store.ErrDamaged) {
@@ -144,6 +151,9 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 		return nil, err
 	}
 	path := l.databasePath()
+	if exists(l.exchangePath()) {
+		return nil, damaged(path, errBrokenOff)
+	}
 	for _, name := range []string{path, path + "-wal", path + "-shm", l.headPath()} {
 		if _, err := private.File(name); err != nil {
 			return nil, explain(name, err)
@@ -154,8 +164,11 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 		return nil, explain(path, err)
 	}
 	db := &database{file: info}
-	if db.reader, err = openReader(ctx, path); err != nil {
+	if db.reader, db.alone, err = openReader(ctx, path); err != nil {
 		return nil, explain(path, err)
+	}
+	if db.alone != nil && l.opts.Warn != nil && !errors.Is(db.alone, store.ErrReadOnly) {
+		l.opts.Warn(db.alone)
 	}
 	if created, err := l.verify(ctx, db.reader); err != nil || !created {
 		_ = db.close()
@@ -165,15 +178,42 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 	return db, nil
 }
 
-// openReader opens the connection that reads. Where the folder is read-only
-// and no write-ahead log is there, nothing can change and SQLite is told so:
-// otherwise it wants to create one.
-func openReader(ctx context.Context, path string) (*view, error) {
-	v, err := openView(ctx, path, "mode=ro&_pragma=query_only(1)")
-	if err != nil && isCannotOpen(err) && !exists(path+"-wal") {
-		return openView(ctx, path, "mode=ro&immutable=1&_pragma=query_only(1)")
+// ownIndex makes a connection keep the index of the write-ahead log in memory, and lock the log.
+const ownIndex = "_pragma=locking_mode(exclusive)&"
+
+// openReader opens the connection that reads, alone if need be.
+func openReader(ctx context.Context, path string) (v *view, alone, err error) {
+	alone, err = openSomehow(path, "_pragma=query_only(1)&mode=", func(query string) (err error) {
+		v, err = openView(ctx, path, query)
+		return err
+	})
+	if err == nil && alone != nil {
+		v.pool.SetMaxOpenConns(1)
 	}
-	return v, err
+	return v, alone, err
+}
+
+// openSomehow opens a database for reading: with an index in memory where the shared one
+// cannot be made. Where there is no room, that locks the database while it is open; where
+// nothing may be written it cannot, and need not.
+func openSomehow(path, query string, open func(query string) error) (alone, err error) {
+	if err = open(query + "ro"); err == nil {
+		return nil, nil
+	}
+	alone, query = explain(path, err), ownIndex+query
+	how := query + "rw"
+	if isCannotOpen(err) {
+		how, alone = query+"ro&vfs="+lockless, explain(path, findRoom(filepath.Dir(path)))
+		if !exists(path + "-wal") {
+			how = query + "ro&immutable=1" // else SQLite wants to create one
+		}
+	}
+	if lacksIndex(err) || errors.Is(alone, store.ErrReadOnly) {
+		if open(how) == nil {
+			return alone, nil
+		}
+	}
+	return nil, err
 }
 
 // verify checks that the file is a log of ours, of this format, and as long as
@@ -231,12 +271,7 @@ const (
 
 // openPool returns connections to the database at path. None is opened yet.
 func openPool(path, query string) (*sql.DB, error) {
-	slashed := filepath.ToSlash(path)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // a drive letter
-	}
-	name := url.URL{Scheme: "file", Path: slashed, RawQuery: query + "&" + pragmas}
-	pool, err := sql.Open("sqlite", name.String())
+	pool, err := sql.Open("sqlite", address(path, query+"&"+pragmas))
 	if err != nil {
 		return nil, err
 	}
@@ -244,13 +279,13 @@ func openPool(path, query string) (*sql.DB, error) {
 	return pool, nil
 }
 
-func isCannotOpen(err error) bool {
-	var sqliteErr *driver.Error
-	if !errors.As(err, &sqliteErr) {
-		return false
+func address(path, query string) string {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive letter
 	}
-	code := sqliteErr.Code() & 0xff
-	return code == lib.SQLITE_CANTOPEN || code == lib.SQLITE_READONLY
+	name := url.URL{Scheme: "file", Path: slashed, RawQuery: query}
+	return name.String()
 }
 
 const (

@@ -18,7 +18,7 @@ const readQuery = `SELECT seq, phase, hash, body FROM record WHERE seq >= ? ORDE
 func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
 	return func(yield func(plan.Record, error) bool) {
 		if err := l.read(ctx, max(after, 0), yield); err != nil {
-			yield(plan.Record{}, explain(l.databasePath(), err))
+			yield(plan.Record{}, l.sure(ctx, explain(l.databasePath(), err)))
 		}
 	}
 }
@@ -31,7 +31,7 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 	var few []plan.Record
 	err := l.consult(ctx, func(within context.Context, db *database) (err error) {
 		v := db.look()
-		if v.head.Seq == 0 || v.head.Seq-after > maxRecent {
+		if db.alone == nil && (v.head.Seq == 0 || v.head.Seq-after > maxRecent) {
 			rows, err = db.reader.pool.QueryContext(ctx, readQuery, after) // read until ctx ends
 			return err
 		}
@@ -104,7 +104,7 @@ type link struct {
 // first may be the one at start, whose own hash is taken on trust.
 func (c *link) next(rows *sql.Rows, start plan.Revision) (r row, err error) {
 	if err := rows.Scan(&r.seq, (*sql.RawBytes)(&r.phase), (*sql.RawBytes)(&r.hash), (*sql.RawBytes)(&r.body)); err != nil {
-		return r, err
+		return r, errors.Join(errUnreadable, err) // what stands there is of another type
 	}
 	trusted := !c.any && start > 0 && r.seq == start
 	if len(r.hash) != len(c.hash) || !trusted && (r.seq != c.seq+1 || c.hash.Next(r.body) != store.Hash(r.hash)) {

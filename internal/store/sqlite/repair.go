@@ -1,119 +1,231 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
 
-// RepairReport is what Repair has done.
+// RepairReport is what Repair or Restore has done.
 type RepairReport struct {
 	Repaired bool
-	Folder   string        // where the damaged files are kept
+	Resumed  bool          // what had been broken off was finished, and nothing else done
+	Folder   string        // where the former files are kept
 	Records  plan.Revision // good records that the new log begins with
 	Lost     plan.Revision // the last record that is known to have been there, when it is lost
 	Restored plan.Revision // the revision of the snapshot that the plan was restored from, 0 when none was needed or left
 	Problems []Problem     // what was wrong
 }
 
-// repairedName is a new database, complete, that waits for its place.
-const (
-	repairingName = "repairing.db"
-	repairedName  = "repaired.db"
-)
-
 // Repair makes a new log of what is good in a damaged one: the records before
 // the first bad one, and the plan of the newest snapshot when that is ahead of
 // them, as a record of its own. The damaged files are kept in a folder beside
-// it. A log that is not damaged is left alone. Other processes notice the new
-// log when they next look.
+// it. A log that is not damaged, or cannot be examined, is left alone. Other
+// processes notice the new log when they next look.
 func Repair(ctx context.Context, dir string) (RepairReport, error) {
-	l := New(dir, Options{AllowNetwork: true})
-	defer l.Close()
 	if !exists(dir) {
 		return RepairReport{}, nil
 	}
+	return locked(ctx, dir, "repair", func(l *Log) (RepairReport, error) {
+		found := l.check(ctx)
+		if err := cmp.Or(found.Newer, found.Fault); err != nil || !found.Damaged() {
+			return RepairReport{}, err
+		}
+		return l.repair(ctx, found)
+	})
+}
+
+// locked calls f with the lock of the log in dir, unless an exchange was broken off, which it
+// finishes instead.
+func locked(ctx context.Context, dir, what string, f func(*Log) (RepairReport, error)) (report RepairReport, err error) {
+	l := New(dir, Options{AllowNetwork: true})
+	defer l.Close()
+	defer func() {
+		state := "nothing was changed"
+		if exists(l.exchangePath()) {
+			state = errBrokenOff.Error()
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w: %s", what, explain(l.databasePath(), err), state)
+		}
+	}()
 	if err := l.makeFolder(); err != nil {
-		return RepairReport{}, err
+		return report, err
 	}
 	release, err := l.acquire(ctx)
 	if err != nil {
-		return RepairReport{}, err
+		return report, err
 	}
 	defer release()
-	found := l.check(ctx)
-	if found.Newer != nil {
-		return RepairReport{}, found.Newer
+	if !exists(l.exchangePath()) {
+		return f(l)
 	}
-	if !found.Damaged() {
-		return RepairReport{}, nil
+	if folders, _ := l.keptFolders(); len(folders) > 0 {
+		report.Folder = folders[len(folders)-1]
 	}
-	report, err := l.repair(ctx, found)
-	if err != nil {
-		return report, fmt.Errorf("repair %s: %w", dir, err)
+	if err := l.finishExchange(); err != nil {
+		return report, err
 	}
+	report.Repaired, report.Resumed = true, true
 	return report, nil
 }
 
 func (l *Log) repair(ctx context.Context, found Report) (RepairReport, error) {
 	report := RepairReport{Records: found.Head.Seq, Problems: found.Problems}
-	repaired := filepath.Join(l.dir, repairedName)
-	if !exists(repaired) { // else a repair was broken off before the exchange
-		extra, restored := l.restoration(found)
-		report.Restored = restored
-		if err := l.rebuild(ctx, found, extra); err != nil {
-			return report, err
-		}
+	pins, err := l.pins()
+	if err != nil {
+		return report, err
 	}
-	pins, _ := l.pins()
 	for _, p := range pins {
 		if p.Seq > found.Head.Seq {
 			report.Lost = max(report.Lost, p.Seq)
 		}
 	}
-	folder, err := l.putAside()
+	extra, restored, err := l.restoration(found)
 	if err != nil {
 		return report, err
 	}
-	report.Folder = folder
-	if err := os.Rename(repaired, l.databasePath()); err != nil {
+	report.Restored = restored
+	prepared, err := l.prepare()
+	if err != nil {
 		return report, err
 	}
-	if err := atomicfile.SyncFolder(l.dir); err != nil {
+	defer os.RemoveAll(prepared.dir)
+	if err := l.rebuild(ctx, prepared, found, extra); err != nil {
 		return report, err
 	}
-	report.Repaired = true
-	return report, l.pinAgain(ctx)
+	report.Folder, err = l.replace(prepared, damagedName)
+	report.Repaired = err == nil
+	return report, err
+}
+
+// Restore puts the files that Repair has put aside back into their places, and puts those
+// that stand there aside in their turn. The folder is one of those beside the log.
+func Restore(ctx context.Context, dir, folder string) (RepairReport, error) {
+	if !exists(dir) {
+		return RepairReport{}, &NotKeptError{Folder: folder}
+	}
+	return locked(ctx, dir, "restore", func(l *Log) (report RepairReport, err error) {
+		if err := l.unused(ctx); err != nil {
+			return report, err
+		}
+		prepared, err := l.prepare()
+		if err != nil {
+			return report, err
+		}
+		defer os.RemoveAll(prepared.dir)
+		if err := l.takeBack(ctx, prepared, folder); err != nil {
+			return report, err
+		}
+		report.Folder, err = l.replace(prepared, replacedName)
+		report.Repaired = err == nil
+		return report, err
+	})
+}
+
+// unused refuses a log that another process has open.
+func (l *Log) unused(ctx context.Context) error {
+	v, err := openView(ctx, l.databasePath(), ownIndex+"mode=rw&_pragma=query_only(1)")
+	if err == nil {
+		return v.close()
+	}
+	if err = explain(l.databasePath(), err); errors.Is(err, store.ErrBusy) {
+		return fmt.Errorf("end the servers of this workspace first: %w", err)
+	}
+	return nil // what is wrong with it is no hindrance
+}
+
+const anySize = 1 << 40 // bytes; what was put aside is as large as it is
+
+// takeBack copies what was put aside into a prepared folder, if it is of this log.
+func (l *Log) takeBack(ctx context.Context, prepared *Log, folder string) error {
+	folders, err := l.keptFolders()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(folders, func(path string) bool { return sameFile(path, folder) || filepath.Base(path) == folder })
+	if i < 0 {
+		return &NotKeptError{folder, folders}
+	}
+	from := New(folders[i], l.opts)
+	files, err := from.files()
+	if err := errors.Join(err, from.checkFolder()); err != nil {
+		return err
+	}
+	if !slices.Contains(files, from.databasePath()) {
+		return &NotKeptError{folder, slices.Delete(folders, i, i+1)}
+	}
+	for _, path := range files {
+		data, err := private.Read(path, anySize)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(prepared.dir, filepath.Base(path))
+		if err := atomicfile.WriteFile(to, data, atomicfile.Options{Mode: private.FileMode}); err != nil {
+			return err
+		}
+	}
+	if err := copyHead(prepared, from); err != nil {
+		return err
+	}
+	theirs, ours := prepared.check(ctx), l.check(ctx)
+	if err := cmp.Or(theirs.Newer, theirs.Fault, ours.Newer, ours.Fault); err != nil {
+		return err
+	}
+	known := func(chain string) bool { return slices.Contains(ours.chains, chain) }
+	if len(theirs.chains) == 0 || len(ours.chains) > 0 && !slices.ContainsFunc(theirs.chains, known) {
+		return fmt.Errorf("%s holds the log of another workspace, or none", folder)
+	}
+	return nil
+}
+
+// NotKeptError says that a folder is none of those that hold what was put aside.
+type NotKeptError struct {
+	Folder string
+	Kept   []string // those that do
+}
+
+func (e *NotKeptError) Error() string {
+	text := e.Folder + " does not hold a log of this workspace that was put aside"
+	if len(e.Kept) == 0 {
+		return text + ": there is none"
+	}
+	return text + ": there is " + strings.Join(e.Kept, ", ")
 }
 
 // restoration returns the record that brings back what a snapshot knows and the
 // good records do not.
-func (l *Log) restoration(found Report) (*plan.Record, plan.Revision) {
-	headers, _ := l.snapshotHeaders()
+func (l *Log) restoration(found Report) (*plan.Record, plan.Revision, error) {
+	headers, err := l.snapshotHeaders()
 	for _, h := range headers {
 		if h.Seq <= found.Head.Seq {
 			break
 		}
 		state, err := h.readState()
+		if isFault(err) {
+			return nil, 0, err
+		}
 		if err != nil {
 			continue
 		}
 		return &plan.Record{
 			Seq: found.Head.Seq + 1, Action: "repair_log", Actor: plan.Actor{Kind: plan.Planloop, Name: "planloop"},
 			Time: time.Now().UTC().Truncate(time.Millisecond), Phase: state.PhaseNow(), Events: restoring(found.state, state),
-		}, h.Seq
+		}, h.Seq, nil
 	}
-	return nil, 0
+	return nil, 0, err
 }
 
 // restoring returns the events that make the plans and signals of one state those of another.
@@ -142,22 +254,27 @@ func restoring(from, to plan.State) []plan.Event {
 	return events
 }
 
-// rebuild writes the new database. Its chain has a new name, so that nobody
-// takes a place in it for the same place in the old one.
-func (l *Log) rebuild(ctx context.Context, found Report, extra *plan.Record) error {
-	path := filepath.Join(l.dir, repairingName)
-	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
+// rebuild writes the new log. Its chain has a new name, so that nobody takes a place in it
+// for the same place in the old one.
+func (l *Log) rebuild(ctx context.Context, prepared *Log, found Report, extra *plan.Record) error {
+	path, want := prepared.databasePath(), found.Head.Seq
 	if err := createDatabase(ctx, path, store.NewChain()); err != nil {
 		return err
 	}
 	if err := l.fillRepaired(ctx, path, found, extra); err != nil {
 		return explain(path, err)
 	}
-	return os.Rename(path, filepath.Join(l.dir, repairedName))
+	if extra != nil {
+		want++
+	}
+	made := prepared.check(ctx)
+	if err := made.Fault; err != nil {
+		return err
+	}
+	if made.Damaged() || made.Head.Seq != want {
+		return fmt.Errorf("the new log has %d records where %d belong: try again", made.Head.Seq, want)
+	}
+	return prepared.pinHead(made.Head)
 }
 
 func (l *Log) fillRepaired(ctx context.Context, path string, found Report, extra *plan.Record) error {
@@ -201,12 +318,12 @@ func (l *Log) copyRecords(ctx context.Context, to *sql.Tx, last plan.Revision) e
 	if last == 0 {
 		return nil
 	}
-	v, err := openReader(ctx, l.databasePath())
+	v, _, err := openCopy(ctx, l.databasePath())
 	if err != nil {
 		return err
 	}
 	defer v.close()
-	rows, err := v.pool.QueryContext(ctx, `SELECT seq, hash, body FROM record ORDER BY seq`)
+	rows, err := v.conn.QueryContext(ctx, `SELECT seq, hash, body FROM record ORDER BY seq`)
 	if err != nil {
 		return err
 	}
@@ -237,52 +354,14 @@ func addRecord(ctx context.Context, tx *sql.Tx, before store.Head, r plan.Record
 	return err
 }
 
-// putAside keeps the damaged files in a folder of their own. They get a second
-// name there before they lose the first, so that they are never without one.
-func (l *Log) putAside() (string, error) {
-	folder, err := os.MkdirTemp(l.dir, "damaged-"+time.Now().UTC().Format("20060102T150405Z")+"-")
-	if err != nil {
-		return "", err
-	}
-	files := []string{l.databasePath() + "-wal", l.databasePath() + "-shm", l.databasePath()}
-	snapshots, err := l.snapshotPaths()
-	if err != nil {
-		return folder, err
-	}
-	files = append(snapshots, files...)
-	for _, path := range files {
-		if err := os.Link(path, filepath.Join(folder, filepath.Base(path))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return folder, err
-		}
-	}
-	if err := errors.Join(atomicfile.SyncFolder(folder), atomicfile.SyncFolder(l.dir)); err != nil {
-		return folder, err
-	}
-	for _, path := range files {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return folder, err
-		}
-	}
-	return folder, nil
-}
-
-// pinAgain makes the growth file say what the new log is, and tells who watches.
-func (l *Log) pinAgain(ctx context.Context) error {
-	v, err := openReader(ctx, l.databasePath())
-	if err != nil {
-		return err
-	}
-	defer v.close()
-	head, err := v.queryHead(ctx)
-	if err != nil {
-		return err
+// pinHead makes the growth file say where a log without other users ends.
+func (l *Log) pinHead(head store.Head) error {
+	if head.Seq == 0 {
+		return nil
 	}
 	growth, err := openGrowthFile(l.headPath())
 	if err != nil {
 		return err
-	}
-	if head.Seq == 0 {
-		return errors.Join(growth.Truncate(0), growth.Close())
 	}
 	return errors.Join(writePin(growth, head), growth.Close())
 }

@@ -34,3 +34,6 @@ func isFull(err error) bool {
 }
 
 func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+// lockless is SQLite's way to the system without locks.
+const lockless = "unix-none"

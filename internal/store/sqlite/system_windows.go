@@ -30,3 +30,6 @@ func isFull(err error) bool {
 }
 
 func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
+
+// lockless is SQLite's way to the system without locks.
+const lockless = "win32-none"

@@ -1,0 +1,189 @@
+package e2e_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/store/sqlite"
+)
+
+// injection is an error that strace has the system answer with, for one system call on the
+// files of the log.
+type injection struct{ call, what string }
+
+// injections are what a disk, a quota or a table of open files answers, or some of it. A call
+// that is not made is not injected, and costs one run.
+func injections(all bool) (list []injection) {
+	answers := map[string]string{"EIO": "pread64 pwrite64 fsync ftruncate", "ENOSPC": "pwrite64"}
+	if all {
+		answers = map[string]string{
+			"EIO":    "pread64 pwrite64 fsync fdatasync ftruncate read write openat linkat renameat unlinkat getdents64",
+			"ENOSPC": "pwrite64 write ftruncate fallocate openat linkat mkdirat",
+			"EMFILE": "openat",
+			"EACCES": "openat",
+		}
+	}
+	for what, calls := range answers {
+		for call := range strings.FieldsSeq(calls) {
+			list = append(list, injection{call, "error=" + what})
+		}
+	}
+	slices.SortFunc(list, func(a, b injection) int { return strings.Compare(a.what+a.call, b.what+b.call) })
+	return list
+}
+
+// strained is a place whose processes meet an injected error, at the n-th call of each thread or from
+// there on.
+type strained struct {
+	*place
+	trace string // what strace tells
+}
+
+// strain returns a copy of a place under injection.
+func strain(t testing.TB, original *place, where string, i injection, when string) *strained {
+	t.Helper()
+	p := *original
+	p.t, p.home = t, filepath.Join(where, "home")
+	if err := errors.Join(os.RemoveAll(p.home), os.CopyFS(p.home, os.DirFS(original.home))); err != nil {
+		t.Fatal(err)
+	}
+	p.env = slices.Concat(original.env, []string{"XDG_STATE_HOME=" + p.home})
+	s := &strained{&p, filepath.Join(where, "trace")}
+	p.private(t)
+	_ = os.Remove(s.trace)
+	p.prepare = func(cmd *exec.Cmd) {
+		args := []string{"strace", "-f", "-qq", "-o", s.trace, "-e", "trace=" + i.call,
+			"-e", "inject=" + i.call + ":" + i.what + ":when=" + when}
+		for _, name := range []string{"", "/growth", "/growth/head", "/lock", "/plan.db", "/plan.db-wal", "/plan.db-shm",
+			"/snapshot-128.json"} {
+			args = append(args, "-P", p.stateDir()+name)
+		}
+		cmd.Args = append(append(args, cmd.Path), cmd.Args[1:]...)
+		cmd.Path = tracer()
+	}
+	return s
+}
+
+// private undoes what copying did to modes.
+func (p *place) private(t testing.TB) {
+	t.Helper()
+	for path := range strings.FieldsSeq(files(t, p.home)) {
+		info, err := os.Lstat(path)
+		if err == nil {
+			mode := os.FileMode(0o600)
+			if info.IsDir() {
+				mode = 0o700
+			}
+			err = os.Chmod(path, mode)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// injected reports whether the error was met.
+func (s *strained) injected() bool {
+	data, _ := os.ReadFile(s.trace)
+	return bytes.Contains(data, []byte("(INJECTED)"))
+}
+
+func tracer() string {
+	path, _ := exec.LookPath("strace")
+	return path
+}
+
+// TestInjectedFaults has every command meet errors of the disk, one after another: what it
+// says is an error and no damage, what was in the log is in it, and it works when the fault
+// is over. PLANLOOP_FAULTS=all tries every call, otherwise some are tried.
+func TestInjectedFaults(t *testing.T) {
+	t.Parallel()
+	if tracer() == "" {
+		t.Skip("strace is not installed")
+	}
+	original := strainedPlace(t)
+	before := original.must("log", "--json", "-n", "0")
+	for _, args := range [][]string{{"doctor"}, {"doctor", "--repair"}, {"status"}, {"show"}, {"log", "-n", "0", "--json"},
+		{"step", "mark", "S001", "blocked", "--note", "under strain"}, {"export"}} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			meetFaults(t, original, before, args)
+		})
+	}
+}
+
+// strainedPlace has a snapshot and, since its server was killed, a write-ahead log.
+func strainedPlace(t *testing.T) *place {
+	p := newBusyPlace(t)
+	setUp(p, 3)
+	h := p.open()
+	if _, err := keepMarking(h, 1, 140); err != nil {
+		t.Fatal(err)
+	}
+	h.kill()
+	return p
+}
+
+func meetFaults(t *testing.T, original *place, before string, args []string) {
+	where := t.TempDir()
+	all := os.Getenv("PLANLOOP_FAULTS") == "all"
+	stride, forms := 13, []string{"%d"}
+	if all {
+		stride, forms = 1, []string{"%d", "%d+"}
+	}
+	runs, refused := 0, 0
+	for _, i := range injections(all) {
+		for _, form := range forms {
+			for n := 1; ; n += stride {
+				s := strain(t, original, where, i, fmt.Sprintf(form, n))
+				got := s.run(args...)
+				if !s.injected() {
+					break
+				}
+				runs++
+				if got.code != 0 {
+					refused++
+				}
+				what := fmt.Sprintf("%s: %s %s at "+form, strings.Join(args, " "), i.call, i.what, n)
+				s.weathered(t, what, before, args, got)
+			}
+		}
+	}
+	t.Logf("%s: %d injected faults, %d of them told", strings.Join(args, " "), runs, refused)
+}
+
+// weathered checks what a command said under a fault, and what it left.
+func (s *strained) weathered(t *testing.T, what, before string, args []string, got outcome) {
+	t.Helper()
+	said := got.out + got.err
+	if got.code != 0 && got.code != 1 || strings.Contains(said, "goroutine ") || got.code == 1 && said == "" {
+		t.Errorf("%s: exit code %d\n%s", what, got.code, said)
+	}
+	if strings.Contains(said, "damaged") && !strings.Contains(said, "no damage is known") || strings.Contains(said, "intact change") {
+		t.Errorf("%s is taken for damage:\n%s", what, said)
+	}
+	s.prepare = nil
+	if found := files(t, s.stateDir()); strings.Contains(found, "damaged-") || strings.Contains(found, "exchange") {
+		t.Errorf("%s left:\n%s\nsaying: %s", what, found, said)
+	}
+	report, err := sqlite.Check(t.Context(), s.stateDir())
+	if err != nil || report.Damaged() || report.Fault != nil {
+		t.Errorf("%s: afterwards %+v, %v\nit said: %s", what, report.Problems, err, said)
+	}
+	after := s.run("log", "--json", "-n", "0")
+	grown := args[0] == "step" && strings.Contains(after.out, "under strain")
+	if after.code != 0 || !grown && after.out != before || args[0] == "step" && got.code == 0 && !grown {
+		t.Errorf("%s: exit code %d, the log afterwards: exit code %d\n%s%s\nit said: %s", what, got.code, after.code, after.out,
+			after.err, said)
+	}
+	if again := s.run(args...); again.code != 0 {
+		t.Errorf("%s: when the fault is over: exit code %d\n%s%s", what, again.code, again.out, again.err)
+	}
+}

@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	driver "modernc.org/sqlite"
+
+	"github.com/planloop/planloop/internal/store"
+)
+
+// openCopy reads a database whole, with its write-ahead log, into memory and opens what it
+// has read. To a query SQLite tells of a page that the disk does not return as of a page
+// that is damaged; to who copies pages it tells the difference. What is wrong with the copy is
+// wrong with the database, whatever the disk does meanwhile.
+func openCopy(ctx context.Context, path string) (v *view, alone, err error) {
+	pool, err := sql.Open("sqlite", "file::memory:?_pragma=trusted_schema(0)&_pragma=cell_size_check(1)")
+	if err != nil {
+		return nil, nil, err
+	}
+	pool.SetMaxOpenConns(1)
+	v = &view{pool: pool}
+	if v.conn, err = pool.Conn(ctx); err == nil {
+		// The settings of other connections would have queries read the file.
+		const settings = "_pragma=busy_timeout(5000)&_pragma=mmap_size(0)&_pragma=query_only(1)&mode="
+		alone, err = openSomehow(path, settings, func(query string) error {
+			return v.conn.Raw(func(conn any) error { return restore(conn, address(path, query)) })
+		})
+	}
+	if err != nil {
+		_ = v.close()
+		return nil, nil, err
+	}
+	return v, alone, nil
+}
+
+// restore copies the database at an address into that of a connection.
+func restore(conn any, from string) error {
+	into, ok := conn.(interface {
+		NewRestore(string) (*driver.Backup, error)
+	})
+	if !ok {
+		return fmt.Errorf("a connection of type %T copies nothing", conn)
+	}
+	backup, err := into.NewRestore(from)
+	if err != nil {
+		return err
+	}
+	const all = -1
+	_, err = backup.Step(all)
+	return cmp.Or(backup.Finish(), err)
+}
+
+// sure returns err, an error of this log, unless it tells of damage that a copy does not have:
+// then it was the disk that failed.
+func (l *Log) sure(ctx context.Context, err error) error {
+	if !errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	again := l.examine(context.WithoutCancel(ctx))
+	if again.Fault == nil && (again.Damaged() || again.Newer != nil) {
+		return err
+	}
+	if again.Fault != nil {
+		return again.Fault
+	}
+	return failing(l.databasePath(), "could not be read", errDisagree)
+}

@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/internal/atomicfile"
+)
+
+// The files of a log are several, and no system exchanges several at once. So a log that is
+// to take the place of another is prepared whole in a folder beside it, and what stands in
+// its place gets a second name in a folder that is kept. Then the prepared folder is renamed
+// to exchangeName. From there on nobody uses the log before the exchange is finished, which
+// may be begun again from any point: until its end the folder holds all files, and a file is
+// in its place when it is the same as the one in the folder.
+const (
+	preparedName = "exchange-" // and some letters
+	exchangeName = "exchange"
+	damagedName  = "damaged-"  // and the time: what Repair has put aside
+	replacedName = "replaced-" // and the time: what Restore has put aside
+)
+
+var errBrokenOff = errors.New("a repair of it was broken off: `planloop doctor --repair` finishes it")
+
+func (l *Log) exchangePath() string { return filepath.Join(l.dir, exchangeName) }
+
+// prepare makes a folder for a log that is to take the place of this one, and removes what is
+// left of earlier ones that came to nothing. The lock is held.
+func (l *Log) prepare() (*Log, error) {
+	left, _ := filepath.Glob(filepath.Join(l.dir, preparedName+"*"))
+	for _, folder := range left {
+		if err := os.RemoveAll(folder); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := os.MkdirTemp(l.dir, preparedName)
+	if err != nil {
+		return nil, err
+	}
+	prepared := New(dir, l.opts)
+	return prepared, prepared.makeFolder()
+}
+
+// replace puts a prepared log in the place of this one, whose files are kept in a folder
+// whose name begins with kind. An error before the prepared folder has its name leaves
+// everything as it was.
+func (l *Log) replace(prepared *Log, kind string) (kept string, err error) {
+	if kept, err = l.keep(kind); err != nil {
+		return "", errors.Join(err, os.RemoveAll(kept))
+	}
+	if err := os.Rename(prepared.dir, l.exchangePath()); err != nil {
+		return "", errors.Join(err, os.RemoveAll(kept))
+	}
+	return kept, l.finishExchange()
+}
+
+// keep gives the log's files a second name in a folder of their own. The head, which is
+// written in place, is copied.
+func (l *Log) keep(kind string) (string, error) {
+	dir, err := os.MkdirTemp(l.dir, kind+time.Now().UTC().Format("20060102T150405Z")+"-")
+	if err != nil {
+		return dir, err
+	}
+	kept := New(dir, l.opts)
+	files, err := l.files()
+	if err != nil {
+		return dir, err
+	}
+	for _, path := range files {
+		if err := os.Link(path, filepath.Join(dir, filepath.Base(path))); err != nil {
+			return dir, err
+		}
+	}
+	if err := errors.Join(kept.makeFolder(), copyHead(kept, l)); err != nil {
+		return dir, err
+	}
+	return dir, errors.Join(atomicfile.SyncFolder(dir), atomicfile.SyncFolder(l.dir))
+}
+
+// finishExchange puts the prepared files in their places. It may be called again after
+// whatever stopped it.
+func (l *Log) finishExchange() error {
+	from := New(l.exchangePath(), l.opts)
+	present, err := l.files()
+	if err != nil {
+		return err
+	}
+	prepared, err := from.files()
+	if err != nil {
+		return err
+	}
+	for _, path := range append(present, l.databasePath()+"-shm") {
+		if sameFile(path, filepath.Join(from.dir, filepath.Base(path))) {
+			continue
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, path := range prepared {
+		if err := os.Link(path, filepath.Join(l.dir, filepath.Base(path))); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if err := errors.Join(copyHead(l, from), atomicfile.SyncFolder(l.dir)); err != nil {
+		return err
+	}
+	done, err := os.MkdirTemp(l.dir, preparedName)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(from.dir, filepath.Join(done, exchangeName)); err != nil {
+		return err
+	}
+	return errors.Join(atomicfile.SyncFolder(l.dir), os.RemoveAll(done))
+}
+
+// files are the log's files that are there: the snapshots, the write-ahead log and the database.
+func (l *Log) files() ([]string, error) {
+	paths, err := l.snapshotPaths()
+	if err != nil {
+		return nil, err
+	}
+	paths = append(paths, l.databasePath()+"-wal", l.databasePath())
+	return slices.DeleteFunc(paths, func(path string) bool { return !exists(path) }), nil
+}
+
+// copyHead makes the growth file of one log say what that of another does, which tells
+// whoever watches it.
+func copyHead(to, from *Log) error {
+	data, err := os.ReadFile(from.headPath())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	growth, err := openGrowthFile(to.headPath())
+	if err != nil {
+		return err
+	}
+	_, err = growth.WriteAt(data, 0)
+	return errors.Join(err, growth.Truncate(int64(len(data))), growth.Sync(), growth.Close())
+}
+
+// keptFolders are what repairs and restorations have put aside, the newest last.
+func (l *Log) keptFolders() ([]string, error) {
+	var folders []string
+	for _, kind := range []string{damagedName, replacedName} {
+		found, err := filepath.Glob(filepath.Join(l.dir, kind+"*"))
+		if err != nil {
+			return nil, err
+		}
+		folders = append(folders, found...)
+	}
+	when := func(path string) string {
+		_, time, _ := strings.Cut(filepath.Base(path), "-")
+		return time
+	}
+	slices.SortFunc(folders, func(a, b string) int { return strings.Compare(when(a), when(b)) })
+	return folders, nil
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Lstat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Lstat(b)
+	return err == nil && os.SameFile(one, other)
+}

@@ -1,0 +1,150 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/store"
+)
+
+// explain wraps an error of SQLite or the system about path in what it means
+// for the log and what to do.
+func explain(path string, err error) error {
+	known := []error{store.ErrConflict, store.ErrBusy, store.ErrDamaged, store.ErrNewer, store.ErrReadOnly, store.ErrFull, store.ErrIO,
+		store.ErrClosed}
+	if err == nil || slices.ContainsFunc(known, func(kind error) bool { return errors.Is(err, kind) }) {
+		return err // it says already what it means
+	}
+	if errors.Is(err, errUnreadable) || errors.Is(err, errForeign) {
+		return damaged(path, err)
+	}
+	var sqliteErr *driver.Error
+	if errors.As(err, &sqliteErr) {
+		return explainCode(path, sqliteErr.Code(), err)
+	}
+	switch {
+	case isFull(err):
+		return full(path, err)
+	case isReadOnly(err), errors.Is(err, fs.ErrPermission):
+		return readOnly(path, err)
+	case errors.Is(err, syscall.EIO):
+		return failing(path, "could not be used", err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+func explainCode(path string, code int, err error) error {
+	switch code & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return fmt.Errorf("%w: another process uses %s: try again: %w", store.ErrBusy, path, err)
+	case lib.SQLITE_FULL:
+		return full(path, err)
+	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH:
+		return readOnly(path, err)
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_FORMAT, lib.SQLITE_MISMATCH, lib.SQLITE_TOOBIG:
+		return damaged(path, err)
+	case lib.SQLITE_IOERR:
+		return explainIO(path, code, err)
+	case lib.SQLITE_CANTOPEN:
+		return failing(path, "or its write-ahead log could not be opened", err)
+	case lib.SQLITE_ERROR:
+		// A schema that lacks our tables, or cannot be read.
+		if text := err.Error(); strings.Contains(text, "no such table") || strings.Contains(text, "no such column") ||
+			strings.Contains(text, "unsupported file format") || strings.Contains(text, "malformed") {
+			return damaged(path, err)
+		}
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// explainIO says what could not be done. SQLite does not tell that there was no room
+// for the index of the write-ahead log, so that room is looked for.
+func explainIO(path string, code int, err error) error {
+	switch code {
+	case lib.SQLITE_IOERR_READ, lib.SQLITE_IOERR_SHORT_READ, lib.SQLITE_IOERR_CORRUPTFS, lib.SQLITE_IOERR_FSTAT:
+		return failing(path, "or its write-ahead log could not be read", err)
+	case lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_TRUNCATE:
+		return failing(path, "or its write-ahead log could not be written", err)
+	case lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC, lib.SQLITE_IOERR_CLOSE:
+		return failing(path, "could not be synced, so that the last change may be lost", err)
+	case lib.SQLITE_IOERR_SHMOPEN, lib.SQLITE_IOERR_SHMSIZE, lib.SQLITE_IOERR_SHMMAP:
+		if isFull(findRoom(filepath.Dir(path))) {
+			return full(path, err)
+		}
+		return failing(path+"-shm", "could not be made", err)
+	}
+	return failing(path, "could not be used", err)
+}
+
+// findRoom returns the error of writing as much as the index of a write-ahead log needs.
+func findRoom(dir string) error {
+	const index = 32 << 10
+	path := filepath.Join(dir, roomName)
+	err := atomicfile.WriteFile(path, make([]byte, index), atomicfile.Options{Mode: private.FileMode})
+	_ = os.Remove(path)
+	return err
+}
+
+const roomName = ".planloop-room.tmp" // one of atomicfile.Leftovers
+
+func full(path string, err error) error {
+	return fmt.Errorf("%w: nothing was written to %s: free some space and try again: %w", store.ErrFull, path, err)
+}
+
+func readOnly(path string, err error) error {
+	return fmt.Errorf("%w: %s or its folder is read-only: make both writable by you: %w", store.ErrReadOnly, path, err)
+}
+
+func failing(path, what string, err error) error {
+	return fmt.Errorf("%w: %s %s: %w: try again; if it fails again, copy the folder to another disk", store.ErrIO, path, what, err)
+}
+
+// damaged says what is wrong with the file and the way out.
+func damaged(path string, problem error) error {
+	return fmt.Errorf("%w: %s: %w: it was left as it is; run `planloop doctor` to see what can be saved", store.ErrDamaged, path, problem)
+}
+
+// isFault reports whether an error, explained, is of the disk, of the system or of others
+// who use the log, and so tells nothing about what the log holds.
+func isFault(err error) bool {
+	for _, kind := range []error{store.ErrIO, store.ErrFull, store.ErrReadOnly, store.ErrBusy, store.ErrClosed, context.Canceled,
+		context.DeadlineExceeded} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	var sqliteErr *driver.Error
+	if errors.As(err, &sqliteErr) {
+		return slices.Contains([]int{lib.SQLITE_NOMEM, lib.SQLITE_INTERRUPT, lib.SQLITE_PROTOCOL, lib.SQLITE_NOLFS, lib.SQLITE_ABORT,
+			lib.SQLITE_INTERNAL, lib.SQLITE_MISUSE}, sqliteErr.Code()&0xff)
+	}
+	return errors.As(err, new(syscall.Errno))
+}
+
+// lacksIndex reports whether the shared index of the write-ahead log could not be made.
+func lacksIndex(err error) bool {
+	var sqliteErr *driver.Error
+	return errors.As(err, &sqliteErr) && slices.Contains([]int{lib.SQLITE_IOERR_SHMOPEN, lib.SQLITE_IOERR_SHMSIZE,
+		lib.SQLITE_IOERR_SHMMAP, lib.SQLITE_FULL}, sqliteErr.Code())
+}
+
+func isCannotOpen(err error) bool {
+	var sqliteErr *driver.Error
+	if !errors.As(err, &sqliteErr) {
+		return false
+	}
+	code := sqliteErr.Code() & 0xff
+	return code == lib.SQLITE_CANTOPEN || code == lib.SQLITE_READONLY
+}
