@@ -4,9 +4,13 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/safetext"
 )
 
 // peer sends messages as they are written, over one transport, and returns what each is
@@ -176,7 +180,67 @@ func TestOneReading(t *testing.T) {
 	}
 }
 
-// hostile is text that must not come back as it is.
-func hostile() string {
-	return strings.Repeat("\\u001b[31m\\u202e\\u0000\u2066\u009b<>&😀\\r\\n", 4000)
+// TestErrorsRepeatLittle puts long and hostile text wherever the protocol takes a name.
+// What comes back is short, and shows nothing but text.
+func TestErrorsRepeatLittle(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	const escapes = `\u001b[31m\u202e\u0000\u0007\r\n\u009b\u2066<>&😀'"`
+	for _, peer := range peers(t, p) {
+		for _, size := range []int{1, 20, 1_000, 4_000} { // the third and the fourth are 50 and 200 KB
+			text := strings.Repeat(strings.ReplaceAll(escapes, `"`, `\"`), size)
+			for _, request := range []string{
+				`"method":"TEXT","params":{"x":1META}`, `"method":"tools/TEXT","params":{"x":1META}`,
+				`"method":"tools/call","params":{"name":"TEXT","arguments":{}META}`,
+				`"method":"tools/call","params":{"name":"TEXT","arguments":{},"TEXT":1META}`,
+				`"method":"tools/call","params":{"name":"planning_read_plan","arguments":{"TEXT":1}META}`,
+				`"method":"tools/call","params":{"name":"planning_read_plan","arguments":{"status":"TEXT"}META}`,
+				`"method":"tools/call","params":{"name":["TEXT"],"arguments":{}META}`,
+				`"method":"tools/call","params":{"name":"planning_read_plan","arguments":{},"task":"TEXT"META}`,
+				`"method":"resources/read","params":{"uri":"TEXT"META}`,
+				`"method":"resources/read","params":{"uri":"plan://steps/TEXT"META}`,
+				`"method":"resources/read","params":{"uri":"plan://plans/TEXT"META}`,
+				`"method":"resources/subscribe","params":{"uri":"plan://TEXT"META}`,
+				`"method":"resources/list","params":{"cursor":"TEXT"META}`, `"method":"tools/list","params":{"cursor":"TEXT"META}`,
+				`"method":"prompts/list","params":{"cursor":"TEXT"META}`,
+				`"method":"resources/templates/list","params":{"cursor":"TEXT"META}`,
+				`"method":"prompts/get","params":{"name":"TEXT"META}`,
+				`"method":"prompts/get","params":{"name":"decompose_goal","arguments":{"TEXT":"x"}META}`,
+				`"method":"completion/complete","params":{"ref":{"type":"TEXT"},"argument":{"name":"a","value":"b"}META}`,
+				`"method":"completion/complete","params":` +
+					`{"ref":{"type":"ref/prompt","name":"TEXT"},"argument":{"name":"TEXT","value":"TEXT"}META}`,
+				`"method":"completion/complete","params":` +
+					`{"ref":{"type":"ref/resource","uri":"TEXT"},"argument":{"name":"a","value":"b"}META}`,
+				`"method":"logging/setLevel","params":{"level":"TEXT"META}`, `"method":"tasks/get","params":{"taskId":"TEXT"META}`,
+				`"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"9TEXT",` +
+					`"io.modelcontextprotocol/clientCapabilities":{}}}`,
+				`"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"9TEXT"}}`,
+				`"method":"tools/list","params":{"_meta":{"progressToken":"TEXT"}}`,
+			} {
+				got := peer.send(`{"jsonrpc":"2.0","id":7,` + strings.NewReplacer("TEXT", text, "META", peer.meta).Replace(request) + `}`)
+				var answer map[string]any
+				if err := json.Unmarshal([]byte(got), &answer); err != nil {
+					t.Errorf("%s: %.100s, %d times: %v: %.300q", peer.name, request, size, err, got)
+				}
+				if answer["error"] != nil && len(got) > 2000 || len(got) > 50_000 || hides(answer) {
+					t.Errorf("%s: %.100s, %d times, gives %d bytes: %.600s", peer.name, request, size, len(got), got)
+				}
+			}
+		}
+	}
+	unchanged(t, p, 1)
+}
+
+// hides reports whether a text within a JSON value has a character that cannot be shown.
+func hides(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return !safetext.Printable(v)
+	case []any:
+		return slices.ContainsFunc(v, hides)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hides)
+	}
+	return false
 }

@@ -105,5 +105,5 @@ func answerError(w http.ResponseWriter, status int, e *mcp.JSONRPCError) {
 
 func encodeError(e *mcp.JSONRPCError) []byte {
 	encoded, _ := json.Marshal(e) // of strings, numbers and an id that was read: which it always can
-	return encoded
+	return transport.Clean(encoded)
 }

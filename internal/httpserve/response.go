@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // writeTimeout bounds one write to a client that does not read.
@@ -66,11 +68,19 @@ func (r *response) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	r.writeHeader(http.StatusOK)
+	clean := transport.Clean(p)
+	if strings.HasPrefix(r.header.Get("Content-Type"), "text/plain") { // the library's refusals
+		clean = []byte(transport.CleanText(string(p)))
+	}
 	if r.held != nil {
-		return r.held.Write(p)
+		_, _ = r.held.Write(clean) // which always can
+		return len(p), nil
 	}
 	r.extendDeadline()
-	return r.w.Write(p)
+	if _, err := r.w.Write(clean); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 func (r *response) silent() bool { return r.cancelled != nil && r.cancelled.Load() }

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/planloop/planloop/internal/transport"
 )
 
 // outgoing is one encoded message.
@@ -112,7 +114,7 @@ func (w *writer) put(o outgoing) {
 	if o.writing != nil {
 		o.writing()
 	}
-	_, _ = w.out.Write(o.data)
+	_, _ = w.out.Write(transport.Clean(o.data))
 	w.fail(w.out.WriteByte('\n')) // after a failure out takes nothing more
 }
 
