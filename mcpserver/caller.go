@@ -101,6 +101,12 @@ func identity() []server.ServerOption {
 	}
 }
 
+// What of a client's roots is looked at.
+const (
+	maxRoots = 100
+	maxRoot  = 4 << 10 // bytes of one
+)
+
 // rootsBound ends the wait for a client that declares roots and never answers.
 const rootsBound = 2 * time.Second
 
@@ -120,8 +126,10 @@ func (s *Server) roots(ctx context.Context) []string {
 		return nil
 	}
 	var uris []string
-	for _, root := range result.Roots {
-		uris = append(uris, root.URI)
+	for _, root := range result.Roots[:min(len(result.Roots), maxRoots)] {
+		if len(root.URI) <= maxRoot {
+			uris = append(uris, root.URI)
+		}
 	}
 	return uris
 }

@@ -62,7 +62,9 @@ func (s *Server) resourceTable() []resource {
 }
 
 func (s *Server) addResources() {
+	s.subscriptions.resources = []string{guideURI}
 	for _, r := range s.resourceTable() {
+		s.subscriptions.resources = append(s.subscriptions.resources, r.uri)
 		s.MCP.AddResource(mcp.NewResource(r.uri, r.name, mcp.WithResourceTitle(r.title),
 			mcp.WithResourceDescription(r.description), mcp.WithMIMEType(r.mime)), s.read(r))
 	}

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -25,6 +27,7 @@ type subscriptions struct {
 	service   func(context.Context) (*verbs.Service, error)
 	log       *slog.Logger
 	notifyAll func(method string, params map[string]any)
+	resources []string // the URIs of those that there always are
 
 	mu          sync.Mutex
 	sessions    map[string]server.ClientSession // registered ones by id: what outlives a request
@@ -69,8 +72,9 @@ func (s *subscriptions) hook(hooks *server.Hooks) {
 		defer s.mu.Unlock()
 		delete(s.sessions, session.SessionID())
 	})
+	hooks.AddOnRequestInitialization(s.admit)
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, request *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
-		if session := server.ClientSessionFromContext(ctx); session != nil {
+		if session := server.ClientSessionFromContext(ctx); session != nil && strings.HasPrefix(request.Params.URI, scheme) {
 			s.add(ctx, session.SessionID(), session, nil, request.Params.URI)
 		}
 	})
@@ -81,11 +85,72 @@ func (s *subscriptions) hook(hooks *server.Hooks) {
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, id any, request *mcp.SubscriptionsListenRequest) {
 		if session := server.ClientSessionFromContext(ctx); session != nil {
-			key := listenKey(session, id)
+			key, asked := listenKey(session, id), request.Params.Notifications.ResourceSubscriptions
+			known := slices.DeleteFunc(slices.Clone(asked), func(uri string) bool { return !s.known(uri) })
+			request.Params.Notifications.ResourceSubscriptions = known[:min(len(known), maxSubscribed)] // what is granted is acknowledged
 			s.add(ctx, key, session, id, request.Params.Notifications.ResourceSubscriptions...)
 			context.AfterFunc(ctx, func() { s.remove(key) })
 		}
 	})
+}
+
+// What one client may subscribe to.
+const (
+	maxSubscribed = 256
+	maxURI        = 200 // bytes
+)
+
+// scheme is that of all resources that there are.
+const scheme = "plan://"
+
+// known reports whether there can be a resource of a URI.
+func (s *subscriptions) known(uri string) bool {
+	if id, isStep := strings.CutPrefix(uri, "plan://steps/"); isStep {
+		_, err := plan.ParseStepID(id)
+		return err == nil && len(uri) <= maxURI
+	}
+	id, isPlan := strings.CutPrefix(uri, "plan://plans/")
+	return isPlan && id != "" && len(uri) <= maxURI && safetext.PrintableLine(id) || slices.Contains(s.resources, uri)
+}
+
+// admit refuses a subscription that would keep what has no bound, and one to a resource of
+// ours that there cannot be. One to somebody else's is acknowledged, as the protocol's
+// conformance suite asks, and forgotten.
+func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
+	raw, _ := message.(json.RawMessage)
+	var request struct {
+		Method mcp.MCPMethod `json:"method"`
+		Params struct {
+			URI string `json:"uri"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(raw, &request) != nil || request.Method != mcp.MethodResourcesSubscribe {
+		return nil // what is wrong with it is for the library to say
+	}
+	uri := request.Params.URI
+	switch {
+	case len(uri) > maxURI:
+		return fmt.Errorf("the uri is longer than %d bytes: resources/list and resources/templates/list name what there is", maxURI)
+	case strings.HasPrefix(uri, scheme) && !s.known(uri):
+		return fmt.Errorf("there is no resource %s: resources/list and resources/templates/list name what there is", uri)
+	}
+	if session := server.ClientSessionFromContext(ctx); session != nil && s.count(session.SessionID()) >= maxSubscribed {
+		return fmt.Errorf("more than %d subscriptions: unsubscribe from one first; plan://current tells of all steps", maxSubscribed)
+	}
+	return nil
+}
+
+// count says how much a client is subscribed to.
+func (s *subscriptions) count(key string) int {
+	s.mu.Lock()
+	sub := s.subscribers[key]
+	s.mu.Unlock()
+	if sub == nil {
+		return 0
+	}
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	return len(sub.uris)
 }
 
 // listenKey names a stream: over HTTP the sessions of streams have no id.

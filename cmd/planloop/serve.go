@@ -26,6 +26,7 @@ type serveOptions struct {
 	http      string
 	tokenFile string
 	origins   []string
+	rate      int
 	strategy  string
 	toolsets  string
 }
@@ -38,6 +39,7 @@ func newServeCommand(a *app) *cobra.Command {
 	flags.StringVar(&o.http, "http", "", "serve over HTTP on `ADDRESS`, such as 127.0.0.1:8137")
 	flags.StringVar(&o.tokenFile, "token-file", "", "the `FILE` with the bearer token HTTP clients must send (or PLANLOOP_TOKEN)")
 	flags.StringSliceVar(&o.origins, "allow-origin", nil, "a web `ORIGIN` whose pages may call, such as https://example.com")
+	flags.IntVar(&o.rate, "rate", 100, "the `NUMBER` of HTTP requests a second that one client may make; 0 is no bound")
 	flags.StringVar(&o.strategy, "strategy", "", "the `STRATEGY`: react, plan_act_reflect or goal_decompose_route_synthesise")
 	flags.StringVar(&o.toolsets, "toolsets", "", "the `TOOLSETS` to offer, comma-separated")
 	return cmd
@@ -135,7 +137,8 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	if err != nil {
 		return err
 	}
-	http, err := httpserve.New(server.MCP, httpserve.Options{Addr: o.http, Token: token, AllowOrigins: o.origins, Logger: a.logger()})
+	http, err := httpserve.New(server.MCP, httpserve.Options{Addr: o.http, Token: token, AllowOrigins: o.origins, Rate: o.rate,
+		Logger: a.logger()})
 	if errors.Is(err, httpserve.ErrTokenRequired) {
 		return usageError{fmt.Errorf("%w: write one into a file and name it with --token-file", err)}
 	}

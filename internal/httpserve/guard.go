@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -31,7 +32,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		if s.opts.Token != "" && !hasToken(r, s.opts.Token) {
+		client := s.client(r)
+		if !s.rates.allow(client) {
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusTooManyRequests,
+				fmt.Sprintf("more than %d requests in a second; nothing was done: wait a second and send it again", s.opts.Rate))
+			return
+		}
+		if s.opts.Token != "" && client != tokenHolder {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(w, http.StatusUnauthorized, "send the server's token in the header Authorization: Bearer TOKEN")
 			return

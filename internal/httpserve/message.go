@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -21,7 +22,8 @@ func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (transport.
 	// A page may send text and forms anywhere without asking first; JSON it
 	// may not. So anything else could come from a page that was never allowed.
 	if !isJSON(r) {
-		refuse(w, http.StatusUnsupportedMediaType, "the body must be JSON: send Content-Type: application/json, without Content-Encoding")
+		refuse(w, http.StatusUnsupportedMediaType,
+			"the body must be JSON in UTF-8: send Content-Type: application/json, without Content-Encoding")
 		return transport.Message{}, false
 	}
 	body, err := s.readBody(w, r)
@@ -45,8 +47,9 @@ func isJSON(r *http.Request) bool {
 	if len(types) != 1 || r.Header.Get("Content-Encoding") != "" {
 		return false
 	}
-	mediaType, _, err := mime.ParseMediaType(types[0])
-	return err == nil && mediaType == "application/json"
+	mediaType, params, err := mime.ParseMediaType(types[0])
+	charset, given := params["charset"]
+	return err == nil && mediaType == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
 // readBody bounds the body in size and in time. The time limit is for the

@@ -20,7 +20,9 @@ func TestContentType(t *testing.T) {
 		"application/json": true, "application/json; charset=utf-8": true, "Application/JSON": true,
 		"": false, "text/plain": false, "text/plain; application/json": false, "application/x-www-form-urlencoded": false,
 		"multipart/form-data; boundary=x": false, "application/jsonx": false, "application/json, text/plain": false,
-		"application/json;;": false,
+		"application/json;;": false, `application/json; charset="UTF-8"`: true, "application/json;charset=Utf-8": true,
+		"application/json; charset=utf-16": false, "application/json; charset=utf-7": false, "application/json; charset=": false,
+		"application/json; charset=utf8; charset=utf-8": false, "application/json; charset=latin1": false,
 	} {
 		for _, path := range []string{"/mcp"} {
 			answer := f.raw(t, http.MethodPost, path, initializeBody, func(r *http.Request) { r.Header.Set("Content-Type", contentType) })

@@ -15,7 +15,7 @@ import (
 )
 
 // Options say where and for whom to serve. The zero value of each field but
-// Token is a default.
+// Token and Rate is a default.
 type Options struct {
 	// Addr is the address to bind, as Listen takes it: "127.0.0.1:8137",
 	// ":8137" (loopback), ":0". The default is ":0".
@@ -28,6 +28,9 @@ type Options struct {
 	AllowOrigins []string
 	// Logger takes what goes wrong. The default drops it.
 	Logger *slog.Logger
+	// Rate bounds the requests a second of who holds the token, else of each address.
+	// Without it there is no bound.
+	Rate int
 	// MaxBody bounds a request body in bytes. The default is 4 MB.
 	MaxBody int64
 	// MaxStreams bounds the streams open at a time. The default is 100.
@@ -64,6 +67,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if err := o.checkExposure(addr); err != nil {
 		return o, err
+	}
+	if o.Rate < 0 {
+		return o, errors.New("the rate must be 0, for no bound, or the requests that a client may make a second")
 	}
 	for _, origin := range o.AllowOrigins {
 		if err := checkOrigin(origin); err != nil {

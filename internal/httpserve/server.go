@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
+	"golang.org/x/time/rate"
 )
 
 // Server serves one MCP server over HTTP. It is made by New and ended by Serve
@@ -31,6 +32,7 @@ type Server struct {
 	mcp        *server.MCPServer
 	streamable *server.StreamableHTTPServer
 	sessions   *sessions
+	rates      *rates
 	sse        sync.Map // the open sessions of /sse by id
 	calls      calls
 	requests   requests
@@ -53,7 +55,8 @@ func New(srv *server.MCPServer, opts Options) (*Server, error) {
 		opts:     opts,
 		log:      opts.Logger,
 		mcp:      srv,
-		sessions: &sessions{alive: map[string]struct{}{}},
+		sessions: &sessions{alive: map[string]*session{}},
+		rates:    &rates{limit: opts.Rate, clients: map[string]*rate.Limiter{}},
 		slots:    make(chan struct{}, opts.MaxStreams),
 	}
 	s.ending, s.endStreams = context.WithCancel(context.Background())

@@ -2,10 +2,13 @@ package httpserve
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 func TestSessionLifecycle(t *testing.T) {
@@ -139,12 +142,105 @@ func TestSessionIsRegisteredBeforeTheAnswer(t *testing.T) {
 
 func TestNumberOfSessionsIsBounded(t *testing.T) {
 	f := serve(t, Options{})
-	for range maxSessions {
-		f.sessions.Generate()
+	_, quiet := f.session(t)
+	stream := f.open(t, http.MethodGet, "/mcp", "", quiet)
+	defer func() { _ = stream.Body.Close() }()
+	_, working := f.session(t)
+	call := func(name string, in func(*http.Request)) {
+		t.Helper()
+		if answer := f.raw(t, http.MethodPost, "/mcp", callBody("echo", "still here"), in); answer.status != http.StatusOK {
+			t.Errorf("the %s client: %d %s", name, answer.status, answer.body)
+		}
 	}
-	answer := f.raw(t, http.MethodPost, "/mcp", initializeBody, nil)
-	if answer.status != http.StatusServiceUnavailable || answer.header.Get("Retry-After") == "" {
-		t.Errorf("one session too many: %d %s", answer.status, answer.body)
+	call("working", working)
+	for range maxSessions/2 + 10 {
+		if id, _ := f.session(t); id == "" {
+			t.Fatal("no session")
+		}
+	}
+	call("quiet", quiet)
+	call("working", working)
+	_, late := f.session(t)
+	call("late", late)
+	if n := len(f.sessions.alive); n > maxSessions/2 {
+		t.Errorf("one client has %d sessions", n)
+	}
+	if n := len(f.gone); n < 10 {
+		t.Errorf("of the sessions that made room the library has let go of %d", n)
+	}
+}
+
+// A client that takes all it may have takes nothing from another.
+func TestSessionsMakeRoomWithinAClientFirst(t *testing.T) {
+	s := &sessions{alive: map[string]*session{}}
+	begin := func(client string) string {
+		if id := s.surplus(client); id != "" {
+			_, _ = s.Terminate(id)
+		}
+		id := s.Generate()
+		s.change(id, func(known *session) { known.client = client })
+		return id
+	}
+	other := begin("10.0.0.2")
+	used := begin("10.0.0.1")
+	if _, err := s.Validate(used); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * maxSessions {
+		begin("10.0.0.1")
+	}
+	for _, id := range []string{other, used} {
+		if s.alive[id] == nil {
+			t.Errorf("the session of %v made room", id)
+		}
+	}
+	for n := range 2 * maxSessions { // many clients, none of which has its share
+		begin(fmt.Sprint(n))
+	}
+	if _, err := s.Validate(used); err != nil || len(s.alive) != maxSessions {
+		t.Errorf("the session in use: %v, of %d", err, len(s.alive))
+	}
+}
+
+func TestRequestsASecondAreBounded(t *testing.T) {
+	f := serve(t, Options{Token: clientToken, Rate: 5})
+	authorized := func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+clientToken) }
+	burst := func(edit func(*http.Request)) (statuses map[int]int, last reply) {
+		statuses = map[int]int{}
+		for range 30 {
+			answer := f.raw(t, http.MethodPost, "/mcp", ping, edit)
+			if statuses[answer.status]++; answer.status == http.StatusTooManyRequests {
+				last = answer
+			}
+		}
+		return statuses, last
+	}
+	statuses, refused := burst(nil)
+	if statuses[http.StatusTooManyRequests] < 15 || statuses[http.StatusUnauthorized] < 5 {
+		t.Errorf("guesses at the token: %v", statuses)
+	}
+	if answer := f.raw(t, http.MethodPost, "/mcp", initializeBody, authorized); answer.status != http.StatusOK {
+		t.Errorf("who holds the token pays for guesses: %d %s", answer.status, answer.body)
+	}
+	statuses, refused = burst(authorized)
+	if _, text := refused.rpcError(t); statuses[http.StatusTooManyRequests] < 15 || refused.header.Get("Retry-After") != "1" ||
+		!strings.Contains(text, "wait a second") {
+		t.Errorf("%v, %s", statuses, refused.body)
+	}
+}
+
+func TestClientsThatAreCountedAreBounded(t *testing.T) {
+	s := &Server{rates: &rates{limit: 1, clients: map[string]*rate.Limiter{}}}
+	for n := range 3 * maxClients {
+		r := &http.Request{RemoteAddr: fmt.Sprintf("[2001:db8:%x:%x::%x]:1", n>>16, n&0xffff, n)}
+		s.rates.allow(s.client(r))
+	}
+	if n := len(s.rates.clients); n > maxClients {
+		t.Errorf("%d clients are counted", n)
+	}
+	a, b := &http.Request{RemoteAddr: "[2001:db8::1]:1"}, &http.Request{RemoteAddr: "[2001:db8::ffff:1]:2"}
+	if s.client(a) != s.client(b) {
+		t.Errorf("%s and %s", s.client(a), s.client(b))
 	}
 }
 

@@ -1,6 +1,7 @@
 package httpserve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -8,12 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/server"
 )
 
 // maxSessions bounds the handshake sessions alive at a time, since clients
-// rarely end theirs.
+// rarely end theirs. One client has at most half of them.
 const maxSessions = 1000
 
 var errUnknownSession = errors.New("unknown session")
@@ -22,7 +24,15 @@ var errUnknownSession = errors.New("unknown session")
 // session id manager: an ended session is forgotten, and so unknown.
 type sessions struct {
 	mu    sync.Mutex
-	alive map[string]struct{}
+	alive map[string]*session
+}
+
+// session is what decides which one makes room for another.
+type session struct {
+	client    string
+	listening int  // open streams
+	taken     bool // its client has used it since initialize
+	used      time.Time
 }
 
 // Generate begins a session.
@@ -30,17 +40,19 @@ func (s *sessions) Generate() string {
 	id := rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.alive[id] = struct{}{}
+	s.alive[id] = &session{used: time.Now()}
 	return id
 }
 
-// Validate tells whether the session is alive.
+// Validate tells whether the session is alive, and notes that it is used.
 func (s *sessions) Validate(id string) (isTerminated bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, found := s.alive[id]; !found {
+	known := s.alive[id]
+	if known == nil {
 		return false, errUnknownSession
 	}
+	known.taken, known.used = true, time.Now()
 	return false, nil
 }
 
@@ -52,10 +64,49 @@ func (s *sessions) Terminate(id string) (isNotAllowed bool, err error) {
 	return false, nil
 }
 
-func (s *sessions) full() bool {
+// change changes what is known of a session, if it is still alive.
+func (s *sessions) change(id string, do func(*session)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.alive) >= maxSessions
+	if known := s.alive[id]; known != nil {
+		do(known)
+	}
+}
+
+// surplus is the session that makes room for a client's next one, "" while there is room:
+// of a client that has its share one of its own, else anybody's. The first to go are those that
+// nobody has used since initialize, the last those with an open stream; else it is the one that
+// was silent longest. Its client is told to initialize again.
+func (s *sessions) surplus(client string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all, own []string
+	for id, known := range s.alive {
+		if all = append(all, id); known.client == client {
+			own = append(own, id)
+		}
+	}
+	among := own
+	if len(own) < maxSessions/2 {
+		among = all
+		if len(all) < maxSessions {
+			return ""
+		}
+	}
+	return slices.MinFunc(among, func(a, b string) int {
+		x, y := s.alive[a], s.alive[b]
+		return cmp.Or(cmp.Compare(min(x.listening, 1), min(y.listening, 1)), compareBool(x.taken, y.taken), x.used.Compare(y.used))
+	})
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // A session keeps this much for a client that comes back to a broken stream.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -55,7 +56,16 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, msg transport.Mess
 		defer end()
 		resp.cancelled = cancelled
 	}
-	s.forward(resp, r)
+	defer resp.finish()
+	s.run(resp, r)
+	s.sessions.change(resp.Header().Get(mcp.HeaderSessionID), func(known *session) { known.client = s.client(r) })
+}
+
+// end ends a session as its client would.
+func (s *Server) end(session string) {
+	r := &http.Request{Method: http.MethodDelete, URL: &url.URL{Path: "/mcp"}, Header: http.Header{}}
+	r.Header.Set(mcp.HeaderSessionID, session)
+	s.run(&response{header: http.Header{}}, r)
 }
 
 // listen runs a subscription of the stateless protocol until the client goes
@@ -89,6 +99,9 @@ func (s *Server) getMCP(w http.ResponseWriter, r *http.Request) {
 	if !s.checkSession(w, r, transport.Message{}) {
 		return
 	}
+	id := r.Header.Get(mcp.HeaderSessionID)
+	s.sessions.change(id, func(known *session) { known.listening++ })
+	defer s.sessions.change(id, func(known *session) { known.listening-- })
 	s.stream(w, r, s.run)
 }
 
@@ -104,11 +117,8 @@ func (s *Server) deleteMCP(w http.ResponseWriter, r *http.Request) {
 // initialize has begun. The library creates sessions for a GET with any id.
 func (s *Server) checkSession(w http.ResponseWriter, r *http.Request, msg transport.Message) bool {
 	if msg.Method == string(mcp.MethodInitialize) && msg.Kind == transport.Request {
-		if s.sessions.full() {
-			w.Header().Set("Retry-After", "60")
-			writeError(w, http.StatusServiceUnavailable, msg.ID, mcp.INTERNAL_ERROR,
-				"too many sessions are open; end some with DELETE, or try again later")
-			return false
+		if surplus := s.sessions.surplus(s.client(r)); surplus != "" {
+			s.end(surplus)
 		}
 		return true
 	}

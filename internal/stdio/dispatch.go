@@ -62,9 +62,16 @@ func (c *conn) notified(m transport.Message) {
 	})
 }
 
+// maxOpen bounds the requests that are not answered yet: those that wait beside the lane too.
+const maxOpen = 2 * maxQueued
+
 func (c *conn) requested(m transport.Message) {
 	k := c.calls.add(c.ctx, m)
 	switch {
+	case c.calls.count() > maxOpen:
+		c.calls.remove(k)
+		c.say(c.ctx, transport.Refusal(m.ID, mcp.INVALID_REQUEST,
+			fmt.Sprintf("more than %d requests are not answered yet: wait for some; this one was not run", maxOpen)))
 	case m.Method == string(mcp.MethodSubscriptionsListen) && modern(m):
 		k.stream.Store(true)
 		c.running.Go(func() { c.listen(k, m) })
@@ -206,6 +213,12 @@ func (cs *calls) add(ctx context.Context, m transport.Message) *call {
 	defer cs.mu.Unlock()
 	cs.open[k] = struct{}{}
 	return k
+}
+
+func (cs *calls) count() int {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return len(cs.open)
 }
 
 func (cs *calls) remove(k *call) {
