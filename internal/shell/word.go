@@ -122,8 +122,12 @@ func braces(node *syntax.Word) []word {
 	if !strings.Contains(lit, "{") {
 		return nil
 	}
-	var words []word
-	add := func(text string) { words = append(words, word{node: node, text: text, whole: true}) }
+	words := []word{}
+	add := func(text string) {
+		if text != "" { // which is no word without quotes
+			words = append(words, word{node: node, text: text, whole: true})
+		}
+	}
 	if m := braceRange.FindStringSubmatch(lit); m != nil {
 		from, _ := strconv.Atoi(m[2])
 		to, _ := strconv.Atoi(m[3])
@@ -153,7 +157,7 @@ func (j *judge) word(node *syntax.Word) word {
 	brace, quoted := hasBrace(node.Parts), len(node.Parts) == 0
 	for i, part := range node.Parts {
 		switch part.(type) {
-		case *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
+		case *syntax.SglQuoted, *syntax.DblQuoted:
 			quoted = true
 		}
 		w.add(j.part(part, i == 0, brace))
