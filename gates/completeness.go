@@ -27,11 +27,10 @@ func checkHintsGiven(_ context.Context, e *examination, i int) []flaw {
 }
 
 func checkPathsGiven(_ context.Context, e *examination, i int) []flaw {
-	if slices.ContainsFunc(e.New[i].RelevantFilePaths, given) {
+	if slices.ContainsFunc(e.New[i].RelevantFilePaths, given) || slices.ContainsFunc(e.New[i].Creates, given) {
 		return nil
 	}
-	return missing("relevant_file_paths",
-		"list the files the task will read or change; those it creates go into `creates` as well")
+	return missing("relevant_file_paths", "list the files the task will read or change, and in `creates` those it brings about")
 }
 
 func given(text string) bool { return strings.TrimSpace(text) != "" }

@@ -23,11 +23,11 @@ func toolWords() map[string]string {
 		"planning_read_plan":       "read get show view list steps plan tasks todos",
 		"planloop_start":           "create new begin init start session",
 		"planloop_status":          "status next current now resume get show what",
-		"planloop_update":          "update report add done complete finish summary task tasks note",
+		"planloop_update":          "update report add done complete finish summary task tasks note delete remove skip cancel drop step",
 		"planloop_alert":           "alert signal block blocker warn raise",
 		"planloop_suggest":         "suggest find propose",
 		"planning_enter_plan_mode": "enter mode",
-		"planning_submit_plan":     "submit propose approve approval exit",
+		"planning_submit_plan":     "submit propose approve approval exit plan mode",
 		"planning_ask_user":        "ask user question",
 	}
 }
@@ -55,6 +55,9 @@ func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolR
 // name has most of, "" for none.
 func (s *Server) nearestTool(name string) string {
 	best, most := "", 0
+	if at := strings.LastIndex(name, "__"); at >= 0 { // a host's prefix
+		name = name[at+2:]
+	}
 	words, known := strings.FieldsFunc(snake(name), func(r rune) bool { return r == '_' }), toolWords()
 	for _, tool := range s.offered {
 		score := 0
@@ -63,8 +66,12 @@ func (s *Server) nearestTool(name string) string {
 				score += 2
 			}
 		}
-		if prefix, _, _ := strings.Cut(tool, "_"); score > 0 && len(words) > 0 && words[0] == prefix {
+		prefix, own, _ := strings.Cut(tool, "_")
+		if score > 0 && len(words) > 0 && words[0] == prefix {
 			score++
+		}
+		if strings.HasSuffix(name, "_"+own) {
+			score += 2
 		}
 		if score > most {
 			best, most = tool, score

@@ -43,10 +43,11 @@ func (id *StepID) UnmarshalJSON(data []byte) error {
 }
 
 // ParseStepID reads a step id as agents write it, in any case and with spaces around:
-// S007, and also 7, S7, step_7, task 7 and #7. S000 and 0 never exist. The error is a
-// *ValidationError of kind InvalidInput.
+// S007, and also 7, S7, step_7, task 7, #7, 7. and what stands before a step's title, as in
+// "S007: Test it". S000 and 0 never exist. The error is a *ValidationError of kind InvalidInput.
 func ParseStepID(text string) (StepID, error) {
-	word := strings.ToLower(strings.TrimSpace(text))
+	word, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), ": ")
+	word = strings.TrimRight(word, ".):")
 	for _, name := range []string{"step", "task", "s"} {
 		if rest, named := strings.CutPrefix(word, name); named {
 			word = strings.TrimLeft(rest, " _-")

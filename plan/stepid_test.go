@@ -25,6 +25,7 @@ func TestParseStepIDAccepts(t *testing.T) {
 		" S007 ": 7, "\tS007\n": 7, " 7 ": 7, " step_7 ": 7,
 		"s007": 7, "s7": 7, "S7": 7, "S07": 7, "S0007": 7, "S01000": 1000, "S 007": 7, "S-07": 7, "#7": 7, "task 7": 7, "Task_7": 7,
 		"TASK-7": 7, "Step 7": 7, "step7": 7, "task #7": 7, "step S007": 7, "step_s7": 7,
+		"7.": 7, "7)": 7, "S007: Test it": 7, "task 7: Test 8": 7, "#7:": 7,
 	} {
 		if got, err := plan.ParseStepID(text); err != nil || got != want {
 			t.Errorf("ParseStepID(%q) = %v, %v; want %v", text, got, err, want)

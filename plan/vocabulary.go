@@ -37,7 +37,7 @@ var statusTable = sync.OnceValue(func() []StatusWords {
 		{Pending, "TODO", "pending", " ", "to_do not_started open planned queued"},
 		{InProgress, "IN_PROGRESS", "in_progress", "/", "doing started working running wip"},
 		{Blocked, "TODO", "pending", " ", "stuck on_hold"},
-		{Done, "DONE", "complete", "x", "completed finished success"},
+		{Done, "DONE", "complete", "x", "completed finished success ok x [x] ✓ ✔ ✅"},
 		{Failed, "TODO", "failed", "!", "failure error"},
 		{Skipped, "CANCELLED", "skipped", "-", "skip"},
 		{Cancelled, "CANCELLED", "skipped", "-", "canceled cancel dropped"},
@@ -91,7 +91,7 @@ func StatusOfTask(word string) StepStatus {
 // ReadStatus returns the status that a word means, whichever vocabulary it is of and in
 // whatever case and spelling: DONE, completed, in-progress. It is "" for another word.
 func ReadStatus(word string) StepStatus {
-	word = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(word)))
+	word = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimRight(strings.TrimSpace(word), "!.")))
 	for _, w := range statusTable() {
 		if word == string(w.Status) || word != "" && slices.Contains(strings.Fields(w.Also), word) {
 			return w.Status

@@ -147,6 +147,12 @@ func TestAfterARejection(t *testing.T) {
 		t.Fatal(err)
 	}
 	next("Set up a plan: planning_setup_plan.")
+	if _, err := s.SetupPlan(t.Context(), ann, verbs.SetupPlan{Objective: "Use files"}); err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := s.Status(t.Context(), carl, verbs.Status{}); err != nil || reply.Decision != nil {
+		t.Errorf("of the plan before, carl is told %v (%v)", reply.Decision, err)
+	}
 }
 
 func (w *walker) status(c verbs.Caller) verbs.StatusReply {

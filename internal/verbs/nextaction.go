@@ -120,16 +120,20 @@ func (s *Service) heartbeat(state plan.State, c Caller) Heartbeat {
 // waits has none.
 func (n now) heartbeat(state plan.State, c Caller) Heartbeat {
 	h := Heartbeat{NextAction: n.action().For(c)}
-	if p := n.about(state); p == state.Plan || state.Plan != nil && p.ID == state.Plan.ID {
+	if p := n.about(state); p == state.Plan || p != nil && state.Plan != nil && p.ID == state.Plan.ID {
 		h.Progress = progress(state.Plan)
 	}
 	return h
 }
 
-// about is the plan that the next action is about; nil when there is none.
+// about is the plan that the next action is about; nil when there is none. What is over
+// is not what planning, or a new plan, is about.
 func (n now) about(state plan.State) *plan.Plan {
-	if n.reason == AwaitingApproval && state.Draft != nil {
+	switch {
+	case n.reason == AwaitingApproval && state.Draft != nil:
 		return state.Draft
+	case (n.reason == Gathering || n.reason == NoPlan) && over(state.Plan):
+		return nil
 	}
 	return state.Plan
 }
@@ -481,9 +485,14 @@ func (v view) gathering() now {
 	}
 	n := now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
 		next: say("Planning mode: only read and ask, then ", Call{Act: ActSubmit}, ".")}
-	if d := v.state.ModeNow().Decision; d != nil && d.Outcome == plan.Returned && d.Comment == "" && !saidSince(v.state, d) {
+	switch d, read := v.state.ModeNow().Decision, (Call{Act: ActRead, ID: string(DraftPlan)}); {
+	case d != nil && d.Outcome == plan.Returned && d.Comment == "" && !saidSince(v.state, d):
 		const what = "Your plan was returned without a comment: ask the user what to change"
 		n.next = v.askUser(what, say(what, ", then ", Call{Act: ActSubmit}, "."))
+	case len(v.state.CurrentQuestions()) > 0:
+		n.next = say("Planning mode: only read and ask, then ", Call{Act: ActSubmit}, "; wait for the answer: ", Call{Act: ActWait}, ".")
+	case d != nil && d.Outcome == plan.Returned && v.state.Draft != nil:
+		n.next = say("Your plan was returned: revise it, then ", Call{Act: ActSubmit}, "; it stands in: ", read, ".")
 	}
 	return n
 }
@@ -494,7 +503,11 @@ func (v view) awaitingApproval() now {
 			next: say("Look at it and decide: ", Call{Act: ActApprove}, ". Or: ", Call{Act: ActReturn}, " has it revised, ",
 				Call{Act: ActReject}, " drops it.")}
 	}
-	return now{reason: AwaitingApproval, message: "The submitted plan waits for a person's decision.",
+	message := "The submitted plan waits for a person's decision."
+	if request := v.state.ModeNow().Request; request != nil && request.Base != "" {
+		message = "The submitted change to the approved plan waits for a person's decision: " + v.state.Draft.Changes + "."
+	}
+	return now{reason: AwaitingApproval, message: message,
 		next: say("Wait for a person's decision: ", Call{Act: ActWait}, "; the person runs ", Call{Act: ActApprove}, ".")}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/planloop/planloop/internal/tokens"
@@ -49,9 +48,11 @@ type ReadPlanReply struct {
 
 // ApprovedView is an approved plan.
 type ApprovedView struct {
-	Objective string `json:"objective"`
-	Summary   string `json:"summary,omitempty"`
-	Tasks     []Task `json:"tasks"`
+	Objective    string           `json:"objective"`
+	Summary      string           `json:"summary,omitempty"`
+	ContextNotes string           `json:"context_notes,omitempty"` // on the first page, like the answers
+	Answers      []AnswerFeedback `json:"answers,omitempty"`
+	Tasks        []Task           `json:"tasks"`
 }
 
 // ReadPlan shows the current plan, the draft or what was approved; a long one by the page.
@@ -91,7 +92,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	case of == DraftPlan:
 		return reply.withDraft(state, c, from), nil
 	case of == ApprovedPlanOnly:
-		return reply.withApproved(state.Plan, c, from), nil
+		return reply.withApproved(state, c, from), nil
 	}
 	var filter resources.Filter
 	if in.Status != nil {
@@ -124,7 +125,7 @@ func (r ReadPlanReply) withDraft(state plan.State, c Caller, from plan.StepID) R
 }
 
 // Submittable is a plan in the shape in which it is submitted: sent as it is, it is the
-// same plan again. Its steps refer to each other by the ids that they get then.
+// same plan again. Its steps refer to each other by refs, so that one can be put in between.
 func Submittable(p *plan.Plan) SubmitPlan {
 	in := SubmitPlan{Summary: cmp.Or(p.Summary, p.Objective), Questions: p.Questions}
 	if p.ContextNotes != "" {
@@ -137,18 +138,27 @@ func Submittable(p *plan.Plan) SubmitPlan {
 		submitted := SubmittedStep{TaskFields: TaskFields(plan.PatchOf(step.Spec, given))}
 		var deps []TaskRef
 		for _, id := range step.DependsOn {
-			deps = append(deps, TaskRef(strconv.Itoa(p.Steps.Position(id)+1)))
+			deps = append(deps, TaskRef(refOf(id)))
 		}
 		if deps != nil {
 			submitted.Dependencies = &deps
 		}
 		in.Steps = append(in.Steps, submitted)
 	}
+	for i := range in.Steps {
+		if step := p.Steps.At(i); len(p.Steps.Dependents(step.ID)) > 0 {
+			in.Steps[i].Ref = new(refOf(step.ID))
+		}
+	}
 	return in
 }
 
+// refOf is what a step of a draft is called by those that depend on it.
+func refOf(id plan.StepID) string { return "draft-" + id.String() }
+
 // withApproved is a reply with the approved plan, from a step on.
-func (r ReadPlanReply) withApproved(p *plan.Plan, c Caller, from plan.StepID) ReadPlanReply {
+func (r ReadPlanReply) withApproved(state plan.State, c Caller, from plan.StepID) ReadPlanReply {
+	p := state.Plan
 	r.Message = "The plan was approved by " + p.Approval.By + "."
 	if p.Approval.Way == string(plan.ByClient) {
 		r.Message = "The plan was approved by the user of " + p.Approval.By + ", through the client."
@@ -156,8 +166,16 @@ func (r ReadPlanReply) withApproved(p *plan.Plan, c Caller, from plan.StepID) Re
 	if changed := p.Approval.Deviations; len(changed) > 0 {
 		r.Message += " What has changed since without asking again: " + tokens.Block(strings.Join(changed, "; "), feedbackRoom)
 	}
-	first := p.Steps.From(from)
-	r.Approved = &ApprovedView{Objective: p.Objective, Summary: p.Summary, Tasks: fitting(tasks(p)[first:], agreedRoom)}
+	first, room := p.Steps.From(from), agreedRoom
+	r.Approved = &ApprovedView{Objective: p.Objective, Summary: p.Summary}
+	if first == 0 {
+		r.Approved.ContextNotes = tokens.Block(p.ContextNotes, feedbackAlone)
+		said := said(state, state.Revision, true)
+		said.fit(feedbackAlone)
+		r.Approved.Answers = said.Answers
+		room -= costOf(r.Approved)
+	}
+	r.Approved.Tasks = fitting(tasks(p)[first:], room)
 	for i := range r.Approved.Tasks {
 		task := &r.Approved.Tasks[i]
 		task.fit(statusRoom, c.word(Call{Act: ActShowTask, Step: plan.StepID(task.ID)}))
@@ -212,6 +230,12 @@ func (r ReadPlanReply) Text() string {
 	}
 	if r.Approved != nil {
 		b.WriteString(strings.TrimSpace(r.Approved.Objective+"\n"+r.Approved.Summary) + "\n")
+		if r.Approved.ContextNotes != "" {
+			b.WriteString("Findings: " + r.Approved.ContextNotes + "\n")
+		}
+		if answers := (Feedback{Answers: r.Approved.Answers}).lines(); answers != "" {
+			b.WriteString(answers[1:] + "\n")
+		}
 		for _, t := range r.Approved.Tasks {
 			b.WriteString(t.name() + ": " + t.Title + t.lines() + "\n")
 		}

@@ -110,6 +110,21 @@ func TestDraftCanBeSentAgain(t *testing.T) {
 	})
 }
 
+// TestAStepIsPutInFrontOfADraft: the others go on to depend on what they depended on.
+func TestAStepIsPutInFrontOfADraft(t *testing.T) {
+	s, ctx := ungated(), context.Background()
+	must[verbs.ModeReply](t)(s.EnterPlanMode(ctx, ann, verbs.EnterPlanMode{Reason: "it touches everything"}))
+	called[verbs.SubmitPlanReply](t, s, "planning_submit_plan",
+		`{"summary":"Move","steps":[{"title":"Read"},{"title":"Write","ref":"w"},{"title":"Test","dependencies":["w",1]}]}`)
+	draft := *called[verbs.ReadPlanReply](t, s, "planning_read_plan", `{"of":"draft"}`).Draft
+	draft.Steps = slices.Insert(draft.Steps, 0, verbs.SubmittedStep{TaskFields: verbs.TaskFields{Title: new("Ask")}})
+	called[verbs.SubmitPlanReply](t, s, "planning_submit_plan", string(must[[]byte](t)(json.Marshal(draft))))
+	state := must[plan.State](t)(s.State(ctx))
+	if test, _ := state.Draft.Steps.Get(4); !slices.Equal(test.DependsOn, []plan.StepID{3, 2}) {
+		t.Errorf("%s depends on %v", test.Title, test.DependsOn)
+	}
+}
+
 func anySubmitted(t *rapid.T, i int) verbs.SubmittedStep {
 	drawn := anyStep(t, i, plan.Pending).Spec
 	drawn.Tool, drawn.Args, drawn.Critical = "bash", json.RawMessage(`{"command":"go test ./... && echo <ok>"}`), i%2 == 0

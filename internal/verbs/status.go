@@ -242,6 +242,8 @@ func titled(p *plan.Plan, step *plan.Step) Task {
 // Prompt Catalog, I-7), in the contract's words where it has some.
 func agentInstructions(n now, rules Rules, c Caller) string {
 	switch {
+	case n.rejected:
+		return "The user rejected your plan. Ask what to do instead, and do nothing of it meanwhile."
 	case n.reason == SyncInstructions && rules.Problem != "":
 		return "CRITICAL: Your `" + rules.File + "` is out of sync and cannot be brought up to date: " + rules.Problem
 	case n.reason == SyncInstructions:
@@ -251,6 +253,8 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 		}
 		return "CRITICAL: Your `" + rules.File + "` is out of sync. Overwrite it with the content provided in `instructions_content` " +
 			"and then " + run + " `" + c.word(Call{Act: ActAskStatus}) + "` again."
+	case n.reason == ReadyForTask && taskStatus(n.step.Status) == Doing && n.step.ClaimedBy != "" && n.step.ClaimedBy != c.Actor.Name:
+		return "Whoever began this task is gone. Take it over, see what was done of it, finish the work, verify it, then report it as DONE."
 	case n.reason == ReadyForTask && taskStatus(n.step.Status) == Doing:
 		return "Your task is in progress. Gather context using `context_hints` and `relevant_file_paths`, finish the work, verify " +
 			"it, then report it as DONE."
@@ -260,8 +264,6 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	case n.reason == Deadlocked && n.step != nil && n.step.Status == plan.Blocked:
 		return n.step.ID.String() + " is marked blocked. Once its cause is gone, take it up again: " +
 			c.word(mark(n.step.ID, plan.InProgress)) + "."
-	case n.rejected:
-		return "The user rejected your plan. Ask what to do instead, and do nothing of it meanwhile."
 	case n.reason == PlanCompleted:
 		return "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Act: ActSummarise}) + "`."
 	}
@@ -273,7 +275,7 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 		WaitingOnAgent: "Another agent works on what comes next. Wait for it, or ask the user for other work.",
 		Gathering: "Only read and ask; change nothing until a person has approved a plan. Tools that change something are hidden " +
 			"until the mode ends.",
-		AwaitingApproval: "Do not start before the decision; approving is not yours to do.",
+		AwaitingApproval: "Do not start before the decision; approving is not yours to do. What you submit again takes the place of this.",
 		Failed:           "The plan has failed. Tell the user what failed and agree on a new plan.",
 		NoPlan:           "There is nothing to do yet. Set up a plan before work of several steps.",
 	}[n.reason]
@@ -300,7 +302,7 @@ func sessionView(state plan.State, now now, c Caller) *SessionView {
 	}
 	view := &SessionView{ID: p.Root(), Goal: p.Objective}
 	if c.brief() {
-		view.Goal = tokens.ShortenCautiously(p.Objective, goalTokens, plan.MaxObjective)
+		view.Goal = tokens.Block(p.Objective, goalTokens)
 	}
 	if p.Status != plan.StatusActive {
 		view.Status = p.Status
@@ -309,7 +311,7 @@ func sessionView(state plan.State, now now, c Caller) *SessionView {
 }
 
 // goalTokens is what a status has room for of the goal.
-const goalTokens = 70
+const goalTokens = 180
 
 // What a model is shown of a signal, in tokens: of the message and of the output of
 // the one that blocks, and what each of the others costs in all.
