@@ -105,6 +105,7 @@ func TestFindings(t *testing.T) {
 			[]string{"context_hints: Task 'Print the version' is missing the `context_hints` field."}},
 		"no paths": {set(paths()),
 			[]string{"relevant_file_paths: Task 'Print the version' is missing the `relevant_file_paths` field."}},
+		"only new paths": {set(func(t *gates.Task) { t.RelevantFilePaths, t.Creates = nil, []string{"new.go"} }), nil},
 		"no such path": {set(paths("main.go", "gone.go")),
 			[]string{"paths_exist: Task 'Print the version' lists a non-existent path in `relevant_file_paths`: `gone.go`."}},
 		"no such hint": {set(hints("Read `src/b.go:12` and `src/a.go#L3`.")),
