@@ -200,8 +200,10 @@ func TestUnknownTool(t *testing.T) {
 	client := newWorld(t).connect(t, handshake, nil)
 	for name, want := range map[string]string{"planning_approve": "did you mean planning_submit_plan?",
 		"xyz": "there are planning_setup_plan, ", "TodoWrite": "did you mean planning_setup_plan?", "planloop_stats": "planloop_status?",
-		"planning_delete_plan": "planning_clear_plan?", "planning_remove_step": "planloop_update?", "planning_status": "planloop_status?",
-		"mcp__planloop__planloop_status": "planloop_status?", "planning_exit_plan_mode": "planning_submit_plan?", "get_next_task": "planloop_status?", "a\x1b[31m": `a\x1b[31m`} {
+		"planning_delete_plan": "planning_clear_plan?",
+		"planning_remove_step": "planloop_update?", "planning_status": "planloop_status?",
+		"mcp__planloop__planloop_status": "planloop_status?", "planning_exit_plan_mode": "planning_submit_plan?",
+		"get_next_task": "planloop_status?", "a\x1b[31m": `a\x1b[31m`} {
 		_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: name})
 		var refused *jsonrpc.Error
 		if !errors.As(err, &refused) || refused.Code != jsonrpc.CodeInvalidParams || !strings.Contains(refused.Message, want) {

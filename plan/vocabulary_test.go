@@ -79,7 +79,8 @@ func TestReadStatus(t *testing.T) {
 	for status, spellings := range map[plan.StepStatus]string{
 		plan.Pending:    "pending Pending TODO todo to-do not_started not-started open",
 		plan.InProgress: "in_progress IN_PROGRESS in-progress doing started running",
-		plan.Blocked:    "blocked BLOCKED", plan.Done: "done DONE Done complete completed COMPLETED finished Done! ok x [x] ✅", plan.Failed: "failed FAILED",
+		plan.Blocked:    "blocked BLOCKED",
+		plan.Done:       "done DONE Done complete completed COMPLETED finished Done! ok x [x] ✅", plan.Failed: "failed FAILED",
 		plan.Skipped: "skipped SKIPPED skip", plan.Cancelled: "cancelled CANCELLED canceled", "": "ready unknown donee",
 	} {
 		for word := range strings.FieldsSeq(spellings) {

@@ -505,7 +505,8 @@ func (v view) awaitingApproval() now {
 	}
 	message := "The submitted plan waits for a person's decision."
 	if request := v.state.ModeNow().Request; request != nil && request.Base != "" {
-		message = "The submitted change to the approved plan waits for a person's decision: " + plan.Shorten(v.state.Draft.Changes, messageShown) + "."
+		message = "The submitted change to the approved plan waits for a person's decision: " +
+			plan.Shorten(v.state.Draft.Changes, messageShown) + "."
 	}
 	return now{reason: AwaitingApproval, message: message,
 		next: say("Wait for a person's decision: ", Call{Act: ActWait}, "; the person runs ", Call{Act: ActApprove}, ".")}

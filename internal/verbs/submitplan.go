@@ -103,7 +103,8 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller, report 
 	decide := ", who can decide with `" + c.word(Call{Act: ActApprove}) + "` on a terminal."
 	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person" + decide
 	if p := state.Plan; !over(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
-		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) + " (" + progress(p) + ")."
+		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) +
+			" (" + progress(p) + ")."
 	}
 	if state.ModeNow().Request.Base != "" {
 		message = "This goes beyond the approved plan (" + state.Draft.Changes + "), so it was not done but put before a person" + decide +
