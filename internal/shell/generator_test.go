@@ -50,7 +50,7 @@ func (g *generator) readTable(t testing.TB) {
 	var names []string
 	for line := range strings.Lines(string(text)) {
 		switch {
-		case strings.TrimSpace(line) == "", line[0] == '#':
+		case strings.TrimSpace(line) == "", line[0] == '#', strings.HasPrefix(line, "  needs "):
 		case line[0] == ' ':
 			for _, name := range names {
 				g.options[name] = append(g.options[name], strings.Fields(line)...)
@@ -241,7 +241,10 @@ func (g *generator) given(option string, s *scope) string {
 	if option == "-#" {
 		return "-" + strconv.Itoa(g.IntN(30))
 	}
-	name := strings.TrimRight(option, ":?~")
+	if name, values, ok := strings.Cut(option, "="); ok && g.often(80) {
+		return name + "=" + g.pick(strings.Split(values, "|"))
+	}
+	name := strings.TrimRight(option, ":?~+")
 	mark := option[len(name):]
 	if strings.HasPrefix(name, "--") && len(name) > 5 && g.often(8) {
 		name = name[:4+g.IntN(len(name)-4)] // an abbreviation
@@ -365,6 +368,8 @@ func (g *generator) place() (dir string, host bool) {
 	root := "ws"
 	if host {
 		root = "plain"
+	} else if g.often(5) {
+		return "super", false
 	}
 	if g.often(30) {
 		return root + "/h" + strconv.Itoa(g.IntN(24)), host

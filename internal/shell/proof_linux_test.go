@@ -48,7 +48,9 @@ func TestAllowedCommandsOnlyRead(t *testing.T) {
 	}
 	if *sole != "" {
 		p.jobs <- job{Command: *sole, Dir: *soleIn}
-		p.jobs <- job{Command: *sole, Dir: *soleIn, Host: true}
+		if !special(*sole) {
+			p.jobs <- job{Command: *sole, Dir: *soleIn, Host: true}
+		}
 	} else {
 		p.generate(*generated, began.Add(*lasting))
 	}
@@ -162,8 +164,8 @@ func shellWords() []string {
 
 // harmlessPrograms are the programs that an allowed command may start.
 func harmlessPrograms() map[string]bool {
-	programs := map[string]bool{"bash": true}
-	for _, name := range strings.Fields(os.Getenv(programsVariable)) {
+	programs := map[string]bool{"bash": true, "gettext": true, "envsubst": true} // the last two of git's scripts
+	for name := range strings.SplitSeq(os.Getenv(programsVariable), ",") {
 		programs[name] = true
 	}
 	return programs

@@ -41,6 +41,7 @@ func guarded() map[string]rule {
 		"yq":       closed(listed("yq"), yq),
 		"hostname": closed(listed("hostname"), noOperands),
 		"netstat":  closed(options(`-t -l -n -p -u -a -s -r -i -e -v -4 -6`), withoutNames("netstat -tlnp")),
+		"ss":       closed(listed("ss"), noOperands), // it asks the network for their addresses
 		"lsof":     closed(listed("lsof"), withoutNames("lsof -nP -i :8080")),
 		"arch":     closed(options(``), noOperands),
 		"jq":       {jq(listed("jq"))},

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,7 +80,7 @@ func newSandbox(programs []string) (*sandbox, error) {
 	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{keeperName}
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), programsVariable + "=" + strings.Join(programs, " ")}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), programsVariable + "=" + strings.Join(programs, ",")}
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
@@ -155,7 +154,7 @@ func sandboxed() {
 type keeper struct {
 	watch  *watch
 	runner int // its process
-	before map[string]string
+	before map[string]state
 	in     io.Writer
 	out    *bufio.Scanner
 }
@@ -313,8 +312,8 @@ func (k *keeper) run(j job) (outcome, error) {
 	}
 	found := k.leftOver(j)
 	found = append(found, k.watch.end()...)
-	if after := snapshot(); !maps.Equal(k.before, after) {
-		found = append(found, differences(k.before, after)...)
+	if changed(k.before) {
+		found = append(found, differences(k.before, snapshot())...)
 		if err := errors.Join(os.RemoveAll(worldDir), os.Mkdir(worldDir, 0o755), layOut(worldDir)); err != nil {
 			return outcome{}, err
 		}
@@ -373,39 +372,57 @@ func (k *keeper) others() []string {
 	return list
 }
 
-// snapshot is every file that a command could change, with all that the system says of
-// it. The time of the last change of its entry, which no program can set, stands for its
-// contents and its extended attributes.
-func snapshot() map[string]string {
-	files := map[string]string{}
-	for _, root := range []string{"/tmp", "/root", "/home", "/work", "/var/tmp", "/var/cache", "/run", "/mnt", "/dev"} {
+// state is what the system says of a file. The time of the last change of its entry,
+// which no program can set, stands for its contents and its extended attributes, and in a
+// folder for the names in it.
+type state struct {
+	mode, uid, gid    uint32
+	links, inode      uint64
+	size              int64
+	modified, changed unix.Timespec
+}
+
+func stateOf(path string) (state, error) {
+	var s unix.Stat_t
+	err := unix.Lstat(path, &s)
+	return state{s.Mode, s.Uid, s.Gid, s.Nlink, s.Ino, s.Size, s.Mtim, s.Ctim}, err
+}
+
+// snapshot is every file that a command could change: what is on memory, but for the
+// folder of temporary files and the devices of the machine.
+func snapshot() map[string]state {
+	files := map[string]state{}
+	for _, root := range []string{"/tmp/world", "/root", "/home", "/work", "/var/tmp", "/var/cache", "/run", "/mnt", "/dev"} {
 		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if path == tempDir {
-				return fs.SkipDir
-			}
-			var s unix.Stat_t
-			if err := unix.Lstat(path, &s); err != nil || path == "/tmp" {
+			if err != nil || d.Type()&fs.ModeCharDevice != 0 {
 				return nil
 			}
-			switch path {
-			case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom":
-				return nil // the machine's own
+			if s, err := stateOf(path); err == nil {
+				files[path] = s
 			}
-			files[path] = fmt.Sprintf("mode %o, owner %d:%d, %d links, %d bytes, inode %d, modified %d.%d, changed %d.%d", s.Mode, s.Uid,
-				s.Gid, s.Nlink, s.Size, s.Ino, s.Mtim.Sec, s.Mtim.Nsec, s.Ctim.Sec, s.Ctim.Nsec)
 			return nil
 		})
 	}
 	return files
 }
 
-func differences(before, after map[string]string) []string {
+// changed reports whether a file of a snapshot is not what it was.
+func changed(before map[string]state) bool {
+	for path, was := range before {
+		if now, err := stateOf(path); err != nil || now != was {
+			return true
+		}
+	}
+	return false
+}
+
+func differences(before, after map[string]state) []string {
 	var list []string
 	for path, now := range after {
 		if was, ok := before[path]; !ok {
 			list = append(list, "made "+path)
 		} else if was != now {
-			list = append(list, "changed "+path+": "+was+"; now "+now)
+			list = append(list, fmt.Sprintf("changed %s: %+v; now %+v", path, was, now))
 		}
 	}
 	for path := range before {
@@ -432,7 +449,7 @@ func runner() error {
 	}
 }
 
-const commandTime = 3 * time.Second
+const commandTime = 2 * time.Second
 
 func execute(j job) error {
 	dir := filepath.Join(worldDir, j.Dir)

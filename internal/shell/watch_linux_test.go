@@ -232,9 +232,9 @@ func (w *watch) judge(n *notification) string {
 			return ""
 		}
 	case unix.SYS_EXECVE:
-		return w.executes(n, path(n, -1, 0), n.args[1], own == w.self)
+		return w.executes(n, path(n, -1, 0), n.args[1], own)
 	case unix.SYS_EXECVEAT:
-		return w.executes(n, path(n, 0, 1), n.args[2], false)
+		return w.executes(n, path(n, 0, 1), n.args[2], own)
 	case unix.SYS_SOCKET:
 		switch n.args[0] {
 		case unix.AF_UNIX, unix.AF_NETLINK, unix.AF_INET, unix.AF_INET6: // which some ask for the state of the network
@@ -248,7 +248,7 @@ func (w *watch) judge(n *notification) string {
 	case unix.SYS_SENDMSG, unix.SYS_SENDMMSG:
 		return speaks(n, word64(n.pid, n.args[1]))
 	case unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_PIDFD_SEND_SIGNAL:
-		if n.args[1] == 0 || uint32(n.args[0]) == n.pid || slices.Contains([]string{"bash", "timeout"}, filepath.Base(own)) {
+		if n.args[1] == 0 || uint32(n.args[0]) == n.pid || slices.Contains([]string{"bash", "timeout", "lsof"}, filepath.Base(own)) {
 			return ""
 		}
 		return fmt.Sprintf("kill %d with %d", int32(n.args[0]), n.args[1])
@@ -280,17 +280,21 @@ func (w *watch) writes(how string, n *notification, dir, at int) string {
 
 // executes says what is wrong with a program that is started. A search along the path
 // finds nothing in most folders.
-func (w *watch) executes(n *notification, name string, argv uint64, runner bool) string {
+func (w *watch) executes(n *notification, name string, argv uint64, own string) string {
 	args := arguments(n.pid, argv)
 	if !strings.HasPrefix(name, worldDir) && !strings.HasPrefix(name, tempDir) {
 		if _, err := os.Stat(name); err != nil {
 			return ""
 		}
-		if runner && slices.Contains([]string{"bash", "git", "exe"}, filepath.Base(name)) {
+		if own == w.self && slices.Contains([]string{"bash", "git", "exe"}, filepath.Base(name)) {
 			return ""
 		}
 		if slices.Contains(systemFolders(), filepath.Dir(name)) && w.programs[filepath.Base(name)] {
 			return ""
+		}
+		if base := filepath.Base(name); base == "gcc" && own == "/usr/local/go/bin/go" && (slices.Contains(args, "-###") || slices.Contains(args, "/dev/null")) ||
+			filepath.Base(filepath.Dir(name)) == "git-core" && strings.HasPrefix(base, "git-") && w.programs["git "+base[4:]] {
+			return "" // go env asks the compiler for its options; some commands of git are scripts
 		}
 		if filepath.Base(name) == "sh" && len(args) > 2 && args[1] == "-c" && slices.ContainsFunc(knownScripts(), func(script string) bool {
 			return strings.HasPrefix(args[2], script)

@@ -20,6 +20,7 @@ import (
 //	home        empty
 //	ws          a repository with hostile configuration; what most commands look at
 //	ws/nest     a repository in it, with its own
+//	super       a repository with a submodule, each with its own
 //	ws/hN       folders with a few files whose names are options
 //	plain       files alone, for commands as a host's own shell runs them
 func layOut(root string) error {
@@ -49,7 +50,12 @@ func layOut(root string) error {
 	for name, content := range hostileConfiguration() {
 		write(0o644, "ws/"+name, content)
 	}
-	faults = append(faults, repository(filepath.Join(root, "ws/nest"), "inner"), repository(filepath.Join(root, "ws"), "evil"))
+	for _, dir := range []string{"ws/nest", "super/module", "super", "ws"} {
+		faults = append(faults, repository(filepath.Join(root, dir)))
+	}
+	for _, dir := range []string{"ws/nest", "super/module", "super", "ws"} { // with names of its own for each
+		faults = append(faults, hostile(filepath.Join(root, dir), "evil-"+filepath.Base(dir)))
+	}
 	time.Sleep(2 * time.Millisecond) // no time that is noted later is the same
 	return errors.Join(faults...)
 }
@@ -120,9 +126,8 @@ func hostileConfiguration() map[string]string {
 	}
 }
 
-// repository makes a repository whose configuration runs ./canary for everything, with a
-// driver of that name for all its files.
-func repository(dir, driver string) error {
+// repository makes a repository with a little of everything.
+func repository(dir string) error {
 	var faults []error
 	git := func(args ...string) {
 		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=e@e"}, args...)...)
@@ -137,8 +142,14 @@ func repository(dir, driver string) error {
 	faults = append(faults, os.MkdirAll(dir, 0o755))
 	write("tracked.txt", "one\n")
 	write("tracked.md", "one\n")
-	git("init", "-q", "-b", "main")
+	git("init", "-q", "-b", "main", "--template=")
 	git("add", "-f", "tracked.txt", "tracked.md")
+	if _, err := os.Stat(filepath.Join(dir, "module/.git")); err == nil {
+		write(".gitmodules", "[submodule \"module\"]\n\tpath = module\n\turl = ./module\n\tignore = none\n")
+		git("add", "-f", ".gitmodules", "module")
+		git("submodule", "init")
+		write("module/tracked.txt", "changed\n")
+	}
 	git("commit", "-qm", "first")
 	write("tracked.txt", "two\n")
 	git("commit", "-qam", "second\n\nmore")
@@ -147,9 +158,19 @@ func repository(dir, driver string) error {
 	git("notes", "add", "-m", "note")
 	write("tracked.txt", "stashed\n")
 	git("stash", "-q")
-	write(".gitattributes", strings.ReplaceAll("* diff=DRIVER filter=DRIVER merge=DRIVER\n*.md diff=DRIVER2\n", "DRIVER", driver))
 	write("tracked.txt", "three\n")
 	write("tracked.md", "two\n")
+	return errors.Join(faults...)
+}
+
+// hostile has a repository's configuration run ./canary for everything, with a driver of
+// that name for all its files.
+func hostile(dir, driver string) error {
+	var faults []error
+	write := func(name, content string) {
+		faults = append(faults, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
+	}
+	write(".gitattributes", strings.ReplaceAll("* diff=DRIVER filter=DRIVER merge=DRIVER\n*.md diff=DRIVER2\n", "DRIVER", driver))
 	settings := `[core]
 	fsmonitor = CANARY
 	pager = CANARY
@@ -170,7 +191,6 @@ func repository(dir, driver string) error {
 	clean = CANARY
 	smudge = CANARY
 	process = CANARY
-	required = true
 [merge "DRIVER"]
 	driver = CANARY
 [alias]
