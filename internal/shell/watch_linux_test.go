@@ -269,6 +269,9 @@ func (w *watch) writes(how string, n *notification, dir, at int) string {
 			name, _ = os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", n.pid, descriptor))
 		}
 	}
+	if info, err := os.Lstat(name); err == nil && info.IsDir() && strings.HasPrefix(how, "open") && !temporary(n) {
+		return "" // which fails
+	}
 	switch {
 	case name == "/dev/null", name == "/dev/tty" && n.nr == unix.SYS_OPENAT, strings.HasPrefix(name, "pipe:"):
 		return ""
@@ -276,6 +279,15 @@ func (w *watch) writes(how string, n *notification, dir, at int) string {
 		return ""
 	}
 	return how + " " + name
+}
+
+// temporary reports whether a call opens a new file without a name.
+func temporary(n *notification) bool {
+	flags := n.args[2]
+	if n.nr == unix.SYS_OPEN {
+		flags = n.args[1]
+	}
+	return flags&unix.O_TMPFILE == unix.O_TMPFILE
 }
 
 // executes says what is wrong with a program that is started. A search along the path
