@@ -298,23 +298,29 @@ func (w *watch) executes(n *notification, name string, argv uint64, own string) 
 		if _, err := os.Stat(name); err != nil {
 			return ""
 		}
-		if own == w.self && slices.Contains([]string{"bash", "git", "exe"}, filepath.Base(name)) {
-			return ""
-		}
-		if slices.Contains(systemFolders(), filepath.Dir(name)) && w.programs[filepath.Base(name)] {
-			return ""
-		}
-		if base := filepath.Base(name); base == "gcc" && own == "/usr/local/go/bin/go" && (slices.Contains(args, "-###") || slices.Contains(args, "/dev/null")) ||
-			filepath.Base(filepath.Dir(name)) == "git-core" && strings.HasPrefix(base, "git-") && w.programs["git "+base[4:]] {
-			return "" // go env asks the compiler for its options; some commands of git are scripts
-		}
-		if filepath.Base(name) == "sh" && len(args) > 2 && args[1] == "-c" && slices.ContainsFunc(knownScripts(), func(script string) bool {
-			return strings.HasPrefix(args[2], script)
-		}) {
+		if w.known(name, args, own) {
 			return ""
 		}
 	}
 	return fmt.Sprintf("run %s %q", name, args)
+}
+
+// known reports whether a program of the machine is one that reads, as it is started.
+func (w *watch) known(name string, args []string, own string) bool {
+	folder, base := filepath.Split(name)
+	switch {
+	case own == w.self:
+		return slices.Contains([]string{"bash", "git", "exe"}, base)
+	case base == "sh": // programs have it do a few things
+		return len(args) > 2 && args[1] == "-c" && slices.ContainsFunc(knownScripts(), func(script string) bool {
+			return strings.HasPrefix(args[2], script)
+		})
+	case base == "gcc": // go env asks the compiler for its options
+		return own == "/usr/local/go/bin/go" && (slices.Contains(args, "-###") || slices.Contains(args, "/dev/null"))
+	case strings.HasPrefix(base, "git-"): // some commands of git are scripts
+		base = "git " + base[4:]
+	}
+	return w.programs[base] && slices.Contains(systemFolders(), filepath.Clean(folder))
 }
 
 // knownScripts is what programs have a shell do, however they are called.
