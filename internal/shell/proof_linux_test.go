@@ -129,8 +129,11 @@ func (p *proof) work(s *sandbox) {
 func (p *proof) note(j job, o outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	name, _, _ := strings.Cut(j.Command, " ")
-	p.ran[name]++
+	for _, name := range p.generator.programs {
+		if j.Command == name || strings.HasPrefix(j.Command, name+" ") {
+			p.ran[name]++
+		}
+	}
 	p.count++
 	if o.Took > time.Second {
 		p.slow += o.Took
@@ -149,13 +152,19 @@ func (p *proof) note(j job, o outcome) {
 func (p *proof) report(took time.Duration) {
 	p.t.Logf("seed %d: %d commands made, %d allowed and run, %.0f a second, %v in slow ones; %d escapes", *seed, p.made, p.count,
 		float64(p.count)/took.Seconds(), p.slow, p.escapes)
-	var missing []string
+	var missing, never []string
 	for _, name := range p.generator.programs {
+		if p.ran[name] == 0 {
+			never = append(never, name)
+		}
 		if _, err := exec.LookPath(name); err != nil && !strings.Contains(name, " ") && !slices.Contains(shellWords(), name) {
 			missing = append(missing, name)
 		}
 	}
-	p.t.Logf("not on this machine: %s", strings.Join(missing, " "))
+	p.t.Logf("not on this machine: %s", strings.Join(missing, ", "))
+	if p.made > 10000 {
+		p.t.Logf("never run by themselves: %s", strings.Join(never, ", "))
+	}
 }
 
 func shellWords() []string {

@@ -33,8 +33,10 @@ func guarded() map[string]rule {
 		"uniq": closed(listed("uniq"), atMost(1)),
 		"sed":  sedRule, "gsed": sedRule, "awk": awkRule, "gawk": awkRule, "mawk": awkRule, "nawk": awkRule,
 		"date": closed(listed("date"), dateFormat),
-		"xxd":  closed(listed("xxd").words(), atMost(1)),
-		"fd":   fd, "fdfind": fd,
+		"xxd": parsed(listed("xxd").words().upToOperand(), "xxd FILE", func(_ *judge, c call, a arguments) *refusal {
+			return atMost(1)(c, arguments{operands: a.rest}) // what looks like an option behind it is written
+		}),
+		"fd": fd, "fdfind": fd,
 		"less": closed(options(`-# -N -S -R -r -F -X -n -i -I -M -m -s -e -E -G`), pager),
 		"more": closed(options(`-# -d -f -l -p -c -s -u`), pager),
 		"bat":  bat, "batcat": bat,
