@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -78,24 +79,33 @@ func (e PlanSubmitted) apply(s State) State {
 	})
 }
 
-// Digest identifies what a person is shown of a plan: the objective, the summary
-// and the steps in order with all they ask for. Progress, notes and signals do not
-// touch it.
+// Digest identifies what an approval binds of a plan: the objective, the summary and, of the
+// steps in their order, each field that binds. What does not bind (hints, notes, progress,
+// signals) does not touch it.
 func Digest(p *Plan) string {
-	type shown struct {
-		ID StepID `json:"id"`
-		Spec
+	type bound struct {
+		ID     StepID
+		Fields [][]string // each by its name, with its texts
 	}
 	form := struct {
 		Objective, Summary string
-		Steps              []shown
+		Steps              []bound
 	}{Objective: p.Objective, Summary: p.Summary}
 	for step := range p.Steps.All() {
-		form.Steps = append(form.Steps, shown{step.ID, step.Spec})
+		if len(step.Args) > 0 && !json.Valid(step.Args) {
+			return "" // equal to nothing, so never approved
+		}
+		b := bound{ID: step.ID}
+		for _, f := range SpecFields() {
+			if texts := f.Texts(step); f.Binding != Unbound && len(texts) > 0 {
+				b.Fields = append(b.Fields, slices.Concat([]string{f.Name}, texts))
+			}
+		}
+		form.Steps = append(form.Steps, b)
 	}
 	hash := sha256.New()
 	if err := json.NewEncoder(hash).Encode(form); err != nil {
-		return "" // arguments that are no JSON: equal to nothing, so never approved
+		return ""
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }

@@ -11,9 +11,9 @@ import (
 const maxDeviations = 100
 
 // deviating looks at what an action's events make of an approved plan, whether it is
-// still being carried out or not. What a person would have to agree to again becomes a
-// submission instead of the events; what is small is noted beside them. A person at a
-// terminal needs nobody's agreement.
+// still being carried out or not. Where a person would have to agree again, the edits
+// become a submission, and what was reported besides happens at once; what is small is
+// noted beside them. A person at a terminal needs nobody's agreement.
 func deviating(before State, a Action, events []Event, f Facts) []Event {
 	p := before.Plan
 	if p == nil || p.Approval == nil || f.Actor.Present() || !edits(events) {
@@ -32,11 +32,38 @@ func deviating(before State, a Action, events []Event, f Facts) []Event {
 		draft := after.Plan.Body()
 		draft.Status, draft.Changes = StatusDraft, Shorten(strings.Join(append(large, small...), "; "), MaxLongLine)
 		draft.Approval = nil
-		return []Event{submitted(before, draft, f)}
+		told := reports(before, a, f)
+		for _, e := range told {
+			before = Apply(before, e)
+		}
+		return append(told, submitted(before, draft, f))
 	case len(small) > 0:
 		return append(events, PlanDeviated{What: small, Unseen: added(p, after.Plan), By: f.Actor.Name, At: f.Now})
 	}
 	return events
+}
+
+// reports returns what follows from those parts of a batch that edit nothing: they need no
+// agreement. One that cannot be without an edit that waits is left out.
+func reports(s State, a Action, f Facts) []Event {
+	var all []Event
+	batch, _ := a.(Batch)
+	for _, part := range batch.Parts {
+		switch part.Action.(type) {
+		case MarkStep, ClaimStep, ReportStep, RaiseSignal, ClearSignal, Judge:
+		default:
+			continue
+		}
+		events, err := part.Action.decide(s, f)
+		if err != nil {
+			continue
+		}
+		for _, e := range events {
+			s = Apply(s, e)
+		}
+		all = append(all, events...)
+	}
+	return all
 }
 
 // added lists the steps that a plan has and its former state had not.

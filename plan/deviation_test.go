@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"testing"
@@ -52,7 +53,9 @@ func approvedPlan(t failer) *workspace {
 func TestSmallDeviationIsNoted(t *testing.T) {
 	for name, a := range map[string]plan.Action{
 		"hints":                        patch(func(p *plan.Patch) { set(&p.ContextHints, []string{"Read `go.mod`"}) }),
-		"fewer paths":                  patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{}) }),
+		"another type":                 patch(func(p *plan.Patch) { set(&p.Type, plan.Bugfix) }),
+		"another agent":                patch(func(p *plan.Patch) { set(&p.SuggestedAgent, "bob") }),
+		"more time":                    patch(func(p *plan.Patch) { set(&p.Timeout, 90) }),
 		"a step with approved paths":   splitting(func(s *plan.Spec) { s.Creates = []string{"go.mod"} }),
 		"a step without tools":         splitting(func(*plan.Spec) {}),
 		"a step with approved tools":   splitting(func(s *plan.Spec) { s.Tools = []string{"grep", "view"} }),
@@ -84,19 +87,24 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		action plan.Action
 		why    string
 	}{
-		"title":   {patch(func(p *plan.Patch) { set(&p.Title, "Delete") }), "another title"},
-		"details": {patch(func(p *plan.Patch) { set(&p.Details, "and delete the database") }), "other details"},
-		"paths":   {patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{"go.mod", "go.sum"}) }), "a new path"},
-		"creates": {patch(func(p *plan.Patch) { set(&p.Creates, []string{"x.go"}) }), "a new path that it creates"},
+		"title":       {patch(func(p *plan.Patch) { set(&p.Title, "Delete") }), "another title"},
+		"details":     {patch(func(p *plan.Patch) { set(&p.Details, "and delete the database") }), "other details"},
+		"paths":       {patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{"go.mod", "go.sum"}) }), "other paths"},
+		"fewer paths": {patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{}) }), "other paths"},
+		"fewer tools": {patch(func(p *plan.Patch) { set(&p.Tools, []string{"view"}) }), "other tools"},
+		"less risk":   {patch(func(p *plan.Patch) { set(&p.Risk, plan.LowRisk) }), "another risk: low"},
+		"an added criterion": {patch(func(p *plan.Patch) { set(&p.AcceptanceCriteria, []string{"it works", "it is fast", "it is small"}) }),
+			"other criteria"},
+		"creates": {patch(func(p *plan.Patch) { set(&p.Creates, []string{"x.go"}) }), "other paths that it creates"},
 		"a new tool": {patch(func(p *plan.Patch) { set(&p.Tools, []string{"view", "grep", "bash_execute"}) }),
-			"a new tool"},
-		"a tool of another step": {plan.UpdateStep{Step: 2, Patch: plan.Patch{Tools: &[]string{"view", "grep"}}}, "a new tool"},
+			"other tools"},
+		"a tool of another step": {plan.UpdateStep{Step: 2, Patch: plan.Patch{Tools: &[]string{"view", "grep"}}}, "other tools"},
 		"another executable":     {patch(func(p *plan.Patch) { set(&p.Tool, "create_file") }), "another tool or arguments"},
 		"other arguments": {patch(func(p *plan.Patch) { set(&p.Args, []byte(`{"path":"/etc/passwd"}`)) }),
 			"another tool or arguments"},
-		"more risk": {patch(func(p *plan.Patch) { set(&p.Risk, plan.HighRisk) }), "a new risk"},
+		"more risk": {patch(func(p *plan.Patch) { set(&p.Risk, plan.HighRisk) }), "another risk: high"},
 		"a dropped criterion": {patch(func(p *plan.Patch) { set(&p.AcceptanceCriteria, []string{"it works"}) }),
-			"a dropped criterion"},
+			"other criteria"},
 		"another verification":       {patch(func(p *plan.Patch) { set(&p.Verify, "true") }), "another command"},
 		"no verification":            {patch(func(p *plan.Patch) { set(&p.Verify, "") }), "another command"},
 		"no approval of the step":    {patch(func(p *plan.Patch) { set(&p.RequiresApproval, false) }), "no longer asks for approval"},
@@ -105,7 +113,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"a step of a higher risk":    {adding(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
 		"a step that splits none":    {adding(func(*plan.Spec) {}), "One more"},
 		"a split with a new tool":    {splitting(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), `tools "bash_execute"`},
-		"a split of a higher risk":   {splitting(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
+		"a split of a higher risk":   {splitting(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "another risk"},
 		"a split that runs":          {splitting(func(s *plan.Spec) { s.Tool = "view" }), `tool "view"`},
 		"a split verified otherwise": {splitting(func(s *plan.Spec) { s.Verify = "true" }), `verification "true"`},
 		"a split with a new path":    {splitting(func(s *plan.Spec) { s.RelevantFilePaths = []string{"go.sum"} }), `paths "go.sum"`},
@@ -122,7 +130,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"another condition":          {patch(func(p *plan.Patch) { set(&p.When, "true") }), "another condition"},
 		"said to be idempotent":      {patch(func(p *plan.Patch) { set(&p.Idempotent, true) }), "safe to do twice"},
 		"a step that runs something": {adding(func(s *plan.Spec) { s.Tool = "view" }), "runs the tool"},
-		"within a batch": {plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.MarkStep{Step: 1, Status: plan.InProgress}},
+		"within a batch": {plan.Batch{Word: "update", Parts: []plan.Part{
 			{Action: adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} })}}}, "new tool"},
 	} {
 		for _, actor := range []plan.Actor{ann, ci, itself} {
@@ -150,20 +158,80 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 	}
 }
 
-// TestLessNeedsNoAgreement: fewer tools, less risk or one criterion more is within
-// what was approved.
-func TestLessNeedsNoAgreement(t *testing.T) {
-	for name, a := range map[string]plan.Action{
-		"fewer tools":    patch(func(p *plan.Patch) { set(&p.Tools, []string{"view"}) }),
-		"less risk":      patch(func(p *plan.Patch) { set(&p.Risk, plan.LowRisk) }),
-		"more criteria":  patch(func(p *plan.Patch) { set(&p.AcceptanceCriteria, []string{"it works", "it is fast", "it is small"}) }),
-		"asks for leave": plan.UpdateStep{Step: 2, Patch: plan.Patch{RequiresApproval: new(true)}},
-	} {
-		t.Run(name, func(t *testing.T) {
+// TestMoreCareNeedsNoAgreement: a flag that holds a step back may be set unasked.
+func TestMoreCareNeedsNoAgreement(t *testing.T) {
+	w := approvedPlan(t)
+	w.do(ann, plan.UpdateStep{Step: 2, Patch: plan.Patch{RequiresApproval: new(true), Critical: new(true)}})
+	w.wantPhase(plan.PhaseExecuting)
+}
+
+// TestEditsWaitAlone: of a batch that goes beyond what was approved the marks, reports and
+// signals happen, whatever becomes of the edits; what needs an edit waits with it.
+func TestEditsWaitAlone(t *testing.T) {
+	batch := plan.Batch{Word: "update", Parts: []plan.Part{
+		{Action: plan.MarkStep{Step: 1, Status: plan.Done, Note: "seen"}},
+		{Action: plan.ReportStep{Step: 1, Output: "ok", Evidence: []plan.Evidence{{Note: "green"}}}},
+		{Action: plan.RaiseSignal{ID: "slow", Level: plan.Warning, Message: "slow"}},
+		{Action: plan.AddSteps{Steps: []plan.NewStep{titled("Deploy it")}}},
+		{Action: plan.MarkStep{Step: 3, Status: plan.Blocked, Note: "no host"}},
+		{Action: plan.UpdateStep{Step: 2, Patch: plan.Patch{DependsOn: &[]plan.StepID{}}}},
+		{Action: plan.MarkStep{Step: 2, Status: plan.InProgress}},
+	}}
+	for _, outcome := range []plan.Outcome{plan.Approved, plan.Rejected, plan.Returned, plan.Expired} {
+		t.Run(string(outcome), func(t *testing.T) {
 			w := approvedPlan(t)
-			w.do(ann, a)
-			w.wantPhase(plan.PhaseExecuting)
+			w.do(ann, batch)
+			w.wantPhase(plan.PhaseSubmitted)
+			kept := func(when string) {
+				t.Helper()
+				step := w.step(1)
+				if step.Status != plan.Done || len(step.Notes) != 1 || step.Output != "ok" || len(step.Evidence) != 1 ||
+					w.step(2).Status != plan.InProgress || len(w.state.Signals) != 1 {
+					t.Errorf("%s: %+v, %+v, %+v", when, step, w.step(2), w.state.Signals)
+				}
+			}
+			kept("while it waits")
+			if w.state.Plan.Steps.Len() != 2 || len(w.step(2).DependsOn) != 1 {
+				t.Error("an edit did not wait")
+			}
+			switch outcome {
+			case plan.Expired:
+				w.now = w.now.Add(time.Hour)
+				w.do(ann, plan.ExpireMode{})
+			default:
+				w.do(person, decided(outcome, w.answer("so")))
+			}
+			kept("afterwards")
+			if added := w.state.Plan.Steps.Len() == 3; added != (outcome == plan.Approved) {
+				t.Errorf("%d steps", w.state.Plan.Steps.Len())
+			}
 		})
+	}
+}
+
+// TestDigestAndDeviationAgree: what an approval binds is in the digest of what was shown, and
+// changed otherwise by nobody's leave; what does not bind is neither.
+func TestDigestAndDeviationAgree(t *testing.T) {
+	values := map[string]string{"type": "test", "depends_on": "S002", "risk": "high", "args": `{"a":1}`, "timeout": "30"}
+	binds := []string{"title", "details", "depends_on", "risk", "relevant_file_paths", "creates", "acceptance_criteria", "verify",
+		"tools", "tool", "args", "pause", "when", "for_each"}
+	for _, f := range plan.SpecFields() {
+		if f.Kind == plan.FlagField {
+			continue // which binds one way
+		}
+		step := plan.Step{ID: 1, Spec: plan.Spec{Title: "One"}}
+		body := plan.Body{Plan: plan.Plan{ID: "p", Outline: plan.Outline{Objective: "o"}}, Steps: []*plan.Step{&step}}
+		before := plan.Digest(body.Build())
+		changed := step
+		text := cmp.Or(values[f.Name], "other")
+		if !f.Set(&changed, text) {
+			t.Fatalf("%s does not take %s", f.Name, text)
+		}
+		body.Steps = []*plan.Step{&changed}
+		want := slices.Contains(binds, f.Name)
+		if got := plan.Digest(body.Build()) != before; got != want || (f.Binding == plan.BindsAny) != want {
+			t.Errorf("%s: in the digest: %t, binding %v, want %t", f.Name, got, f.Binding, want)
+		}
 	}
 }
 

@@ -32,15 +32,16 @@ const (
 	RecordField                   // evidence, a result, an approval
 )
 
-// Binding says which changes of a field an approval does not cover.
+// Binding says which changes of a field an approval does not cover. What binds in any way
+// is in the digest of what was shown.
 type Binding int
 
 // The ways a field binds.
 const (
 	Unbound    Binding = iota // no change of it needs a new agreement
 	BindsAny                  // any change
-	BindsMore                 // an entry that is added, a flag that is set, a word that ranks higher
-	BindsFewer                // an entry that is dropped, a flag that is taken back
+	BindsMore                 // a flag that is set
+	BindsFewer                // a flag that is taken back
 )
 
 // Division says what a part of an approved step, split off it, may say without a new agreement.
@@ -147,22 +148,22 @@ func specRows() []Field[Step] {
 		{Name: "depends_on", Words: "dependencies", Kind: StepsField, Rawko: "dependsOn",
 			Help: "the `STEPS` that must be done before, such as S001,S002", Binding: BindsAny, Breach: "other dependencies",
 			Split: KeptOfWhole},
-		{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsMore, Breach: "a new risk",
+		{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsAny, Breach: "another risk",
 			Split: KeptOfWhole},
 		{Name: "context_hints", Label: "hint", Words: "hints", Kind: LinesField, Max: MaxHint,
 			Help: "`TEXT` on where to look first; may be repeated, as may the other lists"},
 		{Name: "relevant_file_paths", Label: "path", Words: "paths", Kind: PathsField, Max: MaxPath,
-			Help: "a `FILE` it is about, relative to the workspace", Binding: BindsMore, Breach: "a new path", Split: WithinWhole},
+			Help: "a `FILE` it is about, relative to the workspace", Binding: BindsAny, Breach: "other paths", Split: WithinWhole},
 		{Name: "creates", Words: "paths it creates", Kind: PathsField, Max: MaxPath, Help: "a `FILE` it creates",
-			Binding: BindsMore, Breach: "a new path that it creates", Split: WithinWhole},
+			Binding: BindsAny, Breach: "other paths that it creates", Split: WithinWhole},
 		{Name: "acceptance_criteria", Label: "criterion", Kind: LinesField, Max: MaxLongLine, Rawko: "acceptanceCriteria",
-			Help: "`TEXT`: what must hold for it to be done", Binding: BindsFewer, Breach: "a dropped criterion", Split: WithinWhole},
+			Help: "`TEXT`: what must hold for it to be done", Binding: BindsAny, Breach: "other criteria", Split: WithinWhole},
 		{Name: "verify", Words: "verification", Kind: LineField, Max: MaxLongLine, Help: "a `COMMAND` that shows it is done",
 			Binding: BindsAny, Breach: "another command to verify it by", Split: WithinWhole},
 		{Name: "suggested_agent", Label: "agent", Flag: "suggested-agent", Words: "suggested agent", Kind: LineField, Max: MaxHint,
 			Help: "the `NAME` of who should do it", Rawko: "suggestedAgent"},
 		{Name: "tools", Label: "may use", Kind: LinesField, Max: MaxHint, Help: "a `TOOL` that may be used for it",
-			Binding: BindsMore, Breach: "a new tool", Split: WithinWhole},
+			Binding: BindsAny, Breach: "other tools", Split: WithinWhole},
 		{Name: "tool", Kind: LineField, Max: MaxHint, Help: "the `TOOL` that carries it out, with --args",
 			Binding: BindsAny, Breach: "another tool or arguments", Split: NotOfPart},
 		{Name: "args", Words: "arguments", Kind: JSONField, Help: "the tool's arguments, a `JSON` object",
@@ -371,9 +372,6 @@ func (f Field[T]) breaches(old, now *T) bool {
 	case BindsAny:
 		return !slices.Equal(before, after)
 	case BindsMore:
-		if f.Kind == WordField {
-			return f.higher(old, now)
-		}
 		return !contains(before, after)
 	case BindsFewer:
 		return !contains(after, before)

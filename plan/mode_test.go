@@ -529,8 +529,8 @@ func TestClientNamesItsRequest(t *testing.T) {
 	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: good.Digest})
 }
 
-// TestDigestCoversWhatIsShown: any change of what a person sees is another plan,
-// progress and notes are not.
+// TestDigestCoversWhatIsShown: any change of what an approval binds is another plan,
+// hints, progress and notes are not.
 func TestDigestCoversWhatIsShown(t *testing.T) {
 	base := func() plan.Body { return submitted(t).Body() }
 	want := plan.Digest(base().Build())
@@ -557,6 +557,7 @@ func TestDigestCoversWhatIsShown(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*plan.Body){
+		"hints":    onFirst(func(s *plan.Step) { s.ContextHints = []string{"h"} }),
 		"status":   onFirst(func(s *plan.Step) { s.Status = plan.Done }),
 		"notes":    onFirst(func(s *plan.Step) { s.Notes = []string{"n"} }),
 		"claim":    onFirst(func(s *plan.Step) { s.ClaimedBy = "bob" }),
