@@ -107,8 +107,8 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller, report 
 			" (" + progress(p) + ")."
 	}
 	if state.ModeNow().Request.Base != "" {
-		message = "This goes beyond the approved plan (" + state.Draft.Changes + "), so the edits were not made but put before a person" + decide +
-			" What you reported besides is kept; of new tasks report once they are approved."
+		message = "This goes beyond the approved plan (" + state.Draft.Changes + "), so the edits were not made but put before a person" +
+			decide + " What you reported besides is kept; of new tasks report once they are approved."
 		if state.Plan != nil && state.Draft.Steps.Len() > state.Plan.Steps.Len() {
 			message += " (A task that `splits` an approved one needs no agreement while it stays within that one's tools, paths, risk, " +
 				"criteria and verification.)"
