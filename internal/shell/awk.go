@@ -26,7 +26,7 @@ func awk(_ *judge, c call, a arguments) *refusal {
 		unknown := !w.whole && (strings.HasPrefix("/inet", w.text) && w.text != "" || w.text == "" && !w.tame && !w.file)
 		if unknown || strings.HasPrefix(w.text, "/inet") {
 			return refuse("awk makes a connection of a file whose name begins with /inet, and %s may become one; begin it with ./",
-				source(w)).or("cat FILE | awk '{print $1}'")
+				source(w)).before(w, "./").or("cat FILE | awk '{print $1}'")
 		}
 	}
 	return devices(c, arguments{operands: a.rest[1:]})

@@ -137,11 +137,10 @@ func unparsed(err error) *refusal {
 
 // refusal says why a command is refused, and what might be allowed in its place.
 type refusal struct {
-	reason   string
-	instead  string // a known form
-	general  string // a form that may be allowed
-	from, to uint   // what of the source might be left out, if to > from
-	ended    uint   // where -- might end the options, if not 0
+	reason  string
+	instead string // a known form
+	general string // a form that may be allowed
+	edits   []edit // of the command, which may make it one that is allowed
 }
 
 func refuse(format string, args ...any) *refusal {
@@ -156,18 +155,42 @@ func (r *refusal) or(instead string) *refusal {
 	return r
 }
 
-// without marks the node that might be left out.
+// edit puts a text in the place of a part of the command.
+type edit struct {
+	from, to uint
+	text     string
+}
+
+// without offers the command without a node.
 func (r *refusal) without(node syntax.Node) *refusal {
-	if r != nil && r.to == 0 && node != nil {
-		r.from, r.to = node.Pos().Offset(), node.End().Offset()
+	if r != nil && r.edits == nil && node != nil {
+		r.edits = []edit{{node.Pos().Offset(), node.End().Offset(), ""}}
 	}
+	return r
+}
+
+// before offers the command with a text before a word: -- to end the options, ./ to
+// begin a path.
+func (r *refusal) before(w word, text string) *refusal {
+	if w.node == nil {
+		return r
+	}
+	at := w.node.Pos().Offset()
+	if quoted, ok := w.node.Parts[0].(*syntax.DblQuoted); ok && text == "./" {
+		at = quoted.Pos().Offset() + 1
+	}
+	r.edits = append(r.edits, edit{at, at, text})
 	return r
 }
 
 // allowed returns the command without the offending part, or else a known form:
 // only what would be allowed.
 func (r *refusal) allowed(command string) string {
-	for _, form := range []string{r.rest(command), r.withEnd(command), r.instead, r.general} {
+	forms := make([]string, 0, len(r.edits)+2)
+	for _, e := range r.edits {
+		forms = append(forms, e.made(command))
+	}
+	for _, form := range append(forms, r.instead, r.general) {
 		if form != "" && len(form) < 2000 && classify(form) == nil {
 			return form
 		}
@@ -175,18 +198,14 @@ func (r *refusal) allowed(command string) string {
 	return ""
 }
 
-// withEnd is the command with an end of the options before the word that may be one.
-func (r *refusal) withEnd(command string) string {
-	if r.ended == 0 || r.ended > uint(len(command)) {
+// made is the command with the edit.
+func (e edit) made(command string) string {
+	if e.to < e.from || e.to > uint(len(command)) {
 		return ""
 	}
-	return command[:r.ended] + "-- " + command[r.ended:]
-}
-
-// rest is the command without the part that might be left out.
-func (r *refusal) rest(command string) string {
-	if r.to <= r.from || r.to > uint(len(command)) {
-		return ""
+	before := command[:e.from]
+	if e.text == "" || e.text == "=" { // joins what is around it
+		before = strings.TrimRight(before, " \t")
 	}
-	return strings.TrimSpace(strings.TrimRight(command[:r.from], " \t") + command[r.to:])
+	return strings.TrimSpace(before + e.text + command[e.to:])
 }

@@ -39,9 +39,9 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"xz -l -d f.xz":                   {Reason: "undoes another", Instead: "xz -dc FILE"},
 		`read "x" <<< y`:                  {Reason: "without quotes", Instead: "read -r line"},
 		`printf "== $f ==\n"`:             {Reason: "give values as arguments", Instead: `printf '== %s ==\n' "$x"`},
-		"nm @f":                           {Reason: "reads options from the file", Instead: "nm ./FILE"},
+		"nm @f":                           {Reason: "reads options from the file", Instead: "nm ./@f"},
 		"echo {1..9999}{1..9999}":         {Reason: "fill the memory", Instead: "seq 1 100000"},
-		`awk '{print}' "$f"`:              {Reason: "begin it with ./", Instead: "cat FILE | awk '{print $1}'"},
+		`awk '{print}' "$f"`:              {Reason: "begin it with ./", Instead: `awk '{print}' "./$f"`},
 		"LC_ALL=zh_CN.GBK ls":             {Reason: "changes how commands run", Instead: "ls"},
 	} {
 		got := shell.Classify(command)

@@ -142,10 +142,7 @@ func hidden(c call, w word) *refusal {
 	r := refuse("%s has options that write or run, and %q may become one; quote it and put -- before it, or begin it with ./", c.name,
 		source(w))
 	r.general = c.name + " -- ./FILE"
-	if w.node != nil {
-		r.ended = w.node.Pos().Offset()
-	}
-	return r
+	return r.before(w, "-- ").before(w, "./")
 }
 
 func source(w word) string {
@@ -184,6 +181,10 @@ func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (
 		}
 		value := w
 		value.text = letters[i+1:]
+		if value.text == "" && !w.whole && kind != attached && !open {
+			return 0, refuse("the value of %s may be empty, and then the next word becomes it; write the long option with =, or begin "+
+				"the value with a text that is known", name)
+		}
 		if value.text != "" || !w.whole || kind == attached {
 			a.flags = append(a.flags, flag{name: name, value: value, given: value.text != "" || !w.whole})
 			return 0, nil
@@ -207,8 +208,13 @@ func (g *grammar) separate(c call, name string, next []word, open bool, a *argum
 		return 0, refuse("the value of %s may become several words, which %s may take for options; quote it", name, c.name)
 	}
 	if !open && value.option() {
-		return 0, refuse("what follows %s is an option, or may become one, and versions of %s differ in who takes it; attach it to %s",
+		r := refuse("what follows %s is an option, or may become one, and versions of %s differ in who takes it; attach it to %s",
 			name, c.name, name)
+		if value.node != nil {
+			joint := map[bool]string{true: "="}[strings.HasPrefix(name, "--")]
+			r.edits = []edit{{value.node.Pos().Offset(), value.node.Pos().Offset(), joint}}
+		}
+		return 0, r
 	}
 	a.flags = append(a.flags, flag{name: name, value: value, given: true})
 	return 1, nil

@@ -27,7 +27,7 @@ var refused = sync.OnceValue(func() map[string]why {
 // run.
 func guarded() map[string]rule {
 	awkRule := parsed(listed("awk").upToOperand(), "awk '{print $1}' FILE", awk)
-	sedRule := parsed(listed("sed"), "sed -n '1,20p' FILE", sed)
+	sedRule := parsed(listed("sed"), unknownLine, sed)
 	fd, bat := closed(listed("fd"), nil), closed(listed("bat"), bat)
 	return map[string]rule{
 		"uniq": closed(listed("uniq"), atMost(1)),
@@ -47,6 +47,7 @@ func guarded() map[string]rule {
 		"lsof":     closed(listed("lsof"), withoutNames("lsof -nP -i :8080")),
 		"arch":     closed(options(``), noOperands),
 		"jq":       {jq(listed("jq"))},
+		"unzip":    closed(listed("unzip"), unzip),
 		"zgrep":    closed(listed("zgrep"), known("zgrep PATTERN FILE.gz")),
 		"gofmt":    closed(options(`-l -d -e -s -r:`).words(), nil),
 		"dmesg":    closed(listed("dmesg"), noOperands),
@@ -85,6 +86,16 @@ func known(instead string) func(call, arguments) *refusal {
 			return refuse("%s of a file whose name is not known may run what the name holds", c.name).or(instead)
 		})
 	}
+}
+
+// unzip goes on with options behind --, and two dashes take back what one gives.
+func unzip(c call, a arguments) *refusal {
+	for _, w := range c.words {
+		if w.is("--") {
+			return refuse("unzip takes what follows -- for options too; begin the name with ./").or("unzip -l ./FILE")
+		}
+	}
+	return nil
 }
 
 // jq needs a filter that is known; none of its options does harm.
@@ -172,6 +183,9 @@ func archives() map[string]rule {
 func tar(lists *grammar) rule {
 	judged := parsed(lists, "tar -tf FILE", tarLists)
 	return rule{func(j *judge, c call) *refusal {
+		if len(c.words) > 0 && !c.words[0].whole && (c.words[0].text == "" || c.words[0].text[0] != '-') {
+			return refuse("what tar does is not known before it runs").or("tar -tf FILE")
+		}
 		if len(c.words) > 0 && c.words[0].whole && c.words[0].text != "" && c.words[0].text[0] != '-' {
 			c.words = append([]word{bundle(c.words[0])}, c.words[1:]...)
 		}

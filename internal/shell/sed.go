@@ -29,8 +29,11 @@ func sed(_ *judge, _ call, a arguments) *refusal {
 	return sedScript(strings.Join(script, "\n"))
 }
 
+// unknownLine prints a line whose number is not known.
+const unknownLine = `awk -v n="$n" 'NR == n' FILE`
+
 func unknownScript() *refusal {
-	return refuse("the script of sed is not known before it runs; write it out").or("sed -n '1,20p' FILE")
+	return refuse("the script of sed is not known before it runs; write it out, or give values to awk").or(unknownLine)
 }
 
 // sedScript judges a script. Versions differ in whether a delimiter inside

@@ -406,7 +406,7 @@ func (c call) spares() *refusal {
 			return refuse("a field of that width fills the memory")
 		case options && (strings.HasPrefix(w.text, "@") || w.text == "" && !w.whole):
 			return refuse("%s reads options from the file behind an @, and %s may be one; begin it with ./", c.name, source(w)).
-				or(c.name + " ./FILE")
+				before(w, "./").or(c.name + " ./FILE")
 		}
 		return nil
 	})

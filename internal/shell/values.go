@@ -223,7 +223,7 @@ func common(words []word) word {
 		beginning := w.text != "" && plainText.MatchString(w.text[:1])
 		all.tame = all.tame && (beginning || w.text == "" && w.tame)
 		all.file = all.file && w.openable()
-		all.plain = all.plain && w.unsplit()
+		all.plain = all.plain && w.unsplit() && !w.is("")
 	}
 	return all
 }

@@ -258,6 +258,7 @@ func (j *judge) unquotedPart(part syntax.WordPart) word {
 	}
 	w := j.inQuotes(part)
 	if w.unsplit() {
+		w.several = w.several || !w.whole && w.text == "" // it may be none
 		return w
 	}
 	if i := strings.IndexAny(w.text, patternLetters+" \t\n"); i >= 0 {

@@ -101,7 +101,7 @@ func (j *judge) appended(words []word) *refusal {
 	if words[0].is("sed") && !words[len(words)-1].option() { // some would take -- behind it for a file
 		script = "-e "
 	}
-	r.instead, r.ended = j.source[:from]+script+j.source[from:end]+" --"+j.source[end:], 0
+	r.instead, r.edits = j.source[:from]+script+j.source[from:end]+" --"+j.source[end:], nil
 	return r
 }
 
@@ -150,7 +150,7 @@ func find(j *judge, c call) *refusal {
 	for _, w := range starts {
 		if w.splits || !w.whole && w.text == "" && !w.tame {
 			return refuse("where find begins is not known, and may become a part of its expression; begin it with ./ and quote it").
-				or("find ./src -name '*.go'")
+				before(w, "./").or("find ./src -name '*.go'")
 		}
 		if device(w.text + "/x") {
 			return refuse("reading what is in /dev may act on it").without(w.syntax())
