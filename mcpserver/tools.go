@@ -61,7 +61,9 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		}
 		caller := s.caller(ctx, service)
 		caller.Yield = func() { s.yield(ctx) }
-		caller.Progress = s.progress(ctx, request)
+		told := s.progress(ctx, request)
+		defer told.settle(ctx)
+		caller.Progress = told.tell
 		if asksModel(row) && server.IsModernRequest(ctx) && offersSampling(ctx) {
 			return s.inRounds(ctx, row, request, service, caller), nil
 		}
@@ -182,26 +184,52 @@ func plansOnly(rows []verbs.Row, files []toolbox.Row) map[string]bool {
 	return passing
 }
 
-// between is the least time between two notifications of progress.
-const between = 200 * time.Millisecond
+// between is the least time between two notifications of progress, and ahead what the last
+// has on the answer. What stands in one write with the answer is lost: the library drops it, or a
+// client that has its answer no longer listens.
+const (
+	between = 200 * time.Millisecond
+	ahead   = 50 * time.Millisecond
+)
 
-// progress returns what tells the client how far a long call has come, nil when it
-// did not ask. Nothing is told by it alone: a notification may be lost.
-func (s *Server) progress(ctx context.Context, request mcp.CallToolRequest) func(done, all int, what string) {
-	if request.Params.Meta == nil || request.Params.Meta.ProgressToken == nil {
-		return nil
+// progress tells the client how far a long call has come, if it asked. Nothing is told by
+// it alone: a notification may be lost all the same.
+type progress struct {
+	token any
+	send  func(params map[string]any)
+	last  time.Time
+}
+
+func (s *Server) progress(ctx context.Context, request mcp.CallToolRequest) *progress {
+	p := &progress{send: func(params map[string]any) {
+		if err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress", params); err != nil {
+			s.opts.Logger.Debug("progress not sent", "error", err)
+		}
+	}}
+	if request.Params.Meta != nil {
+		p.token = request.Params.Meta.ProgressToken
 	}
-	token, last := request.Params.Meta.ProgressToken, time.Time{}
-	return func(done, all int, what string) {
-		if now := time.Now(); now.Sub(last) >= between {
-			last = now
-			params := map[string]any{"progressToken": token, "progress": done, "message": what}
-			if all > 0 {
-				params["total"] = all
-			}
-			if err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress", params); err != nil {
-				s.opts.Logger.Debug("progress not sent", "error", err)
-			}
+	return p
+}
+
+func (p *progress) tell(done, all int, what string) {
+	if p.token == nil || time.Since(p.last) < between {
+		return
+	}
+	p.last = time.Now()
+	params := map[string]any{"progressToken": p.token, "progress": done, "message": what}
+	if all > 0 {
+		params["total"] = all
+	}
+	p.send(params)
+}
+
+// settle gives what was told last its start on the answer.
+func (p *progress) settle(ctx context.Context) {
+	if left := ahead - time.Since(p.last); left > 0 {
+		select {
+		case <-time.After(left):
+		case <-ctx.Done():
 		}
 	}
 }

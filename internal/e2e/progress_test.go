@@ -1,0 +1,61 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestProgressArrives asks for progress of many calls that end right after the last of it.
+// Each tells of it, in the bytes that are sent and to the official client, before the answer.
+func TestProgressArrives(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	for n := range 20 {
+		name := filepath.Join(p.workspace, fmt.Sprintf("f%d.go", n))
+		if err := os.WriteFile(name, []byte("package f // TODO: write it\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const rounds = 60
+	s := p.serveHTTP("--rate", "0")
+	sent := 0
+	for range rounds {
+		got := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+strings.Replace(meta, "{", `{"progressToken":"p",`, 1)+
+			`,"name":"planloop_suggest","arguments":{}}}`, statelessHeaders("planloop_suggest")...)
+		if at := strings.Index(got.body, "notifications/progress"); at >= 0 && at < strings.Index(got.body, `"result"`) {
+			sent++
+		}
+	}
+	if sent != rounds {
+		t.Errorf("on the wire: %d of %d", sent, rounds)
+	}
+	for _, version := range []string{stateless, handshake} {
+		var heard atomic.Int64
+		client := connect(t, s.transport("http"), version, &mcp.ClientOptions{
+			ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { heard.Add(1) },
+		})
+		arrived := 0
+		for n := range rounds {
+			before := heard.Load()
+			params := &mcp.CallToolParams{Name: "planloop_suggest", Arguments: arguments{}}
+			params.SetProgressToken(n)
+			if _, err := client.CallTool(t.Context(), params); err != nil {
+				t.Fatal(err)
+			}
+			if heard.Load() > before {
+				arrived++
+			}
+		}
+		if arrived != rounds {
+			t.Errorf("%s: %d of %d before the answer", version, arrived, rounds)
+		}
+	}
+}
