@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 	"golang.org/x/time/rate"
 )
@@ -210,17 +211,39 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type calls struct {
 	mu       sync.Mutex
 	stopping bool
+	count    int
 	running  sync.WaitGroup
 }
 
-// begin counts one call in, unless the server is stopping.
-func (c *calls) begin() bool {
+// maxCalls bounds the calls that are being answered, most of which wait for somebody.
+const maxCalls = 1000
+
+// begin counts one call in, unless the server is stopping or has too many; then it has
+// answered so.
+func (c *calls) begin(w http.ResponseWriter) bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.stopping {
+	stopping, full := c.stopping, c.count >= maxCalls
+	if !stopping && !full {
+		c.count++
 		c.running.Add(1)
 	}
-	return !c.stopping
+	c.mu.Unlock()
+	switch {
+	case stopping:
+		refuseStopping(w)
+	case full:
+		w.Header().Set("Retry-After", "10")
+		writeError(w, http.StatusServiceUnavailable, nil, mcp.INTERNAL_ERROR, "too many calls are running; try again later")
+	}
+	return !stopping && !full
+}
+
+// end counts a call out.
+func (c *calls) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count--
+	c.running.Done()
 }
 
 // stop lets no further call begin.

@@ -170,6 +170,24 @@ func TestNumberOfSessionsIsBounded(t *testing.T) {
 	}
 }
 
+func TestRunningCallsAreBounded(t *testing.T) {
+	f := serve(t, Options{})
+	_, in := f.session(t)
+	f.calls.count = maxCalls - 1
+	answers := make(chan reply, 1)
+	go func() { answers <- f.raw(t, http.MethodPost, "/mcp", callBody("wait", "last"), in) }()
+	next(t, "the call", f.started)
+	full := f.raw(t, http.MethodPost, "/mcp", callBody("echo", ""), in)
+	if full.status != http.StatusServiceUnavailable || full.header.Get("Retry-After") == "" {
+		t.Errorf("one call too many: %d %s", full.status, full.body)
+	}
+	f.release <- struct{}{}
+	next(t, "the answer", answers)
+	if answer := f.raw(t, http.MethodPost, "/mcp", callBody("echo", "room again"), in); answer.status != http.StatusOK {
+		t.Errorf("afterwards: %d %s", answer.status, answer.body)
+	}
+}
+
 // A client that takes all it may have takes nothing from another.
 func TestSessionsMakeRoomWithinAClientFirst(t *testing.T) {
 	s := &sessions{alive: map[string]*session{}}

@@ -83,9 +83,8 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, session *sseSessi
 		refuse(w, http.StatusNotFound, "the session has ended: open /sse again")
 		return false
 	}
-	if !s.calls.begin() {
+	if !s.calls.begin(w) {
 		<-session.running
-		refuseStopping(w)
 		return false
 	}
 	return true
@@ -94,7 +93,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, session *sseSessi
 // answer runs one request and puts its answer on the stream. It is started by
 // postSSE, which has counted it in, and ends with the call or the session.
 func (s *Server) answer(session *sseSession, msg transport.Message, cancelled *atomic.Bool) {
-	defer s.calls.running.Done()
+	defer s.calls.end()
 	defer func() { <-session.running }()
 	if refusal := session.refusal(msg); refusal != nil {
 		session.put(refusal)

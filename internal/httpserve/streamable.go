@@ -41,11 +41,10 @@ func (s *Server) postMCP(w http.ResponseWriter, r *http.Request) {
 
 // call runs one request to its answer, which a stop of the server waits for.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, msg transport.Message) {
-	if !s.calls.begin() {
-		refuseStopping(w)
+	if !s.calls.begin(w) {
 		return
 	}
-	defer s.calls.running.Done()
+	defer s.calls.end()
 	resp := newResponse(w)
 	if msg.Method == string(mcp.MethodInitialize) {
 		// The library answers before it registers the session. A client must
