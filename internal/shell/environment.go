@@ -21,7 +21,7 @@ const searchPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 func baseEnvironment(dir, temp string) []string {
 	list := []string{
 		"PATH=" + searchPath, "PWD=" + dir, "TMPDIR=" + temp, "TERM=dumb", "PAGER=cat", "MANPAGER=cat", "LESSSECURE=1", "NO_COLOR=1",
-		"GOTELEMETRY=off", "GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "GOPROXY=off", "GOENV=off", "GOCACHE=" + filepath.Join(temp,
+		"GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "GOPROXY=off", "GOENV=off", "GOCACHE=" + filepath.Join(temp,
 			"go-build"), "GOWORK=",
 	}
 	list = append(list, "XDG_CONFIG_HOME="+ownConfiguration(temp))
@@ -40,6 +40,9 @@ func ownConfiguration(temp string) string {
 	folder := filepath.Join(temp, "config")
 	if user, err := os.UserConfigDir(); err == nil && os.MkdirAll(folder, 0o700) == nil {
 		_ = os.Symlink(filepath.Join(user, "git"), filepath.Join(folder, "git"))
+		telemetry := filepath.Join(folder, "go", "telemetry") // which go keeps in a process of its own
+		_ = os.MkdirAll(telemetry, 0o700)
+		_ = os.WriteFile(filepath.Join(telemetry, "mode"), []byte("off"), 0o600)
 	}
 	return folder
 }

@@ -24,6 +24,7 @@ var (
 	seed      = flag.Uint64("seed", 1, "what they are made of; 0 for a new one")
 	lasting   = flag.Duration("for", time.Minute, "how long at most")
 	sole      = flag.String("sole", "", "the one command that TestAllowedCommandsOnlyRead runs, whatever the judge says of it")
+	from      = flag.String("from", "", "a `FILE` of commands to take in the place of made-up ones, one on a line, ␤ for a newline")
 	soleIn    = flag.String("sole-in", "ws", "the folder of the scratch world to run it in")
 )
 
@@ -51,6 +52,8 @@ func TestAllowedCommandsOnlyRead(t *testing.T) {
 		if !special(*sole) {
 			p.jobs <- job{Command: *sole, Dir: *soleIn, Host: true}
 		}
+	} else if *from != "" {
+		p.replay(*from)
 	} else {
 		p.generate(*generated, began.Add(*lasting))
 	}
@@ -94,6 +97,23 @@ func (p *proof) generate(count int, until time.Time) {
 		p.jobs <- job{Command: command, Dir: dir, Host: host && !special(command)}
 	}
 	p.made++
+}
+
+// replay runs the commands of a file.
+func (p *proof) replay(file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		command := strings.ReplaceAll(strings.TrimRight(line, "\n"), "␤", "\n")
+		if v := shell.Classify(command); v.Allowed && !endless(command) {
+			p.jobs <- job{Command: command, Dir: "ws"}
+			p.jobs <- job{Command: command, Dir: "plain", Host: !special(command)}
+		} else if testing.Verbose() {
+			p.t.Logf("refused: %s: %s", command, v.Reason)
+		}
+	}
 }
 
 // endless reports whether a command may run until it is ended, which costs the time of
@@ -174,6 +194,9 @@ func shellWords() []string {
 // harmlessPrograms are the programs that an allowed command may start.
 func harmlessPrograms() map[string]bool {
 	programs := map[string]bool{"bash": true, "gettext": true, "envsubst": true} // the last two of git's scripts
+	for _, name := range strings.Fields("preconv tbl nroff groff troff grotty col zsoelim manconv lexgrog locale") {
+		programs[name] = true // of man's
+	}
 	for name := range strings.SplitSeq(os.Getenv(programsVariable), ",") {
 		programs[name] = true
 	}

@@ -43,6 +43,7 @@ func guarded() map[string]rule {
 		"yq":       closed(listed("yq"), yq),
 		"hostname": closed(listed("hostname"), noOperands),
 		"netstat":  closed(options(`-t -l -n -p -u -a -s -r -i -e -v -4 -6`), withoutNames("netstat -tlnp")),
+		"tree":     closed(listed("tree"), apart),
 		"ss":       closed(listed("ss"), noOperands), // it asks the network for their addresses
 		"lsof":     closed(listed("lsof"), withoutNames("lsof -nP -i :8080")),
 		"arch":     closed(options(``), noOperands),
@@ -61,6 +62,18 @@ func dateFormat(c call, a arguments) *refusal {
 	for _, w := range a.operands {
 		if !strings.HasPrefix(w.text, "+") {
 			return refuse("date with %s sets the clock", source(w)).or("date +%F").without(w.syntax())
+		}
+	}
+	return nil
+}
+
+// apart refuses a value that stands with the letter of its option: tree takes it for
+// more letters, and the next word for the value.
+func apart(c call, a arguments) *refusal {
+	for _, f := range a.flags {
+		with := func(w word) bool { return w.option() && w.node == f.value.node }
+		if len(f.name) == 2 && f.given && slices.ContainsFunc(c.words, with) {
+			return refuse("%s takes what stands with %s for more options; put a space between them", c.name, f.name).or("tree -L 2")
 		}
 	}
 	return nil

@@ -42,7 +42,8 @@ const (
 // is the machine's, and read-only.
 const (
 	worldDir = "/tmp/world"
-	tempDir  = "/tmp/temp" // the one place where programs may keep temporary files
+	tempDir  = "/tmp/temp"           // the one place where programs may keep temporary files
+	goDir    = worldDir + "/home/go" // where go keeps what it knows of modules
 )
 
 // job is a command to run in a sandbox.
@@ -396,6 +397,9 @@ func snapshot() map[string]state {
 		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.Type()&fs.ModeCharDevice != 0 {
 				return nil
+			}
+			if path == goDir {
+				return fs.SkipDir
 			}
 			if s, err := stateOf(path); err == nil {
 				files[path] = s

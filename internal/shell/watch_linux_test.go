@@ -277,7 +277,7 @@ func (w *watch) writes(how string, n *notification, dir, at int) string {
 	switch {
 	case name == "/dev/null", name == "/dev/tty" && n.nr == unix.SYS_OPENAT, strings.HasPrefix(name, "pipe:"):
 		return ""
-	case strings.HasPrefix(name, tempDir+"/"):
+	case strings.HasPrefix(name, tempDir+"/"), strings.HasPrefix(name, goDir+"/") && commandLine(n.pid)[2:4] == "go":
 		return ""
 	}
 	return how + " " + name
@@ -307,6 +307,8 @@ func (w *watch) executes(n *notification, name string, argv uint64, own string) 
 	return fmt.Sprintf("run %s %q", name, args)
 }
 
+const goProgram = "/usr/local/go/bin/go"
+
 // known reports whether a program of the machine is one that reads, as it is started.
 func (w *watch) known(name string, args []string, own string) bool {
 	folder, base := filepath.Split(name)
@@ -317,8 +319,12 @@ func (w *watch) known(name string, args []string, own string) bool {
 		return len(args) > 2 && args[1] == "-c" && slices.ContainsFunc(knownScripts(), func(script string) bool {
 			return strings.HasPrefix(args[2], script)
 		})
-	case base == "gcc": // go env asks the compiler for its options
-		return own == "/usr/local/go/bin/go" && (slices.Contains(args, "-###") || slices.Contains(args, "/dev/null"))
+	case base == "gcc" && own == goProgram: // go env asks the compiler for its options
+		return slices.Contains(args, "-###") || slices.Contains(args, "/dev/null")
+	case base == "cc1", base == "as", base == "collect2", base == "ld":
+		return strings.HasPrefix(filepath.Base(own), "x86_64-linux-gnu-gcc") || base == "ld"
+	case len(args) == 2 && strings.HasPrefix(args[1], "-"): // many are asked for their version
+		return args[1] != "-" && (strings.HasPrefix("-version", strings.ToLower(args[1])) || args[1] == "--version") || w.programs[base]
 	case strings.HasPrefix(base, "git-"): // some commands of git are scripts
 		base = "git " + base[4:]
 	}

@@ -17,7 +17,7 @@ import (
 // program might take for its options, its configuration or its code asks to write
 // PWNED or to run ./canary.
 //
-//	home        empty
+//	home        empty, but for the folders of go
 //	ws          a repository with hostile configuration; what most commands look at
 //	ws/nest     a repository in it, with its own
 //	super       a repository with a submodule, each with its own
@@ -29,7 +29,7 @@ func layOut(root string) error {
 		name = filepath.Join(root, name)
 		faults = append(faults, os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), mode))
 	}
-	faults = append(faults, os.Mkdir(filepath.Join(root, "home"), 0o755))
+	faults = append(faults, os.MkdirAll(filepath.Join(root, "home/go/pkg/mod/cache/download"), 0o755))
 	for _, dir := range []string{"plain", "ws"} {
 		for name, content := range plainFiles() {
 			write(0o644, dir+"/"+name, content)
