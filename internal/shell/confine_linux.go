@@ -1,151 +1,97 @@
 package shell
 
 import (
-	"encoding/binary"
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
-	"syscall"
-	"unsafe"
+	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
-// confineName is what the launcher is called as: argv[0] of the child.
-const confineName = "planloop-confine"
-
-// The system calls and rights of Landlock, as in linux/landlock.h. The numbers of
-// the calls are the same on every architecture that Go builds for.
-const (
-	sysCreateRuleset = 444
-	sysAddRule       = 445
-	sysRestrictSelf  = 446
-	versionQuery     = 1
-	pathBeneath      = 1
-	prSetNoNewPrivs  = 38
-
-	fsWriteFile  = 1 << 1
-	fsRemoveDir  = 1 << 4
-	fsMakeSymbol = 1 << 12
-	fsRefer      = 1 << 13
-	fsTruncate   = 1 << 14
-	fsIoctlDev   = 1 << 15
-	netTCP       = 1<<0 | 1<<1
-	scopeAll     = 1<<0 | 1<<1
-
-	openPath = 0x200000 // O_PATH
-)
-
-// landlockVersion returns which version of Landlock the kernel has, 0 for none.
-func landlockVersion() int {
-	version, _, errno := syscall.RawSyscall(sysCreateRuleset, 0, 0, versionQuery)
-	if errno != 0 || version > 1<<16 {
-		return 0
-	}
-	return int(version)
-}
-
-// writing is every right of a version that changes files: writing, removing,
-// making, moving, truncating, and acting on devices.
-func writing(version int) uint64 {
-	rights := uint64(fsWriteFile)
-	for right := uint64(fsRemoveDir); right <= fsMakeSymbol; right <<= 1 {
-		rights |= right
-	}
-	if version >= 2 {
-		rights |= fsRefer
-	}
-	if version >= 3 {
-		rights |= fsTruncate
-	}
-	if version >= 5 {
-		rights |= fsIoctlDev
-	}
-	return rights
-}
-
-// confinedCommand is a command that the launcher confines, if there is one and the
-// kernel can.
+// confinedCommand is a command that the launcher confines, and whether the kernel can keep
+// it from writing.
 func confinedCommand(launcher, temp, program string, args ...string) (*exec.Cmd, bool) {
-	if launcher == "" || landlockVersion() == 0 {
-		return exec.Command(program, args...), false
-	}
 	cmd := exec.Command(launcher)
 	cmd.Args = append([]string{confineName, temp, program}, args...)
-	return cmd, true
+	return cmd, landlockVersion() > 0
 }
 
-// Confine turns the process into a confined command if it was started as one, and
-// does not return then. A program that is a launcher calls it first in main.
-func Confine() {
-	if len(os.Args) < 3 || os.Args[0] != confineName {
-		return
+// become takes from this process, as far as the kernel knows how, what a command that reads
+// does not need, and goes on as the command. Files it may write below temp alone.
+func become(temp, program string, args []string) error {
+	runtime.LockOSThread() // the restrictions are of a thread, and so is the exec after them
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
 	}
-	temp, program := os.Args[1], os.Args[2]
-	runtime.LockOSThread() // the restriction is of a thread, and so is the exec after it
-	if err := restrict(landlockVersion(), temp); err != nil {
-		fmt.Fprintf(os.Stderr, "planloop: the command cannot be confined: %v\n", err)
-		os.Exit(126)
+	if version := landlockVersion(); version > 0 {
+		taken := changing(version)
+		written := taken.Handled_access_fs & (unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE)
+		if err := landlock(taken, map[string]uint64{temp: taken.Handled_access_fs, os.DevNull: written}); err != nil {
+			return err
+		}
 	}
-	err := syscall.Exec(program, append([]string{"bash"}, os.Args[3:]...), os.Environ())
-	fmt.Fprintf(os.Stderr, "planloop: start %s: %v\n", program, err)
-	os.Exit(127)
-}
-
-// restrict takes from the calling thread, for good, the rights to change files
-// but for those under temp and /dev/null, and to connect.
-func restrict(version int, temp string) error {
-	if version == 0 {
-		return fmt.Errorf("the kernel has no Landlock")
-	}
-	rights := writing(version)
-	ruleset, err := createRuleset(version, rights)
-	if err != nil {
+	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	if err := allow(ruleset, temp, rights); err != nil {
+	if err := refuseCalls(); err != nil {
 		return err
 	}
-	if err := allow(ruleset, "/dev/null", rights&(fsWriteFile|fsTruncate)); err != nil {
-		return err
-	}
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
-		return fmt.Errorf("give up new privileges: %w", errno)
-	}
-	if _, _, errno := syscall.RawSyscall(sysRestrictSelf, uintptr(ruleset), 0, 0); errno != 0 {
-		return fmt.Errorf("restrict: %w", errno)
-	}
-	return syscall.Close(ruleset)
+	return fmt.Errorf("start %s: %w", program, unix.Exec(program, append([]string{"bash"}, args...), os.Environ()))
 }
 
-func createRuleset(version int, rights uint64) (int, error) {
-	attributes := [3]uint64{rights}
-	size := uintptr(8)
-	if version >= 4 {
-		attributes[1], size = netTCP, 16
+// dropCapabilities leaves of root's rights the one to read every file.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var rights [2]unix.CapUserData
+	if err := unix.Capget(&header, &rights[0]); err != nil {
+		return fmt.Errorf("read the capabilities: %w", err)
 	}
-	if version >= 6 {
-		attributes[2], size = scopeAll, 24
-	}
-	fd, _, errno := syscall.RawSyscall(sysCreateRuleset, uintptr(unsafe.Pointer(&attributes)), size, 0)
-	if errno != 0 {
-		return 0, fmt.Errorf("make a ruleset: %w", errno)
-	}
-	syscall.CloseOnExec(int(fd))
-	return int(fd), nil
-}
-
-// allow gives back rights under a path.
-func allow(ruleset int, path string, rights uint64) error {
-	fd, err := syscall.Open(path, openPath|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
-	}
-	defer func() { _ = syscall.Close(fd) }()
-	var rule [12]byte // packed: the rights, and the descriptor
-	binary.NativeEndian.PutUint64(rule[:], rights)
-	binary.NativeEndian.PutUint32(rule[8:], uint32(fd))
-	if _, _, errno := syscall.RawSyscall6(sysAddRule, uintptr(ruleset), pathBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
-		return fmt.Errorf("allow %s: %w", path, errno)
+	kept := rights[0].Permitted & (1 << unix.CAP_DAC_READ_SEARCH)
+	rights = [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
+	if err := unix.Capset(&header, &rights[0]); err != nil {
+		return fmt.Errorf("drop the capabilities: %w", err)
 	}
 	return nil
+}
+
+// runOnly keeps what this thread starts from running other programs than those, whatever
+// names them.
+func runOnly(programs ...string) error {
+	if landlockVersion() == 0 {
+		return nil
+	}
+	runtime.LockOSThread()
+	grants := map[string]uint64{}
+	for _, program := range programs {
+		grants[program] = unix.LANDLOCK_ACCESS_FS_EXECUTE
+		if loader := interpreter(program); loader != "" {
+			grants[loader] = unix.LANDLOCK_ACCESS_FS_EXECUTE
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	return landlock(unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_EXECUTE}, grants)
+}
+
+// interpreter is the loader that a program names, "" if it needs none.
+func interpreter(program string) string {
+	file, err := elf.Open(program)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }()
+	for _, part := range file.Progs {
+		name := make([]byte, min(part.Filesz, unix.PathMax))
+		if part.Type != elf.PT_INTERP {
+			continue
+		}
+		if _, err := part.ReadAt(name, 0); err == nil {
+			return strings.TrimRight(string(name), "\x00")
+		}
+	}
+	return ""
 }

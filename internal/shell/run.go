@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/planloop/planloop/internal/process"
@@ -14,19 +15,20 @@ import (
 const (
 	defaultTimeout   = time.Minute
 	defaultMaxOutput = 64 << 10
-	graceAfterExit   = 2 * time.Second // for output of children that outlive a question to git
+
+	tempFolder, programFolder = "tmp", "bin" // of the folder that is a command's own; it may write into the first
 )
 
 // ErrNoShell is returned when no bash is found where one is looked for.
 var ErrNoShell = errors.New("bash was not found in /bin, /usr/bin or /usr/local/bin; install it to run commands")
 
-// RunOptions are the limits of Command. The zero value has the usual ones.
+// RunOptions are the limits of Command, of which zero is the usual one, and what starts it.
 type RunOptions struct {
 	Timeout   time.Duration // a minute if 0
 	MaxOutput int           // bytes kept of each stream, its end; 64 KB if 0
-	// Launcher's program calls Confine in its main as well. With it, and where the
-	// system can, the command is kept from writing files and from connecting. Without
-	// it, nil, only the environment is narrow.
+	// Launcher's program calls Confine in its main as well: it keeps git from running
+	// what a repository names, and, where the system can, the command from writing files
+	// and from connecting.
 	Launcher *process.Launcher
 }
 
@@ -46,22 +48,21 @@ func Command(ctx context.Context, dir, command string, o RunOptions) (Result, er
 	if err != nil {
 		return Result{}, ErrNoShell
 	}
-	temp, err := os.MkdirTemp("", "planloop-")
+	if o.Launcher == nil || o.Launcher.Program == "" {
+		return Result{}, errors.New("a command that only reads is started by a program that confines it, and there is none")
+	}
+	own, err := os.MkdirTemp("", "planloop-")
 	if err != nil {
 		return Result{}, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(temp) }()
-
-	if o.Launcher == nil {
-		o.Launcher = &process.Launcher{}
+	defer func() { _ = os.RemoveAll(own) }()
+	environment, err := surroundings(dir, own, o.Launcher.Program)
+	if err != nil {
+		return Result{}, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
 	limits := process.Limits{Timeout: cmp.Or(o.Timeout, defaultTimeout), Output: cmp.Or(o.MaxOutput, defaultMaxOutput)}
-	environment := baseEnvironment(dir, temp)
-	asking, cancel := context.WithTimeout(ctx, limits.Timeout)
-	defer cancel()
-	environment = append(environment, gitEnvironment(asking, dir, environment)...)
-	cmd, confined := confinedCommand(o.Launcher.Program, temp, bash, "--noprofile", "--norc", "-c", command)
-	cmd.Dir, cmd.Env = dir, append(environment, cmd.Env...)
+	cmd, confined := confinedCommand(o.Launcher.Program, filepath.Join(own, tempFolder), bash, "--noprofile", "--norc", "-c", command)
+	cmd.Dir, cmd.Env = dir, environment
 	result, err := o.Launcher.Run(ctx, cmd, limits)
 	return Result{result, confined}, err
 }

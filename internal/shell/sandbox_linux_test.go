@@ -44,6 +44,7 @@ const (
 	worldDir = "/tmp/world"
 	tempDir  = "/tmp/temp"           // the one place where programs may keep temporary files
 	goDir    = worldDir + "/home/go" // where go keeps what it knows of modules
+	launcher = "/tmp/launcher"
 )
 
 // job is a command to run in a sandbox.
@@ -215,6 +216,13 @@ func seal() error {
 	}
 	if err := fewDevices(); err != nil {
 		return err
+	}
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(launcher, self, 0o755); err != nil {
+		return fmt.Errorf("put the launcher in place: %w", err)
 	}
 	unix.Umask(0o022)
 	return errors.Join(os.MkdirAll(tempDir, 0o777), os.MkdirAll(worldDir, 0o755))
@@ -459,15 +467,18 @@ func execute(j job) error {
 	dir := filepath.Join(worldDir, j.Dir)
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime+time.Second)
 	defer cancel()
-	if !j.Host {
-		_, err := shell.Command(ctx, dir, j.Command, shell.RunOptions{Timeout: commandTime, MaxOutput: 1})
-		if err != nil && ctx.Err() != nil {
-			return nil // it was ended
-		}
-		return err
-	}
-	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", j.Command)
+	cmd := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", j.Command)
 	cmd.Dir, cmd.WaitDelay = dir, 100*time.Millisecond
+	if !j.Host { // without the rest of the wall, so that what it would refuse is seen
+		own, err := os.MkdirTemp(tempDir, "own-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(own) }()
+		if cmd.Env, err = shell.Surroundings(dir, own, launcher); err != nil {
+			return err
+		}
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	_ = cmd.Run() // how it ends does not matter
 	return nil

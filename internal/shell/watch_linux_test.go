@@ -217,7 +217,9 @@ func (w *watch) end() []string {
 // judge says what is wrong with a system call, "" if nothing is.
 func (w *watch) judge(n *notification) string {
 	own, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", n.pid))
-	own = strings.TrimSuffix(own, " (deleted)")
+	if own = strings.TrimSuffix(own, " (deleted)"); own == launcher {
+		own = w.self
+	}
 	if own == w.self && n.nr != unix.SYS_EXECVE { // the runner, or its child before it becomes bash
 		return ""
 	}
@@ -296,6 +298,11 @@ func temporary(n *notification) bool {
 // finds nothing in most folders.
 func (w *watch) executes(n *notification, name string, argv uint64, own string) string {
 	args := arguments(n.pid, argv)
+	if filepath.Base(filepath.Dir(name)) == "bin" && strings.HasPrefix(name, tempDir) { // put there for the command, or not there
+		if name, _ = os.Readlink(name); name == "" || name == launcher {
+			return ""
+		}
+	}
 	if !strings.HasPrefix(name, worldDir) && !strings.HasPrefix(name, tempDir) {
 		if _, err := os.Stat(name); err != nil {
 			return ""
@@ -334,7 +341,6 @@ func (w *watch) known(name string, args []string, own string) bool {
 // knownScripts is what programs have a shell do, however they are called.
 func knownScripts() []string {
 	return []string{
-		"d() { echo \"diff --git a/$1 b/$1\"; diff -u", // planloop's own, in place of a repository's
 		"git config -z --path --get core.excludesfile 2>/dev/null",
 	}
 }

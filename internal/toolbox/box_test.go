@@ -5,11 +5,29 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
+
+func TestMain(m *testing.M) {
+	process.Keep()
+	shell.Confine()
+	os.Exit(m.Run())
+}
+
+// launcher is the one of this process.
+var launcher = sync.OnceValue(func() *process.Launcher {
+	program, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return &process.Launcher{Program: program}
+})
 
 // open returns the tools on a workspace with the given files.
 func open(t testing.TB, files map[string]string, opts toolbox.Options) *toolbox.Box {

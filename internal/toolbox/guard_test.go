@@ -21,7 +21,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	restricted := true
-	box, err := toolbox.Open(dir, toolbox.Options{Guard: func(context.Context, string) (toolbox.Hold, error) {
+	box, err := toolbox.Open(dir, toolbox.Options{Launcher: launcher(), Guard: func(context.Context, string) (toolbox.Hold, error) {
 		if restricted {
 			return toolbox.Hold{By: "planning mode", Fix: "look and ask"}, nil
 		}

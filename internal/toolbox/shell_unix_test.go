@@ -13,21 +13,12 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/planloop/planloop/internal/process"
-	"github.com/planloop/planloop/internal/shell"
 	"github.com/planloop/planloop/internal/toolbox"
 )
-
-func TestMain(m *testing.M) {
-	process.Keep()
-	shell.Confine()
-	os.Exit(m.Run())
-}
 
 // kept is a box whose commands have a keeper: the test binary.
 func kept(t *testing.T, o toolbox.Options) *toolbox.Box {
@@ -35,15 +26,6 @@ func kept(t *testing.T, o toolbox.Options) *toolbox.Box {
 	o.Launcher = launcher()
 	return open(t, nil, o)
 }
-
-// launcher is the one of this process.
-var launcher = sync.OnceValue(func() *process.Launcher {
-	program, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
-	return &process.Launcher{Program: program}
-})
 
 func TestShell(t *testing.T) {
 	box := open(t, map[string]string{"d/f": "hello\n"}, toolbox.Options{})

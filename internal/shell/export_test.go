@@ -1,0 +1,4 @@
+package shell
+
+// Surroundings are those of a command, for tests that run one without the wall.
+var Surroundings = surroundings

@@ -1,0 +1,8 @@
+package shell
+
+import "golang.org/x/sys/unix"
+
+const architecture = unix.AUDIT_ARCH_AARCH64
+
+// ownRefused are the refused calls that this architecture has besides.
+func ownRefused() []uint32 { return nil }
