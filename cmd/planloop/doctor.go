@@ -26,12 +26,14 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var repair bool
 	var restore string
 	cmd := newCommand("doctor", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		if repair && restore != "" {
+			return usageError{errors.New("--repair and --restore undo each other: give one of them")}
+		}
 		return a.doctor(cmd.Context(), repair, restore)
 	})
 
 	cmd.Flags().BoolVar(&repair, "repair", false, "make a new log from what is intact in a damaged one")
 	cmd.Flags().StringVar(&restore, "restore", "", "put back the files that a repair has kept in `FOLDER`")
-	cmd.MarkFlagsMutuallyExclusive("repair", "restore")
 	return cmd
 }
 
@@ -122,7 +124,7 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore st
 	}
 	var none *sqlite.NotKeptError
 	if errors.As(err, &none) {
-		return usageError{err}
+		return usageError{fmt.Errorf("%w; nothing was changed", none)}
 	}
 	if err != nil {
 		return err
@@ -151,7 +153,9 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore st
 	default:
 		d.Status = "sound"
 	}
-	d.Advice = d.advice(found.Fault)
+	if d.Advice = d.advice(found.Fault); found.BrokenOff {
+		d.Advice = "Run `planloop doctor --repair`: it finishes what was broken off."
+	}
 	return nil
 }
 
@@ -211,7 +215,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		row("problem", p.Text, s.Wrong)
 	}
 	if d.Repair != nil {
-		row("repair", d.Repair.text(), s.Good)
+		row(map[bool]string{true: "restore", false: "repair"}[d.Repair.back], d.Repair.text(), s.Good)
 	}
 	row("log", d.verdict(), map[string]terminal.Style{"damaged": s.Wrong, "newer": s.Wrong, "unexamined": s.Wrong, "empty": s.Plain,
 		"sound": s.Good, "repaired": s.Good, "restored": s.Good}[d.Status])

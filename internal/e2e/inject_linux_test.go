@@ -46,8 +46,8 @@ type strained struct {
 	trace string // what strace tells
 }
 
-// strain returns a copy of a place under injection.
-func strain(t testing.TB, original *place, where string, i injection, when string) *strained {
+// strain returns a copy of a place under injection, of calls on the named files in the folder of its log, or on any.
+func strain(t testing.TB, original *place, where string, i injection, when string, names ...string) *strained {
 	t.Helper()
 	p := *original
 	p.t, p.home = t, filepath.Join(where, "home")
@@ -61,14 +61,17 @@ func strain(t testing.TB, original *place, where string, i injection, when strin
 	p.prepare = func(cmd *exec.Cmd) {
 		args := []string{"strace", "-f", "-qq", "-o", s.trace, "-e", "trace=" + i.call,
 			"-e", "inject=" + i.call + ":" + i.what + ":when=" + when}
-		for _, name := range []string{"", "/growth", "/growth/head", "/lock", "/plan.db", "/plan.db-wal", "/plan.db-shm",
-			"/snapshot-128.json"} {
+		for _, name := range names {
 			args = append(args, "-P", p.stateDir()+name)
 		}
 		cmd.Args = append(append(args, cmd.Path), cmd.Args[1:]...)
 		cmd.Path = tracer()
 	}
 	return s
+}
+
+func logFiles() []string {
+	return []string{"", "/growth", "/growth/head", "/lock", "/plan.db", "/plan.db-wal", "/plan.db-shm", "/snapshot-128.json"}
 }
 
 // private undoes what copying did to modes.
@@ -119,6 +122,67 @@ func TestInjectedFaults(t *testing.T) {
 	}
 }
 
+// TestInjectedFaultsUnderAServer has the calls of a server meet errors: what it accepts is in
+// the log and nothing else is but what it could not be sure of, and it goes on when the
+// fault is over.
+func TestInjectedFaultsUnderAServer(t *testing.T) {
+	t.Parallel()
+	if tracer() == "" {
+		t.Skip("strace is not installed")
+	}
+	original := strainedPlace(t)
+	all := os.Getenv("PLANLOOP_FAULTS") == "all"
+	stride := map[bool]int{true: 1, false: 17}[all]
+	for _, i := range injections(all) {
+		t.Run(i.call+" "+i.what, func(t *testing.T) {
+			t.Parallel()
+			where := t.TempDir()
+			for n, met := 1, true; met; n += stride {
+				s := strain(t, original, where, i, fmt.Sprint(n), logFiles()...)
+				met = s.serveStrained(t, fmt.Sprint(i, " at ", n))
+			}
+		})
+	}
+}
+
+func (s *strained) serveStrained(t *testing.T, what string) (met bool) {
+	t.Helper()
+	h := s.open()
+	var accepted []string
+	for n := range 4 {
+		note := fmt.Sprint("strained ", n)
+		call := func() reply {
+			status := []string{"blocked", "pending"}[n%2]
+			got, err := h.tool("planning_mark_step", arguments{"step_id": "S001", "status": status, "note": note})
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", what, err, h.errors)
+			}
+			return got
+		}
+		got := call()
+		for try := 0; got.refused && try < 4; try++ { // each thread of the server meets the fault once
+			if strings.Contains(got.text, "damaged") || leaks(got.text, s.place) {
+				t.Errorf("%s: it says: %s\n%s", what, got.text, h.errors)
+			}
+			got = call()
+		}
+		if got.refused {
+			t.Errorf("%s: it does not go on: %s\n%s", what, got.text, h.errors)
+			continue
+		}
+		accepted = append(accepted, note)
+	}
+	h.leave()
+	met = s.injected()
+	s.prepare = nil
+	logged := notes(s.records(141))
+	if logged = slices.Compact(logged); !slices.Equal(logged, accepted) {
+		t.Errorf("%s: the log has %q, accepted were %q\n%s", what, logged, accepted, h.errors)
+	}
+	s.sound()
+	return met
+}
+
 // strainedPlace has a snapshot and, since its server was killed, a write-ahead log.
 func strainedPlace(t *testing.T) *place {
 	p := newBusyPlace(t)
@@ -142,7 +206,7 @@ func meetFaults(t *testing.T, original *place, before string, args []string) {
 	for _, i := range injections(all) {
 		for _, form := range forms {
 			for n := 1; ; n += stride {
-				s := strain(t, original, where, i, fmt.Sprintf(form, n))
+				s := strain(t, original, where, i, fmt.Sprintf(form, n), logFiles()...)
 				got := s.run(args...)
 				if !s.injected() {
 					break

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/store"
@@ -302,11 +301,10 @@ func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.
 // removeRemains deletes what repairs have put aside: it holds plans too.
 func (l *Log) removeRemains() error {
 	folders, err := l.keptFolders()
-	unfinished, _ := filepath.Glob(filepath.Join(l.dir, preparedName+"*"))
-	for _, folder := range append(folders, unfinished...) {
+	for _, folder := range folders {
 		err = errors.Join(err, os.RemoveAll(folder))
 	}
-	return err
+	return errors.Join(err, l.sweepPrepared())
 }
 
 // purge replaces all records. What was deleted is overwritten, also in the

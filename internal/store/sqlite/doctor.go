@@ -30,6 +30,8 @@ type Report struct {
 	chains   []string   // all that something in the folder names
 	Newer    error      // not nil when a newer planloop wrote the log, which is no damage
 	Fault    error      // not nil when the log could not be examined whole, which is no damage either
+
+	BrokenOff bool // in the middle of a repair or a restoration, which Repair finishes
 }
 
 // Damaged reports whether the log needs repair.
@@ -80,7 +82,7 @@ func (l *Log) examine(ctx context.Context) Report {
 	path := l.databasePath()
 	found, err := l.find()
 	r.found(path, err)
-	if exists(l.exchangePath()) {
+	if r.BrokenOff = exists(l.exchangePath()); r.BrokenOff {
 		r.found(path, damaged(path, errBrokenOff))
 		return r
 	}

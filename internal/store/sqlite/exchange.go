@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,19 +26,21 @@ const (
 	replacedName = "replaced-" // and the time: what Restore has put aside
 )
 
-var errBrokenOff = errors.New("a repair of it was broken off: `planloop doctor --repair` finishes it")
+var errBrokenOff = errors.New("a repair or restoration of it was broken off: `planloop doctor --repair` finishes it")
 
 func (l *Log) exchangePath() string { return filepath.Join(l.dir, exchangeName) }
 
-// prepare makes a folder for a log that is to take the place of this one, and removes what is
-// left of earlier ones that came to nothing. The lock is held.
-func (l *Log) prepare() (*Log, error) {
-	left, _ := filepath.Glob(filepath.Join(l.dir, preparedName+"*"))
+// sweepPrepared removes what is left of prepared logs. The lock is held.
+func (l *Log) sweepPrepared() error {
+	left, err := filepath.Glob(filepath.Join(l.dir, preparedName+"*"))
 	for _, folder := range left {
-		if err := os.RemoveAll(folder); err != nil {
-			return nil, err
-		}
+		err = errors.Join(err, os.RemoveAll(folder))
 	}
+	return err
+}
+
+// prepare makes a folder for a log that is to take the place of this one.
+func (l *Log) prepare() (*Log, error) {
 	dir, err := os.MkdirTemp(l.dir, preparedName)
 	if err != nil {
 		return nil, err
@@ -91,8 +94,11 @@ func (l *Log) finishExchange() error {
 		return err
 	}
 	prepared, err := from.files()
-	if err != nil {
+	if err := errors.Join(err, from.checkFolder()); err != nil {
 		return err
+	}
+	if !slices.Contains(prepared, from.databasePath()) {
+		return fmt.Errorf("%s holds no log and is not ours: move it away", from.dir)
 	}
 	for _, path := range append(present, l.databasePath()+"-shm") {
 		if sameFile(path, filepath.Join(from.dir, filepath.Base(path))) {

@@ -58,7 +58,7 @@ func explainCode(path string, code int, err error) error {
 	case lib.SQLITE_IOERR:
 		return explainIO(path, code, err)
 	case lib.SQLITE_CANTOPEN:
-		return failing(path, "or its write-ahead log could not be opened", err)
+		return explainPlace(path, "or its write-ahead log could not be opened", err)
 	case lib.SQLITE_ERROR:
 		// A schema that lacks our tables, or cannot be read.
 		if text := err.Error(); strings.Contains(text, "no such table") || strings.Contains(text, "no such column") ||
@@ -69,8 +69,21 @@ func explainCode(path string, code int, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// explainIO says what could not be done. SQLite does not tell that there was no room
-// for the index of the write-ahead log, so that room is looked for.
+// explainPlace says what could not be made. SQLite does not tell why, so that it is tried.
+func explainPlace(path, what string, err error) error {
+	if cause := findRoom(filepath.Dir(path)); cause != nil {
+		return explain(path, cause)
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		// To open a file and close it would drop the locks that SQLite holds on it.
+		if mode, err := private.File(name); err == nil && mode&0o600 != private.FileMode {
+			return readOnly(name, fs.ErrPermission)
+		}
+	}
+	return failing(path, what, err)
+}
+
+// explainIO says what could not be done.
 func explainIO(path string, code int, err error) error {
 	switch code {
 	case lib.SQLITE_IOERR_READ, lib.SQLITE_IOERR_SHORT_READ, lib.SQLITE_IOERR_CORRUPTFS, lib.SQLITE_IOERR_FSTAT:
@@ -80,10 +93,7 @@ func explainIO(path string, code int, err error) error {
 	case lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC, lib.SQLITE_IOERR_CLOSE:
 		return failing(path, "could not be synced, so that the last change may be lost", err)
 	case lib.SQLITE_IOERR_SHMOPEN, lib.SQLITE_IOERR_SHMSIZE, lib.SQLITE_IOERR_SHMMAP:
-		if isFull(findRoom(filepath.Dir(path))) {
-			return full(path, err)
-		}
-		return failing(path+"-shm", "could not be made", err)
+		return explainPlace(path, "has an index that could not be made", err)
 	}
 	return failing(path, "could not be used", err)
 }
@@ -94,6 +104,9 @@ func findRoom(dir string) error {
 	path := filepath.Join(dir, roomName)
 	err := atomicfile.WriteFile(path, make([]byte, index), atomicfile.Options{Mode: private.FileMode})
 	_ = os.Remove(path)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err // which file it was is of no interest
+	}
 	return err
 }
 

@@ -201,6 +201,9 @@ func openSomehow(path, query string, open func(query string) error) (alone, err 
 		return nil, nil
 	}
 	alone, query = explain(path, err), ownIndex+query
+	if errors.Is(alone, store.ErrFull) {
+		alone = fmt.Errorf("%w: %s can be read, but nothing can be written: free some space", store.ErrFull, path)
+	}
 	how := query + "rw"
 	if isCannotOpen(err) {
 		how, alone = query+"ro&vfs="+lockless, explain(path, findRoom(filepath.Dir(path)))

@@ -69,6 +69,9 @@ func locked(ctx context.Context, dir, what string, f func(*Log) (RepairReport, e
 		return report, err
 	}
 	defer release()
+	if err := l.sweepPrepared(); err != nil {
+		return report, err
+	}
 	if !exists(l.exchangePath()) {
 		return f(l)
 	}
