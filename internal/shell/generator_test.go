@@ -343,9 +343,9 @@ func (g *generator) mutated() string {
 	return strings.Join(words, " ")
 }
 
-// walk is every option of every program, a few times.
+// walk is the corpus, and every option of every program, a few times.
 func (g *generator) walk() []string {
-	var list []string
+	list := slices.Clone(g.corpus)
 	for _, name := range g.programs {
 		for _, option := range g.options[name] {
 			for range 3 {

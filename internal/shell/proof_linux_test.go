@@ -170,6 +170,13 @@ func (p *proof) note(j job, o outcome) {
 }
 
 func (p *proof) report(took time.Duration) {
+	everyday, refused := corpus(p.t, "allowed.txt"), 0
+	for _, command := range everyday {
+		if !shell.Classify(command).Allowed {
+			refused++
+		}
+	}
+	p.t.Logf("%d of %d everyday commands are refused", refused, len(everyday))
 	p.t.Logf("seed %d: %d commands made, %d allowed and run, %.0f a second, %v in slow ones; %d escapes", *seed, p.made, p.count,
 		float64(p.count)/took.Seconds(), p.slow, p.escapes)
 	var missing, never []string

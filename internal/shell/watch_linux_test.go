@@ -330,8 +330,9 @@ func (w *watch) known(name string, args []string, own string) bool {
 		return slices.Contains(args, "-###") || slices.Contains(args, "/dev/null")
 	case base == "cc1", base == "as", base == "collect2", base == "ld":
 		return strings.HasPrefix(filepath.Base(own), "x86_64-linux-gnu-gcc") || base == "ld"
-	case len(args) == 2 && strings.HasPrefix(args[1], "-"): // many are asked for their version
-		return args[1] != "-" && (strings.HasPrefix("-version", strings.ToLower(args[1])) || args[1] == "--version") || w.programs[base]
+	case (len(args) == 2 || len(args) == 3 && base == "node") && // many are asked for their version
+		slices.Contains([]string{"--version", "-version", "-v", "-V"}, args[len(args)-1]):
+		return true
 	case strings.HasPrefix(base, "git-"): // some commands of git are scripts
 		base = "git " + base[4:]
 	}
