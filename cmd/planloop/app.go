@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/planloop/planloop/gates"
@@ -257,4 +258,17 @@ func (a *app) agentName() string {
 		return a.flags.agent
 	}
 	return a.getenv(workspace.EnvAgent)
+}
+
+// checkAgentName refuses a name that could not be kept as it is.
+func (a *app) checkAgentName() error {
+	rule := plan.Text{Field: "--agent", Max: workspace.LongestAgent}
+	if a.flags.agent == "" {
+		rule.Field = workspace.EnvAgent
+	}
+	name, err := rule.Clean(a.agentName())
+	if err == nil && strings.Contains(name, "#") {
+		err = plan.Refuse(plan.InvalidInput, rule.Field, "holds a #, which stands for a connection", "use another sign")
+	}
+	return err
 }

@@ -103,7 +103,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	defer tty.Close()
 	for {
 		digest := plan.Digest(state.Draft)
-		answer, err := a.askToDecide(ctx, tty, opened.verbs.Review(state, former), digest)
+		answer, err := a.askToDecide(ctx, tty, opened.verbs.Review(state, former), digest, state.Draft.Steps.Len())
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ const codeTries = 3
 
 // askToDecide shows a plan and has the user say what becomes of it. To approve it takes a
 // code that stands below the plan, so that nobody does without having had it on the screen.
-func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown, digest string) (plan.Answer, error) {
+func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown, digest string, steps int) (plan.Answer, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(9_000))
 	if err != nil {
 		return plan.Answer{}, fmt.Errorf("make a code: %w", err)
@@ -164,7 +164,11 @@ func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown, digest 
 	there := a.world
 	there.outIsTerm = true // it is shown there, wherever standard output goes
 	s := there.screen()
-	lines := append(s.Draft(shown), strings.Repeat("-", 40),
+	rest, err := pages(ctx, tty, s.Draft(shown), s.Rows(), plan.Counted(steps, "step"))
+	if err != nil {
+		return plan.Answer{}, err
+	}
+	lines := append(rest, strings.Repeat("-", 40),
 		fmt.Sprintf("This is plan %s. To approve it, type %s and Enter.", history.ShortDigest(digest), s.Bold(code)),
 		"To have it revised, type edit and what is to be changed; to drop it, type reject and why.",
 		"Enter alone leaves it as it is.")
@@ -197,6 +201,41 @@ func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown, digest 
 		}
 	}
 	return plan.Answer{}, stillWaits()
+}
+
+// commonRows is taken for the height of a terminal that tells none.
+const commonRows = 24
+
+// pages shows what does not fit into a terminal page by page, after how much it is, and
+// returns the lines that are left to be shown. A height of 0 is unknown: nothing is held up then.
+func pages(ctx context.Context, tty io.ReadWriter, lines []string, rows int, steps string) ([]string, error) {
+	all, page := len(lines), max(rows, commonRows)-5
+	if all <= max(rows, commonRows) {
+		return lines, nil
+	}
+	text := fmt.Sprintf("This plan is long: %s on %d lines. How to decide stands at its end.\n\n", steps, all)
+	for rows > 0 && len(lines) > page {
+		text += strings.Join(lines[:page], "\n") + "\n"
+		lines = lines[page:]
+		text += fmt.Sprintf("-- %d of %d lines. Enter shows more, all shows the rest, quit leaves the plan as it is.\n> ", all-len(lines), all)
+		if _, err := io.WriteString(tty, text); err != nil {
+			return nil, fmt.Errorf("write to the terminal: %w", err)
+		}
+		typed, err := readLine(ctx, tty)
+		switch word := strings.ToLower(strings.TrimSpace(typed)); {
+		case err != nil:
+			return nil, err
+		case !strings.HasSuffix(typed, "\n") || word == "quit" || word == "q":
+			return nil, stillWaits()
+		case word == "all":
+			return lines, nil
+		}
+		text = ""
+	}
+	if _, err := io.WriteString(tty, text); err != nil {
+		return nil, fmt.Errorf("write to the terminal: %w", err)
+	}
+	return lines, nil
 }
 
 func stillWaits() error {

@@ -54,7 +54,7 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if o.draft && o.active {
 		return usageError{errors.New("--draft and --active exclude each other; give one of them")}
 	}
-	data, err := a.readInput(file)
+	data, err := a.readInput(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,28 @@ func (o importOptions) formatOf(data []byte, file string) (exchange.Format, erro
 // maxInput is more than any verb takes, so that too much is noticed and not cut.
 const maxInput = 4<<20 + 1
 
-// readInput reads a file, or standard input for "-".
-func (a *app) readInput(file string) ([]byte, error) {
+// readInput reads a file, or standard input for "-", until ctx ends. It may be a pipe, and
+// one that nobody writes to cannot be interrupted: then the reading goroutine is left behind
+// until the process ends.
+func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	read := make(chan input, 1)
+	go func() {
+		data, err := a.inputOf(file)
+		read <- input{data, err}
+	}()
+	select {
+	case got := <-read:
+		return got.data, got.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s was not read to its end: %w", plan.Quote(file), context.Cause(ctx))
+	}
+}
+
+func (a *app) inputOf(file string) ([]byte, error) {
 	in := a.in
 	if file != "-" {
 		f, err := os.Open(file)
@@ -115,6 +135,8 @@ func (a *app) readInput(file string) ([]byte, error) {
 		return nil, fmt.Errorf("read standard input: %w", err)
 	case err != nil:
 		return nil, unreadableFile(file, err)
+	case len(data) == maxInput:
+		return nil, usageError{fmt.Errorf("%s is longer than %d MB; nothing that is read is", plan.Quote(file), maxInput>>20)}
 	}
 	return data, nil
 }

@@ -16,7 +16,10 @@ import (
 func newRootCommand(a *app) *cobra.Command {
 	root := newCommand("planloop", "", cobra.ArbitraryArgs, a.withoutCommand)
 	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
-	root.PersistentPreRun = func(*cobra.Command, []string) { a.started = true }
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		a.started = true
+		return a.checkAgentName()
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})

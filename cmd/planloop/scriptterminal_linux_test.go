@@ -18,7 +18,7 @@ import (
 )
 
 // shownCode finds the code to be typed below a plan.
-var shownCode = regexp.MustCompile(`type (\d+) and Enter`)
+var shownCode = regexp.MustCompile(`(?m)^This is plan \w+\. To approve it, type (\d+) and Enter`)
 
 // atTerminal runs a command in a pseudo-terminal, where a person types: terminal KEYS
 // EXIT COMMAND... KEYS is a Go string, or - for none, or code for the code that stands
@@ -85,8 +85,9 @@ func typeAtPrompt(control *os.File, keys string) (string, error) {
 		n, err := control.Read(b)
 		seen.Write(b[:n])
 		text := strings.ReplaceAll(ansi.Strip(seen.String()), "\r\n", "\n")
-		if code := shownCode.FindStringSubmatch(text); code != nil && keys != "-" && strings.HasSuffix(text, "\n> ") &&
-			strings.Count(text, "\n> ") > asked {
+		code := shownCode.FindStringSubmatch(text)
+		early := asked < len(answers) && answers[asked] == "code" && code == nil
+		if keys != "-" && !early && strings.HasSuffix(text, "\n> ") && strings.Count(text, "\n> ") > asked {
 			line := "\n"
 			switch {
 			case asked >= len(answers):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
 	"strings"
 	"sync"
@@ -133,7 +132,7 @@ func (a *app) sealer() (*seal.Sealer, error) {
 }
 
 func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOptions) error {
-	token, err := a.token(o.tokenFile)
+	token, err := a.token(ctx, o.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -154,11 +153,11 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 }
 
 // token reads the bearer token: from the file, else from PLANLOOP_TOKEN.
-func (a *app) token(file string) (string, error) {
+func (a *app) token(ctx context.Context, file string) (string, error) {
 	if file == "" {
 		return a.getenv("PLANLOOP_TOKEN"), nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := a.readInput(ctx, file)
 	if err != nil {
 		return "", usageError{fmt.Errorf("token file: %w", err)}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,7 +30,7 @@ func newSetupCommand(a *app) *cobra.Command {
 			return plan.SetUp{}, usageError{fmt.Errorf("the objective and the steps come from --file %s; leave out the others",
 				plan.Quote(file))}
 		case file != "":
-			in, err := readObject[setupInput](a, file)
+			in, err := readObject[setupInput](cmd.Context(), a, file)
 			return in.action(), err
 		}
 		in := setupInput{Outline: plan.Outline{Objective: strings.Join(args, " ")}}
@@ -70,11 +71,11 @@ func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, 
 		case inlined:
 			return in, verbs.Decode([]byte(inline), &in)
 		case fromFile:
-			return readObject[In](a, file)
+			return readObject[In](cmd.Context(), a, file)
 		case a.inTerminal:
 			return in, missing(cmd, "an object: --json, --file or standard input")
 		}
-		return readObject[In](a, "-")
+		return readObject[In](cmd.Context(), a, "-")
 	}))
 	cmd.Flags().StringVar(&inline, "json", "", "the `OBJECT`")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "read the object from `FILE`, or from standard input with -")
@@ -82,8 +83,8 @@ func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, 
 }
 
 // readObject reads a JSON object from a file, or from standard input for "-".
-func readObject[T any](a *app, file string) (object T, err error) {
-	data, err := a.readInput(file)
+func readObject[T any](ctx context.Context, a *app, file string) (object T, err error) {
+	data, err := a.readInput(ctx, file)
 	if err != nil {
 		return object, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -236,29 +237,35 @@ func waitingDraft(state plan.State) string {
 var stepLine = regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk|risk not said)\])( .*)$`)
 
 // Draft puts emphasis on the text a plan is reviewed by: on titles, risks and differences.
-// Nothing is cut.
+// Nothing is cut. What does not fit into a line goes on behind a bar, where no line of ours
+// stands, so that no text of a plan can be taken for one.
 func (s Screen) Draft(text string) []string {
-	lines := strings.Split(strings.TrimSuffix(safetext.Escape(text), "\n"), "\n")
+	var laid []string
 	diff := false
-	for i, line := range lines {
+	for line := range strings.SplitSeq(strings.TrimSuffix(safetext.Escape(text), "\n"), "\n") {
+		sign, look := "", s.draftStep
 		switch {
 		case line == "What has changed since it was shown:":
-			diff, lines[i] = true, s.Bold(line)
+			diff, look = true, s.Bold
 		case diff && line == "The whole plan:":
-			diff, lines[i] = false, s.Bold(line)
+			diff, look = false, s.Bold
 		case diff && strings.HasPrefix(line, "+"):
-			lines[i] = s.Good(line)
+			sign, look = "+", s.Good
 		case diff && strings.HasPrefix(line, "-"):
-			lines[i] = s.Wrong(line)
+			sign, look = "-", s.Wrong
 		case diff:
-			lines[i] = s.Faint(line)
+			sign, look = " ", s.Faint
 		case strings.HasPrefix(line, "Plan: "):
-			lines[i] = s.Bold(line)
-		default:
-			lines[i] = s.draftStep(line)
+			look = s.Bold
+		}
+		for i, row := range s.Wrap(line, len(sign+verbs.Further)) {
+			if i > 0 {
+				row = sign + verbs.Further + row
+			}
+			laid = append(laid, look(row))
 		}
 	}
-	return lines
+	return laid
 }
 
 func (s Screen) draftStep(line string) string {

@@ -85,7 +85,7 @@ func (v PlanView) head() []string {
 // status is where the plan stands: its status, the bar, the numbers.
 func (v PlanView) status() []string {
 	p, s := v.State.Plan, v.Screen
-	line := s.planStyle(p.Status)(string(p.Status))
+	line := s.planStyle(p.Status)(statusWord(p))
 	if p.Version > 1 {
 		line += fmt.Sprintf(", version %d", p.Version)
 	}
@@ -102,6 +102,14 @@ func (v PlanView) status() []string {
 		return []string{line + ", " + counts}
 	}
 	return []string{line, s.Fit(counts, 0)}
+}
+
+// statusWord is a plan's status; of one that was cleared what the list of plans says of it.
+func statusWord(p *plan.Plan) string {
+	if p.Cleared() {
+		return pastWord("cleared")
+	}
+	return string(p.Status)
 }
 
 // counts names how many steps have a status that is worth a word.

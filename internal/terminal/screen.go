@@ -81,6 +81,9 @@ func (o Options) extent() (width, rows int) {
 	return max(width, narrowest), rows
 }
 
+// Rows is how many lines the terminal shows at once, 0 when unknown.
+func (s Screen) Rows() int { return s.rows }
+
 // Wrap breaks text into lines that fit behind a margin.
 func (s Screen) Wrap(text string, margin int) []string {
 	text = strings.ReplaceAll(text, "\t", "    ")

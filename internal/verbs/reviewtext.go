@@ -31,14 +31,14 @@ func (s *Service) Review(state plan.State, former *plan.Plan) string {
 	}
 	switch current := state.Plan; {
 	case request != nil && request.Base != "":
-		text += "\nIt changes the approved plan, and goes beyond what was approved: " + indented(draft.Changes) + "."
+		text += "\nIt changes the approved plan, and goes beyond what was approved: " + barred(draft.Changes) + "."
 	case current != nil && current.Status == plan.StatusActive:
 		text += "\nApproving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ")."
 	}
 	if d := state.ModeNow().Decision; request != nil && d != nil && d.Outcome == plan.Returned {
 		text += "\nIt was returned by " + d.Way.Decider(d.By) + " for changes"
 		if d.Comment != "" {
-			text += ": " + indented(d.Comment)
+			text += ": " + barred(d.Comment)
 		}
 	}
 	return text + "\n\n" + ReviewText(draft, former)
@@ -66,7 +66,9 @@ func unchanged(p, former *plan.Plan) bool { return whole(p, nil) == whole(former
 // changes is what differs between two plans, step by step, in lines that begin with
 // + and -.
 func changes(p, former *plan.Plan) string {
-	text, was := diff(head(former), head(p)), counterparts(p, former)
+	var text strings.Builder
+	was := counterparts(p, former)
+	text.WriteString(diff(head(former), head(p)))
 	now := map[plan.StepID]plan.StepID{}
 	for id, old := range was {
 		now[old.ID] = id
@@ -74,20 +76,21 @@ func changes(p, former *plan.Plan) string {
 	for step := range p.Steps.All() {
 		old, ok := was[step.ID]
 		if !ok {
-			text += marked("+", wholeStep(step))
+			text.WriteString(marked("+", wholeStep(step)))
 			continue
 		}
 		if old.ID != step.ID {
-			text += fmt.Sprintf(" Step %d is now %d: %s\n", int(old.ID), int(step.ID), step.Title)
+			fmt.Fprintf(&text, " Step %d is now %d: %s\n", int(old.ID), int(step.ID), step.Title)
 		}
-		text += diff(wholeStep(renumbered(old, now)), wholeStep(step))
+		text.WriteString(diff(wholeStep(renumbered(old, now)), wholeStep(step)))
 	}
 	for old := range former.Steps.All() {
 		if _, kept := now[old.ID]; !kept {
-			text += marked("-", wholeStep(old))
+			text.WriteString(marked("-", wholeStep(old)))
 		}
 	}
-	return text + diff(tailOf(former), tailOf(p))
+	text.WriteString(diff(tailOf(former), tailOf(p)))
+	return text.String()
 }
 
 // counterparts finds for each step of a plan the one that it was in a former form of it:
@@ -149,27 +152,29 @@ func diff(before, after string) string {
 // whole is all of a plan. A change of an approved one says which steps its approver has not
 // seen: former has the approval.
 func whole(p, former *plan.Plan) string {
-	text := head(p)
+	var text strings.Builder
+	text.WriteString(head(p))
 	for step := range p.Steps.All() {
-		text += wholeStep(step)
+		text.WriteString(wholeStep(step))
 		if former == nil || former.ID != p.ID {
 			continue
 		}
 		if unseen := former.Approval.NotSeen(step.ID); unseen != "" {
-			text += "   " + unseen + "\n"
+			text.WriteString("   " + unseen + "\n")
 		}
 	}
-	return text + tailOf(p)
+	text.WriteString(tailOf(p))
+	return text.String()
 }
 
 // head is what a plan is about.
 func head(p *plan.Plan) string {
 	if p.Summary == "" { // a draft that was imported has an objective alone
-		return "Plan: " + indented(p.Objective) + "\n"
+		return "Plan: " + barred(p.Objective) + "\n"
 	}
-	text := "Plan: " + indented(p.Summary) + "\n"
+	text := "Plan: " + barred(p.Summary) + "\n"
 	if p.Objective != "" && p.Objective != strings.TrimSuffix(p.Summary, ".") {
-		text += "Objective: " + indented(p.Objective) + "\n"
+		text += "Objective: " + barred(p.Objective) + "\n"
 	}
 	return text
 }
@@ -178,16 +183,20 @@ func head(p *plan.Plan) string {
 func tailOf(p *plan.Plan) string {
 	var b strings.Builder
 	for _, question := range p.Questions {
-		fmt.Fprintf(&b, "Question: %s\n", indented(question))
+		fmt.Fprintf(&b, "Question: %s\n", barred(question))
 	}
 	if p.ContextNotes != "" {
-		fmt.Fprintf(&b, "Findings: %s\n", indented(p.ContextNotes))
+		fmt.Fprintf(&b, "Findings: %s\n", barred(p.ContextNotes))
 	}
 	return b.String()
 }
 
-// indented keeps a text's further lines from posing as lines of the plan.
-func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+// Further stands before all but the first line of a text in what a person reviews: no line
+// of ours begins like that.
+const Further = "     | "
+
+// barred keeps a text's further lines from posing as lines of ours.
+func barred(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Further) }
 
 // wholeStep is a step with all its spec says, the risk in front.
 func wholeStep(step *plan.Step) string {
@@ -195,7 +204,7 @@ func wholeStep(step *plan.Step) string {
 	fmt.Fprintf(&b, "%d. %s %s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "   %s: %s\n", name, strings.ReplaceAll(text, "\n", "\n     "))
+			fmt.Fprintf(&b, "   %s: %s\n", name, barred(text))
 		}
 	}
 	for _, f := range plan.SpecFields() {

@@ -417,3 +417,6 @@ func paths(list []string) []string {
 	}
 	return pieces
 }
+
+// indented keeps a text's further lines from posing as lines of the task.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }

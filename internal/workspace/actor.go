@@ -27,8 +27,9 @@ type Caller struct {
 	Present    bool   // a person sits there, as far as can be told
 }
 
+// LongestAgent is how many characters an agent's name may have.
 const (
-	longestAgent  = 64
+	LongestAgent  = 64
 	longestClient = 32
 )
 
@@ -69,8 +70,8 @@ func agentName(name string) string {
 		return r
 	}, strings.ToValidUTF8(name, ""))
 	runes := []rune(strings.Join(strings.Fields(norm.NFC.String(name)), " "))
-	if len(runes) > longestAgent {
-		runes = runes[:longestAgent]
+	if len(runes) > LongestAgent {
+		runes = runes[:LongestAgent]
 	}
 	return strings.TrimSpace(string(runes))
 }
