@@ -217,7 +217,8 @@ func pages(ctx context.Context, tty io.ReadWriter, lines []string, rows int, ste
 	for rows > 0 && len(lines) > page {
 		text += strings.Join(lines[:page], "\n") + "\n"
 		lines = lines[page:]
-		text += fmt.Sprintf("-- %d of %d lines. Enter shows more, all shows the rest, quit leaves the plan as it is.\n> ", all-len(lines), all)
+		text += fmt.Sprintf("-- %d of %d lines. Enter shows more, all shows the rest, quit leaves the plan as it is.\n> ",
+			all-len(lines), all)
 		if _, err := io.WriteString(tty, text); err != nil {
 			return nil, fmt.Errorf("write to the terminal: %w", err)
 		}
