@@ -47,6 +47,7 @@ type app struct {
 
 	opening sync.Mutex
 	opened  *opened
+	warning sync.Mutex // guards warned
 	warned  map[string]bool
 }
 
@@ -188,6 +189,8 @@ func (a *app) configure(place workspace.Workspace) (workspace.Config, error) {
 
 // warn tells once what a person should know but did not ask for.
 func (a *app) warn(text string) {
+	a.warning.Lock()
+	defer a.warning.Unlock()
 	if a.warned[text] {
 		return
 	}

@@ -295,7 +295,11 @@ func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.
 	if err := db.writer.purge(ctx, head, body); err != nil {
 		return store.Head{}, err
 	}
-	return head, errors.Join(l.removeSnapshots(nil), l.removeRemains())
+	if err := errors.Join(l.removeSnapshots(nil), l.removeRemains()); err != nil {
+		return head, fmt.Errorf("the history is deleted, but not all that was kept beside it: run `planloop purge` again: %w",
+			explain(l.dir, err))
+	}
+	return head, nil
 }
 
 // removeRemains deletes what repairs have put aside: it holds plans too.

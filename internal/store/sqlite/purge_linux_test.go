@@ -1,0 +1,44 @@
+package sqlite_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestPurgeThatLeavesSomething: what a fault keeps a purge from removing is told, and that
+// the history is gone all the same; the next purge removes it.
+func TestPurgeThatLeavesSomething(t *testing.T) {
+	dir := copyLog(t, victim(t))
+	stuck := filepath.Join(dir, "damaged-20260101T000000Z-1")
+	if err := os.Mkdir(stuck, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", stuck, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("nothing can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(stuck, syscall.MNT_DETACH) })
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	_, err := log.Purge(t.Context(), plan.Record{Seq: 1, Action: "purge"})
+	if err == nil || !strings.Contains(err.Error(), "the history is deleted, but not all") || !strings.Contains(err.Error(), stuck) {
+		t.Errorf("got %v", err)
+	}
+	if head, err := log.Head(t.Context()); err != nil || head.Seq != 1 {
+		t.Errorf("the log ends at %d, %v", head.Seq, err)
+	}
+	if err := syscall.Unmount(stuck, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Purge(t.Context(), plan.Record{Seq: 1, Action: "purge"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(stuck); err == nil {
+		t.Error("what was kept is still there")
+	}
+}
