@@ -2,9 +2,13 @@ package planloop_test
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,68 +17,186 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/stdio"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
 )
 
 var update = flag.Bool("update", false, "rewrite the tool reference")
 
-// TestToolReference proves that the part of docs/tools.md between its markers is
-// what the table of verbs and the schemas say.
+// TestToolReference proves that the parts of docs/tools.md between markers are what a server
+// offers: its tools with their schemas and annotations, its resources and its prompts.
 func TestToolReference(t *testing.T) {
-	const file, begin, end = "docs/tools.md", "<!-- tools:begin -->\n", "<!-- tools:end -->"
-	text := readDoc(t, file)
-	before, rest, ok := strings.Cut(text, begin)
-	got, after, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		t.Fatalf("%s has lost its markers %q and %q", file, begin, end)
-	}
-	want := toolReference(t)
-	if *update {
-		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
+	client := everything(t)
+	for part, want := range map[string]string{"tools": toolReference(t, client), "resources": resourceReference(t, client),
+		"prompts": promptReference(t, client)} {
+		const file = "docs/tools.md"
+		begin, end := "<!-- "+part+":begin -->\n", "<!-- "+part+":end -->"
+		before, rest, ok := strings.Cut(readDoc(t, file), begin)
+		got, after, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			t.Fatalf("%s has lost its markers %q and %q", file, begin, end)
 		}
-		return
-	}
-	if got != want {
-		t.Errorf("%s is stale, run go test . -run TestToolReference -update\n got %s\nwant %s", file, got, want)
+		if *update {
+			if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if got != want {
+			t.Errorf("%s is stale, run go test . -run TestToolReference -update\n got %s\nwant %s", file, got, want)
+		}
 	}
 }
 
-func toolReference(t *testing.T) string {
+// everything is a client of a server that offers all there is.
+func everything(t *testing.T) *mcp.ClientSession {
 	t.Helper()
+	log := session.New(memory.New(), session.Options{})
+	service := verbs.New(log, verbs.Options{})
+	server, err := mcpserver.New(mcpserver.Options{Version: "test", Strategy: prompts.React, Toolsets: []string{verbs.Planning, verbs.Loop,
+		verbs.Mode, "workspace"}, Yield: stdio.Yield,
+		Box:     func(context.Context) (*toolbox.Box, error) { return nil, errors.New("nothing is run here") },
+		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- stdio.Serve(t.Context(), server.MCP, serverIn, serverOut, stdio.Options{}) }()
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "docs", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.IOTransport{Reader: clientIn, Writer: clientOut}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		clientOut.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		serverOut.Close()
+		server.Close()
+		log.Close()
+	})
+	return client
+}
+
+func toolReference(t *testing.T, client *mcp.ClientSession) string {
+	t.Helper()
+	listed, err := client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := tableOrder()
+	if len(listed.Tools) != len(tools) {
+		t.Fatalf("%d tools are listed, the tables have %d", len(listed.Tools), len(tools))
+	}
+	position := func(tool *mcp.Tool) int {
+		return slices.IndexFunc(tools, func(d documented) bool { return d.name == tool.Name })
+	}
+	slices.SortFunc(listed.Tools, func(a, b *mcp.Tool) int { return position(a) - position(b) })
 	var b strings.Builder
-	for _, row := range verbs.Table() {
-		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n%s\n", row.Name, row.Description, hints(row.Spec))
-		for _, p := range parameters(t, "mcpserver/schemas/"+row.Name+".input.json") {
+	for i, tool := range listed.Tools {
+		toolset, example := tools[i].toolset, tools[i].example
+		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\nAnnotated: %s. Toolset `%s`.\n", tool.Name, tool.Description,
+			hints(tool.Annotations, toolset), toolset)
+		for _, p := range parameters(t, "mcpserver/schemas/"+tool.Name+".input.json") {
 			b.WriteString(p)
 		}
-		var example bytes.Buffer
-		if err := json.Indent(&example, []byte(row.Example), "", "  "); err != nil {
-			t.Fatalf("example of %s: %v", row.Name, err)
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, []byte(example), "", "  "); err != nil {
+			t.Fatalf("example of %s: %v", tool.Name, err)
 		}
-		fmt.Fprintf(&b, "\n```json\n%s\n```\n", example.String())
+		fmt.Fprintf(&b, "\n```json\n%s\n```\n", indented.String())
 	}
 	return b.String() + "\n"
 }
 
-func hints(s verbs.Spec) string {
+// documented is what the lists of a server do not say of a tool.
+type documented struct{ name, toolset, example string }
+
+// tableOrder lists the tools in the order in which they are read about.
+func tableOrder() []documented {
+	var all []documented
+	for _, row := range verbs.Table() {
+		all = append(all, documented{row.Name, row.Toolset, row.Example})
+	}
+	for _, row := range toolbox.Table() {
+		if !row.PlanOnly {
+			all = append(all, documented{row.Name, "workspace", row.Example})
+		}
+	}
+	return all
+}
+
+// hints are a tool's annotations in words.
+func hints(a *mcp.ToolAnnotations, toolset string) string {
 	words := []string{"changes the plan"}
-	if s.ReadOnly {
+	if toolset == "workspace" {
+		words = []string{"writes"}
+	}
+	if a.ReadOnlyHint {
 		words = []string{"only reads"}
 	}
-	if s.Destructive {
-		words = append(words, "destructive")
+	for word, is := range map[string]bool{"destructive": a.DestructiveHint != nil && *a.DestructiveHint, "idempotent": a.IdempotentHint,
+		"reaches beyond the workspace": a.OpenWorldHint == nil || *a.OpenWorldHint} {
+		if is {
+			words = append(words, word)
+		}
 	}
-	if s.Idempotent {
-		words = append(words, "idempotent")
+	slices.Sort(words[1:])
+	return strings.Join(words, ", ")
+}
+
+func resourceReference(t *testing.T, client *mcp.ClientSession) string {
+	t.Helper()
+	fixed, err := client.ListResources(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return "Annotated: " + strings.Join(words, ", ") + ". Toolset `" + s.Toolset + "`."
+	templates, err := client.ListResourceTemplates(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := "\n| URI | type | content |\n| --- | --- | --- |\n"
+	for _, r := range fixed.Resources {
+		b += fmt.Sprintf("| `%s` | `%s` | %s |\n", r.URI, r.MIMEType, r.Description)
+	}
+	for _, r := range templates.ResourceTemplates {
+		b += fmt.Sprintf("| `%s` | `%s` | %s |\n", r.URITemplate, r.MIMEType, r.Description)
+	}
+	return b + "\n"
+}
+
+func promptReference(t *testing.T, client *mcp.ClientSession) string {
+	t.Helper()
+	listed, err := client.ListPrompts(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := "\n| prompt | arguments | what |\n| --- | --- | --- |\n"
+	for _, p := range listed.Prompts {
+		var arguments []string
+		for _, a := range p.Arguments {
+			arguments = append(arguments, "`"+a.Name+"`: "+a.Description)
+		}
+		b += fmt.Sprintf("| `%s` | %s | %s |\n", p.Name, strings.Join(arguments, "; "), p.Description)
+	}
+	return b + "\n"
 }
 
 // schema is as much of a JSON schema as the reference shows.
 type schema struct {
 	Type        string            `json:"type"`
+	AnyOf       []schema          `json:"anyOf"`
 	Description string            `json:"description"`
 	MaxLength   int               `json:"maxLength"`
 	Enum        []string          `json:"enum"`
@@ -142,16 +264,23 @@ func (s schema) rows(prefix string) []string {
 }
 
 func (s schema) kind() string {
+	if s.Items != nil && s.Items.AnyOf != nil {
+		return "list of " + s.Items.kind()
+	}
 	if s.Items != nil {
 		return "list of " + s.Items.kind() + "s"
 	}
-	return s.Type
+	var kinds []string
+	for _, one := range s.AnyOf {
+		kinds = append(kinds, one.Type)
+	}
+	return cmp.Or(s.Type, strings.Join(kinds, " or "))
 }
 
 func (s schema) about() string {
 	var parts []string
 	if s.Description != "" {
-		parts = append(parts, s.Description)
+		parts = append(parts, strings.ReplaceAll(s.Description, "*", `\*`))
 	}
 	if s.MaxLength > 0 {
 		parts = append(parts, fmt.Sprintf("at most %d characters", s.MaxLength))

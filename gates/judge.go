@@ -48,7 +48,7 @@ func (e *examination) consult(ctx context.Context, opts Options, report *Report)
 		if errors.Is(err, context.DeadlineExceeded) {
 			finding.Message = "The judge could not be asked in time, so the plan is not approved."
 		}
-		finding.Fix = "submit the plan again, or have the gate `judge` turned off if there is no judge"
+		finding.Fix = "send the plan again as it is once the judge answers; it is not to blame"
 	case verdict.Approved:
 		return nil
 	default:

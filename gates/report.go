@@ -32,7 +32,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 	Score    int       `json:"score"`  // 0 to 100
 	Digest   string    `json:"digest"` // of the candidate it is about
-	JudgeErr error     `json:"-"`      // why the judge could not be asked: for a log, not for a reply
+	JudgeErr error     `json:"-"`      // why the judge could not be asked, or gave no verdict
 }
 
 // Errors lists what refuses the candidate.

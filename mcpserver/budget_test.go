@@ -143,7 +143,8 @@ func (v vast) Summary(context.Context) (string, error) {
 }
 
 func (vast) Document(path string, most int) (string, bool) {
-	return strings.Repeat(path+" says much. ", 10_000)[:most], true
+	text := strings.Repeat(path+" says much. ", 10_000)
+	return text[:min(most, len(text))], true
 }
 
 func (vast) Survey(context.Context, func(int)) ([]verbs.Suggestion, string, error) {
@@ -151,8 +152,34 @@ func (vast) Survey(context.Context, func(int)) ([]verbs.Suggestion, string, erro
 	for i := range found {
 		title := fmt.Sprintf("Resolve the mark in line %d: %s", i, strings.Repeat("and so on ", 20))
 		found[i] = verbs.Suggestion{Title: title, Type: plan.Chore, Reason: "TODO"}
+		for n := range min(i, 60) {
+			found[i].ContextHints = append(found[i].ContextHints, fmt.Sprintf("Read %d: %s", n, strings.Repeat("a hint ", 40)))
+			found[i].RelevantFilePaths = append(found[i].RelevantFilePaths, fmt.Sprintf("src/%s/file%d.go", strings.Repeat("deep/", 20), n))
+		}
 	}
-	return found, "", nil
+	return found, strings.Repeat("Much was not read. ", 500), nil
+}
+
+// TestSuggestionsKeepTheirBudget asks for as many as there may be of a tree that asks for
+// more: what has no room is counted.
+func TestSuggestionsKeepTheirBudget(t *testing.T) {
+	count := counter(t)
+	client := newWorldWith(t, verbs.Options{Tree: vast{10}}, mcpserver.Options{}).connect(t, handshake, nil)
+	result := call(t, client, "planloop_suggest", json.RawMessage(`{"limit":50}`))
+	shown := result.StructuredContent.(map[string]any)["suggestions"].([]any)
+	left, _ := result.StructuredContent.(map[string]any)["left_off"].(float64)
+	if len(shown) < 3 || len(shown)+int(left) != 2000 {
+		t.Errorf("%d are shown and %v counted, of 2000", len(shown), left)
+	}
+	if last := fmt.Sprint(shown[len(shown)-1]); !strings.Contains(last, "more:") {
+		t.Errorf("what a suggestion leaves out is not counted: %s", last)
+	}
+	for what, n := range map[string]int{"text": count(text(t, result)), "structure": count(result.StructuredContent)} {
+		t.Logf("%s: %d tokens for %d suggestions", what, n, len(shown))
+		if n > 4_600 {
+			t.Errorf("the %s costs %d tokens", what, n)
+		}
+	}
 }
 
 // TestCostOfPrompts renders every prompt of a workspace with 100,000 files and a

@@ -71,6 +71,9 @@ func refusedPlan(tool string, invalid *verbs.RefusedPlan) string {
 	if more := len(details) - detailsShown; more > 0 {
 		text += fmt.Sprintf("\n- and %d more", more)
 	}
+	if invalid.Next != "" {
+		return text + "\nNext: " + invalid.Next + "."
+	}
 	if invalid.Instead != "" {
 		return text + "\nA correct call: " + invalid.Instead
 	}

@@ -144,7 +144,7 @@ func readable(text string, length int) string {
 
 const (
 	sampleKey  = "model"          // of the one question in a request for input
-	maxSampled = 8                // answers in one call
+	maxSampled = 9                // answers in one call
 	maxRounds  = maxSampled * 2   // calls, should files that prompts tell of change meanwhile
 	roundLasts = 10 * time.Minute // until the answer to one question is too late
 	maxRound   = 2 << 20          // bytes of the state

@@ -33,6 +33,7 @@ func suggestSample(forAgent bool) prompts.SuggestData {
 		Goal: "Find duplicate files", Focus: "tests", Tree: "main.go\nfind.go\n",
 		Tasks:    []string{"S001 done: Find groups", "S002 pending: Print groups"},
 		Marks:    []string{"find.go:12 TODO follow links?"},
+		Files:    []prompts.Document{{Path: "find.go, lines 10 to 13", Text: "func walk() {\n\treturn\n\t// TODO follow links?\n}"}},
 		ForAgent: forAgent,
 	}
 }

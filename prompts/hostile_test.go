@@ -35,7 +35,7 @@ func fill(text string, forAgent bool) map[string]string {
 			ForAgent: forAgent,
 		}),
 		"judge": prompts.Judge(prompts.JudgeData{Goal: text, Tasks: text, Findings: list, ForAgent: forAgent}),
-		"suggest": prompts.SuggestTasks(prompts.SuggestData{Goal: text, Focus: text, Tree: text, Tasks: list, Marks: list,
+		"suggest": prompts.SuggestTasks(prompts.SuggestData{Goal: text, Focus: text, Tree: text, Tasks: list, Marks: list, Files: docs,
 			ForAgent: forAgent}),
 	}
 }

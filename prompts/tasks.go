@@ -79,6 +79,7 @@ type SuggestData struct {
 	Tree  string // summary of the files in the workspace
 	Tasks []string
 	Marks []string // TODO marks and the like, each with its place
+	Files []Document
 
 	// ForAgent: the text goes to an agent that adds the tasks by itself, not to a
 	// model that is to answer with JSON alone.
@@ -97,6 +98,7 @@ func SuggestTasks(d SuggestData) string {
 			section("Existing tasks", "", quoteList(d.Tasks, maxTasks)),
 			section("Files of the workspace", "", quote("", "text", d.Tree, maxTree)),
 			section("Marks in the files", "", quoteList(d.Marks, maxMarks)),
+			documents("Excerpts of files", "", d.Files, maxCode),
 		),
 		ForAgent: d.ForAgent,
 	})

@@ -99,7 +99,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		Gates: func(gate string) gates.Level {
 			return config.Gates.Level(gate, gates.ByProfile(config.Gates.Profile, gate))
 		},
-		GateAll: config.Gates.Profile == gates.Strict,
+		GateAll: config.Gates.Profile == gates.Strict, Unconfigured: !config.Gates.Asked,
 	}
 	if options.Workspace = safetext.EscapeLine(place.Path); place.Default {
 		options.Workspace = "the workspace named default"

@@ -6,12 +6,15 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/strict"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -42,8 +45,41 @@ func newCommand(names, arguments string, check cobra.PositionalArgs, run runner)
 	words := strings.Fields(names)
 	text, examples, _ := strings.Cut(textsByPath()[names], "\nExamples:\n")
 	short, long, _ := strings.Cut(text, "\n")
+	if run != nil && names != "check" && names != "plan allows" { // which take a command, to which it may be an argument
+		run = literally(strings.ToLower(arguments), run)
+	}
 	return &cobra.Command{Use: strings.TrimSpace(words[len(words)-1] + " " + arguments), Short: short,
 		Long: strings.TrimSpace(long), Example: examples, Args: check, RunE: run}
+}
+
+// literally refuses a placeholder of ours that was copied in the place of an argument's text.
+// named are the arguments as help writes them.
+func literally(named string, run runner) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		var faults plan.Faults
+		see := func(at, text string, names ...string) {
+			if slices.ContainsFunc(names, func(name string) bool { return strict.Placeholder(text, strings.Trim(name, ".[]")) }) {
+				faults.Add(plan.Refuse(plan.InvalidInput, at, plan.Quote(text)+" is a placeholder", "give the text itself"))
+			}
+		}
+		for _, arg := range args {
+			see("", arg, append(strings.Fields(named), "")...)
+		}
+		cmd.Flags().Visit(func(flag *pflag.Flag) {
+			given := []string{flag.Value.String()}
+			if several, ok := flag.Value.(*texts); ok {
+				given = *several
+			}
+			shown, _ := pflag.UnquoteUsage(flag)
+			for _, text := range given {
+				see("/"+flag.Name, text, flag.Name, strings.ToLower(shown))
+			}
+		})
+		if err := faults.Err(); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
 }
 
 // input makes the input of a verb of a command's arguments.

@@ -100,6 +100,10 @@ func message(err error) string {
 // wayOn is what to do next after the state did not allow what was asked.
 func (a *app) wayOn(ctx context.Context, err error) string {
 	var refused *plan.ValidationError
+	var invalid *verbs.RefusedPlan
+	if errors.As(err, &invalid) {
+		return invalid.Next
+	}
 	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || refused.Field == "/plan_id" || a.opened == nil {
 		return ""
 	}

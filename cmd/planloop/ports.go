@@ -154,7 +154,7 @@ func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.
 	}
 	for _, f := range result.Top(surveyed) {
 		found = append(found, verbs.Suggestion{Title: f.Title, Type: plan.StepType(f.Type), ContextHints: f.Hints,
-			RelevantFilePaths: f.Paths, Reason: reason(f)})
+			RelevantFilePaths: f.Paths, Reason: reason(f), Line: f.Line})
 	}
 	return found, result.Note(), nil
 }

@@ -22,17 +22,20 @@ func newStepCommand(a *app) *cobra.Command {
 func newStepAddCommand(a *app) *cobra.Command {
 	var fields stepFlags
 	steps := func(_ *cobra.Command, titles []string) ([]plan.NewStep, error) {
-		steps := make([]plan.NewStep, len(titles))
+		steps, faults := make([]plan.NewStep, len(titles)), plan.Faults{}
 		for i, title := range titles {
 			spec, err := fields.spec(title)
 			if err != nil {
 				return nil, err
 			}
-			if steps[i], err = plan.CleanStep("", plan.NewStep{Spec: spec}); err != nil {
-				return nil, err
+			at := ""
+			if len(titles) > 1 {
+				at = fmt.Sprintf("/steps/%d", i)
 			}
+			steps[i], err = plan.CleanStep(at, plan.NewStep{Spec: spec})
+			faults.Add(err)
 		}
-		return steps, nil
+		return steps, faults.Err()
 	}
 	cmd := newCommand("step add", "TITLE...", atLeastOne("the title of a step"), calls(a, (*verbs.Service).AddSteps, steps))
 	fields.register(a, cmd)

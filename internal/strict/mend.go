@@ -72,6 +72,9 @@ func (w *walk) fill(t reflect.Type, text string) {
 	w.emit(quote(text))
 }
 
+// Placeholder reports a text that only stands for what a field of that name is to say.
+func Placeholder(text, name string) bool { return placeholder(text, field{name: name, label: name}) }
+
 // placeholder reports a text that only stands for what a field is to say: one of ours,
 // which a model has copied, or dots.
 func placeholder(text string, of field) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -19,13 +20,18 @@ type RefusedPlan struct {
 	Report  gates.Report
 	Form    *plan.ValidationError // what is wrong with the form of the same input; nil for nothing
 	Instead string                // a call with room for what is asked, as the caller makes it; "" for none
+	Drafted string                // says whose plan it is where it is not the caller's; "" where it is
+	Next    string                // what the caller does then
 }
 
 // RefusedPlanType is the error's word in the JSON contract.
 const RefusedPlanType = "plan_validation_failed"
 
-// Message is the contract's sentence.
-func (*RefusedPlan) Message() string {
+// Message is the contract's sentence, or another where a model made the plan.
+func (e *RefusedPlan) Message() string {
+	if e.Drafted != "" {
+		return e.Drafted
+	}
 	return "The submitted plan is invalid and was rejected. You must fix the plan and resubmit."
 }
 
@@ -52,7 +58,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	batch *plan.Batch) (gates.Report, error) {
 	form := besides(c.wrong, wrong)
 	var judge gates.Judge // an interface that holds nothing
-	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective}
+	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective, ours: true}
 	if s.opts.Model != nil && form == nil {
 		c.yield()
 		judge = asked
@@ -67,6 +73,8 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 		})
 	}
 	switch {
+	case report.JudgeErr != nil && !report.OK():
+		return report, unjudged(report.JudgeErr, "send the same call again later; if that does not help, tell the user")
 	case !report.OK():
 		return report, &RefusedPlan{Report: report, Form: form}
 	case form != nil:
@@ -74,6 +82,16 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	}
 	asked.join(batch)
 	return report, nil
+}
+
+// unjudged refuses a plan that a judge has to approve of and could not: nothing is wrong with it.
+func unjudged(why error, fix string) error {
+	reason := "it gave no verdict"
+	if !errors.As(why, new(*BadCall)) {
+		reason = plan.Shorten(safetext.Line(why.Error()), plan.MaxHint)
+	}
+	return plan.Refuse(plan.Conflict, "", "the model that judges plans could not be asked, so the plan is not approved, though "+
+		"nothing was found against it: "+reason, fix)
 }
 
 // besides adds to what is wrong with an input what else was found, but for places that it
@@ -115,7 +133,31 @@ func (s *Service) examine(ctx context.Context, candidate gates.Candidate, judge 
 	if err != nil {
 		return gates.Report{}, err
 	}
-	return gates.Check(ctx, candidate, gates.Options{Files: files, Level: s.opts.Gates, Judge: judge})
+	level := s.opts.Gates
+	if s.opts.Unconfigured && !s.holdsFiles(files) {
+		level = func(gate string) gates.Level { return gates.ByProfile(gates.Lenient, gate) }
+	}
+	return gates.Check(ctx, candidate, gates.Options{Files: files, Level: level, Judge: judge})
+}
+
+// holdsFiles reports whether there is a file that a task could name: one that is not hidden,
+// and not the rule book, which planloop itself asks for.
+func (s *Service) holdsFiles(files fs.FS) bool {
+	if files == nil {
+		return false
+	}
+	rules, holds := s.RulesOnDisk().File, false
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch hidden := name != "." && strings.HasPrefix(path.Base(name), "."); {
+		case hidden && entry.IsDir():
+			return fs.SkipDir
+		case err == nil && !hidden && !entry.IsDir() && name != rules:
+			holds = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return holds || err != nil
 }
 
 // files is the workspace as the gates see it, nil when there is none to see.

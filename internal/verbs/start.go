@@ -220,18 +220,35 @@ func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 			return nil, err
 		}
 		if err != nil { // a model that does not help is no fault of ours
-			return nil, plan.Refuse(plan.Conflict, "", err.Error(), "start without decompose to go on without a model")
+			return nil, plan.Refuse(plan.Conflict, "", err.Error(), d.wayOn())
 		}
 		steps, problem := d.judged(ctx, answer)
 		if problem == nil {
 			d.caller.progress(maxRounds, maxRounds, "the draft passes")
 			return steps, nil
 		}
+		if d.report.JudgeErr != nil && !d.report.OK() {
+			return nil, unjudged(d.report.JudgeErr, d.wayOn())
+		}
 		if d.rounds == maxRounds || ctx.Err() != nil {
-			return nil, problem
+			return nil, d.failed(problem)
 		}
 		d.material.Former, d.material.Findings = string(answer), d.complaints(problem)
 	}
+}
+
+// wayOn says what the caller can do when the model was no help.
+func (d *drafting) wayOn() string { return "try again, or " + d.caller.word(Call{Act: ActDraft}) }
+
+// failed says what was wrong with the last draft: it is the model's, not the caller's.
+func (d *drafting) failed(problem error) error {
+	var refused *RefusedPlan
+	if errors.As(problem, &refused) {
+		refused.Next = d.wayOn()
+		refused.Drafted = "No draft of the model passed in " + plan.Counted(d.rounds, "round") + ". This was wrong with the last one."
+		return refused
+	}
+	return plan.Refuse(plan.Conflict, "", "the model's draft cannot be read: "+problem.Error(), d.wayOn())
 }
 
 // judged returns the steps of a draft that passes, or what is wrong with it.
@@ -253,7 +270,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 		return nil, err
 	}
 	steps, tasks := added(plan.State{}, read)
-	d.judge = &modelJudge{model: d.model, goal: d.outline.Objective}
+	d.judge = &modelJudge{model: d.model, goal: d.outline.Objective, ours: d.opts.Model != nil}
 	d.report, err = d.examine(ctx, gates.Candidate{Objective: d.outline.Objective, New: tasks, Replaces: true}, d.judge)
 	if err != nil {
 		return nil, err
@@ -275,10 +292,14 @@ func (d *drafting) complaints(problem error) []string {
 	return []string{problem.Error()}
 }
 
+// verdictTries bounds how often a model is asked for one verdict.
+const verdictTries = 2
+
 // modelJudge asks a model for its verdict on a plan (planloop: P-2).
 type modelJudge struct {
 	model   Model
 	goal    string
+	ours    bool        // it is the configured one, which may be asked again after any failure: a host asks its user
 	verdict *plan.Judge // the last one, nil before the first and where judging is turned off
 }
 
@@ -300,13 +321,17 @@ func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []ga
 	for _, f := range findings {
 		data.Findings = append(data.Findings, f.Message)
 	}
-	answer, err := j.model.Ask(ctx, prompts.Judge(data))
-	if err != nil {
-		return gates.Verdict{}, err
-	}
 	var opinion Opinion
-	if err := Decode(answer, &opinion); err != nil {
-		return gates.Verdict{}, err
+	for try := 1; ; try++ {
+		answer, err := j.model.Ask(ctx, prompts.Judge(data))
+		if err == nil {
+			if err = Decode(answer, &opinion); err == nil {
+				break
+			}
+		}
+		if try == verdictTries || ctx.Err() != nil || !j.ours && !errors.As(err, new(*BadCall)) {
+			return gates.Verdict{}, err
+		}
 	}
 	j.verdict = &plan.Judge{Approved: opinion.IsApproved, Feedback: machineText(opinion.Feedback),
 		Way: plan.Shorten(safetext.Line(j.model.Name()), plan.MaxHint)}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/prompts"
 )
@@ -25,6 +26,9 @@ type Suggestion struct {
 	ContextHints      []string      `json:"context_hints"`
 	RelevantFilePaths []string      `json:"relevant_file_paths"`
 	Reason            string        `json:"reason,omitempty"`
+	More              string        `json:"more,omitempty"` // what of it is not shown
+
+	Line int `json:"-"` // of the first path, where it shows; 0 for the beginning
 }
 
 // SuggestReply lists tasks that are not in the plan yet, the most important first.
@@ -77,9 +81,44 @@ func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestRep
 	}
 	reply.Suggestions = append(reply.Suggestions, all[:min(len(all), limit)]...)
 	reply.Left = len(all) - len(reply.Suggestions)
+	if c.brief() {
+		reply.fit(suggestRoom)
+	}
 	reply.Heartbeat = s.heartbeat(state, c)
 	return reply, nil
 }
+
+// What a reply has room for of suggestions, and of one of them beside its title, in tokens.
+const (
+	suggestRoom    = 3_600
+	suggestionRoom = 300
+)
+
+// fit keeps as many suggestions as there is room for, in tokens, and counts the others.
+func (r *SuggestReply) fit(room int) {
+	for i := range r.Notes {
+		r.Notes[i] = tokens.ShortenCautiously(r.Notes[i], suggestionRoom/3, plan.MaxHint)
+		room -= tokens.CountCautiously(r.Notes[i])
+	}
+	for i := range r.Suggestions {
+		s := &r.Suggestions[i]
+		s.Title = tokens.ShortenCautiously(s.Title, suggestionRoom/3, plan.MaxTitle)
+		s.Reason = tokens.ShortenCautiously(s.Reason, suggestionRoom/3, plan.MaxTitle)
+		parts := []tokens.Part{{Name: "path", Texts: s.RelevantFilePaths}, {Name: "hint", Texts: s.ContextHints}}
+		shown, left := tokens.Fit(parts, suggestionRoom)
+		s.RelevantFilePaths, s.ContextHints, s.More = list(shown[0].Texts), list(shown[1].Texts), tokens.Left(left)
+		room -= suggestionFrame + tokens.CountCautiously(strings.Join(slices.Concat([]string{s.Title, s.Reason, s.More}, s.ContextHints,
+			s.RelevantFilePaths), "\n"))
+		if i > 0 && room < 0 {
+			r.Left += len(r.Suggestions) - i
+			r.Suggestions = r.Suggestions[:i]
+			return
+		}
+	}
+}
+
+// suggestionFrame is what a suggestion costs besides its texts, in tokens.
+const suggestionFrame = 40
 
 // finds collects what the signals, the plan and the tree ask for, in this order.
 func (s *Service) finds(ctx context.Context, c Caller, state plan.State) ([]Suggestion, []string, error) {
@@ -216,6 +255,9 @@ func (r SuggestReply) Text() string {
 		for _, hint := range s.ContextHints {
 			b.WriteString("\n   - " + hint)
 		}
+		if s.More != "" {
+			b.WriteString("\n   (" + s.More + " more)")
+		}
 	}
 	for _, note := range r.Notes {
 		b.WriteString("\nNote: " + note)
@@ -284,6 +326,38 @@ func (s *Service) suggestData(ctx context.Context, state plan.State, focus strin
 		if tree, err := s.opts.Tree.Summary(ctx); err == nil { // what cannot be read is not shown
 			data.Tree = tree
 		}
+		data.Files = append(s.excerpts(found), s.documents(filesNamed(data.Goal+" "+focus))...)
 	}
 	return data
+}
+
+// What the prompt suggest_tasks shows of files: the lines around so many finds.
+const (
+	excerptsShown = 12
+	excerptBefore = 5
+	excerptLines  = 25
+	excerptRead   = 256 << 10 // bytes of one file
+)
+
+// excerpts quotes the lines that finds are about.
+func (s *Service) excerpts(found []Suggestion) []prompts.Document {
+	var all []prompts.Document
+	for _, f := range found {
+		if len(all) == excerptsShown {
+			break
+		}
+		if len(f.RelevantFilePaths) == 0 {
+			continue
+		}
+		path := f.RelevantFilePaths[0]
+		text, ok := s.opts.Tree.Document(path, excerptRead)
+		lines := strings.Split(text, "\n")
+		from := max(0, min(f.Line-1, len(lines)-1)-excerptBefore)
+		lines = lines[from:min(len(lines), from+excerptLines)]
+		label := fmt.Sprintf("%s, lines %d to %d", path, from+1, from+len(lines))
+		if ok && !slices.ContainsFunc(all, func(d prompts.Document) bool { return d.Path == label }) {
+			all = append(all, prompts.Document{Path: label, Text: strings.Join(lines, "\n")})
+		}
+	}
+	return all
 }

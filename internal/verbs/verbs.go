@@ -35,10 +35,12 @@ type Options struct {
 	Gates    func(gate string) gates.Level // how strict each gate is; nil: the default profile
 	GateAll  bool                          // the planning_* tools are judged by the gates too
 	RuleBook RuleBook                      // nil: no rule book is kept on disk
-	Tree     Tree                          // nil: no files are seen
-	Model    Model                         // nil: none is configured
-	Limits   plan.Limits                   // in force, to tell when planning mode is over
-	Notify   func(Notice)                  // tells a person, at once; may be nil
+
+	Unconfigured bool         // nobody chose the gates: where there is no file to name they are lenient
+	Tree         Tree         // nil: no files are seen
+	Model        Model        // nil: none is configured
+	Limits       plan.Limits  // in force, to tell when planning mode is over
+	Notify       func(Notice) // tells a person, at once; may be nil
 }
 
 // Presence keeps signs of life.

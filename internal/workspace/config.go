@@ -122,6 +122,7 @@ type Gates struct {
 	Profile gates.Profile
 	Levels  map[string]gates.Level // what the user set gate by gate; comes before the profile
 	Floor   map[string]gates.Level // below which no gate goes: what others than the user ask for
+	Asked   bool                   // somebody configured them
 }
 
 // Level returns the level of a gate to which the profile in force gives byProfile.

@@ -276,14 +276,14 @@ func admitFewer(holds Config, asked *Config) string {
 func setGates(c *Config, v value) faults {
 	text, isWord := v.scalar()
 	if isWord && (v.node != nil || !strings.Contains(text, "=")) {
-		asked := Gates{}
+		asked := Gates{Asked: true}
 		wrong := setStricter(v, &asked.Profile)
 		c.Gates = asked
 		return wrong
 	}
 	entries, ok := v.entries()
 	if !ok {
-		c.Gates = Gates{Profile: gates.Strict}
+		c.Gates = Gates{Profile: gates.Strict, Asked: true}
 		return v.refuse("is neither a word nor a mapping",
 			"give default, strict or lenient, or set gates one by one to error, warning or off").countAs(string(gates.Strict))
 	}
@@ -300,7 +300,7 @@ func setGates(c *Config, v value) faults {
 		levels[entry.entry] = level
 	}
 	if wrong == nil || len(levels) > 0 {
-		c.Gates = Gates{Profile: gates.Default, Levels: levels}
+		c.Gates = Gates{Profile: gates.Default, Levels: levels, Asked: true}
 	}
 	return wrong
 }
@@ -324,6 +324,7 @@ func admitGates(holds Config, asked *Config) string {
 	if why != "" {
 		return "it " + why
 	}
+	merged.Asked = merged.Asked || asked.Gates.Asked
 	asked.Gates = merged
 	return ""
 }

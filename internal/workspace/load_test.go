@@ -105,7 +105,7 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 	want := changed(func(c *workspace.Config) {
 		*c = workspace.Config{
 			Toolsets: []workspace.Toolset{"planning", "workspace"}, Strategy: "plan_act_reflect",
-			Gates: workspace.Gates{Profile: "default", Levels: map[string]gates.Level{"paths": "off", "titles": "error"}},
+			Gates: workspace.Gates{Asked: true, Profile: "default", Levels: map[string]gates.Level{"paths": "off", "titles": "error"}},
 			Text:  "unicode", Completion: "evidence", Approval: "person", GatheringTimeout: 2 * time.Hour,
 			MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
 		}
@@ -175,22 +175,23 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{"execution"} }},
 		{name: "tighten", own: "gates: strict\ncompletion: evidence\napproval: person\napproval_timeout: 40m\ngathering_timeout: 0",
 			change: func(c *workspace.Config) {
-				c.Gates = workspace.Gates{Profile: "strict"}
+				c.Gates = workspace.Gates{Asked: true, Profile: "strict"}
 				c.Completion, c.Approval, c.ApprovalTimeout, c.GatheringTimeout = "evidence", "person", 40*time.Minute, 0
 			}},
 		{name: "say what holds anyway", user: "approval: person",
 			own:    "gates: default\ncompletion: trust\napproval: person\napproval_timeout: 30m",
-			change: func(c *workspace.Config) { c.Approval = "person" }},
+			change: func(c *workspace.Config) { c.Approval, c.Gates.Asked = "person", true }},
 		{name: "set floors", user: "gates: {paths: off}", own: "gates: {paths: warning, titles: error}",
 			change: func(c *workspace.Config) {
-				c.Gates = workspace.Gates{Profile: "default", Levels: map[string]gates.Level{"paths": "off"},
+				c.Gates = workspace.Gates{Asked: true, Profile: "default", Levels: map[string]gates.Level{"paths": "off"},
 					Floor: map[string]gates.Level{"paths": "warning", "titles": "error"}}
 			}},
 		{name: "be stricter than what the user has loosened", user: "gates: {paths: off, titles: error}", own: "gates: strict",
 			change: func(c *workspace.Config) {
-				c.Gates = workspace.Gates{Profile: "strict", Floor: map[string]gates.Level{"paths": "off", "titles": "error"}}
+				c.Gates = workspace.Gates{Asked: true, Profile: "strict", Floor: map[string]gates.Level{"paths": "off", "titles": "error"}}
 			}},
-		{name: "be less lenient", user: "gates: lenient", own: "gates: default", change: func(*workspace.Config) {}},
+		{name: "be less lenient", user: "gates: lenient", own: "gates: default",
+			change: func(c *workspace.Config) { c.Gates.Asked = true }},
 		{name: "say nothing", own: "# nothing\n", change: func(*workspace.Config) {}},
 		{name: "leave values out", own: "toolsets:\nservers: ~\n", change: func(*workspace.Config) {}},
 	}
@@ -357,7 +358,7 @@ func steps(n int) string {
 // One wrong or unknown word in a file leaves the rest of it in force; where the
 // key can be tightened the word counts as the strictest.
 func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
-	strict := workspace.Gates{Profile: gates.Strict}
+	strict := workspace.Gates{Asked: true, Profile: gates.Strict}
 	fatal := map[string]gates.Level{"paths": gates.Error}
 	tightened := map[string]func(c *workspace.Config, own bool){
 		"list for a word":   func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
@@ -456,6 +457,7 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 
 func setLevels(levels map[string]gates.Level) func(*workspace.Config, bool) {
 	return func(c *workspace.Config, own bool) {
+		c.Gates.Asked = true
 		if own {
 			c.Gates.Floor = levels
 		} else {
