@@ -21,6 +21,7 @@ import (
 //	ws          a repository with hostile configuration; what most commands look at
 //	ws/nest     a repository in it, with its own
 //	super       a repository with a submodule, each with its own
+//	ws/bare     the same without a work tree, and ws/gitfile with one of its own
 //	ws/hN       folders with a few files whose names are options
 //	plain       files alone, for commands as a host's own shell runs them
 func layOut(root string) error {
@@ -56,6 +57,8 @@ func layOut(root string) error {
 	for _, dir := range []string{"ws/nest", "super/module", "super", "ws"} { // with names of its own for each
 		faults = append(faults, hostile(filepath.Join(root, dir), "evil-"+filepath.Base(dir)))
 	}
+	faults = append(faults, exec.Command("cp", "-r", filepath.Join(root, "ws/nest/.git"), filepath.Join(root, "ws/bare")).Run())
+	write(0o644, "ws/gitfile/.git", "gitdir: ../nest/.git\n")
 	time.Sleep(2 * time.Millisecond) // no time that is noted later is the same
 	return errors.Join(faults...)
 }
@@ -129,12 +132,14 @@ func hostileConfiguration() map[string]string {
 // repository makes a repository with a little of everything.
 func repository(dir string) error {
 	var faults []error
-	git := func(args ...string) {
+	git := func(args ...string) string {
 		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=e@e"}, args...)...)
 		cmd.Env = append(os.Environ(), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
+		out, err := cmd.CombinedOutput()
+		if err != nil {
 			faults = append(faults, fmt.Errorf("git %v: %w: %s", args, err, out))
 		}
+		return strings.TrimSuffix(string(out), "\n")
 	}
 	write := func(name, content string) {
 		faults = append(faults, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
@@ -142,8 +147,11 @@ func repository(dir string) error {
 	faults = append(faults, os.MkdirAll(dir, 0o755))
 	write("tracked.txt", "one\n")
 	write("tracked.md", "one\n")
+	write("tracked.inc", "one\n")
+	write("tracked.work", "one\n")
+	write("lost.txt", "of which git has the name alone\n")
 	git("init", "-q", "-b", "main", "--template=")
-	git("add", "-f", "tracked.txt", "tracked.md")
+	git("add", "-f", "tracked.txt", "tracked.md", "tracked.inc", "tracked.work", "lost.txt")
 	if _, err := os.Stat(filepath.Join(dir, "module/.git")); err == nil {
 		write(".gitmodules", "[submodule \"module\"]\n\tpath = module\n\turl = ./module\n\tignore = none\n")
 		git("add", "-f", ".gitmodules", "module")
@@ -158,8 +166,15 @@ func repository(dir string) error {
 	git("notes", "add", "-m", "note")
 	write("tracked.txt", "stashed\n")
 	git("stash", "-q")
-	write("tracked.txt", "three\n")
-	write("tracked.md", "two\n")
+	for _, name := range []string{"tracked.txt", "tracked.md", "tracked.inc", "tracked.work"} {
+		write(name, "three\n")
+	}
+	if lost := git("rev-parse", "HEAD:lost.txt"); len(lost) > 2 {
+		faults = append(faults, os.Remove(filepath.Join(dir, ".git/objects", lost[:2], lost[2:])))
+	}
+	before, after, _ := strings.Cut(git("cat-file", "commit", "HEAD"), "\n\n")
+	write("signed", before+"\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n abcd\n -----END PGP SIGNATURE-----\n\n"+after+"\n")
+	git("update-ref", "HEAD", git("hash-object", "-t", "commit", "-w", "signed"))
 	return errors.Join(faults...)
 }
 
@@ -170,7 +185,14 @@ func hostile(dir, driver string) error {
 	write := func(name, content string) {
 		faults = append(faults, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	}
-	write(".gitattributes", strings.ReplaceAll("* diff=DRIVER filter=DRIVER merge=DRIVER\n*.md diff=DRIVER2\n", "DRIVER", driver))
+	write(".gitattributes", strings.ReplaceAll("* diff=DRIVER filter=DRIVER merge=DRIVER\n*.md diff=DRIVER2\n"+
+		"*.inc diff=DRIVER3 filter=DRIVER3\n*.work diff=DRIVER4 filter=DRIVER4\n", "DRIVER", driver))
+	other := func(n string) string {
+		return strings.NewReplacer("CANARY", dir+"/canary", "DRIVER", driver+n).Replace("[diff \"DRIVER\"]\n\ttextconv = CANARY\n" +
+			"\tcommand = CANARY\n[filter \"DRIVER\"]\n\tclean = CANARY\n\tsmudge = CANARY\n\tprocess = CANARY\n")
+	}
+	write("included", other("3"))
+	write(".git/config.worktree", other("4"))
 	settings := `[core]
 	fsmonitor = CANARY
 	pager = CANARY
@@ -223,6 +245,22 @@ func hostile(dir, driver string) error {
 [remote "origin"]
 	url = ext::CANARY
 	uploadpack = CANARY
+	promisor = true
+	partialclonefilter = blob:none
+[extensions]
+	partialClone = origin
+	worktreeConfig = true
+[include]
+	path = ../included
+[pretty]
+	evil = %G? %GS
+[format]
+	pretty = evil
+[gpg "ssh"]
+	program = CANARY
+	defaultKeyCommand = CANARY
+[status]
+	submoduleSummary = true
 [uploadpack]
 	packObjectsHook = CANARY
 [man]
@@ -241,7 +279,8 @@ func hostile(dir, driver string) error {
 	path := filepath.Join(dir, ".git/config")
 	old, err := os.ReadFile(path)
 	settings = strings.NewReplacer("CANARY", dir+"/canary", "HOOKS", dir+"/hooks", "DRIVER", driver).Replace(settings)
-	faults = append(faults, err, os.WriteFile(path, append(old, settings...), 0o644), os.MkdirAll(dir+"/hooks", 0o755))
+	settings = strings.Replace(string(old), "repositoryformatversion = 0", "repositoryformatversion = 1", 1) + settings
+	faults = append(faults, err, os.WriteFile(path, []byte(settings), 0o644), os.MkdirAll(dir+"/hooks", 0o755))
 	for _, name := range []string{"hooks/post-index-change", "hooks/pre-auto-gc", "hooks/fsmonitor-watchman", "canary", "git-evil"} {
 		faults = append(faults, os.WriteFile(filepath.Join(dir, name), []byte(canary), 0o755))
 	}
