@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/httpserve"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/terminal"
@@ -45,6 +46,9 @@ func newServeCommand(a *app) *cobra.Command {
 }
 
 func (a *app) serve(ctx context.Context, o serveOptions) error {
+	if err := process.Hide(); err != nil { // its environment may hold keys, and it runs an agent's commands
+		a.logger().Warn("commands of this user can read the server's environment", "error", err)
+	}
 	a.settings, a.serving = o.settings(), true
 	a.agentAbove() // now: what started this process may end, and leave it to be found no more
 	if o.http == "" {

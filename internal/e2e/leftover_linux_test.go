@@ -15,6 +15,8 @@ import (
 // pipe open.
 const linger = `echo begun; env -i setsid -f /bin/sh -c "(trap '' TERM HUP; exec >pipe </dev/null 2>&1; echo up; sleep 1000) &"; `
 
+const waits = `until [ -e go ]; do sleep 0.01; if [ -e stop ]; then kill -STOP $PPID; echo >stopped; rm stop; fi; done`
+
 // TestNothingStaysToDecideLater: what a command of bash_execute leaves behind is gone when
 // it is answered, when planning mode is entered by another process, and when its server is
 // killed.
@@ -30,6 +32,13 @@ func TestNothingStaysToDecideLater(t *testing.T) {
 			answered(t, sent, "begun", "with everything it had started: planning mode was entered")
 		},
 		"killed": func(_ *testing.T, _ *place, h *host, _ pending) { h.kill() },
+		"killed, its keeper stopped": func(_ *testing.T, p *place, h *host, _ pending) {
+			p.write("stop", "")
+			for _, err := os.Stat(filepath.Join(p.workspace, "stopped")); err != nil; {
+				_, err = os.Stat(filepath.Join(p.workspace, "stopped"))
+			}
+			h.kill()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +48,7 @@ func TestNothingStaysToDecideLater(t *testing.T) {
 				t.Fatal(err)
 			}
 			h := p.open("--toolsets", "planning,mode,workspace")
-			sent, err := h.askTool("bash_execute", arguments{"command": linger + "until [ -e go ]; do sleep 0.01; done", "timeout": 500})
+			sent, err := h.askTool("bash_execute", arguments{"command": linger + waits, "timeout": 500})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,6 +38,7 @@ func (l *Launcher) start(cmd *exec.Cmd) (*family, error) {
 	if l.Program == "" {
 		return f, cmd.Start()
 	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGCONT // so that a keeper which its command has stopped ends it
 	if err := adopt(); err != nil {
 		return nil, err
 	}

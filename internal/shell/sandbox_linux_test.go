@@ -480,6 +480,7 @@ func execute(j job) error {
 		}
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	_ = cmd.Run() // how it ends does not matter
 	return nil
 }
