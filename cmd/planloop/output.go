@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/terminal"
 )
 
 // printJSON prints v as an indented JSON document.
@@ -63,5 +64,5 @@ func (a *app) tell(reply any, text string) error {
 	if a.flags.json {
 		return a.printJSON(reply)
 	}
-	return a.print([]byte(safetext.Escape(text) + "\n"))
+	return a.print(terminal.Joined(a.screen().Told(safetext.Escape(text))))
 }

@@ -75,7 +75,7 @@ func (v PlanView) withoutPlan() Page {
 func (v PlanView) head() []string {
 	lines := append(v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), v.status()...)
 	if summary := v.State.Plan.Summary; summary != "" {
-		lines = append(lines, v.block(summary, 0, detailLines)...)
+		lines = append(lines, v.block("Summary: "+summary, 0, detailLines)...)
 	}
 	lines = append(lines, v.verdict()...)
 	lines = append(lines, v.approval()...)
@@ -185,12 +185,13 @@ func (v PlanView) fold(i, n int) string {
 
 // block lays out faint text behind a margin, in at most so many lines.
 func (v PlanView) block(text string, margin, most int) []string {
-	lines := v.Screen.Wrap(safetext.Escape(text), margin)
+	blank := strings.Repeat(" ", margin)
+	lines := v.Screen.barred(blank, blank, safetext.Escape(text))
 	if !v.All {
-		lines = v.Screen.atMost(most, lines, margin)
+		lines = v.Screen.atMost(most, lines, 0)
 	}
 	for i, line := range lines {
-		lines[i] = strings.TrimRight(strings.Repeat(" ", margin)+v.Screen.Faint(line), " ")
+		lines[i] = v.Screen.Faint(line)
 	}
 	return lines
 }
@@ -205,12 +206,12 @@ func (v PlanView) foot() []string {
 	}
 	if p := v.State.Plan; p.Status == plan.StatusAbandoned && p.Steps.Len() == 0 {
 		text := "Bring its steps back: planloop restore " + p.ID
-		lines = append(lines, v.block(text, 0, len(text))...)
+		lines = append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}
 	if v.Former != nil {
 		text := fmt.Sprintf("A former plan, %s on %s. Bring it back: planloop restore %s",
 			pastWord(v.Former.Reason), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
-		return append(lines, v.block(text, 0, len(text))...)
+		return append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}
 	lines = append(lines, v.mode()...)
 	lines = append(lines, v.signals()...)
@@ -249,15 +250,12 @@ func (v PlanView) signal(signal plan.Signal) []string {
 		label += " on " + id.String()
 	}
 	label += ": "
-	texts := v.Screen.Wrap(safetext.Escape(label+signal.Message), 2)
+	texts := v.Screen.barred("", "  ", safetext.Escape(label+signal.Message))
 	if !v.All {
-		texts = v.Screen.atMost(messageLines, texts, 2)
+		texts = v.Screen.atMost(messageLines, texts, 0)
 	}
 	for i, text := range texts {
-		if i > 0 {
-			text = "  " + text
-		}
-		texts[i] = look(strings.TrimRight(text, " "))
+		texts[i] = look(text)
 	}
 	if signal.Output != "" && v.All {
 		texts = append(texts, v.block(signal.Output, 2, 0)...)

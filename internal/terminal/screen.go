@@ -90,7 +90,7 @@ func (s Screen) Wrap(text string, margin int) []string {
 	if s.width == 0 {
 		return strings.Split(text, "\n")
 	}
-	lines := strings.Split(ansi.Wrap(text, max(s.width-margin, narrowest/2), ""), "\n")
+	lines := strings.Split(ansi.Wrap(text, max(s.width-margin, narrowest/2-len(bar)), ""), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ")
 	}
@@ -118,9 +118,42 @@ func (s Screen) Hang(label string, look Style, text string) []string {
 	return lines
 }
 
-// coloured lays out any text, and puts a style on each of its lines.
+// coloured lays out any text, and puts a style on each of its lines. All but the first stand
+// behind a bar.
 func (s Screen) coloured(look Style, text string) []string {
-	return s.Hang("", look, safetext.Escape(text))
+	lines := s.barred("", "  ", safetext.Escape(text))
+	for i, line := range lines {
+		lines[i] = look(line)
+	}
+	return lines
+}
+
+// bar stands before what a text goes on with: no line of ours begins like that, so that no
+// text can be taken for one.
+const bar = "| "
+
+// barred lays out printable text from a margin on, its further lines behind a deeper one and
+// a bar.
+func (s Screen) barred(margin, deeper, text string) []string {
+	lines := s.Wrap(text, len(deeper+bar))
+	for i, line := range lines {
+		if i > 0 {
+			line = deeper + bar + line
+		} else {
+			line = margin + line
+		}
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return lines
+}
+
+// Told lays out lines of ours, which hold texts: what does not fit into one goes on behind a bar.
+func (s Screen) Told(text string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, s.barred("", "  ", line)...)
+	}
+	return lines
 }
 
 // Next lays out what to do next; nothing for "".
