@@ -20,9 +20,9 @@ import (
 )
 
 var (
-	generated = flag.Int("generated", 300, "how many commands TestAllowedCommandsOnlyRead makes up")
+	generated = flag.Int("generated", 200, "how many commands TestAllowedCommandsOnlyRead makes up")
 	seed      = flag.Uint64("seed", 1, "what they are made of; 0 for a new one")
-	lasting   = flag.Duration("for", time.Minute, "how long at most")
+	lasting   = flag.Duration("for", 15*time.Second, "how long at most")
 	sole      = flag.String("sole", "", "the one command that TestAllowedCommandsOnlyRead runs, whatever the judge says of it")
 	from      = flag.String("from", "", "a `FILE` of commands to take in the place of made-up ones, one on a line, ␤ for a newline")
 	soleIn    = flag.String("sole-in", "ws", "the folder of the scratch world to run it in")

@@ -319,7 +319,7 @@ func (k *keeper) run(j job) (outcome, error) {
 	if !k.out.Scan() {
 		return outcome{}, fmt.Errorf("the runner ended at %q: %w", j.Command, k.out.Err())
 	}
-	found := k.leftOver(j)
+	found := k.leftOver(time.Since(began) > commandTime)
 	found = append(found, k.watch.end()...)
 	if changed(k.before) {
 		found = append(found, differences(k.before, snapshot())...)
@@ -337,9 +337,10 @@ func (k *keeper) run(j job) (outcome, error) {
 	return outcome{Found: found, Took: time.Since(began)}, nil
 }
 
-// leftOver ends the processes that outlive their command. In a host's shell the end of
-// a process substitution may come after that of its command.
-func (k *keeper) leftOver(j job) []string {
+// leftOver ends the processes that outlive their command, and lists them if the command
+// was not ended itself. What is in a process substitution may come to its end a little
+// later.
+func (k *keeper) leftOver(ended bool) []string {
 	var left []string
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
 		for { // the keeper inherits orphans; the runner waits for its own
@@ -350,7 +351,7 @@ func (k *keeper) leftOver(j job) []string {
 		if left = k.others(); len(left) == 0 {
 			return nil
 		}
-		if time.Since(began) > 100*time.Millisecond {
+		if ended || time.Since(began) > commandTime {
 			break
 		}
 	}
@@ -358,7 +359,7 @@ func (k *keeper) leftOver(j job) []string {
 		pid, _ := strconv.Atoi(strings.Fields(process)[0])
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
-	if j.Host {
+	if ended {
 		return nil
 	}
 	return []string{"left running: " + strings.Join(left, ", ")}
