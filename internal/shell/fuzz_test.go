@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -85,21 +86,39 @@ func TestHugeCommands(t *testing.T) {
 		"assignments": strings.Repeat("a=", 50000), "braces": strings.Repeat("{ ", 50000), "globs": "ls " + strings.Repeat("*", 100000),
 		"functions": strings.Repeat(
 			"f() ", 20000),
+		"combinations": "for a in {1..10}; do for b in {1..10}; do echo $a $b " + strings.Repeat("w ", 50000) + "; done; done",
+		"alternatives": strings.Repeat("x=a; x=b; x=c; x=d; y=e; y=f; y=g; ", 100) + strings.Repeat("echo $x$y; ", 15000),
+		"chain":        "a0=x; " + chained(3000, "a%d=$((a%d+a%d)); ") + "echo $((a2999))",
+		"doubling":     "a0=x; " + chained(3000, "a%d=\"$a%d $a%d\"; ") + "echo $a2999",
+		"readers":      strings.Repeat("xargs ", 150) + "rm", "items": "for i in " + strings.Repeat("w ", 100000) + "; do ls $i; done",
+		"names": strings.Repeat("x=$y$z; y=$x$z; z=$x$y; ", 5000) + "ls $x",
 	} {
 		start := time.Now()
 		v := shell.Classify(command)
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%s: %v", name, took)
+		}
 		t.Logf("%s: %d bytes in %v", name, len(command), time.Since(start))
 		switch name {
 		case "operators", "statements", "pipes", "words", "redirects", "globs":
 			if !v.Allowed {
 				t.Errorf("%s: %s", name, v.Reason)
 			}
-		case "brackets", "wrappers", "long", "braces", "functions", "heredocs", "quoted":
+		case "combinations", "doubling", "readers", "names", "brackets", "wrappers", "long", "braces", "functions", "heredocs", "quoted":
 			if v.Allowed {
 				t.Errorf("%s is allowed", name)
 			}
 		}
 	}
+}
+
+// chained are statements of which each names two before it.
+func chained(n int, format string) string {
+	var b strings.Builder
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&b, format, i, i-1, max(0, i-2))
+	}
+	return b.String()
 }
 
 func BenchmarkClassify(b *testing.B) {
