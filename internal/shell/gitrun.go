@@ -24,7 +24,7 @@ func installGit(folder, launcher string) error {
 		return err
 	}
 	if runtime.GOOS == "windows" {
-		return os.Link(launcher, filepath.Join(folder, gitName+".exe"))
+		return linkOrCopy(launcher, filepath.Join(folder, gitName+".exe"))
 	}
 	git, err := lookProgram(gitName)
 	if err != nil {
@@ -38,8 +38,24 @@ func installGit(folder, launcher string) error {
 	return os.Symlink(launcher, filepath.Join(folder, gitName))
 }
 
+// linkOrCopy gives a program a second name. A link goes to no other drive, and not to
+// what is an administrator's.
+func linkOrCopy(program, name string) error {
+	if os.Link(program, name) == nil {
+		return nil
+	}
+	data, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, data, 0o700)
+}
+
 // gitScripts are those commands of git that read and are scripts.
 func gitScripts(git string) []string {
+	if real, err := filepath.EvalSymlinks(git); err == nil {
+		git = real
+	}
 	prefix := filepath.Dir(filepath.Dir(git))
 	var found []string
 	for _, folder := range []string{"lib/git-core", "libexec/git-core"} {
