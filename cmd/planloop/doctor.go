@@ -169,15 +169,15 @@ func (d *diagnosis) advice(fault error) string {
 	case d.Status == "newer":
 		return "Update planloop; until then leave the log as it is."
 	case errors.Is(fault, store.ErrFull):
-		return "Nothing was changed, and no damage is known. Free some space, then run `planloop doctor` again."
+		return "Nothing was changed, and what cannot be read is not judged. Free some space, then run `planloop doctor` again."
 	case errors.Is(fault, store.ErrReadOnly):
-		return "Nothing was changed, and no damage is known. Make the state folder and its files yours to read and write, " +
+		return "Nothing was changed, and what cannot be read is not judged. Make the state folder and its files yours to read and write, " +
 			"then run `planloop doctor` again."
 	case errors.Is(fault, store.ErrBusy):
-		return "Nothing was changed, and no damage is known. End the other program, then run `planloop doctor` again."
+		return "Nothing was changed, and what cannot be read is not judged. End the other program, then run `planloop doctor` again."
 	case d.Status == "unexamined":
-		return "Nothing was changed, and no damage is known. See to the problem above, then run `planloop doctor` again; if the disk " +
-			"fails again, copy the state folder to another disk."
+		return "Nothing was changed, and what cannot be read is not judged. See to the problem above, then run `planloop doctor` " +
+			"again; if the disk fails again, copy the state folder to another disk."
 	case d.Status == "damaged" && undo == "":
 		return "Run `planloop doctor --repair`: it makes a new log from the " + plan.Counted(int(d.Revision), "intact change") +
 			" and restores the plan from the last snapshot, if one is left; what came after is lost. It keeps the damaged files."
