@@ -77,3 +77,30 @@ func TestRate(t *testing.T) {
 		t.Errorf("a negative rate: %+v", got)
 	}
 }
+
+// TestHeaderAndStreams sends a header that is too long, and opens more streams than there
+// may be.
+func TestHeaderAndStreams(t *testing.T) {
+	t.Parallel()
+	s := newPlace(t).serveHTTP()
+	for size, status := range map[int]int{15 << 10: http.StatusOK, 17 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+		if got := s.callTool("planning_read_plan", `{}`, "X-Long", strings.Repeat("x", size)); got.status != status {
+			t.Errorf("a header of %d bytes: %d %s", size, got.status, got.body)
+		}
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	for n := range 101 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/sse", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Body.Close()
+		if (n < 100) != (stream.StatusCode == http.StatusOK) {
+			t.Fatalf("stream %d: %d", n+1, stream.StatusCode)
+		}
+	}
+}

@@ -30,8 +30,8 @@ type sessions struct {
 // session is what decides which one makes room for another.
 type session struct {
 	client    string
-	listening int  // open streams
-	taken     bool // its client has used it since initialize
+	listening int // open streams
+	uses      int // since initialize
 	used      time.Time
 }
 
@@ -52,7 +52,7 @@ func (s *sessions) Validate(id string) (isTerminated bool, err error) {
 	if known == nil {
 		return false, errUnknownSession
 	}
-	known.taken, known.used = true, time.Now()
+	known.uses, known.used = known.uses+1, time.Now()
 	return false, nil
 }
 
@@ -95,18 +95,9 @@ func (s *sessions) surplus(client string) string {
 	}
 	return slices.MinFunc(among, func(a, b string) int {
 		x, y := s.alive[a], s.alive[b]
-		return cmp.Or(cmp.Compare(min(x.listening, 1), min(y.listening, 1)), compareBool(x.taken, y.taken), x.used.Compare(y.used))
+		return cmp.Or(cmp.Compare(min(x.listening, 1), min(y.listening, 1)), cmp.Compare(min(x.uses, 1), min(y.uses, 1)),
+			x.used.Compare(y.used))
 	})
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // A session keeps this much for a client that comes back to a broken stream.

@@ -4,6 +4,7 @@
 package transport
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -113,7 +114,8 @@ func whose(raw []byte) json.RawMessage {
 // without bound.
 func (m *Message) judgeParams(f form) *mcp.JSONRPCErrorDetails {
 	var params struct {
-		Meta *mcp.Meta `json:"_meta"`
+		Meta   *mcp.Meta `json:"_meta"`
+		Cursor any       `json:"cursor"`
 	}
 	if json.Unmarshal(m.Params, &params) == nil {
 		m.meta = params.Meta
@@ -129,6 +131,11 @@ func (m *Message) judgeParams(f form) *mcp.JSONRPCErrorDetails {
 		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the name %.64q appears twice in one object", f.doubled))
 	case method != mcp.MethodToolsCall && method != mcp.MethodPromptsGet && len(m.Raw) > maxPlain:
 		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the message is longer than the %d bytes that this method may have", maxPlain))
+	}
+	if cursor, ok := params.Cursor.(string); ok { // base64 has several ways to write the same bytes
+		if text, err := base64.StdEncoding.DecodeString(cursor); err == nil && base64.StdEncoding.EncodeToString(text) != cursor {
+			return fault(mcp.INVALID_PARAMS, "the cursor is not one that was given out")
+		}
 	}
 	if m.meta != nil && !isToken(m.meta.ProgressToken) {
 		return fault(mcp.INVALID_PARAMS, fmt.Sprintf("the progressToken must be a string of at most %d bytes or an integer", maxToken))

@@ -60,6 +60,15 @@ func jsonNames(of reflect.Type, seen map[reflect.Type]bool) (names []string) {
 	return names
 }
 
+func TestACursorHasOneSpelling(t *testing.T) {
+	for cursor, ok := range map[string]bool{"": true, "dG9vbA==": true, `dG9v\nbA==`: false, `dG9vbA==\r\n`: false, "dG9vbB==": false} {
+		_, refused := Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"` + cursor + `"}}`))
+		if ok != (refused == nil) {
+			t.Errorf("%s: %v", cursor, refused)
+		}
+	}
+}
+
 // FuzzParse: what is accepted is read alike by the library, by a reader that knows no
 // other case, and by one that folds names and takes the first.
 func FuzzParse(f *testing.F) {
