@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -38,24 +38,40 @@ func TestProgressArrives(t *testing.T) {
 		t.Errorf("on the wire: %d of %d", sent, rounds)
 	}
 	for _, version := range []string{stateless, handshake} {
-		var heard atomic.Int64
+		heard := make(chan any, 1000)
 		client := connect(t, s.transport("http"), version, &mcp.ClientOptions{
-			ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { heard.Add(1) },
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+				heard <- r.Params.ProgressToken
+			},
 		})
 		arrived := 0
 		for n := range rounds {
-			before := heard.Load()
 			params := &mcp.CallToolParams{Name: "planloop_suggest", Arguments: arguments{}}
 			params.SetProgressToken(n)
 			if _, err := client.CallTool(t.Context(), params); err != nil {
 				t.Fatal(err)
 			}
-			if heard.Load() > before {
+			if hears(heard, float64(n)) {
 				arrived++
 			}
 		}
 		if arrived != rounds {
-			t.Errorf("%s: %d of %d before the answer", version, arrived, rounds)
+			t.Errorf("%s: %d of %d", version, arrived, rounds)
+		}
+	}
+}
+
+// hears waits for progress with a token.
+func hears(heard <-chan any, token float64) bool {
+	late := time.After(patience)
+	for {
+		select {
+		case got := <-heard:
+			if got == token {
+				return true
+			}
+		case <-late:
+			return false
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -36,13 +37,14 @@ var memberNames = sync.OnceValue(func() []string {
 
 // form is what the walk over a message has found.
 type form struct {
-	params  []string // the names in params
-	doubled string   // a name that stands twice in one object of the arguments
+	params []string // the names in params
+	loose  string   // what in the arguments has more than one reading
 }
 
 // walk reads a message token by token.
 type walk struct {
 	form
+	raw   []byte
 	in    *jsontext.Decoder
 	path  []string          // the names that lead to what was read last, one for each level
 	names []map[string]bool // of the objects around it, folded
@@ -53,7 +55,11 @@ type walk struct {
 // the case, a known name in other than its own case. So what is judged is what the
 // library runs. The names within a tool's arguments are the tool's to judge.
 func readForm(raw []byte) (form, *mcp.JSONRPCErrorDetails) {
-	w := walk{in: jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))}
+	if !utf8.Valid(raw) {
+		return form{}, fault(mcp.PARSE_ERROR, "parse error: the message is not valid UTF-8")
+	}
+	loosely := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	w := walk{raw: raw, in: jsontext.NewDecoder(bytes.NewReader(raw), loosely...)}
 	switch w.in.PeekKind() {
 	case '[':
 		return w.form, fault(mcp.INVALID_REQUEST, "batches are not supported: send each message by itself")
@@ -62,14 +68,16 @@ func readForm(raw []byte) (form, *mcp.JSONRPCErrorDetails) {
 		return w.form, fault(mcp.PARSE_ERROR, "parse error: the message is not valid JSON: send one JSON object")
 	}
 	for {
+		before := w.in.InputOffset()
 		token, err := w.in.ReadToken()
 		if errors.Is(err, io.EOF) {
 			return w.form, nil
 		}
 		if err != nil {
-			return w.form, fault(mcp.PARSE_ERROR, fmt.Sprintf("parse error: not valid JSON in UTF-8, near byte %d", w.in.InputOffset()))
+			return w.form, fault(mcp.PARSE_ERROR,
+				fmt.Sprintf("parse error: the message is not valid JSON, near byte %d", w.in.InputOffset()))
 		}
-		if refused := w.take(token); refused != nil {
+		if refused := w.take(token, before); refused != nil {
 			return w.form, refused
 		}
 		if w.in.StackDepth() > 0 {
@@ -82,7 +90,7 @@ func readForm(raw []byte) (form, *mcp.JSONRPCErrorDetails) {
 	}
 }
 
-func (w *walk) take(token jsontext.Token) *mcp.JSONRPCErrorDetails {
+func (w *walk) take(token jsontext.Token, before int64) *mcp.JSONRPCErrorDetails {
 	depth, kind := w.in.StackDepth(), token.Kind()
 	if kind == '{' || kind == '[' {
 		w.path, w.names = append(w.path[:depth-1], ""), append(w.names[:depth-1], nil)
@@ -91,10 +99,26 @@ func (w *walk) take(token jsontext.Token) *mcp.JSONRPCErrorDetails {
 	if depth > maxDepth && !arguments || depth > maxArgumentsDepth {
 		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the message is nested deeper than %d levels", maxDepth))
 	}
+	if kind == '"' && !w.unicode(token.String(), before) {
+		if !arguments {
+			return fault(mcp.PARSE_ERROR, "parse error: a string has half of a surrogate pair, which is no character")
+		}
+		w.loose = "a string has half of a surrogate pair, which is no character"
+	}
 	if around, places := w.in.StackIndex(depth); kind == '"' && around == '{' && places%2 == 1 {
 		return w.name(token.String(), depth, arguments)
 	}
 	return nil
+}
+
+// unicode reports whether the string that was read last has no half of a surrogate pair,
+// which readers replace as they like.
+func (w *walk) unicode(text string, before int64) bool {
+	if !strings.ContainsRune(text, utf8.RuneError) {
+		return true
+	}
+	read := w.raw[before:w.in.InputOffset()]
+	return jsontext.Value(read[bytes.IndexByte(read, '"'):]).IsValid()
 }
 
 // name judges a member's name.
@@ -111,7 +135,7 @@ func (w *walk) name(name string, depth int, arguments bool) *mcp.JSONRPCErrorDet
 	w.names[depth-1][key] = true
 	switch {
 	case arguments && twice:
-		w.doubled = name
+		w.loose = fmt.Sprintf("the name %.64q appears twice in one object", name)
 		return nil
 	case arguments:
 		return nil

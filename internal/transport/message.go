@@ -127,8 +127,8 @@ func (m *Message) judgeParams(f form) *mcp.JSONRPCErrorDetails {
 	case method == mcp.MethodToolsCall && unknown >= 0:
 		return fault(mcp.INVALID_PARAMS, fmt.Sprintf("tools/call has no parameter %.64q: there are %s",
 			f.params[unknown], strings.Join(known, ", ")))
-	case method != mcp.MethodToolsCall && f.doubled != "":
-		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the name %.64q appears twice in one object", f.doubled))
+	case method != mcp.MethodToolsCall && f.loose != "":
+		return fault(mcp.INVALID_REQUEST, f.loose)
 	case method != mcp.MethodToolsCall && method != mcp.MethodPromptsGet && len(m.Raw) > maxPlain:
 		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the message is longer than the %d bytes that this method may have", maxPlain))
 	}
