@@ -178,7 +178,7 @@ func (j *judge) assigned(node *syntax.Word) word {
 		switch part := part.(type) {
 		case *syntax.Lit:
 			if i == 0 && strings.HasPrefix(part.Value, "~") {
-				w.add(home())
+				w.add(tilde(part.Value))
 			} else {
 				text, _, tilde := strings.Cut(part.Value, ":~")
 				w.add(word{text: unescaped(text), whole: !tilde})
@@ -193,8 +193,20 @@ func (j *judge) assigned(node *syntax.Word) word {
 	return w
 }
 
-// home is an absolute path to a home, in the stack of directories, or of a pipe.
+// home is an absolute path to one's home, or of a pipe.
 func home() word { return word{text: "/", file: true, plain: true} }
+
+// elsewhere is an absolute path to wherever one is, was, or another user is at home: it may
+// be in /dev.
+func elsewhere() word { return word{text: "/", plain: true} }
+
+// tilde evaluates a literal that begins with a tilde.
+func tilde(value string) word {
+	if value == "~" || strings.HasPrefix(value, "~/") {
+		return home()
+	}
+	return elsewhere() // ~+, ~-, ~2, ~user
+}
 
 // unescaped removes the backslashes that count outside of quotes.
 func unescaped(text string) string {
@@ -307,8 +319,10 @@ func (j *judge) parameterValue(p *syntax.ParamExp) word {
 		return word{several: list, splits: list, tame: p.Length, plain: p.Length}
 	}
 	switch name := p.Param.Value; {
-	case name == "HOME", name == "PWD": // no script may set them
+	case name == "HOME": // no script may set it
 		return home()
+	case name == "PWD": // cd alone does
+		return elsewhere()
 	case name == "@":
 		return word{several: true, splits: true}
 	default:
@@ -423,7 +437,7 @@ func unquoted(value string, first, brace bool) word {
 		return literal(value)
 	}
 	if first && value[0] == '~' {
-		return home()
+		return tilde(value)
 	}
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {

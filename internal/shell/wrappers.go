@@ -185,7 +185,7 @@ func findStarts(words []word) (starts, expression []word) {
 }
 
 func findExpression(w word) bool {
-	return w.text != "" && (w.text[0] == '-' && w.text != "-" || w.text[0] == '(' || w.text[0] == ')' || w.text[0] == '!' ||
+	return w.text != "" && (w.text[0] == '-' && !w.is("-") || w.text[0] == '(' || w.text[0] == ')' || w.text[0] == '!' ||
 		w.text[0] == ',')
 }
 
