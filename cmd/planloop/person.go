@@ -20,9 +20,8 @@ func hostVariables() []string {
 }
 
 // shellVariables are those of them that no host is known to set in its servers as well.
-func shellVariables() []string {
-	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "COPILOT_AGENT"}
-}
+// Claude Code sets CLAUDECODE in both since 2.1.154.
+func shellVariables() []string { return []string{"CODEX_SANDBOX", "CURSOR_AGENT", "COPILOT_AGENT"} }
 
 // agentAbove returns which host's variable a process above the first one was started with,
 // "" for none: a script can take it out of its own environment, not out of that.
