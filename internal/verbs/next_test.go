@@ -219,3 +219,16 @@ func follow(t *rapid.T, s *verbs.Service, next string) {
 		}
 	}
 }
+
+// TestAStatusTellsTheGoalWhole: what stands at its end may matter most.
+func TestAStatusTellsTheGoalWhole(t *testing.T) {
+	s := service(time.Now, nil)
+	goal := strings.Repeat("Limit the attempts to log in. ", 10) + "Never touch production."
+	if _, err := s.Start(t.Context(), ann, verbs.Start{Goal: goal}); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := s.Status(t.Context(), ann, verbs.Status{})
+	if err != nil || reply.Session.Goal != goal || !strings.Contains(reply.Text(), goal) {
+		t.Errorf("told %v (%v)", reply.Text(), err)
+	}
+}

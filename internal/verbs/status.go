@@ -384,7 +384,7 @@ func (r StatusReply) Text() string {
 	var b strings.Builder
 	b.WriteString(string(r.Now.Reason))
 	if r.Session != nil {
-		b.WriteString(": " + plan.Quote(r.Session.Goal))
+		b.WriteString(": " + plan.QuoteWhole(r.Session.Goal))
 	}
 	b.WriteString(r.sofar())
 	if r.Session != nil {

@@ -172,8 +172,9 @@ func (r UpdateReply) Text() string {
 	if n := len(r.TaskIDs); n > 0 {
 		fmt.Fprintf(&b, ": added %s, score %d", idRange(plan.StepID(r.TaskIDs[0]), plan.StepID(r.TaskIDs[n-1])), r.Score)
 	}
+	warnings := ""
 	for _, w := range r.Warnings {
-		b.WriteString("\nWarning: " + w)
+		warnings += "\nWarning: " + w
 	}
-	return b.String() + r.ending(r.after())
+	return b.String() + r.ending(warnings, r.after())
 }
