@@ -301,7 +301,7 @@ func TestDialogueShowsThePlanWhole(t *testing.T) {
 		if len(shown) != 2 {
 			t.Fatalf("%s: asked %d times", era, len(shown))
 		}
-		for _, word := range []string{"Submitted by tester at 20", "; revision 1, plan ", "\nIt expires at 20",
+		for _, word := range []string{"Submitted by tester at 20", "\nRevision 1, plan ", "; it expires at 20",
 			"Plan: Move the sessions to Redis.", "1. [low risk] Add the Redis client (tools: create_file)",
 			"Read the module file", "Approve this plan?"} {
 			if !strings.Contains(shown[0], word) {

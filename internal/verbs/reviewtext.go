@@ -25,10 +25,11 @@ func (s *Service) Review(state plan.State, former *plan.Plan) string {
 	if s.opts.Workspace != "" {
 		text += " in " + s.opts.Workspace
 	}
-	text += fmt.Sprintf("; revision %d, plan %s.", state.Revision, history.ShortDigest(plan.Digest(draft)))
+	text += fmt.Sprintf(".\nRevision %d, plan %s", state.Revision, history.ShortDigest(plan.Digest(draft)))
 	if at, limit := plan.ExpiresAt(state, s.opts.Limits, s.lastActivity(state)); limit > 0 {
-		text += "\nIt expires at " + moment(at) + "."
+		text += "; it expires at " + moment(at)
 	}
+	text += "."
 	switch current := state.Plan; {
 	case request != nil && request.Base != "":
 		text += "\nIt changes the approved plan, and goes beyond what was approved: " + barred(draft.Changes) + "."
