@@ -13,7 +13,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	setUp(p, 1)
-	for _, peer := range peers(t, p, "--rate", "0") {
+	for _, peer := range peers(t, p) {
 		if peer.meta != "" {
 			continue // the stateless revision has no such request
 		}

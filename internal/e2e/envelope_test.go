@@ -157,7 +157,7 @@ func TestOneReading(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	setUp(p, 4)
-	for _, peer := range peers(t, p, "--rate", "0") {
+	for _, peer := range peers(t, p) {
 		for name, message := range ambiguous() {
 			got := peer.send(strings.ReplaceAll(message, "#", peer.meta))
 			if !strings.Contains(got, `"error":{`) && !strings.Contains(got, `"isError":true`) || len(got) > 2000 {
@@ -171,7 +171,7 @@ func TestOneReading(t *testing.T) {
 			t.Fatalf("%s: the log has %d records", peer.name, got)
 		}
 	}
-	for i, peer := range peers(t, p, "--rate", "0") {
+	for i, peer := range peers(t, p) {
 		got := peer.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"planning_mark_step",`+
 			`"arguments":{"step_id":"S00%d","status":"in_progress"}%s}}`, i+1, peer.meta))
 		if !strings.Contains(got, "in_progress") || strings.Contains(got, `"isError":true`) {
@@ -187,7 +187,7 @@ func TestErrorsRepeatLittle(t *testing.T) {
 	p := newPlace(t)
 	setUp(p, 1)
 	const escapes = `\u001b[31m\u202e\u0000\u0007\r\n\u009b\u2066<>&😀'"`
-	for _, peer := range peers(t, p, "--rate", "0") {
+	for _, peer := range peers(t, p) {
 		for _, size := range []int{1, 20, 1_000, 4_000} { // the third and the fourth are 50 and 200 KB
 			text := strings.Repeat(strings.ReplaceAll(escapes, `"`, `\"`), size)
 			for _, request := range []string{

@@ -23,11 +23,11 @@ type httpServer struct {
 }
 
 // serveHTTP starts a server on a free port of the loopback address and waits
-// until it has told its address.
+// until it has told its address. Without a rate in args it bounds none: tests hurry.
 func (p *place) serveHTTP(args ...string) *httpServer {
 	p.t.Helper()
 	s := &httpServer{t: p.t, out: &output{}, errors: &output{}, ended: make(chan struct{}),
-		cmd: p.command(append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)}
+		cmd: p.command(append([]string{"serve", "--http", "127.0.0.1:0", "--rate", "0"}, args...)...)}
 	address := make(chan string, 1)
 	s.cmd.Stdout = s.out
 	s.cmd.Stderr = &addressFinder{output: s.errors, found: address}

@@ -25,7 +25,7 @@ func TestProgressArrives(t *testing.T) {
 		}
 	}
 	const rounds = 60
-	s := p.serveHTTP("--rate", "0")
+	s := p.serveHTTP()
 	sent := 0
 	for range rounds {
 		got := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+strings.Replace(meta, "{", `{"progressToken":"p",`, 1)+
