@@ -33,22 +33,25 @@ func toolWords() map[string]string {
 }
 
 // explainUnknown has the error of the protocol that refuses the call of a tool that is not
-// offered say which was probably meant: the library's message repeats the name as it stands here.
+// offered say which was probably meant: the library's message is tool 'NAME' not found, with the
+// name as it stands here.
 func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
 	if slices.Contains(s.offered, name) {
 		return
 	}
-	text := strings.Trim(plan.Quote(name), `"`)
+	quoted := strings.Trim(plan.Quote(name), `"`)
+	text := quoted + "'"
 	for _, row := range verbs.Table() {
 		if row.Name == name {
-			text += " of the toolset " + row.Toolset + ", which is not offered"
+			text += " is of the toolset " + row.Toolset + ", which is not offered"
 		}
 	}
+	text += ":"
 	if near := s.nearestTool(name); near != "" {
-		text += "; did you mean " + near + "?"
+		text += " did you mean " + near + "?"
 	}
-	request.Params.Name = text + " (there are " + strings.Join(s.offered, ", ") + ")"
+	request.Params.Name = text + " There are " + strings.Join(s.offered, ", ") + ": '" + quoted
 }
 
 // nearestTool is the offered tool whose name, or the words that others name it by, a
