@@ -15,7 +15,8 @@ func TestTheServersEnvironmentIsHidden(t *testing.T) {
 	p.unprivileged()
 	p.env = append(p.env, "OPENAI_API_KEY=sk-planted-secret")
 	h := p.open("--toolsets", "planning,mode,workspace")
-	const above = `p=$PPID; while [ "$p" -gt 1 ]; do s=$(cat /proc/$p/stat); n=${s#*\(}; n=${n%%\)*}; case $n in planloop*) ;; *) break ;; esac
+	const above = `p=$PPID; while [ "$p" -gt 1 ]; do s=$(cat /proc/$p/stat); n=${s#*\(}; n=${n%%\)*}
+		case $n in planloop*) ;; *) break ;; esac
 		echo "$p $n"; tr '\0' '\n' < /proc/$p/environ; ls -l /proc/$p/fd /proc/$p/cwd; head -c1 /proc/$p/mem; head -c1 /proc/$p/maps
 		set -- ${s##*\)}; p=$2; done; echo "host $p"`
 	reply := h.do("bash_execute", arguments{"command": above})
