@@ -49,7 +49,8 @@ func isJSON(r *http.Request) bool {
 	}
 	mediaType, params, err := mime.ParseMediaType(types[0])
 	charset, given := params["charset"]
-	return err == nil && mediaType == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
+	known := !given || strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
+	return err == nil && mediaType == "application/json" && known
 }
 
 // readBody bounds the body in size and in time. The time limit is for the

@@ -23,6 +23,7 @@ func TestContentType(t *testing.T) {
 		"application/json;;": false, `application/json; charset="UTF-8"`: true, "application/json;charset=Utf-8": true,
 		"application/json; charset=utf-16": false, "application/json; charset=utf-7": false, "application/json; charset=": false,
 		"application/json; charset=utf8; charset=utf-8": false, "application/json; charset=latin1": false,
+		"application/json; charset=UTF8": true,
 	} {
 		for _, path := range []string{"/mcp"} {
 			answer := f.raw(t, http.MethodPost, path, initializeBody, func(r *http.Request) { r.Header.Set("Content-Type", contentType) })
