@@ -26,6 +26,9 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var repair bool
 	var restore string
 	cmd := newCommand("doctor", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("restore") && restore == "" {
+			return usageError{errors.New("--restore needs the folder that a repair has kept; there was none given")}
+		}
 		if repair && restore != "" {
 			return usageError{errors.New("--repair and --restore undo each other: give one of them")}
 		}

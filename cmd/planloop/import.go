@@ -136,7 +136,7 @@ func (a *app) inputOf(file string) ([]byte, error) {
 	case err != nil:
 		return nil, unreadableFile(file, err)
 	case len(data) == maxInput:
-		return nil, usageError{fmt.Errorf("%s is longer than %d MB; nothing that is read is", plan.Quote(file), maxInput>>20)}
+		return nil, usageError{fmt.Errorf("%s is longer than %d MB, the most that is read", plan.Quote(file), maxInput>>20)}
 	}
 	return data, nil
 }

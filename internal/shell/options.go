@@ -139,8 +139,8 @@ func (g *grammar) tellApart(c call, open bool) (arguments, *refusal) {
 
 // hidden refuses a word that may become an option.
 func hidden(c call, w word) *refusal {
-	r := refuse("%s has options that write or run, and %s may become one; quote it and put -- before it, or begin it with ./", c.name,
-		source(w))
+	r := refuse("%s has options that write or run, and %s may become one; put -- before it, or begin it with ./, "+
+		"and quote a variable", c.name, source(w))
 	r.general = c.name + " -- ./FILE"
 	return r.before(w, "-- ").before(w, "./")
 }

@@ -110,7 +110,7 @@ func (r *Report) found(file string, err error) {
 	case isFault(err):
 		r.Fault = cmp.Or(r.Fault, err)
 	default:
-		r.Problems = append(r.Problems, Problem{File: file, Text: err.Error(), Damage: true})
+		r.Problems = append(r.Problems, Problem{File: file, Text: strings.TrimSuffix(err.Error(), seeDoctor), Damage: true})
 		return
 	}
 	r.note(file, err)

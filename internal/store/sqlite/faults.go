@@ -124,9 +124,12 @@ func failing(path, what string, err error) error {
 	return fmt.Errorf("%w: %s %s: %w: try again; if it fails again, copy the folder to another disk", store.ErrIO, path, what, err)
 }
 
+// seeDoctor is what the examination itself does not say.
+const seeDoctor = ": it was left as it is; run `planloop doctor` to see what can be saved"
+
 // damaged says what is wrong with the file and the way out.
 func damaged(path string, problem error) error {
-	return fmt.Errorf("%w: %s: %w: it was left as it is; run `planloop doctor` to see what can be saved", store.ErrDamaged, path, problem)
+	return fmt.Errorf("%w: %s: %w"+seeDoctor, store.ErrDamaged, path, problem)
 }
 
 // isFault reports whether an error, explained, is of the disk, of the system or of others
