@@ -53,7 +53,8 @@ type walk struct {
 // readForm walks over a message once and refuses whatever two readers could understand
 // differently: what is not one object in valid UTF-8, a name twice in one object whatever
 // the case, a known name in other than its own case. So what is judged is what the
-// library runs. The names within a tool's arguments are the tool's to judge.
+// library runs. The names within a tool's arguments are the tool's to judge; those within
+// an entry of a host's own in _meta nobody reads.
 func readForm(raw []byte) (form, *mcp.JSONRPCErrorDetails) {
 	if !utf8.Valid(raw) {
 		return form{}, fault(mcp.PARSE_ERROR, "parse error: the message is not valid UTF-8")
@@ -124,8 +125,9 @@ func (w *walk) unicode(text string, before int64) bool {
 // name judges a member's name.
 func (w *walk) name(name string, depth int, arguments bool) *mcp.JSONRPCErrorDetails {
 	w.path[depth-1] = name
+	free := depth > 3 && w.path[0] == "params" && w.path[1] == "_meta" && !slices.Contains(memberNames(), w.path[2])
 	key := fold(name)
-	if arguments {
+	if arguments || free {
 		key = name
 	}
 	if w.names[depth-1] == nil {
@@ -144,7 +146,7 @@ func (w *walk) name(name string, depth int, arguments bool) *mcp.JSONRPCErrorDet
 	case depth == 2 && w.path[0] == "params":
 		w.params = append(w.params, name)
 	}
-	if slices.Contains(memberNames(), name) {
+	if free || slices.Contains(memberNames(), name) {
 		return nil
 	}
 	for _, known := range memberNames() {

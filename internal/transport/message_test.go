@@ -69,6 +69,19 @@ func TestACursorHasOneSpelling(t *testing.T) {
 	}
 }
 
+func TestWhatAHostKeepsInMeta(t *testing.T) {
+	for meta, ok := range map[string]bool{
+		`{"vendor/x":{"Name":"a","URL":"b","a":1,"A":2}}`: true, `{"vendor/x":{"a":1,"a":2}}`: false,
+		`{"ProgressToken":1}`: false, `{"a":1,"A":2}`: false, `{"io.modelcontextprotocol/clientInfo":{"Name":"a"}}`: false,
+		`{"io.modelcontextprotocol/ClientInfo":{"name":"a"}}`: false,
+	} {
+		_, refused := Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":` + meta + `}}`))
+		if ok != (refused == nil) {
+			t.Errorf("%s: %v", meta, refused)
+		}
+	}
+}
+
 // FuzzParse: what is accepted is read alike by the library, by a reader that knows no
 // other case, and by one that folds names and takes the first.
 func FuzzParse(f *testing.F) {
