@@ -90,6 +90,16 @@ func (a *Approval) NotSeen(id StepID) string {
 	return unseen
 }
 
+// Changed reports whether a field of a step was changed since the approval, without asking
+// again.
+func (a *Approval) Changed(id StepID, field string) bool {
+	return a != nil && slices.ContainsFunc(a.Deviations, func(what string) bool {
+		fields, of := strings.CutPrefix(what, id.String()+": ")
+		fields, changed := strings.CutSuffix(fields, " changed")
+		return of && changed && slices.Contains(strings.Split(fields, ", "), field)
+	})
+}
+
 // Body is a plan in its written form: the steps as a list. Events, snapshots
 // and renderings use it.
 type Body struct {

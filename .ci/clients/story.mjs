@@ -148,7 +148,7 @@ async function clearAndRestore(inspector, watch, where) {
   const cleared = await inspector.call('planning_clear_plan');
   assert.equal(cleared.status, 'abandoned');
   assert.equal(cleared.discarded, 3);
-  await watch.until('abandoned, no steps');
+  await watch.until('cleared, no steps');
   const { plan } = await current(inspector);
   assert.equal(plan.status, 'abandoned');
   assert.deepEqual(plan.steps ?? [], []);

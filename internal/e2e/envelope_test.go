@@ -110,8 +110,6 @@ func ambiguous() map[string]string {
 		"name twice":               envelope(call + `,"params":{` + read + `,"name":"planning_mark_step"#}`),
 		"Arguments":                envelope(tool + `,"Arguments":{"step_id":"S001","status":"done"}#}`),
 		"arguments twice":          envelope(call + `,"params":{` + mark + `,"arguments":{}#}`),
-		"argument":                 envelope(call + `,"params":{` + mark + `,"argument":{}#}`),
-		"an unknown parameter":     envelope(call + `,"params":{` + mark + `,"confirm":true #}`),
 		"REQUESTSTATE by a kelvin": envelope(call + `,"params":{` + mark + `,"tas` + "\u212a" + `":{}#}`),
 		"arguments in arguments":   envelope(tool + `,"arguments":{"step_id":"S001","status":"done","Status":"done"}#}`),
 		"argument's key twice":     envelope(tool + `,"arguments":{"step_id":"S002","step_id":"S001","status":"done"}#}`),

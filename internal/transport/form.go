@@ -37,8 +37,7 @@ var memberNames = sync.OnceValue(func() []string {
 
 // form is what the walk over a message has found.
 type form struct {
-	params []string // the names in params
-	loose  string   // what in the arguments has more than one reading
+	loose string // what in the arguments has more than one reading
 }
 
 // walk reads a message token by token.
@@ -143,8 +142,6 @@ func (w *walk) name(name string, depth int, arguments bool) *mcp.JSONRPCErrorDet
 		return nil
 	case twice:
 		return fault(mcp.INVALID_REQUEST, fmt.Sprintf("the name %.64q appears twice in one object", name))
-	case depth == 2 && w.path[0] == "params":
-		w.params = append(w.params, name)
 	}
 	if free || slices.Contains(memberNames(), name) {
 		return nil

@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -121,12 +119,7 @@ func (m *Message) judgeParams(f form) *mcp.JSONRPCErrorDetails {
 		m.meta = params.Meta
 	}
 	method := mcp.MCPMethod(m.Method)
-	known := []string{"name", "arguments", "_meta", "task", "inputResponses", "requestState"}
-	unknown := slices.IndexFunc(f.params, func(name string) bool { return !slices.Contains(known, name) })
 	switch {
-	case method == mcp.MethodToolsCall && unknown >= 0:
-		return fault(mcp.INVALID_PARAMS, fmt.Sprintf("tools/call has no parameter %.64q: there are %s",
-			f.params[unknown], strings.Join(known, ", ")))
 	case method != mcp.MethodToolsCall && f.loose != "":
 		return fault(mcp.INVALID_REQUEST, f.loose)
 	case method != mcp.MethodToolsCall && method != mcp.MethodPromptsGet && len(m.Raw) > maxPlain:

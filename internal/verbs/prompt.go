@@ -203,8 +203,12 @@ func approvedStep(p *plan.Plan, step *plan.Step, whole bool) prompts.ApprovedSte
 		if f.Name == "title" || f.Name == "tools" { // on the first line
 			continue
 		}
+		label := f.Label
+		if p.Approval.Changed(step.ID, f.Name) {
+			label += " (changed since: the approver has not seen this)"
+		}
 		for _, text := range f.Texts(step) {
-			shown.Lines = append(shown.Lines, f.Label+": "+text)
+			shown.Lines = append(shown.Lines, label+": "+text)
 		}
 	}
 	return shown
