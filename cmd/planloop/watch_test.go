@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds every wait of these tests; nothing waits for it to pass.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // home is a directory with a state folder of its own, in which planloop is run
 // as a process.
