@@ -1,0 +1,116 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// redirect judges a redirection: input from files, here-documents, one descriptor
+// to another, and output to nowhere.
+func (j *judge) redirect(r *syntax.Redirect) *refusal {
+	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" {
+		return refuse("a descriptor that is kept in a variable is not judged; use a number").without(r)
+	}
+	if r.Word != nil && r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
+		if refused := j.parts(r.Word.Parts); refused != nil {
+			return refused
+		}
+	}
+	return j.combinations([]*syntax.Word{r.Word}, func() *refusal { return j.redirected(r) })
+}
+
+// redirected judges a redirection whose word has a text for now.
+func (j *judge) redirected(r *syntax.Redirect) *refusal {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		return j.document(r)
+	case syntax.WordHdoc:
+		return nil
+	case syntax.RdrIn:
+		return j.input(r)
+	case syntax.DplIn, syntax.DplOut:
+		return j.duplicate(r)
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
+		if j.value(r.Word).is("/dev/null") {
+			return nil
+		}
+		return refuse("%s writes to a file; output may go to /dev/null only", r.Op).without(r)
+	}
+	return refuse("%s opens a file for writing; use <", r.Op).without(r)
+}
+
+// document judges a here-document. Where it ends has to be beyond doubt: bash
+// joins lines before it looks for the delimiter, and inside a substitution takes
+// a line that only begins with it for the end.
+func (j *judge) document(r *syntax.Redirect) *refusal {
+	if r.Hdoc == nil {
+		return nil
+	}
+	delimiter, quoted := j.value(r.Word), r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), "\\")
+	if !delimiter.whole || strings.Trim(delimiter.text, wordLetters) != "" || delimiter.text == "" {
+		return refuse("the delimiter of the here-document is not a plain word; use EOF").or("cat FILE")
+	}
+	body := j.text(r.Hdoc)
+	if !quoted && strings.Contains(body, "\\\n") {
+		return refuse("a line of the here-document ends with a backslash, which joins lines; quote the delimiter: <<'%s'", delimiter.text)
+	}
+	body = strings.TrimSuffix(strings.TrimRight(body, "\n"), delimiter.text) // where it ends
+	for line := range strings.Lines(body) {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), delimiter.text) {
+			return refuse("a line of the here-document begins like its delimiter; use another delimiter")
+		}
+	}
+	return j.quotedParts(r.Hdoc.Parts)
+}
+
+// wordLetters are what names of variables and labels are made of.
+const wordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+// duplicate judges >&2 and its kind, which with a word instead of a number is a file.
+func (j *judge) duplicate(r *syntax.Redirect) *refusal {
+	target := j.value(r.Word)
+	number := strings.TrimSuffix(target.text, "-")
+	if target.whole && strings.Trim(number, "0123456789") == "" && target.text != "" {
+		return nil
+	}
+	if target.is("/dev/null") && r.N == nil && r.Op == syntax.DplOut {
+		return nil
+	}
+	return refuse("%s needs the number of a descriptor; with a word it opens a file", r.Op).without(r)
+}
+
+// input judges <. Bash makes a connection of /dev/tcp/…, and opening a device may
+// act on it, so that where the path leads has to be known.
+func (j *judge) input(r *syntax.Redirect) *refusal {
+	if len(r.Word.Parts) == 1 {
+		if _, ok := r.Word.Parts[0].(*syntax.ProcSubst); ok {
+			return nil
+		}
+	}
+	source := j.value(r.Word)
+	switch {
+	case !source.one():
+		return refuse("what is read from is not known to be one file; use cat").or("cat FILE")
+	case device(source.text):
+		return refuse("reading from a device may act on it, and /dev/tcp is a connection").without(r)
+	case !source.openable():
+		return refuse("what is read from is not known: it may be a connection in /dev/tcp; use cat").or("cat FILE")
+	}
+	return nil
+}
+
+// device reports whether a path names a device other than the ones that only
+// give or take bytes.
+func device(name string) bool {
+	rest, ok := strings.CutPrefix(path.Clean(name), "/dev/")
+	if !ok {
+		return false
+	}
+	switch rest {
+	case "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr":
+		return false
+	}
+	return !strings.HasPrefix(rest, "fd/")
+}
