@@ -9,17 +9,17 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/planloop/planloop/internal/yamltext"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
 
-// maxNesting bounds how deep a document is nested: as deep as the arguments of a
-// step may be, and what is around them.
-const maxNesting = plan.MaxNesting + 8
+// maxExpanded bounds the JSON that a YAML text stands for, aliases resolved.
+const maxExpanded = 2 * maxBytes
 
 // parseJSON reads our own JSON.
 func parseJSON(text []byte) (*source, error) {
-	if pointer, problem := plan.CheckJSON(text, maxNesting); problem != "" {
+	if pointer, problem := plan.CheckJSON(text, yamltext.MaxNesting); problem != "" {
 		return nil, refuse(pointer, problem, "give one JSON object")
 	}
 	return parseNative(text, json.RejectUnknownMembers(true))
@@ -28,11 +28,11 @@ func parseJSON(text []byte) (*source, error) {
 // parseYAML reads our own YAML. Whether a scalar is a text or a number is hard to
 // see in YAML, so where a text is asked for a number is one.
 func parseYAML(text []byte) (*source, error) {
-	data, err := jsonOfYAML(text)
+	read, err := yamltext.Read(text, maxExpanded)
 	if err != nil {
 		return nil, err
 	}
-	return parseNative(data, json.JoinOptions(json.RejectUnknownMembers(true), scalarsAsText()))
+	return parseNative(read.JSON, json.JoinOptions(json.RejectUnknownMembers(true), scalarsAsText()))
 }
 
 func scalarsAsText() json.Options {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/planloop/planloop/internal/yamltext"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -150,11 +151,11 @@ func rawkoLosses(p *plan.Plan) []string {
 // parseRawko reads a plan file of rawko. Every step becomes critical: there a
 // failure asks for a new plan.
 func parseRawko(text []byte) (*source, error) {
-	data, err := jsonOfYAML(text)
+	read, err := yamltext.Read(text, maxExpanded)
 	if err != nil {
 		return nil, err
 	}
-	keys := jsonKeys(data)
+	keys := jsonKeys(read.JSON)
 	if keys == nil {
 		return nil, refuse("", "the text holds no plan", "give an object with a task and steps")
 	}
@@ -162,7 +163,7 @@ func parseRawko(text []byte) (*source, error) {
 		return nil, refuse("/planId", "this names a plan but does not contain it", "import the plan's own file, under plans/")
 	}
 	var r rawkoPlan
-	if err := json.Unmarshal(data, &r, scalarsAsText()); err != nil {
+	if err := json.Unmarshal(read.JSON, &r, scalarsAsText()); err != nil {
 		return nil, decodeError("", err)
 	}
 	return r.source()
