@@ -186,7 +186,7 @@ func promptReference(t *testing.T, client *mcp.ClientSession) string {
 	for _, p := range listed.Prompts {
 		var arguments []string
 		for _, a := range p.Arguments {
-			arguments = append(arguments, "`"+a.Name+"`: "+a.Description)
+			arguments = append(arguments, "`"+a.Name+"`: "+strings.TrimSuffix(a.Description, "."))
 		}
 		b += fmt.Sprintf("| `%s` | %s | %s |\n", p.Name, strings.Join(arguments, "; "), p.Description)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -198,14 +197,27 @@ func TestCostOfPrompts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := map[string]int{"resume": 1_500}
+	limits := map[string]int{"resume": 1_500, "recover_step": 1_500, "replan": 8_000, "select_agent": 8_000}
+	failed, output := long[:2000], strings.Repeat("FAIL 0xc00012e0b8(0x1, {0x5f4a20?, 0x7})\n", 80)
+	args := json.RawMessage(`{"command":"` + long + `"}`)
+	tool := "bash_execute"
+	_, err = w.service.Update(t.Context(), tester, verbs.Update{UpdateTasks: []verbs.TaskUpdate{
+		{ID: 2000, TaskFields: verbs.TaskFields{Tool: &tool, Args: &args}, Error: &failed, Output: &output}, {ID: 2000, Note: &failed}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, p := range verbs.Prompts() {
 		if p.Name == "execute_plan" { // there is nothing approved here
 			continue
 		}
 		arguments := map[string]string{}
-		if slices.ContainsFunc(p.Arguments, func(a prompts.Argument) bool { return a.Name == "goal" }) {
-			arguments["goal"] = long[:2000]
+		for _, a := range p.Arguments {
+			switch {
+			case a.Lines:
+				arguments[a.Name] = strings.Repeat(long[:1000]+"\n", 20)
+			case a.Name != "step_id":
+				arguments[a.Name] = long[:2000]
+			}
 		}
 		got, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name, Arguments: arguments})
 		if err != nil {

@@ -49,7 +49,7 @@ func (s *Server) prompt(ctx context.Context, p prompts.Prompt, args map[string]s
 func describePrompt(p prompts.Prompt) mcp.Prompt {
 	prompt := mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
 	for _, a := range p.Arguments {
-		prompt.Arguments = append(prompt.Arguments, mcp.PromptArgument{Name: a.Name, Description: a.Description})
+		prompt.Arguments = append(prompt.Arguments, mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
 	}
 	return prompt
 }

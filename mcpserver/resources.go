@@ -202,7 +202,7 @@ func (c completion) CompleteResourceArgument(ctx context.Context, _ string, argu
 	return c.complete(ctx, argument)
 }
 
-// CompletePromptArgument completes a goal with the objective of the current plan.
+// CompletePromptArgument completes what is to be achieved with the objective of the current plan.
 func (c completion) CompletePromptArgument(ctx context.Context, _ string, argument mcp.CompleteArgument,
 	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	return c.complete(ctx, argument)
@@ -219,7 +219,7 @@ func (c completion) complete(ctx context.Context, argument mcp.CompleteArgument)
 	case argument.Name == "plan_id":
 		values = append(values, state.PlanIDs()...)
 	case state.Plan == nil:
-	case argument.Name == "goal":
+	case slices.Contains([]string{"goal", "task", "request"}, argument.Name):
 		values = append(values, state.Plan.Objective)
 	case argument.Name == "step_id":
 		for step := range state.Plan.Steps.All() {

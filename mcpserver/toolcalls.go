@@ -77,11 +77,8 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return either(fmt.Sprintf("planning_mark_step %s %s", call.Step, call.Status),
 			fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"status":"%s"}]}`, call.Step.Number(), call.TaskStatus()))
 	case verbs.ActRead:
-		if call.ID != "" { // the draft, or what was approved
-			if call.Step == 0 {
-				return fmt.Sprintf(`planning_read_plan {"of":%q}`, call.ID), true
-			}
-			return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%q}`, call.ID, call.Step), true
+		if call.ID != "" {
+			return readOf(call), true
 		}
 		return either("planning_read_plan", `planloop_status {"full":true}`)
 	case verbs.ActShowTask:
@@ -124,10 +121,22 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return "ask the user to run " + t.byUser(verbs.Call{Act: verbs.ActCancelMode}) + ", as no tool submits a plan here", false
 	case verbs.ActDraft:
 		return "start without decompose and break the goal down yourself (prompt decompose_goal)", true
+	case verbs.ActAbandon:
+		if t.offers(verbs.Planning) {
+			return "planning_clear_plan", true
+		}
 	case verbs.ActUsePrompt:
 		return "use one of those that are listed", true
 	}
 	return t.byUser(call), false
+}
+
+// readOf is the call that reads the draft, or what was approved.
+func readOf(call verbs.Call) string {
+	if call.Step == 0 {
+		return fmt.Sprintf(`planning_read_plan {"of":%q}`, call.ID)
+	}
+	return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%q}`, call.ID, call.Step)
 }
 
 func page(call verbs.Call) string {

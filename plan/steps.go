@@ -112,6 +112,20 @@ func (s Steps) NextReady() *Step {
 	return nil
 }
 
+// CurrentIndex returns the place of the step to work on, or else of the first that is not
+// finished; as many as there are when all are (rawko: currentStepIndex).
+func (s Steps) CurrentIndex() int {
+	if next := s.Next(); next != nil {
+		return s.Position(next.ID)
+	}
+	for i := range s.n {
+		if !s.At(i).Status.Finished() {
+			return i
+		}
+	}
+	return s.n
+}
+
 // Running yields the steps in progress, in order.
 func (s Steps) Running() iter.Seq[*Step] {
 	return s.each(func(c *stepChunk) int { return c.running }, func(slot stepSlot) bool { return slot.step.Status == InProgress })

@@ -68,6 +68,17 @@ func dataTexts() map[string]string {
 		"judge_plan_agent":     prompts.Judge(judgeSample(true)),
 		"suggest_tasks_model":  prompts.SuggestTasks(suggestSample(false)),
 		"suggest_tasks_agent":  prompts.SuggestTasks(suggestSample(true)),
+		"plan_with_tools":      prompts.PlanWithTools(planWithToolsSample()),
+		"plan_with_tools_bare": prompts.PlanWithTools(prompts.PlanWithToolsData{Request: "Tidy up", Submit: "planloop submit"}),
+		"recover_step":         prompts.Recover(recoverSample()),
+		"recover_step_agent":   prompts.Recover(prompts.RecoverData{Step: "S001 Draft", Retry: "a", Skip: "b", Insert: "c", Abort: "d"}),
+		"replan":               prompts.Replan(replanSample()),
+		"replan_unfailed": prompts.Replan(prompts.ReplanData{Goal: "Ship it", Steps: "1. [TODO] Draft", Submit: "a",
+			Version: 3}),
+		"select_agent": prompts.SelectAgent(selectAgentSample()),
+		"select_agent_done": prompts.SelectAgent(prompts.SelectAgentData{ArbiterData: prompts.ArbiterData{Task: "Ship it",
+			Plan: exampleOf("complete", 5, 5, true)}}),
+		"select_agent_no_plan": prompts.SelectAgent(prompts.SelectAgentData{ArbiterData: prompts.ArbiterData{Task: "Ship it"}}),
 		"resume":               prompts.Resume(resumeSample()),
 		"resume_empty":         prompts.Resume(prompts.ResumeData{NextAction: "Set up a plan: planning_setup_plan."}),
 	}
@@ -193,19 +204,24 @@ func TestDescribed(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(names, " "); got != "decompose_goal judge_plan suggest_tasks resume" {
+	if got := strings.Join(names, " "); got != "decompose_goal judge_plan suggest_tasks resume plan_with_tools recover_step replan "+
+		"select_agent" {
 		t.Errorf("prompts: %s", got)
 	}
 }
 
 func TestAccept(t *testing.T) {
-	decompose, judge := prompts.Described()[0], prompts.Described()[1]
+	decompose, judge, tools := prompts.Described()[0], prompts.Described()[1], prompts.Described()[4]
 	got, err := decompose.Accept(map[string]string{"goal": "  ship it\n"})
 	if err != nil || len(got) != 1 || got["goal"] != "ship it" {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if got, err := decompose.Accept(map[string]string{"goal": " "}); err != nil || len(got) != 0 {
 		t.Errorf("a blank goal: %v, %v", got, err)
+	}
+	got, err = tools.Accept(map[string]string{"request": "a\nb ", "memories": "c"})
+	if err != nil || got["request"] != "a\nb" || got["memories"] != "c" {
+		t.Errorf("several lines: %v, %v", got, err)
 	}
 	type given map[string]string
 	for _, test := range []struct {
@@ -214,6 +230,11 @@ func TestAccept(t *testing.T) {
 		want   string
 	}{
 		{decompose, given{"goal": "\x1b[31m"}, `prompt decompose_goal: argument "goal": has a control character (U+001B)`},
+		{tools, given{"memories": "x"}, `prompt plan_with_tools: argument "request": is missing: What to achieve.`},
+		{tools, given{"request": " \n"}, `prompt plan_with_tools: argument "request": is missing`},
+		{tools, given{"request": strings.Repeat("x", 24_001)},
+			`prompt plan_with_tools: argument "request": is 24001 characters long`},
+		{decompose, given{"goal": "a\nb"}, `prompt decompose_goal: argument "goal": has a line break`},
 		{decompose, given{"focus": "x"}, `prompt decompose_goal: argument "focus": unknown argument: use goal`},
 		{judge, given{"goal": "x"}, `prompt judge_plan: argument "goal": unknown argument: this prompt takes none`},
 		{decompose, given{"goal": strings.Repeat("x", 2001)},

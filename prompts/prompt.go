@@ -23,10 +23,12 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Argument is one value a person may give with a prompt, or leave out.
+// Argument is one value a person may give with a prompt.
 type Argument struct {
 	Name        string
 	Description string
+	Required    bool // it cannot be left out
+	Lines       bool // it may have several lines
 }
 
 // Prompt is a text a person asks for by name, as a slash command for example.
@@ -93,10 +95,9 @@ func strategyPrompt(s Strategy, title, description string) Prompt {
 }
 
 // Described returns the prompts whose texts need to know the plan or the files,
-// in a fixed order: decompose_goal, judge_plan, suggest_tasks and resume. Their
-// Render is nil: the caller checks what a person gave with [Prompt.Accept],
-// gathers the data and calls [Decompose], [Judge], [SuggestTasks] or [Resume]
-// with ForAgent set. The caller owns the result.
+// in a fixed order. Their Render is nil: the caller checks what a person gave with
+// [Prompt.Accept], gathers the data and calls the function of the same name, such as
+// [Decompose], with ForAgent set where there is such a field. The caller owns the result.
 func Described() []Prompt {
 	return []Prompt{
 		{
@@ -121,15 +122,50 @@ func Described() []Prompt {
 			Title:       "Resume the plan",
 			Description: "Sum up where the plan stands and what comes next.",
 		},
+		{
+			Name:        "plan_with_tools",
+			Title:       "Plan steps that tools carry out",
+			Description: "Turn a request into steps that planloop can run with its tools.",
+			Arguments: []Argument{
+				{Name: "request", Description: "What to achieve.", Required: true, Lines: true},
+				{Name: "existing_code", Description: "Paths of code that matters, or the code itself (optional).", Lines: true},
+				{Name: "memories", Description: "What earlier work taught, one a line (optional).", Lines: true},
+				{Name: "constraints", Description: "What the plan has to keep to, one a line (optional).", Lines: true},
+			},
+		},
+		{
+			Name:        "recover_step",
+			Title:       "Recover from a failed step",
+			Description: "Decide whether to retry, skip, insert steps or abort.",
+			Arguments:   []Argument{{Name: "step_id", Description: "The failed step (default: the one that holds the plan up)."}},
+		},
+		{
+			Name:        "replan",
+			Title:       "Revise the plan",
+			Description: "Make the next version of a plan that cannot go on.",
+			Arguments: []Argument{
+				{Name: "discoveries", Description: "What was found out meanwhile, one a line (optional).", Lines: true},
+				{Name: "constraints", Description: "What the new plan has to keep to, one a line (optional).", Lines: true},
+			},
+		},
+		{
+			Name:        "select_agent",
+			Title:       "Select an agent",
+			Description: "Choose the agent for the current step by the plan, its history and the last error.",
+			Arguments:   []Argument{{Name: "task", Description: "The task, on one line (default: the plan's objective)."}},
+		},
 	}
 }
 
-// goalLimit bounds a goal, in characters after trimming.
-const goalLimit = plan.MaxLongLine
+// What an argument may have in characters, after trimming: a goal, and one of several lines.
+const (
+	goalLimit  = plan.MaxLongLine
+	linesLimit = maxCode
+)
 
 // Accept checks the arguments given with a prompt and returns them trimmed, without
-// blank ones. The first, in alphabetical order, that is unknown or not one line of a
-// plan's text is an [*ArgumentError].
+// blank ones. The first, in alphabetical order, that is unknown or no text of a plan is an
+// [*ArgumentError], and then the first that is required and missing.
 func (p Prompt) Accept(args map[string]string) (map[string]string, error) {
 	var names []string
 	for _, a := range p.Arguments {
@@ -144,12 +180,21 @@ func (p Prompt) Accept(args map[string]string) (map[string]string, error) {
 		if !slices.Contains(names, name) {
 			return nil, &ArgumentError{Prompt: p.Name, Argument: name, Err: errors.New("unknown argument: " + use)}
 		}
-		line, err := plan.Text{Max: goalLimit}.Clean(args[name])
+		rule := plan.Text{Max: goalLimit}
+		if p.Arguments[slices.Index(names, name)].Lines {
+			rule = plan.Text{Max: linesLimit, Multiline: true}
+		}
+		text, err := rule.Clean(args[name])
 		if err != nil {
 			return nil, &ArgumentError{Prompt: p.Name, Argument: name, Err: err}
 		}
-		if line != "" {
-			accepted[name] = line
+		if text != "" {
+			accepted[name] = text
+		}
+	}
+	for _, a := range p.Arguments {
+		if a.Required && accepted[a.Name] == "" {
+			return nil, &ArgumentError{Prompt: p.Name, Argument: a.Name, Err: errors.New("is missing: " + a.Description)}
 		}
 	}
 	return accepted, nil

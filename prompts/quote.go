@@ -27,6 +27,7 @@ const (
 	maxFindings    = 60
 	maxMarks       = 80
 	maxTasks       = 250
+	maxTools       = 120
 
 	maxPathShown = 160
 )

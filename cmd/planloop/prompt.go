@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/schollz/progressbar/v3"
@@ -75,6 +76,7 @@ type promptEntry struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Arguments   []string `json:"arguments"`
+	Required    []string `json:"required,omitempty"` // of the arguments
 }
 
 func promptList(all []prompts.Prompt) promptsReply {
@@ -83,6 +85,9 @@ func promptList(all []prompts.Prompt) promptsReply {
 		entry := promptEntry{Name: p.Name, Description: p.Description, Arguments: []string{}}
 		for _, argument := range p.Arguments {
 			entry.Arguments = append(entry.Arguments, argument.Name)
+			if argument.Required {
+				entry.Required = append(entry.Required, argument.Name)
+			}
 		}
 		reply.Prompts = append(reply.Prompts, entry)
 	}
@@ -95,7 +100,11 @@ func (r promptsReply) Text() string {
 	for _, p := range r.Prompts {
 		name := p.Name
 		for _, argument := range p.Arguments {
-			name += " [" + argument + "=TEXT]"
+			if slices.Contains(p.Required, argument) {
+				name += " " + argument + "=TEXT"
+			} else {
+				name += " [" + argument + "=TEXT]"
+			}
 		}
 		lines = append(lines, fmt.Sprintf("%-44s %s", name, p.Description))
 	}

@@ -256,8 +256,8 @@ func (s *story) prompts() {
 		}
 		goal := map[string]string{}
 		for _, argument := range prompt.Arguments {
-			if argument.Name == "goal" {
-				goal["goal"] = "Ship it"
+			if argument.Name == "goal" || argument.Required {
+				goal[argument.Name] = "Ship it"
 			}
 		}
 		got, err := s.client.GetPrompt(s.t.Context(), &mcp.GetPromptParams{Name: prompt.Name, Arguments: goal})

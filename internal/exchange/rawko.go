@@ -79,7 +79,7 @@ func rawkoYAML(p *plan.Plan) ([]byte, error) {
 
 func toRawko(p *plan.Plan) rawkoPlan {
 	r := rawkoPlan{
-		ID: p.ID, Task: p.Objective, Status: rawkoPlanState(p.Status.Rawko()), Version: p.Version, CurrentStepIndex: currentIndex(p.Steps),
+		ID: p.ID, Task: p.Objective, Status: rawkoPlanState(p.Status.Rawko()), Version: p.Version, CurrentStepIndex: p.Steps.CurrentIndex(),
 		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, PreviousPlanID: p.PreviousPlanID,
 		Metadata: rawkoMetadata{
 			Complexity: p.Metadata.Complexity, Tags: p.Metadata.Tags,
@@ -104,20 +104,6 @@ func toRawkoStep(steps plan.Steps, step *plan.Step, index int) rawkoStep {
 		}
 	}
 	return r
-}
-
-// currentIndex is the position of the step to work on: of the next one, else of
-// the first that is not finished, else behind the last.
-func currentIndex(steps plan.Steps) int {
-	if next := steps.Next(); next != nil {
-		return steps.Position(next.ID)
-	}
-	for i := range steps.Len() {
-		if !steps.At(i).Status.Finished() {
-			return i
-		}
-	}
-	return steps.Len()
 }
 
 // rawkoLosses says what of p rawko's shape has no place for.

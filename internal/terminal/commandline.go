@@ -58,6 +58,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActPurge:      "planloop purge",
 		verbs.ActTakeOver:   "planloop step claim " + call.Step.String() + " --force",
 		verbs.ActCheck:      "planloop check --task " + call.Step.Number(),
+		verbs.ActAbandon:    "planloop clear",
 	}[call.Act]
 	return text, known
 }

@@ -56,13 +56,14 @@ const (
 	ActPurge      Act = "purge"       // the history
 	ActTakeOver   Act = "take_over"   // Step, from whoever holds it
 	ActCheck      Act = "check"       // Step by its command, in a shell
+	ActAbandon    Act = "abandon"     // the plan
 )
 
 // Acts lists them all, in order.
 func Acts() []Act {
 	return []Act{ActSetUp, ActStart, ActAddSteps, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
 		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn,
-		ActReject, ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActTakeOver, ActCheck}
+		ActReject, ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActTakeOver, ActCheck, ActAbandon}
 }
 
 // Call is something to be called, with the arguments that are known; what the

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 
 	"github.com/planloop/planloop/internal/session"
@@ -38,6 +39,12 @@ type Tree interface {
 	// cut says what was left out, and why; it is "" when nothing was. done, which may
 	// be nil, is told how many files were read.
 	Survey(ctx context.Context, done func(files int)) (found []Suggestion, cut string, err error)
+}
+
+// ToolInfo is a tool that a step of a plan can name.
+type ToolInfo struct {
+	Name, Description string
+	Schema            json.RawMessage // of its arguments
 }
 
 // Model is a language model that planloop may ask.

@@ -69,6 +69,14 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 		return prompts.SuggestTasks(data), nil
 	case "resume":
 		return s.Resume(state, c), nil
+	case "plan_with_tools":
+		return s.planWithToolsPrompt(ctx, c, args), nil
+	case "recover_step":
+		return s.recoverPrompt(state, c, args["step_id"])
+	case "replan":
+		return s.replanPrompt(state, c, args)
+	case "select_agent":
+		return s.selectAgentPrompt(state, c, args["task"])
 	case "plan":
 		reply, err = s.PlanFor(ctx, c, args["task"])
 	case "plan_cancel":

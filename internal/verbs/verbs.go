@@ -36,11 +36,12 @@ type Options struct {
 	GateAll  bool                          // the planning_* tools are judged by the gates too
 	RuleBook RuleBook                      // nil: no rule book is kept on disk
 
-	Unconfigured bool         // nobody chose the gates: where there is no file to name they are lenient
-	Tree         Tree         // nil: no files are seen
-	Model        Model        // nil: none is configured
-	Limits       plan.Limits  // in force, to tell when planning mode is over
-	Notify       func(Notice) // tells a person, at once; may be nil
+	Unconfigured bool              // nobody chose the gates: where there is no file to name they are lenient
+	Tree         Tree              // nil: no files are seen
+	Tools        func() []ToolInfo // that steps can name; nil: there are none
+	Model        Model             // nil: none is configured
+	Limits       plan.Limits       // in force, to tell when planning mode is over
+	Notify       func(Notice)      // tells a person, at once; may be nil
 }
 
 // Presence keeps signs of life.

@@ -1,0 +1,364 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// planWithToolsPrompt shows a model the request, the workspace and the toolbox.
+func (s *Service) planWithToolsPrompt(ctx context.Context, c Caller, args map[string]string) string {
+	outline := plan.Outline{Metadata: plan.Metadata{Constraints: linesOf(args["constraints"]), InformedBy: linesOf(args["memories"])}}
+	known := s.material(ctx, outline, Start{})
+	data := prompts.PlanWithToolsData{Request: args["request"], Tree: known.Tree, Code: s.codeGiven(args["existing_code"]),
+		Memories: known.Memories, Constraints: known.Constraints, Submit: c.word(Call{Act: ActSubmit})}
+	if s.opts.Tools != nil {
+		for _, tool := range s.opts.Tools() {
+			data.Tools = append(data.Tools, prompts.ToolLine{Name: tool.Name, Description: tool.Description, Takes: takes(tool.Schema)})
+		}
+	}
+	return prompts.PlanWithTools(data)
+}
+
+// linesOf are the lines of an argument that say something.
+func linesOf(text string) []string {
+	return slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+}
+
+// codeGiven reads the files that are named, and takes what names none for code.
+func (s *Service) codeGiven(text string) []prompts.Document {
+	var found []prompts.Document
+	var code []string
+	for line := range strings.SplitSeq(text, "\n") {
+		var named []prompts.Document
+		if s.opts.Tree != nil {
+			named = s.documents(paths([]string{strings.TrimSpace(line)}))
+		}
+		if found = append(found, named...); named == nil {
+			code = append(code, line)
+		}
+	}
+	return append(found, prompts.Document{Path: "(given with the request)", Text: strings.Join(code, "\n")})
+}
+
+// takes is what a tool takes in short: {path, from?: integer}. It is "" where its schema
+// does not say.
+func takes(schema json.RawMessage) string {
+	var object struct {
+		Properties map[string]struct {
+			Type any   `json:"type"`
+			Enum []any `json:"enum"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	if json.Unmarshal(schema, &object) != nil {
+		return ""
+	}
+	place := func(name string) int { // those that are required first
+		if at := slices.Index(object.Required, name); at >= 0 {
+			return at
+		}
+		return len(object.Required)
+	}
+	names := slices.SortedFunc(maps.Keys(object.Properties), func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a, b))
+	})
+	var fields []string
+	for _, name := range names {
+		field, property := name, object.Properties[name]
+		if place(name) == len(object.Required) {
+			field += "?"
+		}
+		switch kind, _ := property.Type.(string); {
+		case len(property.Enum) > 0:
+			field += ": " + strings.ReplaceAll(strings.Trim(fmt.Sprint(property.Enum), "[]"), " ", "|")
+		case kind != "" && kind != "string":
+			field += ": " + kind
+		}
+		fields = append(fields, field)
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// What a recovery has room for, in tokens.
+const (
+	failedTitle = 80
+	failedError = 300
+	failedArgs  = 160
+	failedNote  = 60
+)
+
+// recoverPrompt asks what to do about a failed step: the one that is named, or else the
+// one that holds the plan up.
+func (s *Service) recoverPrompt(state plan.State, c Caller, named string) (string, error) {
+	step, err := failedStep(state, named)
+	if err != nil {
+		return "", err
+	}
+	p := state.Plan
+	data := prompts.RecoverData{
+		Step: step.ID.String() + " " + tokens.ShortenCautiously(step.Title, failedTitle, plan.MaxLongLine), Tool: step.Tool,
+		Error: tokens.Block(step.Error, failedError), Args: tokens.Block(string(step.Args), failedArgs),
+		Output: shownOutput(step.Output, outputTokens/2), Waiting: plan.IDs(firstFew(p.Steps.Dependents(step.ID))),
+	}
+	for _, note := range step.Notes[max(0, len(step.Notes)-notesShown):] {
+		if note != step.Error {
+			data.Notes = append(data.Notes, tokens.ShortenCautiously(note, failedNote, plan.MaxNote))
+		}
+	}
+	if step.Attempts > 1 {
+		data.Notes = append(data.Notes, fmt.Sprintf("(it was tried %d times)", step.Attempts))
+	}
+	data.Retry, data.Skip, data.Insert = recoveries(p, step, c)
+	data.Abort = c.word(Call{Act: ActAbandon})
+	return prompts.Recover(data), nil
+}
+
+// firstFew are as many of some ids as are named.
+func firstFew(ids []plan.StepID) []plan.StepID { return ids[:min(len(ids), 8)] }
+
+// failedStep is the step that is named, if it failed, or the one that calls for a new
+// plan, or else the one that failed last.
+func failedStep(state plan.State, named string) (*plan.Step, error) {
+	if state.Plan == nil {
+		return nil, plan.Refuse(plan.NotFound, "", "there is no plan", "set one up first")
+	}
+	steps := state.Plan.Steps
+	if named != "" {
+		id, err := plan.ParseStepID(named)
+		if err != nil {
+			return nil, err
+		}
+		step, ok := steps.Get(id)
+		switch {
+		case !ok:
+			return nil, plan.Refuse(plan.NotFound, "", "there is no step "+id.String(), "read the plan to see which there are")
+		case step.Status != plan.Failed:
+			return nil, plan.Refuse(plan.Conflict, "", id.String()+" "+step.Status.Is()+", so there is nothing to recover from",
+				"name a step that failed")
+		}
+		return step, nil
+	}
+	if step := lastFailed(steps, func(step *plan.Step) bool { return step.Critical }); step != nil {
+		return step, nil
+	}
+	if step := lastFailed(steps, func(*plan.Step) bool { return true }); step != nil {
+		return step, nil
+	}
+	return nil, plan.Refuse(plan.NotFound, "", "no step has failed", "go on with the plan")
+}
+
+// lastFailed is the step that failed last of those that count, nil when none did.
+func lastFailed(steps plan.Steps, counts func(*plan.Step) bool) *plan.Step {
+	var last *plan.Step
+	for step := range steps.All() {
+		if step.Status == plan.Failed && counts(step) && (last == nil || step.CompletedAt.After(last.CompletedAt)) {
+			last = step
+		}
+	}
+	return last
+}
+
+// recoveries are the calls that retry a failed step, skip it, or put steps before it.
+func recoveries(p *plan.Plan, step *plan.Step, c Caller) (retry, skip, insert string) {
+	id, again := TaskID(step.ID), taskStatus(plan.Pending)
+	if step.Tool == "" && len(p.Steps.WaitingOn(step.ID)) == 0 {
+		again = taskStatus(plan.InProgress)
+	}
+	reopen := TaskUpdate{ID: id, Status: &again}
+	tried := Update{UpdateTasks: []TaskUpdate{reopen}} // first: a plan that has to be revised takes no edits
+	if args := json.RawMessage(`{"<name>":"<another value>"}`); step.Tool != "" {
+		tried.UpdateTasks = append(tried.UpdateTasks, TaskUpdate{ID: id, TaskFields: TaskFields{Args: &args}})
+	}
+	reason := "<why the goal is reached without it>"
+	skipped := Update{UpdateTasks: []TaskUpdate{{ID: id, Skip: &reason}}}
+
+	pending := taskStatus(plan.Pending)
+	reopen.Status = &pending
+	ref, title, bug := "fix", "<what mends the cause>", plan.Bugfix
+	hints, files := []string{"<what to read first>"}, []string{"<a file it is about>"}
+	before, needs := TaskRef("0"), []TaskRef{TaskRef(ref)}
+	if at := p.Steps.Position(step.ID); at > 0 {
+		before = TaskRef(p.Steps.At(at - 1).ID.Number())
+	}
+	for _, dependency := range step.DependsOn {
+		needs = append(needs, TaskRef(dependency.Number()))
+	}
+	mends := NewTask{Ref: &ref, After: &before,
+		TaskFields: TaskFields{Title: &title, Type: &bug, ContextHints: &hints, RelevantFilePaths: &files}}
+	inserted := Update{AddTasks: []NewTask{mends}, UpdateTasks: []TaskUpdate{{ID: id, Dependencies: &needs}}}
+	first := ""
+	if p.Status == plan.StatusReplanning { // which takes no new steps
+		first = c.word(Update{UpdateTasks: []TaskUpdate{reopen}}.call()) + "`, then `"
+	} else {
+		inserted.UpdateTasks = append([]TaskUpdate{reopen}, inserted.UpdateTasks...)
+	}
+	return c.word(tried.call()), c.word(skipped.call()), first + c.word(inserted.call())
+}
+
+// What a revision has room for, in tokens: of the plan, and of one text of a step.
+const (
+	replanRoom = 5_000
+	replanText = 60
+)
+
+// replanPrompt asks for the next version of the plan.
+func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]string) (string, error) {
+	p := state.Plan
+	if p == nil || p.Steps.Len() == 0 {
+		return "", plan.Refuse(plan.NotFound, "", "there is no plan to revise", "set one up first")
+	}
+	steps := tokens.Part{Name: "step"}
+	for step := range p.Steps.All() {
+		steps.Texts = append(steps.Texts, becameOf(task(p, step)))
+	}
+	shown, left := tokens.Fit([]tokens.Part{steps}, replanRoom)
+	if rest := tokens.Left(left); rest != "" {
+		shown[0].Texts = append(shown[0].Texts, "("+rest+": "+c.word(Call{Act: ActRead})+")")
+	}
+	data := prompts.ReplanData{Goal: p.Objective, Steps: strings.Join(shown[0].Texts, "\n"), Version: p.Version + 1,
+		Discoveries: linesOf(p.ContextNotes + "\n" + args["discoveries"]),
+		Constraints: append(slices.Clip(p.Metadata.Constraints), linesOf(args["constraints"])...),
+		Submit: c.word(Call{Act: ActUpdate, JSON: `{"replan":{"changes":"<what changes>","reasoning":"<why that works>",` +
+			`"discoveries":["<what was learnt>"]},"update_tasks":[...],"add_tasks":[...]}`})}
+	if step, err := failedStep(state, ""); err == nil {
+		data.Failed = step.ID.String() + " " + step.Title
+		data.Error = tokens.Block(step.Error, failedError)
+	}
+	return prompts.Replan(data), nil
+}
+
+// becameOf is a task as a line of a list, with what came of it on further lines.
+func becameOf(t Task) string {
+	text := t.entry()
+	for _, told := range []struct{ label, text string }{{"error", t.Error}, {"output", t.Output}, {"note", lastOf(t.Notes)}} {
+		if told.text != "" {
+			text += "\n   " + told.label + ": " + tokens.ShortenCautiously(oneLine(told.text), replanText, plan.MaxNote)
+		}
+	}
+	return text
+}
+
+func lastOf(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return texts[len(texts)-1]
+}
+
+// What an arbiter is shown: of the remaining steps, in tokens, and how many entries of history.
+const (
+	remainingRoom = 6_000
+	historyShown  = 20
+)
+
+// selectAgentPrompt asks which agent is to do the current step.
+func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (string, error) {
+	data := prompts.SelectAgentData{ArbiterData: Arbiter(state)}
+	if task != "" {
+		data.Task = task
+	}
+	p := state.Plan
+	if data.Task == "" {
+		return "", plan.Refuse(plan.NotFound, "", "there is neither a plan nor a task to choose an agent for",
+			"give a task, or set up a plan")
+	}
+	if data.Plan == nil {
+		return prompts.SelectAgent(data), nil
+	}
+	data.History, data.Agents = doneBy(p), agentsNamed(p)
+	if step := lastFailed(p.Steps, func(step *plan.Step) bool { return step.Error != "" }); step != nil {
+		data.LastError = step.ID.String() + ": " + tokens.ShortenCautiously(step.Error, failedError, plan.MaxNote)
+	}
+	if at := p.Steps.CurrentIndex(); at < p.Steps.Len() {
+		step, name := p.Steps.At(at), "<its name>"
+		data.Step = step.ID.String()
+		choice := Update{UpdateTasks: []TaskUpdate{{ID: TaskID(step.ID), TaskFields: TaskFields{SuggestedAgent: &name}}}}
+		data.Choose, data.Begin = c.word(choice.call()), c.word(mark(step.ID, plan.InProgress))
+	}
+	return prompts.SelectAgent(data), nil
+}
+
+// Arbiter is the current plan as an arbiter sees it, and without one what planning mode
+// was entered for.
+func Arbiter(state plan.State) prompts.ArbiterData {
+	p := state.Plan
+	if p == nil || p.Cleared() {
+		return prompts.ArbiterData{Task: state.ModeNow().Task}
+	}
+	seen := &prompts.ArbiterPlan{Status: p.Status.Rawko(), Done: p.Steps.Count(plan.Done), Total: p.Steps.Len()}
+	if at := p.Steps.CurrentIndex(); at < p.Steps.Len() {
+		step := p.Steps.At(at)
+		seen.Current = &prompts.ArbiterStep{Number: at + 1, Description: step.Title, SuggestedAgent: step.SuggestedAgent,
+			AcceptanceCriteria: step.AcceptanceCriteria}
+	}
+	number, room := 0, remainingRoom
+	for step := range p.Steps.All() {
+		number++
+		if step.Status.Words().Rawko != plan.Pending.Words().Rawko {
+			continue
+		}
+		if room -= tokens.CountCautiously(step.Title) + lineTokens; room < 0 {
+			seen.Left++
+			continue
+		}
+		seen.Remaining = append(seen.Remaining, prompts.ArbiterStep{Number: number, Description: step.Title})
+	}
+	return prompts.ArbiterData{Task: p.Objective, Plan: seen}
+}
+
+// doneBy says who did what, and what came of it, the newest last.
+func doneBy(p *plan.Plan) []string {
+	var begun []*plan.Step
+	for step := range p.Steps.All() {
+		if !step.StartedAt.IsZero() || !step.CompletedAt.IsZero() {
+			begun = append(begun, step)
+		}
+	}
+	slices.SortStableFunc(begun, func(a, b *plan.Step) int { return lastTouched(a).Compare(lastTouched(b)) })
+	var lines []string
+	if earlier := len(begun) - historyShown; earlier > 0 {
+		lines, begun = append(lines, fmt.Sprintf("(%d earlier)", earlier)), begun[earlier:]
+	}
+	for _, step := range begun {
+		line := step.ID.String() + " " + step.Status.Spaced()
+		if who := cmp.Or(step.ClaimedBy, step.ExecutedBy); who != "" {
+			line += " by " + plan.Shorten(who, titleShown)
+		}
+		if outcome := oneLine(cmp.Or(step.Error, step.Output, lastOf(step.Notes))); outcome != "" {
+			line += ": " + tokens.ShortenCautiously(outcome, replanText, plan.MaxNote)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// lastTouched is when a step was finished or else begun.
+func lastTouched(step *plan.Step) time.Time {
+	if step.CompletedAt.IsZero() {
+		return step.StartedAt
+	}
+	return step.CompletedAt
+}
+
+// agentsNamed are those that steps suggest or were done by, in order.
+func agentsNamed(p *plan.Plan) []string {
+	var names []string
+	for step := range p.Steps.All() {
+		for _, name := range []string{step.SuggestedAgent, step.ExecutedBy} {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,253 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+)
+
+// prompt returns the text of a prompt.
+func prompt(t *testing.T, client *mcp.ClientSession, name string, arguments map[string]string) string {
+	t.Helper()
+	got, err := client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name, Arguments: arguments})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return got.Messages[0].Content.(*mcp.TextContent).Text
+}
+
+// ways are the calls that recover_step offers, by their numbers.
+func ways(t *testing.T, text string) map[string][]string {
+	t.Helper()
+	offered := map[string][]string{}
+	for _, line := range regexp.MustCompile("(?m)^([1-4])\\. [A-Z].*$").FindAllStringSubmatch(text, -1) {
+		for _, call := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(line[0], -1) {
+			offered[line[1]] = append(offered[line[1]], call[1])
+		}
+	}
+	if len(offered) != 4 {
+		t.Fatalf("%d ways are offered:\n%s", len(offered), text)
+	}
+	return offered
+}
+
+// make makes a call as a model would that has read it and thought about what stands
+// between angle brackets.
+func makeCall(t *testing.T, client *mcp.ClientSession, written string) {
+	t.Helper()
+	tool, arguments, _ := strings.Cut(written, " ")
+	filled := strings.NewReplacer("<name>", "path", "<another value>", "b.txt", "<why the goal is reached without it>", "Not needed",
+		"<what mends the cause>", "Mend the parser of dates", "<what to read first>", "Read `dates.go` first",
+		"<a file it is about>", "dates.go", "<its name>", "tester").Replace(arguments)
+	if strings.ContainsAny(filled, "<>") {
+		t.Fatalf("%s asks for what nobody knows", written)
+	}
+	var given any
+	if filled != "" {
+		if err := json.Unmarshal([]byte(filled), &given); err != nil {
+			t.Fatalf("%s: %v", written, err)
+		}
+	}
+	if result := call(t, client, tool, given); result.IsError {
+		t.Fatalf("%s is refused: %s", written, text(t, result))
+	}
+}
+
+// TestRecoveryWorksAsWritten makes each call that recover_step offers, as it stands there:
+// for steps of tools and of agents, critical or not, that wait for others or do not.
+func TestRecoveryWorksAsWritten(t *testing.T) {
+	kinds := map[string]plan.Spec{
+		"an agent's":           {Title: "Read the dates"},
+		"an agent's, critical": {Title: "Read the dates", Critical: true},
+		"a tool's":             {Title: "Read the dates", Tool: "read_file", Args: json.RawMessage(`{"path":"a.txt"}`)},
+		"a tool's, critical": {Title: "Read the dates", Tool: "read_file", Args: json.RawMessage(`{"path":"a.txt"}`),
+			Critical: true},
+		"a tool's, with dependencies": {Title: "Read the dates", Tool: "read_file", DependsOn: []plan.StepID{1}},
+	}
+	became := map[string]func(*testing.T, *plan.Plan){
+		"1": func(t *testing.T, p *plan.Plan) {
+			step, _ := p.Steps.Get(2)
+			if step.Status == plan.Failed || step.Tool != "" && string(step.Args) != `{"path":"b.txt"}` {
+				t.Errorf("%s with %s", step.Status, step.Args)
+			}
+		},
+		"2": func(t *testing.T, p *plan.Plan) {
+			if step, _ := p.Steps.Get(2); step.Status != plan.Skipped {
+				t.Errorf("%s", step.Status)
+			}
+		},
+		"3": func(t *testing.T, p *plan.Plan) {
+			step, _ := p.Steps.Get(2)
+			fix := p.Steps.At(1)
+			if fix.Title != "Mend the parser of dates" || step.Status != plan.Pending || len(p.Steps.WaitingOn(2)) != 1 {
+				t.Errorf("%q stands before a step that is %s and waits for %v", fix.Title, step.Status, p.Steps.WaitingOn(2))
+			}
+		},
+		"4": func(t *testing.T, p *plan.Plan) {
+			if p.Status != plan.StatusAbandoned {
+				t.Errorf("the plan is %s", p.Status)
+			}
+		},
+	}
+	for kind, failing := range kinds {
+		for way, check := range became {
+			t.Run(kind+" "+way, func(t *testing.T) {
+				w := newWorld(t)
+				client := w.connect(t, handshake, nil)
+				first := plan.NewStep{Spec: plan.Spec{Title: "Fetch the dates"}, Progress: plan.Progress{Status: plan.Done}}
+				last := plan.NewStep{Spec: plan.Spec{Title: "Print the dates", DependsOn: []plan.StepID{2}}}
+				_, err := w.service.SetUp(t.Context(), tester, plan.SetUp{Outline: plan.Outline{Objective: "Print dates"},
+					Steps: []plan.NewStep{first, {Spec: failing}, last}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				makeCall(t, client, `planloop_update {"update_tasks":[{"id":2,"error":"no such file: a.txt"}]}`)
+				told := prompt(t, client, "recover_step", nil)
+				for _, want := range []string{"S002 Read the dates", "no such file: a.txt", "(S003)", failing.Tool, string(failing.Args)} {
+					if !strings.Contains(told, want) {
+						t.Errorf("%q is not told:\n%s", want, told)
+					}
+				}
+				for _, call := range ways(t, told)[way] {
+					makeCall(t, client, call)
+				}
+				state, err := w.service.State(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, state.Plan)
+			})
+		}
+	}
+}
+
+func TestNothingToRecoverFrom(t *testing.T) {
+	w := newWorld(t)
+	client := w.connect(t, handshake, nil)
+	if got := prompt(t, client, "recover_step", nil); !strings.Contains(got, "there is no plan") {
+		t.Errorf("without a plan: %s", got)
+	}
+	setUp(t, w)
+	for arguments, want := range map[string]string{"": "no step has failed", "S001": "S001 is pending", "S009": "there is no step S009"} {
+		if got := prompt(t, client, "recover_step", map[string]string{"step_id": arguments}); !strings.Contains(got, want) {
+			t.Errorf("%q: %s", arguments, got)
+		}
+	}
+}
+
+func setUp(t *testing.T, w world) {
+	t.Helper()
+	steps := []plan.NewStep{
+		{Spec: plan.Spec{Title: "Analyze existing codebase structure and auth patterns", SuggestedAgent: "planner"},
+			Progress: plan.Progress{Status: plan.Pending}},
+		{Spec: plan.Spec{Title: "Implement authentication middleware", SuggestedAgent: "developer"}},
+		{Spec: plan.Spec{Title: "Implement login endpoint", SuggestedAgent: "developer", DependsOn: []plan.StepID{2},
+			AcceptanceCriteria: []string{"Accepts email/password", "Validates against user store", "Returns JWT on success",
+				"Returns 401 on invalid credentials"}}},
+		{Spec: plan.Spec{Title: "Write integration tests for auth flow", SuggestedAgent: "tester", DependsOn: []plan.StepID{2, 3}}},
+		{Spec: plan.Spec{Title: "Review and validate implementation", SuggestedAgent: "reviewer", DependsOn: []plan.StepID{4}}},
+	}
+	_, err := w.service.SetUp(t.Context(), tester, plan.SetUp{Outline: plan.Outline{Objective: "Implement user authentication with JWT"},
+		Steps: steps})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSelectAgentOfRawkosExample brings rawko's example plan to where it stands and
+// compares with what rawko's function returns of it.
+func TestSelectAgentOfRawkosExample(t *testing.T) {
+	w := newWorld(t)
+	client := w.connect(t, handshake, nil)
+	setUp(t, w)
+	makeCall(t, client, `planloop_update {"update_tasks":[{"id":1,"status":"IN_PROGRESS"},`+
+		`{"id":1,"output":"Found existing auth utilities in src/auth/","status":"DONE"}]}`)
+	makeCall(t, client, `planloop_update {"update_tasks":[{"id":2,"error":"the library\nwas renamed"}]}`)
+	makeCall(t, client, `planloop_update {"update_tasks":[{"id":2,"status":"DONE"},{"id":3,"status":"IN_PROGRESS"}]}`)
+	want, err := os.ReadFile(filepath.Join("..", "prompts", "testdata", "rawko", "arbiter_example.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := prompt(t, client, "select_agent", nil)
+	if !strings.HasPrefix(told, string(want)+"\n---\n") {
+		t.Errorf("the prompt begins otherwise:\n%s", told)
+	}
+	for _, entry := range []string{"- S001 done by tester: Found existing auth utilities in src/auth/\n",
+		"- S003 in progress by tester\n", "- planner\n- tester\n- developer\n- reviewer\n"} {
+		if !strings.Contains(told, entry) {
+			t.Errorf("%q is not told:\n%s", entry, told)
+		}
+	}
+	choose := regexp.MustCompile("Record the choice: `([^`]+)`").FindStringSubmatch(told)
+	makeCall(t, client, choose[1])
+	told = prompt(t, client, "select_agent", map[string]string{"task": "Another"})
+	if !strings.Contains(told, "Suggested agent: tester\n") || !strings.HasPrefix(told, "## Current Task\n\nAnother\n\n") {
+		t.Errorf("the choice is not told, or the task:\n%s", told)
+	}
+}
+
+// TestSelectAgentWithoutPlan has the task's section alone before what planloop adds.
+func TestSelectAgentWithoutPlan(t *testing.T) {
+	client := newWorld(t).connect(t, handshake, nil)
+	told := prompt(t, client, "select_agent", map[string]string{"task": "Ship it"})
+	if before, _, _ := strings.Cut(told, "\n---\n"); before != "## Current Task\n\nShip it\n" {
+		t.Errorf("%q", before)
+	}
+	if told := prompt(t, client, "select_agent", nil); !strings.Contains(told, "neither a plan nor a task") {
+		t.Errorf("without a task: %s", told)
+	}
+}
+
+// TestReplanTellsWhatBecameOfThePlan shows the statuses, results and error of a plan that
+// has to be revised, and what the caller found out.
+func TestReplanTellsWhatBecameOfThePlan(t *testing.T) {
+	w := newWorld(t)
+	client := w.connect(t, handshake, nil)
+	_, err := w.service.SetUp(t.Context(), tester, plan.SetUp{
+		Outline: plan.Outline{Objective: "Print dates", ContextNotes: "Dates are in UTC.",
+			Metadata: plan.Metadata{Constraints: []string{"No new dependencies"}}},
+		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Fetch the dates"}}, {Spec: plan.Spec{Title: "Parse the dates", Critical: true}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	makeCall(t, client, `planloop_update {"update_tasks":[{"id":1,"status":"DONE","output":"400 dates"},{"id":2,"error":"bad month"}]}`)
+	told := prompt(t, client, "replan", map[string]string{"discoveries": "Months begin at 0\n\nYears do not",
+		"constraints": "Keep the format"})
+	for _, want := range []string{"1. [DONE] Fetch the dates\n   output: 400 dates\n2. [failed] Parse the dates\n   error: bad month\n",
+		"S002 Parse the dates", "- Dates are in UTC.\n- Months begin at 0\n- Years do not\n", "- No new dependencies\n- Keep the format\n",
+		`planloop_update {"replan":{"changes":`, "becomes version 2"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("%q is not told:\n%s", want, told)
+		}
+	}
+}
+
+// TestPlanWithToolsTellsTheToolbox lists the tools with what each takes.
+func TestPlanWithToolsTellsTheToolbox(t *testing.T) {
+	tools := func() []verbs.ToolInfo {
+		return []verbs.ToolInfo{
+			{Name: "run", Description: "Run a command.", Schema: json.RawMessage(`{"type":"object","required":["command","env"],` +
+				`"properties":{"zone":{"enum":["a","b"]},"env":{"type":"object"},"command":{"type":"string"},"at":{"type":"integer"}}}`)},
+			{Name: "odd", Description: "Says nothing.", Schema: json.RawMessage(`[]`)}, {Name: "bare", Description: "Takes nothing.",
+				Schema: json.RawMessage(`{"type":"object"}`)}}
+	}
+	client := newWorldWith(t, verbs.Options{Tools: tools, Tree: vast{3}}, mcpserver.Options{}).connect(t, handshake, nil)
+	told := prompt(t, client, "plan_with_tools", map[string]string{"request": "Ship it\nby noon", "existing_code": "a.go\nfunc f() {}",
+		"memories": "Tests are slow", "constraints": "Go only"})
+	for _, want := range []string{"Ship it\nby noon", "file1.go", "- run: Run a command. {command, env: object, at?: integer, " +
+		"zone?: a|b}\n- odd: Says nothing.\n- bare: Takes nothing. {}\n", "File \"a.go\"", "a.go says much.", "- Tests are slow\n",
+		"- Go only\n", "`planning_submit_plan`"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("%q is not told:\n%s", want, told)
+		}
+	}
+}
