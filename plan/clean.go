@@ -337,7 +337,7 @@ func (w *jsonWalk) value() {
 				w.problem = "is a duplicate key"
 			}
 			keys[name] = true
-			name = strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+			name = pointerName(name)
 		}
 		w.path = append(w.path, "/"+name)
 		if w.problem == "" {

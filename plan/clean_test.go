@@ -36,7 +36,7 @@ func TestCleanStepRefuses(t *testing.T) {
 		"timeout":               func(n *plan.NewStep) { n.Timeout = -1 },
 		"pause":                 func(n *plan.NewStep) { n.Pause = "\u200b" },
 		"when":                  func(n *plan.NewStep) { n.When = "a\nb" },
-		"for_each":              func(n *plan.NewStep) { n.ForEach = long(plan.MaxLongLine) },
+		"for_each":              func(n *plan.NewStep) { n.ForEach = long(plan.MaxLongText) },
 		"verify":                func(n *plan.NewStep) { n.Verify = "\xff" },
 		"notes/1":               func(n *plan.NewStep) { n.Notes = []string{"a", ""} },
 		"notes":                 func(n *plan.NewStep) { n.Notes = many(plan.MaxNotes) },

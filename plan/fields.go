@@ -179,7 +179,7 @@ func specRows() []Field[Step] {
 			Binding: BindsAny, Breach: "another question to a person before it starts", Split: KeptOfWhole},
 		{Name: "when", Words: "condition", Kind: LineField, Max: MaxLongLine, Help: "the `CONDITION` under which it is run",
 			Binding: BindsAny, Breach: "another condition", Split: KeptOfWhole},
-		{Name: "for_each", Words: "loop", Kind: LineField, Max: MaxLongLine, Help: "the `LIST` it is run for",
+		{Name: "for_each", Words: "loop", Kind: LineField, Max: MaxLongText, Help: "the `LIST` it is run for",
 			Binding: BindsAny, Breach: "another list it is run for", Split: WithinWhole},
 	}
 }

@@ -205,6 +205,9 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.Patch, err = a.Patch.linked(p, step); err != nil {
+		return nil, err
+	}
 	if a.Patch.DependsOn != nil {
 		if err := newDependencies(p, step, *a.Patch.DependsOn); err != nil {
 			return nil, err
@@ -217,6 +220,23 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	return []Event{StepUpdated{Step: a.Step, Patch: a.Patch, At: f.Now}}, nil
+}
+
+// linked returns the patch of a step with references written canonically, and with what the step
+// refers to then among its dependencies.
+func (p Patch) linked(of *Plan, step *Step) (Patch, error) {
+	if p.Args == nil && p.When == nil && p.ForEach == nil && p.DependsOn == nil {
+		return p, nil
+	}
+	spec := p.On(step.Spec)
+	linked := spec.Linked(nil)
+	if err := spec.CheckReferences("", func(id StepID) bool { return of.Steps.Position(id) >= 0 }); err != nil {
+		return p, err
+	}
+	if len(linked.DependsOn) > len(spec.DependsOn) {
+		p.DependsOn = &linked.DependsOn
+	}
+	return PatchOf(linked, p.Given()), nil
 }
 
 // StepUpdated edits a step of the current plan.

@@ -75,7 +75,7 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 	steps, ids := make([]*Step, len(news)), make([]StepID, len(news))
 	added := make(map[StepID]*Step, len(news))
 	for i, n := range news {
-		step := &Step{ID: next + StepID(i), Spec: n.Spec, Progress: n.Progress}
+		step := &Step{ID: next + StepID(i), Spec: n.Spec.Linked(nil), Progress: n.Progress}
 		if step.Status == "" {
 			step.Status = Pending
 		}
@@ -86,10 +86,13 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 		}
 		steps[i], ids[i], added[step.ID] = step, step.ID, step
 	}
+	known := func(id StepID) bool { return added[id] != nil || have.Position(id) >= 0 }
 	for i, step := range steps {
+		if err := news[i].CheckReferences(fmt.Sprintf("%s/%d", field, i), known); err != nil {
+			return nil, err
+		}
 		for k, dep := range step.DependsOn {
-			_, old := have.Get(dep)
-			if !old && added[dep] == nil {
+			if !known(dep) {
 				return nil, Refuse(NotFound, fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), "there is no step "+dep.String(),
 					"name a step of the plan, or one added here by the id it gets")
 			}

@@ -106,7 +106,7 @@ func sampleSteps() []plan.NewStep {
 		}}},
 		{Spec: plan.Spec{
 			Title: "Read the configuration", Tool: "view", Args: json.RawMessage(`{"path":"config.yaml","lines":[1,20]}`),
-			RequiresApproval: true, Pause: "Is the key in place?", When: "S001.ok", ForEach: "S001.files",
+			RequiresApproval: true, Pause: "Is the key in place?", When: "steps.S001.ok", ForEach: "$S001.files",
 		}, Progress: plan.Progress{
 			Status: plan.Failed, Error: "no such file", Attempts: 2, ExecutedBy: "engine", StartedAt: at, CompletedAt: at.Add(time.Second),
 			Result: &plan.Result{Error: "no such file", Duration: 12, Timestamp: at, Value: json.RawMessage(`null`)},

@@ -110,13 +110,13 @@ func TestDraftStaysDraft(t *testing.T) {
 func TestRenumbering(t *testing.T) {
 	got, err := exchange.Import([]byte(`{"objective":"o","steps":[
 		{"step_id":"S003","title":"a"},
-		{"step_id":"S007","title":"b, see S003","depends_on":["S003"],"when":"S003.ok and XS003 and S999",
+		{"step_id":"S007","title":"b, see S003","depends_on":["S003"],"when":"steps.S003.ok and XS003 and steps.s7x",
 		 "tool":"x","args":{"in":"$S003.out","all":"$S003","text":"$S0031 costs $S003","quote":"\"$S003\""}}]}`), exchange.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
 	step := got.Action.Steps[1]
-	if step.DependsOn[0] != 1 || step.When != "S001.ok and XS003 and S999" || step.Title != "b, see S003" {
+	if step.DependsOn[0] != 1 || step.When != "steps.S001.ok and XS003 and steps.s7x" || step.Title != "b, see S003" {
 		t.Errorf("got %+v", step.Spec)
 	}
 	if want := `{"in":"$S001.out","all":"$S001","text":"$S0031 costs $S003","quote":"\"$S003\""}`; string(step.Args) != want {

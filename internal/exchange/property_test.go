@@ -117,6 +117,9 @@ func step(t *rapid.T, i int) plan.NewStep {
 	if rapid.Bool().Draw(t, "has args") {
 		n.Args, _ = json.Marshal(map[string]any{line(t, "arg"): value(t, "value"), "b": value(t, "value b")})
 	}
+	if n.CheckReferences("", func(id plan.StepID) bool { return int(id) <= i }) != nil {
+		n.Args, n.When, n.ForEach = nil, "", ""
+	}
 	if rapid.Bool().Draw(t, "has evidence") {
 		exit := rapid.IntRange(0, 2).Draw(t, "exit")
 		n.Evidence = []plan.Evidence{{Criterion: line(t, "for"), Command: block(t, "cmd"), ExitCode: &exit, Output: block(t, "out"),

@@ -99,7 +99,7 @@ func sample() plan.SetUp {
 					Evidence: []plan.Evidence{{Command: "go test", ExitCode: &exit, At: start}}}},
 			{Spec: plan.Spec{Title: "Run it", Tool: "bash_execute",
 				Args: json.RawMessage(`{"command":"echo \"$S001\"","from":"$S001","n":1.50,"deep":[{"x":null}]}`),
-				When: "S001.ok && !S002.ok", ForEach: "S001.files", Pause: "Sure?", RequiresApproval: true, Idempotent: true,
+				When: "steps.S001.ok && !steps.S002.ok", ForEach: "$S001.files", Pause: "Sure?", RequiresApproval: true, Idempotent: true,
 				DependsOn: []plan.StepID{1, 2}},
 				Progress: plan.Progress{Status: plan.Blocked,
 					Result: &plan.Result{OK: true, Value: json.RawMessage(`{"a":[1,2]}`), Duration: 5, Timestamp: start}}},

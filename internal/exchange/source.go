@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -166,29 +165,15 @@ func (m numbering) resolve(s *source, i int, step *plan.NewStep) error {
 		}
 		step.DependsOn[k] = id
 	}
-	step.When, step.ForEach = m.rename(stepWord, step.When), m.rename(stepWord, step.ForEach)
-	if len(step.Args) > 0 {
-		step.Args = []byte(m.rename(stepReference, string(step.Args)))
+	known := func(id plan.StepID) bool { return m[id] != 0 }
+	if err := step.CheckReferences(s.field(i), known); err != nil {
+		return err
 	}
-	return nil
-}
-
-var (
-	stepWord      = regexp.MustCompile(`\bS\d{3,6}\b`)
-	stepReference = regexp.MustCompile(`[^\\]"\$S\d{3,6}[".]`) // a JSON string that begins with a reference
-)
-
-// rename replaces the step ids in the places of text that pattern finds.
-func (m numbering) rename(pattern *regexp.Regexp, text string) string {
-	return pattern.ReplaceAllStringFunc(text, func(found string) string {
-		return stepWord.ReplaceAllStringFunc(found, func(word string) string {
-			id, err := plan.ParseStepID(word)
-			if to, ok := m[id]; err == nil && ok && id.String() == word {
-				return to.String()
-			}
-			return word
-		})
+	step.Spec = step.Linked(func(name string) (plan.StepID, bool) {
+		ref, ok := plan.ParseReference("$" + name)
+		return m[ref.Step], ok && known(ref.Step)
 	})
+	return nil
 }
 
 // acyclic refuses dependencies that run in a circle, in the source's own words.

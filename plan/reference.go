@@ -1,0 +1,376 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Reference is a string of a step's arguments that stands for a value: "$S001" for that of a
+// step, "$S001.path[0].to" for what lies in it, "$item" for the entry of the loop. Only a whole
+// string is one, and "$$" at its beginning stands for "$" and means no reference.
+type Reference struct {
+	At   string // JSON pointer of where it stands in the arguments
+	Text string // as it is written
+	Step StepID // whose value it means; 0: the entry of the loop
+	Bad  string // why it cannot mean anything; "" where it can
+
+	within []part
+}
+
+// part is a step into a value: the name of a field, or the index of an entry.
+type part struct {
+	name  string
+	index int // -1 where a field is named
+}
+
+// MaxResolved bounds, in bytes, what arguments may become when their references are replaced.
+const MaxResolved = 16 << 20
+
+// item is what the entry of the loop is called.
+const item = "item"
+
+var stepWord = regexp.MustCompile(`^(?:[sS]|[sS][tT][eE][pP]|[tT][aA][sS][kK])[_-]?[0-9]+$`)
+
+// ParseReference reads a text as a reference; false where it means nothing but itself.
+func ParseReference(text string) (Reference, bool) {
+	head, rest, found := cutReference(text)
+	if !found || head != item && !stepWord.MatchString(head) {
+		return Reference{}, false
+	}
+	ref := Reference{Text: text}
+	if head != item {
+		var err error
+		if ref.Step, err = ParseStepID(head); err != nil {
+			ref.Bad = "names no step"
+			return ref, true
+		}
+	}
+	ref.within, ref.Bad = parsePath(rest)
+	return ref, true
+}
+
+// cutReference cuts "$name.rest" behind the name; false where text cannot refer to anything.
+func cutReference(text string) (name, rest string, ok bool) {
+	text, ok = strings.CutPrefix(text, "$")
+	if end := strings.IndexAny(text, ".["); end >= 0 {
+		text, rest = text[:end], text[end:]
+	}
+	return text, rest, ok && text != "" && text[0] != '$'
+}
+
+// parsePath reads ".path[0]["a name"]", or says what is wrong with it.
+func parsePath(text string) (path []part, bad string) {
+	for text != "" {
+		if len(path) == MaxNesting {
+			return nil, fmt.Sprintf("reaches more than %d levels deep", MaxNesting)
+		}
+		next, rest, ok := cutPart(text)
+		if !ok {
+			return nil, "has " + Quote(text) + " where a field such as .path or an entry such as [0] is expected"
+		}
+		path, text = append(path, next), rest
+	}
+	return path, ""
+}
+
+// cutPart cuts what a path begins with: .name, [0] or ["a name"].
+func cutPart(text string) (next part, rest string, ok bool) {
+	next.index = -1
+	if text[0] == '.' {
+		next.name = text[1:]
+		if end := strings.IndexAny(next.name, ".["); end >= 0 {
+			next.name, rest = next.name[:end], next.name[end:]
+		}
+		return next, rest, next.name != "" && !strings.ContainsAny(next.name, "]\"' \t\n$")
+	}
+	text, bracket := strings.CutPrefix(text, "[")
+	if strings.HasPrefix(text, `"`) {
+		end := literalEnd([]byte(text), 0)
+		bracket = bracket && json.Unmarshal([]byte(text[:end]), &next.name) == nil
+		rest, ok = strings.CutPrefix(text[end:], "]")
+		return next, rest, ok && bracket
+	}
+	index, rest, ok := strings.Cut(text, "]")
+	number, err := strconv.ParseUint(index, 10, 31)
+	next.index = int(number)
+	return next, rest, ok && bracket && err == nil
+}
+
+// References lists the references in arguments, in the order in which they stand there.
+func References(args json.RawMessage) []Reference {
+	var all []Reference
+	eachDollar(args, func(from, to int, at func() string) {
+		if ref, ok := ParseReference(unquoted(args[from:to])); ok {
+			ref.At = at()
+			all = append(all, ref)
+		}
+	})
+	return all
+}
+
+// ResolveArgs returns arguments with each reference replaced by what it stands for, and "$$" at
+// the beginning of a string by "$". All else stays as it is, byte for byte, and what was put in is
+// not looked at again. item is the entry of the loop, nil outside of one. An error names the
+// reference as it is written.
+func ResolveArgs(args json.RawMessage, value func(StepID) (json.RawMessage, error), item json.RawMessage) (json.RawMessage, error) {
+	var out bytes.Buffer
+	var faults Faults
+	r := resolution{value: value, item: item, known: map[StepID]json.RawMessage{}}
+	done := 0
+	eachDollar(args, func(from, to int, at func() string) {
+		text := unquoted(args[from:to])
+		put, err := json.RawMessage(nil), error(nil)
+		if ref, ok := ParseReference(text); ok {
+			put, err = r.of(ref)
+		} else if strings.HasPrefix(text, "$$") {
+			put = slices.Concat([]byte{'"'}, afterDollar(args[from:to]))
+		} else {
+			return
+		}
+		if err == nil && out.Len()+len(put) > MaxResolved {
+			err = fmt.Errorf("the arguments grow beyond %d MiB", MaxResolved>>20)
+		}
+		if err != nil {
+			faults.Add(Refuse(InvalidInput, "/args"+at(), Quote(text)+": "+err.Error(), ""))
+			return
+		}
+		out.Write(args[done:from])
+		out.Write(put)
+		done = to
+	})
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	out.Write(args[done:])
+	return out.Bytes(), nil
+}
+
+// resolution replaces references in one step's arguments.
+type resolution struct {
+	value func(StepID) (json.RawMessage, error)
+	item  json.RawMessage
+	known map[StepID]json.RawMessage // values that were asked for
+	read  int                        // bytes that were looked through
+}
+
+func (r *resolution) of(ref Reference) (json.RawMessage, error) {
+	whole, seen := r.item, true
+	if ref.Step != 0 {
+		whole, seen = r.known[ref.Step]
+	} else if r.item == nil {
+		return nil, errors.New("there is no item outside of a loop")
+	}
+	if !seen {
+		var err error
+		if whole, err = r.value(ref.Step); err != nil {
+			return nil, err
+		} else if len(whole) > 0 && !json.Valid(whole) {
+			return nil, errors.New("the value is not valid JSON")
+		}
+		r.known[ref.Step] = whole
+	}
+	if r.read += len(whole) * len(ref.within); r.read > 16*MaxResolved {
+		return nil, errors.New("too many references into large values")
+	}
+	return ref.In(whole)
+}
+
+// In returns what the reference means in the value of its step, or in the entry of the loop.
+func (r Reference) In(value json.RawMessage) (json.RawMessage, error) {
+	if r.Bad != "" {
+		return nil, errors.New("it " + r.Bad)
+	}
+	if len(value) == 0 {
+		value = json.RawMessage("null")
+	}
+	for _, one := range r.within {
+		var err error
+		if value, err = one.of(value); err != nil {
+			return nil, err
+		}
+	}
+	return value, nil
+}
+
+// of returns what stands in a value under the name, or at the index.
+func (p part) of(value json.RawMessage) (json.RawMessage, error) {
+	var list []json.RawMessage
+	var object map[string]json.RawMessage
+	switch kind := bytes.TrimLeft(value, " \t\r\n"); {
+	case bytes.HasPrefix(kind, []byte{'['}) && json.Unmarshal(value, &list) == nil:
+		if p.index < 0 {
+			return nil, fmt.Errorf("%s is looked for in a list: name an entry of it, such as [0]", Quote(p.name))
+		} else if p.index >= len(list) {
+			return nil, fmt.Errorf("there is no entry [%d] in a list of %d", p.index, len(list))
+		}
+		return list[p.index], nil
+	case bytes.HasPrefix(kind, []byte{'{'}) && json.Unmarshal(value, &object) == nil:
+		if found, ok := object[p.name]; ok && p.index < 0 {
+			return found, nil
+		} else if p.index >= 0 {
+			return nil, fmt.Errorf("entry [%d] is looked for in an object: name a field of it", p.index)
+		}
+		return nil, fmt.Errorf("there is no field %s", Quote(p.name))
+	case p.index >= 0:
+		return nil, fmt.Errorf("entry [%d] is looked for in what is no list", p.index)
+	}
+	return nil, fmt.Errorf("field %s is looked for in what is no object", Quote(p.name))
+}
+
+// renamed returns arguments in which each reference to a step is written canonically: as $S001.
+// named, which may be nil, tells what step another name means.
+func renamed(args json.RawMessage, named func(string) (StepID, bool)) json.RawMessage {
+	var out bytes.Buffer
+	done := 0
+	eachDollar(args, func(from, to int, _ func() string) {
+		text := unquoted(args[from:to])
+		if canonical := rename(text, named); canonical != text {
+			var quoted bytes.Buffer
+			encoder := json.NewEncoder(&quoted)
+			encoder.SetEscapeHTML(false)
+			if encoder.Encode(canonical) == nil {
+				out.Write(args[done:from])
+				out.Write(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))
+				done = to
+			}
+		}
+	})
+	if done == 0 {
+		return args
+	}
+	out.Write(args[done:])
+	return out.Bytes()
+}
+
+// rename writes a reference to a step canonically, and leaves any other text as it is.
+func rename(text string, named func(string) (StepID, bool)) string {
+	name, rest, ok := cutReference(text)
+	if !ok || name == item {
+		return text
+	}
+	if id, known := stepNamed(name, named); known {
+		return "$" + id.String() + rest
+	}
+	return text
+}
+
+// stepNamed returns the step that a name in a reference or a condition means.
+func stepNamed(name string, named func(string) (StepID, bool)) (StepID, bool) {
+	if named != nil {
+		if id, known := named(name); known {
+			return id, true
+		}
+	}
+	if !stepWord.MatchString(name) {
+		return 0, false
+	}
+	id, err := ParseStepID(name)
+	return id, err == nil
+}
+
+// unquoted returns the text of a JSON string.
+func unquoted(literal []byte) string {
+	var text string
+	_ = json.Unmarshal(literal, &text)
+	return text
+}
+
+const escapedDollar = `"\u0024`
+
+// afterDollar returns a JSON string that begins with a dollar without that and the first quote.
+func afterDollar(literal []byte) []byte {
+	if rest, escaped := bytes.CutPrefix(literal, []byte(escapedDollar)); escaped {
+		return rest
+	}
+	return literal[len(`"$`):]
+}
+
+// eachDollar visits the strings in a JSON value that begin with a dollar, but for the names of
+// fields. at returns the JSON pointer of the one that is visited. Nothing is asked of the value:
+// of one that is not valid JSON it visits what looks like a string.
+func eachDollar(data []byte, visit func(from, to int, at func() string)) {
+	if !bytes.Contains(data, []byte(`"$`)) && !bytes.Contains(data, []byte(escapedDollar)) {
+		return
+	}
+	var w pointerWalk
+	for i := 0; i < len(data); i++ {
+		if data[i] != '"' {
+			w.pass(data[i])
+			continue
+		}
+		end := literalEnd(data, i)
+		if next := bytes.TrimLeft(data[end:], " \t\r\n"); bytes.HasPrefix(next, []byte{':'}) {
+			w.name(data[i:end])
+		} else if literal := data[i:end]; bytes.HasPrefix(literal, []byte(`"$`)) || bytes.HasPrefix(literal, []byte(escapedDollar)) {
+			visit(i, end, w.pointer)
+		}
+		i = end - 1
+	}
+}
+
+// literalEnd returns where the JSON string that begins at from ends.
+func literalEnd(data []byte, from int) int {
+	for i := from + 1; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(data)
+}
+
+// pointerWalk knows where in a JSON value a reader stands.
+type pointerWalk struct {
+	around []place
+}
+
+// place is an object or a list that is being read, and where in it the reader stands.
+type place struct {
+	name  []byte // a JSON string; nil in a list
+	index int
+}
+
+func (w *pointerWalk) pass(c byte) {
+	last := len(w.around) - 1
+	switch {
+	case c == '{' || c == '[':
+		w.around = append(w.around, place{})
+	case last < 0:
+	case c == '}' || c == ']':
+		w.around = w.around[:last]
+	case c == ',':
+		w.around[last].index++
+	}
+}
+
+func (w *pointerWalk) name(literal []byte) {
+	if last := len(w.around) - 1; last >= 0 {
+		w.around[last].name = literal
+	}
+}
+
+// pointer returns the JSON pointer, cut where it is deeper than arguments may be.
+func (w *pointerWalk) pointer() string {
+	var b strings.Builder
+	for _, p := range w.around[:min(len(w.around), MaxNesting)] {
+		name := strconv.Itoa(p.index)
+		if p.name != nil {
+			name = pointerName(unquoted(p.name))
+		}
+		b.WriteString("/" + name)
+	}
+	return Shorten(b.String(), 200)
+}
+
+// pointerName writes a name as a part of a JSON pointer.
+func pointerName(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+}
