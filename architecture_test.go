@@ -54,7 +54,8 @@ func layers() []layer {
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
 		{folder: "internal/verbs", imports: onBase("gates", "prompts", "resources", "internal/session",
 			"internal/strict", "internal/workspace")},
-		{folder: "internal/toolbox", imports: onBase("internal/shell", "internal/workspace")},
+		{folder: "internal/toolbox", imports: onBase("internal/shell", "internal/workspace",
+			"internal/strict")}, // what it takes is judged as it is decoded
 		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox")},
 		{folder: "internal/web", imports: onBase("internal/verbs", "internal/page")},
 		{folder: "internal/exchange", imports: onBase("resources")}, // it writes and reads the renderings

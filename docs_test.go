@@ -108,7 +108,7 @@ func toolReference(t *testing.T, client *mcp.ClientSession) string {
 		toolset, example := tools[i].toolset, tools[i].example
 		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\nAnnotated: %s. Toolset `%s`.\n", tool.Name, tool.Description,
 			hints(tool.Annotations, toolset), toolset)
-		for _, p := range parameters(t, "mcpserver/schemas/"+tool.Name+".input.json") {
+		for _, p := range parameters(t, tools[i].schemas+"/"+tool.Name+".input.json") {
 			b.WriteString(p)
 		}
 		var indented bytes.Buffer
@@ -121,17 +121,17 @@ func toolReference(t *testing.T, client *mcp.ClientSession) string {
 }
 
 // documented is what the lists of a server do not say of a tool.
-type documented struct{ name, toolset, example string }
+type documented struct{ name, toolset, example, schemas string }
 
 // tableOrder lists the tools in the order in which they are read about.
 func tableOrder() []documented {
 	var all []documented
 	for _, row := range verbs.Table() {
-		all = append(all, documented{row.Name, row.Toolset, row.Example})
+		all = append(all, documented{row.Name, row.Toolset, row.Example, "mcpserver/schemas"})
 	}
 	for _, row := range toolbox.Table() {
 		if !row.PlanOnly {
-			all = append(all, documented{row.Name, "workspace", row.Example})
+			all = append(all, documented{row.Name, "workspace", row.Example, "internal/toolbox/schemas"})
 		}
 	}
 	return all

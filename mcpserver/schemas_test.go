@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/toolschema"
 	"github.com/planloop/planloop/internal/verbs"
 )
@@ -19,12 +18,6 @@ func TestSchemas(t *testing.T) {
 	for _, row := range verbs.Table() {
 		checkSchema(t, "schemas/"+row.Name+".input.json", row.In, toolschema.Input)
 		checkSchema(t, "schemas/"+row.Name+".output.json", row.Out, toolschema.Output)
-	}
-	for _, row := range toolbox.Table() {
-		if !row.PlanOnly {
-			checkSchema(t, "schemas/"+row.Name+".input.json", row.In, toolschema.Input)
-			checkSchema(t, "schemas/"+row.Name+".output.json", row.Out, toolschema.Output)
-		}
 	}
 }
 

@@ -25,20 +25,19 @@ func (s *Server) addTools() error {
 		if !(Tools{Toolsets: s.opts.Toolsets}).offers(row.Toolset) {
 			continue
 		}
-		tool, err := describe(row.Spec)
-		if err != nil {
+		input, noInput := schemas.ReadFile("schemas/" + row.Name + ".input.json")
+		output, noOutput := schemas.ReadFile("schemas/" + row.Name + ".output.json")
+		if err := errors.Join(noInput, noOutput); err != nil {
 			return err
 		}
-		s.MCP.AddTool(tool, s.handle(row))
+		s.MCP.AddTool(describe(row.Spec, input, output), s.handle(row))
 		s.offered = append(s.offered, row.Name)
 	}
 	return nil
 }
 
 // describe returns the tool as clients list it.
-func describe(row verbs.Spec) (mcp.Tool, error) {
-	input, noInput := schemas.ReadFile("schemas/" + row.Name + ".input.json")
-	output, noOutput := schemas.ReadFile("schemas/" + row.Name + ".output.json")
+func describe(row verbs.Spec, input, output []byte) mcp.Tool {
 	return mcp.Tool{
 		Name: row.Name, Title: row.Title, Description: row.Description,
 		RawInputSchema: input, RawOutputSchema: output,
@@ -48,7 +47,7 @@ func describe(row verbs.Spec) (mcp.Tool, error) {
 			IdempotentHint:  &row.Idempotent,
 			OpenWorldHint:   &row.OpenWorld,
 		},
-	}, errors.Join(noInput, noOutput)
+	}
 }
 
 // handle decodes and calls the verb, and answers with text and structured
@@ -98,11 +97,11 @@ func (s *Server) addWorkspaceTools() error {
 		if row.PlanOnly {
 			continue
 		}
-		tool, err := describe(specOf(row))
+		input, output, err := row.Schemas()
 		if err != nil {
 			return err
 		}
-		s.MCP.AddTool(tool, s.handleFiles(row))
+		s.MCP.AddTool(describe(specOf(row), input, output), s.handleFiles(row))
 		s.offered = append(s.offered, row.Name)
 	}
 	return nil
@@ -132,7 +131,7 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 				s.yield(ctx)
 			}
 			return nil
-		})
+		}, toolbox.Watch{})
 		var refused *plan.ValidationError
 		switch {
 		case errors.As(err, &refused):

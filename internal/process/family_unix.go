@@ -23,6 +23,20 @@ func (*Launcher) start(cmd *exec.Cmd) (*family, error) {
 	return &family{leader: cmd.Process.Pid}, nil
 }
 
+func (f *family) identity() Identity { return Identity{Pid: f.leader, Start: began(f.leader)} }
+
+// members lists the command and what members finds of it, while it runs itself.
+func (id Identity) members() map[int]string {
+	if id.Start == "" || began(id.Pid) != id.Start {
+		return nil
+	}
+	found := map[int]string{id.Pid: id.Start}
+	for _, pid := range members(id.Pid) {
+		found[pid] = began(pid)
+	}
+	return found
+}
+
 // kill ends the family.
 func (f *family) kill() {
 	for range 100 { // each round ends what the former saw being started

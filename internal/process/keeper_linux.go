@@ -1,13 +1,12 @@
 package process
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +25,7 @@ const (
 type family struct {
 	launcher *Launcher
 	cmd      *exec.Cmd
+	mark     string
 	lifeline *os.File // nil: without a keeper
 	late     *time.Timer
 }
@@ -33,7 +33,8 @@ type family struct {
 // start starts a command in a session of its own, without a terminal that it could ask a
 // person on, or answer for one.
 func (l *Launcher) start(cmd *exec.Cmd) (*family, error) {
-	f := &family{launcher: l, cmd: cmd}
+	f := &family{launcher: l, cmd: cmd, mark: rand.Text()}
+	cmd.Env = append(cmd.Environ(), markName+"="+f.mark)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if l.Program == "" {
 		return f, cmd.Start()
@@ -171,20 +172,9 @@ func endChildren(spared map[int]bool) {
 
 // children lists the children of this process, with those that have ended.
 func children() []int {
-	self := strconv.Itoa(os.Getpid())
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	var found []int
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])) // a name may hold blanks and brackets
-		if err == nil && len(fields) > 1 && fields[1] == self {
+	for pid, s := range processes() {
+		if s.parent == os.Getpid() {
 			found = append(found, pid)
 		}
 	}

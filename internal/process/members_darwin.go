@@ -2,6 +2,7 @@ package process
 
 import (
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,4 +36,13 @@ func members(leader int) []int {
 		found = append(found, pid)
 	}
 	return found
+}
+
+// began is when a process began, "" for one that does not run.
+func began(pid int) string {
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil || info.Proc.P_stat == zombie {
+		return ""
+	}
+	return strconv.FormatInt(info.Proc.P_starttime.Nano(), 10)
 }

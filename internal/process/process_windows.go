@@ -1,8 +1,10 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -19,7 +21,10 @@ func ShellCommand(command string) *exec.Cmd {
 
 // family is a command and all that it starts: a job, which nothing leaves and which ends
 // with its handle.
-type family struct{ job windows.Handle }
+type family struct {
+	job windows.Handle
+	pid int
+}
 
 // Keep does nothing: a job needs no keeper.
 func Keep() {}
@@ -45,7 +50,7 @@ func (*Launcher) start(cmd *exec.Cmd) (*family, error) {
 		_ = windows.CloseHandle(job)
 		return nil, fmt.Errorf("put the command into a job: %w", err)
 	}
-	return &family{job: job}, nil
+	return &family{job, cmd.Process.Pid}, nil
 }
 
 func newJob() (windows.Handle, error) {
@@ -87,3 +92,63 @@ func (f *family) kill() { _ = windows.TerminateJobObject(f.job, 1) }
 
 // end ends the job, and with it what is left of it.
 func (f *family) end() { _ = windows.CloseHandle(f.job) }
+
+func (f *family) identity() Identity {
+	id := Identity{Pid: f.pid}
+	if handle, start, err := opened(f.pid); err == nil {
+		id.Start = start
+		_ = windows.CloseHandle(handle)
+	}
+	return id
+}
+
+// opened opens a process, and says when it began.
+func opened(pid int) (handle windows.Handle, start string, err error) {
+	const rights = windows.PROCESS_QUERY_LIMITED_INFORMATION | windows.PROCESS_TERMINATE | windows.SYNCHRONIZE
+	if handle, err = windows.OpenProcess(rights, false, uint32(pid)); err != nil {
+		return 0, "", err
+	}
+	var created, exited, kernel, user windows.Filetime
+	if err := windows.GetProcessTimes(handle, &created, &exited, &kernel, &user); err != nil {
+		_ = windows.CloseHandle(handle)
+		return 0, "", err
+	}
+	return handle, strconv.FormatInt(created.Nanoseconds(), 10), nil
+}
+
+// Alive reports whether the command runs.
+func (id Identity) Alive() bool {
+	alive := false
+	_ = id.with(func(handle windows.Handle) error {
+		state, err := windows.WaitForSingleObject(handle, 0)
+		alive = err == nil && state == uint32(windows.WAIT_TIMEOUT)
+		return err
+	})
+	return alive
+}
+
+// Kill ends the command, and returns when it is gone. What it started is of its job, which
+// ends with the process that made it.
+func (id Identity) Kill() error {
+	return id.with(func(handle windows.Handle) error {
+		err := windows.TerminateProcess(handle, 1)
+		state, waited := windows.WaitForSingleObject(handle, 2_000)
+		if waited != nil || state == uint32(windows.WAIT_TIMEOUT) {
+			return fmt.Errorf("end the process %d: %w", id.Pid, errors.Join(err, waited))
+		}
+		return nil
+	})
+}
+
+// with calls a function with the process, unless that is gone.
+func (id Identity) with(call func(windows.Handle) error) error {
+	handle, start, err := opened(id.Pid)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = windows.CloseHandle(handle) }()
+	if id.Start == "" || start != id.Start {
+		return nil
+	}
+	return call(handle)
+}

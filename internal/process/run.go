@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"sync"
 	"time"
@@ -23,10 +24,11 @@ type Launcher struct {
 	keepers map[int]bool // by pid: the children of this process that are no orphans of a command
 }
 
-// Limits bounds a command.
-type Limits struct {
+// Options says how a command is run.
+type Options struct {
 	Timeout time.Duration
-	Output  int // bytes of each stream that are kept, its end
+	Output  int            // bytes of each stream that are kept, its end
+	Started func(Identity) // is told what to end, should this process not live to do so; may be nil
 }
 
 // Result is what a command did.
@@ -44,19 +46,23 @@ const drain = time.Second
 
 // Run starts a command, waits for it, and ends what it left. One that fails, or is
 // ended at its time-out, is a result. When ctx is done the command is ended too, and the
-// error wraps the cause; the result is what it did until then.
-func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, limits Limits) (Result, error) {
-	limited, cancel := context.WithTimeout(ctx, limits.Timeout)
+// error wraps the cause; the result is what it did until then. What it prints goes to the
+// writers of cmd as well, as it comes; what they answer is not heeded.
+func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Result, error) {
+	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	if err := limited.Err(); err != nil {
 		return Result{}, fmt.Errorf("start the command: %w", err)
 	}
-	stdout, stderr := &tail.Writer{Max: limits.Output}, &tail.Writer{Max: limits.Output}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, drain
+	stdout, stderr := &tail.Writer{Max: o.Output}, &tail.Writer{Max: o.Output}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = tee{stdout, cmd.Stdout}, tee{stderr, cmd.Stderr}, drain
 	begun := time.Now()
 	family, err := l.start(cmd)
 	if err != nil {
 		return Result{}, fmt.Errorf("start the command: %w", err)
+	}
+	if o.Started != nil {
+		o.Started(family.identity())
 	}
 	killed := make(chan struct{})
 	stop := context.AfterFunc(limited, func() { defer close(killed); family.kill() })
@@ -77,4 +83,14 @@ func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, limits Limits) (Resul
 		return result, nil
 	}
 	return result, fmt.Errorf("wait for the command: %w", err)
+}
+
+// tee is a writer that hands on what it is given, if there is somebody to take it.
+type tee struct{ kept, also io.Writer }
+
+func (t tee) Write(data []byte) (int, error) {
+	if t.also != nil {
+		_, _ = t.also.Write(data)
+	}
+	return t.kept.Write(data)
 }

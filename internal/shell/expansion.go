@@ -328,6 +328,15 @@ func harmless(name string) bool {
 	return !slices.ContainsFunc(names()["special beginnings"], begins) && !slices.ContainsFunc(names()["special ends"], ends)
 }
 
+// FreeName reports whether a command may be given a value under the name: one that no shell,
+// and no program that the command starts, takes for more than a value.
+func FreeName(name string) bool {
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
+	return harmless(name) && !slices.ContainsFunc(names()["exported beginnings"], begins) &&
+		!slices.ContainsFunc(names()["exported ends"], ends)
+}
+
 // knownLocale matches the locales in which the shell reads every byte below 0x80 as
 // itself. In others a character may end in what looks like a quote or a bracket.
 var knownLocale = regexp.MustCompile(`^(?:C|POSIX|(?:C|[a-z]{2,3}(?:_[A-Z]{2})?)\.(?:UTF-8|utf-?8))$`)

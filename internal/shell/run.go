@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -30,6 +31,9 @@ type RunOptions struct {
 	// what a repository names, and, where the system can, the command from writing files
 	// and from connecting.
 	Launcher *process.Launcher
+
+	Stdout, Stderr io.Writer              // get what the command prints as it comes; may be nil
+	Started        func(process.Identity) // may be nil
 }
 
 // Result is what a command did.
@@ -60,9 +64,9 @@ func Command(ctx context.Context, dir, command string, o RunOptions) (Result, er
 	if err != nil {
 		return Result{}, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
-	limits := process.Limits{Timeout: cmp.Or(o.Timeout, defaultTimeout), Output: cmp.Or(o.MaxOutput, defaultMaxOutput)}
+	limits := process.Options{Timeout: cmp.Or(o.Timeout, defaultTimeout), Output: cmp.Or(o.MaxOutput, defaultMaxOutput), Started: o.Started}
 	cmd, confined := confinedCommand(o.Launcher.Program, filepath.Join(own, tempFolder), bash, "--noprofile", "--norc", "-c", command)
-	cmd.Dir, cmd.Env = dir, environment
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, environment, o.Stdout, o.Stderr
 	result, err := o.Launcher.Run(ctx, cmd, limits)
 	return Result{result, confined}, err
 }

@@ -24,6 +24,7 @@ type Error struct {
 	Pointer string   // JSON pointer to the offending value or key, "" for the root
 	Problem string   // what is wrong
 	Want    string   // what would be accepted instead, "" when only the type itself knows
+	Given   string   // the text that does not fit, where the problem is of a text and not of a key; "" elsewhere
 	Nearest string   // the accepted name or word that was probably meant, "" when none is near
 	Others  []*Error // the further problems, up to a bound
 	Mended  []byte   // the input as it would be right, with placeholders for what cannot be known; nil when it cannot be read at all
@@ -75,7 +76,7 @@ func (w *walk) mismatch(kind jsontext.Kind, t reflect.Type) error {
 }
 
 func (w *walk) mismatchText(text string, t reflect.Type) {
-	w.fault("found the string "+quoted(text), wanted(t))
+	w.fault("found the string "+quoted(text), wanted(t)).Given = text
 	w.hole(t)
 }
 

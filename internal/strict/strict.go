@@ -9,8 +9,8 @@
 // that, with its own strict checks, so that what the walk lets through by mistake
 // is still refused.
 //
-// It must know nothing of plans, verbs or transports: what is accepted stands in
-// the Go type decoded into and in the synonyms of field names. A problem comes with the
+// It must know nothing of verbs or transports, and of plans only how a refusal is worded: what
+// is accepted stands in the Go type decoded into and in the synonyms of field names. A problem comes with the
 // input as it would be right, with placeholders for what cannot be known: they say what
 // the tags hint or jsonschema say, else the field's name.
 //

@@ -176,7 +176,7 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 			w.emit(raw)
 			return nil
 		}
-		w.fault(quoted(text)+" is a placeholder", "the text itself: "+w.of.label)
+		w.fault(quoted(text)+" is a placeholder", "the text itself: "+w.of.label).Given = text
 		w.hole(s.Type)
 		return nil
 	}
@@ -276,7 +276,7 @@ func (w *walk) word(s *shape, given string) (string, bool) {
 			return word, true
 		}
 	}
-	w.fault("found "+quoted(given), oneOf(s.values))
+	w.fault("found "+quoted(given), oneOf(s.values)).Given = given
 	return given, false
 }
 
@@ -358,7 +358,7 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 	case strings.HasPrefix(trimmed, "["), strings.HasPrefix(trimmed, "{") && !takesText:
 		return w.document([]byte(trimmed), s.Type)
 	case elem.alone != "" && trimmed != "" && trimmed != "null":
-		w.fault("found the string "+quoted(string(text)), wanted(s.Type))
+		w.fault("found the string "+quoted(string(text)), wanted(s.Type)).Given = string(text)
 		return w.lines(elem, trimmed)
 	case !takesText, trimmed == "", trimmed == "null":
 		w.mismatchText(string(text), s.Type)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +23,7 @@ import (
 // BashExecute is the input of BashExecute.
 type BashExecute struct {
 	Command string `json:"command" text:"any"`
+	Env     Env    `json:"env,omitempty" jsonschema:"description=values the command reads as variables\\, such as \"$FILE\""`
 	Timeout int    `json:"timeout,omitempty" jsonschema:"minimum=1,maximum=600,description=seconds; 60 if not given"`
 }
 
@@ -33,23 +36,42 @@ type BashExecuteReply struct {
 	TimedOut   bool   `json:"timed_out,omitempty"` // it was stopped, with all it had started
 	Stopped    string `json:"stopped,omitempty"`   // why it was stopped before that, in the same way
 	DurationMS int64  `json:"duration_ms"`
+
+	whole *whole // the standard output, of a step
 }
 
 // BashExecute runs a command in the workspace. A command that fails is no error:
 // the exit code tells.
 func (b *Box) BashExecute(ctx context.Context, in BashExecute) (BashExecuteReply, error) {
+	return b.execute(ctx, in, Watch{})
+}
+
+// execute is BashExecute with somebody who watches.
+func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecuteReply, error) {
 	if err := in.judge(b.limits); err != nil {
 		return BashExecuteReply{}, err
 	}
-	timeout := b.limits.Timeout
-	if in.Timeout > 0 {
-		timeout = time.Duration(in.Timeout) * time.Second
+	c := Command{Text: in.Command, Dir: b.path, Env: in.Env.list(), Timeout: b.limits.Timeout, Started: w.Started}
+	reply := BashExecuteReply{}
+	if deadline, ok := ctx.Deadline(); ok && w.step {
+		c.Timeout = time.Until(deadline)
 	}
-	result, err := b.run(ctx, in.Command, timeout)
-	reply := BashExecuteReply{ExitCode: result.ExitCode, Truncated: result.Truncated, TimedOut: result.TimedOut,
-		DurationMS: result.Duration.Milliseconds()}
-	if errors.Is(err, errEntered) {
+	if in.Timeout > 0 {
+		c.Timeout = time.Duration(in.Timeout) * time.Second
+	}
+	c.Stdout, c.Stderr = w.streams()
+	if w.step {
+		reply.whole = &whole{max: maxValue}
+		c.Stdout = io.MultiWriter(c.Stdout, reply.whole)
+	}
+	result, err := b.run(ctx, c)
+	reply.ExitCode, reply.Truncated, reply.TimedOut = result.ExitCode, result.Truncated, result.TimedOut
+	reply.DurationMS = result.Duration.Milliseconds()
+	switch {
+	case errors.Is(err, errEntered):
 		reply.Stopped, err = errEntered.Error(), nil
+	case err != nil && w.step && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		reply.TimedOut, err = true, nil
 	}
 	if err != nil {
 		return BashExecuteReply{}, err
@@ -71,7 +93,7 @@ func (in BashExecute) judge(l Limits) error {
 	case in.Timeout < 0 || in.Timeout > int(l.MaxTimeout/time.Second):
 		return invalid("/timeout", "is out of range", fmt.Sprintf("give 1 to %d seconds", int(l.MaxTimeout/time.Second)))
 	}
-	return nil
+	return in.Env.judge(runtime.GOOS)
 }
 
 // output is a stream as it is shown: its end, in which a CR alone, with which
@@ -86,15 +108,7 @@ func (b *Box) output(text string, truncated *bool) string {
 // Text is what a model reads.
 func (r BashExecuteReply) Text() string {
 	var b strings.Builder
-	took := seconds(time.Duration(r.DurationMS) * time.Millisecond)
-	switch {
-	case r.Stopped != "":
-		fmt.Fprintf(&b, "Stopped after %s, with everything it had started: %s.", took, r.Stopped)
-	case r.TimedOut:
-		fmt.Fprintf(&b, "Stopped after %s, the time-out, with everything it had started.", took)
-	default:
-		fmt.Fprintf(&b, "Exit code %d after %s.", r.ExitCode, took)
-	}
+	b.WriteString(r.headline())
 	if r.Truncated {
 		b.WriteString(" Only the end of the output is shown.")
 	}
@@ -103,19 +117,67 @@ func (r BashExecuteReply) Text() string {
 	return b.String()
 }
 
+func (r BashExecuteReply) headline() string {
+	took := seconds(time.Duration(r.DurationMS) * time.Millisecond)
+	switch {
+	case r.Stopped != "":
+		return fmt.Sprintf("Stopped after %s, with everything it had started: %s.", took, r.Stopped)
+	case r.TimedOut:
+		return fmt.Sprintf("Stopped after %s, the time-out, with everything it had started.", took)
+	}
+	return fmt.Sprintf("Exit code %d after %s.", r.ExitCode, took)
+}
+
 func stream(b *strings.Builder, name, text string) {
 	if text = strings.TrimSuffix(text, "\n"); text != "" {
 		b.WriteString("\n" + name + ":\n" + text)
 	}
 }
 
-// Runner runs a command for BashExecute. The command is one text in the language
-// of a shell; dir is the absolute path of the workspace. A command that ran, with
+// Value is what a step that refers to this one gets: the standard output.
+func (r BashExecuteReply) Value() any {
+	if r.whole == nil {
+		return r.Stdout
+	}
+	return r.whole.value()
+}
+
+// maxError is how much of what a command printed an error repeats.
+const maxError = 1_000
+
+// tryAgain is the exit code by which a command says that it may succeed later:
+// EX_TEMPFAIL of sysexits.
+const tryAgain = 75
+
+// end tells how a command that did not succeed ended.
+func (r BashExecuteReply) end(out *Outcome) {
+	out.TimedOut, out.Cut = r.TimedOut, r.TimedOut || r.Stopped != ""
+	if out.OK = r.ExitCode == 0 && !out.Cut; out.OK {
+		return
+	}
+	out.Value, out.Transient = nil, r.ExitCode == tryAgain && !out.Cut
+	out.Error = r.headline()
+	if said := strings.TrimSpace(cmp.Or(strings.TrimSpace(r.Stderr), r.Stdout)); said != "" {
+		out.Error += " " + tail.GistOf(said, maxError)
+	}
+}
+
+// Runner runs a command for BashExecute. A command that ran, with
 // whatever exit code (128 and the signal if one ended it, as shells have it), or
 // that was stopped at the time-out is a result. When ctx is done the command is
 // stopped and the error wraps the cause; the result is what it did until then.
 type Runner interface {
-	Run(ctx context.Context, dir, command string, timeout time.Duration) (RunResult, error)
+	Run(ctx context.Context, c Command) (RunResult, error)
+}
+
+// Command is one text in the language of a shell.
+type Command struct {
+	Text           string
+	Dir            string   // the absolute path of the workspace
+	Env            []string // variables besides those that every command gets, as NAME=value
+	Timeout        time.Duration
+	Stdout, Stderr io.Writer              // get what it prints as it comes; may be nil
+	Started        func(process.Identity) // may be nil
 }
 
 // RunResult is what came of a command. Of its output it has the end.
@@ -127,7 +189,7 @@ var errEntered = errors.New("planning mode was entered, in which commands may on
 // run runs a command: any, for as long as that is allowed, or while only reading is
 // one that the policy of package shell lets pass, kept from writing by the system where
 // it can.
-func (b *Box) run(ctx context.Context, command string, timeout time.Duration) (RunResult, error) {
+func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	free, stop, err := b.whileFree(ctx)
 	if err != nil {
 		return RunResult{}, err
@@ -138,11 +200,15 @@ func (b *Box) run(ctx context.Context, command string, timeout time.Duration) (R
 		return RunResult{}, err
 	}
 	if hold.By == "" {
-		return b.options.Runner.Run(free, b.path, command, timeout)
+		return b.options.Runner.Run(free, c)
 	}
-	verdict := shell.Classify(command)
+	if len(c.Env) > 0 { // a command is judged by its text alone
+		return RunResult{}, conflict("/env", hold.By+" allows no variables for a command", "leave env out")
+	}
+	verdict := shell.Classify(c.Text)
 	if verdict.Allowed {
-		result, err := shell.Command(ctx, b.path, command, shell.RunOptions{Timeout: timeout, Launcher: b.options.Launcher})
+		result, err := shell.Command(ctx, c.Dir, c.Text, shell.RunOptions{Timeout: c.Timeout, Launcher: b.options.Launcher,
+			Stdout: c.Stdout, Stderr: c.Stderr, Started: c.Started})
 		return result.Result, err
 	}
 	fix := "use a command that only reads"
@@ -185,10 +251,12 @@ type Shell struct {
 }
 
 // Run runs a command.
-func (s Shell) Run(ctx context.Context, dir, command string, timeout time.Duration) (RunResult, error) {
-	cmd := process.ShellCommand(command)
-	cmd.Dir, cmd.Env = dir, append(s.environment(), "PLANLOOP_AGENT=bash_execute") // it is no person who runs planloop from here
-	return cmp.Or(s.Launcher, &process.Launcher{}).Run(ctx, cmd, process.Limits{Timeout: timeout, Output: cmp.Or(s.Output, 64<<10)})
+func (s Shell) Run(ctx context.Context, c Command) (RunResult, error) {
+	cmd := process.ShellCommand(c.Text)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdout, c.Stderr
+	cmd.Env = slices.Concat(s.environment(), c.Env, []string{"PLANLOOP_AGENT=bash_execute"}) // it is no person who runs planloop from here
+	return cmp.Or(s.Launcher, &process.Launcher{}).Run(ctx, cmd,
+		process.Options{Timeout: c.Timeout, Output: cmp.Or(s.Output, 64<<10), Started: c.Started})
 }
 
 // passed are the variables that a command gets to see, in the third line what

@@ -14,15 +14,13 @@ import (
 
 // runner answers with what the test says and keeps what it was asked.
 type runner struct {
-	result  toolbox.RunResult
-	err     error
-	dir     string
-	command string
-	timeout time.Duration
+	result toolbox.RunResult
+	err    error
+	toolbox.Command
 }
 
-func (r *runner) Run(_ context.Context, dir, command string, timeout time.Duration) (toolbox.RunResult, error) {
-	r.dir, r.command, r.timeout = dir, command, timeout
+func (r *runner) Run(_ context.Context, c toolbox.Command) (toolbox.RunResult, error) {
+	r.Command = c
 	return r.result, r.err
 }
 
@@ -33,10 +31,10 @@ func TestBashExecuteHandsOn(t *testing.T) {
 	if err != nil || reply.Text() != "Exit code 3 after 1.5s.\nstdout:\nout\nstderr:\nerr" {
 		t.Errorf("%s, %v", reply.Text(), err)
 	}
-	if r.dir != box.Path() || r.command != "ls -l" || r.timeout != time.Minute {
+	if r.Dir != box.Path() || r.Text != "ls -l" || r.Timeout != time.Minute {
 		t.Errorf("%+v", r)
 	}
-	if _, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "ls", Timeout: 600}); err != nil || r.timeout != 10*time.Minute {
+	if _, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "ls", Timeout: 600}); err != nil || r.Timeout != 10*time.Minute {
 		t.Errorf("%+v, %v", r, err)
 	}
 	r.err = &plan.ValidationError{Kind: plan.Conflict, Field: "/command", Problem: "is not allowed", Fix: "wait"}
@@ -62,8 +60,8 @@ func TestBashExecuteRefuses(t *testing.T) {
 		_, err := box.BashExecute(t.Context(), test.in)
 		refused(t, err, plan.InvalidInput, test.field, test.wants)
 	}
-	if r.command != "" {
-		t.Errorf("%q was run", r.command)
+	if r.Text != "" {
+		t.Errorf("%q was run", r.Text)
 	}
 }
 

@@ -16,6 +16,7 @@ package toolbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,6 +52,7 @@ type Box struct {
 	names   []string   // how an absolute path may begin to be taken as one inside
 	options Options
 	limits  Limits
+	tools   *Registry
 	writing sync.Mutex // held from reading a file to replacing it
 }
 
@@ -74,8 +76,12 @@ func Open(root string, opts Options) (*Box, error) {
 	if opts.Runner == nil {
 		opts.Runner = Shell{Launcher: opts.Launcher}
 	}
-	return &Box{root: dir, files: tree.In(dir), path: real, names: []string{real, given}, options: opts,
-		limits: opts.Limits.orDefault()}, nil
+	b := &Box{root: dir, files: tree.In(dir), path: real, names: []string{real, given}, options: opts,
+		limits: opts.Limits.orDefault()}
+	if b.tools, err = b.registry(); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return b, nil
 }
 
 // Close frees the workspace. Calls that run end with an error.

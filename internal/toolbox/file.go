@@ -192,7 +192,7 @@ func (r ReadFileReply) Value() any { return r.Content }
 // WriteFile is the input of WriteFile (execution: write_file).
 type WriteFile struct {
 	Path    string `json:"path"`
-	Content string `json:"content"`
+	Content string `json:"content" text:"any"`
 }
 
 // WriteFile is CreateFile for a step of a plan: a file that is there is replaced.

@@ -73,7 +73,7 @@ func (b *Box) Grep(ctx context.Context, in Grep) (GrepReply, error) {
 
 // search prepares a search, or refuses it.
 func (b *Box) search(in Grep) (*search, error) {
-	s := &search{box: b, bytes: b.limits.SearchBytes}
+	s := &search{box: b, bytes: b.limits.SearchBytes, matches: []GrepMatch{}}
 	var err error
 	if s.pattern, s.reach, err = expression(in.Pattern, in.IgnoreCase); err != nil {
 		return nil, err

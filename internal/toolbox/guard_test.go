@@ -130,7 +130,7 @@ func call(t *testing.T, box *toolbox.Box, tool, arguments string) (toolbox.Reply
 	t.Helper()
 	for _, row := range toolbox.Table() {
 		if row.Name == tool {
-			return row.Call(t.Context(), box, func(into any) error { return json.Unmarshal([]byte(arguments), into) })
+			return row.Call(t.Context(), box, func(into any) error { return json.Unmarshal([]byte(arguments), into) }, toolbox.Watch{})
 		}
 	}
 	t.Fatalf("there is no tool %s", tool)

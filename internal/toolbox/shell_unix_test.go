@@ -53,7 +53,8 @@ func TestShell(t *testing.T) {
 }
 
 func TestShellThatCannotStart(t *testing.T) {
-	if _, err := (toolbox.Shell{}).Run(t.Context(), filepath.Join(t.TempDir(), "gone"), "true", time.Minute); err == nil {
+	gone := toolbox.Command{Dir: filepath.Join(t.TempDir(), "gone"), Text: "true", Timeout: time.Minute}
+	if _, err := (toolbox.Shell{}).Run(t.Context(), gone); err == nil {
 		t.Error("it ran in a directory that does not exist")
 	}
 }
@@ -78,7 +79,8 @@ func TestSecretsAreNotHandedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	shell := toolbox.Shell{Getenv: func(name string) string { return ours[name] }}
-	result, err := shell.Run(t.Context(), dir, "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'; echo $HOME", time.Minute)
+	result, err := shell.Run(t.Context(), toolbox.Command{Dir: dir, Timeout: time.Minute,
+		Text: "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'; echo $HOME"})
 	if err != nil || result.ExitCode != 0 || strings.Contains(result.Stdout, "planted") ||
 		!strings.HasSuffix(result.Stdout, "/home/ann\n") {
 		t.Errorf("%+v, %v", result, err)

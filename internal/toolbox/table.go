@@ -2,8 +2,14 @@ package toolbox
 
 import (
 	"context"
+	"embed"
+	"errors"
 	"reflect"
 )
+
+//go:generate go test . -run TestSchemas -update
+//go:embed schemas/*.json
+var schemas embed.FS
 
 // Spec describes a tool to those who offer it.
 type Spec struct {
@@ -25,7 +31,14 @@ type Row struct {
 	// Call fills the input with decode, which gets a pointer to it, and calls the
 	// tool. What is wrong with the input or stands in its way is a
 	// *plan.ValidationError.
-	Call func(ctx context.Context, b *Box, decode func(into any) error) (Reply, error)
+	Call func(ctx context.Context, b *Box, decode func(into any) error, w Watch) (Reply, error)
+}
+
+// Schemas are the JSON Schemas of what the tool takes and gives.
+func (s Spec) Schemas() (input, output []byte, err error) {
+	input, noInput := schemas.ReadFile("schemas/" + s.Name + ".input.json")
+	output, noOutput := schemas.ReadFile("schemas/" + s.Name + ".output.json")
+	return input, output, errors.Join(noInput, noOutput)
 }
 
 // Reply is the output of a tool. Its JSON and its text each are the whole answer.
@@ -39,13 +52,18 @@ type Valuer interface {
 }
 
 func row[In any, Out Reply](spec Spec, call func(*Box, context.Context, In) (Out, error)) Row {
+	return watchedRow(spec, func(b *Box, ctx context.Context, in In, _ Watch) (Out, error) { return call(b, ctx, in) })
+}
+
+// watchedRow is row for a tool that tells how it goes.
+func watchedRow[In any, Out Reply](spec Spec, call func(*Box, context.Context, In, Watch) (Out, error)) Row {
 	return Row{spec, reflect.TypeFor[In](), reflect.TypeFor[Out](),
-		func(ctx context.Context, b *Box, decode func(any) error) (Reply, error) {
+		func(ctx context.Context, b *Box, decode func(any) error, w Watch) (Reply, error) {
 			var in In
 			if err := decode(&in); err != nil {
 				return nil, err
 			}
-			out, err := call(b, ctx, in)
+			out, err := call(b, ctx, in, w)
 			if err != nil {
 				return nil, err
 			}
@@ -71,11 +89,11 @@ func Table() []Row {
 			Description: "Find lines by a regular expression.",
 			Example:     `{"pattern":"func main\\(","glob":"*.go"}`,
 		}, (*Box).Grep),
-		row(Spec{
+		watchedRow(Spec{
 			Name: "bash_execute", Title: "Run a command", Destructive: true, OpenWorld: true,
 			Description: "Run a shell command in the workspace. No input, no terminal; what it leaves running is killed.",
 			Example:     `{"command":"go test ./...","timeout":120}`,
-		}, (*Box).BashExecute),
+		}, (*Box).execute),
 		row(Spec{
 			Name: "create_file", Title: "Create a file", Destructive: true, Idempotent: true,
 			Description: "Write a whole new file and the directories it needs.",

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"flag"
 	"os"
-	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -15,39 +15,32 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-var update = flag.Bool("update", false, "rewrite golden files")
+var update = flag.Bool("update", false, "rewrite the schemas")
 
-// TestFace writes down what hosts are told of the tools: each change of it shows.
-func TestFace(t *testing.T) {
-	var face bytes.Buffer
+// TestSchemas proves that the embedded schemas are those of the Go types.
+func TestSchemas(t *testing.T) {
 	for _, row := range toolbox.Table() {
-		in, err := toolschema.Input(row.In)
-		if err != nil {
+		input, output, err := row.Schemas()
+		if err != nil && !*update {
 			t.Fatal(err)
 		}
-		out, err := toolschema.Output(row.Out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		encoder := json.NewEncoder(&face)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(struct {
-			toolbox.Spec
-			Input, Output json.RawMessage
-		}{row.Spec, in, out}); err != nil {
-			t.Fatal(err)
-		}
+		current(t, "schemas/"+row.Name+".input.json", input, row.In, toolschema.Input)
+		current(t, "schemas/"+row.Name+".output.json", output, row.Out, toolschema.Output)
 	}
-	golden := filepath.Join("testdata", "face.json")
+}
+
+func current(t *testing.T, file string, got []byte, of reflect.Type, generate func(reflect.Type) ([]byte, error)) {
+	t.Helper()
+	want, err := generate(of)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if *update {
-		if err := os.WriteFile(golden, face.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(file, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil || !bytes.Equal(face.Bytes(), bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))) {
-		t.Errorf("%v; the face is now\n%s", err, face.Bytes())
+	} else if !bytes.Equal(got, want) {
+		t.Errorf("%s is stale, run go generate ./internal/toolbox\n got %s\nwant %s", file, got, want)
 	}
 }
 
@@ -70,7 +63,7 @@ func TestExamples(t *testing.T) {
 		box := open(t, map[string]string{"main.go": "package main\n\nfunc main() {\n\tfmt.Print(1)\n}\n", "x_test.go": "",
 			"config.json": "{}"},
 			toolbox.Options{Runner: &runner{}})
-		reply, err := row.Call(t.Context(), box, decodeFrom(row.Example))
+		reply, err := row.Call(t.Context(), box, decodeFrom(row.Example), toolbox.Watch{})
 		if err != nil || reply.Text() == "" {
 			t.Errorf("%s: %v, %v", row.Name, reply, err)
 		}
@@ -85,10 +78,11 @@ func TestCallHandsOnErrors(t *testing.T) {
 	box := open(t, nil, toolbox.Options{})
 	view := toolbox.Table()[0]
 	wrong := errors.New("wrong")
-	if reply, err := view.Call(t.Context(), box, func(any) error { return wrong }); reply != nil || !errors.Is(err, wrong) {
+	reply, err := view.Call(t.Context(), box, func(any) error { return wrong }, toolbox.Watch{})
+	if reply != nil || !errors.Is(err, wrong) {
 		t.Errorf("%v, %v", reply, err)
 	}
-	reply, err := view.Call(t.Context(), box, decodeFrom(`{"path":"missing"}`))
+	reply, err = view.Call(t.Context(), box, decodeFrom(`{"path":"missing"}`), toolbox.Watch{})
 	if reply != nil {
 		t.Errorf("%v", reply)
 	}
@@ -103,7 +97,7 @@ func TestStepsOfPlansAsPrinted(t *testing.T) {
 		rows[row.Name] = row
 	}
 	box := open(t, map[string]string{"data.json": "{\"a\": 1}\r\n", "processed.json": "old"}, toolbox.Options{})
-	first, err := rows["read_file"].Call(t.Context(), box, decodeFrom(`{"path":"data.json"}`))
+	first, err := rows["read_file"].Call(t.Context(), box, decodeFrom(`{"path":"data.json"}`), toolbox.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +105,7 @@ func TestStepsOfPlansAsPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rows["write_file"].Call(t.Context(), box, decodeFrom(string(content))); err != nil {
+	if _, err := rows["write_file"].Call(t.Context(), box, decodeFrom(string(content)), toolbox.Watch{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, box, "processed.json"); got != "{\"a\": 1}\r\n" {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/planloop/planloop/internal/safetext"
@@ -32,13 +31,8 @@ func Decode(arguments []byte, into any) error {
 			}
 		}
 	}
-	var all plan.Faults
-	for _, one := range append([]*strict.Error{bad}, bad.Others...) {
-		all.Add(refusal(one))
-	}
-	call := &BadCall{Mended: brief(bad.Mended), mended: bad.Mended, partly: strict.Partly(arguments, into, synonyms())}
-	errors.As(all.Err(), &call.ValidationError)
-	return call
+	return &BadCall{ValidationError: bad.Refusal(), Mended: brief(bad.Mended), mended: bad.Mended,
+		partly: strict.Partly(arguments, into, synonyms())}
 }
 
 // Try tells besides what is wrong with the form of an input, as Decode says, what the verb has
@@ -199,27 +193,4 @@ func brief(arguments []byte) string {
 		return "with that corrected and the rest unchanged"
 	}
 	return safetext.Escape(string(arguments))
-}
-
-// refusal says what strict found in the words of a *plan.ValidationError. A
-// type's own refusal, such as that of a step id, keeps its words.
-func refusal(bad *strict.Error) error {
-	e := &plan.ValidationError{Kind: plan.InvalidInput, Field: escapedPointer(bad.Pointer), Problem: bad.Problem}
-	var own *plan.ValidationError
-	switch {
-	case errors.As(bad, &own):
-		e.Problem, e.Fix = own.Problem, own.Fix
-	case bad.Nearest != "":
-		e.Fix = "did you mean " + strconv.Quote(bad.Nearest) + "?"
-	case bad.Want != "":
-		e.Fix = "give " + bad.Want
-	}
-	return e
-}
-
-// escapedPointer returns a JSON pointer, which repeats keys of the input, fit to be
-// shown.
-func escapedPointer(pointer string) string {
-	quoted := strconv.QuoteToGraphic(plan.Shorten(pointer, 120))
-	return safetext.Escape(quoted[1 : len(quoted)-1])
 }

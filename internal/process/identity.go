@@ -1,0 +1,16 @@
+package process
+
+// Identity is a command and all that it starts, as another process finds it when the one
+// that started it is gone. Its JSON may be kept. A number that another process has got
+// since, or got after the system was started anew, is never taken for it.
+//
+// On Linux a process is known by the mark in its environment, by its ancestors and by its
+// session: one that took the mark from itself is lost once it has left its session and
+// its keeper is gone. On macOS all is lost once the command itself is gone; on Windows a
+// command ends with the process that started it. Elsewhere nothing is found.
+type Identity struct {
+	World string `json:"world,omitempty"` // the start of the system, and the name space, in which the numbers count
+	Mark  string `json:"mark,omitempty"`  // what its environment says
+	Pid   int    `json:"pid"`             // of its keeper, or of the command where there is none
+	Start string `json:"start,omitempty"` // when that began, in the words of the system; "" where it does not tell
+}

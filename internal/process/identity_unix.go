@@ -1,0 +1,51 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Alive reports whether any process of the family runs.
+func (id Identity) Alive() bool { return len(id.members()) > 0 }
+
+// Kill ends every process of the family, and returns when they are gone. Those that cannot
+// be ended are an error.
+func (id Identity) Kill() error {
+	held := map[int]*os.Process{}
+	defer func() {
+		for _, process := range held {
+			_ = process.Release()
+		}
+	}()
+	for fresh := true; fresh; { // what is stopped starts nothing more
+		fresh = false
+		for pid, start := range id.members() {
+			if held[pid] != nil {
+				continue
+			}
+			process, err := os.FindProcess(pid) // which keeps hold of it, where the system can
+			if err != nil || began(pid) != start {
+				continue
+			}
+			held[pid], fresh = process, true
+			_ = process.Signal(syscall.SIGSTOP)
+		}
+	}
+	for _, process := range held {
+		_ = process.Kill()
+	}
+	for tries := 0; tries < 200; tries++ {
+		if !id.Alive() {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return fmt.Errorf("end the processes %v: %w", slices.Sorted(maps.Keys(id.members())), errors.ErrUnsupported)
+}

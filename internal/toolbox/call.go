@@ -1,0 +1,136 @@
+package toolbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/plan"
+)
+
+// Watch is told how a call goes. Each may be nil.
+type Watch struct {
+	Log      io.Writer                      // gets what a command prints as it comes, of both streams; writes do not overlap
+	Progress func(percent int, what string) // 0 to 100
+	Started  func(process.Identity)         // what a command runs as, before it has printed anything
+
+	step bool // the call is a step's, whose output is wanted whole, and whose time is that of its context
+}
+
+// Outcome is what came of a call.
+type Outcome struct {
+	OK    bool
+	Value json.RawMessage // what steps that refer to this one get; nil: none, and then Text says why
+	Text  string          // what a model reads
+	Error string          // why it is not OK
+
+	Transient bool // it failed in a way that may pass
+	TimedOut  bool
+	Cut       bool // it was ended before it had finished, at a time-out or else: nobody knows how much of it took effect
+}
+
+// maxValue is how long the JSON of a value may be.
+const maxValue = 4 << 20
+
+// noValue is why there is no value.
+type noValue string
+
+// ending is a Reply of a tool that may fail after it has begun.
+type ending interface {
+	end(*Outcome)
+}
+
+// Call makes a call. What the tool refuses and what fails is an outcome, and so is a
+// deadline of ctx that has passed. An error means that ctx was cancelled: the call has
+// ended, with all that it had started, and nobody knows how much of it took effect; the
+// outcome is what was seen of it.
+func (t Tool) Call(ctx context.Context, args json.RawMessage, w Watch) (Outcome, error) {
+	if faults := t.Check(args); len(faults) > 0 {
+		first := *faults[0]
+		first.Others = faults[1:]
+		return failed(&first), nil
+	}
+	w.step = true
+	out, err := t.Run(ctx, args, w)
+	switch {
+	case err == nil:
+		return out, nil
+	case ctx.Err() == nil:
+		return failed(err), nil
+	}
+	out.OK, out.Cut, out.Error = false, true, err.Error()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		out.TimedOut = true
+		return out, nil
+	}
+	return out, fmt.Errorf("%s was ended: %w", t.Name, context.Cause(ctx))
+}
+
+// failed is the outcome of a call that gave an error.
+func failed(err error) Outcome {
+	out := Outcome{Text: err.Error(), Error: err.Error(), Transient: transient(err)}
+	if errors.As(err, new(*plan.ValidationError)) {
+		out.Text = "Nothing was done. " + out.Text
+	}
+	return out
+}
+
+// transient reports whether an error may pass: a connection that was closed, or one that
+// says so itself.
+func transient(err error) bool {
+	var says interface{ Transient() bool }
+	if errors.As(err, &says) {
+		return says.Transient()
+	}
+	for _, closed := range []error{net.ErrClosed, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.ECONNREFUSED,
+		syscall.ECONNABORTED, syscall.EPIPE} {
+		if errors.Is(err, closed) {
+			return true
+		}
+	}
+	return false
+}
+
+// outcome calls a tool of the table.
+func (b *Box) outcome(ctx context.Context, row Row, args json.RawMessage, w Watch) (Outcome, error) {
+	reply, err := row.Call(ctx, b, func(into any) error { return decode(args, into) }, w)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{OK: true, Text: reply.Text()}
+	var value any = reply
+	if own, ok := reply.(Valuer); ok {
+		value = own.Value()
+	}
+	why, none := value.(noValue)
+	if !none {
+		out.Value, why = encoded(value)
+	}
+	if why != "" {
+		out.Text += "\nIt has no value for other steps: " + string(why) + "."
+	}
+	if ended, ok := reply.(ending); ok {
+		ended.end(&out)
+	}
+	return out, nil
+}
+
+// encoded returns the JSON of a value, or why there is none.
+func encoded(value any) (json.RawMessage, noValue) {
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, noValue(err.Error())
+	}
+	if data.Len() > maxValue {
+		return nil, noValue("it is longer than " + size(maxValue))
+	}
+	return bytes.TrimSuffix(data.Bytes(), []byte("\n")), ""
+}

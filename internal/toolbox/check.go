@@ -1,0 +1,221 @@
+package toolbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/plan"
+)
+
+// Check says all that is wrong with the arguments of a call, each with the pointer to it
+// (execution: Plan Validation).
+func (t Tool) Check(args json.RawMessage) []*plan.ValidationError {
+	return t.CheckWith(args, func(string) bool { return false })
+}
+
+// CheckWith is Check for arguments in which texts stand for values that are not known
+// yet: those for which isReference is true fit everywhere.
+func (t Tool) CheckWith(args json.RawMessage, isReference func(text string) bool) []*plan.ValidationError {
+	if text := bytes.TrimSpace(args); len(text) == 0 || string(text) == "null" {
+		args = json.RawMessage("{}")
+	}
+	faults, read := t.misread(&args, isReference)
+	if !read {
+		return faults
+	}
+	for _, one := range t.misfits(args, isReference) {
+		if !told(faults, one.Field) {
+			faults = append(faults, one)
+		}
+	}
+	return faults
+}
+
+func told(faults []*plan.ValidationError, field string) bool {
+	for _, one := range faults {
+		if one.Field == field {
+			return true
+		}
+	}
+	return false
+}
+
+// misread decodes the arguments into what the tool takes, and writes them anew as they were
+// understood, without what is wrong with them. It reports false where nothing can be made
+// of them.
+func (t Tool) misread(args *json.RawMessage, isReference func(string) bool) (faults []*plan.ValidationError, read bool) {
+	if t.in == nil {
+		return nil, true
+	}
+	in := reflect.New(t.in).Interface()
+	var bad *strict.Error
+	switch err := strict.Decode(*args, in, nil); {
+	case errors.As(err, &bad):
+		for _, one := range append([]*strict.Error{bad}, bad.Others...) {
+			if one.Given != "" && isReference(one.Given) {
+				continue
+			}
+			alone := *one
+			alone.Others = nil
+			faults = append(faults, alone.Refusal())
+		}
+		if !strict.Partly(*args, in, nil) {
+			return faults, false
+		}
+	case err != nil:
+		return []*plan.ValidationError{{Kind: plan.InvalidInput, Problem: err.Error()}}, false
+	}
+	understood, err := json.Marshal(in)
+	if err != nil {
+		return append(faults, &plan.ValidationError{Kind: plan.InvalidInput, Problem: err.Error()}), false
+	}
+	*args = understood
+	return faults, true
+}
+
+// misfits says what the schema has against the arguments.
+func (t Tool) misfits(args json.RawMessage, isReference func(string) bool) []*plan.ValidationError {
+	unusable := func(err error) []*plan.ValidationError {
+		return []*plan.ValidationError{{Kind: plan.InvalidInput, Problem: safetext.EscapeLine(plan.Shorten(err.Error(), 300))}}
+	}
+	load := t.compiled
+	if load == nil {
+		load = func() (*jsonschema.Schema, error) { return compile(t.Schema) }
+	}
+	schema, err := load()
+	if err != nil {
+		return unusable(fmt.Errorf("%s has a schema that cannot be used: %w", t.Name, err))
+	}
+	if !jsontext.Value(args).IsValid() { // or a name stands there twice, which is read in two ways
+		return unusable(errors.New("it is not valid JSON"))
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
+	if err != nil {
+		return unusable(err)
+	}
+	var bad *jsonschema.ValidationError
+	switch err := schema.Validate(value); {
+	case err == nil:
+		return nil
+	case !errors.As(err, &bad):
+		return unusable(err)
+	}
+	m := misfit{value: value, isReference: isReference, words: message.NewPrinter(language.English)}
+	m.look(bad)
+	return m.faults
+}
+
+// compile reads a schema, which may refer to nothing outside itself.
+func compile(schema []byte) (*jsonschema.Schema, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, err
+	}
+	const name = "arguments.json"
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(nowhere{})
+	if err := compiler.AddResource(name, document); err != nil {
+		return nil, err
+	}
+	return compiler.Compile(name)
+}
+
+// nowhere is where a schema finds what it refers to outside itself.
+type nowhere struct{}
+
+func (nowhere) Load(url string) (any, error) {
+	return nil, fmt.Errorf("it refers to %s, which is not read", plan.Quote(url))
+}
+
+// misfit collects what a schema has against a value.
+type misfit struct {
+	value       any
+	isReference func(string) bool
+	words       *message.Printer
+	faults      []*plan.ValidationError
+}
+
+// look takes a finding apart. Of alternatives that all fail, one that fails in references
+// alone is enough.
+func (m *misfit) look(e *jsonschema.ValidationError) {
+	text, isText := at(m.value, e.InstanceLocation).(string)
+	switch found := e.ErrorKind.(type) {
+	case *finding.Required:
+		for _, name := range found.Missing {
+			m.fault(e, name, "missing required field "+strconv.Quote(name))
+		}
+		return
+	case *finding.AdditionalProperties:
+		for _, name := range found.Properties {
+			m.fault(e, name, "unknown field "+strconv.Quote(name))
+		}
+		return
+	case *finding.AnyOf, *finding.OneOf:
+		for _, alternative := range e.Causes {
+			if m.excused(alternative) {
+				return
+			}
+		}
+	default:
+		for _, cause := range e.Causes {
+			m.look(cause)
+		}
+		if len(e.Causes) > 0 {
+			return
+		}
+	}
+	if !isText || !m.isReference(text) {
+		m.fault(e, "", e.ErrorKind.LocalizedString(m.words))
+	}
+}
+
+// excused reports whether a finding is of references alone.
+func (m *misfit) excused(e *jsonschema.ValidationError) bool {
+	inner := misfit{value: m.value, isReference: m.isReference, words: m.words}
+	inner.look(e)
+	return len(inner.faults) == 0
+}
+
+func (m *misfit) fault(e *jsonschema.ValidationError, name, problem string) {
+	pointer := jsontext.Pointer("")
+	for _, token := range e.InstanceLocation {
+		pointer = pointer.AppendToken(token)
+	}
+	if name != "" {
+		pointer = pointer.AppendToken(name)
+	}
+	m.faults = append(m.faults, &plan.ValidationError{Kind: plan.InvalidInput, Field: strict.ShownPointer(string(pointer)),
+		Problem: safetext.EscapeLine(plan.Shorten(problem, 300)), Fix: "give what the schema of the tool asks for"})
+}
+
+// at returns what stands at a place in a JSON value, nil where there is nothing.
+func at(value any, location []string) any {
+	for _, token := range location {
+		switch inside := value.(type) {
+		case map[string]any:
+			value = inside[token]
+		case []any:
+			i, err := strconv.Atoi(strings.TrimPrefix(token, "+"))
+			if err != nil || i < 0 || i >= len(inside) {
+				return nil
+			}
+			value = inside[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}

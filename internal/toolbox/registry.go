@@ -1,0 +1,107 @@
+package toolbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/planloop/planloop/internal/strict"
+)
+
+// Registry is the tools that a step of a plan may name, in the order they are listed:
+// those of the workspace, and what others add.
+type Registry struct {
+	tools  []Tool
+	byName map[string]int
+}
+
+// Lookup returns the tool of that name.
+func (r *Registry) Lookup(name string) (Tool, bool) {
+	i, ok := r.byName[name]
+	if !ok {
+		return Tool{}, false
+	}
+	return r.tools[i], true
+}
+
+// Names lists the names of the tools.
+func (r *Registry) Names() []string {
+	names := make([]string, len(r.tools))
+	for i, tool := range r.tools {
+		names[i] = tool.Name
+	}
+	return names
+}
+
+// With returns a registry that has other tools as well. A name that is taken is an error.
+func (r *Registry) With(more ...Tool) (*Registry, error) {
+	all := &Registry{tools: make([]Tool, 0, len(r.tools)+len(more)), byName: map[string]int{}}
+	for _, tool := range append(r.tools[:len(r.tools):len(r.tools)], more...) {
+		if _, taken := all.byName[tool.Name]; taken || tool.Name == "" {
+			return nil, fmt.Errorf("two tools are called %q, or one has no name", tool.Name)
+		}
+		all.byName[tool.Name] = len(all.tools)
+		all.tools = append(all.tools, tool)
+	}
+	return all, nil
+}
+
+// Tool is a tool as a step of a plan calls it.
+type Tool struct {
+	Spec
+	Schema, Output json.RawMessage // JSON Schemas of what it takes and gives; no Output: anything
+
+	// Run makes a call, with arguments that fit the schema. What came of it is the outcome,
+	// failures too; an error is what Call says.
+	Run func(ctx context.Context, args json.RawMessage, w Watch) (Outcome, error)
+
+	in       reflect.Type // what the arguments are decoded into; nil: the schema alone judges them
+	compiled func() (*jsonschema.Schema, error)
+}
+
+// Tools returns the tools of the workspace, with those that are not listed.
+func (b *Box) Tools() *Registry { return b.tools }
+
+// registry makes the tools of the table ready to be called.
+func (b *Box) registry() (*Registry, error) {
+	var tools []Tool
+	for _, row := range Table() {
+		input, output, err := row.Schemas()
+		if err != nil {
+			return nil, err
+		}
+		tool := Tool{Spec: row.Spec, Schema: input, Output: output, in: row.In}
+		tool.compiled = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(input) })
+		tool.Run = func(ctx context.Context, args json.RawMessage, w Watch) (Outcome, error) {
+			return b.outcome(ctx, row, args, w)
+		}
+		tools = append(tools, tool)
+	}
+	return (&Registry{}).With(tools...)
+}
+
+// decode reads arguments as a call over MCP does.
+func decode(args []byte, into any) error {
+	err := strict.Decode(args, into, nil)
+	var bad *strict.Error
+	if errors.As(err, &bad) {
+		return bad.Refusal()
+	}
+	return err
+}
+
+// Definition is a digest of what a person who approves a call goes by: what the tool is
+// called, says of itself, takes and gives. It changes when any of it does.
+func (t Tool) Definition() string {
+	sum := sha256.New()
+	_ = json.NewEncoder(sum).Encode([]any{t.Name, t.Title, t.Description, string(t.Schema), string(t.Output),
+		t.ReadOnly, t.Destructive, t.Idempotent, t.OpenWorld}) // texts and booleans: nothing that could not be encoded
+	return hex.EncodeToString(sum.Sum(nil))
+}

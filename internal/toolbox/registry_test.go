@@ -1,0 +1,188 @@
+package toolbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/plan"
+)
+
+// tool returns a tool of a box by its name.
+func tool(t testing.TB, box *toolbox.Box, name string) toolbox.Tool {
+	t.Helper()
+	found, ok := box.Tools().Lookup(name)
+	if !ok {
+		t.Fatalf("there is no tool %s", name)
+	}
+	return found
+}
+
+func reference(text string) bool { return strings.HasPrefix(text, "$S0") || text == "$item" }
+
+// faults are what is wrong, as "field: problem".
+func faults(all []*plan.ValidationError) []string {
+	var list []string
+	for _, one := range all {
+		list = append(list, one.Field+": "+one.Problem)
+	}
+	return list
+}
+
+// TestStepsMayUseEveryTool: the registry has each row of the table, listed or not, and a
+// definition of each that tells it from all others.
+func TestStepsMayUseEveryTool(t *testing.T) {
+	registry := open(t, nil, toolbox.Options{}).Tools()
+	want := []string{"view", "glob", "grep", "bash_execute", "create_file", "str_replace", "read_file", "write_file"}
+	if got := registry.Names(); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+	definitions := map[string]string{}
+	for _, name := range registry.Names() {
+		tool, _ := registry.Lookup(name)
+		if tool.Check(json.RawMessage(tool.Example)) != nil || !json.Valid(tool.Schema) || !json.Valid(tool.Output) {
+			t.Errorf("%s: %v", name, faults(tool.Check(json.RawMessage(tool.Example))))
+		}
+		if other, same := definitions[tool.Definition()]; same {
+			t.Errorf("%s is defined as %s is", name, other)
+		}
+		definitions[tool.Definition()] = name
+		tool.Schema = append(tool.Schema, ' ')
+		if _, same := definitions[tool.Definition()]; same {
+			t.Errorf("%s: another schema does not change the definition", name)
+		}
+	}
+	if _, ok := registry.Lookup("toString"); ok {
+		t.Error("it has a tool that nobody put there")
+	}
+}
+
+func TestCheckTellsOfAllThatIsWrong(t *testing.T) {
+	box := open(t, nil, toolbox.Options{})
+	for _, test := range []struct {
+		tool, args string
+		want       []string
+	}{
+		{"view", `{"path":"a"}`, nil},
+		{"view", ` `, []string{"/path: missing"}},
+		{"view", `null`, []string{"/path: missing"}},
+		{"view", `[1]`, []string{": found an array"}},
+		{"view", `{"path"`, []string{": invalid JSON"}},
+		{"view", `{"path":"a","path":"b"}`, []string{": duplicate"}},
+		{"view", `{"path":"a","from":-1,"to":"x","lines":3}`, []string{"/to: found the string", "/lines: unknown field", "/from: minimum"}},
+		{"view", `{"path":"$S001.files[0]","from":"$S002"}`, nil},
+		{"view", `{"path":["$S001"]}`, []string{"/path: found an array"}},
+		{"view", `{"path":"a","from":"$HOME"}`, []string{"/from: found the string"}},
+		{"view", `{"path":"a","lines":"$S001"}`, []string{"/lines: unknown field"}},
+		{"bash_execute", `{"command":"cat \"$FILE\"","env":{"FILE":"$item","N":[1,{"a":null}],"X":null},"timeout":"$S001"}`, nil},
+		{"bash_execute", `{"command":"ls","env":"$item"}`, nil},
+		{"bash_execute", `{"command":"ls","env":["A=b"],"timeout":601}`, []string{"/env: found an array", "/timeout: maximum"}},
+		{"write_file", `{"path":"a","content":"$S001"}`, nil},
+		{"write_file", `{"path":"a","content":"..."}`, nil},
+		{"write_file", `{"file":"a"}`, []string{"unknown field", "/path: missing", "/content: missing"}},
+		{"grep", `{"pattern":"x","max":1001,"ignored":"$S001"}`, []string{"/max: maximum"}},
+	} {
+		got := faults(tool(t, box, test.tool).CheckWith(json.RawMessage(test.args), reference))
+		missing := slices.ContainsFunc(test.want, func(want string) bool {
+			return !slices.ContainsFunc(got, func(fault string) bool { return strings.Contains(fault, want) })
+		})
+		if missing || len(got) != len(test.want) {
+			t.Errorf("%s %s\n got %q\nwant %q", test.tool, test.args, got, test.want)
+		}
+	}
+	if got := tool(t, box, "view").Check(json.RawMessage(`{"path":"a","from":"$S001"}`)); len(got) != 1 {
+		t.Errorf("a reference is nothing to a call: %q", faults(got))
+	}
+}
+
+// TestToolsOfOthersAreJudgedByTheirSchema: of one that others add nothing but the schema is
+// known, and a reference may stand for whatever it asks for.
+func TestToolsOfOthersAreJudgedByTheirSchema(t *testing.T) {
+	box := open(t, nil, toolbox.Options{})
+	other := toolbox.Tool{Spec: toolbox.Spec{Name: "mail__send"}, Schema: json.RawMessage(`{"type":"object","required":["to"],
+		"properties":{"to":{"anyOf":[{"type":"array","items":{"type":"string","pattern":"@"}},{"type":"integer"}]},
+		"body":{"type":"object","properties":{"kind":{"enum":["a","b"]}},"additionalProperties":false}}}`)}
+	registry, err := box.Tools().With(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, ok := registry.Lookup("mail__send")
+	if !ok || !slices.Equal(registry.Names(), append(box.Tools().Names(), "mail__send")) {
+		t.Errorf("got %v", registry.Names())
+	}
+	for args, want := range map[string]int{
+		`{"to":["a@b"],"body":{"kind":"a"}}`:                0,
+		`{"to":"$S001","body":{"kind":"$S002"}}`:            0,
+		`{"to":["a@b","$item"],"body":"$S002"}`:             0,
+		`{"to":["$item","nobody"]}`:                         1,
+		`{"to":"nobody"}`:                                   1,
+		`{"body":{"kind":"c","x/y":1,"$S001":2},"other":1}`: 4,
+		``:                1,
+		`{"to":1,"to":2}`: 1,
+		`{"to":`:          1,
+		`"$S001"`:         0,
+		`{"to":7,"body":{"kind":"$S001","kind2":"$S001"}}`:      1,
+		`{"to":[["$S001"]],"body":{"kind":["$S001","\u0000"]}}`: 2,
+	} {
+		if got := faults(other.CheckWith(json.RawMessage(args), reference)); len(got) != want {
+			t.Errorf("%s: %q, want %d", args, got, want)
+		}
+	}
+	if got := other.CheckWith(json.RawMessage(`{"to":1,"body":{"x/~y":1}}`), reference); len(got) != 1 || got[0].Field != "/body/x~1~0y" {
+		t.Errorf("%q", faults(got))
+	}
+	for _, taken := range []string{"view", ""} {
+		if _, err := registry.With(toolbox.Tool{Spec: toolbox.Spec{Name: taken}}); err == nil {
+			t.Errorf("a second %q was taken", taken)
+		}
+	}
+}
+
+// TestSchemasThatCannotBeUsed: one that is no schema, or reads a file, refuses every call.
+func TestSchemasThatCannotBeUsed(t *testing.T) {
+	for _, schema := range []string{``, `{`, `{"type":"thing"}`, `{"$ref":"file:///etc/passwd"}`, `{"$ref":"https://example.org/x.json"}`,
+		`{"pattern":"("}`} {
+		bad := toolbox.Tool{Spec: toolbox.Spec{Name: "x"}, Schema: json.RawMessage(schema),
+			Run: func(context.Context, json.RawMessage, toolbox.Watch) (toolbox.Outcome, error) {
+				t.Error("it was called")
+				return toolbox.Outcome{}, nil
+			}}
+		if got := bad.Check(json.RawMessage(`{}`)); len(got) != 1 || !strings.Contains(got[0].Problem, "schema that cannot be used") {
+			t.Errorf("%s: %q", schema, faults(got))
+		}
+		if out, err := bad.Call(t.Context(), json.RawMessage(`{}`), toolbox.Watch{}); err != nil || out.OK || out.Error == "" {
+			t.Errorf("%s: %+v, %v", schema, out, err)
+		}
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	box := open(f, nil, toolbox.Options{})
+	for _, name := range box.Tools().Names() {
+		f.Add(name, tool(f, box, name).Example)
+	}
+	f.Add("bash_execute", `{"command":"$S001","env":{"A":{"b":["$item"]}},"timeout":"$S002"}`)
+	f.Add("view", `{"path":"..","from":-1e400}`)
+	f.Fuzz(func(t *testing.T, name, args string) {
+		tool, ok := box.Tools().Lookup(name)
+		if !ok {
+			return
+		}
+		plain := tool.Check(json.RawMessage(args))
+		loose := tool.CheckWith(json.RawMessage(args), reference)
+		if len(loose) > len(plain) {
+			t.Errorf("%s: references make it worse: %q, %q", args, faults(loose), faults(plain))
+		}
+		if all := tool.CheckWith(json.RawMessage(args), func(string) bool { return false }); len(all) != len(plain) {
+			t.Errorf("%s: %q, %q", args, faults(all), faults(plain))
+		}
+		for _, one := range plain {
+			if one.Problem == "" || one.Kind != plan.InvalidInput || one.Field != "" && one.Field[0] != '/' {
+				t.Errorf("%s: %+v", args, one)
+			}
+		}
+	})
+}
