@@ -129,7 +129,7 @@ func (d *DecisionFeedback) tells(c Caller) bool {
 // What a status has room for of what people said, in tokens: beside a task, and without.
 const (
 	feedbackRoom  = 320
-	feedbackAlone = 900
+	feedbackAlone = 870
 )
 
 // fit cuts what people said at the ends of lines, each text to its share of the room.
