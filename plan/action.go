@@ -90,6 +90,16 @@ func traitsOf(a Action) traits {
 		return traits{word: "comment", planning: true, anyPlan: true, standing: inPerson, act: "comment"}
 	case Purge:
 		return traits{word: "purge", anyPlan: true, standing: inPerson, act: "purge the history"}
+	case BeginRun:
+		return traits{word: "begin_run"}
+	case PauseRun:
+		return traits{word: "pause_run", planning: true, anyPlan: true}
+	case Advance:
+		return traits{word: "advance", planning: true, anyPlan: true, claims: a.lost()}
+	case AnswerStep:
+		return traits{word: "answer_step", beside: true}
+	case Replan:
+		return traits{word: "replan"}
 	case Batch:
 		return a.traits()
 	}
@@ -242,7 +252,7 @@ func (b Batch) decide(s State, f Facts) ([]Event, error) {
 	}
 	var all []Event
 	for _, part := range b.Parts {
-		events, err := part.Action.decide(s, f)
+		events, err := judge(s, part.Action, f)
 		if err != nil {
 			return nil, within(part.Field, err)
 		}

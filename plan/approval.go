@@ -45,7 +45,7 @@ func submitted(s State, draft Body, f Facts) PlanSubmitted {
 		ID: fmt.Sprintf("R%d", s.Revision+1), Plan: draft.ID, Digest: Digest(draft.Build()), By: f.Actor.Name, At: f.Now,
 		Limit: Limit(f.Limits.ApprovalTimeout), PersonOnly: f.Limits.PersonOnly,
 	}
-	if s.Plan != nil && s.Plan.ID == draft.ID {
+	if s.Plan != nil && s.Plan.Root() == draft.Root() {
 		request.Base = Digest(s.Plan)
 	}
 	return PlanSubmitted{Plan: draft, Request: request}
@@ -92,6 +92,9 @@ func Digest(p *Plan) string {
 		Steps              []bound
 	}{Objective: p.Objective, Summary: p.Summary}
 	for step := range p.Steps.All() {
+		if step.Loop() != 0 {
+			continue // an instance follows from its loop
+		}
 		if len(step.Args) > 0 && !json.Valid(step.Args) {
 			return "" // equal to nothing, so never approved
 		}
@@ -167,16 +170,15 @@ func (a Answer) approve(s State, f Facts) ([]Event, error) {
 		return nil, conflict("the plan was changed while its revision waited", "reject the revision; the agent can submit it again")
 	}
 	var events []Event
-	if !s.revises() {
+	switch {
+	case !s.revises():
 		events = archive(s, "replaced", f.Now)
+	case s.Draft.ID != s.Plan.ID:
+		events = archive(s, replanned, f.Now)
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
 		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1}})
-	steps := s.Draft.Steps
-	if s.revises() {
-		steps = steps.withProgressOf(s.Plan.Steps)
-	}
-	return append(events, completion(StatusActive, steps.tally(), f.Now)...), nil
+	return events, nil
 }
 
 // PlanApproved makes the draft the current plan, to be carried out.
@@ -190,25 +192,25 @@ func (e PlanApproved) apply(s State) State {
 	}
 	p, change := *s.Draft, s.revises()
 	if change {
-		p.Steps = p.Steps.withProgressOf(s.Plan.Steps)
+		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, p.Version > s.Plan.Version)
 	}
 	p.Status, p.Approval, p.UpdatedAt = StatusActive, &e.Approval, e.Approval.At
 	s.Plan, s.Draft = &p, nil
-	s = s.inMode(PhaseExecuting, func(m *Mode) { m.Approved = p.ID })
+	s = s.inMode(PhaseExecuting, func(m *Mode) { m.Approved = p.Root() })
 	return s.decided(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way),
 		Comment: e.Approval.Comment, Change: change, At: e.Approval.At})
 }
 
 // withProgressOf returns s with what has become of the same steps in now: a person
-// may have gone on while the revision waited.
-func (s Steps) withProgressOf(now Steps) Steps {
+// may have gone on while the revision waited. What has failed is tried anew in a new version.
+func (s Steps) withProgressOf(now Steps, anew bool) Steps {
 	list := s.List()
 	for i, step := range list {
 		merged := *step
-		if current, ok := now.Get(step.ID); ok {
-			merged.Progress = current.Progress
-		} else {
-			merged.Progress = Progress{Status: Pending}
+		if current, ok := now.Get(step.ID); !ok {
+			merged.Progress, merged.Execution = Progress{Status: Pending}, nil
+		} else if merged.Progress, merged.Execution = current.Progress, current.Execution; anew && current.Status == Failed {
+			merged.renew()
 		}
 		list[i] = &merged
 	}

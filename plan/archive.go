@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 )
@@ -15,10 +16,12 @@ type PastPlan struct {
 	Version    int        `json:"version"`
 	Steps      int        `json:"steps"`
 	Done       int        `json:"done"`
+	Highest    StepID     `json:"highest_step,omitzero"` // the highest id ever minted, when it is not the number of steps
 	CreatedAt  time.Time  `json:"created_at"`
 	ArchivedAt time.Time  `json:"archived_at"`
 	Revision   Revision   `json:"revision"`
-	Reason     string     `json:"reason"` // replaced, cleared, restored_over; of a draft superseded, rejected, cancelled, expired or ended
+	// replaced, replanned, cleared, restored_over; of a draft superseded, rejected, cancelled, expired or ended
+	Reason string `json:"reason"`
 }
 
 // Body returns the plan that the head stands for in the state at its revision, nil when
@@ -53,6 +56,37 @@ func (s State) Former() []PastPlan {
 	slices.Reverse(former)
 	slices.SortStableFunc(former, func(a, b PastPlan) int { return b.ArchivedAt.Compare(a.ArchivedAt) })
 	return former
+}
+
+// versions yields the heads of the former versions of a plan.
+func (s State) versions(root string) iter.Seq[PastPlan] {
+	return func(yield func(PastPlan) bool) {
+		for _, head := range s.Past {
+			if version := (&Plan{ID: head.ID, Version: head.Version}); version.Root() == root && !yield(head) {
+				return
+			}
+		}
+	}
+}
+
+// highestOf returns the highest id that any version of a plan has minted: none is used again.
+func (s State) highestOf(root string) StepID {
+	highest := StepID(0)
+	if s.Plan != nil && s.Plan.Root() == root {
+		highest = s.Plan.Steps.Highest()
+	}
+	for head := range s.versions(root) {
+		highest = max(highest, head.Highest, StepID(head.Steps))
+	}
+	return highest
+}
+
+// unusual is the highest id that was minted, 0 when that is the number of steps.
+func unusual(steps Steps) StepID {
+	if steps.Highest() == StepID(steps.Len()) {
+		return 0
+	}
+	return steps.Highest()
 }
 
 func (s State) pastIndex(id string) int {
@@ -93,15 +127,16 @@ func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	}
 	return PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
-		Steps: p.Steps.Len(), Done: p.Steps.Count(Done),
+		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: unusual(p.Steps),
 		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason,
 	}
 }
 
-// Why a plan is kept: it was cleared; a draft gave way to another.
+// Why a plan is kept: it was cleared; a draft gave way to another; a version to the next.
 const (
 	cleared    = "cleared"
 	superseded = "superseded"
+	replanned  = "replanned" // a new version took its place
 )
 
 // keptDraft returns the event that keeps the head of a draft which is dropped or
@@ -188,17 +223,14 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	body.UpdatedAt = f.Now
+	body.Highest = max(f.Past.Steps.Highest(), s.highestOf(f.Past.Root()))
 	if body.Status == StatusDraft {
 		body.Status = StatusActive // nobody approved it: it is a plan like any other
 	}
 	for i, step := range body.Steps {
 		body.Steps[i] = step.unclaimed()
 	}
-	events := append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now})
-	if f.Past.Status == StatusDraft {
-		events = append(events, completion(StatusActive, f.Past.Steps.tally(), f.Now)...)
-	}
-	return events, nil
+	return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
 }
 
 // restorable returns the body of a former plan, cleaned like whatever else comes in:
@@ -210,6 +242,8 @@ func restorable(past *Plan) (Body, error) {
 	c.line(&b.PreviousPlanID, "previous_plan_id", MaxHint)
 	c.oneOf("status", string(b.Status), b.Status.Values())
 	c.count(b.Version, "version", maxSeconds)
+	c.count(b.Replans, "replans", maxSeconds)
+	c.list(&b.Discoveries, "discoveries", LinesField, MaxLongLine, MaxList)
 	c.count(int(b.Highest), "highest_step", int(MaxStepID))
 	c.line(&b.CreatedBy, "created_by", MaxHint)
 	if b.Approval != nil {
@@ -231,7 +265,7 @@ func restorable(past *Plan) (Body, error) {
 	for i, step := range b.Steps {
 		clean, err := CleanStep(fmt.Sprintf("/steps/%d", i), NewStep{Spec: step.Spec, Progress: step.Progress})
 		c.Add(err)
-		b.Steps[i] = &Step{ID: step.ID, Spec: clean.Spec, Progress: clean.Progress}
+		b.Steps[i] = &Step{ID: step.ID, Spec: clean.Spec, Progress: clean.Progress, Execution: step.Execution}
 	}
 	if c.Err() != nil {
 		return Body{}, conflict("the plan cannot be restored as it is, "+c.Err().Error(), "export it, mend it, and import it")

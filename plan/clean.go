@@ -124,6 +124,7 @@ func (c *cleaner) result(r **Result) {
 	}
 	clean := **r
 	c.raw(&clean.Value, "result/value")
+	c.line(&clean.Kept, "result/kept", MaxHint)
 	c.block(&clean.Error, "result/error", MaxLongText)
 	if clean.Duration < 0 {
 		c.refuse("result/duration", fmt.Sprintf("%d is negative", clean.Duration), "give milliseconds")

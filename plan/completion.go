@@ -2,67 +2,125 @@ package plan
 
 import "time"
 
-// consequences returns what a mark means for the plan as a whole.
-func consequences(p *Plan, step *Step, e StepMarked, f Facts) []Event {
-	if e.Status == Failed && step.Critical && p.Status != StatusReplanning {
-		if p.Version > f.Limits.MaxReplans {
-			return []Event{PlanFailedForGood{Step: step.ID, At: f.Now}}
-		}
-		return []Event{PlanNeedsReplan{Step: step.ID, At: f.Now}}
+// judge decides about an action in a state, with everything that follows from it for
+// loops, the plan and the run.
+func judge(s State, a Action, f Facts) ([]Event, error) {
+	events, err := a.decide(s, f)
+	if err != nil || len(events) == 0 {
+		return nil, err
 	}
-	after := p.Steps.tally().moved(step.Status, e.Status)
-	if p.Status == StatusReplanning && step.Critical && step.Status == Failed && e.Status != Failed && !otherCriticalFailure(p, step) {
-		reopened := PlanReopened{At: f.Now} // it is tried again, or given up
-		return append([]Event{reopened}, completion(StatusActive, after, f.Now)...)
+	after := s
+	for _, e := range events {
+		after = Apply(after, e)
 	}
-	return completion(p.Status, after, f.Now)
+	if _, batch := a.(Batch); batch { // whose parts were judged
+		return events, nil
+	}
+	return append(events, settled(s, after, events, f)...), nil
 }
 
-// otherCriticalFailure reports whether a critical step besides this one has failed.
-func otherCriticalFailure(p *Plan, besides *Step) bool {
-	if p.Steps.Count(Failed) < 2 {
+// settled returns what has become of loops, the plan and the run through events that led
+// from one state to another.
+func settled(before, after State, events []Event, f Facts) []Event {
+	var all []Event
+	follow := func(more ...Event) {
+		for _, e := range more {
+			after = Apply(after, e)
+		}
+		all = append(all, more...)
+	}
+	touched := touched(events)
+	for _, id := range touched {
+		if loop := settledLoop(after, id); loop != nil {
+			follow(*loop)
+			touched = append(touched, loop.Step)
+		}
+	}
+	follow(planSettled(before, after, touched, f)...)
+	follow(runSettled(after, f)...)
+	return all
+}
+
+// touched lists the steps whose status events have changed.
+func touched(events []Event) []StepID {
+	var ids []StepID
+	for _, e := range events {
+		if e, ok := e.(interface{ marks() StepID }); ok {
+			ids = append(ids, e.marks())
+		}
+	}
+	return ids
+}
+
+// planSettled returns what a change means for the plan as a whole.
+func planSettled(before, after State, touched []StepID, f Facts) []Event {
+	p := after.Plan
+	if p == nil || p.Cleared() {
+		return nil
+	}
+	if p.Status != StatusReplanning && p.Status != StatusFailed {
+		if id := failedCritical(before.Plan, p, touched); id != 0 && p.Replans >= f.Limits.MaxReplans {
+			return []Event{PlanFailedForGood{Step: id, At: f.Now}}
+		} else if id != 0 {
+			return []Event{PlanNeedsReplan{Step: id, At: f.Now}}
+		}
+	}
+	if p.Status == StatusReplanning && len(touched) > 0 && !hasFailedCritical(p) { // it is tried again, or given up
+		return append([]Event{PlanReopened{At: f.Now}}, completion(StatusActive, p.Steps.tally(), f.Now)...)
+	}
+	return completion(p.Status, p.Steps.tally(), f.Now)
+}
+
+// failedCritical returns the first of the touched steps that is critical and has failed now,
+// 0 when none has.
+func failedCritical(before, after *Plan, touched []StepID) StepID {
+	for _, id := range touched {
+		step, ok := after.Steps.Get(id)
+		if !ok || step.Status != Failed || !step.Critical {
+			continue
+		}
+		if before != nil && before.Root() == after.Root() {
+			if old, ok := before.Steps.Get(id); ok && old.Status == Failed {
+				continue
+			}
+		}
+		return id
+	}
+	return 0
+}
+
+func hasFailedCritical(p *Plan) bool {
+	if p.Steps.Count(Failed) == 0 {
 		return false
 	}
 	for step := range p.Steps.All() {
-		if step.Status == Failed && step.Critical && step.ID != besides.ID {
+		if step.Status == Failed && step.Critical {
 			return true
 		}
 	}
 	return false
 }
 
-// tally is what decides whether a plan is complete.
-type tally struct{ total, finished, done int }
+// tally is what decides whether a plan is complete: of its steps, how many are finished,
+// and how many satisfy what waits for them.
+type tally struct{ total, finished, met int }
 
-func (s Steps) tally() tally { return tally{s.Len(), s.Finished(), s.Count(Done)} }
-
-// moved is the tally after one step went from a status to another.
-func (t tally) moved(from, to StepStatus) tally {
-	for by, status := range map[int]StepStatus{-1: from, +1: to} {
-		if status.Finished() {
-			t.finished += by
-		}
-		if status == Done {
-			t.done += by
-		}
-	}
-	return t
-}
+func (s Steps) tally() tally { return tally{s.Len(), s.Finished(), s.met} }
 
 // completion judges over all steps whether a plan of that status completes, is
 // abandoned or opens again. A plan without steps stays as it is.
 func completion(status PlanStatus, steps tally, now time.Time) []Event {
 	open := steps.finished < steps.total
 	switch {
-	case steps.total == 0:
+	case steps.total == 0 || status == StatusDraft:
 		return nil
 	case open && (status == StatusCompleted || status == StatusAbandoned):
 		return []Event{PlanReopened{At: now}}
 	case open || status == StatusReplanning || status == StatusFailed:
 		return nil
-	case steps.done > 0 && status != StatusCompleted:
+	case steps.met > 0 && status != StatusCompleted:
 		return []Event{PlanCompleted{At: now}}
-	case steps.done == 0 && status != StatusAbandoned:
+	case steps.met == 0 && status != StatusAbandoned:
 		return []Event{PlanAbandonedByItself{At: now}}
 	}
 	return nil

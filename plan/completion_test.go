@@ -194,20 +194,20 @@ func TestCriticalStepOfAFinishedPlanFails(t *testing.T) {
 
 func TestTooManyReplansFailThePlan(t *testing.T) {
 	for _, test := range []struct {
-		version, max int
+		replans, max int
 		want         plan.PlanStatus
 	}{
-		{1, 0, plan.StatusReplanning}, {3, 0, plan.StatusReplanning}, {4, 0, plan.StatusFailed},
-		{1, 1, plan.StatusReplanning}, {2, 1, plan.StatusFailed}, {9, 1, plan.StatusFailed},
+		{0, 0, plan.StatusReplanning}, {2, 0, plan.StatusReplanning}, {3, 0, plan.StatusFailed},
+		{0, 1, plan.StatusReplanning}, {1, 1, plan.StatusFailed}, {8, 1, plan.StatusFailed},
 	} {
 		w := withPlan(t, critical("a"), titled("b"))
 		body := w.state.Body()
-		body.Plan.Version = test.version
+		body.Plan.Version, body.Plan.Replans = 9, test.replans // only those after a failure count
 		w.state = body.Build()
 		w.limits.MaxReplans = test.max
 		w.mark(1, plan.Failed)
 		if got := w.state.Plan.Status; got != test.want {
-			t.Errorf("version %d of at most %d replans: %s, want %s", test.version, test.max, got, test.want)
+			t.Errorf("%d of at most %d replans: %s, want %s", test.replans, test.max, got, test.want)
 		}
 		if test.want != plan.StatusFailed {
 			continue

@@ -21,6 +21,8 @@ type Facts struct {
 	Seen         map[string]Sighting // of the names that Owners lists
 	LastActivity time.Time           // the last sign of life of anybody, while planning mode is gathering
 	Past         *Plan               // the body of the plan a Restore names
+
+	Resolved map[StepID]Resolution // of the steps that an Advance may start
 }
 
 // Limits are the limits in force. The zero value of a field means its default.
@@ -29,6 +31,7 @@ type Limits struct {
 	MaxSteps   int           // steps a plan; default 2,000
 	MaxReplans int           // default 3
 	Evidence   bool          // a step is done only with evidence
+	NeverAsk   bool          // no step asks a person before it runs
 
 	ApprovalTimeout  time.Duration // how long a submitted plan waits; negative: for ever; default 30 minutes
 	GatheringTimeout time.Duration // how long gathering may go without a sign of life; negative: for ever; default 1 hour
@@ -79,10 +82,10 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	if err := t.permit(f); err != nil {
 		return nil, err
 	}
-	if err := allowed(s, t, f); err != nil {
+	if err := allowed(s, a, t, f); err != nil {
 		return nil, err
 	}
-	caused, err := a.decide(s, f)
+	caused, err := judge(s, a, f)
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +146,22 @@ func kinds() []kind {
 		{"question_answered", QuestionAnswered{}},
 		{"commented", Commented{}},
 		{"mode_restored", ModeRestored{}},
+		{"run_begun", RunBegun{}},
+		{"run_paused", RunPaused{}},
+		{"run_resumed", RunResumed{}},
+		{"run_ended", RunEnded{}},
+		{"step_started", StepStarted{}},
+		{"step_finished", StepFinished{}},
+		{"step_retried", StepRetried{}},
+		{"step_lost", StepLost{}},
+		{"stray_result", StrayResult{}},
+		{"condition_met", ConditionMet{}},
+		{"condition_unmet", ConditionUnmet{}},
+		{"loop_expanded", LoopExpanded{}},
+		{"loop_settled", LoopSettled{}},
+		{"step_asked", StepAsked{}},
+		{"step_answered", StepAnswered{}},
+		{"plan_replanned", PlanReplanned{}},
 	}
 }
 
@@ -199,7 +218,7 @@ func wayOn(p *Plan) string {
 	case p.Status == StatusAbandoned && p.Steps.Len() > 0:
 		return "mark a step pending to re-open it, or set up a new plan"
 	case p.Status == StatusReplanning:
-		return "mark the failed critical step in_progress to try it again, or set up a new plan"
+		return "replan, or mark the failed critical step in_progress to try it again"
 	}
 	return "set up a new plan"
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// startable refuses to start or finish a step whose dependencies are not done.
+// startable refuses to start or finish a step whose dependencies are not met.
 func startable(p *Plan, step *Step, to StepStatus) error {
 	if to != InProgress && to != Done {
 		return nil
@@ -18,7 +18,7 @@ func startable(p *Plan, step *Step, to StepStatus) error {
 	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), "finish what it waits for first")
 }
 
-// WaitingOn lists the dependencies of a step that are not done.
+// WaitingOn lists the dependencies of a step that are not met: see Step.Satisfies.
 func (s Steps) WaitingOn(id StepID) []StepID {
 	i := s.Position(id)
 	if i < 0 || s.slot(i).unmet == 0 {
@@ -26,7 +26,7 @@ func (s Steps) WaitingOn(id StepID) []StepID {
 	}
 	var waiting []StepID
 	for _, dep := range s.slot(i).step.DependsOn {
-		if !s.isDone(dep) {
+		if !s.isMet(dep) {
 			waiting = append(waiting, dep)
 		}
 	}
@@ -42,15 +42,16 @@ func (s Steps) Dependents(id StepID) []StepID {
 	return slices.Clone(s.slot(i).dependents)
 }
 
-// IsReady reports whether the step is pending with all dependencies done.
+// IsReady reports whether the step is pending with all dependencies met.
 func (s Steps) IsReady(id StepID) bool {
 	i := s.Position(id)
 	return i >= 0 && s.slot(i).isReady()
 }
 
-func (s Steps) isDone(id StepID) bool {
+// isMet reports whether what depends on the step may go on.
+func (s Steps) isMet(id StepID) bool {
 	i := s.Position(id)
-	return i >= 0 && s.slot(i).step.Status == Done
+	return i >= 0 && s.slot(i).step.Satisfies()
 }
 
 // newDependencies checks that step may depend on deps from now on.
@@ -61,7 +62,10 @@ func newDependencies(p *Plan, step *Step, deps []StepID) error {
 		if err != nil {
 			return err
 		}
-		if other.Status != Done {
+		if other.Loop() != 0 {
+			return ofLoop(fmt.Sprintf("/depends_on/%d", i), other)
+		}
+		if !other.Satisfies() {
 			unmet = append(unmet, dep)
 		}
 	}
@@ -82,6 +86,12 @@ func newDependencies(p *Plan, step *Step, deps []StepID) error {
 			"mark it pending first")
 	}
 	return nil
+}
+
+// ofLoop refuses a dependency on an instance of a loop.
+func ofLoop(field string, instance *Step) error {
+	return Refuse(InvalidInput, field, fmt.Sprintf("%s is an instance of the loop %s, and nothing outside depends on one",
+		instance.ID, instance.Loop()), "depend on "+instance.Loop().String())
 }
 
 // Cycle returns a dependency cycle that can be reached from start, as the ids

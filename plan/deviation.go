@@ -23,14 +23,17 @@ func deviating(before State, a Action, events []Event, f Facts) []Event {
 	for _, e := range events {
 		after = Apply(after, e)
 	}
-	if after.Plan == nil || after.Plan.ID != p.ID {
+	if after.Plan == nil || after.Plan.Root() != p.Root() {
 		return events
 	}
 	small, large := departures(p, after.Plan, splits(p, a))
 	switch {
 	case len(large) > 0:
 		draft := after.Plan.Body()
-		draft.Status, draft.Changes = StatusDraft, Shorten(strings.Join(append(large, small...), "; "), MaxLongLine)
+		draft.Status = StatusDraft
+		if draft.Version == p.Version {
+			draft.Changes = Shorten(strings.Join(append(large, small...), "; "), MaxLongLine)
+		}
 		draft.Approval = nil
 		told := reports(before, a, f)
 		for _, e := range told {
@@ -54,7 +57,7 @@ func reports(s State, a Action, f Facts) []Event {
 		default:
 			continue
 		}
-		events, err := part.Action.decide(s, f)
+		events, err := judge(s, part.Action, f)
 		if err != nil {
 			continue
 		}
@@ -70,7 +73,7 @@ func reports(s State, a Action, f Facts) []Event {
 func added(before, after *Plan) []StepID {
 	var ids []StepID
 	for step := range after.Steps.All() {
-		if _, known := before.Steps.Get(step.ID); !known {
+		if _, known := before.Steps.Get(step.ID); !known && step.Loop() == 0 {
 			ids = append(ids, step.ID)
 		}
 	}
@@ -115,6 +118,9 @@ func edits(events []Event) bool {
 func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []string) {
 	for step := range now.Steps.All() {
 		old, known := approved.Steps.Get(step.ID)
+		if !known && step.Loop() != 0 {
+			continue // what a loop stands for was agreed to with it
+		}
 		if !known {
 			whole, split := approved.Steps.Get(splits[step.ID])
 			if !split {

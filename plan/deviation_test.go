@@ -238,6 +238,7 @@ func TestDigestAndDeviationAgree(t *testing.T) {
 // TestProgressIsNoDeviation: marks, notes, evidence and signals are what a plan is for.
 func TestProgressIsNoDeviation(t *testing.T) {
 	w := approvedPlan(t)
+	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve}) // it says that it asks
 	for _, a := range []plan.Action{
 		plan.MarkStep{Step: 1, Status: plan.InProgress, Note: "n"}, plan.ReportStep{Step: 1, Output: "o", AffectedFiles: []string{"x"}},
 		plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"}, plan.MarkStep{Step: 1, Status: plan.Done},
@@ -260,6 +261,7 @@ func TestPersonsChangeNeedsNoAgreement(t *testing.T) {
 // TestRevisionKeepsProgress: what was done while the revision waited stays done.
 func TestRevisionKeepsProgress(t *testing.T) {
 	w := approvedPlan(t)
+	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
 	w.mark(1, plan.InProgress)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
 	w.do(person, plan.MarkStep{Step: 1, Status: plan.Done, Note: "by hand", Force: true})

@@ -73,7 +73,8 @@ func TestActionsHaveTheirWords(t *testing.T) {
 		"approve_plan": plan.Answer{Outcome: plan.Approved}, "reject_plan": plan.Answer{Outcome: plan.Rejected},
 		"return_plan":      plan.Answer{Outcome: plan.Returned},
 		"cancel_plan_mode": plan.CancelMode{}, "answer_question": plan.AnswerQuestion{},
-		"comment": plan.CommentOn{}, "purge": plan.Purge{}, "expire_plan_mode": plan.ExpireMode{},
+		"begin_run": plan.BeginRun{}, "pause_run": plan.PauseRun{}, "advance": plan.Advance{}, "answer_step": plan.AnswerStep{},
+		"replan": plan.Replan{}, "comment": plan.CommentOn{}, "purge": plan.Purge{}, "expire_plan_mode": plan.ExpireMode{},
 	} {
 		listed = append(listed, reflect.TypeOf(a).Name())
 		if plan.WordOf(a) != word {

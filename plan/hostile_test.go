@@ -35,7 +35,7 @@ func wholeStep() plan.NewStep {
 	return plan.NewStep{Spec: wholeSpec(), Splits: 1, Progress: plan.Progress{
 		Status: plan.Failed, Notes: []string{"seen"}, Evidence: []plan.Evidence{{Criterion: "c", Command: "make", ExitCode: &exit,
 			Output: "o", Note: "n", By: "ann", At: at}},
-		Result: &plan.Result{Value: json.RawMessage(`{"n":"v"}`), Error: "e", Duration: 5,
+		Result: &plan.Result{Value: json.RawMessage(`{"n":"v"}`), Kept: "k", Error: "e", Duration: 5,
 			Timestamp: at}, Output: "o", Error: "e", AffectedFiles: []string{"a"},
 		Attempts: 2, ClaimedBy: "ann", LeaseUntil: at, ExecutedBy: "ann", StartedAt: at, CompletedAt: at,
 	}}
@@ -118,10 +118,32 @@ func attempts() map[string]attempt {
 		"CancelMode": {person, waiting, always(plan.CancelMode{})},
 		"ExpireMode": {ann, func(t failer) *workspace { w := waiting(t); w.now = w.now.Add(time.Hour); return w },
 			always(plan.ExpireMode{})},
+		"BeginRun": {ann, active, always(plan.BeginRun{})},
+		"PauseRun": {ann, func(t failer) *workspace { w := active(t); w.do(ann, plan.BeginRun{}); return w },
+			always(plan.PauseRun{Reason: plan.OverPaused, Note: "n"})},
+		"Advance": {engine, func(t failer) *workspace { return atWork(t) }, func(w *workspace) plan.Action {
+			return plan.Advance{Room: 1, Lost: []plan.Attempt{{Plan: "p", Step: 1, Attempt: 1}},
+				Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: w.state.Plan.Root(), Step: 1, Attempt: 1},
+					Output: "o", Result: plan.Result{Value: json.RawMessage(`"v"`), Kept: "k", Error: "e", Duration: 5, Timestamp: w.now}}}}
+		}},
+		"Advance Stray": {engine, active, always(plan.Advance{Finished: []plan.Finished{{
+			Attempt: plan.Attempt{Plan: "other", Step: 1, Attempt: 1}, Output: "o", Result: plan.Result{Error: "e"}}}})},
+		"AnswerStep": {person, func(t failer) *workspace { w := withPlan(t, tool("a"), tool("b")); w.mark(2, plan.Failed); return w },
+			always(plan.AnswerStep{Step: 2, Choice: plan.Retry, Text: "t", Args: json.RawMessage(`{"a":"b"}`), Digest: "d"})},
+		"AnswerStep Grant": {person, asking, always(plan.AnswerStep{Step: 1, Choice: plan.Approve, Text: "t",
+			Args: json.RawMessage(`{"a":"b"}`)})},
+		"AnswerStep Insert": {ann, func(t failer) *workspace { w := active(t); w.mark(1, plan.Failed); return w },
+			always(plan.AnswerStep{Step: 1, Choice: plan.Insert, Text: "t", Steps: []plan.NewStep{titled("first"), titled("then", 3)}})},
+		"Replan":  {ann, active, always(plan.Replan{Changes: "c", Reasoning: "r", Discoveries: []string{"d"}, Constraints: []string{"e"}})},
 		"EndMode": {ann, approvedPlan, always(plan.EndMode{})},
 		"AnswerQuestion": {person, func(t failer) *workspace { w := active(t); w.do(ann, plan.AskUser{Text: "when?"}); return w },
 			always(plan.AnswerQuestion{ID: "Q1", Answer: "now"})},
 	}
+}
+
+// partly names the attempts that leave out what does not go with the rest of their action.
+func partly() []string {
+	return []string{"Advance Stray", "AnswerStep", "AnswerStep Grant", "AnswerStep Insert"}
 }
 
 // TestEveryActionIsTried finds the types of action in the source.
@@ -201,7 +223,9 @@ func TestNoHostileTextPassesDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := try.state(t)
 			valid := try.action(w)
-			wantWhole(t, reflect.ValueOf(valid), name)
+			if !slices.Contains(partly(), name) {
+				wantWhole(t, reflect.ValueOf(valid), name)
+			}
 			if events, err := plan.Decide(w.state, valid, w.facts(try.actor, valid)); err != nil || len(events) == 0 {
 				t.Fatalf("the valid action: %v, %v", kinds(events), err)
 			}

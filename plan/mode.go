@@ -19,7 +19,7 @@ type Mode struct {
 	ApprovalTimeout Limit `json:"wait,omitempty"`        // how long a submitted plan may wait
 	PersonOnly      bool  `json:"person_only,omitempty"` // a decision that a client confirms does not count
 
-	Approved string `json:"approved,omitempty"` // id of the plan that is, or was last, carried out
+	Approved string `json:"approved,omitempty"` // root of the plan that is, or was last, carried out
 	Resume   bool   `json:"resume,omitempty"`   // its carrying out goes on if the draft is dropped
 }
 
@@ -99,7 +99,9 @@ func (s State) decided(phase Phase, d Decision) State {
 
 // revises reports whether the draft is another form of the current plan, and not
 // a plan of its own.
-func (s State) revises() bool { return s.Draft != nil && s.Plan != nil && s.Draft.ID == s.Plan.ID }
+func (s State) revises() bool {
+	return s.Draft != nil && s.Plan != nil && s.Draft.Root() == s.Plan.Root()
+}
 
 // withoutDraft drops the draft. A plan that was being carried out when the draft
 // came goes on; otherwise the mode is over.
@@ -114,13 +116,14 @@ func (s State) withoutDraft() (State, Phase) {
 
 // carriesOut reports whether the current plan is the one that was approved last.
 func (s State) carriesOut() bool {
-	return s.Plan != nil && s.Plan.Approval != nil && s.Plan.ID == s.ModeNow().Approved
+	return s.Plan != nil && s.Plan.Approval != nil && s.Plan.Root() == s.ModeNow().Approved
 }
 
 // allowed refuses what changes anything while the phase is read-only. A person who is
-// present may, and CI may tell of what it sees.
-func allowed(s State, t traits, f Facts) error {
-	if !s.PhaseNow().Restricted() || t.planning || f.Actor.Present() || f.Actor.Kind == CI && t.signal {
+// present may, CI may tell of what it sees, and whoever is at work on a step of what came of
+// it: what was done is not to be forgotten.
+func allowed(s State, a Action, t traits, f Facts) error {
+	if !s.PhaseNow().Restricted() || t.planning || f.Actor.Present() || f.Actor.Kind == CI && t.signal || s.inFlight(a, f) {
 		return nil
 	}
 	held := &ValidationError{Kind: Conflict, Held: s.Phase,
@@ -148,6 +151,9 @@ func (a EnterMode) clean(c *cleaner) Action {
 func (a EnterMode) decide(s State, f Facts) ([]Event, error) {
 	if s.PhaseNow() != PhaseInactive {
 		return nil, nil
+	}
+	if err := undisturbed(s, f, "planning mode is entered"); err != nil {
+		return nil, err
 	}
 	return []Event{ModeEntered{Task: a.Task, Reason: a.Reason, By: f.Actor.Name, At: f.Now,
 		IdleTimeout: Limit(f.Limits.GatheringTimeout), ApprovalTimeout: Limit(f.Limits.ApprovalTimeout),

@@ -54,7 +54,9 @@ type Plan struct {
 	Status         PlanStatus `json:"status"`
 	Version        int        `json:"version"` // 1, and one more with every replan
 	PreviousPlanID string     `json:"previous_plan_id,omitempty"`
-	Changes        string     `json:"changes,omitempty"` // what a replan changed
+	Changes        string     `json:"changes,omitempty"`     // what a replan changed
+	Discoveries    []string   `json:"discoveries,omitempty"` // that led to a replan
+	Replans        int        `json:"replans,omitempty"`     // after critical failures
 	Approval       *Approval  `json:"approval,omitempty"`
 	Verdict        *Verdict   `json:"verdict,omitempty"` // the last judge's
 	FinalSummary   string     `json:"final_summary,omitempty"`
@@ -188,8 +190,7 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		}
 		return []Event{DraftMade{draft}}, nil
 	}
-	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps}})
-	return append(events, completion(p.Status, NewSteps(steps).tally(), f.Now)...), nil
+	return append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps}}), nil
 }
 
 // PlanSetUp makes a new plan the current one.

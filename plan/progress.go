@@ -23,11 +23,14 @@ func (a MarkStep) clean(c *cleaner) Action {
 }
 
 func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
-	p, step, err := markable(s, a.Step)
+	p, step, err := markable(s, a.Step, f.Actor)
 	if err != nil {
 		return nil, err
 	}
 	if err := claimable(step, a.Force, f); err != nil {
+		return nil, err
+	}
+	if err := leftToEngine(step, a, f); err != nil {
 		return nil, err
 	}
 	if err := startable(p, step, a.Status); err != nil {
@@ -50,12 +53,51 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if a.Status == InProgress {
 		marked.LeaseUntil = f.Now.Add(f.Limits.Lease)
 	}
-	return append([]Event{marked}, consequences(p, step, marked, f)...), nil
+	return []Event{marked}, nil
+}
+
+// leftToEngine refuses a mark on what an engine carries out, on a loop that its instances
+// make up, and the start of what a person has to agree to first.
+func leftToEngine(step *Step, a MarkStep, f Facts) error {
+	name, x := step.ID.String(), step.execution()
+	switch {
+	case x.Expanded && (step.Looping() || a.Status != Skipped && a.Status != Cancelled):
+		return conflict(name+" is a loop and ends with its instances, "+IDs(x.Instances), "mark those")
+	case step.Running() && step.ClaimedBy != f.Actor.Name:
+		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
+	case step.Unknown() && !f.Actor.Present():
+		return conflict(name+" was started, and nobody knows what came of it", "look at what it did, then say so by recovering it")
+	case a.Status == InProgress && step.Status != InProgress && step.RequiresApproval && x.Grant == nil && !f.Limits.NeverAsk &&
+		!f.Actor.Present():
+		return conflict(name+" waits for a person's approval before it is started", "ask the user to run `planloop approve "+name+"`")
+	}
+	return nil
+}
+
+// inFlight reports whether an action only tells what came of steps that its actor is at work on.
+func (s State) inFlight(a Action, f Facts) bool {
+	switch a := a.(type) {
+	case MarkStep:
+		return a.Status != InProgress && s.worksOn(a.Step, f.Actor)
+	case ReportStep:
+		return s.worksOn(a.Step, f.Actor)
+	case Batch:
+		return len(a.Parts) > 0 && !slices.ContainsFunc(a.Parts, func(part Part) bool { return !s.inFlight(part.Action, f) })
+	}
+	return false
+}
+
+func (s State) worksOn(id StepID, by Actor) bool {
+	if s.Plan == nil {
+		return false
+	}
+	step, ok := s.Plan.Steps.Get(id)
+	return ok && step.Status == InProgress && step.ClaimedBy == by.Name
 }
 
 // markable returns the current plan and the step of it, or says why it is not to
-// be marked.
-func markable(s State, id StepID) (*Plan, *Step, error) {
+// be marked by an actor. What came of a step in flight is heard whatever became of the plan.
+func markable(s State, id StepID, by Actor) (*Plan, *Step, error) {
 	p, err := livePlan(s)
 	if err != nil {
 		return nil, nil, err
@@ -65,7 +107,7 @@ func markable(s State, id StepID) (*Plan, *Step, error) {
 		err = conflict("the plan was cleared and has no steps", "set up a new plan")
 	case p.FinalSummary != "":
 		err = conflict("the plan is closed with its final summary", "set up a new plan")
-	case p.Status == StatusFailed, p.Status == StatusDraft:
+	case p.Status == StatusFailed && !s.worksOn(id, by), p.Status == StatusDraft:
 		err = conflict(fmt.Sprintf("the plan %s, so no step can be marked", p.Status.Is()), wayOn(p))
 	}
 	if err != nil {
@@ -140,19 +182,43 @@ type StepMarked struct {
 	LeaseUntil time.Time  `json:"lease_until,omitzero"`
 }
 
+func (e StepMarked) marks() StepID { return e.Step }
+
 func (e StepMarked) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) {
 		if e.Note != "" {
 			step.Notes = append(slices.Clip(step.Notes), e.Note)
 		}
-		if e.Status == InProgress {
-			step.start(e)
-		} else {
-			step.stop(e)
-		}
-		step.Status = e.Status
+		step.become(e)
 	})
 }
+
+// become gives the step a status, with all that this changes of it.
+func (step *Step) become(e StepMarked) {
+	if e.Status == InProgress {
+		step.start(e)
+	} else {
+		step.stop(e)
+	}
+	if step.Execution != nil && step.Status != e.Status {
+		step.execute(func(x *Execution) { x.ended(e.Status) })
+	}
+	step.Status = e.Status
+}
+
+// ended forgets what was asked and granted for an attempt that a mark has ended, or begun.
+func (x *Execution) ended(status StepStatus) {
+	x.Ask, x.Started, x.Unmet, x.Met = nil, false, false, x.Met && status != Pending
+	if status != Pending {
+		x.Grant, x.Answered = nil, false
+	}
+	if status == Done || status == Pending {
+		x.Retries = 0
+	}
+}
+
+// renew makes a failed step one that is still to be done.
+func (step *Step) renew() { step.become(StepMarked{Status: Pending}) }
 
 func (step *Step) start(e StepMarked) {
 	if step.Status != InProgress {
@@ -201,7 +267,7 @@ type ClaimStep struct {
 func (a ClaimStep) clean(*cleaner) Action { return a }
 
 func (a ClaimStep) decide(s State, f Facts) ([]Event, error) {
-	_, step, err := markable(s, a.Step)
+	_, step, err := markable(s, a.Step, f.Actor)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +314,7 @@ func (a ReportStep) clean(c *cleaner) Action {
 }
 
 func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
-	_, step, err := markable(s, a.Step)
+	_, step, err := markable(s, a.Step, f.Actor)
 	if err != nil {
 		return nil, err
 	}
@@ -355,8 +421,8 @@ func (e StepReported) apply(s State) State {
 }
 
 // Reportable returns a step of the current plan if something can be reported of it.
-func Reportable(s State, id StepID) (*Step, error) {
-	_, step, err := markable(s, id)
+func Reportable(s State, id StepID, by Actor) (*Step, error) {
+	_, step, err := markable(s, id, by)
 	return step, err
 }
 

@@ -103,21 +103,21 @@ func checkMinting(t *rapid.T, w *workspace, minted map[string]plan.StepID, event
 	for _, e := range events {
 		switch e := e.(type) {
 		case plan.PlanSetUp:
-			mintedNext(t, minted, e.Plan.ID, e.Plan.Steps)
+			mintedNext(t, minted, e.Plan.Build().Root(), e.Plan.Steps)
 		case plan.DraftMade:
-			mintedNext(t, minted, e.Plan.ID, e.Plan.Steps)
+			mintedNext(t, minted, e.Plan.Build().Root(), e.Plan.Steps)
 		case plan.PlanSubmitted:
-			if w.state.Plan == nil || w.state.Plan.ID != e.Plan.ID { // a revision mints when it is approved
-				mintedNext(t, minted, e.Plan.ID, e.Plan.Steps)
+			if w.state.Plan == nil || w.state.Plan.Root() != e.Plan.Build().Root() { // a revision mints when it is approved
+				mintedNext(t, minted, e.Plan.Build().Root(), e.Plan.Steps)
 			}
 		case plan.PlanApproved:
-			minted[w.state.Plan.ID] = max(minted[w.state.Plan.ID], w.state.Plan.Steps.Highest())
+			minted[w.state.Plan.Root()] = max(minted[w.state.Plan.Root()], w.state.Plan.Steps.Highest())
 		case plan.StepsAdded:
-			mintedNext(t, minted, w.state.Plan.ID, e.Steps)
+			mintedNext(t, minted, w.state.Plan.Root(), e.Steps)
 		}
 	}
-	if p := w.state.Plan; p != nil && p.Steps.Highest() != minted[p.ID] {
-		t.Fatalf("the highest id of %s is %s, minted was %s", p.ID, p.Steps.Highest(), minted[p.ID])
+	if p := w.state.Plan; p != nil && p.Steps.Highest() != minted[p.Root()] {
+		t.Fatalf("the highest id of %s is %s, minted was %s", p.ID, p.Steps.Highest(), minted[p.Root()])
 	}
 }
 
@@ -150,8 +150,8 @@ func checkInvariants(t *rapid.T, w *workspace) {
 		}
 		seen[head.ID] = true
 	}
-	if d := w.state.Draft; d != nil && (seen[d.ID] && w.state.Plan.ID != d.ID || w.state.Plan != nil && w.state.Plan.ID == d.ID &&
-		w.state.Plan.Approval == nil) {
+	if d := w.state.Draft; d != nil && (seen[d.ID] && w.state.Plan.Root() != d.Root() ||
+		w.state.Plan != nil && w.state.Plan.Root() == d.Root() && w.state.Plan.Approval == nil) {
 		t.Fatalf("the draft shares the id %s", d.ID)
 	}
 	checkMode(t, w.state)
@@ -170,6 +170,21 @@ func checkMode(t *rapid.T, s plan.State) {
 	if s.PhaseNow() == plan.PhaseExecuting && (s.Plan == nil || s.Plan.Approval == nil) {
 		t.Fatal("a plan is carried out that nobody approved")
 	}
+}
+
+// toldResults reports whether a plan differs by nothing but what came of steps that the actor
+// was at work on.
+func toldResults(before, after *plan.Plan, actor plan.Actor) bool {
+	if before.Steps.Len() != after.Steps.Len() || plan.Digest(before) != plan.Digest(after) {
+		return false
+	}
+	for step := range after.Steps.All() {
+		old, ok := before.Steps.Get(step.ID)
+		if !ok || old != step && (old.Status != plan.InProgress || old.ClaimedBy != actor.Name) {
+			return false
+		}
+	}
+	return true
 }
 
 // TestNobodyButAPersonApproves lets agents, people without a terminal and CI do
@@ -191,7 +206,7 @@ func TestNobodyButAPersonApproves(t *testing.T) {
 			if restricted && !w.state.PhaseNow().Restricted() {
 				t.Fatal("the mode was left")
 			}
-			if restricted && w.state.Plan != before.Plan {
+			if restricted && w.state.Plan != before.Plan && !toldResults(before.Plan, w.state.Plan, actor) {
 				t.Fatal("the plan was changed in a read-only phase")
 			}
 			restricted = w.state.PhaseNow().Restricted()
@@ -224,7 +239,7 @@ func checkSteps(t *rapid.T, p *plan.Plan) {
 	var ids []plan.StepID
 	for i, step := range steps {
 		ids = append(ids, step.ID)
-		if int(step.ID) > len(steps) || p.Steps.Position(step.ID) != i {
+		if step.ID > p.Steps.Highest() || p.Steps.Position(step.ID) != i {
 			t.Fatalf("%s stands at %d, not at %d", step.ID, i, p.Steps.Position(step.ID))
 		}
 		if step.ClaimedBy != "" && step.Status != plan.InProgress || (step.ClaimedBy == "") != step.LeaseUntil.IsZero() {
@@ -234,7 +249,7 @@ func checkSteps(t *rapid.T, p *plan.Plan) {
 			t.Fatalf("%s depends on %v", step.ID, step.DependsOn)
 		}
 	}
-	if len(steps) > 0 && p.Steps.Highest() != plan.StepID(len(steps)) {
+	if p.Steps.Highest() < plan.StepID(len(steps)) { // above it after a later version was given up for an earlier one
 		t.Fatalf("the highest of %d steps is %s", len(steps), p.Steps.Highest())
 	}
 	if cycle := plan.Cycle(ids, func(id plan.StepID) []plan.StepID { return naive(steps).get(id).DependsOn }); cycle != nil {
@@ -308,7 +323,16 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 	}
 	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "move", "mark", "mark", "mark", "mark", "mark", "mark",
 		"claim", "clear", "restore", "raise", "lower", "report", "close", "judge", "batch", "batch",
-		"mode", "mode", "mode"}).Draw(t, "action") {
+		"mode", "mode", "mode", "run", "pause", "answer step", "replan"}).Draw(t, "action") {
+	case "run":
+		return plan.BeginRun{}
+	case "pause":
+		return plan.PauseRun{}
+	case "answer step":
+		choice := rapid.SampledFrom([]plan.Choice{plan.Approve, plan.Deny, plan.Retry, plan.Skip, plan.Abort}).Draw(t, "choice")
+		return plan.AnswerStep{Step: step(), Choice: choice}
+	case "replan":
+		return plan.Replan{Changes: "another way"}
 	case "set up":
 		size := rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 63, 64, 65, 81}).Draw(t, "size")
 		return plan.SetUp{Outline: plan.Outline{Objective: rapid.SampledFrom([]string{"Ship it", "Fix it"}).Draw(t, "objective")},

@@ -19,6 +19,7 @@ type State struct {
 	Questions []Question `json:"questions,omitempty"`
 	Asked     int        `json:"asked,omitempty"` // questions so far; ids are never used again
 	Comments  []Comment  `json:"comments,omitempty"`
+	Run       *Run       `json:"run,omitempty"`  // open or last; nil before the first
 	Past      []PastPlan `json:"past,omitempty"` // heads of former plans, oldest first; one that was restored stays listed
 }
 
@@ -95,7 +96,7 @@ type Record struct {
 
 // FoldVersion changes whenever Fold makes something else of the same records.
 // Snapshots of another version are ignored and rebuilt.
-const FoldVersion = 1
+const FoldVersion = 2
 
 // Fold returns the state after r.
 func Fold(s State, r Record) State {

@@ -55,6 +55,7 @@ type Step struct {
 	ID StepID `json:"step_id"`
 	Spec
 	Progress
+	Execution *Execution `json:"execution,omitempty"` // nil for a step that no run has touched
 }
 
 // Evidence supports the claim that a step is done: a command's outcome, or a
@@ -74,7 +75,8 @@ type Evidence struct {
 // Result is the outcome of running a step's tool (Execution: StepResult).
 type Result struct {
 	OK        bool            `json:"ok"`
-	Value     json.RawMessage `json:"value,omitempty"`
+	Value     json.RawMessage `json:"value,omitempty"` // up to MaxInlineValue; a larger one is kept apart
+	Kept      string          `json:"kept,omitempty"`  // what the store calls a value that is kept apart
 	Error     string          `json:"error,omitempty"`
 	Duration  int64           `json:"duration"` // milliseconds
 	Timestamp time.Time       `json:"timestamp"`
@@ -103,9 +105,7 @@ func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
-	added := StepsAdded{Steps: steps, At: f.Now}
-	after := Apply(State{Plan: p}, added).Plan.Steps
-	return append([]Event{added}, completion(p.Status, after.tally(), f.Now)...), nil
+	return []Event{StepsAdded{Steps: steps, At: f.Now}}, nil
 }
 
 // StepsAdded appends steps to the current plan.
@@ -215,6 +215,10 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 	}
 	if a.Patch.IsZero() {
 		return nil, nil
+	}
+	if x := step.execution(); x.Expanded || x.Of != 0 || x.Started {
+		return nil, conflict(step.ID.String()+" is part of a loop, or is being run, and cannot be edited any more",
+			"replan, or add another step")
 	}
 	if err := keepsProof(step, a.Patch, f); err != nil {
 		return nil, err

@@ -80,6 +80,11 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 			step.Status = Pending
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
+		if step.Result != nil && step.Result.Kept != "" { // which the store alone says
+			result := *step.Result
+			result.Kept = ""
+			step.Result = &result
+		}
 		step.Evidence = slices.Clone(step.Evidence)
 		for k := range step.Evidence {
 			step.Evidence[k].Recorded = false // what comes from outside cannot say that planloop ran the command
@@ -92,6 +97,9 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 			return nil, err
 		}
 		for k, dep := range step.DependsOn {
+			if other, old := have.Get(dep); old && other.Loop() != 0 {
+				return nil, ofLoop(fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), other)
+			}
 			if !known(dep) {
 				return nil, Refuse(NotFound, fmt.Sprintf("%s/%d/depends_on/%d", field, i, k), "there is no step "+dep.String(),
 					"name a step of the plan, or one added here by the id it gets")

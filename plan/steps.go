@@ -15,6 +15,8 @@ type Steps struct {
 	n       int
 	highest StepID
 	counts  [stepStatuses]int
+	met     int // steps that what depends on them need not wait for
+	asking  int // steps with an open question
 	ready   int
 	index   []int32 // id → position; nil while every id stands at position id-1
 }
@@ -29,11 +31,12 @@ type stepChunk struct {
 	slots   [chunkSize]stepSlot
 	ready   int
 	running int
+	asking  int
 }
 
 type stepSlot struct {
 	step       *Step
-	unmet      int32    // dependencies that are not done
+	unmet      int32    // dependencies that are not met
 	dependents []StepID // steps that depend on this one
 }
 
@@ -106,7 +109,7 @@ func (s Steps) Next() *Step {
 
 // NextReady returns the first ready step, or nil.
 func (s Steps) NextReady() *Step {
-	for step := range s.each(func(c *stepChunk) int { return c.ready }, stepSlot.isReady) {
+	for step := range s.Ready() {
 		return step
 	}
 	return nil
@@ -129,6 +132,16 @@ func (s Steps) CurrentIndex() int {
 // Running yields the steps in progress, in order.
 func (s Steps) Running() iter.Seq[*Step] {
 	return s.each(func(c *stepChunk) int { return c.running }, func(slot stepSlot) bool { return slot.step.Status == InProgress })
+}
+
+// Ready yields the ready steps, in order.
+func (s Steps) Ready() iter.Seq[*Step] {
+	return s.each(func(c *stepChunk) int { return c.ready }, stepSlot.isReady)
+}
+
+// Asking yields the steps with an open question, in order.
+func (s Steps) Asking() iter.Seq[*Step] {
+	return s.each(func(c *stepChunk) int { return c.asking }, func(slot stepSlot) bool { return slot.step.Asking() != nil })
 }
 
 // each yields the steps that match, looking only into chunks that count one.
@@ -215,8 +228,15 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 	if k := slot.step.Status.ordinal(); k >= 0 {
 		e.s.counts[k] += by
 	}
+	if slot.step.Satisfies() {
+		e.s.met += by
+	}
 	if slot.step.Status == InProgress {
 		c.running += by
+	}
+	if slot.step.Asking() != nil {
+		c.asking += by
+		e.s.asking += by
 	}
 	if slot.isReady() {
 		c.ready += by
@@ -306,15 +326,15 @@ func (e *stepsEdit) replace(step *Step) {
 	if !slices.Equal(old.DependsOn, step.DependsOn) {
 		e.relink(old, step)
 	}
-	if (old.Status == Done) != (step.Status == Done) {
-		e.settle(i, step.Status == Done)
+	if met := step.Satisfies(); met != old.Satisfies() {
+		e.meet(i, met)
 	}
 }
 
-// settle tells the dependents of the step at i that it is done, or no longer.
-func (e *stepsEdit) settle(i int, done bool) {
+// meet tells the dependents of the step at i that it is met, or no longer.
+func (e *stepsEdit) meet(i int, met bool) {
 	by := int32(1)
-	if done {
+	if met {
 		by = -1
 	}
 	for _, id := range e.s.slot(i).dependents {
@@ -342,7 +362,7 @@ func (e *stepsEdit) relink(old, step *Step) {
 func (e *stepsEdit) count(i int, step *Step) {
 	unmet := int32(0)
 	for _, dep := range step.DependsOn {
-		if !e.s.isDone(dep) {
+		if !e.s.isMet(dep) {
 			unmet++
 		}
 	}

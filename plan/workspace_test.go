@@ -29,6 +29,9 @@ type workspace struct {
 	now    time.Time
 	limits plan.Limits
 	seen   map[string]plan.Sighting
+
+	resolved map[plan.StepID]plan.Resolution // what the engine found before its last Advance
+	found    func(*plan.Step, *plan.Resolution)
 }
 
 func newWorkspace(t failer) *workspace {
@@ -47,7 +50,8 @@ func (w *workspace) lastActivity() time.Time {
 }
 
 func (w *workspace) facts(actor plan.Actor, a plan.Action) plan.Facts {
-	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Seen: map[string]plan.Sighting{}, LastActivity: w.lastActivity()}
+	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Seen: map[string]plan.Sighting{}, LastActivity: w.lastActivity(),
+		Resolved: w.resolved}
 	for _, owner := range plan.Owners(w.state, a) {
 		f.Seen[owner] = w.seen[owner]
 	}

@@ -95,7 +95,7 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 		return err
 	}
 	if o.task != "" {
-		if err := run.of(cmd.Context(), opened, o.task); err != nil {
+		if err := run.of(cmd.Context(), opened, a.caller(), o.task); err != nil {
 			return err
 		}
 	}
@@ -119,12 +119,12 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 
 // of fills in what the task says: its number, and its own command, which is run in
 // the workspace, where none is given.
-func (r *checkRun) of(ctx context.Context, opened *opened, task string) error {
+func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task string) error {
 	id, err := plan.ParseStepID(task)
 	if err != nil {
 		return err
 	}
-	step, err := opened.verbs.Checkable(ctx, id)
+	step, err := opened.verbs.Checkable(ctx, c, id)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func phraseOf(e plan.Event) string {
 	case plan.ModeRestored:
 		return "planning mode restored to what it was (" + string(e.Phase) + ")"
 	}
-	return "" // the head of an archived plan
+	return runPhrase(e) // "" for the head of an archived plan
 }
 
 // changeOr is what a decision was about: a change of the approved plan, or a plan of its own.
@@ -245,6 +245,8 @@ func wayOf(e plan.Event) plan.Way {
 	case plan.PlanReturned:
 		return e.Way
 	case plan.QuestionAnswered:
+		return e.Way
+	case plan.StepAnswered:
 		return e.Way
 	}
 	return ""

@@ -82,12 +82,12 @@ type Run struct {
 
 // Checkable returns the step that a command is to be run for, or says why its
 // outcome could not be kept.
-func (s *Service) Checkable(ctx context.Context, id plan.StepID) (*plan.Step, error) {
+func (s *Service) Checkable(ctx context.Context, c Caller, id plan.StepID) (*plan.Step, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Reportable(state, id)
+	return plan.Reportable(state, id, c.Actor)
 }
 
 // Checked keeps the outcome of a command: failing raises a signal, succeeding

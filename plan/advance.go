@@ -1,0 +1,254 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// MaxInlineValue bounds a step's value that stands in the log, in bytes; a larger one is kept apart.
+	MaxInlineValue = 1 << 10
+	// MaxTries bounds how often a step is tried in a row when it fails for a passing reason
+	// (execution: Strategy 2).
+	MaxTries = 3
+)
+
+// Resolution is what an engine has found about a step that could be started, in the state
+// that is decided about.
+type Resolution struct {
+	Problem string // why it cannot be run: it fails with that
+
+	Unmet bool              // its condition is false
+	Items []json.RawMessage // of a loop
+	List  string            // identifies the items and all that the loop's arguments refer to: see StartDigest
+
+	Digest      string          // see StartDigest
+	Args        json.RawMessage // as they are shown to whoever is asked
+	Destructive bool            // the tool may do what cannot be undone
+	Safe        bool            // it can be repeated
+}
+
+// Advance asks, for an engine, to keep what came of the steps it ran, to take up those of engines
+// that are gone, and to start what may be started, all in one record. What may be started
+// is known by Facts.Resolved; nothing else is.
+type Advance struct {
+	Finished []Finished
+	Lost     []Attempt // started by engines that are gone; whatever they left running has been ended
+	Room     int       // steps to start at most
+}
+
+// Attempt names one start of a step.
+type Attempt struct {
+	Plan    string // root of the plan
+	Step    StepID
+	Attempt int
+}
+
+// Finished is what came of an attempt.
+type Finished struct {
+	Attempt
+	Result      Result
+	Output      string // for people: the end of what it said
+	Transient   bool   // it failed for a reason that may pass
+	Interrupted bool   // it was ended before its end, so that nobody knows what it did
+}
+
+func (a Advance) clean(c *cleaner) Action {
+	a.Finished = slices.Clone(a.Finished)
+	for i := range a.Finished {
+		done := &a.Finished[i]
+		inner := cleaner{field: fmt.Sprintf("/finished/%d", i)}
+		result := &done.Result
+		inner.result(&result)
+		inner.block(&done.Output, "output", MaxLongText)
+		inner.line(&done.Plan, "plan", MaxHint)
+		inner.count(int(done.Step), "step", int(MaxStepID))
+		inner.count(done.Attempt.Attempt, "attempt", maxSeconds)
+		if len(result.Value) > MaxInlineValue {
+			inner.refuse("result/value", "is too large to stand in the log", "keep it apart")
+		}
+		done.Result = *result
+		c.Add(inner.Err())
+	}
+	return a
+}
+
+func (a Advance) lost() []StepID {
+	ids := make([]StepID, len(a.Lost))
+	for i, lost := range a.Lost {
+		ids[i] = lost.Step
+	}
+	return ids
+}
+
+func (a Advance) decide(s State, f Facts) ([]Event, error) {
+	if f.Actor.Kind != Planloop {
+		return nil, conflict("only an engine tells what came of the steps it ran", "run the plan")
+	}
+	events := a.ended(s, f)
+	for _, e := range events {
+		s = Apply(s, e)
+	}
+	return append(events, a.start(s, f)...), nil
+}
+
+// Ended returns the state after what an Advance tells has ended, before anything is started:
+// what its starts are to be resolved in.
+func (a Advance) Ended(s State, f Facts) State {
+	f.Limits = f.Limits.withDefaults()
+	for _, e := range a.ended(s, f) {
+		s = Apply(s, e)
+	}
+	return s
+}
+
+// ended returns what follows from results, and from engines that are gone.
+func (a Advance) ended(s State, f Facts) []Event {
+	var all []Event
+	follow := func(e Event) {
+		after := Apply(s, e)
+		all = append(all, e)
+		more := settled(s, after, []Event{e}, f)
+		for _, e := range more {
+			after = Apply(after, e)
+		}
+		all, s = append(all, more...), after
+	}
+	for _, done := range a.Finished {
+		follow(done.event(s, f))
+	}
+	for _, lost := range a.Lost {
+		step := lost.running(s)
+		if step == nil || step.ClaimedBy == f.Actor.Name || !f.Seen[step.ClaimedBy].Gone {
+			continue
+		}
+		follow(StepLost{Step: step.ID, Attempt: step.Attempts, From: step.ClaimedBy, Unknown: !step.execution().Safe,
+			By: f.Actor.Name, At: f.Now})
+	}
+	return all
+}
+
+// running returns the step if this attempt of it is being carried out by an engine.
+func (a Attempt) running(s State) *Step {
+	if s.Plan == nil || s.Plan.Root() != a.Plan {
+		return nil
+	}
+	step, ok := s.Plan.Steps.Get(a.Step)
+	if !ok || !step.Running() || step.Attempts != a.Attempt {
+		return nil
+	}
+	return step
+}
+
+// event returns what a result leads to. It counts by plan, step, attempt and claimant, whatever the
+// phase and the status of the plan; what fits none is kept and changes nothing.
+func (d Finished) event(s State, f Facts) Event {
+	step := d.running(s)
+	if step == nil || step.ClaimedBy != f.Actor.Name {
+		return StrayResult{Plan: d.Plan, Step: d.Step, Attempt: d.Attempt.Attempt, OK: d.Result.OK, Error: d.Result.Error, Output: d.Output,
+			By: f.Actor.Name, At: f.Now}
+	}
+	x := step.execution()
+	again := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive
+	switch {
+	case d.Result.OK:
+	case d.Interrupted && !x.Safe:
+		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: true, Error: d.Result.Error, Output: d.Output,
+			By: f.Actor.Name, At: f.Now}
+	case (d.Transient || d.Interrupted) && again:
+		return StepRetried{Step: d.Step, Attempt: step.Attempts, Error: d.Result.Error, Output: d.Output, By: f.Actor.Name, At: f.Now}
+	}
+	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, By: f.Actor.Name, At: f.Now}
+}
+
+// StepFinished ends an attempt with its result.
+type StepFinished struct {
+	Step    StepID    `json:"step_id"`
+	Attempt int       `json:"attempt"`
+	Result  Result    `json:"result"`
+	Output  string    `json:"output,omitempty"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}
+
+func (e StepFinished) marks() StepID { return e.Step }
+
+func (e StepFinished) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		status := Done
+		if !e.Result.OK {
+			status = Failed
+		}
+		step.become(StepMarked{Step: e.Step, Status: status, By: e.By, At: e.At})
+		step.Result, step.Output, step.Error = &e.Result, e.Output, e.Result.Error
+	})
+}
+
+// StepRetried ends an attempt that failed for a reason that may pass: the step is tried again.
+type StepRetried struct {
+	Step    StepID    `json:"step_id"`
+	Attempt int       `json:"attempt"`
+	Error   string    `json:"error,omitempty"`
+	Output  string    `json:"output,omitempty"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}
+
+func (e StepRetried) marks() StepID { return e.Step }
+
+func (e StepRetried) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		retries := step.execution().Retries
+		step.become(StepMarked{Step: e.Step, Status: Pending, By: e.By, At: e.At})
+		step.Error, step.Output = e.Error, e.Output
+		step.execute(func(x *Execution) { x.Retries = retries + 1 })
+	})
+}
+
+// StepLost ends an attempt of which nobody knows how far it came: its engine is gone, or it
+// was interrupted. What is safe to repeat is pending again; of the rest a person or an agent
+// has to say what became of it.
+type StepLost struct {
+	Step    StepID    `json:"step_id"`
+	Attempt int       `json:"attempt"`
+	From    string    `json:"from"`
+	Unknown bool      `json:"unknown,omitempty"`
+	Error   string    `json:"error,omitempty"`
+	Output  string    `json:"output,omitempty"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}
+
+func (e StepLost) marks() StepID { return e.Step }
+
+func (e StepLost) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		status, retries := Pending, step.execution().Retries
+		if e.Unknown {
+			status = Blocked
+		}
+		step.become(StepMarked{Step: e.Step, Status: status, By: e.By, At: e.At})
+		step.Error, step.Output = e.Error, e.Output
+		step.execute(func(x *Execution) {
+			if x.Retries = retries; e.Unknown {
+				x.Ask = &Ask{Kind: AskUnknown, Attempt: e.Attempt, Digest: x.Digest, At: e.At}
+			}
+		})
+	})
+}
+
+// StrayResult keeps a result that belongs to no attempt that is going on. It changes nothing.
+type StrayResult struct {
+	Plan    string    `json:"plan"`
+	Step    StepID    `json:"step_id"`
+	Attempt int       `json:"attempt"`
+	OK      bool      `json:"ok"`
+	Error   string    `json:"error,omitempty"`
+	Output  string    `json:"output,omitempty"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}
+
+func (StrayResult) apply(s State) State { return s }

@@ -1,0 +1,264 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Choice is how a question about a step is answered, or what becomes of a step that has
+// failed (execution: Strategy 3).
+type Choice string
+
+// The choices.
+const (
+	Approve  Choice = "approve"  // run it, perhaps with other arguments
+	Deny     Choice = "deny"     // do not: it is skipped
+	Reply    Choice = "reply"    // to its own question
+	Retry    Choice = "retry"    // try it again, perhaps with other arguments
+	Skip     Choice = "skip"     // go on without it
+	Happened Choice = "happened" // what was unknown is done
+	Insert   Choice = "insert"   // do other steps first, then try it again
+	Abort    Choice = "abort"    // give the run up
+)
+
+// Values lists the choices.
+func (Choice) Values() []string {
+	return []string{"approve", "deny", "reply", "retry", "skip", "happened", "insert", "abort"}
+}
+
+// UserDenied is the error of a step that a person did not agree to (execution: executeStep).
+const UserDenied = "User denied approval"
+
+// AnswerStep asks to answer what a step asks, or says what becomes of one that failed.
+type AnswerStep struct {
+	Step   StepID
+	Digest string // of what was shown; "" for a person, who looks at what is there
+	Choice Choice
+	Args   json.RawMessage // with Approve and Retry: in the place of the step's own; none: those
+	Text   string          // the reply, or why
+	Steps  []NewStep       // with Insert
+}
+
+func (a AnswerStep) clean(c *cleaner) Action {
+	c.oneOf("choice", string(a.Choice), a.Choice.Values())
+	c.block(&a.Text, "text", MaxLongText)
+	c.object(&a.Args, "args")
+	c.steps(&a.Steps, "steps")
+	switch {
+	case len(a.Args) > 0 && a.Choice != Approve && a.Choice != Retry:
+		c.refuse("args", "does not go with "+string(a.Choice), "leave it out, or choose approve or retry")
+	case (a.Choice == Insert) != (len(a.Steps) > 0):
+		c.refuse("steps", "goes with insert, and with nothing else", "give the steps to insert, and choose insert")
+	case a.Choice == Reply && a.Text == "":
+		c.refuse("text", "is blank", "say what you answer")
+	}
+	return a
+}
+
+func (a AnswerStep) decide(s State, f Facts) ([]Event, error) {
+	p, err := livePlan(s)
+	if err != nil {
+		return nil, err
+	}
+	step, err := findStep(p, a.Step, "/step_id")
+	if err != nil {
+		return nil, err
+	}
+	if err := a.suits(s, step, f); err != nil {
+		return nil, err
+	}
+	answered := StepAnswered{Step: a.Step, Attempt: max(step.Attempts, 1), Choice: a.Choice, Text: a.Text, By: f.Actor.Name,
+		Way: f.Actor.Way(), At: f.Now}
+	if ask := step.Asking(); ask != nil {
+		answered.Attempt, answered.Digest = ask.Attempt, ask.Digest
+	}
+	switch a.Choice {
+	case Approve:
+		return a.approve(step, answered), nil
+	case Retry:
+		return a.retry(p, step, answered, f)
+	case Insert:
+		return a.insert(p, step, answered, f)
+	case Abort:
+		return []Event{answered, RunEnded{Reason: OverCancelled, At: f.Now}}, nil
+	}
+	return []Event{answered}, nil
+}
+
+// suits refuses a choice that the step does not leave, or that is not its actor's to make.
+func (a AnswerStep) suits(s State, step *Step, f Facts) error {
+	ask, name := step.Asking(), step.ID.String()
+	kind := AskKind("")
+	if ask != nil {
+		kind = ask.Kind
+	}
+	unasked := ask == nil && step.RequiresApproval && step.Status == Pending && step.execution().Grant == nil // no run has come to it
+	switch {
+	case s.Plan.FinalSummary != "" || s.Plan.Status == StatusFailed || s.Plan.Status == StatusDraft:
+		return conflict("the plan "+s.Plan.Status.Is()+", so nothing is decided about "+name, wayOn(s.Plan))
+	case step.Running():
+		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
+	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked, a.Choice == Reply && kind != AskPause,
+		a.Choice == Happened && kind != AskUnknown:
+		return a.nothingAsked(s, step)
+	case a.Digest != "" && ask != nil && a.Digest != ask.Digest:
+		return conflict("what "+name+" asks has changed since it was shown", "look at it again, then decide")
+	case kind == AskApproval || kind == AskPause || unasked && a.Choice != Skip:
+		return a.standing(ask, f)
+	case step.Status == Done:
+		return conflict(name+" is done", "mark it pending to do it again")
+	case a.Choice == Abort && s.OpenRun() == nil:
+		return conflict("no run is open", "clear the plan to give it up")
+	case a.Choice == Abort, a.Choice == Insert && (step.Status == Failed || kind == AskUnknown):
+	case a.Choice == Insert:
+		return conflict(name+" "+step.Status.Is()+", so nothing is inserted for it", "add steps that depend on it, or that it depends on")
+	case step.Status == InProgress:
+		return conflict(name+" is in progress", "let whoever works on it report first")
+	case a.Choice == Retry && step.Status == Pending:
+		return conflict(name+" is pending already", "run the plan, or start it")
+	}
+	return nil
+}
+
+// standing refuses an answer to a question that a person was asked, unless it is a person's.
+func (a AnswerStep) standing(ask *Ask, f Facts) error {
+	t := traits{standing: deciding, act: "approval of the step"}
+	if ask != nil && ask.Kind == AskPause {
+		t = traits{standing: confirmed, act: "answer"}
+	}
+	if f.Actor.Way() == ByClient && a.Digest == "" && ask != nil {
+		return conflict("the answer does not say what was shown", "ask again")
+	}
+	return t.permit(f)
+}
+
+func (a AnswerStep) nothingAsked(s State, step *Step) error {
+	fix := "nothing waits for an answer"
+	for other := range s.Plan.Steps.Asking() {
+		fix = "what asks is " + other.ID.String()
+		break
+	}
+	if ask := step.Asking(); ask != nil {
+		var can []string
+		for _, choice := range ask.Kind.Choices() {
+			can = append(can, string(choice))
+		}
+		fix = "choose one of " + strings.Join(can, ", ")
+	}
+	return conflict(fmt.Sprintf("%s does not ask for that (%s)", step.ID, a.Choice), fix)
+}
+
+func (a AnswerStep) approve(step *Step, answered StepAnswered) []Event {
+	switch {
+	case len(a.Args) > 0:
+		answered.Args, answered.Digest = a.Args, StartDigest(step, a.Args)
+	case step.Asking() == nil:
+		answered.Digest = StartDigest(step, step.Args)
+	}
+	return []Event{answered}
+}
+
+// retry tries the step again; of a loop, the instances that failed.
+func (a AnswerStep) retry(p *Plan, step *Step, answered StepAnswered, f Facts) ([]Event, error) {
+	var events []Event
+	if len(a.Args) > 0 && string(a.Args) != string(step.Args) {
+		if step.Tool == "" || step.execution().Expanded {
+			return nil, Refuse(InvalidInput, "/args", step.ID.String()+" has no arguments of its own", "leave them out")
+		}
+		events = append(events, StepUpdated{Step: step.ID, Patch: Patch{Args: &a.Args}, At: f.Now})
+	}
+	events = append(events, answered)
+	if step.execution().Expanded {
+		for _, id := range step.execution().Instances {
+			if instance, ok := p.Steps.Get(id); ok && instance.Status == Failed {
+				again := answered
+				again.Step, again.Attempt = id, instance.Attempts
+				events = append(events, again)
+			}
+		}
+	}
+	return events, nil
+}
+
+// insert adds steps that the failed one waits for from then on.
+func (a AnswerStep) insert(p *Plan, step *Step, answered StepAnswered, f Facts) ([]Event, error) {
+	if err := withinLimit(p.Steps.Len()+len(a.Steps), f.Limits); err != nil {
+		return nil, err
+	}
+	steps, err := mint(p.Steps, a.Steps, "/steps")
+	if err != nil {
+		return nil, err
+	}
+	deps := slices.Clone(step.DependsOn)
+	for _, added := range steps {
+		if slices.Contains(added.DependsOn, step.ID) {
+			return nil, Refuse(InvalidInput, "/steps", "would wait for "+step.ID.String()+", which is to wait for them",
+				"drop that dependency")
+		}
+		deps = append(deps, added.ID)
+	}
+	waits := StepUpdated{Step: step.ID, Patch: Patch{DependsOn: &deps}, At: f.Now}
+	return []Event{StepsAdded{Steps: steps, At: f.Now}, waits, answered}, nil
+}
+
+// StepAnswered keeps the answer to what a step asked, and what becomes of the step.
+type StepAnswered struct {
+	Step    StepID          `json:"step_id"`
+	Attempt int             `json:"attempt"` // the one it is about
+	Digest  string          `json:"digest,omitempty"`
+	Choice  Choice          `json:"choice"`
+	Args    json.RawMessage `json:"args,omitempty"`
+	Text    string          `json:"text,omitempty"`
+	By      string          `json:"by"`
+	Way     Way             `json:"way,omitempty"`
+	At      time.Time       `json:"at"`
+}
+
+func (e StepAnswered) marks() StepID { return e.Step }
+
+func (e StepAnswered) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		become := func(status StepStatus, note string) {
+			step.become(StepMarked{Step: e.Step, Status: status, Note: note, By: e.By, At: e.At})
+		}
+		result := func(ok bool, value, problem string) {
+			step.Result = &Result{OK: ok, Error: problem, Timestamp: e.At}
+			if text, err := json.Marshal(value); err == nil && value != "" {
+				step.Result.Value = text
+			}
+		}
+		switch e.Choice {
+		case Approve:
+			step.execute(func(x *Execution) {
+				x.Ask, x.Grant = nil, &Grant{Digest: e.Digest, Args: e.Args, By: e.By, Way: e.Way, At: e.At}
+			})
+		case Deny:
+			become(Skipped, "")
+			result(false, "", UserDenied)
+			step.Error = UserDenied
+		case Reply:
+			step.execute(func(x *Execution) { x.Ask, x.Answered = nil, true })
+			if step.Tool == "" { // the answer is all there is to do
+				become(Done, "")
+				result(true, e.Text, "")
+				step.Output = e.Text
+			}
+		case Retry, Insert:
+			if !step.execution().Expanded {
+				become(Pending, "")
+			}
+		case Skip:
+			become(Skipped, "")
+		case Happened:
+			become(Done, "")
+			result(true, "", "")
+		case Abort:
+		}
+		if e.Text != "" && e.Choice != Reply && len(step.Notes) < MaxNotes {
+			step.Notes = append(slices.Clip(step.Notes), e.Text)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Execution is what has become of a step in runs: of one that planloop carries out
+// itself, and of every step that is conditional, is a loop or asks a person.
+type Execution struct {
+	Of        StepID          `json:"of,omitzero"` // the loop it is an instance of
+	Item      json.RawMessage `json:"item,omitempty"`
+	Instances []StepID        `json:"instances,omitempty"` // of a loop
+	Expanded  bool            `json:"expanded,omitempty"`  // the loop's list is known
+
+	Unmet bool `json:"unmet,omitempty"` // skipped by its own false condition
+	Met   bool `json:"met,omitempty"`   // its condition was true
+
+	Started bool   `json:"started,omitempty"` // by an engine, and not ended
+	Safe    bool   `json:"safe,omitempty"`    // the attempt can be repeated
+	Digest  string `json:"digest,omitempty"`  // of what the attempt runs: see StartDigest
+	Retries int    `json:"retries,omitempty"` // attempts that failed for a passing reason, in a row
+
+	Ask      *Ask   `json:"ask,omitempty"`
+	Grant    *Grant `json:"grant,omitempty"`
+	Answered bool   `json:"answered,omitempty"` // what it asks before it starts has been answered
+}
+
+// AskKind says what a step asks for.
+type AskKind string
+
+// What a step can ask for.
+const (
+	AskApproval AskKind = "approval" // may it run with these arguments?
+	AskPause    AskKind = "pause"    // its own question to a person
+	AskUnknown  AskKind = "unknown"  // it was started, and nobody knows what came of it
+)
+
+// Values lists the kinds.
+func (AskKind) Values() []string { return []string{"approval", "pause", "unknown"} }
+
+// Ask is an open question about a step.
+type Ask struct {
+	Kind    AskKind         `json:"kind"`
+	Attempt int             `json:"attempt"`          // the one that is asked about
+	Digest  string          `json:"digest,omitempty"` // of what an approval covers
+	Args    json.RawMessage `json:"args,omitempty"`   // that it would run with, as far as they can be shown
+	Text    string          `json:"text,omitempty"`
+	At      time.Time       `json:"at"`
+}
+
+// Choices lists the answers that a question takes.
+func (k AskKind) Choices() []Choice {
+	switch k {
+	case AskApproval:
+		return []Choice{Approve, Deny, Skip}
+	case AskPause:
+		return []Choice{Reply, Skip}
+	case AskUnknown:
+		return []Choice{Retry, Happened, Skip, Abort}
+	}
+	return nil
+}
+
+// Grant is a person's leave to run a step once, with the arguments that were shown or
+// that the person put in their place.
+type Grant struct {
+	Digest string          `json:"digest"`
+	Args   json.RawMessage `json:"args,omitempty"` // in the place of the step's own; none: those
+	By     string          `json:"by"`
+	Way    Way             `json:"way"`
+	At     time.Time       `json:"at"`
+}
+
+// execution returns what has become of the step in runs; the zero value for one that no
+// run has touched.
+func (step *Step) execution() Execution {
+	if step.Execution == nil {
+		return Execution{}
+	}
+	return *step.Execution
+}
+
+// execute changes what has become of the step in runs, in a copy.
+func (step *Step) execute(f func(*Execution)) {
+	e := step.execution()
+	e.Instances = slices.Clip(e.Instances)
+	f(&e)
+	step.Execution = &e
+}
+
+// Loop returns the loop that the step is an instance of, 0 for none.
+func (step *Step) Loop() StepID { return step.execution().Of }
+
+// Looping reports whether the step is a loop whose instances are being carried out.
+func (step *Step) Looping() bool { return step.Status == InProgress && step.execution().Expanded }
+
+// Running reports whether an engine carries the step out.
+func (step *Step) Running() bool { return step.Status == InProgress && step.execution().Started }
+
+// Asking returns the step's open question, nil when it has none.
+func (step *Step) Asking() *Ask { return step.execution().Ask }
+
+// Unknown reports whether the step was started and nobody knows what came of it.
+func (step *Step) Unknown() bool { ask := step.Asking(); return ask != nil && ask.Kind == AskUnknown }
+
+// Satisfies reports whether what depends on the step may go on: it is done, or its own
+// condition was false. The one predicate for it.
+func (step *Step) Satisfies() bool {
+	return step.Status == Done || step.Status == Skipped && step.execution().Unmet
+}
+
+// StartDigest identifies what an attempt runs: the tool, its arguments with everything
+// they refer to, and the command it is verified by.
+func StartDigest(step *Step, args json.RawMessage) string {
+	form, err := json.Marshal([]string{step.Tool, string(args), step.Verify, step.Title, step.Details})
+	if err != nil {
+		return "" // equal to nothing
+	}
+	sum := sha256.Sum256(form)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,337 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Candidates are steps that an engine may do something about, once it has resolved them.
+type Candidates []*Step
+
+func (c Candidates) none() bool { return len(c) == 0 }
+
+// aside bounds how many candidates besides those there is room for are looked at in one record.
+const aside = 64
+
+// Startable lists the steps that an engine may start or do something else about now, in order:
+// the ready ones that have a tool, a condition, a list or a question, and no open question.
+// room is how many can be started.
+func Startable(s State, room int) Candidates {
+	if s.Plan == nil || s.Plan.Status != StatusActive || s.PhaseNow().Restricted() || len(s.OpenSignals(Blocker)) > 0 {
+		return nil
+	}
+	var list Candidates
+	for step := range s.Plan.Steps.Ready() {
+		if step.Asking() != nil || !step.concernsEngine() {
+			continue
+		}
+		if step.Tool != "" && step.ForEach == "" {
+			if room--; room < 0 {
+				return list
+			}
+		}
+		if list = append(list, step); len(list) == aside {
+			return list
+		}
+	}
+	return list
+}
+
+// concernsEngine reports whether a ready step is more than work for an agent.
+func (step *Step) concernsEngine() bool {
+	x := step.execution()
+	instance := x.Of != 0
+	return step.Tool != "" || !instance && step.ForEach != "" || step.When != "" && !x.Met || step.Pause != "" && !x.Answered ||
+		step.RequiresApproval && x.Grant == nil
+}
+
+// start returns what becomes of the steps that may be started.
+func (a Advance) start(s State, f Facts) []Event {
+	if !s.Runs() {
+		return nil
+	}
+	var all []Event
+	room := a.Room
+	for _, step := range Startable(s, room) {
+		r, resolved := f.Resolved[step.ID]
+		if !resolved {
+			continue
+		}
+		events := started(s, step, r, f, room > 0)
+		for _, e := range events {
+			if _, begun := e.(StepStarted); begun {
+				room--
+			}
+			after := Apply(s, e)
+			all = append(all, e)
+			for _, e := range settled(s, after, []Event{e}, f) {
+				after = Apply(after, e)
+				all = append(all, e)
+			}
+			s = after
+		}
+		if s.Plan.Status != StatusActive {
+			break
+		}
+	}
+	return all
+}
+
+// started returns what becomes of one ready step.
+func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
+	x := step.execution()
+	ask := func(kind AskKind, digest, text string) []Event {
+		return []Event{StepAsked{Step: step.ID,
+			Ask: Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: f.Now}}}
+	}
+	loop := step.ForEach != "" && x.Of == 0
+	switch {
+	case r.Problem != "":
+		return []Event{StepMarked{Step: step.ID, Status: Failed, Note: Shorten(r.Problem, MaxLongText), By: f.Actor.Name, At: f.Now}}
+	case r.Unmet:
+		return []Event{ConditionUnmet{Step: step.ID, By: f.Actor.Name, At: f.Now}}
+	case step.Pause != "" && !x.Answered && x.Of == 0:
+		return ask(AskPause, "", step.Pause)
+	case loop && needsGrant(s, step, r, f.Limits) && (x.Grant == nil || x.Grant.Digest != r.List):
+		return ask(AskApproval, r.List, counted(len(r.Items)))
+	case loop:
+		return []Event{expanded(s.Plan, step, r.Items, f.Now)}
+	case step.Tool == "" && step.When != "" && !x.Met:
+		return []Event{ConditionMet{Step: step.ID, By: f.Actor.Name, At: f.Now}}
+	case step.Tool == "" && step.RequiresApproval && x.Grant == nil && f.Limits.NeverAsk:
+		return []Event{StepAnswered{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, Choice: Approve, By: f.Actor.Name,
+			At: f.Now}}
+	case step.Tool == "" && (!step.RequiresApproval || x.Grant != nil):
+		return nil // an agent's
+	case needsGrant(s, step, r, f.Limits) && !granted(s, step, r):
+		return ask(AskApproval, r.Digest, "")
+	case step.Tool == "" || !room:
+		return nil
+	}
+	return []Event{StepStarted{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, Safe: r.Safe, By: f.Actor.Name, At: f.Now,
+		LeaseUntil: f.Now.Add(f.Limits.Lease)}}
+}
+
+func counted(items int) string { return "for " + Counted(items, "entry") }
+
+// needsGrant reports whether a person has to agree before the step is started.
+func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
+	switch {
+	case l.NeverAsk:
+		return false
+	case step.RequiresApproval:
+		return true
+	case !r.Destructive && step.Verify == "":
+		return false
+	}
+	return !agreed(s.Plan, step, l)
+}
+
+// agreed reports whether the approval of the plan showed all that the step is going to do: its
+// arguments refer to nothing but the entries of a list that stood there.
+func agreed(p *Plan, step *Step, l Limits) bool {
+	approval := p.Approval
+	if approval == nil || l.PersonOnly && approval.Way != string(ByPerson) || UsesSteps(step.Args) {
+		return false
+	}
+	shown := step
+	if loop := step.Loop(); loop != 0 {
+		parent, ok := p.Steps.Get(loop)
+		if !ok {
+			return false
+		}
+		shown = parent
+	}
+	if approval.NotSeen(shown.ID) != "" {
+		return false
+	}
+	return shown.ForEach == "" || json.Valid([]byte(shown.ForEach)) // a list that is written down
+}
+
+// granted reports whether a person agreed to just this, for the step or for the loop it is of.
+func granted(s State, step *Step, r Resolution) bool {
+	if grant := step.execution().Grant; grant != nil && grant.Digest == r.Digest {
+		return true
+	}
+	loop, ok := s.Plan.Steps.Get(step.Loop())
+	if !ok || step.Attempts > 0 { // which the grant was not for
+		return false
+	}
+	grant := loop.execution().Grant
+	return grant != nil && grant.Digest == r.List
+}
+
+// StepStarted gives a step to an engine.
+type StepStarted struct {
+	Step       StepID    `json:"step_id"`
+	Attempt    int       `json:"attempt"`
+	Digest     string    `json:"digest"`
+	Safe       bool      `json:"safe,omitempty"`
+	By         string    `json:"by"`
+	At         time.Time `json:"at"`
+	LeaseUntil time.Time `json:"lease_until"`
+}
+
+func (e StepStarted) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		step.become(StepMarked{Step: e.Step, Status: InProgress, By: e.By, At: e.At, LeaseUntil: e.LeaseUntil})
+		step.Attempts, step.Result = e.Attempt, nil
+		step.execute(func(x *Execution) { x.Started, x.Safe, x.Digest, x.Grant, x.Ask = true, e.Safe, e.Digest, nil, nil })
+	})
+}
+
+// ConditionUnmet skips a step whose own condition is false: what depends on it may go on.
+type ConditionUnmet struct {
+	Step StepID    `json:"step_id"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+func (e ConditionUnmet) marks() StepID { return e.Step }
+
+func (e ConditionUnmet) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		step.become(StepMarked{Step: e.Step, Status: Skipped, By: e.By, At: e.At})
+		step.execute(func(x *Execution) { x.Unmet = true })
+	})
+}
+
+// ConditionMet leaves a step whose condition is true to agents.
+type ConditionMet struct {
+	Step StepID    `json:"step_id"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+func (e ConditionMet) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) { step.execute(func(x *Execution) { x.Met = true }) })
+}
+
+// StepAsked keeps a question about a step until it is answered.
+type StepAsked struct {
+	Step StepID `json:"step_id"`
+	Ask  Ask    `json:"ask"`
+}
+
+func (e StepAsked) apply(s State) State {
+	return s.withStep(e.Step, e.Ask.At, func(step *Step) { step.execute(func(x *Execution) { x.Ask = &e.Ask }) })
+}
+
+// expanded returns the event that puts the instances of a loop into the plan.
+func expanded(p *Plan, loop *Step, items []json.RawMessage, at time.Time) Event {
+	e := LoopExpanded{Step: loop.ID, At: at}
+	next := p.Steps.Highest() + 1
+	for i, item := range items[:min(len(items), MaxItems)] {
+		spec := loop.Spec
+		spec.ForEach, spec.Pause, spec.RequiresApproval = "", "", false
+		if loop.RequiresApproval && loop.execution().Grant == nil {
+			spec.RequiresApproval = true
+		}
+		spec.Critical = false
+		spec.Title = instanceTitle(loop.Title, item)
+		e.Instances = append(e.Instances, &Step{ID: next + StepID(i), Spec: spec, Progress: Progress{Status: Pending},
+			Execution: &Execution{Of: loop.ID, Item: item}})
+	}
+	return e
+}
+
+// instanceTitle names an instance after its loop and its entry.
+func instanceTitle(title string, item json.RawMessage) string {
+	text := string(item)
+	var plain string
+	if json.Unmarshal(item, &plain) == nil {
+		text = plain
+	}
+	clean, err := Text{Max: MaxLongLine}.Clean(fmt.Sprintf("%s: %s", title, Shorten(text, 80)))
+	if err != nil || utf8.RuneCountInString(clean) > MaxLongLine {
+		return title
+	}
+	return clean
+}
+
+// LoopExpanded begins a loop: its list is known, and each entry has a step of its own.
+type LoopExpanded struct {
+	Step      StepID    `json:"step_id"`
+	Instances []*Step   `json:"instances,omitempty"`
+	At        time.Time `json:"at"`
+}
+
+func (e LoopExpanded) marks() StepID { return e.Step }
+
+func (e LoopExpanded) apply(s State) State {
+	if s.Plan == nil {
+		return s
+	}
+	if _, ok := s.Plan.Steps.Get(e.Step); !ok {
+		return s
+	}
+	ids := make([]StepID, len(e.Instances))
+	for i, step := range e.Instances {
+		ids[i] = step.ID
+	}
+	s = s.withSteps(e.At, func(edit *stepsEdit) { edit.add(e.Instances) })
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		step.become(StepMarked{Step: e.Step, Status: InProgress, At: e.At})
+		step.execute(func(x *Execution) { x.Expanded, x.Instances, x.Ask = true, ids, nil })
+	})
+}
+
+// settledLoop returns the event that settles a loop after a change of one of its instances, or
+// of itself; nil when that changes nothing.
+func settledLoop(s State, id StepID) *LoopSettled {
+	if s.Plan == nil {
+		return nil
+	}
+	step, ok := s.Plan.Steps.Get(id)
+	if ok && step.Loop() != 0 {
+		step, ok = s.Plan.Steps.Get(step.Loop())
+	}
+	if !ok || !step.execution().Expanded || step.Status != InProgress && step.Status != Done && step.Status != Failed {
+		return nil
+	}
+	e := LoopSettled{Step: step.ID, Status: Done, At: s.Plan.UpdatedAt}
+	for _, id := range step.execution().Instances {
+		instance, ok := s.Plan.Steps.Get(id)
+		switch {
+		case !ok || instance.Status.Finished():
+		case instance.Status == Failed:
+			e.Failed = append(e.Failed, id)
+		default:
+			e.Status = InProgress
+		}
+	}
+	if e.Status == Done && len(e.Failed) > 0 {
+		e.Status = Failed
+	}
+	if e.Status == step.Status {
+		return nil
+	}
+	return &e
+}
+
+// LoopSettled gives a loop the status that follows from its instances: done or failed when all
+// have ended, in progress when one is taken up again.
+type LoopSettled struct {
+	Step   StepID     `json:"step_id"`
+	Status StepStatus `json:"status"`
+	Failed []StepID   `json:"failed,omitempty"`
+	At     time.Time  `json:"at"`
+}
+
+func (e LoopSettled) marks() StepID { return e.Step }
+
+func (e LoopSettled) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		step.become(StepMarked{Step: e.Step, Status: e.Status, At: e.At})
+		step.Result, step.Error = nil, ""
+		if e.Status == InProgress {
+			return
+		}
+		if e.Status == Failed {
+			step.Error = IDs(e.Failed) + " failed"
+		}
+		step.Result = &Result{OK: e.Status == Done, Error: step.Error, Timestamp: e.At}
+	})
+}
