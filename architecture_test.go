@@ -58,7 +58,8 @@ func layers() []layer {
 			"internal/strict")}, // what it takes is judged as it is decoded
 		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox")},
 		{folder: "internal/web", imports: onBase("internal/verbs", "internal/page")},
-		{folder: "internal/exchange", imports: onBase("resources")}, // it writes and reads the renderings
+		{folder: "internal/exchange", imports: onBase("resources")},                    // it writes and reads the renderings
+		{folder: "internal/template", imports: onBase("internal/strict", "resources")}, // it reads as strictly, and writes as readably
 		{folder: "internal/terminal", imports: onBase("resources", "internal/verbs")},
 		{folder: "internal/bench", imports: []string{"..."}},
 		{folder: "internal/e2e", imports: []string{"..."}},

@@ -61,7 +61,7 @@ func everything(t *testing.T) *mcp.ClientSession {
 	log := session.New(memory.New(), session.Options{})
 	service := verbs.New(log, verbs.Options{})
 	server, err := mcpserver.New(mcpserver.Options{Version: "test", Strategy: prompts.React, Toolsets: []string{verbs.Planning, verbs.Loop,
-		verbs.Mode, "workspace"}, Yield: stdio.Yield,
+		verbs.Mode, verbs.Execution, "workspace"}, Yield: stdio.Yield,
 		Box:     func(context.Context) (*toolbox.Box, error) { return nil, errors.New("nothing is run here") },
 		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})

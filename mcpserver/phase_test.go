@@ -41,7 +41,7 @@ func TestToolsAreListedByPhase(t *testing.T) {
 			rows[row.Name] = row
 		}
 		for _, name := range all {
-			if row := rows[name]; row.ReadOnly || row.Toolset == verbs.Mode {
+			if row := rows[name]; row.ReadOnly || row.Toolset == verbs.Mode || row.Submits {
 				reading = append(reading, name)
 			}
 		}

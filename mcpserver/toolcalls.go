@@ -58,12 +58,13 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		}
 		return ofLoop, true
 	}
-	onlyLoop := func(ofLoop, without string) (string, bool) {
-		if loop {
-			return ofLoop, true
+	only := func(toolset, tool, without string) (string, bool) {
+		if t.offers(toolset) {
+			return tool, true
 		}
 		return without, false
 	}
+	onlyLoop := func(ofLoop, without string) (string, bool) { return only(verbs.Loop, ofLoop, without) }
 	switch call.Act {
 	case verbs.ActSetUp:
 		return either("planning_setup_plan", "planloop_start")
@@ -110,21 +111,18 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.ActSyncRules:
 		return "Write instructions_content to " + call.File + " (or have planloop sync run), then call planloop_status again", loop
 	case verbs.ActAsk:
-		if t.offers(verbs.Mode) {
-			return "planning_ask_user", true
-		}
-		return "ask the user", false
+		return only(verbs.Mode, "planning_ask_user", "ask the user")
 	case verbs.ActSubmit:
-		if t.offers(verbs.Mode) {
-			return "planning_submit_plan", true
-		}
-		return "ask the user to run " + t.byUser(verbs.Call{Act: verbs.ActCancelMode}) + ", as no tool submits a plan here", false
+		return only(verbs.Mode, "planning_submit_plan", "ask the user to run "+t.byUser(verbs.Call{Act: verbs.ActCancelMode})+
+			", as no tool submits a plan here")
 	case verbs.ActDraft:
 		return "start without decompose and break the goal down yourself (prompt decompose_goal)", true
 	case verbs.ActAbandon:
 		if t.offers(verbs.Planning) {
 			return "planning_clear_plan", true
 		}
+	case verbs.ActApplyTemplate:
+		return "planning_apply_template " + templateArguments(call), t.offers(verbs.Execution)
 	case verbs.ActUsePrompt:
 		return "use one of those that are listed", true
 	}
@@ -137,6 +135,15 @@ func readOf(call verbs.Call) string {
 		return fmt.Sprintf(`planning_read_plan {"of":%q}`, call.ID)
 	}
 	return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%q}`, call.ID, call.Step)
+}
+
+// templateArguments are the arguments that apply a template.
+func templateArguments(call verbs.Call) string {
+	name, err := jsontext.AppendQuote(nil, call.ID)
+	if err != nil {
+		return "{}" // it is not UTF-8, which no input lets through
+	}
+	return `{"template":` + string(name) + `,"parameters":` + call.JSON + "}"
 }
 
 func page(call verbs.Call) string {

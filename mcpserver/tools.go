@@ -175,7 +175,7 @@ func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error
 func plansOnly(rows []verbs.Row, files []toolbox.Row) map[string]bool {
 	passing := map[string]bool{}
 	for _, row := range rows {
-		passing[row.Name] = row.ReadOnly || row.Toolset == verbs.Mode
+		passing[row.Name] = row.ReadOnly || row.Toolset == verbs.Mode || row.Submits
 	}
 	for _, row := range files {
 		passing[row.Name] = row.ReadOnly || row.Name == "bash_execute" // which is held to commands that only read

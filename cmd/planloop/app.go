@@ -109,6 +109,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		options.Tree = newFiles(place.Path)
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
+	options.Templates = a.templates(place)
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell
 	client := sync.OnceValue(func() string {

@@ -101,8 +101,12 @@ func message(err error) string {
 func (a *app) wayOn(ctx context.Context, err error) string {
 	var refused *plan.ValidationError
 	var invalid *verbs.RefusedPlan
-	if errors.As(err, &invalid) {
+	var bad *verbs.BadCall
+	switch {
+	case errors.As(err, &invalid):
 		return invalid.Next
+	case errors.As(err, &bad) && bad.Instead != "":
+		return bad.Instead
 	}
 	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || refused.Field == "/plan_id" || a.opened == nil {
 		return ""

@@ -34,7 +34,7 @@ func newRootCommand(a *app) *cobra.Command {
 	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, for as long as this process runs")
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	complete(root, "workspace", onlyFolders)
-	addGroup(root, "The plan:", newShowCommand(a), newSetupCommand(a), newStepCommand(a), newClearCommand(a))
+	addGroup(root, "The plan:", newShowCommand(a), newSetupCommand(a), newTemplateCommand(a), newStepCommand(a), newClearCommand(a))
 	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newObjectCommand(a, "update", (*verbs.Service).Update),
 		newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),

@@ -133,6 +133,10 @@ func collect(fields []field, t reflect.Type) []field {
 			for option := range strings.SplitSeq(options, ",") {
 				f.optional = f.optional || option == "omitempty" || option == "omitzero"
 			}
+			if i := indexOf(fields, f.name); i >= 0 { // it hides that of a struct embedded before it
+				fields[i] = f
+				continue
+			}
 			fields = append(fields, f)
 		}
 	}

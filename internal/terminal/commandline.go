@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/planloop/planloop/internal/verbs"
 )
 
@@ -59,8 +61,31 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActTakeOver:   "planloop step claim " + call.Step.String() + " --force",
 		verbs.ActCheck:      "planloop check --task " + call.Step.Number(),
 		verbs.ActAbandon:    "planloop clear",
+
+		verbs.ActApplyTemplate: "planloop template apply " + ShellWord(call.ID) + settings(call.JSON),
 	}[call.Act]
 	return text, known
+}
+
+// settings are the flags that give a template the members of a JSON object.
+func settings(object string) string {
+	var flags strings.Builder
+	in := jsontext.NewDecoder(strings.NewReader(object))
+	for _, err := in.ReadToken(); err == nil && in.PeekKind() == jsontext.KindString; {
+		name, _ := in.ReadToken()
+		key := name.String()
+		value, wrong := in.ReadValue()
+		if err = wrong; err != nil {
+			break
+		}
+		text := string(value)
+		if value.Kind() == jsontext.KindString {
+			unquoted, _ := jsontext.AppendUnquote(nil, value)
+			text = string(unquoted)
+		}
+		flags.WriteString(" --set " + ShellWord(key+"="+text))
+	}
+	return flags.String()
 }
 
 // ShellWord returns text as one word of a command line, in which a shell finds

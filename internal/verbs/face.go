@@ -57,13 +57,16 @@ const (
 	ActTakeOver   Act = "take_over"   // Step, from whoever holds it
 	ActCheck      Act = "check"       // Step by its command, in a shell
 	ActAbandon    Act = "abandon"     // the plan
+
+	ActApplyTemplate Act = "apply_template" // ID, with the parameters JSON
 )
 
 // Acts lists them all, in order.
 func Acts() []Act {
 	return []Act{ActSetUp, ActStart, ActAddSteps, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
 		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn,
-		ActReject, ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActTakeOver, ActCheck, ActAbandon}
+		ActReject, ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActTakeOver, ActCheck, ActAbandon,
+		ActApplyTemplate}
 }
 
 // Call is something to be called, with the arguments that are known; what the

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -107,10 +108,15 @@ func (s *Service) setUp(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanR
 	if err != nil {
 		return SetupPlanReply{}, err
 	}
-	if a.Draft {
-		return s.setUpReply(c, outcome.After, outcome.Before.Draft, outcome.After.Draft), nil
+	return s.wasSetUp(c, outcome, a.Draft), nil
+}
+
+// wasSetUp tells of the plan, or of the draft, that was set up.
+func (s *Service) wasSetUp(c Caller, outcome session.Outcome, draft bool) SetupPlanReply {
+	if draft {
+		return s.setUpReply(c, outcome.After, outcome.Before.Draft, outcome.After.Draft)
 	}
-	return s.setUpReply(c, outcome.After, outcome.Before.Plan, outcome.After.Plan), nil
+	return s.setUpReply(c, outcome.After, outcome.Before.Plan, outcome.After.Plan)
 }
 
 // setUpReply tells of a plan that took the place of another, which may be nil.

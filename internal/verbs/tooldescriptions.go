@@ -15,6 +15,7 @@ type Spec struct {
 	Example     string // correct arguments, shown with an error
 
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
+	Submits                                      bool // while planning mode restricts, what it does is put before a person
 }
 
 // Row is a verb of the table: what it is called, what it takes and gives, and
@@ -61,10 +62,14 @@ const (
 	Planning = "planning"
 	Loop     = "loop"
 	Mode     = "mode"
+
+	Execution = "execution" // offered only where it is asked for
 )
 
 // Table lists the verbs that are offered as tools, in the order they are listed.
-func Table() []Row {
+func Table() []Row { return append(rowsByDefault(), executionRows()...) }
+
+func rowsByDefault() []Row {
 	return []Row{
 		row(Spec{
 			Name: "planning_setup_plan", Title: "Set up a plan", Toolset: Planning,
@@ -140,5 +145,16 @@ func Table() []Row {
 			Description: "Ask the user; the answer comes here or with planloop_status.",
 			Example:     `{"question":"Which region comes first?"}`,
 		}, (*Service).AskUser),
+	}
+}
+
+func executionRows() []Row {
+	return []Row{
+		row(Spec{
+			Name: "planning_apply_template", Title: "Plan from a template", Toolset: Execution, Submits: true,
+			Description: "Make a plan from a template (bug fix, feature, release ...).",
+			Example: `{"template":"bug-fix","parameters":{"bug":"Login fails after a restart","paths":["login.go"],` +
+				`"tests":"login_test.go","check":"go test ./..."}}`,
+		}, (*Service).ApplyTemplate),
 	}
 }

@@ -40,6 +40,7 @@ type Options struct {
 	Tree         Tree              // nil: no files are seen
 	Tools        func() []ToolInfo // that steps can name; nil: there are none
 	Model        Model             // nil: none is configured
+	Templates    Templates         // nil: there are none
 	Limits       plan.Limits       // in force, to tell when planning mode is over
 	Notify       func(Notice)      // tells a person, at once; may be nil
 }

@@ -107,6 +107,16 @@ func StateHome(getenv func(string) string, home string) (string, error) {
 	return appFolder(getenv, "XDG_STATE_HOME", xdg.StateHome, home)
 }
 
+// TemplateFolder returns the folder of the user's own templates for plans:
+// $XDG_DATA_HOME/planloop/templates, or the platform's place.
+func TemplateFolder(getenv func(string) string, home string) (string, error) {
+	dir, err := appFolder(getenv, "XDG_DATA_HOME", xdg.DataHome, home)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "templates"), nil
+}
+
 // ConfigFile returns the path of the user's own configuration file:
 // $XDG_CONFIG_HOME/planloop/config.yaml, or the platform's place.
 func ConfigFile(getenv func(string) string, home string) (string, error) {

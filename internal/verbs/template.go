@@ -1,0 +1,332 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/plan"
+)
+
+// Templates are recipes for plans.
+type Templates interface {
+	// List lists all of them by name.
+	List(ctx context.Context) ([]Template, error)
+	// Find returns the one that a name means, also one that cannot be used.
+	Find(ctx context.Context, name string) (Template, error)
+	// Make fills in the one that a name means. With an error the template is told all the
+	// same, as far as it is known.
+	Make(ctx context.Context, name string, parameters map[string]json.RawMessage) (FromTemplate, error)
+	// Save keeps a plan as a template of the user's, and returns where it is.
+	Save(name string, outline plan.Outline, steps []plan.Step, replace bool) (file string, err error)
+}
+
+// Template is a recipe for plans, as it is listed.
+type Template struct {
+	Name        string              `json:"name"`   // which means it alone
+	Origin      string              `json:"origin"` // user, workspace or shipped
+	Description string              `json:"description,omitempty"`
+	Parameters  []TemplateParameter `json:"parameters,omitempty"`
+	Problem     string              `json:"problem,omitempty"` // why it cannot be used
+	File        string              `json:"file,omitempty"`    // where one that is shown stands
+	Foreign     bool                `json:"-"`                 // a person has to approve what it makes: it came with the workspace
+	Text        string              `json:"text,omitempty"`    // as it is written, where one is shown
+}
+
+// TemplateParameter is what a template asks for.
+type TemplateParameter struct {
+	Name        string          `json:"name"`
+	Type        string          `json:"type"`
+	Required    bool            `json:"required,omitempty"`
+	Default     json.RawMessage `json:"default,omitempty"`
+	Choices     []string        `json:"choices,omitempty"`
+	Description string          `json:"description,omitempty"`
+
+	Wanted string `json:"-"` // what to give, in a few words
+}
+
+// FromTemplate is a plan that a template makes.
+type FromTemplate struct {
+	Template Template
+	Outline  plan.Outline
+	Steps    []plan.NewStep
+}
+
+// ApplyTemplate is the input of ApplyTemplate. Without a template all are listed.
+type ApplyTemplate struct {
+	Template   string                     `json:"template,omitempty" jsonschema:"description=none: list them with their parameters"`
+	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
+	Draft      bool                       `json:"draft,omitempty" jsonschema:"-"`
+}
+
+// ApplyTemplateReply says what a template made, or which there are.
+type ApplyTemplateReply struct {
+	Template  string     `json:"template,omitempty"`
+	Status    string     `json:"status,omitempty"`
+	PlanID    string     `json:"plan_id,omitempty"`
+	StepIDs   string     `json:"step_ids,omitempty"`
+	Message   string     `json:"message,omitempty"`
+	Warnings  []string   `json:"warnings,omitempty"`
+	Templates []Template `json:"templates,omitempty"`
+	LeftOff   int        `json:"left_off,omitempty"` // templates
+	Replaced
+	Heartbeat
+
+	ask *Ask
+}
+
+// Ask returns what a person is to be asked through the host, nil when nothing.
+func (r ApplyTemplateReply) Ask() *Ask { return r.ask }
+
+// templatesListed bounds how many templates a reply lists.
+const templatesListed = 40
+
+// ListTemplates lists the templates with what they ask for.
+func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateReply, error) {
+	all, err := s.templates(ctx)
+	if err != nil {
+		return ApplyTemplateReply{}, err
+	}
+	state, err := s.State(ctx)
+	if err != nil {
+		return ApplyTemplateReply{}, err
+	}
+	shown := all[:min(len(all), templatesListed)]
+	reply := ApplyTemplateReply{Templates: shown, LeftOff: len(all) - len(shown), Heartbeat: s.heartbeat(state, c),
+		Message: "Of the parameters, those with a ? may be left out."}
+	if slices.ContainsFunc(shown, func(t Template) bool { return t.Foreign }) {
+		reply.Message += " What a template of the workspace makes is a draft, which a person has to approve."
+	}
+	return reply, nil
+}
+
+func (s *Service) templates(ctx context.Context) ([]Template, error) {
+	if s.opts.Templates == nil {
+		return nil, plan.Refuse(plan.Conflict, "", "there are no templates here", "set up a plan")
+	}
+	return s.opts.Templates.List(ctx)
+}
+
+// ShowTemplate returns the template that a name means.
+func (s *Service) ShowTemplate(ctx context.Context, name string) (Template, error) {
+	if _, err := s.templates(ctx); err != nil {
+		return Template{}, err
+	}
+	return s.opts.Templates.Find(ctx, name)
+}
+
+// ApplyTemplate makes a plan of a template. It is judged as any plan; while planning mode
+// restricts it is submitted, and what a template of the workspace makes is a draft.
+func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate) (ApplyTemplateReply, error) {
+	if in.Template == "" {
+		return s.ListTemplates(ctx, c)
+	}
+	if _, err := s.templates(ctx); err != nil {
+		return ApplyTemplateReply{}, err
+	}
+	made, err := s.opts.Templates.Make(ctx, in.Template, in.Parameters)
+	if err != nil {
+		return ApplyTemplateReply{}, made.Template.mended(c, in, err)
+	}
+	state, err := s.State(ctx)
+	if err != nil {
+		return ApplyTemplateReply{}, err
+	}
+	batch := plan.Batch{Word: "apply_template", Parts: []plan.Part{{Action: made.action(state, in.Draft)}}}
+	candidate := gates.Candidate{Objective: made.Outline.Objective, Replaces: true}
+	for i, step := range made.Steps {
+		candidate.New = append(candidate.New, gates.Task{ID: plan.StepID(i + 1), Spec: step.Spec})
+	}
+	report, err := s.check(ctx, c, candidate, "/steps", nil, &batch)
+	if refused := (*RefusedPlan)(nil); errors.As(err, &refused) {
+		refused.Drafted = "The plan that the template " + made.Template.Name + " makes of these parameters is refused."
+		refused.Next = "give parameters that mend it, or write the plan yourself"
+	}
+	if err != nil {
+		return ApplyTemplateReply{}, err
+	}
+	outcome, err := s.do(ctx, c, batch)
+	if err != nil {
+		return ApplyTemplateReply{}, err
+	}
+	reply := ApplyTemplateReply{Template: made.Template.Name, Warnings: warnings(report)}
+	if _, submitted := batch.Parts[0].Action.(plan.SubmitPlan); submitted {
+		told := s.submitted(outcome.Before.Draft, outcome.After, c, report)
+		reply.Status, reply.PlanID, reply.Message, reply.Heartbeat = told.Status, told.PlanID, told.Message, told.Heartbeat
+		reply.Warnings, reply.ask = told.Warnings, told.ask
+		return reply, nil
+	}
+	draft := batch.Parts[0].Action.(plan.SetUp).Draft
+	told := s.wasSetUp(c, outcome, draft)
+	reply.Status, reply.PlanID, reply.StepIDs, reply.Replaced, reply.Heartbeat = told.Status, told.PlanID, told.StepIDs, told.Replaced,
+		told.Heartbeat
+	reply.Message, _, _ = strings.Cut(told.Text(), "\n")
+	if draft {
+		reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().action().For(c)
+	}
+	return reply, nil
+}
+
+// action is what sets up what was made.
+func (m FromTemplate) action(state plan.State, draft bool) plan.Action {
+	outline := m.Outline
+	if m.Template.Foreign {
+		origin := "Made by the template " + m.Template.Name + ", which came with the files of the workspace."
+		outline.ContextNotes = strings.TrimSpace(origin + "\n\n" + outline.ContextNotes)
+	}
+	if !state.PhaseNow().Restricted() {
+		return plan.SetUp{Outline: outline, Steps: m.Steps, Draft: draft || m.Template.Foreign}
+	}
+	outline.Summary = cmp.Or(outline.Summary, plan.Shorten(outline.Objective, plan.MaxSummary))
+	outline.Objective = cmp.Or(state.ModeNow().Task, outline.Objective)
+	return plan.SubmitPlan{Outline: outline, Steps: m.Steps}
+}
+
+// mended adds to what is wrong with the parameters the call as it would be right.
+func (t Template) mended(c Caller, in ApplyTemplate, err error) error {
+	var refused *plan.ValidationError
+	if !errors.As(err, &refused) || refused.Kind != plan.InvalidInput || t.Problem != "" {
+		return err
+	}
+	wrong := map[string]bool{}
+	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {
+		if name, is := strings.CutPrefix(one.Field, "/parameters/"); is {
+			wrong[name] = true
+		}
+	}
+	var members []string
+	for _, p := range t.Parameters {
+		given, known := string(in.Parameters[p.Name]), len(in.Parameters[p.Name]) > 0
+		if wrong[p.Name] {
+			given = object("<" + p.Wanted + ">")
+		}
+		if wrong[p.Name] || known {
+			members = append(members, object(p.Name)+":"+given)
+		}
+	}
+	if len(wrong) == 0 {
+		return err
+	}
+	call := Call{Act: ActApplyTemplate, ID: in.Template, JSON: "{" + strings.Join(members, ",") + "}"}
+	return &BadCall{ValidationError: refused, Instead: c.word(call)}
+}
+
+// SaveTemplate is the input of SaveTemplate.
+type SaveTemplate struct {
+	Name    string
+	PlanID  string // "": the current one
+	Replace bool   // a template of the user's that has the name
+}
+
+// SavedTemplate says where a template is kept.
+type SavedTemplate struct {
+	Template string `json:"template"`
+	File     string `json:"file"`
+	Steps    int    `json:"steps"`
+	LeftOut  int    `json:"left_out,omitempty"` // cancelled steps
+}
+
+// SaveTemplate keeps a plan as a template of the user's, without what has become of it:
+// neither progress nor steps that were cancelled.
+func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTemplate, error) {
+	if _, err := s.templates(ctx); err != nil {
+		return SavedTemplate{}, err
+	}
+	state, err := s.State(ctx)
+	if err == nil && in.PlanID != "" {
+		state, err = s.PlanState(ctx, in.PlanID)
+	}
+	if err != nil {
+		return SavedTemplate{}, err
+	}
+	if state.Plan == nil {
+		return SavedTemplate{}, plan.Refuse(plan.NotFound, "", "there is no plan to make a template of", "set one up first")
+	}
+	reply := SavedTemplate{Template: "user/" + in.Name}
+	var steps []plan.Step
+	for step := range state.Plan.Steps.All() {
+		if step.Status == plan.Cancelled {
+			reply.LeftOut++
+			continue
+		}
+		steps = append(steps, plan.Step{ID: step.ID, Spec: step.Spec})
+	}
+	reply.Steps = len(steps)
+	reply.File, err = s.opts.Templates.Save(in.Name, state.Plan.Outline, steps, in.Replace)
+	return reply, err
+}
+
+// Text is the reply in a line or two.
+func (r SavedTemplate) Text() string {
+	text := "Template " + r.Template + " has " + plan.Counted(r.Steps, "step")
+	if r.LeftOut > 0 {
+		text += ", without " + plan.Counted(r.LeftOut, "cancelled one")
+	}
+	return text + ": " + r.File
+}
+
+// Text is the reply in lines.
+func (r ApplyTemplateReply) Text() string {
+	if r.Template == "" {
+		return r.listed() + "\nNext: " + r.NextAction
+	}
+	text := "Template " + r.Template + ": " + strings.TrimSuffix(r.Message, ".") + "."
+	for _, warning := range r.Warnings {
+		text += "\nWarning: " + warning
+	}
+	if r.Status == string(AwaitingApproval) {
+		text += "\nPlan: " + r.PlanID
+	}
+	return text + "\nNext: " + r.NextAction
+}
+
+func (r ApplyTemplateReply) listed() string {
+	var b strings.Builder
+	b.WriteString(r.Message)
+	for _, t := range r.Templates {
+		b.WriteString("\n" + t.line())
+	}
+	if r.LeftOff > 0 {
+		fmt.Fprintf(&b, "\n%d more are not listed.", r.LeftOff)
+	}
+	return b.String()
+}
+
+// line is a template with what it asks for.
+func (t Template) line() string {
+	text := t.Name + " (" + t.Origin + ")"
+	if t.Problem != "" {
+		return text + ": " + t.Problem
+	}
+	if t.Description != "" {
+		text += ": " + t.Description
+	}
+	for _, p := range t.Parameters {
+		text += "\n  " + p.line()
+	}
+	return text
+}
+
+func (p TemplateParameter) line() string {
+	text := p.Name
+	if !p.Required {
+		text += "?"
+	}
+	words := []string{p.Type}
+	if p.Choices != nil {
+		words = []string{p.Type + " of " + strings.Join(p.Choices, ", ")}
+	}
+	if len(p.Default) > 0 {
+		words = append(words, "default "+string(p.Default))
+	}
+	text += " (" + strings.Join(words, ", ") + ")"
+	if p.Description != "" {
+		text += ": " + p.Description
+	}
+	return text
+}

@@ -1,0 +1,49 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// recipes are a template of the user's and one of the workspace, which both ask for what is
+// to be moved.
+type recipes struct{}
+
+func (recipes) List(context.Context) ([]verbs.Template, error) {
+	what := []verbs.TemplateParameter{{Name: "what", Type: "string", Required: true, Wanted: "a string"},
+		{Name: "risk", Type: "choice", Choices: []string{"low", "high"}, Default: json.RawMessage(`"low"`)}}
+	return []verbs.Template{
+		{Name: "foreign", Origin: "workspace", Foreign: true, Parameters: what},
+		{Name: "move", Origin: "user", Description: "Move records elsewhere", Parameters: what},
+		{Name: "torn", Origin: "user", Problem: "line 3: unknown field"}}, nil
+}
+
+func (r recipes) Find(ctx context.Context, name string) (verbs.Template, error) {
+	all, err := r.List(ctx)
+	for _, t := range all {
+		if t.Name == name {
+			return t, err
+		}
+	}
+	return verbs.Template{}, plan.Refuse(plan.NotFound, "/template", "there is no template "+plan.Quote(name), "there are foreign, move")
+}
+
+func (r recipes) Make(ctx context.Context, name string, parameters map[string]json.RawMessage) (verbs.FromTemplate, error) {
+	found, err := r.Find(ctx, name)
+	made := verbs.FromTemplate{Template: found}
+	if len(parameters["what"]) == 0 && err == nil {
+		err = plan.Refuse(plan.InvalidInput, "/parameters/what", "is missing", "give a string")
+	}
+	var what string
+	_ = json.Unmarshal(parameters["what"], &what)
+	made.Outline.Objective = "Move the " + what
+	made.Steps = []plan.NewStep{{Spec: plan.Spec{Title: "Copy the " + what, Type: plan.Chore, Risk: plan.LowRisk,
+		ContextHints: []string{"Read the module file"}, RelevantFilePaths: []string{"go.mod"},
+		AcceptanceCriteria: []string{"both places hold them"}}}}
+	return made, err
+}
+
+func (recipes) Save(string, plan.Outline, []plan.Step, bool) (string, error) { return "", nil }
