@@ -113,6 +113,9 @@ func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 			continue // it asks for the plan that the gates are there for
 		}
 		for _, g := range asked {
+			if g.byHand && t.Tool != "" {
+				continue
+			}
 			report.Findings = append(report.Findings, e.findings(ctx, g, i)...)
 		}
 	}

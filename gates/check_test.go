@@ -61,6 +61,19 @@ func TestWorkflowPayload(t *testing.T) {
 	}
 }
 
+// A step that a tool carries out needs nobody told what to read: the other gates hold.
+func TestToolStepsNeedNoHints(t *testing.T) {
+	step := gates.Task{ID: 2, Spec: plan.Spec{Title: "Write the new index", Tool: "write_file", Risk: plan.HighRisk}}
+	want := []string{"reversible: Task 'Write the new index' has high risk and names no way back."}
+	if diff := cmp.Diff(want, messages(check(t, gates.Options{}, tasks(step)).Findings)); diff != "" {
+		t.Error(diff)
+	}
+	step.Tool, step.Risk = "", plan.LowRisk
+	if report := check(t, gates.Options{}, tasks(step)); len(report.Errors()) != 3 {
+		t.Errorf("without a tool: %v", messages(report.Findings))
+	}
+}
+
 func TestMetaTaskIsExempt(t *testing.T) {
 	_, root := workspace(t)
 	title := plan.MetaTitle("Implement user authentication")

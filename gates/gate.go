@@ -13,6 +13,7 @@ type gate struct {
 	purpose string
 	level   Level // under Default
 	mild    bool  // only warns under Lenient
+	byHand  bool  // not asked of a step that a tool carries out, which needs no telling where to look
 	check   func(context.Context, *examination, int) []flaw
 }
 
@@ -27,10 +28,12 @@ type flaw struct {
 func all() []gate {
 	return []gate{
 		{name: "title", purpose: "there is a title, and it names something to work on", level: Error, check: checkTitle},
-		{name: "type", purpose: "the type is one of feature, bugfix, chore, test", level: Error, mild: true, check: checkType},
-		{name: "context_hints", purpose: "there are hints on what to read first", level: Error, mild: true, check: checkHintsGiven},
+		{name: "type", purpose: "the type is one of feature, bugfix, chore, test", level: Error, mild: true, byHand: true,
+			check: checkType},
+		{name: "context_hints", purpose: "there are hints on what to read first", level: Error, mild: true, byHand: true,
+			check: checkHintsGiven},
 		{name: "relevant_file_paths", purpose: "there are paths to work on, here or in `creates`", level: Error, mild: true,
-			check: checkPathsGiven},
+			byHand: true, check: checkPathsGiven},
 		{name: "dependencies_known", field: "dependencies", purpose: "every dependency is a task of the plan", level: Error,
 			check: checkDependenciesKnown},
 		{name: "dependencies_acyclic", field: "dependencies", purpose: "no task waits for itself, directly or through others", level: Error,
@@ -50,7 +53,8 @@ func all() []gate {
 		{name: "vague_outcome", field: "title", purpose: "the title names an outcome that can be seen", level: Warning,
 			check: checkOutcome},
 		{name: "oversize", field: "title", purpose: "the task fits into one commit", level: Warning, check: checkSize},
-		{name: "verifiable", field: "title", purpose: "there is something to verify the task by", level: Warning, check: checkVerifiable},
+		{name: "verifiable", field: "title", purpose: "there is something to verify the task by", level: Warning, byHand: true,
+			check: checkVerifiable},
 		{name: "reversible", field: "risk", purpose: "a task with high risk has a way back", level: Warning, check: checkReversible},
 		{name: judgeGate, purpose: "the judge, if there is one, approves of the plan", level: Error},
 	}

@@ -2,12 +2,15 @@ package mcpserver_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/verbs"
@@ -228,6 +231,49 @@ func TestReplanTellsWhatBecameOfThePlan(t *testing.T) {
 		if !strings.Contains(told, want) {
 			t.Errorf("%q is not told:\n%s", want, told)
 		}
+	}
+}
+
+// TestPlanWithToolsIsTakenAsPrinted fills the form that plan_with_tools prints in and hands
+// it in as it says: steps of tools need no more, and what the plan was made from is kept.
+func TestPlanWithToolsIsTakenAsPrinted(t *testing.T) {
+	w := newWorld(t)
+	client := w.connect(t, handshake, nil)
+	told := prompt(t, client, "plan_with_tools", map[string]string{"request": "Process the data", "constraints": "Keep the original"})
+	var form map[string]any
+	if err := json.Unmarshal([]byte(regexp.MustCompile("(?s)```json\n(.*?)```").FindStringSubmatch(told)[1]), &form); err != nil {
+		t.Fatal(err)
+	}
+	first := form["steps"].([]any)[0].(map[string]any)
+	second := maps.Clone(first)
+	first["description"], first["tool"], first["args"] = "Read data.json", "read_file", map[string]any{"path": "data.json"}
+	second["id"], second["description"], second["tool"] = "step_2", "Write processed.json", "write_file"
+	second["dependsOn"] = []string{"step_1"}
+	second["args"] = map[string]any{"path": "processed.json", "content": "$step_1"}
+	second["requires_approval"], second["for_each"], second["when"], second["timeout"] = true, "*.txt", "steps.S001.ok", 30
+	form["steps"], form["constraints"] = []any{first, second}, []string{"Keep the original"}
+	if answer := call(t, client, "planning_submit_plan", form); answer.IsError || strings.Contains(text(t, answer), "Warning") {
+		t.Fatal(text(t, answer))
+	}
+	state, err := w.service.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	draft := state.Draft
+	if draft.Reasoning != form["reasoning"] || draft.EstimatedDuration != 120 || !slices.Equal(draft.Metadata.Constraints,
+		[]string{"Keep the original"}) {
+		t.Errorf("kept: %+v", draft.Outline)
+	}
+	wrote, _ := draft.Steps.Get(2)
+	if wrote.Tool != "write_file" || !slices.Equal(wrote.DependsOn, []plan.StepID{1}) || !wrote.RequiresApproval || wrote.Timeout != 30 {
+		t.Errorf("step 2: %+v", wrote.Spec)
+	}
+	again := verbs.Submittable(draft)
+	if _, err := w.service.SubmitPlan(t.Context(), tester, again); err != nil {
+		t.Fatal(err)
+	}
+	if state, err = w.service.State(t.Context()); err != nil || !cmp.Equal(state.Draft.Outline, draft.Outline) {
+		t.Errorf("submitted again: %+v, %v", state.Draft.Outline, err)
 	}
 }
 

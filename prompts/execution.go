@@ -31,10 +31,11 @@ func PlanWithTools(d PlanWithToolsData) string {
 		tools[i] = strings.TrimSpace(t.Name + ": " + t.Description + " " + t.Takes)
 	}
 	return mustRender("plan_with_tools", struct {
+		PlanWithToolsData
 		Material []material
 		HasTools bool
-		Submit   string
 	}{
+		PlanWithToolsData: d, HasTools: len(d.Tools) > 0,
 		Material: present(
 			section("User's request", "", quote("", "text", d.Request, linesLimit)),
 			section("Workspace contents", "", quote("", "text", d.Tree, maxTree)),
@@ -44,7 +45,6 @@ func PlanWithTools(d PlanWithToolsData) string {
 			section("Memories", "What earlier work taught; it may be out of date.", quoteList(d.Memories, maxMemories)),
 			section("Constraints", "The plan keeps to these.", quoteList(d.Constraints, maxConstraints)),
 		),
-		HasTools: len(d.Tools) > 0, Submit: d.Submit,
 	})
 }
 

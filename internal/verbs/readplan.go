@@ -115,7 +115,7 @@ func (r ReadPlanReply) withDraft(state plan.State, c Caller, from plan.StepID) R
 	draft := Submittable(state.Draft)
 	first := state.Draft.Steps.From(from)
 	if first > 0 { // the first page tells the rest of it
-		draft.Questions, draft.ContextNotes = nil, nil
+		draft.Questions, draft.ContextNotes, draft.Reasoning, draft.Constraints, draft.InformedBy = nil, nil, nil, nil, nil
 	}
 	steps := draft.Steps[first:]
 	draft.Steps = nil
@@ -127,9 +127,13 @@ func (r ReadPlanReply) withDraft(state plan.State, c Caller, from plan.StepID) R
 // Submittable is a plan in the shape in which it is submitted: sent as it is, it is the
 // same plan again. Its steps refer to each other by refs, so that one can be put in between.
 func Submittable(p *plan.Plan) SubmitPlan {
-	in := SubmitPlan{Summary: cmp.Or(p.Summary, p.Objective), Questions: p.Questions}
+	in := SubmitPlan{Summary: cmp.Or(p.Summary, p.Objective), Questions: p.Questions, Constraints: p.Metadata.Constraints,
+		InformedBy: p.Metadata.InformedBy, Duration: p.EstimatedDuration}
 	if p.ContextNotes != "" {
 		in.ContextNotes = &p.ContextNotes
+	}
+	if p.Reasoning != "" {
+		in.Reasoning = &p.Reasoning
 	}
 	for step := range p.Steps.All() {
 		given := slices.DeleteFunc(slices.Clone(plan.SpecFields()), func(f plan.Field[plan.Step]) bool {

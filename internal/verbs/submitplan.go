@@ -19,6 +19,10 @@ type SubmitPlan struct {
 	Steps        []SubmittedStep `json:"steps"`
 	Questions    []string        `json:"questions,omitempty"`
 	ContextNotes *string         `json:"context_notes,omitempty" jsonschema:"description=key findings"`
+	Reasoning    *string         `json:"reasoning,omitempty"`
+	Constraints  []string        `json:"constraints,omitempty"`
+	InformedBy   []string        `json:"informed_by,omitempty" jsonschema:"-"`
+	Duration     int             `json:"estimated_duration,omitempty" jsonschema:"-"` // seconds
 }
 
 // SubmittedStep is a step of a submitted plan.
@@ -34,8 +38,11 @@ func (SubmittedStep) Alone() string { return "title" }
 // Needed names the fields that must be given.
 func (SubmittedStep) Needed() []string { return []string{"title"} }
 
-// Unlisted is empty: all fields are listed.
+// Unlisted is empty: all fields that are not left out anyway are listed.
 func (SubmittedStep) Unlisted() []string { return nil }
+
+// TakesMore is true: what a tool carries out is taken as well.
+func (SubmittedStep) TakesMore() bool { return true }
 
 // SubmitPlanReply says that a plan waits, and for what.
 type SubmitPlanReply struct {
@@ -166,12 +173,25 @@ func (s *Service) submission(in SubmitPlan) (plan.SubmitPlan, []gates.Task, erro
 	var a plan.SubmitPlan
 	var faults plan.Faults
 	a.Summary = required(&faults, plan.Text{Field: "/summary", Max: plan.MaxSummary, Multiline: true}, in.Summary)
-	var err error
-	a.Questions, err = plan.CleanLines("/questions", in.Questions, plan.MaxLongLine)
-	faults.Add(err)
+	for _, list := range []struct {
+		field string
+		in    []string
+		max   int
+		into  *[]string
+	}{{"/questions", in.Questions, plan.MaxLongLine, &a.Questions},
+		{"/constraints", in.Constraints, plan.MaxLongLine, &a.Metadata.Constraints},
+		{"/informed_by", in.InformedBy, plan.MaxPath, &a.Metadata.InformedBy}} {
+		lines, err := plan.CleanLines(list.field, list.in, list.max)
+		faults.Add(err)
+		*list.into = lines
+	}
 	if in.ContextNotes != nil {
 		a.ContextNotes = *in.ContextNotes
 	}
+	if in.Reasoning != nil {
+		a.Reasoning = *in.Reasoning
+	}
+	a.EstimatedDuration = in.Duration
 	if len(in.Steps) == 0 {
 		faults.Add(plan.Refuse(plan.InvalidInput, "/steps", "is empty", "give at least one step"))
 	}
