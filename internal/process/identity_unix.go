@@ -3,7 +3,6 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -47,5 +46,5 @@ func (id Identity) Kill() error {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return fmt.Errorf("end the processes %v: %w", slices.Sorted(maps.Keys(id.members())), errors.ErrUnsupported)
+	return fmt.Errorf("the processes %v could not be ended", slices.Sorted(maps.Keys(id.members())))
 }

@@ -48,7 +48,7 @@ func (b *Box) BashExecute(ctx context.Context, in BashExecute) (BashExecuteReply
 
 // execute is BashExecute with somebody who watches.
 func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecuteReply, error) {
-	if err := in.judge(b.limits); err != nil {
+	if _, err := in.judge(b); err != nil {
 		return BashExecuteReply{}, err
 	}
 	c := Command{Text: in.Command, Dir: b.path, Env: in.Env.list(), Timeout: b.limits.Timeout, Started: w.Started}
@@ -81,19 +81,20 @@ func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecute
 	return reply, nil
 }
 
-func (in BashExecute) judge(l Limits) error {
+func (in BashExecute) judge(b *Box) (rel string, err error) {
+	most := int(b.limits.MaxTimeout / time.Second)
 	switch {
 	case strings.TrimSpace(in.Command) == "":
-		return invalid("/command", "is empty", "give a shell command")
+		return "", invalid("/command", "is empty", "give a shell command")
 	case len(in.Command) > maxCommand:
-		return invalid("/command", "is too long", fmt.Sprintf("shorten it to at most %d bytes, or write a script with create_file",
+		return "", invalid("/command", "is too long", fmt.Sprintf("shorten it to at most %d bytes, or write a script with create_file",
 			maxCommand))
 	case strings.ContainsRune(in.Command, 0) || !utf8.ValidString(in.Command):
-		return invalid("/command", "has a NUL or is not valid UTF-8", "send plain text")
-	case in.Timeout < 0 || in.Timeout > int(l.MaxTimeout/time.Second):
-		return invalid("/timeout", "is out of range", fmt.Sprintf("give 1 to %d seconds", int(l.MaxTimeout/time.Second)))
+		return "", invalid("/command", "has a NUL or is not valid UTF-8", "send plain text")
+	case in.Timeout < 0 || in.Timeout > most:
+		return "", invalid("/timeout", "is out of range", fmt.Sprintf("give 1 to %d seconds", most))
 	}
-	return in.Env.judge(runtime.GOOS)
+	return "", in.Env.judge(runtime.GOOS)
 }
 
 // output is a stream as it is shown: its end, in which a CR alone, with which

@@ -18,7 +18,7 @@ import (
 type Watch struct {
 	Log      io.Writer                      // gets what a command prints as it comes, of both streams; writes do not overlap
 	Progress func(percent int, what string) // 0 to 100
-	Started  func(process.Identity)         // what a command runs as, before it has printed anything
+	Started  func(process.Identity)         // what a command runs as, once it has begun; the log may come first
 
 	step bool // the call is a step's, whose output is wanted whole, and whose time is that of its context
 }

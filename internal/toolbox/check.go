@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,35 +33,57 @@ func (t Tool) CheckWith(args json.RawMessage, isReference func(text string) bool
 	if text := bytes.TrimSpace(args); len(text) == 0 || string(text) == "null" {
 		args = json.RawMessage("{}")
 	}
-	faults, read := t.misread(&args, isReference)
+	faults, in, read := t.misread(&args, isReference)
 	if !read {
 		return faults
 	}
-	for _, one := range t.misfits(args, isReference) {
-		if !told(faults, one.Field) {
+	for _, one := range append(t.misfits(args, isReference), t.misjudged(args, in, isReference)...) {
+		if !slices.ContainsFunc(faults, func(told *plan.ValidationError) bool { return told.Field == one.Field }) {
 			faults = append(faults, one)
 		}
 	}
 	return faults
 }
 
-func told(faults []*plan.ValidationError, field string) bool {
-	for _, one := range faults {
-		if one.Field == field {
-			return true
-		}
+// judged is an input that can be judged before the call is made: it returns the path that
+// the call is about.
+type judged interface {
+	judge(b *Box) (rel string, err error)
+}
+
+// misjudged says what the tool itself has against its input.
+func (t Tool) misjudged(args json.RawMessage, input any, isReference func(string) bool) (faults []*plan.ValidationError) {
+	in, ok := input.(judged)
+	if !ok {
+		return nil
 	}
-	return false
+	_, err := in.judge(t.box)
+	var refused *plan.ValidationError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {
+		var text string
+		var all map[string]json.RawMessage
+		_ = json.Unmarshal(args, &all) // it was written by us
+		if json.Unmarshal(all[strings.TrimPrefix(one.Field, "/")], &text) == nil && isReference(text) {
+			continue
+		}
+		alone := *one
+		alone.Others = nil
+		faults = append(faults, &alone)
+	}
+	return faults
 }
 
 // misread decodes the arguments into what the tool takes, and writes them anew as they were
 // understood, without what is wrong with them. It reports false where nothing can be made
 // of them.
-func (t Tool) misread(args *json.RawMessage, isReference func(string) bool) (faults []*plan.ValidationError, read bool) {
+func (t Tool) misread(args *json.RawMessage, isReference func(string) bool) (faults []*plan.ValidationError, in any, read bool) {
 	if t.in == nil {
-		return nil, true
+		return nil, nil, true
 	}
-	in := reflect.New(t.in).Interface()
+	in = reflect.New(t.in).Interface()
 	var bad *strict.Error
 	switch err := strict.Decode(*args, in, nil); {
 	case errors.As(err, &bad):
@@ -72,18 +95,18 @@ func (t Tool) misread(args *json.RawMessage, isReference func(string) bool) (fau
 			alone.Others = nil
 			faults = append(faults, alone.Refusal())
 		}
-		if !strict.Partly(*args, in, nil) {
-			return faults, false
+		if bad.Pointer == "" || !strict.Partly(*args, in, nil) {
+			return faults, nil, false
 		}
 	case err != nil:
-		return []*plan.ValidationError{{Kind: plan.InvalidInput, Problem: err.Error()}}, false
+		return []*plan.ValidationError{{Kind: plan.InvalidInput, Problem: err.Error()}}, nil, false
 	}
 	understood, err := json.Marshal(in)
 	if err != nil {
-		return append(faults, &plan.ValidationError{Kind: plan.InvalidInput, Problem: err.Error()}), false
+		return append(faults, &plan.ValidationError{Kind: plan.InvalidInput, Problem: err.Error()}), nil, false
 	}
 	*args = understood
-	return faults, true
+	return faults, in, true
 }
 
 // misfits says what the schema has against the arguments.

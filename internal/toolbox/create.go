@@ -32,15 +32,8 @@ type CreateFileReply struct {
 
 // CreateFile writes a file, and the directories it stands in, whole or not at all.
 func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, error) {
-	rel, err := b.place(in.Path)
+	rel, err := in.judge(b)
 	if err != nil {
-		return CreateFileReply{}, err
-	}
-	if strings.HasSuffix(in.Path, "/") {
-		return CreateFileReply{}, invalid("/path", "names a directory",
-			"leave out the final /; directories are made with the files in them")
-	}
-	if err := b.writable("/content", rel, len(in.Content)); err != nil {
 		return CreateFileReply{}, err
 	}
 	b.writing.Lock()
@@ -73,6 +66,16 @@ func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, e
 		reply.Lines++
 	}
 	return reply, nil
+}
+
+func (in CreateFile) judge(b *Box) (rel string, err error) {
+	if rel, err = b.place(in.Path); err != nil {
+		return "", err
+	}
+	if strings.HasSuffix(in.Path, "/") {
+		return "", invalid("/path", "names a directory", "leave out the final /; directories are made with the files in them")
+	}
+	return rel, b.writable("/content", rel, len(in.Content))
 }
 
 // former returns the file that is to be replaced, nil if there is none.

@@ -20,7 +20,7 @@ const (
 	maxVariables = 64
 	maxEnv       = 96 << 10 // bytes of all of them; systems refuse a variable of 128 KB
 
-	elsewhere = "write it to a file with write_file, and read it there"
+	elsewhere = "write it to a file with create_file, and read it there"
 )
 
 // judge refuses names that are not free for values, and what cannot be handed on.
@@ -33,8 +33,8 @@ func (e Env) judge(system string) error {
 		field := "/env/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(plan.Shorten(name, 60))
 		switch {
 		case !free(name, system):
-			all.Add(invalid(field, plan.Quote(name)+" is not a name that is free for a value",
-				"use letters, digits and _, and no name that programs heed, such as PATH or GIT_DIR: FILE, ITEM, VALUE_1"))
+			all.Add(invalid(field, plan.Quote(name)+" cannot be the name of a value",
+				"choose another, such as FILE or ITEM: letters, digits and _, and none that programs heed, as they do PATH"))
 		case strings.ContainsRune(value, 0):
 			all.Add(invalid(field, "has a NUL", elsewhere))
 		case system == "windows" && strings.ContainsAny(value, "\"&|<>^%!()\r\n"): // it stands in the command before that is read

@@ -164,7 +164,7 @@ type ReadFileReply struct {
 // ReadFile is View for a step of a plan whose outcome another step uses: it gives
 // the whole text, unnumbered and unescaped, or nothing.
 func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) {
-	rel, err := b.place(in.Path)
+	rel, err := in.judge(b)
 	if err != nil {
 		return ReadFileReply{}, err
 	}
@@ -180,6 +180,8 @@ func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) 
 	}
 	return ReadFileReply{Path: rel, Content: string(data), Bytes: len(data)}, nil
 }
+
+func (in ReadFile) judge(b *Box) (rel string, err error) { return b.place(in.Path) }
 
 // Text is what a model reads.
 func (r ReadFileReply) Text() string {
@@ -197,5 +199,11 @@ type WriteFile struct {
 
 // WriteFile is CreateFile for a step of a plan: a file that is there is replaced.
 func (b *Box) WriteFile(ctx context.Context, in WriteFile) (CreateFileReply, error) {
-	return b.CreateFile(ctx, CreateFile{Path: in.Path, Content: in.Content, Overwrite: true})
+	return b.CreateFile(ctx, in.created())
 }
+
+func (in WriteFile) created() CreateFile {
+	return CreateFile{Path: in.Path, Content: in.Content, Overwrite: true}
+}
+
+func (in WriteFile) judge(b *Box) (rel string, err error) { return in.created().judge(b) }

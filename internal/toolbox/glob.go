@@ -33,11 +33,7 @@ type GlobReply struct {
 
 // Glob finds files and directories by their names.
 func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
-	dir, err := b.place(cmp.Or(in.Path, "."))
-	if err != nil {
-		return GlobReply{}, err
-	}
-	pattern, err := globPattern("/pattern", in.Pattern)
+	dir, err := in.judge(b)
 	if err != nil {
 		return GlobReply{}, err
 	}
@@ -46,11 +42,19 @@ func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
 	}
 	timed, cancel := context.WithTimeout(ctx, b.limits.SearchTime)
 	defer cancel()
+	pattern := relative(in.Pattern)
 	reply := b.glob(timed, dir, pattern, in.Ignored)
 	if len(reply.Paths) == 0 && !strings.Contains(pattern, "/") {
 		reply.Note = join(reply.Note, "**/"+safetext.EscapeLine(pattern)+" also looks in the directories below")
 	}
 	return reply, ended(ctx)
+}
+
+func (in Glob) judge(b *Box) (dir string, err error) {
+	if err := badGlob("/pattern", in.Pattern); err != nil {
+		return "", err
+	}
+	return b.place(cmp.Or(in.Path, "."))
 }
 
 func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply {
@@ -149,25 +153,28 @@ func alternatives(pattern string) int {
 	return product
 }
 
-// globPattern cleans a pattern of paths.
-func globPattern(field, pattern string) (string, error) {
-	pattern = strings.TrimPrefix(pattern, "./")
+// relative is a pattern of paths without what says nothing.
+func relative(pattern string) string { return strings.TrimPrefix(pattern, "./") }
+
+// badGlob says what is wrong with a pattern of paths.
+func badGlob(field, pattern string) error {
+	pattern = relative(pattern)
 	switch {
 	case pattern == "":
-		return "", invalid(field, "is empty", "give a pattern such as **/*.go")
+		return invalid(field, "is empty", "give a pattern such as **/*.go")
 	case len(pattern) > maxPattern:
-		return "", invalid(field, "is too long", fmt.Sprintf("shorten it to at most %d bytes", maxPattern))
+		return invalid(field, "is too long", fmt.Sprintf("shorten it to at most %d bytes", maxPattern))
 	case alternatives(pattern) > maxAlternatives:
-		return "", invalid(field, fmt.Sprintf("has more than %d combinations of alternatives", maxAlternatives),
+		return invalid(field, fmt.Sprintf("has more than %d combinations of alternatives", maxAlternatives),
 			"ask for some of them at a time")
 	case strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~"):
-		return "", invalid(field, "is not relative", "give the directory as path")
+		return invalid(field, "is not relative", "give the directory as path")
 	case strings.Contains("/"+pattern+"/", "/../"):
-		return "", invalid(field, "leads upwards", "give the directory as path")
+		return invalid(field, "leads upwards", "give the directory as path")
 	case !doublestar.ValidatePattern(pattern):
-		return "", invalid(field, "is not a valid pattern", "close every [ and {")
+		return invalid(field, "is not a valid pattern", "close every [ and {")
 	}
-	return pattern, nil
+	return nil
 }
 
 // Text is what a model reads.

@@ -71,6 +71,13 @@ func (b *Box) Grep(ctx context.Context, in Grep) (GrepReply, error) {
 	return s.result(), ended(ctx)
 }
 
+func (in Grep) judge(b *Box) (rel string, err error) {
+	if _, err := b.search(in); err != nil {
+		return "", err
+	}
+	return b.place(cmp.Or(in.Path, "."))
+}
+
 // search prepares a search, or refuses it.
 func (b *Box) search(in Grep) (*search, error) {
 	s := &search{box: b, bytes: b.limits.SearchBytes, matches: []GrepMatch{}}
@@ -79,9 +86,10 @@ func (b *Box) search(in Grep) (*search, error) {
 		return nil, err
 	}
 	if in.Glob != "" {
-		if s.glob, err = globPattern("/glob", in.Glob); err != nil {
+		if err := badGlob("/glob", in.Glob); err != nil {
 			return nil, err
 		}
+		s.glob = relative(in.Glob)
 	}
 	if in.Max < 0 {
 		return nil, invalid("/max", "is less than 1", fmt.Sprintf("ask for 1 to %d lines", b.limits.Matches))

@@ -62,7 +62,8 @@ type Tool struct {
 	// failures too; an error is what Call says.
 	Run func(ctx context.Context, args json.RawMessage, w Watch) (Outcome, error)
 
-	in       reflect.Type // what the arguments are decoded into; nil: the schema alone judges them
+	box      *Box         // nil: the schema alone judges the arguments
+	in       reflect.Type // what they are decoded into
 	compiled func() (*jsonschema.Schema, error)
 }
 
@@ -77,7 +78,7 @@ func (b *Box) registry() (*Registry, error) {
 		if err != nil {
 			return nil, err
 		}
-		tool := Tool{Spec: row.Spec, Schema: input, Output: output, in: row.In}
+		tool := Tool{Spec: row.Spec, Schema: input, Output: output, box: b, in: row.In}
 		tool.compiled = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(input) })
 		tool.Run = func(ctx context.Context, args json.RawMessage, w Watch) (Outcome, error) {
 			return b.outcome(ctx, row, args, w)

@@ -83,6 +83,17 @@ func TestCheckTellsOfAllThatIsWrong(t *testing.T) {
 		{"write_file", `{"path":"a","content":"$S001"}`, nil},
 		{"write_file", `{"path":"a","content":"..."}`, nil},
 		{"write_file", `{"file":"a"}`, []string{"unknown field", "/path: missing", "/content: missing"}},
+		{"view", `{"path":"/etc/passwd","from":9,"to":3}`, []string{"/to: is before from"}},
+		{"view", `{"path":"../x","to":"$S001"}`, []string{"/path: "}},
+		{"glob", `{"pattern":"../*"}`, []string{"/pattern: leads upwards"}},
+		{"glob", `{"pattern":"$item","path":"$S001"}`, nil},
+		{"grep", `{"pattern":"$S001.a[0](","glob":"$item{"}`, nil},
+		{"grep", `{"pattern":"(","glob":"{","more":1}`, []string{"/pattern: is not an RE2", "/more: unknown"}},
+		{"create_file", `{"path":"a/","content":"x"}`, []string{"/path: names a directory"}},
+		{"str_replace", `{"path":"a","old":"$S001","new":"$S001"}`, nil},
+		{"read_file", `{"path":"~/x"}`, []string{"/path: begins with ~"}},
+		{"bash_execute", `{"command":" ","env":{"PATH":"$item","B":"\u0000"},"timeout":0}`, []string{"/command: is empty"}},
+		{"bash_execute", `{"command":"$S001","env":{"PATH":"$item","IFS":1}}`, []string{"/env/PATH: ", "/env/IFS: "}},
 		{"grep", `{"pattern":"x","max":1001,"ignored":"$S001"}`, []string{"/max: maximum"}},
 	} {
 		got := faults(tool(t, box, test.tool).CheckWith(json.RawMessage(test.args), reference))

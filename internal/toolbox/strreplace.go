@@ -30,15 +30,9 @@ type StrReplaceReply struct {
 // StrReplace puts one text in the place of another. The text must stand in the
 // file exactly so, and once unless all are meant. Mode and line endings stay.
 func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, error) {
-	rel, err := b.place(in.Path)
+	rel, err := in.judge(b)
 	if err != nil {
 		return StrReplaceReply{}, err
-	}
-	switch in.Old {
-	case "":
-		return StrReplaceReply{}, invalid("/old", "is empty", "give the text to replace; create_file makes a new file")
-	case in.New:
-		return StrReplaceReply{}, invalid("/new", "is the same as old", "give another text, or leave the file as it is")
 	}
 	b.writing.Lock()
 	defer b.writing.Unlock()
@@ -68,6 +62,16 @@ func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, e
 		return StrReplaceReply{}, err
 	}
 	return StrReplaceReply{Path: safetext.EscapeLine(rel), Replaced: e.count, Line: lineAt(data, bytes.Index(data, e.old))}, nil
+}
+
+func (in StrReplace) judge(b *Box) (rel string, err error) {
+	switch in.Old {
+	case "":
+		return "", invalid("/old", "is empty", "give the text to replace; create_file makes a new file")
+	case in.New:
+		return "", invalid("/new", "is the same as old", "give another text, or leave the file as it is")
+	}
+	return b.place(in.Path)
 }
 
 // edit is a replacement in the bytes of a file.

@@ -50,11 +50,8 @@ const counting = 16 << 20
 // View shows a page of a file with the numbers of its lines, or of a directory.
 // Of a file of any size it keeps no more than the page in memory.
 func (b *Box) View(ctx context.Context, in View) (ViewReply, error) {
-	rel, err := b.place(in.Path)
+	rel, err := in.judge(b)
 	if err != nil {
-		return ViewReply{}, err
-	}
-	if err := in.judge(); err != nil {
 		return ViewReply{}, err
 	}
 	info, err := b.root.Stat(rel)
@@ -73,16 +70,16 @@ func (b *Box) View(ctx context.Context, in View) (ViewReply, error) {
 	return reply, err
 }
 
-func (in View) judge() error {
+func (in View) judge(b *Box) (rel string, err error) {
 	switch {
 	case in.From < 0:
-		return invalid("/from", "is less than 1", "count lines from 1")
+		return "", invalid("/from", "is less than 1", "count lines from 1")
 	case in.To < 0:
-		return invalid("/to", "is less than 1", "count lines from 1")
+		return "", invalid("/to", "is less than 1", "count lines from 1")
 	case in.To > 0 && in.To < in.From:
-		return invalid("/to", "is before from", "give a line from "+strconv.Itoa(in.From)+" on")
+		return "", invalid("/to", "is before from", "give a line from "+strconv.Itoa(in.From)+" on")
 	}
-	return nil
+	return b.place(in.Path)
 }
 
 func (b *Box) viewFile(ctx context.Context, rel string, in View) (reply ViewReply, err error) {

@@ -1,0 +1,243 @@
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/process"
+)
+
+// Started with one of these the test binary is a launcher, which prints the identity of the
+// command it is given and waits for it.
+const (
+	withKeeper    = "-launch-with-a-keeper"
+	withoutKeeper = "-launch-without-a-keeper"
+)
+
+func TestMain(m *testing.M) {
+	process.Keep()
+	if len(os.Args) == 3 && (os.Args[1] == withKeeper || os.Args[1] == withoutKeeper) {
+		launch(os.Args[1] == withKeeper, os.Args[2])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func launch(keeper bool, command string) {
+	l := &process.Launcher{}
+	if keeper {
+		l.Program = "/proc/self/exe"
+	}
+	tell := func(id process.Identity) { _ = json.NewEncoder(os.Stdout).Encode(id) }
+	_, err := l.Run(context.Background(), process.ShellCommand(command), process.Options{Timeout: time.Minute, Output: 100, Started: tell})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// family is a command that a launcher of another process has started.
+type family struct {
+	process.Identity
+	launcher *exec.Cmd
+	witness  *bufio.Reader // of a pipe that everything the command has started holds open
+}
+
+// started runs a command, in which $W is the pipe and $N stands for what says that one more
+// process is up, and waits until so many are.
+func started(t *testing.T, how, command string, up int) *family {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "witness")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := &family{launcher: exec.Command("/proc/self/exe", how, "W="+path+"; exec 9>$W\n"+command)}
+	out, err := f.launcher.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.launcher.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = f.launcher.Process.Kill()
+		_ = f.launcher.Wait()
+		_ = f.Kill()
+	})
+	if err := json.NewDecoder(out).Decode(&f.Identity); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pipe.Close() })
+	f.witness = bufio.NewReader(pipe)
+	for range up {
+		if _, err := f.witness.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// gone waits until nothing that the command has started runs any more.
+func (f *family) gone(t *testing.T) {
+	t.Helper()
+	if _, err := io.Copy(io.Discard, f.witness); err != nil {
+		t.Error(err)
+	}
+	if f.Alive() {
+		t.Error("it is said to be alive")
+	}
+}
+
+// orphaned ends the launcher, and its keeper where there is one, so that neither ends the command.
+func (f *family) orphaned(t *testing.T, keeper bool) {
+	t.Helper()
+	steps := []error{f.launcher.Process.Signal(syscall.SIGSTOP)}
+	if keeper {
+		steps = append(steps, syscall.Kill(f.Pid, syscall.SIGKILL))
+	}
+	for _, err := range append(steps, f.launcher.Process.Kill()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = f.launcher.Wait()
+}
+
+// families are commands by what they start: each process that writes to the pipe is counted.
+func families() map[string]struct {
+	command string
+	up      int
+} {
+	const sleeper = `sh -c 'echo up >&9; exec sleep 1000'`
+	return map[string]struct {
+		command string
+		up      int
+	}{
+		"one":                      {`echo up >&9; exec sleep 1000`, 1},
+		"a child":                  {sleeper + " & " + sleeper, 2},
+		"a session of its own":     {"setsid -f " + sleeper + "; " + sleeper, 2},
+		"a double fork":            {"(setsid sh -c \"(" + sleeper + " &) & sleep 1000\" &); " + strings.ReplaceAll(sleeper, "'", `"`), 2},
+		"deaf to signals":          {"trap '' TERM HUP INT QUIT; " + sleeper, 1},
+		"one that starts more":     {"while :; do (sleep 1000 &) ; echo up >&9; done", 20},
+		"a child that is stopped":  {sleeper + " & kill -STOP $!; echo up >&9; sleep 1000", 1},
+		"its own name for nothing": {"exec -a ') R 1 1 1' sh -c 'echo up >&9; sleep 1000; :'", 1},
+	}
+}
+
+// TestFamiliesOfTheDeadAreEnded: whatever a command has started is found and ended by another
+// process, when the one that started it, and the keeper, are gone.
+func TestFamiliesOfTheDeadAreEnded(t *testing.T) {
+	for _, how := range []string{withKeeper, withoutKeeper} {
+		for name, family := range families() {
+			t.Run(name+strings.ReplaceAll(how, "-", " "), func(t *testing.T) {
+				t.Parallel()
+				f := started(t, how, family.command, family.up)
+				if !f.Alive() {
+					t.Error("it is said to be gone")
+				}
+				f.orphaned(t, how == withKeeper)
+				if !f.Alive() {
+					t.Error("it is said to be gone with its launcher")
+				}
+				if err := f.Kill(); err != nil {
+					t.Error(err)
+				}
+				f.gone(t)
+				if err := f.Kill(); err != nil {
+					t.Errorf("a second time: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestKeeperOutlivesItsLauncher: with the launcher alone gone, the keeper ends the command; and
+// while it is stopped, another process does.
+func TestKeeperOutlivesItsLauncher(t *testing.T) {
+	for name, end := range map[string]func(*testing.T, *family){
+		"the keeper ends it": func(*testing.T, *family) {},
+		"it is ended beside the keeper": func(t *testing.T, f *family) {
+			if err := f.Kill(); err != nil {
+				t.Error(err)
+			}
+		},
+		"the launcher lives": func(t *testing.T, f *family) {
+			if err := f.launcher.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Error(err)
+			}
+			if err := f.Kill(); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := started(t, withKeeper, "env -i setsid -f sh -c 'echo up >&9; exec sleep 1000'; echo up >&9; sleep 1000", 2)
+			if name != "the launcher lives" {
+				if err := f.launcher.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				_ = f.launcher.Wait()
+			}
+			end(t, f)
+			if _, err := io.Copy(io.Discard, f.witness); err != nil {
+				t.Error(err)
+			}
+			if err := f.Kill(); err != nil || f.Alive() {
+				t.Errorf("alive %v, %v", f.Alive(), err)
+			}
+		})
+	}
+}
+
+// TestAnotherProcessWithTheNumberIsSpared: an identity whose number was given to another
+// process since, or before the system was started anew, is of nobody.
+func TestAnotherProcessWithTheNumberIsSpared(t *testing.T) {
+	f := started(t, withoutKeeper, "echo up >&9; exec sleep 1000", 1)
+	for name, change := range map[string]func(*process.Identity){
+		"another start":   func(id *process.Identity) { id.Start += "1" },
+		"no start":        func(id *process.Identity) { id.Start = "" },
+		"another system":  func(id *process.Identity) { id.World = "gone " + id.World },
+		"no system":       func(id *process.Identity) { id.World = "" },
+		"nothing":         func(id *process.Identity) { *id = process.Identity{} },
+		"another number":  func(id *process.Identity) { id.Pid = 1 },
+		"ourselves":       func(id *process.Identity) { id.Pid = os.Getpid() },
+		"no such process": func(id *process.Identity) { id.Pid = 1 << 30 },
+	} {
+		other := f.Identity
+		other.Mark = ""
+		change(&other)
+		if err := other.Kill(); err != nil || other.Alive() {
+			t.Errorf("%s: alive %v, %v", name, other.Alive(), err)
+		}
+	}
+	if !f.Alive() {
+		t.Error("it was ended")
+	}
+}
+
+// TestIdentityIsKept: what is read back from JSON is the same family.
+func TestIdentityIsKept(t *testing.T) {
+	f := started(t, withKeeper, "echo up >&9; exec sleep 1000", 1)
+	text, err := json.Marshal(f.Identity)
+	if err != nil || len(text) > 300 {
+		t.Errorf("%s, %v", text, err)
+	}
+	var back process.Identity
+	if err := json.Unmarshal(text, &back); err != nil || back != f.Identity || !back.Alive() {
+		t.Errorf("%s: %+v, %v", text, back, err)
+	}
+}

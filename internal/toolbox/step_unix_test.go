@@ -1,0 +1,164 @@
+//go:build unix
+
+package toolbox_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/toolbox"
+)
+
+// TestCommandsAsSteps: what a command prints on its standard output is its value, exactly, and
+// one that fails says how.
+func TestCommandsAsSteps(t *testing.T) {
+	box := open(t, map[string]string{"a b.txt": "text\n"}, toolbox.Options{})
+	for name, test := range map[string]struct {
+		args  string
+		value string
+		says  []string // in the error, or in the text where there is none
+		again bool
+	}{
+		"prints":           {args: `{"command":"printf 'a\\tb\\n\\n'; echo no >&2"}`, value: `"a\tb\n\n"`},
+		"prints nothing":   {args: `{"command":":"}`, value: `""`},
+		"like a reference": {args: `{"command":"echo '$S001'"}`, value: `"$S001\n"`},
+		"like JSON":        {args: `{"command":"echo '{\"a\":1}'"}`, value: `"{\"a\":1}\n"`},
+		"control":          {args: `{"command":"printf '\\033[1mx'"}`, value: `"\u001b[1mx"`},
+		"not UTF-8":        {args: `{"command":"printf 'a\\377'"}`, says: []string{"no value", "not UTF-8"}},
+		"too much":         {args: `{"command":"head -c 5000000 /dev/zero"}`, says: []string{"no value", "longer than 4096 KB"}},
+		"too much as JSON": {args: `{"command":"head -c 1000000 /dev/zero"}`, says: []string{"no value", "longer than 4096 KB"}},
+		"fails":            {args: `{"command":"echo out; echo why >&2; exit 3"}`, says: []string{"Exit code 3", "why"}},
+		"fails, on stdout": {args: `{"command":"echo why; exit 3"}`, says: []string{"Exit code 3", "why"}},
+		"fails, at length": {args: `{"command":"seq 100000; echo FAIL: it; seq 999; exit 1"}`, says: []string{"FAIL: it", "999"}},
+		"later":            {args: `{"command":"exit 75"}`, says: []string{"Exit code 75"}, again: true},
+		"dies":             {args: `{"command":"kill -SEGV $$"}`, says: []string{"Exit code 139"}},
+		"times out":        {args: `{"command":"echo so far; sleep 1000","timeout":1}`, says: []string{"the time-out", "so far"}},
+		"by a variable":    {args: `{"command":"cat \"$FILE\"","env":{"FILE":"a b.txt"}}`, value: `"text\n"`},
+		"by many": {args: `{"command":"printf %s, \"$N\" \"$B\" \"$L\" \"$O\" \"$Z\"",` +
+			`"env":{"N":1.50,"B":true,"L":[ 1, "a" ],"O":{"x": "é"},"Z":null}}`, value: `"1.50,true,[1,\"a\"],{\"x\":\"é\"},null,"`},
+		"no code": {args: `{"command":"echo \"$X\" $X","env":{"X":"$(touch planted); touch planted #"}}`,
+			value: `"$(touch planted); touch planted # $(touch planted); touch planted #\n"`},
+		"one of ours":         {args: `{"command":"echo \"$HOME\"","env":{"HOME":"/planted"}}`, says: []string{"/env/HOME", "cannot be"}},
+		"unknown interpreter": {args: `{"command":"no-such-program"}`, says: []string{"Exit code 127", "not found"}},
+	} {
+		out := called(t, box, "bash_execute", test.args)
+		cut := strings.Contains(name, "times out")
+		if string(out.Value) != test.value || out.OK != (out.Error == "") || out.Transient != test.again ||
+			out.TimedOut != cut || out.Cut != cut {
+			t.Errorf("%s: %+v\nvalue %.200s", name, out, out.Value)
+		}
+		for _, says := range test.says {
+			if text := out.Error; !strings.Contains(text, says) && (text != "" || !strings.Contains(out.Text, says)) {
+				t.Errorf("%s: %q does not say %q", name, text, says)
+			}
+		}
+		if len(out.Error) > 1_200 {
+			t.Errorf("%s: the error has %d bytes", name, len(out.Error))
+		}
+	}
+	if _, err := open(t, nil, toolbox.Options{}).View(t.Context(), toolbox.View{Path: "planted"}); err == nil {
+		t.Error("a value was run")
+	}
+}
+
+// TestTimeOfAStep: a command has the time of its step, not that of a call which says nothing;
+// what it had printed is told.
+func TestTimeOfAStep(t *testing.T) {
+	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: time.Millisecond}})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := tool(t, box, "bash_execute").Call(ctx, json.RawMessage(`{"command":"sleep 0.2; echo done"}`), toolbox.Watch{})
+	if err != nil || !out.OK {
+		t.Errorf("%+v, %v", out, err)
+	}
+	short, end := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer end()
+	out, err = tool(t, box, "bash_execute").Call(short, json.RawMessage(`{"command":"echo so far; sleep 1000"}`), toolbox.Watch{})
+	if err != nil || out.OK || !out.TimedOut || !out.Cut || !strings.Contains(out.Text, "so far") {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// TestWatchingACommand: its identity is told before it ends, and what it prints on either
+// stream as it comes.
+func TestWatchingACommand(t *testing.T) {
+	box := kept(t, toolbox.Options{})
+	told := make(chan process.Identity, 1)
+	var id process.Identity
+	ctx, cancel := context.WithCancelCause(t.Context())
+	log := &awaited{until: "three\n", then: func(all string) {
+		if all != "one\ntwo\n\xffthree\n" {
+			t.Errorf("%q", all)
+		}
+		if id = <-told; !id.Alive() {
+			t.Error("what runs is not what was told")
+		}
+		cancel(errors.New("seen"))
+	}}
+	_, err := tool(t, box, "bash_execute").Call(ctx, json.RawMessage(
+		`{"command":"echo one; sleep 0.1; echo two >&2; sleep 0.1; printf '\\377three\\n'; sleep 1000"}`),
+		toolbox.Watch{Log: log, Started: func(id process.Identity) { told <- id }})
+	if err == nil || !strings.Contains(err.Error(), "seen") {
+		t.Error(err)
+	}
+	if id.Alive() {
+		t.Error("it is alive after it was cancelled")
+	}
+}
+
+// awaited is a log that calls a function, once, when what was written to it ends so.
+type awaited struct {
+	mu    sync.Mutex
+	all   bytes.Buffer
+	until string
+	then  func(all string)
+}
+
+func (a *awaited) Write(data []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.all.Write(data)
+	if strings.HasSuffix(a.all.String(), a.until) {
+		a.then(a.all.String())
+	}
+	return 0, errors.New("the disk is full") // which is no fault of the command
+}
+
+// TestFloodIsBounded: a step that prints 1 GB adds at most 16 MB.
+func TestFloodIsBounded(t *testing.T) {
+	const most = 16 << 20
+	box := open(t, nil, toolbox.Options{})
+	var log counting
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := tool(t, box, "bash_execute").Call(t.Context(),
+		json.RawMessage(`{"command":"head -c 500000000 /dev/zero; head -c 500000000 /dev/zero >&2; echo end","timeout":600}`),
+		toolbox.Watch{Log: &log})
+	runtime.ReadMemStats(&after)
+	if err != nil || !out.OK || out.Value != nil || !strings.Contains(out.Text, "no value") || len(out.Text) > 64<<10 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if grown := int64(after.Sys) - int64(before.Sys); grown > most {
+		t.Errorf("%d MB more", grown>>20)
+	}
+	if log != 1_000_000_004 {
+		t.Errorf("%d bytes were logged", log)
+	}
+}
+
+// counting counts what is written to it.
+type counting int64
+
+func (c *counting) Write(data []byte) (int, error) {
+	*c += counting(len(data))
+	return len(data), nil
+}
