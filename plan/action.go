@@ -192,6 +192,7 @@ func (c *cleaner) steps(steps *[]NewStep, name string) {
 		}
 		(*steps)[i] = clean
 	}
+	c.keptIDs(*steps, name)
 }
 
 // oneOf is OneOf for a value that must be given.

@@ -74,7 +74,10 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 		case *string:
 			c.text(v, f.Name, Text{Max: f.Max, Multiline: f.Kind == BlockField}, f.Required)
 		case *[]string:
-			c.list(v, f.Name, f.Kind, f.Max, f.Most)
+			said := f.Empty && *v != nil && len(*v) == 0
+			if c.list(v, f.Name, f.Kind, f.Max, f.Most); said {
+				*v = []string{}
+			}
 		case *[]StepID:
 			c.ids(v, f.Name)
 		case *json.RawMessage:

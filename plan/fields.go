@@ -69,6 +69,7 @@ type Field[T any] struct {
 	Max       int  // characters of the text or of each entry, or the highest number
 	Most      int  // entries of a list; 0: MaxList
 	Required  bool // it must not be blank
+	Empty     bool // an empty list says something, unlike none
 	ShownOnly bool // a check list shows it and does not give it back
 
 	Binding Binding
@@ -193,7 +194,7 @@ func progressRows() []Field[Step] {
 		{Name: "error", Kind: BlockField, Max: MaxLongText, Rawko: "error"},
 		{Name: "result", Kind: RecordField, ShownOnly: true},
 		{Name: "affected_files", Label: "affected file", Kind: LinesField,
-			Max: MaxPath, Most: MaxNotes, Rawko: "affectedFiles"}, // a report: nothing opens them
+			Max: MaxPath, Most: MaxNotes, Rawko: "affectedFiles", Empty: true}, // a report: nothing opens them
 		{Name: "claimed_by", Kind: LineField, Max: MaxHint, ShownOnly: true},
 		{Name: "lease_until", Kind: TimeField, ShownOnly: true},
 		{Name: "executed_by", Kind: LineField, Max: MaxHint, Rawko: "executedBy"},

@@ -150,20 +150,26 @@ func (p *Plan) Root() string {
 type NewStep struct {
 	Spec
 	Progress
+	ID     StepID `json:"-"` // of a step of a new plan that keeps it: see SetUp; 0: the next one
 	Splits StepID `json:"-"` // the approved step it is a part of; 0: none
 }
 
 // SetUp asks for a new current plan, whatever there was before
-// (WINK: planning_setup_plan). With Draft it asks for a draft beside it.
+// (WINK: planning_setup_plan). With Draft it asks for a draft beside it. A plan from
+// elsewhere has an origin, and its steps may keep their ids, which DependsOn names then.
 type SetUp struct {
 	Outline
-	Steps []NewStep
-	Draft bool
+	Steps  []NewStep
+	Draft  bool
+	Origin Origin
 }
 
 func (a SetUp) clean(c *cleaner) Action {
 	c.outline(&a.Outline)
 	c.steps(&a.Steps, "initial_steps")
+	origin, err := CleanOrigin("", a.Origin)
+	c.Add(err)
+	a.Origin = origin
 	return a
 }
 
@@ -179,18 +185,20 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusActive, Version: 1,
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
 	}
+	a.Origin.onto(&p, s)
 	if a.Draft && s.PhaseNow() == PhaseSubmitted {
 		return nil, conflict("a submitted plan waits for a decision", "decide on it first")
 	}
 	if a.Draft {
 		p.Status = StatusDraft
-		draft := Body{Plan: p, Steps: steps}
+		draft := Body{Plan: p, Steps: steps, Highest: a.Origin.Highest}
 		if s.PhaseNow() == PhaseGathering { // a plan is what is waited for
 			return []Event{submitted(s, draft, f)}, nil
 		}
 		return []Event{DraftMade{draft}}, nil
 	}
-	return append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps}}), nil
+	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps, Highest: a.Origin.Highest}})
+	return append(events, completion(p.Status, NewSteps(steps).tally(), p.UpdatedAt)...), nil // at the time that its origin says
 }
 
 // PlanSetUp makes a new plan the current one.

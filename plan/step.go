@@ -40,7 +40,7 @@ type Progress struct {
 	Result        *Result    `json:"result,omitempty"`
 	Output        string     `json:"output,omitempty"`
 	Error         string     `json:"error,omitempty"`
-	AffectedFiles []string   `json:"affected_files,omitempty"`
+	AffectedFiles []string   `json:"affected_files,omitzero"` // empty: none; nil: not said
 	Attempts      int        `json:"attempts,omitempty"`
 	ClaimedBy     string     `json:"claimed_by,omitempty"`
 	LeaseUntil    time.Time  `json:"lease_until,omitzero"`

@@ -68,14 +68,17 @@ func ParseStepID(text string) (StepID, error) {
 // Number returns the id as planloop's JSON contract shows it: the number alone.
 func (id StepID) Number() string { return strconv.Itoa(int(id)) }
 
-// mint returns news as steps with ids that follow the highest of have, after
-// checking what they depend on.
+// mint returns news as steps with ids that follow the highest of have, or that those of
+// a new plan bring along, after checking what they depend on.
 func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 	next := have.Highest() + 1
 	steps, ids := make([]*Step, len(news)), make([]StepID, len(news))
 	added := make(map[StepID]*Step, len(news))
 	for i, n := range news {
 		step := &Step{ID: next + StepID(i), Spec: n.Spec.Linked(nil), Progress: n.Progress}
+		if next == 1 && n.ID != 0 {
+			step.ID = n.ID
+		}
 		if step.Status == "" {
 			step.Status = Pending
 		}

@@ -28,19 +28,20 @@ type StatusWords struct {
 	Status StepStatus
 	Task   string // in planloop's JSON contract
 	Rawko  string // in a plan file of rawko
+	E      string // in the execution specification
 	Box    string // in a check list
 	Also   string // other words that people and models use for it
 }
 
 var statusTable = sync.OnceValue(func() []StatusWords {
 	return []StatusWords{
-		{Pending, "TODO", "pending", " ", "to_do not_started open planned queued"},
-		{InProgress, "IN_PROGRESS", "in_progress", "/", "doing started working running wip"},
-		{Blocked, "TODO", "pending", " ", "stuck on_hold"},
-		{Done, "DONE", "complete", "x", "completed finished success ok x [x] ✓ ✔ ✅"},
-		{Failed, "TODO", "failed", "!", "failure error"},
-		{Skipped, "CANCELLED", "skipped", "-", "skip"},
-		{Cancelled, "CANCELLED", "skipped", "-", "canceled cancel dropped"},
+		{Pending, "TODO", "pending", "pending", " ", "to_do not_started open planned queued"},
+		{InProgress, "IN_PROGRESS", "in_progress", "running", "/", "doing started working running wip"},
+		{Blocked, "TODO", "pending", "blocked", " ", "stuck on_hold"},
+		{Done, "DONE", "complete", "completed", "x", "completed finished success ok x [x] ✓ ✔ ✅"},
+		{Failed, "TODO", "failed", "failed", "!", "failure error"},
+		{Skipped, "CANCELLED", "skipped", "skipped", "-", "skip"},
+		{Cancelled, "CANCELLED", "skipped", "skipped", "-", "canceled cancel dropped"},
 	}
 })
 
@@ -128,6 +129,35 @@ func statusOf(word string, in func(StatusWords) string) StepStatus {
 		}
 	}
 	return first
+}
+
+// Ready is what the execution specification calls a pending step that may start.
+const Ready = "ready"
+
+// ExecutionStatuses lists the words of the execution specification for the status of a step.
+func ExecutionStatuses() []string {
+	return append(statusWords(func(w StatusWords) string { return w.E }), Ready)
+}
+
+// StatusOfExecution returns the status for a word of the execution specification, "" for
+// another word.
+func StatusOfExecution(word string) StepStatus {
+	if word == Ready {
+		return Pending
+	}
+	return statusOf(word, func(w StatusWords) string { return w.E })
+}
+
+// ExecutionStatus is the status of one of p's steps in the words of the execution
+// specification: while p is active, a pending step is ready, or blocked by what it waits for.
+func (p *Plan) ExecutionStatus(step *Step) string {
+	switch {
+	case step.Status != Pending || p.Status != StatusActive:
+		return step.Status.Words().E
+	case p.Steps.IsReady(step.ID):
+		return Ready
+	}
+	return Blocked.Words().E
 }
 
 // TaskStatuses lists the words of planloop's JSON contract in order.

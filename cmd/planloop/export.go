@@ -23,7 +23,9 @@ type exportFormat string
 const mermaidFormat exportFormat = "mermaid"
 
 // Values lists the formats in order.
-func (exportFormat) Values() []string { return []string{"json", "yaml", "md", "mermaid", "rawko-yaml"} }
+func (exportFormat) Values() []string {
+	return []string{"json", "yaml", "md", "mermaid", "rawko-yaml", "execution"}
+}
 
 type exportOptions struct {
 	format string
@@ -36,8 +38,8 @@ func newExportCommand(a *app) *cobra.Command {
 	cmd := newCommand("export", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) })
 
 	flags := cmd.Flags()
-	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: json, yaml, md, mermaid or rawko-yaml (default: by the file's "+
-		"name, else json)")
+	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: json, yaml, md, mermaid, rawko-yaml or execution (default: by the "+
+		"file's name, else json)")
 	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of it")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
 	complete(cmd, "format", words(exportFormat("")))
@@ -123,7 +125,7 @@ func exported(state plan.State, format exportFormat) (text []byte, notes []strin
 			"and nothing else."}, nil
 	}
 	text, notes, err = exchange.Export(exchangeFormat(format), state)
-	if err == nil && format == "json" {
+	if err == nil && (format == "json" || format == "execution") {
 		text, err = indented(text)
 	}
 	return text, notes, err
@@ -137,6 +139,8 @@ func exchangeFormat(format exportFormat) exchange.Format {
 		return exchange.Markdown
 	case "rawko-yaml":
 		return exchange.RawkoYAML
+	case "execution":
+		return exchange.Execution
 	}
 	return exchange.JSON
 }

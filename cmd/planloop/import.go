@@ -17,16 +17,19 @@ import (
 )
 
 type importOptions struct {
-	format string
-	draft  bool
-	active bool
+	format    string
+	objective string
+	draft     bool
+	active    bool
 }
 
 // importFormat is a format a plan is read in.
 type importFormat string
 
 // Values lists the formats in order.
-func (importFormat) Values() []string { return []string{"json", "yaml", "md", "rawko-yaml"} }
+func (importFormat) Values() []string {
+	return []string{"json", "yaml", "md", "rawko-yaml", "execution"}
+}
 
 func newImportCommand(a *app) *cobra.Command {
 	var o importOptions
@@ -35,10 +38,11 @@ func newImportCommand(a *app) *cobra.Command {
 	})
 
 	flags := cmd.Flags()
-	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: json, yaml, md or rawko-yaml (default: recognised from the "+
-		"name and the text)")
+	flags.StringVarP(&o.format, "format", "f", "", "read as `FORMAT`: json, yaml, md, rawko-yaml or execution (default: recognised "+
+		"from the name and the text)")
+	flags.StringVar(&o.objective, "objective", "", "`TEXT` on what the plan is for, in the place of what it says")
 	flags.BoolVar(&o.draft, "draft", false, "put it beside the current plan, as a draft")
-	flags.BoolVar(&o.active, "active", false, "make it the current plan even if it says it is a draft")
+	flags.BoolVar(&o.active, "active", false, "make it the current plan, active whatever it says of itself")
 	complete(cmd, "format", words(importFormat("")))
 	return cmd
 }
@@ -62,12 +66,18 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if err != nil {
 		return err
 	}
-	imported, err := exchange.Import(data, format)
+	if format == exchange.Execution && file == "-" && o.objective == "" {
+		return usageError{errors.New("a plan of the format execution says no objective: give it with --objective")}
+	}
+	imported, err := exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: o.fileName(file)})
 	if err != nil {
 		return err
 	}
 	action := imported.Action
 	action.Draft = o.draft || action.Draft && !o.active
+	if o.active {
+		action.Origin.Status = ""
+	}
 	opened, err := a.open(ctx, nil)
 	if err != nil {
 		return err
@@ -89,10 +99,16 @@ func (o importOptions) formatOf(data []byte, file string) (exchange.Format, erro
 		return exchange.Markdown, nil
 	case o.format != "":
 		return exchangeFormat(exportFormat(o.format)), plan.OneOf("--format", importFormat(o.format))
-	case file == "-":
-		file = ""
 	}
-	return exchange.Detect(data, filepath.Base(file))
+	return exchange.Detect(data, o.fileName(file))
+}
+
+// fileName is the name of a file without its folder, "" for standard input.
+func (importOptions) fileName(file string) string {
+	if file == "-" {
+		return ""
+	}
+	return filepath.Base(file)
 }
 
 // maxInput is more than any verb takes, so that too much is noticed and not cut.

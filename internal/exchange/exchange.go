@@ -1,11 +1,12 @@
 // Package exchange writes plans for other programs and reads theirs: our own JSON
-// and YAML, Markdown check lists and rawko's YAML. What it reads is untrusted:
+// and YAML, Markdown check lists, rawko's YAML and the JSON of the execution specification. What it reads is untrusted:
 // bounded, parsed strictly and cleaned before it becomes an action. It knows the
 // plan and its renderings, and nothing of files, stores or commands.
 package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -25,16 +26,22 @@ const (
 	maxSteps = plan.DefaultMaxSteps
 )
 
-// Imported is a plan that was read: the action that sets it up, with ids as they
-// will be minted, and in plain sentences what was dropped or changed.
+// Imported is a plan that was read: the action that sets it up, and in plain sentences
+// what was dropped or changed.
 type Imported struct {
 	Action plan.SetUp
 	Notes  []string
 }
 
+// ImportOptions say what a text does not.
+type ImportOptions struct {
+	Objective string // in the place of the plan's own
+	Name      string // of the file, without its folder: the objective where the format has none
+}
+
 // Import reads a plan. The error is a *plan.ValidationError that names the field,
 // or for Markdown the line.
-func Import(data []byte, format Format) (Imported, error) {
+func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
 	if err := plan.OneOf("/format", format); err != nil {
 		return Imported{}, err
 	}
@@ -45,6 +52,10 @@ func Import(data []byte, format Format) (Imported, error) {
 	source, err := parse(text, format)
 	if err != nil {
 		return Imported{}, err
+	}
+	source.outline.Objective = cmp.Or(o.Objective, source.outline.Objective)
+	if format == Execution { // which has no place for one
+		source.outline.Objective = cmp.Or(source.outline.Objective, strings.TrimSuffix(o.Name, path.Ext(o.Name)))
 	}
 	return source.action()
 }
@@ -59,6 +70,8 @@ func parse(text []byte, format Format) (*source, error) {
 		return parseMarkdown(string(text))
 	case RawkoYAML:
 		return parseRawko(text)
+	case Execution:
+		return parseExecution(text)
 	}
 	return nil, refuse("/format", "no format is given", "use one of the known formats")
 }
@@ -97,6 +110,9 @@ func Export(format Format, s plan.State) (data []byte, notes []string, err error
 	case RawkoYAML:
 		data, err = rawkoYAML(s.Plan)
 		notes = rawkoLosses(s.Plan)
+	case Execution:
+		data, err = executionJSON(s)
+		notes = executionLosses(s.Plan)
 	default:
 		data, err = resources.JSON(s)
 		data = append(data, '\n')
@@ -114,7 +130,7 @@ func refuse(field, problem, fix string) error {
 // losses is a sentence, or none, that names the fields that p uses and a format does
 // not keep, with the number of steps for the fields of steps.
 func losses(lead string, p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) bool,
-	keepsOfStep func(plan.Field[plan.Step]) bool) []string {
+	keepsOfStep func(plan.Field[plan.Step], *plan.Step) bool) []string {
 	var names []string
 	for _, f := range plan.PlanFields() {
 		if !keepsOfPlan(f) && len(f.Texts(p)) > 0 {
@@ -122,12 +138,12 @@ func losses(lead string, p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) b
 		}
 	}
 	for _, f := range plan.StepFields() {
-		if keepsOfStep(f) || f.Name == "lease_until" { // goes with claimed_by
+		if f.Name == "lease_until" { // goes with claimed_by
 			continue
 		}
 		n := 0
 		for step := range p.Steps.All() {
-			if len(f.Texts(step)) > 0 {
+			if !keepsOfStep(f, step) && len(f.Texts(step)) > 0 {
 				n++
 			}
 		}
@@ -151,10 +167,13 @@ const (
 	YAML      Format = "yaml"       // the same as YAML
 	Markdown  Format = "markdown"   // a check list
 	RawkoYAML Format = "rawko-yaml" // a plan file of rawko
+	Execution Format = "execution"  // the JSON of the execution specification
 )
 
 // Values lists the formats in order.
-func (Format) Values() []string { return []string{"json", "yaml", "markdown", "rawko-yaml"} }
+func (Format) Values() []string {
+	return []string{"json", "yaml", "markdown", "rawko-yaml", "execution"}
+}
 
 var (
 	checkItem = regexp.MustCompile(`(?m)^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/!~>-]\](?:[ \t]|$)`)
@@ -169,7 +188,7 @@ func Detect(data []byte, filename string) (Format, error) {
 	case ".md", ".markdown":
 		return Markdown, nil
 	case ".json":
-		return ownOr(JSON, jsonKeys(data)), nil
+		return ownOr(JSON, jsonKeys(withoutComments(data))), nil
 	case ".yaml", ".yml":
 		return ownOr(YAML, yamlKeys(data)), nil
 	}
@@ -180,7 +199,7 @@ func detectContent(data []byte) (Format, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	trimmed := bytes.TrimSpace(data)
 	if bytes.HasPrefix(trimmed, []byte("{")) {
-		if keys := jsonKeys(trimmed); keys != nil {
+		if keys := jsonKeys(withoutComments(trimmed)); keys != nil {
 			return ownOr(JSON, keys), nil
 		}
 		return YAML, nil
@@ -197,10 +216,15 @@ func detectContent(data []byte) (Format, error) {
 	return "", refuse("/format", "the format cannot be recognised from the text", "name it: "+strings.Join(Format("").Values(), ", "))
 }
 
-// ownOr returns own, or rawko's format where only that has such keys.
+// ownOr returns own, or the format that alone has such keys.
 func ownOr(own Format, keys map[string]bool) Format {
-	if keys["task"] && !keys["objective"] && !keys["plan"] {
+	switch {
+	case keys["objective"], keys["plan"]:
+		return own
+	case keys["task"]:
 		return RawkoYAML
+	case own == JSON && keys["steps"]:
+		return Execution
 	}
 	return own
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-func FuzzImportJSON(f *testing.F)     { fuzzImport(f, exchange.JSON, "*.json") }
-func FuzzImportYAML(f *testing.F)     { fuzzImport(f, exchange.YAML, "*.yaml") }
-func FuzzImportRawko(f *testing.F)    { fuzzImport(f, exchange.RawkoYAML, "*.yaml") }
-func FuzzImportMarkdown(f *testing.F) { fuzzImport(f, exchange.Markdown, "*.md") }
+func FuzzImportJSON(f *testing.F)      { fuzzImport(f, exchange.JSON, "*.json") }
+func FuzzImportYAML(f *testing.F)      { fuzzImport(f, exchange.YAML, "*.yaml") }
+func FuzzImportRawko(f *testing.F)     { fuzzImport(f, exchange.RawkoYAML, "*.yaml") }
+func FuzzImportExecution(f *testing.F) { fuzzImport(f, exchange.Execution, "exec*.json") }
+func FuzzImportMarkdown(f *testing.F)  { fuzzImport(f, exchange.Markdown, "*.md") }
 
 // seeds are small texts, from which a fuzzer gets on faster than from whole plans.
 var seeds = map[exchange.Format][]string{
@@ -30,6 +31,11 @@ var seeds = map[exchange.Format][]string{
 	exchange.RawkoYAML: {
 		"task: t\nstatus: draft\nsteps:\n  - index: 0\n    description: d\n    dependsOn: []\n" +
 			"  - description: e\n    index: 4\n    dependsOn: [0]\n",
+	},
+	exchange.Execution: {
+		`{"steps":[{"id":"a","tool":"view","args":{"path":"$b"}}, // x` + "\n" + `{"id":"b","dependsOn":["a"],"order":1}]}`,
+		`{"id":"p-v2","taskId":"p","version":9,"steps":[{"id":"step_2","status":"blocked","description":"d","dependsOn":["2"],` +
+			`"result":{"ok":true,"value":[1],"duration":2.5,"timestamp":"2026-01-01T00:00:00Z"}}],"estimatedDuration":3}`,
 	},
 	exchange.Markdown: {
 		"# o\n\nStatus: draft, 0 of 1 done\n\n- [ ] S003 a\n\n  text\n\n  - depends on: S004\n  - note: x\n\n    y\n- [x] S004 b\n",
@@ -55,7 +61,7 @@ func fuzzImport(f *testing.F, format exchange.Format, pattern string) {
 			return
 		}
 		_, _ = exchange.Detect([]byte(text), "")
-		got, err := exchange.Import([]byte(text), format)
+		got, err := exchange.Import([]byte(text), format, exchange.ImportOptions{Name: "o.json"})
 		var refusal *plan.ValidationError
 		if err != nil {
 			if !errors.As(err, &refusal) || refusal.Problem == "" || refusal.Fix == "" {
@@ -68,9 +74,9 @@ func fuzzImport(f *testing.F, format exchange.Format, pattern string) {
 			written, _ := export(t, own, s)
 			checkSame(t, written, own, s)
 		}
-		for _, lossy := range []exchange.Format{exchange.Markdown, exchange.RawkoYAML} {
+		for _, lossy := range []exchange.Format{exchange.Markdown, exchange.RawkoYAML, exchange.Execution} {
 			written, _ := export(t, lossy, s)
-			again, err := exchange.Import([]byte(written), lossy)
+			again, err := exchange.Import([]byte(written), lossy, exchange.ImportOptions{Objective: s.Plan.Objective})
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", lossy, err, written)
 			}

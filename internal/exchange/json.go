@@ -75,27 +75,22 @@ func nativeSource(root string, p *resources.PlanDocument) (*source, error) {
 	for _, step := range p.Steps {
 		s.steps = append(s.steps, sourceStep{Step: step.Step})
 	}
+	s.keepOrigin(plan.Origin{ID: p.ID, Version: p.Version, PreviousPlanID: p.PreviousPlanID, Changes: p.Changes, Status: p.Status,
+		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, Highest: p.Highest})
 	s.nativeNotes(&p.Plan)
 	return s, nil
 }
 
 // nativeNotes says what of a plan does not come along.
 func (s *source) nativeNotes(p *plan.Plan) {
-	if p.ID != "" {
-		s.note("The plan gets an id and dates of its own; it was %s.", plan.Quote(p.ID))
-	}
-	if p.Version > 1 || p.PreviousPlanID != "" || p.Changes != "" {
-		s.note("It starts as version 1: former versions and what they changed are left out.")
-	}
 	if p.Approval != nil {
 		s.note("Its approval is not carried over: a person has to approve it here.")
 	}
 	if p.FinalSummary != "" {
 		s.note("Its final summary is left out; the plan is not closed here.")
 	}
-	switch p.Status {
-	case plan.StatusReplanning, plan.StatusFailed, plan.StatusAbandoned:
-		s.note("It was %s; here its status follows from its steps.", p.Status)
+	if p.Status == plan.StatusAbandoned {
+		s.note("It was abandoned; here its status follows from its steps.")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // TestForeignMarkdown shows what becomes of check lists that others wrote.
 func TestForeignMarkdown(t *testing.T) {
 	for _, name := range []string{"foreign", "bullets"} {
-		got, err := exchange.Import(testdata(t, name+".md"), exchange.Markdown)
+		got, err := exchange.Import(testdata(t, name+".md"), exchange.Markdown, exchange.ImportOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestMarkdownItems(t *testing.T) {
 		{"# t\n```\n- [ ] no\n```\n- [ ] a", "a", plan.Pending},
 		{"# t\n- [ ] S012 a\n- [ ] S12 b", "a|S12 b", plan.Pending},
 	} {
-		got, err := exchange.Import([]byte(c.text), exchange.Markdown)
+		got, err := exchange.Import([]byte(c.text), exchange.Markdown, exchange.ImportOptions{})
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
@@ -70,7 +70,7 @@ func TestMarkdownBelongsWhereItIsNested(t *testing.T) {
 		"      - deepest",
 		"    - **Note:** n1", "", "      n2", "      - [ ] c", "    - hint: h", "", "  tail", "", "***", "", "    code", "",
 		"1) [ ] d", "2) [ ] e", "", "   ~~~", "   - [ ] no \\*", "   ~~~", "<!-- gone -->", "End.",
-	}, "\n")), exchange.Markdown)
+	}, "\n")), exchange.Markdown, exchange.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestHostileMarkdown(t *testing.T) {
 	allocated := func(text string) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := exchange.Import([]byte(text), exchange.Markdown)
+		_, err := exchange.Import([]byte(text), exchange.Markdown, exchange.ImportOptions{})
 		runtime.ReadMemStats(&after)
 		var refusal *plan.ValidationError
 		if err != nil && !errors.As(err, &refusal) {

@@ -355,5 +355,6 @@ func (r *checkListReader) about(text string) {
 // markdownLosses says what of p a check list shows and cannot give back.
 func markdownLosses(p *plan.Plan) []string {
 	return losses("A check list cannot give back on import all of", p,
-		func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly }, func(f plan.Field[plan.Step]) bool { return !f.ShownOnly })
+		func(f plan.Field[plan.Plan]) bool { return !f.ShownOnly },
+		func(f plan.Field[plan.Step], _ *plan.Step) bool { return !f.ShownOnly })
 }

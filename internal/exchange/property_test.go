@@ -174,7 +174,7 @@ func TestMarkdownRoundTripProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := setUp(t, setUpAction(t))
 		text, _ := export(t, exchange.Markdown, s)
-		got, err := exchange.Import([]byte(text), exchange.Markdown)
+		got, err := exchange.Import([]byte(text), exchange.Markdown, exchange.ImportOptions{})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -201,7 +201,7 @@ func TestRawkoRoundTripProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := setUp(t, setUpAction(t))
 		text, _ := export(t, exchange.RawkoYAML, s)
-		got, err := exchange.Import([]byte(text), exchange.RawkoYAML)
+		got, err := exchange.Import([]byte(text), exchange.RawkoYAML, exchange.ImportOptions{})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

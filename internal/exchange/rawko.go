@@ -42,7 +42,7 @@ type rawkoStep struct {
 	CompletedAt        time.Time      `json:"completedAt,omitzero"`
 	Output             string         `json:"output,omitempty"`
 	Error              string         `json:"error,omitempty"`
-	AffectedFiles      []string       `json:"affectedFiles,omitempty"`
+	AffectedFiles      []string       `json:"affectedFiles,omitzero"`
 	DependsOn          []int          `json:"dependsOn,omitempty"`
 	Instructions       string         `json:"instructions,omitempty"`
 	AcceptanceCriteria []string       `json:"acceptanceCriteria,omitempty"`
@@ -130,8 +130,9 @@ func rawkoLosses(p *plan.Plan) []string {
 			notes = append(notes, plan.Counted(loss.steps, loss.noun)+" "+loss.there+".")
 		}
 	}
-	return append(notes, losses("The format rawko has no place for", p, func(f plan.Field[plan.Plan]) bool { return f.Rawko != "" },
-		func(f plan.Field[plan.Step]) bool { return f.Rawko != "" || f.Name == "critical" })...) // critical ones are counted above
+	return append(notes, losses("The format rawko has no place for", p,
+		func(f plan.Field[plan.Plan]) bool { return f.Rawko != "" },
+		func(f plan.Field[plan.Step], _ *plan.Step) bool { return f.Rawko != "" || f.Name == "critical" })...) // which are counted above
 }
 
 // parseRawko reads a plan file of rawko. Every step becomes critical: there a
@@ -166,8 +167,10 @@ func (r *rawkoPlan) source() (*source, error) {
 		}},
 		draft:     r.Status == "draft",
 		call:      func(id plan.StepID) string { return fmt.Sprintf("index %d", int(id)-1) },
-		foldLines: true, names: rawkoNames(),
+		foldLines: true, byPlace: true, names: rawkoNames(),
 	}
+	s.keepOrigin(plan.Origin{ID: r.ID, Version: r.Version, PreviousPlanID: r.PreviousPlanID, Status: plan.PlanStatus(r.Status),
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, CreatedBy: r.CreatedBy})
 	for i := range r.Steps {
 		step, err := r.Steps[i].source(fmt.Sprintf("/steps/%d", i))
 		if err != nil {
@@ -181,7 +184,8 @@ func (r *rawkoPlan) source() (*source, error) {
 
 // rawkoNames returns rawko's names of our fields, as they stand in a JSON pointer.
 func rawkoNames() map[string]string {
-	names := map[string]string{"step_id": "index"}
+	names := map[string]string{"step_id": "index", "previous_plan_id": "previousPlanId", "created_at": "createdAt",
+		"updated_at": "updatedAt", "created_by": "createdBy"}
 	for _, f := range plan.PlanFields() {
 		if f.Rawko != "" {
 			names[path.Base(f.Name)] = f.Rawko
@@ -235,7 +239,6 @@ func stepOfIndex(field string, index *int) (plan.StepID, error) {
 
 // notes says what of a plan of rawko's was changed or dropped.
 func (r *rawkoPlan) notes(s *source) {
-	s.nativeNotes(&plan.Plan{ID: r.ID, Status: plan.PlanStatus(r.Status), Version: r.Version, PreviousPlanID: r.PreviousPlanID})
 	if len(r.Steps) > 0 {
 		s.note("All steps are critical, as in rawko: when one fails, a new plan is needed.")
 	}

@@ -14,12 +14,17 @@ import (
 // dependencies numbered in its own way.
 type source struct {
 	outline plan.Outline
+	origin  plan.Origin
 	draft   bool
 	root    string // JSON pointer of the plan
 	steps   []sourceStep
 	notes   []string
 	call    func(id plan.StepID) string // what the source calls a step
 
+	find func(name string) (plan.StepID, bool) // the step that a name in a reference means; nil: by its number
+
+	byPlace   bool              // steps are numbered by their places, whatever their ids
+	circle    string            // what dependencies that run in a circle are called
 	foldLines bool              // line breaks where one line is asked for become blanks
 	names     map[string]string // what the source calls our fields, where that differs
 }
@@ -35,21 +40,37 @@ func (s *source) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// action cleans the source and gives its steps the ids that will be minted.
+// keepOrigin takes over what a plan says of its life so far. Ids that planloop would not
+// take stay behind.
+func (s *source) keepOrigin(o plan.Origin) {
+	if o.ID != "" && !plan.IsPlanID(o.ID) {
+		s.note("The plan gets an id of its own: %s can be none here.", plan.Quote(o.ID))
+		o.ID = ""
+	}
+	if o.PreviousPlanID != "" && !plan.IsPlanID(o.PreviousPlanID) {
+		s.note("The id of the version before is left out: %s can be none here.", plan.Quote(o.PreviousPlanID))
+		o.PreviousPlanID = ""
+	}
+	if o.Status != plan.StatusReplanning && o.Status != plan.StatusFailed {
+		o.Status = ""
+	}
+	s.origin = o
+}
+
+// action cleans the source and gives its steps their ids.
 func (s *source) action() (Imported, error) {
 	if len(s.steps) > maxSteps {
 		return Imported{}, refuse(s.root+"/steps", fmt.Sprintf("there are more than %d steps", maxSteps), "group them into fewer")
 	}
+	var faults plan.Faults
 	outline, err := s.cleanOutline()
-	if err != nil {
-		return Imported{}, err
-	}
+	faults.Add(err)
+	origin, err := plan.CleanOrigin(s.root, s.origin)
+	faults.Add(s.rename(err))
 	steps, err := s.cleanSteps()
-	if err != nil {
-		return Imported{}, err
-	}
-	a := plan.SetUp{Outline: outline, Steps: steps, Draft: s.draft}
-	return Imported{Action: a, Notes: s.notes}, nil
+	faults.Add(err)
+	a := plan.SetUp{Outline: outline, Steps: steps, Draft: s.draft, Origin: origin}
+	return Imported{Action: a, Notes: s.notes}, faults.Err()
 }
 
 func (s *source) cleanOutline() (plan.Outline, error) {
@@ -63,32 +84,36 @@ func (s *source) cleanOutline() (plan.Outline, error) {
 }
 
 func (s *source) cleanSteps() ([]plan.NewStep, error) {
-	minted, err := s.number()
+	ids, err := s.number()
 	if err != nil {
 		return nil, err
 	}
 	steps := make([]plan.NewStep, len(s.steps))
+	var faults plan.Faults
 	claims := 0
 	for i, from := range s.steps {
 		if s.foldLines {
 			foldLines(&from.Step, plan.StepFields())
 		}
-		step, err := plan.CleanStep(s.field(i), plan.NewStep{Spec: from.Spec, Progress: from.Progress})
+		step, err := plan.CleanStep(s.field(i), plan.NewStep{Spec: from.Spec, Progress: from.Progress, ID: ids.of[i]})
+		if err == nil {
+			err = ids.resolve(s, i, &step)
+		}
 		if err != nil {
-			return nil, s.locate(i, err)
+			faults.Add(s.locate(i, err))
 		}
 		if step.ClaimedBy != "" {
 			claims++
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
 		step.Status = cmp.Or(step.Status, plan.Pending)
-		if err := minted.resolve(s, i, &step); err != nil {
-			return nil, s.locate(i, err)
-		}
 		steps[i] = step
 	}
 	if claims > 0 {
 		s.note("Who works on a step is not carried over: %s dropped.", plan.Counted(claims, "claim"))
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
 	}
 	return steps, s.acyclic(steps)
 }
@@ -121,81 +146,95 @@ func (s *source) rename(err error) error {
 	return &renamed
 }
 
-// numbering maps the ids of a source to those that will be minted.
-type numbering map[plan.StepID]plan.StepID
-
-// number tells which id each step of the source gets. Where no step has an id of
-// its own, dependencies name the ids to come.
-func (s *source) number() (numbering, error) {
-	minted := numbering{}
-	for i, step := range s.steps {
-		if step.ID == 0 {
-			continue
-		}
-		if _, taken := minted[step.ID]; taken {
-			return nil, s.locate(i, refuse(s.field(i)+"/step_id", s.call(step.ID)+" appears twice", "give each step an id of its own"))
-		}
-		minted[step.ID] = plan.StepID(i + 1)
-	}
-	if len(minted) == 0 {
-		for i := range s.steps {
-			minted[plan.StepID(i+1)] = plan.StepID(i + 1)
-		}
-	}
-	var changed []plan.StepID // the own ids of the steps that get another
-	for _, step := range s.steps {
-		if step.ID != 0 && step.ID != minted[step.ID] && s.call(step.ID) == step.ID.String() {
-			changed = append(changed, step.ID)
-		}
-	}
-	if len(changed) > 0 {
-		s.note("Steps were renumbered: %s is %s here, %s got another number. Ids inside texts were not changed.",
-			s.call(changed[0]), minted[changed[0]], plan.Counted(len(changed), "step"))
-	}
-	return minted, nil
+// numbering says which id each step gets.
+type numbering struct {
+	of    []plan.StepID               // by its place
+	named map[plan.StepID]plan.StepID // by its id in the source
 }
 
-// resolve makes everything in step that names another step name its new id.
-func (m numbering) resolve(s *source, i int, step *plan.NewStep) error {
+// number keeps the ids of the steps, or numbers them by their places. A step without an id
+// among others gets the next one; where none has one, dependencies name the places.
+func (s *source) number() (numbering, error) {
+	n := numbering{of: make([]plan.StepID, len(s.steps)), named: map[plan.StepID]plan.StepID{}}
+	highest := plan.StepID(0)
+	for i, step := range s.steps {
+		if n.of[i] = step.ID; s.byPlace {
+			n.of[i] = plan.StepID(i + 1)
+		}
+		highest = max(highest, n.of[i])
+		if _, taken := n.named[step.ID]; taken {
+			return n, s.locate(i, refuse(s.field(i)+"/step_id", s.call(step.ID)+" appears twice", "give each step an id of its own"))
+		}
+		if step.ID != 0 {
+			n.named[step.ID] = n.of[i]
+		}
+	}
+	if highest > plan.MaxKeptID {
+		return n, refuse(s.root+"/steps", s.call(highest)+" is too high a number for a step", "count them from "+s.call(1))
+	}
+	for i, id := range n.of {
+		if id == 0 {
+			highest++
+			n.of[i] = highest
+		}
+	}
+	if len(n.named) == 0 {
+		for _, id := range n.of {
+			n.named[id] = id
+		}
+	}
+	return n, nil
+}
+
+// find returns the id that the step gets which a name in a reference means.
+func (n numbering) find(name string) (plan.StepID, bool) {
+	ref, _ := plan.ParseReference("$" + name)
+	id, ok := n.named[ref.Step]
+	return id, ok
+}
+
+// resolve makes what a step depends on and refers to name the ids that the steps get.
+func (n numbering) resolve(s *source, i int, step *plan.NewStep) error {
 	for k, dep := range step.DependsOn {
-		id, ok := m[dep]
+		id, ok := n.named[dep]
 		if !ok {
 			return &plan.ValidationError{Kind: plan.NotFound, Field: fmt.Sprintf("%s/depends_on/%d", s.field(i), k),
 				Problem: "there is no step " + s.call(dep), Fix: "name a step of the plan"}
 		}
 		step.DependsOn[k] = id
 	}
-	known := func(id plan.StepID) bool { return m[id] != 0 }
+	find := n.find
+	if s.find != nil {
+		find = s.find
+	}
+	known := func(id plan.StepID) bool { _, ok := find(id.String()); return ok }
 	if err := step.CheckReferences(s.field(i), known); err != nil {
 		return err
 	}
-	step.Spec = step.Linked(func(name string) (plan.StepID, bool) {
-		ref, ok := plan.ParseReference("$" + name)
-		return m[ref.Step], ok && known(ref.Step)
-	})
+	step.Spec = step.Linked(find)
 	return nil
 }
 
 // acyclic refuses dependencies that run in a circle, in the source's own words.
 func (s *source) acyclic(steps []plan.NewStep) error {
-	ids := make([]plan.StepID, len(steps))
-	for i := range steps {
-		ids[i] = plan.StepID(i + 1)
+	ids, places := make([]plan.StepID, len(steps)), make(map[plan.StepID]int, len(steps))
+	for i, step := range steps {
+		ids[i], places[step.ID] = step.ID, i
 	}
-	cycle := plan.Cycle(ids, func(id plan.StepID) []plan.StepID { return steps[id-1].DependsOn })
+	cycle := plan.Cycle(ids, func(id plan.StepID) []plan.StepID { return steps[places[id]].DependsOn })
 	if cycle == nil {
 		return nil
 	}
 	const shown = 12
 	words := make([]string, 0, shown)
 	for _, id := range cycle[:min(len(cycle), shown)] {
-		words = append(words, s.call(cmp.Or(s.steps[id-1].ID, id)))
+		words = append(words, s.call(cmp.Or(s.steps[places[id]].ID, id)))
 	}
 	if len(cycle) > shown {
 		words = append(words, "…")
 	}
-	first := int(cycle[0]) - 1
-	problem := "the dependencies form a circle: " + strings.Join(words, " -> ")
+	first := places[cycle[0]]
+	problem := cmp.Or(s.circle, "the dependencies form a circle") + ": " + strings.Join(words, " -> ")
 	return s.locate(first, refuse(s.field(first)+"/depends_on", problem, "drop one of them"))
 }
 

@@ -245,7 +245,7 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp) (Setup
 	candidate := gates.Candidate{Objective: a.Objective, Replaces: true}
 	finished := map[plan.StepID]bool{}
 	for i, step := range a.Steps {
-		id := plan.StepID(i + 1)
+		id := cmp.Or(step.ID, plan.StepID(i+1))
 		candidate.New = append(candidate.New, gates.Task{ID: id, Spec: step.Spec})
 		finished[id] = step.Status.Finished()
 	}
@@ -258,7 +258,11 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp) (Setup
 		return SetupPlanReply{}, nil, &RefusedPlan{Report: report}
 	}
 	reply, err := s.setUp(ctx, c, a)
-	return reply, found(report), err
+	told := found(report)
+	if kept := a.Origin.ID; kept != "" && err == nil && reply.PlanID != kept {
+		told = slices.Insert(told, 0, "There is a plan "+kept+" here already: this one is "+reply.PlanID+".")
+	}
+	return reply, told, err
 }
 
 // foundShown bounds what is told of an imported plan.

@@ -1,0 +1,371 @@
+package exchange
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/internal/yamltext"
+	"github.com/planloop/planloop/plan"
+)
+
+// executionPlan is a plan as the execution specification writes it (Plan Structure).
+type executionPlan struct {
+	ID                string          `json:"id,omitzero"`
+	TaskID            string          `json:"taskId,omitzero"`
+	Version           int64           `json:"version,omitzero"` // counts changes: our revision
+	Steps             []executionStep `json:"steps"`
+	EstimatedDuration int             `json:"estimatedDuration,omitzero"` // seconds
+	CreatedAt         time.Time       `json:"createdAt,omitzero"`
+	Rest              jsontext.Value  `json:",embed"`
+}
+
+type executionStep struct {
+	ID          string           `json:"id,omitzero"`
+	Order       *float64         `json:"order,omitzero"`
+	Description string           `json:"description,omitzero"`
+	Tool        string           `json:"tool,omitzero"`
+	Args        jsontext.Value   `json:"args,omitzero"`
+	DependsOn   []string         `json:"dependsOn"`
+	Critical    bool             `json:"critical,omitzero"` // Strategy 1: Skip and Continue
+	Status      executionState   `json:"status,omitzero"`
+	Result      *executionResult `json:"result,omitzero"`
+	Rest        jsontext.Value   `json:",embed"`
+}
+
+type executionResult struct {
+	OK        bool           `json:"ok"`
+	Value     jsontext.Value `json:"value,omitzero"`
+	Error     string         `json:"error,omitzero"`
+	Duration  float64        `json:"duration"` // milliseconds
+	Timestamp time.Time      `json:"timestamp,omitzero"`
+	Rest      jsontext.Value `json:",embed"`
+}
+
+type executionState string
+
+// Values lists the execution specification's statuses of a step.
+func (executionState) Values() []string { return plan.ExecutionStatuses() }
+
+// executionJSON writes the plan of s as the execution specification has it.
+func executionJSON(s plan.State) ([]byte, error) {
+	p := s.Plan
+	e := executionPlan{ID: p.ID, TaskID: p.Root(), Version: int64(s.Revision), EstimatedDuration: p.EstimatedDuration,
+		CreatedAt: p.CreatedAt, Steps: []executionStep{}}
+	for step := range p.Steps.All() {
+		order := float64(len(e.Steps) + 1)
+		to := executionStep{ID: step.ID.String(), Order: &order, Description: step.Title, Tool: step.Tool, Args: jsontext.Value(step.Args),
+			DependsOn: []string{},
+			Critical:  step.Critical, Status: executionState(p.ExecutionStatus(step)), Result: toExecutionResult(step)}
+		for _, dep := range step.DependsOn {
+			to.DependsOn = append(to.DependsOn, dep.String())
+		}
+		e.Steps = append(e.Steps, to)
+	}
+	data, err := json.Marshal(e)
+	return append(data, '\n'), err
+}
+
+// toExecutionResult is the outcome of a step: of its tool, or what an agent reported.
+func toExecutionResult(step *plan.Step) *executionResult {
+	if r := step.Result; r != nil {
+		return &executionResult{OK: r.OK, Value: jsontext.Value(r.Value), Error: r.Error, Duration: float64(r.Duration),
+			Timestamp: r.Timestamp}
+	}
+	if step.Status != plan.Done && step.Status != plan.Failed || step.CompletedAt.IsZero() && step.Output == "" && step.Error == "" {
+		return nil
+	}
+	r := executionResult{OK: step.Status == plan.Done, Error: step.Error, Timestamp: step.CompletedAt}
+	if step.Output != "" {
+		r.Value, _ = json.Marshal(step.Output) // a text that was cleaned
+	}
+	if !step.StartedAt.IsZero() && step.CompletedAt.After(step.StartedAt) {
+		r.Duration = float64(step.CompletedAt.Sub(step.StartedAt).Milliseconds())
+	}
+	return &r
+}
+
+// executionLosses says what of p the execution specification has no place for.
+func executionLosses(p *plan.Plan) []string {
+	var notes []string
+	if p.Status != plan.StatusActive && p.Status != plan.StatusCompleted {
+		notes = append(notes, "The plan "+p.Status.Is()+", which the format execution does not say.")
+	}
+	byAgents := 0
+	for step := range p.Steps.All() {
+		if step.Tool == "" {
+			byAgents++
+		}
+	}
+	for _, loss := range []struct {
+		steps       int
+		noun, there string
+	}{
+		{byAgents, "step", "without a tool: nothing there can run what an agent does"},
+		{p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there"},
+	} {
+		if loss.steps > 0 {
+			notes = append(notes, plan.Counted(loss.steps, loss.noun)+" "+loss.there+".")
+		}
+	}
+	return append(notes, losses("The format execution has no place for", p,
+		func(f plan.Field[plan.Plan]) bool { return f.Name == "estimated_duration" }, keptInExecution)...)
+}
+
+// keptInExecution reports whether the format says what the field of a step holds.
+func keptInExecution(f plan.Field[plan.Step], step *plan.Step) bool {
+	switch f.Name {
+	case "title", "tool", "args", "depends_on", "critical", "status", "result":
+		return true
+	case "started_at", "completed_at":
+		return toExecutionResult(step) != nil
+	case "output", "error":
+		r := toExecutionResult(step)
+		return r != nil && (step.Result == nil || f.Name == "error" && r.Error == step.Error)
+	}
+	return false
+}
+
+// parseExecution reads a plan of the execution specification: a whole one, or the steps
+// that a model was asked for (LLM Prompt). It may have comments, as the examples there do.
+func parseExecution(text []byte) (*source, error) {
+	text = withoutComments(text)
+	if pointer, problem := plan.CheckJSON(text, yamltext.MaxNesting); problem != "" {
+		return nil, refuse(pointer, problem, "give one JSON object")
+	}
+	if jsonKeys(text) == nil {
+		return nil, refuse("", "the text holds no plan", `give an object with "steps"`)
+	}
+	var e executionPlan
+	if err := json.Unmarshal(text, &e, scalarsAsText()); err != nil {
+		return nil, decodeError("", err)
+	}
+	return e.source()
+}
+
+func (e *executionPlan) source() (*source, error) {
+	s := &source{
+		outline: plan.Outline{EstimatedDuration: e.EstimatedDuration}, foldLines: true, circle: "Plan contains circular dependencies",
+		names: map[string]string{"title": "description", "depends_on": "dependsOn", "step_id": "id", "created_at": "createdAt",
+			"estimated_duration": "estimatedDuration"},
+	}
+	s.keepOrigin(plan.Origin{ID: e.ID, Version: e.planVersion(), CreatedAt: e.CreatedAt})
+	if !slices.ContainsFunc(e.Steps, func(step executionStep) bool { return step.Order == nil }) {
+		slices.SortStableFunc(e.Steps, func(a, b executionStep) int { return cmp.Compare(*a.Order, *b.Order) })
+	}
+	names, err := e.stepNames()
+	var faults plan.Faults
+	faults.Add(err)
+	for i := range e.Steps {
+		step, err := e.Steps[i].source(fmt.Sprintf("/steps/%d", i), names.places[i], names)
+		faults.Add(err)
+		s.steps = append(s.steps, step)
+	}
+	faults.Add(e.unknown(s))
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	s.call, s.find = names.call, names.refer
+	e.unblock(s)
+	return s, nil
+}
+
+// planVersion is told by the id alone: the root's has none.
+func (e *executionPlan) planVersion() int {
+	suffix, of := strings.CutPrefix(e.ID, e.TaskID+"-v")
+	n, err := strconv.Atoi(suffix)
+	if !of || e.TaskID == "" || err != nil || n < 2 || strconv.Itoa(n) != suffix {
+		return 1
+	}
+	return n
+}
+
+// unblock makes steps pending again that were said to be blocked by what they wait for.
+func (e *executionPlan) unblock(s *source) {
+	status := map[plan.StepID]plan.StepStatus{}
+	for _, step := range s.steps {
+		status[step.ID] = step.Status
+	}
+	for i := range s.steps {
+		step := &s.steps[i]
+		waits := func(id plan.StepID) bool { return status[id] != plan.Done }
+		if step.Status == plan.Blocked && slices.ContainsFunc(step.DependsOn, waits) {
+			step.Status = plan.Pending
+		}
+	}
+}
+
+// unknown refuses fields that are a misspelt known one, and tells of the others.
+func (e *executionPlan) unknown(s *source) error {
+	var faults plan.Faults
+	left := map[string]bool{}
+	look := func(at, prefix string, rest jsontext.Value, known ...string) {
+		for name := range jsonKeys(rest) {
+			if near := spelling.Nearest(name, known); near != "" {
+				faults.Add(refuse(shortPointer(at+"/"+name), "the field "+plan.Quote(name)+" is not known", "did you mean "+near+"?"))
+			}
+			left[plan.Shorten(prefix+name, 60)] = true
+		}
+	}
+	look("", "", e.Rest, "id", "taskId", "version", "steps", "estimatedDuration", "createdAt")
+	for i, step := range e.Steps {
+		at := fmt.Sprintf("/steps/%d", i)
+		look(at, "steps[].", step.Rest, "order", "description", "tool", "args", "dependsOn", "critical", "status", "result")
+		if step.Result != nil {
+			look(at+"/result", "steps[].result.", step.Result.Rest, "value", "error", "duration", "timestamp")
+		}
+	}
+	if len(left) > 0 {
+		s.note("Unknown fields were left out: %s.", someOf(left))
+	}
+	return faults.Err()
+}
+
+// stepNames are what the steps of a plan are called there.
+type stepNames struct {
+	ids     map[string]plan.StepID // by the name as it is written
+	texts   map[plan.StepID]string
+	numbers map[plan.StepID]plan.StepID // by the number that the name is
+	places  []plan.StepID               // by the place of the step
+	foreign bool                        // some are no step ids of ours: then the steps are numbered by their places
+}
+
+func (e *executionPlan) stepNames() (stepNames, error) {
+	n := stepNames{ids: map[string]plan.StepID{}, texts: map[plan.StepID]string{}, numbers: map[plan.StepID]plan.StepID{}}
+	n.foreign = slices.ContainsFunc(e.Steps, func(step executionStep) bool {
+		id, err := plan.ParseStepID(step.ID)
+		return err != nil || id > plan.MaxKeptID
+	})
+	var faults plan.Faults
+	for i, step := range e.Steps {
+		number, _ := plan.ParseStepID(step.ID)
+		id := number
+		if n.foreign {
+			id = plan.StepID(i + 1)
+		}
+		name := cmp.Or(step.ID, fmt.Sprintf("step_%d", i+1))
+		if _, taken := n.ids[name]; taken {
+			faults.Add(refuse(fmt.Sprintf("/steps/%d/id", i), plan.Quote(name)+" appears twice", "give each step an id of its own"))
+		}
+		n.ids[name], n.texts[id], n.numbers[number], n.places = id, name, id, append(n.places, id)
+	}
+	return n, faults.Err()
+}
+
+// find returns the step that a name means, in whichever way it writes a number.
+func (n stepNames) find(name string) (plan.StepID, bool) {
+	if id, ok := n.ids[name]; ok {
+		return id, true
+	}
+	number, err := plan.ParseStepID(name)
+	id, ok := n.numbers[number]
+	return id, err == nil && ok
+}
+
+// refer is find for a name in a reference, where a number alone is none unless a step is called so.
+func (n stepNames) refer(name string) (plan.StepID, bool) {
+	if _, written := plan.ParseReference("$" + name); !written && n.ids[name] == 0 {
+		return 0, false
+	}
+	return n.find(name)
+}
+
+func (n stepNames) call(id plan.StepID) string { return plan.Shorten(n.texts[id], 60) }
+
+func (step *executionStep) source(at string, id plan.StepID, names stepNames) (sourceStep, error) {
+	var faults plan.Faults
+	faults.Add(plan.OneOf(at+"/status", step.Status))
+	args := []byte(step.Args)
+	if step.Args.Kind() == jsontext.KindNull {
+		args = nil
+	}
+	to := sourceStep{Step: plan.Step{ID: id,
+		Spec: plan.Spec{Title: cmp.Or(step.Description, named(step.Tool, step.Args)), Tool: step.Tool, Args: args,
+			Critical: step.Critical},
+		Progress: plan.Progress{Status: plan.StatusOfExecution(string(step.Status))},
+	}}
+	for k, name := range step.DependsOn {
+		dep, ok := names.find(name)
+		if !ok {
+			faults.Add(&plan.ValidationError{Kind: plan.NotFound, Field: fmt.Sprintf("%s/dependsOn/%d", at, k),
+				Problem: "Unknown dependency: " + plan.Shorten(name, 60), Fix: "name a step of the plan"})
+		}
+		to.DependsOn = append(to.DependsOn, dep)
+	}
+	step.Result.onto(&to.Step)
+	return to, faults.Err()
+}
+
+// onto gives a step its outcome: to one that an agent does as its report.
+func (r *executionResult) onto(step *plan.Step) {
+	if r == nil {
+		return
+	}
+	if step.CompletedAt = r.Timestamp; !r.Timestamp.IsZero() && r.Duration > 0 {
+		step.StartedAt = r.Timestamp.Add(-time.Duration(min(r.Duration, maxMilliseconds)) * time.Millisecond)
+	}
+	step.Error = r.Error
+	var text string
+	if step.Tool == "" && (r.Value == nil || json.Unmarshal(r.Value, &text) == nil) {
+		if _, err := (plan.Text{Max: plan.MaxLongText, Multiline: true}).Clean(text); err == nil {
+			step.Output = text
+			return
+		}
+	}
+	step.Result = &plan.Result{OK: r.OK, Value: []byte(r.Value), Error: r.Error, Duration: int64(min(r.Duration, maxMilliseconds)),
+		Timestamp: r.Timestamp}
+}
+
+// maxMilliseconds bounds a duration, to what also fits one of Go.
+const maxMilliseconds = 1e12
+
+// named is the title of a step without a description: what its tool does, and to what.
+func named(tool string, args jsontext.Value) string {
+	words := strings.FieldsFunc(tool, func(r rune) bool { return r == '_' || r == '-' || r == '.' })
+	if n := len(words); n > 1 && words[n-1] == "file" {
+		words = words[:n-1]
+	}
+	var of map[string]any
+	_ = json.Unmarshal(args, &of) // what is no object has no names
+	for _, name := range []string{"path", "pattern", "command"} {
+		if text, ok := of[name].(string); ok {
+			words = append(words, plan.Shorten(foldLine(text), 80))
+			break
+		}
+	}
+	text := strings.Join(words, " ")
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// withoutComments blanks what stands behind // outside of the strings of JSON, so that
+// everything else stays where it is.
+func withoutComments(text []byte) []byte {
+	text = bytes.Clone(text)
+	inString, comment := false, false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\n':
+			comment = false
+		case comment:
+			text[i] = ' '
+		case inString && text[i] == '\\':
+			i++
+		case text[i] == '"':
+			inString = !inString
+		case !inString && bytes.HasPrefix(text[i:], []byte("//")):
+			comment, text[i] = true, ' '
+		}
+	}
+	return text
+}

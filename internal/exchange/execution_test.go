@@ -1,0 +1,164 @@
+package exchange_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestExecutionExample: the example of the execution specification loads as it is printed,
+// comment and all (Execution Context).
+func TestExecutionExample(t *testing.T) {
+	example := testdata(t, "execution-example.json")
+	if format, err := exchange.Detect(example, "example.json"); err != nil || format != exchange.Execution {
+		t.Fatalf("detected as %q, %v", format, err)
+	}
+	got, err := exchange.Import(example, exchange.Execution, exchange.ImportOptions{Name: "process-data.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Action.Objective != "process-data" || len(got.Notes) > 0 {
+		t.Errorf("objective %q, notes %q", got.Action.Objective, got.Notes)
+	}
+	text, _ := export(t, exchange.Execution, setUp(t, got.Action))
+	golden(t, "execution-example.golden.json", text)
+}
+
+// TestExecutionPlan: a plan with all that the execution specification knows comes back byte
+// for byte (E01-E08).
+func TestExecutionPlan(t *testing.T) {
+	text := string(testdata(t, "execution.json"))
+	again, _ := reexported(t, text)
+	if diff := cmp.Diff(text, again); diff != "" {
+		t.Errorf("(-first +second):\n%s", diff)
+	}
+}
+
+// reexported is what becomes of an exported plan when it is imported and exported again.
+func reexported(t fatal, text string) (string, plan.State) {
+	t.Helper()
+	got, err := exchange.Import([]byte(text), exchange.Execution, exchange.ImportOptions{Objective: "o"})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	s := setUp(t, got.Action)
+	again, _ := export(t, exchange.Execution, s)
+	return again, s
+}
+
+func TestExecutionRoundTripProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first, _ := export(t, exchange.Execution, setUp(t, setUpAction(t)))
+		second, _ := reexported(t, first)
+		third, _ := reexported(t, second)
+		if diff := cmp.Diff(second, third); diff != "" { // what the first has of blocked and skipped steps follows from the plan
+			t.Fatalf("(-second +third):\n%s", diff)
+		}
+	})
+}
+
+// TestExecutionStatuses: ready and blocked follow from the dependencies, while a plan runs.
+func TestExecutionStatuses(t *testing.T) {
+	step := func(status plan.StepStatus, after ...plan.StepID) plan.NewStep {
+		return plan.NewStep{Spec: plan.Spec{Title: "t", DependsOn: after}, Progress: plan.Progress{Status: status}}
+	}
+	a := plan.SetUp{Outline: plan.Outline{Objective: "o"}, Steps: []plan.NewStep{
+		step(plan.Done), step("", 1), step("", 2), step(plan.Blocked, 1),
+		step(plan.InProgress), step(plan.Failed), step(plan.Skipped), step(plan.Cancelled)}}
+	for draft, want := range map[bool]string{false: "completed ready blocked blocked running failed skipped skipped",
+		true: "completed pending pending blocked running failed skipped skipped"} {
+		a.Draft = draft
+		s := setUp(t, a)
+		var words []string
+		for step := range s.Plan.Steps.All() {
+			words = append(words, s.Plan.ExecutionStatus(step))
+		}
+		if got := strings.Join(words, " "); got != want {
+			t.Errorf("draft %v: %s, want %s", draft, got, want)
+		}
+	}
+}
+
+// TestExecutionNames: steps may be called anything; what is said of them uses that name.
+func TestExecutionNames(t *testing.T) {
+	got, err := exchange.Import([]byte(`{"steps":[
+		{"id":"fetch","tool":"bash_execute","args":{"command":"curl x"}},
+		{"id":"step_9","tool":"str_replace","args":{"path":"a.go","$fetch":"$fetch",
+		 "deep":["$fetch.lines[0]","$fetching","$HOME","$$fetch",1.50]},
+		 "dependsOn":["fetch"]},
+		{"id":"c","order":3,"dependsOn":["step_9"],"description":"Look"}],"owner":"x"}`),
+		exchange.Execution, exchange.ImportOptions{Objective: "o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := got.Action.Steps
+	if steps[0].Title != "Bash execute curl x" || steps[1].Title != "Str replace a.go" || steps[2].DependsOn[0] != 2 {
+		t.Errorf("steps %+v", steps)
+	}
+	want := `{"path":"a.go","$fetch":"$S001","deep":["$S001.lines[0]","$fetching","$HOME","$$fetch",1.50]}`
+	if string(steps[1].Args) != want {
+		t.Errorf("args %s, want %s", steps[1].Args, want)
+	}
+	if notes := strings.Join(got.Notes, "\n"); notes != "Unknown fields were left out: owner." {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// TestExecutionOrder: order says in which order the steps stand.
+func TestExecutionOrder(t *testing.T) {
+	got, err := exchange.Import([]byte(`{"id":"p-v3","taskId":"p","createdAt":"2026-01-23T10:00:00Z","steps":[
+		{"id":"2","order":2,"description":"b"},{"id":"1","order":1,"description":"a"}]}`),
+		exchange.Execution, exchange.ImportOptions{Objective: "o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := setUp(t, got.Action).Plan
+	if p.Steps.At(0).Title != "a" || p.ID != "p-v3" || p.Version != 3 || p.Root() != "p" || !p.CreatedAt.Equal(start) {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// TestExecutionSeveralFaults: all that is wrong is told at once, in the names of the file.
+func TestExecutionSeveralFaults(t *testing.T) {
+	_, err := exchange.Import([]byte(`{"steps":[{"id":"step_1","tool":"view","args":{},"dependsOn":["step_7"],"status":"done"},
+		{"id":"step_2","depends_on":["step_1"]}]}`), exchange.Execution, exchange.ImportOptions{Objective: "o"})
+	want := "/steps/0/status: \"done\" is not known; use one of pending, running, blocked, completed, failed, skipped, ready; also " +
+		"/steps/0/dependsOn/0: Unknown dependency: step_7; name a step of the plan; also " +
+		"/steps/1/depends_on: the field \"depends_on\" is not known; did you mean dependsOn?"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	_, err = exchange.Import([]byte(`{"steps":[{"id":"a","dependsOn":["b"],"description":"x"},
+		{"id":"b","dependsOn":["a"],"description":"y"}]}`),
+		exchange.Execution, exchange.ImportOptions{Objective: "o"})
+	if want := "/steps/0/dependsOn: Plan contains circular dependencies: a -> b -> a; drop one of them"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// TestExecutionResults: the value of a step that an agent does is its output.
+func TestExecutionResults(t *testing.T) {
+	_, s := reexported(t, `{"steps":[
+		{"id":"1","description":"a","status":"completed",
+		 "result":{"ok":true,"value":"told","duration":1500,"timestamp":"2026-01-23T10:00:00Z"}},
+		{"id":"2","tool":"view","status":"skipped","result":{"ok":false,"error":"User denied approval"}},
+		{"id":"3","tool":"view","args":null,"status":"failed",
+		 "result":{"ok":false,"error":"gone","value":null,"duration":1e300,"timestamp":"2026-01-23T10:00:00Z"}}]}`)
+	first, second, third := s.Plan.Steps.At(0), s.Plan.Steps.At(1), s.Plan.Steps.At(2)
+	if first.Output != "told" || first.Result != nil || !first.CompletedAt.Equal(start) ||
+		!first.StartedAt.Equal(start.Add(-1500*time.Millisecond)) {
+		t.Errorf("the agent's %+v", first.Progress)
+	}
+	if second.Result == nil || second.Result.Error != "User denied approval" || second.Title != "View" {
+		t.Errorf("the denied one %+v", second.Progress)
+	}
+	if third.Result == nil || third.Result.Duration <= 0 || third.StartedAt.IsZero() || third.Error != "gone" {
+		t.Errorf("the failed one %+v", third.Progress)
+	}
+}
