@@ -83,6 +83,16 @@ func (s *Session) Watch(ctx context.Context) (<-chan struct{}, error) { return s
 // it; see store.Log.
 func (s *Session) Glance(ctx context.Context) (store.Head, error) { return s.log.Glance(ctx) }
 
+// PutValue keeps a value that is too large for the log; see store.Log.
+func (s *Session) PutValue(ctx context.Context, value []byte) (name string, err error) {
+	return s.log.PutValue(ctx, value)
+}
+
+// Value returns what PutValue has kept under a name.
+func (s *Session) Value(ctx context.Context, name string) ([]byte, error) {
+	return s.log.Value(ctx, name)
+}
+
 func (s *Session) takeTurn(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:

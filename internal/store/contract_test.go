@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +61,7 @@ func TestContract(t *testing.T) {
 		{"NoLostWakeUp", testNoLostWakeUp},
 		{"Purge", testPurge},
 		{"PurgeIsNoticed", testPurgeIsNoticed},
+		{"Values", testValues},
 		{"LockExcludes", testLockExcludes},
 		{"LockIsBounded", testLockIsBounded},
 		{"AppendUnderLock", testAppendUnderLock},
@@ -70,6 +73,32 @@ func TestContract(t *testing.T) {
 				t.Run(c.name, func(t *testing.T) { c.test(t, closing(t, e.make(t))) })
 			}
 		})
+	}
+}
+
+// testValues: what was put is found by its name from any handle, until the history is purged.
+func testValues(t *testing.T, open opener) {
+	log, other := open(), open()
+	mustAppend(t, log, setUp(1))
+	value := []byte(`"` + strings.Repeat("x", 100_000) + `"`)
+	name, err := log.PutValue(t.Context(), value)
+	again, errAgain := other.PutValue(t.Context(), value)
+	if err != nil || errAgain != nil || name != again || name != store.ValueName(value) {
+		t.Fatalf("put: %q, %v; again: %q, %v", name, err, again, errAgain)
+	}
+	if got, err := other.Value(t.Context(), name); err != nil || !bytes.Equal(got, value) {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
+	for _, none := range []string{"", "..", "../plan.db", store.ValueName(nil), strings.ToUpper(name) + "/"} {
+		if _, err := log.Value(t.Context(), none); !errors.Is(err, store.ErrNoValue) {
+			t.Errorf("a value called %q: %v", none, err)
+		}
+	}
+	if _, err := log.Purge(t.Context(), setUp(1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Value(t.Context(), name); !errors.Is(err, store.ErrNoValue) {
+		t.Errorf("after a purge: %v", err)
 	}
 }
 

@@ -47,6 +47,12 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return err
 }
 
+// ValueName is what a value is called that is kept beside the log.
+func ValueName(value []byte) string {
+	sum := sha256.Sum256(value)
+	return hex.EncodeToString(sum[:])
+}
+
 // Head is the end of a log. The zero value is the head of an empty log.
 type Head struct {
 	Chain string        `json:"chain"` // names the chain; changes when the log is purged
@@ -109,9 +115,17 @@ type Log interface {
 	// closed when ctx ends or the log is closed. Nothing polls.
 	Watch(ctx context.Context) (<-chan struct{}, error)
 
-	// Purge deletes all records and snapshots and begins a new chain with
+	// Purge deletes all records, values and snapshots and begins a new chain with
 	// first, whose Seq must be 1. The caller holds the lock.
 	Purge(ctx context.Context, first plan.Record) (Head, error)
+
+	// PutValue keeps a value beside the log, synced, and returns its name: the same for
+	// the same bytes. A record that names it is written after it.
+	PutValue(ctx context.Context, value []byte) (name string, err error)
+
+	// Value returns what PutValue has kept under a name. The error wraps ErrNoValue when
+	// that is not there, or is not what was put.
+	Value(ctx context.Context, name string) ([]byte, error)
 
 	// Close ends the use of the log. Later calls return ErrClosed.
 	Close() error
@@ -128,4 +142,5 @@ var (
 	ErrFull     = errors.New("the disk is full")
 	ErrIO       = errors.New("the disk failed") // which says nothing of what is on it
 	ErrClosed   = errors.New("the log is closed")
+	ErrNoValue  = errors.New("the value is missing")
 )

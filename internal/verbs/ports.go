@@ -55,6 +55,30 @@ type Model interface {
 	Ask(ctx context.Context, prompt string) ([]byte, error)
 }
 
+// Engine carries out the steps of the current plan that planloop runs itself.
+type Engine interface {
+	// Run takes part in the run until there is nothing more for it to do there, and says why.
+	// When ctx ends, what it runs is ended too, and kept as interrupted.
+	Run(ctx context.Context, o EngineOptions) (plan.Over, error)
+}
+
+// EngineOptions say how an engine takes part in a run.
+type EngineOptions struct {
+	Parallel int                         // steps at a time; 0: as configured
+	Wait     bool                        // for people and agents, rather than leave
+	Drain    <-chan struct{}             // closed: nothing new is started, and what runs ends; may be nil
+	Begin    func(context.Context) error // has the run begin, or go on, once the engine is known to take part
+	Listener RunListener                 // may be nil
+}
+
+// RunListener hears how a run goes, from one goroutine, which waits for it.
+type RunListener interface {
+	// Recorded tells of a change, by whichever process, and of the state after it or a later one.
+	Recorded(state plan.State, record plan.Record)
+	// Progress tells how far a step of this engine has come.
+	Progress(step plan.StepID, percent int, what string)
+}
+
 // Notice tells a person that something waits, or was begun.
 type Notice struct {
 	Event  string // plan_waits, question_waits or mode_entered

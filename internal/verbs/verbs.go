@@ -41,6 +41,7 @@ type Options struct {
 	Tools        func() []ToolInfo // that steps can name; nil: there are none
 	Model        Model             // nil: none is configured
 	Templates    Templates         // nil: there are none
+	Engine       Engine            // nil: nothing carries steps out here
 	Limits       plan.Limits       // in force, to tell when planning mode is over
 	Notify       func(Notice)      // tells a person, at once; may be nil
 }

@@ -30,6 +30,7 @@ type Log struct {
 	chain     string
 	records   []entry
 	snapshots []store.Snapshot // oldest first, at most two
+	values    map[string][]byte
 }
 
 type entry struct {
@@ -214,9 +215,34 @@ func (l *Log) Purge(_ context.Context, first plan.Record) (store.Head, error) {
 		return store.Head{}, fmt.Errorf("a chain begins with record 1, not %d: %w", first.Seq, store.ErrConflict)
 	}
 	return l.change(first, func() error {
-		l.chain, l.snapshots, l.records = store.NewChain(), nil, nil
+		l.chain, l.snapshots, l.records, l.values = store.NewChain(), nil, nil, nil
 		return nil
 	})
+}
+
+// PutValue implements store.Log.
+func (l *Log) PutValue(_ context.Context, value []byte) (name string, err error) {
+	name = store.ValueName(value)
+	return name, l.use(func() error {
+		if l.values == nil {
+			l.values = map[string][]byte{}
+		}
+		l.values[name] = slices.Clone(value)
+		return nil
+	})
+}
+
+// Value implements store.Log.
+func (l *Log) Value(_ context.Context, name string) (value []byte, err error) {
+	err = l.use(func() error {
+		kept, ok := l.values[name]
+		if !ok {
+			return store.ErrNoValue
+		}
+		value = slices.Clone(kept)
+		return nil
+	})
+	return value, err
 }
 
 // Close implements store.Log.

@@ -295,7 +295,7 @@ func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.
 	if err := db.writer.purge(ctx, head, body); err != nil {
 		return store.Head{}, err
 	}
-	if err := errors.Join(l.removeSnapshots(nil), l.removeRemains()); err != nil {
+	if err := errors.Join(l.removeSnapshots(nil), os.RemoveAll(l.valuesPath()), l.removeRemains()); err != nil {
 		return head, fmt.Errorf("the history is deleted, but not all that was kept beside it: run `planloop purge` again: %w",
 			explain(l.dir, err))
 	}

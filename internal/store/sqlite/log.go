@@ -8,6 +8,7 @@
 //	growth/head          the head after the last append: it pins the log, and
 //	                     writing it is what tells other processes of growth
 //	snapshot-<seq>.json  states folded so far, at most two
+//	values/              values of steps that are too large for the log
 //	damaged-<time>/      what Repair has put aside
 //	replaced-<time>/     what Restore has put aside
 //	exchange/            files that are taking the place of the log's; see exchange.go

@@ -1,0 +1,146 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// RunReply says how far a run has come (planloop: the object that ends `run --json`).
+type RunReply struct {
+	PlanID   string                     `json:"plan_id"`
+	Status   string                     `json:"status"`           // the plan's
+	Reason   plan.Over                  `json:"reason,omitempty"` // why the run is over; "" while it goes on
+	Counts   RunCounts                  `json:"counts"`
+	Duration int64                      `json:"duration"` // milliseconds that this took
+	Failures []RunFailure               `json:"failures"`
+	Outputs  map[string]json.RawMessage `json:"outputs"`            // values by step
+	LeftOut  []string                   `json:"left_out,omitempty"` // steps whose values are too large to be given
+	Heartbeat
+}
+
+// RunCounts are the numbers of steps by what has become of them.
+type RunCounts struct {
+	Done       int `json:"done"`
+	InProgress int `json:"in_progress"`
+	Pending    int `json:"pending"`
+	Blocked    int `json:"blocked"`
+	Failed     int `json:"failed"`
+	Skipped    int `json:"skipped"`
+	Cancelled  int `json:"cancelled"`
+	Unknown    int `json:"unknown"` // started, and nobody knows what came of them
+}
+
+// RunFailure is a step that has failed.
+type RunFailure struct {
+	StepID string `json:"step_id"`
+	Error  string `json:"error"`
+}
+
+// maxOutputs bounds the values that a reply holds, in bytes: of the command line, and of
+// what a model reads.
+const (
+	maxOutputs      = 32 << 20
+	maxBriefOutputs = 4 << 10
+)
+
+// Run begins a run of the current plan, or joins the one that is open, and takes part in it until
+// it is over.
+func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply, error) {
+	if s.opts.Engine == nil {
+		return RunReply{}, plan.Refuse(plan.Conflict, "", "nothing carries out steps here", "start planloop in a project, and run the plan there")
+	}
+	begun := s.opts.Now()
+	o.Begin = func(ctx context.Context) error {
+		_, err := s.do(ctx, c, plan.BeginRun{})
+		return err
+	}
+	over, err := s.opts.Engine.Run(ctx, o)
+	if err != nil {
+		return RunReply{}, err
+	}
+	ctx = context.WithoutCancel(ctx) // what was done is told all the same
+	state, err := s.State(ctx)
+	if err != nil {
+		return RunReply{}, err
+	}
+	return s.RunReply(ctx, c, state, over, s.opts.Now().Sub(begun))
+}
+
+// RunReply says how far the run has come in a state.
+func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over plan.Over, took time.Duration) (RunReply, error) {
+	p := state.Plan
+	reply := RunReply{Reason: over, Duration: took.Milliseconds(), Failures: []RunFailure{}, Outputs: map[string]json.RawMessage{},
+		Heartbeat: s.heartbeat(state, c)}
+	if p == nil {
+		return reply, nil
+	}
+	reply.PlanID, reply.Status = p.ID, string(p.Status)
+	reply.Counts = countRun(p)
+	room := maxOutputs
+	if c.brief() {
+		room = maxBriefOutputs
+	}
+	for step := range p.Steps.All() {
+		if step.Status == plan.Failed {
+			reply.Failures = append(reply.Failures, RunFailure{step.ID.String(), step.Error})
+		}
+		if step.Status != plan.Done || step.Loop() != 0 { // the loop has them all
+			continue
+		}
+		value, err := p.ValueOf(step.ID, s.keptValue(ctx))
+		switch {
+		case err != nil: // it has none, or that is gone
+		case len(value) > room:
+			reply.LeftOut = append(reply.LeftOut, step.ID.String())
+		default:
+			room -= len(value)
+			reply.Outputs[step.ID.String()] = value
+		}
+	}
+	return reply, nil
+}
+
+// keptValue reads values that are too large for the log.
+func (s *Service) keptValue(ctx context.Context) func(name string) (json.RawMessage, error) {
+	return func(name string) (json.RawMessage, error) { return s.session.Value(ctx, name) }
+}
+
+func countRun(p *plan.Plan) RunCounts {
+	unknown := 0
+	for step := range p.Steps.Asking() {
+		if step.Unknown() {
+			unknown++
+		}
+	}
+	return RunCounts{Done: p.Steps.Count(plan.Done), InProgress: p.Steps.Count(plan.InProgress), Pending: p.Steps.Count(plan.Pending),
+		Blocked: p.Steps.Count(plan.Blocked) - unknown, Failed: p.Steps.Count(plan.Failed), Skipped: p.Steps.Count(plan.Skipped),
+		Cancelled: p.Steps.Count(plan.Cancelled), Unknown: unknown}
+}
+
+// Text is the reply in a few lines.
+func (r RunReply) Text() string {
+	lines := []string{fmt.Sprintf("%s: %d of %d steps are done", r.headline(), r.Counts.Done, r.Counts.total())}
+	for _, failure := range r.Failures {
+		lines = append(lines, failure.StepID+" failed: "+failure.Error)
+	}
+	return r.under(strings.Join(lines, "\n"))
+}
+
+func (r RunReply) headline() string {
+	switch r.Reason {
+	case "":
+		return "The run goes on"
+	case plan.OverCompleted:
+		return "The plan is complete"
+	}
+	return "The run is over (" + strings.ReplaceAll(string(r.Reason), "_", " ") + ")"
+}
+
+func (c RunCounts) total() int {
+	return c.Done + c.InProgress + c.Pending + c.Blocked + c.Failed + c.Skipped + c.Cancelled + c.Unknown
+}
