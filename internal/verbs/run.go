@@ -52,7 +52,8 @@ const (
 // it is over.
 func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply, error) {
 	if s.opts.Engine == nil {
-		return RunReply{}, plan.Refuse(plan.Conflict, "", "nothing carries out steps here", "start planloop in a project, and run the plan there")
+		return RunReply{}, plan.Refuse(plan.Conflict, "", "nothing carries out steps here",
+			"run the plan in a project's own workspace")
 	}
 	begun := s.opts.Now()
 	o.Begin = func(ctx context.Context) error {
