@@ -224,18 +224,21 @@ type StepLost struct {
 func (e StepLost) marks() StepID { return e.Step }
 
 func (e StepLost) apply(s State) State {
-	return s.withStep(e.Step, e.At, func(step *Step) {
-		status, retries := Pending, step.execution().Retries
-		if e.Unknown {
-			status = Blocked
+	return s.withStep(e.Step, e.At, func(step *Step) { step.lose(e) })
+}
+
+// lose ends an attempt of which nobody knows how far it came.
+func (step *Step) lose(e StepLost) {
+	status, retries := Pending, step.execution().Retries
+	if e.Unknown {
+		status = Blocked
+	}
+	step.become(StepMarked{Step: e.Step, Status: status, By: e.By, At: e.At})
+	step.Error, step.Output = e.Error, e.Output
+	step.execute(func(x *Execution) {
+		if x.Retries = retries; e.Unknown {
+			x.Ask = &Ask{Kind: AskUnknown, Attempt: e.Attempt, Digest: x.Digest, At: e.At}
 		}
-		step.become(StepMarked{Step: e.Step, Status: status, By: e.By, At: e.At})
-		step.Error, step.Output = e.Error, e.Output
-		step.execute(func(x *Execution) {
-			if x.Retries = retries; e.Unknown {
-				x.Ask = &Ask{Kind: AskUnknown, Attempt: e.Attempt, Digest: x.Digest, At: e.At}
-			}
-		})
 	})
 }
 

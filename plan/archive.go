@@ -17,6 +17,7 @@ type PastPlan struct {
 	Steps      int        `json:"steps"`
 	Done       int        `json:"done"`
 	Highest    StepID     `json:"highest_step,omitzero"` // the highest id ever minted, when it is not the number of steps
+	Attempts   int        `json:"attempts,omitzero"`     // the most that a step of it had
 	CreatedAt  time.Time  `json:"created_at"`
 	ArchivedAt time.Time  `json:"archived_at"`
 	Revision   Revision   `json:"revision"`
@@ -81,6 +82,38 @@ func (s State) highestOf(root string) StepID {
 	return highest
 }
 
+// attemptsOf returns the most attempts that a step had in another version of a plan: a result
+// that is still to come of one must not be taken for that of an attempt to come.
+func (s State) attemptsOf(p *Plan) int {
+	most := 0
+	if s.Plan != nil && s.Plan.Root() == p.Root() && s.Plan.ID != p.ID {
+		most = attempts(s.Plan.Steps)
+	}
+	for head := range s.versions(p.Root()) {
+		if head.ID != p.ID {
+			most = max(most, head.Attempts)
+		}
+	}
+	return most
+}
+
+func attempts(steps Steps) int {
+	most := 0
+	for step := range steps.All() {
+		most = max(most, step.Attempts)
+	}
+	return most
+}
+
+func (step *Step) triedBefore(times int) *Step {
+	if step.Attempts >= times {
+		return step
+	}
+	tried := *step
+	tried.Attempts = times
+	return &tried
+}
+
 // unusual is the highest id that was minted, 0 when that is the number of steps.
 func unusual(steps Steps) StepID {
 	if steps.Highest() == StepID(steps.Len()) {
@@ -127,7 +160,7 @@ func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	}
 	return PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
-		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: unusual(p.Steps),
+		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: unusual(p.Steps), Attempts: attempts(p.Steps),
 		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason,
 	}
 }
@@ -218,17 +251,21 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	if err := withinLimit(f.Past.Steps.Len(), f.Limits); err != nil {
 		return nil, err
 	}
+	if err := s.atRest(f.Past.Root()); err != nil {
+		return nil, err
+	}
 	body, err := restorable(f.Past)
 	if err != nil {
 		return nil, err
 	}
 	body.UpdatedAt = f.Now
 	body.Highest = max(f.Past.Steps.Highest(), s.highestOf(f.Past.Root()))
+	tried := s.attemptsOf(f.Past)
 	if body.Status == StatusDraft {
 		body.Status = StatusActive // nobody approved it: it is a plan like any other
 	}
 	for i, step := range body.Steps {
-		body.Steps[i] = step.unclaimed()
+		body.Steps[i] = step.unclaimed().triedBefore(tried)
 	}
 	return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
 }
@@ -273,11 +310,16 @@ func restorable(past *Plan) (Body, error) {
 	return b, nil
 }
 
+// unclaimed returns the step without its claim. What an engine was at is lost to a plan that was
+// put away meanwhile.
 func (step *Step) unclaimed() *Step {
 	if step.ClaimedBy == "" {
 		return step
 	}
 	free := *step
+	if step.Running() {
+		free.lose(StepLost{Step: step.ID, Attempt: step.Attempts, Unknown: !step.execution().Safe, At: step.StartedAt})
+	}
 	free.ClaimedBy, free.LeaseUntil = "", time.Time{}
 	return &free
 }

@@ -217,8 +217,14 @@ func (x *Execution) ended(status StepStatus) {
 	}
 }
 
-// renew makes a failed step one that is still to be done.
-func (step *Step) renew() { step.become(StepMarked{Status: Pending}) }
+// renew makes a failed step one that is still to be done; a loop goes on with its instances.
+func (step *Step) renew() {
+	status := Pending
+	if step.execution().Expanded {
+		status = InProgress
+	}
+	step.become(StepMarked{Status: status})
+}
 
 func (step *Step) start(e StepMarked) {
 	if step.Status != InProgress {

@@ -86,7 +86,7 @@ func (e PlanReplanned) apply(s State) State {
 	}
 	var failed []*Step
 	for step := range s.Plan.Steps.All() {
-		if step.Status == Failed && !step.execution().Expanded {
+		if step.Status == Failed {
 			again := *step
 			again.renew()
 			failed = append(failed, &again)

@@ -62,10 +62,8 @@ func WhyOver(s State) Over {
 	case p.Status == StatusAbandoned, run != nil && !run.Ended.IsZero() && run.Reason == OverCancelled && run.Plan == p.Root():
 		return OverCancelled
 	}
-	for step := range p.Steps.Running() {
-		if step.Running() {
-			return ""
-		}
+	if s.runningStep() != 0 {
+		return ""
 	}
 	switch {
 	case run != nil && run.Plan == p.Root() && run.Paused && run.Reason == OverPaused:
@@ -223,14 +221,29 @@ func runSettled(s State, f Facts) []Event {
 // undisturbed refuses an agent what would take the plan from under steps that an engine
 // carries out. A person's word drains the run first: nothing more is started.
 func undisturbed(s State, f Facts, what string) error {
-	if f.Actor.Present() || s.Plan == nil {
-		return nil
-	}
-	for step := range s.Plan.Steps.Running() {
-		if step.Running() {
-			return conflict(step.ID.String()+" is being run, and meanwhile nothing else may happen before "+what,
-				"wait for the run to end, or ask the user to pause it")
-		}
+	if id := s.runningStep(); id != 0 && !f.Actor.Present() {
+		return conflict(id.String()+" is being run, and until it has ended "+what+" by nobody but a person",
+			"wait for the run to end, or ask the user to pause it")
 	}
 	return nil
+}
+
+// atRest refuses to put another version in the place of one whose steps an engine carries out.
+func (s State) atRest(root string) error {
+	if id := s.runningStep(); id != 0 && s.Plan.Root() == root {
+		return conflict(id.String()+" is being run", "pause the run, and wait for the step to end")
+	}
+	return nil
+}
+
+// runningStep returns the first step that an engine carries out, 0 when there is none.
+func (s State) runningStep() StepID {
+	if s.Plan != nil {
+		for step := range s.Plan.Steps.Running() {
+			if step.Running() {
+				return step.ID
+			}
+		}
+	}
+	return 0
 }

@@ -472,3 +472,23 @@ func TestBlockerStopsStarts(t *testing.T) {
 	w.do(ann, plan.ClearSignal{ID: "s"})
 	w.wantAdvance(1, []string{"step_started"})
 }
+
+// TestGrantOfALoop: one question for all instances, and each may be started once by it.
+func TestGrantOfALoop(t *testing.T) {
+	loop := tool("Delete")
+	loop.ForEach, loop.Risk = "*.txt", plan.HighRisk
+	w := run(t, loop, titled("b"))
+	w.found = func(step *plan.Step, r *plan.Resolution) {
+		r.Destructive, r.Items = true, items("a.txt", "b.txt")
+		if step.Loop() != 0 {
+			r.Items = nil
+		}
+	}
+	w.wantAdvance(2, []string{"step_asked"})
+	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
+	w.wantAdvance(2, []string{"loop_expanded"})
+	w.wantAdvance(2, []string{"step_started", "step_started"})
+	again := w.finished(3, failed("busy"))
+	again.Transient = true
+	w.wantAdvance(2, []string{"step_retried", "step_asked"}, again)
+}

@@ -273,8 +273,9 @@ func (e LoopExpanded) apply(s State) State {
 	}
 	s = s.withSteps(e.At, func(edit *stepsEdit) { edit.add(e.Instances) })
 	return s.withStep(e.Step, e.At, func(step *Step) {
+		grant := step.execution().Grant // which is for each instance
 		step.become(StepMarked{Step: e.Step, Status: InProgress, At: e.At})
-		step.execute(func(x *Execution) { x.Expanded, x.Instances, x.Ask = true, ids, nil })
+		step.execute(func(x *Execution) { x.Expanded, x.Instances, x.Grant = true, ids, grant })
 	})
 }
 
