@@ -17,7 +17,7 @@ type PastPlan struct {
 	Steps      int        `json:"steps"`
 	Done       int        `json:"done"`
 	Highest    StepID     `json:"highest_step,omitzero"` // the highest id ever minted, when it is not the number of steps
-	Attempts   int        `json:"attempts,omitzero"`     // the most that a step of it had
+	Attempts   int        `json:"attempts,omitzero"`     // the most that engines made at a step of it
 	CreatedAt  time.Time  `json:"created_at"`
 	ArchivedAt time.Time  `json:"archived_at"`
 	Revision   Revision   `json:"revision"`
@@ -97,10 +97,13 @@ func (s State) attemptsOf(p *Plan) int {
 	return most
 }
 
+// attempts returns the most attempts at a step that a run has touched.
 func attempts(steps Steps) int {
 	most := 0
 	for step := range steps.All() {
-		most = max(most, step.Attempts)
+		if step.Execution != nil {
+			most = max(most, step.Attempts)
+		}
 	}
 	return most
 }

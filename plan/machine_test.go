@@ -182,12 +182,12 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"die": func(t *rapid.T) { m.engineDies(t) }, "take up": func(t *rapid.T) { m.takeUp(t) },
 		"zombie": func(t *rapid.T) { m.zombieReports(t) },
 		"mark": func(t *rapid.T) {
-			status := rapid.SampledFrom([]plan.StepStatus{plan.InProgress, plan.Done, plan.Done, plan.Failed, plan.Pending, plan.Skipped}).Draw(t, "status")
-			m.attempt(t, ann, plan.MarkStep{Step: anyStep(t), Status: status})
+			statuses := []plan.StepStatus{plan.InProgress, plan.Done, plan.Done, plan.Failed, plan.Pending, plan.Skipped}
+			m.attempt(t, ann, plan.MarkStep{Step: anyStep(t), Status: rapid.SampledFrom(statuses).Draw(t, "status")})
 		},
 		"answer": func(t *rapid.T) {
-			choice := rapid.SampledFrom([]plan.Choice{plan.Approve, plan.Approve, plan.Deny, plan.Reply, plan.Retry, plan.Skip, plan.Happened}).Draw(t,
-				"choice")
+			choices := []plan.Choice{plan.Approve, plan.Approve, plan.Deny, plan.Reply, plan.Retry, plan.Skip, plan.Happened}
+			choice := rapid.SampledFrom(choices).Draw(t, "choice")
 			a := plan.AnswerStep{Step: anyStep(t), Choice: choice, Text: "so"}
 			if choice == plan.Approve && rapid.Bool().Draw(t, "edited") {
 				a.Args = json.RawMessage(`{"command":"ls"}`)
@@ -204,7 +204,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"deviate": func(t *rapid.T) { m.attempt(t, ann, plan.AddSteps{Steps: []plan.NewStep{drawTool(t, 0, 8)}}) },
 		"submit": func(t *rapid.T) {
 			if rapid.IntRange(0, 3).Draw(t, "really") == 0 {
-				m.attempt(t, ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{drawTool(t, 0, 1), drawTool(t, 1, 2)}})
+				m.attempt(t, ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Other"},
+					Steps: []plan.NewStep{drawTool(t, 0, 1), drawTool(t, 1, 2)}})
 			}
 		},
 		"mode": func(t *rapid.T) {
@@ -228,8 +229,8 @@ func (m *machine) decides(t *rapid.T) {
 		m.attempt(t, person, plan.CancelMode{})
 		return
 	}
-	answer := plan.Answer{Outcome: rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Rejected}).Draw(t, "outcome"), Digest: plan.Digest(m.state.Draft)}
-	m.attempt(t, person, answer)
+	outcome := rapid.SampledFrom([]plan.Outcome{plan.Approved, plan.Rejected}).Draw(t, "outcome")
+	m.attempt(t, person, plan.Answer{Outcome: outcome, Digest: plan.Digest(m.state.Draft)})
 }
 
 func (m *machine) engineWorks(t *rapid.T) {
