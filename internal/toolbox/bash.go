@@ -150,9 +150,12 @@ const maxError = 1_000
 // EX_TEMPFAIL of sysexits.
 const tryAgain = 75
 
+// killed is the exit code of a command that somebody, or the system, has killed.
+const killed = 128 + 9
+
 // end tells how a command that did not succeed ended.
 func (r BashExecuteReply) end(out *Outcome) {
-	out.TimedOut, out.Cut = r.TimedOut, r.TimedOut || r.Stopped != ""
+	out.TimedOut, out.Cut = r.TimedOut, r.TimedOut || r.Stopped != "" || r.ExitCode == killed
 	if out.OK = r.ExitCode == 0 && !out.Cut; out.OK {
 		return
 	}

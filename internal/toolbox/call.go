@@ -32,7 +32,7 @@ type Outcome struct {
 
 	Transient bool // it failed in a way that may pass
 	TimedOut  bool
-	Cut       bool // it was ended before it had finished, at a time-out or else: nobody knows how much of it took effect
+	Cut       bool // it was ended from outside before it had finished, at a time-out too: nobody knows how much of it took effect
 }
 
 // maxValue is how long the JSON of a value may be.

@@ -40,6 +40,7 @@ func TestCommandsAsSteps(t *testing.T) {
 		"fails, at length": {args: `{"command":"seq 100000; echo FAIL: it; seq 999; exit 1"}`, says: []string{"FAIL: it", "999"}},
 		"later":            {args: `{"command":"exit 75"}`, says: []string{"Exit code 75"}, again: true},
 		"dies":             {args: `{"command":"kill -SEGV $$"}`, says: []string{"Exit code 139"}},
+		"is killed":        {args: `{"command":"kill -KILL $$"}`, says: []string{"Exit code 137"}},
 		"times out":        {args: `{"command":"echo so far; sleep 1000","timeout":1}`, says: []string{"the time-out", "so far"}},
 		"by a variable":    {args: `{"command":"cat \"$FILE\"","env":{"FILE":"a b.txt"}}`, value: `"text\n"`},
 		"by many": {args: `{"command":"printf %s, \"$N\" \"$B\" \"$L\" \"$O\" \"$Z\"",` +
@@ -50,9 +51,9 @@ func TestCommandsAsSteps(t *testing.T) {
 		"unknown interpreter": {args: `{"command":"no-such-program"}`, says: []string{"Exit code 127", "not found"}},
 	} {
 		out := called(t, box, "bash_execute", test.args)
-		cut := strings.Contains(name, "times out")
+		late, cut := name == "times out", name == "times out" || name == "is killed"
 		if string(out.Value) != test.value || out.OK != (out.Error == "") || out.Transient != test.again ||
-			out.TimedOut != cut || out.Cut != cut {
+			out.TimedOut != late || out.Cut != cut {
 			t.Errorf("%s: %+v\nvalue %.200s", name, out, out.Value)
 		}
 		for _, says := range test.says {
