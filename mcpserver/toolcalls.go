@@ -11,6 +11,7 @@ import (
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
 )
 
 // Tools is the face of a model: its calls are tools, of the toolsets that are offered.
@@ -115,6 +116,15 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.ActSubmit:
 		return only(verbs.Mode, "planning_submit_plan", "ask the user to run "+t.byUser(verbs.Call{Act: verbs.ActCancelMode})+
 			", as no tool submits a plan here")
+	case verbs.ActRun:
+		return only(verbs.Execution, "planning_execute_plan", t.byUser(call))
+	case verbs.ActRecover:
+		return t.recover(call)
+	case verbs.ActReplan:
+		if !t.offers(verbs.Execution) {
+			return onlyLoop(`planloop_update {"replan":{"changes":"..."}}`, t.byUser(call))
+		}
+		return "planning_replan", true
 	case verbs.ActDraft:
 		return "start without decompose and break the goal down yourself (prompt decompose_goal)", true
 	case verbs.ActAbandon:
@@ -125,6 +135,21 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return "planning_apply_template " + templateArguments(call), t.offers(verbs.Execution)
 	case verbs.ActUsePrompt:
 		return "use one of those that are listed", true
+	}
+	return t.byUser(call), false
+}
+
+// recover is the call that says what becomes of a step that failed, or of which nobody knows
+// what came of it. Marks say the most of it where no tool is offered for it.
+func (t Tools) recover(call verbs.Call) (text string, can bool) {
+	mark := map[plan.Choice]plan.StepStatus{plan.Retry: plan.Pending, plan.Happened: plan.Done}[call.Choice]
+	switch {
+	case t.offers(verbs.Execution):
+		return fmt.Sprintf(`planning_recover_step {"step":"%s","choice":"%s"}`, call.Step, call.Choice), true
+	case mark != "":
+		return t.Word(verbs.Call{Act: verbs.ActMark, Step: call.Step, Status: mark})
+	case call.Choice == plan.Skip && t.offers(verbs.Loop):
+		return fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"skip":"<why>"}]}`, call.Step.Number()), true
 	}
 	return t.byUser(call), false
 }

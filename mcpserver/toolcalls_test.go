@@ -10,7 +10,7 @@ import (
 
 // Whatever comes next is a tool that is offered, or told as the user's to do.
 func TestEveryActHasWords(t *testing.T) {
-	for _, toolsets := range [][]string{nil, {verbs.Planning}, {verbs.Loop}, {verbs.Mode}} {
+	for _, toolsets := range [][]string{nil, {verbs.Planning}, {verbs.Loop}, {verbs.Mode}, {verbs.Execution}} {
 		face := mcpserver.Tools{Toolsets: toolsets, User: terminal.CommandLine{}}
 		for _, act := range verbs.Acts() {
 			if text, _ := face.Word(verbs.Call{Act: act}); text == "" {

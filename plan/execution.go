@@ -98,6 +98,12 @@ func (step *Step) Loop() StepID { return step.execution().Of }
 // Looping reports whether the step is a loop whose instances are being carried out.
 func (step *Step) Looping() bool { return step.Status == InProgress && step.execution().Expanded }
 
+// Expanded reports whether the step is a loop whose list is known: it ends with its instances.
+func (step *Step) Expanded() bool { return step.execution().Expanded }
+
+// Granted reports whether a person has agreed to the step's next attempt.
+func (step *Step) Granted() bool { return step.execution().Grant != nil }
+
 // Running reports whether an engine carries the step out.
 func (step *Step) Running() bool { return step.Status == InProgress && step.execution().Started }
 

@@ -33,6 +33,9 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if err := leftToEngine(step, a, f); err != nil {
 		return nil, err
 	}
+	if choice := a.recovers(step); choice != "" {
+		return AnswerStep{Step: a.Step, Choice: choice, Text: a.Note}.decide(s, f)
+	}
 	if err := startable(p, step, a.Status); err != nil {
 		return nil, err
 	}
@@ -65,13 +68,23 @@ func leftToEngine(step *Step, a MarkStep, f Facts) error {
 		return conflict(name+" is a loop and ends with its instances, "+IDs(x.Instances), "mark those")
 	case step.Running() && step.ClaimedBy != f.Actor.Name:
 		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
-	case step.Unknown() && !f.Actor.Present():
-		return conflict(name+" was started, and nobody knows what came of it", "look at what it did, then say so by recovering it")
+	case step.Unknown() && a.recovers(step) == "" && !f.Actor.Present():
+		return conflict(name+" was started, and nobody knows what came of it",
+			"look at what it did, then mark it done, or pending to repeat it")
 	case a.Status == InProgress && step.Status != InProgress && step.RequiresApproval && x.Grant == nil && !f.Limits.NeverAsk &&
 		!f.Actor.Present():
 		return conflict(name+" waits for a person's approval before it is started", "ask the user to run `planloop approve "+name+"`")
 	}
 	return nil
+}
+
+// recovers returns how a mark answers for a step of which nobody knows what came of it, "" when
+// it does not: nobody takes such a step over.
+func (a MarkStep) recovers(step *Step) Choice {
+	if !step.Unknown() {
+		return ""
+	}
+	return map[StepStatus]Choice{Done: Happened, Pending: Retry, Skipped: Skip}[a.Status]
 }
 
 // inFlight reports whether an action only tells what came of steps that its actor is at work on.

@@ -194,13 +194,28 @@ func TestLostSteps(t *testing.T) {
 			continue
 		}
 		w.refused(ann, plan.MarkStep{Step: 1, Status: plan.InProgress})
-		w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Done})
+		w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Failed})
 		if got := plan.WhyOver(w.state); got != plan.OverWaitingForPerson {
 			t.Errorf("over: %q", got)
 		}
 		w.do(ann, plan.AnswerStep{Step: 1, Choice: plan.Happened, Text: "the file is there"})
 		if step := w.step(1); step.Status != plan.Done || step.Asking() != nil {
 			t.Errorf("%+v", step)
+		}
+	}
+}
+
+// TestMarksAnswerForUnknownSteps: who has no other tool says by a mark what came of one.
+func TestMarksAnswerForUnknownSteps(t *testing.T) {
+	for mark, want := range map[plan.StepStatus]plan.StepStatus{plan.Done: plan.Done, plan.Pending: plan.Pending, plan.Skipped: plan.Skipped} {
+		w := atWork(t)
+		w.seen[engine.Name] = plan.Sighting{Gone: true}
+		w.do(plan.NewActor(plan.ViaEngine, "engine#2"), plan.Advance{Lost: []plan.Attempt{w.finished(1, plan.Result{}).Attempt}})
+		if got := kinds(w.do(ann, plan.MarkStep{Step: 1, Status: mark, Note: "seen"})); got[0] != "step_answered" {
+			t.Errorf("%s: events %v", mark, got)
+		}
+		if step := w.step(1); step.Status != want || step.Unknown() || len(step.Notes) != 1 {
+			t.Errorf("%s: %+v", mark, step)
 		}
 	}
 }

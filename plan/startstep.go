@@ -24,7 +24,7 @@ func Startable(s State, room int) Candidates {
 	}
 	var list Candidates
 	for step := range s.Plan.Steps.Ready() {
-		if step.Asking() != nil || !step.concernsEngine() {
+		if step.Asking() != nil || !step.ConcernsEngine() {
 			continue
 		}
 		if step.Tool != "" && step.ForEach == "" {
@@ -39,8 +39,8 @@ func Startable(s State, room int) Candidates {
 	return list
 }
 
-// concernsEngine reports whether a ready step is more than work for an agent.
-func (step *Step) concernsEngine() bool {
+// ConcernsEngine reports whether a ready step is more than work for an agent.
+func (step *Step) ConcernsEngine() bool {
 	x := step.execution()
 	instance := x.Of != 0
 	return step.Tool != "" || !instance && step.ForEach != "" || step.When != "" && !x.Met || step.Pause != "" && !x.Answered ||

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
 )
 
 // CommandLine is the face of the command line: its callers type commands.
@@ -63,6 +64,13 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActAbandon:    "planloop clear",
 
 		verbs.ActApplyTemplate: "planloop template apply " + ShellWord(call.ID) + settings(call.JSON),
+		verbs.ActRun:           "planloop run",
+		verbs.ActPause:         "planloop pause",
+		verbs.ActApproveStep:   "planloop approve " + call.Step.String(),
+		verbs.ActRejectStep:    "planloop reject " + call.Step.String(),
+		verbs.ActAnswerStep:    "planloop answer " + call.Step.String() + " TEXT",
+		verbs.ActReplan:        "planloop replan --file FILE",
+		verbs.ActRecover:       recovery(call),
 	}[call.Act]
 	return text, known
 }
@@ -86,6 +94,18 @@ func settings(object string) string {
 		flags.WriteString(" --set " + ShellWord(key+"="+text))
 	}
 	return flags.String()
+}
+
+// recovery is the command that says what becomes of a step.
+func recovery(call verbs.Call) string {
+	switch step := call.Step.String(); call.Choice {
+	case plan.Retry:
+		return "planloop retry " + step
+	case plan.Skip:
+		return "planloop skip " + step + " --reason WHY"
+	default:
+		return strings.TrimSuffix("planloop recover "+step+" --choice "+string(call.Choice), " --choice ")
+	}
 }
 
 // ShellWord returns text as one word of a command line, in which a shell finds

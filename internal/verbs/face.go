@@ -27,36 +27,43 @@ type Act string
 
 // What can be called next. Those from ActApprove on are a person's.
 const (
-	ActSetUp      Act = "set_up"      // a plan
-	ActStart      Act = "start"       // a plan for a goal, in any letters
-	ActAddSteps   Act = "add_steps"   // to the plan
-	ActUpdate     Act = "update"      // add, edit and report with the arguments JSON, "" for any
-	ActMark       Act = "mark"        // Step, with Status
-	ActRead       Act = "read"        // the whole plan; the draft or the approved one, if ID says so, from Step on
-	ActShowTask   Act = "show_task"   // Step, whole; Page of it
-	ActListTasks  Act = "list_tasks"  // Page of them
-	ActAskStatus  Act = "ask_status"  // where the plan stands
-	ActWait       Act = "wait"        // for a change, For at most
-	ActProve      Act = "prove"       // a criterion of Step
-	ActSummarise  Act = "summarise"   // which closes the plan
-	ActAlert      Act = "alert"       // raise or clear a signal
-	ActClear      Act = "clear"       // the signal ID
-	ActSyncRules  Act = "sync_rules"  // into File
-	ActAsk        Act = "ask"         // a person
-	ActSubmit     Act = "submit"      // a plan to a person
-	ActDraft      Act = "draft"       // tasks, without a model of planloop's
-	ActUsePrompt  Act = "use_prompt"  // by its name; lists them
-	ActApprove    Act = "approve"     // the draft
-	ActReturn     Act = "return"      // the draft, to be edited
-	ActReject     Act = "reject"      // the draft
-	ActAnswer     Act = "answer"      // a question
-	ActComment    Act = "comment"     // for whoever works on the plan
-	ActRestore    Act = "restore"     // the plan ID
-	ActCancelMode Act = "cancel_mode" // planning mode
-	ActPurge      Act = "purge"       // the history
-	ActTakeOver   Act = "take_over"   // Step, from whoever holds it
-	ActCheck      Act = "check"       // Step by its command, in a shell
-	ActAbandon    Act = "abandon"     // the plan
+	ActSetUp       Act = "set_up"       // a plan
+	ActStart       Act = "start"        // a plan for a goal, in any letters
+	ActAddSteps    Act = "add_steps"    // to the plan
+	ActUpdate      Act = "update"       // add, edit and report with the arguments JSON, "" for any
+	ActMark        Act = "mark"         // Step, with Status
+	ActRead        Act = "read"         // the whole plan; the draft or the approved one, if ID says so, from Step on
+	ActShowTask    Act = "show_task"    // Step, whole; Page of it
+	ActListTasks   Act = "list_tasks"   // Page of them
+	ActAskStatus   Act = "ask_status"   // where the plan stands
+	ActWait        Act = "wait"         // for a change, For at most
+	ActProve       Act = "prove"        // a criterion of Step
+	ActSummarise   Act = "summarise"    // which closes the plan
+	ActAlert       Act = "alert"        // raise or clear a signal
+	ActClear       Act = "clear"        // the signal ID
+	ActSyncRules   Act = "sync_rules"   // into File
+	ActAsk         Act = "ask"          // a person
+	ActRun         Act = "run"          // the plan: what tools do of it
+	ActRecover     Act = "recover"      // Step, which failed or is unknown, by Choice
+	ActReplan      Act = "replan"       // which makes the next version of the plan
+	ActSubmit      Act = "submit"       // a plan to a person
+	ActDraft       Act = "draft"        // tasks, without a model of planloop's
+	ActUsePrompt   Act = "use_prompt"   // by its name; lists them
+	ActApprove     Act = "approve"      // the draft
+	ActReturn      Act = "return"       // the draft, to be edited
+	ActReject      Act = "reject"       // the draft
+	ActAnswer      Act = "answer"       // a question
+	ActComment     Act = "comment"      // for whoever works on the plan
+	ActRestore     Act = "restore"      // the plan ID
+	ActCancelMode  Act = "cancel_mode"  // planning mode
+	ActPurge       Act = "purge"        // the history
+	ActTakeOver    Act = "take_over"    // Step, from whoever holds it
+	ActCheck       Act = "check"        // Step by its command, in a shell
+	ActPause       Act = "pause"        // the run
+	ActApproveStep Act = "approve_step" // Step, which asks before it runs
+	ActRejectStep  Act = "reject_step"  // Step, which is skipped then
+	ActAnswerStep  Act = "answer_step"  // Step, which asks its own question
+	ActAbandon     Act = "abandon"      // the plan
 
 	ActApplyTemplate Act = "apply_template" // ID, with the parameters JSON
 )
@@ -64,8 +71,9 @@ const (
 // Acts lists them all, in order.
 func Acts() []Act {
 	return []Act{ActSetUp, ActStart, ActAddSteps, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
-		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn,
-		ActReject, ActAnswer, ActComment, ActRestore, ActCancelMode, ActPurge, ActTakeOver, ActCheck, ActAbandon,
+		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActRun,
+		ActRecover, ActReplan, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActComment, ActRestore,
+		ActCancelMode, ActPurge, ActTakeOver, ActCheck, ActPause, ActApproveStep, ActRejectStep, ActAnswerStep, ActAbandon,
 		ActApplyTemplate}
 }
 
@@ -75,6 +83,7 @@ type Call struct {
 	Act    Act
 	Step   plan.StepID
 	Status plan.StepStatus
+	Choice plan.Choice
 	ID     string
 	File   string
 	JSON   string
