@@ -102,13 +102,7 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.ActAlert:
 		return "planloop_alert", loop
 	case verbs.ActClear:
-		if !loop {
-			return "ask the user to run " + t.byUser(verbs.Call{Act: verbs.ActClear}), false
-		}
-		if !fits(call.ID) { // a part of it would name no signal
-			return `planloop_alert {"clear":true} with its id, which planloop_status shows`, true
-		}
-		return "planloop_alert " + cleared(call.ID), true
+		return t.clear(call)
 	case verbs.ActSyncRules:
 		return "Write instructions_content to " + call.File + " (or have planloop sync run), then call planloop_status again", loop
 	case verbs.ActAsk:
@@ -116,15 +110,8 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	case verbs.ActSubmit:
 		return only(verbs.Mode, "planning_submit_plan", "ask the user to run "+t.byUser(verbs.Call{Act: verbs.ActCancelMode})+
 			", as no tool submits a plan here")
-	case verbs.ActRun:
-		return only(verbs.Execution, "planning_execute_plan", t.byUser(call))
-	case verbs.ActRecover:
-		return t.recover(call)
-	case verbs.ActReplan:
-		if !t.offers(verbs.Execution) {
-			return onlyLoop(`planloop_update {"replan":{"changes":"..."}}`, t.byUser(call))
-		}
-		return "planning_replan", true
+	case verbs.ActRun, verbs.ActRecover, verbs.ActReplan:
+		return t.carryOut(call)
 	case verbs.ActDraft:
 		return "start without decompose and break the goal down yourself (prompt decompose_goal)", true
 	case verbs.ActAbandon:
@@ -139,16 +126,35 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 	return t.byUser(call), false
 }
 
-// recover is the call that says what becomes of a step that failed, or of which nobody knows
-// what came of it. Marks say the most of it where no tool is offered for it.
-func (t Tools) recover(call verbs.Call) (text string, can bool) {
+// clear is the call that clears a signal.
+func (t Tools) clear(call verbs.Call) (text string, can bool) {
+	if !t.offers(verbs.Loop) {
+		return "ask the user to run " + t.byUser(verbs.Call{Act: verbs.ActClear}), false
+	}
+	if !fits(call.ID) { // a part of it would name no signal
+		return `planloop_alert {"clear":true} with its id, which planloop_status shows`, true
+	}
+	return "planloop_alert " + cleared(call.ID), true
+}
+
+// carryOut is the call that runs the plan, replans it, or says what becomes of a step that
+// failed or is unknown. Updates and marks say the most of it where no tool is offered for it.
+func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
+	tools, loop := t.offers(verbs.Execution), t.offers(verbs.Loop)
 	mark := map[plan.Choice]plan.StepStatus{plan.Retry: plan.Pending, plan.Happened: plan.Done}[call.Choice]
 	switch {
-	case t.offers(verbs.Execution):
+	case tools && call.Act == verbs.ActRun:
+		return "planning_execute_plan", true
+	case tools && call.Act == verbs.ActReplan:
+		return "planning_replan", true
+	case loop && call.Act == verbs.ActReplan:
+		return `planloop_update {"replan":{"changes":"..."}}`, true
+	case call.Act != verbs.ActRecover:
+	case tools:
 		return fmt.Sprintf(`planning_recover_step {"step":"%s","choice":"%s"}`, call.Step, call.Choice), true
 	case mark != "":
 		return t.Word(verbs.Call{Act: verbs.ActMark, Step: call.Step, Status: mark})
-	case call.Choice == plan.Skip && t.offers(verbs.Loop):
+	case loop && call.Choice == plan.Skip:
 		return fmt.Sprintf(`planloop_update {"update_tasks":[{"id":%s,"skip":"<why>"}]}`, call.Step.Number()), true
 	}
 	return t.byUser(call), false
