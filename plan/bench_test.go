@@ -133,3 +133,34 @@ func BenchmarkBuild(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAdvance keeps a result and starts the next step, in plans of which all steps are ready
+// and in a chain.
+func BenchmarkAdvance(b *testing.B) {
+	for _, size := range []int{100, 10_000} {
+		for name, chain := range map[string]bool{"ready": false, "chain": true} {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				steps := make([]plan.NewStep, size)
+				for i := range steps {
+					steps[i] = tool(fmt.Sprint("step ", i))
+					if chain && i > 0 {
+						steps[i].DependsOn = []plan.StepID{plan.StepID(i)}
+					}
+				}
+				w := newWorkspace(b)
+				w.limits.MaxSteps = size
+				w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Ship it"}, Steps: steps})
+				w.do(ann, plan.BeginRun{})
+				w.advance(1)
+				first, at := w.state, plan.StepID(1)
+				for b.Loop() {
+					w.log = nil
+					if w.advance(1, w.finished(at, plan.Result{OK: true})); int(at) == size-1 {
+						w.state, at = first, 0
+					}
+					at++
+				}
+			})
+		}
+	}
+}

@@ -32,6 +32,7 @@ type workspace struct {
 
 	resolved map[plan.StepID]plan.Resolution // what the engine found before its last Advance
 	found    func(*plan.Step, *plan.Resolution)
+	decided  func(plan.Actor, plan.Action, plan.Facts, []plan.Event, error) // hears of each decision; may be nil
 }
 
 func newWorkspace(t failer) *workspace {
@@ -73,7 +74,11 @@ func (w *workspace) past(id string) *plan.Plan {
 // try asks for a and keeps what follows. A time step of one second separates
 // the accepted actions.
 func (w *workspace) try(actor plan.Actor, a plan.Action) ([]plan.Event, error) {
-	events, err := plan.Decide(w.state, a, w.facts(actor, a))
+	facts := w.facts(actor, a)
+	events, err := plan.Decide(w.state, a, facts)
+	if w.decided != nil {
+		w.decided(actor, a, facts, events, err)
+	}
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
