@@ -59,11 +59,14 @@ func (s State) Former() []PastPlan {
 	return former
 }
 
-// versions yields the heads of the former versions of a plan.
-func (s State) versions(root string) iter.Seq[PastPlan] {
+// Root returns the id of the first version of the plan, which does not change with replans.
+func (p PastPlan) Root() string { return (&Plan{ID: p.ID, Version: p.Version}).Root() }
+
+// Versions yields the heads of the former versions of a plan.
+func (s State) Versions(root string) iter.Seq[PastPlan] {
 	return func(yield func(PastPlan) bool) {
 		for _, head := range s.Past {
-			if version := (&Plan{ID: head.ID, Version: head.Version}); version.Root() == root && !yield(head) {
+			if head.Root() == root && !yield(head) {
 				return
 			}
 		}
@@ -76,7 +79,7 @@ func (s State) highestOf(root string) StepID {
 	if s.Plan != nil && s.Plan.Root() == root {
 		highest = s.Plan.Steps.Highest()
 	}
-	for head := range s.versions(root) {
+	for head := range s.Versions(root) {
 		highest = max(highest, head.Highest, StepID(head.Steps))
 	}
 	return highest

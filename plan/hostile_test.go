@@ -79,8 +79,8 @@ func attempts() map[string]attempt {
 	raise := plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red", Step: 1, Output: "o"}
 	return map[string]attempt{
 		"SetUp": {ann, active, always(plan.SetUp{Outline: wholeOutline(), Steps: two, Origin: plan.Origin{
-			ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: "c", Status: plan.StatusReplanning,
-			CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(2, 0), CreatedBy: "bob", Highest: 9}})},
+			ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: "c", Discoveries: []string{"d"}, Replans: 1,
+			Status: plan.StatusReplanning, CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(2, 0), CreatedBy: "bob", Highest: 9}})},
 		"AddSteps":    {ann, active, always(plan.AddSteps{Steps: two[1:]})},
 		"UpdateStep":  {ann, active, always(plan.UpdateStep{Step: 2, Patch: wholePatch()})},
 		"MoveStep":    {ann, active, always(plan.MoveStep{Step: 2})},

@@ -15,6 +15,8 @@ type Origin struct {
 	Version        int        // with "-v" and the version behind it, the id is the root's: see Plan.Root
 	PreviousPlanID string     // of the version before
 	Changes        string     // what the replan changed that made it
+	Discoveries    []string   // that led to it
+	Replans        int        // after critical failures
 	Status         PlanStatus // replanning or failed; any other follows from the steps
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -39,6 +41,8 @@ func CleanOrigin(field string, o Origin) (Origin, error) {
 	}
 	c.count(o.Version, "version", maxSeconds)
 	c.block(&o.Changes, "changes", MaxLongText)
+	c.list(&o.Discoveries, "discoveries", LinesField, MaxLongLine, MaxList)
+	c.count(o.Replans, "replans", maxSeconds)
 	if o.Status != "" && o.Status != StatusReplanning && o.Status != StatusFailed {
 		c.refuse("status", Quote(string(o.Status))+" follows from the steps", "leave it out")
 	}
@@ -55,6 +59,7 @@ func (o Origin) onto(p *Plan, s State) {
 		p.ID = o.ID
 	}
 	p.Version, p.PreviousPlanID, p.Changes = max(p.Version, o.Version), o.PreviousPlanID, o.Changes
+	p.Discoveries, p.Replans = o.Discoveries, o.Replans
 	p.Status, p.CreatedBy = cmp.Or(o.Status, p.Status), cmp.Or(o.CreatedBy, p.CreatedBy)
 	p.CreatedAt, p.UpdatedAt = cmp.Or(o.CreatedAt, p.CreatedAt), cmp.Or(o.UpdatedAt, p.UpdatedAt)
 }

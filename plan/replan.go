@@ -60,7 +60,7 @@ func (a Replan) decide(s State, f Facts) ([]Event, error) {
 // restored.
 func (s State) lastVersion(p *Plan) int {
 	last := p.Version
-	for head := range s.versions(p.Root()) {
+	for head := range s.Versions(p.Root()) {
 		last = max(last, head.Version)
 	}
 	return last

@@ -31,6 +31,7 @@ type exportOptions struct {
 	format string
 	plan   string
 	file   string
+	dir    string
 }
 
 func newExportCommand(a *app) *cobra.Command {
@@ -42,6 +43,7 @@ func newExportCommand(a *app) *cobra.Command {
 		"file's name, else json)")
 	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of it")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
+	flags.StringVar(&o.dir, "dir", "", "write the files of rawko, with all versions, to the folder `DIR` of the workspace")
 	complete(cmd, "format", words(exportFormat("")))
 	complete(cmd, "plan", a.completePlans)
 	return cmd
@@ -52,6 +54,7 @@ type exportReply struct {
 	PlanID  string   `json:"plan_id"`
 	Format  string   `json:"format"`
 	File    string   `json:"file,omitempty"`
+	Files   []string `json:"files,omitempty"`   // in a folder
 	Content string   `json:"content,omitempty"` // without a file
 	Notes   []string `json:"notes"`
 }
@@ -61,17 +64,23 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.dir != "" && (o.file != "" || o.format != "" && o.format != string(exchange.RawkoYAML)) {
+		return usageError{fmt.Errorf("--dir writes the files of rawko: give it alone, or with --format %s", exchange.RawkoYAML)}
+	}
 	opened, state, err := a.state(ctx)
 	if err != nil {
 		return err
 	}
-	if o.file != "" && o.file != "-" {
-		if err := a.mayAct(ctx, opened, "no file is written", o.file); err != nil {
+	if o.dir != "" || o.file != "" && o.file != "-" {
+		if err := a.mayAct(ctx, opened, "no file is written", cmp.Or(o.dir, o.file)); err != nil {
 			return err
 		}
 	}
 	if state, _, err = namedPlan(ctx, opened, state, o.plan); err != nil {
 		return err
+	}
+	if o.dir != "" {
+		return a.exportRawko(ctx, opened, state, o.dir)
 	}
 	text, notes, err := exported(state, format)
 	if err != nil {

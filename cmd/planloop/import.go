@@ -58,18 +58,7 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if o.draft && o.active {
 		return usageError{errors.New("--draft and --active exclude each other; give one of them")}
 	}
-	data, err := a.readInput(ctx, file)
-	if err != nil {
-		return err
-	}
-	format, err := o.formatOf(data, file)
-	if err != nil {
-		return err
-	}
-	if format == exchange.Execution && file == "-" && o.objective == "" {
-		return usageError{errors.New("a plan of the format execution says no objective: give it with --objective")}
-	}
-	imported, err := exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: o.fileName(file)})
+	format, imported, err := a.readPlan(ctx, file, o)
 	if err != nil {
 		return err
 	}
@@ -82,7 +71,7 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 	if err != nil {
 		return err
 	}
-	reply, found, err := opened.verbs.ImportPlan(ctx, a.caller(), action)
+	reply, found, err := opened.verbs.ImportPlan(ctx, a.caller(), action, imported.former)
 	if err != nil {
 		return err
 	}
@@ -91,6 +80,40 @@ func (a *app) importPlan(ctx context.Context, file string, o importOptions) erro
 		a.note(notes...)
 	}
 	return a.reply(importReply{reply, string(format), orEmpty(notes)})
+}
+
+// readPlan reads the plan of a file, or of a folder as rawko keeps it.
+func (a *app) readPlan(ctx context.Context, file string, o importOptions) (exchange.Format, importedRawko, error) {
+	info, err := os.Stat(file)
+	folder := err == nil && info.IsDir()
+	if folder && o.format != "" && o.format != string(exchange.RawkoYAML) {
+		return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder, which is read as %s; leave out --format", plan.Quote(file),
+			exchange.RawkoYAML)}
+	}
+	if folder && missingFile(filepath.Join(file, rawkoTask)) {
+		return "", importedRawko{}, usageError{fmt.Errorf("%s is a folder without %s; name a file, or a folder in which rawko keeps plans",
+			plan.Quote(file), rawkoTask)}
+	}
+	if folder {
+		file = filepath.Join(file, rawkoTask)
+	}
+	if folder || filepath.Base(file) == rawkoTask {
+		imported, err := a.importRawko(ctx, file, exchange.ImportOptions{Objective: o.objective})
+		return exchange.RawkoYAML, imported, err
+	}
+	data, err := a.readInput(ctx, file)
+	if err != nil {
+		return "", importedRawko{}, err
+	}
+	format, err := o.formatOf(data, file)
+	if err != nil {
+		return "", importedRawko{}, err
+	}
+	if format == exchange.Execution && file == "-" && o.objective == "" {
+		return "", importedRawko{}, usageError{errors.New("a plan of the format execution says no objective: give it with --objective")}
+	}
+	imported, err := exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: o.fileName(file)})
+	return format, importedRawko{Imported: imported}, err
 }
 
 func (o importOptions) formatOf(data []byte, file string) (exchange.Format, error) {

@@ -77,6 +77,43 @@ func rawkoYAML(p *plan.Plan) ([]byte, error) {
 	return resources.YAMLOf(data)
 }
 
+// rawkoTask is the file that names the current plan.
+type rawkoTask struct {
+	Task   string         `json:"task"`
+	PlanID string         `json:"planId"`
+	Status rawkoPlanState `json:"status"`
+}
+
+// RawkoTask returns the file by which rawko knows the current plan.
+func RawkoTask(p *plan.Plan) ([]byte, error) {
+	data, err := json.Marshal(rawkoTask{p.Objective, p.ID, rawkoPlanState(p.Status.Rawko())})
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return resources.YAMLOf(data)
+}
+
+// RawkoCurrent returns the id of the plan that such a file names.
+func RawkoCurrent(text []byte) (string, error) {
+	text, err := readable(text)
+	if err != nil {
+		return "", err
+	}
+	read, err := yamltext.Read(text, maxExpanded)
+	if err != nil {
+		return "", err
+	}
+	var task rawkoTask
+	if err := json.Unmarshal(read.JSON, &task, scalarsAsText()); err != nil {
+		return "", decodeError("", err)
+	}
+	if !plan.IsPlanID(task.PlanID) {
+		return "", refuse("/planId", plan.Quote(task.PlanID)+" is not the id of a plan",
+			"name one of the files under plans/, without .yaml")
+	}
+	return task.PlanID, nil
+}
+
 func toRawko(p *plan.Plan) rawkoPlan {
 	r := rawkoPlan{
 		ID: p.ID, Task: p.Objective, Status: rawkoPlanState(p.Status.Rawko()), Version: p.Version, CurrentStepIndex: p.Steps.CurrentIndex(),

@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -43,6 +44,16 @@ func TestRawkoExample(t *testing.T) {
 		t.Errorf("(-example +exported):\n%s", diff)
 	}
 	golden(t, "rawko-example.golden.yaml", text)
+	object, err := json.Marshal(tree(t, example)) // as the specification prints it (R28)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if format, err := exchange.Detect(object, "plan.json"); err != nil || format != exchange.RawkoYAML {
+		t.Errorf("the object is detected as %q, %v", format, err)
+	}
+	if of, err := exchange.Import(object, exchange.RawkoYAML, exchange.ImportOptions{}); err != nil || !cmp.Equal(got, of) {
+		t.Errorf("the object: %v\n%s", err, cmp.Diff(got, of))
+	}
 	golden(t, "rawko-example.notes", strings.Join(got.Notes, "\n")+"\n")
 }
 

@@ -240,8 +240,9 @@ func (r ClearPlanReply) Text() string {
 
 // ImportPlan is SetUp for a plan that comes from a file. The gates look at what is
 // left to do; what they find is told, and refuses the plan only where everything is
-// judged: the lists of other programs know no hints and paths.
-func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp) (SetupPlanReply, []string, error) {
+// judged: the lists of other programs know no hints and paths. Its former versions, the oldest
+// first, are kept as former plans, unless they are here already.
+func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former []plan.SetUp) (SetupPlanReply, []string, error) {
 	candidate := gates.Candidate{Objective: a.Objective, Replaces: true}
 	finished := map[plan.StepID]bool{}
 	for i, step := range a.Steps {
@@ -257,12 +258,44 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp) (Setup
 	if s.opts.GateAll && !report.OK() {
 		return SetupPlanReply{}, nil, &RefusedPlan{Report: report}
 	}
+	before, err := s.setUpFormer(ctx, c, a, former)
+	if err != nil {
+		return SetupPlanReply{}, nil, err
+	}
 	reply, err := s.setUp(ctx, c, a)
+	if before.PlanID != "" { // what was replaced first was there before
+		reply.Replaced = before.Replaced
+	}
 	told := found(report)
 	if kept := a.Origin.ID; kept != "" && err == nil && reply.PlanID != kept {
 		told = slices.Insert(told, 0, "There is a plan "+kept+" here already: this one is "+reply.PlanID+".")
 	}
 	return reply, told, err
+}
+
+// setUpFormer makes the former versions of a plan the current one in turn, and returns the
+// reply to the first. A draft comes without them: it takes nothing's place.
+func (s *Service) setUpFormer(ctx context.Context, c Caller, a plan.SetUp, former []plan.SetUp) (first SetupPlanReply, err error) {
+	if a.Draft || len(former) == 0 {
+		return first, nil
+	}
+	state, err := s.State(ctx)
+	if err != nil {
+		return first, err
+	}
+	for _, version := range former {
+		if slices.Contains(state.PlanIDs(), version.Origin.ID) {
+			continue
+		}
+		reply, err := s.setUp(ctx, c, version)
+		if err != nil {
+			return first, err
+		}
+		if first.PlanID == "" {
+			first = reply
+		}
+	}
+	return first, nil
 }
 
 // foundShown bounds what is told of an imported plan.
