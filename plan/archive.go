@@ -92,7 +92,7 @@ func (s State) attemptsOf(p *Plan) int {
 	if s.Plan != nil && s.Plan.Root() == p.Root() && s.Plan.ID != p.ID {
 		most = attempts(s.Plan.Steps)
 	}
-	for head := range s.versions(p.Root()) {
+	for head := range s.Versions(p.Root()) {
 		if head.ID != p.ID {
 			most = max(most, head.Attempts)
 		}

@@ -152,7 +152,8 @@ func setUpAction(t *rapid.T) plan.SetUp {
 	}
 	if rapid.Bool().Draw(t, "has an origin") {
 		a.Origin = plan.Origin{ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: maybeBlock(t, "changes"),
-			Discoveries: lines(t, "found"), Replans: rapid.IntRange(0, 2).Draw(t, "replans"), CreatedAt: moment(t, "created"), UpdatedAt: moment(t, "updated"),
+			Discoveries: lines(t, "found"), Replans: rapid.IntRange(0, 2).Draw(t, "replans"),
+			CreatedAt: moment(t, "created"), UpdatedAt: moment(t, "updated"),
 			Status:    rapid.SampledFrom([]plan.PlanStatus{"", plan.StatusReplanning, plan.StatusFailed}).Draw(t, "status"),
 			CreatedBy: maybeLine(t, "creator"), Highest: plan.StepID(rapid.IntRange(0, 9).Draw(t, "highest"))}
 	}
