@@ -16,7 +16,7 @@ import (
 
 // Watch is told how a call goes. Each may be nil.
 type Watch struct {
-	Log      io.Writer                      // gets what a command prints as it comes, of both streams; writes do not overlap
+	Log      io.Writer                      // gets what a command prints as it comes, of both streams, as it is; writes do not overlap
 	Progress func(percent int, what string) // 0 to 100
 	Started  func(process.Identity)         // what a command runs as, once it has begun; the log may come first
 
@@ -108,8 +108,13 @@ func (b *Box) outcome(ctx context.Context, row Row, args json.RawMessage, w Watc
 	if own, ok := reply.(Valuer); ok {
 		value = own.Value()
 	}
-	why, none := value.(noValue)
-	if !none {
+	why := noValue("")
+	switch value := value.(type) {
+	case noValue:
+		why = value
+	case json.RawMessage:
+		out.Value = value
+	default:
 		out.Value, why = encoded(value)
 	}
 	if why != "" {

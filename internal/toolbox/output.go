@@ -1,9 +1,12 @@
 package toolbox
 
 import (
+	"encoding/json"
 	"io"
+	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // streams are where the streams of a command go: to the log, one write at a time.
@@ -28,35 +31,52 @@ func (t *turns) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// whole keeps all that is written to it, or nothing once that is too long.
+// whole keeps all that is written to it, or nothing once the JSON of it would be too long.
 type whole struct {
 	max int
 
-	mu   sync.Mutex
-	text []byte
-	over bool
+	mu     sync.Mutex
+	text   []byte
+	length int // of its JSON
 }
 
 func (w *whole) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over = w.over || len(w.text)+len(data) > w.max; w.over {
+	for _, c := range data {
+		if w.length > w.max {
+			break
+		}
+		switch {
+		case strings.IndexByte("\b\f\n\r\t\"\\", c) >= 0:
+			w.length += 2
+		case c < ' ':
+			w.length += 6
+		default:
+			w.length++
+		}
+	}
+	if w.length > w.max {
 		w.text = nil
 		return len(data), nil
+	}
+	if n := len(w.text) + len(data); n > cap(w.text) { // in few large strides, which leave little behind
+		w.text = append(make([]byte, 0, min(max(4*cap(w.text), n), w.max)), w.text...)
 	}
 	w.text = append(w.text, data...)
 	return len(data), nil
 }
 
-// value is the text, or why there is none.
+// value is the text as JSON, or why there is none.
 func (w *whole) value() any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch {
-	case w.over:
+	if w.length > w.max {
 		return noValue("its output is longer than " + size(int64(w.max)))
-	case !utf8.Valid(w.text):
+	}
+	quoted, err := jsontext.AppendQuote(make([]byte, 0, w.length+len(`""`)), w.text)
+	if err != nil {
 		return noValue("its output is not UTF-8 text")
 	}
-	return string(w.text)
+	return json.RawMessage(quoted)
 }

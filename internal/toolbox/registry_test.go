@@ -12,7 +12,10 @@ import (
 )
 
 // tool returns a tool of a box by its name.
-func tool(t testing.TB, box *toolbox.Box, name string) toolbox.Tool {
+func tool(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, box *toolbox.Box, name string) toolbox.Tool {
 	t.Helper()
 	found, ok := box.Tools().Lookup(name)
 	if !ok {

@@ -7,11 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/toolbox"
@@ -27,22 +30,23 @@ func TestCommandsAsSteps(t *testing.T) {
 		says  []string // in the error, or in the text where there is none
 		again bool
 	}{
-		"prints":           {args: `{"command":"printf 'a\\tb\\n\\n'; echo no >&2"}`, value: `"a\tb\n\n"`},
-		"prints nothing":   {args: `{"command":":"}`, value: `""`},
-		"like a reference": {args: `{"command":"echo '$S001'"}`, value: `"$S001\n"`},
-		"like JSON":        {args: `{"command":"echo '{\"a\":1}'"}`, value: `"{\"a\":1}\n"`},
-		"control":          {args: `{"command":"printf '\\033[1mx'"}`, value: `"\u001b[1mx"`},
-		"not UTF-8":        {args: `{"command":"printf 'a\\377'"}`, says: []string{"no value", "not UTF-8"}},
-		"too much":         {args: `{"command":"head -c 5000000 /dev/zero"}`, says: []string{"no value", "longer than 4096 KB"}},
-		"too much as JSON": {args: `{"command":"head -c 1000000 /dev/zero"}`, says: []string{"no value", "longer than 4096 KB"}},
-		"fails":            {args: `{"command":"echo out; echo why >&2; exit 3"}`, says: []string{"Exit code 3", "why"}},
-		"fails, on stdout": {args: `{"command":"echo why; exit 3"}`, says: []string{"Exit code 3", "why"}},
-		"fails, at length": {args: `{"command":"seq 100000; echo FAIL: it; seq 999; exit 1"}`, says: []string{"FAIL: it", "999"}},
-		"later":            {args: `{"command":"exit 75"}`, says: []string{"Exit code 75"}, again: true},
-		"dies":             {args: `{"command":"kill -SEGV $$"}`, says: []string{"Exit code 139"}},
-		"is killed":        {args: `{"command":"kill -KILL $$"}`, says: []string{"Exit code 137"}},
-		"times out":        {args: `{"command":"echo so far; sleep 1000","timeout":1}`, says: []string{"the time-out", "so far"}},
-		"by a variable":    {args: `{"command":"cat \"$FILE\"","env":{"FILE":"a b.txt"}}`, value: `"text\n"`},
+		"prints":            {args: `{"command":"printf 'a\\tb\\n\\n'; echo no >&2"}`, value: `"a\tb\n\n"`},
+		"prints nothing":    {args: `{"command":":"}`, value: `""`},
+		"like a reference":  {args: `{"command":"echo '$S001'"}`, value: `"$S001\n"`},
+		"like JSON":         {args: `{"command":"echo '{\"a\":1}'"}`, value: `"{\"a\":1}\n"`},
+		"control":           {args: `{"command":"printf '\\033[1mx'"}`, value: `"\u001b[1mx"`},
+		"not UTF-8":         {args: `{"command":"printf 'a\\377'"}`, says: []string{"no value", "not UTF-8"}},
+		"too much":          {args: `{"command":"head -c 5000000 /dev/zero"}`, says: []string{"no value", "longer than 4096 KB"}},
+		"as much as can be": {args: `{"command":"head -c 4194304 /dev/zero | tr '\\0' x"}`, value: `"` + strings.Repeat("x", 4<<20) + `"`},
+		"too much as JSON":  {args: `{"command":"head -c 1000000 /dev/zero"}`, says: []string{"no value", "longer than 4096 KB"}},
+		"fails":             {args: `{"command":"echo out; echo why >&2; exit 3"}`, says: []string{"Exit code 3", "why"}},
+		"fails, on stdout":  {args: `{"command":"echo why; exit 3"}`, says: []string{"Exit code 3", "why"}},
+		"fails, at length":  {args: `{"command":"seq 100000; echo FAIL: it; seq 999; exit 1"}`, says: []string{"FAIL: it", "999"}},
+		"later":             {args: `{"command":"exit 75"}`, says: []string{"Exit code 75"}, again: true},
+		"dies":              {args: `{"command":"kill -SEGV $$"}`, says: []string{"Exit code 139"}},
+		"is killed":         {args: `{"command":"kill -KILL $$"}`, says: []string{"Exit code 137"}},
+		"times out":         {args: `{"command":"echo so far; sleep 1000","timeout":1}`, says: []string{"the time-out", "so far"}},
+		"by a variable":     {args: `{"command":"cat \"$FILE\"","env":{"FILE":"a b.txt"}}`, value: `"text\n"`},
 		"by many": {args: `{"command":"printf %s, \"$N\" \"$B\" \"$L\" \"$O\" \"$Z\"",` +
 			`"env":{"N":1.50,"B":true,"L":[ 1, "a" ],"O":{"x": "é"},"Z":null}}`, value: `"1.50,true,[1,\"a\"],{\"x\":\"é\"},null,"`},
 		"no code": {args: `{"command":"echo \"$X\" $X","env":{"X":"$(touch planted); touch planted #"}}`,
@@ -68,6 +72,30 @@ func TestCommandsAsSteps(t *testing.T) {
 	if _, err := open(t, nil, toolbox.Options{}).View(t.Context(), toolbox.View{Path: "planted"}); err == nil {
 		t.Error("a value was run")
 	}
+}
+
+// TestValuesReachCommandsAsTheyAre: whatever stands in a variable comes to the command so, and
+// nothing of it is run.
+func TestValuesReachCommandsAsTheyAre(t *testing.T) {
+	box := open(t, nil, toolbox.Options{})
+	rapid.Check(t, func(t *rapid.T) {
+		code := rapid.SampledFrom([]string{"$(touch planted)", "`touch planted`", "'; touch planted; '", "\"; touch planted; \"",
+			"${X:=planted}", "\n touch planted\n", "() { :; }; touch planted", "$S001", "$item", "-n", "*", "\\", "é\u202e\x1b[2J"})
+		text := strings.Join(rapid.SliceOfN(rapid.OneOf(code, rapid.StringN(0, 20, 40)), 1, 6).Draw(t, "parts"), "")
+		text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
+		args, err := json.Marshal(map[string]any{"command": `printf %s "$VALUE"; : $VALUE`, "env": map[string]string{"VALUE": text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := tool(t, box, "bash_execute").Call(t.Context(), args, toolbox.Watch{})
+		var got string
+		if err != nil || !out.OK || json.Unmarshal(out.Value, &got) != nil || got != text {
+			t.Fatalf("%q became %q: %+v, %v", text, got, out, err)
+		}
+		if entries, err := os.ReadDir(box.Path()); err != nil || len(entries) > 0 {
+			t.Fatalf("%q left %v, %v", text, entries, err)
+		}
+	})
 }
 
 // TestTimeOfAStep: a command has the time of its step, not that of a call which says nothing;
@@ -133,26 +161,35 @@ func (a *awaited) Write(data []byte) (int, error) {
 	return 0, errors.New("the disk is full") // which is no fault of the command
 }
 
-// TestFloodIsBounded: a step that prints 1 GB adds at most 16 MB.
+// TestFloodIsBounded: a step that prints 1 GB adds at most 16 MB, as does one with the longest
+// value there can be.
 func TestFloodIsBounded(t *testing.T) {
 	const most = 16 << 20
 	box := open(t, nil, toolbox.Options{})
-	var log counting
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	out, err := tool(t, box, "bash_execute").Call(t.Context(),
-		json.RawMessage(`{"command":"head -c 500000000 /dev/zero; head -c 500000000 /dev/zero >&2; echo end","timeout":600}`),
-		toolbox.Watch{Log: &log})
-	runtime.ReadMemStats(&after)
-	if err != nil || !out.OK || out.Value != nil || !strings.Contains(out.Text, "no value") || len(out.Text) > 64<<10 {
-		t.Errorf("%+v, %v", out, err)
-	}
-	if grown := int64(after.Sys) - int64(before.Sys); grown > most {
-		t.Errorf("%d MB more", grown>>20)
-	}
-	if log != 1_000_000_004 {
-		t.Errorf("%d bytes were logged", log)
+	for command, prints := range map[string]counting{
+		`head -c 500000000 /dev/zero; head -c 500000000 /dev/zero >&2; echo end`: 1_000_000_004,
+		`head -c 4194304 /dev/zero | tr '\0' x`:                                  4 << 20,
+		`head -c 4194304 /dev/zero`:                                              4 << 20,
+	} {
+		args, err := json.Marshal(map[string]any{"command": command, "timeout": 600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log counting
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		out, err := tool(t, box, "bash_execute").Call(t.Context(), args, toolbox.Watch{Log: &log})
+		runtime.ReadMemStats(&after)
+		if err != nil || !out.OK || (out.Value == nil) != strings.Contains(out.Text, "no value") || len(out.Text) > 64<<10 {
+			t.Errorf("%s: %v, %s", command, err, out.Text)
+		}
+		if grown := int64(after.Sys) - int64(before.Sys); grown > most {
+			t.Errorf("%s: %d MB more", command, grown>>20)
+		}
+		if log != prints {
+			t.Errorf("%s: %d bytes were logged", command, log)
+		}
 	}
 }
 
