@@ -108,7 +108,8 @@ func (a *app) wayOn(ctx context.Context, err error) string {
 	case errors.As(err, &bad) && bad.Instead != "":
 		return bad.Instead
 	}
-	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || refused.Field == "/plan_id" || a.opened == nil {
+	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || a.opened == nil ||
+		refused.Field == "/plan_id" || refused.Field == "/template" {
 		return ""
 	}
 	next, err := a.opened.verbs.NextAction(ctx, a.caller())

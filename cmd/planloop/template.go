@@ -200,7 +200,8 @@ func (t templates) Save(name string, outline plan.Outline, steps []plan.Step, re
 	}
 	file, err := t.library.Save(name, text, replace)
 	if errors.Is(err, fs.ErrExist) {
-		err = plan.Refuse(plan.Conflict, "", "there is a template of yours named "+plan.Quote(name), "choose another name, or give --force")
+		err = plan.Refuse(plan.Conflict, "/template", "there is a template of yours named "+plan.Quote(name),
+			"choose another name, or give --force")
 	}
 	return file, err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/plan"
@@ -123,18 +124,18 @@ func readAll(origin Origin, names []string, where func(file string) string, cont
 		if !is || len(all) == maxTemplates {
 			continue
 		}
-		t := Template{Name: name, Origin: origin, File: where(file)}
+		t := Template{Name: plan.Shorten(safetext.EscapeLine(name), maxName), Origin: origin, File: where(file)}
 		err := CheckName(name)
 		var text []byte
 		if err == nil {
 			text, err = content(file)
 		}
 		if err != nil {
-			t.refuse(plan.Refuse(plan.InvalidInput, "", err.Error(), ""))
+			t.refuse(plan.Refuse(plan.InvalidInput, "", safetext.EscapeLine(err.Error()), ""))
 			all = append(all, t)
 			continue
 		}
-		all = append(all, read(name, origin, t.File, text))
+		all = append(all, Read(name, origin, t.File, text))
 	}
 	return all
 }
@@ -206,7 +207,7 @@ func (l Library) Save(name string, text []byte, replace bool) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
 	}
-	if t := read(name, User, "", text); t.Err != nil {
+	if t := Read(name, User, "", text); t.Err != nil {
 		return "", fmt.Errorf("the template could not be used: %w", t.Err)
 	}
 	if l.User == "" {

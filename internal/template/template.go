@@ -110,8 +110,8 @@ func CheckName(name string) error {
 		fmt.Sprintf("use at most %d lower-case letters and digits, with single dashes between them", maxName))
 }
 
-// read reads the text of a template. What is wrong with it is told in Err, with the lines.
-func read(name string, origin Origin, file string, text []byte) Template {
+// Read reads the text of a template, which stands in a file, "" for none. What is wrong with it is told in Err, with the lines.
+func Read(name string, origin Origin, file string, text []byte) Template {
 	t := Template{Name: name, Origin: origin, File: file, text: text}
 	r := reader{Template: &t}
 	if err := r.read(); err != nil {
@@ -144,7 +144,6 @@ type reader struct {
 
 // fault notes what is wrong with the value at a JSON pointer.
 func (r *reader) fault(at, problem, fix string) {
-	at = strings.Replace(at, "/metadata/", "/", 1) // which the file has not
 	if r.yaml.JSON != nil {
 		problem = fmt.Sprintf("line %d: %s", r.yaml.Line(at), problem)
 	}
@@ -230,16 +229,18 @@ func (r *reader) write(d document) {
 	}
 	ids := r.refs(d.Steps)
 	for i, s := range d.Steps {
-		made := plan.NewStep{Spec: s.Spec}
+		at, spec := fmt.Sprintf("/steps/%d", i), s.Spec
 		for k, name := range s.DependsOn {
 			if id, ok := ids.find(string(name)); ok {
-				made.DependsOn = append(made.DependsOn, id)
+				spec.DependsOn = append(spec.DependsOn, id)
 				continue
 			}
-			r.fault(fmt.Sprintf("/steps/%d/depends_on/%d", i, k), "there is no step "+plan.Quote(string(name)),
+			r.fault(fmt.Sprintf("%s/depends_on/%d", at, k), "there is no step "+plan.Quote(string(name)),
 				"give the ref of a step of the template, or its id")
 		}
-		r.steps = append(r.steps, made)
+		spec = spec.Linked(ids.find)
+		r.refused(spec.CheckReferences(at, func(id plan.StepID) bool { return id <= ids.last }))
+		r.steps = append(r.steps, plan.NewStep{Spec: spec})
 	}
 	if r.faults.Err() != nil {
 		return
@@ -312,6 +313,12 @@ type Made struct {
 func clean(outline plan.Outline, steps []plan.NewStep) (made Made, err error) {
 	var faults plan.Faults
 	made.Outline, err = plan.CleanOutline("", outline)
+	var wrong *plan.ValidationError
+	if errors.As(err, &wrong) {
+		for _, one := range append([]*plan.ValidationError{wrong}, wrong.Others...) {
+			one.Field = strings.TrimPrefix(one.Field, "/metadata") // which a template has not
+		}
+	}
 	faults.Add(err)
 	for i, s := range steps {
 		s, err = plan.CleanStep(fmt.Sprintf("/steps/%d", i), s)

@@ -16,11 +16,18 @@ import (
 // become is left out, and so is a dependency on a step that is not among them.
 func Of(outline plan.Outline, steps []plan.Step) ([]byte, error) {
 	t := Template{outline: outline}
-	names, taken := map[plan.StepID]ref{}, map[ref]bool{}
-	for _, s := range steps {
-		t.steps = append(t.steps, plan.NewStep{Spec: s.Spec})
+	names, taken, ids := map[plan.StepID]ref{}, map[ref]bool{}, map[plan.StepID]plan.StepID{}
+	for i, s := range steps {
 		names[s.ID] = refOf(s.Title, taken)
 		taken[names[s.ID]] = true
+		ids[s.ID] = plan.StepID(i + 1)
+	}
+	moved := func(name string) (plan.StepID, bool) {
+		id, err := plan.ParseStepID(name)
+		return ids[id], err == nil && ids[id] != 0
+	}
+	for _, s := range steps {
+		t.steps = append(t.steps, plan.NewStep{Spec: s.Spec.Linked(moved)})
 	}
 	t.fill(func(_ string, in place, text string) []string {
 		text = strings.ReplaceAll(text, "{{", "{{{{")
@@ -35,7 +42,7 @@ func Of(outline plan.Outline, steps []plan.Step) ([]byte, error) {
 		EstimatedDuration: o.EstimatedDuration}
 	for i, s := range t.steps {
 		made := step{Ref: string(names[steps[i].ID]), Spec: s.Spec}
-		for _, id := range s.DependsOn {
+		for _, id := range steps[i].DependsOn {
 			if name, there := names[id]; there {
 				made.DependsOn = append(made.DependsOn, name)
 			}

@@ -61,7 +61,7 @@ type FromTemplate struct {
 type ApplyTemplate struct {
 	Template   string                     `json:"template,omitempty" jsonschema:"description=none: list them with their parameters"`
 	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
-	Draft      bool                       `json:"draft,omitempty" jsonschema:"-"`
+	Draft      bool                       `json:"-"` // for people
 }
 
 // ApplyTemplateReply says what a template made, or which there are.
@@ -97,8 +97,9 @@ func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateRep
 		return ApplyTemplateReply{}, err
 	}
 	shown := all[:min(len(all), templatesListed)]
-	reply := ApplyTemplateReply{Templates: shown, LeftOff: len(all) - len(shown), Heartbeat: s.heartbeat(state, c),
-		Message: "Of the parameters, those with a ? may be left out."}
+	reply := ApplyTemplateReply{Templates: shown, LeftOff: len(all) - len(shown),
+		Heartbeat: Heartbeat{NextAction: s.heartbeat(state, c).NextAction}, // how far the plan has come says nothing of templates
+		Message:   "Of the parameters, those with a ? may be left out."}
 	if slices.ContainsFunc(shown, func(t Template) bool { return t.Foreign }) {
 		reply.Message += " What a template of the workspace makes is a draft, which a person has to approve."
 	}
@@ -228,11 +229,11 @@ type SavedTemplate struct {
 	Template string `json:"template"`
 	File     string `json:"file"`
 	Steps    int    `json:"steps"`
-	LeftOut  int    `json:"left_out,omitempty"` // cancelled steps
+	LeftOut  int    `json:"left_out,omitempty"` // steps that were cancelled, or made by a loop
 }
 
 // SaveTemplate keeps a plan as a template of the user's, without what has become of it:
-// neither progress nor steps that were cancelled.
+// neither progress nor steps that were cancelled or that a loop has made.
 func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTemplate, error) {
 	if _, err := s.templates(ctx); err != nil {
 		return SavedTemplate{}, err
@@ -248,9 +249,15 @@ func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTempl
 		return SavedTemplate{}, plan.Refuse(plan.NotFound, "", "there is no plan to make a template of", "set one up first")
 	}
 	reply := SavedTemplate{Template: "user/" + in.Name}
+	used := map[plan.StepID]bool{}
+	for step := range state.Plan.Steps.All() {
+		for _, id := range step.Sources() {
+			used[id] = used[id] || step.Status != plan.Cancelled
+		}
+	}
 	var steps []plan.Step
 	for step := range state.Plan.Steps.All() {
-		if step.Status == plan.Cancelled {
+		if step.Loop() != 0 || step.Status == plan.Cancelled && !used[step.ID] {
 			reply.LeftOut++
 			continue
 		}
@@ -265,7 +272,7 @@ func (s *Service) SaveTemplate(ctx context.Context, in SaveTemplate) (SavedTempl
 func (r SavedTemplate) Text() string {
 	text := "Template " + r.Template + " has " + plan.Counted(r.Steps, "step")
 	if r.LeftOut > 0 {
-		text += ", without " + plan.Counted(r.LeftOut, "cancelled one")
+		text += ", " + plan.Counted(r.LeftOut, "cancelled or repeated step") + " left out"
 	}
 	return text + ": " + r.File
 }

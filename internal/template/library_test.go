@@ -1,0 +1,132 @@
+package template_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/template"
+)
+
+const small = "objective: o\nsteps:\n  - title: t\n"
+
+// library makes a library of files, by their paths below user/ and workspace/.
+func library(t *testing.T, files map[string]string) template.Library {
+	t.Helper()
+	root := t.TempDir()
+	l := template.Library{User: filepath.Join(root, "data", "templates"), Workspace: filepath.Join(root, "ws")}
+	for _, folder := range []string{l.User, filepath.Join(l.Workspace, template.WorkspaceFolder)} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range files {
+		folder := l.User
+		if file, foreign := strings.CutPrefix(name, "workspace/"); foreign {
+			folder, name = filepath.Join(l.Workspace, template.WorkspaceFolder), file
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// TestWhichTemplateANameMeans: the user's stands before a shipped one, one of the workspace
+// before none, and each is named by what it is called.
+func TestWhichTemplateANameMeans(t *testing.T) {
+	l := library(t, map[string]string{"own.yaml": small, "feature.yaml": small, "both.yaml": small, "note.txt": "x",
+		"workspace/both.yaml": small, "workspace/release.yaml": small, "workspace/theirs.yaml": small})
+	for name, want := range map[string]string{
+		"own": "user/own", "feature": "user/feature", "shipped/feature": "shipped/feature", "theirs": "workspace/theirs",
+		"bug-fix": "shipped/bug-fix", "both": `"both" means several templates; give one of user/both, workspace/both`,
+		"release": `give one of workspace/release, shipped/release`, "workspace/release": "workspace/release", "user/both": "user/both",
+		"user/bug-fix": "did you mean bug-fix?", "bugfix": "did you mean bug-fix?", "../own": "did you mean own?", "": "there are ",
+	} {
+		found, err := l.Find(t.Context(), name)
+		if got := found.FullName(); err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %s, %v, want %s", name, got, err, want)
+		}
+	}
+	all, err := l.List(t.Context())
+	if err != nil || len(all) != 11 {
+		t.Fatalf("%d are listed, %v", len(all), err)
+	}
+	for _, one := range all {
+		if found, err := l.Find(t.Context(), l.Called(one, all)); err != nil || found.FullName() != one.FullName() {
+			t.Errorf("%s is called %s, which means %s, %v", one.FullName(), l.Called(one, all), found.FullName(), err)
+		}
+	}
+}
+
+// TestHostileFolders: what cannot be read, or is not the user's, is told of and harms nothing.
+func TestHostileFolders(t *testing.T) {
+	l := library(t, map[string]string{"workspace/Torn\x1b[31m.yaml": small, "workspace/big.yaml": strings.Repeat("x", 1<<20),
+		"workspace/good.yaml": small})
+	foreign := filepath.Join(l.Workspace, template.WorkspaceFolder)
+	secret := filepath.Join(t.TempDir(), "secret.yaml")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.WriteFile(secret, []byte(small), 0o600))
+	must(os.Symlink(secret, filepath.Join(foreign, "out.yaml")))
+	must(os.Mkdir(filepath.Join(foreign, "folder.yaml"), 0o700))
+	must(os.Symlink(secret, filepath.Join(l.User, "link.yaml")))
+	all, err := l.List(t.Context())
+	must(err)
+	usable := 0
+	for _, one := range all {
+		if strings.ContainsRune(one.FullName()+details(one.Err), '\x1b') {
+			t.Errorf("%q reaches a terminal", one.FullName())
+		}
+		if one.Origin != template.Shipped && one.Err == nil {
+			usable++
+		}
+	}
+	if len(all) != 11 || usable != 1 {
+		t.Errorf("%d are listed and %d of them usable, want 11 and 1", len(all), usable)
+	}
+	must(os.Chmod(l.User, 0o777))
+	if _, err := l.List(t.Context()); err == nil {
+		t.Error("a folder that others can write to is the user's own")
+	}
+	none := template.Library{User: filepath.Join(t.TempDir(), "none"), Workspace: t.TempDir()}
+	if all, err := none.List(t.Context()); err != nil || len(all) != 5 {
+		t.Errorf("%d without folders, %v", len(all), err)
+	}
+}
+
+func TestSave(t *testing.T) {
+	l := template.Library{User: filepath.Join(t.TempDir(), "data", "templates")}
+	file, err := l.Save("own", []byte(small), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, filepath.Dir(file)} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+	if _, err := l.Save("own", []byte(small), false); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a template was replaced: %v", err)
+	}
+	if _, err := l.Save("own", []byte(small+"    risk: low\n"), true); err != nil {
+		t.Error(err)
+	}
+	for name, text := range map[string]string{"../x": small, "a/b": small, "X": small, "": small, "a--b": small, "bad": "steps: []"} {
+		if _, err := l.Save(name, []byte(text), true); err == nil {
+			t.Errorf("%q was saved", name)
+		}
+	}
+	found, err := l.Find(t.Context(), "own")
+	if made, wrong := found.Make(map[string]json.RawMessage{}); err != nil || wrong != nil || made.Steps[0].Risk != "low" {
+		t.Errorf("got %+v, %v, %v", made, err, wrong)
+	}
+}
