@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -53,6 +54,8 @@ func (s *Server) resourceTable() []resource {
 		{"plan://plans", "plans", "All plans", "The current plan and the former ones, newest first, as JSON.", mimeJSON,
 			ofState(resources.Plans)},
 		{"plan://log", "log", "Log", "The latest changes, who made them and when, oldest first, as JSON.", mimeJSON, s.renderLog},
+		{"plan://events", "events", "Events", "The newest events of the plan that is carried out, oldest first, as JSON.", mimeJSON,
+			renderEvents},
 		{agentsURI, "agents.md", "Rules for agents", "The canonical rule book, as it stands in the workspace's file for agents.",
 			mimeMarkdown,
 			func(_ context.Context, service *verbs.Service, _ plan.State) ([]byte, error) {
@@ -160,6 +163,21 @@ func (s *Server) renderLog(ctx context.Context, service *verbs.Service, state pl
 		records = append(records, line)
 	}
 	return json.Marshal(map[string]any{"revision": state.Revision, "records": records})
+}
+
+// eventRecords is how many of the latest records plan://events reads.
+const eventRecords = 500
+
+func renderEvents(ctx context.Context, service *verbs.Service, state plan.State) ([]byte, error) {
+	var events []history.Event
+	after := max(0, state.Revision-eventRecords)
+	for event, err := range service.Events(ctx, after, false) {
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, event)
+	}
+	return resources.Events(state.Revision, events, after == 0)
 }
 
 // unreadable says why a resource cannot be read; of a fault only what helps.

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
 
@@ -418,6 +419,73 @@ func TestPrompts(t *testing.T) {
 	}
 	if _, err := get("judge", nil); err == nil {
 		t.Error("an unknown prompt was rendered")
+	}
+}
+
+// TestEventsAreHeardOf subscribes to the events: each change that another client makes is told of,
+// and the newest events are read, from the first to the last and through a purge.
+func TestEventsAreHeardOf(t *testing.T) {
+	w := newWorld(t)
+	updated := make(chan string, 10)
+	client := w.connect(t, handshake, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context,
+		r *mcp.ResourceUpdatedNotificationRequest) {
+		updated <- r.Params.URI
+	}})
+	other := w.connect(t, stateless, nil)
+	if err := client.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "plan://events"}); err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		Revision int
+		Events   []struct {
+			Type, TaskID, StepID string
+			StepIndex            int
+		}
+		Note string
+	}
+	heard := func(revision int, want ...string) {
+		t.Helper()
+		if got := <-updated; got != "plan://events" {
+			t.Errorf("told of %s", got)
+		}
+		result, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "plan://events"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read.Events, read.Note = nil, ""
+		if err := json.Unmarshal([]byte(result.Contents[0].Text), &read); err != nil {
+			t.Fatal(err)
+		}
+		var types []string
+		for _, e := range read.Events {
+			types = append(types, strings.TrimSpace(e.Type+" "+e.StepID))
+		}
+		if read.Revision != revision || !slices.Equal(types[max(0, len(types)-len(want)):], want) {
+			t.Errorf("at %d: %q, want %q", read.Revision, types, want)
+		}
+	}
+	call(t, other, "planning_setup_plan", map[string]any{"objective": "Watched", "initial_steps": []map[string]any{{"title": "One"}}})
+	heard(1, "PLAN_CREATED")
+	call(t, other, "planning_mark_step", map[string]any{"step_id": "S001", "status": "in_progress"})
+	heard(2, "PLAN_CREATED", "STEP_STARTED S001")
+	call(t, other, "planning_mark_step", map[string]any{"step_id": "S001", "status": "done"})
+	heard(3, "PLAN_CREATED", "STEP_STARTED S001", "STEP_COMPLETED S001")
+	if read.Note != "" || read.Events[0].TaskID == "" || read.Events[0].TaskID != read.Events[2].TaskID {
+		t.Errorf("%+v", read)
+	}
+	for i := range 60 {
+		call(t, other, "planning_mark_step", map[string]any{"step_id": "S001", "status": []string{"pending", "done"}[i%2]})
+		heard(4+i, []string{"STEP_RETRIED S001", "STEP_COMPLETED S001"}[i%2])
+	}
+	if len(read.Events) != 50 || !strings.Contains(read.Note, "planloop events") {
+		t.Errorf("%d events, %q", len(read.Events), read.Note)
+	}
+	if err := w.service.Purge(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "bob")}); err != nil {
+		t.Fatal(err)
+	}
+	heard(1)
+	if len(read.Events) != 0 {
+		t.Errorf("after the purge: %+v", read.Events)
 	}
 }
 

@@ -129,6 +129,26 @@ func (s Steps) CurrentIndex() int {
 	return s.n
 }
 
+// Differing yields the steps that are not what they were in former, in order: those that were
+// changed or added since.
+func (s Steps) Differing(former Steps) iter.Seq[*Step] {
+	return func(yield func(*Step) bool) {
+		for i, chunk := range s.chunks {
+			if i < len(former.chunks) && former.chunks[i] == chunk {
+				continue
+			}
+			for _, slot := range chunk.slots[:min(chunkSize, s.n-i*chunkSize)] {
+				if old, known := former.Get(slot.step.ID); known && old == slot.step {
+					continue
+				}
+				if !yield(slot.step) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Running yields the steps in progress, in order.
 func (s Steps) Running() iter.Seq[*Step] {
 	return s.each(func(c *stepChunk) int { return c.running }, func(slot stepSlot) bool { return slot.step.Status == InProgress })

@@ -214,6 +214,19 @@ func (n notices) close(a *app) {
 	}
 }
 
+// toolInfos describes the tools that steps can name.
+func toolInfos() []verbs.ToolInfo {
+	var tools []verbs.ToolInfo
+	for _, row := range toolbox.Table() {
+		input, _, err := row.Schemas()
+		if err != nil {
+			continue // it is embedded: a test reads them all
+		}
+		tools = append(tools, verbs.ToolInfo{Name: row.Name, Description: row.Description, Schema: input})
+	}
+	return tools
+}
+
 // box opens the tools on the workspace's files, held to reading while planning mode
 // asks for it.
 func (a *app) box() (*toolbox.Box, error) {

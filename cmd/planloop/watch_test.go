@@ -169,6 +169,25 @@ func TestWatchInAPipe(t *testing.T) {
 	}
 }
 
+// What others do is printed as it happens, from the revision on that was named.
+func TestEventsAreFollowed(t *testing.T) {
+	h := newHome(t)
+	h.run("setup", "Fix the login bug", "--step", "Write a failing test")
+	cmd, out := h.start("events", "--follow", "--since", "1")
+	h.run("step", "mark", "S001", "in_progress", "--agent", "codex")
+	out.waitFor(`{"type":"STEP_STARTED","revision":2,`)
+	out.waitFor("}\n")
+	h.run("step", "mark", "S001", "done", "--agent", "codex")
+	out.waitFor(`{"type":"STEP_COMPLETED","revision":3,`)
+	out.waitFor("}\n")
+	h.run("setup", "Another")
+	out.waitFor(`{"type":"PLAN_CREATED","revision":4,`)
+	out.waitFor("}\n")
+	if rest := interrupt(t, cmd, out); rest != "" {
+		t.Errorf("after the last event came %q", rest)
+	}
+}
+
 // Every change of one process is one document of another, in order.
 func TestWatchAsJSON(t *testing.T) {
 	h := newHome(t)

@@ -1,6 +1,7 @@
-// Package history says in words what the log holds: each record in a sentence, and
-// the decisions alone, for every face that shows it to people. It knows events, not
-// where they are kept or how they are shown.
+// Package history says what the log holds: each record in a sentence, and the decisions
+// alone, for every face that shows it to people, and for programs the events of a plan
+// that is carried out. It knows the log's events, not where they are kept or how they are
+// shown.
 package history
 
 import (

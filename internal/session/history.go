@@ -15,6 +15,76 @@ func (s *Session) Records(ctx context.Context, after plan.Revision) iter.Seq2[pl
 	return s.log.Read(ctx, after)
 }
 
+// Change is a record with the state that it was accepted in.
+type Change struct {
+	Before plan.State
+	Record plan.Record
+}
+
+// Changes yields what was accepted after a revision, oldest first. With follow it goes on with
+// what any process adds, until ctx ends or the session is closed, which is no error; after a
+// purge it goes on with the new history from its beginning.
+func (s *Session) Changes(ctx context.Context, after plan.Revision, follow bool) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		var grown <-chan struct{} // nil: one look is enough
+		var err error
+		if follow {
+			if grown, err = s.log.Watch(ctx); err != nil {
+				yield(Change{}, err)
+				return
+			}
+		}
+		reading := changes{after: after}
+		for open := true; open; {
+			more, err := reading.look(ctx, s, yield)
+			if err != nil && (!follow || ctx.Err() == nil) {
+				yield(Change{}, err)
+			}
+			if err != nil || !more || !follow {
+				return
+			}
+			_, open = <-grown
+		}
+	}
+}
+
+// changes is a history being read.
+type changes struct {
+	after plan.Revision // what comes behind is told
+	chain string        // of what was read; "" while there is none
+	state plan.State    // after what was read
+}
+
+// look tells what was added since the last look, and reports whether more is wanted.
+func (c *changes) look(ctx context.Context, s *Session, yield func(Change, error) bool) (more bool, err error) {
+	head, err := s.log.Head(ctx)
+	if err == nil && head.Chain != c.chain {
+		if c.chain != "" {
+			c.after = 0 // it was purged
+		}
+		from := min(c.after, head.Seq)
+		if c.chain, c.state = head.Chain, (plan.State{}); from > 0 {
+			c.state, _, err = s.stateAt(ctx, from, from)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	for record, err := range s.log.Read(ctx, c.state.Revision) {
+		if err != nil {
+			return false, err
+		}
+		change := Change{c.state, record}
+		c.state = plan.Fold(c.state, record)
+		if record.Seq > c.after && !yield(change, nil) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // PlanBody returns a plan by its id: the current one, the draft, or a former one
 // as it was when it was archived, read from the log. The error for an unknown
 // id is a *plan.ValidationError.

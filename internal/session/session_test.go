@@ -241,6 +241,73 @@ func TestConcurrentSessions(t *testing.T) {
 	}
 }
 
+// TestChanges yields what came after a revision, each record with the state that it was
+// accepted in, whether that is the beginning, the middle or the end.
+func TestChanges(t *testing.T) {
+	s := open(t, t.TempDir())
+	states := []string{written(t, plan.State{}), written(t, do(t, s, setUp("One", "Two")).After)}
+	for _, status := range []plan.StepStatus{plan.InProgress, plan.Done, plan.Pending} {
+		states = append(states, written(t, do(t, s, plan.MarkStep{Step: 1, Status: status}).After))
+	}
+	for after := range plan.Revision(len(states) + 1) {
+		next := after
+		for change, err := range s.Changes(t.Context(), after, false) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next++; change.Record.Seq != next || written(t, change.Before) != states[next-1] {
+				t.Errorf("after %d: %d was accepted in\n%s", after, change.Record.Seq, written(t, change.Before))
+			}
+		}
+		if last := max(after, plan.Revision(len(states)-1)); next != last {
+			t.Errorf("after %d it ends at %d", after, next)
+		}
+	}
+}
+
+// TestChangesAreFollowed hears of what another session adds, of a purge, and of what comes
+// after it, until it is ended.
+func TestChangesAreFollowed(t *testing.T) {
+	dir := t.TempDir()
+	a, b := open(t, dir), open(t, dir)
+	do(t, b, setUp("One"))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	heard := make(chan string)
+	go func() {
+		defer close(heard)
+		for change, err := range a.Changes(ctx, 1, true) {
+			if err != nil {
+				heard <- err.Error()
+				return
+			}
+			heard <- fmt.Sprint(change.Record.Seq, " ", change.Record.Action, " in ", change.Before.Revision)
+		}
+	}()
+	expect := func(want string) {
+		t.Helper()
+		if got := <-heard; got != want {
+			t.Fatalf("heard %q, want %q", got, want)
+		}
+	}
+	do(t, b, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	expect("2 mark_step in 1")
+	do(t, b, plan.MarkStep{Step: 1, Status: plan.Done})
+	expect("3 mark_step in 2")
+	for range 2 {
+		if err := b.Purge(t.Context(), plan.NewActor(plan.ViaTerminal, "bob")); err != nil {
+			t.Fatal(err)
+		}
+		expect("1 purge in 0")
+		do(t, b, setUp("One"))
+		expect("2 set_up_plan in 1")
+	}
+	stop()
+	if more, open := <-heard; open {
+		t.Errorf("heard %q after the end", more)
+	}
+}
+
 // TestPurge begins a new history, which another session sees.
 func TestPurge(t *testing.T) {
 	dir := t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
@@ -133,6 +134,24 @@ func (s *Service) PlanState(ctx context.Context, id string) (plan.State, error) 
 // Records yields the log after a revision, oldest first.
 func (s *Service) Records(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error] {
 	return s.session.Records(ctx, after)
+}
+
+// Events yields what the records after a revision tell of a plan that is carried out, oldest
+// first, and with follow what is added until ctx ends; see session.Session.Changes.
+func (s *Service) Events(ctx context.Context, after plan.Revision, follow bool) iter.Seq2[history.Event, error] {
+	return func(yield func(history.Event, error) bool) {
+		for change, err := range s.session.Changes(ctx, after, follow) {
+			if err != nil {
+				yield(history.Event{}, err)
+				return
+			}
+			for _, e := range history.EventsOf(change.Before, change.Record) {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Purge deletes the workspace's whole history. Only a person may ask for it.
