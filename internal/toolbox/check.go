@@ -187,10 +187,18 @@ func (m *misfit) look(e *jsonschema.ValidationError) {
 		}
 		return
 	case *finding.AnyOf, *finding.OneOf:
+		var why []string
 		for _, alternative := range e.Causes {
-			if m.excused(alternative) {
+			inner := misfit{value: m.value, isReference: m.isReference, words: m.words}
+			inner.look(alternative)
+			if len(inner.faults) == 0 {
 				return
 			}
+			why = append(why, inner.faults[0].Problem)
+		}
+		if len(why) > 0 {
+			m.fault(e, "", "fits none of its alternatives: "+strings.Join(why, "; or "))
+			return
 		}
 	default:
 		for _, cause := range e.Causes {
@@ -203,13 +211,6 @@ func (m *misfit) look(e *jsonschema.ValidationError) {
 	if !isText || !m.isReference(text) {
 		m.fault(e, "", e.ErrorKind.LocalizedString(m.words))
 	}
-}
-
-// excused reports whether a finding is of references alone.
-func (m *misfit) excused(e *jsonschema.ValidationError) bool {
-	inner := misfit{value: m.value, isReference: m.isReference, words: m.words}
-	inner.look(e)
-	return len(inner.faults) == 0
 }
 
 func (m *misfit) fault(e *jsonschema.ValidationError, name, problem string) {
@@ -231,7 +232,7 @@ func at(value any, location []string) any {
 		case map[string]any:
 			value = inside[token]
 		case []any:
-			i, err := strconv.Atoi(strings.TrimPrefix(token, "+"))
+			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= len(inside) {
 				return nil
 			}

@@ -148,6 +148,10 @@ func TestToolsOfOthersAreJudgedByTheirSchema(t *testing.T) {
 	if got := other.CheckWith(json.RawMessage(`{"to":1,"body":{"x/~y":1}}`), reference); len(got) != 1 || got[0].Field != "/body/x~1~0y" {
 		t.Errorf("%q", faults(got))
 	}
+	const want = "fits none of its alternatives: got string, want array; or got string, want integer"
+	if got := other.Check(json.RawMessage(`{"to":"nobody"}`)); len(got) != 1 || got[0].Problem != want {
+		t.Errorf("%q", faults(got))
+	}
 	for _, taken := range []string{"view", ""} {
 		if _, err := registry.With(toolbox.Tool{Spec: toolbox.Spec{Name: taken}}); err == nil {
 			t.Errorf("a second %q was taken", taken)
