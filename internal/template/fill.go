@@ -110,7 +110,7 @@ func fillArgs(at string, args jsontext.Value, f func(at string, in place, text s
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = slices.Concat(out, name, entry)
+		out = append(append(out, name...), entry...)
 	}
 	if err != nil {
 		return args // which the rules for arguments refuse

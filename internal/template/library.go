@@ -30,8 +30,11 @@ const extension = ".yaml"
 // WorkspaceFolder is where the templates of a workspace stand below it.
 const WorkspaceFolder = ".planloop/templates"
 
-// maxTemplates is how many of each origin are read.
-const maxTemplates = 200
+// What is read of each origin.
+const (
+	maxTemplates = 200
+	maxRead      = 4 << 20 // bytes of their files
+)
 
 // Library is where templates come from.
 type Library struct {
@@ -39,16 +42,34 @@ type Library struct {
 	Workspace string // the directory of the workspace; "": it has none
 }
 
+// shelf holds the templates of one origin, which are read when they are asked for.
+type shelf struct {
+	origin Origin
+	names  []string
+	file   func(name string) string // where it stands, for people
+	text   func(name string) ([]byte, error)
+}
+
 // List returns all templates by name, of one name the user's first. One that cannot be
 // used says why.
 func (l Library) List(ctx context.Context) ([]Template, error) {
+	shelves, err := l.shelves(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var all []Template
-	for _, list := range []func(context.Context) ([]Template, error){l.ofUser, l.ofWorkspace, ofPlanloop} {
-		some, err := list(ctx)
-		if err != nil {
-			return nil, err
+	for _, s := range shelves {
+		left := maxRead
+		for _, name := range s.names {
+			t := s.unread(name)
+			if left <= 0 {
+				t.refuse(plan.Refuse(plan.InvalidInput, "", "those before it are more than is read to list them", "ask for it by its name"))
+			} else {
+				t = s.read(name)
+			}
+			left -= len(t.text)
+			all = append(all, t)
 		}
-		all = append(all, some...)
 	}
 	slices.SortStableFunc(all, func(a, b Template) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
@@ -57,33 +78,36 @@ func (l Library) List(ctx context.Context) ([]Template, error) {
 // Find returns the template that a name means: "bug-fix", or "user/bug-fix" where there are
 // several. The user's stands before the shipped one; one of the workspace before none.
 func (l Library) Find(ctx context.Context, name string) (Template, error) {
-	all, err := l.List(ctx)
+	shelves, err := l.shelves(ctx)
 	if err != nil {
 		return Template{}, err
 	}
-	var found []Template
-	var names []string
-	for _, t := range all {
-		if t.FullName() == name {
-			return t, nil
+	var found []shelf
+	var names, which []string
+	for _, s := range shelves {
+		for _, own := range s.names {
+			full := s.unread(own).FullName()
+			if CheckName(own) != nil {
+				continue
+			}
+			if full == name {
+				return s.read(own), nil
+			}
+			if own == name {
+				found, which = append(found, s), append(which, full)
+			}
+			names = append(names, full)
 		}
-		if t.Name == name {
-			found = append(found, t)
-		}
-		names = append(names, t.FullName())
 	}
-	if len(found) == 0 {
+	foreign := slices.ContainsFunc(found, func(s shelf) bool { return s.origin == Workspace })
+	switch {
+	case len(found) == 0:
 		return Template{}, plan.Refuse(plan.NotFound, "/template", "there is no template "+plan.Quote(name), meant(name, names))
-	}
-	if foreign := slices.IndexFunc(found, func(t Template) bool { return t.Origin == Workspace }); foreign >= 0 && len(found) > 1 {
-		var which []string
-		for _, t := range found {
-			which = append(which, t.FullName())
-		}
+	case foreign && len(found) > 1:
 		return Template{}, plan.Refuse(plan.InvalidInput, "/template", plan.Quote(name)+" means several templates",
 			"give one of "+strings.Join(which, ", "))
 	}
-	return found[0], nil
+	return found[0].read(name), nil
 }
 
 // Called is the shortest name by which Find finds one of all templates.
@@ -116,72 +140,52 @@ func meant(name string, names []string) string {
 	return "there are " + list
 }
 
-// readAll reads the templates among the names of a folder's files.
-func readAll(origin Origin, names []string, where func(file string) string, content func(file string) ([]byte, error)) []Template {
-	var all []Template
-	for _, file := range names {
-		name, is := strings.CutSuffix(file, extension)
-		if !is || len(all) == maxTemplates {
-			continue
-		}
-		t := Template{Name: plan.Shorten(safetext.EscapeLine(name), maxName), Origin: origin, File: where(file)}
-		err := CheckName(name)
-		var text []byte
-		if err == nil {
-			text, err = content(file)
-		}
-		if err != nil {
-			t.refuse(plan.Refuse(plan.InvalidInput, "", safetext.EscapeLine(err.Error()), ""))
-			all = append(all, t)
-			continue
-		}
-		all = append(all, Read(name, origin, t.File, text))
-	}
-	return all
-}
-
-func ofPlanloop(context.Context) ([]Template, error) {
+func (l Library) shelves(ctx context.Context) ([]shelf, error) {
 	entries, err := shipped.ReadDir("shipped")
-	return readAll(Shipped, fileNames(entries), func(string) string { return "" }, func(file string) ([]byte, error) {
-		return shipped.ReadFile("shipped/" + file)
-	}), err
+	if err != nil {
+		return nil, err
+	}
+	all := []shelf{{Shipped, namesOf(entries), func(string) string { return "" }, func(name string) ([]byte, error) {
+		return shipped.ReadFile("shipped/" + name + extension)
+	}}}
+	if l.Workspace != "" {
+		all = append([]shelf{l.ofWorkspace(ctx)}, all...)
+	}
+	if l.User == "" {
+		return all, ctx.Err()
+	}
+	own, err := l.ofUser()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, plan.Refuse(plan.Conflict, "", "the folder of your templates cannot be used: "+err.Error(), "mend that")
+	}
+	return append([]shelf{own}, all...), ctx.Err()
 }
 
-func (l Library) ofUser(context.Context) ([]Template, error) {
-	if l.User == "" {
-		return nil, nil
-	}
-	if err := private.Folder(l.User); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
+func (l Library) ofUser() (shelf, error) {
+	if err := private.Folder(l.User); err != nil {
+		return shelf{}, err
 	}
 	entries, err := os.ReadDir(l.User)
-	if err != nil {
-		return nil, err
-	}
-	where := func(file string) string { return filepath.Join(l.User, file) }
-	return readAll(User, fileNames(entries), where, func(file string) ([]byte, error) {
-		return private.Read(where(file), maxBytes+1)
-	}), nil
+	file := func(name string) string { return filepath.Join(l.User, name+extension) }
+	return shelf{User, namesOf(entries), file, func(name string) ([]byte, error) { return private.Read(file(name), maxBytes+1) }}, err
 }
 
-func (l Library) ofWorkspace(ctx context.Context) ([]Template, error) {
-	if l.Workspace == "" {
-		return nil, nil
-	}
+// ofWorkspace is a shelf without anything where there is no folder, or none that may be read.
+func (l Library) ofWorkspace(ctx context.Context) shelf {
+	file := func(name string) string { return WorkspaceFolder + "/" + name + extension }
 	files, err := tree.Open(l.Workspace)
 	if err != nil {
-		return nil, err
+		return shelf{}
 	}
 	defer files.Close() //nolint:errcheck // it was only read
-	entries, _, err := files.List(ctx, WorkspaceFolder)
-	if err != nil {
-		return nil, ctx.Err() // there is no such folder, or none that may be read
-	}
-	where := func(file string) string { return WorkspaceFolder + "/" + file }
-	return readAll(Workspace, fileNames(entries), where, func(file string) ([]byte, error) {
-		opened, info, err := files.Open(where(file))
+	entries, _, _ := files.List(ctx, WorkspaceFolder)
+	return shelf{Workspace, namesOf(entries), file, func(name string) ([]byte, error) {
+		files, err := tree.Open(l.Workspace)
+		if err != nil {
+			return nil, err
+		}
+		defer files.Close() //nolint:errcheck // it was only read
+		opened, info, err := files.Open(file(name))
 		if err != nil {
 			return nil, err
 		}
@@ -190,15 +194,37 @@ func (l Library) ofWorkspace(ctx context.Context) ([]Template, error) {
 			return nil, errors.New("it is a directory")
 		}
 		return io.ReadAll(io.LimitReader(opened, maxBytes+1))
-	}), nil
+	}}
 }
 
-func fileNames(entries []fs.DirEntry) []string {
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
+// namesOf are the names of the templates in a folder, as many as are looked at.
+func namesOf(entries []fs.DirEntry) []string {
+	var names []string
+	for _, e := range entries {
+		if name, is := strings.CutSuffix(e.Name(), extension); is && len(names) < maxTemplates {
+			names = append(names, name)
+		}
 	}
 	return names
+}
+
+// unread is the template of that name before it is read: a file may be called anything.
+func (s shelf) unread(name string) Template {
+	return Template{Name: plan.Shorten(safetext.EscapeLine(name), maxName), Origin: s.origin, File: s.file(name)}
+}
+
+// read reads the template of that name.
+func (s shelf) read(name string) Template {
+	t, err := s.unread(name), CheckName(name)
+	var text []byte
+	if err == nil {
+		text, err = s.text(name)
+	}
+	if err != nil {
+		t.refuse(plan.Refuse(plan.InvalidInput, "", safetext.EscapeLine(err.Error()), ""))
+		return t
+	}
+	return Read(name, s.origin, t.File, text)
 }
 
 // Save writes a template into the user's folder, and returns where it is. Unless replace is

@@ -89,6 +89,20 @@ func TestShippedTemplates(t *testing.T) {
 	}
 }
 
+// TestDocumentedTemplate: the one that the documentation shows is one.
+func TestDocumentedTemplate(t *testing.T) {
+	document, err := os.ReadFile("../../docs/templates.md")
+	_, text, found := strings.Cut(string(document), "```yaml\n")
+	text, _, closed := strings.Cut(text, "```\n")
+	if err != nil || !found || !closed {
+		t.Fatal("the documentation shows no template", err)
+	}
+	values := map[string]string{"name": `"export"`, "package": `"cmd"`}
+	if got := made(t, read(t, text), values).Steps; len(got) != 2 || got[0].Title != "Implement the command export" || got[0].Verify != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 const rich = `
 description: Move a table
 parameters:
