@@ -3,8 +3,12 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
 
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -44,6 +48,40 @@ func (r recipes) Make(ctx context.Context, name string, parameters map[string]js
 		ContextHints: []string{"Read the module file"}, RelevantFilePaths: []string{"go.mod"},
 		AcceptanceCriteria: []string{"both places hold them"}}}}
 	return made, err
+}
+
+// vastRecipes are many templates that say much, the first of them those of the workspace.
+type vastRecipes struct{ recipes }
+
+func (vastRecipes) List(context.Context) ([]verbs.Template, error) {
+	prose := strings.Repeat("Read how the session of a user expires. ", 12)
+	var all []verbs.Template
+	for i := range 600 {
+		t := verbs.Template{Name: fmt.Sprintf("recipe-%d", i), Origin: "workspace", Foreign: i < 300, Description: prose}
+		for k := range i % 50 {
+			t.Parameters = append(t.Parameters, verbs.TemplateParameter{Name: fmt.Sprintf("parameter_%d", k), Type: "string",
+				Description: prose, Default: json.RawMessage(`"` + prose + `"`)})
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// TestCostOfTemplates: a list stays small whatever came with a repository, and shows the user's own first.
+func TestCostOfTemplates(t *testing.T) {
+	count := counter(t)
+	client := newWorldWith(t, verbs.Options{Templates: vastRecipes{}}, mcpserver.Options{}).connect(t, handshake, nil)
+	result := call(t, client, "planning_apply_template", nil)
+	listed := text(t, result)
+	for what, n := range map[string]int{"text": count(listed), "structure": count(result.StructuredContent)} {
+		t.Logf("%s: %d tokens", what, n)
+		if n > 5_000 {
+			t.Errorf("the %s costs %d tokens", what, n)
+		}
+	}
+	if !strings.Contains(listed, "\nrecipe-300 ") || !strings.Contains(listed, " more are not listed") {
+		t.Error(listed)
+	}
 }
 
 func (recipes) Save(string, plan.Outline, []plan.Step, bool) (string, error) { return "", nil }

@@ -61,6 +61,7 @@ func newTemplateApplyCommand(a *app) *cobra.Command {
 	cmd.Flags().Var((*texts)(&set), "set", "give the parameter before the = what stands behind it, `NAME=VALUE`; may be repeated")
 	cmd.Flags().BoolVar(&draft, "draft", false, "put it beside the current plan, as a draft")
 	cmd.ValidArgsFunction = firstArgument(a.completeTemplates)
+	complete(cmd, "set", a.completeParameters)
 	return cmd
 }
 
@@ -129,6 +130,21 @@ func (a *app) completeTemplates(cmd *cobra.Command, _ []string, _ string) ([]str
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return described(reply.Templates, func(t verbs.Template) (string, string) { return t.Name, t.Description })
+}
+
+// completeParameters offers the parameters of the template that is named.
+func (a *app) completeParameters(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	a.quiet = true
+	opened, err := a.open(cmd.Context(), nil)
+	if err != nil || len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	found, err := opened.verbs.ShowTemplate(cmd.Context(), args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	offers, directive := described(found.Parameters, func(p verbs.TemplateParameter) (string, string) { return p.Name + "=", p.Wanted })
+	return offers, directive | cobra.ShellCompDirectiveNoSpace
 }
 
 // templates are the templates of the user, the workspace and planloop itself.

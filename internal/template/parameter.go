@@ -64,7 +64,7 @@ func (p Parameter) Wanted() string {
 		text = "one of " + strings.Join(p.Choices, ", ")
 	}
 	if p.Description != "" {
-		text += ": " + p.Description
+		text += ": " + plan.Shorten(p.Description, 120)
 	}
 	return text
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -83,10 +84,14 @@ type ApplyTemplateReply struct {
 // Ask returns what a person is to be asked through the host, nil when nothing.
 func (r ApplyTemplateReply) Ask() *Ask { return r.ask }
 
-// templatesListed bounds how many templates a reply lists.
-const templatesListed = 40
+// What a list of templates has room for, in tokens, and a template in it. What was cloned
+// with a repository may say more than is read.
+const (
+	templatesRoom = 2_500
+	templateRoom  = 300
+)
 
-// ListTemplates lists the templates with what they ask for.
+// ListTemplates lists the templates with what they ask for, those of the workspace last.
 func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateReply, error) {
 	all, err := s.templates(ctx)
 	if err != nil {
@@ -96,7 +101,26 @@ func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateRep
 	if err != nil {
 		return ApplyTemplateReply{}, err
 	}
-	shown := all[:min(len(all), templatesListed)]
+	slices.SortStableFunc(all, func(a, b Template) int {
+		switch {
+		case a.Foreign == b.Foreign:
+			return 0
+		case b.Foreign:
+			return -1
+		}
+		return 1
+	})
+	var shown []Template
+	for room := templatesRoom; len(shown) < len(all); {
+		t := all[len(shown)]
+		if c.brief() {
+			t = t.shortened()
+		}
+		if room -= tokens.CountCautiously(t.line()); c.brief() && room < 0 {
+			break
+		}
+		shown = append(shown, t)
+	}
 	reply := ApplyTemplateReply{Templates: shown, LeftOff: len(all) - len(shown),
 		Heartbeat: Heartbeat{NextAction: s.heartbeat(state, c).NextAction}, // how far the plan has come says nothing of templates
 		Message:   "Of the parameters, those with a ? may be left out."}
@@ -104,6 +128,23 @@ func (s *Service) ListTemplates(ctx context.Context, c Caller) (ApplyTemplateRep
 		reply.Message += " What a template of the workspace makes is a draft, which a person has to approve."
 	}
 	return reply, nil
+}
+
+// shortened is the template as a list has room for it: without what its parameters are for,
+// or without them, where that is too much.
+func (t Template) shortened() Template {
+	t.Description, t.Problem = plan.Shorten(t.Description, titleShown*2), plan.Shorten(t.Problem, plan.MaxHint)
+	if tokens.CountCautiously(t.line()) <= templateRoom {
+		return t
+	}
+	t.Parameters = slices.Clone(t.Parameters)
+	for i, p := range t.Parameters {
+		t.Parameters[i] = TemplateParameter{Name: p.Name, Type: p.Type, Required: p.Required}
+	}
+	if tokens.CountCautiously(t.line()) > templateRoom {
+		t.Parameters, t.Description = nil, "it asks for more than there is room for here; call it without any, and be told"
+	}
+	return t
 }
 
 func (s *Service) templates(ctx context.Context) ([]Template, error) {
