@@ -119,7 +119,7 @@ func ours(file, text string) string {
 // example is a call of a tool.
 type example struct{ tool, arguments string }
 
-var namesTool = regexp.MustCompile(`(plan(?:ning|loop)_[a-z_]+)[ \t]+$|planloop (update|alert|submit)(?: --json| --file -)? '$`)
+var namesTool = regexp.MustCompile(`(plan(?:ning|loop)_[a-z_]+)[ \t]+$|planloop (update|alert|submit|replan)(?: --json| --file -)? '$`)
 
 // examples finds the objects of a text that are arguments: behind the name of a tool or
 // a command, or by what they have.
@@ -144,7 +144,8 @@ func examples(t *testing.T, schemas map[string]*jsonschema.Schema, text string) 
 		case named != nil && named[1] != "":
 			tool = named[1]
 		case named != nil:
-			tool = map[string]string{"update": "planloop_update", "alert": "planloop_alert", "submit": "planning_submit_plan"}[named[2]]
+			tool = map[string]string{"update": "planloop_update", "alert": "planloop_alert", "submit": "planning_submit_plan",
+				"replan": "planning_replan"}[named[2]]
 		default:
 			tool = toolFor(raw)
 		}

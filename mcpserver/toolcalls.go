@@ -151,7 +151,7 @@ func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 		return `planloop_update {"replan":{"changes":"..."}}`, true
 	case call.Act != verbs.ActRecover:
 	case tools:
-		return fmt.Sprintf(`planning_recover_step {"step":"%s","choice":"%s"}`, call.Step, call.Choice), true
+		return fmt.Sprintf(`planning_recover_step {"step_id":"%s","choice":"%s"}`, call.Step, call.Choice), true
 	case mark != "":
 		return t.Word(verbs.Call{Act: verbs.ActMark, Step: call.Step, Status: mark})
 	case loop && call.Choice == plan.Skip:

@@ -95,7 +95,7 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 	if ask != nil {
 		kind = ask.Kind
 	}
-	unasked := ask == nil && step.RequiresApproval && step.Status == Pending && step.execution().Grant == nil // no run has come to it
+	unasked := ask == nil && step.WantsApproval() // no run has come to it
 	switch {
 	case s.Plan.FinalSummary != "" || s.Plan.Status == StatusFailed || s.Plan.Status == StatusDraft:
 		return conflict("the plan "+s.Plan.Status.Is()+", so nothing is decided about "+name, wayOn(s.Plan))

@@ -110,6 +110,14 @@ func (step *Step) Running() bool { return step.Status == InProgress && step.exec
 // Asking returns the step's open question, nil when it has none.
 func (step *Step) Asking() *Ask { return step.execution().Ask }
 
+// WantsApproval reports whether the step asks a person before it runs, or will once a run comes to it.
+func (step *Step) WantsApproval() bool {
+	if ask := step.Asking(); ask != nil {
+		return ask.Kind == AskApproval
+	}
+	return step.RequiresApproval && step.Status == Pending && step.execution().Grant == nil
+}
+
 // Unknown reports whether the step was started and nobody knows what came of it.
 func (step *Step) Unknown() bool { ask := step.Asking(); return ask != nil && ask.Kind == AskUnknown }
 

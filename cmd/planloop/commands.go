@@ -186,7 +186,7 @@ func missing(cmd *cobra.Command, what string) error {
 func meant(word string) string {
 	return map[string]string{
 		"watch": "show --watch", "list": "plans", "ls": "plans", "history": "log", "init": "setup", "new": "setup", "undo": "restore",
-		"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done", "next": "status",
+		"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
 	}[strings.ToLower(word)]
 }
 

@@ -18,16 +18,42 @@ import (
 )
 
 func newApproveCommand(a *app) *cobra.Command {
-	var comment string
-	cmd := newCommand("approve", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+	var comment, args string
+	cmd := newCommand("approve", "[STEP]", atMostOne("a step"), func(cmd *cobra.Command, steps []string) error {
+		_, state, err := a.state(cmd.Context())
+		if err != nil {
+			return err
+		}
+		id, err := stepMeant(state, steps, cmd.Flags().Changed("args"))
+		switch {
+		case err != nil:
+			return err
+		case id != 0:
+			return a.approveStep(cmd.Context(), id, args, comment)
+		}
 		return a.approve(cmd.Context(), comment)
 	})
+	cmd.ValidArgsFunction = firstArgument(a.completeAsking)
 	cmd.Flags().StringVarP(&comment, "comment", "m", "", "`TEXT` for the agent")
+	cmd.Flags().StringVar(&args, "args", "", "run the step with the arguments `JSON` in the place of its own")
 	return cmd
 }
 
 func newRejectCommand(a *app) *cobra.Command {
-	return newCommand("reject", "[REASON...]", cobra.ArbitraryArgs, a.decidesAtOnce(plan.Rejected))
+	cmd := newCommand("reject", "[STEP] [REASON...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		_, state, err := a.state(cmd.Context())
+		if err != nil {
+			return err
+		}
+		id, reason := stepNamed(state, args, plan.AskApproval)
+		if id == 0 {
+			return a.decidesAtOnce(plan.Rejected)(cmd, args)
+		}
+		deny := given(verbs.StepAnswer{Step: id, Choice: plan.Deny, Text: strings.Join(reason, " ")})
+		return decides(a, "deciding on a step", (*verbs.Service).AnswerStep, deny, verbs.StepAnswerReply.Text)(cmd, args)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeAsking)
+	return cmd
 }
 
 func newEditCommand(a *app) *cobra.Command {
@@ -47,15 +73,19 @@ func newAnswerCommand(a *app) *cobra.Command {
 	answered := func(reply verbs.AskUserReply) string {
 		return "Question " + reply.QuestionID + " is answered; the agent gets it with its next status."
 	}
-	cmd := newCommand("answer", "[TEXT...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return decides(a, "answering a question", answer, joined, answered)(cmd, args)
-		}
+	cmd := newCommand("answer", "[STEP] [TEXT...]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
 		_, state, err := a.state(cmd.Context())
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case len(args) == 0:
+			return a.reply(questionsReply{orEmpty(state.OpenQuestions()), pauses(state)})
 		}
-		return a.reply(questionsReply{orEmpty(state.OpenQuestions())})
+		if step, text := stepNamed(state, args, plan.AskPause); step != 0 && id == "" {
+			said := given(verbs.StepAnswer{Step: step, Choice: plan.Reply, Text: strings.Join(text, " ")})
+			return decides(a, "answering a step", (*verbs.Service).AnswerStep, said, verbs.StepAnswerReply.Text)(cmd, args)
+		}
+		return decides(a, "answering a question", answer, joined, answered)(cmd, args)
 	})
 	cmd.Flags().StringVar(&id, "id", "", "the `ID` of the question, when several are open")
 	complete(cmd, "id", a.completeQuestions)
@@ -65,18 +95,42 @@ func newAnswerCommand(a *app) *cobra.Command {
 // questionsReply lists the open questions.
 type questionsReply struct {
 	Questions []plan.Question `json:"questions"`
+	Steps     []stepQuestion  `json:"steps,omitempty"`
+}
+
+// stepQuestion is what a step asks a person.
+type stepQuestion struct {
+	StepID string `json:"step_id"`
+	Text   string `json:"text"`
+}
+
+func pauses(state plan.State) []stepQuestion {
+	var open []stepQuestion
+	for _, step := range asking(state, plan.AskPause) {
+		open = append(open, stepQuestion{step.ID.String(), step.Asking().Text})
+	}
+	return open
 }
 
 // Text is a line for each question.
 func (r questionsReply) Text() string {
-	if len(r.Questions) == 0 {
+	if len(r.Questions)+len(r.Steps) == 0 {
 		return "No question is open."
 	}
-	var lines []string
+	var lines, ways []string
 	for _, q := range r.Questions {
 		lines = append(lines, fmt.Sprintf("%s (%s): %s", q.ID, q.By, q.Text))
 	}
-	return strings.Join(append(lines, "Answer: planloop answer --id "+r.Questions[0].ID+" TEXT"), "\n")
+	for _, q := range r.Steps {
+		lines = append(lines, q.StepID+": "+q.Text)
+	}
+	if len(r.Questions) > 0 {
+		ways = append(ways, "Answer: planloop answer --id "+r.Questions[0].ID+" TEXT")
+	}
+	if len(r.Steps) > 0 {
+		ways = append(ways, "Answer a step: planloop answer "+r.Steps[0].StepID+" TEXT")
+	}
+	return strings.Join(append(lines, ways...), "\n")
 }
 
 // approve shows the draft on the terminal and takes the decision there, whatever
@@ -153,72 +207,98 @@ func requestOf(state plan.State) string {
 // codeTries is how often a code may be typed: a slip of the finger is forgiven, no more.
 const codeTries = 3
 
-// askToDecide shows a plan and has the user say what becomes of it. To approve it takes a
-// code that stands below the plan, so that nobody does without having had it on the screen.
+// subject is what a decision on the terminal is about.
+type subject struct {
+	name   string   // plan, or the step's id
+	shown  []string // as it is shown
+	amount string   // how much that is
+	digest string
+	how    string // the ways to decide otherwise, as they are told below it
+	edit   string // what to give behind edit
+	left   error  // where nothing was decided
+}
+
+// askToDecide shows a plan and has the user say what becomes of it.
 func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown, digest string, steps int) (plan.Answer, error) {
+	word, words, err := a.decideOn(ctx, tty, subject{name: "plan", shown: a.thereOn().Draft(shown), amount: plan.Counted(steps, "step"),
+		digest: digest, how: "To have it revised, type edit and what is to be changed; to drop it, type reject and why.",
+		edit: "Say what is to be changed, on the same line: edit COMMENT.", left: stillWaits()})
+	return plan.Answer{Comment: words,
+		Outcome: map[string]plan.Outcome{"approve": plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[word]}, err
+}
+
+// thereOn is the screen of the terminal that is asked on, wherever standard output goes.
+func (a *app) thereOn() terminal.Screen {
+	there := a.world
+	there.outIsTerm = true
+	return there.screen()
+}
+
+// decideOn shows what is to be decided about and returns approve, edit or reject, with the
+// words that came behind it. To approve it takes a code that stands below what is shown, so that
+// nobody does without having had it on the screen.
+func (a *app) decideOn(ctx context.Context, tty io.ReadWriter, on subject) (word, words string, err error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(9_000))
 	if err != nil {
-		return plan.Answer{}, fmt.Errorf("make a code: %w", err)
+		return "", "", fmt.Errorf("make a code: %w", err)
 	}
-	code := fmt.Sprint(1_000 + n.Int64())
-	there := a.world
-	there.outIsTerm = true // it is shown there, wherever standard output goes
-	s := there.screen()
-	rest, err := pages(ctx, tty, s.Draft(shown), s.Rows(), plan.Counted(steps, "step"))
+	code, s := fmt.Sprint(1_000+n.Int64()), a.thereOn()
+	rest, err := pages(ctx, tty, on, s.Rows())
 	if err != nil {
-		return plan.Answer{}, err
+		return "", "", err
 	}
-	lines := append(rest, strings.Repeat("-", 40),
-		fmt.Sprintf("This is plan %s. To approve it, type %s and Enter.", history.ShortDigest(digest), s.Bold(code)),
-		"To have it revised, type edit and what is to be changed; to drop it, type reject and why.",
-		"Enter alone leaves it as it is.")
+	lines := append(rest, strings.Repeat("-", 40), fmt.Sprintf("This is %s %s. To approve it, type %s and Enter.", on.name,
+		history.ShortDigest(on.digest), s.Bold(code)), on.how, "Enter alone leaves it as it is.")
 	question := strings.Join(lines, "\n") + "\n> "
 	for range codeTries {
 		if _, err := io.WriteString(tty, question); err != nil {
-			return plan.Answer{}, fmt.Errorf("write to the terminal: %w", err)
+			return "", "", fmt.Errorf("write to the terminal: %w", err)
 		}
 		line, err := readLine(ctx, tty)
 		if err != nil {
-			return plan.Answer{}, err
+			return "", "", err
 		}
 		typed, whole := strings.CutSuffix(line, "\n")
 		if !whole {
 			_, _ = io.WriteString(tty, "\n") // Ctrl-D and Ctrl-C leave the line unfinished
 		}
-		word, words, _ := strings.Cut(strings.TrimSpace(typed), " ")
-		answer := plan.Answer{Comment: strings.TrimSpace(words)}
-		answer.Outcome = map[string]plan.Outcome{code: plan.Approved, "reject": plan.Rejected, "edit": plan.Returned}[strings.ToLower(word)]
+		first, words, _ := strings.Cut(strings.TrimSpace(typed), " ")
+		word = map[string]string{code: "approve", "reject": "reject", "edit": "edit"}[strings.ToLower(first)]
+		words = strings.TrimSpace(words)
 		switch {
-		case word == "" || !whole:
-			return plan.Answer{}, stillWaits()
-		case answer.Outcome == plan.Returned && answer.Comment == "":
-			question = "Say what is to be changed, on the same line: edit COMMENT.\n> "
-		case answer.Outcome != "":
-			return answer, nil
+		case first == "" || !whole:
+			return "", "", on.left
+		case word == "edit" && words == "":
+			question = on.edit + "\n> "
+		case word != "":
+			return word, words, nil
 		default:
-			question = fmt.Sprintf("That is not the code. Type %s to approve the plan, edit or reject and your words to decide otherwise; "+
-				"Enter alone leaves it as it is.\n> ", s.Bold(code))
+			question = fmt.Sprintf("That is not the code. Type %s to approve %s, edit or reject and your words to decide otherwise; "+
+				"Enter alone leaves it as it is.\n> ", s.Bold(code), on.called())
 		}
 	}
-	return plan.Answer{}, stillWaits()
+	return "", "", on.left
 }
+
+func (on subject) called() string { return strings.Replace(on.name, "plan", "the plan", 1) }
 
 // commonRows is taken for the height of a terminal that tells none.
 const commonRows = 24
 
 // pages shows what does not fit into a terminal page by page, after how much it is, and
 // returns the lines that are left to be shown. A height of 0 is unknown: nothing is held up then.
-func pages(ctx context.Context, tty io.ReadWriter, lines []string, rows int, steps string) ([]string, error) {
-	all, page := len(lines), max(rows, commonRows)-5
+func pages(ctx context.Context, tty io.ReadWriter, on subject, rows int) ([]string, error) {
+	lines, all, page := on.shown, len(on.shown), max(rows, commonRows)-5
 	if all <= max(rows, commonRows) {
 		return lines, nil
 	}
-	text := fmt.Sprintf("This plan is long: %s on %d lines. How to decide stands at its end.\n\n", steps, all)
+	text := fmt.Sprintf("%s is long: %s on %d lines. How to decide stands at its end.\n\n",
+		strings.Replace(on.name, "plan", "This plan", 1), on.amount, all)
 	for rows > 0 && len(lines) > page {
 		text += strings.Join(lines[:page], "\n") + "\n"
 		lines = lines[page:]
-		text += fmt.Sprintf("-- %d of %d lines. Enter shows more, all shows the rest, quit leaves the plan as it is.\n> ",
-			all-len(lines), all)
+		text += fmt.Sprintf("-- %d of %d lines. Enter shows more, all shows the rest, quit leaves %s as it is.\n> ",
+			all-len(lines), all, on.called())
 		if _, err := io.WriteString(tty, text); err != nil {
 			return nil, fmt.Errorf("write to the terminal: %w", err)
 		}
@@ -227,7 +307,7 @@ func pages(ctx context.Context, tty io.ReadWriter, lines []string, rows int, ste
 		case err != nil:
 			return nil, err
 		case !strings.HasSuffix(typed, "\n") || word == "quit" || word == "q":
-			return nil, stillWaits()
+			return nil, on.left
 		case word == "all":
 			return lines, nil
 		}

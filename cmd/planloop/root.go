@@ -39,6 +39,8 @@ func newRootCommand(a *app) *cobra.Command {
 		newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
 		newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a))
+	addGroup(root, "Running a plan:", newPauseCommand(a), newNextCommand(a), newSkipCommand(a), newRetryCommand(a), newRecoverCommand(a),
+		newObjectCommand(a, "replan", (*verbs.Service).Replan))
 	addGroup(root, "History:", newLogCommand(a), newEventsCommand(a), newPlansCommand(a), newRestoreCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))

@@ -22,6 +22,7 @@ func budgets() map[string]int {
 		"planning_clear_plan": line, "planning_read_plan": page, "planloop_start": line, "planloop_status": page,
 		"planloop_update": 2 * few, "planloop_alert": few, "planloop_suggest": page, "planning_enter_plan_mode": 2 * few,
 		"planning_submit_plan": 2 * few, "planning_ask_user": line,
+		"planning_next_step": page, "planning_recover_step": 2 * few, "planning_replan": 2 * few,
 	}
 }
 
@@ -62,6 +63,14 @@ func anyArguments(t *rapid.T, tool string, of plan.State) map[string]any {
 		return map[string]any{"id": line(t, "signal", 80), "message": written(t, "message", 2_000), "task_id": id}
 	case "planloop_suggest":
 		return map[string]any{"limit": 50}
+	case "planning_next_step":
+		return map[string]any{"agent": line(t, "agent", 80)}
+	case "planning_recover_step":
+		return map[string]any{"step_id": id, "choice": pick("retry", "skip", "happened", "insert", "abort"),
+			"reason": written(t, "reason", 2_000)}
+	case "planning_replan":
+		return map[string]any{"changes": written(t, "changes", 2_000), "reasoning": written(t, "reasoning", 2_000), "add_tasks": rich(),
+			"discoveries": lines(t, "discovery", 300)}
 	case "planning_enter_plan_mode":
 		return map[string]any{"reason": line(t, "reason", 1_000)}
 	case "planning_submit_plan":

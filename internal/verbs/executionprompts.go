@@ -263,7 +263,7 @@ const (
 
 // selectAgentPrompt asks which agent is to do the current step.
 func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (string, error) {
-	data := prompts.SelectAgentData{ArbiterData: Arbiter(state)}
+	data := prompts.SelectAgentData{ArbiterData: Arbiter(state, nil)}
 	if task != "" {
 		data.Task = task
 	}
@@ -275,10 +275,7 @@ func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (st
 	if data.Plan == nil {
 		return prompts.SelectAgent(data), nil
 	}
-	data.History, data.Agents = doneBy(p), agentsNamed(p)
-	if step := lastFailed(p.Steps, func(step *plan.Step) bool { return step.Error != "" }); step != nil {
-		data.LastError = step.ID.String() + ": " + tokens.ShortenCautiously(step.Error, failedError, plan.MaxNote)
-	}
+	data.History, data.Agents, data.LastError = doneBy(p), agentsNamed(p), lastError(p)
 	if at := p.Steps.CurrentIndex(); at < p.Steps.Len() {
 		step, name := p.Steps.At(at), "<its name>"
 		data.Step = step.ID.String()
@@ -288,17 +285,30 @@ func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (st
 	return prompts.SelectAgent(data), nil
 }
 
-// Arbiter is the current plan as an arbiter sees it, and without one what planning mode
-// was entered for.
-func Arbiter(state plan.State) prompts.ArbiterData {
+// lastError is what the step that failed last failed with, "" when none did.
+func lastError(p *plan.Plan) string {
+	step := lastFailed(p.Steps, func(step *plan.Step) bool { return step.Error != "" })
+	if step == nil {
+		return ""
+	}
+	return step.ID.String() + ": " + tokens.ShortenCautiously(step.Error, failedError, plan.MaxNote)
+}
+
+// Arbiter is the current plan as an arbiter sees it, at a step of it, or else at the one that
+// is to be done. Without a plan it is what planning mode was entered for.
+func Arbiter(state plan.State, at *plan.Step) prompts.ArbiterData {
 	p := state.Plan
 	if p == nil || p.Cleared() {
 		return prompts.ArbiterData{Task: state.ModeNow().Task}
 	}
 	seen := &prompts.ArbiterPlan{Status: p.Status.Rawko(), Done: p.Steps.Count(plan.Done), Total: p.Steps.Len()}
-	if at := p.Steps.CurrentIndex(); at < p.Steps.Len() {
-		step := p.Steps.At(at)
-		seen.Current = &prompts.ArbiterStep{Number: at + 1, Description: step.Title, SuggestedAgent: step.SuggestedAgent,
+	place := p.Steps.CurrentIndex()
+	if at != nil {
+		place = p.Steps.Position(at.ID)
+	}
+	if place < p.Steps.Len() {
+		step := p.Steps.At(place)
+		seen.Current = &prompts.ArbiterStep{Number: place + 1, Description: step.Title, SuggestedAgent: step.SuggestedAgent,
 			AcceptanceCriteria: step.AcceptanceCriteria}
 	}
 	number, room := 0, remainingRoom

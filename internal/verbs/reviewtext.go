@@ -1,7 +1,9 @@
 package verbs
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -218,6 +220,44 @@ func wholeStep(step *plan.Step) string {
 				line(f.Label, text)
 			}
 		}
+	}
+	return b.String()
+}
+
+// ReviewStep is what a person is shown before deciding whether a step is run, with other arguments
+// where some are given, and the digest of what it would run.
+func ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage) (text, digest string) {
+	text = step.ID.String() + " of " + plan.Quote(p.Objective) + " asks before it runs"
+	digest, runs := plan.StartDigest(step, step.Args), step.Args
+	if ask := step.Asking(); ask != nil {
+		digest, runs = ask.Digest, ask.Args
+		if ask.Attempt > 1 {
+			text += fmt.Sprintf(", for the %d. time", ask.Attempt)
+		}
+		if ask.Text != "" {
+			text += ", " + ask.Text
+		}
+	} else {
+		text += "; what it refers to is filled in then, and it asks again if that changes what it runs"
+	}
+	if len(args) > 0 {
+		runs = args
+	}
+	text += ".\n\n" + wholeStep(step)
+	if len(runs) > 0 {
+		text += "   runs with: " + barred(pretty(runs)) + "\n"
+	}
+	if step.Error != "" {
+		text += "   failed before: " + barred(step.Error) + "\n"
+	}
+	return text, digest
+}
+
+// pretty is JSON with a line for each member.
+func pretty(value json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, value, "", "  ") != nil {
+		return string(value)
 	}
 	return b.String()
 }

@@ -156,5 +156,21 @@ func executionRows() []Row {
 			Example: `{"template":"bug-fix","parameters":{"bug":"Login fails after a restart","paths":["login.go"],` +
 				`"tests":"login_test.go","check":"go test ./..."}}`,
 		}, (*Service).ApplyTemplate),
+		row(Spec{
+			Name: "planning_next_step", Title: "Take the next step", Toolset: Execution,
+			Description: "Claim the step to do next, and get it whole with the plan around it, who did what, and the last error.",
+			Example:     `{"agent":"reviewer"}`,
+		}, (*Service).NextStep),
+		row(Spec{
+			Name: "planning_recover_step", Title: "Recover from a failed step", Toolset: Execution, Destructive: true,
+			Description: "Say what becomes of a step that failed, or that was started and nobody knows how it ended.",
+			Example:     `{"step_id":"S003","choice":"skip","reason":"The mirror holds the same files"}`,
+		}, (*Service).RecoverStep),
+		row(Spec{
+			Name: "planning_replan", Title: "Make the next version of the plan", Toolset: Execution,
+			Description: "Replan: done steps stay, failed ones are tried anew unless you change or skip them.",
+			Example: `{"changes":"The index is built first","reasoning":"The query timed out without it","update_tasks":[` +
+				`{"id":2,"skip":"not needed with the index"}]}`,
+		}, (*Service).Replan),
 	}
 }

@@ -17,6 +17,7 @@ type Update struct {
 	FinalSummary *string      `json:"final_summary,omitempty" jsonschema:"description=closes the completed plan" hint:"what was done"`
 	Verdict      *Opinion     `json:"verdict,omitempty" jsonschema:"description=your judgement of the plan"`
 	EndMode      bool         `json:"end_mode,omitempty" jsonschema:"description=the approved work is over"`
+	Replan       *Replan      `json:"replan,omitempty" jsonschema:"description=next version of the plan"`
 }
 
 // Wraps names the lists that one entry alone stands for.
@@ -87,6 +88,8 @@ type UpdateReply struct {
 	TaskIDs  []int    `json:"task_ids,omitempty"` // of the added tasks, in order
 	Score    int      `json:"score,omitempty"`    // of the added tasks, 0 to 100
 	Warnings []string `json:"warnings,omitempty"`
+	PlanID   string   `json:"plan_id,omitempty"` // of the next version, after a replan
+	Version  int      `json:"version,omitempty"`
 	Reported
 	Heartbeat
 }
@@ -98,8 +101,18 @@ func (s *Service) Update(ctx context.Context, c Caller, in Update) (UpdateReply,
 	if errors.As(wrong, new(*BadCall)) {
 		return UpdateReply{}, wrong
 	}
+	return s.updateOrAgain(ctx, c, input, wrong)
+}
+
+// updateOrAgain makes an update, anew where steps were added meanwhile.
+func (s *Service) updateOrAgain(ctx context.Context, c Caller, in updateInput, wrong error) (UpdateReply, error) {
+	return again(func() (UpdateReply, error) { return s.update(ctx, c, in, wrong) })
+}
+
+// again does what counts on the ids that steps will get, anew where they are taken.
+func again[T any](do func() (T, error)) (T, error) {
 	for attempt := 0; ; attempt++ {
-		reply, err := s.update(ctx, c, input, wrong)
+		reply, err := do()
 		if !errors.Is(err, errMoved) {
 			return reply, err
 		}
@@ -122,8 +135,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	faults.Add(wrong)
 	batch, tasks := in.batch(state, &faults)
 	var report gates.Report
-	if len(tasks) > 0 && state.Plan != nil && (state.Plan.Status == plan.StatusActive || state.Plan.EndedByItself()) {
-		// else no step can be added, which has to be said
+	if len(tasks) > 0 && takesSteps(state.Plan, in.replan != nil) { // else that has to be said
 		report, err = s.check(ctx, c, candidate(state, tasks), "/add_tasks", faults.Err(), &batch)
 	} else {
 		err = faults.Err()
@@ -132,16 +144,17 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 		return UpdateReply{}, err
 	}
 	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error {
-		if len(tasks) > 0 && (highest(now) != highest(state) || root(now) != root(state)) {
-			return errMoved
-		}
-		return nil
+		return moved(state, now, len(tasks))
 	})
 	if err != nil {
 		return UpdateReply{}, err
 	}
 	reply := UpdateReply{Status: "success", Message: "State updated successfully.", Reported: reported(outcome.After, c, in.marked()),
 		Heartbeat: s.heartbeat(outcome.After, c)}
+	if in.replan != nil {
+		p := outcome.After.Plan
+		reply.Message, reply.PlanID, reply.Version = replanned(p), p.ID, p.Version
+	}
 	for _, t := range tasks {
 		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
 	}
@@ -149,6 +162,19 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 		reply.Score, reply.Warnings = report.Score, warnings(report)
 	}
 	return reply, nil
+}
+
+// takesSteps reports whether steps can be added to a plan, or to the next version of it.
+func takesSteps(p *plan.Plan, replan bool) bool {
+	return p != nil && (p.Status == plan.StatusActive || p.EndedByItself() || replan && p.Status == plan.StatusReplanning)
+}
+
+// moved is errMoved where tasks that were to be added would get other ids now.
+func moved(looked, now plan.State, tasks int) error {
+	if tasks > 0 && (highest(now) != highest(looked) || root(now) != root(looked)) {
+		return errMoved
+	}
+	return nil
 }
 
 func highest(state plan.State) plan.StepID {

@@ -18,6 +18,9 @@ type updateInput struct {
 	summary *string
 	verdict *plan.Judge
 	end     bool
+
+	replan   *plan.Replan
+	replanAt string // its JSON pointer
 }
 
 type taskInput struct {
@@ -41,23 +44,32 @@ type taskChange struct {
 // read checks the form of an update, and tells of everything that is wrong with it.
 func (in Update) read() (updateInput, error) {
 	out := updateInput{summary: in.FinalSummary, end: in.EndMode}
-	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && !in.EndMode {
+	if len(in.AddTasks)+len(in.UpdateTasks) == 0 && in.FinalSummary == nil && in.Verdict == nil && !in.EndMode && in.Replan == nil {
 		nothing := &plan.ValidationError{Kind: plan.InvalidInput, Problem: "there is nothing to update",
-			Fix: "give add_tasks, update_tasks, final_summary, verdict or end_mode"}
+			Fix: "give add_tasks, update_tasks, final_summary, verdict, replan or end_mode"}
 		report := strict.Mended(&Update{UpdateTasks: []TaskUpdate{{}}},
 			map[string]string{"/update_tasks/0/id": "", "/update_tasks/0/status": "", "/update_tasks/0/note": ""})
 		return out, &BadCall{ValidationError: nothing, Mended: string(report)}
 	}
 	var faults plan.Faults
-	faults.Add(notBlank("/final_summary", in.FinalSummary))
-	out.add = readTasks(&faults, "/add_tasks", in.AddTasks)
-	for i, u := range in.UpdateTasks {
-		out.update = append(out.update, u.read(&faults, fmt.Sprintf("/update_tasks/%d", i)))
+	if in.Replan != nil {
+		out.replanAt = "/replan"
+		out.replan = in.Replan.action(&faults, out.replanAt)
 	}
+	faults.Add(notBlank("/final_summary", in.FinalSummary))
+	out.read(&faults, in.AddTasks, in.UpdateTasks)
 	if v := in.Verdict; v != nil {
 		out.verdict = &plan.Judge{Approved: v.IsApproved, Feedback: v.Feedback, Way: plan.WayAgent}
 	}
 	return out, faults.Err()
+}
+
+// read checks the form of tasks that are to be added and of reports.
+func (in *updateInput) read(faults *plan.Faults, add []NewTask, update []TaskUpdate) {
+	in.add = readTasks(faults, "/add_tasks", add)
+	for i, u := range update {
+		in.update = append(in.update, u.read(faults, fmt.Sprintf("/update_tasks/%d", i)))
+	}
 }
 
 // readTasks checks the form of tasks that are to be added.
@@ -216,7 +228,11 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 		batch.Parts = append(batch.Parts, plan.Part{Field: field, Action: a})
 	}
 	resolve := resolver(state, in.add)
+	in.racing(state, faults)
 	steps, tasks := added(state, in.add)
+	if in.replan != nil {
+		part(in.replanAt, *in.replan)
+	}
 	if len(steps) > 0 {
 		part("/add_tasks", plan.AddSteps{Steps: steps, Ended: true})
 	}
@@ -316,6 +332,38 @@ func resolver(state plan.State, added []taskInput) func(TaskRef) (plan.StepID, b
 		}
 		_, known := state.Plan.Steps.Get(id)
 		return id, known
+	}
+}
+
+// racing refuses ids that added tasks would get while a run is open: it may give them to
+// the instances of a loop first.
+func (in updateInput) racing(state plan.State, faults *plan.Faults) {
+	racingRefs(state, faults, "/add_tasks", in.add)
+	for _, u := range in.update {
+		if u.deps != nil {
+			foreseen(state, faults, u.field+"/dependencies", in.add, *u.deps)
+		}
+	}
+}
+
+func racingRefs(state plan.State, faults *plan.Faults, field string, tasks []taskInput) {
+	for i, t := range tasks {
+		foreseen(state, faults, fmt.Sprintf("%s/%d/dependencies", field, i), tasks, t.deps)
+	}
+}
+
+// foreseen refuses those references that are ids which nothing has yet.
+func foreseen(state plan.State, faults *plan.Faults, field string, tasks []taskInput, refs []TaskRef) {
+	if state.OpenRun() == nil {
+		return
+	}
+	resolve := resolver(state, tasks)
+	for i, ref := range refs {
+		isRef := slices.ContainsFunc(tasks, func(t taskInput) bool { return t.ref != "" && t.ref == strings.TrimSpace(string(ref)) })
+		if id, known := resolve(ref); known && id > highest(state) && !isRef {
+			faults.Add(plan.Refuse(plan.InvalidInput, fmt.Sprintf("%s/%d", field, i), plan.Quote(string(ref))+
+				" is no task yet, and the run that is open may give that id to another", "give the task a ref and name that"))
+		}
 	}
 }
 

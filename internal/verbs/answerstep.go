@@ -1,0 +1,141 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/plan"
+)
+
+// StepAnswer answers what a step asks, or says what becomes of one that failed or is unknown.
+type StepAnswer struct {
+	Step   plan.StepID
+	Choice plan.Choice
+	Args   json.RawMessage // with approve and retry: in the place of the step's own; nil: those
+	Text   string          // the reply, or why
+	Digest string          // of what was shown; "" for a person who looks at what is there
+	Steps  []NewTask       // with insert
+}
+
+// StepAnswerReply says what became of the step.
+type StepAnswerReply struct {
+	StepID   string   `json:"step_id"`
+	Status   string   `json:"status"` // of the step
+	Message  string   `json:"message"`
+	TaskIDs  []int    `json:"task_ids,omitempty"` // that were inserted
+	Score    int      `json:"score,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Heartbeat
+}
+
+// RecoverStep is the input of RecoverStep (execution: Strategy 3).
+type RecoverStep struct {
+	StepID plan.StepID      `json:"step_id" jsonschema:"description=such as S001"`
+	Choice Recovery         `json:"choice" jsonschema:"description=happened: the work is done; insert: steps to do first; abort the run"`
+	Args   *json.RawMessage `json:"args,omitempty" jsonschema:"type=object,description=other arguments to retry with"`
+	Reason *string          `json:"reason,omitempty" hint:"why"`
+	Steps  []NewTask        `json:"steps,omitempty" jsonschema:"description=to insert"`
+}
+
+// Recovery is what can become of a step that failed, or of which nobody knows.
+type Recovery string
+
+// Values lists what there is to choose.
+func (Recovery) Values() []string {
+	return []string{string(plan.Retry), string(plan.Skip), string(plan.Happened), string(plan.Insert), string(plan.Abort)}
+}
+
+// RecoverStep says what becomes of a step that failed, or of which nobody knows what it did.
+func (s *Service) RecoverStep(ctx context.Context, c Caller, in RecoverStep) (StepAnswerReply, error) {
+	answer := StepAnswer{Step: in.StepID, Choice: plan.Choice(in.Choice), Steps: in.Steps}
+	if in.Args != nil {
+		answer.Args = *in.Args
+	}
+	if in.Reason != nil {
+		answer.Text = *in.Reason
+	}
+	return s.AnswerStep(ctx, c, answer)
+}
+
+// AnswerStep keeps an answer to what a step asks, or what becomes of one that failed. By which
+// way a person's word came is told by the face.
+func (s *Service) AnswerStep(ctx context.Context, c Caller, in StepAnswer) (StepAnswerReply, error) {
+	var faults plan.Faults
+	tasks := readTasks(&faults, "/steps", in.Steps)
+	for i, t := range in.Steps {
+		if t.After != nil {
+			faults.Add(plan.Refuse(plan.InvalidInput, fmt.Sprintf("/steps/%d/after", i), "does not go with insert",
+				"leave it out: the step waits for all that is inserted"))
+		}
+	}
+	var err error
+	in.Text, err = plan.Text{Field: "/reason", Max: plan.MaxLongText, Multiline: true}.Clean(in.Text)
+	faults.Add(err)
+	if in.Choice == plan.Skip && in.Text == "" {
+		faults.Add(plan.Refuse(plan.InvalidInput, "/reason", "is missing, and a skip wants a reason", "say why the step is not needed"))
+	}
+	return again(func() (StepAnswerReply, error) { return s.answerStep(ctx, c, in, tasks, faults) })
+}
+
+func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inserted []taskInput,
+	faults plan.Faults) (StepAnswerReply, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return StepAnswerReply{}, err
+	}
+	racingRefs(state, &faults, "/steps", inserted)
+	steps, tasks := added(state, inserted)
+	action := plan.AnswerStep{Step: in.Step, Digest: in.Digest, Choice: in.Choice, Args: in.Args, Text: in.Text, Steps: steps}
+	batch := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
+	var report gates.Report
+	if len(tasks) > 0 && state.Plan != nil {
+		report, err = s.check(ctx, c, candidate(state, tasks), "/steps", faults.Err(), &batch)
+	} else {
+		err = faults.Err()
+	}
+	if err != nil {
+		return StepAnswerReply{}, err
+	}
+	outcome, err := s.doIf(ctx, c, batch, func(now plan.State) error { return moved(state, now, len(tasks)) })
+	if err != nil {
+		return StepAnswerReply{}, err
+	}
+	step, _ := outcome.After.Plan.Steps.Get(in.Step)
+	reply := StepAnswerReply{StepID: in.Step.String(), Status: string(step.Status), Message: answered(in, outcome.After.Plan, step),
+		Heartbeat: s.heartbeat(outcome.After, c)}
+	for _, t := range tasks {
+		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
+	}
+	if len(tasks) > 0 {
+		reply.Score, reply.Warnings = report.Score, warnings(report)
+		reply.Message += fmt.Sprintf(" (added %s, score %d)", idRange(tasks[0].ID, tasks[len(tasks)-1].ID), report.Score)
+	}
+	return reply, nil
+}
+
+// answered says what an answer led to.
+func answered(in StepAnswer, p *plan.Plan, step *plan.Step) string {
+	approved, waits := "it may run once with the arguments that were shown", ""
+	if len(in.Args) > 0 {
+		approved = "it may run once with the arguments as they were changed"
+	}
+	if ids := firstFew(p.Steps.Dependents(step.ID)); len(ids) > 0 {
+		waits = ", and what depends on it waits: " + plan.IDs(ids)
+	}
+	told := map[plan.Choice]string{plan.Approve: approved, plan.Deny: "it was denied" + waits, plan.Reply: "its question was answered",
+		plan.Retry: "it is to be tried again", plan.Skip: "it is not needed" + waits, plan.Happened: "it did its work, and has no value",
+		plan.Insert: "it is tried again after what was inserted", plan.Abort: "the run was given up"}[in.Choice]
+	return step.ID.String() + " " + step.Status.Is() + ": " + told
+}
+
+// Text is the reply in a line or two.
+func (r StepAnswerReply) Text() string {
+	text := r.Message
+	warnings := ""
+	for _, w := range r.Warnings {
+		warnings += "\nWarning: " + w
+	}
+	return text + r.ending(warnings)
+}

@@ -1,0 +1,93 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// PauseReply says that nothing more is started, and what still runs.
+type PauseReply struct {
+	Status  string   `json:"status"` // paused
+	Running []string `json:"running,omitempty"`
+	Message string   `json:"message"`
+	Heartbeat
+}
+
+// PauseRun has nothing more started; what runs goes on to its end. A run that a person
+// paused only a person takes up again.
+func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseReply, error) {
+	outcome, err := s.do(ctx, c, plan.PauseRun{Note: reason})
+	if err != nil {
+		return PauseReply{}, err
+	}
+	reply := PauseReply{Status: "paused", Message: "The run is paused: nothing more is started.",
+		Heartbeat: s.heartbeat(outcome.After, c)}
+	if ids := beingRun(outcome.After); len(ids) > 0 {
+		reply.Message = fmt.Sprintf("The run is paused: nothing more is started, and %s to the end.", goesOn(ids))
+		for _, id := range ids {
+			reply.Running = append(reply.Running, id.String())
+		}
+	}
+	return reply, nil
+}
+
+// Text is the reply in a line or two.
+func (r PauseReply) Text() string { return r.under(r.Message) }
+
+func goesOn(ids []plan.StepID) string {
+	if len(ids) == 1 {
+		return plan.IDs(ids) + " goes on"
+	}
+	return plan.IDs(ids) + " go on"
+}
+
+// beingRun lists the steps that engines carry out.
+func beingRun(state plan.State) []plan.StepID {
+	var ids []plan.StepID
+	if state.Plan == nil {
+		return nil
+	}
+	for step := range state.Plan.Steps.Running() {
+		if step.Running() {
+			ids = append(ids, step.ID)
+		}
+	}
+	return ids
+}
+
+// drain pauses a run whose steps are being carried out and waits until they have ended, so
+// that a person can change the plan. It says so, behind another sentence.
+func (s *Service) drain(ctx context.Context, c Caller) (told string, err error) {
+	state, err := s.State(ctx)
+	if err != nil || len(beingRun(state)) == 0 {
+		return "", err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	grown, err := s.session.Watch(ctx) // before the pause, whose end is waited for
+	if err != nil {
+		return "", err
+	}
+	waited := beingRun(state)
+	if state.OpenRun() != nil {
+		if _, err := s.do(ctx, c, plan.PauseRun{}); err != nil {
+			return "", err
+		}
+	}
+	for {
+		state, err := s.State(ctx)
+		left := beingRun(state)
+		switch {
+		case err != nil:
+			return "", err
+		case len(left) == 0:
+			return " The run was paused until " + plan.IDs(waited) + " ended; to go on: " + c.word(Call{Act: ActRun}) + ".", nil
+		}
+		c.progress(len(waited)-len(left), len(waited), "waiting for "+plan.IDs(left)+" to end")
+		if _, open := <-grown; !open {
+			return "", context.Cause(ctx)
+		}
+	}
+}
