@@ -27,7 +27,13 @@ type executionPlan struct {
 	Steps             []executionStep `json:"steps"`
 	EstimatedDuration int             `json:"estimatedDuration,omitzero"` // seconds
 	CreatedAt         time.Time       `json:"createdAt,omitzero"`
-	Rest              jsontext.Value  `json:",embed"`
+
+	// What plan_with_tools asks for besides; it is read and not written.
+	Summary     string   `json:"summary,omitzero"`
+	Reasoning   string   `json:"reasoning,omitzero"`
+	Constraints []string `json:"constraints,omitzero"`
+
+	Rest jsontext.Value `json:",embed"`
 }
 
 type executionStep struct {
@@ -40,7 +46,16 @@ type executionStep struct {
 	Critical    bool             `json:"critical,omitzero"` // Strategy 1: Skip and Continue
 	Status      executionState   `json:"status,omitzero"`
 	Result      *executionResult `json:"result,omitzero"`
-	Rest        jsontext.Value   `json:",embed"`
+
+	// What plan_with_tools offers besides; it is read and not written.
+	RequiresApproval bool           `json:"requires_approval,omitzero"`
+	Idempotent       bool           `json:"idempotent,omitzero"`
+	Timeout          int            `json:"timeout,omitzero"` // seconds
+	Pause            string         `json:"pause,omitzero"`
+	When             string         `json:"when,omitzero"`
+	ForEach          jsontext.Value `json:"for_each,omitzero"` // a text, or a list
+
+	Rest jsontext.Value `json:",embed"`
 }
 
 type executionResult struct {
@@ -155,9 +170,10 @@ func parseExecution(text []byte) (*source, error) {
 
 func (e *executionPlan) source() (*source, error) {
 	s := &source{
-		outline: plan.Outline{EstimatedDuration: e.EstimatedDuration}, foldLines: true, circle: "Plan contains circular dependencies",
+		outline: plan.Outline{EstimatedDuration: e.EstimatedDuration, Summary: e.Summary, Reasoning: e.Reasoning,
+			Metadata: plan.Metadata{Constraints: e.Constraints}}, foldLines: true, circle: "Plan contains circular dependencies",
 		names: map[string]string{"title": "description", "depends_on": "dependsOn", "step_id": "id", "created_at": "createdAt",
-			"estimated_duration": "estimatedDuration"},
+			"estimated_duration": "estimatedDuration", "metadata/constraints": "constraints"},
 	}
 	s.keepOrigin(plan.Origin{ID: e.ID, Version: e.planVersion(), CreatedAt: e.CreatedAt})
 	if !slices.ContainsFunc(e.Steps, func(step executionStep) bool { return step.Order == nil }) {
@@ -217,10 +233,11 @@ func (e *executionPlan) unknown(s *source) error {
 			left[plan.Shorten(prefix+name, 60)] = true
 		}
 	}
-	look("", "", e.Rest, "id", "taskId", "version", "steps", "estimatedDuration", "createdAt")
+	look("", "", e.Rest, "id", "taskId", "version", "steps", "estimatedDuration", "createdAt", "summary", "reasoning", "constraints")
 	for i, step := range e.Steps {
 		at := fmt.Sprintf("/steps/%d", i)
-		look(at, "steps[].", step.Rest, "order", "description", "tool", "args", "dependsOn", "critical", "status", "result")
+		look(at, "steps[].", step.Rest, "order", "description", "tool", "args", "dependsOn", "critical", "status", "result",
+			"requires_approval", "idempotent", "timeout", "pause", "when", "for_each")
 		if step.Result != nil {
 			look(at+"/result", "steps[].result.", step.Result.Rest, "value", "error", "duration", "timestamp")
 		}
@@ -291,7 +308,8 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 	}
 	to := sourceStep{Step: plan.Step{ID: id,
 		Spec: plan.Spec{Title: cmp.Or(step.Description, named(step.Tool, step.Args)), Tool: step.Tool, Args: args,
-			Critical: step.Critical},
+			Critical: step.Critical, RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout,
+			Pause: step.Pause, When: step.When, ForEach: listOrText(step.ForEach)},
 		Progress: plan.Progress{Status: plan.StatusOfExecution(string(step.Status))},
 	}}
 	for k, name := range step.DependsOn {
@@ -304,6 +322,15 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 	}
 	step.Result.onto(&to.Step)
 	return to, faults.Err()
+}
+
+// listOrText is what a loop goes over: a text as it reads, and a list as it is written.
+func listOrText(value jsontext.Value) string {
+	var text string
+	if value == nil || json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
 }
 
 // onto gives a step its outcome: to one that an agent does as its report.

@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,32 @@ func TestExecutionStatuses(t *testing.T) {
 }
 
 // TestExecutionNames: steps may be called anything; what is said of them uses that name.
+// TestExecutionExtensions takes what plan_with_tools offers beside the specification.
+func TestExecutionExtensions(t *testing.T) {
+	got, err := exchange.Import([]byte(`{"summary":"Count lines.","reasoning":"They may be many.","constraints":["No network"],"steps":[
+		{"id":"step_1","tool":"glob","args":{"pattern":"*.txt"},"idempotent":true,"timeout":30},
+		{"id":"step_2","tool":"bash_execute","args":{"command":"wc -l \"$FILE\"","env":{"FILE":"$item"}},"for_each":["a.txt", "b.txt"],
+		 "requires_approval":true,"pause":"Shall I?","when":"steps.step_1.ok"},
+		{"id":"step_3","tool":"read_file","args":{"path":"$item"},"for_each":"$step_1.paths"}]}`),
+		exchange.Execution, exchange.ImportOptions{Objective: "o"})
+	if err != nil || len(got.Notes) > 0 {
+		t.Fatalf("%v, %q", err, got.Notes)
+	}
+	a, steps := got.Action, got.Action.Steps
+	if a.Summary != "Count lines." || a.Reasoning != "They may be many." || !slices.Equal(a.Metadata.Constraints, []string{"No network"}) {
+		t.Errorf("%+v", a.Outline)
+	}
+	if one := steps[0]; !one.Idempotent || one.Timeout != 30 {
+		t.Errorf("%+v", one.Spec)
+	}
+	if two := steps[1]; two.ForEach != `["a.txt", "b.txt"]` || !two.RequiresApproval || two.Pause != "Shall I?" || two.When == "" {
+		t.Errorf("%+v", two.Spec)
+	}
+	if three := steps[2]; three.ForEach != "$S001.paths" {
+		t.Errorf("%+v", three.Spec)
+	}
+}
+
 func TestExecutionNames(t *testing.T) {
 	got, err := exchange.Import([]byte(`{"steps":[
 		{"id":"fetch","tool":"bash_execute","args":{"command":"curl x"}},

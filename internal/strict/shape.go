@@ -110,6 +110,7 @@ type field struct {
 	label    string // what a placeholder for its value says
 	some     bool   // a blank text is refused later
 	verbatim bool   // any text is taken as it is, even one that looks like a placeholder
+	listed   bool   // a list means the text that it is written as
 }
 
 func indexOf(fields []field, name string) int {
@@ -128,7 +129,8 @@ func collect(fields []field, t reflect.Type) []field {
 		case sf.IsExported():
 			f := field{name: cmp.Or(name, sf.Name), typ: sf.Type, optional: sf.Type.Kind() == reflect.Pointer}
 			_, description, _ := strings.Cut(sf.Tag.Get("jsonschema"), "description=")
-			f.some, f.verbatim = sf.Tag.Get("text") == "some", sf.Tag.Get("text") == "any"
+			text := sf.Tag.Get("text")
+			f.some, f.verbatim, f.listed = text == "some", text == "any", text == "list"
 			f.label = cmp.Or(sf.Tag.Get("hint"), description, f.name)
 			for option := range strings.SplitSeq(options, ",") {
 				f.optional = f.optional || option == "omitempty" || option == "omitzero"

@@ -19,7 +19,7 @@
 // that a string in its place stands for; Needed() []string names those that a placeholder for it shows beside
 // the required ones. A field with the tag text:"some" is told to be blank beside other problems; whether
 // it may be is for others to say. A text that is nothing but a placeholder is refused, but with the tag text:"any".
-// Null for an optional field
+// With the tag text:"list" a list is taken for the text that it is written as. Null for an optional field
 // is absence. Structs may be embedded by value. A type with an UnmarshalJSONFrom, UnmarshalJSON or UnmarshalText
 // method gets the JSON value as it was written, twice, and decides alone;
 // UnmarshalText also gets integers. A string type with a method Values() []string accepts those only, in any

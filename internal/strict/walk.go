@@ -150,13 +150,16 @@ func (w *walk) value(t reflect.Type) error {
 func (w *walk) scalar(s *shape, kind jsontext.Kind) error {
 	isBool := kind == jsontext.KindTrue || kind == jsontext.KindFalse
 	fits := kind == jsontext.KindString || isBool && s.Kind() == reflect.Bool || kind == jsontext.KindNumber && s.number()
-	if !fits {
+	listed := kind == jsontext.KindBeginArray && s.Kind() == reflect.String && w.of.listed
+	if !fits && !listed {
 		return w.mismatch(kind, s.Type)
 	}
 	raw, err := w.raw()
 	switch {
 	case err != nil:
 		return err
+	case listed:
+		w.emit(quote(string(raw)))
 	case kind == jsontext.KindString:
 		return w.text(s, raw)
 	case kind == jsontext.KindNumber:

@@ -383,7 +383,7 @@ type TaskFields struct {
 	Timeout            *int             `json:"timeout,omitempty" jsonschema:"-"`
 	Pause              *string          `json:"pause,omitempty" jsonschema:"-"`
 	When               *string          `json:"when,omitempty" jsonschema:"-"`
-	ForEach            *string          `json:"for_each,omitempty" jsonschema:"-"`
+	ForEach            *string          `json:"for_each,omitempty" jsonschema:"-" text:"list"`
 }
 
 // patch returns the fields that were given, cleaned, without the dependencies. field is
