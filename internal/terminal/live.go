@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ type Live struct {
 	Out    io.Writer
 	Screen func() Screen // asked each time: the terminal may have another size
 	Page   func(context.Context) (Page, plan.Revision, error)
+	CtrlC  string // what it does; "": to end
+	Gone   bool   // nothing of the view stays in the terminal afterwards
 }
 
 // The sequences of the live view.
@@ -29,7 +32,7 @@ const (
 
 // Run redraws the screen when changed tells of a change and when the terminal gets
 // another size, until ctx ends or changed is closed. What was
-// shown last stays in the terminal afterwards.
+// shown last stays in the terminal afterwards, unless it is to be gone.
 func (l Live) Run(ctx context.Context, changed <-chan struct{}) (err error) {
 	resized, stop := resizes()
 	defer stop()
@@ -39,7 +42,7 @@ func (l Live) Run(ctx context.Context, changed <-chan struct{}) (err error) {
 	var last Page
 	defer func() {
 		_ = l.print([]byte(leaveScreen))
-		if err == nil || ctx.Err() != nil {
+		if !l.Gone && (err == nil || ctx.Err() != nil) {
 			_ = l.print(Joined(last.Lines()))
 		}
 	}()
@@ -49,7 +52,7 @@ func (l Live) Run(ctx context.Context, changed <-chan struct{}) (err error) {
 			return err
 		}
 		last = page
-		if err := l.print(l.Screen().frame(page, revision)); err != nil {
+		if err := l.print(l.Screen().frame(page, revision, cmp.Or(l.CtrlC, "to end"))); err != nil {
 			return err
 		}
 		select {
@@ -71,8 +74,8 @@ func (l Live) print(data []byte) error {
 
 // frame fits a page into the terminal: what does not fit is cut from the body,
 // around the step to work on.
-func (s Screen) frame(p Page, revision plan.Revision) []byte {
-	hint := s.Faint(s.Fit(fmt.Sprintf("revision %d, Ctrl-C to end", revision), 0))
+func (s Screen) frame(p Page, revision plan.Revision, ctrlC string) []byte {
+	hint := s.Faint(s.Fit(fmt.Sprintf("revision %d, Ctrl-C %s", revision, ctrlC), 0))
 	p.foot = append(p.foot, "", hint)
 	lines := p.Lines()
 	if s.rows > 0 && len(lines) > s.rows {

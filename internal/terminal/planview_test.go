@@ -71,7 +71,12 @@ func screenOf(width int, environment map[string]string) Screen {
 func goldenView(t *testing.T, name string, v PlanView) {
 	t.Helper()
 	v.Now = morning.Add(time.Hour)
-	got := strings.ReplaceAll(string(Joined(v.Page().Lines())), "\x1b", "␛")
+	golden(t, name, v.Page())
+}
+
+func golden(t *testing.T, name string, page Page) {
+	t.Helper()
+	got := strings.ReplaceAll(string(Joined(page.Lines())), "\x1b", "␛")
 	path := filepath.Join("testdata", name)
 	if *updateGoldens {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
@@ -160,7 +165,7 @@ func TestFrameFitsTheTerminal(t *testing.T) {
 				rows
 		}})
 		v := PlanView{Screen: screen, State: state, Next: "Do S002.", Now: morning}
-		frame := string(screen.frame(v.Page(), 7))
+		frame := string(screen.frame(v.Page(), 7, "to end"))
 		text := strings.TrimSuffix(strings.TrimPrefix(frame, fromTop), clearBelow)
 		lines := strings.Split(text, endOfLine)
 		if len(lines) > rows {

@@ -241,14 +241,18 @@ type marks struct {
 	bar                                                     [3]string // done, being worked on, left
 	ends                                                    [2]string // of the bar
 	more                                                    string
+	branch                                                  [2]string // to what belongs to the step above, and to the last of that
+	turning                                                 []string  // one after the other for what runs
 }
 
 // marksFor returns signs that the locale can show.
 func marksFor(getenv func(string) string) marks {
 	if inUTF8(getenv) {
-		return marks{"✓", "▸", "○", "·", "!", "✗", "-", [3]string{"█", "▓", "░"}, [2]string{"", ""}, "…"}
+		return marks{"✓", "▸", "○", "·", "!", "✗", "-", [3]string{"█", "▓", "░"}, [2]string{"", ""}, "…",
+			[2]string{"├─ ", "└─ "}, []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}}
 	}
-	return marks{"x", ">", "o", ".", "!", "#", "-", [3]string{"#", "+", "."}, [2]string{"[", "]"}, "..."}
+	return marks{"x", ">", "o", ".", "!", "#", "-", [3]string{"#", "+", "."}, [2]string{"[", "]"}, "...",
+		[2]string{"|- ", "`- "}, []string{"|", "/", "-", `\`}}
 }
 
 // inUTF8 reports whether the locale is one of UTF-8, or says nothing.

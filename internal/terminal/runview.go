@@ -1,0 +1,307 @@
+package terminal
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+// RunView lays out a plan while it is run: a line or two for each step, and what does not
+// fit into the terminal in numbers. What runs and what asks stays to be seen.
+type RunView struct {
+	PlanView
+	Underway map[plan.StepID]Underway // what is known of the steps that engines carry out
+	Turn     int                      // of the sign for what runs
+}
+
+// Underway is what is known of a step while an engine carries it out.
+type Underway struct {
+	Percent int    // 0 to 100
+	What    string // it is doing
+	Log     string // the end of what it has printed
+}
+
+// hintLines is what the live view puts below a page.
+const hintLines = 2
+
+// Page lays the run out.
+func (v RunView) Page() Page {
+	if v.State.Plan == nil {
+		return v.withoutPlan()
+	}
+	head := append(v.Screen.atMost(2, v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), 0), "")
+	foot := append([]string{""}, v.status()...)
+	foot = append(append(foot, v.mode()...), v.signals()...)
+	foot = append(foot, v.Screen.Next(v.Next)...)
+	room := 0
+	if rows := v.Screen.rows; rows > 0 {
+		room = max(3, rows-len(head)-len(foot)-hintLines)
+	}
+	body, focus := v.tree(room)
+	return Page{head: head, body: body, foot: foot, focus: focus}
+}
+
+// runRow is a step in the tree of a run.
+type runRow struct {
+	step   *plan.Step
+	branch string // before an instance of a loop
+	rank   int    // how much it matters: those of the highest rank are hidden first
+}
+
+// The ranks.
+const (
+	rankNow = iota // it runs, or asks
+	rankWrong
+	rankBegun
+	rankReady
+	rankWaiting
+	rankFinished
+	ranks
+)
+
+// tree lays out the steps in at most so many lines, 0 for all, and returns the line that
+// matters most.
+func (v RunView) tree(room int) (lines []string, focus int) {
+	rows := v.rows()
+	hidden := ranks
+	for hidden > rankWrong && room > 0 && v.height(rows, hidden) > room {
+		hidden--
+	}
+	focus = -1
+	for i := 0; i < len(rows); {
+		if n := folded(rows[i:], hidden); n > 1 {
+			lines = append(lines, v.foldRows(rows[i:i+n]))
+			i += n
+			continue
+		}
+		if rows[i].rank == rankNow && focus < 0 {
+			focus = len(lines)
+		}
+		lines = append(lines, v.row(rows[i])...)
+		i++
+	}
+	return lines, max(focus, 0)
+}
+
+// height is how many lines the rows take when those from a rank on are hidden.
+func (v RunView) height(rows []runRow, hidden int) int {
+	height := 0
+	for i := 0; i < len(rows); {
+		n := folded(rows[i:], hidden)
+		if height++; n <= 1 && v.below(rows[i].step) != "" {
+			height++
+		}
+		i += max(1, n)
+	}
+	return height
+}
+
+// folded is how many rows at the beginning are hidden.
+func folded(rows []runRow, hidden int) int {
+	n := 0
+	for n < len(rows) && rows[n].rank >= hidden {
+		n++
+	}
+	return n
+}
+
+// rows lists the steps, those of a loop below it.
+func (v RunView) rows() []runRow {
+	steps := v.State.Plan.Steps
+	rows := make([]runRow, 0, steps.Len())
+	for step := range steps.All() {
+		if _, grouped := steps.Get(step.Loop()); grouped {
+			continue
+		}
+		rows = append(rows, runRow{step: step, rank: v.rank(step)})
+		if step.Execution == nil {
+			continue
+		}
+		from := len(rows)
+		for _, id := range step.Execution.Instances {
+			if instance, ok := steps.Get(id); ok {
+				rows = append(rows, runRow{instance, v.Screen.marks.branch[0], v.rank(instance)})
+			}
+		}
+		if len(rows) > from {
+			rows[len(rows)-1].branch = v.Screen.marks.branch[1]
+		}
+	}
+	return rows
+}
+
+func (v RunView) rank(step *plan.Step) int {
+	switch {
+	case step.Asking() != nil, step.Running():
+		return rankNow
+	case step.Status == plan.Failed, step.Status == plan.Blocked:
+		return rankWrong
+	case step.Status == plan.InProgress:
+		return rankBegun
+	case step.Status.Finished():
+		return rankFinished
+	case v.State.Plan.Steps.IsReady(step.ID):
+		return rankReady
+	}
+	return rankWaiting
+}
+
+// foldRows tells of several steps in one line.
+func (v RunView) foldRows(rows []runRow) string {
+	words := [ranks]string{rankWrong: "failed or blocked", rankBegun: "in progress", rankReady: "ready", rankWaiting: "waiting",
+		rankFinished: "finished"}
+	var counts [ranks]int
+	low, high, done := rows[0].step.ID, rows[0].step.ID, 0
+	for _, row := range rows {
+		counts[row.rank]++
+		low, high = min(low, row.step.ID), max(high, row.step.ID)
+		if row.step.Status == plan.Done {
+			done++
+		}
+	}
+	if done == counts[rankFinished] {
+		words[rankFinished] = "done"
+	}
+	var parts []string
+	for rank, n := range slices.Backward(counts[:]) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, words[rank]))
+		}
+	}
+	text := fmt.Sprintf("%s-%s  %s", low, high, strings.Join(parts, ", "))
+	return "  " + v.Screen.Faint(v.Screen.Fit(v.Screen.marks.more+" "+text, 2))
+}
+
+// row lays out a step.
+func (v RunView) row(r runRow) []string {
+	s, idWidth := v.Screen, len(v.State.Plan.Steps.Highest().String())
+	sign, look := v.sign(r.step)
+	label := "  " + r.branch + look(sign) + " " + look(Pad(r.step.ID.String(), idWidth)) + "  "
+	remark, remarkLook := v.remarks(r.step)
+	title, margin := s.Plain, ansi.StringWidth(label)
+	if r.rank == rankFinished || r.rank == rankWaiting {
+		title = s.Faint
+	}
+	if r.rank == rankNow {
+		title = s.Bold
+	}
+	line := label + title(s.Fit(safetext.EscapeLine(r.step.Title), margin+len("  ")+ansi.StringWidth(remark)))
+	if remark != "" {
+		line += "  " + remarkLook(remark)
+	}
+	lines := []string{s.Fit(line, 0)}
+	if below := v.below(r.step); below != "" {
+		lines = append(lines, strings.Repeat(" ", margin)+s.Faint(s.Fit(bar+below, margin)))
+	}
+	return lines
+}
+
+// sign returns the sign of a step and its style.
+func (v RunView) sign(step *plan.Step) (string, Style) {
+	s := v.Screen
+	switch {
+	case step.Asking() != nil:
+		return "?", func(text string) string { return s.Bold(s.Waiting(text)) }
+	case step.Running():
+		return s.marks.turning[v.Turn%len(s.marks.turning)], s.Busy
+	}
+	return s.mark(step, v.State.Plan.Steps.IsReady(step.ID))
+}
+
+// remarks is what stands behind the title of a step.
+func (v RunView) remarks(step *plan.Step) (string, Style) {
+	s := v.Screen
+	if ask := step.Asking(); ask != nil {
+		text := map[plan.AskKind]string{plan.AskApproval: "may it run?", plan.AskPause: "asks you",
+			plan.AskUnknown: "started, and nobody knows what came of it"}[ask.Kind]
+		return text, func(text string) string { return s.Bold(s.Waiting(text)) }
+	}
+	switch {
+	case step.Running():
+		return v.pace(step), s.Busy
+	case step.Execution != nil && step.Expanded() && len(step.Execution.Instances) > 0:
+		return v.entries(step.Execution.Instances), s.Faint
+	case step.Status == plan.Done:
+		if step.Result != nil && step.Result.Duration > 0 {
+			return lasted(time.Duration(step.Result.Duration) * time.Millisecond), s.Faint
+		}
+		return "", s.Faint
+	case step.Status == plan.Failed && step.Attempts > 1:
+		return fmt.Sprintf("(failed, attempt %d)", step.Attempts), s.Wrong
+	}
+	return v.about(step)
+}
+
+// pace says how far a step that runs has come.
+func (v RunView) pace(step *plan.Step) string {
+	text := ""
+	if percent := min(max(v.Underway[step.ID].Percent, 0), 100); percent > 0 {
+		const width = 10
+		done := percent * width / 100
+		marks := v.Screen.marks
+		text = marks.ends[0] + strings.Repeat(marks.bar[0], done) + strings.Repeat(marks.bar[2], width-done) + marks.ends[1] +
+			fmt.Sprintf(" %d%%  ", percent)
+	}
+	if !step.StartedAt.IsZero() {
+		text += lasted(max(0, v.Now.Sub(step.StartedAt)))
+	}
+	if step.Attempts > 1 {
+		text += fmt.Sprintf(", attempt %d", step.Attempts)
+	}
+	return text
+}
+
+// entries says how many steps of a loop are done.
+func (v RunView) entries(instances []plan.StepID) string {
+	done := 0
+	for _, id := range instances {
+		if instance, ok := v.State.Plan.Steps.Get(id); ok && instance.Status == plan.Done {
+			done++
+		}
+	}
+	return fmt.Sprintf("%d of %d done", done, len(instances))
+}
+
+// below is what stands in a line below a step: what it asks, what it is doing, or why it failed.
+func (v RunView) below(step *plan.Step) string {
+	ask, now := step.Asking(), v.Underway[step.ID]
+	switch {
+	case ask != nil && ask.Kind == plan.AskPause:
+		return safetext.EscapeLine(ask.Text)
+	case ask != nil:
+		return strings.TrimSpace(safetext.EscapeLine(step.Tool) + " " + safetext.EscapeLine(plan.Shorten(string(step.Asking().Args), 1000)))
+	case step.Running():
+		return cmp.Or(lastLine(now.Log), lastLine(now.What))
+	case step.Status == plan.Failed:
+		first, _, _ := strings.Cut(step.Error, "\n")
+		return safetext.EscapeLine(first)
+	}
+	return ""
+}
+
+// lastLine returns the last line of what a program printed that says anything, fit to be shown.
+func lastLine(text string) string {
+	for {
+		text = strings.TrimRight(text, "\r\n\t ")
+		start := strings.LastIndexAny(text, "\r\n") + 1
+		if line := strings.TrimSpace(ansi.Strip(text[start:])); line != "" || start == 0 {
+			return safetext.EscapeLine(line)
+		}
+		text = text[:start]
+	}
+}
+
+// lasted says how long something took, or has taken so far.
+func lasted(d time.Duration) string {
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
