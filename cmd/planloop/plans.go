@@ -58,10 +58,10 @@ func (a *app) formerPlan(cmd *cobra.Command, args []string) (string, error) {
 		plan.Quote(former[0].Objective), former[0].ID)}
 }
 
-// planID returns the id of the one plan of s that is named by its id or the
-// beginning of it.
+// planID returns the id of the one plan of s that is named by its id or the beginning of
+// it, or by the version of the current plan, such as v2.
 func planID(s plan.State, named string) (string, error) {
-	return oneOf(s.PlanIDs(), named, "list them with `planloop plans`")
+	return oneOf(s, s.PlanIDs(), named, "list them with `planloop plans`")
 }
 
 // formerID is planID among the plans that can be restored.
@@ -73,12 +73,16 @@ func formerID(s plan.State, named string) (string, error) {
 	if s.Plan != nil && s.Plan.ID == named {
 		return named, nil // the verb says that it is the current one
 	}
-	return oneOf(ids, named, "list the former plans with `planloop plans`")
+	return oneOf(s, ids, named, "list the former plans with `planloop plans`")
 }
 
-func oneOf(ids []string, named, fix string) (string, error) {
+func oneOf(s plan.State, ids []string, named, fix string) (string, error) {
 	if slices.Contains(ids, named) {
 		return named, nil
+	}
+	id, noVersion := verbs.VersionID(s, named)
+	if noVersion == nil {
+		return id, nil
 	}
 	var found []string
 	for _, id := range ids {
@@ -90,6 +94,9 @@ func oneOf(ids []string, named, fix string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
+		if verbs.IsVersion(named) {
+			return "", noVersion
+		}
 		return "", plan.Refuse(plan.NotFound, "/plan_id", "there is no plan "+plan.Quote(named), fix)
 	}
 	const shown = 5

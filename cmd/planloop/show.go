@@ -44,6 +44,9 @@ func newShowCommand(a *app) *cobra.Command {
 	var o showOptions
 	cmd := newCommand("show", "[STEP]", atMostOne("one step"), func(cmd *cobra.Command, args []string) error {
 		o.step = strings.Join(args, "")
+		if strings.HasPrefix(strings.ToLower(o.step), "v") && verbs.IsVersion(o.step) && o.plan == "" {
+			o.step, o.plan = "", o.step
+		}
 		return a.showPlan(cmd.Context(), o)
 	})
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)

@@ -268,6 +268,30 @@ func (s Screen) Draft(text string) []string {
 	return laid
 }
 
+// Comparison lays out what differs between two plans, what there is and what there was in
+// their colours.
+func (s Screen) Comparison(text string) []string {
+	var laid []string
+	for line := range strings.SplitSeq(safetext.Escape(text), "\n") {
+		look := s.Plain
+		switch sign := strings.TrimLeft(strings.TrimPrefix(line, verbs.Further), " "); {
+		case strings.HasPrefix(sign, "+"):
+			look = s.Good
+		case strings.HasPrefix(sign, "-"):
+			look = s.Wrong
+		case strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " "):
+			look = s.Bold
+		}
+		for i, row := range s.Wrap(line, len(verbs.Further)) {
+			if i > 0 {
+				row = verbs.Further + row
+			}
+			laid = append(laid, look(row))
+		}
+	}
+	return laid
+}
+
 func (s Screen) draftStep(line string) string {
 	parts := stepLine.FindStringSubmatch(line)
 	if parts == nil {

@@ -72,10 +72,7 @@ func changes(p, former *plan.Plan) string {
 	var text strings.Builder
 	was := counterparts(p, former)
 	text.WriteString(diff(head(former), head(p)))
-	now := map[plan.StepID]plan.StepID{}
-	for id, old := range was {
-		now[old.ID] = id
-	}
+	now := formerIDs(was)
 	for step := range p.Steps.All() {
 		old, ok := was[step.ID]
 		if !ok {
@@ -96,26 +93,52 @@ func changes(p, former *plan.Plan) string {
 	return text.String()
 }
 
-// counterparts finds for each step of a plan the one that it was in a former form of it:
-// a submission numbers its steps anew, so it goes by the title first. What is left has
-// another title under the same number.
+// counterparts finds for each step of a plan the one that it was in a former form of it. A
+// submission, and a version from elsewhere, numbers its steps anew, so it goes by the title
+// first. What is left has another title under the same number.
 func counterparts(p, former *plan.Plan) map[plan.StepID]*plan.Step {
 	was, taken := map[plan.StepID]*plan.Step{}, map[plan.StepID]bool{}
-	pair := func(same func(step, old *plan.Step) bool) {
+	pair := func(find func(step *plan.Step) *plan.Step) {
 		for step := range p.Steps.All() {
-			for old := range former.Steps.All() {
-				if was[step.ID] == nil && !taken[old.ID] && same(step, old) {
-					was[step.ID], taken[old.ID] = old, true
-				}
+			if was[step.ID] != nil {
+				continue
+			}
+			if old := find(step); old != nil && !taken[old.ID] {
+				was[step.ID], taken[old.ID] = old, true
 			}
 		}
 	}
-	pair(func(step, old *plan.Step) bool { return step.ID == old.ID && step.Title == old.Title })
+	byID := func(step *plan.Step) *plan.Step { old, _ := former.Steps.Get(step.ID); return old }
 	if p.ID != former.ID {
-		pair(func(step, old *plan.Step) bool { return step.Title == old.Title })
+		titled := map[string][]*plan.Step{}
+		for old := range former.Steps.All() {
+			titled[old.Title] = append(titled[old.Title], old)
+		}
+		pair(func(step *plan.Step) *plan.Step {
+			if old := byID(step); old != nil && old.Title == step.Title {
+				return old
+			}
+			return nil
+		})
+		pair(func(step *plan.Step) *plan.Step {
+			free := slices.DeleteFunc(titled[step.Title], func(old *plan.Step) bool { return taken[old.ID] })
+			if titled[step.Title] = free; len(free) == 0 {
+				return nil
+			}
+			return free[0]
+		})
 	}
-	pair(func(step, old *plan.Step) bool { return step.ID == old.ID })
+	pair(byID)
 	return was
+}
+
+// formerIDs tells which id each step that was kept has now.
+func formerIDs(was map[plan.StepID]*plan.Step) map[plan.StepID]plan.StepID {
+	now := map[plan.StepID]plan.StepID{}
+	for id, old := range was {
+		now[old.ID] = id
+	}
+	return now
 }
 
 // renumbered is a step of a former plan with the numbers that it and its dependencies have now.

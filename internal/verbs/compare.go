@@ -1,0 +1,365 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// ComparePlans is the input of ComparePlans: what is named as PlanNamed says. Without To it is
+// the current plan; without both the plan that waits for a decision is compared with the
+// current one, else the current one with the version before.
+type ComparePlans struct {
+	From string
+	To   string
+}
+
+// Comparison is what differs between two plans.
+type Comparison struct {
+	From  Compared     `json:"from"`
+	To    Compared     `json:"to"`
+	Plan  []PlanChange `json:"plan"`
+	Steps []StepChange `json:"steps"`
+}
+
+// Compared is one of the plans that are compared.
+type Compared struct {
+	PlanID  string          `json:"plan_id"`
+	Version int             `json:"version"`
+	Status  plan.PlanStatus `json:"status"`
+}
+
+// Difference is what a field was and is; null for nothing.
+type Difference struct {
+	From any `json:"from"`
+	To   any `json:"to"`
+
+	before, after []string
+}
+
+// PlanChange is a field of a plan that differs.
+type PlanChange struct {
+	Field string `json:"field"`
+	Difference
+}
+
+// StepChange is a step that differs. Fields is what does, with place for where it stands among
+// the steps that are kept.
+type StepChange struct {
+	StepID plan.StepID           `json:"step_id"`
+	Was    plan.StepID           `json:"was,omitzero"` // its former id, where it has another
+	Title  string                `json:"title"`
+	Change string                `json:"change"` // added, removed, changed or moved
+	Fields map[string]Difference `json:"fields,omitempty"`
+}
+
+// The changes of a step, and the field that says where it stands.
+const (
+	stepAdded   = "added"
+	stepRemoved = "removed"
+	stepChanged = "changed"
+	stepMoved   = "moved"
+	place       = "place"
+	status      = "status"
+)
+
+// ComparePlans says what differs between two plans.
+func (s *Service) ComparePlans(ctx context.Context, _ Caller, in ComparePlans) (Comparison, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return Comparison{}, err
+	}
+	if in.From == "" {
+		if in.From, in.To, err = s.compared(state); err != nil {
+			return Comparison{}, err
+		}
+	}
+	from, err := s.PlanNamed(ctx, state, in.From)
+	if err != nil {
+		return Comparison{}, err
+	}
+	to, err := s.PlanNamed(ctx, state, cmp.Or(in.To, "current"))
+	if err != nil {
+		return Comparison{}, err
+	}
+	return Compare(from, to), nil
+}
+
+// compared names the two plans that are compared unless others are asked for.
+func (s *Service) compared(state plan.State) (from, to string, err error) {
+	switch p := state.Plan; {
+	case p == nil:
+		return "", "", plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
+	case state.Draft != nil:
+		return "current", "draft", nil
+	case slices.Contains(state.PlanIDs(), p.PreviousPlanID):
+		return p.PreviousPlanID, "current", nil
+	}
+	before := ""
+	for head := range state.Versions(state.Plan.Root()) {
+		if head.Version < state.Plan.Version {
+			before = head.ID
+		}
+	}
+	if before == "" {
+		return "", "", plan.Refuse(plan.NotFound, "", "there is no version before "+plan.Quote(state.Plan.ID)+", and no draft waits",
+			"name the plan to compare it with")
+	}
+	return before, "current", nil
+}
+
+var versionName = regexp.MustCompile(`^[vV]?([1-9][0-9]{0,8})$`)
+
+// IsVersion reports whether a name is that of a version, such as v2 or 2.
+func IsVersion(name string) bool { return versionName.MatchString(name) }
+
+// VersionID returns the id of a version of the current plan by its number, such as v2 or 2.
+func VersionID(state plan.State, name string) (string, error) {
+	parts := versionName.FindStringSubmatch(name)
+	if parts == nil || state.Plan == nil {
+		return "", plan.Refuse(plan.NotFound, "", "there is no version "+plan.Quote(name), "list the plans to see which there are")
+	}
+	n, _ := strconv.Atoi(parts[1]) // it is short enough
+	if state.Plan.Version == n {
+		return state.Plan.ID, nil
+	}
+	for head := range state.Versions(state.Plan.Root()) {
+		if head.Version == n {
+			return head.ID, nil
+		}
+	}
+	return "", plan.Refuse(plan.NotFound, "", fmt.Sprintf("%s has no version %d", plan.Quote(state.Plan.Root()), n),
+		"list the plans to see which there are")
+}
+
+// PlanNamed returns a plan by its id, by the number of its version of the current plan (2, v2),
+// or as current, draft or approved, which is the current one as it was when it was approved.
+func (s *Service) PlanNamed(ctx context.Context, state plan.State, name string) (*plan.Plan, error) {
+	none := func(problem string) (*plan.Plan, error) {
+		return nil, plan.Refuse(plan.NotFound, "", problem, "list the plans to see which there are")
+	}
+	switch p := state.Plan; {
+	case name == "draft" && state.Draft == nil:
+		return none("no draft waits for a decision")
+	case name == "draft":
+		return state.Draft, nil
+	case (name == "current" || name == "approved") && p == nil:
+		return none("there is no plan yet")
+	case name == "approved" && p.Approval == nil:
+		return none("the plan " + plan.Quote(p.ID) + " was not approved")
+	case name == "approved":
+		return s.session.AsApproved(ctx, p)
+	case name == "current":
+		return p, nil
+	}
+	if IsVersion(name) {
+		var err error
+		if name, err = VersionID(state, name); err != nil {
+			return nil, err
+		}
+	}
+	return s.session.PlanBody(ctx, name)
+}
+
+// Compare says what differs between a plan and what it was.
+func Compare(from, to *plan.Plan) Comparison {
+	c := Comparison{From: Compared{from.ID, from.Version, from.Status}, To: Compared{to.ID, to.Version, to.Status},
+		Plan: []PlanChange{}, Steps: []StepChange{}}
+	for _, f := range plan.PlanFields() {
+		if d, differs := difference(f, from, to); differs && f.Kind != plan.RecordField {
+			c.Plan = append(c.Plan, PlanChange{f.Name, d})
+		}
+	}
+	was := counterparts(to, from)
+	now, moved := formerIDs(was), movedSteps(from, to, was)
+	for step := range to.Steps.All() {
+		old, kept := was[step.ID]
+		if !kept {
+			c.Steps = append(c.Steps, stepChange(stepAdded, &plan.Step{}, step))
+			continue
+		}
+		change := stepChange(stepChanged, renumbered(old, now), step)
+		if old.ID != step.ID {
+			change.Was = old.ID
+		}
+		if moved[step.ID] {
+			if len(change.Fields) == 0 {
+				change.Change = stepMoved
+			}
+			before, after := from.Steps.Position(old.ID)+1, to.Steps.Position(step.ID)+1
+			change.Fields[place] = Difference{From: before, To: after}
+		}
+		if len(change.Fields) > 0 || change.Was != 0 {
+			c.Steps = append(c.Steps, change)
+		}
+	}
+	for old := range from.Steps.All() {
+		if _, kept := now[old.ID]; !kept {
+			change := stepChange(stepRemoved, old, &plan.Step{})
+			change.StepID, change.Title = old.ID, old.Title
+			c.Steps = append(c.Steps, change)
+		}
+	}
+	return c
+}
+
+// stepChange says what differs in what a step asks for, and in its status.
+func stepChange(change string, old, step *plan.Step) StepChange {
+	c := StepChange{StepID: step.ID, Title: step.Title, Change: change, Fields: map[string]Difference{}}
+	for _, f := range comparedFields() {
+		if d, differs := difference(f, old, step); differs {
+			c.Fields[f.Name] = d
+		}
+	}
+	return c
+}
+
+// comparedFields are the fields of a step that are compared: what became of it besides its
+// status is no matter of versions.
+func comparedFields() []plan.Field[plan.Step] {
+	return slices.DeleteFunc(slices.Clone(plan.StepFields()), func(f plan.Field[plan.Step]) bool {
+		return f.Name != status && !slices.ContainsFunc(plan.SpecFields(), func(of plan.Field[plan.Step]) bool { return of.Name == f.Name })
+	})
+}
+
+func difference[T any](f plan.Field[T], old, now *T) (Difference, bool) {
+	d := Difference{From: value(f.In(old)), To: value(f.In(now)), before: f.Texts(old), after: f.Texts(now)}
+	return d, !slices.Equal(d.before, d.after)
+}
+
+// value is what a pointer to a field points to, nil for nothing.
+func value(field any) any {
+	v := reflect.ValueOf(field).Elem()
+	if v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
+		return nil
+	}
+	return v.Interface()
+}
+
+// movedSteps are the steps that stand elsewhere among those that both plans have: all but the
+// longest run of steps that stand in the same order.
+func movedSteps(from, to *plan.Plan, was map[plan.StepID]*plan.Step) map[plan.StepID]bool {
+	var ids []plan.StepID
+	var places []int
+	for step := range to.Steps.All() {
+		if old := was[step.ID]; old != nil {
+			ids, places = append(ids, step.ID), append(places, from.Steps.Position(old.ID))
+		}
+	}
+	var ends []int // the last of the best run of each length, by its place in ids
+	before := make([]int, len(ids))
+	for i, at := range places {
+		length, _ := slices.BinarySearchFunc(ends, at, func(end, at int) int { return cmp.Compare(places[end], at) })
+		if before[i] = -1; length > 0 {
+			before[i] = ends[length-1]
+		}
+		ends = append(ends, i)[:max(length+1, len(ends))]
+		ends[length] = i
+	}
+	moved := map[plan.StepID]bool{}
+	for _, id := range ids {
+		moved[id] = true
+	}
+	if len(ends) > 0 {
+		for i := ends[len(ends)-1]; i >= 0; i = before[i] {
+			delete(moved, ids[i])
+		}
+	}
+	return moved
+}
+
+// Text is what differs in lines, the statuses last. What begins with + or - behind its blanks,
+// or behind a bar, is what there is or was.
+func (c Comparison) Text() string {
+	var b, statuses strings.Builder
+	fmt.Fprintf(&b, "From %s\nto %s:\n", c.From.text(), c.To.text())
+	if len(c.Plan)+len(c.Steps) == 0 {
+		b.WriteString("\nNothing differs.\n")
+	}
+	if len(c.Plan) > 0 {
+		b.WriteString("\nThe plan:\n")
+	}
+	for _, f := range plan.PlanFields() {
+		for _, change := range c.Plan {
+			if change.Field == f.Name {
+				b.WriteString(change.text(f.Label))
+			}
+		}
+	}
+	if slices.ContainsFunc(c.Steps, StepChange.structural) {
+		b.WriteString("\nThe steps:\n")
+	}
+	for _, change := range c.Steps {
+		if change.structural() {
+			b.WriteString(change.text())
+		}
+		if d, differs := change.Fields[status]; differs && change.Change != stepAdded && change.Change != stepRemoved {
+			fmt.Fprintf(&statuses, "%s %s: %s -> %s\n", change.StepID, change.Title, d.From, d.To)
+		}
+	}
+	if statuses.Len() > 0 {
+		b.WriteString("\nStatuses:\n" + statuses.String())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (p Compared) text() string {
+	return fmt.Sprintf("%s (version %d, %s)", p.PlanID, p.Version, p.Status)
+}
+
+// structural reports whether more differs than the status.
+func (c StepChange) structural() bool {
+	_, alone := c.Fields[status]
+	return c.Change != stepChanged || !alone || len(c.Fields) > 1 || c.Was != 0
+}
+
+func (c StepChange) text() string {
+	text := map[string]string{stepAdded: "+ ", stepRemoved: "- "}[c.Change] + c.StepID.String() + " " + c.Title
+	if c.Was != 0 {
+		text += ", which was " + c.Was.String()
+	}
+	if d, moved := c.Fields[place]; moved {
+		text += fmt.Sprintf(", moved from place %d to %d", d.From, d.To)
+	}
+	text += "\n"
+	for _, f := range comparedFields() {
+		d, differs := c.Fields[f.Name]
+		whole := c.Change == stepAdded || c.Change == stepRemoved
+		if differs && f.Name != status && !(whole && f.Name == "title") {
+			text += d.text(f.Label)
+		}
+	}
+	return text
+}
+
+// text is the difference of a field in lines. Of long texts it is what differs in their lines.
+func (d Difference) text(label string) string {
+	var b strings.Builder
+	if len(d.before) == 1 && len(d.after) == 1 && strings.Contains(d.before[0]+d.after[0], "\n") {
+		b.WriteString("  " + label + ":\n")
+		for line := range strings.Lines(diff(d.before[0]+"\n", d.after[0]+"\n")) {
+			b.WriteString(Further + line)
+		}
+		return b.String()
+	}
+	side := func(sign string, texts, others []string) {
+		for _, text := range texts {
+			if !slices.Contains(others, text) {
+				b.WriteString("  " + sign + " " + label + ": " + barred(text) + "\n")
+			}
+		}
+	}
+	side("-", d.before, d.after)
+	side("+", d.after, d.before)
+	if b.Len() == 0 {
+		b.WriteString("  " + label + ": in another order\n")
+	}
+	return b.String()
+}
