@@ -103,7 +103,7 @@ func TestCostOfStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			client := w.connect(t, handshake, nil)
-			b := builder{t, w.service, title}
+			b := builder{t: t, service: w.service, titled: title}
 			_, err := w.service.Start(t.Context(), tester, verbs.Start{Goal: prose[:2000]})
 			b.must(err)
 			done := verbs.Complete

@@ -106,7 +106,7 @@ func TestReadingStatusTellsTheAgentNothing(t *testing.T) {
 	client := w.connect(t, handshake, nil)
 	call(t, client, "planning_setup_plan", map[string]any{"objective": "o", "initial_steps": []map[string]any{{"title": "One"}}})
 	call(t, client, "planloop_status", nil)
-	b := builder{t, w.service, ""}
+	b := builder{t: t, service: w.service}
 	b.alert(verbs.Alert{ID: "ci", Message: "red"}) // another agent
 	read(t, client, "plan://status")
 	began := time.Now()

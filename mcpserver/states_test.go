@@ -23,6 +23,9 @@ type builder struct {
 	t       testing.TB
 	service *verbs.Service
 	titled  string // how its steps are called
+
+	session *session.Session // for what engines do
+	seen    signsOfLife
 }
 
 var (
@@ -100,7 +103,9 @@ func (b builder) rejects() {
 }
 
 // kindsOfState lists every kind of state that calls can lead to.
-func kindsOfState() []kindOfState {
+func kindsOfState() []kindOfState { return append(plainStates(), runStates()...) }
+
+func plainStates() []kindOfState {
 	task := verbs.TaskID(2)
 	warning := plan.Warning
 	return []kindOfState{
@@ -169,9 +174,10 @@ func kindsOfState() []kindOfState {
 // inState returns a service whose workspace is in that kind of state.
 func inState(t testing.TB, kind kindOfState, titled string) *verbs.Service {
 	t.Helper()
-	s := session.New(memory.New(), session.Options{Limits: plan.Limits{MaxReplans: kind.replans}})
+	seen := signsOfLife{}
+	s := session.New(memory.New(), session.Options{Limits: plan.Limits{MaxReplans: kind.replans}, Presence: seen})
 	t.Cleanup(func() { s.Close() })
-	service := verbs.New(s, verbs.Options{})
-	kind.reach(builder{t, service, titled})
+	service := verbs.New(s, verbs.Options{Presence: seen})
+	kind.reach(builder{t, service, titled, s, seen})
 	return service
 }

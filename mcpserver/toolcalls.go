@@ -151,7 +151,8 @@ func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 		return `planloop_update {"replan":{"changes":"..."}}`, true
 	case call.Act != verbs.ActRecover:
 	case tools:
-		return fmt.Sprintf(`planning_recover_step {"step_id":"%s","choice":"%s"}`, call.Step, call.Choice), true
+		reason := map[plan.Choice]string{plan.Skip: `,"reason":"<why>"`}[call.Choice]
+		return fmt.Sprintf(`planning_recover_step {"step_id":"%s","choice":"%s"%s}`, call.Step, call.Choice, reason), true
 	case mark != "":
 		return t.Word(verbs.Call{Act: verbs.ActMark, Step: call.Step, Status: mark})
 	case loop && call.Choice == plan.Skip:

@@ -101,6 +101,9 @@ func (step *Step) Looping() bool { return step.Status == InProgress && step.exec
 // Expanded reports whether the step is a loop whose list is known: it ends with its instances.
 func (step *Step) Expanded() bool { return step.execution().Expanded }
 
+// Instances lists the steps that carry a loop out.
+func (step *Step) Instances() []StepID { return step.execution().Instances }
+
 // Granted reports whether a person has agreed to the step's next attempt.
 func (step *Step) Granted() bool { return step.execution().Grant != nil }
 

@@ -65,6 +65,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 
 		verbs.ActApplyTemplate: "planloop template apply " + ShellWord(call.ID) + settings(call.JSON),
 		verbs.ActRun:           "planloop run",
+		verbs.ActResume:        "planloop run",
 		verbs.ActPause:         "planloop pause",
 		verbs.ActApproveStep:   "planloop approve " + call.Step.String(),
 		verbs.ActRejectStep:    "planloop reject " + call.Step.String(),

@@ -60,6 +60,7 @@ const (
 	ActTakeOver    Act = "take_over"    // Step, from whoever holds it
 	ActCheck       Act = "check"        // Step by its command, in a shell
 	ActPause       Act = "pause"        // the run
+	ActResume      Act = "resume"       // the run that a person paused
 	ActApproveStep Act = "approve_step" // Step, which asks before it runs
 	ActRejectStep  Act = "reject_step"  // Step, which is skipped then
 	ActAnswerStep  Act = "answer_step"  // Step, which asks its own question
@@ -73,7 +74,7 @@ func Acts() []Act {
 	return []Act{ActSetUp, ActStart, ActAddSteps, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
 		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActRun,
 		ActRecover, ActReplan, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActComment, ActRestore,
-		ActCancelMode, ActPurge, ActTakeOver, ActCheck, ActPause, ActApproveStep, ActRejectStep, ActAnswerStep, ActAbandon,
+		ActCancelMode, ActPurge, ActTakeOver, ActCheck, ActPause, ActResume, ActApproveStep, ActRejectStep, ActAnswerStep, ActAbandon,
 		ActApplyTemplate}
 }
 

@@ -180,6 +180,12 @@ const (
 	WaitingOnSignal  Reason = "waiting_on_signal"
 	Replanning       Reason = "replanning"
 	ReadyForTask     Reason = "ready_for_task"
+	StepUnknown      Reason = "step_unknown" // nobody knows what came of it
+	ReadyToRun       Reason = "ready_to_run" // by an engine
+	Running          Reason = "running"
+	RunStopped       Reason = "run_stopped" // with a step that its engine did not finish
+	StepAsks         Reason = "step_asks"   // a person
+	RunPaused        Reason = "run_paused"
 	WaitingOnAgent   Reason = "waiting_on_agent"
 	Deadlocked       Reason = "deadlocked"
 	PlanCompleted    Reason = "plan_completed"
@@ -208,13 +214,17 @@ type view struct {
 	left  func(*plan.Step) bool // nobody works on the step in progress
 	rules Rules                 // the rule book on disk; the zero value is in sync
 
-	strict bool // all steps are judged by the gates
+	gone     func(*plan.Step) bool // the engine that carries the step out has ended
+	engine   bool                  // an engine starts steps of the plan
+	strict   bool                  // all steps are judged by the gates
+	neverAsk bool                  // no step asks a person before it runs
 }
 
 // view is the state as the caller sees it. Rules that are out of sync come before
 // the plan; only a status looks at them.
 func (s *Service) view(state plan.State, c Caller, rules Rules) view {
-	return view{state, c, s.left, rules, s.opts.GateAll}
+	return view{state: state, Caller: c, left: s.left, rules: rules, gone: s.gone, engine: s.engineLives(state), strict: s.opts.GateAll,
+		neverAsk: s.opts.Limits.NeverAsk}
 }
 
 // left reports whether nobody works on a step in progress: no one has claimed it,
@@ -354,15 +364,19 @@ func (v view) task(p *plan.Plan) (now, bool) {
 	if step := begun(p, own); step != nil {
 		return v.start(step, say("Do ", step.ID, " ", name(step.Title), "; when it is verified: ", mark(step.ID, plan.Done), ".")), true
 	}
+	if n, ok := v.asked(p); ok {
+		return n, true
+	}
 	if step := begun(p, v.left); step != nil { // to be claimed first: others are told of it too
 		return now{reason: ReadyForTask, step: step,
 			next: say("Take over ", step.ID, " ", name(step.Title), ", whose claim lapsed: ", mark(step.ID, plan.InProgress), ".")}, true
 	}
-	step := p.Steps.NextReady()
-	if step == nil {
-		return now{}, false
+	for step := range p.Steps.Ready() {
+		if n, ok := v.begin(step); ok {
+			return n, true
+		}
 	}
-	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", mark(step.ID, plan.InProgress), ".")), true
+	return v.engaged(p)
 }
 
 // addTasks is the call that adds tasks, and does what else is told behind them.
@@ -403,20 +417,42 @@ func (v view) waiting(signal plan.Signal) now {
 
 // replanning is the way on after a critical step failed.
 func (v view) replanning(p *plan.Plan) now {
+	revise := Call{Act: ActReplan}
+	if _, can := v.Can(revise); !can {
+		revise.Act = ActSetUp
+	}
 	for step := range p.Steps.All() {
 		if step.Status != plan.Failed || !step.Critical {
 			continue
 		}
-		status := plan.InProgress
-		if len(p.Steps.WaitingOn(step.ID)) > 0 {
-			status = plan.Pending
+		failed := step
+		for _, id := range step.Instances() {
+			if instance, ok := p.Steps.Get(id); ok && instance.Status == plan.Failed {
+				failed = instance
+				break
+			}
 		}
-		return now{reason: Replanning, step: step, message: fmt.Sprintf("The critical task %s failed.", step.ID),
-			next: say("Critical ", step.ID, " ", name(step.Title), " failed: retry by ", mark(step.ID, status), ", or ",
-				Call{Act: ActSetUp}, ".")}
+		retry := v.again(p, failed)
+		next := say("Critical ", failed.ID, " ", name(failed.Title), " failed: retry by ", retry, ", or ", revise, ".")
+		if v.brief() && len(v.word(retry)) > longCall { // with no room for another, which agent_instructions has
+			next = say("Critical ", failed.ID, " ", name(failed.Title), " failed: retry by ", retry, ", or replan.")
+		}
+		return now{reason: Replanning, step: failed, message: fmt.Sprintf("The critical task %s failed.", step.ID), next: next}
 	}
 	return now{reason: Replanning, message: "The plan has to be revised.",
-		next: say("The plan has to be revised: set up a new one with ", Call{Act: ActSetUp}, ".")}
+		next: say("The plan has to be revised: ", revise, ".")}
+}
+
+// again has a step tried again: it is begun, unless something comes before that.
+func (v view) again(p *plan.Plan, step *plan.Step) Call {
+	_, runs := v.Can(Call{Act: ActRun})
+	switch {
+	case len(p.Steps.WaitingOn(step.ID)) > 0:
+		return mark(step.ID, plan.Pending)
+	case v.unapproved(step), step.Tool != "" && (runs || v.engine || v.heldByPerson()):
+		return Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}
+	}
+	return mark(step.ID, plan.InProgress)
 }
 
 // stuck names a way on when no step is ready and none is the caller's to finish:
@@ -424,21 +460,24 @@ func (v view) replanning(p *plan.Plan) now {
 // although a step waits for it.
 func (v view) stuck(p *plan.Plan) now {
 	for step := range p.Steps.All() {
-		if len(p.Steps.WaitingOn(step.ID)) > 0 {
+		if len(p.Steps.WaitingOn(step.ID)) > 0 || step.Expanded() {
 			continue
 		}
 		switch step.Status {
 		case plan.Blocked:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is marked blocked and nothing else is ready.",
 				step.ID),
-				next: say(step.ID, " ", name(step.Title), " is blocked: resolve that, then ", mark(step.ID, plan.InProgress), ".")}
+				next: say(step.ID, " ", name(step.Title), " is blocked: resolve that, then ", v.again(p, step), ".")}
 		case plan.Failed:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),
-				next: say(step.ID, " ", name(step.Title), " failed: try it again with ", mark(step.ID, plan.InProgress), ".")}
+				next: say(step.ID, " ", name(step.Title), " failed: try it again with ", v.again(p, step), ".")}
 		}
 	}
+	if n, ok := v.asksPerson(p); ok {
+		return n
+	}
 	for step := range p.Steps.Running() {
-		if step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
+		if !step.Looping() && step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
 			return v.waitFor(step)
 		}
 	}
@@ -465,7 +504,12 @@ func (v view) deadlock(p *plan.Plan) now {
 			continue
 		}
 		for _, id := range p.Steps.WaitingOn(step.ID) {
-			if dep, ok := p.Steps.Get(id); ok && dep.Status.Finished() {
+			dep, ok := p.Steps.Get(id)
+			switch {
+			case !ok || !dep.Status.Finished():
+			case lost(p, dep, map[plan.StepID]bool{}):
+				return v.without(step, dep)
+			default:
 				return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, id,
 					dep.Status),
 					next: say(step.ID, " waits for ", id, ", which was ", dep.Status, ": ", mark(id, plan.Pending),
@@ -512,10 +556,41 @@ func (v view) awaitingApproval() now {
 		next: say("Wait for a person's decision: ", Call{Act: ActWait}, "; the person runs ", Call{Act: ActApprove}, ".")}
 }
 
+// lost reports whether a step that was given up is not to be taken up again: a loop is over, what a
+// person denied is not asked again, nor is there a way to what waits for such a step.
+func lost(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
+	if seen[step.ID] || !step.Status.Finished() {
+		return false
+	}
+	seen[step.ID] = true
+	return step.Expanded() || step.Error == plan.UserDenied || slices.ContainsFunc(p.Steps.WaitingOn(step.ID), func(id plan.StepID) bool {
+		dep, ok := p.Steps.Get(id)
+		return ok && lost(p, dep, seen)
+	})
+}
+
+// without is the way on with a step whose dependency will not be done any more.
+func (v view) without(step, dep *plan.Step) now {
+	how := string(dep.Status)
+	if dep.Error == plan.UserDenied {
+		how = "denied"
+	}
+	waits := fmt.Sprintf("%s waits for %s, which was %s: ", step.ID, dep.ID, how)
+	skip := say(waits, "replan, or ", Call{Act: ActRecover, Step: step.ID, Choice: plan.Skip}, ".")
+	switch others := step.ClaimedBy != v.Actor.Name && !v.left(step); {
+	case step.Status == plan.InProgress && others:
+		return v.waitFor(step)
+	case step.Status == plan.InProgress: // nobody skips what is being worked on
+		skip = say(waits, "replan, or leave it: ", mark(step.ID, plan.Pending), ".")
+	}
+	return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, dep.ID, how),
+		next: skip}
+}
+
 // begun returns the first step in progress that matches and can be finished.
 func begun(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
 	for step := range p.Steps.Running() {
-		if len(p.Steps.WaitingOn(step.ID)) == 0 && match(step) {
+		if !step.Running() && !step.Looping() && len(p.Steps.WaitingOn(step.ID)) == 0 && match(step) {
 			return step
 		}
 	}

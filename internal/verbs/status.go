@@ -253,6 +253,11 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 		}
 		return "CRITICAL: Your `" + rules.File + "` is out of sync. Overwrite it with the content provided in `instructions_content` " +
 			"and then " + run + " `" + c.word(Call{Act: ActAskStatus}) + "` again."
+	case n.reason == ReadyForTask && n.step.Status == plan.Pending && n.step.Tool != "":
+		return "Planloop carries this task out by its tool where the plan is run: ask the user to run `" +
+			c.word(Call{Act: ActResume}) + "`, or do by hand what `tool` and `args` say."
+	case n.reason == Deadlocked && n.step != nil && n.step.Status == plan.Failed && n.step.Tool != "":
+		return "A tool failed, and `error` says how. Mend the cause or its arguments, then try it again; or skip it and say why."
 	case n.reason == ReadyForTask && taskStatus(n.step.Status) == Doing && n.step.ClaimedBy != "" && n.step.ClaimedBy != c.Actor.Name:
 		return "Whoever began this task is gone. Take it over, see what was done of it, finish the work, verify it, then report it as DONE."
 	case n.reason == ReadyForTask && taskStatus(n.step.Status) == Doing:
@@ -264,13 +269,29 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 	case n.reason == Deadlocked && n.step != nil && n.step.Status == plan.Blocked:
 		return n.step.ID.String() + " is marked blocked. Once its cause is gone, take it up again: " +
 			c.word(mark(n.step.ID, plan.InProgress)) + "."
+	case n.reason == Replanning:
+		text := "A critical task failed. Leave the others alone: try it again, or agree on another way with the user"
+		if call, can := c.Can(Call{Act: ActReplan}); can {
+			text += ", then " + call
+		}
+		return text + "."
+	case n.reason == StepAsks && c.decides():
+		return "This task asks you. Look at its tool and arguments, then decide."
+	case n.reason == StepUnknown:
+		return "An earlier run started " + n.step.ID.String() + " and did not hear of its end. Look at what it did. If it happened: " +
+			c.word(Call{Act: ActRecover, Step: n.step.ID, Choice: plan.Happened}) + ". To do it again: " +
+			c.word(Call{Act: ActRecover, Step: n.step.ID, Choice: plan.Retry}) + "."
 	case n.reason == PlanCompleted:
 		return "All tasks are complete. Provide a final summary of your work via `" + c.word(Call{Act: ActSummarise}) + "`."
 	}
 	return map[Reason]string{
 		ReadyForTask:   "Your next task is ready. Gather context using `context_hints` and `relevant_file_paths`, then perform the work.",
 		Closed:         "The plan is closed. Give the user its `final_summary`, unless you have; nothing is left to do for this goal.",
-		Replanning:     "A critical task failed. Leave the others alone: try it again, or agree on a new plan with the user.",
+		ReadyToRun:     "Planloop carries out what comes next itself: run the plan; you are handed what is yours to do.",
+		Running:        "Planloop carries out what comes next. Do not do it by hand; wait for it, or ask the user for other work.",
+		RunStopped:     "A run ended before its step did. Do not touch that step: the next run ends what is left of it, and says what is known.",
+		StepAsks:       "A person has to agree to this task, or to answer it. That is not yours to do; wait, and start nothing in its place.",
+		RunPaused:      "A person has paused the run: do none of its steps by hand. Wait, or ask the user.",
 		Deadlocked:     "Nothing can be started. Resolve what the tasks wait for; do not work around the plan.",
 		WaitingOnAgent: "Another agent works on what comes next. Wait for it, or ask the user for other work.",
 		Gathering: "Only read and ask; change nothing until a person has approved a plan. Tools that change something are hidden " +
@@ -284,7 +305,11 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 // listsPlan reports whether a status on the command line lists all tasks: where there
 // is something to do with them (Response B), not where one has to wait or is done.
 func listsPlan(r Reason) bool {
-	return r == ReadyForTask || r == WaitingOnAgent || r == Deadlocked || r == Replanning
+	switch r {
+	case ReadyForTask, WaitingOnAgent, Deadlocked, Replanning, StepUnknown, ReadyToRun, Running, RunStopped, StepAsks, RunPaused:
+		return true
+	}
+	return false
 }
 
 func tasks(p *plan.Plan) []Task {

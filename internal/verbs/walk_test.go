@@ -34,6 +34,7 @@ type walker struct {
 	schemas map[string]*jsonschema.Schema
 	trail   []string
 	heard   []string // answers that a status told it
+	engines *engines
 }
 
 var (
@@ -55,24 +56,31 @@ func (*book) Changed(context.Context) <-chan struct{} { return nil }
 // (or finished, where no tool can close it). No state is a dead end, for any choice
 // of tools and for the command line.
 func TestEveryStateLeadsToTheEnd(t *testing.T) {
-	schemas := inputSchemas(t)
+	schemas, defaults := inputSchemas(t), []string{verbs.Planning, verbs.Loop, verbs.Mode}
 	for name, c := range map[string]struct {
 		toolsets []string
 		face     verbs.Face
+		person   bool
 	}{
-		"all tools":     {nil, mcpserver.Tools{User: terminal.CommandLine{}}},
-		"planning only": {[]string{verbs.Planning}, mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: terminal.CommandLine{}}},
-		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}, User: terminal.CommandLine{}}},
-		"command line":  {nil, terminal.CommandLine{}},
+		"by default":    {defaults, mcpserver.Tools{Toolsets: defaults, User: terminal.CommandLine{}}, false},
+		"planning only": {[]string{verbs.Planning}, mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: terminal.CommandLine{}}, false},
+		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}, User: terminal.CommandLine{}}, false},
+		"command line":  {nil, terminal.CommandLine{}, false},
+		"a person":      {nil, terminal.CommandLine{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				limits := plan.Limits{MaxReplans: rapid.SampledFrom([]int{-1, 0, 1}).Draw(rt, "max replans")}
-				s := session.New(memory.New(), session.Options{Limits: limits})
+				seen := presence{}
+				s := session.New(memory.New(), session.Options{Limits: limits, Presence: seen})
 				defer s.Close()
 				rules := &book{}
-				w := &walker{T: rt, rules: rules, schemas: schemas, service: verbs.New(s, verbs.Options{RuleBook: rules}),
-					me: verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
+				w := &walker{T: rt, rules: rules, schemas: schemas, engines: &engines{session: s, seen: seen},
+					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen}),
+					me:      verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
+				if c.person {
+					w.me = person
+				}
 				w.wander()
 				w.walk()
 			})
@@ -133,7 +141,7 @@ func (w *walker) wander() {
 		who := rapid.SampledFrom(actors).Draw(w.T, "who")
 		act := rapid.SampledFrom([]func(verbs.Caller) error{w.setsUp, w.marks, w.marks, w.marks, w.signals, w.starts, w.clears,
 			w.closes,
-			w.drafts, w.adds, w.restores, w.plans, w.plans, w.decides, w.cancels, w.asks, w.answers, w.drifts, w.fails}).Draw(w.T, "does")
+			w.engineActs, w.engineActs, w.engineActs, w.engineActs, w.engineActs, w.stepAnswers, w.replans, w.drafts, w.adds, w.restores, w.plans, w.plans, w.decides, w.cancels, w.asks, w.answers, w.drifts, w.fails}).Draw(w.T, "does")
 		_, refused := errors.AsType[*plan.ValidationError](act(who))
 		w.trail = append(w.trail, fmt.Sprintf("(refused: %v)", refused))
 	}
@@ -152,11 +160,28 @@ func (w *walker) randomSteps() []plan.NewStep {
 				spec.DependsOn = append(spec.DependsOn, plan.StepID(on+1))
 			}
 		}
-		status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Blocked, plan.Failed, plan.Skipped, plan.Cancelled,
+		w.carriedOut(&spec)
+		status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Pending, plan.Pending, plan.Blocked, plan.Failed, plan.Skipped, plan.Cancelled,
 			plan.Done, plan.InProgress}).Draw(w.T, "status")
 		steps = append(steps, plan.NewStep{Spec: spec, Progress: plan.Progress{Status: status}})
 	}
 	return steps
+}
+
+// carriedOut makes a step one that engines carry out or ask a person about, or none.
+func (w *walker) carriedOut(spec *plan.Spec) {
+	switch rapid.IntRange(0, 7).Draw(w.T, "kind of step") {
+	case 0, 1, 2:
+		spec.Tool, spec.Args = "bash_execute", json.RawMessage(`{"command":"true"}`)
+	case 3:
+		spec.Pause = "May it begin?"
+	case 4:
+		spec.When = "true"
+	}
+	if rapid.IntRange(0, 4).Draw(w.T, "loops") == 0 {
+		spec.ForEach = `["a","b"]`
+	}
+	spec.RequiresApproval = rapid.IntRange(0, 4).Draw(w.T, "to be approved") == 0
 }
 
 func (w *walker) setsUp(c verbs.Caller) error {
@@ -313,14 +338,28 @@ func (w *walker) walk() {
 func (w *walker) follow(reply verbs.StatusReply) error {
 	next := strings.TrimPrefix(reply.NextAction, "Rejected: ask the user. ") // which is no call of ours
 	switch {
+	case strings.Contains(next, "planning_execute_plan"), strings.Contains(next, "planloop run"):
+		who := w.me
+		if strings.Contains(next, "until a person runs ") || strings.Contains(next, "ask the user to run ") {
+			who = person
+		}
+		return w.engineRuns(who)
+	case strings.HasPrefix(next, "Wait while planloop runs "):
+		return w.engineRuns(w.me)
+	case strings.Contains(next, "until a person runs ") && reply.Now.Reason == verbs.StepAsks:
+		return w.asksEnd()
+	case strings.Contains(next, "planloop skip ") && w.me.Face.Brief():
+		return w.asUser(next)
 	case reply.Now.Reason == verbs.SyncInstructions:
 		if w.me.Face.Brief() && reply.Now.InstructionsContent != "the rules\n" {
 			return fmt.Errorf("the content is %q", reply.Now.InstructionsContent)
 		}
 		w.rules.state = ""
 		return nil
-	case strings.HasPrefix(next, "Wait for a person's decision: "):
+	case strings.HasPrefix(next, "Wait for a person's decision: "), strings.HasPrefix(next, "Look at it and decide: "):
 		return w.decides(person)
+	case strings.HasPrefix(next, "Wait until an agent submits its plan: "):
+		return w.submit(carl)
 	case strings.HasPrefix(next, "Wait for the user's answer: "):
 		return w.answers(person)
 	case strings.Contains(next, "ask the user to run planloop plan cancel"):
@@ -473,6 +512,32 @@ func (w *walker) command(next string) error {
 	return w.perform(words[1:])
 }
 
+// asUser has the user run the command that an agent asks for.
+func (w *walker) asUser(next string) error {
+	user := *w
+	user.me = person
+	return user.command(next)
+}
+
+func (w *walker) recovers(words []string) error {
+	id, err := plan.ParseStepID(words[1])
+	if err != nil {
+		return err
+	}
+	choice, text := plan.Choice(words[0]), ""
+	switch words[0] {
+	case "reject":
+		choice = plan.Deny
+	case "answer":
+		choice, text = plan.Reply, words[2]
+	}
+	if i := slices.Index(words, "--choice"); i > 0 {
+		choice = plan.Choice(words[i+1])
+	}
+	_, err = w.engines.session.Do(w.Context(), w.me.Actor, plan.AnswerStep{Step: id, Choice: choice, Text: text}, nil)
+	return err
+}
+
 func (w *walker) perform(words []string) error {
 	w.did(w.me, "runs %q", words)
 	ctx := w.Context()
@@ -489,6 +554,8 @@ func (w *walker) perform(words []string) error {
 		}
 	case words[0] == "alert":
 		_, err = w.service.Alert(ctx, w.me, verbs.Alert{ID: words[slices.Index(words, "--id")+1], Clear: slices.Contains(words, "--clear")})
+	case slices.Contains([]string{"retry", "skip", "recover", "approve", "reject", "answer"}, words[0]):
+		err = w.recovers(words)
 	case words[0] == "submit":
 		err = w.submit(w.me)
 	case words[0] == "update":

@@ -1,0 +1,159 @@
+package verbs
+
+import (
+	"fmt"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// engineLives reports whether an engine starts steps of the plan now.
+func (s *Service) engineLives(state plan.State) bool {
+	if !state.Runs() {
+		return false
+	}
+	for step := range state.Plan.Steps.Running() {
+		if step.Running() && !s.gone(step) {
+			return true
+		}
+	}
+	if s.opts.Presence == nil {
+		return false
+	}
+	seen := s.opts.Presence.Seen(plan.AnyEngine)
+	return !seen.At.IsZero() && !seen.Gone
+}
+
+// gone reports whether the engine that carries a step out has ended.
+func (s *Service) gone(step *plan.Step) bool {
+	return s.opts.Presence != nil && s.opts.Presence.Seen(step.ClaimedBy).Gone
+}
+
+// heldByPerson reports whether a person does not want engines, or an agent in their place, to
+// go on.
+func (v view) heldByPerson() bool {
+	run := v.state.OpenRun()
+	return run != nil && run.Paused && run.Person && !v.decides()
+}
+
+// asked is what a step asks that the caller can answer: of what is unknown anybody.
+func (v view) asked(p *plan.Plan) (now, bool) {
+	for step := range p.Steps.Asking() {
+		ask, about := step.Asking(), now{reason: StepAsks, step: step}
+		switch {
+		case step.Unknown():
+			return v.unknown(step), true
+		case !v.decides():
+		case ask.Kind == plan.AskPause:
+			about.message = fmt.Sprintf("Task %s asks: %s", step.ID, ask.Text)
+			about.next = say(step.ID, " ", name(step.Title), " asks you: ", Call{Act: ActAnswerStep, Step: step.ID}, ".")
+			return about, true
+		default:
+			about.message = fmt.Sprintf("Task %s waits for your approval.", step.ID)
+			about.next = say(step.ID, " ", name(step.Title), " waits for you: ", Call{Act: ActApproveStep, Step: step.ID}, ", or ",
+				Call{Act: ActRejectStep, Step: step.ID}, ".")
+			return about, true
+		}
+	}
+	return now{}, false
+}
+
+func (v view) unknown(step *plan.Step) now {
+	next := say("Look if ", step.ID, " ", name(step.Title), " happened: if so ",
+		Call{Act: ActRecover, Step: step.ID, Choice: plan.Happened})
+	if v.brief() { // agent_instructions has it in full
+		next = append(next, say(", else retry it.")...)
+	} else {
+		next = append(next, say(", else ", Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}, ".")...)
+	}
+	return now{reason: StepUnknown, step: step, next: next,
+		message: fmt.Sprintf("Task %s was started, and nobody knows what came of it.", step.ID)}
+}
+
+// begin is the way on with a ready step, if the caller has one: an engine, a person's approval
+// or a pause may come first.
+func (v view) begin(step *plan.Step) (now, bool) {
+	engines := step.ConcernsEngine()
+	_, runs := v.Can(Call{Act: ActRun})
+	switch {
+	case step.Asking() != nil, engines && (v.engine || v.heldByPerson()):
+		return now{}, false
+	case engines && runs && !onlyApproval(step):
+		return now{reason: ReadyToRun, step: step, message: fmt.Sprintf("Task %s is run by planloop.", step.ID),
+			next: say("Run the plan; ", step.ID, " ", name(step.Title), " comes next: ", Call{Act: ActRun}, ".")}, true
+	case v.unapproved(step):
+		return now{}, false
+	}
+	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", mark(step.ID, plan.InProgress), ".")), true
+}
+
+// onlyApproval reports whether nothing but an approval distinguishes a step from any other.
+func onlyApproval(step *plan.Step) bool {
+	return step.Tool == "" && step.When == "" && step.Pause == "" && step.ForEach == ""
+}
+
+// unapproved reports whether the caller may not start a step before a person has agreed to it.
+func (v view) unapproved(step *plan.Step) bool {
+	return step.RequiresApproval && !step.Granted() && !v.neverAsk && !v.decides()
+}
+
+// engaged is what an engine does, or was at when it ended.
+func (v view) engaged(p *plan.Plan) (now, bool) {
+	var runs *plan.Step
+	for step := range p.Steps.Running() {
+		switch {
+		case !step.Running():
+		case v.gone(step):
+			return v.abandoned(step), true
+		case runs == nil:
+			runs = step
+		}
+	}
+	if runs == nil && v.engine {
+		for _, step := range plan.Startable(v.state, 1) {
+			runs = step
+			break
+		}
+	}
+	if runs == nil {
+		return now{}, false
+	}
+	return now{reason: Running, step: runs, message: fmt.Sprintf("Task %s is run by planloop.", runs.ID),
+		next: say("Wait while planloop runs ", runs.ID, " ", name(runs.Title), ": ", Call{Act: ActWait}, ".")}, true
+}
+
+// abandoned is the way on with a step whose engine has ended: another engine sees to what it left.
+func (v view) abandoned(step *plan.Step) now {
+	run, ask := Call{Act: ActRun}, ""
+	if _, can := v.Can(run); !can {
+		ask = "ask the user to run "
+	}
+	return now{reason: RunStopped, step: step, message: fmt.Sprintf("What ran task %s has ended before it.", step.ID),
+		next: say("What ran ", step.ID, " ", name(step.Title), " has ended: ", ask, run, ".")}
+}
+
+// asksPerson is what the caller has to wait for a person for: an answer, an approval, or that they let
+// the run go on.
+func (v view) asksPerson(p *plan.Plan) (now, bool) {
+	for step := range p.Steps.Asking() {
+		command := Call{Act: ActApproveStep, Step: step.ID}
+		if step.Asking().Kind == plan.AskPause {
+			command.Act = ActAnswerStep
+		}
+		return v.waitForPerson(step, command), true
+	}
+	for step := range p.Steps.Ready() {
+		switch {
+		case v.heldByPerson() && step.ConcernsEngine():
+			return now{reason: RunPaused, step: step, message: "A person has paused the run.",
+				next: say("The run is paused before ", step.ID, " until a person runs ", Call{Act: ActResume}, ": ", Call{Act: ActWait}, ".")}, true
+		case v.unapproved(step):
+			return v.waitForPerson(step, Call{Act: ActApproveStep, Step: step.ID}), true
+		}
+	}
+	return now{}, false
+}
+
+func (v view) waitForPerson(step *plan.Step, command Call) now {
+	return now{reason: StepAsks, step: step, message: fmt.Sprintf("Task %s waits for a person.", step.ID),
+		next: say(step.ID, " ", name(step.Title), " waits until a person runs ", command, ": ", Call{Act: ActWait}, ".")}
+}

@@ -1,0 +1,189 @@
+package verbs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// engines play the part of what carries out steps: in the wild they find what is drawn, and in
+// the end they find nothing wrong.
+type engines struct {
+	session *session.Session
+	seen    presence
+	living  string // the engine that lives, "" for none
+	born    int
+}
+
+func (e *engines) begin() plan.Actor {
+	if e.living == "" {
+		e.born++
+		e.living = fmt.Sprintf("engine#%d", e.born)
+		e.seen[e.living], e.seen[plan.AnyEngine] = plan.Sighting{At: time.Now()}, plan.Sighting{At: time.Now()}
+	}
+	return plan.NewActor(plan.ViaEngine, e.living)
+}
+
+func (e *engines) leave() {
+	if e.living != "" {
+		e.seen[e.living], e.seen[plan.AnyEngine] = plan.Sighting{At: time.Now(), Gone: true}, plan.Sighting{At: time.Now(), Gone: true}
+		e.living = ""
+	}
+}
+
+// advance tells results and starts what can be started, as an engine does.
+func (w *walker) advance(a plan.Advance, found func(*plan.Step, *plan.Resolution)) error {
+	_, err := w.engines.session.Do(w.Context(), w.engines.begin(), a, func(state plan.State, facts *plan.Facts) error {
+		facts.Resolved = map[plan.StepID]plan.Resolution{}
+		for _, step := range plan.Startable(a.Ended(state, *facts), a.Room) {
+			args := step.Args
+			if grant := step.Execution; grant != nil && grant.Grant != nil && len(grant.Grant.Args) > 0 {
+				args = grant.Grant.Args
+			}
+			r := plan.Resolution{Digest: plan.StartDigest(step, args), Args: args, List: "list"}
+			if step.ForEach != "" && step.Loop() == 0 {
+				r.Items = []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}
+			}
+			found(step, &r)
+			facts.Resolved[step.ID] = r
+		}
+		return nil
+	})
+	return err
+}
+
+func (w *walker) begun() (own []plan.Finished, lost []plan.Attempt) {
+	state := w.state()
+	if state.Plan == nil {
+		return nil, nil
+	}
+	for step := range state.Plan.Steps.Running() {
+		attempt := plan.Attempt{Plan: state.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
+		switch {
+		case !step.Running():
+		case step.ClaimedBy == w.engines.living:
+			own = append(own, plan.Finished{Attempt: attempt, Result: plan.Result{OK: true}})
+		default:
+			lost = append(lost, attempt)
+		}
+	}
+	return own, lost
+}
+
+// engineActs lets an engine do something, in which much can go wrong.
+func (w *walker) engineActs(who verbs.Caller) error {
+	switch rapid.IntRange(0, 9).Draw(w.T, "the engine") {
+	case 0:
+		w.did(who, "sees the engine die")
+		w.engines.leave()
+		return nil
+	case 1:
+		w.did(who, "pauses the run")
+		_, err := w.engines.session.Do(w.Context(), who.Actor, plan.PauseRun{}, nil)
+		return err
+	case 2, 3, 4:
+		w.did(who, "begins a run")
+		if _, err := w.engines.session.Do(w.Context(), who.Actor, plan.BeginRun{}, nil); err != nil {
+			return err
+		}
+	}
+	w.engines.begin()
+	finished, lost := w.begun()
+	for i := range finished {
+		switch f := &finished[i]; rapid.IntRange(0, 5).Draw(w.T, "result") {
+		case 0, 1:
+			f.Result = plan.Result{Error: "it does not work"}
+		case 2:
+			f.Result, f.Interrupted = plan.Result{Error: "killed"}, true
+		case 3:
+			f.Result, f.Transient = plan.Result{Error: "busy"}, true
+		}
+	}
+	if rapid.Bool().Draw(w.T, "still at work") {
+		finished = nil
+	}
+	w.did(who, "sees %s tell %d results", w.engines.living, len(finished))
+	return w.advance(plan.Advance{Finished: finished, Lost: lost, Room: rapid.IntRange(0, 3).Draw(w.T, "room")},
+		func(step *plan.Step, r *plan.Resolution) {
+			r.Safe = rapid.Bool().Draw(w.T, "safe")
+			r.Destructive = rapid.Bool().Draw(w.T, "destructive")
+			r.Unmet = step.When != "" && rapid.Bool().Draw(w.T, "unmet")
+			if rapid.IntRange(0, 9).Draw(w.T, "wrong") == 0 {
+				r.Problem = "its reference has no value"
+			}
+		})
+}
+
+// stepAnswers lets a person answer what a step asks, or an agent recover one.
+func (w *walker) stepAnswers(who verbs.Caller) error {
+	id := plan.StepID(rapid.IntRange(1, 7).Draw(w.T, "step"))
+	choice := plan.Choice(rapid.SampledFrom(plan.Choice("").Values()).Draw(w.T, "choice"))
+	a := plan.AnswerStep{Step: id, Choice: choice}
+	switch choice {
+	case plan.Reply:
+		a.Text = "yes"
+	case plan.Insert:
+		a.Steps = []plan.NewStep{{Spec: plan.Spec{Title: "First this"}}}
+	}
+	w.did(who, "answers %s: %s", id, choice)
+	_, err := w.engines.session.Do(w.Context(), who.Actor, a, nil)
+	return err
+}
+
+func (w *walker) replans(who verbs.Caller) error {
+	w.did(who, "replans")
+	_, err := w.engines.session.Do(w.Context(), who.Actor, plan.Replan{Changes: "another way"}, nil)
+	return err
+}
+
+// engineRuns has an engine take part in the run until nothing more happens. A person may let a run
+// go on that an agent may not.
+func (w *walker) engineRuns(who verbs.Caller) error {
+	_, _ = w.engines.session.Do(w.Context(), who.Actor, plan.BeginRun{}, nil) // what is refused shows in that nothing changes
+	engine := w.engines.begin()
+	defer w.engines.leave()
+	for range 200 {
+		before := w.state().Revision
+		finished, lost := w.begun()
+		if err := w.advance(plan.Advance{Finished: finished, Lost: lost, Room: 4}, func(*plan.Step, *plan.Resolution) {}); err != nil {
+			return err
+		}
+		if w.state().Revision > before {
+			continue
+		}
+		why := plan.WhyOver(w.state())
+		if why == "" {
+			return fmt.Errorf("the run neither goes on nor ends")
+		}
+		_, _ = w.engines.session.Do(w.Context(), engine, plan.PauseRun{Reason: why}, nil) // if it is open
+		return nil
+	}
+	return fmt.Errorf("the run has no end")
+}
+
+// asksEnd has a person answer what waits for them: mostly so that the step runs.
+func (w *walker) asksEnd() error {
+	for step := range w.state().Plan.Steps.All() {
+		a := plan.AnswerStep{Step: step.ID, Choice: plan.Approve}
+		switch ask := step.Asking(); {
+		case step.Unknown():
+			continue
+		case ask != nil && ask.Kind == plan.AskPause:
+			a.Choice, a.Text = plan.Reply, "yes"
+		case ask == nil && !(step.RequiresApproval && step.Status == plan.Pending && !step.Granted()):
+			continue
+		case rapid.IntRange(0, 4).Draw(w.T, "denied") == 0:
+			a.Choice = plan.Deny
+		}
+		w.did(person, "answers %s: %s", step.ID, a.Choice)
+		_, err := w.engines.session.Do(w.Context(), person.Actor, a, nil)
+		return err
+	}
+	return fmt.Errorf("nothing waits for a person")
+}
