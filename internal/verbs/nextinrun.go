@@ -118,7 +118,7 @@ func (v view) engaged(p *plan.Plan) (now, bool) {
 		return now{}, false
 	}
 	return now{reason: Running, step: runs, message: fmt.Sprintf("Task %s is run by planloop.", runs.ID),
-		next: say("Wait while planloop runs ", runs.ID, " ", name(runs.Title), ": ", Call{Act: ActWait}, ".")}, true
+		next: say("Wait while ", runs.ID, " ", name(runs.Title), " is run: ", Call{Act: ActWait}, ".")}, true
 }
 
 // abandoned is the way on with a step whose engine has ended: another engine sees to what it left.
@@ -144,8 +144,8 @@ func (v view) asksPerson(p *plan.Plan) (now, bool) {
 	for step := range p.Steps.Ready() {
 		switch {
 		case v.heldByPerson() && step.ConcernsEngine():
-			return now{reason: RunPaused, step: step, message: "A person has paused the run.",
-				next: say("The run is paused before ", step.ID, " until a person runs ", Call{Act: ActResume}, ": ", Call{Act: ActWait}, ".")}, true
+			next := say("The run is paused before ", step.ID, " until a person runs ", Call{Act: ActResume}, ": ", Call{Act: ActWait}, ".")
+			return now{reason: RunPaused, step: step, message: "A person has paused the run.", next: next}, true
 		case v.unapproved(step):
 			return v.waitForPerson(step, Call{Act: ActApproveStep, Step: step.ID}), true
 		}

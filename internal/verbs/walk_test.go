@@ -56,15 +56,15 @@ func (*book) Changed(context.Context) <-chan struct{} { return nil }
 // (or finished, where no tool can close it). No state is a dead end, for any choice
 // of tools and for the command line.
 func TestEveryStateLeadsToTheEnd(t *testing.T) {
-	schemas, defaults := inputSchemas(t), []string{verbs.Planning, verbs.Loop, verbs.Mode}
+	schemas, defaults, user := inputSchemas(t), []string{verbs.Planning, verbs.Loop, verbs.Mode}, terminal.CommandLine{}
 	for name, c := range map[string]struct {
 		toolsets []string
 		face     verbs.Face
 		person   bool
 	}{
-		"by default":    {defaults, mcpserver.Tools{Toolsets: defaults, User: terminal.CommandLine{}}, false},
-		"planning only": {[]string{verbs.Planning}, mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: terminal.CommandLine{}}, false},
-		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}, User: terminal.CommandLine{}}, false},
+		"by default":    {defaults, mcpserver.Tools{Toolsets: defaults, User: user}, false},
+		"planning only": {[]string{verbs.Planning}, mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: user}, false},
+		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}, User: user}, false},
 		"command line":  {nil, terminal.CommandLine{}, false},
 		"a person":      {nil, terminal.CommandLine{}, true},
 	} {
@@ -75,7 +75,8 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 				s := session.New(memory.New(), session.Options{Limits: limits, Presence: seen})
 				defer s.Close()
 				rules := &book{}
-				w := &walker{T: rt, rules: rules, schemas: schemas, engines: &engines{session: s, seen: seen},
+				w := &walker{T: rt, rules: rules, schemas: schemas,
+					engines: &engines{session: s, seen: seen},
 					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen}),
 					me:      verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
 				if c.person {
@@ -139,9 +140,12 @@ func (w *walker) wander() {
 	actors := []verbs.Caller{w.me, w.me, carl, person}
 	for range rapid.IntRange(0, 14).Draw(w.T, "things done") {
 		who := rapid.SampledFrom(actors).Draw(w.T, "who")
-		act := rapid.SampledFrom([]func(verbs.Caller) error{w.setsUp, w.marks, w.marks, w.marks, w.signals, w.starts, w.clears,
+		act := rapid.SampledFrom([]func(verbs.Caller) error{
+			w.setsUp, w.marks, w.marks, w.marks, w.signals, w.starts, w.clears,
 			w.closes,
-			w.engineActs, w.engineActs, w.engineActs, w.engineActs, w.engineActs, w.stepAnswers, w.replans, w.drafts, w.adds, w.restores, w.plans, w.plans, w.decides, w.cancels, w.asks, w.answers, w.drifts, w.fails}).Draw(w.T, "does")
+
+			w.engineActs, w.engineActs, w.engineActs, w.engineActs, w.engineActs, w.stepAnswers, w.replans, w.drafts, w.adds,
+			w.restores, w.plans, w.plans, w.decides, w.cancels, w.asks, w.answers, w.drifts, w.fails}).Draw(w.T, "does")
 		_, refused := errors.AsType[*plan.ValidationError](act(who))
 		w.trail = append(w.trail, fmt.Sprintf("(refused: %v)", refused))
 	}
@@ -161,7 +165,8 @@ func (w *walker) randomSteps() []plan.NewStep {
 			}
 		}
 		w.carriedOut(&spec)
-		status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Pending, plan.Pending, plan.Blocked, plan.Failed, plan.Skipped, plan.Cancelled,
+		status := rapid.SampledFrom([]plan.StepStatus{plan.Pending, plan.Pending, plan.Pending, plan.Pending,
+			plan.Blocked, plan.Failed, plan.Skipped, plan.Cancelled,
 			plan.Done, plan.InProgress}).Draw(w.T, "status")
 		steps = append(steps, plan.NewStep{Spec: spec, Progress: plan.Progress{Status: status}})
 	}
@@ -344,7 +349,7 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 			who = person
 		}
 		return w.engineRuns(who)
-	case strings.HasPrefix(next, "Wait while planloop runs "):
+	case strings.HasPrefix(next, "Wait while S"):
 		return w.engineRuns(w.me)
 	case strings.Contains(next, "until a person runs ") && reply.Now.Reason == verbs.StepAsks:
 		return w.asksEnd()
