@@ -29,7 +29,7 @@ func TestEverythingWrongIsToldAtOnce(t *testing.T) {
 				"Task 'Add the login page' is missing the `context_hints` field", "`gone.go`", "/add_tasks/0/relevant_file_paths/1: ",
 				"/add_tasks/1/title: is blank", "Task 'Fix it' has a title that names nothing",
 				"/add_tasks/2/context_hints: found a number",
-				"/add_tasks/3/title: is 3000 characters long", "depends on a task that does not exist: `nobody`",
+				"/add_tasks/3/title: is 3000 characters long", "Unknown dependency: nobody in S006",
 				"Task 4 is missing the `relevant_file_paths` field", `/update_tasks/0/dependencies/0: "77"`,
 				`/update_tasks/0/dependencies/1: "88"`, `/update_tasks/0/after: "99"`, `/update_tasks/1/after: "never"`,
 				`/update_tasks/2/risk: found "none"`},

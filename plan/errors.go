@@ -29,6 +29,7 @@ type ValidationError struct {
 	Claimed StepID // by another actor, where that is what does not allow it; 0 elsewhere
 	Plain   string // the refused text as it would be taken, where nothing is lost but accents; "" elsewhere
 	Held    Phase  // of planning mode, where that is what does not allow it; "" elsewhere
+	Leads   bool   // the problem begins with words of a contract: they stand first, and the field behind them
 
 	Others []*ValidationError // what else is wrong with the same input
 }
@@ -49,7 +50,10 @@ func (e *ValidationError) Details() []string {
 	var details []string
 	for _, one := range append([]*ValidationError{e}, e.Others...) {
 		text := one.Problem
-		if one.Field != "" {
+		switch {
+		case one.Field != "" && one.Leads:
+			text += " (" + one.Field + ")"
+		case one.Field != "":
 			text = one.Field + ": " + text
 		}
 		if one.Fix != "" {

@@ -32,7 +32,7 @@ func wholeSpec() plan.Spec {
 
 func wholeStep() plan.NewStep {
 	at, exit := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), 1
-	return plan.NewStep{Spec: wholeSpec(), Splits: 1, Progress: plan.Progress{
+	return plan.NewStep{Spec: wholeSpec(), Splits: 1, Name: "copy", Progress: plan.Progress{
 		Status: plan.Failed, Notes: []string{"seen"}, Evidence: []plan.Evidence{{Criterion: "c", Command: "make", ExitCode: &exit,
 			Output: "o", Note: "n", By: "ann", At: at}},
 		Result: &plan.Result{Value: json.RawMessage(`{"n":"v"}`), Kept: "k", Error: "e", Duration: 5,

@@ -152,6 +152,7 @@ type NewStep struct {
 	Progress
 	ID     StepID `json:"-"` // of a step of a new plan that keeps it: see SetUp; 0: the next one
 	Splits StepID `json:"-"` // the approved step it is a part of; 0: none
+	Name   string `json:"-"` // what its author calls it, for refusals; "" for its id
 }
 
 // SetUp asks for a new current plan, whatever there was before

@@ -107,6 +107,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	options.Model = a.configuredModel(config.Model)
 	if !place.Default {
 		options.Tree, options.Tools = newFiles(place.Path), toolInfos
+		options.StepTools = stepTools{sync.OnceValues(a.box)}
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
 	options.Templates = a.templates(place)

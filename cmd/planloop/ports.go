@@ -13,6 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/internal/scan"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/tree"
@@ -225,6 +226,28 @@ func toolInfos() []verbs.ToolInfo {
 		tools = append(tools, verbs.ToolInfo{Name: row.Name, Description: row.Description, Schema: input})
 	}
 	return tools
+}
+
+// stepTools are the tools that steps of plans may name, opened when one is named.
+type stepTools struct {
+	box func() (*toolbox.Box, error)
+}
+
+func (t stepTools) Tool(name string) (runnable.Tool, bool) {
+	box, err := t.box()
+	if err != nil {
+		return nil, false
+	}
+	tool, known := box.Tools().Lookup(name)
+	return tool, known
+}
+
+func (t stepTools) Names() []string {
+	box, err := t.box()
+	if err != nil {
+		return nil
+	}
+	return box.Tools().Names()
 }
 
 // box opens the tools on the workspace's files, held to reading while planning mode

@@ -316,7 +316,7 @@ func (step *executionStep) source(at string, id plan.StepID, names stepNames) (s
 		dep, ok := names.find(name)
 		if !ok {
 			faults.Add(&plan.ValidationError{Kind: plan.NotFound, Field: fmt.Sprintf("%s/dependsOn/%d", at, k),
-				Problem: "Unknown dependency: " + plan.Shorten(name, 60), Fix: "name a step of the plan"})
+				Problem: "Unknown dependency: " + plan.Shorten(name, 60), Fix: "name a step of the plan", Leads: true})
 		}
 		to.DependsOn = append(to.DependsOn, dep)
 	}

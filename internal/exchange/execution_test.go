@@ -156,7 +156,7 @@ func TestExecutionSeveralFaults(t *testing.T) {
 	_, err := exchange.Import([]byte(`{"steps":[{"id":"step_1","tool":"view","args":{},"dependsOn":["step_7"],"status":"done"},
 		{"id":"step_2","depends_on":["step_1"]}]}`), exchange.Execution, exchange.ImportOptions{Objective: "o"})
 	want := "/steps/0/status: \"done\" is not known; use one of pending, running, blocked, completed, failed, skipped, ready; also " +
-		"/steps/0/dependsOn/0: Unknown dependency: step_7; name a step of the plan; also " +
+		"Unknown dependency: step_7 (/steps/0/dependsOn/0); name a step of the plan; also " +
 		"/steps/1/depends_on: the field \"depends_on\" is not known; did you mean dependsOn?"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -164,7 +164,8 @@ func TestExecutionSeveralFaults(t *testing.T) {
 	_, err = exchange.Import([]byte(`{"steps":[{"id":"a","dependsOn":["b"],"description":"x"},
 		{"id":"b","dependsOn":["a"],"description":"y"}]}`),
 		exchange.Execution, exchange.ImportOptions{Objective: "o"})
-	if want := "/steps/0/dependsOn: Plan contains circular dependencies: a -> b -> a; drop one of them"; err == nil || err.Error() != want {
+	if want := "Plan contains circular dependencies: a -> b -> a (/steps/0/dependsOn); " +
+		"drop one of them"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

@@ -107,7 +107,9 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
 		step.Status = cmp.Or(step.Status, plan.Pending)
-		steps[i] = step
+		if steps[i] = step; s.call != nil && from.ID != 0 {
+			steps[i].Name = s.call(from.ID)
+		}
 	}
 	if claims > 0 {
 		s.note("Who works on a step is not carried over: %s dropped.", plan.Counted(claims, "claim"))
@@ -234,8 +236,8 @@ func (s *source) acyclic(steps []plan.NewStep) error {
 		words = append(words, "…")
 	}
 	first := places[cycle[0]]
-	problem := cmp.Or(s.circle, "the dependencies form a circle") + ": " + strings.Join(words, " -> ")
-	return s.locate(first, refuse(s.field(first)+"/depends_on", problem, "drop one of them"))
+	return s.locate(first, &plan.ValidationError{Kind: plan.InvalidInput, Field: s.field(first) + "/depends_on", Leads: s.circle != "",
+		Problem: cmp.Or(s.circle, "the dependencies form a circle") + ": " + strings.Join(words, " -> "), Fix: "drop one of them"})
 }
 
 // foldLine makes one line of text that has several, or tabs.

@@ -56,7 +56,14 @@ func (e *RefusedPlan) Error() string {
 // those that could be read, as the input has them in list.
 func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate, list string, wrong error,
 	batch *plan.Batch) (gates.Report, error) {
-	form := besides(c.wrong, wrong)
+	form, have := besides(c.wrong, wrong), candidate.Have
+	if candidate.Replaces {
+		have = plan.Steps{}
+	}
+	unrunnable := s.unrunnable(have, *batch, candidate.New)
+	if unrunnable != nil {
+		form = besides(form, unrunnable)
+	}
 	var judge gates.Judge // an interface that holds nothing
 	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective, ours: true}
 	if s.opts.Model != nil && form == nil {
@@ -75,7 +82,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	switch {
 	case report.JudgeErr != nil && !report.OK():
 		return report, unjudged(report.JudgeErr, "send the same call again later; if that does not help, tell the user")
-	case !report.OK():
+	case !report.OK() || unrunnable != nil:
 		return report, &RefusedPlan{Report: report, Form: form}
 	case form != nil:
 		return report, form

@@ -177,6 +177,13 @@ func moved(looked, now plan.State, tasks int) error {
 	return nil
 }
 
+func stepsOf(state plan.State) plan.Steps {
+	if state.Plan == nil {
+		return plan.Steps{}
+	}
+	return state.Plan.Steps
+}
+
 func highest(state plan.State) plan.StepID {
 	if state.Plan == nil {
 		return 0

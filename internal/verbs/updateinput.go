@@ -227,7 +227,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 	part := func(field string, a plan.Action) {
 		batch.Parts = append(batch.Parts, plan.Part{Field: field, Action: a})
 	}
-	resolve := resolver(state, in.add)
+	resolve, refs := resolver(state, in.add), refsIn(state, in.add)
 	in.racing(state, faults)
 	steps, tasks := added(state, in.add)
 	if in.replan != nil {
@@ -255,6 +255,7 @@ func (in updateInput) batch(state plan.State, faults *plan.Faults) (plan.Batch, 
 			deps := resolveAll(faults, u.field+"/dependencies", *u.deps, resolve)
 			u.patch.DependsOn = &deps
 		}
+		u.patch = plan.PatchOf(u.patch.On(plan.Spec{}).Linked(refs.find), u.patch.Given())
 		if !u.patch.IsZero() {
 			part(u.field, plan.UpdateStep{Step: u.id, Patch: u.patch, Ended: true})
 		}
@@ -284,7 +285,7 @@ func first(ref TaskRef) bool { return slices.Contains([]TaskRef{"0", "first", "s
 // added returns the steps that tasks become in a state, and the tasks as the gates
 // see them, with the ids they will get.
 func added(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
-	resolve := resolver(state, in)
+	resolve, refs := resolver(state, in), refsIn(state, in)
 	var steps []plan.NewStep
 	var tasks []gates.Task
 	for i, t := range in {
@@ -296,8 +297,9 @@ func added(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
 				task.Unknown = append(task.Unknown, string(ref))
 			}
 		}
+		task.Spec = task.Linked(refs.find)
 		tasks = append(tasks, task)
-		step := plan.NewStep{Spec: task.Spec, Splits: t.splits}
+		step := plan.NewStep{Spec: task.Spec, Splits: t.splits, Name: t.ref}
 		if !slices.Contains(step.Type.Values(), string(step.Type)) { // where the gates let that pass
 			step.Type = plan.Feature
 		}
@@ -306,18 +308,30 @@ func added(state plan.State, in []taskInput) ([]plan.NewStep, []gates.Task) {
 	return steps, tasks
 }
 
+// refs tells which added task a ref names.
+type refs map[string]plan.StepID
+
+func (r refs) find(name string) (plan.StepID, bool) {
+	id, ok := r[name]
+	return id, ok
+}
+
+func refsIn(state plan.State, added []taskInput) refs {
+	all := refs{}
+	for i, t := range added {
+		if t.ref != "" {
+			all[t.ref] = highest(state) + 1 + plan.StepID(i)
+		}
+	}
+	return all
+}
+
 // resolver returns what a reference means: the ref of an added task, the id of a
 // step, or the id an added task will get.
 func resolver(state plan.State, added []taskInput) func(TaskRef) (plan.StepID, bool) {
-	first := highest(state) + 1
-	refs := map[string]plan.StepID{}
-	for i, t := range added {
-		if t.ref != "" {
-			refs[t.ref] = first + plan.StepID(i)
-		}
-	}
+	first, refs := highest(state)+1, refsIn(state, added)
 	return func(ref TaskRef) (plan.StepID, bool) {
-		if id, ok := refs[strings.TrimSpace(string(ref))]; ok {
+		if id, ok := refs.find(strings.TrimSpace(string(ref))); ok {
 			return id, true
 		}
 		id, err := plan.ParseStepID(string(ref))

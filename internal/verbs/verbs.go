@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
@@ -40,6 +41,7 @@ type Options struct {
 	Unconfigured bool              // nobody chose the gates: where there is no file to name they are lenient
 	Tree         Tree              // nil: no files are seen
 	Tools        func() []ToolInfo // that steps can name; nil: there are none
+	StepTools    runnable.Tools    // the same, to judge steps by; nil: any is taken
 	Model        Model             // nil: none is configured
 	Templates    Templates         // nil: there are none
 	Engine       Engine            // nil: nothing carries steps out here
@@ -210,6 +212,9 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	}
 	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, _ *plan.Facts) error {
 		if err := holds(state); err != nil {
+			return err
+		}
+		if err := unlessUnclean(a, s.unrunnable(stepsOf(state), a, nil)); err != nil {
 			return err
 		}
 		if !plan.ConcernsPlan(a) {

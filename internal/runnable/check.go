@@ -1,0 +1,296 @@
+// Package runnable judges whether steps can be carried out as they are written: whether nothing
+// waits for itself, tools exist and take the arguments, what is referred to is there, conditions
+// can be read, and loops have a list (execution: Plan Validation).
+package runnable
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/planloop/planloop/internal/condition"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/spelling"
+	"github.com/planloop/planloop/plan"
+)
+
+// Tools are the tools that steps may name.
+type Tools interface {
+	Tool(name string) (Tool, bool)
+	Names() []string
+}
+
+// Tool is one of them.
+type Tool interface {
+	// CheckWith says all that is wrong with arguments, each with the JSON pointer to it. Texts for
+	// which isReference is true stand for values that are not known yet.
+	CheckWith(args json.RawMessage, isReference func(text string) bool) []*plan.ValidationError
+}
+
+// Step is a step that is judged.
+type Step struct {
+	ID plan.StepID // that it has, or will get
+	plan.Spec
+	Name     string   // what its author calls it; "" for its id
+	Field    string   // JSON pointer of it in the author's input; "" where there is none
+	Unknown  []string // dependencies that name nothing, as they were given
+	Instance bool     // of a loop
+}
+
+// Candidate is what is judged: steps, and what they join.
+type Candidate struct {
+	Steps        []Step
+	Also         []Step     // that join with them, and are judged elsewhere
+	Have         plan.Steps // that are there already; those above stand in the place of theirs
+	Dependencies string     // what the input calls that field; "" for depends_on
+}
+
+// Of is a whole plan: what is left to be done of it is judged.
+func Of(steps plan.Steps) Candidate {
+	c := Candidate{Have: steps}
+	for step := range steps.All() {
+		if !step.Status.Finished() {
+			c.Steps = append(c.Steps, Step{ID: step.ID, Spec: step.Spec, Instance: step.Loop() != 0})
+		}
+	}
+	return c
+}
+
+// Check says all that keeps a candidate from being carried out, nil for nothing: first circles,
+// then what is wrong with each step. Without tools, none is looked for.
+func Check(c Candidate, tools Tools) *plan.ValidationError {
+	e := examination{Candidate: c, tools: tools, steps: map[plan.StepID]*Step{}}
+	e.Also, e.Steps = slices.Clone(c.Also), slices.Clone(c.Steps)
+	for _, list := range [][]Step{e.Also, e.Steps} {
+		for i := range list {
+			list[i].Spec = list[i].Linked(nil)
+			e.steps[list[i].ID] = &list[i]
+		}
+	}
+	e.circles()
+	for i := range e.Steps {
+		step := &e.Steps[i]
+		e.tool(step)
+		e.dependencies(step)
+		e.references(step)
+		e.condition(step)
+		e.loop(step)
+	}
+	if len(e.faults) == 0 {
+		return nil
+	}
+	first := *e.faults[0]
+	first.Others = e.faults[1:]
+	return &first
+}
+
+type examination struct {
+	Candidate
+	tools  Tools
+	steps  map[plan.StepID]*Step // that are judged, or join with them
+	faults []*plan.ValidationError
+}
+
+// maxFaults bounds what is told at once.
+const maxFaults = 100
+
+// fault notes what is wrong: a sentence of the specification, then in which step and where, then
+// what it is and what to do.
+func (e *examination) fault(step *Step, field, sentence, detail, fix string) {
+	if detail != "" {
+		detail = ": " + detail
+	}
+	e.tell(step, field, sentence+" in "+e.name(step.ID)+detail, fix)
+}
+
+func (e *examination) tell(step *Step, field, problem, fix string) {
+	if len(e.faults) < maxFaults {
+		e.faults = append(e.faults, &plan.ValidationError{Kind: plan.InvalidInput, Field: step.Field + field,
+			Problem: problem, Fix: fix, Leads: true})
+	}
+}
+
+// name is what the author calls a step.
+func (e *examination) name(id plan.StepID) string {
+	if step := e.steps[id]; step != nil && step.Name != "" {
+		return word(step.Name)
+	}
+	return id.String()
+}
+
+// word is a name as it was given, fit to be shown.
+func word(name string) string { return safetext.EscapeLine(plan.Shorten(name, 60)) }
+
+// spec returns what a step asks for, nil where there is no such step.
+func (e *examination) spec(id plan.StepID) *plan.Spec {
+	if step := e.steps[id]; step != nil {
+		return &step.Spec
+	} else if step, ok := e.Have.Get(id); ok {
+		return &step.Spec
+	}
+	return nil
+}
+
+func (e *examination) dependenciesField() string { return "/" + cmp.Or(e.Dependencies, "depends_on") }
+
+// maxCircles bounds how many circles are told one by one.
+const maxCircles = 10
+
+// circles looks for steps that wait for themselves. The first step of a circle that was found
+// counts as free, so that the next is looked for without it.
+func (e *examination) circles() {
+	ids, place, free := make([]plan.StepID, len(e.Steps)), map[plan.StepID]int{}, map[plan.StepID]bool{}
+	for i, step := range e.Steps {
+		ids[i], place[step.ID] = step.ID, i-len(e.Steps) // before those that are not judged
+	}
+	deps := func(id plan.StepID) []plan.StepID {
+		if spec := e.spec(id); spec != nil && !free[id] {
+			return spec.DependsOn
+		}
+		return nil
+	}
+	for range maxCircles {
+		circle := plan.Cycle(ids, deps)
+		if circle == nil {
+			return
+		}
+		first := slices.MinFunc(circle, func(a, b plan.StepID) int { return place[a] - place[b] })
+		circle = circle[1:] // the first stands at the end, too
+		at := slices.Index(circle, first)
+		free[first] = true
+		var around []string
+		for _, id := range slices.Concat(circle[at:], circle[:at+1]) {
+			around = append(around, e.name(id))
+		}
+		if len(around) > 12 {
+			around = slices.Concat(around[:8], []string{"…"}, around[len(around)-3:])
+		}
+		step := e.steps[first]
+		if step == nil {
+			step = &Step{ID: first}
+		}
+		e.tell(step, e.dependenciesField(), "Plan contains circular dependencies: "+strings.Join(around, " -> "),
+			"remove one of these dependencies, or the reference that makes it one")
+	}
+}
+
+func (e *examination) tool(step *Step) {
+	switch {
+	case step.Tool == "" && len(step.Args) > 0:
+		e.fault(step, "/args", "Args without a tool", "", "name the tool that takes them, or leave them out")
+		return
+	case step.Tool == "" || e.tools == nil:
+		return
+	}
+	tool, known := e.tools.Tool(step.Tool)
+	if !known {
+		names := e.tools.Names()
+		fix := "use one of " + strings.Join(names, ", ") + ", or leave out tool and args for a step that an agent does"
+		if near := spelling.Nearest(step.Tool, names); near != "" {
+			fix = "did you mean " + near + "?"
+		}
+		e.fault(step, "/tool", "Unknown tool: "+word(step.Tool), "", fix)
+		return
+	}
+	isReference := func(text string) bool { _, is := plan.ParseReference(text); return is }
+	for _, one := range tool.CheckWith(step.Args, isReference) {
+		e.fault(step, "/args"+one.Field, "Invalid args for "+word(step.Tool), one.Problem, one.Fix)
+	}
+}
+
+func (e *examination) dependencies(step *Step) {
+	unknown := slices.Clone(step.Unknown)
+	sources := step.Sources() // which are told of where they are referred to
+	for _, id := range step.DependsOn {
+		if e.spec(id) == nil && !slices.Contains(sources, id) {
+			unknown = append(unknown, id.String())
+		}
+	}
+	for _, name := range unknown {
+		e.fault(step, e.dependenciesField(), "Unknown dependency: "+word(name), "", "name "+e.known())
+	}
+}
+
+// known says which steps there are.
+func (e *examination) known() string {
+	all := len(e.steps) + e.Have.Len()
+	if all > 8 {
+		return "one of the " + plan.Counted(all, "step") + " of the plan"
+	}
+	var names []string
+	for step := range e.Have.All() {
+		if e.steps[step.ID] == nil {
+			names = append(names, step.ID.String())
+		}
+	}
+	for _, list := range [][]Step{e.Also, e.Steps} {
+		for _, step := range list {
+			names = append(names, e.name(step.ID))
+		}
+	}
+	return "one of " + strings.Join(names, ", ")
+}
+
+func (e *examination) references(step *Step) {
+	for _, ref := range step.References() {
+		text, source := plan.Quote(ref.Text), e.spec(ref.Step)
+		if ref.Step != 0 && e.steps[ref.Step] != nil && e.steps[ref.Step].Name != "" {
+			text = plan.Quote(strings.Replace(ref.Text, ref.Step.String(), e.name(ref.Step), 1))
+		}
+		literal := ""
+		if strings.HasPrefix(ref.At, "/args") {
+			literal = ", or write " + plan.Quote("$"+ref.Text) + " for the text itself"
+		}
+		switch {
+		case ref.At == "/for_each" && (ref.Bad != "" || ref.Step == 0): // which the loop tells of
+		case ref.Bad != "":
+			e.fault(step, ref.At, "Invalid reference: "+text, ref.Bad, "refer to a value as in $S001.path[0].to"+literal)
+		case ref.Step == 0 && step.ForEach == "" && !step.Instance:
+			e.fault(step, ref.At, "Invalid reference: "+text, "there is no item outside of a loop", "give the step for_each"+literal)
+		case ref.Step == 0:
+		case source == nil:
+			e.fault(step, ref.At, "Invalid reference: "+text, "there is no such step", "name "+e.known()+literal)
+		case source.When != "" && step.When == "":
+			e.fault(step, ref.At, "Invalid reference: "+text, e.name(ref.Step)+" is run under a condition, so it may have no value",
+				"give this step a condition as well, such as steps."+ref.Step.String()+".ok")
+		}
+	}
+}
+
+func (e *examination) condition(step *Step) {
+	if step.When == "" {
+		return
+	}
+	compiled, err := condition.Compile(step.When)
+	switch {
+	case err != nil:
+		e.refused(step, "/when", "Invalid condition", err)
+	case compiled.UsesItem() && step.ForEach == "" && !step.Instance:
+		e.fault(step, "/when", "Invalid condition", "there is no item outside of a loop", "give the step for_each, or name a step")
+	}
+}
+
+func (e *examination) loop(step *Step) {
+	if step.ForEach == "" {
+		return
+	}
+	each, err := plan.ParseForEach(step.ForEach)
+	switch {
+	case err != nil:
+		e.refused(step, "/for_each", "Invalid loop", err)
+	case each.Glob != "" && !doublestar.ValidatePattern(each.Glob):
+		e.fault(step, "/for_each", "Invalid loop", plan.Quote(each.Glob)+" is not a valid pattern", "give one such as docs/**/*.md")
+	}
+}
+
+// refused is fault for a refusal without a field.
+func (e *examination) refused(step *Step, field, sentence string, err error) {
+	detail, fix := err.Error(), ""
+	if refused, is := err.(*plan.ValidationError); is {
+		detail, fix = refused.Problem, refused.Fix
+	}
+	e.fault(step, field, sentence, detail, fix)
+}

@@ -1,0 +1,98 @@
+package verbs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/runnable"
+	"github.com/planloop/planloop/plan"
+)
+
+// unrunnable says what keeps the steps that an action adds or changes from being carried out as
+// they are written (execution: Plan Validation). have are the steps that they join; tasks, which
+// may be nil, are those that are added, as they were given. The error is a *plan.ValidationError.
+func (s *Service) unrunnable(have plan.Steps, a plan.Action, tasks []gates.Task) error {
+	j := joining{Candidate: runnable.Candidate{Have: have}, unknown: map[plan.StepID][]string{}}
+	for _, task := range tasks {
+		j.unknown[task.ID] = task.Unknown
+	}
+	if batch, is := a.(plan.Batch); is {
+		j.Dependencies = "dependencies"
+		for _, part := range batch.Parts {
+			j.take(part.Action, part.Field)
+		}
+	} else {
+		j.take(a, "")
+	}
+	if len(j.Steps) == 0 {
+		return nil
+	}
+	if wrong := runnable.Check(j.Candidate, s.opts.StepTools); wrong != nil {
+		return wrong
+	}
+	return nil
+}
+
+// joining collects the steps of an action as they will be.
+type joining struct {
+	runnable.Candidate
+	unknown map[plan.StepID][]string // of the steps that are added: dependencies that name nothing
+}
+
+func (j *joining) take(a plan.Action, field string) {
+	switch a := a.(type) {
+	case plan.SetUp:
+		j.Have = plan.Steps{}
+		j.add(a.Steps, cmp.Or(field, "/steps"))
+	case plan.SubmitPlan:
+		j.Have = plan.Steps{}
+		j.add(a.Steps, cmp.Or(field, "/steps"))
+	case plan.AddSteps:
+		if len(a.Steps) > 1 {
+			field = cmp.Or(field, "/steps")
+		}
+		j.add(a.Steps, field)
+	case plan.UpdateStep:
+		j.edit(a, field)
+	}
+}
+
+// add takes steps that get the next ids, or bring theirs along. What is finished is not judged.
+func (j *joining) add(steps []plan.NewStep, field string) {
+	next := j.Have.Highest() + 1 + plan.StepID(len(j.Steps)+len(j.Also))
+	for i, n := range steps {
+		step := runnable.Step{ID: next + plan.StepID(i), Spec: n.Spec, Name: n.Name, Unknown: j.unknown[next+plan.StepID(i)]}
+		if n.ID != 0 && j.Have.Len() == 0 {
+			step.ID = n.ID
+		}
+		if field != "" {
+			step.Field = fmt.Sprintf("%s/%d", field, i)
+		}
+		if n.Status.Finished() {
+			j.Also = append(j.Also, step)
+		} else {
+			j.Steps = append(j.Steps, step)
+		}
+	}
+}
+
+// edit takes a step of the plan as it will be, where the change is of what is run.
+func (j *joining) edit(a plan.UpdateStep, field string) {
+	was, known := j.Have.Get(a.Step)
+	if p := a.Patch; !known || p.Tool == nil && p.Args == nil && p.When == nil && p.ForEach == nil {
+		return
+	}
+	j.Steps = append(j.Steps, runnable.Step{ID: a.Step, Spec: a.Patch.On(was.Spec), Field: field, Instance: was.Loop() != 0})
+}
+
+// unlessUnclean is what is wrong with the form of an action where something is, else err: what is
+// run is judged as it was given.
+func unlessUnclean(a plan.Action, err error) error {
+	var unclean *plan.ValidationError
+	if err != nil && errors.As(plan.CleanAction(a), &unclean) {
+		return unclean
+	}
+	return err
+}
