@@ -114,6 +114,7 @@ func TestSavedPlansComeBack(t *testing.T) {
 			if i > 0 && rapid.Bool().Draw(t, "depends") {
 				on := rapid.IntRange(1, i).Draw(t, "on")
 				spec.DependsOn, moved.DependsOn = []plan.StepID{plan.StepID(10 * on)}, []plan.StepID{plan.StepID(on)}
+				spec.ForEach, moved.ForEach = fmt.Sprintf("$S%03d.files", 10*on), fmt.Sprintf("$S%03d.files", on)
 				spec.When, moved.When = fmt.Sprintf("steps.S%03d.ok", 10*on), fmt.Sprintf("steps.S%03d.ok", on)
 			}
 			steps = append(steps, plan.Step{ID: plan.StepID(10 * (i + 1)), Spec: spec})

@@ -78,7 +78,8 @@ type document struct {
 type step struct {
 	Ref string `json:"ref,omitempty"`
 	plan.Spec
-	DependsOn []ref `json:"depends_on,omitempty"`
+	DependsOn []ref  `json:"depends_on,omitempty"`
+	ForEach   string `json:"for_each,omitempty" text:"list"`
 }
 
 // ref names a step.
@@ -230,6 +231,7 @@ func (r *reader) write(d document) {
 	ids := r.refs(d.Steps)
 	for i, s := range d.Steps {
 		at, spec := fmt.Sprintf("/steps/%d", i), s.Spec
+		spec.ForEach = s.ForEach
 		for k, name := range s.DependsOn {
 			if id, ok := ids.find(string(name)); ok {
 				spec.DependsOn = append(spec.DependsOn, id)

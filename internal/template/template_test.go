@@ -131,6 +131,7 @@ tasks:
     tool: look
     args: {rows: "$copy.rows[0]"}
     when: steps.copy.ok
+    for_each: [a.txt, b.txt]
   - title: Tell of it
     depends_on: [look, S001]
 `
@@ -146,7 +147,8 @@ func TestMake(t *testing.T) {
 				RelevantFilePaths: []string{"a b.go", "$S002", "db/"}, Tool: "copy_table", Args: json.RawMessage(
 					`{"table":"$$S001 {{count}}","n":3,"dry":false,"paths":["a b.go","$$S002"],"list":["{{"],"literal":"$$x"}`)}},
 			{Spec: plan.Spec{Title: "Look at it", DependsOn: []plan.StepID{1}, Tool: "look",
-				Args: json.RawMessage(`{"rows":"$S001.rows[0]"}`), When: "steps.S001.ok"}},
+				Args: json.RawMessage(`{"rows":"$S001.rows[0]"}`), When: "steps.S001.ok",
+				ForEach: `["a.txt","b.txt"]`}},
 			{Spec: plan.Spec{Title: "Tell of it", DependsOn: []plan.StepID{2, 1}}},
 		},
 	}

@@ -41,7 +41,7 @@ func Of(outline plan.Outline, steps []plan.Step) ([]byte, error) {
 		Constraints: o.Metadata.Constraints, Tags: o.Metadata.Tags, Complexity: o.Metadata.Complexity,
 		EstimatedDuration: o.EstimatedDuration}
 	for i, s := range t.steps {
-		made := step{Ref: string(names[steps[i].ID]), Spec: s.Spec}
+		made := step{Ref: string(names[steps[i].ID]), Spec: s.Spec, ForEach: s.ForEach}
 		for _, id := range steps[i].DependsOn {
 			if name, there := names[id]; there {
 				made.DependsOn = append(made.DependsOn, name)
