@@ -16,6 +16,7 @@ import (
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store"
@@ -43,6 +44,8 @@ type app struct {
 	started  bool              // the command line was understood
 	serving  bool              // standard error is a log
 
+	launch func() *process.Launcher // the one that starts commands
+
 	server func() presence.Server // tells of this process, which serves the program that started it; nil: it does not
 
 	opening sync.Mutex
@@ -56,6 +59,7 @@ type opened struct {
 	place   workspace.Workspace
 	config  workspace.Config
 	session *session.Session
+	seen    *presence.Book
 	verbs   *verbs.Service
 	client  func() string // whose client the command is run by, as living servers tell; "" when none does
 	served  func() bool   // some client's server runs
@@ -111,6 +115,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
 	options.Templates = a.templates(place)
+	options.Engine = stepEngine{a}
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell
 	client := sync.OnceValue(func() string {
@@ -121,7 +126,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		return ""
 	})
 	beneath := func() bool { return seen.Beneath(a.chain, workspace.HostSession(a.getenv)) }
-	a.opened = &opened{place, config, s, verbs.New(s, options), client, seen.Served, beneath, told}
+	a.opened = &opened{place, config, s, seen, verbs.New(s, options), client, seen.Served, beneath, told}
 	return a.opened, nil
 }
 

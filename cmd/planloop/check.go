@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/process"
@@ -164,7 +163,7 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	if err != nil {
 		return err
 	}
-	run.ExitCode, run.Output = code, outputText(end)
+	run.ExitCode, run.Output = code, safetext.Keepable(end.Text(), plan.MaxOutput)
 	// What the command did is kept even when the user interrupts planloop now.
 	reply, err := service.Checked(context.WithoutCancel(ctx), a.caller(), run.Run)
 	if err != nil {
@@ -234,26 +233,6 @@ type heedless struct{ io.Writer }
 func (h heedless) Write(data []byte) (int, error) {
 	_, _ = h.Writer.Write(data)
 	return len(data), nil
-}
-
-// outputText is what is kept of an output, as text that may be kept: without escapes and
-// what hides text.
-func outputText(output *tail.Gist) string {
-	text := output.Text()
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(ansi.Strip(strings.ToValidUTF8(text, "?")))
-	rule := plan.Text{Max: plan.MaxOutput, Multiline: true}
-	clean, err := rule.Clean(text)
-	if err != nil {
-		clean, _ = rule.Clean(strings.Map(plainRune, text)) // "" where nothing may be kept
-	}
-	return clean
-}
-
-func plainRune(r rune) rune {
-	if r == '\n' || r == '\t' || r >= ' ' && r < 0x7f {
-		return r
-	}
-	return '?'
 }
 
 // shellCommand returns the arguments that have the system's shell run a line.

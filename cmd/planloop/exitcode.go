@@ -17,9 +17,10 @@ const (
 	exitOK      = 0
 	exitFault   = 1 // something broke: the disk, the log, planloop itself
 	exitRefused = 2 // the input or the state does not allow it; nothing was changed
+	exitNotOver = 3 // of run: the run is over, and the plan is not complete
 )
 
-// exitStatus is the exit code of a command that planloop ran, to be passed on.
+// exitStatus is the exit code of a command that planloop ran, or of what a command has told by itself.
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }

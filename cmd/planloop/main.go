@@ -68,6 +68,7 @@ func terminalSize() (width, rows int) {
 // run carries out one command line and returns the exit code.
 func run(ctx context.Context, w world, args []string) int {
 	app := &app{world: w}
+	app.launch = sync.OnceValue(app.launcher)
 	root := newRootCommand(app)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/process"
@@ -261,11 +262,38 @@ func (a *app) box() (*toolbox.Box, error) {
 		return nil, plan.Refuse(plan.Conflict, "", "this is not a project, so there are no files to work on",
 			"start planloop in a project, or with --workspace DIR")
 	}
-	launcher := &process.Launcher{}
-	if launcher.Program, err = os.Executable(); err != nil {
-		a.logger().Warn("commands run without a keeper that ends everything they start", "error", err)
-	}
-	return toolbox.Open(opened.place.Path, toolbox.Options{Launcher: launcher,
+	return toolbox.Open(opened.place.Path, toolbox.Options{Launcher: a.launch(),
 		Changed: func(ctx context.Context) (<-chan struct{}, error) { return a.changes(ctx, opened) },
 		Guard:   func(ctx context.Context, path string) (toolbox.Hold, error) { return a.held(ctx, opened, path) }})
+}
+
+// launcher returns what starts commands, and ends all that they start.
+func (a *app) launcher() *process.Launcher {
+	program, err := os.Executable()
+	if err != nil {
+		a.logger().Warn("commands run without a keeper that ends everything they start", "error", err)
+	}
+	return &process.Launcher{Program: program}
+}
+
+// stepEngine carries out the steps of the plan with the tools of the workspace.
+type stepEngine struct{ *app }
+
+// Run takes part in the run.
+func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, error) {
+	opened, err := e.open(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	box, err := e.box()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = box.Close() }()
+	options := engine.Options{Parallel: opened.config.Parallel, Logger: e.logger(), Files: box.Files}
+	if !e.flags.ephemeral {
+		options.StateDir = opened.place.StateDir
+	}
+	return engine.New(opened.session, box.Tools(), opened.seen, options).Run(ctx, engine.RunOptions{
+		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener})
 }

@@ -14,11 +14,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/shell"
 )
 
 // TestMain makes the test binary be planloop where it is started under that
 // name: scripts and the tests of processes run the real command line.
 func TestMain(m *testing.M) {
+	process.Keep() // both return, unless this process was started to keep or confine a command
+	shell.Confine()
 	testscript.Main(m, map[string]func(){"planloop": main})
 }
 

@@ -44,6 +44,17 @@ func Sentence(r plan.Record) string {
 	return lead + first + strings.ReplaceAll(strings.Join(append([]string{""}, phrases[1:]...), "; "), noteMark, ": ")
 }
 
+// Lines says in words what a record holds, a line for each event, without who did it.
+func Lines(r plan.Record) []string {
+	var lines []string
+	for _, e := range r.Events {
+		if phrase := phraseOf(e); phrase != "" {
+			lines = append(lines, strings.ReplaceAll(phrase, noteMark, ": "))
+		}
+	}
+	return lines
+}
+
 // noteMark parts what was done from what was said about it: who did it stands
 // in between.
 const noteMark = "\x00"

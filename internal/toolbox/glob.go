@@ -85,6 +85,32 @@ func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply
 	return reply
 }
 
+// Files lists the files that a pattern matches, sorted, for whoever needs all of them: more than
+// so many, or a search that was cut short, are an error.
+func (b *Box) Files(ctx context.Context, pattern string, most int) ([]string, error) {
+	dir, err := Glob{Pattern: pattern}.judge(b)
+	if err != nil {
+		return nil, err
+	}
+	timed, cancel := context.WithTimeout(ctx, b.limits.SearchTime)
+	defer cancel()
+	w, list := b.walk(dir, false), []string{}
+	for rel, e := range w.Below(timed, dir) {
+		if ok, err := doublestar.Match(relative(pattern), strings.TrimPrefix(rel, dir+"/")); err != nil || !ok || e.IsDir() {
+			continue
+		}
+		if len(list) == most {
+			return nil, fmt.Errorf("%s matches more than %d files", plan.Quote(pattern), most)
+		}
+		list = append(list, rel)
+	}
+	if w.Cut != tree.Whole || w.Crowded != "" {
+		return nil, fmt.Errorf("the files that %s matches were not all found: %s", plan.Quote(pattern), b.passedOver(w))
+	}
+	slices.Sort(list)
+	return list, ended(ctx)
+}
+
 // walk goes through what is below a directory. What git ignores and node_modules
 // is left out unless all is asked for, or the walk begins in it.
 func (b *Box) walk(dir string, all bool) *tree.Walk {

@@ -21,6 +21,7 @@ type Config struct {
 	Approval         Approval
 	ApprovalTimeout  time.Duration // how long a submitted plan waits; 0: for ever
 	GatheringTimeout time.Duration // how long gathering may be silent; 0: for ever
+	StepApproval     StepApproval
 
 	MaxReplans int
 	Parallel   int
@@ -43,6 +44,7 @@ func Defaults() Config {
 		Approval:         AnyApproval,
 		ApprovalTimeout:  30 * time.Minute,
 		GatheringTimeout: time.Hour,
+		StepApproval:     AskForSteps,
 		MaxReplans:       plan.DefaultMaxReplans,
 		Parallel:         4,
 		Lease:            plan.DefaultLease,
@@ -53,7 +55,8 @@ func Defaults() Config {
 // Limits returns the limits for the reducer.
 func (c Config) Limits() plan.Limits {
 	return plan.Limits{Lease: c.Lease, MaxReplans: c.MaxReplans, Evidence: c.Completion == Evidence,
-		ApprovalTimeout: never(c.ApprovalTimeout), GatheringTimeout: never(c.GatheringTimeout), PersonOnly: c.Approval == PersonApproval}
+		ApprovalTimeout: never(c.ApprovalTimeout), GatheringTimeout: never(c.GatheringTimeout), PersonOnly: c.Approval == PersonApproval,
+		NeverAsk: c.StepApproval == NeverAskForSteps}
 }
 
 // never is a time-out as the reducer has it, where 0 means the default.
@@ -99,6 +102,18 @@ const (
 
 // Values lists the rules from the loosest, which is the default, to the strictest.
 func (Approval) Values() []string { return []string{string(AnyApproval), string(PersonApproval)} }
+
+// StepApproval says whether a person is asked before a step runs that may do harm.
+type StepApproval string
+
+// The rules of approval of steps, the loosest first.
+const (
+	NeverAskForSteps StepApproval = "never"
+	AskForSteps      StepApproval = "ask"
+)
+
+// Values lists the rules from the loosest to the strictest, which is the default.
+func (StepApproval) Values() []string { return []string{string(NeverAskForSteps), string(AskForSteps)} }
 
 // Toolset names a group of tools.
 type Toolset string

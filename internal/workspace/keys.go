@@ -46,6 +46,7 @@ func keys() []key {
 		stricterWord("approval", func(c *Config) *Approval { return &c.Approval }),
 		timeout("approval_timeout", func(c *Config) *time.Duration { return &c.ApprovalTimeout }),
 		timeout("gathering_timeout", func(c *Config) *time.Duration { return &c.GatheringTimeout }),
+		stricterWord("step_approval", func(c *Config) *StepApproval { return &c.StepApproval }),
 		number("max_replans", 100, func(c *Config) *int { return &c.MaxReplans }),
 		number("parallel", 64, func(c *Config) *int { return &c.Parallel }),
 		{"lease", setLease, anything, false},

@@ -74,7 +74,7 @@ func TestDefaults(t *testing.T) {
 	want := workspace.Config{
 		Toolsets: []workspace.Toolset{"planning", "loop", "mode"}, Strategy: "react",
 		Gates: workspace.Gates{Profile: "default"}, Text: "ascii", Completion: "trust",
-		Approval: "any", ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour,
+		Approval: "any", ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour, StepApproval: "ask",
 		MaxReplans: 3, Parallel: 4, Lease: 30 * time.Minute, AgentsFile: "docs/agents.md",
 	}
 	if diff := cmp.Diff(want, got, sections); diff != "" {
@@ -95,6 +95,7 @@ completion: evidence
 approval: person
 approval_timeout: 0
 gathering_timeout: 2h
+step_approval: never
 max_replans: 7
 parallel: 1
 lease: 1h30m
@@ -107,7 +108,7 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 			Toolsets: []workspace.Toolset{"planning", "workspace"}, Strategy: "plan_act_reflect",
 			Gates: workspace.Gates{Asked: true, Profile: "default", Levels: map[string]gates.Level{"paths": "off", "titles": "error"}},
 			Text:  "unicode", Completion: "evidence", Approval: "person", GatheringTimeout: 2 * time.Hour,
-			MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
+			StepApproval: "never", MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
 		}
 	})
 	texts := map[string]string{
@@ -119,7 +120,7 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 	for key, text := range texts {
 		env[workspace.Variable(key)] = text
 	}
-	const off = "gates: {paths: off}" // which only the user's file can loosen
+	const off = "gates: {paths: off}\nstep_approval: never" // which only the user's file can loosen
 	texts["gates"], env["PLANLOOP_GATES"] = "titles = error", " titles=error "
 	floor := map[string]gates.Level{"titles": "error"}
 	for name, l := range map[string]layers{"file": {user: everything}, "environment": {user: off, env: env},
@@ -225,6 +226,7 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 		{"model", "", "model: {url: 'http://evil'}", "model"},
 		{"notify", "", "notify: 7", "notify"},
 		{"hooks", "", "hooks: [x]", "hooks"},
+		{"ask nobody", "", "step_approval: never", "step_approval"},
 		{"store", "", "store: memory", "store"},
 	}
 	for _, test := range tests {
@@ -265,6 +267,7 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 		"approval":          {{"any", "", "person"}, {"person", "any", "person"}},
 		"approval_timeout":  {{"30m", "1s", "31m"}, {"2h", "119m", "0"}, {"0", "720h", "0"}},
 		"gathering_timeout": {{"1h", "59m", "2h"}, {"0", "720h", "0"}},
+		"step_approval":     {{"ask", "never", "ask"}, {"never", "", ""}},
 		"hooks":             {{"required", "advised", ""}, {"", "advised", ""}},
 	}
 	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file",

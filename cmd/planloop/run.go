@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func newRunCommand(a *app) *cobra.Command {
+	var o verbs.EngineOptions
+	cmd := newCommand("run", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.runPlan(cmd.Context(), o) })
+	flags := cmd.Flags()
+	flags.IntVar(&o.Parallel, "parallel", 0, "run `N` steps at a time (default: as configured, 4)")
+	flags.BoolVar(&o.Wait, "wait", false, "wait for people and agents to do their part")
+	return cmd
+}
+
+// mostParallel bounds --parallel as the configuration bounds its key.
+const mostParallel = 64
+
+func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
+	if o.Parallel < 0 || o.Parallel > mostParallel {
+		return usageError{fmt.Errorf("--parallel is %d; give a number from 1 to %d", o.Parallel, mostParallel)}
+	}
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	ctx, o.Drain = interrupts(ctx)
+	if !a.flags.json {
+		o.Listener = plainRun{a}
+	}
+	reply, err := opened.verbs.Run(ctx, a.caller(), o)
+	if err != nil {
+		return err
+	}
+	if err := a.printRun(reply); err != nil || reply.Reason == plan.OverCompleted {
+		return err
+	}
+	return exitStatus(exitNotOver)
+}
+
+// interrupts returns a context that ends with the second interrupt, and a channel that is closed by
+// the first. The goroutine ends with the process.
+func interrupts(ctx context.Context) (context.Context, <-chan struct{}) {
+	working, kill := context.WithCancel(context.WithoutCancel(ctx))
+	drain := make(chan struct{})
+	again := make(chan os.Signal, 2)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		close(drain)
+		for first := true; ; first = false {
+			if <-again; !first { // the first one has ended ctx
+				kill()
+			}
+		}
+	}()
+	return working, drain
+}
+
+// printRun ends the output of a run: with --json by one object on a line of its own.
+func (a *app) printRun(reply verbs.RunReply) error {
+	if !a.flags.json {
+		return a.reply(reply)
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(reply); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return a.print(safetext.EscapeJSON(b.Bytes()))
+}
+
+// plainRun tells how a run goes in plain lines.
+type plainRun struct{ *app }
+
+// Recorded prints what has happened.
+func (p plainRun) Recorded(_ plan.State, record plan.Record) {
+	for _, line := range history.Lines(record) {
+		_ = p.print([]byte(safetext.EscapeLine(line) + "\n"))
+	}
+}
+
+// Progress prints nothing: lines that follow each other quickly are nobody's to read.
+func (plainRun) Progress(plan.StepID, int, string) {}

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/plan"
+)
+
+// job is what is run in one attempt of a step.
+type job struct {
+	plan.Resolution
+	tool    toolbox.Tool
+	args    json.RawMessage
+	step    *plan.Step
+	run     string
+	attempt plan.Attempt
+}
+
+// carry runs the tool of a step, and its verify, and returns what came of them. It is called from
+// a goroutine of its own.
+func (r *run) carry(ctx context.Context, j job) plan.Finished {
+	begun := time.Now()
+	if j.step.Timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, time.Duration(j.step.Timeout)*time.Second)
+		defer cancel()
+		ctx = limited
+	}
+	file := r.follow(j)
+	defer file.remove()
+	watch := toolbox.Watch{Log: file, Started: file.started, Progress: func(percent int, what string) {
+		file.progressed(percent, what)
+		select {
+		case r.progress <- progress{j.step.ID, percent, what}:
+		default: // the next one tells more
+		}
+	}}
+	out, err := j.tool.Call(ctx, j.args, watch)
+	if out.OK && err == nil && j.step.Verify != "" {
+		out, err = r.verify(ctx, j.step.Verify, out, watch)
+	}
+	return r.finished(j, out, err, time.Since(begun))
+}
+
+// verifier is the tool that runs the command by which a step is verified.
+const verifier = "bash_execute"
+
+// verify runs the command that tells whether a step has done what it was to do.
+func (r *run) verify(ctx context.Context, command string, done toolbox.Outcome, w toolbox.Watch) (toolbox.Outcome, error) {
+	fail := func(why string) toolbox.Outcome { return toolbox.Outcome{Text: why, Error: why} }
+	tool, ok := r.tools.Lookup(verifier)
+	args, err := json.Marshal(map[string]string{"command": command})
+	if !ok || err != nil {
+		return fail("nothing here runs the command that verifies the step"), nil
+	}
+	out, err := tool.Call(ctx, args, w)
+	if out.OK && err == nil {
+		return done, nil
+	}
+	out.Value, out.Error = nil, "not verified by "+plan.Quote(command)+": "+out.Error
+	return out, err
+}
+
+// What is kept of what a step printed: next to nothing where its value says the same.
+const (
+	maxOutput     = plan.MaxOutput
+	maxGoodOutput = 300
+	maxError      = 2_000
+)
+
+// finished is what came of an attempt, in a form that the log takes.
+func (r *run) finished(j job, out toolbox.Outcome, err error, took time.Duration) plan.Finished {
+	done := plan.Finished{Attempt: j.attempt, Transient: out.Transient, Interrupted: err != nil || out.Cut || out.TimedOut}
+	done.Result = plan.Result{OK: out.OK && err == nil, Error: out.Error, Duration: took.Milliseconds(), Timestamp: time.Now()}
+	if err != nil && done.Result.Error == "" {
+		done.Result.Error = err.Error()
+	}
+	done.Result.Error = safetext.Keepable(tail.GistOf(done.Result.Error, maxError), maxError)
+	room := maxOutput
+	if done.Result.OK {
+		room = maxGoodOutput
+		if err := r.keep(&done.Result, out.Value); err != nil {
+			out.Text = strings.TrimSpace(out.Text + "\nIt has no value for other steps: " + err.Error() + ".")
+		}
+	} else if done.Result.Error == "" {
+		done.Result.Error = "it failed and did not say why"
+	}
+	if value := done.Result.Value; len(value) == 0 || value[0] != '"' {
+		done.Output = safetext.Keepable(tail.GistOf(out.Text, room), room)
+	}
+	return fitting(done)
+}
+
+// keep puts a value into the result, or apart where it is too large for the log.
+func (r *run) keep(result *plan.Result, value json.RawMessage) error {
+	if len(value) <= plan.MaxInlineValue {
+		result.Value = value
+		return nil
+	}
+	name, err := r.session.PutValue(r.records, value)
+	for tries := 1; err != nil && tries < mostFaults; tries++ {
+		time.Sleep(faultWait)
+		name, err = r.session.PutValue(r.records, value)
+	}
+	if err != nil {
+		return fmt.Errorf("it could not be kept: %w", err)
+	}
+	result.Kept = name
+	return nil
+}
+
+// fitting returns a result as the log takes it: one that it would refuse is kept without what
+// it refuses.
+func fitting(done plan.Finished) plan.Finished {
+	if refused := plan.CleanAction(plan.Advance{Finished: []plan.Finished{done}}); refused != nil {
+		done.Result.Value = nil
+		done.Output = safetext.Keepable(done.Output+"\nIts value cannot be kept: "+refused.Error(), maxOutput)
+	}
+	if refused := plan.CleanAction(plan.Advance{Finished: []plan.Finished{done}}); refused != nil {
+		done.Output, done.Result.Error = "", ""
+	}
+	return done
+}

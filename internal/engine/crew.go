@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/plan"
+)
+
+// runningName is the folder of what is known of engines and of what they carry out.
+const runningName = "running"
+
+const engineEnding = ".engine"
+
+// enlist leaves word that an engine takes part, until retire is called.
+func (e *Engine) enlist(name string) (retire func(), err error) {
+	if e.opts.StateDir == "" {
+		return func() {}, nil
+	}
+	folder := filepath.Join(e.opts.StateDir, runningName)
+	for _, dir := range []string{e.opts.StateDir, folder} {
+		if err := private.Make(dir); err != nil {
+			return nil, err
+		}
+	}
+	path := filepath.Join(folder, strings.ReplaceAll(name, "#", "-")+engineEnding)
+	file, err := private.Open(path, os.O_CREATE|os.O_WRONLY)
+	if err != nil {
+		return nil, fmt.Errorf("leave word that an engine runs: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(func() { _ = os.Remove(path) }), nil
+}
+
+// alone reports whether no other engine that lives takes part. What dead ones left is removed.
+func (e *Engine) alone(name string) bool {
+	if e.opts.StateDir == "" {
+		return true
+	}
+	entries, err := os.ReadDir(filepath.Join(e.opts.StateDir, runningName))
+	if err != nil {
+		return true
+	}
+	alone := true
+	for _, entry := range entries {
+		other, is := strings.CutSuffix(entry.Name(), engineEnding)
+		other = strings.Replace(other, "-", "#", 1)
+		if !is || other == name {
+			continue
+		}
+		if e.presence.Seen(other).Gone {
+			_ = os.Remove(filepath.Join(e.opts.StateDir, runningName, entry.Name()))
+			continue
+		}
+		alone = false
+	}
+	return alone
+}
+
+// errInCompany is why the run is not paused: others go on with it.
+var errInCompany = errors.New("other engines take part")
+
+// leave ends this engine's part. The last one to leave pauses the run, unless it has ended.
+func (r *run) leave(retire func(), over plan.Over) error {
+	retire()
+	if !r.state.Runs() {
+		return nil
+	}
+	outcome, err := r.session.Do(r.records, r.actor, plan.PauseRun{Reason: over}, func(state plan.State, _ *plan.Facts) error {
+		if !state.Runs() || !r.alone(r.actor.Name) {
+			return errInCompany
+		}
+		return nil
+	})
+	if errors.Is(err, errInCompany) {
+		return nil
+	}
+	if err == nil {
+		r.state = outcome.After
+		r.tell()
+	}
+	return err
+}
+
+// others lists the steps that other engines carry out.
+func (r *run) others() []*plan.Step {
+	if r.state.Plan == nil {
+		return nil
+	}
+	var list []*plan.Step
+	for step := range r.state.Plan.Steps.Running() {
+		if step.Running() && step.ClaimedBy != r.actor.Name {
+			list = append(list, step)
+		}
+	}
+	return list
+}
+
+// lost lists the attempts of engines that are gone, when all they left running has been ended.
+func (r *run) lost() []plan.Attempt {
+	var list []plan.Attempt
+	for _, step := range r.others() {
+		if !r.presence.Seen(step.ClaimedBy).Gone {
+			continue
+		}
+		attempt := plan.Attempt{Plan: r.state.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
+		if err := endLeftover(r.opts.StateDir, r.state.Run, attempt); err != nil {
+			r.opts.Logger.Warn("what an engine that is gone left running could not be ended", "step", step.ID.String(), "error", err)
+			continue
+		}
+		list = append(list, attempt)
+	}
+	return list
+}

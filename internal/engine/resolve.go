@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// resolver finds out what steps refer to. It is asked while the log is locked, and what takes time
+// it has done before: the files that patterns match.
+type resolver struct {
+	*Engine
+
+	values map[string]json.RawMessage // of the store, by name
+	held   int                        // bytes of them
+	found  map[plan.StepID]files      // that the patterns of loops have matched
+	wanted bool                       // a loop was asked for whose files are not known
+}
+
+// files are what a pattern matched in an attempt.
+type files struct {
+	attempt plan.Attempt
+	items   []json.RawMessage
+	err     error
+}
+
+func newResolver(e *Engine) *resolver {
+	return &resolver{Engine: e, values: map[string]json.RawMessage{}, found: map[plan.StepID]files{}}
+}
+
+// resolve finds out all that has to be known to start a step, or why it cannot be started; false
+// when that takes a look at the files of the workspace first.
+func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (job, bool) {
+	j, err := job{}, error(nil)
+	x := cmp.Or(step.Execution, &plan.Execution{})
+	if step.When != "" && !x.Met {
+		if j.Unmet, err = r.unmet(ctx, s, step); err != nil || j.Unmet {
+			return j.problem(err), true
+		}
+	}
+	if step.Tool != "" {
+		known := false
+		if j.tool, known = r.tools.Lookup(step.Tool); !known {
+			return j.problem(fmt.Errorf("Unknown tool: %s; use one of %s", step.Tool, strings.Join(r.tools.Names(), ", "))), true
+		}
+		j.Destructive = j.tool.Destructive
+		j.Safe = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
+	}
+	if step.ForEach != "" && x.Of == 0 {
+		return r.loop(ctx, s, step, j)
+	}
+	return j.problem(r.arguments(ctx, s, step, x, &j)), true
+}
+
+func (j job) problem(err error) job {
+	if err != nil {
+		j.Problem = err.Error()
+	}
+	return j
+}
+
+// arguments finds out what a step is run with.
+func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step, x *plan.Execution, j *job) error {
+	var err error
+	if x.Grant != nil && len(x.Grant.Args) > 0 { // a person put them in the place of the step's own, as they stand
+		j.args = x.Grant.Args
+	} else if j.args, err = plan.ResolveArgs(step.Args, r.value(ctx, s.Plan), x.Item); err != nil {
+		return invalid(step, err)
+	}
+	j.Args, j.Digest = j.args, plan.StartDigest(step, j.args)
+	if step.Tool == "" {
+		return nil
+	}
+	if len(j.args) == 0 {
+		j.args = json.RawMessage("{}")
+	}
+	var faults plan.Faults
+	for _, fault := range j.tool.Check(j.args) {
+		faults.Add(fault)
+	}
+	if err := faults.Err(); err != nil {
+		return invalid(step, err)
+	}
+	if loop, ok := s.Plan.Steps.Get(x.Of); ok && loop.Execution.Grant != nil {
+		j.List, err = r.list(ctx, s.Plan, loop, itemsOf(s.Plan, loop))
+	}
+	return err
+}
+
+func invalid(step *plan.Step, err error) error {
+	return fmt.Errorf("Invalid args for %s: %w", cmp.Or(step.Tool, step.ID.String()), err)
+}
+
+// loop finds out what a loop goes over.
+func (r *resolver) loop(ctx context.Context, s plan.State, step *plan.Step, j job) (job, bool) {
+	each, err := plan.ParseForEach(step.ForEach)
+	switch {
+	case err != nil:
+	case each.Glob != "":
+		found, known := r.found[step.ID]
+		if !known || found.attempt != attemptOf(s, step) {
+			r.wanted = true
+			return j, false
+		}
+		j.Items, err = found.items, found.err
+	case each.From.Text != "":
+		var list json.RawMessage
+		if list, err = r.value(ctx, s.Plan)(each.From.Step); err == nil {
+			list, err = each.From.In(list)
+		}
+		if err == nil {
+			j.Items, err = plan.ItemsOf(list)
+		}
+		if err != nil {
+			err = fmt.Errorf("for_each %s: %w", each.From.Text, err)
+		}
+	default:
+		j.Items = each.Items
+	}
+	if err == nil {
+		j.Args = step.Args
+		j.List, err = r.list(ctx, s.Plan, step, j.Items)
+	}
+	return j.problem(err), true
+}
+
+func attemptOf(s plan.State, step *plan.Step) plan.Attempt {
+	return plan.Attempt{Plan: s.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
+}
+
+// prepareLists looks for the files of the loops that may begin. The log is not locked.
+func (r *run) prepareLists(ctx context.Context, s plan.State) error {
+	r.wanted = false
+	for _, step := range r.candidates(s) {
+		each, err := plan.ParseForEach(step.ForEach)
+		attempt := attemptOf(s, step)
+		if step.Loop() != 0 || err != nil || each.Glob == "" || r.found[step.ID].attempt == attempt {
+			continue
+		}
+		found := files{attempt: attempt}
+		var paths []string
+		if r.opts.Files == nil {
+			found.err = errors.New("there are no files here that a pattern could match")
+		} else if paths, found.err = r.opts.Files(ctx, each.Glob, plan.MaxItems); ctx.Err() != nil {
+			return nil // nothing is started any more
+		}
+		for _, path := range paths {
+			item, err := json.Marshal(path)
+			found.items, found.err = append(found.items, item), errors.Join(found.err, err)
+		}
+		r.found[step.ID] = found
+	}
+	return nil
+}
+
+// listsMissing reports whether a loop was not begun because its files were not known.
+func (r *run) listsMissing() bool { return r.wanted }
+
+// list identifies what a loop is going to do: its arguments, what they refer to, and its entries.
+func (r *resolver) list(ctx context.Context, p *plan.Plan, loop *plan.Step, items []json.RawMessage) (string, error) {
+	sum := sha256.New()
+	part := func(data []byte) { _, _ = fmt.Fprintf(sum, "%d:%s,", len(data), data) }
+	part([]byte(plan.StartDigest(loop, loop.Args)))
+	for _, ref := range plan.References(loop.Args) {
+		if ref.Step == 0 {
+			continue
+		}
+		value, err := r.value(ctx, p)(ref.Step)
+		if err == nil {
+			value, err = ref.In(value)
+		}
+		if err != nil {
+			return "", invalid(loop, fmt.Errorf("%s: %w", plan.Quote(ref.Text), err))
+		}
+		part(value)
+	}
+	for _, item := range items {
+		part(item)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// itemsOf lists the entries of a loop that has begun.
+func itemsOf(p *plan.Plan, loop *plan.Step) []json.RawMessage {
+	var items []json.RawMessage
+	for _, id := range loop.Execution.Instances {
+		if instance, ok := p.Steps.Get(id); ok && instance.Execution != nil {
+			items = append(items, instance.Execution.Item)
+		}
+	}
+	return items
+}
+
+// value returns what steps that refer to another get.
+func (r *resolver) value(ctx context.Context, p *plan.Plan) func(plan.StepID) (json.RawMessage, error) {
+	return func(id plan.StepID) (json.RawMessage, error) {
+		return p.ValueOf(id, func(name string) (json.RawMessage, error) { return r.kept(ctx, name) })
+	}
+}
+
+// mostHeld bounds the values that are kept in memory, in bytes.
+const mostHeld = 64 << 20
+
+// kept reads a value of the store.
+func (r *resolver) kept(ctx context.Context, name string) (json.RawMessage, error) {
+	if value, known := r.values[name]; known {
+		return value, nil
+	}
+	value, err := r.session.Value(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if r.held += len(value); r.held > mostHeld {
+		clear(r.values)
+		r.held = len(value)
+	}
+	r.values[name] = value
+	return value, nil
+}

@@ -1,0 +1,298 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// run is one engine's part in a run. Its methods are called from one goroutine.
+type run struct {
+	*resolver
+	RunOptions
+	actor   plan.Actor
+	records context.Context // of the log, which is written after the end of what is carried out as well
+
+	results  chan plan.Finished
+	progress chan progress
+
+	carried map[plan.StepID]plan.Attempt // by goroutines of this run
+	ended   []plan.Finished              // and not recorded yet
+	waits   map[plan.Attempt]time.Time   // when the attempt after one that failed may begin
+	state   plan.State
+	idle    plan.Revision // at which there was nothing to record
+	heard   plan.Revision // which the listener has been told of
+	faults  int           // in a row, of the store
+}
+
+// progress is how far a step has come.
+type progress struct {
+	step    plan.StepID
+	percent int
+	what    string
+}
+
+const (
+	lookEvery  = 500 * time.Millisecond // for engines that are gone: nothing tells of that
+	faultWait  = time.Second            // before what could not be recorded is tried again
+	mostFaults = 5
+)
+
+// loop carries out the plan until there is nothing more to do.
+func (r *run) loop(ctx context.Context) (plan.Over, error) {
+	watched, stop := context.WithCancel(r.records)
+	defer stop()
+	changes, err := r.session.Watch(watched)
+	if err != nil {
+		return "", fmt.Errorf("hear of changes: %w", err)
+	}
+	if r.state, err = r.session.State(r.records); err != nil {
+		return "", err
+	}
+	r.heard = r.state.Revision
+	for {
+		err := r.advance(ctx)
+		if err != nil {
+			if r.faults++; r.faults >= mostFaults || errors.As(err, new(*plan.ValidationError)) {
+				return "", r.giveUp(err)
+			}
+			r.opts.Logger.Warn("a change could not be recorded and is tried again", "error", err)
+		} else {
+			r.faults = 0
+		}
+		r.tell()
+		if over, is := r.over(ctx); is && err == nil {
+			return over, nil
+		}
+		r.wait(ctx, changes)
+	}
+}
+
+// wait returns when something has happened that may lead on.
+func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
+	var drained, killed <-chan struct{}
+	if !r.draining(ctx) {
+		drained, killed = r.Drain, ctx.Done()
+	}
+	timer := time.NewTimer(r.patience())
+	defer timer.Stop()
+	select {
+	case result := <-r.results:
+		r.take(result)
+	case p := <-r.progress:
+		if r.Listener != nil {
+			r.Listener.Progress(p.step, p.percent, p.what)
+		}
+	case <-changes:
+	case <-drained:
+	case <-killed:
+	case <-timer.C:
+		r.idle = 0
+	}
+	for { // those that have arrived together are recorded together
+		select {
+		case result := <-r.results:
+			r.take(result)
+		default:
+			return
+		}
+	}
+}
+
+func (r *run) take(result plan.Finished) {
+	delete(r.carried, result.Step)
+	r.ended = append(r.ended, result)
+}
+
+// patience is how long nothing need happen before there is something to do.
+func (r *run) patience() time.Duration {
+	if r.faults > 0 {
+		return faultWait
+	}
+	wait := time.Hour
+	if len(r.others()) > 0 {
+		wait = lookEvery
+	}
+	for _, at := range r.waits {
+		wait = min(wait, max(0, time.Until(at)))
+	}
+	return wait
+}
+
+// draining reports whether nothing new is to be started by this engine.
+func (r *run) draining(ctx context.Context) bool {
+	select {
+	case <-r.Drain:
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}
+
+// advance records what has ended and what starts, until nothing more follows.
+func (r *run) advance(ctx context.Context) error {
+	for {
+		state, err := r.session.State(r.records)
+		if err != nil {
+			return err
+		}
+		r.state = state
+		lost, fresh := r.lost(), r.mayStart(ctx)
+		if len(r.ended) == 0 && len(lost) == 0 && (!fresh || r.idle == state.Revision) {
+			return nil
+		}
+		if fresh {
+			if err := r.prepareLists(ctx, state); err != nil {
+				return err
+			}
+		}
+		changed, err := r.record(ctx, lost)
+		if err != nil {
+			return err
+		}
+		if !changed && !r.listsMissing() {
+			r.idle = r.state.Revision
+			return nil
+		}
+	}
+}
+
+// mayStart reports whether there is a step that this engine could do something about.
+func (r *run) mayStart(ctx context.Context) bool {
+	return !r.draining(ctx) && r.state.Runs() && r.free() > 0 && len(r.candidates(r.state)) > 0
+}
+
+// free is how many more steps can be carried out.
+func (r *run) free() int { return r.Parallel - len(r.carried) }
+
+// candidates are the steps that could be started now, but for those that wait to be tried again.
+func (r *run) candidates(s plan.State) []*plan.Step {
+	now := time.Now()
+	var list []*plan.Step
+	for _, step := range plan.Startable(s, r.room()) {
+		if _, ours := r.carried[step.ID]; !ours && !r.waiting(s, step, now) {
+			list = append(list, step)
+		}
+	}
+	return list
+}
+
+// room is how many steps are asked for: those that wait do not stand in the way of others.
+func (r *run) room() int { return r.free() + len(r.waits) }
+
+// waiting reports whether a step that failed for a passing reason is not to be tried again yet.
+func (r *run) waiting(s plan.State, step *plan.Step, now time.Time) bool {
+	if step.Execution == nil || step.Execution.Retries == 0 {
+		return false
+	}
+	attempt := plan.Attempt{Plan: s.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
+	at, known := r.waits[attempt]
+	if !known {
+		at = now.Add(time.Duration(step.Execution.Retries) * time.Second)
+		r.waits[attempt] = at
+	}
+	return now.Before(at)
+}
+
+// record makes one record of what has ended and what starts, and starts it.
+func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, err error) {
+	var jobs map[plan.StepID]job
+	action := plan.Advance{Finished: r.ended, Lost: lost, Room: r.room()}
+	outcome, err := r.session.Do(r.records, r.actor, action, func(state plan.State, facts *plan.Facts) error {
+		jobs = map[plan.StepID]job{}
+		if r.draining(ctx) || !state.Runs() {
+			return nil
+		}
+		facts.Resolved = map[plan.StepID]plan.Resolution{}
+		free := r.free()
+		after := action.Ended(state, *facts)
+		for _, step := range r.candidates(after) {
+			if runs := step.Tool != "" && (step.ForEach == "" || step.Loop() != 0); runs && free == 0 {
+				continue
+			} else if runs {
+				free--
+			}
+			if found, ok := r.resolve(r.records, after, step); ok {
+				facts.Resolved[step.ID] = found.Resolution
+				jobs[step.ID] = found
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	r.state, r.ended = outcome.After, nil
+	for _, e := range outcome.Events {
+		if started, ok := e.(plan.StepStarted); ok {
+			r.start(ctx, started, jobs[started.Step])
+		}
+	}
+	return len(outcome.Events) > 0, nil
+}
+
+// start carries out what has been recorded as started.
+func (r *run) start(ctx context.Context, e plan.StepStarted, j job) {
+	step, _ := r.state.Plan.Steps.Get(e.Step)
+	j.step, j.run = step, r.state.Run.ID
+	j.attempt = plan.Attempt{Plan: r.state.Plan.Root(), Step: e.Step, Attempt: e.Attempt}
+	r.carried[e.Step] = j.attempt
+	maps.DeleteFunc(r.waits, func(a plan.Attempt, _ time.Time) bool { return a.Step == e.Step })
+	go func() { r.results <- r.carry(ctx, j) }()
+}
+
+// over says whether there is nothing more to do for this engine, and why.
+func (r *run) over(ctx context.Context) (plan.Over, bool) {
+	if len(r.carried) > 0 || len(r.ended) > 0 {
+		return "", false
+	}
+	why := plan.WhyOver(r.state)
+	switch {
+	case why == plan.OverWaitingForPerson || why == plan.OverWaitingForAgent:
+		return why, !r.Wait || r.draining(ctx) || !r.state.Runs()
+	case why != "":
+		return why, true
+	case r.draining(ctx), r.state.OpenRun() != nil && !r.state.Runs():
+		return plan.OverPaused, true
+	}
+	return plan.OverCancelled, r.state.OpenRun() == nil
+}
+
+// giveUp waits for what is carried out, tries once more to record it, and says what could not be.
+func (r *run) giveUp(err error) error {
+	for len(r.carried) > 0 {
+		r.take(<-r.results)
+	}
+	if len(r.ended) == 0 {
+		return err
+	}
+	lost := make([]plan.StepID, len(r.ended))
+	for i, result := range r.ended {
+		lost[i] = result.Step
+	}
+	slices.Sort(lost)
+	if _, again := r.session.Do(r.records, r.actor, plan.Advance{Finished: r.ended}, nil); again == nil {
+		return err
+	}
+	return fmt.Errorf("what came of %s could not be recorded: %w", plan.ListIDs(lost), err)
+}
+
+// tell has the listener hear of what was recorded since it last did.
+func (r *run) tell() {
+	if r.Listener == nil || r.heard >= r.state.Revision {
+		return
+	}
+	for record, err := range r.session.Records(r.records, r.heard) {
+		if err != nil {
+			r.opts.Logger.Warn("changes could not be read to be shown", "error", err)
+			return
+		}
+		r.heard = record.Seq
+		r.Listener.Recorded(r.state, record)
+	}
+}

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/plan"
+)
+
+// Running is what is known of a step while an engine carries it out. It is no part of the log.
+type Running struct {
+	Run     string            `json:"run"`
+	Step    plan.StepID       `json:"step"`
+	Attempt int               `json:"attempt"`
+	Process *process.Identity `json:"process,omitempty"` // what its command runs as; nil: it runs none
+	Percent int               `json:"percent,omitempty"` // 0 to 100
+	What    string            `json:"what,omitempty"`    // it is doing
+	Since   time.Time         `json:"since"`
+	Log     string            `json:"-"` // the end of what it has printed
+}
+
+// The files of a step that is carried out: what is known of it, and its log in two halves, of which
+// the older one is overwritten when the newer one is full.
+const (
+	factsEnding = ".json"
+	halfLog     = 512 << 10
+	mostFacts   = 64 << 10
+	shownLog    = 16 << 10
+)
+
+func halves() []string { return []string{".log", ".log.old"} }
+
+// ReadRunning lists what engines carry out, as far as the files in a state folder tell.
+func ReadRunning(stateDir string) []Running {
+	paths, _ := filepath.Glob(filepath.Join(stateDir, runningName, "*"+factsEnding))
+	var list []Running
+	for _, path := range paths {
+		one, err := readFacts(path)
+		if err != nil {
+			continue // it is being written, or has just ended
+		}
+		base := strings.TrimSuffix(path, factsEnding)
+		var log []byte
+		for _, half := range slices.Backward(halves()) {
+			part, _ := private.Read(base+half, 2*halfLog)
+			log = append(log, part...)
+		}
+		one.Log = tail.Of(string(log), shownLog)
+		list = append(list, one)
+	}
+	slices.SortFunc(list, func(a, b Running) int { return int(a.Step) - int(b.Step) })
+	return list
+}
+
+func readFacts(path string) (one Running, err error) {
+	data, err := private.Read(path, mostFacts)
+	if err == nil {
+		err = json.Unmarshal(data, &one)
+	}
+	return one, err
+}
+
+func runningBase(stateDir, run string, a plan.Attempt) string {
+	return filepath.Join(stateDir, runningName, fmt.Sprintf("%s-%s-%d", run, a.Step, a.Attempt))
+}
+
+// endLeftover ends what an engine that is gone has left running of an attempt, and removes its files.
+func endLeftover(stateDir string, run *plan.Run, a plan.Attempt) error {
+	if stateDir == "" || run == nil {
+		return nil
+	}
+	base := runningBase(stateDir, run.ID, a)
+	one, err := readFacts(base + factsEnding)
+	if err == nil && one.Process != nil {
+		if err := one.Process.Kill(); err != nil {
+			return err
+		}
+	}
+	removeRunning(base)
+	return nil
+}
+
+func removeRunning(base string) {
+	for _, ending := range append(halves(), factsEnding, factsEnding+".new") {
+		_ = os.Remove(base + ending)
+	}
+}
+
+// runningFile writes the files of one step. Nothing is written before there is something to tell,
+// and nothing that fails holds up the step.
+type runningFile struct {
+	base string // "": nowhere
+
+	mu    sync.Mutex
+	facts Running
+	told  time.Time
+	log   *os.File
+	size  int
+	files bool // there are some
+	done  bool
+}
+
+func (r *run) follow(j job) *runningFile {
+	f := &runningFile{facts: Running{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Since: time.Now()}}
+	if r.opts.StateDir != "" {
+		f.base = runningBase(r.opts.StateDir, j.run, j.attempt)
+	}
+	return f
+}
+
+// Write takes a part of the log. It never fails.
+func (f *runningFile) Write(data []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.base == "" || f.done {
+		return len(data), nil
+	}
+	if !f.files {
+		f.write()
+	}
+	if f.log == nil || f.size+len(data) > halfLog {
+		f.turn()
+	}
+	if f.log != nil {
+		kept := data[max(0, len(data)-halfLog):]
+		f.size += len(kept)
+		_, _ = f.log.Write(kept)
+	}
+	return len(data), nil
+}
+
+// turn begins a new half of the log.
+func (f *runningFile) turn() {
+	fresh, old := f.base+halves()[0], f.base+halves()[1]
+	if f.log != nil {
+		_ = f.log.Close()
+		_ = os.Rename(fresh, old)
+	}
+	f.log, _ = private.Open(fresh, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	f.size = 0
+}
+
+// started keeps what a command runs as, for whoever has to end it when this process is gone.
+func (f *runningFile) started(id process.Identity) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.facts.Process = &id
+	f.write()
+}
+
+const tellEvery = 100 * time.Millisecond
+
+func (f *runningFile) progressed(percent int, what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.facts.Percent, f.facts.What = percent, plan.Shorten(what, plan.MaxHint)
+	if now := time.Now(); now.Sub(f.told) >= tellEvery {
+		f.told = now
+		f.write()
+	}
+}
+
+// write writes what is known, so that another process sees all of it or what was there before. It
+// need not survive the system: what it names does not. The caller holds f.mu.
+func (f *runningFile) write() {
+	if f.base == "" || f.done {
+		return
+	}
+	f.files = true
+	data, err := json.Marshal(f.facts)
+	if err != nil {
+		return
+	}
+	path := f.base + factsEnding
+	file, err := private.Open(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	if err != nil {
+		return
+	}
+	_, err = file.Write(data)
+	if errors.Join(err, file.Close()) == nil {
+		_ = os.Rename(path+".new", path)
+	}
+}
+
+// remove ends the files: what is to stay of the step stands in its result.
+func (f *runningFile) remove() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.done = true
+	if f.log != nil {
+		_ = f.log.Close()
+	}
+	if f.files {
+		removeRunning(f.base)
+	}
+}
