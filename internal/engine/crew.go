@@ -39,7 +39,7 @@ func (e *Engine) enlist(name string) (retire func(), err error) {
 	return sync.OnceFunc(func() { _ = os.Remove(path) }), nil
 }
 
-// alone reports whether no other engine that lives takes part. What dead ones left is removed.
+// alone reports whether no other engine that lives takes part. What dead ones left is ended and removed.
 func (e *Engine) alone(name string) bool {
 	if e.opts.StateDir == "" {
 		return true
@@ -55,11 +55,11 @@ func (e *Engine) alone(name string) bool {
 		if !is || other == name {
 			continue
 		}
-		if e.presence.Seen(other).Gone {
+		if !e.presence.Seen(other).Gone {
+			alone = false
+		} else if err := e.endLeftovers(other); err == nil { // of a plan that is no longer the current one
 			_ = os.Remove(filepath.Join(e.opts.StateDir, runningName, entry.Name()))
-			continue
 		}
-		alone = false
 	}
 	return alone
 }
@@ -70,7 +70,7 @@ var errInCompany = errors.New("other engines take part")
 // leave ends this engine's part. The last one to leave pauses the run, unless it has ended.
 func (r *run) leave(retire func(), over plan.Over) error {
 	retire()
-	if !r.state.Runs() {
+	if r.alone(r.actor.Name); !r.state.Runs() {
 		return nil
 	}
 	outcome, err := r.session.Do(r.records, r.actor, plan.PauseRun{Reason: over}, func(state plan.State, _ *plan.Facts) error {
@@ -111,7 +111,7 @@ func (r *run) lost() []plan.Attempt {
 			continue
 		}
 		attempt := plan.Attempt{Plan: r.state.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
-		if err := endLeftover(r.opts.StateDir, r.state.Run, attempt); err != nil {
+		if err := r.endLeftovers(step.ClaimedBy); err != nil {
 			r.opts.Logger.Warn("what an engine that is gone left running could not be ended", "step", step.ID.String(), "error", err)
 			continue
 		}

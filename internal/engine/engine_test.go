@@ -127,7 +127,9 @@ func gives(name string, value func(args json.RawMessage) string) toolbox.Tool {
 	})
 }
 
-func echo() toolbox.Tool { return gives("echo", func(args json.RawMessage) string { return string(args) }) }
+func echo() toolbox.Tool {
+	return gives("echo", func(args json.RawMessage) string { return string(args) })
+}
 
 // A chain of steps is recorded with the result of one and the start of the next together.
 func TestChain(t *testing.T) {

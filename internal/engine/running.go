@@ -22,6 +22,7 @@ type Running struct {
 	Run     string            `json:"run"`
 	Step    plan.StepID       `json:"step"`
 	Attempt int               `json:"attempt"`
+	Engine  string            `json:"engine"`
 	Process *process.Identity `json:"process,omitempty"` // what its command runs as; nil: it runs none
 	Percent int               `json:"percent,omitempty"` // 0 to 100
 	What    string            `json:"what,omitempty"`    // it is doing
@@ -42,9 +43,8 @@ func halves() []string { return []string{".log", ".log.old"} }
 
 // ReadRunning lists what engines carry out, as far as the files in a state folder tell.
 func ReadRunning(stateDir string) []Running {
-	paths, _ := filepath.Glob(filepath.Join(stateDir, runningName, "*"+factsEnding))
 	var list []Running
-	for _, path := range paths {
+	for _, path := range factsPaths(stateDir) {
 		one, err := readFacts(path)
 		if err != nil {
 			continue // it is being written, or has just ended
@@ -62,6 +62,14 @@ func ReadRunning(stateDir string) []Running {
 	return list
 }
 
+func factsPaths(stateDir string) []string {
+	if stateDir == "" {
+		return nil
+	}
+	paths, _ := filepath.Glob(filepath.Join(stateDir, runningName, "*"+factsEnding)) // of a pattern that is well
+	return paths
+}
+
 func readFacts(path string) (one Running, err error) {
 	data, err := private.Read(path, mostFacts)
 	if err == nil {
@@ -74,20 +82,23 @@ func runningBase(stateDir, run string, a plan.Attempt) string {
 	return filepath.Join(stateDir, runningName, fmt.Sprintf("%s-%s-%d", run, a.Step, a.Attempt))
 }
 
-// endLeftover ends what an engine that is gone has left running of an attempt, and removes its files.
-func endLeftover(stateDir string, run *plan.Run, a plan.Attempt) error {
-	if stateDir == "" || run == nil {
-		return nil
-	}
-	base := runningBase(stateDir, run.ID, a)
-	one, err := readFacts(base + factsEnding)
-	if err == nil && one.Process != nil {
-		if err := one.Process.Kill(); err != nil {
-			return err
+// endLeftovers ends what an engine that is gone has left running, and removes its files.
+func (e *Engine) endLeftovers(gone string) error {
+	var all error
+	for _, path := range factsPaths(e.opts.StateDir) {
+		one, err := readFacts(path)
+		if err != nil || one.Engine != gone {
+			continue
 		}
+		if one.Process != nil {
+			if err := one.Process.Kill(); err != nil {
+				all = errors.Join(all, err)
+				continue
+			}
+		}
+		removeRunning(strings.TrimSuffix(path, factsEnding))
 	}
-	removeRunning(base)
-	return nil
+	return all
 }
 
 func removeRunning(base string) {
@@ -111,7 +122,7 @@ type runningFile struct {
 }
 
 func (r *run) follow(j job) *runningFile {
-	f := &runningFile{facts: Running{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Since: time.Now()}}
+	f := &runningFile{facts: Running{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Engine: r.actor.Name, Since: time.Now()}}
 	if r.opts.StateDir != "" {
 		f.base = runningBase(r.opts.StateDir, j.run, j.attempt)
 	}

@@ -1,0 +1,283 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/plan"
+)
+
+// runPlace is a place whose plans run without anybody being asked.
+type runPlace struct{ *place }
+
+func newRunPlace(t *testing.T) runPlace {
+	p := runPlace{newPlace(t)}
+	for _, variable := range p.env {
+		if config, is := strings.CutPrefix(variable, "XDG_CONFIG_HOME="); is {
+			p.write(filepath.Join(config, "planloop", "config.yaml"), "step_approval: never\n")
+		}
+	}
+	return p
+}
+
+func (p runPlace) write(path, text string) {
+	p.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p runPlace) path(name string) string { return filepath.Join(p.workspace, name) }
+
+// pipe makes a named pipe, by which a step tells the test where it is, or waits for it.
+func (p runPlace) pipe(name string) string {
+	p.t.Helper()
+	if err := syscall.Mkfifo(p.path(name), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return p.path(name)
+}
+
+// heard is what a step writes into a pipe.
+func (p runPlace) heard(pipe string) string {
+	p.t.Helper()
+	got := make(chan string, 1)
+	go func() {
+		data, _ := os.ReadFile(pipe)
+		got <- strings.TrimSpace(string(data))
+	}()
+	select {
+	case text := <-got:
+		return text
+	case <-time.After(patience):
+		p.t.Fatalf("no step has written into %s", pipe)
+	}
+	return ""
+}
+
+// command is a step that runs one.
+func command(text string, more string) string {
+	args, _ := json.Marshal(map[string]string{"command": text})
+	return fmt.Sprintf(`{"title":"Run it","tool":"bash_execute","args":%s%s}`, args, more)
+}
+
+func (p runPlace) setUp(steps ...string) {
+	p.t.Helper()
+	got := p.feed(`{"objective":"Run it","initial_steps":[`+strings.Join(steps, ",")+`]}`, "setup", "--file", "-")
+	if got.code != 0 {
+		p.t.Fatal(got)
+	}
+}
+
+// engine starts `planloop run` in the background.
+func (p runPlace) engine(args ...string) *exec.Cmd {
+	p.t.Helper()
+	cmd := p.command(append([]string{"run"}, args...)...)
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}
+
+func kill(t testing.TB, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+}
+
+// runResult is what ends the output of `run --json`.
+type runResult struct {
+	Status, Reason string
+	Counts         map[string]int
+}
+
+func (p runPlace) result(args ...string) (result runResult) {
+	p.t.Helper()
+	got := p.run(append([]string{"run", "--json"}, args...)...)
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &result); err != nil {
+		p.t.Fatalf("%v: exit code %d\n%s%s", err, got.code, got.out, got.err)
+	}
+	return result
+}
+
+func (p runPlace) lines(name string) []string {
+	data, _ := os.ReadFile(p.path(name))
+	return strings.Fields(string(data))
+}
+
+func runs(pid string) bool {
+	number, err := strconv.Atoi(pid)
+	return err == nil && syscall.Kill(number, 0) == nil
+}
+
+// TestEngineKilled: what a killed engine ran is ended before anything else happens to the step. It is
+// run again if that is safe; else nobody knows what came of it, and it is not.
+func TestEngineKilled(t *testing.T) {
+	for name, c := range map[string]struct {
+		more string
+		want runResult
+		runs int
+	}{
+		"safe to repeat": {`,"idempotent":true`, runResult{Status: "completed", Reason: "completed", Counts: map[string]int{"done": 1}}, 2},
+		"not safe": {"", runResult{Status: "active", Reason: "waiting_for_person",
+			Counts: map[string]int{"unknown": 1}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newRunPlace(t)
+			pipe := p.pipe("started")
+			p.setUp(command(`echo x >> effects; [ $(wc -l < effects) = 2 ] && exit 0; echo $$ > started; exec sleep 1000`, c.more))
+			cmd := p.engine()
+			pid := p.heard(pipe)
+			kill(t, cmd)
+			got := p.result()
+			if got.Status != c.want.Status || got.Reason != c.want.Reason {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+			for status, n := range c.want.Counts {
+				if got.Counts[status] != n {
+					t.Errorf("%s: %d, want %d", status, got.Counts[status], n)
+				}
+			}
+			if runs(pid) || len(p.lines("effects")) != c.runs {
+				t.Errorf("its command runs: %v; it was run %d times", runs(pid), len(p.lines("effects")))
+			}
+			if left := files(t, filepath.Join(p.stateDir(), "running")); left != "" {
+				t.Error("left behind: " + left)
+			}
+			p.sound()
+		})
+	}
+}
+
+// TestEngineKilledBeforeItsRecord: the effect has happened, or the value is kept, and the record of
+// it is not written: nobody knows what came of the step, and nothing happens twice.
+func TestEngineKilledBeforeItsRecord(t *testing.T) {
+	p := newRunPlace(t)
+	started, release := p.pipe("started"), p.pipe("go")
+	p.setUp(command(`echo $$ > started; read x < go; head -c 5000 /dev/zero | tr '\0' x; echo x >> effects`, ""))
+	cmd := p.engine()
+	p.heard(started)
+	log := sqlite.New(p.stateDir(), sqlite.Options{LockWait: patience})
+	defer log.Close()
+	unlock, err := log.Lock(context.Background()) // so that nothing is recorded
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(release, []byte("go\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	values := filepath.Join(p.stateDir(), "values")
+	for begun := time.Now(); files(t, values) == "" || strings.Contains(files(t, values), ".tmp"); time.Sleep(time.Millisecond) {
+		if time.Since(begun) > patience {
+			t.Fatal("the value was not kept")
+		}
+	}
+	kill(t, cmd)
+	unlock()
+	if got := p.result(); got.Counts["unknown"] != 1 || got.Reason != "waiting_for_person" || len(p.lines("effects")) != 1 {
+		t.Errorf("%+v; it was run %d times", got, len(p.lines("effects")))
+	}
+	p.sound()
+}
+
+// TestEngineKilledAnywhere kills engines at any time: what is not safe to repeat happens once at
+// most, and each step ends as done or as one that somebody has to say of what came of it.
+func TestEngineKilledAnywhere(t *testing.T) {
+	const steps = 60
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	t.Log("seed", seed)
+	p := newRunPlace(t)
+	var list []string
+	for i := range steps {
+		more := ""
+		if i%2 == 1 {
+			more = `,"idempotent":true`
+		}
+		list = append(list, command(fmt.Sprintf("echo %d >> effects", i+1), more))
+	}
+	p.setUp(list...)
+	for range 8 {
+		cmd := p.engine()
+		time.AfterFunc(time.Duration(40+random.IntN(200))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait()
+	}
+	got := p.result()
+	times := map[string]int{}
+	for _, step := range p.lines("effects") {
+		times[step]++
+	}
+	for i := range steps {
+		if n, safe := times[strconv.Itoa(i+1)], i%2 == 1; !safe && n > 1 || safe && n == 0 {
+			t.Errorf("S%03d was run %d times", i+1, n)
+		}
+	}
+	if n := got.Counts["done"] + got.Counts["unknown"]; n != steps {
+		t.Errorf("%+v: %d of %d steps have ended", got, n, steps)
+	}
+	t.Logf("%d done, %d unknown", got.Counts["done"], got.Counts["unknown"])
+	p.sound()
+}
+
+// TestTwoEngines share the work, and one takes up what the other leaves when it is killed.
+func TestTwoEngines(t *testing.T) {
+	p := newRunPlace(t)
+	started, release := p.pipe("started"), p.pipe("go")
+	step := command(`echo $$ > started; read x < go`, `,"idempotent":true`)
+	p.setUp(step, step)
+	first := p.engine("--parallel", "1")
+	p.heard(started)
+	second := p.engine("--parallel", "1")
+	p.heard(started)
+	revision := p.revision()
+	killed := time.Now()
+	kill(t, first)
+	var lost plan.Record
+	for lost.Seq == 0 {
+		for _, record := range p.records(revision) {
+			for _, e := range record.Events {
+				if _, is := e.(plan.StepLost); is {
+					lost = record
+				}
+			}
+		}
+		if time.Since(killed) > patience {
+			t.Fatal("the step of the engine that was killed was not taken up")
+		}
+	}
+	if took := lost.Time.Sub(killed); took > 2*time.Second {
+		t.Errorf("it was taken up after %s", took)
+	}
+	both, err := os.OpenFile(release, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer both.Close()
+	_, _ = io.WriteString(both, "go\n")
+	p.heard(started)
+	_, _ = io.WriteString(both, "go\n")
+	if err := second.Wait(); err != nil {
+		t.Error("the second engine:", err)
+	}
+}
