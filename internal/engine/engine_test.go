@@ -188,7 +188,8 @@ func TestRetries(t *testing.T) {
 		p := newPlace(t, plan.Limits{}, shaky, echo())
 		p.setUp(plan.Spec{Tool: "shaky"}, plan.Spec{Tool: "echo"})
 		over, err := p.begin(t.Context(), engine.RunOptions{Parallel: 1})
-		if want := []time.Duration{0, time.Second, 3 * time.Second}; over != plan.OverDeadlocked || err != nil || !slices.Equal(at, want) {
+		want := []time.Duration{0, time.Second, 3 * time.Second}
+		if over != plan.OverDeadlocked || err != nil || !slices.Equal(at, want) {
 			t.Errorf("%q, %v: tried at %v", over, err, at)
 		}
 		if step := p.step(1); step.Status != plan.Failed || step.Attempts != 3 || p.step(2).Status != plan.Done {
@@ -298,7 +299,8 @@ func TestValues(t *testing.T) {
 	if got := p.step(4).Error; !strings.HasPrefix(got, "Unknown tool: nothing; use one of ") {
 		t.Error(got)
 	}
-	if kept, err := p.session.Value(t.Context(), p.step(6).Result.Kept); err != nil || !strings.Contains(string(kept), `{"got":{"to":7}}]`) {
+	kept, err := p.session.Value(t.Context(), p.step(6).Result.Kept)
+	if err != nil || !strings.Contains(string(kept), `{"got":{"to":7}}]`) {
 		t.Errorf("the value of a loop: %d bytes, %v", len(kept), err)
 	}
 }
@@ -356,7 +358,8 @@ func TestResultsThatCannotBeKept(t *testing.T) {
 		t.Errorf("%s, %+v, %q", step.Status, step.Result, step.Output)
 	}
 	for id, want := range map[plan.StepID]string{2: "é", 3: "the tool broke"} {
-		if step := p.step(id); step.Status != plan.Failed || !strings.Contains(step.Error, want) || strings.ContainsAny(step.Error, "\x1b\x00") {
+		step := p.step(id)
+		if step.Status != plan.Failed || !strings.Contains(step.Error, want) || strings.ContainsAny(step.Error, "\x1b\x00") {
 			t.Errorf("%s: %s, %q", id, step.Status, plan.Shorten(step.Error, 200))
 		}
 	}
