@@ -56,6 +56,11 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 			"run the plan in a project's own workspace")
 	}
 	begun := s.opts.Now()
+	if state, err := s.State(ctx); err != nil {
+		return RunReply{}, err
+	} else if state.Plan != nil && state.Plan.Status == plan.StatusCompleted {
+		return s.RunReply(ctx, c, state, plan.OverCompleted, 0)
+	}
 	o.Begin = func(ctx context.Context) error {
 		_, err := s.do(ctx, c, plan.BeginRun{})
 		return err
