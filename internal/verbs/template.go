@@ -187,7 +187,7 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 	report, err := s.check(ctx, c, candidate, "/steps", nil, &batch)
 	if refused := (*RefusedPlan)(nil); errors.As(err, &refused) {
 		refused.Drafted = "The plan that the template " + made.Template.Name + " makes of these parameters is refused."
-		refused.Next = "give parameters that mend it, or write the plan yourself"
+		refused.Next = "give other parameters, correct the template, or write the plan yourself"
 	}
 	if err != nil {
 		return ApplyTemplateReply{}, err
