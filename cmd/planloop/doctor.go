@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +53,7 @@ type diagnosis struct {
 	Warnings      []string         `json:"warnings"`
 	Revision      plan.Revision    `json:"revision"` // of the last good record
 	Problems      []sqlite.Problem `json:"problems"`
+	Removed       int              `json:"values_removed,omitempty"` // of steps, that nothing refers to any more
 	Repair        *repairDone      `json:"repair,omitempty"`
 	Advice        string           `json:"advice"`
 }
@@ -155,6 +157,9 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore st
 		d.Status = "empty"
 	default:
 		d.Status = "sound"
+		if d.Removed, err = sqlite.SweepValues(ctx, dir, time.Now()); err != nil {
+			d.Problems = append(d.Problems, sqlite.Problem{File: dir, Text: "values that nothing refers to could not be removed: " + err.Error()})
+		}
 	}
 	if d.Advice = d.advice(found.Fault); found.BrokenOff {
 		d.Advice = "Run `planloop doctor --repair`: it finishes what was broken off."
@@ -216,6 +221,9 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	}
 	for _, p := range d.Problems {
 		row("problem", p.Text, s.Wrong)
+	}
+	if d.Removed > 0 {
+		row("removed", plan.Counted(d.Removed, "value")+" of steps that nothing refers to any more", s.Plain)
 	}
 	if d.Repair != nil {
 		row(map[bool]string{true: "restore", false: "repair"}[d.Repair.back], d.Repair.text(), s.Good)

@@ -96,6 +96,7 @@ func (l *Log) examine(ctx context.Context) Report {
 		l.checkDatabase(ctx, &r)
 	}
 	l.checkSnapshots(&r)
+	l.checkValues(ctx, &r)
 	return r
 }
 
@@ -205,6 +206,22 @@ func (v *view) fold(ctx context.Context, path string, r *Report) {
 			"%d records have a phase beside them that is not their own, the first is %d: somebody has edited the database", n, forged[0]))
 	}
 	r.found(path, walkErr)
+}
+
+// checkValues notes which values of the current plan are missing. The log is whole without them: what
+// refers to them fails.
+func (l *Log) checkValues(ctx context.Context, r *Report) {
+	if r.state.Plan == nil {
+		return
+	}
+	for step := range r.state.Plan.Steps.All() {
+		if step.Result == nil || step.Result.Kept == "" {
+			continue
+		}
+		if _, err := l.Value(ctx, step.Result.Kept); err != nil {
+			r.note(l.valuesPath(), fmt.Errorf("the value of %s is not there, and steps that refer to it will fail: %w", step.ID, err))
+		}
+	}
 }
 
 func (l *Log) checkSnapshots(r *Report) {

@@ -1,0 +1,61 @@
+package sqlite_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/store"
+	"github.com/planloop/planloop/internal/store/sqlite"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestSweepValues removes what no record names and nobody has put for a day, and nothing else; a
+// value that is missing is told, and is no damage.
+func TestSweepValues(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	log := sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	put := func(text string, age time.Duration) string {
+		value, _ := json.Marshal(text)
+		name, err := log.PutValue(t.Context(), value)
+		then := time.Now().Add(-age)
+		if err := errors.Join(err, os.Chtimes(filepath.Join(dir, "values", name), then, then)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	const old = 25 * time.Hour
+	named, again, orphan, fresh := put("named", old), put("put again", old), put("orphan", old), put("fresh", time.Hour)
+	if _, err := log.PutValue(t.Context(), []byte(`"put again"`)); err != nil {
+		t.Fatal(err)
+	}
+	record := setUp(1)
+	done := plan.StepFinished{Step: 1, Attempt: 1, Result: plan.Result{OK: true, Kept: named}}
+	record.Events = append(record.Events, done)
+	if _, err := log.Append(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := sqlite.SweepValues(t.Context(), dir, time.Now()); n != 1 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	for _, name := range []string{named, again, fresh} {
+		if _, err := log.Value(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := log.Value(t.Context(), orphan); !errors.Is(err, store.ErrNoValue) {
+		t.Errorf("the orphan is still there: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "values", named)); err != nil {
+		t.Fatal(err)
+	}
+	report, err := sqlite.Check(t.Context(), dir)
+	if err != nil || report.Damaged() || len(report.Problems) != 1 || !strings.Contains(report.Problems[0].Text, "the value of S001 is not there") {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
