@@ -19,11 +19,31 @@ import (
 
 func newRunCommand(a *app) *cobra.Command {
 	var o verbs.EngineOptions
-	cmd := newCommand("run", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.runPlan(cmd.Context(), o) })
+	dry := false
+	cmd := newCommand("run", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		if dry {
+			return a.rehearse(cmd.Context())
+		}
+		return a.runPlan(cmd.Context(), o)
+	})
 	flags := cmd.Flags()
 	flags.IntVar(&o.Parallel, "parallel", 0, "run `N` steps at a time (default: as configured, 4)")
-	flags.BoolVar(&o.Wait, "wait", false, "wait for people and agents to do their part")
+	flags.BoolVar(&o.Wait, "wait", false, "wait for people and agents to do their part, as a terminal does")
+	flags.BoolVar(&dry, "dry-run", false, "say what would be run in which order, and run nothing")
 	return cmd
+}
+
+// rehearse prints in which order the plan would be run.
+func (a *app) rehearse(ctx context.Context) error {
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	reply, err := opened.verbs.Rehearse(ctx, a.caller())
+	if err != nil {
+		return err
+	}
+	return a.reply(reply)
 }
 
 // mostParallel bounds --parallel as the configuration bounds its key.
@@ -37,6 +57,7 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if err != nil {
 		return err
 	}
+	o.Wait = o.Wait || a.inTerminal && a.outIsTerm && !a.flags.json
 	ctx, o.Drain = interrupts(ctx)
 	if !a.flags.json {
 		o.Listener = plainRun{a}

@@ -293,10 +293,10 @@ func TestValues(t *testing.T) {
 	if got, want := string(p.step(2).Result.Value), `{"n":7,"text":"not $S001","dollar":"$S001"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := p.step(3).Error; !strings.HasPrefix(got, "Invalid args for echo: ") || !strings.Contains(got, "no entry [2]") {
+	if got := p.step(3).Error; !strings.HasPrefix(got, "Invalid args for echo in S003: ") || !strings.Contains(got, "no entry [2]") {
 		t.Error(got)
 	}
-	if got := p.step(4).Error; !strings.HasPrefix(got, "Unknown tool: nothing; use one of ") {
+	if got := p.step(4).Error; !strings.HasPrefix(got, "Unknown tool: nothing in S004; use one of ") {
 		t.Error(got)
 	}
 	kept, err := p.session.Value(t.Context(), p.step(6).Result.Kept)

@@ -48,7 +48,7 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 	if step.Tool != "" {
 		known := false
 		if j.tool, known = r.tools.Lookup(step.Tool); !known {
-			return j.problem(fmt.Errorf("Unknown tool: %s; use one of %s", step.Tool, strings.Join(r.tools.Names(), ", "))), true
+			return j.problem(fmt.Errorf("Unknown tool: %s in %s; use one of %s", step.Tool, step.ID, strings.Join(r.tools.Names(), ", "))), true
 		}
 		j.Destructive = j.tool.Destructive
 		j.Safe = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
@@ -95,7 +95,7 @@ func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step,
 }
 
 func invalid(step *plan.Step, err error) error {
-	return fmt.Errorf("Invalid args for %s: %w", cmp.Or(step.Tool, step.ID.String()), err)
+	return fmt.Errorf("Invalid args for %s in %s: %w", step.Tool, step.ID, err)
 }
 
 // loop finds out what a loop goes over.

@@ -1,0 +1,110 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/planloop/planloop/internal/runnable"
+	"github.com/planloop/planloop/plan"
+)
+
+// RehearsalReply says in which order a run would carry the plan out.
+type RehearsalReply struct {
+	PlanID string       `json:"plan_id"`
+	Waves  [][]WaveStep `json:"waves"` // those of a wave can run together, when the ones before have ended
+	Heartbeat
+}
+
+// WaveStep is a step of a wave.
+type WaveStep struct {
+	StepID  string `json:"step_id"`
+	Title   string `json:"title"`
+	Tool    string `json:"tool,omitempty"` // "": it is for agents
+	When    string `json:"when,omitempty"`
+	ForEach string `json:"for_each,omitempty"`
+	Asks    bool   `json:"asks,omitempty"` // a person, by what the step itself says
+}
+
+// Rehearse says in which order the rest of the plan would be carried out, or all that keeps it from
+// that. Nothing is changed.
+func (s *Service) Rehearse(ctx context.Context, c Caller) (RehearsalReply, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return RehearsalReply{}, err
+	}
+	p := state.Plan
+	if p == nil {
+		return RehearsalReply{}, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
+	}
+	if wrong := runnable.Check(runnable.Of(p.Steps), s.opts.StepTools); wrong != nil {
+		return RehearsalReply{}, wrong
+	}
+	return RehearsalReply{PlanID: p.ID, Waves: waves(p.Steps), Heartbeat: s.heartbeat(state, c)}, nil
+}
+
+// waves parts the steps that are left to be done by how many others have to come before them. There
+// is no circle among them.
+func waves(steps plan.Steps) [][]WaveStep {
+	waves := [][]WaveStep{}
+	placed := map[plan.StepID]int{} // counted from 1
+	var place func(step *plan.Step) int
+	place = func(step *plan.Step) int {
+		if at := placed[step.ID]; at > 0 {
+			return at
+		}
+		at := 1
+		for _, id := range step.DependsOn {
+			if before, ok := steps.Get(id); ok && !before.Status.Finished() {
+				at = max(at, place(before)+1)
+			}
+		}
+		placed[step.ID] = at
+		return at
+	}
+	for step := range steps.All() {
+		if step.Status.Finished() {
+			continue
+		}
+		at := place(step)
+		for len(waves) < at {
+			waves = append(waves, nil)
+		}
+		waves[at-1] = append(waves[at-1], WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When,
+			ForEach: step.ForEach, Asks: step.RequiresApproval || step.Pause != ""})
+	}
+	return waves
+}
+
+// Text is the reply, a line for each step.
+func (r RehearsalReply) Text() string {
+	var b strings.Builder
+	for i, wave := range r.Waves {
+		fmt.Fprintf(&b, "Wave %d\n", i+1)
+		for _, step := range wave {
+			fmt.Fprintf(&b, "  %s %s (%s)\n", step.StepID, step.Title, step.how())
+		}
+	}
+	if len(r.Waves) == 0 {
+		b.WriteString("Nothing is left to be run.\n")
+	}
+	return r.under(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// how says by whom and under which conditions the step is carried out.
+func (w WaveStep) how() string {
+	how := "for an agent"
+	if w.Tool != "" {
+		how = w.Tool
+	}
+	if w.ForEach != "" {
+		how += ", for each of " + plan.Shorten(w.ForEach, 60)
+	}
+	if w.When != "" {
+		how += ", when " + plan.Shorten(w.When, 60)
+	}
+	if w.Asks {
+		how += ", asks first"
+	}
+	return how
+}
