@@ -48,7 +48,8 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 	if step.Tool != "" {
 		known := false
 		if j.tool, known = r.tools.Lookup(step.Tool); !known {
-			return j.problem(fmt.Errorf("Unknown tool: %s in %s; use one of %s", step.Tool, step.ID, strings.Join(r.tools.Names(), ", "))), true
+			names := strings.Join(r.tools.Names(), ", ")
+			return j.problem(fmt.Errorf("Unknown tool: %s in %s; use one of %s", step.Tool, step.ID, names)), true
 		}
 		j.Destructive = j.tool.Destructive
 		j.Safe = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent

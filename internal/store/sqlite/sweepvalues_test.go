@@ -55,7 +55,8 @@ func TestSweepValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := sqlite.Check(t.Context(), dir)
-	if err != nil || report.Damaged() || len(report.Problems) != 1 || !strings.Contains(report.Problems[0].Text, "the value of S001 is not there") {
+	if err != nil || report.Damaged() || len(report.Problems) != 1 ||
+		!strings.Contains(report.Problems[0].Text, "the value of S001 is not there") {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
