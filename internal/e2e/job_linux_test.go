@@ -1,0 +1,204 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// job is a real piece of work: a plan of many kinds of steps in a git work tree, which a person
+// approves, an agent and engines carry out, and which is killed and revised on the way.
+type job struct {
+	runPlace
+	agent *host
+}
+
+// jobPlan has parallel parts, a loop over files, conditions, references, a step that fails twice for a
+// passing reason, one that a person is going to deny, a pause, and a critical step that fails.
+const jobPlan = `{"summary":"Publish the texts: upper-case them, and publish them.","steps":[
+ {"title":"Read the settings","tool":"read_file","args":{"path":"settings.json"}},
+ {"title":"Find the texts","tool":"glob","args":{"pattern":"texts/*.txt"}},
+ {"title":"Make room for the results","tool":"bash_execute","args":{"command":"mkdir -p out"},"idempotent":true},
+ {"title":"Convert","tool":"bash_execute","for_each":"texts/*.txt","depends_on":["S003"],
+  "args":{"command":"tr a-z A-Z < \"$FILE\" > out/\"$(basename \"$FILE\")\"","env":{"FILE":"$item"}}},
+ {"title":"Fetch the index","tool":"bash_execute","idempotent":true,
+  "args":{"command":"echo x >> fetches; [ $(wc -l < fetches) -gt 2 ] || exit 75; echo fetched"}},
+ {"title":"Copy the settings","tool":"write_file","args":{"path":"out/settings.json","content":"$S001"}},
+ {"title":"Build for production","tool":"bash_execute","when":"steps.S001.value contains 'production'",
+  "args":{"command":"echo built > out/build"}},
+ {"title":"Build for testing","tool":"bash_execute","when":"steps.S001.value contains 'testing'","args":{"command":"exit 1"}},
+ {"title":"Delete the sources","tool":"bash_execute","requires_approval":true,"args":{"command":"rm -r texts"}},
+ {"title":"Which region?","pause":"Which region is published first?"},
+ {"title":"Write the region","tool":"write_file","args":{"path":"out/region","content":"$S010"}},
+ {"title":"Proofread","depends_on":["S004"],"acceptance_criteria":["All texts are upper case"]},
+ {"title":"Wait for the gate","tool":"bash_execute","idempotent":true,"depends_on":["S004"],
+  "args":{"command":"echo $$ > started; [ -e open ] || exec sleep 1000; echo x >> passed"}},
+ {"title":"Publish","tool":"bash_execute","critical":true,"depends_on":["S012","S013","S011"],
+  "args":{"command":"[ -e permit ] && echo x >> published"}}
+]}`
+
+func newJob(t *testing.T) *job {
+	j := &job{runPlace: runPlace{newPlace(t)}}
+	j.write(j.path("settings.json"), `{"target":"production"}`)
+	for _, name := range []string{"a", "b", "c"} {
+		j.write(j.path("texts/"+name+".txt"), "text "+name+"\n")
+	}
+	git := exec.Command("git", "init", "-q", ".")
+	if git.Dir = j.workspace; git.Run() != nil {
+		t.Skip("there is no git here")
+	}
+	j.configure("gates: lenient\n")
+	j.agent = j.open()
+	return j
+}
+
+// approved types the code of a step that asks, or of the plan.
+func (j *job) approved(step string) {
+	j.t.Helper()
+	args := []string{"approve"}
+	if step != "" {
+		args = append(args, step)
+	}
+	term := j.person(args...)
+	term.typeIn(term.waitFor(codePattern)[1] + "\n")
+	term.succeeds()
+}
+
+// state folds the log as it is on disk now.
+func (j *job) state() plan.State {
+	var s plan.State
+	for _, r := range j.records(0) {
+		s = plan.Fold(s, r)
+	}
+	return s
+}
+
+// waitState waits until the state is as it is to be.
+func (j *job) waitState(is func(plan.State) bool) {
+	j.t.Helper()
+	for begun := time.Now(); !is(j.state()); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begun) > patience {
+			j.t.Fatalf("the plan does not come so far:\n%s", j.run("show").out)
+		}
+	}
+}
+
+// asks lists the steps that ask a person.
+func (j *job) asks() map[string]plan.AskKind {
+	asks := map[string]plan.AskKind{}
+	for step := range j.state().Plan.Steps.Asking() {
+		asks[step.ID.String()] = step.Asking().Kind
+	}
+	return asks
+}
+
+func (j *job) text(name string) string {
+	data, _ := os.ReadFile(j.path(name))
+	return string(data)
+}
+
+func TestJob(t *testing.T) {
+	j := newJob(t)
+	j.agent.do("planning_submit_plan", json.RawMessage(jobPlan))
+	j.approved("")
+
+	// A killed engine: what it was at is safe to repeat, and is repeated.
+	gate := j.pipe("started")
+	first := j.engine("--parallel", "3")
+	j.answerAll(map[string]string{"S004": "approve", "S006": "approve", "S009": "deny"})
+	j.heard(gate)
+	kill(t, first)
+	j.write(j.path("open"), "")
+	if err := os.Remove(gate); err != nil {
+		t.Fatal(err)
+	}
+	j.until("waiting_for_person")
+	if got := j.asks(); len(got) != 1 || got["S010"] != plan.AskPause {
+		t.Fatalf("what asks is %v", got)
+	}
+	j.person("answer", "S010", "eu").succeeds()
+	j.until("waiting_for_person")
+	j.approved("S011")
+	j.until("waiting_for_agent")
+
+	// An agent does its part over MCP, and what needs it goes on. Publishing fails, and is critical.
+	j.agent.do("planloop_update", arguments{"update_tasks": []arguments{{"id": 12, "status": "IN_PROGRESS"}}})
+	j.agent.do("planloop_update", arguments{"update_tasks": []arguments{{"id": 12, "status": "DONE", "note": "all are",
+		"evidence": []arguments{{"criterion": "All texts are upper case", "note": "read them"}}}}})
+	j.until("failed")
+	if status := j.state().Plan.Status; status != plan.StatusReplanning {
+		t.Fatalf("the plan is %s", status)
+	}
+
+	// The plan is revised. It departs from what was approved, so the person decides again.
+	j.agent.do("planloop_update", arguments{"replan": arguments{"changes": "Ask for the permit first", "reasoning": "It is missing",
+		"discoveries": []string{"publishing wants a permit"}}, "add_tasks": []arguments{{"ref": "permit", "title": "Write the permit",
+		"tool": "bash_execute", "args": arguments{"command": "touch permit"}}},
+		"update_tasks": []arguments{{"id": 14, "dependencies": []any{12, 13, 11, "permit"}}}})
+	j.approved("")
+	j.until("completed")
+	j.finished()
+}
+
+// answerAll answers what the named steps ask, as soon as they do.
+func (j *job) answerAll(answers map[string]string) {
+	j.t.Helper()
+	for step, answer := range answers {
+		j.waitState(func(s plan.State) bool {
+			id, _ := plan.ParseStepID(step)
+			asking, ok := s.Plan.Steps.Get(id)
+			return ok && asking.Asking() != nil
+		})
+		if answer == "approve" {
+			j.approved(step)
+		} else if got, code := j.person("reject", step).ends(); code != 0 {
+			j.t.Fatal(got)
+		}
+	}
+}
+
+// until runs the plan until there is nothing more to do, for this reason.
+func (j *job) until(reason string) {
+	j.t.Helper()
+	if got := j.result("--parallel", "3"); got.Reason != reason {
+		j.t.Fatalf("the run is over: %s, want %s\n%v\n%s", got.Reason, reason, j.asks(), j.run("show").out)
+	}
+}
+
+// finished looks at what the job has left, each effect as often as it should be.
+func (j *job) finished() {
+	t, s := j.t, j.state()
+	t.Helper()
+	for name, want := range map[string]string{"out/a.txt": "TEXT A\n", "out/c.txt": "TEXT C\n", "out/settings.json": `{"target":"production"}`,
+		"out/build": "built\n", "out/region": "eu", "passed": "x\n", "published": "x\n", "texts/a.txt": "text a\n"} {
+		if got := j.text(name); got != want {
+			t.Errorf("%s holds %q, want %q", name, got, want)
+		}
+	}
+	p := s.Plan
+	if p.Version != 2 || p.PreviousPlanID != p.Root() || p.Status != plan.StatusCompleted || p.Approval == nil {
+		t.Errorf("%s, version %d after %s, %s", p.ID, p.Version, p.PreviousPlanID, p.Status)
+	}
+	var statuses []string
+	for step := range p.Steps.All() {
+		statuses = append(statuses, fmt.Sprintf("%s %s", step.ID, step.Status))
+	}
+	want := "S001 done, S002 done, S003 done, S004 done, S005 done, S006 done, S007 done, S008 skipped, S009 skipped, S010 done, " +
+		"S011 done, S012 done, S013 done, S014 done, S015 done, S016 done, S017 done, S018 done"
+	if got := strings.Join(statuses, ", "); got != want {
+		t.Errorf("the steps are\n%s, want\n%s", got, want)
+	}
+	if step, _ := p.Steps.Get(9); step.Result == nil || step.Result.Error != plan.UserDenied {
+		t.Errorf("S009: %+v", step.Result)
+	}
+	if step, _ := p.Steps.Get(5); step.Attempts != 3 {
+		t.Errorf("S005 took %d attempts", step.Attempts)
+	}
+	j.sound()
+}
