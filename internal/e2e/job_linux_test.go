@@ -176,7 +176,8 @@ func (j *job) finished() {
 	t, s := j.t, j.state()
 	t.Helper()
 	for name, want := range map[string]string{"out/a.txt": "TEXT A\n", "out/c.txt": "TEXT C\n",
-		"out/settings.json": `{"target":"production"}`, "out/build": "built\n", "out/region": "eu", "passed": "x\n", "published": "x\n", "texts/a.txt": "text a\n"} {
+		"out/settings.json": `{"target":"production"}`, "out/build": "built\n",
+		"out/region": "eu", "passed": "x\n", "published": "x\n", "texts/a.txt": "text a\n"} {
 		if got := j.text(name); got != want {
 			t.Errorf("%s holds %q, want %q", name, got, want)
 		}
