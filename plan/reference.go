@@ -223,9 +223,8 @@ func (p part) of(value json.RawMessage) (json.RawMessage, error) {
 	return nil, fmt.Errorf("field %s is looked for in what is no object", Quote(p.name))
 }
 
-// renamed returns arguments in which each reference to a step is written canonically: as $S001.
-// named, which may be nil, tells what step another name means.
-func renamed(args json.RawMessage, named func(string) (StepID, bool)) json.RawMessage {
+// renamed returns arguments in which steps are referred to by other names: those that named has.
+func renamed(args json.RawMessage, named func(string) (string, bool)) json.RawMessage {
 	var out bytes.Buffer
 	done := 0
 	eachDollar(args, func(from, to int, _ func() string) {
@@ -248,25 +247,20 @@ func renamed(args json.RawMessage, named func(string) (StepID, bool)) json.RawMe
 	return out.Bytes()
 }
 
-// rename writes a reference to a step canonically, and leaves any other text as it is.
-func rename(text string, named func(string) (StepID, bool)) string {
+// rename is renamed for one text, which may be no reference.
+func rename(text string, named func(string) (string, bool)) string {
 	name, rest, ok := cutReference(text)
 	if !ok || name == item {
 		return text
 	}
-	if id, known := stepNamed(name, named); known {
-		return "$" + id.String() + rest
+	if other, known := named(name); known {
+		return "$" + other + rest
 	}
 	return text
 }
 
 // stepNamed returns the step that a name in a reference or a condition means.
-func stepNamed(name string, named func(string) (StepID, bool)) (StepID, bool) {
-	if named != nil {
-		if id, known := named(name); known {
-			return id, true
-		}
-	}
+func stepNamed(name string) (StepID, bool) {
 	if !stepWord.MatchString(name) {
 		return 0, false
 	}

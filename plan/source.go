@@ -90,7 +90,7 @@ func (s Spec) References() []Reference {
 		all[i].At = "/args" + all[i].At
 	}
 	eachConditionName(s.When, func(from, to int) {
-		if id, ok := stepNamed(s.When[from:to], nil); ok {
+		if id, ok := stepNamed(s.When[from:to]); ok {
 			all = append(all, Reference{At: "/when", Text: "steps." + s.When[from:to], Step: id})
 		}
 	})
@@ -112,17 +112,36 @@ func (s Spec) Sources() []StepID {
 	return ids
 }
 
-// Linked returns a step whose references are written canonically, and which depends on what it
-// refers to. named, which may be nil, tells what step a name other than an id means.
+// Linked returns a step that depends on what it refers to. named tells what step a name means that
+// stands in a reference, which is written canonically then, as $S001; nil: whatever reads as an id.
 func (s Spec) Linked(named func(string) (StepID, bool)) Spec {
-	s.Args = renamed(s.Args, named)
-	s.When = renamedCondition(s.When, named)
-	s.ForEach = rename(s.ForEach, named)
+	if named == nil {
+		named = stepNamed
+	}
+	s = s.renamed(func(name string) (string, bool) {
+		id, known := named(name)
+		return id.String(), known
+	})
 	for _, id := range s.Sources() {
 		if !slices.Contains(s.DependsOn, id) {
 			s.DependsOn = append(slices.Clip(s.DependsOn), id)
 		}
 	}
+	return s
+}
+
+// Calling returns a step in which other steps are referred to by the names that call gives them.
+func (s Spec) Calling(call func(StepID) string) Spec {
+	return s.renamed(func(name string) (string, bool) {
+		if id, known := stepNamed(name); known {
+			return call(id), true
+		}
+		return "", false
+	})
+}
+
+func (s Spec) renamed(named func(string) (string, bool)) Spec {
+	s.Args, s.When, s.ForEach = renamed(s.Args, named), renamedCondition(s.When, named), rename(s.ForEach, named)
 	return s
 }
 
@@ -146,13 +165,13 @@ func (s Spec) CheckReferences(field string, known func(StepID) bool) error {
 	return faults.Err()
 }
 
-// renamedCondition returns a condition in which each step is named by its id.
-func renamedCondition(text string, named func(string) (StepID, bool)) string {
+// renamedCondition is renamed for a condition.
+func renamedCondition(text string, named func(string) (string, bool)) string {
 	var b strings.Builder
 	done := 0
 	eachConditionName(text, func(from, to int) {
-		if id, ok := stepNamed(text[from:to], named); ok {
-			b.WriteString(text[done:from] + id.String())
+		if other, known := named(text[from:to]); known {
+			b.WriteString(text[done:from] + other)
 			done = to
 		}
 	})

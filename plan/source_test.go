@@ -27,7 +27,7 @@ func TestConditionsNameSteps(t *testing.T) {
 		{`steps[`, `steps[`},
 		{`steps["`, `steps["`}, {`steps[""]`, `steps[""]`}, {`steps[x]`, `steps[x]`}, {`"steps`, `"steps`}, {``, ``},
 	} {
-		spec := plan.Spec{When: c.when}.Linked(func(name string) (plan.StepID, bool) { return 7, name == "schema" })
+		spec := plan.Spec{When: c.when}.Linked(func(name string) (plan.StepID, bool) { return 7, name == "schema" }).Linked(nil)
 		if spec.When != c.want {
 			t.Errorf("%s became %s, want %s", c.when, spec.When, c.want)
 		}
@@ -38,6 +38,24 @@ func TestConditionsNameSteps(t *testing.T) {
 	}.Linked(nil)
 	if got := plan.ListIDs(sources.DependsOn); got != "S002, S005, S003, S001, S004" {
 		t.Errorf("depends on %s", got)
+	}
+}
+
+func TestCallingStepsByOtherNames(t *testing.T) {
+	spec := plan.Spec{Args: json.RawMessage(`{"a":"$S001.x","b":"$$S001","c":["$item","$HOME","$S002"]}`),
+		When: `steps.S001.ok && steps["S2"].ok`, ForEach: "$S001.files"}.Linked(nil)
+	called := spec.Calling(func(id plan.StepID) string { return "draft_" + id.String() })
+	if want := `{"a":"$draft_S001.x","b":"$$S001","c":["$item","$HOME","$draft_S002"]}`; string(called.Args) != want ||
+		called.When != `steps.draft_S001.ok && steps["draft_S002"].ok` || called.ForEach != "$draft_S001.files" {
+		t.Errorf("got %s %s %s", called.Args, called.When, called.ForEach)
+	}
+	back := called.Linked(func(name string) (plan.StepID, bool) {
+		word, named := strings.CutPrefix(name, "draft_")
+		id, err := plan.ParseStepID(word)
+		return id, named && err == nil
+	})
+	if string(back.Args) != string(spec.Args) || back.When != spec.When || back.ForEach != spec.ForEach {
+		t.Errorf("got back %s %s %s", back.Args, back.When, back.ForEach)
 	}
 }
 

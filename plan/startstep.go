@@ -147,7 +147,8 @@ func agreed(p *Plan, step *Step, l Limits) bool {
 	if approval.NotSeen(shown.ID) != "" {
 		return false
 	}
-	return shown.ForEach == "" || json.Valid([]byte(shown.ForEach)) // a list that is written down
+	list, err := ParseForEach(shown.ForEach)
+	return shown.ForEach == "" || err == nil && list.Items != nil // which is written down
 }
 
 // granted reports whether a person agreed to just this, for the step or for the loop it is of.

@@ -66,7 +66,7 @@ func Check(c Candidate, tools Tools) *plan.ValidationError {
 	e.Also, e.Steps = slices.Clone(c.Also), slices.Clone(c.Steps)
 	for _, list := range [][]Step{e.Also, e.Steps} {
 		for i := range list {
-			list[i].Spec = list[i].Linked(nil)
+			list[i].DependsOn = list[i].Linked(nil).DependsOn
 			e.steps[list[i].ID] = &list[i]
 		}
 	}

@@ -74,6 +74,9 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	if err != nil {
 		return report, err
 	}
+	if unrunnable != nil { // which tells of dependencies already, and of those that are references
+		report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool { return f.Field == "dependencies" })
+	}
 	if form != nil {
 		report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool {
 			return tells(form, fmt.Sprintf("%s/%d/%s", list, f.Index, f.Field), f.Gate == f.Field) // it may be all there was

@@ -139,7 +139,7 @@ func Submittable(p *plan.Plan) SubmitPlan {
 		given := slices.DeleteFunc(slices.Clone(plan.SpecFields()), func(f plan.Field[plan.Step]) bool {
 			return f.Kind == plan.StepsField || len(f.Texts(step)) == 0
 		})
-		submitted := SubmittedStep{TaskFields: TaskFields(plan.PatchOf(step.Spec, given))}
+		submitted := SubmittedStep{TaskFields: TaskFields(plan.PatchOf(step.Calling(refOf), given))}
 		var deps []TaskRef
 		for _, id := range step.DependsOn {
 			deps = append(deps, TaskRef(refOf(id)))
@@ -158,7 +158,7 @@ func Submittable(p *plan.Plan) SubmitPlan {
 }
 
 // refOf is what a step of a draft is called by those that depend on it.
-func refOf(id plan.StepID) string { return "draft-" + id.String() }
+func refOf(id plan.StepID) string { return "draft_" + id.String() }
 
 // withApproved is a reply with the approved plan, from a step on.
 func (r ReadPlanReply) withApproved(state plan.State, c Caller, from plan.StepID) ReadPlanReply {

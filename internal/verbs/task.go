@@ -395,6 +395,10 @@ func (t TaskFields) patch(field string) (plan.Patch, error) {
 			*list = &split
 		}
 	}
+	var text string // arguments that were written down as JSON once more
+	if t.Args != nil && json.Unmarshal(*t.Args, &text) == nil && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		t.Args = new(json.RawMessage(text))
+	}
 	return plan.CleanPatch(field, plan.Patch(t))
 }
 
