@@ -405,6 +405,9 @@ func wantWhole(t *testing.T, v reflect.Value, path string) {
 			wantWhole(t, v.Field(i), path+"."+v.Type().Field(i).Name)
 		}
 	case reflect.Slice, reflect.String, reflect.Pointer, reflect.Interface:
+		if strings.HasSuffix(path, ".Steps.Execution") {
+			return // of a plan from elsewhere: TestWhatNoRunCanHaveMadeIsRefused
+		}
 		if v.IsZero() && !strings.HasPrefix(path, "SetUp.Steps.") && !strings.HasPrefix(path, "SubmitPlan.Steps.") {
 			t.Errorf("%s is not set", path)
 		}

@@ -11,7 +11,7 @@ import (
 // Origin is what a plan that was written down elsewhere keeps of its life there. What is
 // left out is as for any new plan.
 type Origin struct {
-	ID             string     // kept unless a plan here has it
+	ID             string     // kept unless a plan here has it; see Origin.keepsID
 	Version        int        // with "-v" and the version behind it, the id is the root's: see Plan.Root
 	PreviousPlanID string     // of the version before
 	Changes        string     // what the replan changed that made it
@@ -53,9 +53,26 @@ func CleanOrigin(field string, o Origin) (Origin, error) {
 	return o, c.Err()
 }
 
+// keepsID reports whether the plan keeps its id in s: no plan has it, and a draft is not taken
+// for a revision of the current plan.
+func (o Origin) keepsID(s State, draft bool) bool {
+	theirs := Plan{ID: o.ID, Version: o.Version}
+	return o.ID != "" && !slices.Contains(s.PlanIDs(), o.ID) && (!draft || s.Plan == nil || s.Plan.Root() != theirs.Root())
+}
+
+// follow makes the steps of a plan those of one more version of a plan that is here already: no
+// id is minted again, and no attempt is taken for another.
+func (s State) follow(p *Plan, steps []*Step, highest StepID) (StepID, error) {
+	tried := s.attemptsOf(p)
+	for i, step := range steps {
+		steps[i] = step.triedBefore(tried)
+	}
+	return max(highest, s.highestOf(p.Root())), s.atRest(p.Root())
+}
+
 // onto gives a plan that is about to be set up in s what it keeps of its origin.
-func (o Origin) onto(p *Plan, s State) {
-	if o.ID != "" && !slices.Contains(s.PlanIDs(), o.ID) {
+func (o Origin) onto(p *Plan, s State, draft bool) {
+	if o.keepsID(s, draft) {
 		p.ID = o.ID
 	}
 	p.Version, p.PreviousPlanID, p.Changes = max(p.Version, o.Version), o.PreviousPlanID, o.Changes
@@ -82,4 +99,51 @@ func (c *cleaner) keptIDs(steps []NewStep, name string) {
 		}
 		seen[step.ID] = true
 	}
+	c.keptExecutions(steps, name)
+}
+
+// kept is what a step from elsewhere keeps of its runs: how loops and conditions have turned
+// out. What was asked, agreed to or under way there means nothing here.
+func (e *Execution) kept() *Execution {
+	if e == nil || e.Of == 0 && !e.Expanded && !e.Unmet && !e.Met {
+		return nil
+	}
+	return &Execution{Of: e.Of, Item: e.Item, Instances: e.Instances, Expanded: e.Expanded, Unmet: e.Unmet, Met: e.Met}
+}
+
+// keptExecutions cleans what steps keep of their runs: a loop and its instances name each
+// other, and a condition has turned out for steps that have one.
+func (c *cleaner) keptExecutions(steps []NewStep, name string) {
+	kept, loops := map[StepID]Execution{}, map[StepID]bool{}
+	for i := range steps {
+		step := &steps[i]
+		if step.Execution = step.Execution.kept(); step.Execution != nil {
+			c.raw(&step.Execution.Item, fmt.Sprintf("%s/%d/execution/item", name, i))
+			kept[step.ID], loops[step.ID] = *step.Execution, step.ForEach != ""
+		}
+	}
+	for i, step := range steps {
+		if step.Execution == nil {
+			continue
+		}
+		e, fault := step.Execution, ""
+		instance := func(id StepID) bool { return kept[id].Of == step.ID && id != step.ID }
+		switch {
+		case e.Of != 0 && (!loops[e.Of] || !slices.Contains(kept[e.Of].Instances, step.ID)):
+			fault = "is said to be part of a loop that does not name it"
+		case len(e.Instances) > 0 && !e.Expanded || e.Expanded && step.ForEach == "":
+			fault = "is said to be a loop, and is none"
+		case len(e.Instances) > MaxItems || !allOf(e.Instances, instance):
+			fault = "is a loop of steps that do not name it"
+		case e.Unmet && step.Status != Skipped || (e.Unmet || e.Met) && step.When == "":
+			fault = "is said to have a condition that it does not have"
+		}
+		if fault != "" {
+			c.refuse(fmt.Sprintf("%s/%d/execution", name, i), fault, "leave it out")
+		}
+	}
+}
+
+func allOf(ids []StepID, is func(StepID) bool) bool {
+	return !slices.ContainsFunc(ids, func(id StepID) bool { return !is(id) })
 }

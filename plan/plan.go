@@ -150,9 +150,10 @@ func (p *Plan) Root() string {
 type NewStep struct {
 	Spec
 	Progress
-	ID     StepID `json:"-"` // of a step of a new plan that keeps it: see SetUp; 0: the next one
-	Splits StepID `json:"-"` // the approved step it is a part of; 0: none
-	Name   string `json:"-"` // what its author calls it, for refusals; "" for its id
+	ID        StepID     `json:"-"` // of a step of a new plan that keeps it: see SetUp; 0: the next one
+	Execution *Execution `json:"-"` // with an id: what it keeps of runs, see Execution.kept
+	Splits    StepID     `json:"-"` // the approved step it is a part of; 0: none
+	Name      string     `json:"-"` // what its author calls it, for refusals; "" for its id
 }
 
 // SetUp asks for a new current plan, whatever there was before
@@ -186,19 +187,23 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusActive, Version: 1,
 		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
 	}
-	a.Origin.onto(&p, s)
+	a.Origin.onto(&p, s, a.Draft)
+	highest, err := s.follow(&p, steps, a.Origin.Highest)
+	if err != nil {
+		return nil, err
+	}
 	if a.Draft && s.PhaseNow() == PhaseSubmitted {
 		return nil, conflict("a submitted plan waits for a decision", "decide on it first")
 	}
 	if a.Draft {
 		p.Status = StatusDraft
-		draft := Body{Plan: p, Steps: steps, Highest: a.Origin.Highest}
+		draft := Body{Plan: p, Steps: steps, Highest: highest}
 		if s.PhaseNow() == PhaseGathering { // a plan is what is waited for
 			return []Event{submitted(s, draft, f)}, nil
 		}
 		return []Event{DraftMade{draft}}, nil
 	}
-	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps, Highest: a.Origin.Highest}})
+	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps, Highest: highest}})
 	return append(events, completion(p.Status, NewSteps(steps).tally(), p.UpdatedAt)...), nil // at the time that its origin says
 }
 

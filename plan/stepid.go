@@ -77,7 +77,7 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 	for i, n := range news {
 		step := &Step{ID: next + StepID(i), Spec: n.Spec.Linked(nil), Progress: n.Progress}
 		if next == 1 && n.ID != 0 {
-			step.ID = n.ID
+			step.ID, step.Execution = n.ID, n.Execution.kept()
 		}
 		if step.Status == "" {
 			step.Status = Pending

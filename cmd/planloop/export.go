@@ -82,9 +82,13 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if o.dir != "" {
 		return a.exportRawko(ctx, opened, state, o.dir)
 	}
+	state, left := exchange.Inlined(state, opened.verbs.KeptValue(ctx))
 	text, notes, err := exported(state, format)
 	if err != nil {
 		return err
+	}
+	if format == "json" || format == "yaml" || format == "execution" {
+		notes = append(left, notes...)
 	}
 	reply := exportReply{PlanID: state.Plan.ID, Format: string(format), Notes: orEmpty(notes)}
 	if o.file == "" || o.file == "-" {

@@ -7,6 +7,7 @@ package exchange
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
@@ -121,6 +122,37 @@ func Export(format Format, s plan.State) (data []byte, notes []string, err error
 		return nil, nil, fmt.Errorf("export as %s: %w", format, err)
 	}
 	return data, notes, nil
+}
+
+// Inlined returns s with the values of its plan's steps that are kept apart written into the
+// plan, as an export has them. kept reads one by its name. Those that are gone, or that nobody
+// would read back, are left out and named.
+func Inlined(s plan.State, kept func(name string) (json.RawMessage, error)) (plan.State, []string) {
+	if s.Plan == nil {
+		return s, nil
+	}
+	body, out := s.Plan.Body(), []plan.StepID(nil)
+	for i, step := range body.Steps {
+		if step.Result == nil || step.Result.Kept == "" {
+			continue
+		}
+		whole, result := *step, *step.Result
+		value, err := kept(result.Kept)
+		result.Value, result.Kept = value, ""
+		whole.Result = &result
+		if err == nil {
+			_, err = plan.CleanStep("", plan.NewStep{Spec: plan.Spec{Title: step.Title}, Progress: plan.Progress{Result: &result}})
+		}
+		if err != nil {
+			result.Value, out = nil, append(out, step.ID)
+		}
+		body.Steps[i] = &whole
+	}
+	s.Plan = body.Build()
+	if out == nil {
+		return s, nil
+	}
+	return s, []string{"Values are left out that are too large to be read back, or gone: " + plan.ListIDs(out) + "."}
 }
 
 func refuse(field, problem, fix string) error {

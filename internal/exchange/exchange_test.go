@@ -92,6 +92,39 @@ func TestExportWithoutPlan(t *testing.T) {
 	}
 }
 
+// TestValuesThatAreKeptApart: an export holds them, or says which it does not.
+func TestValuesThatAreKeptApart(t *testing.T) {
+	a := sample()
+	s := setUp(t, a)
+	body := s.Plan.Body()
+	values := map[string]string{"v1": `{"large":[1,2]}`, "v2": `"` + strings.Repeat("x", 1<<20) + `"`, "v4": "\"\u202e\""}
+	for i, name := range []string{"v1", "v2", "v3", "v4"} {
+		step := *body.Steps[i]
+		step.Result = &plan.Result{OK: true, Kept: name, Duration: 1, Timestamp: start}
+		body.Steps[i] = &step
+	}
+	s.Plan = body.Build()
+	whole, notes := exchange.Inlined(s, func(name string) (json.RawMessage, error) {
+		if values[name] == "" {
+			return nil, errors.New("gone")
+		}
+		return json.RawMessage(values[name]), nil
+	})
+	if want := []string{"Values are left out that are too large to be read back, or gone: S002, S003, S004."}; !slices.Equal(notes, want) {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+	for _, format := range []exchange.Format{exchange.JSON, exchange.YAML} {
+		text, _ := export(t, format, whole)
+		checkSame(t, text, format, whole)
+		if !strings.Contains(text, "large") || strings.Contains(text, "kept") {
+			t.Errorf("%s: %s", format, text)
+		}
+	}
+	if s.Plan.Steps.At(0).Result.Kept != "v1" {
+		t.Error("the plan itself has changed")
+	}
+}
+
 func TestDraftStaysDraft(t *testing.T) {
 	a := sample()
 	a.Draft = true
@@ -194,6 +227,10 @@ func TestRefusals(t *testing.T) {
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","args":[1]}]}`, "/steps/0/args", "object"},
 		{exchange.JSON, `{"objective":"o","steps":[{"title":"t","args":{"a":` + deep + `}}]}`, "", "levels deep"},
 		{exchange.JSON, `{"objective":"o","steps":[` + steps(2001) + `]}`, "/steps", "more than 2000 steps"},
+		{exchange.JSON, `{"objective":"o","steps":[{"step_id":3,"title":"t","execution":{"of":"S003"}}]}`,
+			"/steps/0/execution", "does not name it"},
+		{exchange.JSON, `{"plan":{"objective":"o","steps":[{"step_id":20001,"title":"t"}]}}`, "/plan/steps", "too high"},
+		{exchange.JSON, `{"plan":{"objective":"o","version":-1}}`, "/plan/version", "out of range"},
 		{exchange.JSON, `{"objective":"a\u202eb"}`, "/objective", "reordering"},
 		{exchange.JSON, `{"objective":"o\u0000"}`, "/objective", "control"},
 		{exchange.JSON, strings.Repeat(" ", 5<<20), "", "at most"},

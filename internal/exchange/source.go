@@ -70,7 +70,15 @@ func (s *source) action() (Imported, error) {
 	steps, err := s.cleanSteps()
 	faults.Add(err)
 	a := plan.SetUp{Outline: outline, Steps: steps, Draft: s.draft, Origin: origin}
-	return Imported{Action: a, Notes: s.notes}, faults.Err()
+	if err := faults.Err(); err != nil {
+		return Imported{}, err
+	}
+	var refusal *plan.ValidationError // what is wrong with the plan as a whole
+	if err := plan.CleanAction(a); errors.As(err, &refusal) {
+		refusal.Field = strings.Replace(refusal.Field, "/initial_steps", s.root+"/steps", 1)
+		return Imported{}, refusal
+	}
+	return Imported{Action: a, Notes: s.notes}, nil
 }
 
 func (s *source) cleanOutline() (plan.Outline, error) {
@@ -95,7 +103,8 @@ func (s *source) cleanSteps() ([]plan.NewStep, error) {
 		if s.foldLines {
 			foldLines(&from.Step, plan.StepFields())
 		}
-		step, err := plan.CleanStep(s.field(i), plan.NewStep{Spec: from.Spec, Progress: from.Progress, ID: ids.of[i]})
+		step, err := plan.CleanStep(s.field(i), plan.NewStep{Spec: from.Spec, Progress: from.Progress, ID: ids.of[i],
+			Execution: from.Execution})
 		if err == nil {
 			err = ids.resolve(s, i, &step)
 		}

@@ -98,7 +98,7 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 		if step.Status != plan.Done || step.Loop() != 0 { // the loop has them all
 			continue
 		}
-		value, err := p.ValueOf(step.ID, s.keptValue(ctx))
+		value, err := p.ValueOf(step.ID, s.KeptValue(ctx))
 		switch {
 		case err != nil: // it has none, or that is gone
 		case len(value) > room:
@@ -111,8 +111,8 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 	return reply, nil
 }
 
-// keptValue reads values that are too large for the log.
-func (s *Service) keptValue(ctx context.Context) func(name string) (json.RawMessage, error) {
+// KeptValue reads values that are too large for the log.
+func (s *Service) KeptValue(ctx context.Context) func(name string) (json.RawMessage, error) {
 	return func(name string) (json.RawMessage, error) { return s.session.Value(ctx, name) }
 }
 
