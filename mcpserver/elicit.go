@@ -101,11 +101,14 @@ func (d dialogue) put(ctx context.Context) *mcp.CallToolResult {
 
 // params is the form that the host shows.
 func (d dialogue) params() mcp.ElicitationParams {
-	if d.ask.Question != "" {
+	if d.ask.Question != "" || d.ask.Kind == plan.AskPause {
 		return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm, Message: d.ask.Message, RequestedSchema: map[string]any{
 			"type": "object", "required": []string{"answer"},
 			"properties": map[string]any{"answer": map[string]any{"type": "string", "title": "Your answer"}},
 		}}
+	}
+	if d.ask.Step != 0 {
+		return d.stepParams()
 	}
 	return mcp.ElicitationParams{Mode: mcp.ElicitationModeForm,
 		Message: d.ask.Message + "\nApprove this plan? Until then nothing is changed.",
@@ -130,7 +133,8 @@ func (d dialogue) inputRequired() *mcp.CallToolResult {
 	if err == nil {
 		state, err = sealer.Seal(seal.Claims{By: sealedFor(d.caller), Tool: d.row.Name,
 			Arguments: seal.Fingerprint(d.request.Params.RawArguments),
-			Request:   d.ask.Request, Question: d.ask.Question, Digest: d.ask.Digest, Expires: time.Now().Add(stateLasts)})
+			Request:   d.ask.Request, Question: d.ask.Question, Step: sealedStep(d.ask), Digest: d.ask.Digest,
+			Expires: time.Now().Add(stateLasts)})
 	}
 	if err != nil {
 		d.opts.Logger.Error("the user is not asked", "error", err)
@@ -202,6 +206,10 @@ func failure(err error) string {
 
 // over reports whether what is asked was answered another way.
 func (d dialogue) over(ctx context.Context) bool {
+	if d.ask.Step != 0 {
+		open, err := d.service.StepAsks(ctx, d.caller, d.ask)
+		return err == nil && open == nil
+	}
 	state, err := d.service.State(ctx)
 	if err != nil {
 		return false
@@ -215,6 +223,9 @@ func (d dialogue) over(ctx context.Context) bool {
 
 // status answers with where things stand now.
 func (d dialogue) status(ctx context.Context) *mcp.CallToolResult {
+	if d.ask.Step != 0 {
+		return d.called(ctx, d.row, d.request, d.service, d.caller) // the run goes on
+	}
 	reply, err := d.service.Status(context.WithoutCancel(ctx), d.caller, verbs.Status{})
 	return d.result(ctx, reply, err)
 }
@@ -223,7 +234,7 @@ func (d dialogue) status(ctx context.Context) *mcp.CallToolResult {
 // that counts.
 func (d dialogue) unanswered(ctx context.Context) *mcp.CallToolResult {
 	switch {
-	case d.reply != nil:
+	case d.reply != nil && d.ask.Step == 0:
 		return d.result(ctx, d.reply, nil)
 	case d.row.ReadOnly: // a status, which asked once more
 		return d.status(ctx)
@@ -254,6 +265,9 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *
 		how = "cancelled"
 	case result.Action == mcp.ElicitationResponseActionAccept:
 		content, _ := result.Content.(map[string]any)
+		if d.ask.Step != 0 {
+			return d.answeredStep(ctx, content)
+		}
 		if reply, err := d.keep(ctx, content); reply != nil || err != nil {
 			return d.result(ctx, reply, err)
 		}
@@ -331,6 +345,7 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 		return refuse(err)
 	}
 	ask := &verbs.Ask{Request: claims.Request, Digest: claims.Digest, Question: claims.Question}
+	unsealStep(ask, claims.Step)
 	d := dialogue{Server: s, row: row, request: request, service: service, caller: caller, ask: ask}
 	if d.over(ctx) {
 		return d.status(ctx)
@@ -343,6 +358,9 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 
 // again asks anew what is open still: the answer came too late to count.
 func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
+	if d.ask.Step != 0 {
+		return d.status(ctx) // which asks what is open
+	}
 	state, former, err := d.service.Draft(ctx)
 	if err != nil {
 		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))

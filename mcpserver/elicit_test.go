@@ -42,7 +42,7 @@ func newModeWorld(t testing.TB, limits plan.Limits, change ...func(*mcpserver.Op
 		t.Fatal(err)
 	}
 	s := session.New(memory.New(), session.Options{Limits: limits})
-	service := verbs.New(s, verbs.Options{Limits: limits, Templates: recipes{}})
+	service := verbs.New(s, verbs.Options{Limits: limits, Templates: recipes{}, Engine: toyEngine{s}})
 	opts := mcpserver.Options{
 		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{}, Yield: stdio.Yield,
 		Sealer:  func() (*seal.Sealer, error) { return sealer, nil },

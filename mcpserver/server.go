@@ -71,6 +71,9 @@ type Server struct {
 	plansOnly     map[string]bool // the tools that pass in a read-only phase
 	offered       []string        // the names of the tools that there are
 	close         func()
+
+	background func(func(context.Context)) // has something go on until Close
+	ended      func()                      // waits for what does
 }
 
 // New returns a server. Nothing is opened until a client asks for it.
@@ -88,6 +91,8 @@ func New(opts Options) (*Server, error) {
 		plansOnly:   plansOnly(verbs.Table(), toolbox.Table()),
 		close:       sync.OnceFunc(cancel),
 	}
+	var running sync.WaitGroup
+	s.background, s.ended = func(do func(context.Context)) { running.Go(func() { do(ctx) }) }, running.Wait
 	s.subscriptions = newSubscriptions(ctx, s.service, opts.Logger)
 	hooks := &server.Hooks{}
 	s.subscriptions.hook(hooks)
@@ -124,6 +129,7 @@ func (s *Server) service(ctx context.Context) (*verbs.Service, error) {
 // Close ends all notifications. Clients are the transport's to end.
 func (s *Server) Close() {
 	s.close()
+	s.ended()
 	s.subscriptions.wait()
 	s.connections.leaveAll()
 }

@@ -62,7 +62,7 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		caller.Yield = func() { s.yield(ctx) }
 		told := s.progress(ctx, request)
 		defer told.settle(ctx)
-		caller.Progress = told.tell
+		caller.Progress, caller.Background = told.tell, s.background
 		if asksModel(row) && server.IsModernRequest(ctx) && offersSampling(ctx) {
 			return s.inRounds(ctx, row, request, service, caller), nil
 		}
@@ -70,18 +70,24 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		if request.Params.RequestState != "" || len(request.Params.InputResponses) > 0 {
 			return s.retried(ctx, row, request, service, caller), nil
 		}
-		reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
-		if err != nil {
-			return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err)), nil
-		}
-		if !row.ReadOnly {
-			s.subscriptions.begin(ctx) // there is a log to watch now
-		}
-		if question, ok := reply.(asking); ok && question.Ask() != nil {
-			return dialogue{s, row, request, service, caller, question.Ask(), reply}.put(ctx), nil
-		}
-		return mcp.NewToolResultStructured(reply, reply.Text()), nil
+		return s.called(ctx, row, request, service, caller), nil
 	}
+}
+
+// called calls the verb, and asks the user what its reply asks.
+func (s *Server) called(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
+	caller verbs.Caller) *mcp.CallToolResult {
+	reply, err := row.Call(ctx, service, caller, request.Params.RawArguments)
+	if err != nil {
+		return mcp.NewToolResultError(s.explain(ctx, row, service, caller, err))
+	}
+	if !row.ReadOnly {
+		s.subscriptions.begin(ctx) // there is a log to watch now
+	}
+	if question, ok := reply.(asking); ok && question.Ask() != nil {
+		return dialogue{s, row, request, service, caller, question.Ask(), reply}.put(ctx)
+	}
+	return mcp.NewToolResultStructured(reply, reply.Text())
 }
 
 // workspaceToolset is offered only where it is asked for: most hosts have tools of

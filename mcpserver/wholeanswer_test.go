@@ -243,6 +243,9 @@ func stories() map[string][]do {
 			{tool: "planning_enter_plan_mode", arguments: `{"reason":"it is large"}`},
 			{tool: "planning_apply_template", arguments: `{"template":"move","parameters":{"what":"carts"}}`}, status},
 		"execution": {{tool: "planning_setup_plan", arguments: `{"objective":"Release it","initial_steps":["Build","Test","Ship"]}`},
+			{tool: "planloop_update", arguments: `{"add_tasks":[{"title":"Read the ` + "`log`" + ` file","tool":"bash_execute",` +
+				`"args":{"command":"cat log"}}]}`},
+			{tool: "planning_execute_plan", arguments: `{}`},
 			{tool: "planning_next_step", arguments: `{"agent":"builder"}`},
 			{tool: "planloop_update", arguments: `{"update_tasks":[{"id":1,"error":"the compiler is missing"}]}`},
 			{tool: "planning_recover_step", arguments: `{"step_id":"S001","choice":"retry","reason":"it is installed"}`},
@@ -250,9 +253,10 @@ func stories() map[string][]do {
 			{tool: "planloop_update", arguments: `{"update_tasks":[{"id":1,"error":"no network"}]}`},
 			{tool: "planning_recover_step", arguments: `{"step_id":"S001","choice":"insert","steps":[{"title":"Install the ` + "`gcc`" +
 				` package","type":"chore","context_hints":["Read the module file"],"relevant_file_paths":["go.mod"]}]}`},
-			{tool: "planloop_update", arguments: `{"update_tasks":[{"id":4,"error":"no rights"}]}`},
+			{tool: "planloop_update", arguments: `{"update_tasks":[{"id":5,"error":"no rights"}]}`},
+			{tool: "planning_execute_plan", arguments: `{"wait":5}`},
 			{tool: "planning_replan", arguments: `{"changes":"Build elsewhere","reasoning":"It has a compiler",` +
-				`"update_tasks":[{"id":4,"skip":"not needed there"},{"id":1,"dependencies":[]}]}`},
+				`"update_tasks":[{"id":5,"skip":"not needed there"},{"id":1,"dependencies":[]}]}`},
 			{tool: "planning_next_step", arguments: `{}`}, {tool: "planloop_update", arguments: `{"replan":"Ship later"}`}, status},
 		"rejected": {{tool: "planning_setup_plan", arguments: `{"objective":"Release it","initial_steps":["Build"]}`},
 			{tool: "planning_enter_plan_mode", arguments: `{"reason":"it is large"}`},

@@ -129,7 +129,7 @@ func (a AnswerStep) standing(ask *Ask, f Facts) error {
 	if ask != nil && ask.Kind == AskPause {
 		t = traits{standing: confirmed, act: "answer"}
 	}
-	if f.Actor.Way() == ByClient && a.Digest == "" && ask != nil {
+	if f.Actor.Way() == ByClient && ask != nil && a.Digest != ask.Digest {
 		return conflict("the answer does not say what was shown", "ask again")
 	}
 	return t.permit(f)

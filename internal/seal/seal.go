@@ -30,6 +30,7 @@ type Claims struct {
 	Arguments string    `json:"arguments"` // Fingerprint of its arguments
 	Request   string    `json:"request,omitempty"`
 	Question  string    `json:"question,omitempty"`
+	Step      string    `json:"step,omitempty"`   // that asks, with Digest of what it would run
 	Digest    string    `json:"digest,omitempty"` // of what was shown
 	Expires   time.Time `json:"expires"`
 }

@@ -22,7 +22,7 @@ func budgets() map[string]int {
 		"planning_clear_plan": line, "planning_read_plan": page, "planloop_start": line, "planloop_status": page,
 		"planloop_update": 2 * few, "planloop_alert": few, "planloop_suggest": page, "planning_enter_plan_mode": 2 * few,
 		"planning_submit_plan": 2 * few, "planning_ask_user": line,
-		"planning_next_step": page, "planning_recover_step": 2 * few, "planning_replan": 2 * few,
+		"planning_next_step": page, "planning_recover_step": 2 * few, "planning_replan": 2 * few, "planning_execute_plan": few,
 	}
 }
 

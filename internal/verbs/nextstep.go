@@ -71,12 +71,7 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 	if step := cmp.Or(begun(p, mine), begun(p, left)); step != nil {
 		return step
 	}
-	var ready []*plan.Step
-	for step := range p.Steps.Ready() {
-		if step.Asking() == nil && !step.ConcernsEngine() {
-			ready = append(ready, step)
-		}
-	}
+	ready := forAgents(p)
 	suits := func(step *plan.Step) int {
 		switch {
 		case agent != "" && strings.EqualFold(step.SuggestedAgent, agent):

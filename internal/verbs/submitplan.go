@@ -66,6 +66,10 @@ type Ask struct {
 	Digest   string // of what is shown
 	Question string // the id of the question; "" for a request
 	Message  string // what is shown, whole
+
+	Step    plan.StepID // that asks; 0 for none
+	Kind    plan.AskKind
+	Attempt int
 }
 
 // SubmitPlan puts a plan before a person. All gates apply; it becomes a draft that
@@ -141,6 +145,9 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller, report 
 // answer: what is asked is open still. Otherwise it is where things stand. A wrong answer
 // is told of first.
 func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong string) (Reply, error) {
+	if ask.Step != 0 {
+		return s.Executed(ctx, c)
+	}
 	state, former, err := s.Draft(ctx)
 	if err != nil {
 		return nil, err

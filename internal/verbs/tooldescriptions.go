@@ -157,6 +157,12 @@ func executionRows() []Row {
 				`"tests":"login_test.go","check":"go test ./..."}}`,
 		}, (*Service).ApplyTemplate),
 		row(Spec{
+			Name: "planning_execute_plan", Title: "Run the plan", Toolset: Execution, Destructive: true, OpenWorld: true,
+			Description: "Run the steps that name a tool, in the background. Answers when a step needs you or a person, when it is " +
+				"over, or after 45 s; planloop_status waits on.",
+			Example: `{"parallel":2}`,
+		}, (*Service).ExecutePlan),
+		row(Spec{
 			Name: "planning_next_step", Title: "Take the next step", Toolset: Execution,
 			Description: "Claim the step to do next, and get it whole with the plan around it, who did what, and the last error.",
 			Example:     `{"agent":"reviewer"}`,

@@ -23,6 +23,8 @@ type Service struct {
 	opts    Options
 	seen    lastSeen
 	asked   asked
+
+	executing executing
 }
 
 // Options configures a Service. The zero value is usable.
@@ -75,7 +77,9 @@ type Caller struct {
 
 	Yield    func()                           // called before a long wait, so that the caller's next call can go on; may be nil
 	Progress func(done, all int, what string) // told how far a long call has come; may be nil
-	Model    Model                            // what the host offers; used when none is configured
+	// Background has something go on beside the call and after it; it ends with its context. nil: nothing does.
+	Background func(func(context.Context))
+	Model      Model // what the host offers; used when none is configured
 
 	wrong *plan.ValidationError // with the form of the input: the rest is judged as well, and nothing is done; nil for nothing
 }

@@ -1,0 +1,372 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/planloop/planloop/internal/broadcast"
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/plan"
+)
+
+// ExecutePlan is the input of ExecutePlan.
+type ExecutePlan struct {
+	Parallel int  `json:"parallel,omitempty" jsonschema:"description=steps at a time"`
+	Wait     *int `json:"wait,omitempty" jsonschema:"description=seconds to wait for what comes of it; 45 at most"`
+}
+
+// What a caller may ask of an engine.
+const (
+	MaxParallel    = 64
+	maxExecuteWait = 45 // seconds: hosts end calls after a minute
+)
+
+const progressEvery = 5 * time.Second // told at least, while a step runs
+
+// ExecutePlanReply says where a plan that is run stands.
+type ExecutePlanReply struct {
+	PlanID   string         `json:"plan_id,omitempty"`
+	Status   string         `json:"status,omitempty"` // of the plan
+	Reason   plan.Over      `json:"reason,omitempty"` // why nothing more is started; "" while it goes on
+	Message  string         `json:"message"`
+	Counts   map[string]int `json:"counts,omitempty"`
+	Running  []string       `json:"running,omitempty"`
+	Ready    []string       `json:"ready,omitempty"`  // for agents
+	Asking   []string       `json:"asking,omitempty"` // what somebody has to say first
+	Failures []string       `json:"failures,omitempty"`
+	Heartbeat
+
+	ask *Ask
+}
+
+// Ask returns what a person is to be asked through the host, nil when nothing.
+func (r ExecutePlanReply) Ask() *Ask { return r.ask }
+
+// ExecutePlan has the steps of the plan that name a tool run, in the background, and answers once
+// a step needs its caller or a person, the run is over, or the time is up. It goes on all the same.
+func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (ExecutePlanReply, error) {
+	wait, err := in.check()
+	if err == nil && c.wrong != nil {
+		err = c.wrong
+	}
+	if err != nil {
+		return ExecutePlanReply{}, err
+	}
+	if s.opts.Engine == nil || c.Background == nil {
+		return ExecutePlanReply{}, plan.Refuse(plan.Conflict, "", "nothing carries out steps here",
+			"ask the user to run the plan in its project")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	grown, err := s.session.Watch(ctx)
+	if err != nil {
+		return ExecutePlanReply{}, err
+	}
+	taking, err := s.takePart(ctx, c, in.Parallel)
+	if err != nil {
+		return ExecutePlanReply{}, err
+	}
+	defer s.touch(c)
+	c.yield()
+	told, up, tick := taking.hub.Listen(ctx), time.After(wait), time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for again := 0; ; {
+		left := taking.over()
+		state, err := s.State(ctx)
+		switch {
+		case err != nil:
+			return ExecutePlanReply{}, err
+		case left && taking.err != nil:
+			return ExecutePlanReply{}, c.released(taking.err)
+		case left && again < 3 && state.Runs() && plan.WhyOver(state) == "": // it was taken up again as the engine left
+			again++
+			if taking, err = s.takePart(ctx, c, in.Parallel); err != nil {
+				return ExecutePlanReply{}, err
+			}
+			told = taking.hub.Listen(ctx)
+			continue
+		case left, needsSomebody(state), up == nil:
+			s.seen.know(c, state)
+			return s.executed(state, c, taking), nil
+		}
+		if what := taking.latest(); what != "" && state.Plan != nil {
+			c.progress(state.Plan.Steps.Finished(), state.Plan.Steps.Len(), what)
+		}
+		select {
+		case <-grown:
+		case <-told:
+		case <-taking.left:
+		case <-tick.C:
+		case <-up:
+			up = nil
+		}
+		if ctx.Err() != nil {
+			return ExecutePlanReply{}, ctx.Err()
+		}
+	}
+}
+
+func (in ExecutePlan) check() (wait time.Duration, err error) {
+	var faults plan.Faults
+	if in.Parallel < 0 || in.Parallel > MaxParallel {
+		faults.Add(plan.Refuse(plan.InvalidInput, "/parallel", fmt.Sprintf("%d is out of range", in.Parallel),
+			fmt.Sprintf("give 1 to %d", MaxParallel)))
+	}
+	seconds := maxExecuteWait
+	if in.Wait != nil {
+		seconds = *in.Wait
+	}
+	if seconds < 0 || seconds > maxExecuteWait {
+		faults.Add(plan.Refuse(plan.InvalidInput, "/wait", fmt.Sprintf("%d s is out of range", seconds),
+			fmt.Sprintf("give 0 to %d; planloop_status waits longer", maxExecuteWait)))
+	}
+	return time.Duration(seconds) * time.Second, faults.Err()
+}
+
+// executing is the engine that this process runs for its callers; there is one at most.
+type executing struct {
+	mu   sync.Mutex
+	part *part // the last
+}
+
+// part is an engine's part in a run.
+type part struct {
+	hub  broadcast.Hub // told when it gets on
+	left chan struct{} // closed when the engine has left
+	err  error         // then
+
+	mu   sync.Mutex
+	what map[plan.StepID]string // how far running steps have come
+	last string
+}
+
+// takePart returns the engine of this process, begun where there is none. The goroutine is the
+// background's, and ends with it or with the run.
+func (s *Service) takePart(ctx context.Context, c Caller, parallel int) (*part, error) {
+	s.executing.mu.Lock()
+	defer s.executing.mu.Unlock()
+	if p := s.executing.part; p != nil && !p.over() {
+		_, err := s.do(ctx, c, plan.BeginRun{}) // a paused one goes on
+		return p, err
+	}
+	p := &part{left: make(chan struct{}), what: map[plan.StepID]string{}}
+	s.executing.part = p
+	by := Caller{Actor: c.Actor, Face: c.Face}
+	c.Background(func(ctx context.Context) {
+		defer close(p.left)
+		_, p.err = s.Run(ctx, by, EngineOptions{Parallel: parallel, Listener: p})
+	})
+	return p, nil
+}
+
+func (p *part) over() bool {
+	select {
+	case <-p.left:
+		return true
+	default:
+		return false
+	}
+}
+
+// Recorded forgets how far steps had come that have ended.
+func (p *part) Recorded(state plan.State, _ plan.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.what {
+		if step, ok := state.Plan.Steps.Get(id); !ok || !step.Running() {
+			delete(p.what, id)
+		}
+	}
+	p.last = ""
+	for step := range state.Plan.Steps.Running() {
+		if step.Running() {
+			p.last = step.ID.String() + " " + plan.Shorten(step.Title, titleShown)
+		}
+	}
+	p.hub.Notify()
+}
+
+// Progress keeps how far a step has come.
+func (p *part) Progress(step plan.StepID, percent int, what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.what[step] = strings.TrimSpace(fmt.Sprintf("%d %% %s", percent, plan.Shorten(oneLine(what), titleShown)))
+	p.last = step.String() + " " + p.what[step]
+	p.hub.Notify()
+}
+
+func (p *part) latest() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+// needsSomebody reports whether a step of an open run is for an agent, or asks.
+func needsSomebody(state plan.State) bool {
+	if !state.Runs() || len(plan.Startable(state, 1)) > 0 && len(beingRun(state)) == 0 { // the engine comes first
+		return false
+	}
+	for range state.Plan.Steps.Asking() {
+		return true
+	}
+	return len(forAgents(state.Plan)) > 0
+}
+
+// forAgents lists the ready steps that agents do.
+func forAgents(p *plan.Plan) []*plan.Step {
+	var ready []*plan.Step
+	for step := range p.Steps.Ready() {
+		if step.Asking() == nil && !step.ConcernsEngine() {
+			ready = append(ready, step)
+		}
+	}
+	return ready
+}
+
+// executed says where a run stands.
+func (s *Service) executed(state plan.State, c Caller, taking *part) ExecutePlanReply {
+	p := state.Plan
+	reply := ExecutePlanReply{Heartbeat: s.heartbeat(state, c), Reason: plan.WhyOver(state)}
+	reply.Message = map[plan.Over]string{"": "The run goes on", plan.OverCompleted: "The plan is complete",
+		plan.OverCancelled: "The run is over", plan.OverPaused: "The run is paused",
+		plan.OverFailed:           "The plan needs a replan, or has failed",
+		plan.OverWaitingForPerson: "The run waits for a person", plan.OverWaitingForAgent: "The run waits for an agent",
+		plan.OverDeadlocked: "Nothing more can be started"}[reply.Reason]
+	if p == nil {
+		return reply
+	}
+	reply.PlanID, reply.Status, reply.Counts = p.ID, string(p.Status), map[string]int{}
+	for _, status := range plan.StepStatus("").Values() {
+		if n := p.Steps.Count(plan.StepStatus(status)); n > 0 {
+			reply.Counts[status] = n
+		}
+	}
+	if taking != nil {
+		taking.mu.Lock()
+		defer taking.mu.Unlock()
+	}
+	for step := range p.Steps.Running() {
+		if step.Running() {
+			line := named(step)
+			if taking != nil && taking.what[step.ID] != "" {
+				line += " (" + taking.what[step.ID] + ")"
+			}
+			reply.Running = append(reply.Running, line)
+		}
+	}
+	for _, step := range forAgents(p) {
+		reply.Ready = append(reply.Ready, named(step))
+	}
+	for step := range p.Steps.Asking() {
+		reply.Asking = append(reply.Asking, named(step)+asks(step))
+		if reply.ask == nil {
+			reply.ask = s.askAboutStep(state, step, c)
+		}
+	}
+	for step := range p.Steps.All() {
+		if step.Status == plan.Failed {
+			reply.Failures = append(reply.Failures, step.ID.String()+": "+
+				tokens.ShortenCautiously(oneLine(cmp.Or(step.Error, "no reason was given")), replanText, plan.MaxNote))
+		}
+	}
+	for _, list := range []*[]string{&reply.Running, &reply.Ready, &reply.Asking, &reply.Failures} {
+		*list = fewOf(*list)
+	}
+	return reply
+}
+
+// asks says what a step waits for.
+func asks(step *plan.Step) string {
+	switch ask := step.Asking(); ask.Kind {
+	case plan.AskApproval:
+		return " asks for approval"
+	case plan.AskPause:
+		return " asks: " + tokens.ShortenCautiously(oneLine(ask.Text), replanText, plan.MaxNote)
+	}
+	return " was started, and nobody knows what came of it"
+}
+
+// fewShown bounds a list of steps in the reply of a run.
+const fewShown = 5
+
+func fewOf(lines []string) []string {
+	if more := len(lines) - fewShown; more > 0 {
+		return append(lines[:fewShown], fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
+// askAboutStep is what a person is asked through the host about a step, nil where that does not count.
+func (s *Service) askAboutStep(state plan.State, step *plan.Step, c Caller) *Ask {
+	ask := step.Asking()
+	if ask == nil || !c.brief() {
+		return nil
+	}
+	about := &Ask{Step: step.ID, Kind: ask.Kind, Attempt: ask.Attempt, Digest: ask.Digest}
+	switch {
+	case ask.Kind == plan.AskPause:
+		about.Message = ask.Text
+	case ask.Kind == plan.AskApproval && !state.LimitsInForce(s.opts.Limits).PersonOnly:
+		about.Message, _ = ReviewStep(state.Plan, step, nil)
+	default:
+		return nil
+	}
+	return about
+}
+
+// StepAsks returns what a person is asked about a step, as it stands now; nil where it does not ask
+// that any more.
+func (s *Service) StepAsks(ctx context.Context, c Caller, asked *Ask) (*Ask, error) {
+	state, err := s.State(ctx)
+	if err != nil || state.Plan == nil {
+		return nil, err
+	}
+	step, ok := state.Plan.Steps.Get(asked.Step)
+	if !ok {
+		return nil, nil
+	}
+	now := s.askAboutStep(state, step, c)
+	if now == nil || now.Kind != asked.Kind || now.Attempt != asked.Attempt || now.Digest != asked.Digest {
+		return nil, nil
+	}
+	return now, nil
+}
+
+// Executed says where the run stands, for a caller who has not asked for it to go on.
+func (s *Service) Executed(ctx context.Context, c Caller) (ExecutePlanReply, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return ExecutePlanReply{}, err
+	}
+	return s.executed(state, c, nil), nil
+}
+
+// Text is the reply in a few lines.
+func (r ExecutePlanReply) Text() string {
+	var counts []string
+	for _, status := range plan.StepStatus("").Values() {
+		if n := r.Counts[status]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, plan.StepStatus(status).Spaced()))
+		}
+	}
+	text := r.Message
+	if r.PlanID != "" {
+		text += fmt.Sprintf(" (%s)\nPlan: %s, %s", strings.Join(counts, ", "), r.PlanID, r.Status)
+	}
+	if r.Reason != "" {
+		text += "\nReason: " + string(r.Reason)
+	}
+	for _, list := range []struct {
+		name  string
+		lines []string
+	}{{"Running", r.Running}, {"Ready", r.Ready}, {"Asking", r.Asking}, {"Failed", r.Failures}} {
+		if len(list.lines) > 0 {
+			text += "\n" + list.name + ": " + strings.Join(list.lines, "; ")
+		}
+	}
+	return r.under(text)
+}
