@@ -48,7 +48,8 @@ func ways(t *testing.T, text string) map[string][]string {
 func makeCall(t *testing.T, client *mcp.ClientSession, written string) {
 	t.Helper()
 	tool, arguments, _ := strings.Cut(written, " ")
-	filled := strings.NewReplacer("<name>", "path", "<another value>", "b.txt", "<why the goal is reached without it>", "Not needed",
+	filled := strings.NewReplacer("<name>", "path", "<another value>", "b.txt", "<why>", "Not needed",
+		"<what is different>", "The dates are mended first",
 		"<what mends the cause>", "Mend the parser of dates", "<what to read first>", "Read `dates.go` first",
 		"<a file it is about>", "dates.go", "<its name>", "tester").Replace(arguments)
 	if strings.ContainsAny(filled, "<>") {
@@ -90,9 +91,10 @@ func TestRecoveryWorksAsWritten(t *testing.T) {
 		},
 		"3": func(t *testing.T, p *plan.Plan) {
 			step, _ := p.Steps.Get(2)
-			fix := p.Steps.At(1)
-			if fix.Title != "Mend the parser of dates" || step.Status != plan.Pending || len(p.Steps.WaitingOn(2)) != 1 {
-				t.Errorf("%q stands before a step that is %s and waits for %v", fix.Title, step.Status, p.Steps.WaitingOn(2))
+			fix, _ := p.Steps.Get(4)
+			waits := slices.Equal(p.Steps.WaitingOn(2), []plan.StepID{4})
+			if fix.Title != "Mend the parser of dates" || step.Status != plan.Pending || !waits {
+				t.Errorf("%q was added; the step is %s and waits for %v", fix.Title, step.Status, p.Steps.WaitingOn(2))
 			}
 		},
 		"4": func(t *testing.T, p *plan.Plan) {
@@ -103,8 +105,9 @@ func TestRecoveryWorksAsWritten(t *testing.T) {
 	}
 	for kind, failing := range kinds {
 		for way, check := range became {
-			t.Run(kind+" "+way, func(t *testing.T) {
-				w := newWorld(t)
+			var toolsets []string // nil: all
+			try := func(t *testing.T) {
+				w := newWorldWith(t, verbs.Options{}, mcpserver.Options{Toolsets: toolsets})
 				client := w.connect(t, handshake, nil)
 				first := plan.NewStep{Spec: plan.Spec{Title: "Fetch the dates"}, Progress: plan.Progress{Status: plan.Done}}
 				last := plan.NewStep{Spec: plan.Spec{Title: "Print the dates", DependsOn: []plan.StepID{2}}}
@@ -128,7 +131,10 @@ func TestRecoveryWorksAsWritten(t *testing.T) {
 					t.Fatal(err)
 				}
 				check(t, state.Plan)
-			})
+			}
+			t.Run(kind+" "+way, try)
+			toolsets = []string{verbs.Planning, verbs.Loop, verbs.Mode}
+			t.Run(kind+" "+way+" without execution", try)
 		}
 	}
 }
@@ -227,7 +233,7 @@ func TestReplanTellsWhatBecameOfThePlan(t *testing.T) {
 		"constraints": "Keep the format"})
 	for _, want := range []string{"1. [DONE] Fetch the dates\n   output: 400 dates\n2. [failed] Parse the dates\n   error: bad month\n",
 		"S002 Parse the dates", "- Dates are in UTC.\n- Months begin at 0\n- Years do not\n", "- No new dependencies\n- Keep the format\n",
-		`planloop_update {"replan":{"changes":`, "becomes version 2"} {
+		`planning_replan {"changes":`, "becomes version 2"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%q is not told:\n%s", want, told)
 		}

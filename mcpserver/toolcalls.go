@@ -146,13 +146,16 @@ func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 	case tools && call.Act == verbs.ActRun:
 		return "planning_execute_plan", true
 	case tools && call.Act == verbs.ActReplan:
-		return "planning_replan", true
+		return strings.TrimSpace("planning_replan " + call.JSON), true
 	case loop && call.Act == verbs.ActReplan:
 		return `planloop_update {"replan":{"changes":"..."}}`, true
 	case call.Act != verbs.ActRecover:
 	case tools:
-		reason := map[plan.Choice]string{plan.Skip: `,"reason":"<why>"`}[call.Choice]
-		return fmt.Sprintf(`planning_recover_step {"step_id":"%s","choice":"%s"%s}`, call.Step, call.Choice, reason), true
+		more := map[plan.Choice]string{plan.Skip: `,"reason":"<why>"`}[call.Choice]
+		if call.JSON != "" {
+			more = map[plan.Choice]string{plan.Retry: `,"args":`, plan.Insert: `,"steps":`}[call.Choice] + call.JSON
+		}
+		return fmt.Sprintf(`planning_recover_step {"step_id":"%s","choice":"%s"%s}`, call.Step, call.Choice, more), true
 	case mark != "":
 		return t.Word(verbs.Call{Act: verbs.ActMark, Step: call.Step, Status: mark})
 	case loop && call.Choice == plan.Skip:

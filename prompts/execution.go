@@ -59,11 +59,16 @@ type RecoverData struct {
 	Output string
 
 	Retry, Skip, Insert, Abort string // the calls that choose
+	Happened                   string // the call that says that the work is done; "" where it is known that the step failed
 	Waiting                    string // ids of the steps that wait for this one
 }
 
 // Recover returns the prompt that asks what to do about a failed step.
 func Recover(d RecoverData) string {
+	title := "Step failed"
+	if d.Happened != "" {
+		title = "Step of which nobody knows"
+	}
 	return mustRender("recover_step", struct {
 		RecoverData
 		Material []material
@@ -71,7 +76,7 @@ func Recover(d RecoverData) string {
 	}{
 		RecoverData: d, HasTool: d.Tool != "",
 		Material: present(
-			section("Step failed", "", quote("", "text", d.Step, maxItem)),
+			section(title, "", quote("", "text", d.Step, maxItem)),
 			section("Error", "", quote("", "text", cmp.Or(d.Error, "(none was recorded)"), maxDocument)),
 			section("What was run", "", quote("", "text", d.Tool, maxItem), quote("Its args:", "json", d.Args, maxDocument)),
 			section("What earlier attempts left", "", quoteList(d.Notes, maxFindings), quote("Output:", "text", d.Output, maxDocument)),

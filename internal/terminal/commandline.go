@@ -70,7 +70,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActApproveStep:   "planloop approve " + call.Step.String(),
 		verbs.ActRejectStep:    "planloop reject " + call.Step.String(),
 		verbs.ActAnswerStep:    "planloop answer " + call.Step.String() + " TEXT",
-		verbs.ActReplan:        "planloop replan --file FILE",
+		verbs.ActReplan:        replanning(call),
 		verbs.ActRecover:       recovery(call),
 	}[call.Act]
 	return text, known
@@ -101,12 +101,22 @@ func settings(object string) string {
 func recovery(call verbs.Call) string {
 	switch step := call.Step.String(); call.Choice {
 	case plan.Retry:
-		return "planloop retry " + step
+		return strings.TrimSuffix("planloop retry "+step+" --args "+ShellWord(call.JSON), " --args ''")
 	case plan.Skip:
 		return "planloop skip " + step + " --reason WHY"
+	case plan.Insert:
+		return "echo " + ShellWord(`{"steps":`+call.JSON+"}") + " | planloop recover " + step + " --choice insert --file -"
 	default:
 		return strings.TrimSuffix("planloop recover "+step+" --choice "+string(call.Choice), " --choice ")
 	}
+}
+
+// replanning is the command that makes the next version of the plan.
+func replanning(call verbs.Call) string {
+	if call.JSON == "" {
+		return "planloop replan --file FILE"
+	}
+	return "planloop replan --json " + ShellWord(call.JSON)
 }
 
 // ShellWord returns text as one word of a command line, in which a shell finds

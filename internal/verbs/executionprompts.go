@@ -118,8 +118,7 @@ func (s *Service) recoverPrompt(state plan.State, c Caller, named string) (strin
 	if step.Attempts > 1 {
 		data.Notes = append(data.Notes, fmt.Sprintf("(it was tried %d times)", step.Attempts))
 	}
-	data.Retry, data.Skip, data.Insert = recoveries(p, step, c)
-	data.Abort = c.word(Call{Act: ActAbandon})
+	recoveries(state, step, c, &data)
 	return prompts.Recover(data), nil
 }
 
@@ -142,9 +141,9 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 		switch {
 		case !ok:
 			return nil, plan.Refuse(plan.NotFound, "", "there is no step "+id.String(), "read the plan to see which there are")
-		case step.Status != plan.Failed:
+		case !astray(step):
 			return nil, plan.Refuse(plan.Conflict, "", id.String()+" "+step.Status.Is()+", so there is nothing to recover from",
-				"name a step that failed")
+				"name a step that failed or is unknown")
 		}
 		return step, nil
 	}
@@ -157,52 +156,69 @@ func failedStep(state plan.State, named string) (*plan.Step, error) {
 	return nil, plan.Refuse(plan.NotFound, "", "no step has failed", "go on with the plan")
 }
 
+// astray reports whether a step failed, or was started and nobody knows what came of it.
+func astray(step *plan.Step) bool { return step.Status == plan.Failed || step.Unknown() }
+
 // lastFailed is the step that failed last of those that count, nil when none did.
 func lastFailed(steps plan.Steps, counts func(*plan.Step) bool) *plan.Step {
 	var last *plan.Step
 	for step := range steps.All() {
-		if step.Status == plan.Failed && counts(step) && (last == nil || step.CompletedAt.After(last.CompletedAt)) {
+		if astray(step) && counts(step) && (last == nil || step.CompletedAt.After(last.CompletedAt)) {
 			last = step
 		}
 	}
 	return last
 }
 
-// recoveries are the calls that retry a failed step, skip it, or put steps before it.
-func recoveries(p *plan.Plan, step *plan.Step, c Caller) (retry, skip, insert string) {
-	id, again := TaskID(step.ID), taskStatus(plan.Pending)
-	if step.Tool == "" && len(p.Steps.WaitingOn(step.ID)) == 0 {
-		again = taskStatus(plan.InProgress)
+// recoveries fills in the calls that retry a step, skip it, put steps before it or give up.
+func recoveries(state plan.State, step *plan.Step, c Caller, data *prompts.RecoverData) {
+	recover := func(choice plan.Choice, more string) string {
+		return c.word(Call{Act: ActRecover, Step: step.ID, Choice: choice, JSON: more})
 	}
-	reopen := TaskUpdate{ID: id, Status: &again}
-	tried := Update{UpdateTasks: []TaskUpdate{reopen}} // first: a plan that has to be revised takes no edits
-	if args := json.RawMessage(`{"<name>":"<another value>"}`); step.Tool != "" {
-		tried.UpdateTasks = append(tried.UpdateTasks, TaskUpdate{ID: id, TaskFields: TaskFields{Args: &args}})
+	args := ""
+	if step.Tool != "" {
+		args = `{"<name>":"<another value>"}`
 	}
-	reason := "<why the goal is reached without it>"
-	skipped := Update{UpdateTasks: []TaskUpdate{{ID: id, Skip: &reason}}}
-
-	pending := taskStatus(plan.Pending)
-	reopen.Status = &pending
 	ref, title, bug := "fix", "<what mends the cause>", plan.Bugfix
 	hints, files := []string{"<what to read first>"}, []string{"<a file it is about>"}
-	before, needs := TaskRef("0"), []TaskRef{TaskRef(ref)}
-	if at := p.Steps.Position(step.ID); at > 0 {
-		before = TaskRef(p.Steps.At(at - 1).ID.Number())
+	mends := NewTask{TaskFields: TaskFields{Title: &title, Type: &bug, ContextHints: &hints, RelevantFilePaths: &files}}
+	if step.Unknown() {
+		data.Happened = recover(plan.Happened, "")
 	}
+	data.Abort = c.word(Call{Act: ActAbandon})
+	if recovers(c) {
+		data.Retry, data.Skip = recover(plan.Retry, args), recover(plan.Skip, "")
+		data.Insert = recover(plan.Insert, object([]NewTask{mends}))
+		if state.OpenRun() != nil {
+			data.Abort = recover(plan.Abort, "")
+		}
+		return
+	}
+	update := func(in Update) string { return c.word(in.call()) }
+	id, pending, reason := TaskID(step.ID), taskStatus(plan.Pending), "<why>"
+	tried := []TaskUpdate{{ID: id, Status: &pending}} // first: a plan that has to be revised takes no edits
+	if args := json.RawMessage(args); step.Tool != "" {
+		tried = append(tried, TaskUpdate{ID: id, TaskFields: TaskFields{Args: &args}})
+	}
+	data.Retry, data.Skip = update(Update{UpdateTasks: tried}), update(Update{UpdateTasks: []TaskUpdate{{ID: id, Skip: &reason}}})
+	needs := []TaskRef{TaskRef(ref)}
 	for _, dependency := range step.DependsOn {
 		needs = append(needs, TaskRef(dependency.Number()))
 	}
-	mends := NewTask{Ref: &ref, After: &before,
-		TaskFields: TaskFields{Title: &title, Type: &bug, ContextHints: &hints, RelevantFilePaths: &files}}
+	mends.Ref = &ref
 	inserted := Update{AddTasks: []NewTask{mends}, UpdateTasks: []TaskUpdate{{ID: id, Dependencies: &needs}}}
-	first := ""
-	if p.Status == plan.StatusReplanning { // which takes no new steps
-		first = c.word(Update{UpdateTasks: []TaskUpdate{reopen}}.call()) + "`, then `"
+	if state.Plan.Status == plan.StatusReplanning { // which takes no new steps but with the next version
+		inserted.Replan = &Replan{Changes: "<what is different>"}
 	} else {
-		inserted.UpdateTasks = append([]TaskUpdate{reopen}, inserted.UpdateTasks...)
+		inserted.UpdateTasks = append([]TaskUpdate{{ID: id, Status: &pending}}, inserted.UpdateTasks...)
 	}
-	return c.word(tried.call()), c.word(skipped.call()), first + c.word(inserted.call())
+	data.Insert = update(inserted)
+}
+
+// recovers reports whether the caller has a call of its own for recovery and replanning.
+func recovers(c Caller) bool {
+	_, can := c.Can(Call{Act: ActRecover, Choice: plan.Insert})
+	return can
 }
 
 // What a revision has room for, in tokens: of the plan, and of one text of a step.
@@ -228,13 +244,22 @@ func (s *Service) replanPrompt(state plan.State, c Caller, args map[string]strin
 	data := prompts.ReplanData{Goal: p.Objective, Steps: strings.Join(shown[0].Texts, "\n"), Version: p.Version + 1,
 		Discoveries: linesOf(p.ContextNotes + "\n" + args["discoveries"]),
 		Constraints: append(slices.Clip(p.Metadata.Constraints), linesOf(args["constraints"])...),
-		Submit: c.word(Call{Act: ActUpdate, JSON: `{"replan":{"changes":"<what changes>","reasoning":"<why that works>",` +
-			`"discoveries":["<what was learnt>"]},"update_tasks":[...],"add_tasks":[...]}`})}
+		Submit:      replanCall(c)}
 	if step, err := failedStep(state, ""); err == nil {
 		data.Failed = step.ID.String() + " " + step.Title
 		data.Error = tokens.Block(step.Error, failedError)
 	}
 	return prompts.Replan(data), nil
+}
+
+// replanCall is the call that hands the next version in.
+func replanCall(c Caller) string {
+	const head = `"changes":"<what changes>","reasoning":"<why that works>","discoveries":["<what was learnt>"]`
+	const edits = `,"update_tasks":[...],"add_tasks":[...]}`
+	if recovers(c) {
+		return c.word(Call{Act: ActReplan, JSON: "{" + head + edits})
+	}
+	return c.word(Call{Act: ActUpdate, JSON: `{"replan":{` + head + "}" + edits})
 }
 
 // becameOf is a task as a line of a list, with what came of it on further lines.

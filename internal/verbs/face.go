@@ -44,8 +44,8 @@ const (
 	ActSyncRules   Act = "sync_rules"   // into File
 	ActAsk         Act = "ask"          // a person
 	ActRun         Act = "run"          // the plan: what tools do of it
-	ActRecover     Act = "recover"      // Step, which failed or is unknown, by Choice
-	ActReplan      Act = "replan"       // which makes the next version of the plan
+	ActRecover     Act = "recover"      // Step, which failed or is unknown, by Choice; JSON: arguments to retry with, or steps to insert
+	ActReplan      Act = "replan"       // which makes the next version of the plan, with the arguments JSON
 	ActSubmit      Act = "submit"       // a plan to a person
 	ActDraft       Act = "draft"        // tasks, without a model of planloop's
 	ActUsePrompt   Act = "use_prompt"   // by its name; lists them
