@@ -99,7 +99,7 @@ func (r *run) finished(j job, out toolbox.Outcome, err error, took time.Duration
 
 // keep puts a value into the result, or apart where it is too large for the log.
 func (r *run) keep(result *plan.Result, value json.RawMessage) error {
-	if len(value) <= plan.MaxInlineValue {
+	if value = safetext.EscapeJSON(value); len(value) <= plan.MaxInlineValue {
 		result.Value = value
 		return nil
 	}

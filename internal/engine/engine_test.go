@@ -349,13 +349,17 @@ func TestResultsThatCannotBeKept(t *testing.T) {
 		tool("ugly", func(context.Context, json.RawMessage, toolbox.Watch) (toolbox.Outcome, error) {
 			return toolbox.Outcome{Error: "\x1b[31mno\u202e\x00\xff" + strings.Repeat("é", 100_000), Text: "\x07"}, nil
 		}),
+		gives("hiding", func(json.RawMessage) string { return "\"a\u202e\x7fb\"" }),
 		tool("silent", func(context.Context, json.RawMessage, toolbox.Watch) (toolbox.Outcome, error) {
 			return toolbox.Outcome{}, errors.New("the tool broke")
 		}))
-	p.setUp(plan.Spec{Tool: "deep"}, plan.Spec{Tool: "ugly"}, plan.Spec{Tool: "silent"})
+	p.setUp(plan.Spec{Tool: "deep"}, plan.Spec{Tool: "ugly"}, plan.Spec{Tool: "silent"}, plan.Spec{Tool: "hiding"})
 	p.run(plan.OverDeadlocked)
 	if step := p.step(1); step.Status != plan.Done || len(step.Result.Value) > 0 || !strings.Contains(step.Output, "cannot be kept") {
 		t.Errorf("%s, %+v, %q", step.Status, step.Result, step.Output)
+	}
+	if got := string(p.step(4).Result.Value); got != `"a\u202e\u007fb"` {
+		t.Errorf("what hides: %s", got)
 	}
 	for id, want := range map[plan.StepID]string{2: "é", 3: "the tool broke"} {
 		step := p.step(id)
