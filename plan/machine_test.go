@@ -129,7 +129,7 @@ func (m *machine) agreed(s plan.State, step *plan.Step, digest string) bool {
 	if loop := step.Loop(); loop != 0 && step.Attempts == 0 && slices.Contains(m.grants[loop], "list of "+loop.String()) {
 		return true
 	}
-	return s.Plan.Approval != nil && !step.RequiresApproval
+	return s.Plan.Approval != nil && s.PhaseNow() == plan.PhaseExecuting && !step.RequiresApproval
 }
 
 func (m *machine) endedOnce(t *rapid.T, s plan.State, id plan.StepID, attempt int) {

@@ -196,6 +196,9 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict("a submitted plan waits for a decision", "decide on it first")
 	}
 	if a.Draft {
+		for i, step := range steps { // what a person is shown is what it asks for, with nothing behind it
+			steps[i] = &Step{ID: step.ID, Spec: step.Spec, Progress: step.Progress}
+		}
 		p.Status = StatusDraft
 		draft := Body{Plan: p, Steps: steps, Highest: highest}
 		if s.PhaseNow() == PhaseGathering { // a plan is what is waited for

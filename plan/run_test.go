@@ -507,3 +507,40 @@ func TestGrantOfALoop(t *testing.T) {
 	again.Transient = true
 	w.wantAdvance(2, []string{"step_retried", "step_asked"}, again)
 }
+
+// TestApprovalCoversWhatIsCarriedOut: an approved plan that was put away and restored asks again, and
+// so does one whose planning mode is over.
+func TestApprovalCoversWhatIsCarriedOut(t *testing.T) {
+	for name, meanwhile := range map[string]func(*workspace){
+		"restored": func(w *workspace) {
+			id := w.state.Plan.ID
+			w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("x")}})
+			w.do(ann, plan.Restore{PlanID: id})
+		},
+		"cancelled": func(w *workspace) { w.do(person, plan.CancelMode{}) },
+		"ended":     func(w *workspace) { w.do(ann, plan.EndMode{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Tidy"}, Steps: []plan.NewStep{tool("a")}})
+			w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+			meanwhile(w)
+			w.do(ann, plan.BeginRun{})
+			w.found = func(_ *plan.Step, r *plan.Resolution) { r.Destructive = true }
+			w.wantAdvance(1, []string{"step_asked"})
+		})
+	}
+}
+
+// TestDraftHidesNothing: a draft from elsewhere brings no instances, which an approval would not bind.
+func TestDraftHidesNothing(t *testing.T) {
+	w := newWorkspace(t)
+	a := elsewhere()
+	a.Draft, a.Steps = true, a.Steps[:3]
+	w.do(ann, a)
+	for step := range w.state.Draft.Steps.All() {
+		if step.Execution != nil {
+			t.Errorf("%s has %+v", step.ID, step.Execution)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -126,20 +127,20 @@ func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
 	case !r.Destructive && step.Verify == "":
 		return false
 	}
-	return !agreed(s.Plan, step, l)
+	return !agreed(s, step, l)
 }
 
-// agreed reports whether the approval of the plan showed all that the step is going to do: its
-// arguments refer to nothing but the entries of a list that stood there.
-func agreed(p *Plan, step *Step, l Limits) bool {
-	approval := p.Approval
-	if approval == nil || l.PersonOnly && approval.Way != string(ByPerson) || UsesSteps(step.Args) {
+// agreed reports whether the approval of the plan, which is being carried out, showed all that the
+// step is going to do: its arguments refer to nothing but the entries of a list that stood there.
+func agreed(s State, step *Step, l Limits) bool {
+	approval := s.Plan.Approval
+	if s.PhaseNow() != PhaseExecuting || !s.carriesOut() || l.PersonOnly && approval.Way != string(ByPerson) || UsesSteps(step.Args) {
 		return false
 	}
 	shown := step
 	if loop := step.Loop(); loop != 0 {
-		parent, ok := p.Steps.Get(loop)
-		if !ok {
+		parent, ok := s.Plan.Steps.Get(loop)
+		if !ok || parent.Tool != step.Tool || parent.Verify != step.Verify || !bytes.Equal(parent.Args, step.Args) {
 			return false
 		}
 		shown = parent
@@ -147,8 +148,7 @@ func agreed(p *Plan, step *Step, l Limits) bool {
 	if approval.NotSeen(shown.ID) != "" {
 		return false
 	}
-	list, err := ParseForEach(shown.ForEach)
-	return shown.ForEach == "" || err == nil && list.Items != nil // which is written down
+	return shown.ForEach == "" || json.Valid([]byte(shown.ForEach)) // a list that is written down
 }
 
 // granted reports whether a person agreed to just this, for the step or for the loop it is of.
