@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +60,7 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 		return err
 	}
 	o.Wait = o.Wait || a.inTerminal && a.outIsTerm && !a.flags.json
-	ctx, o.Drain = interrupts(ctx)
+	ctx, o.Drain = a.interrupts(ctx)
 	if !a.flags.json {
 		o.Listener = plainRun{a}
 	}
@@ -72,19 +74,25 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	return exitStatus(exitNotOver)
 }
 
+// oneInterrupt is how long signals count as one: some programs send theirs to a process and to its group.
+const oneInterrupt = 300 * time.Millisecond
+
+var errInterrupted = errors.New("planloop was interrupted")
+
 // interrupts returns a context that ends with the second interrupt, and a channel that is closed by
 // the first. The goroutine ends with the process.
-func interrupts(ctx context.Context) (context.Context, <-chan struct{}) {
-	working, kill := context.WithCancel(context.WithoutCancel(ctx))
+func (a *app) interrupts(ctx context.Context) (context.Context, <-chan struct{}) {
+	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	drain := make(chan struct{})
-	again := make(chan os.Signal, 2)
-	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
 		close(drain)
-		for first := true; ; first = false {
-			if <-again; !first { // the first one has ended ctx
-				kill()
+		a.note("nothing new is started, and what runs is waited for; interrupt again to end it")
+		for begun := time.Now(); ; {
+			if <-signals; time.Since(begun) > oneInterrupt {
+				kill(errInterrupted)
 			}
 		}
 	}()

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -99,7 +100,7 @@ func (p runPlace) engine(args ...string) *exec.Cmd {
 
 func kill(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
-	if err := cmd.Process.Kill(); err != nil {
+	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
@@ -279,5 +280,71 @@ func TestTwoEngines(t *testing.T) {
 	_, _ = io.WriteString(both, "go\n")
 	if err := second.Wait(); err != nil {
 		t.Error("the second engine:", err)
+	}
+}
+
+// TestInterruptedRun: the first interrupt waits for what runs, the second ends it.
+func TestInterruptedRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		again  bool
+		counts map[string]int
+	}{"once": {false, map[string]int{"done": 1, "pending": 1}}, "twice": {true, map[string]int{"unknown": 1, "pending": 1}}} {
+		t.Run(name, func(t *testing.T) {
+			p := newRunPlace(t)
+			started, release := p.pipe("started"), p.pipe("go")
+			p.setUp(command(`echo $$ > started; read x < go`, ""), command("true", `,"depends_on":["S001"]`))
+			cmd := p.command("run", "--json")
+			told, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			cmd.Stdout = &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer kill(t, cmd)
+			pid := p.heard(started)
+			interrupt := func() {
+				if err := cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+			}
+			interrupt()
+			note := make([]byte, 200)
+			if n, err := told.Read(note); err != nil || !strings.Contains(string(note[:n]), "interrupt again to end it") {
+				t.Fatalf("%q, %v", note[:n], err)
+			}
+			ended := make(chan struct{})
+			if c.again {
+				go func() { // until it has been long enough after the first
+					for tick := time.NewTicker(50 * time.Millisecond); ; {
+						select {
+						case <-tick.C:
+							_ = cmd.Process.Signal(os.Interrupt)
+						case <-ended:
+							return
+						}
+					}
+				}()
+			} else if err := os.WriteFile(release, []byte("go\n"), 0); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, told)
+			_ = cmd.Wait()
+			close(ended)
+			var got runResult
+			if err := json.Unmarshal([]byte(out.String()), &got); err != nil || cmd.ProcessState.ExitCode() != 3 {
+				t.Fatalf("%v: %s, %s", err, cmd.ProcessState, out.String())
+			}
+			for status, n := range c.counts {
+				if got.Counts[status] != n {
+					t.Errorf("%s: %d, want %d", status, got.Counts[status], n)
+				}
+			}
+			if runs(pid) {
+				t.Error("its command runs")
+			}
+		})
 	}
 }
