@@ -286,7 +286,6 @@ func restorable(past *Plan) (Body, error) {
 	c.oneOf("status", string(b.Status), b.Status.Values())
 	c.count(b.Version, "version", maxSeconds)
 	c.count(b.Replans, "replans", maxSeconds)
-	c.list(&b.Discoveries, "discoveries", LinesField, MaxLongLine, MaxList)
 	c.count(int(b.Highest), "highest_step", int(MaxStepID))
 	c.line(&b.CreatedBy, "created_by", MaxHint)
 	if b.Approval != nil {

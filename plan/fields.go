@@ -211,6 +211,7 @@ var planFields = sync.OnceValue(func() []Field[Plan] {
 		{Name: "context_notes", Kind: BlockField, Max: MaxLongText},
 		{Name: "reasoning", Kind: BlockField, Max: MaxLongText},
 		{Name: "changes", Kind: BlockField, Max: MaxLongText, ShownOnly: true},
+		{Name: "discoveries", Label: "discovery", Kind: LinesField, Max: MaxLongLine, ShownOnly: true},
 		{Name: "questions", Label: "question", Kind: LinesField, Max: MaxLongLine},
 		{Name: "metadata/complexity", Kind: CountField, Max: 10, Rawko: "complexity"},
 		{Name: "metadata/tags", Label: "tag", Kind: LinesField, Max: MaxHint, Rawko: "tags"},

@@ -283,9 +283,8 @@ func (v PlanView) verdict() []string {
 
 // pastWord says what became of a former plan.
 func pastWord(reason string) string {
-	switch reason {
-	case "cleared", "replaced":
-		return reason
+	if reason == "restored_over" {
+		return "replaced by a restored one"
 	}
-	return "replaced by a restored one"
+	return safetext.EscapeLine(reason)
 }

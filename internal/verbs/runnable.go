@@ -67,6 +67,7 @@ func (j *joining) add(steps []plan.NewStep, field string) {
 		if n.ID != 0 && j.Have.Len() == 0 {
 			step.ID = n.ID
 		}
+		step.Instance = n.Execution != nil && n.Execution.Of != 0
 		if field != "" {
 			step.Field = fmt.Sprintf("%s/%d", field, i)
 		}
