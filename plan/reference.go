@@ -55,6 +55,12 @@ func ParseReference(text string) (Reference, bool) {
 	return ref, true
 }
 
+// Name is what stands in the reference for the step.
+func (r Reference) Name() string {
+	name, _, _ := cutReference("$" + strings.TrimPrefix(strings.TrimPrefix(r.Text, "$"), "steps."))
+	return name
+}
+
 // cutReference cuts "$name.rest" behind the name; false where text cannot refer to anything.
 func cutReference(text string) (name, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, "$")

@@ -214,6 +214,13 @@ func TestIDsThatARunMayGiveToOthersAreRefused(t *testing.T) {
 	if !ok || refused.Field != "/add_tasks/1/dependencies/0" || !strings.Contains(refused.Fix, "ref") {
 		t.Errorf("refused with %v", err)
 	}
+	add.AddTasks[1].Dependencies, add.AddTasks[1].When = nil, new("steps.step_2.ok && steps.S001.ok")
+	_, err = r.Update(t.Context(), ann, add)
+	refused, ok = errors.AsType[*plan.ValidationError](err)
+	if !ok || refused.Field != "/add_tasks/1/when" || !strings.Contains(refused.Fix, "ref") {
+		t.Errorf("refused with %v", refused)
+	}
+	add.AddTasks[1].When = new("steps.logs.ok && steps.S001.ok")
 	add.AddTasks[0].Ref, add.AddTasks[1].Dependencies = new("logs"), &[]verbs.TaskRef{"logs", "1"}
 	if _, err := r.Update(t.Context(), ann, add); err != nil {
 		t.Error(err)
@@ -221,7 +228,7 @@ func TestIDsThatARunMayGiveToOthersAreRefused(t *testing.T) {
 	r.do(petra.Actor, plan.AnswerStep{Step: 1, Choice: plan.Skip})
 	r.do(petra.Actor, plan.AnswerStep{Step: 2, Choice: plan.Abort})
 	add.AddTasks[0].TaskFields.Title, add.AddTasks[1].TaskFields.Title = new("Free the cache of packages"), new("Free the cache of images")
-	add.AddTasks[0].Ref, add.AddTasks[1].Dependencies = nil, &[]verbs.TaskRef{"4"}
+	add.AddTasks[0].Ref, add.AddTasks[1].Dependencies, add.AddTasks[1].When = nil, &[]verbs.TaskRef{"4"}, new("steps.S004.ok")
 	if _, err := r.Update(t.Context(), ann, add); err != nil {
 		t.Errorf("without a run: %v", err)
 	}

@@ -56,6 +56,11 @@ func (j *joining) take(a plan.Action, field string) {
 		j.add(a.Steps, field)
 	case plan.UpdateStep:
 		j.edit(a, field)
+	case plan.AnswerStep:
+		j.add(a.Steps, cmp.Or(field, "/steps"))
+		if len(a.Args) > 0 {
+			j.edit(plan.UpdateStep{Step: a.Step, Patch: plan.Patch{Args: &a.Args}}, field)
+		}
 	}
 }
 

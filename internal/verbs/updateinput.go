@@ -357,27 +357,40 @@ func (in updateInput) racing(state plan.State, faults *plan.Faults) {
 		if u.deps != nil {
 			foreseen(state, faults, u.field+"/dependencies", in.add, *u.deps)
 		}
+		referring(state, faults, u.field, in.add, u.patch.On(plan.Spec{}))
 	}
 }
 
 func racingRefs(state plan.State, faults *plan.Faults, field string, tasks []taskInput) {
 	for i, t := range tasks {
-		foreseen(state, faults, fmt.Sprintf("%s/%d/dependencies", field, i), tasks, t.deps)
+		at := fmt.Sprintf("%s/%d", field, i)
+		foreseen(state, faults, at+"/dependencies", tasks, t.deps)
+		referring(state, faults, at, tasks, t.spec)
 	}
 }
 
-// foreseen refuses those references that are ids which nothing has yet.
+// referring is foreseen for the references in arguments, conditions and loops.
+func referring(state plan.State, faults *plan.Faults, field string, tasks []taskInput, spec plan.Spec) {
+	for _, ref := range spec.References() {
+		racing(state, faults, field+ref.At, tasks, TaskRef(ref.Name()))
+	}
+}
+
+// foreseen refuses those dependencies that are ids which nothing has yet.
 func foreseen(state plan.State, faults *plan.Faults, field string, tasks []taskInput, refs []TaskRef) {
+	for i, ref := range refs {
+		racing(state, faults, fmt.Sprintf("%s/%d", field, i), tasks, ref)
+	}
+}
+
+func racing(state plan.State, faults *plan.Faults, field string, tasks []taskInput, ref TaskRef) {
 	if state.OpenRun() == nil {
 		return
 	}
-	resolve := resolver(state, tasks)
-	for i, ref := range refs {
-		isRef := slices.ContainsFunc(tasks, func(t taskInput) bool { return t.ref != "" && t.ref == strings.TrimSpace(string(ref)) })
-		if id, known := resolve(ref); known && id > highest(state) && !isRef {
-			faults.Add(plan.Refuse(plan.InvalidInput, fmt.Sprintf("%s/%d", field, i), plan.Quote(string(ref))+
-				" is no task yet, and the run that is open may give that id to another", "give the task a ref and name that"))
-		}
+	_, isRef := refsIn(state, tasks).find(strings.TrimSpace(string(ref)))
+	if id, known := resolver(state, tasks)(ref); known && id > highest(state) && !isRef {
+		faults.Add(plan.Refuse(plan.InvalidInput, field, plan.Quote(string(ref))+
+			" is no task yet, and the run that is open may give that id to another", "give the task a ref and name that"))
 	}
 }
 
