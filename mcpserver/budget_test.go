@@ -94,6 +94,20 @@ func TestCostOfStatus(t *testing.T) {
 			_, err := b.service.Checked(b.t.Context(), another, run)
 			b.must(err)
 		},
+		"steps that ask": func(b builder) {
+			for i := range 4 {
+				spec := plan.Spec{Title: prose[:200], Pause: prose[:500], Tool: "bash_execute",
+					Args: json.RawMessage(`{"command":"` + prose[:900] + `"}`)}
+				if i%2 == 0 {
+					spec.Pause, spec.RequiresApproval = "", true
+				}
+				_, err := b.service.AddSteps(b.t.Context(), tester, []plan.NewStep{{Spec: spec}})
+				b.must(err)
+			}
+			b.does(tester.Actor, plan.BeginRun{})
+			b.advances(plan.Advance{Room: 4})
+			b.does(petra.Actor, plan.PauseRun{Note: prose[:400]})
+		},
 		"many signals": func(b builder) {
 			for i, level := range []plan.SignalLevel{plan.Blocker, plan.Blocker, plan.Warning, plan.Warning, plan.Info, plan.Info} {
 				b.alert(verbs.Alert{ID: fmt.Sprint("signal ", i), Level: &level, Message: prose[:1000], TaskID: &id})
@@ -103,7 +117,7 @@ func TestCostOfStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			client := w.connect(t, handshake, nil)
-			b := builder{t: t, service: w.service, titled: title}
+			b := builder{t: t, service: w.service, titled: title, session: w.session, seen: signsOfLife{}}
 			_, err := w.service.Start(t.Context(), tester, verbs.Start{Goal: prose[:2000]})
 			b.must(err)
 			done := verbs.Complete

@@ -62,7 +62,7 @@ func newModeWorld(t testing.TB, limits plan.Limits, change ...func(*mcpserver.Op
 			t.Error(err)
 		}
 	})
-	return modeWorld{world{server, service}, t, sealer}
+	return modeWorld{world{server: server, service: service}, t, sealer}
 }
 
 func (w modeWorld) state() plan.State {

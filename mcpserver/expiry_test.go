@@ -52,7 +52,7 @@ func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
 			t.Fatal(err)
 		}
 		t.Cleanup(server.Close)
-		w = modeWorld{world: world{server, service}, t: t}
+		w = modeWorld{world: world{server: server, service: service}, t: t}
 		clients = append(clients, w.connect(t, handshake, nil))
 	}
 	begun := time.Now()
@@ -115,7 +115,7 @@ func TestALogThatCannotBeReadIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(server.Close)
-		client := modeWorld{world: world{server, service}, t: t}.connect(t, handshake, nil)
+		client := modeWorld{world: world{server: server, service: service}, t: t}.connect(t, handshake, nil)
 		call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"})
 		listed(t, client)
 		log.broken.Store(true)

@@ -22,6 +22,7 @@ import (
 type world struct {
 	server  *mcpserver.Server
 	service *verbs.Service
+	session *session.Session
 }
 
 func newWorld(t testing.TB) world {
@@ -52,7 +53,7 @@ func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Optio
 			t.Error(err)
 		}
 	})
-	return world{server, service}
+	return world{server, service, s}
 }
 
 // The two eras of the protocol, by a revision of each.

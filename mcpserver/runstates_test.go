@@ -21,6 +21,11 @@ func (signsOfLife) Join(string) func()               { return func() {} }
 func (s signsOfLife) Seen(name string) plan.Sighting { return s[name] }
 func (signsOfLife) LastActivity() time.Time          { return time.Time{} }
 
+func (s signsOfLife) engines() verbs.Engines {
+	seen := s[engine.Name]
+	return verbs.Engines{Live: !seen.At.IsZero() && !seen.Gone}
+}
+
 var engine = plan.NewActor(plan.ViaEngine, "engine#1")
 
 // runs sets a plan of two steps up, of which the first is what f makes of it, begins a run and lets
@@ -44,7 +49,7 @@ func (b builder) does(by plan.Actor, a plan.Action) {
 
 func (b builder) advances(a plan.Advance) {
 	b.t.Helper()
-	b.seen[engine.Name], b.seen[plan.AnyEngine] = plan.Sighting{At: time.Now()}, plan.Sighting{At: time.Now()}
+	b.seen[engine.Name] = plan.Sighting{At: time.Now()}
 	_, err := b.session.Do(b.t.Context(), engine, a, func(state plan.State, facts *plan.Facts) error {
 		facts.Resolved = map[plan.StepID]plan.Resolution{}
 		for _, step := range plan.Startable(a.Ended(state, *facts), a.Room) {
@@ -58,7 +63,7 @@ func (b builder) advances(a plan.Advance) {
 
 // leaves has the engine end, as one does that is killed.
 func (b builder) leaves() {
-	b.seen[engine.Name], b.seen[plan.AnyEngine] = plan.Sighting{At: time.Now(), Gone: true}, plan.Sighting{At: time.Now(), Gone: true}
+	b.seen[engine.Name] = plan.Sighting{At: time.Now(), Gone: true}
 }
 
 func (b builder) ends(result plan.Result, interrupted bool) {

@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// AnyEngine is the name that every engine joins besides its own, as long as it starts steps.
-const AnyEngine = "engine#any"
-
 // Run says that engines carry the plan out. A workspace has one at most; an engine that
 // comes later joins it. It is kept after it has ended, for whoever asks how it did.
 type Run struct {

@@ -16,11 +16,7 @@ func (s *Service) engineLives(state plan.State) bool {
 			return true
 		}
 	}
-	if s.opts.Presence == nil {
-		return false
-	}
-	seen := s.opts.Presence.Seen(plan.AnyEngine)
-	return !seen.At.IsZero() && !seen.Gone
+	return s.opts.Engines != nil && s.opts.Engines().Live
 }
 
 // gone reports whether the engine that carries a step out has ended.

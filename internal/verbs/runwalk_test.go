@@ -25,14 +25,16 @@ func (e *engines) begin() plan.Actor {
 	if e.living == "" {
 		e.born++
 		e.living = fmt.Sprintf("engine#%d", e.born)
-		e.seen[e.living], e.seen[plan.AnyEngine] = plan.Sighting{At: time.Now()}, plan.Sighting{At: time.Now()}
+		e.seen[e.living] = plan.Sighting{At: time.Now()}
 	}
 	return plan.NewActor(plan.ViaEngine, e.living)
 }
 
+func (e *engines) at() verbs.Engines { return verbs.Engines{Live: e.living != ""} }
+
 func (e *engines) leave() {
 	if e.living != "" {
-		e.seen[e.living], e.seen[plan.AnyEngine] = plan.Sighting{At: time.Now(), Gone: true}, plan.Sighting{At: time.Now(), Gone: true}
+		e.seen[e.living] = plan.Sighting{At: time.Now(), Gone: true}
 		e.living = ""
 	}
 }

@@ -45,6 +45,7 @@ type StatusReply struct {
 	Phase    plan.Phase   `json:"phase,omitempty"`         // of planning mode, unless it is inactive
 	Summary  string       `json:"final_summary,omitempty"` // of a closed plan
 	Approved string       `json:"approved_plan,omitempty"` // the step to do and the next, of a plan that is carried out
+	RunState
 	Underway
 	Feedback
 	Heartbeat
@@ -127,9 +128,13 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 		Now:       Now{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
 		Signals:   s.otherSignals(state, now, c),
 		Session:   sessionView(state, now, c),
+		RunState:  runState(state),
 		Underway:  underway(state),
 		Feedback:  said,
 		Heartbeat: now.heartbeat(state, c),
+	}
+	if c.brief() {
+		reply.RunState.fit()
 	}
 	if c.brief() && now.step == nil && in.Task == nil {
 		reply.Underway.fit(questionAlone)
@@ -159,6 +164,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 	}
 	if now.step != nil {
 		task := currentTask(state.Plan, now.step)
+		s.underway(&task, now.step)
 		if c.brief() {
 			task.fit(reply.left(), c.word(Call{Act: ActShowTask, Step: now.step.ID}))
 		}
@@ -194,6 +200,7 @@ func (s *Service) statusOfTask(state plan.State, c Caller, in Status, reply Stat
 			"see which there are: "+c.word(Call{Act: ActRead}))
 	}
 	task, page := recordedTask(state.Plan, step), max(1, in.Page)
+	s.underway(&task, step)
 	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) { return tokens.Page(parts, room, page) }
 	if c.brief() && !task.page(taskRoom, nth, c.word(Call{Act: ActShowTask, Step: id, Page: page + 1})) && page > 1 {
 		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("task %s has no page %d", id.Number(), page), "begin with the first")
@@ -438,7 +445,7 @@ func (r StatusReply) Text() string {
 	for _, signal := range r.Signals {
 		b.WriteString("\n" + signal.text())
 	}
-	b.WriteString(r.Underway.lines() + r.Feedback.lines())
+	b.WriteString(r.RunState.lines() + r.Underway.lines() + r.Feedback.lines())
 	if r.Approved != "" {
 		b.WriteString("\n" + r.Approved)
 	}

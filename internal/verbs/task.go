@@ -56,6 +56,9 @@ type Task struct {
 	Verify             string          `json:"verify,omitempty"`
 	Risk               plan.Risk       `json:"risk,omitempty"`
 	Tools              []string        `json:"tools,omitempty"`
+	Tool               string          `json:"tool,omitempty"`     // that carries it out
+	Args               string          `json:"args,omitempty"`     // of the tool, JSON
+	Progress           string          `json:"progress,omitempty"` // while an engine carries it out
 	SuggestedAgent     string          `json:"suggested_agent,omitempty"`
 	Other              []string        `json:"other,omitempty"` // what else is known, each with its label
 	WaitingOn          []int           `json:"waiting_on,omitempty"`
@@ -88,9 +91,11 @@ func task(p *plan.Plan, step *plan.Step) Task {
 		ID: int(step.ID), Title: step.Title, Type: step.Type, Status: taskStatus(step.Status), Dependencies: numbers(step.DependsOn),
 		ContextHints: list(step.ContextHints), RelevantFilePaths: list(step.RelevantFilePaths), Details: step.Details,
 		Creates: step.Creates, AcceptanceCriteria: step.AcceptanceCriteria, Verify: step.Verify, Risk: step.Risk, Tools: step.Tools,
-		SuggestedAgent: step.SuggestedAgent, Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
+		Tool: step.Tool, Args: string(step.Args), SuggestedAgent: step.SuggestedAgent,
+		Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
 		Output: step.Output, AffectedFiles: step.AffectedFiles, Error: step.Error,
 	}
+	t.Other = append(t.Other, execution(step)...)
 	if unseen := p.Approval.NotSeen(step.ID); unseen != "" {
 		t.Other = append([]string{unseen}, t.Other...)
 	}
@@ -135,7 +140,7 @@ func recordedTask(p *plan.Plan, step *plan.Step) Task {
 // labelled lists what a task has no field of its own for.
 func labelled(step *plan.Step, fields []plan.Field[plan.Step]) []string {
 	const own = "title details type depends_on risk context_hints relevant_file_paths creates acceptance_criteria verify suggested_agent " +
-		"tools status notes output error affected_files claimed_by"
+		"tools tool args status notes output error affected_files claimed_by"
 	var lines []string
 	for _, f := range fields {
 		if slices.Contains(strings.Fields(own), f.Name) {
@@ -179,7 +184,8 @@ func (t *Task) fields() []field {
 	}
 	notes := many("notes", &t.Notes)
 	notes.Long, notes.Newest = true, true
-	all := []field{one("command to verify it", false, &t.Verify), many("path", &t.RelevantFilePaths), many("hint", &t.ContextHints),
+	all := []field{one("tool that carries it out", false, &t.Tool), one("its arguments", false, &t.Args),
+		one("command to verify it", false, &t.Verify), many("path", &t.RelevantFilePaths), many("hint", &t.ContextHints),
 		many("criterion", &t.AcceptanceCriteria), many("path it creates", &t.Creates), one("details", true, &t.Details),
 		one("its error", true, &t.Error), notes, many("tool", &t.Tools), many("other field", &t.Other),
 		one("output", true, &t.Output), many("affected file", &t.AffectedFiles)}
@@ -282,6 +288,8 @@ func (t Task) lines() string {
 	line("Verify", t.Verify)
 	line("Risk", string(t.Risk))
 	inLine("Tools", t.Tools)
+	line("Carried out by", strings.TrimSpace(t.Tool+" "+t.Args))
+	line("So far", t.Progress)
 	line("Suggested agent", t.SuggestedAgent)
 	line("Other", t.Other...)
 	inLine("Depends on", written(t.Dependencies))

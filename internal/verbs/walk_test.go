@@ -63,6 +63,7 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 		person   bool
 	}{
 		"by default":    {defaults, mcpserver.Tools{Toolsets: defaults, User: user}, false},
+		"all tools":     {nil, mcpserver.Tools{User: user}, false},
 		"planning only": {[]string{verbs.Planning}, mcpserver.Tools{Toolsets: []string{verbs.Planning}, User: user}, false},
 		"loop only":     {[]string{verbs.Loop}, mcpserver.Tools{Toolsets: []string{verbs.Loop}, User: user}, false},
 		"command line":  {nil, terminal.CommandLine{}, false},
@@ -75,9 +76,9 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 				s := session.New(memory.New(), session.Options{Limits: limits, Presence: seen})
 				defer s.Close()
 				rules := &book{}
-				w := &walker{T: rt, rules: rules, schemas: schemas,
-					engines: &engines{session: s, seen: seen},
-					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen}),
+				crew := &engines{session: s, seen: seen}
+				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew,
+					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Engines: crew.at}),
 					me:      verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
 				if c.person {
 					w.me = person

@@ -1,0 +1,216 @@
+package verbs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/plan"
+)
+
+// RunState is what a status tells of engines: how the run goes, and what steps ask.
+type RunState struct {
+	Run      *RunView  `json:"run,omitempty"`
+	Asks     []AskView `json:"asks,omitempty"`
+	MoreAsks int       `json:"more_asks,omitempty"`
+}
+
+// RunView is the run of the plan, open or over.
+type RunView struct {
+	ID     string    `json:"id"`
+	Paused bool      `json:"paused,omitempty"`
+	Reason plan.Over `json:"reason,omitempty"` // why it is paused or over
+	Note   string    `json:"note,omitempty"`
+	Counts RunCounts `json:"counts"`
+}
+
+// AskView is what a step asks.
+type AskView struct {
+	ID      int           `json:"id"` // of the task
+	Title   string        `json:"title"`
+	Kind    plan.AskKind  `json:"kind"`
+	Code    string        `json:"code,omitempty"` // of what is asked about, as a person is shown it
+	Text    string        `json:"text,omitempty"`
+	Tool    string        `json:"tool,omitempty"`
+	Args    string        `json:"args,omitempty"` // JSON
+	Choices []plan.Choice `json:"choices"`
+}
+
+// What a status has room for of it, in tokens: of a note, and of each text of a question; and how
+// many of these it shows.
+const (
+	noteTokens = 30
+	askTokens  = 40
+	asksShown  = 2
+)
+
+func runState(state plan.State) RunState {
+	var r RunState
+	p := state.Plan
+	if p == nil || p.Cleared() {
+		return r
+	}
+	if run := state.Run; run != nil && run.Plan == p.Root() && p.FinalSummary == "" {
+		r.Run = &RunView{ID: run.ID, Paused: run.Paused, Reason: run.Reason, Note: run.Note, Counts: countRun(p)}
+	}
+	for step := range p.Steps.Asking() {
+		ask := step.Asking()
+		view := AskView{ID: int(step.ID), Title: step.Title, Kind: ask.Kind, Text: ask.Text, Tool: step.Tool,
+			Choices: ask.Kind.Choices()}
+		if ask.Digest != "" {
+			view.Code = history.ShortDigest(ask.Digest)
+		}
+		if view.Args = string(ask.Args); view.Args == "" {
+			view.Args = string(step.Args)
+		}
+		r.Asks = append(r.Asks, view)
+	}
+	return r
+}
+
+// fit keeps what a model has room for.
+func (r *RunState) fit() {
+	if r.Run != nil {
+		r.Run.Note = tokens.Shorten(r.Run.Note, noteTokens, messageShown)
+	}
+	r.MoreAsks = max(0, len(r.Asks)-asksShown)
+	r.Asks = r.Asks[:len(r.Asks)-r.MoreAsks]
+	for i := range r.Asks {
+		ask := &r.Asks[i]
+		ask.Title = tokens.ShortenCautiously(ask.Title, titleTokens, plan.MaxTitle)
+		ask.Text, ask.Tool = tokens.Block(ask.Text, askTokens), tokens.ShortenCautiously(ask.Tool, nameTokens, titleShown)
+		ask.Args = tokens.ShortenCautiously(ask.Args, askTokens, messageShown)
+	}
+}
+
+func (r RunState) lines() string {
+	text := ""
+	if r.Run != nil {
+		text += "\n" + r.Run.text()
+	}
+	for _, ask := range r.Asks {
+		text += "\n" + ask.text()
+	}
+	if r.MoreAsks > 0 {
+		text += "\nand " + plan.Counted(r.MoreAsks, "more question") + " about steps"
+	}
+	return text
+}
+
+// text is the run in a line.
+func (r RunView) text() string {
+	text, why := "Run "+r.ID, strings.ReplaceAll(string(r.Reason), "_", " ")
+	switch {
+	case r.Paused:
+		text += " is paused (" + why + ")"
+	case why != "":
+		text += " is over (" + why + ")"
+	default:
+		text += " goes on"
+	}
+	if r.Note != "" {
+		text += ": " + r.Note
+	}
+	return text + "; " + r.Counts.text()
+}
+
+// text counts the steps of which there are some.
+func (c RunCounts) text() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		word string
+	}{{c.Done, "done"}, {c.InProgress, "in progress"}, {c.Pending, "pending"}, {c.Blocked, "blocked"}, {c.Failed, "failed"},
+		{c.Skipped, "skipped"}, {c.Cancelled, "cancelled"}, {c.Unknown, "unknown"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a AskView) text() string {
+	what := map[plan.AskKind]string{plan.AskApproval: "asks for a person's approval", plan.AskPause: "asks a person",
+		plan.AskUnknown: "was started, and nobody knows what came of it"}[a.Kind]
+	text := fmt.Sprintf("Task %d %s %s", a.ID, plan.QuoteWhole(a.Title), what)
+	if a.Text != "" {
+		text += ": " + indented(a.Text)
+	}
+	if a.Tool != "" {
+		text += "\n  " + a.Tool + " " + a.Args
+	}
+	if a.Code != "" {
+		text += " (code " + a.Code + ")"
+	}
+	return text
+}
+
+// RunningStep is what is known of a step while an engine carries it out.
+type RunningStep struct {
+	Step    plan.StepID
+	Percent int
+	What    string // it is doing
+	Log     string // the end of what it has printed
+}
+
+// Engines is what engines are at.
+type Engines struct {
+	Live  bool // one takes part in the run
+	Steps []RunningStep
+}
+
+// underway adds to a task how far an engine has come with it.
+func (s *Service) underway(task *Task, step *plan.Step) {
+	if !step.Running() || s.opts.Engines == nil {
+		return
+	}
+	for _, running := range s.opts.Engines().Steps {
+		if running.Step != step.ID {
+			continue
+		}
+		if running.Percent > 0 || running.What != "" {
+			task.Progress = strings.TrimSuffix(fmt.Sprintf("%d %%, %s", running.Percent, running.What), ", ")
+		}
+		task.Output = tail.GistOf(running.Log, outputShown)
+	}
+}
+
+// execution lists what has become of a step in runs.
+func execution(step *plan.Step) []string {
+	x := step.Execution
+	if x == nil {
+		return nil
+	}
+	var lines []string
+	add := func(label, text string) {
+		if text != "" {
+			lines = append(lines, label+": "+text)
+		}
+	}
+	if x.Of != 0 {
+		add("part of the loop", x.Of.String())
+		add("its entry", string(x.Item))
+	}
+	if n := len(x.Instances); n > 0 {
+		add("carried out by", plan.IDs(x.Instances))
+	}
+	if x.Unmet {
+		add("skipped", "its condition does not hold")
+	}
+	if x.Ask != nil {
+		add("asks", string(x.Ask.Kind))
+	}
+	if x.Grant != nil {
+		add("may run once", "granted by "+x.Grant.Way.Decider(x.Grant.By))
+		add("with the arguments", string(x.Grant.Args))
+	}
+	if r := step.Result; r != nil {
+		add("value", string(r.Value))
+		if r.Kept != "" {
+			add("value", "too large to be shown")
+		}
+	}
+	return lines
+}
