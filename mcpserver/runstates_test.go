@@ -21,9 +21,13 @@ func (signsOfLife) Join(string) func()               { return func() {} }
 func (s signsOfLife) Seen(name string) plan.Sighting { return s[name] }
 func (signsOfLife) LastActivity() time.Time          { return time.Time{} }
 
-func (s signsOfLife) engines() verbs.Engines {
+func (s signsOfLife) Lives() bool {
 	seen := s[engine.Name]
-	return verbs.Engines{Live: !seen.At.IsZero() && !seen.Gone}
+	return !seen.At.IsZero() && !seen.Gone
+}
+
+func (signsOfLife) Running() []verbs.RunningStep {
+	return []verbs.RunningStep{{Step: 1, Percent: 40, What: "compiling", Log: "a.go\nb.go\n"}}
 }
 
 var engine = plan.NewActor(plan.ViaEngine, "engine#1")

@@ -177,7 +177,7 @@ func inState(t testing.TB, kind kindOfState, titled string) *verbs.Service {
 	seen := signsOfLife{}
 	s := session.New(memory.New(), session.Options{Limits: plan.Limits{MaxReplans: kind.replans}, Presence: seen})
 	t.Cleanup(func() { s.Close() })
-	service := verbs.New(s, verbs.Options{Presence: seen, Engines: seen.engines})
+	service := verbs.New(s, verbs.Options{Presence: seen, Crew: seen})
 	kind.reach(builder{t, service, titled, s, seen})
 	return service
 }

@@ -111,6 +111,12 @@ func (w *markdownWriter) nested(step *plan.Step) {
 	if !step.Status.Finished() {
 		list.add("waiting on", plan.ListIDs(w.p.Steps.WaitingOn(step.ID)))
 	}
+	if ask := step.Asking(); ask != nil {
+		list.add("asks", strings.TrimSuffix(string(ask.Kind)+": "+ask.Text, ": "))
+	}
+	if loop := step.Loop(); loop != 0 {
+		list.add("part of the loop", loop.String())
+	}
 	list.fields(plan.ProgressFields(), &rest)
 	w.printf("%s", list.String())
 }

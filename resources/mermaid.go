@@ -42,9 +42,13 @@ func (g *graph) draw(steps plan.Steps) {
 	}
 	edges, hidden := 0, 0
 	for _, step := range nodes {
+		if loop := step.Loop(); shown[loop] && edges < maxEdges {
+			g.line("  " + loop.String() + " -.- " + step.ID.String())
+			edges++
+		}
 		for _, dep := range step.DependsOn {
 			switch {
-			case !shown[dep]:
+			case !shown[dep], step.Loop() != 0: // which its loop has
 			case edges == maxEdges || g.out.Len() > maxGraphText:
 				hidden++
 			default:

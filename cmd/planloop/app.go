@@ -116,6 +116,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	}
 	options.Templates = a.templates(place)
 	options.Engine = stepEngine{a}
+	options.Crew = crew{stateDir, seen}
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell
 	client := sync.OnceValue(func() string {

@@ -13,6 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
+	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/runnable"
 	"github.com/planloop/planloop/internal/scan"
@@ -274,6 +275,24 @@ func (a *app) launcher() *process.Launcher {
 		a.logger().Warn("commands run without a keeper that ends everything they start", "error", err)
 	}
 	return &process.Launcher{Program: program}
+}
+
+// crew is the engines that carry out steps of a workspace, in whichever process.
+type crew struct {
+	stateDir string
+	seen     *presence.Book
+}
+
+// Lives reports whether one takes part in the run.
+func (c crew) Lives() bool { return engine.Live(c.stateDir, c.seen) }
+
+// Running tells how far they have come.
+func (c crew) Running() []verbs.RunningStep {
+	var steps []verbs.RunningStep
+	for _, step := range engine.ReadRunning(c.stateDir) {
+		steps = append(steps, verbs.RunningStep{Step: step.Step, Percent: step.Percent, What: step.What, Log: step.Log})
+	}
+	return steps
 }
 
 // stepEngine carries out the steps of the plan with the tools of the workspace.

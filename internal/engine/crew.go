@@ -41,27 +41,44 @@ func (e *Engine) enlist(name string) (retire func(), err error) {
 
 // alone reports whether no other engine that lives takes part. What dead ones left is ended and removed.
 func (e *Engine) alone(name string) bool {
-	if e.opts.StateDir == "" {
-		return true
-	}
-	entries, err := os.ReadDir(filepath.Join(e.opts.StateDir, runningName))
-	if err != nil {
-		return true
-	}
 	alone := true
-	for _, entry := range entries {
-		other, is := strings.CutSuffix(entry.Name(), engineEnding)
-		other = strings.Replace(other, "-", "#", 1)
-		if !is || other == name {
+	for file, other := range crew(e.opts.StateDir) {
+		if other == name {
 			continue
 		}
 		if !e.presence.Seen(other).Gone {
 			alone = false
 		} else if err := e.endLeftovers(other); err == nil { // of a plan that is no longer the current one
-			_ = os.Remove(filepath.Join(e.opts.StateDir, runningName, entry.Name()))
+			_ = os.Remove(file)
 		}
 	}
 	return alone
+}
+
+// Live reports whether an engine takes part in the run of the workspace whose state folder it is.
+func Live(stateDir string, presence Presence) bool {
+	for _, name := range crew(stateDir) {
+		if !presence.Seen(name).Gone {
+			return true
+		}
+	}
+	return false
+}
+
+// crew lists the engines that have left word that they take part, by the files they left.
+func crew(stateDir string) map[string]string {
+	names := map[string]string{}
+	if stateDir == "" {
+		return names
+	}
+	folder := filepath.Join(stateDir, runningName)
+	entries, _ := os.ReadDir(folder) // it is there once an engine was
+	for _, entry := range entries {
+		if name, is := strings.CutSuffix(entry.Name(), engineEnding); is {
+			names[filepath.Join(folder, entry.Name())] = strings.Replace(name, "-", "#", 1)
+		}
+	}
+	return names
 }
 
 // errInCompany is why the run is not paused: others go on with it.

@@ -112,6 +112,12 @@ func folded(rows []runRow, hidden int) int {
 	return n
 }
 
+// askWords says what a step asks.
+func askWords(kind plan.AskKind) string {
+	return map[plan.AskKind]string{plan.AskApproval: "may it run?", plan.AskPause: "asks you",
+		plan.AskUnknown: "started, and nobody knows what came of it"}[kind]
+}
+
 // rows lists the steps, those of a loop below it.
 func (v RunView) rows() []runRow {
 	steps := v.State.Plan.Steps
@@ -219,8 +225,7 @@ func (v RunView) sign(step *plan.Step) (string, Style) {
 func (v RunView) remarks(step *plan.Step) (string, Style) {
 	s := v.Screen
 	if ask := step.Asking(); ask != nil {
-		text := map[plan.AskKind]string{plan.AskApproval: "may it run?", plan.AskPause: "asks you",
-			plan.AskUnknown: "started, and nobody knows what came of it"}[ask.Kind]
+		text := askWords(ask.Kind)
 		return text, func(text string) string { return s.Bold(s.Waiting(text)) }
 	}
 	switch {

@@ -54,6 +54,10 @@ func (v PlanView) remark(lines []string, step *plan.Step, margin int) []string {
 func (v PlanView) about(step *plan.Step) (string, Style) {
 	s := v.Screen
 	switch {
+	case step.Asking() != nil:
+		return "(" + askWords(step.Asking().Kind) + ")", s.Waiting
+	case step.Looping():
+		return "(for " + plan.Counted(len(step.Instances()), "entry") + ")", s.Busy
 	case step.Status == plan.InProgress:
 		return v.claim(step)
 	case step.Status == plan.Blocked:

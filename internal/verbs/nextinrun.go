@@ -16,7 +16,7 @@ func (s *Service) engineLives(state plan.State) bool {
 			return true
 		}
 	}
-	return s.opts.Engines != nil && s.opts.Engines().Live
+	return s.opts.Crew != nil && s.opts.Crew.Lives()
 }
 
 // gone reports whether the engine that carries a step out has ended.

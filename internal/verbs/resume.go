@@ -78,6 +78,10 @@ func situation(state plan.State, current *plan.Step, c Caller) []told {
 		add("Goal", "the goal", true, p.Objective)
 		add("Progress", "progress", false, fmt.Sprintf("%s, the plan %s", cmp.Or(progress(p), "no steps yet"), p.Status.Is()))
 	}
+	if run := runState(state); run.Run != nil || run.Asks != nil {
+		run.fit()
+		add("Run", "the run", true, strings.TrimPrefix(run.lines(), "\n"))
+	}
 	if state.PhaseNow() != plan.PhaseInactive {
 		add("Planning mode", "planning mode", true, phaseAndWhy(state))
 	}

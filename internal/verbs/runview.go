@@ -155,18 +155,18 @@ type RunningStep struct {
 	Log     string // the end of what it has printed
 }
 
-// Engines is what engines are at.
-type Engines struct {
-	Live  bool // one takes part in the run
-	Steps []RunningStep
+// Crew is the engines that carry out steps, in whichever process.
+type Crew interface {
+	Lives() bool // one takes part in the run
+	Running() []RunningStep
 }
 
 // underway adds to a task how far an engine has come with it.
 func (s *Service) underway(task *Task, step *plan.Step) {
-	if !step.Running() || s.opts.Engines == nil {
+	if !step.Running() || s.opts.Crew == nil {
 		return
 	}
-	for _, running := range s.opts.Engines().Steps {
+	for _, running := range s.opts.Crew.Running() {
 		if running.Step != step.ID {
 			continue
 		}

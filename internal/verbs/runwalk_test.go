@@ -30,7 +30,8 @@ func (e *engines) begin() plan.Actor {
 	return plan.NewActor(plan.ViaEngine, e.living)
 }
 
-func (e *engines) at() verbs.Engines { return verbs.Engines{Live: e.living != ""} }
+func (e *engines) Lives() bool                { return e.living != "" }
+func (*engines) Running() []verbs.RunningStep { return nil }
 
 func (e *engines) leave() {
 	if e.living != "" {

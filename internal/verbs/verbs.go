@@ -47,7 +47,7 @@ type Options struct {
 	Model        Model             // nil: none is configured
 	Templates    Templates         // nil: there are none
 	Engine       Engine            // nil: nothing carries steps out here
-	Engines      func() Engines    // what engines are at; nil: there are none
+	Crew         Crew              // the engines there are; nil: none
 	Limits       plan.Limits       // in force, to tell when planning mode is over
 	Notify       func(Notice)      // tells a person, at once; may be nil
 }

@@ -78,7 +78,7 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 				rules := &book{}
 				crew := &engines{session: s, seen: seen}
 				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew,
-					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Engines: crew.at}),
+					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Crew: crew}),
 					me:      verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
 				if c.person {
 					w.me = person
