@@ -18,7 +18,7 @@ import (
 )
 
 // shownCode finds the code to be typed below a plan.
-var shownCode = regexp.MustCompile(`(?m)^This is plan \w+\. To approve it, type (\d+) and Enter`)
+var shownCode = regexp.MustCompile(`(?m)^This is [^.]+\. To approve it, type (\d+) and Enter`)
 
 // atTerminal runs a command in a pseudo-terminal, where a person types: terminal KEYS
 // EXIT COMMAND... KEYS is a Go string, or - for none, or code for the code that stands

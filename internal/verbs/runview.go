@@ -53,7 +53,7 @@ func runState(state plan.State) RunState {
 		return r
 	}
 	if run := state.Run; run != nil && run.Plan == p.Root() && p.FinalSummary == "" {
-		r.Run = &RunView{ID: run.ID, Paused: run.Paused, Reason: run.Reason, Note: run.Note, Counts: countRun(p)}
+		r.Run = &RunView{ID: run.ID, Paused: run.Paused && run.Ended.IsZero(), Reason: run.Reason, Note: run.Note, Counts: countRun(p)}
 	}
 	for step := range p.Steps.Asking() {
 		ask := step.Asking()
