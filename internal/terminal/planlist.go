@@ -35,9 +35,7 @@ func PlanRows(s plan.State) []PlanRow {
 	for _, head := range s.Former() {
 		row := PlanRow{ID: head.ID, Objective: head.Objective, status: string(head.Status), past: true, done: head.Done,
 			steps: head.Steps, when: head.ArchivedAt}
-		if head.Status == plan.StatusDraft {
-			row.status = head.Reason
-		} else if head.Status == plan.StatusActive {
+		if head.Status == plan.StatusDraft || head.Status == plan.StatusActive {
 			row.status = pastWord(head.Reason)
 		}
 		rows = append(rows, row)
