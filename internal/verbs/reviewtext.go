@@ -250,18 +250,20 @@ func wholeStep(step *plan.Step) string {
 // ReviewStep is what a person is shown before deciding whether a step is run, with other arguments
 // where some are given, and the digest of what it would run.
 func ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage) (text, digest string) {
-	text = step.ID.String() + " of " + plan.Quote(p.Objective) + " asks before it runs"
+	text = step.ID.String() + " of " + plan.Quote(p.Objective) + " asks "
 	digest, runs := plan.StartDigest(step, step.Args), step.Args
 	if ask := step.Asking(); ask != nil {
 		digest, runs = ask.Digest, ask.Args
 		if ask.Attempt > 1 {
-			text += fmt.Sprintf(", for the %d. time", ask.Attempt)
+			text += fmt.Sprintf("again, before attempt %d", ask.Attempt)
+		} else {
+			text += "before it runs"
 		}
 		if ask.Text != "" {
 			text += ", " + ask.Text
 		}
 	} else {
-		text += "; what it refers to is filled in then, and it asks again if that changes what it runs"
+		text += "before it runs; what it refers to is filled in then, and it asks again if that changes what it runs"
 	}
 	if len(args) > 0 {
 		runs = args
