@@ -164,6 +164,38 @@ func granted(s State, step *Step, r Resolution) bool {
 	return grant != nil && grant.Digest == r.List
 }
 
+// Foreseen is a question that a step is going to ask a person before it is started.
+type Foreseen struct {
+	Step  *Step
+	Kind  AskKind
+	Known bool // what would be approved: it does not depend on values of other steps, or on a list that has yet to be found
+}
+
+// Foresee lists what is going to be asked, as far as can be told before it comes to it.
+// destructive says whether a tool may do what cannot be undone.
+func Foresee(s State, destructive func(tool string) bool, l Limits) []Foreseen {
+	if s.Plan == nil {
+		return nil
+	}
+	var list []Foreseen
+	for step := range s.Plan.Steps.All() {
+		x := step.execution()
+		loop, _ := s.Plan.Steps.Get(x.Of)
+		if step.Status != Pending || x.Ask != nil && x.Ask.Kind == AskUnknown {
+			continue
+		}
+		if step.Pause != "" && !x.Answered && x.Of == 0 {
+			list = append(list, Foreseen{Step: step, Kind: AskPause})
+		}
+		agreed := x.Grant != nil || loop != nil && loop.execution().Grant != nil && step.Attempts == 0
+		if !agreed && needsGrant(s, step, Resolution{Destructive: destructive(step.Tool)}, l) {
+			known := !UsesSteps(step.Args) && (step.ForEach == "" || json.Valid([]byte(step.ForEach)))
+			list = append(list, Foreseen{Step: step, Kind: AskApproval, Known: known})
+		}
+	}
+	return list
+}
+
 // StepStarted gives a step to an engine.
 type StepStarted struct {
 	Step       StepID    `json:"step_id"`

@@ -216,6 +216,8 @@ type subject struct {
 	how    string // the ways to decide otherwise, as they are told below it
 	edit   string // what to give behind edit
 	left   error  // where nothing was decided
+	enter  string // what Enter alone does; "": it leaves things as they are
+	alone  error  // where Enter alone was typed; nil: left
 }
 
 // askToDecide shows a plan and has the user say what becomes of it.
@@ -247,8 +249,9 @@ func (a *app) decideOn(ctx context.Context, tty io.ReadWriter, on subject) (word
 	if err != nil {
 		return "", "", err
 	}
+	enter := cmp.Or(on.enter, "Enter alone leaves it as it is.")
 	lines := append(rest, strings.Repeat("-", 40), fmt.Sprintf("This is %s %s. To approve it, type %s and Enter.", on.name,
-		history.ShortDigest(on.digest), s.Bold(code)), on.how, "Enter alone leaves it as it is.")
+		history.ShortDigest(on.digest), s.Bold(code)), on.how, enter)
 	question := strings.Join(lines, "\n") + "\n> "
 	for range codeTries {
 		if _, err := io.WriteString(tty, question); err != nil {
@@ -264,23 +267,40 @@ func (a *app) decideOn(ctx context.Context, tty io.ReadWriter, on subject) (word
 		}
 		first, words, _ := strings.Cut(strings.TrimSpace(typed), " ")
 		word = map[string]string{code: "approve", "reject": "reject", "edit": "edit"}[strings.ToLower(first)]
+		if word == "edit" && on.edit == "" {
+			word = ""
+		}
 		words = strings.TrimSpace(words)
 		switch {
-		case first == "" || !whole:
+		case !whole:
 			return "", "", on.left
+		case first == "":
+			return "", "", cmp.Or(on.alone, on.left)
 		case word == "edit" && words == "":
 			question = on.edit + "\n> "
 		case word != "":
 			return word, words, nil
 		default:
-			question = fmt.Sprintf("That is not the code. Type %s to approve %s, edit or reject and your words to decide otherwise; "+
-				"Enter alone leaves it as it is.\n> ", s.Bold(code), on.called())
+			question = fmt.Sprintf("That is not the code. Type %s to approve %s, %s to decide otherwise; %s\n> ",
+				s.Bold(code), on.called(), on.otherwise(), enter)
 		}
 	}
 	return "", "", on.left
 }
 
-func (on subject) called() string { return strings.Replace(on.name, "plan", "the plan", 1) }
+func (on subject) called() string {
+	if on.name == "plan" || on.name == "list" {
+		return "the " + on.name
+	}
+	return on.name
+}
+
+func (on subject) otherwise() string {
+	if on.edit == "" {
+		return "reject"
+	}
+	return "edit or reject and your words"
+}
 
 // commonRows is taken for the height of a terminal that tells none.
 const commonRows = 24

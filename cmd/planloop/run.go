@@ -59,12 +59,7 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if err != nil {
 		return err
 	}
-	o.Wait = o.Wait || a.inTerminal && a.outIsTerm && !a.flags.json
-	ctx, o.Drain = a.interrupts(ctx)
-	if !a.flags.json {
-		o.Listener = plainRun{a}
-	}
-	reply, err := opened.verbs.Run(ctx, a.caller(), o)
+	reply, err := a.runUntilOver(ctx, opened, o)
 	if err != nil {
 		return err
 	}
@@ -78,6 +73,19 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 const oneInterrupt = 300 * time.Millisecond
 
 var errInterrupted = errors.New("planloop was interrupted")
+
+func (a *app) runUntilOver(ctx context.Context, opened *opened, o verbs.EngineOptions) (verbs.RunReply, error) {
+	watched := a.outIsTerm && !a.flags.json && a.notPresent() == "" // by a person, who is waited for
+	if watched && a.getenv("TERM") != "dumb" {
+		return a.runWatched(ctx, opened, o)
+	}
+	o.Wait = o.Wait || watched
+	ctx, o.Drain = a.interrupts(ctx)
+	if !a.flags.json {
+		o.Listener = plainRun{a}
+	}
+	return opened.verbs.Run(ctx, a.caller(), o)
+}
 
 // interrupts returns a context that ends with the second interrupt, and a channel that is closed by
 // the first. The goroutine ends with the process.

@@ -29,8 +29,8 @@ func atTerminal(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: terminal KEYS EXIT COMMAND...")
 	}
 	shown, code, err := inTerminal(args[0], args[2:], scriptEnvironment(ts), ts.MkAbs("."))
-	ts.Check(err)
 	ts.Logf("[terminal]\n%s", shown)
+	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs("terminal.txt"), []byte(shown), 0o600))
 	if fmt.Sprint(code) != args[1] {
 		ts.Fatalf("exit code %d, want %s", code, args[1])

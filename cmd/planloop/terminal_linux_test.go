@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -198,6 +199,33 @@ func TestWatchInATerminal(t *testing.T) {
 	live.out.waitFor("\x1b[?1049l")
 	shown, code := live.ends()
 	if code != 0 || !strings.Contains(shown, "1 of 1 done") || strings.Contains(shown, "Ctrl-C") {
+		t.Errorf("exit code %d: %q", code, shown)
+	}
+}
+
+// Ctrl-C has what runs go on to its end, and a second one ends it; what the tool printed is seen
+// meanwhile, and fits the terminal when that gets another size.
+func TestRunInATerminal(t *testing.T) {
+	h := newHome(t)
+	file := filepath.Join(t.TempDir(), "plan.json")
+	if err := os.WriteFile(file, []byte(`{"objective": "Wait", "initial_steps": [{"title": "Sleep", "tool": "bash_execute",
+		"args": {"command": "echo half way; sleep 600"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.run("setup", "--file", file)
+	live := h.terminal(80, 24, "run")
+	live.out.waitFor("type ")
+	live.typeIn("\n")
+	live.out.waitFor("y to let it run")
+	live.typeIn("y\n")
+	live.out.waitFor("| half way")
+	live.typeIn("\x03")
+	for range 4 { // two that follow each other at once count as one
+		live.out.waitFor("Ctrl-C ends what still runs")
+	}
+	live.typeIn("\x03")
+	shown, code := live.ends()
+	if code != 3 || !strings.Contains(shown, "The run is over") || !strings.Contains(shown, "nobody knows what came of it") {
 		t.Errorf("exit code %d: %q", code, shown)
 	}
 }

@@ -255,12 +255,12 @@ func (v RunView) pace(step *plan.Step) string {
 			fmt.Sprintf(" %d%%  ", percent)
 	}
 	if !step.StartedAt.IsZero() {
-		text += lasted(max(0, v.Now.Sub(step.StartedAt)))
+		text += lasted(v.Now.Sub(step.StartedAt)) + "  "
 	}
 	if step.Attempts > 1 {
-		text += fmt.Sprintf(", attempt %d", step.Attempts)
+		text += fmt.Sprintf("attempt %d", step.Attempts)
 	}
-	return text
+	return strings.TrimSpace(text)
 }
 
 // entries says how many steps of a loop are done.
@@ -303,8 +303,11 @@ func lastLine(text string) string {
 	}
 }
 
-// lasted says how long something took, or has taken so far.
+// lasted says how long something took, or has taken so far, "" for no time to speak of.
 func lasted(d time.Duration) string {
+	if d < 50*time.Millisecond {
+		return ""
+	}
 	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()
 	}

@@ -250,20 +250,15 @@ func wholeStep(step *plan.Step) string {
 // ReviewStep is what a person is shown before deciding whether a step is run, with other arguments
 // where some are given, and the digest of what it would run.
 func ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage) (text, digest string) {
-	text = step.ID.String() + " of " + plan.Quote(p.Objective) + " asks "
+	text = step.ID.String() + " of " + plan.Quote(p.Objective) + asksWhat(step)
 	digest, runs := plan.StartDigest(step, step.Args), step.Args
 	if ask := step.Asking(); ask != nil {
 		digest, runs = ask.Digest, ask.Args
-		if ask.Attempt > 1 {
-			text += fmt.Sprintf("again, before attempt %d", ask.Attempt)
-		} else {
-			text += "before it runs"
-		}
-		if ask.Text != "" {
+		if ask.Text != "" && ask.Kind == plan.AskApproval {
 			text += ", " + ask.Text
 		}
 	} else {
-		text += "before it runs; what it refers to is filled in then, and it asks again if that changes what it runs"
+		text += "; what it refers to is filled in then, and it asks again if that changes what it runs"
 	}
 	if len(args) > 0 {
 		runs = args
@@ -276,6 +271,35 @@ func ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage) (text, dige
 		text += "   failed before: " + barred(step.Error) + "\n"
 	}
 	return text, digest
+}
+
+// asksWhat says of a step what a person is to decide.
+func asksWhat(step *plan.Step) string {
+	switch ask := step.Asking(); {
+	case ask == nil:
+	case ask.Kind == plan.AskPause:
+		return " asks you"
+	case ask.Kind == plan.AskUnknown:
+		return " was started, and nobody knows what came of it"
+	case ask.Attempt > 1:
+		return fmt.Sprintf(" asks again, before attempt %d", ask.Attempt)
+	}
+	return " asks before it runs"
+}
+
+// ReviewForeseen is what a person is shown of what a run is going to ask.
+func ReviewForeseen(p *plan.Plan, foreseen []plan.Foreseen) string {
+	text := "Running " + plan.Quote(p.Objective) + " is going to ask you:\n"
+	for _, f := range foreseen {
+		text += "\n" + wholeStep(f.Step)
+		switch {
+		case f.Kind == plan.AskPause:
+			text += "   you answer it when the run comes to it\n"
+		case !f.Known:
+			text += "   you are asked when it is known what it refers to\n"
+		}
+	}
+	return text
 }
 
 // pretty is JSON with a line for each member.

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// watchedRun shows a run on the terminal while it goes on, and asks the person there what its
+// steps ask. One goroutine draws and asks, so that neither gets in the way of the other.
+type watchedRun struct {
+	*app
+	opened *opened
+	tty    io.Writer
+	keys   *keyboard
+	done   chan struct{} // closed when the run is over for this process
+
+	allowed map[allowance]bool
+	left    map[question]bool // questions that were left open
+	reopen  atomic.Bool       // Enter was typed: they are asked again
+	turn    int
+}
+
+// runWatched runs the plan before the eyes of a person, who is asked what its steps ask.
+func (a *app) runWatched(ctx context.Context, opened *opened, o verbs.EngineOptions) (verbs.RunReply, error) {
+	tty, err := terminal.OpenTTY()
+	if err != nil {
+		return verbs.RunReply{}, plan.Refuse(plan.Conflict, "", "a run that asks needs a terminal", "run it in a terminal of your own")
+	}
+	defer tty.Close()
+	w := &watchedRun{app: a, opened: opened, tty: tty, done: make(chan struct{}), left: map[question]bool{}}
+	if w.allowed, err = w.allowBeforehand(ctx, tty); err != nil {
+		return verbs.RunReply{}, err
+	}
+	ctx, hangUp := hangsUp(ctx) // not at the end: the end of ctx is an interrupt
+	working, drain := a.interrupts(ctx)
+	o.Drain, o.Wait = drain, true
+	var reply verbs.RunReply
+	var failed error
+	go func() {
+		defer close(w.done)
+		reply, failed = opened.verbs.Run(working, a.caller(), o)
+	}()
+	w.keys = newKeyboard(tty)
+	if err := w.follow(ctx, hangUp); err != nil {
+		hangUp() // nobody sees how it goes on
+		a.logger().Debug("the run is not shown any more", "error", err)
+	}
+	<-w.done
+	return reply, failed
+}
+
+// hangsUp returns a context that ends with the terminal as well.
+func hangsUp(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
+// allowBeforehand shows what is going to be asked, and has the person allow what is known of
+// it, or be asked step by step.
+func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (map[allowance]bool, error) {
+	state, err := w.opened.verbs.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	box, err := w.box()
+	if err != nil {
+		return nil, err
+	}
+	defer box.Close()
+	tools := box.Tools()
+	destructive := func(name string) bool {
+		tool, ok := tools.Lookup(name)
+		return ok && tool.Destructive
+	}
+	foreseen := plan.Foresee(state, destructive, w.opened.config.Limits())
+	allowed := map[allowance]bool{}
+	for _, f := range foreseen {
+		if f.Known {
+			allowed[allowanceOf(f.Step, f.Step.Attempts+1)] = true
+		}
+	}
+	if len(allowed) == 0 {
+		return nil, nil
+	}
+	text := verbs.ReviewForeseen(state.Plan, foreseen)
+	sum := sha256.Sum256([]byte(text))
+	stepwise := errors.New("asked step by step")
+	word, _, err := w.decideOn(ctx, tty, subject{name: "list", shown: w.thereOn().Draft(text),
+		amount: plan.Counted(len(foreseen), "question"), digest: hex.EncodeToString(sum[:]),
+		how:   "Then each of these steps may run once, just as it is shown. To run nothing, type reject.",
+		enter: "Enter alone has you asked step by step.", alone: stepwise, left: notRun()})
+	switch {
+	case errors.Is(err, stepwise):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case word != "approve":
+		return nil, notRun()
+	}
+	return allowed, nil
+}
+
+func notRun() error {
+	return plan.Refuse(plan.InvalidInput, "", "nothing was allowed, and nothing was run", "give planloop run again to be asked")
+}
+
+// follow draws and asks until the run is over.
+func (w *watchedRun) follow(ctx context.Context, hangUp func()) error {
+	always, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	grown, err := w.opened.verbs.Watch(always)
+	if err != nil {
+		return err
+	}
+	for !w.over() {
+		state, err := w.opened.verbs.State(always)
+		if err != nil {
+			return err
+		}
+		if step := w.asks(state); step != nil && ctx.Err() == nil {
+			err = w.settle(ctx, grown, state, step)
+		} else {
+			err = w.show(ctx, grown, hangUp)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	page, _, err := w.page(always)
+	if err != nil {
+		return err
+	}
+	return w.print(terminal.Joined(page.Lines()))
+}
+
+func (w *watchedRun) over() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// redrawEvery is how often what runs is drawn anew.
+const redrawEvery = 250 * time.Millisecond
+
+// show draws the run until it is over or a step asks.
+func (w *watchedRun) show(ctx context.Context, grown <-chan struct{}, hangUp func()) error {
+	shown, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	page := func(inner context.Context) (terminal.Page, plan.Revision, error) {
+		page, state, err := w.page(inner)
+		if w.asks(state) != nil && ctx.Err() == nil {
+			stop()
+		}
+		return page, state.Revision, err
+	}
+	ctrlC := "pauses the run"
+	if ctx.Err() != nil {
+		ctrlC = "ends what still runs"
+	}
+	live := terminal.Live{Out: w.out, Screen: w.screen, Page: page, CtrlC: ctrlC, Gone: true}
+	err := live.Run(shown, w.changes(ctx, shown, grown, hangUp))
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// changes tells when the run is to be drawn anew. What it returns is closed, and its goroutine ends,
+// with shown, with the run, and when ctx ends while it does not have ended before.
+func (w *watchedRun) changes(ctx, shown context.Context, grown <-chan struct{}, hangUp func()) <-chan struct{} {
+	changed := make(chan struct{})
+	draining := ctx.Done()
+	if ctx.Err() != nil {
+		draining = nil
+	}
+	go func() {
+		defer close(changed)
+		tick := time.NewTicker(redrawEvery)
+		defer tick.Stop()
+		keys := w.keys.lines
+		for {
+			select {
+			case <-tick.C:
+			case <-grown:
+			case _, ok := <-keys:
+				if !ok {
+					keys = nil
+					hangUp()
+				}
+				w.reopen.Store(ok)
+			case <-shown.Done():
+				return
+			case <-w.done:
+				return
+			case <-draining:
+				return
+			}
+			select {
+			case changed <- struct{}{}:
+			case <-shown.Done():
+				return
+			}
+		}
+	}()
+	return changed
+}
+
+// page lays the run out as it stands.
+func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error) {
+	state, err := w.opened.verbs.State(ctx)
+	if err != nil {
+		return terminal.Page{}, plan.State{}, err
+	}
+	view := terminal.RunView{PlanView: w.view(w.opened, state, nil, false), Turn: w.turn, Underway: map[plan.StepID]terminal.Underway{}}
+	view.Next = ""
+	w.turn++
+	for _, one := range engine.ReadRunning(w.opened.place.StateDir) {
+		view.Underway[one.Step] = terminal.Underway{Percent: one.Percent, What: one.What, Log: one.Log}
+	}
+	return view.Page(), state, nil
+}
+
+// asks returns the first step whose question was not left open, nil when there is none.
+func (w *watchedRun) asks(state plan.State) *plan.Step {
+	if w.reopen.Swap(false) {
+		clear(w.left)
+	}
+	if state.Plan == nil {
+		return nil
+	}
+	for step := range state.Plan.Steps.Asking() {
+		if !w.left[questionOf(step)] {
+			return step
+		}
+	}
+	return nil
+}
