@@ -74,7 +74,8 @@ var said0 = []string{"success", "session_created", "Session created. Agent can n
 var spoken = map[string]string{"awaiting_approval": "waits for a person|put before a person",
 	"client-confirmed": "confirmed through the client", "called_off": "cancelled", "TODO": "blocked|failed", "CANCELLED": "skipped",
 	"person": "approved by|rejected by|returned by", "submitted": "put before a person", "gathering": "planning mode",
-	"executing": "approved", "inactive": "rejected|off|goes on|expired"}
+	"executing": "approved", "inactive": "rejected|off|goes on|expired",
+	"waiting_for_agent": "waiting for agent", "waiting_for_person": "waiting for person", "0": "."} // what there is none of is not counted
 
 var (
 	idRange  = regexp.MustCompile(`S(\d+)-S(\d+)`)
@@ -148,7 +149,7 @@ const framing = `a an and are as at be by for from in is it its of on or the to 
 	next done plan step task depends waits archived replaces no type
 	added updated steps created open comes first signal nothing new found cleared suggestions
 	planning mode entered answered comments approved rejected returned changed submitted again user confirmed through client ended
-	goes on`
+	goes on waiting`
 
 // do is a step of a story: a call of a tool, or what happens outside of it.
 type do struct {

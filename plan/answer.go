@@ -101,13 +101,15 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 		return conflict("the plan "+s.Plan.Status.Is()+", so nothing is decided about "+name, wayOn(s.Plan))
 	case step.Running():
 		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
-	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked, a.Choice == Reply && kind != AskPause,
+	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked, a.Choice == Reply && !step.WantsReply(),
 		a.Choice == Happened && kind != AskUnknown:
 		return a.nothingAsked(s, step)
 	case a.Digest != "" && ask != nil && a.Digest != ask.Digest:
 		return conflict("what "+name+" asks has changed since it was shown", "look at it again, then decide")
-	case kind == AskApproval || kind == AskPause || unasked && a.Choice != Skip:
-		return a.standing(ask, f)
+	case a.Choice == Approve && len(a.Args) > 0 && step.ForEach != "" && step.Loop() == 0:
+		return Refuse(InvalidInput, "/args", "are those of a loop, whose entries each have their own", "approve it as it is, or deny it")
+	case a.Choice == Approve, a.Choice == Deny, a.Choice == Reply:
+		return a.standing(step, f)
 	case step.Status == Done:
 		return conflict(name+" is done", "mark it pending to do it again")
 	case a.Choice == Abort && s.OpenRun() == nil:
@@ -124,9 +126,9 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 }
 
 // standing refuses an answer to a question that a person was asked, unless it is a person's.
-func (a AnswerStep) standing(ask *Ask, f Facts) error {
-	t := traits{standing: deciding, act: "approval of the step"}
-	if ask != nil && ask.Kind == AskPause {
+func (a AnswerStep) standing(step *Step, f Facts) error {
+	ask, t := step.Asking(), traits{standing: deciding, act: "approval of the step"}
+	if a.Choice == Reply {
 		t = traits{standing: confirmed, act: "answer"}
 	}
 	if f.Actor.Way() == ByClient && ask != nil && a.Digest != ask.Digest {

@@ -180,6 +180,7 @@ func TestEditsWaitAlone(t *testing.T) {
 	for _, outcome := range []plan.Outcome{plan.Approved, plan.Rejected, plan.Returned, plan.Expired} {
 		t.Run(string(outcome), func(t *testing.T) {
 			w := approvedPlan(t)
+			w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
 			w.do(ann, batch)
 			w.wantPhase(plan.PhaseSubmitted)
 			kept := func(when string) {
@@ -325,6 +326,7 @@ func TestApprovalBindsAfterTheMode(t *testing.T) {
 	for name, end := range map[string]func(*workspace){
 		"reported as done": func(w *workspace) { w.do(ann, plan.EndMode{}) },
 		"completed, and opened again": func(w *workspace) {
+			w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
 			w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done})
 			w.do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
 			w.do(ann, plan.MarkStep{Step: 2, Status: plan.Pending})

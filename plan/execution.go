@@ -113,6 +113,15 @@ func (step *Step) Running() bool { return step.Status == InProgress && step.exec
 // Asking returns the step's open question, nil when it has none.
 func (step *Step) Asking() *Ask { return step.execution().Ask }
 
+// WantsReply reports whether the step asks a person its own question before anything is done, or will
+// once a run comes to it.
+func (step *Step) WantsReply() bool {
+	if ask := step.Asking(); ask != nil {
+		return ask.Kind == AskPause
+	}
+	return step.Pause != "" && step.Loop() == 0 && step.Status == Pending && !step.execution().Answered
+}
+
 // WantsApproval reports whether the step asks a person before it runs, or will once a run comes to it.
 func (step *Step) WantsApproval() bool {
 	if ask := step.Asking(); ask != nil {

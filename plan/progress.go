@@ -71,9 +71,12 @@ func leftToEngine(step *Step, a MarkStep, f Facts) error {
 	case step.Unknown() && a.recovers(step) == "" && !f.Actor.Present():
 		return conflict(name+" was started, and nobody knows what came of it",
 			"look at what it did, then mark it done, or pending to repeat it")
-	case a.Status == InProgress && step.Status != InProgress && step.RequiresApproval && x.Grant == nil && !f.Limits.NeverAsk &&
-		!f.Actor.Present():
+	case a.Status != InProgress && a.Status != Done || f.Actor.Present():
+	case step.WantsApproval() && !f.Limits.NeverAsk:
 		return conflict(name+" waits for a person's approval before it is started", "ask the user to run `planloop approve "+name+"`")
+	case step.WantsReply():
+		return conflict(name+" waits for a person's answer to "+Quote(step.Pause),
+			"ask the user to run `planloop answer "+name+" TEXT`")
 	}
 	return nil
 }

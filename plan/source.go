@@ -30,7 +30,7 @@ func ParseForEach(text string) (ForEach, error) {
 	switch err := json.Unmarshal([]byte(text), &items); {
 	case err == nil && items != nil:
 		return ForEach{Items: items}, withinItems(len(items))
-	case strings.HasPrefix(text, "[") && strings.Contains(text, `"`):
+	case json.Valid([]byte(text)), strings.HasPrefix(text, "[") && strings.Contains(text, `"`):
 		return refuse("is not a valid JSON list", `give a list such as ["a","b"]`)
 	}
 	if ref, ok := ParseReference(text); ok {

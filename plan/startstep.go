@@ -96,7 +96,7 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	case step.Pause != "" && !x.Answered && x.Of == 0:
 		return ask(AskPause, "", step.Pause)
 	case loop && needsGrant(s, step, r, f.Limits) && (x.Grant == nil || x.Grant.Digest != r.List):
-		return ask(AskApproval, r.List, counted(len(r.Items)))
+		return ask(AskApproval, r.List, listed(r.Items))
 	case loop:
 		return []Event{expanded(s.Plan, step, r.Items, f.Now)}
 	case step.Tool == "" && step.When != "" && !x.Met:
@@ -115,7 +115,31 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 		LeaseUntil: f.Now.Add(f.Limits.Lease)}}
 }
 
-func counted(items int) string { return "for " + Counted(items, "entry") }
+// listed says what a loop goes over, each entry whole, for whoever is asked about it.
+func listed(items []json.RawMessage) string {
+	text := "for " + Counted(len(items), "entry")
+	for i, item := range items {
+		joint := ", "
+		if i == 0 {
+			joint = ": "
+		}
+		if shown := joint + QuoteWhole(itemText(item)); len(text)+len(shown) <= MaxLongText-100 {
+			text += shown
+			continue
+		}
+		return text + fmt.Sprintf(" and %d more", len(items)-i)
+	}
+	return text
+}
+
+// itemText is an entry as people read it.
+func itemText(item json.RawMessage) string {
+	var text string
+	if json.Unmarshal(item, &text) == nil {
+		return text
+	}
+	return string(item)
+}
 
 // needsGrant reports whether a person has to agree before the step is started.
 func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
@@ -272,12 +296,7 @@ func expanded(p *Plan, loop *Step, items []json.RawMessage, at time.Time) Event 
 
 // instanceTitle names an instance after its loop and its entry.
 func instanceTitle(title string, item json.RawMessage) string {
-	text := string(item)
-	var plain string
-	if json.Unmarshal(item, &plain) == nil {
-		text = plain
-	}
-	clean, err := Text{Max: MaxLongLine}.Clean(fmt.Sprintf("%s: %s", title, Shorten(text, 80)))
+	clean, err := Text{Max: MaxLongLine}.Clean(fmt.Sprintf("%s: %s", title, Shorten(itemText(item), 80)))
 	if err != nil || utf8.RuneCountInString(clean) > MaxLongLine {
 		return title
 	}

@@ -220,6 +220,9 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict(step.ID.String()+" is part of a loop, or is being run, and cannot be edited any more",
 			"replan, or add another step")
 	}
+	if err := keepsGuards(p, step, a.Patch, f); err != nil {
+		return nil, err
+	}
 	if err := keepsProof(step, a.Patch, f); err != nil {
 		return nil, err
 	}
@@ -241,6 +244,18 @@ func (p Patch) linked(of *Plan, step *Step) (Patch, error) {
 		p.DependsOn = &linked.DependsOn
 	}
 	return PatchOf(linked, p.Given()), nil
+}
+
+// keepsGuards refuses an agent an edit by which a step asks a person no more. Of an approved plan it
+// is a deviation, which is put before a person anyway.
+func keepsGuards(p *Plan, step *Step, patch Patch, f Facts) error {
+	after := patch.On(step.Spec)
+	if p.Approval != nil || f.Actor.Present() || step.Status.Finished() ||
+		(!step.RequiresApproval || after.RequiresApproval) && (step.Pause == "" || after.Pause == step.Pause) {
+		return nil
+	}
+	return conflict(step.ID.String()+" would not ask a person any more as it does now",
+		"leave that as it is; a person at a terminal can change it")
 }
 
 // StepUpdated edits a step of the current plan.

@@ -227,10 +227,17 @@ func (e *executionPlan) unknown(s *source) error {
 	left := map[string]bool{}
 	look := func(at, prefix string, rest jsontext.Value, known ...string) {
 		for name := range jsonKeys(rest) {
-			if near := spelling.Nearest(name, known); near != "" {
-				faults.Add(refuse(shortPointer(at+"/"+name), "the field "+plan.Quote(name)+" is not known", "did you mean "+near+"?"))
+			refused := func(fix string) {
+				faults.Add(refuse(shortPointer(at+"/"+name), "the field "+plan.Quote(name)+" is not known", fix))
 			}
-			left[plan.Shorten(prefix+name, 60)] = true
+			switch near := spelling.Nearest(name, known); {
+			case near != "":
+				refused("did you mean " + near + "?")
+			case prefix == "steps[].": // it may be a guard, and a step without that is another step
+				refused("leave it out, or say it by one of " + strings.Join(known, ", "))
+			default:
+				left[plan.Shorten(prefix+name, 60)] = true
+			}
 		}
 	}
 	look("", "", e.Rest, "id", "taskId", "version", "steps", "estimatedDuration", "createdAt", "summary", "reasoning", "constraints")

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"iter"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type Decision struct {
 	Digest   string         `json:"digest,omitempty"` // of what was shown, its beginning
 	Request  string         `json:"request,omitempty"`
 	Question string         `json:"question,omitempty"`
+	Step     plan.StepID    `json:"step_id,omitzero"`
 	Text     string         `json:"text,omitempty"` // what was said
 
 	what string // in words
@@ -97,6 +99,12 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 		return Decision{Event: "asked", what: "question " + e.ID + " asked", Question: e.ID, Text: e.Text}, true
 	case plan.QuestionAnswered:
 		return Decision{Event: "answered", what: "question " + e.ID + " answered", Question: e.ID, Way: e.Way, Text: e.Answer}, true
+	case plan.StepAsked:
+		return Decision{Event: "step_asked", what: e.Step.String() + " asked", Step: e.Step, Digest: ShortDigest(e.Ask.Digest),
+			Text: cmp.Or(e.Ask.Text, string(e.Ask.Args))}, true
+	case plan.StepAnswered:
+		return Decision{Event: "step_answered", what: e.Step.String() + ": " + answers()[e.Choice], Step: e.Step,
+			Digest: ShortDigest(e.Digest), Way: e.Way, Text: cmp.Or(e.Text, string(e.Args))}, true
 	case plan.PlanRestored:
 		return Decision{Event: "restored", what: "restored", PlanID: e.Plan.ID}, true
 	case plan.HistoryPurged:

@@ -78,7 +78,7 @@ func TestAuditPicksDecisions(t *testing.T) {
 	want := []string{"draft_made", "history_purged", "left_undecided", "mode_cancelled", "mode_ended", "mode_entered", "mode_expired",
 		"mode_restored",
 		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "question_answered",
-		"question_asked"}
+		"question_asked", "step_answered", "step_asked"}
 	if diff := cmp.Diff(want, picked); diff != "" {
 		t.Error(diff)
 	}

@@ -76,7 +76,7 @@ func (v view) begin(step *plan.Step) (now, bool) {
 	case engines && runs && !onlyApproval(step):
 		return now{reason: ReadyToRun, step: step, message: fmt.Sprintf("Task %s is run by planloop.", step.ID),
 			next: say("Run the plan; ", step.ID, " ", name(step.Title), " comes next: ", Call{Act: ActRun}, ".")}, true
-	case v.unapproved(step):
+	case v.unapproved(step), v.unanswered(step):
 		return now{}, false
 	}
 	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", mark(step.ID, plan.InProgress), ".")), true
@@ -91,6 +91,9 @@ func onlyApproval(step *plan.Step) bool {
 func (v view) unapproved(step *plan.Step) bool {
 	return step.RequiresApproval && !step.Granted() && !v.neverAsk && !v.decides()
 }
+
+// unanswered reports whether the caller may not start a step before a person has answered what it asks.
+func (v view) unanswered(step *plan.Step) bool { return step.WantsReply() && !v.decides() }
 
 // engaged is what an engine does, or was at when it ended.
 func (v view) engaged(p *plan.Plan) (now, bool) {
@@ -144,6 +147,8 @@ func (v view) asksPerson(p *plan.Plan) (now, bool) {
 			return now{reason: RunPaused, step: step, message: "A person has paused the run.", next: next}, true
 		case v.unapproved(step):
 			return v.waitForPerson(step, Call{Act: ActApproveStep, Step: step.ID}), true
+		case v.unanswered(step):
+			return v.waitForPerson(step, Call{Act: ActAnswerStep, Step: step.ID}), true
 		}
 	}
 	return now{}, false

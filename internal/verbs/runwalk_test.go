@@ -177,7 +177,7 @@ func (w *walker) asksEnd() error {
 		switch ask := step.Asking(); {
 		case step.Unknown():
 			continue
-		case ask != nil && ask.Kind == plan.AskPause:
+		case step.WantsReply() && (ask != nil || w.state().Plan.Steps.IsReady(step.ID)):
 			a.Choice, a.Text = plan.Reply, "yes"
 		case ask == nil && !(step.RequiresApproval && step.Status == plan.Pending && !step.Granted()):
 			continue

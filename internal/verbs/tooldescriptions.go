@@ -175,8 +175,7 @@ func executionRows() []Row {
 		row(Spec{
 			Name: "planning_replan", Title: "Make the next version of the plan", Toolset: Execution,
 			Description: "Replan: done steps stay, failed ones are tried anew unless you change or skip them.",
-			Example: `{"changes":"The index is built first","reasoning":"The query timed out without it","update_tasks":[` +
-				`{"id":2,"skip":"not needed with the index"}]}`,
+			Example:     `{"changes":"what is different","reasoning":"why"}`,
 		}, (*Service).Replan),
 	}
 }

@@ -140,6 +140,7 @@ func anyWork(t *rapid.T) *verbs.Service {
 	for i := range rapid.SampledFrom([]int{0, 0, 0, 200}).Draw(t, "further") {
 		steps = append(steps, plan.NewStep{Spec: plan.Spec{Title: fmt.Sprintf("Further step %d", i)}})
 	}
+	steps[done].Pause = "" // nobody is there to answer
 	outline := plan.Outline{Objective: line(t, "goal", plan.MaxLongLine), ContextNotes: written(t, "findings", 3_000),
 		Metadata: plan.Metadata{Constraints: lines(t, "constraint", 300)}}
 	must[verbs.SetupPlanReply](t)(s.SetUp(ctx, ann, plan.SetUp{Outline: outline, Steps: steps}))
