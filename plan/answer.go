@@ -104,7 +104,7 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked, a.Choice == Reply && !step.WantsReply(),
 		a.Choice == Happened && kind != AskUnknown:
 		return a.nothingAsked(s, step)
-	case a.Digest != "" && ask != nil && a.Digest != ask.Digest:
+	case a.Digest != "" && ask != nil && a.Digest != ask.Digest, a.Digest != "" && unasked && a.Digest != StartDigest(step, step.Args):
 		return conflict("what "+name+" asks has changed since it was shown", "look at it again, then decide")
 	case a.Choice == Approve && len(a.Args) > 0 && step.ForEach != "" && step.Loop() == 0:
 		return Refuse(InvalidInput, "/args", "are those of a loop, whose entries each have their own", "approve it as it is, or deny it")
@@ -167,8 +167,8 @@ func (a AnswerStep) approve(step *Step, answered StepAnswered) []Event {
 func (a AnswerStep) retry(p *Plan, step *Step, answered StepAnswered, f Facts) ([]Event, error) {
 	var events []Event
 	if len(a.Args) > 0 && string(a.Args) != string(step.Args) {
-		if step.Tool == "" || step.execution().Expanded {
-			return nil, Refuse(InvalidInput, "/args", step.ID.String()+" has no arguments of its own", "leave them out")
+		if step.Tool == "" || step.execution().Expanded || step.Loop() != 0 { // whose arguments were agreed to with the loop
+			return nil, Refuse(InvalidInput, "/args", step.ID.String()+" has no arguments of its own", "leave them out, or replan")
 		}
 		events = append(events, StepUpdated{Step: step.ID, Patch: Patch{Args: &a.Args}, At: f.Now})
 	}

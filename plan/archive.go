@@ -265,6 +265,9 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	body.UpdatedAt = f.Now
+	if !f.Actor.Present() { // an approval is for what was decided last, and not brought back by others
+		body.Approval = nil
+	}
 	body.Highest = max(f.Past.Steps.Highest(), s.highestOf(f.Past.Root()))
 	tried := s.attemptsOf(f.Past)
 	if body.Status == StatusDraft {

@@ -78,6 +78,7 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 		s = Apply(s, expired)
 	}
 	f.Limits = s.LimitsInForce(f.Limits)
+	f.Limits.NeverAsk = f.Limits.NeverAsk && s.freely(f.Actor)
 	t := traitsOf(a)
 	if err := t.permit(f); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ type Run struct {
 	Since  time.Time `json:"since"`
 	Paused bool      `json:"paused,omitempty"`
 	Person bool      `json:"person,omitempty"` // a person paused it, and an agent does not resume it
+	Free   bool      `json:"free,omitempty"`   // no step asks a person before it runs
 	Reason Over      `json:"reason,omitempty"` // why it is paused or has ended
 	Note   string    `json:"note,omitempty"`   // what was said of that
 	Ended  time.Time `json:"ended,omitzero"`
@@ -107,7 +108,8 @@ func (BeginRun) decide(s State, f Facts) ([]Event, error) {
 	case p.Steps.Len() == 0:
 		return nil, conflict("the plan has no steps to run", "add some first")
 	case run == nil:
-		return []Event{RunBegun{ID: fmt.Sprintf("X%d", s.Revision+1), Plan: p.Root(), By: f.Actor.Name, At: f.Now}}, nil
+		return []Event{RunBegun{ID: fmt.Sprintf("X%d", s.Revision+1), Plan: p.Root(), Free: f.Limits.NeverAsk,
+			By: f.Actor.Name, At: f.Now}}, nil
 	case !run.Paused:
 		return nil, nil
 	case run.Person && f.Actor.Kind == Agent:
@@ -120,12 +122,13 @@ func (BeginRun) decide(s State, f Facts) ([]Event, error) {
 type RunBegun struct {
 	ID   string    `json:"id"`
 	Plan string    `json:"plan"`
+	Free bool      `json:"free,omitempty"` // no step asks a person before it runs
 	By   string    `json:"by"`
 	At   time.Time `json:"at"`
 }
 
 func (e RunBegun) apply(s State) State {
-	s.Run = &Run{ID: e.ID, Plan: e.Plan, By: e.By, Since: e.At}
+	s.Run = &Run{ID: e.ID, Plan: e.Plan, Free: e.Free, By: e.By, Since: e.At}
 	return s
 }
 
@@ -246,4 +249,12 @@ func (s State) runningStep() StepID {
 		}
 	}
 	return 0
+}
+
+// freely reports whether a configuration under which no step asks a person counts for an actor. The
+// environment of an agent's shell, and with it the configuration, is the agent's; an engine goes by
+// what held for whoever began the run, as well.
+func (s State) freely(by Actor) bool {
+	run := s.OpenRun()
+	return by.Via != ViaAgentShell && (by.Kind != Planloop || run != nil && run.Free)
 }

@@ -544,3 +544,90 @@ func TestDraftHidesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestGrantIsForWhatWasShown: whatever an agent changes while a person looks, or afterwards.
+func TestGrantIsForWhatWasShown(t *testing.T) {
+	evil := json.RawMessage(`{"command":"evil"}`)
+	edit := plan.UpdateStep{Step: 1, Patch: plan.Patch{Args: &evil}}
+	verify := "evil"
+	wants := func(t failer) *workspace {
+		step := tool("a")
+		step.RequiresApproval = true
+		return withPlan(t, step, titled("b"))
+	}
+	t.Run("not asked yet", func(t *testing.T) {
+		w := wants(t)
+		shown := plan.StartDigest(w.step(1), w.step(1).Args)
+		w.do(ann, edit)
+		w.refused(person, plan.AnswerStep{Step: 1, Choice: plan.Approve, Digest: shown})
+	})
+	t.Run("asked, and begun anew", func(t *testing.T) {
+		w := asking(t)
+		shown := w.step(1).Asking().Digest
+		w.do(ann, plan.MarkStep{Step: 1, Status: plan.Cancelled})
+		w.do(ann, plan.MarkStep{Step: 1, Status: plan.Pending})
+		w.do(ann, edit)
+		w.refused(person, plan.AnswerStep{Step: 1, Choice: plan.Approve, Digest: shown})
+	})
+	t.Run("with other arguments, and verified otherwise", func(t *testing.T) {
+		w := asking(t)
+		shown := w.step(1).Asking().Digest
+		w.do(ann, plan.UpdateStep{Step: 1, Patch: plan.Patch{Verify: &verify}})
+		w.refused(person, plan.AnswerStep{Step: 1, Choice: plan.Approve, Digest: shown, Args: json.RawMessage(`{"command":"ls"}`)})
+	})
+	t.Run("granted", func(t *testing.T) {
+		w := asking(t)
+		w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
+		w.do(ann, edit)
+		w.wantAdvance(1, []string{"step_asked"})
+	})
+	t.Run("an instance", func(t *testing.T) {
+		loop := tool("Delete")
+		loop.ForEach, loop.RequiresApproval = `["a","b"]`, true
+		w := run(t, loop)
+		w.found = func(step *plan.Step, r *plan.Resolution) {
+			if r.Destructive = true; step.Loop() == 0 {
+				r.Items = items("a", "b")
+			}
+		}
+		w.advance(1)
+		w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
+		w.advance(1)
+		w.do(ann, plan.MarkStep{Step: 3, Status: plan.Skipped})
+		w.refused(ann, plan.AnswerStep{Step: 3, Choice: plan.Retry, Args: evil})
+	})
+	t.Run("an approved step that was done", func(t *testing.T) {
+		w := newWorkspace(t)
+		w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Pay"}, Steps: []plan.NewStep{tool("a"), titled("b")}})
+		w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+		w.do(ann, plan.BeginRun{})
+		w.found = func(_ *plan.Step, r *plan.Resolution) { r.Destructive = true }
+		w.wantAdvance(1, []string{"step_started"})
+		w.advance(1, w.finished(1, ok(`1`)))
+		w.do(ann, plan.MarkStep{Step: 1, Status: plan.Pending})
+		w.wantAdvance(1, []string{"step_asked"})
+	})
+	t.Run("an approval of a former version", func(t *testing.T) {
+		w := newWorkspace(t)
+		w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Pay"}, Steps: []plan.NewStep{tool("a")}})
+		w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+		first := w.state.Plan.ID
+		w.do(person, plan.Replan{Changes: "another way"})
+		w.do(ann, plan.Restore{PlanID: first})
+		w.do(ann, plan.BeginRun{})
+		w.found = func(_ *plan.Step, r *plan.Resolution) { r.Destructive = true }
+		w.wantAdvance(1, []string{"step_asked"})
+	})
+}
+
+// TestNobodyIsAskedOnlyWhereAPersonSaidSo: the configuration of an agent's shell is the agent's.
+func TestNobodyIsAskedOnlyWhereAPersonSaidSo(t *testing.T) {
+	for via, want := range map[plan.Via]string{plan.ViaAgentShell: "step_asked", plan.ViaTerminal: "step_started"} {
+		step := tool("a")
+		step.RequiresApproval = true
+		w := withPlan(t, step)
+		w.limits.NeverAsk = true
+		w.do(plan.NewActor(via, "x"), plan.BeginRun{})
+		w.wantAdvance(1, []string{want})
+	}
+}

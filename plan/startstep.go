@@ -44,8 +44,8 @@ func Startable(s State, room int) Candidates {
 func (step *Step) ConcernsEngine() bool {
 	x := step.execution()
 	instance := x.Of != 0
-	return step.Tool != "" || !instance && step.ForEach != "" || step.When != "" && !x.Met || step.Pause != "" && !x.Answered ||
-		step.RequiresApproval && x.Grant == nil
+	return step.Tool != "" || !instance && step.ForEach != "" || step.When != "" && !x.Met ||
+		!instance && step.Pause != "" && !x.Answered || step.RequiresApproval && x.Grant == nil
 }
 
 // start returns what becomes of the steps that may be started.
@@ -85,7 +85,7 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	x := step.execution()
 	ask := func(kind AskKind, digest, text string) []Event {
 		return []Event{StepAsked{Step: step.ID,
-			Ask: Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: f.Now}}}
+			Ask: Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: shownArgs(r.Args), Text: text, At: f.Now}}}
 	}
 	loop := step.ForEach != "" && x.Of == 0
 	switch {
@@ -113,6 +113,18 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	}
 	return []Event{StepStarted{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, Safe: r.Safe, By: f.Actor.Name, At: f.Now,
 		LeaseUntil: f.Now.Add(f.Limits.Lease)}}
+}
+
+// maxShownArgs bounds the arguments that stand in a question, in bytes.
+const maxShownArgs = 16 << 10
+
+// shownArgs are arguments as they stand in a question. What refers to large values is shown as it
+// is written.
+func shownArgs(args json.RawMessage) json.RawMessage {
+	if len(args) > maxShownArgs {
+		return nil
+	}
+	return args
 }
 
 // listed says what a loop goes over, each entry whole, for whoever is asked about it.
@@ -158,13 +170,16 @@ func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
 // step is going to do: its arguments refer to nothing but the entries of a list that stood there.
 func agreed(s State, step *Step, l Limits) bool {
 	approval := s.Plan.Approval
+	if step.Result != nil && step.Result.OK { // it was agreed to once
+		return false
+	}
 	if s.PhaseNow() != PhaseExecuting || !s.carriesOut() || l.PersonOnly && approval.Way != string(ByPerson) || UsesSteps(step.Args) {
 		return false
 	}
 	shown := step
 	if loop := step.Loop(); loop != 0 {
 		parent, ok := s.Plan.Steps.Get(loop)
-		if !ok || parent.Tool != step.Tool || parent.Verify != step.Verify || !bytes.Equal(parent.Args, step.Args) {
+		if !ok || !step.asIn(parent) {
 			return false
 		}
 		shown = parent
@@ -175,13 +190,18 @@ func agreed(s State, step *Step, l Limits) bool {
 	return shown.ForEach == "" || json.Valid([]byte(shown.ForEach)) // a list that is written down
 }
 
+// asIn reports whether an instance does what its loop says.
+func (step *Step) asIn(loop *Step) bool {
+	return loop.Tool == step.Tool && loop.Verify == step.Verify && bytes.Equal(loop.Args, step.Args)
+}
+
 // granted reports whether a person agreed to just this, for the step or for the loop it is of.
 func granted(s State, step *Step, r Resolution) bool {
 	if grant := step.execution().Grant; grant != nil && grant.Digest == r.Digest {
 		return true
 	}
 	loop, ok := s.Plan.Steps.Get(step.Loop())
-	if !ok || step.Attempts > 0 { // which the grant was not for
+	if !ok || step.Attempts > 0 || !step.asIn(loop) { // which the grant was not for
 		return false
 	}
 	grant := loop.execution().Grant

@@ -266,5 +266,10 @@ type StepUpdated struct {
 }
 
 func (e StepUpdated) apply(s State) State {
-	return s.withStep(e.Step, e.At, func(step *Step) { step.Spec = e.Patch.On(step.Spec) })
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		step.Spec = e.Patch.On(step.Spec)
+		if ask := step.Asking(); step.Execution != nil && (ask == nil || ask.Kind != AskUnknown) {
+			step.execute(func(x *Execution) { x.Ask, x.Grant = nil, nil }) // what was shown is another step
+		}
+	})
 }

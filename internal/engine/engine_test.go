@@ -329,7 +329,7 @@ func TestApprovals(t *testing.T) {
 	}
 	p.do(person(), plan.AnswerStep{Step: 2, Choice: plan.Approve})
 	p.run(plan.OverWaitingForPerson)
-	if ask := p.step(3).Asking(); ask == nil || ask.Text != "for 3 entries" {
+	if ask := p.step(3).Asking(); ask == nil || ask.Text != `for 3 entries: "x", "y", "z"` {
 		t.Fatalf("asked %+v", ask)
 	}
 	p.do(person(), plan.AnswerStep{Step: 3, Choice: plan.Approve})

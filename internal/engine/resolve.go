@@ -126,7 +126,11 @@ func (r *resolver) loop(ctx context.Context, s plan.State, step *plan.Step, j jo
 		j.Items = each.Items
 	}
 	if err == nil {
-		j.Args = step.Args
+		if j.Args = step.Args; plan.UsesSteps(step.Args) && len(j.Items) > 0 { // shown as they are for the first entry
+			j.Args, err = plan.ResolveArgs(step.Args, r.value(ctx, s.Plan), j.Items[0])
+		}
+	}
+	if err == nil {
 		j.List, err = r.list(ctx, s.Plan, step, j.Items)
 	}
 	return j.problem(err), true

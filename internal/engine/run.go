@@ -41,6 +41,8 @@ const (
 	lookEvery  = 500 * time.Millisecond // for engines that are gone: nothing tells of that
 	faultWait  = time.Second            // before what could not be recorded is tried again
 	mostFaults = 5
+
+	mostResolving = 100 * time.Millisecond // while the log is locked, but for the step that takes longer
 )
 
 // loop carries out the plan until there is nothing more to do.
@@ -209,9 +211,12 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 			return nil
 		}
 		facts.Resolved = map[plan.StepID]plan.Resolution{}
-		free := r.free()
+		free, begun := r.free(), time.Now()
 		after := action.Ended(state, *facts)
 		for _, step := range r.candidates(after) {
+			if time.Since(begun) > mostResolving && len(jobs) > 0 { // others wait for the log; the rest comes next
+				break
+			}
 			if runs := step.Tool != "" && (step.ForEach == "" || step.Loop() != 0); runs && free == 0 {
 				continue
 			} else if runs {
@@ -284,7 +289,8 @@ func (r *run) giveUp(err error) error {
 
 // tell has the listener hear of what was recorded since it last did.
 func (r *run) tell() {
-	if r.Listener == nil || r.heard >= r.state.Revision {
+	r.heard = min(r.heard, r.state.Revision) // which begins anew with the history
+	if r.Listener == nil || r.heard == r.state.Revision {
 		return
 	}
 	for record, err := range r.session.Records(r.records, r.heard) {

@@ -176,6 +176,9 @@ func (p *part) over() bool {
 func (p *part) Recorded(state plan.State, _ plan.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if state.Plan == nil { // the history was deleted
+		return
+	}
 	for id := range p.what {
 		if step, ok := state.Plan.Steps.Get(id); !ok || !step.Running() {
 			delete(p.what, id)
