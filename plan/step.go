@@ -250,12 +250,12 @@ func (p Patch) linked(of *Plan, step *Step) (Patch, error) {
 // is a deviation, which is put before a person anyway.
 func keepsGuards(p *Plan, step *Step, patch Patch, f Facts) error {
 	after := patch.On(step.Spec)
-	if p.Approval != nil || f.Actor.Present() || step.Status.Finished() ||
+	if p.Approval != nil || f.Actor.Kind != Agent || step.Status.Finished() ||
 		(!step.RequiresApproval || after.RequiresApproval) && (step.Pause == "" || after.Pause == step.Pause) {
 		return nil
 	}
 	return conflict(step.ID.String()+" would not ask a person any more as it does now",
-		"leave that as it is; a person at a terminal can change it")
+		"leave that as it is; a person can change it")
 }
 
 // StepUpdated edits a step of the current plan.
