@@ -6,6 +6,7 @@ package runnable
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,6 +77,7 @@ func Check(c Candidate, tools Tools) *plan.ValidationError {
 		e.tool(step)
 		e.dependencies(step)
 		e.references(step)
+		e.embedded(step)
 		e.condition(step)
 		e.loop(step)
 	}
@@ -233,6 +235,25 @@ func (e *examination) known() string {
 	}
 	return "one of " + strings.Join(names, ", ")
 }
+
+// embedded tells of what looks like a reference within a longer text, where nothing is filled in: a
+// shell would make nothing of it.
+func (e *examination) embedded(step *Step) {
+	found := map[string]bool{}
+	for _, text := range embeddedReference.FindAllString(string(step.Args), -1) {
+		ref, is := plan.ParseReference(text)
+		whole := strings.Contains(string(step.Args), `"`+text+`"`) || strings.Contains(string(step.Args), `"`+text+`.`) ||
+			strings.Contains(string(step.Args), `"`+text+`[`)
+		if !is || e.spec(ref.Step) == nil || whole || found[text] {
+			continue
+		}
+		found[text] = true
+		e.fault(step, "/args", "Invalid args for "+step.Tool, plan.Quote(text)+" stands within a longer text, where nothing is filled in",
+			`make it a whole value; a command takes it by env, such as {"command":"echo \"$VALUE\"","env":{"VALUE":"`+text+`"}}`)
+	}
+}
+
+var embeddedReference = regexp.MustCompile(`\$(?:S\d{3,}|step_\d+)\b`)
 
 func (e *examination) references(step *Step) {
 	for _, ref := range step.References() {

@@ -188,3 +188,19 @@ func TestLargeGraphs(t *testing.T) {
 		}
 	}
 }
+
+// TestReferencesWithinTexts: nothing is filled in there, and a shell would make nothing of it.
+func TestReferencesWithinTexts(t *testing.T) {
+	for args, refused := range map[string]bool{
+		`{"command":"echo [$step_1]"}`:               true,
+		`{"command":"wc < $S001"}`:                   true,
+		`{"command":"echo $S1 $HOME $S099 $STEP_1"}`: false, // variables of a shell's own
+		`{"command":"$S001"}`:                        false,
+		`{"command":"$S001.path[0]"}`:                false,
+	} {
+		got := judge(t, step(1, "view", `{"path":"a"}`), step(2, "bash_execute", args, 1))
+		if told := strings.Contains(strings.Join(got, "\n"), "within a longer text"); told != refused {
+			t.Errorf("%s: %v", args, got)
+		}
+	}
+}
