@@ -32,7 +32,7 @@ func prompt(t *testing.T, client *mcp.ClientSession, name string, arguments map[
 func ways(t *testing.T, text string) map[string][]string {
 	t.Helper()
 	offered := map[string][]string{}
-	for _, line := range regexp.MustCompile("(?m)^([1-4])\\. [A-Z].*$").FindAllStringSubmatch(text, -1) {
+	for _, line := range regexp.MustCompile(`(?m)^([1-4])\. [A-Z].*$`).FindAllStringSubmatch(text, -1) {
 		for _, call := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(line[0], -1) {
 			offered[line[1]] = append(offered[line[1]], call[1])
 		}

@@ -299,9 +299,7 @@ func (m *machine) engineDies(t *rapid.T) {
 func (m *machine) takeUp(t *rapid.T) {
 	name := rapid.SampledFrom(m.engines).Draw(t, "engine")
 	a := plan.Advance{}
-	for _, attempt := range slices.SortedFunc(maps.Keys(m.zombies), func(a, b plan.Attempt) int { return int(a.Step - b.Step) }) {
-		a.Lost = append(a.Lost, attempt)
-	}
+	a.Lost = slices.Collect(maps.Keys(m.zombies))
 	for attempt := range m.running {
 		a.Lost = append(a.Lost, attempt) // whose engines live: nothing may come of it
 	}

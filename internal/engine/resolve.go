@@ -49,7 +49,7 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 		known := false
 		if j.tool, known = r.tools.Lookup(step.Tool); !known {
 			names := strings.Join(r.tools.Names(), ", ")
-			return j.problem(fmt.Errorf("Unknown tool: %s in %s; use one of %s", step.Tool, step.ID, names)), true
+			return j.problem(fmt.Errorf("%s: %s in %s; use one of %s", "Unknown tool", step.Tool, step.ID, names)), true
 		}
 		j.Destructive = j.tool.Destructive
 		j.Safe = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
@@ -96,7 +96,7 @@ func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step,
 }
 
 func invalid(step *plan.Step, err error) error {
-	return fmt.Errorf("Invalid args for %s in %s: %w", step.Tool, step.ID, err)
+	return fmt.Errorf("%s %s in %s: %w", "Invalid args for", step.Tool, step.ID, err)
 }
 
 // loop finds out what a loop goes over.

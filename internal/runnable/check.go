@@ -240,7 +240,8 @@ func (e *examination) known() string {
 // shell would make nothing of it.
 func (e *examination) embedded(step *Step) {
 	found := map[string]bool{}
-	for _, text := range embeddedReference.FindAllString(string(step.Args), -1) {
+	for _, match := range embeddedReference.FindAllStringSubmatch(string(step.Args), -1) {
+		text := match[1]
 		ref, is := plan.ParseReference(text)
 		whole := strings.Contains(string(step.Args), `"`+text+`"`) || strings.Contains(string(step.Args), `"`+text+`.`) ||
 			strings.Contains(string(step.Args), `"`+text+`[`)
@@ -253,7 +254,7 @@ func (e *examination) embedded(step *Step) {
 	}
 }
 
-var embeddedReference = regexp.MustCompile(`\$(?:S\d{3,}|step_\d+)\b`)
+var embeddedReference = regexp.MustCompile(`[^$](\$(?:S\d{3,}|step_\d+))\b`) // two dollars stand for one
 
 func (e *examination) references(step *Step) {
 	for _, ref := range step.References() {
