@@ -28,7 +28,7 @@ type executionPlan struct {
 	EstimatedDuration int             `json:"estimatedDuration,omitzero"` // seconds
 	CreatedAt         time.Time       `json:"createdAt,omitzero"`
 
-	// What plan_with_tools asks for besides; it is read and not written.
+	// What plan_with_tools asks for besides.
 	Summary     string   `json:"summary,omitzero"`
 	Reasoning   string   `json:"reasoning,omitzero"`
 	Constraints []string `json:"constraints,omitzero"`
@@ -47,7 +47,7 @@ type executionStep struct {
 	Status      executionState   `json:"status,omitzero"`
 	Result      *executionResult `json:"result,omitzero"`
 
-	// What plan_with_tools offers besides; it is read and not written.
+	// What plan_with_tools offers besides.
 	RequiresApproval bool           `json:"requires_approval,omitzero"`
 	Idempotent       bool           `json:"idempotent,omitzero"`
 	Timeout          int            `json:"timeout,omitzero"` // seconds
@@ -76,12 +76,18 @@ func (executionState) Values() []string { return plan.ExecutionStatuses() }
 func executionJSON(s plan.State) ([]byte, error) {
 	p := s.Plan
 	e := executionPlan{ID: p.ID, TaskID: p.Root(), Version: int64(s.Revision), EstimatedDuration: p.EstimatedDuration,
-		CreatedAt: p.CreatedAt, Steps: []executionStep{}}
+		CreatedAt: p.CreatedAt, Steps: []executionStep{},
+		Summary: p.Summary, Reasoning: p.Reasoning, Constraints: p.Metadata.Constraints}
 	for step := range p.Steps.All() {
+		if step.Loop() != 0 { // which follows from the loop
+			continue
+		}
 		order := float64(len(e.Steps) + 1)
 		to := executionStep{ID: step.ID.String(), Order: &order, Description: step.Title, Tool: step.Tool, Args: jsontext.Value(step.Args),
 			DependsOn: []string{},
-			Critical:  step.Critical, Status: executionState(p.ExecutionStatus(step)), Result: toExecutionResult(step)}
+			Critical:  step.Critical, Status: executionState(p.ExecutionStatus(step)), Result: toExecutionResult(step),
+			RequiresApproval: step.RequiresApproval, Idempotent: step.Idempotent, Timeout: step.Timeout, Pause: step.Pause, When: step.When,
+			ForEach: listAsJSON(step.ForEach)}
 		for _, dep := range step.DependsOn {
 			to.DependsOn = append(to.DependsOn, dep.String())
 		}
@@ -89,6 +95,18 @@ func executionJSON(s plan.State) ([]byte, error) {
 	}
 	data, err := json.Marshal(e)
 	return append(data, '\n'), err
+}
+
+// listAsJSON is what a loop goes over: a list, or the text that refers to one.
+func listAsJSON(list string) jsontext.Value {
+	switch {
+	case list == "":
+		return nil
+	case strings.HasPrefix(list, "[") && jsontext.Value(list).IsValid():
+		return jsontext.Value(list)
+	}
+	text, _ := json.Marshal(list) // which was cleaned
+	return text
 }
 
 // toExecutionResult is the outcome of a step: of its tool, or what an agent reported.
@@ -116,9 +134,11 @@ func executionLosses(p *plan.Plan) []string {
 	if p.Status != plan.StatusActive && p.Status != plan.StatusCompleted {
 		notes = append(notes, "The plan "+p.Status.Is()+", which the format execution does not say.")
 	}
-	byAgents := 0
+	byAgents, entries := 0, 0
 	for step := range p.Steps.All() {
-		if step.Tool == "" {
+		if step.Loop() != 0 {
+			entries++
+		} else if step.Tool == "" {
 			byAgents++
 		}
 	}
@@ -127,6 +147,7 @@ func executionLosses(p *plan.Plan) []string {
 		noun, there string
 	}{
 		{byAgents, "step", "without a tool: nothing there can run what an agent does"},
+		{entries, "entry", "of loops, which the loop stands for there"},
 		{p.Steps.Count(plan.Cancelled), "cancelled step", "becomes skipped there"},
 	} {
 		if loss.steps > 0 {
@@ -134,13 +155,16 @@ func executionLosses(p *plan.Plan) []string {
 		}
 	}
 	return append(notes, losses("The format execution has no place for", p,
-		func(f plan.Field[plan.Plan]) bool { return f.Name == "estimated_duration" }, keptInExecution)...)
+		func(f plan.Field[plan.Plan]) bool {
+			return slices.Contains([]string{"estimated_duration", "summary", "reasoning", "metadata/constraints"}, f.Name)
+		}, keptInExecution)...)
 }
 
 // keptInExecution reports whether the format says what the field of a step holds.
 func keptInExecution(f plan.Field[plan.Step], step *plan.Step) bool {
 	switch f.Name {
-	case "title", "tool", "args", "depends_on", "critical", "status", "result":
+	case "title", "tool", "args", "depends_on", "critical", "status", "result", "requires_approval", "idempotent",
+		"timeout", "pause", "when", "for_each":
 		return true
 	case "started_at", "completed_at":
 		return toExecutionResult(step) != nil
