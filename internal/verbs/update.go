@@ -41,6 +41,9 @@ func (NewTask) Needed() []string { return []string{"title"} }
 // Unlisted names the fields that are taken and not listed in the tool's schema.
 func (NewTask) Unlisted() []string { return []string{"tools"} }
 
+// TakesMore is true: what a tool carries out is taken as well.
+func (NewTask) TakesMore() bool { return true }
+
 // TaskUpdate is what is reported of a task, or edited.
 type TaskUpdate struct {
 	ID            TaskID      `json:"id"`
