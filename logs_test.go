@@ -138,12 +138,13 @@ func writeLog(t *testing.T, dir string) {
 	do(bob, plan.ClaimStep{Step: 1, Force: true})
 	do(bob, plan.MarkStep{Step: 1, Status: plan.Done, Note: "seen \"it\" & <that>"})
 	do(ann, plan.MarkStep{Step: 2, Status: plan.Blocked, Note: "Zürich, 東京 \U0001f6d1"})
-	do(ann, plan.UpdateStep{Step: 2, Patch: fullPatch()})
-	do(ann, plan.MarkStep{Step: 2, Status: plan.Done})
+	do(bob, plan.UpdateStep{Step: 2, Patch: fullPatch()})
+	do(bob, plan.MarkStep{Step: 2, Status: plan.Done})
 	do(ann, plan.MarkStep{Step: 3, Status: plan.Failed, Note: "no quorum"})
 	do(ann, plan.MarkStep{Step: 3, Status: plan.InProgress})
 	do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Later", DependsOn: []plan.StepID{6}}},
 		{Spec: plan.Spec{Title: "Sooner"}}}})
+	do(ann, plan.MoveStep{Step: 6, After: 4})
 	do(ann, plan.MarkStep{Step: 3, Status: plan.Done})
 	do(ann, plan.MarkStep{Step: 5, Status: plan.Skipped})
 	do(ann, plan.MarkStep{Step: 6, Status: plan.Cancelled})
@@ -168,6 +169,7 @@ func writeLog(t *testing.T, dir string) {
 	}
 	recordLoop(t, do)
 	recordMode(t, do, &now)
+	recordRun(t, s, do)
 	keep(t, dir, place, s)
 }
 
@@ -223,6 +225,57 @@ func recordMode(t *testing.T, do func(plan.Actor, plan.Action) plan.State, now *
 	state := do(ann, plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drop the table", Risk: plan.HighRisk}}}})
 	do(bob, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(state.Draft), Comment: "carefully"})
 	do(ann, plan.EndMode{})
+}
+
+// recordRun records plans that are run: what an engine tells, what is asked, and what goes wrong.
+func recordRun(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
+	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
+	first, second := plan.NewActor(plan.ViaEngine, "engine#1"), plan.NewActor(plan.ViaEngine, "engine#2")
+	advance := func(by plan.Actor, a plan.Advance) plan.State {
+		a.Room = 9
+		outcome, err := s.Do(t.Context(), by, a, func(state plan.State, f *plan.Facts) error {
+			f.Seen, f.Resolved = map[string]plan.Sighting{first.Name: {Gone: true}}, map[plan.StepID]plan.Resolution{}
+			for _, step := range plan.Startable(a.Ended(state, *f), a.Room) {
+				f.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args), Args: step.Args, Unmet: step.When == "false",
+					Items: []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`{"b":1}`)}, List: "list"}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return outcome.After
+	}
+	tool := func(title string, change func(*plan.Spec)) plan.NewStep {
+		spec := plan.Spec{Title: title, Tool: "bash_execute", Args: json.RawMessage(`{"command":"true"}`)}
+		change(&spec)
+		return plan.NewStep{Spec: spec}
+	}
+	none := func(*plan.Spec) {}
+	state := do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Run"}, Steps: []plan.NewStep{tool("one", none), tool("two", none),
+		tool("loop", func(s *plan.Spec) { s.ForEach = "*.txt" }), tool("never", func(s *plan.Spec) { s.When = "false" }),
+		tool("asks", func(s *plan.Spec) { s.RequiresApproval = true }),
+		{Spec: plan.Spec{Title: "perhaps", When: "true"}}, {Spec: plan.Spec{Title: "Which?", Pause: "Which?"}},
+		tool("critical", func(s *plan.Spec) { s.Critical = true })}})
+	of := func(id plan.StepID, attempt int) plan.Attempt {
+		return plan.Attempt{Plan: state.Plan.Root(), Step: id, Attempt: attempt}
+	}
+	do(bob, plan.BeginRun{})
+	advance(first, plan.Advance{})
+	do(bob, plan.PauseRun{Note: "lunch"})
+	do(bob, plan.BeginRun{})
+	advance(first, plan.Advance{Finished: []plan.Finished{
+		{Attempt: of(1, 1), Result: plan.Result{OK: true, Value: json.RawMessage(`{"n":1.50}`), Duration: 12}, Output: "out"},
+		{Attempt: of(2, 1), Result: plan.Result{Error: "closed"}, Transient: true},
+		{Attempt: of(1, 7), Result: plan.Result{OK: true, Kept: "0a1b"}}}})
+	advance(second, plan.Advance{Lost: []plan.Attempt{of(2, 2), of(9, 1), of(10, 1)}})
+	do(bob, plan.AnswerStep{Step: 5, Choice: plan.Approve, Args: json.RawMessage(`{"command":"ls"}`), Text: "only look"})
+	do(bob, plan.AnswerStep{Step: 7, Choice: plan.Reply, Text: "the first"})
+	do(ann, plan.AnswerStep{Step: 9, Choice: plan.Happened})
+	do(ann, plan.AnswerStep{Step: 10, Choice: plan.Skip, Text: "not needed"})
+	advance(first, plan.Advance{Finished: []plan.Finished{{Attempt: of(8, 1), Result: plan.Result{Error: "no quorum"}}}})
+	do(bob, plan.Replan{Changes: "another way", Reasoning: "it failed", Discoveries: []string{"d"}, Constraints: []string{"c"}})
+	do(ann, plan.Clear{})
 }
 
 // keep writes down what the log holds, and what it folds to.
