@@ -87,47 +87,34 @@ func (a Advance) decide(s State, f Facts) ([]Event, error) {
 	if f.Actor.Kind != Planloop {
 		return nil, conflict("only an engine tells what came of the steps it ran", "run the plan")
 	}
-	events := a.ended(s, f)
-	for _, e := range events {
-		s = Apply(s, e)
-	}
-	return append(events, a.start(s, f)...), nil
+	c := course{state: s, facts: f}
+	a.end(&c)
+	a.start(&c)
+	return c.events, nil
 }
 
 // Ended returns the state after what an Advance tells has ended, before anything is started:
 // what its starts are to be resolved in.
 func (a Advance) Ended(s State, f Facts) State {
 	f.Limits = f.Limits.withDefaults()
-	for _, e := range a.ended(s, f) {
-		s = Apply(s, e)
-	}
-	return s
+	c := course{state: s, facts: f}
+	a.end(&c)
+	return c.state
 }
 
-// ended returns what follows from results, and from engines that are gone.
-func (a Advance) ended(s State, f Facts) []Event {
-	var all []Event
-	follow := func(e Event) {
-		after := Apply(s, e)
-		all = append(all, e)
-		more := settled(s, after, []Event{e}, f)
-		for _, e := range more {
-			after = Apply(after, e)
-		}
-		all, s = append(all, more...), after
-	}
+// end keeps results, and takes up what engines that are gone have left.
+func (a Advance) end(c *course) {
 	for _, done := range a.Finished {
-		follow(done.event(s, f))
+		c.take(done.event(c.state, c.facts))
 	}
 	for _, lost := range a.Lost {
-		step := lost.running(s)
-		if step == nil || step.ClaimedBy == f.Actor.Name || !f.Seen[step.ClaimedBy].Gone {
+		step := lost.running(c.state)
+		if step == nil || step.ClaimedBy == c.facts.Actor.Name || !c.facts.Seen[step.ClaimedBy].Gone {
 			continue
 		}
-		follow(StepLost{Step: step.ID, Attempt: step.Attempts, From: step.ClaimedBy, Unknown: !step.execution().Safe,
-			By: f.Actor.Name, At: f.Now})
+		c.take(StepLost{Step: step.ID, Attempt: step.Attempts, From: step.ClaimedBy, Unknown: !step.execution().Safe,
+			By: c.facts.Actor.Name, At: c.facts.Now})
 	}
-	return all
 }
 
 // running returns the step if this attempt of it is being carried out by an engine.

@@ -9,36 +9,41 @@ func judge(s State, a Action, f Facts) ([]Event, error) {
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
-	after := s
-	for _, e := range events {
-		after = Apply(after, e)
-	}
-	if _, batch := a.(Batch); batch { // whose parts were judged
+	switch a.(type) {
+	case Batch, Advance: // which settle as they go
 		return events, nil
 	}
-	return append(events, settled(s, after, events, f)...), nil
+	c := course{state: s, facts: f}
+	c.take(events...)
+	return c.events, nil
 }
 
-// settled returns what has become of loops, the plan and the run through events that led
-// from one state to another.
-func settled(before, after State, events []Event, f Facts) []Event {
-	var all []Event
-	follow := func(more ...Event) {
-		for _, e := range more {
-			after = Apply(after, e)
-		}
-		all = append(all, more...)
-	}
-	touched := touched(events)
+// course is a state that events lead on, with what has happened so far.
+type course struct {
+	state  State
+	facts  Facts
+	events []Event
+}
+
+// take folds events that belong together, and what follows from them for loops, the plan and the run.
+func (c *course) take(events ...Event) {
+	before, touched := c.state, touched(events)
+	c.fold(events...)
 	for _, id := range touched {
-		if loop := settledLoop(after, id); loop != nil {
-			follow(*loop)
+		if loop := settledLoop(c.state, id); loop != nil {
+			c.fold(*loop)
 			touched = append(touched, loop.Step)
 		}
 	}
-	follow(planSettled(before, after, touched, f)...)
-	follow(runSettled(after, f)...)
-	return all
+	c.fold(planSettled(before, c.state, touched, c.facts)...)
+	c.fold(runSettled(c.state, c.facts)...)
+}
+
+func (c *course) fold(events ...Event) {
+	for _, e := range events {
+		c.state = Apply(c.state, e)
+	}
+	c.events = append(c.events, events...)
 }
 
 // touched lists the steps whose status events have changed.

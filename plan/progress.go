@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -30,7 +29,7 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if err := claimable(step, a.Force, f); err != nil {
 		return nil, err
 	}
-	if err := leftToEngine(step, a, f); err != nil {
+	if err := reserved(step, a, f); err != nil {
 		return nil, err
 	}
 	if choice := a.recovers(step); choice != "" {
@@ -59,9 +58,9 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	return []Event{marked}, nil
 }
 
-// leftToEngine refuses a mark on what an engine carries out, on a loop that its instances
+// reserved refuses a mark on what an engine carries out, on a loop that its instances
 // make up, and the start of what a person has to agree to first.
-func leftToEngine(step *Step, a MarkStep, f Facts) error {
+func reserved(step *Step, a MarkStep, f Facts) error {
 	name, x := step.ID.String(), step.execution()
 	switch {
 	case x.Expanded && (step.Looping() || a.Status != Skipped && a.Status != Cancelled):
@@ -367,45 +366,6 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 	return []Event{e}, nil
 }
 
-// criterion returns the criterion of a step that evidence names, by its text or by a
-// beginning that no other has. A step without criteria takes any.
-func criterion(step *Step, name, field string) (string, error) {
-	if name == "" || len(step.AcceptanceCriteria) == 0 || slices.Contains(step.AcceptanceCriteria, name) {
-		return name, nil
-	}
-	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
-	begins := plain(strings.TrimRight(name, ".… "))
-	var found []string
-	for _, criterion := range step.AcceptanceCriteria {
-		if strings.HasPrefix(plain(criterion), begins) && !slices.Contains(found, criterion) {
-			found = append(found, criterion)
-		}
-	}
-	if len(found) == 1 && begins != "" {
-		return found[0], nil
-	}
-	return "", Refuse(NotFound, field, Quote(name)+" is not a criterion of "+step.ID.String(),
-		"name one of: "+strings.Join(named("", step.AcceptanceCriteria), ", "))
-}
-
-// criteriaShown bounds what a message repeats of criteria, in characters.
-const criteriaShown = 1_000
-
-// named quotes as many criteria as a message has room for, one at least, each whole, and
-// counts the rest.
-func named(what string, criteria []string) []string {
-	var names []string
-	room := criteriaShown
-	for i, text := range criteria {
-		name := what + QuoteWhole(text)
-		if room -= len(name); i > 0 && room < 0 {
-			return append(names, Counted(len(criteria)-i, "more criterion"))
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
 func roomForNote(step *Step, note string) error {
 	if note == "" || len(step.Notes) < MaxNotes {
 		return nil
@@ -446,91 +406,4 @@ func (e StepReported) apply(s State) State {
 func Reportable(s State, id StepID, by Actor) (*Step, error) {
 	_, step, err := markable(s, id, by)
 	return step, err
-}
-
-// proven refuses to mark a step done without evidence, where that is asked for: the
-// recorded success of its command since it was last started, and a note for each
-// criterion; with neither, any evidence or a note. A person may force it.
-func proven(s State, step *Step, a MarkStep, f Facts) error {
-	if !f.Limits.Evidence || s.asksForPlan(step) || a.Status != Done || step.Status == Done || a.Force && f.Actor.Present() {
-		return nil
-	}
-	missing := MissingEvidence(step)
-	if len(missing) == 0 {
-		return nil
-	}
-	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 && a.Note != "" {
-		return nil
-	}
-	return Refuse(Conflict, "/status", step.ID.String()+" cannot be marked done; missing: "+strings.Join(missing, ", and "),
-		evidenceFix(step))
-}
-
-func evidenceFix(step *Step) string {
-	if step.Verify != "" && !Verified(step) {
-		return "run `planloop check --task " + step.ID.Number() + "`, then mark it done"
-	}
-	if len(step.AcceptanceCriteria) == 0 {
-		return "mark it done with a note (--note on the command line)"
-	}
-	return "report the evidence with the update that marks it done"
-}
-
-// MissingEvidence names what a step lacks to be done where evidence is asked for.
-func MissingEvidence(step *Step) []string {
-	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 {
-		if len(current(step)) > 0 {
-			return nil
-		}
-		return []string{"a note of what was observed"}
-	}
-	var missing []string
-	if step.Verify != "" && !Verified(step) {
-		missing = append(missing, "a recorded success of its command "+QuoteWhole(step.Verify))
-	}
-	open := slices.DeleteFunc(slices.Clone(step.AcceptanceCriteria), func(text string) bool { return noted(step, text) })
-	return append(missing, named("a note for the criterion ", open)...)
-}
-
-// Verified reports whether the last recorded run of the step's command succeeded.
-func Verified(step *Step) bool {
-	ok := false
-	for _, e := range current(step) {
-		if e.Recorded && e.Command == step.Verify {
-			ok = e.ExitCode != nil && *e.ExitCode == 0
-		}
-	}
-	return ok
-}
-
-func noted(step *Step, criterion string) bool {
-	return slices.ContainsFunc(current(step), func(e Evidence) bool { return e.Criterion == criterion && e.Note != "" })
-}
-
-// current lists the evidence since the step was last begun or opened again: what was
-// true before may not be any more.
-func current(step *Step) []Evidence {
-	return slices.DeleteFunc(slices.Clone(step.Evidence), func(e Evidence) bool { return e.Stale })
-}
-
-// outdate marks the evidence of a step as that of an earlier try.
-func (step *Step) outdate() {
-	step.Evidence = slices.Clone(step.Evidence)
-	for i := range step.Evidence {
-		step.Evidence[i].Stale = true
-	}
-}
-
-// keepsProof refuses an edit that takes away what a step is proven by, where
-// evidence is asked for: only a person may.
-func keepsProof(step *Step, patch Patch, f Facts) error {
-	if !f.Limits.Evidence || f.Actor.Present() {
-		return nil
-	}
-	after := patch.On(step.Spec)
-	if (step.Verify == "" || after.Verify == step.Verify) && contains(after.AcceptanceCriteria, step.AcceptanceCriteria) {
-		return nil
-	}
-	return conflict(step.ID.String()+" would lose what proves it: its command or a criterion",
-		"add criteria instead; a person at a terminal can remove some")
 }

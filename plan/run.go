@@ -74,7 +74,7 @@ func WhyOver(s State) Over {
 	case s.PhaseNow().Restricted(), len(s.OpenSignals(Blocker)) > 0:
 		return OverWaitingForPerson
 	}
-	if !Startable(s, 1).none() {
+	if len(Startable(s, 1)) > 0 {
 		return ""
 	}
 	for range p.Steps.Asking() {

@@ -8,22 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Candidates are steps that an engine may do something about, once it has resolved them.
-type Candidates []*Step
-
-func (c Candidates) none() bool { return len(c) == 0 }
-
 // aside bounds how many candidates besides those there is room for are looked at in one record.
 const aside = 64
 
 // Startable lists the steps that an engine may start or do something else about now, in order:
 // the ready ones that have a tool, a condition, a list or a question, and no open question.
 // room is how many can be started.
-func Startable(s State, room int) Candidates {
+func Startable(s State, room int) []*Step {
 	if s.Plan == nil || s.Plan.Status != StatusActive || s.PhaseNow().Restricted() || len(s.OpenSignals(Blocker)) > 0 {
 		return nil
 	}
-	var list Candidates
+	var list []*Step
 	for step := range s.Plan.Steps.Ready() {
 		if step.Asking() != nil || !step.ConcernsEngine() {
 			continue
@@ -48,36 +43,27 @@ func (step *Step) ConcernsEngine() bool {
 		!instance && step.Pause != "" && !x.Answered || step.RequiresApproval && x.Grant == nil
 }
 
-// start returns what becomes of the steps that may be started.
-func (a Advance) start(s State, f Facts) []Event {
-	if !s.Runs() {
-		return nil
+// start starts the steps that may be started, or does what else becomes of them.
+func (a Advance) start(c *course) {
+	if !c.state.Runs() {
+		return
 	}
-	var all []Event
 	room := a.Room
-	for _, step := range Startable(s, room) {
-		r, resolved := f.Resolved[step.ID]
+	for _, step := range Startable(c.state, room) {
+		r, resolved := c.facts.Resolved[step.ID]
 		if !resolved {
 			continue
 		}
-		events := started(s, step, r, f, room > 0)
-		for _, e := range events {
+		for _, e := range started(c.state, step, r, c.facts, room > 0) {
 			if _, begun := e.(StepStarted); begun {
 				room--
 			}
-			after := Apply(s, e)
-			all = append(all, e)
-			for _, e := range settled(s, after, []Event{e}, f) {
-				after = Apply(after, e)
-				all = append(all, e)
-			}
-			s = after
+			c.take(e)
 		}
-		if s.Plan.Status != StatusActive {
-			break
+		if c.state.Plan.Status != StatusActive {
+			return
 		}
 	}
-	return all
 }
 
 // started returns what becomes of one ready step.
