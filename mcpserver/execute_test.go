@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,21 +156,24 @@ func TestExecutePlanGoesOnBehindTheCall(t *testing.T) {
 // TestExecutePlanTellsProgress: a client that gave a token hears of each step.
 func TestExecutePlanTellsProgress(t *testing.T) {
 	w := newModeWorld(t, plan.Limits{}).withPlan(run("Let it hang"), run("Ship it", 1))
-	var told atomic.Value
+	told := make(chan string, 100)
 	client := w.connect(t, handshake, &mcp.ClientOptions{
-		ProgressNotificationHandler: func(_ context.Context, n *mcp.ProgressNotificationClientRequest) { told.Store(n.Params.Message) }})
+		ProgressNotificationHandler: func(_ context.Context, n *mcp.ProgressNotificationClientRequest) { told <- n.Params.Message }})
 	params := &mcp.CallToolParams{Name: "planning_execute_plan", Arguments: map[string]any{"wait": 1}}
 	params.SetProgressToken("p")
 	if _, err := client.CallTool(t.Context(), params); err != nil {
 		t.Fatal(err)
 	}
-	for range 100 {
-		if text, _ := told.Load().(string); strings.Contains(text, "S001") {
-			return
+	for late := time.After(10 * time.Second); ; {
+		select {
+		case text := <-told:
+			if strings.Contains(text, "S001") {
+				return
+			}
+		case <-late:
+			t.Fatal("nothing was told of S001")
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("told %v", told.Load())
 }
 
 // TestStepsAreApprovedInTheDialogue puts what steps ask before a client's user in both eras,

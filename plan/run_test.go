@@ -3,6 +3,7 @@ package plan_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -629,5 +630,19 @@ func TestNobodyIsAskedOnlyWhereAPersonSaidSo(t *testing.T) {
 		w.limits.NeverAsk = true
 		w.do(plan.NewActor(via, "x"), plan.BeginRun{})
 		w.wantAdvance(1, []string{want})
+	}
+}
+
+// TestArgumentsTooLargeToBeShown: whoever is asked is told that they are not shown.
+func TestArgumentsTooLargeToBeShown(t *testing.T) {
+	step := tool("a")
+	step.RequiresApproval = true
+	w := run(t, step)
+	w.found = func(_ *plan.Step, r *plan.Resolution) {
+		r.Args = json.RawMessage(`"` + strings.Repeat("x", 20_000) + `"`)
+	}
+	w.advance(1)
+	if ask := w.step(1).Asking(); ask.Args != nil || !strings.Contains(ask.Text, "20002 bytes, too large to be shown") {
+		t.Errorf("asks %+v", ask)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -70,8 +71,7 @@ func (a Advance) start(c *course) {
 func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	x := step.execution()
 	ask := func(kind AskKind, digest, text string) []Event {
-		return []Event{StepAsked{Step: step.ID,
-			Ask: Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: shownArgs(r.Args), Text: text, At: f.Now}}}
+		return []Event{r.askFor(step, kind, digest, text, f.Now)}
 	}
 	loop := step.ForEach != "" && x.Of == 0
 	switch {
@@ -104,13 +104,16 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 // maxShownArgs bounds the arguments that stand in a question, in bytes.
 const maxShownArgs = 16 << 10
 
-// shownArgs are arguments as they stand in a question. What refers to large values is shown as it
-// is written.
-func shownArgs(args json.RawMessage) json.RawMessage {
-	if len(args) > maxShownArgs {
-		return nil
+// askFor is a question of a kind about the next attempt of a step. Arguments that are too large to
+// stand in it are left out, and whoever is asked is told of that.
+func (r Resolution) askFor(step *Step, kind AskKind, digest, text string, at time.Time) Event {
+	ask := Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: at}
+	if len(ask.Args) > maxShownArgs {
+		ask.Args = nil
+		ask.Text = strings.TrimSpace(fmt.Sprintf("%s with arguments of %d bytes, too large to be shown: look at what it refers to",
+			text, len(r.Args)))
 	}
-	return args
+	return StepAsked{Step: step.ID, Ask: ask}
 }
 
 // listed says what a loop goes over, each entry whole, for whoever is asked about it.

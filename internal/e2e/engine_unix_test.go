@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/plan"
 )
@@ -27,22 +29,8 @@ type runPlace struct{ *place }
 
 func newRunPlace(t *testing.T) runPlace {
 	p := runPlace{newPlace(t)}
-	for _, variable := range p.env {
-		if config, is := strings.CutPrefix(variable, "XDG_CONFIG_HOME="); is {
-			p.write(filepath.Join(config, "planloop", "config.yaml"), "step_approval: never\n")
-		}
-	}
+	p.configure("step_approval: never\n")
 	return p
-}
-
-func (p runPlace) write(path, text string) {
-	p.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
 }
 
 func (p runPlace) path(name string) string { return filepath.Join(p.workspace, name) }
@@ -104,6 +92,31 @@ func kill(t testing.TB, cmd *exec.Cmd) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
+}
+
+// untilFiles waits until the names in a folder of the state folder are as they are to be.
+func (p runPlace) untilFiles(folder string, are func(names string) bool) {
+	p.t.Helper()
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer watcher.Close()
+	if err := watcher.Add(filepath.Dir(folder)); err != nil {
+		p.t.Fatal(err)
+	}
+	late := time.After(patience)
+	for {
+		_ = watcher.Add(folder) // once it is there
+		if are(files(p.t, folder)) {
+			return
+		}
+		select {
+		case <-watcher.Events:
+		case <-late:
+			p.t.Fatalf("%s holds %q", folder, files(p.t, folder))
+		}
+	}
 }
 
 // runResult is what ends the output of `run --json`.
@@ -189,11 +202,7 @@ func TestEngineKilledBeforeItsRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := filepath.Join(p.stateDir(), "values")
-	for begun := time.Now(); files(t, values) == "" || strings.Contains(files(t, values), ".tmp"); time.Sleep(time.Millisecond) {
-		if time.Since(begun) > patience {
-			t.Fatal("the value was not kept")
-		}
-	}
+	p.untilFiles(values, func(names string) bool { return names != "" && !strings.Contains(names, ".tmp") })
 	kill(t, cmd)
 	unlock()
 	if got := p.result(); got.Counts["unknown"] != 1 || got.Reason != "waiting_for_person" || len(p.lines("effects")) != 1 {

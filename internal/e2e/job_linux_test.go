@@ -1,14 +1,14 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -45,14 +45,11 @@ const jobPlan = `{"summary":"Publish the texts: upper-case them, and publish the
 
 func newJob(t *testing.T) *job {
 	j := &job{runPlace: runPlace{newPlace(t)}}
-	j.write(j.path("settings.json"), `{"target":"production"}`)
+	j.write("settings.json", `{"target":"production"}`)
 	for _, name := range []string{"a", "b", "c"} {
-		j.write(j.path("texts/"+name+".txt"), "text "+name+"\n")
+		j.write("texts/"+name+".txt", "text "+name+"\n")
 	}
-	git := exec.Command("git", "init", "-q", ".")
-	if git.Dir = j.workspace; git.Run() != nil {
-		t.Skip("there is no git here")
-	}
+	j.workTree()
 	j.configure("gates: lenient\n")
 	j.agent = j.open()
 	return j
@@ -82,8 +79,16 @@ func (j *job) state() plan.State {
 // waitState waits until the state is as it is to be.
 func (j *job) waitState(is func(plan.State) bool) {
 	j.t.Helper()
-	for begun := time.Now(); !is(j.state()); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > patience {
+	late, cancel := context.WithTimeout(j.t.Context(), patience)
+	defer cancel()
+	log := sqlite.New(j.stateDir(), sqlite.Options{})
+	defer log.Close()
+	grown, err := log.Watch(late)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	for !is(j.state()) {
+		if _, more := <-grown; !more {
 			j.t.Fatalf("the plan does not come so far:\n%s", j.run("show").out)
 		}
 	}
@@ -114,7 +119,7 @@ func TestJob(t *testing.T) {
 	j.answerAll(map[string]string{"S004": "approve", "S006": "approve", "S009": "deny"})
 	j.heard(gate)
 	kill(t, first)
-	j.write(j.path("open"), "")
+	j.write("open", "")
 	if err := os.Remove(gate); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +214,7 @@ func (j *job) finished() {
 func TestJobKilledAtEveryRecord(t *testing.T) {
 	j := &job{runPlace: newRunPlace(t)}
 	for _, name := range []string{"a", "b", "c"} {
-		j.write(j.path("texts/"+name+".txt"), "text "+name+"\n")
+		j.write("texts/"+name+".txt", "text "+name+"\n")
 	}
 	safe := func(title, command, more string) string {
 		args, _ := json.Marshal(arguments{"command": command, "env": arguments{"ITEM": "$item"}})
@@ -226,15 +231,10 @@ func TestJobKilledAtEveryRecord(t *testing.T) {
 		safe("Only if", "exit 1", `,"when":"steps.S001.value == ''"`),
 		safe("Last", "cat texts/*.up > all", `,"depends_on":["S002","S004","S005"]`))
 	kills := 0
-	for begun := time.Now(); j.state().Plan.Status == plan.StatusActive; kills++ {
-		if time.Since(begun) > patience {
-			t.Fatalf("after %d kills the plan is not complete:\n%s", kills, j.run("show").out)
-		}
+	for ; j.state().Plan.Status == plan.StatusActive; kills++ {
 		before := j.revision()
 		engine := j.engine()
-		for time.Since(begun) < patience && j.revision() < before+2 && j.state().Plan.Status == plan.StatusActive {
-			time.Sleep(time.Millisecond)
-		}
+		j.waitState(func(s plan.State) bool { return s.Revision >= before+2 || s.Plan.Status != plan.StatusActive })
 		kill(t, engine)
 	}
 	if got, want := j.text("all"), "TEXT A\nTEXT B\nTEXT C\n"; got != want || len(j.text("large")) != 5000 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,9 +52,10 @@ func ReadRunning(stateDir string) []Running {
 		}
 		base := strings.TrimSuffix(path, factsEnding)
 		var log []byte
-		for _, half := range slices.Backward(halves()) {
-			part, _ := private.Read(base+half, 2*halfLog)
-			log = append(log, part...)
+		for _, half := range halves() { // the newer one first, which mostly has enough
+			if len(log) < shownLog {
+				log = append(end(base+half, shownLog-len(log)), log...)
+			}
 		}
 		one.Log = tail.Of(string(log), shownLog)
 		list = append(list, one)
@@ -68,6 +70,18 @@ func factsPaths(stateDir string) []string {
 	}
 	paths, _ := filepath.Glob(filepath.Join(stateDir, runningName, "*"+factsEnding)) // of a pattern that is well
 	return paths
+}
+
+// end reads the last bytes of a file; none where there is no such file.
+func end(path string, most int) []byte {
+	file, err := private.Open(path, os.O_RDONLY)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	_, _ = file.Seek(-int64(most), io.SeekEnd) // of a shorter one, all of it
+	data, _ := io.ReadAll(io.LimitReader(file, int64(most)))
+	return data
 }
 
 func readFacts(path string) (one Running, err error) {
