@@ -45,6 +45,18 @@ func judgeSample(forAgent bool) prompts.JudgeData {
 	}
 }
 
+func workSample() prompts.WorkData {
+	return prompts.WorkData{
+		ArbiterData: prompts.ArbiterData{Task: "Implement user authentication with JWT", Plan: exampleOf("in_progress", 2, 2, true)},
+		Agent:       "developer", Step: "S003", Task: "3", Nonce: "K7QM4TZN", Attempt: 2,
+		Whole:       "Implement login endpoint (feature)\nVerify: go test ./auth",
+		Constraints: []string{"Use existing JWT library"},
+		Needed:      []string{"S002 done: Implement authentication middleware\n  output: Tokens are read in src/auth/token.ts"},
+		Done:        []string{"(4 more had no room)", "S001 done: Analyze auth patterns"},
+		Error:       "It ended without a report.", Output: "FAIL auth", Changed: []string{"src/auth/login.ts"}, Verified: true,
+	}
+}
+
 func resumeSample() prompts.ResumeData {
 	return prompts.ResumeData{
 		Sections: []prompts.ResumeSection{
@@ -82,7 +94,10 @@ func dataTexts() map[string]string {
 			Plan: exampleOf("complete", 5, 5, true)}}),
 		"select_agent_no_plan": prompts.SelectAgent(prompts.SelectAgentData{ArbiterData: prompts.ArbiterData{Task: "Ship it"}}),
 		"resume":               prompts.Resume(resumeSample()),
-		"resume_empty":         prompts.Resume(prompts.ResumeData{NextAction: "Set up a plan: planning_setup_plan."}),
+		"work_on_step":         prompts.WorkOnStep(workSample()),
+		"work_on_step_bare": prompts.WorkOnStep(prompts.WorkData{ArbiterData: prompts.ArbiterData{Task: "Ship it"}, Step: "S001", Task: "1",
+			Nonce: "N", Whole: "Draft", Attempt: 1}),
+		"resume_empty": prompts.Resume(prompts.ResumeData{NextAction: "Set up a plan: planning_setup_plan."}),
 	}
 }
 

@@ -1,0 +1,115 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/prompts"
+)
+
+// WorkOrder is one attempt of a step that an agent is started for.
+type WorkOrder struct {
+	Agent   string // by which name it is configured
+	Nonce   string // by which its report is known
+	Attempt int    // from 1
+}
+
+// What a started agent is told, in tokens: of the step, and of the outcomes of others; and of how many of
+// these, and of the steps that come later, at most.
+const (
+	workRoom    = 12_000
+	outcomeMost = 4_000
+	pastShown   = 60
+	laterShown  = 20
+)
+
+// WorkPrompt is all that an agent needs to do one step in a context of its own. The step is as it was before
+// the attempt began, which forgets why the one before it ended.
+func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.Step, o WorkOrder) string {
+	p := state.Plan
+	data := prompts.WorkData{ArbiterData: Arbiter(state, step), Agent: o.Agent, Step: step.ID.String(), Task: step.ID.Number(),
+		Nonce: o.Nonce, Whole: stepToDo(p, step), Constraints: p.Metadata.Constraints, Attempt: o.Attempt, Verified: step.Verify != ""}
+	if seen := data.Plan; seen != nil {
+		at := p.Steps.Position(step.ID) + 1
+		seen.Remaining = slices.DeleteFunc(seen.Remaining, func(other prompts.ArbiterStep) bool { return other.Number == at })
+		most := min(len(seen.Remaining), laterShown)
+		seen.Left += len(seen.Remaining) - most
+		seen.Remaining = seen.Remaining[:most]
+	}
+	if o.Attempt > 1 {
+		data.Error, data.Output, data.Changed = step.Error, step.Output, step.AffectedFiles
+	}
+	data.Needed, data.Done = s.outcomesFor(ctx, state, step)
+	return prompts.WorkOnStep(data)
+}
+
+// stepToDo is a step with all that its author wrote, and the notes that it has got since.
+func stepToDo(p *plan.Plan, step *plan.Step) string {
+	t := task(p, step)
+	t.Dependencies, t.WaitingOn, t.SuggestedAgent, t.ClaimedBy = nil, nil, "", "" // which are told elsewhere
+	t.Error, t.Output, t.AffectedFiles = "", "", nil
+	t.Notes, t.EarlierNotes = step.Notes, 0
+	t.fit(workRoom, "there was no room")
+	title := t.Title
+	if t.Type != "" {
+		title += " (" + string(t.Type) + ")"
+	}
+	return title + t.lines()
+}
+
+// outcomesFor tells what came of the steps that a step depends on, and of the others that have ended in this
+// run: whole while there is room, then the newest first.
+func (s *Service) outcomesFor(ctx context.Context, state plan.State, step *plan.Step) (needed, others []string) {
+	p, run := state.Plan, state.OpenRun()
+	var past []*plan.Step
+	for other := range p.Steps.All() {
+		if run != nil && !other.CompletedAt.Before(run.Since) && other.ID != step.ID && !slices.Contains(step.DependsOn, other.ID) {
+			past = append(past, other)
+		}
+	}
+	slices.SortStableFunc(past, func(a, b *plan.Step) int { return a.CompletedAt.Compare(b.CompletedAt) })
+	left := max(0, len(past)-pastShown)
+	parts := []tokens.Part{{Long: true}, {Long: true, Newest: true}}
+	for _, id := range step.DependsOn {
+		if dependency, ok := p.Steps.Get(id); ok {
+			parts[0].Texts = append(parts[0].Texts, s.outcome(ctx, p, dependency))
+		}
+	}
+	for _, other := range past[left:] {
+		parts[1].Texts = append(parts[1].Texts, s.outcome(ctx, p, other))
+	}
+	shown, _ := tokens.Fit(parts, outcomeMost)
+	needed, others = shown[0].Texts, shown[1].Texts
+	if missing := len(parts[0].Texts) - len(needed); missing > 0 {
+		needed = append(slices.Clip(needed), fmt.Sprintf("(%d more had no room)", missing))
+	}
+	if left += len(parts[1].Texts) - len(others); left > 0 {
+		others = append([]string{fmt.Sprintf("(%d more had no room)", left)}, others...)
+	}
+	return needed, others
+}
+
+// outcome tells what came of a step.
+func (s *Service) outcome(ctx context.Context, p *plan.Plan, step *plan.Step) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %s", step.ID, step.Status.Spaced(), step.Title)
+	add := func(label, text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			b.WriteString("\n  " + label + ": " + strings.ReplaceAll(text, "\n", "\n    "))
+		}
+	}
+	output := step.Output
+	if value, err := p.ValueOf(step.ID, s.KeptValue(ctx)); err == nil && json.Unmarshal(value, &output) != nil {
+		output = string(value)
+	}
+	add("output", tokens.Block(output, outcomeMost))
+	add("error", step.Error)
+	add("note", lastOf(step.Notes))
+	add("files", strings.Join(step.AffectedFiles, ", "))
+	return b.String()
+}

@@ -1,0 +1,60 @@
+package prompts
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// WorkData is what an agent is told that planloop starts for one step. The caller bounds the
+// texts, which are quoted; empty fields are left out.
+type WorkData struct {
+	ArbiterData
+	Agent string // by which name it is configured
+	Step  string // id of the step
+	Task  string // its number in the calls that report
+	Nonce string // of the attempt
+
+	Whole       string   // the step with all its fields
+	Constraints []string // of the plan
+	Needed      []string // the outcomes of the steps it depends on
+	Done        []string // the outcomes of other steps of the run, the newest last
+
+	Attempt int    // from 1
+	Error   string // what an earlier attempt left: why it ended,
+	Output  string // what it printed last,
+	Changed []string
+
+	Verified bool // by a command of the step, once it is reported as done
+}
+
+// WorkOnStep returns all that an agent needs to do one step in a context of its own. The first
+// line is the id of the step.
+func WorkOnStep(d WorkData) string {
+	nonce, _ := json.Marshal(oneLine(d.Nonce, maxItem)) // a text always can be
+	return mustRender("work_on_step", struct {
+		WorkData
+		Arbiter, Token string
+		Material       []material
+	}{
+		WorkData: d, Arbiter: Arbiter(d.ArbiterData), Token: string(nonce),
+		Material: present(
+			section("Step "+d.Step, "", quote("", "text", d.Whole, maxJudgedTasks)),
+			section("Constraints of the plan", "", quote("", "text", itemLines(d.Constraints), maxDocument)),
+			section("Outcomes of the steps it depends on", "", quote("", "text", strings.Join(d.Needed, "\n"), maxFormer)),
+			section("Outcomes of other steps of this run", "The newest stands last.",
+				quote("", "text", strings.Join(d.Done, "\n"), maxFormer)),
+			section("What an earlier attempt left", "What it changed may still be in the files: look before you begin.",
+				quote("Why it ended:", "text", d.Error, maxDocument), quote("The last of its output:", "text", d.Output, maxDocument),
+				quote("Files it changed:", "text", itemLines(d.Changed), maxTree)),
+		),
+	})
+}
+
+// itemLines is a list of texts, each as it was written, one after the other.
+func itemLines(items []string) string {
+	var b strings.Builder
+	for _, item := range items {
+		b.WriteString("- " + indented(item) + "\n")
+	}
+	return b.String()
+}
