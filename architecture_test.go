@@ -35,7 +35,7 @@ type layer struct {
 func base() []string {
 	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/private", "internal/outbound",
 		"internal/tail", "internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history",
-		"internal/lineage", "internal/yamltext", "internal/condition", "internal/runnable"}
+		"internal/lineage", "internal/yamltext", "internal/condition", "internal/runnable", "internal/worktree"}
 }
 
 // layers are the arrows of ARCHITECTURE.md. The first that matches counts; a

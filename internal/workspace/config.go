@@ -30,7 +30,7 @@ type Config struct {
 	AgentsFile string // below the workspace, with slashes
 
 	// What only the user may set, left undecoded until it is needed.
-	Servers, Model, Notify, Hooks, Store Section
+	Agents, Servers, Model, Notify, Hooks, Store Section
 }
 
 // Defaults returns what holds where nobody set anything.

@@ -186,7 +186,7 @@ func checkNoLooser(t *testing.T, got workspace.Config) {
 	if !filepath.IsLocal(got.AgentsFile) || !strings.Contains(got.AgentsFile, ".m") {
 		t.Fatalf("agents file %q", got.AgentsFile)
 	}
-	if got.Servers.Given() || got.Model.Given() || got.Notify.Given() || got.Hooks.Given() || got.Store.Given() {
+	if got.Agents.Given() || got.Servers.Given() || got.Model.Given() || got.Notify.Given() || got.Hooks.Given() || got.Store.Given() {
 		t.Fatal("a section was taken")
 	}
 }

@@ -51,6 +51,7 @@ func keys() []key {
 		number("parallel", 64, func(c *Config) *int { return &c.Parallel }),
 		{"lease", setLease, anything, false},
 		{"agents_file", setAgentsFile, anything, false},
+		section("agents", func(c *Config) *Section { return &c.Agents }, true),
 		section("servers", func(c *Config) *Section { return &c.Servers }, false),
 		section("model", func(c *Config) *Section { return &c.Model }, false),
 		section("notify", func(c *Config) *Section { return &c.Notify }, false),

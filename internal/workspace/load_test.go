@@ -222,6 +222,7 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 		{"end the read-only phase early", "", "approval_timeout: 1s", "approval_timeout"},
 		{"end gathering early", "", "gathering_timeout: 59m", "gathering_timeout"},
 		{"end what never ends", "gathering_timeout: 0", "gathering_timeout: 720h", "gathering_timeout"},
+		{"agents", "", "agents: {evil: {command: [sh]}}", "agents"},
 		{"servers", "", "servers: {evil: {command: [sh]}}", "servers"},
 		{"model", "", "model: {url: 'http://evil'}", "model"},
 		{"notify", "", "notify: 7", "notify"},
@@ -243,7 +244,8 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 			if diff := cmp.Diff(without, got, sections); diff != "" {
 				t.Error(diff)
 			}
-			if got.Servers.Given() || got.Model.Given() || got.Notify.Given() || got.Hooks.Given() || got.Store.Given() {
+			if got.Agents.Given() || got.Servers.Given() || got.Model.Given() || got.Notify.Given() || got.Hooks.Given() ||
+				got.Store.Given() {
 				t.Error("a section was taken")
 			}
 			w := warnings[0]
@@ -269,6 +271,7 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 		"gathering_timeout": {{"1h", "59m", "2h"}, {"0", "720h", "0"}},
 		"step_approval":     {{"ask", "never", "ask"}, {"never", "", ""}},
 		"hooks":             {{"required", "advised", ""}, {"", "advised", ""}},
+		"agents":            {{"", "{default: {command: [sh]}}", ""}},
 	}
 	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file",
 		"servers", "model", "notify", "store"} // what is offered, and how it is worked
@@ -305,8 +308,8 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 				"another file": func(text string) layers { return layers{user: inFile(key, text), account: users} },
 			} {
 				direct := name != "another file" && name != "the workspace's file, by variable"
-				if key == "hooks" && !direct {
-					continue // it has no effect so far, and no order
+				if slices.Contains([]string{"hooks", "agents"}, key) && !direct {
+					continue // they have no order
 				}
 				t.Run(key+": "+v.users+" by "+name, func(t *testing.T) {
 					if v.looser != "" {
@@ -338,7 +341,7 @@ func sameRules(a, b workspace.Config) bool {
 			return false
 		}
 	}
-	return a.Limits() == b.Limits() && a.Hooks.Given() == b.Hooks.Given()
+	return a.Limits() == b.Limits() && a.Hooks.Given() == b.Hooks.Given() && a.Agents.Given() == b.Agents.Given()
 }
 
 func TestTheDefaultWorkspaceHasNoFileOfItsOwn(t *testing.T) {

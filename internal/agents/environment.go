@@ -1,0 +1,135 @@
+package agents
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/planloop/planloop/internal/outbound"
+)
+
+// usual are the variables that every agent is given: where home is and which language is spoken,
+// and nothing secret.
+func usual() []string {
+	names := []string{"HOME", "PATH", "TMPDIR", "LANG", "TERM", "USER", "LOGNAME", "SHELL"}
+	if runtime.GOOS == "windows" { // where programs do not start without
+		names = append(names, "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "HOMEDRIVE",
+			"HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "USERNAME")
+	}
+	return names
+}
+
+// environment is what an agent is given of an environment: the usual variables, and those named.
+func environment(all, named []string) []string {
+	given := append(usual(), named...)
+	var list []string
+	for _, variable := range all {
+		name, _, _ := strings.Cut(variable, "=")
+		if runtime.GOOS == "windows" {
+			name = strings.ToUpper(name)
+		}
+		if slices.Contains(given, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") {
+			list = append(list, variable)
+		}
+	}
+	return list
+}
+
+// secrets are texts that are taken out of what an agent prints, by their first byte.
+type secrets [256][][]byte
+
+// shortest is the length below which a value is no secret: where none is asked for, a word such as
+// "ollama" is often given.
+const shortest = 8
+
+// secretsOf returns the values of those variables that are named, and of those whose name says that
+// they are secret. The path of something that exists is none: a socket, a key's file. Of a text of
+// several lines each is one.
+func secretsOf(all, named []string) *secrets {
+	s := &secrets{}
+	for _, variable := range all {
+		name, value, _ := strings.Cut(variable, "=")
+		if !slices.Contains(named, name) && !telling(name) {
+			continue
+		}
+		if _, err := os.Stat(value); filepath.IsAbs(value) && err == nil {
+			continue
+		}
+		for line := range strings.Lines(value) {
+			s.add(strings.TrimSpace(line))
+		}
+	}
+	return s
+}
+
+// telling reports whether the name of a variable says that its value is a secret.
+func telling(name string) bool {
+	name = strings.ReplaceAll(strings.ToUpper(name), "AUTHOR_", "") // of commits
+	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "AUTH", "CREDENTIAL"},
+		func(word string) bool { return strings.Contains(name, word) })
+}
+
+// add takes a secret, and how it stands within JSON.
+func (s *secrets) add(secret string) {
+	if len(secret) < shortest {
+		return
+	}
+	forms := [][]byte{[]byte(secret)}
+	if quoted, err := json.Marshal(secret); err == nil {
+		forms = append(forms, bytes.Trim(quoted, `"`))
+	}
+	for _, form := range forms {
+		at := &s[form[0]]
+		if !slices.ContainsFunc(*at, func(known []byte) bool { return bytes.Equal(known, form) }) {
+			*at = append(*at, form)
+		}
+	}
+}
+
+// hide appends a text without the secrets to another one. With more to come, what may be the
+// beginning of a secret is held back and returned.
+func (s *secrets) hide(to, text []byte, more bool) (hidden, held []byte) {
+	begun := 0 // of what stays as it is
+	for i := 0; i < len(text); {
+		if s[text[i]] == nil {
+			i++
+			continue
+		}
+		length, open := s.at(text[i:])
+		if open && more {
+			return append(to, text[begun:i]...), text[i:]
+		}
+		if length == 0 {
+			i++
+			continue
+		}
+		to = append(append(to, text[begun:i]...), outbound.Hidden...)
+		i += length
+		begun = i
+	}
+	return append(to, text[begun:]...), nil
+}
+
+// at returns the length of the longest secret that a text begins with, 0 for none, and whether all
+// of the text is the beginning of one.
+func (s *secrets) at(text []byte) (longest int, open bool) {
+	for _, secret := range s[text[0]] {
+		switch {
+		case bytes.HasPrefix(text, secret):
+			longest = max(longest, len(secret))
+		case bytes.HasPrefix(secret, text):
+			open = true
+		}
+	}
+	return longest, open
+}
+
+// in returns a text without the secrets.
+func (s *secrets) in(text string) string {
+	hidden, _ := s.hide(nil, []byte(text), false)
+	return string(hidden)
+}
