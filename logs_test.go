@@ -236,7 +236,7 @@ func recordRun(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action
 		outcome, err := s.Do(t.Context(), by, a, func(state plan.State, f *plan.Facts) error {
 			f.Seen, f.Resolved = map[string]plan.Sighting{first.Name: {Gone: true}}, map[plan.StepID]plan.Resolution{}
 			for _, step := range plan.Startable(a.Ended(state, *f), a.Room) {
-				f.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args), Args: step.Args,
+				f.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
 					Unmet: step.When == "false", Items: []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`{"b":1}`)}, List: "list"}
 			}
 			return nil

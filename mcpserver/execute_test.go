@@ -64,7 +64,7 @@ func resolved(done []plan.Finished) session.Prepare {
 		advance := plan.Advance{Finished: done, Room: 4}
 		facts.Resolved = map[plan.StepID]plan.Resolution{}
 		for _, step := range plan.Startable(advance.Ended(state, *facts), advance.Room) {
-			facts.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args), Args: step.Args,
+			facts.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
 				Destructive: strings.Contains(step.Title, "Delete")}
 		}
 		return nil

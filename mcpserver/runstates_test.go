@@ -57,7 +57,7 @@ func (b builder) advances(a plan.Advance) {
 	_, err := b.session.Do(b.t.Context(), engine, a, func(state plan.State, facts *plan.Facts) error {
 		facts.Resolved = map[plan.StepID]plan.Resolution{}
 		for _, step := range plan.Startable(a.Ended(state, *facts), a.Room) {
-			facts.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args), Args: step.Args, List: "list",
+			facts.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args, List: "list",
 				Items: []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}}
 		}
 		return nil

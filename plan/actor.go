@@ -85,13 +85,19 @@ type Actor struct {
 	Kind ActorKind `json:"kind"`
 	Name string    `json:"name"`
 	Via  Via       `json:"-"`
+
+	Scope Attempt `json:"-"` // what planloop started the agent for, which is all it may do; zero: it started it for nothing
 }
 
 // NewActor returns the actor of that name that came in by a door.
 func NewActor(via Via, name string) Actor { return Actor{Kind: via.door().kind, Name: name, Via: via} }
 
 // Through returns the actor of the same name as it comes in by another door.
-func (a Actor) Through(via Via) Actor { return NewActor(via, a.Name) }
+func (a Actor) Through(via Via) Actor {
+	other := NewActor(via, a.Name)
+	other.Scope = a.Scope
+	return other
+}
 
 // door is that of the actor's kind: a kind that does not come in by it has none.
 func (a Actor) door() door {

@@ -28,6 +28,9 @@ type Resolution struct {
 	Args        json.RawMessage // as they are shown to whoever is asked
 	Destructive bool            // the tool may do what cannot be undone
 	Safe        bool            // it can be repeated
+	Writes      bool            // carrying it out may change files
+	Agent       string          // that is started for it; "" where a tool carries it out, or nothing does
+	Definition  string          // of the tool, where it is another server's
 }
 
 // Advance asks, for an engine, to keep what came of the steps it ran, to take up those of engines
@@ -53,6 +56,12 @@ type Finished struct {
 	Output      string // for people: the end of what it said
 	Transient   bool   // it failed for a reason that may pass
 	Interrupted bool   // it was ended before its end, so that nobody knows what it did
+
+	Unavailable   bool     // its agent ended within seconds and said nothing
+	Blocked       bool     // its agent cannot go on with it, as the note says
+	Note          string   // of its agent
+	AffectedFiles []string // that its agent names or has changed
+	Outside       []string // of them, those that the step does not name
 }
 
 func (a Advance) clean(c *cleaner) Action {
@@ -63,6 +72,9 @@ func (a Advance) clean(c *cleaner) Action {
 		result := &done.Result
 		inner.result(&result)
 		inner.block(&done.Output, "output", MaxLongText)
+		inner.block(&done.Note, "note", MaxLongText)
+		inner.list(&done.AffectedFiles, "affected_files", LinesField, MaxPath, MaxNotes)
+		inner.list(&done.Outside, "outside", LinesField, MaxPath, MaxNotes)
 		inner.line(&done.Plan, "plan", MaxHint)
 		inner.count(int(done.Step), "step", int(MaxStepID))
 		inner.count(done.Attempt.Attempt, "attempt", maxSeconds)
@@ -105,7 +117,7 @@ func (a Advance) Ended(s State, f Facts) State {
 // end keeps results, and takes up what engines that are gone have left.
 func (a Advance) end(c *course) {
 	for _, done := range a.Finished {
-		c.take(done.event(c.state, c.facts))
+		c.take(done.events(c.state, c.facts)...)
 	}
 	for _, lost := range a.Lost {
 		step := lost.running(c.state)
@@ -129,25 +141,37 @@ func (a Attempt) running(s State) *Step {
 	return step
 }
 
-// event returns what a result leads to. It counts by plan, step, attempt and claimant, whatever the
+// events returns what a result leads to. It counts by plan, step, attempt and claimant, whatever the
 // phase and the status of the plan; what fits none is kept and changes nothing.
-func (d Finished) event(s State, f Facts) Event {
+func (d Finished) events(s State, f Facts) []Event {
 	step := d.running(s)
-	if step == nil || step.ClaimedBy != f.Actor.Name {
-		return StrayResult{Plan: d.Plan, Step: d.Step, Attempt: d.Attempt.Attempt, OK: d.Result.OK, Error: d.Result.Error, Output: d.Output,
-			By: f.Actor.Name, At: f.Now}
+	switch {
+	case step == nil || step.ClaimedBy != f.Actor.Name:
+		return []Event{StrayResult{Plan: d.Plan, Step: d.Step, Attempt: d.Attempt.Attempt, OK: d.Result.OK, Error: d.Result.Error,
+			Output: d.Output, By: f.Actor.Name, At: f.Now}}
+	case d.Unavailable:
+		return d.unavailable(s, f)
 	}
+	return []Event{d.event(s, step, f)}
+}
+
+// event returns what the result of an attempt that is going on leads to.
+func (d Finished) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
 	again := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive
 	switch {
-	case d.Result.OK:
-	case d.Interrupted && !x.Safe:
-		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: true, Error: d.Result.Error, Output: d.Output,
+	case d.Result.OK, d.Blocked:
+	case d.Interrupted && (!x.Safe || x.Agent != ""): // the next agent looks at what this one left
+		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.Safe, Error: d.Result.Error, Output: d.Output,
 			By: f.Actor.Name, At: f.Now}
 	case (d.Transient || d.Interrupted) && again:
 		return StepRetried{Step: d.Step, Attempt: step.Attempts, Error: d.Result.Error, Output: d.Output, By: f.Actor.Name, At: f.Now}
 	}
-	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, By: f.Actor.Name, At: f.Now}
+	if len(step.Notes) >= MaxNotes {
+		d.Note = ""
+	}
+	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, Blocked: d.Blocked && !d.Result.OK,
+		Note: d.Note, AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside, By: f.Actor.Name, At: f.Now}
 }
 
 // StepFinished ends an attempt with its result.
@@ -158,19 +182,49 @@ type StepFinished struct {
 	Output  string    `json:"output,omitempty"`
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
+
+	Blocked       bool     `json:"blocked,omitempty"` // its agent cannot go on with it
+	Note          string   `json:"note,omitempty"`
+	AffectedFiles []string `json:"affected_files,omitempty"` // besides those that are known
+	Outside       []string `json:"outside,omitempty"`        // files that were changed and that the step does not name
 }
 
 func (e StepFinished) marks() StepID { return e.Step }
 
 func (e StepFinished) apply(s State) State {
-	return s.withStep(e.Step, e.At, func(step *Step) {
-		status := Done
-		if !e.Result.OK {
+	return s.heard(e.Step).withStep(e.Step, e.At, func(step *Step) {
+		status, by := Done, e.By
+		if e.Blocked {
+			status = Blocked
+		} else if !e.Result.OK {
 			status = Failed
 		}
-		step.become(StepMarked{Step: e.Step, Status: status, By: e.By, At: e.At})
+		if agent := step.Assigned(); agent != "" {
+			by = agent
+		}
+		step.become(StepMarked{Step: e.Step, Status: status, By: by, At: e.At})
 		step.Result, step.Output, step.Error = &e.Result, e.Output, e.Result.Error
+		if e.Note != "" {
+			step.Notes = append(slices.Clip(step.Notes), e.Note)
+		}
+		if len(e.AffectedFiles) > 0 {
+			step.AffectedFiles = append(slices.Clip(step.AffectedFiles), e.AffectedFiles...)
+		}
+		if len(e.Outside) > 0 {
+			step.execute(func(x *Execution) { x.Outside = e.Outside })
+		}
 	})
+}
+
+// heard returns s after an agent that was started for a step has been heard of, or had the time to be.
+func (s State) heard(id StepID) State {
+	if s.Plan == nil || s.Run == nil || s.Run.Unavailable == 0 {
+		return s
+	}
+	if step, ok := s.Plan.Steps.Get(id); !ok || step.Assigned() == "" {
+		return s
+	}
+	return s.withRun(func(r *Run) { r.Unavailable = 0 })
 }
 
 // StepRetried ends an attempt that failed for a reason that may pass: the step is tried again.
@@ -186,7 +240,7 @@ type StepRetried struct {
 func (e StepRetried) marks() StepID { return e.Step }
 
 func (e StepRetried) apply(s State) State {
-	return s.withStep(e.Step, e.At, func(step *Step) {
+	return s.heard(e.Step).withStep(e.Step, e.At, func(step *Step) {
 		retries := step.execution().Retries
 		step.become(StepMarked{Step: e.Step, Status: Pending, By: e.By, At: e.At})
 		step.Error, step.Output = e.Error, e.Output

@@ -77,7 +77,7 @@ func (a AnswerStep) decide(s State, f Facts) ([]Event, error) {
 	}
 	switch a.Choice {
 	case Approve:
-		return a.approve(step, answered), nil
+		return a.approve(step, answered, f), nil
 	case Retry:
 		return a.retry(p, step, answered, f)
 	case Insert:
@@ -104,7 +104,8 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked, a.Choice == Reply && !step.WantsReply(),
 		a.Choice == Happened && kind != AskUnknown:
 		return a.nothingAsked(s, step)
-	case a.Digest != "" && ask != nil && a.Digest != ask.Digest, a.Digest != "" && unasked && a.Digest != StartDigest(step, step.Args):
+	case a.Digest != "" && ask != nil && a.Digest != ask.Digest,
+		a.Digest != "" && unasked && a.Digest != StartDigest(step, step.Args, f.Definitions[step.Tool]):
 		return conflict("what "+name+" asks has changed since it was shown", "look at it again, then decide")
 	case a.Choice == Approve && len(a.Args) > 0 && step.ForEach != "" && step.Loop() == 0:
 		return Refuse(InvalidInput, "/args", "are those of a loop, whose entries each have their own", "approve it as it is, or deny it")
@@ -153,12 +154,16 @@ func (a AnswerStep) nothingAsked(s State, step *Step) error {
 	return conflict(fmt.Sprintf("%s does not ask for that (%s)", step.ID, a.Choice), fix)
 }
 
-func (a AnswerStep) approve(step *Step, answered StepAnswered) []Event {
+func (a AnswerStep) approve(step *Step, answered StepAnswered, f Facts) []Event {
+	definition := f.Definitions[step.Tool]
+	if ask := step.Asking(); ask != nil {
+		definition = ask.Definition // that was shown
+	}
 	switch {
 	case len(a.Args) > 0:
-		answered.Args, answered.Digest = a.Args, StartDigest(step, a.Args)
+		answered.Args, answered.Digest = a.Args, StartDigest(step, a.Args, definition)
 	case step.Asking() == nil:
-		answered.Digest = StartDigest(step, step.Args)
+		answered.Digest = StartDigest(step, step.Args, definition)
 	}
 	return []Event{answered}
 }

@@ -44,11 +44,26 @@ func submitted(s State, draft Body, f Facts) PlanSubmitted {
 	request := Request{
 		ID: fmt.Sprintf("R%d", s.Revision+1), Plan: draft.ID, Digest: Digest(draft.Build()), By: f.Actor.Name, At: f.Now,
 		Limit: Limit(f.Limits.ApprovalTimeout), PersonOnly: f.Limits.PersonOnly,
+		Tools: definitionsOf(draft.Steps, f.Definitions),
 	}
 	if s.Plan != nil && s.Plan.Root() == draft.Root() {
 		request.Base = Digest(s.Plan)
 	}
 	return PlanSubmitted{Plan: draft, Request: request}
+}
+
+// definitionsOf returns how the tools are defined that steps name, of those of other servers.
+func definitionsOf(steps []*Step, all map[string]string) map[string]string {
+	var named map[string]string
+	for _, step := range steps {
+		if definition := all[step.Tool]; definition != "" {
+			if named == nil {
+				named = map[string]string{}
+			}
+			named[step.Tool] = definition
+		}
+	}
+	return named
 }
 
 // ShownBefore returns the head of the draft that the present one took the place of while
@@ -170,6 +185,10 @@ func (a Answer) approve(s State, f Facts) ([]Event, error) {
 		return nil, conflict("the plan was changed while its revision waited", "reject the revision; the agent can submit it again")
 	}
 	var events []Event
+	var tools map[string]string
+	if request := s.ModeNow().Request; request != nil {
+		tools = request.Tools
+	}
 	switch {
 	case !s.revises():
 		events = archive(s, "replaced", f.Now)
@@ -177,7 +196,7 @@ func (a Answer) approve(s State, f Facts) ([]Event, error) {
 		events = archive(s, replanned, f.Now)
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
-		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1}})
+		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Tools: tools}})
 	return events, nil
 }
 

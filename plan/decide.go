@@ -23,6 +23,8 @@ type Facts struct {
 	Past         *Plan               // the body of the plan a Restore names
 
 	Resolved map[StepID]Resolution // of the steps that an Advance may start
+
+	Definitions map[string]string // of the tools of other servers, by name
 }
 
 // Limits are the limits in force. The zero value of a field means its default.
@@ -81,6 +83,9 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	f.Limits.NeverAsk = f.Limits.NeverAsk && s.freely(f.Actor)
 	t := traitsOf(a)
 	if err := t.permit(f); err != nil {
+		return nil, err
+	}
+	if err := s.keepsTo(a, f); err != nil {
 		return nil, err
 	}
 	if err := allowed(s, a, t, f); err != nil {
@@ -156,6 +161,8 @@ func kinds() []kind {
 		{"step_retried", StepRetried{}},
 		{"step_lost", StepLost{}},
 		{"stray_result", StrayResult{}},
+		{"agent_reported", AgentReported{}},
+		{"agent_unavailable", AgentUnavailable{}},
 		{"condition_met", ConditionMet{}},
 		{"condition_unmet", ConditionUnmet{}},
 		{"loop_expanded", LoopExpanded{}},

@@ -24,6 +24,11 @@ type Execution struct {
 	Digest  string `json:"digest,omitempty"`  // of what the attempt runs: see StartDigest
 	Retries int    `json:"retries,omitempty"` // attempts that failed for a passing reason, in a row
 
+	Agent   string       `json:"agent,omitempty"`   // that planloop started for the attempt
+	Writes  bool         `json:"writes,omitempty"`  // the attempt may change files
+	Report  *AgentReport `json:"report,omitempty"`  // of the agent
+	Outside []string     `json:"outside,omitempty"` // files the last agent changed that the step does not name
+
 	Ask      *Ask   `json:"ask,omitempty"`
 	Grant    *Grant `json:"grant,omitempty"`
 	Answered bool   `json:"answered,omitempty"` // what it asks before it starts has been answered
@@ -50,6 +55,8 @@ type Ask struct {
 	Args    json.RawMessage `json:"args,omitempty"`   // that it would run with, as far as they can be shown
 	Text    string          `json:"text,omitempty"`
 	At      time.Time       `json:"at"`
+
+	Definition string `json:"definition,omitempty"` // of the tool, where it is another server's
 }
 
 // Choices lists the answers that a question takes.
@@ -74,6 +81,9 @@ type Grant struct {
 	Way    Way             `json:"way"`
 	At     time.Time       `json:"at"`
 }
+
+// covers reports whether the grant is for what has that digest.
+func (g *Grant) covers(digest string) bool { return g != nil && g.Digest == digest }
 
 // execution returns what has become of the step in runs; the zero value for one that no
 // run has touched.
@@ -139,10 +149,14 @@ func (step *Step) Satisfies() bool {
 	return step.Status == Done || step.Status == Skipped && step.execution().Unmet
 }
 
-// StartDigest identifies what an attempt runs: the tool, its arguments with everything
-// they refer to, and the command it is verified by.
-func StartDigest(step *Step, args json.RawMessage) string {
-	form, err := json.Marshal([]string{step.Tool, string(args), step.Verify, step.Title, step.Details})
+// StartDigest identifies what an attempt runs: the tool, how it is defined where it is another
+// server's, its arguments with everything they refer to, and the command it is verified by.
+func StartDigest(step *Step, args json.RawMessage, definition string) string {
+	parts := []string{step.Tool, string(args), step.Verify, step.Title, step.Details}
+	if definition != "" {
+		parts = append(parts, definition)
+	}
+	form, err := json.Marshal(parts)
 	if err != nil {
 		return "" // equal to nothing
 	}

@@ -126,7 +126,8 @@ func attempts() map[string]attempt {
 		"Advance": {engine, func(t failer) *workspace { return atWork(t) }, func(w *workspace) plan.Action {
 			return plan.Advance{Room: 1, Lost: []plan.Attempt{{Plan: "p", Step: 1, Attempt: 1}},
 				Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: w.state.Plan.Root(), Step: 1, Attempt: 1},
-					Output: "o", Result: plan.Result{Value: json.RawMessage(`"v"`), Kept: "k", Error: "e", Duration: 5, Timestamp: w.now}}}}
+					Output: "o", Note: "n", AffectedFiles: []string{"a.go"}, Outside: []string{"a.go"},
+					Result: plan.Result{Value: json.RawMessage(`"v"`), Kept: "k", Error: "e", Duration: 5, Timestamp: w.now}}}}
 		}},
 		"Advance Stray": {engine, active, always(plan.Advance{Finished: []plan.Finished{{
 			Attempt: plan.Attempt{Plan: "other", Step: 1, Attempt: 1}, Output: "o", Result: plan.Result{Error: "e"}}}})},

@@ -23,11 +23,12 @@ type machine struct {
 	zombies map[plan.Attempt]string  // of engines that are gone
 	ended   map[plan.Attempt]int     // how often an attempt was ended
 	grants  map[plan.StepID][]string // digests a person agreed to, each for one start
+	agents  map[plan.StepID]int      // attempts of agents that were started
 }
 
 func newMachine(t *rapid.T) *machine {
 	m := &machine{workspace: newWorkspace(t), running: map[plan.Attempt]string{}, zombies: map[plan.Attempt]string{},
-		ended: map[plan.Attempt]int{}, grants: map[plan.StepID][]string{}}
+		ended: map[plan.Attempt]int{}, grants: map[plan.StepID][]string{}, agents: map[plan.StepID]int{}}
 	m.found = func(step *plan.Step, r *plan.Resolution) { m.find(step, r) }
 	m.limits.ApprovalTimeout, m.limits.GatheringTimeout = -1, -1
 	m.birth()
@@ -44,7 +45,10 @@ func (m *machine) birth() {
 func (m *machine) find(step *plan.Step, r *plan.Resolution) {
 	r.Args = step.Args
 	r.Destructive, r.Safe = step.Risk == plan.HighRisk, step.Idempotent
-	r.Unmet = step.When == "false"
+	r.Unmet, r.Writes = step.When == "false", r.Destructive
+	if step.Tool == "" && (step.ForEach == "" || step.Loop() != 0) && len(step.Title)%2 == 0 {
+		r.Agent, r.Safe, r.Writes = "claude", true, true
+	}
 	if step.ForEach != "" && step.Loop() == 0 {
 		_ = json.Unmarshal([]byte(step.ForEach), &r.Items)
 	}
@@ -53,7 +57,7 @@ func (m *machine) find(step *plan.Step, r *plan.Resolution) {
 		r.List = "list of " + loop.String()
 	}
 	if step.Execution != nil && step.Execution.Grant != nil && len(step.Execution.Grant.Args) > 0 {
-		r.Digest = plan.StartDigest(step, step.Execution.Grant.Args)
+		r.Digest = plan.StartDigest(step, step.Execution.Grant.Args, "")
 	}
 }
 
@@ -92,6 +96,8 @@ func (m *machine) note(t *rapid.T, before plan.State, by string, events []plan.E
 			m.endedOnce(t, s, e.Step, e.Attempt)
 		case plan.StepLost:
 			m.endedOnce(t, s, e.Step, e.Attempt)
+		case plan.AgentUnavailable:
+			m.endedOnce(t, s, e.Step, e.Attempt)
 		case plan.StepAnswered:
 			if e.Choice == plan.Approve {
 				m.grants[e.Step] = append(m.grants[e.Step], e.Digest)
@@ -116,6 +122,15 @@ func (m *machine) started(t *rapid.T, s plan.State, by string, e plan.StepStarte
 	}
 	if (step.RequiresApproval || step.Risk == plan.HighRisk) && !m.agreed(s, step, e.Digest) {
 		t.Fatalf("%s was started, and nobody agreed to it: %+v", e.Step, step)
+	}
+	for other := range s.Plan.Steps.Running() {
+		agents, writers := m.agents[other.ID] > 0 && other.Running(), other.Running() && other.Risk == plan.HighRisk
+		if e.Agent != "" && (agents || writers) || e.Writes && agents {
+			t.Fatalf("%s (agent %q, writes %v) was started beside %+v", e.Step, e.Agent, e.Writes, other)
+		}
+	}
+	if m.agents[e.Step] = 0; e.Agent != "" {
+		m.agents[e.Step] = e.Attempt
 	}
 	m.running[attempt] = by
 }
@@ -181,6 +196,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"advance  ": func(t *rapid.T) { m.engineWorks(t) }, "advance   ": func(t *rapid.T) { m.engineWorks(t) },
 		"die": func(t *rapid.T) { m.engineDies(t) }, "take up": func(t *rapid.T) { m.takeUp(t) },
 		"zombie": func(t *rapid.T) { m.zombieReports(t) },
+		"worker": func(t *rapid.T) { m.agentActs(t) }, "worker ": func(t *rapid.T) { m.agentActs(t) },
 		"mark": func(t *rapid.T) {
 			statuses := []plan.StepStatus{plan.InProgress, plan.Done, plan.Done, plan.Failed, plan.Pending, plan.Skipped}
 			m.attempt(t, ann, plan.MarkStep{Step: anyStep(t), Status: rapid.SampledFrom(statuses).Draw(t, "status")})
@@ -239,6 +255,8 @@ func (m *machine) engineWorks(t *rapid.T) {
 	for _, attempt := range m.attemptsOf(m.running, name) {
 		if rapid.Bool().Draw(t, "ends") {
 			done := plan.Finished{Attempt: attempt, Result: plan.Result{OK: rapid.Bool().Draw(t, "ok")}}
+			done.Unavailable = m.agents[attempt.Step] == attempt.Attempt && rapid.IntRange(0, 3).Draw(t, "unavailable") == 0
+			done.Blocked = rapid.IntRange(0, 5).Draw(t, "blocked") == 0
 			done.Transient, done.Interrupted = rapid.Bool().Draw(t, "passes"), rapid.IntRange(0, 3).Draw(t, "interrupted") == 0
 			a.Finished = append(a.Finished, done)
 		}
@@ -282,6 +300,44 @@ func (m *machine) attemptsOf(book map[plan.Attempt]string, name string) []plan.A
 	}
 	slices.SortFunc(list, func(a, b plan.Attempt) int { return int(a.Step-b.Step)*1000 + a.Attempt - b.Attempt })
 	return list
+}
+
+// agentActs lets an agent that was started for a step try anything: nothing but its own step, while it
+// is at work on it, is changed by it.
+func (m *machine) agentActs(t *rapid.T) {
+	if m.state.Plan == nil || len(m.agents) == 0 {
+		return
+	}
+	ids := slices.Sorted(maps.Keys(m.agents))
+	id := rapid.SampledFrom(ids).Draw(t, "its step")
+	actor := plan.NewActor(plan.ViaMCP, "claude")
+	actor.Scope = plan.Attempt{Plan: m.state.Plan.Root(), Step: id, Attempt: max(1, m.agents[id])}
+	about := plan.StepID(rapid.IntRange(1, int(m.state.Plan.Steps.Highest())+1).Draw(t, "about"))
+	status := rapid.SampledFrom([]plan.StepStatus{plan.Done, plan.Failed, plan.Blocked, plan.InProgress, plan.Pending}).Draw(t, "status")
+	a := rapid.SampledFrom([]plan.Action{plan.MarkStep{Step: about, Status: status}, plan.MarkStep{Step: id, Status: status},
+		plan.ReportStep{Step: about, Output: "o"}, plan.ClaimStep{Step: about}, plan.EnterMode{}, plan.BeginRun{}, plan.PauseRun{},
+		plan.Replan{Changes: "c"}, plan.Clear{}, plan.AnswerStep{Step: about, Choice: plan.Skip}, plan.UpdateStep{Step: about},
+		plan.AddSteps{Steps: []plan.NewStep{titled("more")}}, plan.SetUp{Outline: plan.Outline{Objective: "Mine"}},
+		plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.MarkStep{Step: id, Status: plan.Done}},
+			{Action: plan.MarkStep{Step: about, Status: plan.InProgress}}}},
+		plan.SubmitPlan{Outline: plan.Outline{Objective: "Mine"}, Steps: []plan.NewStep{titled("x")}}}).Draw(t, "action")
+	before := m.state
+	works := isRunning(before.Plan, actor.Scope) && m.agents[id] > 0
+	events, err := m.try(actor, a)
+	if err != nil || len(events) == 0 {
+		return
+	}
+	if !works {
+		t.Fatalf("an agent whose attempt is over did %#v: %v", a, kinds(events))
+	}
+	if before.PhaseNow() != m.state.PhaseNow() || before.Run != m.state.Run || before.Plan.Steps.Len() != m.state.Plan.Steps.Len() {
+		t.Fatalf("an agent did more than its step by %#v: %v", a, kinds(events))
+	}
+	for step := range m.state.Plan.Steps.Differing(before.Plan.Steps) {
+		if step.ID != id || step.Status != plan.InProgress {
+			t.Fatalf("an agent that was started for %s made %+v of another or ended it itself by %#v", id, step, a)
+		}
+	}
 }
 
 func (m *machine) engineDies(t *rapid.T) {

@@ -38,6 +38,8 @@ type Request struct {
 	Base   string    `json:"base,omitempty"`  // digest of the plan it revises
 
 	PersonOnly bool `json:"person_only,omitempty"` // only a person's own decision closes it
+
+	Tools map[string]string `json:"tools,omitempty"` // how the tools of other servers are defined that the steps name
 }
 
 // Decision is how a request, or the mode, came to an end.

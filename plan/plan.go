@@ -78,6 +78,8 @@ type Approval struct {
 
 	Deviations []string `json:"deviations,omitempty"` // changes since that needed no new agreement
 	Unseen     []StepID `json:"unseen,omitempty"`     // steps split off since, whose text the approver has not seen
+
+	Tools map[string]string `json:"tools,omitempty"` // how the tools of other servers were defined that the steps name
 }
 
 // unseen is what is said of a step whose text the approver has not seen.

@@ -26,6 +26,9 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.Actor.Scope.Step == a.Step {
+		return a.reportedOn(s, step, f)
+	}
 	if err := claimable(step, a.Force, f); err != nil {
 		return nil, err
 	}
@@ -107,7 +110,7 @@ func (s State) worksOn(id StepID, by Actor) bool {
 		return false
 	}
 	step, ok := s.Plan.Steps.Get(id)
-	return ok && step.Status == InProgress && step.ClaimedBy == by.Name
+	return ok && step.Status == InProgress && (step.ClaimedBy == by.Name || by.Scope.running(s) == step)
 }
 
 // markable returns the current plan and the step of it, or says why it is not to
@@ -137,7 +140,7 @@ func markable(s State, id StepID, by Actor) (*Plan, *Step, error) {
 // forces it.
 func claimable(step *Step, force bool, f Facts) error {
 	owner := step.ClaimedBy
-	if owner == "" || owner == f.Actor.Name || step.Status != InProgress {
+	if owner == "" || owner == f.Actor.Name || f.Actor.Scope.Step == step.ID || step.Status != InProgress {
 		return nil
 	}
 	if force && f.Actor.Present() {
@@ -224,6 +227,7 @@ func (step *Step) become(e StepMarked) {
 // ended forgets what was asked and granted for an attempt that a mark has ended, or begun.
 func (x *Execution) ended(status StepStatus) {
 	x.Ask, x.Started, x.Unmet, x.Met = nil, false, false, x.Met && status != Pending
+	x.Agent, x.Writes, x.Report = "", false, nil
 	if status != Pending {
 		x.Grant, x.Answered = nil, false
 	}
@@ -344,6 +348,11 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 			return nil, err
 		}
 	}
+	return a.event(step, f)
+}
+
+// event returns what a report on a step leads to.
+func (a ReportStep) event(step *Step, f Facts) (events []Event, err error) {
 	if err := roomForNote(step, a.Note); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@ type Run struct {
 	Reason Over      `json:"reason,omitempty"` // why it is paused or has ended
 	Note   string    `json:"note,omitempty"`   // what was said of that
 	Ended  time.Time `json:"ended,omitzero"`
+
+	Starts      int `json:"starts,omitempty"`      // of agents
+	Unavailable int `json:"unavailable,omitempty"` // of them in a row that ended within seconds and said nothing
 }
 
 // Over says why nothing more is started (decisions: pausing and ending).
@@ -31,12 +34,14 @@ const (
 	OverFailed           Over = "failed" // a critical step failed, or replans are used up
 	OverWaitingForPerson Over = "waiting_for_person"
 	OverWaitingForAgent  Over = "waiting_for_agent"
-	OverDeadlocked       Over = "deadlocked" // nothing can become ready
+	OverDeadlocked       Over = "deadlocked"        // nothing can become ready
+	OverAgentUnavailable Over = "agent_unavailable" // agents that were started ended at once: a quota, a login
 )
 
 // Values lists the reasons.
 func (Over) Values() []string {
-	return []string{"completed", "cancelled", "paused", "failed", "waiting_for_person", "waiting_for_agent", "deadlocked"}
+	return []string{"completed", "cancelled", "paused", "failed", "waiting_for_person", "waiting_for_agent", "deadlocked",
+		"agent_unavailable"}
 }
 
 // OpenRun returns the run that the current plan is carried out by, nil when none is open.
@@ -67,8 +72,8 @@ func WhyOver(s State) Over {
 		return ""
 	}
 	switch {
-	case run != nil && run.Plan == p.Root() && run.Paused && run.Reason == OverPaused:
-		return OverPaused
+	case run != nil && run.Plan == p.Root() && run.Paused && (run.Reason == OverPaused || run.Reason == OverAgentUnavailable):
+		return run.Reason
 	case p.Status == StatusReplanning, p.Status == StatusFailed:
 		return OverFailed
 	case s.PhaseNow().Restricted(), len(s.OpenSignals(Blocker)) > 0:
@@ -87,6 +92,9 @@ func WhyOver(s State) Over {
 	}
 	for range p.Steps.Ready() {
 		return OverWaitingForAgent
+	}
+	if p.Steps.Count(Blocked) > 0 { // somebody said what stands in the way
+		return OverWaitingForPerson
 	}
 	return OverDeadlocked
 }
@@ -139,7 +147,7 @@ type RunResumed struct {
 }
 
 func (e RunResumed) apply(s State) State {
-	return s.withRun(func(r *Run) { r.Paused, r.Person, r.Reason, r.Note = false, false, "", "" })
+	return s.withRun(func(r *Run) { r.Paused, r.Person, r.Reason, r.Note, r.Unavailable = false, false, "", "", 0 })
 }
 
 func (s State) withRun(f func(*Run)) State {

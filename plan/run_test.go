@@ -48,8 +48,8 @@ func (w *workspace) advance(room int, finished ...plan.Finished) []string {
 func (w *workspace) resolve(a plan.Advance) plan.Advance {
 	w.resolved = map[plan.StepID]plan.Resolution{}
 	facts := w.facts(engine, a)
-	for _, step := range plan.Startable(a.Ended(w.state, facts), a.Room) {
-		r := plan.Resolution{Digest: plan.StartDigest(step, step.Args), List: "list"}
+	for _, step := range plan.StartableWithAgents(a.Ended(w.state, facts), a.Room) {
+		r := plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), List: "list"}
 		if w.found != nil {
 			w.found(step, &r)
 		}
@@ -255,7 +255,7 @@ func TestApprovalOfASteps(t *testing.T) {
 	if string(grant.Args) != `{"command":"ls"}` || grant.Way != plan.ByPerson {
 		t.Fatalf("granted %+v", grant)
 	}
-	w.found = func(step *plan.Step, r *plan.Resolution) { r.Digest = plan.StartDigest(step, grant.Args) }
+	w.found = func(step *plan.Step, r *plan.Resolution) { r.Digest = plan.StartDigest(step, grant.Args, "") }
 	w.wantAdvance(1, []string{"step_started"})
 	if w.step(1).Execution.Grant != nil {
 		t.Error("a grant counts for more than an attempt")
@@ -558,7 +558,7 @@ func TestGrantIsForWhatWasShown(t *testing.T) {
 	}
 	t.Run("not asked yet", func(t *testing.T) {
 		w := wants(t)
-		shown := plan.StartDigest(w.step(1), w.step(1).Args)
+		shown := plan.StartDigest(w.step(1), w.step(1).Args, "")
 		w.do(ann, edit)
 		w.refused(person, plan.AnswerStep{Step: 1, Choice: plan.Approve, Digest: shown})
 	})

@@ -15,14 +15,24 @@ const aside = 64
 // Startable lists the steps that an engine may start or do something else about now, in order:
 // the ready ones that have a tool, a condition, a list or a question, and no open question.
 // room is how many can be started.
-func Startable(s State, room int) []*Step {
+func Startable(s State, room int) []*Step { return upNext(s, room, 0) }
+
+// StartableWithAgents lists the first one that agents do as well, for an engine that starts agents.
+func StartableWithAgents(s State, room int) []*Step { return upNext(s, room, 1) }
+
+func upNext(s State, room, agents int) []*Step {
 	if s.Plan == nil || s.Plan.Status != StatusActive || s.PhaseNow().Restricted() || len(s.OpenSignals(Blocker)) > 0 {
 		return nil
 	}
 	var list []*Step
 	for step := range s.Plan.Steps.Ready() {
-		if step.Asking() != nil || !step.ConcernsEngine() {
+		if step.Asking() != nil {
 			continue
+		}
+		if !step.ConcernsEngine() {
+			if agents--; agents < 0 || room < 1 {
+				continue
+			}
 		}
 		if step.Tool != "" && step.ForEach == "" {
 			if room--; room < 0 {
@@ -49,13 +59,15 @@ func (a Advance) start(c *course) {
 	if !c.state.Runs() {
 		return
 	}
-	room := a.Room
-	for _, step := range Startable(c.state, room) {
+	room, held := a.Room, false // for an agent that waits for what writes to end
+	for _, step := range StartableWithAgents(c.state, room) {
 		r, resolved := c.facts.Resolved[step.ID]
 		if !resolved {
 			continue
 		}
-		for _, e := range started(c.state, step, r, c.facts, room > 0) {
+		beside := c.state.beside(r)
+		held = held || r.Agent != "" && !beside
+		for _, e := range started(c.state, step, r, c.facts, room > 0 && beside && !(held && r.Writes)) {
 			if _, begun := e.(StepStarted); begun {
 				room--
 			}
@@ -81,8 +93,8 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 		return []Event{ConditionUnmet{Step: step.ID, By: f.Actor.Name, At: f.Now}}
 	case step.Pause != "" && !x.Answered && x.Of == 0:
 		return ask(AskPause, "", step.Pause)
-	case loop && needsGrant(s, step, r, f.Limits) && (x.Grant == nil || x.Grant.Digest != r.List):
-		return ask(AskApproval, r.List, listed(r.Items))
+	case loop && needsGrant(s, step, r, f.Limits) && !x.Grant.covers(r.List):
+		return ask(AskApproval, r.List, changedSince(s, step, r)+listed(r.Items))
 	case loop:
 		return []Event{expanded(s.Plan, step, r.Items, f.Now)}
 	case step.Tool == "" && step.When != "" && !x.Met:
@@ -90,15 +102,15 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	case step.Tool == "" && step.RequiresApproval && x.Grant == nil && f.Limits.NeverAsk:
 		return []Event{StepAnswered{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, Choice: Approve, By: f.Actor.Name,
 			At: f.Now}}
-	case step.Tool == "" && (!step.RequiresApproval || x.Grant != nil):
+	case step.Tool == "" && r.Agent == "" && (!step.RequiresApproval || x.Grant != nil):
 		return nil // an agent's
 	case needsGrant(s, step, r, f.Limits) && !granted(s, step, r):
-		return ask(AskApproval, r.Digest, "")
-	case step.Tool == "" || !room:
+		return ask(AskApproval, r.Digest, changedSince(s, step, r))
+	case step.Tool == "" && r.Agent == "" || !room:
 		return nil
 	}
-	return []Event{StepStarted{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, Safe: r.Safe, By: f.Actor.Name, At: f.Now,
-		LeaseUntil: f.Now.Add(f.Limits.Lease)}}
+	return []Event{StepStarted{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, Safe: r.Safe, Agent: r.Agent, Writes: r.Writes,
+		By: f.Actor.Name, At: f.Now, LeaseUntil: f.Now.Add(f.Limits.Lease)}}
 }
 
 // maxShownArgs bounds the arguments that stand in a question, in bytes.
@@ -107,7 +119,7 @@ const maxShownArgs = 16 << 10
 // askFor is a question of a kind about the next attempt of a step. Arguments that are too large to
 // stand in it are left out, and whoever is asked is told of that.
 func (r Resolution) askFor(step *Step, kind AskKind, digest, text string, at time.Time) Event {
-	ask := Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: at}
+	ask := Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: at, Definition: r.Definition}
 	if len(ask.Args) > maxShownArgs {
 		ask.Args = nil
 		ask.Text = strings.TrimSpace(fmt.Sprintf("%s with arguments of %d bytes, too large to be shown: look at what it refers to",
@@ -145,6 +157,8 @@ func itemText(item json.RawMessage) string {
 // needsGrant reports whether a person has to agree before the step is started.
 func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
 	switch {
+	case changedSince(s, step, r) != "":
+		return true
 	case l.NeverAsk:
 		return false
 	case step.RequiresApproval:
@@ -153,6 +167,15 @@ func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
 		return false
 	}
 	return !agreed(s, step, l)
+}
+
+// changedSince says that the tool of a step is not what it was when the plan was approved that is being
+// carried out; "" where it is, or none was.
+func changedSince(s State, step *Step, r Resolution) string {
+	if r.Definition == "" || s.PhaseNow() != PhaseExecuting || !s.carriesOut() || s.Plan.Approval.Tools[step.Tool] == r.Definition {
+		return ""
+	}
+	return "the tool " + Quote(step.Tool) + " is not what it was when the plan was approved; "
 }
 
 // agreed reports whether the approval of the plan, which is being carried out, showed all that the
@@ -186,15 +209,14 @@ func (step *Step) asIn(loop *Step) bool {
 
 // granted reports whether a person agreed to just this, for the step or for the loop it is of.
 func granted(s State, step *Step, r Resolution) bool {
-	if grant := step.execution().Grant; grant != nil && grant.Digest == r.Digest {
+	if step.execution().Grant.covers(r.Digest) {
 		return true
 	}
 	loop, ok := s.Plan.Steps.Get(step.Loop())
 	if !ok || step.Attempts > 0 || !step.asIn(loop) { // which the grant was not for
 		return false
 	}
-	grant := loop.execution().Grant
-	return grant != nil && grant.Digest == r.List
+	return loop.execution().Grant.covers(r.List)
 }
 
 // Foreseen is a question that a step is going to ask a person before it is started.
@@ -202,11 +224,13 @@ type Foreseen struct {
 	Step  *Step
 	Kind  AskKind
 	Known bool // what would be approved: it does not depend on values of other steps, or on a list that has yet to be found
+
+	Definition string // of its tool, where it is another server's
 }
 
 // Foresee lists what is going to be asked, as far as can be told before it comes to it.
-// destructive says whether a tool may do what cannot be undone.
-func Foresee(s State, destructive func(tool string) bool, l Limits) []Foreseen {
+// about says of a tool whether it may do what cannot be undone, and, where it is another server's, how it is defined.
+func Foresee(s State, about func(tool string) (destructive bool, definition string), l Limits) []Foreseen {
 	if s.Plan == nil {
 		return nil
 	}
@@ -221,9 +245,11 @@ func Foresee(s State, destructive func(tool string) bool, l Limits) []Foreseen {
 			list = append(list, Foreseen{Step: step, Kind: AskPause})
 		}
 		agreed := x.Grant != nil || loop != nil && loop.execution().Grant != nil && step.Attempts == 0
-		if !agreed && needsGrant(s, step, Resolution{Destructive: destructive(step.Tool)}, l) {
+		r := Resolution{}
+		r.Destructive, r.Definition = about(step.Tool)
+		if !agreed && needsGrant(s, step, r, l) {
 			known := !UsesSteps(step.Args) && (step.ForEach == "" || json.Valid([]byte(step.ForEach)))
-			list = append(list, Foreseen{Step: step, Kind: AskApproval, Known: known})
+			list = append(list, Foreseen{Step: step, Kind: AskApproval, Known: known, Definition: r.Definition})
 		}
 	}
 	return list
@@ -235,16 +261,24 @@ type StepStarted struct {
 	Attempt    int       `json:"attempt"`
 	Digest     string    `json:"digest"`
 	Safe       bool      `json:"safe,omitempty"`
+	Agent      string    `json:"agent,omitempty"`  // that is started for it
+	Writes     bool      `json:"writes,omitempty"` // it may change files
 	By         string    `json:"by"`
 	At         time.Time `json:"at"`
 	LeaseUntil time.Time `json:"lease_until"`
 }
 
 func (e StepStarted) apply(s State) State {
+	if e.Agent != "" {
+		s = s.withRun(func(r *Run) { r.Starts++ })
+	}
 	return s.withStep(e.Step, e.At, func(step *Step) {
 		step.become(StepMarked{Step: e.Step, Status: InProgress, By: e.By, At: e.At, LeaseUntil: e.LeaseUntil})
 		step.Attempts, step.Result = e.Attempt, nil
-		step.execute(func(x *Execution) { x.Started, x.Safe, x.Digest, x.Grant, x.Ask = true, e.Safe, e.Digest, nil, nil })
+		step.execute(func(x *Execution) {
+			x.Started, x.Safe, x.Digest, x.Grant, x.Ask = true, e.Safe, e.Digest, nil, nil
+			x.Agent, x.Writes, x.Outside = e.Agent, e.Writes, nil
+		})
 	})
 }
 

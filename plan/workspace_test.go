@@ -32,7 +32,9 @@ type workspace struct {
 
 	resolved map[plan.StepID]plan.Resolution // what the engine found before its last Advance
 	found    func(*plan.Step, *plan.Resolution)
-	decided  func(plan.Actor, plan.Action, plan.Facts, []plan.Event, error) // hears of each decision; may be nil
+
+	definitions map[string]string                                              // of the tools of other servers
+	decided     func(plan.Actor, plan.Action, plan.Facts, []plan.Event, error) // hears of each decision; may be nil
 }
 
 func newWorkspace(t failer) *workspace {
@@ -52,7 +54,7 @@ func (w *workspace) lastActivity() time.Time {
 
 func (w *workspace) facts(actor plan.Actor, a plan.Action) plan.Facts {
 	f := plan.Facts{Now: w.now, Actor: actor, Limits: w.limits, Seen: map[string]plan.Sighting{}, LastActivity: w.lastActivity(),
-		Resolved: w.resolved}
+		Resolved: w.resolved, Definitions: w.definitions}
 	for _, owner := range plan.Owners(w.state, a) {
 		f.Seen[owner] = w.seen[owner]
 	}

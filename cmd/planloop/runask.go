@@ -22,8 +22,8 @@ type allowance struct {
 	digest, forEach string
 }
 
-func allowanceOf(step *plan.Step, attempt int) allowance {
-	return allowance{step.ID, attempt, plan.StartDigest(step, step.Args), step.ForEach}
+func allowanceOf(step *plan.Step, attempt int, definition string) allowance {
+	return allowance{step.ID, attempt, plan.StartDigest(step, step.Args, definition), step.ForEach}
 }
 
 // question tells what a step asks from what it asks another time.
@@ -46,7 +46,7 @@ func questionOf(step *plan.Step) question {
 // allows reports whether what the step asks was allowed before, just as it is.
 func (w *watchedRun) allows(step *plan.Step) bool {
 	ask := step.Asking()
-	shown := allowanceOf(step, ask.Attempt)
+	shown := allowanceOf(step, ask.Attempt, ask.Definition)
 	return ask.Kind == plan.AskApproval && w.allowed[shown] && (step.ForEach != "" || ask.Digest == shown.digest)
 }
 
@@ -163,7 +163,7 @@ func (w *watchedRun) ask(ctx context.Context, grown <-chan struct{}, state plan.
 
 // review is what is shown of a step that asks.
 func (w *watchedRun) review(state plan.State, step *plan.Step, args json.RawMessage, how string) string {
-	text, _ := verbs.ReviewStep(state.Plan, step, args)
+	text, _ := w.opened.verbs.ReviewStep(state.Plan, step, args)
 	return "\n" + string(terminal.Joined(append(w.thereOn().Draft(text), how)))
 }
 

@@ -79,15 +79,15 @@ func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (ma
 	}
 	defer box.Close()
 	tools := box.Tools()
-	destructive := func(name string) bool {
-		tool, ok := tools.Lookup(name)
-		return ok && tool.Destructive
+	about := func(name string) (destructive bool, definition string) {
+		tool, _ := tools.Lookup(name)
+		return tool.Destructive, tool.Definition()
 	}
-	foreseen := plan.Foresee(state, destructive, w.opened.config.Limits())
+	foreseen := plan.Foresee(state, about, w.opened.config.Limits())
 	allowed := map[allowance]bool{}
 	for _, f := range foreseen {
 		if f.Known {
-			allowed[allowanceOf(f.Step, f.Step.Attempts+1)] = true
+			allowed[allowanceOf(f.Step, f.Step.Attempts+1, f.Definition)] = true
 		}
 	}
 	if len(allowed) == 0 {

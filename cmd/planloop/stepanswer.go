@@ -181,7 +181,7 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 			_, err := opened.verbs.AnswerStep(ctx, a.caller(), answer)
 			return err
 		}
-		text, digest := verbs.ReviewStep(state.Plan, step, edited)
+		text, digest := opened.verbs.ReviewStep(state.Plan, step, edited)
 		answer.Digest = digest
 		if answer, err = a.askAboutStep(ctx, tty, text, answer); err != nil {
 			return err

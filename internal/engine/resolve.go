@@ -51,7 +51,7 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 			names := strings.Join(r.tools.Names(), ", ")
 			return j.problem(fmt.Errorf("%s: %s in %s; use one of %s", "Unknown tool", step.Tool, step.ID, names)), true
 		}
-		j.Destructive = j.tool.Destructive
+		j.Destructive, j.Definition = j.tool.Destructive, j.tool.Definition()
 		j.Safe = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
 	}
 	if step.ForEach != "" && x.Of == 0 {
@@ -75,7 +75,7 @@ func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step,
 	} else if j.args, err = plan.ResolveArgs(step.Args, r.value(ctx, s.Plan), x.Item); err != nil {
 		return invalid(step, err)
 	}
-	j.Args, j.Digest = j.args, plan.StartDigest(step, j.args)
+	j.Args, j.Digest = j.args, plan.StartDigest(step, j.args, j.Definition)
 	if step.Tool == "" {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (r *resolver) arguments(ctx context.Context, s plan.State, step *plan.Step,
 		return invalid(step, err)
 	}
 	if loop, ok := s.Plan.Steps.Get(x.Of); ok && loop.Execution.Grant != nil {
-		j.List, err = r.list(ctx, s.Plan, loop, itemsOf(s.Plan, loop))
+		j.List, err = r.list(ctx, s.Plan, loop, itemsOf(s.Plan, loop), j.Definition)
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func (r *resolver) loop(ctx context.Context, s plan.State, step *plan.Step, j jo
 		}
 	}
 	if err == nil {
-		j.List, err = r.list(ctx, s.Plan, step, j.Items)
+		j.List, err = r.list(ctx, s.Plan, step, j.Items, j.Definition)
 	}
 	return j.problem(err), true
 }
@@ -169,10 +169,10 @@ func (r *run) prepareLists(ctx context.Context, s plan.State) error {
 func (r *run) listsMissing() bool { return r.wanted }
 
 // list identifies what a loop is going to do: its arguments, what they refer to, and its entries.
-func (r *resolver) list(ctx context.Context, p *plan.Plan, loop *plan.Step, items []json.RawMessage) (string, error) {
+func (r *resolver) list(ctx context.Context, p *plan.Plan, loop *plan.Step, items []json.RawMessage, definition string) (string, error) {
 	sum := sha256.New()
 	part := func(data []byte) { _, _ = fmt.Fprintf(sum, "%d:%s,", len(data), data) }
-	part([]byte(plan.StartDigest(loop, loop.Args)))
+	part([]byte(plan.StartDigest(loop, loop.Args, definition)))
 	for _, ref := range plan.References(loop.Args) {
 		if ref.Step == 0 {
 			continue

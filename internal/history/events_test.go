@@ -99,7 +99,7 @@ func runs(title string, deps ...plan.StepID) plan.NewStep {
 
 // plainly is what is found of a step that has nothing special about it.
 func plainly(step *plan.Step) plan.Resolution {
-	return plan.Resolution{Digest: plan.StartDigest(step, step.Args), List: "list", Unmet: step.When != "",
+	return plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), List: "list", Unmet: step.When != "",
 		Items: []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}}
 }
 

@@ -18,10 +18,20 @@ func runPhrase(e plan.Event) string {
 	case plan.RunEnded:
 		return "the run ended: " + plan.StepStatus(e.Reason).Spaced()
 	case plan.StepStarted:
+		if e.Agent != "" {
+			return e.Step.String() + attempted(e.Attempt) + ": the agent " + plan.Quote(e.Agent) + " started"
+		}
 		return e.Step.String() + attempted(e.Attempt) + " started"
+	case plan.AgentReported:
+		return e.Step.String() + " reported " + string(e.Status) + quotedNote(e.Note)
+	case plan.AgentUnavailable:
+		return e.Step.String() + attempted(e.Attempt) + ": the agent ended at once and said nothing" + quotedNote(e.Error)
 	case plan.StepFinished:
 		if e.Result.OK {
-			return e.Step.String() + " done"
+			return e.Step.String() + " done" + quotedNote(e.Note) + outside(e.Outside)
+		}
+		if e.Blocked {
+			return e.Step.String() + " blocked" + quotedNote(e.Note) + outside(e.Outside)
 		}
 		return e.Step.String() + attempted(e.Attempt) + " failed" + quotedNote(e.Result.Error)
 	case plan.StepRetried:
@@ -49,6 +59,25 @@ func runPhrase(e plan.Event) string {
 		return fmt.Sprintf("replanned as version %d", e.Version) + quotedNote(e.Changes)
 	}
 	return ""
+}
+
+// outside tells of files that were changed beyond what the step names.
+func outside(files []string) string {
+	const shown = 3
+	if len(files) == 0 {
+		return ""
+	}
+	text := "; it changed what it does not name: "
+	for i, file := range files[:min(len(files), shown)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += plan.Quote(file)
+	}
+	if more := len(files) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 func attempted(attempt int) string {

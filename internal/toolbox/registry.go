@@ -57,6 +57,7 @@ func (r *Registry) With(more ...Tool) (*Registry, error) {
 type Tool struct {
 	Spec
 	Schema, Output json.RawMessage // JSON Schemas of what it takes and gives; no Output: anything
+	Foreign        bool            // it is another server's, which may change it
 
 	// Run makes a call, with arguments that fit the schema. What came of it is the outcome,
 	// failures too; an error is what Call says.
@@ -98,9 +99,13 @@ func decode(args []byte, into any) error {
 	return err
 }
 
-// Definition is a digest of what a person who approves a call goes by: what the tool is
-// called, says of itself, takes and gives. It changes when any of it does.
+// Definition is a digest of what a person who approves a call of another server's tool goes by: what
+// it is called, says of itself, takes and gives. It changes when any of it does. It is "" for
+// planloop's own tools.
 func (t Tool) Definition() string {
+	if !t.Foreign {
+		return ""
+	}
 	sum := sha256.New()
 	_ = json.NewEncoder(sum).Encode([]any{t.Name, t.Title, t.Description, string(t.Schema), string(t.Output),
 		t.ReadOnly, t.Destructive, t.Idempotent, t.OpenWorld}) // texts and booleans: nothing that could not be encoded

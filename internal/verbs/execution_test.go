@@ -54,7 +54,7 @@ func (r running) do(by plan.Actor, a plan.Action) plan.State {
 		}
 		facts.Resolved = map[plan.StepID]plan.Resolution{}
 		for _, step := range plan.Startable(advance.Ended(state, *facts), advance.Room) {
-			r := plan.Resolution{Digest: plan.StartDigest(step, step.Args), Args: step.Args,
+			r := plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
 				Destructive: strings.Contains(step.Title, "Delete")}
 			if step.ForEach != "" {
 				r.Items, r.List = []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}, "ab"
@@ -121,7 +121,7 @@ func TestApprovalOfAStep(t *testing.T) {
 	if step.Asking() == nil || step.Status != plan.Pending {
 		t.Fatalf("%+v does not ask", step)
 	}
-	shown, digest := verbs.ReviewStep(state.Plan, step, nil)
+	shown, digest := r.ReviewStep(state.Plan, step, nil)
 	for _, part := range []string{"S001", "Delete the folder", "bash_execute", "rm -r old"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not shown:\n%s", part, shown)
@@ -139,7 +139,7 @@ func TestApprovalOfAStep(t *testing.T) {
 		t.Error("it ran with arguments that nobody agreed to") // the made-up engine does not look at the grant's
 	}
 	step, _ = r.state().Plan.Steps.Get(1)
-	_, digest = verbs.ReviewStep(r.state().Plan, step, nil)
+	_, digest = r.ReviewStep(r.state().Plan, step, nil)
 	r.answer(petra, verbs.StepAnswer{Step: 1, Choice: plan.Approve, Digest: digest}, "")
 	r.advance()
 	if step, _ := r.state().Plan.Steps.Get(1); !step.Running() {

@@ -249,9 +249,9 @@ func wholeStep(step *plan.Step) string {
 
 // ReviewStep is what a person is shown before deciding whether a step is run, with other arguments
 // where some are given, and the digest of what it would run.
-func ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage) (text, digest string) {
+func (s *Service) ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage) (text, digest string) {
 	text = step.ID.String() + " of " + plan.Quote(p.Objective) + asksWhat(step)
-	digest, runs := plan.StartDigest(step, step.Args), step.Args
+	digest, runs := plan.StartDigest(step, step.Args, s.definitions()[step.Tool]), step.Args
 	if ask := step.Asking(); ask != nil {
 		digest, runs = ask.Digest, ask.Args
 		if ask.Text != "" && ask.Kind == plan.AskApproval {

@@ -49,7 +49,7 @@ func (w *walker) advance(a plan.Advance, found func(*plan.Step, *plan.Resolution
 			if grant := step.Execution; grant != nil && grant.Grant != nil && len(grant.Grant.Args) > 0 {
 				args = grant.Grant.Args
 			}
-			r := plan.Resolution{Digest: plan.StartDigest(step, args), Args: args, List: "list"}
+			r := plan.Resolution{Digest: plan.StartDigest(step, args, ""), Args: args, List: "list"}
 			if step.ForEach != "" && step.Loop() == 0 {
 				r.Items = []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}
 			}

@@ -44,12 +44,23 @@ type Options struct {
 	Tree         Tree              // nil: no files are seen
 	Tools        func() []ToolInfo // that steps can name; nil: there are none
 	StepTools    runnable.Tools    // the same, to judge steps by; nil: any is taken
+	Definitions  Definitions       // of those of them that are other servers'; nil: there are none
 	Model        Model             // nil: none is configured
 	Templates    Templates         // nil: there are none
 	Engine       Engine            // nil: nothing carries steps out here
 	Crew         Crew              // the engines there are; nil: none
 	Limits       plan.Limits       // in force, to tell when planning mode is over
 	Notify       func(Notice)      // tells a person, at once; may be nil
+}
+
+// Definitions returns how the tools of other servers are defined, as digests by name. It must be quick.
+type Definitions func() map[string]string
+
+func (s *Service) definitions() map[string]string {
+	if s.opts.Definitions == nil {
+		return nil
+	}
+	return s.opts.Definitions()
 }
 
 // Presence keeps signs of life.
@@ -215,7 +226,8 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	if c.wrong != nil {
 		return session.Outcome{}, besides(c.wrong, plan.CleanAction(a))
 	}
-	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, _ *plan.Facts) error {
+	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, facts *plan.Facts) error {
+		facts.Definitions = s.definitions()
 		if err := holds(state); err != nil {
 			return err
 		}

@@ -1,0 +1,173 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// AgentReport is what an agent that planloop started says of its step. The step goes on until
+// its engine has seen the agent out and verified it.
+type AgentReport struct {
+	Status StepStatus `json:"status"` // done, failed or blocked
+	Note   string     `json:"note,omitempty"`
+	At     time.Time  `json:"at"`
+}
+
+// Assigned returns the agent that planloop started for the step, "" when none is at work on it.
+func (step *Step) Assigned() string {
+	if !step.Running() {
+		return ""
+	}
+	return step.execution().Agent
+}
+
+// Reported returns what the agent that works on the step has said of it, nil for nothing.
+func (step *Step) Reported() *AgentReport { return step.execution().Report }
+
+// AgentSteps lists up to most ready steps that agents do, and that ask nothing, in order.
+func AgentSteps(p *Plan, most int) []*Step {
+	var ready []*Step
+	for step := range p.Steps.Ready() {
+		if len(ready) == most {
+			break
+		}
+		if step.Asking() == nil && !step.ConcernsEngine() {
+			ready = append(ready, step)
+		}
+	}
+	return ready
+}
+
+// keepsTo refuses an agent that planloop started for a step everything but to report on that step, to
+// ask, and to tell of what it sees: one step, in a context of its own, is what it was started for.
+func (s State) keepsTo(a Action, f Facts) error {
+	scope := f.Actor.Scope
+	if scope == (Attempt{}) {
+		return nil
+	}
+	step := scope.running(s)
+	if step == nil || step.Assigned() == "" {
+		return conflict("the attempt at "+scope.Step.String()+" that you were started for is over", "change nothing more, and end")
+	}
+	var about StepID
+	switch a := a.(type) {
+	case Batch:
+		for _, part := range a.Parts {
+			if err := s.keepsTo(part.Action, f); err != nil {
+				return within(part.Field, err)
+			}
+		}
+		return nil
+	case MarkStep:
+		about = a.Step
+	case ReportStep:
+		about = a.Step
+	case ClaimStep:
+		about = a.Step
+	case AskUser, RaiseSignal, ClearSignal:
+		return nil
+	}
+	switch {
+	case about == 0:
+		return conflict("you were started for "+scope.Step.String()+" alone, and this is not a part of it",
+			"do that step, report it, and end")
+	case about != scope.Step:
+		return conflict(fmt.Sprintf("you were started for %s, and %s is not yours", scope.Step, about),
+			"do your own step, report it, and end")
+	case step.Reported() != nil:
+		return conflict(scope.Step.String()+" has been reported", "change nothing more, and end")
+	}
+	return nil
+}
+
+// reportedOn returns what the mark of an agent on the step it was started for leads to: its engine
+// ends the step.
+func (a MarkStep) reportedOn(s State, step *Step, f Facts) ([]Event, error) {
+	switch a.Status {
+	case InProgress:
+		if a.Note == "" {
+			return nil, nil
+		}
+		return ReportStep{Step: a.Step, Note: a.Note}.event(step, f)
+	case Done, Failed, Blocked:
+		if err := roomForNote(step, a.Note); err != nil {
+			return nil, err
+		}
+		if err := proven(s, step, a, f); err != nil {
+			return nil, err
+		}
+		return []Event{AgentReported{Step: a.Step, Attempt: step.Attempts, Status: a.Status, Note: a.Note, By: f.Actor.Name,
+			At: f.Now}}, nil
+	}
+	return nil, conflict(step.ID.String()+" is yours to report on, not to put off", "report it done, failed or blocked")
+}
+
+// AgentReported keeps what an agent that planloop started says of its step.
+type AgentReported struct {
+	Step    StepID     `json:"step_id"`
+	Attempt int        `json:"attempt"`
+	Status  StepStatus `json:"status"`
+	Note    string     `json:"note,omitempty"`
+	By      string     `json:"by"`
+	At      time.Time  `json:"at"`
+}
+
+func (e AgentReported) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		step.execute(func(x *Execution) { x.Report = &AgentReport{Status: e.Status, Note: e.Note, At: e.At} })
+	})
+}
+
+// MaxUnavailable is how many agents in a row end within seconds and say nothing before a run is
+// paused: a quota or a login, and no fault of the steps.
+const MaxUnavailable = 3
+
+// AgentUnavailable ends an attempt whose agent ended within seconds and said nothing. It counts
+// as no try.
+type AgentUnavailable struct {
+	Step    StepID    `json:"step_id"`
+	Attempt int       `json:"attempt"`
+	Error   string    `json:"error,omitempty"`
+	Output  string    `json:"output,omitempty"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}
+
+func (e AgentUnavailable) marks() StepID { return e.Step }
+
+func (e AgentUnavailable) apply(s State) State {
+	s = s.withRun(func(r *Run) { r.Unavailable++ })
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		step.lose(StepLost{Step: e.Step, Attempt: e.Attempt, Error: e.Error, Output: e.Output, By: e.By, At: e.At})
+	})
+}
+
+// unavailable returns what follows when an agent ended within seconds and said nothing.
+func (d Finished) unavailable(s State, f Facts) []Event {
+	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Error: d.Result.Error, Output: d.Output,
+		By: f.Actor.Name, At: f.Now}}
+	if run := s.OpenRun(); run != nil && !run.Paused && run.Unavailable+1 >= MaxUnavailable {
+		events = append(events, RunPaused{Reason: OverAgentUnavailable, Note: Shorten(d.Result.Error, MaxLongLine), By: f.Actor.Name,
+			At: f.Now})
+	}
+	return events
+}
+
+// besides returns the files of a list that are not known of the step, as many as it has room for.
+func (step *Step) besides(files []string) []string {
+	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { return slices.Contains(step.AffectedFiles, file) })
+	return files[:min(len(files), max(0, MaxNotes-len(step.AffectedFiles)))]
+}
+
+// beside reports whether what is found about a step lets it be carried out beside those that are: one
+// agent is at work at a time, and nothing that writes beside it.
+func (s State) beside(r Resolution) bool {
+	for step := range s.Plan.Steps.Running() {
+		x := step.execution()
+		if step.Running() && (r.Agent != "" && (x.Agent != "" || x.Writes) || r.Writes && x.Agent != "") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,198 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// withAgents is a plan that is run by an engine that starts agents for the steps without a tool.
+func withAgents(t failer, steps ...plan.NewStep) *workspace {
+	w := withPlan(t, steps...)
+	w.do(person, plan.BeginRun{})
+	w.found = func(step *plan.Step, r *plan.Resolution) {
+		if r.Writes = true; step.Tool == "" {
+			r.Agent, r.Safe = "claude", true
+		}
+	}
+	return w
+}
+
+// assigned is the agent that works on a step.
+func (w *workspace) assigned(id plan.StepID) plan.Actor {
+	actor := plan.NewActor(plan.ViaAgentShell, "claude")
+	actor.Scope = plan.Attempt{Plan: w.state.Plan.Root(), Step: id, Attempt: w.step(id).Attempts}
+	return actor
+}
+
+func TestAgentsAreStartedOneAtATime(t *testing.T) {
+	w := withAgents(t, titled("a"), titled("b"), tool("c"))
+	w.wantAdvance(4, []string{"step_started"})
+	if w.step(1).Assigned() != "claude" || w.state.Run.Starts != 1 || w.step(3).Running() {
+		t.Fatalf("%+v, run %+v, %s", w.step(1).Execution, w.state.Run, w.step(3).Status)
+	}
+	w.wantAdvance(4, []string{"step_finished", "step_started"}, w.finished(1, ok(`"one"`)))
+	if step := w.step(1); step.ExecutedBy != "claude" || step.Status != plan.Done || w.step(2).Assigned() != "claude" {
+		t.Errorf("%+v; then %+v", step, w.step(2))
+	}
+	w.wantAdvance(4, []string{"step_finished", "step_started"}, w.finished(2, ok(`"two"`)))
+	if !w.step(3).Running() {
+		t.Error("what writes is not started once the agents have ended")
+	}
+}
+
+// TestWhatWritesWaitsForAnAgentBeforeIt: an agent is not starved by the tools behind it.
+func TestWhatWritesWaitsForAnAgentBeforeIt(t *testing.T) {
+	w := withAgents(t, tool("a"), titled("b"), tool("c"))
+	w.wantAdvance(4, []string{"step_started"}) // a; b waits for it, and so c does
+	w.wantAdvance(4, []string{"step_finished", "step_started"}, w.finished(1, ok(`1`)))
+	if w.step(2).Assigned() == "" || w.step(3).Running() {
+		t.Errorf("%+v, %+v", w.step(2), w.step(3))
+	}
+}
+
+func TestReadersRunBesideAnAgent(t *testing.T) {
+	w := withAgents(t, titled("a"), tool("b"))
+	w.found = func(step *plan.Step, r *plan.Resolution) {
+		if step.Tool == "" {
+			r.Agent, r.Writes = "claude", true
+		}
+	}
+	w.wantAdvance(4, []string{"step_started", "step_started"})
+}
+
+func TestVerifyOfAnAgentsStepAsksAsACommandDoes(t *testing.T) {
+	step := titled("a")
+	step.Verify = "make test"
+	w := withAgents(t, step)
+	w.wantAdvance(4, []string{"step_asked"})
+	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
+	w.wantAdvance(4, []string{"step_started"})
+}
+
+func TestReportOfAnAgent(t *testing.T) {
+	w := withAgents(t, titled("a"), titled("b"))
+	w.advance(4)
+	w.do(w.assigned(1), plan.ReportStep{Step: 1, Output: "what came of it", AffectedFiles: []string{"a.go"}})
+	w.do(w.assigned(1), plan.MarkStep{Step: 1, Status: plan.Done, Note: "all green"})
+	step := w.step(1)
+	if step.Status != plan.InProgress || step.Reported() == nil || step.Reported().Status != plan.Done || step.Output == "" {
+		t.Fatalf("%+v, %+v", step, step.Execution)
+	}
+	w.refuse(w.assigned(1), plan.MarkStep{Step: 1, Status: plan.Failed}, "has been reported")
+	done := w.finished(1, ok(`"what came of it"`))
+	done.Note, done.AffectedFiles, done.Outside = "all green", []string{"a.go", "b.go"}, []string{"b.go"}
+	w.advance(0, done)
+	step = w.step(1)
+	if step.Status != plan.Done || !slices.Equal(step.AffectedFiles, []string{"a.go", "b.go"}) ||
+		!slices.Equal(step.Notes, []string{"all green"}) || !slices.Equal(step.Execution.Outside, []string{"b.go"}) ||
+		step.Execution.Report != nil {
+		t.Errorf("%+v, %+v", step, step.Execution)
+	}
+	w.refuse(w.assigned(1), plan.ReportStep{Step: 1, Note: "one more thing"}, "is over")
+}
+
+// refuse checks that an action is refused, and why.
+func (w *workspace) refuse(by plan.Actor, a plan.Action, why string) {
+	w.t.Helper()
+	if _, err := w.try(by, a); err == nil || !strings.Contains(err.Error(), why) {
+		w.t.Fatalf("%#v by %+v: %v, want %q", a, by, err, why)
+	}
+}
+
+func TestWhatAnAgentMayDo(t *testing.T) {
+	w := withAgents(t, titled("a"), titled("b"))
+	w.advance(4)
+	agent := w.assigned(1)
+	for _, a := range []plan.Action{plan.EnterMode{}, plan.BeginRun{}, plan.PauseRun{}, plan.Clear{}, plan.Replan{Changes: "c"},
+		plan.SetUp{Outline: plan.Outline{Objective: "Mine"}}, plan.AddSteps{Steps: []plan.NewStep{titled("x")}},
+		plan.AnswerStep{Step: 2, Choice: plan.Skip}, plan.UpdateStep{Step: 1}, plan.EndMode{}, plan.Close{Summary: "done"}} {
+		w.refuse(agent, a, "you were started for S001 alone")
+	}
+	w.refuse(agent, plan.MarkStep{Step: 2, Status: plan.InProgress}, "S002 is not yours")
+	w.refuse(agent, plan.MarkStep{Step: 1, Status: plan.Skipped}, "report it done, failed or blocked")
+	w.refuse(agent, plan.Batch{Word: "update", Parts: []plan.Part{{Action: plan.MarkStep{Step: 1, Status: plan.Done}},
+		{Action: plan.MarkStep{Step: 2, Status: plan.InProgress}}}}, "S002 is not yours")
+	w.do(agent, plan.AskUser{Text: "Which one?"})
+	w.do(agent, plan.RaiseSignal{ID: "s", Level: plan.Warning, Message: "odd"})
+	other := agent
+	other.Scope.Attempt++
+	w.refuse(other, plan.MarkStep{Step: 1, Status: plan.Done}, "is over")
+}
+
+func TestBlockedAgentWaitsForAPerson(t *testing.T) {
+	w := withAgents(t, titled("a"), tool("b", 1))
+	w.advance(4)
+	done := w.finished(1, plan.Result{Error: "no access"})
+	done.Blocked, done.Note = true, "no access to the server"
+	w.advance(4, done)
+	if step := w.step(1); step.Status != plan.Blocked || !slices.Equal(step.Notes, []string{"no access to the server"}) {
+		t.Errorf("%+v", step)
+	}
+	if over := plan.WhyOver(w.state); over != plan.OverWaitingForPerson {
+		t.Errorf("over %q", over)
+	}
+}
+
+func TestAgentsThatEndAtOnceAndSayNothingPauseTheRun(t *testing.T) {
+	w := withAgents(t, titled("a"))
+	w.advance(4)
+	silent := func() plan.Finished {
+		done := w.finished(1, failed("exit code 1: please log in"))
+		done.Unavailable, done.Transient = true, true
+		return done
+	}
+	w.wantAdvance(4, []string{"agent_unavailable", "step_started"}, silent())
+	w.wantAdvance(4, []string{"agent_unavailable", "step_started"}, silent())
+	w.wantAdvance(4, []string{"agent_unavailable", "run_paused"}, silent())
+	if step := w.step(1); step.Status != plan.Pending || step.Execution.Retries != 0 || plan.WhyOver(w.state) != plan.OverAgentUnavailable {
+		t.Errorf("%+v, over %q", step, plan.WhyOver(w.state))
+	}
+	w.do(person, plan.BeginRun{})
+	w.wantAdvance(4, []string{"step_started"})
+	w.wantAdvance(4, []string{"agent_unavailable", "step_started"}, silent()) // they are counted anew
+}
+
+// TestAnAgentThatDiedWithItsEngineIsStartedAgain: the next one looks at what it left.
+func TestAnAgentThatDiedWithItsEngineIsStartedAgain(t *testing.T) {
+	w := withAgents(t, titled("a"))
+	w.advance(4)
+	interrupted := w.finished(1, failed("ended"))
+	interrupted.Interrupted = true
+	w.wantAdvance(4, []string{"step_lost", "step_started"}, interrupted)
+}
+
+// TestAChangedToolAsksAgain: whatever it says of itself, and though the person said not to be asked.
+func TestAChangedToolAsksAgain(t *testing.T) {
+	w := newWorkspace(t)
+	step := tool("a")
+	step.Tool = "files__read"
+	w.definitions = map[string]string{"files__read": "one", "files__other": "x"}
+	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Read"}, Steps: []plan.NewStep{step, step}})
+	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+	if got := w.state.Plan.Approval.Tools; len(got) != 1 || got["files__read"] != "one" {
+		t.Fatalf("approved %v", got)
+	}
+	w.do(person, plan.BeginRun{})
+	definition := "one"
+	w.found = func(step *plan.Step, r *plan.Resolution) {
+		r.Definition, r.Digest = definition, plan.StartDigest(step, step.Args, definition)
+	}
+	w.wantAdvance(1, []string{"step_started"})
+	definition, w.limits.NeverAsk = "two", true
+	w.wantAdvance(1, []string{"step_finished", "step_asked"}, w.finished(1, ok(`1`)))
+	if ask := w.step(2).Asking(); !strings.Contains(ask.Text, "is not what it was when the plan was approved") || ask.Definition != "two" {
+		t.Errorf("asks %+v", ask)
+	}
+	w.do(person, plan.AnswerStep{Step: 2, Choice: plan.Approve})
+	definition = "three" // again, before it starts
+	w.wantAdvance(1, []string{"step_asked"})
+	w.do(person, plan.AnswerStep{Step: 2, Choice: plan.Approve, Args: json.RawMessage(`{"path":"b"}`)})
+	w.found = func(step *plan.Step, r *plan.Resolution) {
+		r.Definition, r.Digest = definition, plan.StartDigest(step, step.Execution.Grant.Args, definition)
+	}
+	w.wantAdvance(1, []string{"step_started"})
+}
