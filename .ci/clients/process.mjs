@@ -118,7 +118,8 @@ export async function serveHTTP(where, ...options) {
   }
 }
 
-async function within(promise, story) {
+// within waits for a promise, but not for ever.
+export async function within(promise, story) {
   let timer;
   const late = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(`after ${patience / 1000}s: ${story()}`)), patience);
