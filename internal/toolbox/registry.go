@@ -57,7 +57,11 @@ func (r *Registry) With(more ...Tool) (*Registry, error) {
 type Tool struct {
 	Spec
 	Schema, Output json.RawMessage // JSON Schemas of what it takes and gives; no Output: anything
-	Foreign        bool            // it is another server's, which may change it
+
+	// Foreign says that the tool is a stranger's, who may change it. Given is a digest of what
+	// the stranger says of it, of which the rest may be a part alone.
+	Foreign bool
+	Given   string
 
 	// Run makes a call, with arguments that fit the schema. What came of it is the outcome,
 	// failures too; an error is what Call says.
@@ -99,6 +103,25 @@ func decode(args []byte, into any) error {
 	return err
 }
 
+// Foreign returns a tool of a stranger's, whose schema is compiled once. A schema that
+// cannot be used, or that refers to something outside itself, is an error.
+func Foreign(t Tool) (Tool, error) {
+	for what, schema := range map[string]json.RawMessage{"takes": t.Schema, "gives": t.Output} {
+		if what == "gives" && schema == nil {
+			continue
+		}
+		compiled, err := compile(schema)
+		if err != nil {
+			return t, fmt.Errorf("the schema of what it %s cannot be used: %w", what, err)
+		}
+		if what == "takes" {
+			t.compiled = func() (*jsonschema.Schema, error) { return compiled, nil }
+		}
+	}
+	t.Foreign = true
+	return t, nil
+}
+
 // Definition is a digest of what a person who approves a call of another server's tool goes by: what
 // it is called, says of itself, takes and gives. It changes when any of it does. It is "" for
 // planloop's own tools.
@@ -107,7 +130,7 @@ func (t Tool) Definition() string {
 		return ""
 	}
 	sum := sha256.New()
-	_ = json.NewEncoder(sum).Encode([]any{t.Name, t.Title, t.Description, string(t.Schema), string(t.Output),
+	_ = json.NewEncoder(sum).Encode([]any{t.Name, t.Title, t.Description, string(t.Schema), string(t.Output), t.Given,
 		t.ReadOnly, t.Destructive, t.Idempotent, t.OpenWorld}) // texts and booleans: nothing that could not be encoded
 	return hex.EncodeToString(sum.Sum(nil))
 }

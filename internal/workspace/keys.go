@@ -52,7 +52,7 @@ func keys() []key {
 		{"lease", setLease, anything, false},
 		{"agents_file", setAgentsFile, anything, false},
 		section("agents", func(c *Config) *Section { return &c.Agents }, true),
-		section("servers", func(c *Config) *Section { return &c.Servers }, false),
+		section("servers", func(c *Config) *Section { return &c.Servers }, true),
 		section("model", func(c *Config) *Section { return &c.Model }, false),
 		section("notify", func(c *Config) *Section { return &c.Notify }, false),
 		section("hooks", func(c *Config) *Section { return &c.Hooks }, true),

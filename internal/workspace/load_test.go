@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -272,9 +273,10 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 		"step_approval":     {{"ask", "never", "ask"}, {"never", "", ""}},
 		"hooks":             {{"required", "advised", ""}, {"", "advised", ""}},
 		"agents":            {{"", "{default: {command: [sh]}}", ""}},
+		"servers":           {{"{a: {url: b}}", "{c: {command: d}}", ""}, {"", "{c: {command: d}}", ""}},
 	}
 	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file",
-		"servers", "model", "notify", "store"} // what is offered, and how it is worked
+		"model", "notify", "store"} // what is offered, and how it is worked
 	for _, key := range workspace.Keys() {
 		if _, ok := restricting[key]; !ok && !slices.Contains(free, key) {
 			t.Errorf("%s: does it hold agents back?", key)
@@ -308,7 +310,7 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 				"another file": func(text string) layers { return layers{user: inFile(key, text), account: users} },
 			} {
 				direct := name != "another file" && name != "the workspace's file, by variable"
-				if slices.Contains([]string{"hooks", "agents"}, key) && !direct {
+				if slices.Contains([]string{"hooks", "agents", "servers"}, key) && !direct {
 					continue // they have no order
 				}
 				t.Run(key+": "+v.users+" by "+name, func(t *testing.T) {
@@ -341,7 +343,12 @@ func sameRules(a, b workspace.Config) bool {
 			return false
 		}
 	}
-	return a.Limits() == b.Limits() && a.Hooks.Given() == b.Hooks.Given() && a.Agents.Given() == b.Agents.Given()
+	var ofA, ofB map[string]any
+	if errors.Join(a.Servers.Decode(&ofA), b.Servers.Decode(&ofB)) != nil {
+		return false
+	}
+	return a.Limits() == b.Limits() && a.Hooks.Given() == b.Hooks.Given() && a.Agents.Given() == b.Agents.Given() &&
+		reflect.DeepEqual(ofA, ofB)
 }
 
 func TestTheDefaultWorkspaceHasNoFileOfItsOwn(t *testing.T) {
@@ -606,8 +613,8 @@ func TestSections(t *testing.T) {
 		Name string `yaml:"name"`
 	}
 	l := layers{
-		user: "model:\n  url: http://localhost\n  name: small\nnotify:\n  nmae: x\n",
-		env:  map[string]string{"PLANLOOP_SERVERS": "{files: {command: [srv, --root, .]}}", "PLANLOOP_STORE": "memory"},
+		user: "model:\n  url: http://localhost\n  name: small\nnotify:\n  nmae: x\nservers: {files: {command: [srv, --root, .]}}\n",
+		env:  map[string]string{"PLANLOOP_STORE": "memory"},
 	}
 	c, _, err := l.load(t)
 	if err != nil {

@@ -1,0 +1,231 @@
+package downstream
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/internal/outbound"
+)
+
+// Config is the section servers of the user's own configuration, by name.
+type Config map[string]Server
+
+// Server is how one server is reached, in the shape that hosts use, and how far it is
+// trusted. Texts may hold ${VARIABLE} or ${VARIABLE:-otherwise}.
+type Server struct {
+	Command string                     `yaml:"command"` // a program that is spoken to over its standard input and output
+	Args    []string                   `yaml:"args"`
+	Env     map[string]outbound.Secret `yaml:"env"` // besides what every program needs
+	Cwd     string                     `yaml:"cwd"` // "": the workspace
+
+	URL     string                     `yaml:"url"` // or an address that is spoken to over HTTP
+	Headers map[string]outbound.Secret `yaml:"headers"`
+	Type    string                     `yaml:"type"` // http or stdio, where somebody wants to say so
+
+	TrustHints    *bool         `yaml:"trust_hints"`     // whether what it says of its tools counts; nil is true
+	ReadOnlyTools []string      `yaml:"read_only_tools"` // names of tools that only read, with * for anything
+	Timeout       time.Duration `yaml:"timeout"`         // of a call without a sign of life; 60 s
+	Disabled      bool          `yaml:"disabled"`
+}
+
+const (
+	defaultTimeout = time.Minute
+	minTimeout     = time.Second
+	maxTimeout     = time.Hour
+)
+
+// Validate returns the first thing that cannot be used, as an *outbound.ConfigError.
+func (c Config) Validate() error {
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		if _, err := c[name].target(name, "", func(string) string { return "set" }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// target is how a server is reached, with everything filled in.
+type target struct {
+	command, dir string
+	args, env    []string
+	address      *url.URL // nil: it is a command
+	header       http.Header
+	secrets      []string // that no message repeats
+}
+
+func (s Server) target(name, workspace string, getenv func(string) string) (*target, error) {
+	fill := filler{server: name, getenv: getenv}
+	invalid := fill.invalid
+	switch {
+	case !serverName(name):
+		return nil, &outbound.ConfigError{Section: "servers", Key: fmt.Sprintf("%q", name), Problem: "is not a name",
+			Want: "use 1 to 32 lower-case letters, digits, dashes and underscores"}
+	case (s.Command == "") == (s.URL == ""):
+		return nil, invalid("", "has not exactly one of command and url", "write command: and args:, or url:")
+	case s.Type != "" && (s.URL == "") != (s.Type == "stdio") || s.URL != "" && !slices.Contains(httpTypes(), s.Type):
+		return nil, invalid("type", "does not fit",
+			"write stdio with command, http with url, or leave it out; planloop does not speak the older sse")
+	case s.Timeout != 0 && (s.Timeout < minTimeout || s.Timeout > maxTimeout):
+		return nil, invalid("timeout", "is out of range", "write a time with its unit, from 1s to 1h, such as timeout: 60s")
+	case s.URL != "" && (len(s.Args) > 0 || len(s.Env) > 0 || s.Cwd != "") || s.Command != "" && len(s.Headers) > 0:
+		return nil, invalid("", "mixes what belongs to a command and to an address",
+			"write args, env and cwd with command, headers with url")
+	}
+	t := &target{}
+	if s.URL != "" {
+		s.fillAddress(t, &fill)
+	} else {
+		s.fillCommand(t, &fill, workspace, getenv)
+	}
+	t.secrets = fill.secrets
+	return t, fill.err
+}
+
+func httpTypes() []string {
+	return []string{"", "http", "streamable-http", "streamable_http", "streamableHttp"}
+}
+
+func serverName(name string) bool {
+	return len(name) > 0 && len(name) <= 32 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+func (s Server) fillCommand(t *target, fill *filler, workspace string, getenv func(string) string) {
+	t.command = fill.in("command", s.Command)
+	if strings.ContainsAny(t.command, `/\`) && !filepath.IsAbs(t.command) {
+		fill.refuse("command", "is a path that depends on where it is started", "write the whole path, or a name that is found in PATH")
+	}
+	for _, arg := range s.Args {
+		t.args = append(t.args, fill.in("args", arg))
+	}
+	t.dir = cmp.Or(fill.in("cwd", s.Cwd), workspace)
+	if !filepath.IsAbs(t.dir) {
+		t.dir = filepath.Join(workspace, t.dir)
+	}
+	for _, name := range inherited() {
+		if value := getenv(name); value != "" && s.Env[name] == "" {
+			t.env = append(t.env, name+"="+value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if !outbound.VariableName(name) || strings.ContainsRune(string(s.Env[name]), 0) {
+			fill.refuse("env", "has a name or a value that no variable can have", "use letters, digits and underscores")
+		}
+		t.env = append(t.env, name+"="+fill.secret("env."+name, s.Env[name]))
+	}
+}
+
+func (s Server) fillAddress(t *target, fill *filler) {
+	address, problem := outbound.Rules{
+		Example:     "url: https://example.com/mcp",
+		Credentials: "take them out and write them into headers, such as Authorization: Bearer ${TOKEN}",
+		Unencrypted: "write https://",
+	}.Parse(fill.in("url", s.URL))
+	if problem != nil {
+		fill.refuse("url", problem.Problem, problem.Want)
+		return
+	}
+	t.address, t.header = address, http.Header{}
+	for _, values := range address.Query() {
+		fill.secrets = append(fill.secrets, values...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		value := fill.secret("headers."+name, s.Headers[name])
+		if !headerName(name) || !outbound.Visible(value) && value != "" {
+			fill.refuse("headers", "has a name or a value that no header can have, or one that is planloop's to set",
+				"write such as Authorization: Bearer ${TOKEN}")
+			continue
+		}
+		t.header.Set(name, value)
+	}
+}
+
+// headerName reports whether a header may be set: not those that say what the message is.
+func headerName(name string) bool {
+	const ours = " host content-type content-length accept connection transfer-encoding last-event-id "
+	lower := strings.ToLower(name)
+	return regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]{1,100}$`).MatchString(name) &&
+		!strings.Contains(ours, " "+lower+" ") && !strings.HasPrefix(lower, "mcp-")
+}
+
+// filler fills variables into texts, and remembers what came of them.
+type filler struct {
+	server  string
+	getenv  func(string) string
+	secrets []string
+	err     error // the first
+}
+
+func (f *filler) invalid(key, problem, want string) error {
+	key = strings.TrimSuffix(f.server+"."+key, ".")
+	return &outbound.ConfigError{Section: "servers", Key: key, Problem: problem, Want: want}
+}
+
+func (f *filler) refuse(key, problem, want string) {
+	if f.err == nil {
+		f.err = f.invalid(key, problem, want)
+	}
+}
+
+// in returns a text with its variables filled in.
+func (f *filler) in(key, text string) string {
+	return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`).ReplaceAllStringFunc(text, func(variable string) string {
+		name, otherwise, given := strings.Cut(variable[2:len(variable)-1], ":-")
+		value := f.getenv(name)
+		if value == "" && !given {
+			f.refuse(key, "names the variable "+name+", which is not set", "set it where planloop is started, or write the value")
+		}
+		if value != "" {
+			f.hide(value)
+		}
+		return cmp.Or(value, otherwise)
+	})
+}
+
+// secret is in for a value that is one as a whole.
+func (f *filler) secret(key string, text outbound.Secret) string {
+	value := f.in(key, string(text))
+	f.hide(value)
+	return value
+}
+
+// hide takes a value, and what a scheme such as Bearer stands before, as secrets.
+func (f *filler) hide(value string) {
+	f.secrets = append(f.secrets, value)
+	if _, rest, ok := strings.Cut(value, " "); ok {
+		f.secrets = append(f.secrets, rest)
+	}
+}
+
+// inherited are the variables that programs cannot do without.
+func inherited() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
+			"PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"}
+	}
+	return []string{"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER",
+		"XDG_CACHE_HOME", "XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "XDG_DATA_DIRS", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"}
+}
+
+// key is a digest of what is asked of a server, without what is secret of it.
+func (s Server) key(name, workspace string) string {
+	text, _ := json.Marshal([]any{name, workspace, s.Command, s.Args, slices.Sorted(maps.Keys(s.Env)), s.Cwd, s.URL,
+		slices.Sorted(maps.Keys(s.Headers))}) // texts and lists of them: nothing that could not be encoded
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+func (s Server) trusted() bool { return s.TrustHints == nil || *s.TrustHints }
+
+func (s Server) idle() time.Duration { return cmp.Or(s.Timeout, defaultTimeout) }

@@ -1,0 +1,158 @@
+package downstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	strictjson "github.com/go-json-experiment/json"
+
+	"github.com/planloop/planloop/internal/toolbox"
+)
+
+// Handlers are told how a call goes, and asked what the server asks. Each may be nil.
+type Handlers struct {
+	Progress func(done, total float64, message string)
+
+	// Elicit puts a form before a person: the server's message and a schema of what it wants
+	// to know. The action is accept, decline or cancel.
+	Elicit func(ctx context.Context, server, message string, schema json.RawMessage) (action string, content json.RawMessage, err error)
+}
+
+// Result is what a tool gives.
+type Result struct {
+	Content    []Content
+	Structured json.RawMessage // nil: none
+	IsError    bool
+}
+
+// Content is a part of a result.
+type Content struct {
+	Type string          // text, image, audio, resource, resource_link, or what else a server thinks of
+	Text string          // of a text; the whole of it
+	JSON json.RawMessage // as it came, its texts printable
+}
+
+// Text is all that is text of a result.
+func (r Result) Text() string {
+	var texts []string
+	for _, part := range r.Content {
+		if part.Type == "text" {
+			texts = append(texts, part.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// longest is how long a call may take that shows signs of life.
+const longest = 10 * time.Minute
+
+// called is a result as it came.
+type called struct {
+	Type       string                     `json:"resultType"`
+	Content    []json.RawMessage          `json:"content"`
+	Structured json.RawMessage            `json:"structuredContent"`
+	IsError    bool                       `json:"isError"`
+	Requests   map[string]json.RawMessage `json:"inputRequests"`
+	State      json.RawMessage            `json:"requestState"`
+}
+
+// call makes a call of a tool that is as it was when it was defined so.
+func (s *server) call(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (called, error) {
+	c, err := s.ready(ctx)
+	if err != nil {
+		return called{}, err
+	}
+	if !s.defines(own, definition) {
+		return called{}, c.fail("has changed %s, or taken it away, since it was listed; nothing was sent: list the tools again",
+			c.excerpt(own))
+	}
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	r := request{method: "tools/call", name: own, Handlers: h, idle: s.settings.idle(), long: longest,
+		params: map[string]any{"name": own, "arguments": args}}
+	raw, err := c.roundTrip(ctx, r)
+	if err != nil {
+		return called{}, err
+	}
+	s.answered()
+	var result called
+	if err := strictjson.Unmarshal(raw, &result); err != nil {
+		failed := c.fail("answered %s with what is no result of a tool", c.excerpt(own))
+		failed.Sent, failed.Answered = true, true
+		return called{}, failed
+	}
+	return result, nil
+}
+
+// invoke makes a call for a client over MCP.
+func (s *server) invoke(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (Result, error) {
+	came, err := s.call(ctx, own, definition, args, h)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{IsError: came.IsError}
+	for _, raw := range came.Content {
+		result.Content = append(result.Content, part(raw))
+	}
+	if came.Structured != nil && string(came.Structured) != "null" {
+		result.Structured = printable(came.Structured)
+	}
+	return result, nil
+}
+
+// run makes a call for a step of a plan.
+func (s *server) run(ctx context.Context, own, definition string, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
+	h := Handlers{}
+	if w.Progress != nil {
+		h.Progress = func(done, total float64, message string) {
+			percent := 0.0
+			if total > 0 {
+				percent = math.Min(math.Max(100*done/total, 0), 100)
+			}
+			w.Progress(int(percent), message)
+		}
+	}
+	came, err := s.call(ctx, own, definition, args, h)
+	var failed *Error
+	switch {
+	case err == nil:
+	case ctx.Err() != nil || !errors.As(err, &failed):
+		return toolbox.Outcome{}, err
+	default:
+		return toolbox.Outcome{Error: err.Error(), Text: err.Error(), Transient: failed.Transient(), TimedOut: failed.TimedOut,
+			Cut: failed.Sent && !failed.Answered}, nil
+	}
+	return came.outcome(), nil
+}
+
+// outcome is what a result comes to for a step: its value is the structured content, else
+// the text.
+func (r called) outcome() toolbox.Outcome {
+	var shown Result
+	var exact []string
+	for _, raw := range r.Content {
+		one := part(raw)
+		shown.Content = append(shown.Content, one)
+		if text, ok := textOf(raw); ok {
+			exact = append(exact, text)
+		}
+	}
+	out := toolbox.Outcome{OK: !r.IsError, Text: shown.Text()}
+	if out.Value = r.Structured; out.Value == nil || string(out.Value) == "null" {
+		out.Value, _ = strictjson.Marshal(strings.Join(exact, "\n")) // text that was decoded: it can be encoded
+	}
+	if out.Text == "" && r.Structured != nil {
+		out.Text = string(printable(r.Structured))
+	}
+	if r.IsError {
+		if out.Error = out.Text; out.Error == "" {
+			out.Error = "the tool says that it failed, and not why"
+		}
+	}
+	return out
+}

@@ -1,0 +1,319 @@
+package downstream
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/planloop/planloop/internal/tail"
+)
+
+// State is how far a server has come.
+type State string
+
+// The states there are.
+const (
+	Idle     State = "idle"     // it is started when it is needed
+	Starting State = "starting" // or listed anew
+	Ready    State = "ready"
+	Failed   State = "failed"
+	Disabled State = "disabled"
+)
+
+// Status is how a server does.
+type Status struct {
+	Name      string
+	State     State
+	Error     string // why it failed, or ended; of a server that goes on without what it says, what is amiss
+	Tools     []Tool // as far as they are known
+	Unusable  []Unusable
+	Heard     bool      // the list is of this process, not of an earlier one
+	Version   string    // of the protocol, while there is a connection
+	Transport string    // stdio or http
+	RetryAt   time.Time // before that it is not started again; zero: at once
+	Lines     []string  // the last that it printed for people
+}
+
+const (
+	firstWait   = time.Second // after a start that failed
+	longestWait = time.Minute
+	shownLines  = 5
+)
+
+// server is one server, running or not.
+type server struct {
+	name     string
+	settings Server
+	options  Options
+	key      string
+	changed  func() // the list is another
+
+	complaints *tail.Writer
+	life       context.Context // ends with Close
+	links      sync.WaitGroup  // what waits for the end of a connection
+
+	mu       sync.Mutex
+	target   *target // nil: it cannot be used, or is not
+	conn     *conn
+	flight   chan struct{} // closed when a start or a listing that goes on has ended; nil: none does
+	stale    bool          // the list is to be asked for again
+	failure  error
+	failures int // in a row
+	retryAt  time.Time
+
+	loaded bool
+	heard  bool
+	raw    []json.RawMessage // what tools was made of
+	cut    string
+	tools  []Tool
+	bad    []Unusable
+}
+
+// list returns the tools that are known, from the disk if need be.
+func (s *server) list() []Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.load()
+	return s.tools
+}
+
+func (s *server) load() {
+	if s.loaded || s.settings.Disabled {
+		return
+	}
+	s.loaded = true
+	if c, ok := s.recall(); ok {
+		s.raw, s.cut = c.Tools, c.Cut
+		s.tools, s.bad = s.offered(c.Tools)
+	}
+}
+
+// defines reports whether a tool is as it was when it was defined so.
+func (s *server) defines(own, definition string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Own == own && t.Definition() == definition })
+}
+
+// ready returns the connection to a server that is running and whose list is known. It
+// starts it, and lists it anew, if need be; that goes on when ctx has ended.
+func (s *server) ready(ctx context.Context) (*conn, error) {
+	s.mu.Lock()
+	switch {
+	case s.settings.Disabled:
+		s.mu.Unlock()
+		return nil, &Error{Server: s.name, Problem: "is disabled in the configuration"}
+	case s.target == nil || s.life.Err() != nil:
+		defer s.mu.Unlock()
+		return nil, s.failed()
+	case s.conn != nil && s.conn.lives() && !s.stale:
+		defer s.mu.Unlock()
+		return s.conn, nil
+	case s.flight == nil && time.Now().Before(s.retryAt):
+		defer s.mu.Unlock()
+		return nil, s.failed()
+	case s.flight == nil:
+		s.flight = make(chan struct{})
+		go s.fly(s.flight)
+	}
+	flight := s.flight
+	s.mu.Unlock()
+	select {
+	case <-flight:
+	case <-ctx.Done():
+		return nil, &Error{Server: s.name, Problem: "was still starting when the call was ended", cause: context.Cause(ctx),
+			TimedOut: ctx.Err() == context.DeadlineExceeded}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == nil {
+		return nil, s.failed()
+	}
+	return s.conn, nil
+}
+
+// failed is why there is no connection.
+func (s *server) failed() error {
+	e := &Error{Server: s.name, Problem: "is closed"}
+	if s.life.Err() == nil && s.failure != nil {
+		e.Problem = s.failure.Error()
+		if was, ok := s.failure.(*Error); ok {
+			e.Problem = was.Problem
+		}
+		if wait := time.Until(s.retryAt); wait > 0 {
+			e.Problem += "; it is not started again for another " + wait.Round(100*time.Millisecond).String()
+		}
+	}
+	return e
+}
+
+// fly starts the server unless it runs, and asks for its list.
+func (s *server) fly(flight chan struct{}) {
+	s.mu.Lock()
+	c := s.conn
+	s.mu.Unlock()
+	var err error
+	fresh := c == nil || !c.lives()
+	if fresh {
+		c, err = s.start()
+	}
+	for again := true; again && err == nil; {
+		s.mu.Lock()
+		s.stale = false // what changes from here on is heard
+		s.mu.Unlock()
+		err = s.ask(c)
+		s.mu.Lock()
+		again = s.stale
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.fell(err)
+		if c != nil {
+			c.end(&Error{Server: s.name, Problem: "was ended because it cannot be used"})
+		}
+		c, fresh = nil, false
+	}
+	if s.conn, s.flight = c, nil; fresh {
+		s.links.Go(func() { s.watch(c) })
+	}
+	close(flight)
+}
+
+// fell notes that a start came to nothing, or that a server ended which had answered nothing.
+func (s *server) fell(err error) {
+	s.failure = err
+	s.retryAt = time.Now().Add(min(firstWait<<min(s.failures, 10), longestWait))
+	s.failures++
+}
+
+// answered notes that the server does what it is for.
+func (s *server) answered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures, s.retryAt = 0, time.Time{}
+}
+
+// start starts the server and greets it. One that ends at a greeting it does not know is
+// started again, and greeted in the older way alone.
+func (s *server) start() (c *conn, err error) {
+	long := max(startTime, s.settings.idle())
+	ctx, cancel := context.WithTimeout(s.life, long)
+	defer cancel()
+	for _, old := range []bool{false, true} {
+		if c, err = s.connect(); err != nil {
+			return nil, err
+		}
+		if err = c.greet(ctx, long, old); err == nil || c.lives() || ctx.Err() != nil {
+			break
+		}
+	}
+	return c, err
+}
+
+// connect starts or reaches the server.
+func (s *server) connect() (*conn, error) {
+	c := newConn(s.name, s.target.secrets, implementation{"planloop", s.options.Version})
+	c.changed = func() { s.relist(c) }
+	if err := startStdio(s.options.Launcher, s.target, c, s.complaints); err != nil {
+		return nil, err
+	}
+	s.links.Go(func() { // whatever ends the connection ends the server
+		select {
+		case <-c.done:
+		case <-s.life.Done():
+			c.end(&Error{Server: s.name, Problem: "was ended with planloop"})
+		}
+		c.wire.close()
+	})
+	return c, nil
+}
+
+// startTime is what a server has to start: some are fetched from a registry first.
+const startTime = time.Minute
+
+// watch waits for the end of a connection.
+func (s *server) watch(c *conn) {
+	<-c.done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == c {
+		s.conn = nil
+		s.fell(c.over())
+	}
+}
+
+// relist asks for the list anew, since it has changed.
+func (s *server) relist(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stale = true; s.flight == nil && s.conn == c && s.life.Err() == nil {
+		s.flight = make(chan struct{})
+		go s.fly(s.flight)
+	}
+}
+
+// ask asks for the list.
+func (s *server) ask(c *conn) error {
+	raw, cut, err := c.list(s.life, s.settings.idle())
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.load()
+	same := s.cut == cut && slices.EqualFunc(s.raw, raw, func(a, b json.RawMessage) bool { return string(a) == string(b) })
+	if s.heard = true; same {
+		return nil
+	}
+	s.raw, s.cut = raw, cut
+	s.tools, s.bad = s.offered(raw)
+	s.keep(cached{Tools: raw, Cut: cut})
+	s.changed()
+	return nil
+}
+
+// knows reports whether there is nothing to be heard of the server that is not known.
+func (s *server) knows() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard || s.settings.Disabled || s.target == nil
+}
+
+// close waits until the server, whose life has ended, is gone.
+func (s *server) close() {
+	s.mu.Lock()
+	flight := s.flight
+	s.mu.Unlock()
+	if flight != nil {
+		<-flight
+	}
+	s.links.Wait()
+}
+
+func (s *server) status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.load()
+	st := Status{Name: s.name, State: Idle, Tools: s.tools, Unusable: s.bad, Heard: s.heard, Transport: "stdio", RetryAt: s.retryAt}
+	if s.settings.URL != "" {
+		st.Transport = "http"
+	}
+	switch {
+	case s.settings.Disabled:
+		st.State = Disabled
+	case s.flight != nil:
+		st.State = Starting
+	case s.conn != nil:
+		st.State, st.Version, st.Error = Ready, s.conn.version, s.cut
+	case s.failure != nil:
+		st.State, st.Error = Failed, s.failure.Error()
+	}
+	if s.target != nil {
+		st.Lines = (&conn{secrets: s.target.secrets}).lines(s.complaints, shownLines)
+	}
+	return st
+}

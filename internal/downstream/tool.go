@@ -1,0 +1,242 @@
+package downstream
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	strictjson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/plan"
+)
+
+// Tool is a tool of a server, as a step of a plan calls it and as a client over MCP does.
+type Tool struct {
+	toolbox.Tool        // its name is server__tool; its hints count as far as the server is trusted
+	Server, Own  string // whose it is, and what it is called there
+
+	// Passes says that it may be called while only reading is allowed.
+	Passes bool
+
+	// Invoke makes a call and gives back what came, printable. What the server refuses is a
+	// Result that says so; an error is an *Error, and tells whether anything was sent.
+	Invoke func(ctx context.Context, args json.RawMessage, h Handlers) (Result, error)
+}
+
+// Unusable is a tool that is not offered.
+type Unusable struct{ Own, Why string }
+
+const (
+	mostOfName        = 40      // characters
+	mostOfDescription = 1_024   // characters
+	mostOfSchema      = 1 << 20 // bytes
+	deepest           = 32      // levels of a schema
+)
+
+// described is a tool as its server describes it.
+type described struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Input       json.RawMessage `json:"inputSchema"`
+	Output      json.RawMessage `json:"outputSchema"`
+	Annotations struct {
+		Title       string `json:"title"`
+		ReadOnly    *bool  `json:"readOnlyHint"`
+		Destructive *bool  `json:"destructiveHint"`
+		Idempotent  *bool  `json:"idempotentHint"`
+		OpenWorld   *bool  `json:"openWorldHint"`
+	} `json:"annotations"`
+}
+
+// offered makes tools of what a server lists. Those that cannot be used are told.
+func (s *server) offered(listed []json.RawMessage) (tools []Tool, bad []Unusable) {
+	taken := map[string]bool{}
+	for _, raw := range listed {
+		tool, err := s.tool(raw, taken)
+		if err != nil {
+			bad = append(bad, Unusable{Own: safetext.Line(plan.Shorten(tool.Own, 100)), Why: safetext.Line(plan.Shorten(err.Error(), 300))})
+			continue
+		}
+		tools = append(tools, tool)
+	}
+	return tools, bad
+}
+
+func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) {
+	var d described
+	t := Tool{Server: s.name}
+	if err := strictjson.Unmarshal(raw, &d); err != nil {
+		return t, errors.New("it is described by what cannot be read")
+	}
+	t.Own = d.Name
+	if d.Name == "" || len(d.Name) > 256 {
+		return t, errors.New("its name is empty, or longer than 256 bytes")
+	}
+	if t.Name = named(s.name, d.Name); taken[t.Name] {
+		return t, errors.New("its name is another tool's as well")
+	}
+	taken[t.Name] = true // the first counts, even if it cannot be used
+	input, err := shownSchema(d.Input)
+	if err != nil {
+		return t, err
+	}
+	if !isObject(input) {
+		return t, errors.New("its input schema is not that of an object")
+	}
+	t.Schema = input
+	if d.Output != nil && string(d.Output) != "null" {
+		if t.Output, err = shownSchema(d.Output); err != nil || !isObject(t.Output) {
+			return t, errors.Join(errors.New("its output schema is not that of an object"), err)
+		}
+	}
+	title := d.Title
+	if title == "" {
+		title = d.Annotations.Title
+	}
+	t.Title = safetext.Line(plan.Shorten(title, 100))
+	t.Description = strings.TrimSpace(safetext.Drop(plan.Shorten(d.Description, mostOfDescription)))
+	t.Given = given(d)
+	s.hint(&t, d)
+	if t.Tool, err = toolbox.Foreign(t.Tool); err != nil {
+		return t, err
+	}
+	definition := t.Definition()
+	t.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
+		return s.run(ctx, t.Own, definition, args, w)
+	}
+	t.Invoke = func(ctx context.Context, args json.RawMessage, h Handlers) (Result, error) {
+		return s.invoke(ctx, t.Own, definition, args, h)
+	}
+	return t, nil
+}
+
+// hint says what a tool does, as far as the user trusts its server, or says so.
+func (s *server) hint(t *Tool, d described) {
+	t.Destructive, t.OpenWorld = true, true
+	if s.settings.trusted() {
+		is := func(hint *bool, otherwise bool) bool {
+			if hint == nil {
+				return otherwise
+			}
+			return *hint
+		}
+		t.ReadOnly, t.Idempotent = is(d.Annotations.ReadOnly, false), is(d.Annotations.Idempotent, false)
+		t.Destructive, t.OpenWorld = !t.ReadOnly && is(d.Annotations.Destructive, true), is(d.Annotations.OpenWorld, true)
+	}
+	allowed := false
+	for _, pattern := range s.settings.ReadOnlyTools {
+		allowed = allowed || matches(pattern, t.Own) || matches(pattern, t.Name)
+	}
+	if allowed {
+		t.ReadOnly, t.Destructive = true, false
+	}
+	t.Passes = allowed || t.ReadOnly && !onlyByName(t.Own)
+}
+
+// matches compares a name with a pattern, in which * stands for anything.
+func matches(pattern, name string) bool {
+	flat := strings.NewReplacer("/", "\x00") // which path.Match takes for a border
+	ok, err := path.Match(flat.Replace(pattern), flat.Replace(name))
+	return err == nil && ok
+}
+
+// onlyByName reports whether a tool passes by its name alone, whatever is said of it.
+func onlyByName(own string) bool {
+	name := strings.NewReplacer("-", "_", ".", "_", " ", "_", "/", "_").Replace(strings.ToLower(own))
+	return strings.HasPrefix(name, "git_") || strings.HasPrefix(name, "self_edit_")
+}
+
+// named is what a tool is called here: server__tool, where that can be a name, is not too
+// long and cannot be another's; else as much of it as can, with a digest.
+func named(server, own string) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, server+"__"+own)
+	sound := name == server+"__"+own && !strings.Contains(server, "__") && !strings.HasSuffix(server, "_")
+	if sound && len(name) <= mostOfName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(server + "\x00" + own))
+	digest := "_" + hex.EncodeToString(sum[:4])
+	return name[:min(len(name), mostOfName-len(digest))] + digest
+}
+
+// given is a digest of what a server says of a tool, however it orders it.
+func given(d described) string {
+	text, err := strictjson.Marshal(d)
+	value := jsontext.Value(text)
+	if err == nil {
+		err = value.Canonicalize()
+	}
+	if err != nil { // it was decoded: nothing that could not be encoded
+		value = jsontext.Value(err.Error())
+	}
+	sum := sha256.Sum256(value)
+	return hex.EncodeToString(sum[:])
+}
+
+func isObject(schema json.RawMessage) bool {
+	var root struct {
+		Type any `json:"type"`
+	}
+	return strictjson.Unmarshal(schema, &root) == nil && root.Type == "object"
+}
+
+// shownSchema returns a schema with what it says to people and models bounded and
+// printable. What it names must be printable as it is.
+func shownSchema(schema json.RawMessage) (json.RawMessage, error) {
+	if len(schema) > mostOfSchema {
+		return nil, errors.New("its schema is longer than 1 MB")
+	}
+	var out bytes.Buffer
+	in := jsontext.NewDecoder(bytes.NewReader(schema))
+	to := jsontext.NewEncoder(&out)
+	for {
+		token, err := in.ReadToken()
+		if err != nil {
+			if out.Len() == 0 || in.StackDepth() > 0 {
+				return nil, errors.New("its schema is not JSON, or there is none")
+			}
+			return bytes.TrimSpace(out.Bytes()), nil
+		}
+		if in.StackDepth() > deepest {
+			return nil, fmt.Errorf("its schema is deeper than %d levels", deepest)
+		}
+		if token.Kind() == '"' {
+			if token, err = shownString(in, token.String()); err != nil {
+				return nil, err
+			}
+		}
+		if err := to.WriteToken(token); err != nil {
+			return nil, errors.New("its schema is not JSON")
+		}
+	}
+}
+
+// shownString judges the string that was just read.
+func shownString(in *jsontext.Decoder, text string) (jsontext.Token, error) {
+	kind, n := in.StackIndex(in.StackDepth())
+	isName := kind == '{' && n%2 == 1
+	member := in.StackPointer().LastToken()
+	switch {
+	case !isName && kind == '{' && (member == "description" || member == "title" || member == "$comment"):
+		text = strings.TrimSpace(safetext.Drop(plan.Shorten(text, mostOfDescription)))
+	case !isName && member == "pattern":
+	case !safetext.Printable(text) && !isName || isName && !safetext.PrintableLine(text):
+		return jsontext.Token{}, fmt.Errorf("its schema has a text that cannot be shown: %s", plan.Quote(safetext.EscapeLine(text)))
+	}
+	return jsontext.String(text), nil
+}
