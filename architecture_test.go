@@ -35,7 +35,7 @@ type layer struct {
 func base() []string {
 	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/private", "internal/outbound",
 		"internal/tail", "internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history",
-		"internal/lineage", "internal/yamltext", "internal/condition", "internal/runnable", "internal/worktree"}
+		"internal/lineage", "internal/yamltext", "internal/condition", "internal/runnable", "internal/worktree", "internal/quietgit"}
 }
 
 // layers are the arrows of ARCHITECTURE.md. The first that matches counts; a

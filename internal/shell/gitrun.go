@@ -1,19 +1,17 @@
 package shell
 
 import (
-	"bytes"
-	"errors"
+	"context"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/quietgit"
 )
 
 // installGit makes a folder of programs in which git is the launcher. It comes first in
@@ -26,7 +24,7 @@ func installGit(folder, launcher string) error {
 	if runtime.GOOS == "windows" {
 		return linkOrCopy(launcher, filepath.Join(folder, gitName+".exe"))
 	}
-	git, err := lookProgram(gitName)
+	git, err := process.Look(gitName)
 	if err != nil {
 		return nil // there is none to be kept from anything
 	}
@@ -70,7 +68,7 @@ func gitScripts(git string) []string {
 // runGit runs git for a command, so that nothing runs which the repository names: not the
 // one where the command began, but the one on which this git works.
 func runGit(args []string) (code int, err error) {
-	git, err := lookProgram(gitName)
+	git, err := process.Look(gitName)
 	if err != nil {
 		return 127, err
 	}
@@ -78,14 +76,9 @@ func runGit(args []string) (code int, err error) {
 	if err != nil {
 		return 129, err
 	}
-	settings := gitSettings()
-	environment := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_CONFIG_") })
-	names, code, err := gitNames(git, args[:at], withSettings(environment, settings))
+	environment, code, err := quietgit.Silenced(context.Background(), git, "", args[:at], os.Environ())
 	if err != nil {
 		return code, err
-	}
-	for _, name := range names {
-		settings[name] = silenced(name)
 	}
 	args = slices.Clone(args)
 	if at < len(args) && slices.Contains([]string{"diff", "diff-files", "diff-index", "diff-tree", "log", "show"}, args[at]) {
@@ -97,7 +90,7 @@ func runGit(args []string) (code int, err error) {
 		}
 	}
 	cmd := exec.Command(git, args...)
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = withSettings(environment, settings), os.Stdin, os.Stdout, os.Stderr
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environment, os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		return 126, err
 	}
@@ -122,60 +115,6 @@ func gitCommandAt(args []string) (int, error) {
 	return len(args), nil
 }
 
-// programNames are the settings that name programs under names that are free.
-const programNames = `^(diff\..*\.(command|textconv|cachetextconv)|filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|` +
-	`hook\..*\.(command|event|enabled)|gpg\.(.*\.)?(program|defaultkeycommand)|credential\..*\.helper|(pager|alias)\..*)$`
-
-// gitNames asks git for what it is configured with by such a name, in a repository that
-// options lead to. That it cannot tell is no answer.
-func gitNames(git string, options, environment []string) (names []string, code int, err error) {
-	cmd := exec.Command(git, append(slices.Clone(options), "config", "--null", "--name-only", "--get-regexp", programNames)...)
-	cmd.Env = environment
-	out, err := cmd.Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) && failed.ExitCode() == 1 && len(out) == 0 && len(failed.Stderr) == 0 {
-		return nil, 0, nil // there are none
-	}
-	if failed != nil {
-		return nil, failed.ExitCode(), fmt.Errorf("read the configuration: %s", bytes.TrimSpace(failed.Stderr))
-	}
-	if err != nil {
-		return nil, 126, err
-	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), 0, nil
-}
-
-// silenced is a value with which a setting that names a program runs none.
-func silenced(name string) string {
-	switch name[strings.LastIndexByte(name, '.')+1:] {
-	case "required", "cachetextconv", "enabled", "driver", "program", "defaultkeycommand":
-		return "false"
-	case "textconv":
-		return "cat"
-	}
-	return ""
-}
-
-// gitSettings are the settings with which git runs nothing, by names that it gives itself.
-func gitSettings() map[string]string {
-	return map[string]string{
-		"core.fsmonitor": "false", "core.hooksPath": os.DevNull, "core.pager": "cat", "core.alternateRefsCommand": "false",
-		"core.sshCommand": "false", "core.untrackedCache": "keep", "credential.helper": "", "gpg.program": "false",
-		"gpg.openpgp.program": "false", "gpg.ssh.program": "false", "gpg.x509.program": "false", "log.showSignature": "false",
-		"log.diffMerges": "separate", "protocol.allow": "never", "safe.bareRepository": "explicit", "submodule.recurse": "false",
-		"interactive.diffFilter": "cat", "maintenance.auto": "false", "gc.auto": "0", "diff.autoRefreshIndex": "false",
-	}
-}
-
-// withSettings is an environment with settings that come before those of all files.
-func withSettings(environment []string, settings map[string]string) []string {
-	list := append(slices.Clone(environment), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
-	for i, name := range slices.Sorted(maps.Keys(settings)) {
-		list = append(list, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, settings[name]))
-	}
-	return list
-}
-
 // runGitOnly keeps git from running anything but itself, where the system can: what nobody
 // knows yet that a repository may name.
 func runGitOnly(git string) error {
@@ -183,7 +122,7 @@ func runGitOnly(git string) error {
 	if err != nil {
 		return err
 	}
-	cat, err := lookProgram("cat")
+	cat, err := process.Look("cat")
 	if err != nil {
 		return err
 	}

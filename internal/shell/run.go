@@ -48,7 +48,7 @@ type Result struct {
 // command from running or the context that was cancelled; that it failed is in
 // the result.
 func Command(ctx context.Context, dir, command string, o RunOptions) (Result, error) {
-	bash, err := lookProgram("bash")
+	bash, err := process.Look("bash")
 	if err != nil {
 		return Result{}, ErrNoShell
 	}

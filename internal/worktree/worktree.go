@@ -1,4 +1,6 @@
-// Package worktree tells which files of a folder have changed between two looks at it.
+// Package worktree tells which files of a folder have changed between two looks at it: where git has
+// a work tree, by HEAD and by what stands otherwise than in its commit; elsewhere by going through the
+// files. What git ignores is passed over. Git runs nothing that a repository names.
 //
 // It must not know who changed them, or why somebody asks.
 package worktree
@@ -6,8 +8,9 @@ package worktree
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/planloop/planloop/internal/tree"
 )
@@ -15,54 +18,111 @@ import (
 // Snapshot is what stood in a folder when it was looked at.
 type Snapshot struct {
 	dir   string
-	files map[string]print // nil: there were more than are looked at
+	repos map[string]repository // by what the paths of their files begin with, "" for that of the folder; nil: without git
+	files map[string]mark       // without git; nil: more than are looked at
 }
 
-// print is by what a file is known to be the same as before.
-type print struct {
-	size int64
-	time time.Time
-}
+const (
+	maxFiles   = 100_000   // that are gone through without git
+	maxHashed  = 16 << 20  // bytes of a file that is read
+	mostHashed = 128 << 20 // bytes of all files that a look reads
+)
 
-const maxFiles = 50_000
-
-// Look takes down what stands in a folder.
+// Look takes down what stands in a folder. Where it holds more than can be taken down, nothing is
+// seen to change there.
 func Look(ctx context.Context, dir string) (Snapshot, error) {
-	opened, err := tree.Open(dir)
+	l, err := newLook(dir)
 	if err != nil {
 		return Snapshot{}, err
 	}
-	defer opened.Close()
-	s := Snapshot{dir: dir, files: map[string]print{}}
-	walk := opened.Walk(tree.Options{Entries: maxFiles})
+	defer func() { _ = l.root.Close() }()
+	if err := l.into(ctx, dir, "", 0); err == nil {
+		return Snapshot{dir: dir, repos: l.repos}, nil
+	}
+	return Snapshot{dir: dir, files: l.walk(ctx)}, ctx.Err()
+}
+
+// After lists the files that have changed since a snapshot was taken, sorted, with slashes and
+// relative to its folder, and tells whether a repository in it stands at another commit.
+func After(ctx context.Context, before Snapshot) (changed []string, moved bool, err error) {
+	l, err := newLook(before.dir)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = l.root.Close() }()
+	found := map[string]bool{}
+	if before.repos != nil {
+		if err := l.into(ctx, before.dir, "", 0); err != nil {
+			return nil, false, err
+		}
+		moved, err = l.compare(ctx, before.repos, found)
+		return slices.Sorted(maps.Keys(found)), moved, err
+	}
+	now := l.walk(ctx)
+	if before.files == nil || now == nil {
+		return nil, false, ctx.Err()
+	}
+	for name := range union(before.files, now) {
+		if !before.files[name].same(now[name]) {
+			found[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), false, nil
+}
+
+// look goes through a folder: its repository and those nested in it, or its files.
+type look struct {
+	marker
+	repos map[string]repository
+}
+
+func newLook(dir string) (*look, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &look{marker: marker{tree.In(root), root, mostHashed}, repos: map[string]repository{}}, nil
+}
+
+// walk makes the marks of all files; nil where they are too many.
+func (l *look) walk(ctx context.Context) map[string]mark {
+	files := map[string]mark{}
+	walk := l.tree.Walk(tree.Options{Entries: maxFiles})
 	for name, entry := range walk.Below(ctx, ".") {
-		if info, err := entry.Info(); err == nil && !entry.IsDir() {
-			s.files[name] = print{info.Size(), info.ModTime()}
+		if !entry.IsDir() {
+			files[name] = l.mark(name, false)
 		}
 	}
 	if walk.Cut != tree.Whole || walk.Crowded != "" {
-		s.files = nil
+		return nil
 	}
-	return s, ctx.Err()
+	return files
 }
 
-// After lists the files that have changed since a snapshot was taken, with slashes and relative to
-// its folder, in their order, and tells whether the folder stands at another commit.
-func After(ctx context.Context, before Snapshot) (changed []string, moved bool, err error) {
-	now, err := Look(ctx, before.dir)
-	if err != nil || before.files == nil || now.files == nil {
-		return nil, false, err
-	}
-	names := map[string]bool{}
-	for name, print := range now.files {
-		if was, ok := before.files[name]; !ok || was != print {
-			names[name] = true
+// compare finds what has changed in each of the repositories.
+func (l *look) compare(ctx context.Context, before map[string]repository, found map[string]bool) (moved bool, err error) {
+	l.room += mostHashed
+	for prefix := range union(before, l.repos) {
+		was, existed := before[prefix]
+		is, exists := l.repos[prefix]
+		if !existed || !exists {
+			found[strings.TrimSuffix(prefix, "/")] = true
+			continue
+		}
+		moved = moved || was.head != is.head
+		if err := l.changed(ctx, was, is, prefix, found); err != nil {
+			return moved, err
 		}
 	}
-	for name := range before.files {
-		if _, ok := now.files[name]; !ok {
-			names[name] = true
+	return moved, nil
+}
+
+func union[V any](a, b map[string]V) map[string]bool {
+	all := map[string]bool{}
+	for _, names := range []map[string]V{a, b} {
+		for name := range names {
+			all[name] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(names)), false, nil
+	return all
 }
