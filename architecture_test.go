@@ -56,7 +56,7 @@ func layers() []layer {
 			"internal/strict", "internal/workspace")},
 		{folder: "internal/toolbox", imports: onBase("internal/shell", "internal/workspace",
 			"internal/strict")}, // what it takes is judged as it is decoded
-		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox", "internal/condition")},
+		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox", "internal/condition", "internal/agents")},
 		{folder: "internal/downstream", imports: onBase("internal/toolbox")},
 		{folder: "internal/web", imports: onBase("internal/verbs", "internal/page")},
 		{folder: "internal/exchange", imports: onBase("resources")},                    // it writes and reads the renderings

@@ -119,6 +119,15 @@ func (e AgentReported) apply(s State) State {
 	})
 }
 
+// startedAgent counts a start of an agent.
+func (r *Run) startedAgent(name string) {
+	starts := map[string]int{name: 1}
+	for other, n := range r.Starts {
+		starts[other] += n
+	}
+	r.Starts = starts
+}
+
 // MaxUnavailable is how many agents in a row end within seconds and say nothing before a run is
 // paused: a quota or a login, and no fault of the steps.
 const MaxUnavailable = 3

@@ -31,7 +31,7 @@ func (w *workspace) assigned(id plan.StepID) plan.Actor {
 func TestAgentsAreStartedOneAtATime(t *testing.T) {
 	w := withAgents(t, titled("a"), titled("b"), tool("c"))
 	w.wantAdvance(4, []string{"step_started"})
-	if w.step(1).Assigned() != "claude" || w.state.Run.Starts != 1 || w.step(3).Running() {
+	if w.step(1).Assigned() != "claude" || w.state.Run.Starts["claude"] != 1 || w.step(3).Running() {
 		t.Fatalf("%+v, run %+v, %s", w.step(1).Execution, w.state.Run, w.step(3).Status)
 	}
 	w.wantAdvance(4, []string{"step_finished", "step_started"}, w.finished(1, ok(`"one"`)))

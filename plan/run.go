@@ -19,8 +19,8 @@ type Run struct {
 	Note   string    `json:"note,omitempty"`   // what was said of that
 	Ended  time.Time `json:"ended,omitzero"`
 
-	Starts      int `json:"starts,omitempty"`      // of agents
-	Unavailable int `json:"unavailable,omitempty"` // of them in a row that ended within seconds and said nothing
+	Starts      map[string]int `json:"starts,omitempty"`      // of agents, by their names
+	Unavailable int            `json:"unavailable,omitempty"` // of them in a row that ended within seconds and said nothing
 }
 
 // Over says why nothing more is started (decisions: pausing and ending).

@@ -15,12 +15,15 @@ const aside = 64
 // Startable lists the steps that an engine may start or do something else about now, in order:
 // the ready ones that have a tool, a condition, a list or a question, and no open question.
 // room is how many can be started.
-func Startable(s State, room int) []*Step { return upNext(s, room, 0) }
+func Startable(s State, room int) []*Step { return upNext(s, room, nil) }
 
-// StartableWithAgents lists the first one that agents do as well, for an engine that starts agents.
-func StartableWithAgents(s State, room int) []*Step { return upNext(s, room, 1) }
+// StartableWithAgents lists as well the first of those that agents do for which may is true, for an engine
+// that starts agents.
+func StartableWithAgents(s State, room int, may func(*Step) bool) []*Step {
+	return upNext(s, room, may)
+}
 
-func upNext(s State, room, agents int) []*Step {
+func upNext(s State, room int, may func(*Step) bool) []*Step {
 	if s.Plan == nil || s.Plan.Status != StatusActive || s.PhaseNow().Restricted() || len(s.OpenSignals(Blocker)) > 0 {
 		return nil
 	}
@@ -30,9 +33,10 @@ func upNext(s State, room, agents int) []*Step {
 			continue
 		}
 		if !step.ConcernsEngine() {
-			if agents--; agents < 0 || room < 1 {
+			if may == nil || room < 1 || !may(step) {
 				continue
 			}
+			may = nil
 		}
 		if step.Tool != "" && step.ForEach == "" {
 			if room--; room < 0 {
@@ -60,7 +64,7 @@ func (a Advance) start(c *course) {
 		return
 	}
 	room, held := a.Room, false // for an agent that waits for what writes to end
-	for _, step := range StartableWithAgents(c.state, room) {
+	for _, step := range StartableWithAgents(c.state, room, func(step *Step) bool { return c.facts.Resolved[step.ID].Agent != "" }) {
 		r, resolved := c.facts.Resolved[step.ID]
 		if !resolved {
 			continue
@@ -270,7 +274,7 @@ type StepStarted struct {
 
 func (e StepStarted) apply(s State) State {
 	if e.Agent != "" {
-		s = s.withRun(func(r *Run) { r.Starts++ })
+		s = s.withRun(func(r *Run) { r.startedAgent(e.Agent) })
 	}
 	return s.withStep(e.Step, e.At, func(step *Step) {
 		step.become(StepMarked{Step: e.Step, Status: InProgress, By: e.By, At: e.At, LeaseUntil: e.LeaseUntil})

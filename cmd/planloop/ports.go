@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/agentsmd"
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/llm"
@@ -313,6 +314,32 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, 
 	if !e.flags.ephemeral {
 		options.StateDir = opened.place.StateDir
 	}
+	if o.Agents {
+		if err := e.startsAgents(opened, &options); err != nil {
+			return "", err
+		}
+	}
 	return engine.New(opened.session, box.Tools(), opened.seen, options).Run(ctx, engine.RunOptions{
-		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener})
+		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, Starts: o.Starts, For: o.For})
+}
+
+// startsAgents has the engine start the agents of the user's configuration.
+func (e stepEngine) startsAgents(opened *opened, options *engine.Options) error {
+	if !opened.config.Agents.Given() {
+		return nil
+	}
+	var config agents.Config
+	if err := opened.config.Agents.Decode(&config); err != nil {
+		return err
+	}
+	staff, err := agents.New(config, agents.Options{Workspace: opened.place.Path, Launcher: e.launch(), Logger: e.logger()})
+	if err != nil {
+		return err
+	}
+	options.Agents, options.Workspace = staff, opened.place.Path
+	options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.Order) string {
+		step, _ := state.Plan.Steps.Get(id)
+		return opened.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder{Agent: o.Agent, Nonce: o.Nonce, Attempt: o.Attempt})
+	}
+	return nil
 }

@@ -30,6 +30,8 @@ func newRunCommand(a *app) *cobra.Command {
 	})
 	flags := cmd.Flags()
 	flags.IntVar(&o.Parallel, "parallel", 0, "run `N` steps at a time (default: as configured, 4)")
+	flags.IntVar(&o.Starts, "starts", 0, "start agents at most `N` times")
+	flags.DurationVar(&o.For, "for", 0, "start nothing more after this `time`, such as 2h")
 	flags.BoolVar(&o.Wait, "wait", false, "wait for people and agents to do their part, as a terminal does")
 	flags.BoolVar(&dry, "dry-run", false, "say what would be run in which order, and run nothing")
 	return cmd
@@ -55,10 +57,14 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if o.Parallel < 0 || o.Parallel > mostParallel {
 		return usageError{fmt.Errorf("--parallel is %d; give a number from 1 to %d", o.Parallel, mostParallel)}
 	}
+	if o.Starts < 0 || o.For < 0 {
+		return usageError{errors.New("--starts and --for are bounds; give a number and a time above 0")}
+	}
 	opened, err := a.open(ctx, nil)
 	if err != nil {
 		return err
 	}
+	o.Agents = a.caller().Actor.Kind != plan.Agent // who would start agents of its own
 	reply, err := a.runUntilOver(ctx, opened, o)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ type job struct {
 	tool    toolbox.Tool
 	args    json.RawMessage
 	step    *plan.Step
+	before  plan.State // that it was started in
 	run     string
 	attempt plan.Attempt
 }
@@ -123,7 +124,7 @@ func fitting(done plan.Finished) plan.Finished {
 		done.Output = safetext.Keepable(done.Output+"\nIts value cannot be kept: "+refused.Error(), maxOutput)
 	}
 	if refused := plan.CleanAction(plan.Advance{Finished: []plan.Finished{done}}); refused != nil {
-		done.Output, done.Result.Error = "", ""
+		done.Output, done.Result.Error, done.Note, done.AffectedFiles, done.Outside = "", "", "", nil, nil
 	}
 	return done
 }

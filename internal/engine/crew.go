@@ -90,7 +90,8 @@ func (r *run) leave(retire func(), over plan.Over) error {
 	if r.alone(r.actor.Name); !r.state.Runs() {
 		return nil
 	}
-	outcome, err := r.session.Do(r.records, r.actor, plan.PauseRun{Reason: over}, func(state plan.State, _ *plan.Facts) error {
+	pause := plan.PauseRun{Reason: over, Note: r.whyLeft(over)}
+	outcome, err := r.session.Do(r.records, r.actor, pause, func(state plan.State, _ *plan.Facts) error {
 		if !state.Runs() || !r.alone(r.actor.Name) {
 			return errInCompany
 		}
@@ -104,6 +105,17 @@ func (r *run) leave(retire func(), over plan.Over) error {
 		r.tell()
 	}
 	return err
+}
+
+// whyLeft says what of this engine's own has it leave, "" for nothing.
+func (r *run) whyLeft(over plan.Over) string {
+	switch {
+	case over != plan.OverPaused:
+		return ""
+	case r.late():
+		return "the " + r.For.String() + " that it was to start steps for are over"
+	}
+	return r.spent
 }
 
 // others lists the steps that other engines carry out.

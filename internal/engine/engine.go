@@ -36,6 +36,11 @@ type Options struct {
 	// Files lists the files that a pattern matches, sorted, or says that they are more than so many;
 	// nil: there are no files.
 	Files func(ctx context.Context, pattern string, most int) ([]string, error)
+
+	Workspace string // the directory of the workspace, which agents that are started are told
+	Agents    Agents // nil: none is started
+	// Prompt is what an agent is told that is started for a step of a state.
+	Prompt func(context.Context, plan.State, plan.StepID, Order) string
 }
 
 const defaultParallel = 4
@@ -69,6 +74,9 @@ type RunOptions struct {
 	Drain    <-chan struct{}             // closed: nothing new is started, and what runs ends; may be nil
 	Begin    func(context.Context) error // has the run begin, or go on, once the engine is known to take part
 	Listener Listener                    // may be nil
+
+	Starts int           // of agents, that this engine may make; 0: any number
+	For    time.Duration // after which it starts nothing more; 0: for ever
 }
 
 // Listener hears how a run goes, from one goroutine, which waits for it.
@@ -97,7 +105,11 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.Over, error) {
 	}
 	r := &run{
 		RunOptions: o, actor: plan.NewActor(plan.ViaEngine, name), records: context.WithoutCancel(ctx),
-		resolver: newResolver(e), carried: map[plan.StepID]plan.Attempt{}, waits: map[plan.Attempt]time.Time{},
+		resolver: newResolver(e, o.Starts), carried: map[plan.StepID]plan.Attempt{}, waits: map[plan.Attempt]time.Time{},
+		reported: map[plan.StepID]chan struct{}{},
+	}
+	if o.For > 0 {
+		r.until = time.Now().Add(o.For)
 	}
 	r.Parallel = cmp.Or(o.Parallel, e.opts.Parallel)
 	r.results = make(chan plan.Finished, r.Parallel)

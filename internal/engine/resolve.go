@@ -22,6 +22,10 @@ type resolver struct {
 	held   int                        // bytes of them
 	found  map[plan.StepID]files      // that the patterns of loops have matched
 	wanted bool                       // a loop was asked for whose files are not known
+
+	mostStarts int    // of agents; 0: any number
+	begun      int    // agents were started
+	spent      string // why no more are; "" while they may be
 }
 
 // files are what a pattern matched in an attempt.
@@ -31,8 +35,8 @@ type files struct {
 	err     error
 }
 
-func newResolver(e *Engine) *resolver {
-	return &resolver{Engine: e, values: map[string]json.RawMessage{}, found: map[plan.StepID]files{}}
+func newResolver(e *Engine, mostStarts int) *resolver {
+	return &resolver{Engine: e, mostStarts: mostStarts, values: map[string]json.RawMessage{}, found: map[plan.StepID]files{}}
 }
 
 // resolve finds out all that has to be known to start a step, or why it cannot be started; false
@@ -53,6 +57,9 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 		}
 		j.Destructive, j.Definition = j.tool.Destructive, j.tool.Definition()
 		j.Safe = step.Idempotent || j.tool.ReadOnly || j.tool.Idempotent
+		j.Writes = !j.tool.ReadOnly || step.Verify != ""
+	} else if j.Agent = r.agentFor(s, step); j.Agent != "" {
+		j.Safe, j.Writes = true, true // one that is started again looks at what the one before it left
 	}
 	if step.ForEach != "" && x.Of == 0 {
 		return r.loop(ctx, s, step, j)

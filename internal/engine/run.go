@@ -28,6 +28,9 @@ type run struct {
 	idle    plan.Revision // at which there was nothing to record
 	heard   plan.Revision // which the listener has been told of
 	faults  int           // in a row, of the store
+
+	reported map[plan.StepID]chan struct{} // by steps that agents work on: closed when they have reported to the log
+	until    time.Time                     // after which nothing more is started; zero: never
 }
 
 // progress is how far a step has come.
@@ -108,6 +111,7 @@ func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 
 func (r *run) take(result plan.Finished) {
 	delete(r.carried, result.Step)
+	delete(r.reported, result.Step)
 	r.ended = append(r.ended, result)
 }
 
@@ -123,6 +127,9 @@ func (r *run) patience() time.Duration {
 	for _, at := range r.waits {
 		wait = min(wait, max(0, time.Until(at)))
 	}
+	if !r.until.IsZero() && !r.late() {
+		wait = min(wait, time.Until(r.until))
+	}
 	return wait
 }
 
@@ -132,9 +139,12 @@ func (r *run) draining(ctx context.Context) bool {
 	case <-r.Drain:
 		return true
 	default:
-		return ctx.Err() != nil
+		return ctx.Err() != nil || r.late()
 	}
 }
+
+// late reports whether the time is over in which this engine may start steps.
+func (r *run) late() bool { return !r.until.IsZero() && !time.Now().Before(r.until) }
 
 // advance records what has ended and what starts, until nothing more follows.
 func (r *run) advance(ctx context.Context) error {
@@ -144,6 +154,7 @@ func (r *run) advance(ctx context.Context) error {
 			return err
 		}
 		r.state = state
+		r.passOnReports()
 		lost, fresh := r.lost(), r.mayStart(ctx)
 		if len(r.ended) == 0 && len(lost) == 0 && (!fresh || r.idle == state.Revision) {
 			return nil
@@ -164,6 +175,19 @@ func (r *run) advance(ctx context.Context) error {
 	}
 }
 
+// passOnReports has the agents seen out that have reported to the log.
+func (r *run) passOnReports() {
+	for id, reported := range r.reported {
+		if r.state.Plan == nil || r.state.Plan.Root() != r.carried[id].Plan {
+			continue
+		}
+		if step, ok := r.state.Plan.Steps.Get(id); ok && step.Attempts == r.carried[id].Attempt && step.Reported() != nil {
+			close(reported)
+			delete(r.reported, id)
+		}
+	}
+}
+
 // mayStart reports whether there is a step that this engine could do something about.
 func (r *run) mayStart(ctx context.Context) bool {
 	return !r.draining(ctx) && r.state.Runs() && r.free() > 0 && len(r.candidates(r.state)) > 0
@@ -176,7 +200,7 @@ func (r *run) free() int { return r.Parallel - len(r.carried) }
 func (r *run) candidates(s plan.State) []*plan.Step {
 	now := time.Now()
 	var list []*plan.Step
-	for _, step := range plan.Startable(s, r.room()) {
+	for _, step := range plan.StartableWithAgents(s, r.room(), r.assigns(s)) {
 		if _, ours := r.carried[step.ID]; !ours && !r.waiting(s, step, now) {
 			list = append(list, step)
 		}
@@ -189,13 +213,20 @@ func (r *run) room() int { return r.free() + len(r.waits) }
 
 // waiting reports whether a step that failed for a passing reason is not to be tried again yet.
 func (r *run) waiting(s plan.State, step *plan.Step, now time.Time) bool {
-	if step.Execution == nil || step.Execution.Retries == 0 {
+	after := 0
+	if step.Execution != nil {
+		after = step.Execution.Retries
+	}
+	if step.Tool == "" && step.Attempts > 0 && s.Run != nil { // agents ended that had done nothing
+		after = max(after, s.Run.Unavailable)
+	}
+	if after == 0 {
 		return false
 	}
 	attempt := plan.Attempt{Plan: s.Plan.Root(), Step: step.ID, Attempt: step.Attempts}
 	at, known := r.waits[attempt]
 	if !known {
-		at = now.Add(time.Duration(step.Execution.Retries) * time.Second)
+		at = now.Add(time.Duration(after) * time.Second)
 		r.waits[attempt] = at
 	}
 	return now.Before(at)
@@ -217,12 +248,13 @@ func (r *run) record(ctx context.Context, lost []plan.Attempt) (changed bool, er
 			if time.Since(begun) > mostResolving && len(jobs) > 0 { // others wait for the log; the rest comes next
 				break
 			}
-			if runs := step.Tool != "" && (step.ForEach == "" || step.Loop() != 0); runs && free == 0 {
+			if runs := (step.Tool != "" || r.agentFor(after, step) != "") && (step.ForEach == "" || step.Loop() != 0); runs && free == 0 {
 				continue
 			} else if runs {
 				free--
 			}
 			if found, ok := r.resolve(r.records, after, step); ok {
+				found.before = after
 				facts.Resolved[step.ID] = found.Resolution
 				jobs[step.ID] = found
 			}
@@ -248,7 +280,14 @@ func (r *run) start(ctx context.Context, e plan.StepStarted, j job) {
 	j.attempt = plan.Attempt{Plan: r.state.Plan.Root(), Step: e.Step, Attempt: e.Attempt}
 	r.carried[e.Step] = j.attempt
 	maps.DeleteFunc(r.waits, func(a plan.Attempt, _ time.Time) bool { return a.Step == e.Step })
-	go func() { r.results <- r.carry(ctx, j) }()
+	if j.Agent == "" {
+		go func() { r.results <- r.carry(ctx, j) }()
+		return
+	}
+	r.begun++
+	reported := make(chan struct{})
+	r.reported[e.Step] = reported
+	go func() { r.results <- r.work(ctx, j, reported) }()
 }
 
 // over says whether there is nothing more to do for this engine, and why.
@@ -258,6 +297,10 @@ func (r *run) over(ctx context.Context) (plan.Over, bool) {
 	}
 	why := plan.WhyOver(r.state)
 	switch {
+	case why == plan.OverWaitingForAgent && len(plan.StartableWithAgents(r.state, 1, r.assignable(r.state))) > 0 && r.goesOn(ctx):
+		return "", false // one is started again soon
+	case why == plan.OverWaitingForAgent && (r.spent != "" || r.late()):
+		return plan.OverPaused, true
 	case why == plan.OverWaitingForPerson || why == plan.OverWaitingForAgent:
 		return why, !r.Wait || r.draining(ctx) || !r.state.Runs()
 	case why != "":

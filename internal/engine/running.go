@@ -25,6 +25,8 @@ type Running struct {
 	Attempt int               `json:"attempt"`
 	Engine  string            `json:"engine"`
 	Process *process.Identity `json:"process,omitempty"` // what its command runs as; nil: it runs none
+	Agent   string            `json:"agent,omitempty"`   // that was started for it
+	Nonce   string            `json:"nonce,omitempty"`   // by which the agent's report is known
 	Percent int               `json:"percent,omitempty"` // 0 to 100
 	What    string            `json:"what,omitempty"`    // it is doing
 	Since   time.Time         `json:"since"`
@@ -39,8 +41,6 @@ const (
 	mostFacts   = 64 << 10
 	shownLog    = 16 << 10
 )
-
-func halves() []string { return []string{".log", ".log.old"} }
 
 // ReadRunning lists what engines carry out, as far as the files in a state folder tell.
 func ReadRunning(stateDir string) []Running {
@@ -93,7 +93,11 @@ func readFacts(path string) (one Running, err error) {
 }
 
 func runningBase(stateDir, run string, a plan.Attempt) string {
-	return filepath.Join(stateDir, runningName, fmt.Sprintf("%s-%s-%d", run, a.Step, a.Attempt))
+	return filepath.Join(stateDir, runningName, attemptName(run, a))
+}
+
+func attemptName(run string, a plan.Attempt) string {
+	return fmt.Sprintf("%s-%s-%d", run, a.Step, a.Attempt)
 }
 
 // endLeftovers ends what an engine that is gone has left running, and removes its files.
@@ -129,8 +133,7 @@ type runningFile struct {
 	mu    sync.Mutex
 	facts Running
 	told  time.Time
-	log   *os.File
-	size  int
+	log   halvedLog
 	files bool // there are some
 	done  bool
 }
@@ -140,7 +143,16 @@ func (r *run) follow(j job) *runningFile {
 	if r.opts.StateDir != "" {
 		f.base = runningBase(r.opts.StateDir, j.run, j.attempt)
 	}
+	f.log = halvedLog{base: f.base, half: halfLog}
 	return f
+}
+
+// assign keeps which agent works on the step, before it does: its calls are known by that.
+func (f *runningFile) assign(o Order) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.facts.Agent, f.facts.Nonce = o.Agent, o.Nonce
+	f.write()
 }
 
 // Write takes a part of the log. It never fails.
@@ -153,26 +165,8 @@ func (f *runningFile) Write(data []byte) (int, error) {
 	if !f.files {
 		f.write()
 	}
-	if f.log == nil || f.size+len(data) > halfLog {
-		f.turn()
-	}
-	if f.log != nil {
-		kept := data[max(0, len(data)-halfLog):]
-		f.size += len(kept)
-		_, _ = f.log.Write(kept)
-	}
+	f.log.write(data)
 	return len(data), nil
-}
-
-// turn begins a new half of the log.
-func (f *runningFile) turn() {
-	fresh, old := f.base+halves()[0], f.base+halves()[1]
-	if f.log != nil {
-		_ = f.log.Close()
-		_ = os.Rename(fresh, old)
-	}
-	f.log, _ = private.Open(fresh, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
-	f.size = 0
 }
 
 // started keeps what a command runs as, for whoever has to end it when this process is gone.
@@ -222,9 +216,7 @@ func (f *runningFile) remove() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done = true
-	if f.log != nil {
-		_ = f.log.Close()
-	}
+	f.log.close()
 	if f.files {
 		removeRunning(f.base)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"time"
 
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
@@ -69,6 +70,10 @@ type EngineOptions struct {
 	Drain    <-chan struct{}             // closed: nothing new is started, and what runs ends; may be nil
 	Begin    func(context.Context) error // has the run begin, or go on, once the engine is known to take part
 	Listener RunListener                 // may be nil
+
+	Agents bool          // agents are started for the steps that no tool carries out, as configured
+	Starts int           // of them, at most; 0: any number
+	For    time.Duration // after which nothing more is started; 0: for ever
 }
 
 // RunListener hears how a run goes, from one goroutine, which waits for it.

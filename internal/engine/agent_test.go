@@ -1,0 +1,196 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/planloop/planloop/internal/agents"
+	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/plan"
+)
+
+// staff is agents that a test makes up.
+type staff struct {
+	starts int
+	work   func(ctx context.Context, w agents.Assignment) (agents.Outcome, error)
+
+	mu   sync.Mutex
+	seen []agents.Assignment
+}
+
+func (s *staff) For(suggested string) (string, bool) { return "claude", suggested != "nobody" }
+func (s *staff) Starts(string) int                   { return s.starts }
+func (s *staff) Work(ctx context.Context, w agents.Assignment) (agents.Outcome, error) {
+	s.mu.Lock()
+	s.seen = append(s.seen, w)
+	s.mu.Unlock()
+	return s.work(ctx, w)
+}
+
+func reports(status plan.StepStatus, output string) (agents.Outcome, error) {
+	return agents.Outcome{Report: &agents.Report{Status: status, Output: output, Note: "note"}, Took: time.Minute}, nil
+}
+
+func employ(t *testing.T, s *staff, tools ...toolbox.Tool) *place {
+	p := newPlace(t, plan.Limits{}, tools...)
+	p.options.Agents, p.options.Workspace = s, "/work"
+	p.options.Prompt = func(_ context.Context, state plan.State, id plan.StepID, o engine.Order) string {
+		step, _ := state.Plan.Steps.Get(id)
+		return id.String() + " " + step.Error
+	}
+	return p
+}
+
+func TestAgentsDoTheirSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &staff{}
+		s.work = func(_ context.Context, w agents.Assignment) (agents.Outcome, error) {
+			out, err := reports(plan.Done, "result of "+w.Step.String())
+			out.Report.AffectedFiles, out.Changed = []string{"a.go"}, []string{"a.go", "b/c.go", "d.go"}
+			return out, err
+		}
+		var args string
+		p := employ(t, s, tool("use", func(_ context.Context, a json.RawMessage, _ toolbox.Watch) (toolbox.Outcome, error) {
+			args = string(a)
+			return toolbox.Outcome{OK: true}, nil
+		}))
+		p.setUp(plan.Spec{RelevantFilePaths: []string{"a.go", "b"}}, plan.Spec{},
+			plan.Spec{Tool: "use", Args: json.RawMessage(`{"text":"$S001"}`), DependsOn: []plan.StepID{2}})
+		state := p.run(plan.OverCompleted)
+		if len(s.seen) != 2 || state.Run.Starts["claude"] != 2 || args != `{"text":"result of S001"}` {
+			t.Fatalf("%d starts, %v; args %s", len(s.seen), state.Run.Starts, args)
+		}
+		step := p.step(1)
+		if !slices.Equal(step.AffectedFiles, []string{"a.go", "b/c.go", "d.go"}) ||
+			!slices.Equal(step.Execution.Outside, []string{"d.go"}) ||
+			step.ExecutedBy != "claude" || !slices.Equal(step.Notes, []string{"note"}) {
+			t.Errorf("%+v, %+v", step, step.Execution)
+		}
+		w := s.seen[0]
+		variable := engine.EnvRun + "=" + state.Run.ID + "/S001/1/" + w.Nonce
+		if !slices.Contains(w.Environment, variable) || !slices.Contains(w.Environment, "PLANLOOP_WORKSPACE=/work") || len(w.Nonce) != 12 {
+			t.Errorf("environment %v, nonce %q", w.Environment, w.Nonce)
+		}
+	})
+}
+
+func TestAgentWithoutReportIsTriedAgainAndThenFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) {
+			return agents.Outcome{Tail: "what?", Took: time.Minute}, nil
+		}}
+		p := employ(t, s)
+		p.setUp(plan.Spec{})
+		p.run(plan.OverDeadlocked)
+		step := p.step(1)
+		if len(s.seen) != plan.MaxTries || step.Status != plan.Failed || !strings.Contains(step.Error, "without a report") ||
+			step.Output != "what?" {
+			t.Errorf("%d starts, %+v", len(s.seen), step)
+		}
+		if last := s.seen[2].Prompt; !strings.Contains(last, "without a report") {
+			t.Errorf("the third is told %q", last)
+		}
+	})
+}
+
+func TestAgentsThatEndAtOncePauseTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) {
+			return agents.Outcome{}, errors.New("no such program")
+		}}
+		p := employ(t, s)
+		p.setUp(plan.Spec{})
+		state := p.run(plan.OverAgentUnavailable)
+		if len(s.seen) != plan.MaxUnavailable || p.step(1).Status != plan.Pending || !strings.Contains(state.Run.Note, "no such program") {
+			t.Errorf("%d starts, %+v, run %+v", len(s.seen), p.step(1), state.Run)
+		}
+	})
+}
+
+func TestAgentReportsToTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &staff{}
+		p := employ(t, s)
+		s.work = func(ctx context.Context, w agents.Assignment) (agents.Outcome, error) {
+			by := plan.NewActor(plan.ViaMCP, "claude")
+			by.Scope = plan.Attempt{Plan: p.state().Plan.Root(), Step: w.Step, Attempt: w.Attempt}
+			p.do(by, plan.ReportStep{Step: w.Step, Output: "found it"})
+			p.do(by, plan.MarkStep{Step: w.Step, Status: plan.Done})
+			<-w.Reported // it would be seen out now
+			return agents.Outcome{Took: time.Second}, nil
+		}
+		p.setUp(plan.Spec{})
+		p.run(plan.OverCompleted)
+		if step := p.step(1); step.Output != "found it" {
+			t.Errorf("%+v", step)
+		}
+	})
+}
+
+func TestVerifyJudgesTheAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) { return reports(plan.Done, "fine") }}
+		p := employ(t, s, tool("bash_execute", func(context.Context, json.RawMessage, toolbox.Watch) (toolbox.Outcome, error) {
+			return toolbox.Outcome{Error: "exit code 1: 2 tests fail"}, nil
+		}))
+		p.limits.NeverAsk = true
+		p.setUp(plan.Spec{Verify: "go test ./..."})
+		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Skip})
+		p.setUp(plan.Spec{Verify: "go test ./...", RequiresApproval: true})
+		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Approve})
+		p.run(plan.OverDeadlocked)
+		if step := p.step(1); step.Status != plan.Failed || !strings.Contains(step.Error, "2 tests fail") {
+			t.Errorf("%+v", step)
+		}
+	})
+}
+
+func TestBudgetsOfAgents(t *testing.T) {
+	for name, c := range map[string]struct {
+		allows  int
+		options engine.RunOptions
+		note    string
+		starts  int
+	}{
+		"of the configuration": {2, engine.RunOptions{}, "claude was started 2 times", 2},
+		"of the run":           {0, engine.RunOptions{Starts: 1}, "--starts", 1},
+		"of time":              {0, engine.RunOptions{For: 90 * time.Second}, "1m30s", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &staff{starts: c.allows}
+				s.work = func(context.Context, agents.Assignment) (agents.Outcome, error) {
+					time.Sleep(time.Minute)
+					return reports(plan.Done, "fine")
+				}
+				p := employ(t, s)
+				p.setUp(plan.Spec{}, plan.Spec{}, plan.Spec{}, plan.Spec{})
+				over, err := p.begin(t.Context(), c.options)
+				run := p.state().Run
+				if err != nil || over != plan.OverPaused || len(s.seen) != c.starts || !strings.Contains(run.Note, c.note) {
+					t.Errorf("over %q, %v after %d starts: %+v", over, err, len(s.seen), run)
+				}
+			})
+		})
+	}
+}
+
+func TestStepsOfOtherAgentsAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) { return reports(plan.Done, "fine") }}
+		p := employ(t, s)
+		p.setUp(plan.Spec{SuggestedAgent: "nobody"}, plan.Spec{})
+		p.run(plan.OverWaitingForAgent)
+		if len(s.seen) != 1 || p.step(2).Status != plan.Done {
+			t.Errorf("%d starts, %+v", len(s.seen), p.step(2))
+		}
+	})
+}

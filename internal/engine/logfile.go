@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/plan"
+)
+
+// halvedLog is a log of bounded size in two files, of which the older one is overwritten when the
+// newer one is full. What cannot be written is lost. Its methods are not called at the same time.
+type halvedLog struct {
+	base string
+	half int // bytes
+	file *os.File
+	size int
+}
+
+func halves() []string { return []string{".log", ".log.old"} }
+
+func (l *halvedLog) write(data []byte) {
+	if l.file == nil || l.size+len(data) > l.half {
+		l.turn()
+	}
+	if l.file != nil {
+		kept := data[max(0, len(data)-l.half):]
+		l.size += len(kept)
+		_, _ = l.file.Write(kept)
+	}
+}
+
+// turn begins a new half.
+func (l *halvedLog) turn() {
+	fresh, old := l.base+halves()[0], l.base+halves()[1]
+	if l.file != nil {
+		_ = l.file.Close()
+		_ = os.Rename(fresh, old)
+	}
+	l.file, _ = private.Open(fresh, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	l.size = 0
+}
+
+func (l *halvedLog) close() {
+	if l.file != nil {
+		_ = l.file.Close()
+	}
+}
+
+// logsName is the folder of what agents that were started have printed.
+const logsName = "logs"
+
+// What is kept of it: of each attempt, and how many attempts.
+const (
+	halfAgentLog = 5 << 20
+	mostLogs     = 50
+)
+
+// agentLog keeps what the agent of one attempt prints. It may be written to from several goroutines.
+type agentLog struct {
+	mu  sync.Mutex
+	log halvedLog
+}
+
+// newAgentLog makes room for the log of an attempt; nil where nothing is kept.
+func (e *Engine) newAgentLog(run string, a plan.Attempt) *agentLog {
+	if e.opts.StateDir == "" {
+		return nil
+	}
+	folder := filepath.Join(e.opts.StateDir, logsName)
+	if err := private.Make(folder); err != nil {
+		e.opts.Logger.Warn("what an agent prints is not kept", "error", err)
+		return nil
+	}
+	removeOldLogs(folder)
+	return &agentLog{log: halvedLog{base: filepath.Join(folder, attemptName(run, a)), half: halfAgentLog}}
+}
+
+// Write keeps a part of the log. It never fails.
+func (l *agentLog) Write(data []byte) (int, error) {
+	if l == nil {
+		return len(data), nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.log.write(data)
+	return len(data), nil
+}
+
+func (l *agentLog) close() {
+	if l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.log.close()
+	}
+}
+
+// removeOldLogs makes room for one more.
+func removeOldLogs(folder string) {
+	paths, _ := filepath.Glob(filepath.Join(folder, "*"+halves()[0])) // of a pattern that is well
+	if len(paths) < mostLogs {
+		return
+	}
+	age := func(path string) int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0
+		}
+		return info.ModTime().UnixNano()
+	}
+	slices.SortFunc(paths, func(a, b string) int { return int(min(1, max(-1, age(a)-age(b)))) })
+	for _, path := range paths[:len(paths)-mostLogs+1] {
+		for _, half := range halves() {
+			_ = os.Remove(strings.TrimSuffix(path, halves()[0]) + half)
+		}
+	}
+}
+
+// AgentLogs lists the files, oldest part first, in which the output of an attempt at a step is kept; it
+// may be that none is there. They grow while the agent works.
+func AgentLogs(stateDir, run string, step plan.StepID, attempt int) []string {
+	base := filepath.Join(stateDir, logsName, attemptName(run, plan.Attempt{Step: step, Attempt: attempt}))
+	return []string{base + halves()[1], base + halves()[0]}
+}
