@@ -93,7 +93,7 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 	file.assign(order)
 	w := agents.Assignment{Agent: j.Agent, Run: j.run, Step: j.step.ID, Attempt: order.Attempt, Nonce: order.Nonce,
 		Prompt: r.opts.Prompt(ctx, j.before, j.step.ID, order), Timeout: time.Duration(j.step.Timeout) * time.Second,
-		Environment: []string{fmt.Sprintf("%s=%s/%s/%d/%s", EnvRun, j.run, j.step.ID, order.Attempt, order.Nonce),
+		Environment: []string{EnvRun + "=" + environmentOf(j.run, j.attempt, order.Nonce),
 			"PLANLOOP_WORKSPACE=" + r.opts.Workspace},
 		Log: io.MultiWriter(file, log), Started: file.started, Reported: reported, Line: func(line string) {
 			file.progressed(0, line)

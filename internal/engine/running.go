@@ -23,6 +23,7 @@ type Running struct {
 	Run     string            `json:"run"`
 	Step    plan.StepID       `json:"step"`
 	Attempt int               `json:"attempt"`
+	Plan    string            `json:"plan"` // root of it
 	Engine  string            `json:"engine"`
 	Process *process.Identity `json:"process,omitempty"` // what its command runs as; nil: it runs none
 	Agent   string            `json:"agent,omitempty"`   // that was started for it
@@ -139,7 +140,8 @@ type runningFile struct {
 }
 
 func (r *run) follow(j job) *runningFile {
-	f := &runningFile{facts: Running{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Engine: r.actor.Name, Since: time.Now()}}
+	f := &runningFile{facts: Running{Run: j.run, Step: j.step.ID, Attempt: j.attempt.Attempt, Plan: j.attempt.Plan,
+		Engine: r.actor.Name, Since: time.Now()}}
 	if r.opts.StateDir != "" {
 		f.base = runningBase(r.opts.StateDir, j.run, j.attempt)
 	}

@@ -1,5 +1,12 @@
 package process
 
+import (
+	"slices"
+	"strconv"
+
+	"github.com/planloop/planloop/internal/lineage"
+)
+
 // Identity is a command and all that it starts, as another process finds it when the one
 // that started it is gone. Its JSON may be kept. A number that another process has got
 // since, or got after the system was started anew, is never taken for it.
@@ -13,4 +20,12 @@ type Identity struct {
 	Mark  string `json:"mark,omitempty"`  // what its environment says
 	Pid   int    `json:"pid"`             // of its keeper, or of the command where there is none
 	Start string `json:"start,omitempty"` // when that began, in the words of the system; "" where it does not tell
+}
+
+// In reports whether a chain of processes leads to what was started: the keeper, or the command itself. What the
+// command has started is found as long as those between them run; with a keeper, in any case.
+func (id Identity) In(chain []lineage.Process) bool {
+	return id.Start != "" && id.World == world() && slices.ContainsFunc(chain, func(p lineage.Process) bool {
+		return p.PID == id.Pid && strconv.FormatInt(p.Started, 10) == id.Start
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/process"
 )
 
@@ -24,10 +25,26 @@ const (
 	withoutKeeper = "-launch-without-a-keeper"
 )
 
+// descends has the test binary say whether it descends from the identity that it reads from a file.
+const descends = "-descends-from"
+
+func tellDescent(path string) {
+	var id process.Identity
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &id)
+	}
+	fmt.Println(id.In(lineage.Chain()), err)
+}
+
 func TestMain(m *testing.M) {
 	process.Keep()
 	if len(os.Args) == 3 && (os.Args[1] == withKeeper || os.Args[1] == withoutKeeper) {
 		launch(os.Args[1] == withKeeper, os.Args[2])
+		return
+	}
+	if len(os.Args) == 3 && os.Args[1] == descends {
+		tellDescent(os.Args[2])
 		return
 	}
 	os.Exit(m.Run())
@@ -48,6 +65,7 @@ func launch(keeper bool, command string) {
 // family is a command that a launcher of another process has started.
 type family struct {
 	process.Identity
+	path     string // of the pipe
 	launcher *exec.Cmd
 	witness  *bufio.Reader // of a pipe that everything the command has started holds open
 }
@@ -60,7 +78,7 @@ func started(t *testing.T, how, command string, up int) *family {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := &family{launcher: exec.Command("/proc/self/exe", how, "W="+path+"; exec 9>$W\n"+command)}
+	f := &family{path: path, launcher: exec.Command("/proc/self/exe", how, "W="+path+"; exec 9>$W\n"+command)}
 	out, err := f.launcher.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -239,5 +257,47 @@ func TestIdentityIsKept(t *testing.T) {
 	var back process.Identity
 	if err := json.Unmarshal(text, &back); err != nil || back != f.Identity || !back.Alive() {
 		t.Errorf("%s: %+v, %v", text, back, err)
+	}
+}
+
+// TestDescentIsTold: whatever a command starts finds it above itself; where there is a keeper, also what has left
+// its session and lost its parent. Nobody else does.
+func TestDescentIsTold(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := self + " " + descends + " $W.identity"
+	left := "setsid sh -c '" + ask + " >&9 &'; echo up >&9; sleep 1000" // what started it has ended before
+	for name, test := range map[string]struct {
+		how, command string
+		want         bool
+	}{
+		"a child":                         {withKeeper, "echo up >&9; " + ask + " >&9", true},
+		"a child, no keeper":              {withoutKeeper, "echo up >&9; " + ask + " >&9", true},
+		"of another session":              {withKeeper, "echo up >&9; setsid -w " + ask + " >&9", true},
+		"of another session, no keeper":   {withoutKeeper, "echo up >&9; setsid -w " + ask + " >&9", true},
+		"without an environment":          {withKeeper, "echo up >&9; env -i " + ask + " >&9", true},
+		"that has left":                   {withKeeper, left, true},
+		"that has left, without a keeper": {withoutKeeper, left, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := started(t, test.how, "mkfifo $W.identity; export W; "+test.command, 1)
+			text, err := json.Marshal(f.Identity)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(f.path+".identity", text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := f.witness.ReadString('\n'); err != nil || got != fmt.Sprintln(test.want, nil) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	f := started(t, withKeeper, "echo up >&9; exec sleep 1000", 1)
+	if f.In(lineage.Chain()) || (process.Identity{}).In(lineage.Chain()) {
+		t.Error("the test descends from its command")
 	}
 }
