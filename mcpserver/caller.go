@@ -33,7 +33,7 @@ func (s *Server) caller(ctx context.Context, service *verbs.Service) verbs.Calle
 	if connection != "" {
 		actor = s.connections.arrived(connection, actor, service.Join)
 	}
-	return verbs.Caller{Actor: actor, Face: Tools{s.opts.Toolsets, s.opts.User}}
+	return verbs.Caller{Actor: actor, Face: Tools{s.opts.Toolsets, s.opts.User, s.opts.Servers}}
 }
 
 // connections knows who calls by the connections that live, so that the claims of

@@ -33,12 +33,21 @@ func (s *Server) explain(ctx context.Context, row verbs.Row, service *verbs.Serv
 	var refused *plan.ValidationError
 	if errors.As(err, &refused) {
 		text := "Nothing was changed. " + refusal(err, refused, row.Name, row.Example)
-		if next, err := service.NextAction(ctx, caller); err == nil && refused.Kind != plan.InvalidInput {
-			text += "\nNext: " + next.For(caller)
+		if refused.Kind != plan.InvalidInput {
+			text += next(ctx, service, caller)
 		}
 		return text
 	}
 	return s.fault(row.Name, err)
+}
+
+// next is a line with what the caller is to do next, "" where that cannot be told.
+func next(ctx context.Context, service *verbs.Service, caller verbs.Caller) string {
+	action, err := service.NextAction(ctx, caller)
+	if err != nil {
+		return ""
+	}
+	return "\nNext: " + action.For(caller)
 }
 
 // refusal is a refusal as a sentence; of a bad input it is followed by a good one, which

@@ -37,6 +37,12 @@ type Options struct {
 	// Box returns the tools on the workspace's files, which the toolset workspace
 	// offers; nil where there are none.
 	Box func(ctx context.Context) (*toolbox.Box, error)
+	// Servers are other servers whose tools the toolsets servers and execution offer; nil: none.
+	Servers Servers
+	// Free begins what may change something beyond planloop's sight. It returns a context that
+	// ends with the cause once nothing may be changed, and what ends its watch; where nothing may
+	// be changed now, a refusal. Nil: everything may always be changed.
+	Free func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
 	// Sealer returns what seals the state of a question while it travels through a
 	// client; nil: clients of the stateless revision are not asked.
 	Sealer func() (*seal.Sealer, error)
@@ -70,6 +76,8 @@ type Server struct {
 	rounds        *seal.Sealer    // of calls in rounds; what waits for an answer ends with the process
 	plansOnly     map[string]bool // the tools that pass in a read-only phase
 	offered       []string        // the names of the tools that there are
+	foreign       *foreign        // nil: no tools of other servers are offered
+	waiting       waiting
 	close         func()
 
 	background func(func(context.Context)) // has something go on until Close
@@ -99,7 +107,7 @@ func New(opts Options) (*Server, error) {
 	s.connections.hook(hooks)
 	hooks.AddAfterListResources(s.listFormerPlans)
 	hooks.AddAfterListTools(s.listByPhase)
-	hooks.AddBeforeCallTool(s.explainUnknown)
+	hooks.AddBeforeCallTool(s.route)
 	s.MCP = server.NewMCPServer("planloop", opts.Version, append(identity(),
 		server.WithInstructions(prompts.Instructions(opts.Strategy, opts.Toolsets)),
 		server.WithToolCapabilities(true),
@@ -116,6 +124,7 @@ func New(opts Options) (*Server, error) {
 		cancel()
 		return nil, err
 	}
+	s.addServerTools()
 	s.addResources()
 	s.addPrompts()
 	s.subscriptions.notifyAll = s.MCP.SendNotificationToAllClients

@@ -18,6 +18,7 @@ import (
 type Tools struct {
 	Toolsets []string   // nil: all
 	User     verbs.Face // how the user makes calls, who does what no tool does; may be nil
+	Servers  Servers    // whose tools are offered as well, if the toolsets say so; may be nil
 }
 
 func (t Tools) byUser(call verbs.Call) string {
@@ -40,6 +41,22 @@ func (t Tools) Hidden() []string {
 	for _, row := range toolbox.Table() {
 		if slices.Contains(t.Toolsets, workspaceToolset) && !row.PlanOnly && !passing[row.Name] {
 			hidden = append(hidden, row.Name)
+		}
+	}
+	if others := t.hiddenOfServers(); others > 0 {
+		hidden = append(hidden, fmt.Sprintf("%d of other servers", others))
+	}
+	return hidden
+}
+
+// hiddenOfServers counts the tools of other servers that do not pass: there may be hundreds.
+func (t Tools) hiddenOfServers() (hidden int) {
+	if t.Servers == nil || !t.offersServers() {
+		return 0
+	}
+	for _, tool := range t.Servers.Tools() {
+		if !tool.Passes {
+			hidden++
 		}
 	}
 	return hidden

@@ -4,7 +4,9 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -149,10 +151,17 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 	}
 }
 
-// listByPhase leaves out what the phase does not allow. The list depends on the
-// toolsets and the phase alone, so that hosts' caches of it stay warm. A tool that is
+// listByPhase adds the tools of other servers, and leaves out what the phase does not allow.
+// The list depends on the toolsets, these tools and the phase alone, so that hosts' caches of it stay warm. A tool that is
 // called all the same is refused, with the way on, by whoever carries it out.
 func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	others := s.serverTools(ctx)
+	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool { return tool.Name == relayName })
+	passing := maps.Clone(s.plansOnly)
+	for _, tool := range others {
+		result.Tools = append(result.Tools, tool.described())
+		passing[tool.Name] = tool.Passes
+	}
 	phase, revision, err := s.phaseNow(ctx)
 	if err != nil {
 		s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
@@ -165,7 +174,7 @@ func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	if !phase.Restricted() {
 		return
 	}
-	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool { return !s.plansOnly[tool.Name] })
+	result.Tools = slices.DeleteFunc(result.Tools, func(tool mcp.Tool) bool { return !passing[tool.Name] })
 }
 
 func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error) {
@@ -202,6 +211,7 @@ const (
 type progress struct {
 	token any
 	send  func(params map[string]any)
+	mu    sync.Mutex // guards last
 	last  time.Time
 }
 
@@ -217,7 +227,11 @@ func (s *Server) progress(ctx context.Context, request mcp.CallToolRequest) *pro
 	return p
 }
 
-func (p *progress) tell(done, all int, what string) {
+func (p *progress) tell(done, all int, what string) { p.tellAs(float64(done), float64(all), what) }
+
+func (p *progress) tellAs(done, all float64, what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.token == nil || time.Since(p.last) < between {
 		return
 	}
@@ -231,7 +245,10 @@ func (p *progress) tell(done, all int, what string) {
 
 // settle gives what was told last its start on the answer.
 func (p *progress) settle(ctx context.Context) {
-	if left := ahead - time.Since(p.last); left > 0 {
+	p.mu.Lock()
+	left := ahead - time.Since(p.last)
+	p.mu.Unlock()
+	if left > 0 {
 		select {
 		case <-time.After(left):
 		case <-ctx.Done():

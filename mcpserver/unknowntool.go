@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func toolWords() map[string]string {
 // name as it stands here.
 func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
-	if slices.Contains(s.offered, name) {
+	if s.isOwn(name) {
 		return
 	}
 	quoted := strings.Trim(plan.Quote(name), `"`)
@@ -47,12 +48,18 @@ func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolR
 			text += " is of the toolset " + row.Toolset + ", which is not offered"
 		}
 	}
+	if s.foreign == nil && s.opts.Servers != nil && strings.Contains(name, "__") {
+		text += " is not offered: the tools of other servers are, where the toolset " + serversToolset + " is on"
+	}
 	text += ":"
-	if near := s.nearestTool(name); near != "" {
+	if near := cmp.Or(s.nearestServerTool(name), s.nearestTool(name)); near != "" {
 		text += " did you mean " + near + "?"
 	}
-	request.Params.Name = text + " There are " + strings.Join(s.offered, ", ") + ": '" + quoted
+	request.Params.Name = text + " There are " + strings.Join(slices.Concat(s.offered, s.serverNames()), ", ") + ": '" + quoted
 }
+
+// isOwn reports whether a tool of planloop's own is offered by that name.
+func (s *Server) isOwn(name string) bool { return slices.Contains(s.offered, name) }
 
 // nearestTool is the offered tool whose name, or the words that others name it by, a
 // name has most of, "" for none.

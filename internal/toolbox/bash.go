@@ -194,15 +194,11 @@ var errEntered = errors.New("planning mode was entered, in which commands may on
 // one that the policy of package shell lets pass, kept from writing by the system where
 // it can.
 func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
-	free, stop, err := b.whileFree(ctx)
+	free, hold, stop, err := b.wall(".").Free(ctx, errEntered)
 	if err != nil {
 		return RunResult{}, err
 	}
 	defer stop()
-	hold, err := b.held(ctx, ".")
-	if err != nil {
-		return RunResult{}, err
-	}
 	if hold.By == "" {
 		return b.options.Runner.Run(free, c)
 	}
@@ -220,29 +216,6 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 		fix = "instead: " + verdict.Instead
 	}
 	return RunResult{}, conflict("/command", hold.By+" allows only commands that read: "+verdict.Reason, fix)
-}
-
-// whileFree returns a context that ends with errEntered once only reading is allowed.
-// The goroutine that sees to it ends with stop.
-func (b *Box) whileFree(ctx context.Context) (free context.Context, stop func(), err error) {
-	free, cancel := context.WithCancelCause(ctx)
-	stop = func() { cancel(context.Canceled) }
-	if b.options.Changed == nil {
-		return free, stop, nil
-	}
-	changes, err := b.options.Changed(free)
-	if err != nil {
-		stop()
-		return nil, nil, fmt.Errorf("hear when only reading is allowed: %w", err)
-	}
-	go func() {
-		for range changes {
-			if hold, err := b.held(free, "."); hold.By != "" || err != nil {
-				cancel(errEntered)
-			}
-		}
-	}()
-	return free, stop, nil
 }
 
 // Shell is the Runner that runs any command, with the user's rights: bash, else

@@ -128,32 +128,9 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Guard says what allows only reading now at a path, or somewhere below it, which is
-// absolute (chorus: Context Gathering Phase). An error means that it could not be told,
-// which is no leave to write.
-type Guard func(ctx context.Context, path string) (Hold, error)
-
-// Hold is what allows only reading. The zero value is nothing.
-type Hold struct {
-	By  string // planning mode, and whose
-	Fix string // what to do instead
-}
-
-// held asks the guard, if there is one, about a path below the workspace.
-func (b *Box) held(ctx context.Context, rel string) (Hold, error) {
-	if b.options.Guard == nil {
-		return Hold{}, nil
-	}
-	hold, err := b.options.Guard(ctx, filepath.Join(b.path, filepath.FromSlash(rel)))
-	if err != nil {
-		return hold, fmt.Errorf("ask whether only reading is allowed: %w", err)
-	}
-	return hold, nil
-}
-
 // mayWrite refuses to change a file where only reading is allowed.
 func (b *Box) mayWrite(ctx context.Context, rel string) error {
-	hold, err := b.held(ctx, rel)
+	hold, err := b.wall(rel).held(ctx)
 	if err != nil || hold.By == "" {
 		return err
 	}

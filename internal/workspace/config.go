@@ -125,11 +125,13 @@ const (
 	ModeTools      Toolset = "mode"
 	ExecutionTools Toolset = "execution"
 	WorkspaceTools Toolset = "workspace"
+	ServersTools   Toolset = "servers" // of the other servers that the user has configured
 )
 
 // Values lists the toolsets in the order in which their tools are listed.
 func (Toolset) Values() []string {
-	return []string{string(PlanningTools), string(LoopTools), string(ModeTools), string(ExecutionTools), string(WorkspaceTools)}
+	return []string{string(PlanningTools), string(LoopTools), string(ModeTools), string(ExecutionTools), string(WorkspaceTools),
+		string(ServersTools)}
 }
 
 // Gates says how strict each gate is.
