@@ -114,7 +114,8 @@ func (s *Server) refresh(ctx context.Context) {
 	f.mu.Lock()
 	if !f.followed {
 		f.followed = true
-		s.background(s.followServers)
+		changes := f.Changed(s.subscriptions.ctx) // from now on: what is listed next may be out of date at once
+		s.background(func(context.Context) { s.followServers(changes) })
 	}
 	over := f.refreshing
 	if over == nil {
@@ -148,8 +149,8 @@ func (s *Server) refresh(ctx context.Context) {
 }
 
 // followServers tells clients when the tools are others than those that were listed last.
-func (s *Server) followServers(ctx context.Context) {
-	for range s.foreign.Changed(ctx) {
+func (s *Server) followServers(changes <-chan struct{}) {
+	for range changes {
 		if s.foreign.differs() {
 			s.subscriptions.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
 		}
