@@ -31,18 +31,17 @@ type conn struct {
 	changed func() // the server says that its list has changed
 	noise   func(line []byte)
 
-	version string // of the protocol, once it is agreed
-	modern  bool   // each request stands for itself
-	client  implementation
+	client implementation
 
 	flood  *rate.Limiter // of what nobody asked for
 	asking chan struct{} // a place for each question that is open
 
-	mu    sync.Mutex
-	calls map[int64]*call
-	next  int64
-	err   *Error // why it is over
-	done  chan struct{}
+	mu      sync.Mutex
+	version string // of the protocol that is spoken
+	calls   map[int64]*call
+	next    int64
+	err     *Error // why it is over
+	done    chan struct{}
 }
 
 // implementation names a client.
@@ -67,7 +66,8 @@ func newConn(server string, secrets []string, client implementation) *conn {
 type call struct {
 	id       int64
 	method   string
-	name     string // of the tool
+	version  string          // of the protocol that it is sent in
+	schema   json.RawMessage // of the tool that is called
 	params   json.RawMessage
 	frame    []byte
 	handlers Handlers
@@ -100,7 +100,7 @@ func (c *call) alive() {
 // request is what is asked of a server.
 type request struct {
 	method string
-	name   string // of the tool
+	schema json.RawMessage // of the tool that is called
 	params map[string]any
 	Handlers
 	idle time.Duration // without a sign of life
@@ -185,7 +185,7 @@ func (c *conn) begin(ctx context.Context, r request) (*call, error) {
 		return nil, c.err
 	}
 	c.next++
-	one := &call{id: c.next, method: r.method, name: r.name, handlers: r.Handlers, ctx: ctx,
+	one := &call{id: c.next, method: r.method, version: c.version, schema: r.schema, handlers: r.Handlers, ctx: ctx,
 		signs: make(chan struct{}, 1), answer: make(chan answer, 1)}
 	params := map[string]any{}
 	for key, value := range r.params {
@@ -209,7 +209,7 @@ func (c *conn) begin(ctx context.Context, r request) (*call, error) {
 // request stands for itself, and that the one who asks would hear how it goes.
 func (c *conn) meta(one *call) map[string]any {
 	meta := map[string]any{}
-	if c.modern {
+	if mcp.IsModernProtocol(c.version) {
 		can := map[string]any{}
 		if one.handlers.Elicit != nil {
 			can["elicitation"] = map[string]any{"form": map[string]any{}}
@@ -231,8 +231,9 @@ func (c *conn) forget(one *call) {
 
 // cancelled tells the server that nobody waits any more. A handshake is not cancelled.
 func (c *conn) cancelled(one *call) {
-	if one.method == "initialize" || one.method == "server/discover" {
-		return
+	_, web := c.wire.(*web)
+	if one.method == "initialize" || one.method == "server/discover" || web && mcp.IsModernProtocol(one.version) {
+		return // there, the end of the request says it
 	}
 	params, _ := strictjson.Marshal(map[string]any{"requestId": one.id, "reason": "the call was ended"}) // a number and a text
 	c.wire.post(encode(message{Method: "notifications/cancelled", Params: params}))
@@ -242,7 +243,14 @@ func (c *conn) cancelled(one *call) {
 func (c *conn) speak(version string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version, c.modern = version, mcp.IsModernProtocol(version)
+	c.version = version
+}
+
+// speaks is the revision that is spoken, "" before it is agreed.
+func (c *conn) speaks() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.version
 }
 
 // end says that the connection is over, and why.

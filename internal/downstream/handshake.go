@@ -73,9 +73,35 @@ func (c *conn) greet(ctx context.Context, long time.Duration, old bool) error {
 
 // settle goes on in what was agreed on.
 func (c *conn) settle(version string) {
-	c.speak(version)
-	if !mcp.IsModernProtocol(version) {
+	if c.speak(version); !mcp.IsModernProtocol(version) {
 		c.wire.post(encode(message{Method: "notifications/initialized"}))
+	}
+}
+
+// listen hears of changes of the list, until the connection is over. A server of the
+// stateless era is asked for them; others tell by themselves, over HTTP on a stream.
+func (c *conn) listen(ctx context.Context) {
+	if !mcp.IsModernProtocol(c.speaks()) {
+		if w, ok := c.wire.(*web); ok {
+			w.listen()
+		}
+		return
+	}
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+		_, err := c.roundTrip(ctx, request{method: "subscriptions/listen", idle: forever, long: forever,
+			params: map[string]any{"notifications": map[string]any{"toolsListChanged": true}}})
+		var failed *Error
+		if errors.As(err, &failed) && failed.Answered || !c.lives() {
+			return // it has nothing to say, or there is no server any more
+		}
+		select {
+		case <-time.After(pause):
+			c.changed() // it may have, meanwhile
+		case <-c.done:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

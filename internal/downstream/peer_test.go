@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ type behaviour struct {
 // standard are tools that do what they are called.
 func standard() []string {
 	var all []string
-	const names = "echo fail refuse silent huge die flood progress ask rubbish text exact env cancelled garbled change"
+	const names = "echo fail refuse silent huge die flood progress ask rubbish text exact env cancelled garbled change wait"
 	for name := range strings.FieldsSeq(names) {
 		all = append(all, fmt.Sprintf(`{"name":%q,"description":"It does %s.","inputSchema":{"type":"object"}}`, name, name))
 	}
@@ -53,7 +54,12 @@ func standard() []string {
 type peer struct {
 	behaviour
 	send func(frame string)
+	*shared
+	hold <-chan struct{} // until when a stream without an answer is open; nil: there is none
+}
 
+// shared is what the requests of a conversation have in common.
+type shared struct {
 	mu        sync.Mutex
 	answers   map[string]chan json.RawMessage // to what it asks
 	cancelled chan string
@@ -67,7 +73,45 @@ type incoming struct {
 }
 
 func newPeer(b behaviour, send func(string)) *peer {
-	return &peer{behaviour: b, send: send, answers: map[string]chan json.RawMessage{}, cancelled: make(chan string, 10)}
+	return &peer{b, send, &shared{answers: map[string]chan json.RawMessage{}, cancelled: make(chan string, 10)}, nil}
+}
+
+// ServeHTTP makes a peer a server over HTTP, which answers with events, or with JSON where
+// that is enough.
+func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m incoming
+	switch err := json.NewDecoder(r.Body).Decode(&m); {
+	case r.Method != http.MethodPost:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	case err != nil:
+		w.WriteHeader(http.StatusBadRequest)
+	case m.ID == nil || m.Method == "":
+		p.handle(m)
+		w.WriteHeader(http.StatusAccepted)
+	case m.Method == "tools/call" && !strings.Contains(string(m.Params), `"garbled"`):
+		w.Header().Set("Content-Type", "text/event-stream")
+		answered := make(chan bool, 1)
+		one := &peer{p.behaviour, nil, p.shared, r.Context().Done()}
+		one.send = func(frame string) {
+			fmt.Fprintf(w, "data: %s\n\n", frame)
+			w.(http.Flusher).Flush()
+		}
+		go func() {
+			one.handle(m)
+			answered <- true
+		}()
+		select {
+		case <-answered:
+		case <-r.Context().Done():
+			<-answered
+		}
+	default:
+		one := &peer{p.behaviour, func(frame string) {
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			fmt.Fprint(w, frame)
+		}, p.shared, nil}
+		one.handle(m)
+	}
 }
 
 func serveStdio(b behaviour) {
@@ -103,6 +147,12 @@ func serveStdio(b behaviour) {
 			continue
 		}
 		go p.handle(m)
+	}
+}
+
+func (p *peer) holds() {
+	if p.hold != nil {
+		<-p.hold
 	}
 }
 
@@ -218,6 +268,10 @@ func (p *peer) call(m incoming) {
 	case "refuse":
 		p.refuse(m.ID, -32602, "no \x1b[1m such \u202e thing: "+os.Getenv("PASSWORD"))
 	case "silent":
+		p.holds()
+	case "wait": // says that it has begun, and no more
+		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, c.Meta.Token))
+		p.holds()
 	case "cancelled": // answers with what was cancelled before
 		p.text(m.ID, "cancelled "+<-p.cancelled)
 	case "huge":

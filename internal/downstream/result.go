@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,33 +62,104 @@ type called struct {
 	State      json.RawMessage            `json:"requestState"`
 }
 
-// call makes a call of a tool that is as it was when it was defined so.
-func (s *server) call(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (called, error) {
-	c, err := s.ready(ctx)
-	if err != nil {
-		return called{}, err
-	}
-	if !s.defines(own, definition) {
-		return called{}, c.fail("has changed %s, or taken it away, since it was listed; nothing was sent: list the tools again",
-			c.excerpt(own))
-	}
+// call makes a call of a tool that is as it was when it was defined so. If the server turns
+// out to be gone before it was sent anything, it is started, or greeted, once more.
+func (s *server) call(ctx context.Context, own, definition string, args json.RawMessage, h Handlers) (result called, err error) {
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
-	r := request{method: "tools/call", name: own, Handlers: h, idle: s.settings.idle(), long: longest,
+	for range 2 {
+		var c *conn
+		if c, err = s.ready(ctx); err != nil {
+			return result, err
+		}
+		schema, ok := s.defines(own, definition)
+		if !ok {
+			return result, c.fail("has changed %s, or taken it away, since it was listed; nothing was sent: list the tools again",
+				c.excerpt(own))
+		}
+		result, err = s.rounds(ctx, c, schema, own, args, h)
+		var failed *Error
+		if !errors.As(err, &failed) || failed.Sent || ctx.Err() != nil || c.lives() {
+			break
+		}
+	}
+	return result, err
+}
+
+// rounds makes a call. What the server asks meanwhile, in an era in which that ends the
+// request, is answered, and the call goes on.
+func (s *server) rounds(ctx context.Context, c *conn, schema json.RawMessage, own string, args json.RawMessage, h Handlers) (
+	result called, err error) {
+	r := request{method: "tools/call", schema: schema, Handlers: h, idle: s.settings.idle(), long: longest,
 		params: map[string]any{"name": own, "arguments": args}}
-	raw, err := c.roundTrip(ctx, r)
-	if err != nil {
-		return called{}, err
+	for range mostRounds {
+		text, err := c.roundTrip(ctx, r)
+		if err != nil {
+			return result, err
+		}
+		s.answered()
+		if result, err = asCalled(text); err != nil {
+			return result, c.answeredWith("with what is no result of a tool")
+		}
+		if result.Type != "input_required" {
+			return result, nil
+		}
+		if r.params, err = c.inputs(ctx, h, own, args, result); err != nil {
+			return result, err
+		}
 	}
-	s.answered()
-	var result called
-	if err := strictjson.Unmarshal(raw, &result); err != nil {
-		failed := c.fail("answered %s with what is no result of a tool", c.excerpt(own))
-		failed.Sent, failed.Answered = true, true
-		return called{}, failed
+	return result, c.answeredWith("with questions alone")
+}
+
+// mostRounds is how often a call may end with a question.
+const mostRounds = 10
+
+func asCalled(text json.RawMessage) (result called, err error) {
+	err = strictjson.Unmarshal(text, &result)
+	return result, err
+}
+
+// answeredWith is an answer that is of no use.
+func (c *conn) answeredWith(what string) *Error {
+	failed := c.fail("answered %s", what)
+	failed.Sent, failed.Answered = true, true
+	return failed
+}
+
+// inputs puts the questions of a server before a person, and returns the parameters with
+// which the call goes on. Without a question it asks for a moment.
+func (c *conn) inputs(ctx context.Context, h Handlers, own string, args json.RawMessage, asks called) (map[string]any, error) {
+	params := map[string]any{"name": own, "arguments": args}
+	if asks.State != nil {
+		params["requestState"] = asks.State
 	}
-	return result, nil
+	if len(asks.Requests) > mostAsked {
+		return nil, c.answeredWith("with too many questions at once")
+	}
+	if len(asks.Requests) == 0 {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return params, nil
+	}
+	answers := map[string]json.RawMessage{}
+	of := &call{handlers: h, ctx: ctx, signs: make(chan struct{}, 1)}
+	for _, key := range slices.Sorted(maps.Keys(asks.Requests)) {
+		m, err := decode(asks.Requests[key])
+		if err != nil || m.Method != "elicitation/create" {
+			return nil, c.answeredWith("with a question that planloop does not put to anybody: " + c.excerpt(m.Method))
+		}
+		reply, bad := c.question(m.Params, of)
+		if bad != nil {
+			return nil, c.answeredWith("with a question that cannot be shown: " + bad.Message)
+		}
+		answers[key] = reply
+	}
+	params["inputResponses"] = answers
+	return params, nil
 }
 
 // invoke makes a call for a client over MCP.

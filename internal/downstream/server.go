@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/tail"
 )
 
@@ -60,7 +61,8 @@ type server struct {
 	flight   chan struct{} // closed when a start or a listing that goes on has ended; nil: none does
 	stale    bool          // the list is to be asked for again
 	failure  error
-	failures int // in a row
+	useful   bool // it has answered a call
+	failures int  // in a row
 	retryAt  time.Time
 
 	loaded bool
@@ -90,11 +92,16 @@ func (s *server) load() {
 	}
 }
 
-// defines reports whether a tool is as it was when it was defined so.
-func (s *server) defines(own, definition string) bool {
+// defines returns the schema of a tool, if that is as it was when it was defined so.
+func (s *server) defines(own, definition string) (schema json.RawMessage, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Own == own && t.Definition() == definition })
+	for _, tool := range s.tools {
+		if tool.Own == own && tool.Definition() == definition {
+			return tool.Schema, true
+		}
+	}
+	return nil, false
 }
 
 // ready returns the connection to a server that is running and whose list is known. It
@@ -179,13 +186,19 @@ func (s *server) fly(flight chan struct{}) {
 	}
 	if s.conn, s.flight = c, nil; fresh {
 		s.links.Go(func() { s.watch(c) })
+		s.links.Go(func() { c.listen(s.life) })
 	}
 	close(flight)
 }
 
-// fell notes that a start came to nothing, or that a server ended which had answered nothing.
+// fell notes that a start came to nothing, or that a server ended. One that had been of use
+// is started again at once.
 func (s *server) fell(err error) {
-	s.failure = err
+	s.failure, s.retryAt = err, time.Time{}
+	if s.useful {
+		s.useful, s.failures = false, 0
+		return
+	}
 	s.retryAt = time.Now().Add(min(firstWait<<min(s.failures, 10), longestWait))
 	s.failures++
 }
@@ -194,7 +207,7 @@ func (s *server) fell(err error) {
 func (s *server) answered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failures, s.retryAt = 0, time.Time{}
+	s.useful = true
 }
 
 // start starts the server and greets it. One that ends at a greeting it does not know is
@@ -207,7 +220,7 @@ func (s *server) start() (c *conn, err error) {
 		if c, err = s.connect(); err != nil {
 			return nil, err
 		}
-		if err = c.greet(ctx, long, old); err == nil || c.lives() || ctx.Err() != nil {
+		if err = c.greet(ctx, long, old); err == nil || c.lives() || ctx.Err() != nil || s.target.address != nil {
 			break
 		}
 	}
@@ -218,7 +231,9 @@ func (s *server) start() (c *conn, err error) {
 func (s *server) connect() (*conn, error) {
 	c := newConn(s.name, s.target.secrets, implementation{"planloop", s.options.Version})
 	c.changed = func() { s.relist(c) }
-	if err := startStdio(s.options.Launcher, s.target, c, s.complaints); err != nil {
+	if s.target.address != nil {
+		reach(outbound.NewStream(s.target.address, s.options.HTTP, s.options.Logger), s.target, c)
+	} else if err := startStdio(s.options.Launcher, s.target, c, s.complaints); err != nil {
 		return nil, err
 	}
 	s.links.Go(func() { // whatever ends the connection ends the server
@@ -308,7 +323,7 @@ func (s *server) status() Status {
 	case s.flight != nil:
 		st.State = Starting
 	case s.conn != nil:
-		st.State, st.Version, st.Error = Ready, s.conn.version, s.cut
+		st.State, st.Version, st.Error = Ready, s.conn.speaks(), s.cut
 	case s.failure != nil:
 		st.State, st.Error = Failed, s.failure.Error()
 	}

@@ -16,6 +16,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -27,6 +28,7 @@ import (
 // Options are what servers are started with.
 type Options struct {
 	Launcher *process.Launcher // starts those that are commands
+	HTTP     *http.Client      // reaches the others; nil: the guarded one of outbound
 	Dir      string            // the workspace, where they are started
 	CacheDir string            // where lists are kept for the next process; "": nowhere
 	Getenv   func(string) string

@@ -13,6 +13,7 @@ import (
 
 	strictjson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
@@ -94,6 +95,11 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) 
 		return t, errors.New("its input schema is not that of an object")
 	}
 	t.Schema = input
+	if s.settings.URL != "" {
+		if err := mcp.ValidateParamHeaderAnnotations(&mcp.Tool{RawInputSchema: input}); err != nil {
+			return t, err
+		}
+	}
 	if d.Output != nil && string(d.Output) != "null" {
 		if t.Output, err = shownSchema(d.Output); err != nil || !isObject(t.Output) {
 			return t, errors.Join(errors.New("its output schema is not that of an object"), err)
