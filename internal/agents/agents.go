@@ -98,7 +98,7 @@ func (a *Agents) Starts(name string) int { return a.config[name].Starts }
 func (c Config) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if !validName(name) {
-			return invalid("", fmt.Sprintf("names %q, which is no name of an agent", name),
+			return invalid(fmt.Sprintf("%.40q", name), "is no name of an agent",
 				fmt.Sprintf("use at most %d lower-case letters, digits, dashes and underscores", maxName))
 		}
 		if fault := c[name].fault(); fault != nil {

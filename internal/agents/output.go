@@ -2,6 +2,7 @@ package agents
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -175,7 +176,7 @@ func (o *output) tell() {
 }
 
 // shown is a line as people read it. Of an event in JSON that is its longest text, the last line of
-// it; nothing where it has none that is more than a word.
+// it, where it has one that is more than a word.
 func shown(line []byte) string {
 	text := safetext.Line(ansi.Strip(lastPart(string(line))))
 	if !strings.HasPrefix(text, "{") {
@@ -187,7 +188,7 @@ func shown(line []byte) string {
 			longest = text
 		}
 	}
-	return safetext.Line(longest[strings.LastIndexByte(longest, '\n')+1:])
+	return cmp.Or(safetext.Line(longest[strings.LastIndexByte(longest, '\n')+1:]), text)
 }
 
 // lastPart is what a line shows in the end, where a part of it was printed over another.

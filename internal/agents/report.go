@@ -89,7 +89,7 @@ func (r *reader) peek(line []byte) *Report {
 
 // read returns the report that a JSON object is, nil for another object.
 func (r *reader) read(object []byte) *Report {
-	if !bytes.Contains(object, []byte(r.nonce)) || !bytes.HasPrefix(object, []byte("{")) {
+	if r.nonce == "" || !bytes.Contains(object, []byte(r.nonce)) || !bytes.HasPrefix(object, []byte("{")) {
 		return nil
 	}
 	var given struct {

@@ -1,0 +1,77 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// People are told the last line a few times a second, however much is printed, and in the
+// end the last one of all.
+func TestPeopleAreToldTheLastLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		s := &secrets{}
+		s.add("topsecret99")
+		o := newOutput(Assignment{Nonce: testNonce, Line: func(line string) { told = append(told, line) }}, s)
+		out, errs := o.stream(), o.stream()
+		ctx, cancel := context.WithCancel(t.Context())
+		go o.tellLines(ctx)
+		for i := range 3000 { // for three seconds
+			_, _ = fmt.Fprintf(out, "line %d\n\n", i)
+			time.Sleep(time.Millisecond)
+		}
+		_, _ = fmt.Fprint(errs, "the key is topsecret99 ", strings.Repeat("x", 500))
+		cancel()
+		synctest.Wait()
+		o.close()
+		if len(told) < 10 || len(told) > 13 || told[0] != "line 249" && told[0] != "line 250" {
+			t.Errorf("%d: %q", len(told), told)
+		}
+		if last := told[len(told)-1]; !strings.HasPrefix(last, "the key is [hidden] xxx") || len([]rune(last)) != maxShown {
+			t.Errorf("%q", last)
+		}
+	})
+}
+
+// Parts of a line come together whatever is printed on the other stream, and the parts of a
+// secret too.
+func TestStreamsAreApart(t *testing.T) {
+	var log strings.Builder
+	s := &secrets{}
+	s.add("topsecret99")
+	o := newOutput(Assignment{Nonce: testNonce, Log: &log}, s)
+	out, errs := o.stream(), o.stream()
+	for i := range len(good) {
+		_, _ = out.Write([]byte(good[i : i+1]))
+		_, _ = errs.Write([]byte("topsecret99"[i%11 : i%11+1]))
+		if reported := o.report != nil; reported != (i == len(good)-1) {
+			t.Fatalf("%d: %t", i, reported)
+		}
+	}
+	_, _ = errs.Write([]byte("\n" + strings.Replace(good, `"x"`, `"topsecret99"`, 1) + "\n"))
+	_, _ = out.Write([]byte("\n"))
+	o.close()
+	if strings.Contains(log.String(), "topsecret99") || strings.Count(log.String(), "[hidden]") < 8 {
+		t.Error(log.String())
+	}
+	if o.report.Output != "x" { // that line ended last
+		t.Errorf("%+v", o.report)
+	}
+}
+
+func TestSecretsOfReports(t *testing.T) {
+	s := &secrets{}
+	s.add("planloop") // a word of the line by which it is known
+	s.add("topsecret99")
+	o := newOutput(Assignment{Nonce: testNonce}, s)
+	_, _ = o.stream().Write([]byte(`{"planloop":"K7QM4TZN","status":"done","output":"a topsecret99","affected_files":["topsecret99"],` +
+		`"note":"planloop"}`))
+	o.close()
+	if r := o.report; r == nil || r.Output != "a [hidden]" || r.Note != "[hidden]" || r.AffectedFiles[0] != "[hidden]" {
+		t.Errorf("%+v", r)
+	}
+}
