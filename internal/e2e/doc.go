@@ -7,7 +7,8 @@
 // done inside: it reads the log, and otherwise only what the program prints.
 //
 // PLANLOOP_CRASH_ROUNDS sets how often a server is killed (default 20), PLANLOOP_FAULTS=all
-// injects every error into every call where otherwise some are tried (it needs strace), and
+// injects every error into every call where otherwise some are tried (it needs strace),
+// PLANLOOP_FLOOD sets how many bytes an agent prints that does not end (default 50,000,000), and
 // PLANLOOP_E2E_DISK=1 keeps even the busiest logs on the disk instead of in
 // memory, where syncing costs next to nothing.
 package e2e

@@ -87,11 +87,17 @@ func end(path string, most int) []byte {
 
 func readFacts(path string) (one Running, err error) {
 	data, err := private.Read(path, mostFacts)
-	if err == nil {
-		err = json.Unmarshal(data, &one)
+	if err != nil {
+		return one, err
 	}
-	return one, err
+	if err := json.Unmarshal(data, &one); err != nil {
+		return Running{}, fmt.Errorf("%w: %w", errGarbled, err)
+	}
+	return one, nil
 }
+
+// errGarbled is about a file that no engine wrote: they replace it whole.
+var errGarbled = errors.New("holds no facts of a step")
 
 func runningBase(stateDir, run string, a plan.Attempt) string {
 	return filepath.Join(stateDir, runningName, attemptName(run, a))
@@ -106,6 +112,9 @@ func (e *Engine) endLeftovers(gone string) error {
 	var all error
 	for _, path := range factsPaths(e.opts.StateDir) {
 		one, err := readFacts(path)
+		if errors.Is(err, errGarbled) { // by a stranger: whose it was cannot be told, nor what runs
+			removeRunning(strings.TrimSuffix(path, factsEnding))
+		}
 		if err != nil || one.Engine != gone {
 			continue
 		}
