@@ -46,8 +46,8 @@ func (s State) keepsTo(a Action, f Facts) error {
 	if scope == (Attempt{}) {
 		return nil
 	}
-	step := scope.running(s)
-	if step == nil || step.Assigned() == "" {
+	step := scope.Underway(s)
+	if step == nil {
 		return conflict("the attempt at "+scope.Step.String()+" that you were started for is over", "change nothing more, and end")
 	}
 	var about StepID
@@ -70,8 +70,7 @@ func (s State) keepsTo(a Action, f Facts) error {
 	}
 	switch {
 	case about == 0:
-		return conflict("you were started for "+scope.Step.String()+" alone, and this is not a part of it",
-			"do that step, report it, and end")
+		return scope.Beyond()
 	case about != scope.Step:
 		return conflict(fmt.Sprintf("you were started for %s, and %s is not yours", scope.Step, about),
 			"do your own step, report it, and end")
@@ -79,6 +78,21 @@ func (s State) keepsTo(a Action, f Facts) error {
 		return conflict(scope.Step.String()+" has been reported", "change nothing more, and end")
 	}
 	return nil
+}
+
+// Underway returns the step that the agent which was started for the attempt is at work on, nil where
+// that is over.
+func (a Attempt) Underway(s State) *Step {
+	step := a.running(s)
+	if step == nil || step.Assigned() == "" {
+		return nil
+	}
+	return step
+}
+
+// Beyond refuses the agent that was started for the attempt what is not a part of it.
+func (a Attempt) Beyond() error {
+	return conflict("you were started for "+a.Step.String()+" alone, and this is not a part of it", "do that step, report it, and end")
 }
 
 // reportedOn returns what the mark of an agent on the step it was started for leads to: its engine

@@ -225,9 +225,12 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 }
 
-// caller is who runs a command: a named agent, the client of a server whose host
-// runs the command as well, CI, or the user.
+// caller is who runs a command: an agent that was started for a step, a named agent, the
+// client of a server whose host runs the command as well, CI, or the user.
 func (a *app) caller() verbs.Caller {
+	if agent, is := a.startedFor(plan.ViaAgentShell); is {
+		return verbs.Caller{Actor: agent, Face: terminal.CommandLine{}}
+	}
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal,
 		Present: a.notPresent() == ""}
 	if a.opened != nil && who.Agent == "" && !who.Present {
@@ -261,6 +264,9 @@ func (a *app) login() string {
 
 // client is who calls over MCP: an agent, even one that tells nothing of itself.
 func (a *app) client(name, connection string) plan.Actor {
+	if agent, is := a.startedFor(plan.ViaMCP); is {
+		return agent
+	}
 	return workspace.Caller{Agent: a.agentName(), Client: cmp.Or(name, "client"), Connection: connection}.Actor()
 }
 

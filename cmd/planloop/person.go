@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
@@ -16,7 +17,7 @@ import (
 // shell has none of them.
 func hostVariables() []string {
 	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT",
-		workspace.EnvAgent}
+		engine.EnvRun, workspace.EnvAgent}
 }
 
 // shellVariables are those of them that no host is known to set in its servers as well.
@@ -46,6 +47,9 @@ func (a *app) startedByAgent(ctx context.Context) bool {
 		return true
 	}
 	opened, err := a.open(ctx, nil)
+	if _, works := a.worker(); works { // nobody sits beside an agent that was started for a step
+		return true
+	}
 	return err != nil || opened.beneath()
 }
 
@@ -70,7 +74,10 @@ func (a *app) notPresent() string {
 	if variable := a.agentAbove(); variable != "" {
 		return "this shell was started by that of an agent (" + variable + " is set there)"
 	}
+	_, works := a.worker()
 	switch {
+	case works:
+		return "this shell belongs to an agent that planloop started"
 	case a.flags.agent != "":
 		return "--agent says that this is an agent"
 	case workspace.InCI(a.getenv):

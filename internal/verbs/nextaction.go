@@ -120,6 +120,9 @@ func (s *Service) heartbeat(state plan.State, c Caller) Heartbeat {
 // waits has none.
 func (n now) heartbeat(state plan.State, c Caller) Heartbeat {
 	h := Heartbeat{NextAction: n.action().For(c)}
+	if c.scoped() { // how far the plan has come is not its concern
+		return h
+	}
 	if p := n.about(state); p == state.Plan || p != nil && state.Plan != nil && p.ID == state.Plan.ID {
 		h.Progress = progress(state.Plan)
 	}
@@ -192,6 +195,7 @@ const (
 	Closed           Reason = "closed"
 	Failed           Reason = "failed"
 	NoPlan           Reason = "no_plan"
+	Ended            Reason = "ended" // for an agent that was started for a step: that
 )
 
 // now is what a state means for one caller. It is never without a next action.
@@ -246,6 +250,9 @@ func (s *Service) Lapsed(step *plan.Step) bool {
 
 // now finds the first reason that applies.
 func (v view) now() now {
+	if v.scoped() {
+		return v.assigned()
+	}
 	switch v.state.PhaseNow() {
 	case plan.PhaseGathering:
 		return v.gathering()

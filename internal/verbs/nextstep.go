@@ -66,6 +66,9 @@ func (s *Service) handOut(state plan.State, c Caller, agent string) *plan.Step {
 	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().Restricted() {
 		return nil
 	}
+	if c.scoped() {
+		return s.view(state, c, Rules{}).now().step
+	}
 	mine := func(step *plan.Step) bool { return step.ClaimedBy == c.Actor.Name }
 	left := func(step *plan.Step) bool { return !step.Running() && !step.Looping() && s.left(step) }
 	if step := cmp.Or(begun(p, mine), begun(p, left)); step != nil {
@@ -107,7 +110,7 @@ func (s *Service) handedOut(state plan.State, c Caller, id plan.StepID) NextStep
 		Heartbeat: s.heartbeat(state, c)}
 	shown, _ := tokens.Fit([]tokens.Part{{Name: "entry", Texts: lastFirst(doneBy(p))}}, historyRoom)
 	reply.History = lastFirst(shown[0].Texts)
-	task := currentTask(p, step)
+	task := c.taskOf(p, step)
 	if c.brief() {
 		task.fit(statusRoom, c.word(Call{Act: ActShowTask, Step: id}))
 	}
@@ -123,6 +126,9 @@ func lastFirst(texts []string) []string {
 
 // waitedFor says why there is nothing to hand out.
 func (s *Service) waitedFor(state plan.State, c Caller) string {
+	if c.scoped() {
+		return s.view(state, c, Rules{}).now().message
+	}
 	const nothing = "Nothing is for agents to do now"
 	if running := beingRun(state); len(running) > 0 {
 		return nothing + ": " + plan.IDs(firstFew(running)) + " " + plural(running, "is", "are") +

@@ -40,7 +40,7 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 		data.Sections = append(data.Sections, prompts.ResumeSection{Name: "Left out", Texts: []string{rest}})
 	}
 	if step != nil {
-		task := currentTask(state.Plan, step)
+		task := c.taskOf(state.Plan, step)
 		room := max(leastRoom, resumeRoom-tokens.CountCautiously(prompts.Resume(data)))
 		task.fit(room, c.word(Call{Act: ActShowTask, Step: step.ID}))
 		data.Sections = append(data.Sections, prompts.ResumeSection{Name: task.name(), Texts: []string{task.Title + task.lines()}})
@@ -52,7 +52,7 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 // first; nil while nothing may be changed.
 func (v view) taskAtHand(now now) *plan.Step {
 	switch {
-	case now.step != nil:
+	case now.step != nil, v.scoped():
 		return now.step
 	case v.state.PhaseNow().Restricted():
 		return nil
@@ -118,7 +118,15 @@ func situation(state plan.State, current *plan.Step, c Caller) []told {
 		newest()
 		add("Final summary", "the final summary", true, p.FinalSummary)
 	}
+	if c.scoped() {
+		all = slices.DeleteFunc(all, func(t told) bool { return slices.Contains(ofOthers(), t.heading) })
+	}
 	return all
+}
+
+// ofOthers are the sections about what others are to do.
+func ofOthers() []string {
+	return []string{"Run", "Planning mode", "Decided", "Draft that waits", "Then"}
 }
 
 // phaseAndWhy says how far planning mode has come and what it was entered for.

@@ -127,6 +127,9 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	if c.wrong != nil {
 		return StartReply{}, c.wrong
 	}
+	if err := c.beyond(); err != nil {
+		return StartReply{}, err
+	}
 	if model == nil {
 		return StartReply{}, plan.Refuse(plan.Conflict, "",
 			"there is no model to draft the tasks: none is configured and the host offers none", c.word(Call{Act: ActDraft}))

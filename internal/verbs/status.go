@@ -133,6 +133,9 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 		Feedback:  said,
 		Heartbeat: now.heartbeat(state, c),
 	}
+	if c.scoped() { // what others are to do, or wait for
+		reply.RunState.Asks, reply.Decision = nil, nil
+	}
 	if c.brief() {
 		reply.RunState.fit()
 	}
@@ -159,21 +162,21 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 	if state.PhaseNow() != plan.PhaseInactive {
 		reply.Phase = state.PhaseNow()
 	}
-	if reply.Phase == plan.PhaseExecuting {
+	if reply.Phase == plan.PhaseExecuting && !c.scoped() {
 		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step))
 	}
 	if now.step != nil {
-		task := currentTask(state.Plan, now.step)
+		task := c.taskOf(state.Plan, now.step)
 		s.underway(&task, now.step)
 		if c.brief() {
 			task.fit(reply.left(), c.word(Call{Act: ActShowTask, Step: now.step.ID}))
 		}
 		reply.Now.CurrentTask = &task
 	}
-	if reply.Phase == plan.PhaseExecuting && said.Decision.tells(c) {
+	if reply.Phase == plan.PhaseExecuting && reply.Decision.tells(c) && !c.scoped() {
 		reply.Approved = toldApproved(state.Plan, c)
 	}
-	if state.Plan != nil && (in.Full || !c.brief() && listsPlan(now.reason)) {
+	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(now.reason)) {
 		reply.Plan = listed(state.Plan, c, in.Page)
 	}
 	return reply, nil
@@ -249,6 +252,8 @@ func titled(p *plan.Plan, step *plan.Step) Task {
 // Prompt Catalog, I-7), in the contract's words where it has some.
 func agentInstructions(n now, rules Rules, c Caller) string {
 	switch {
+	case c.scoped():
+		return assignedInstructions(n)
 	case n.rejected:
 		return "The user rejected your plan. Ask what to do instead, and do nothing of it meanwhile."
 	case n.reason == SyncInstructions && rules.Problem != "":
@@ -401,6 +406,9 @@ func (s *Service) otherSignals(state plan.State, now now, c Caller) []SignalView
 // say the same, it matters only once there is such a file; in a workspace without
 // a plan it does not matter yet.
 func (s *Service) rules(state plan.State, c Caller) Rules {
+	if c.scoped() {
+		return Rules{}
+	}
 	rules := s.RulesOnDisk()
 	if !rules.Exists && (c.brief() || state.Plan == nil) || rules.Problem != "" && c.brief() {
 		return Rules{}

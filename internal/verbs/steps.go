@@ -109,6 +109,8 @@ type MarkStepReply struct {
 	Plan   string `json:"plan,omitempty"` // the plan's status, unless it is active
 	Reported
 	Heartbeat
+
+	said bool // by whoever does not end the step
 }
 
 // MarkStep changes the status of a step and keeps a note. Starting a step
@@ -166,12 +168,16 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 	if p.Status != plan.StatusActive {
 		reply.Plan = string(p.Status)
 	}
+	reply.said = c.scoped() && a.Status != plan.InProgress
 	return reply, nil
 }
 
 // Text is the reply in a line or two.
 func (r MarkStepReply) Text() string {
 	line := r.before() + r.StepID + " " + plan.StepStatus(r.Status).Is()
+	if r.said {
+		line = r.before() + r.StepID + " is reported as " + r.Status
+	}
 	if r.Plan != "" {
 		line += "; the plan " + plan.PlanStatus(r.Plan).Is()
 	}

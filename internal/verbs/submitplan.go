@@ -291,7 +291,7 @@ func (a *asked) first(request string) bool {
 // during planning). The notice is given again too.
 func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 	request := state.ModeNow().Request
-	if !c.brief() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) ||
+	if !c.brief() || c.scoped() || state.PhaseNow() != plan.PhaseSubmitted || request == nil || !s.abandoned(request.By, c) ||
 		!s.asked.first(request.ID) {
 		return nil
 	}

@@ -60,6 +60,9 @@ func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestRep
 	if err != nil {
 		return SuggestReply{}, err
 	}
+	if err := c.beyond(); err != nil {
+		return SuggestReply{}, err
+	}
 	c.yield()
 	state, err := s.State(ctx)
 	if err != nil {

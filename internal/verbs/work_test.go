@@ -50,7 +50,11 @@ func (r running) report(id plan.StepID, status plan.StepStatus, report plan.Repo
 	r.do(by, plan.MarkStep{Step: id, Status: plan.InProgress})
 	report.Step = id
 	r.do(by, report)
-	r.do(by, plan.MarkStep{Step: id, Status: status, Note: "It does not compile"})
+	note := ""
+	if status == plan.Failed {
+		note = "It does not compile"
+	}
+	r.do(by, plan.MarkStep{Step: id, Status: status, Note: note})
 }
 
 func (r running) prompt(id plan.StepID, attempt int) string {

@@ -1,0 +1,58 @@
+package verbs
+
+import (
+	"fmt"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// scoped reports whether planloop started the caller for one attempt of one step. Such an agent is told of
+// that step alone, and then to end.
+func (c Caller) scoped() bool { return c.Actor.Scope != (plan.Attempt{}) }
+
+// beyond refuses a scoped caller what would be found out only after a model was asked, or is no change.
+func (c Caller) beyond() error {
+	if !c.scoped() {
+		return nil
+	}
+	return c.Actor.Scope.Beyond()
+}
+
+// taskOf is the current task as its caller is told of it: who was started for one has claimed it by its engine.
+func (c Caller) taskOf(p *plan.Plan, step *plan.Step) Task {
+	t := currentTask(p, step)
+	if c.scoped() {
+		t.ClaimedBy = ""
+	}
+	return t
+}
+
+// assigned is what a scoped caller is told. It has a step while there is something to do.
+func (v view) assigned() now {
+	scope := v.Actor.Scope
+	step := scope.Underway(v.state)
+	switch {
+	case step == nil:
+		return now{reason: Ended, message: fmt.Sprintf("The attempt at task %s is over.", scope.Step),
+			next: say("Your step has ended: end now.")}
+	case step.Reported() != nil:
+		return now{reason: Ended, message: fmt.Sprintf("Task %s is reported.", step.ID), next: say(step.ID, " is reported: end now.")}
+	case v.state.PhaseNow().Restricted(): // which hides the calls, and not what an agent says last
+		return now{reason: ReadyForTask, step: step,
+			next: say("Do ", step.ID, ", then report it in the last line of your answer and end.")}
+	}
+	report := Call{Act: ActUpdate, JSON: fmt.Sprintf(`{"update_tasks":[{"id":%s,"status":"DONE","output":"..."}]}`, step.ID.Number())}
+	if _, can := v.Can(report); !can {
+		report = mark(step.ID, plan.Done)
+	}
+	return now{reason: ReadyForTask, step: step, next: say("Do ", step.ID, ", then report it and end: ", report, ".")}
+}
+
+// assignedInstructions is the hint that goes with it.
+func assignedInstructions(n now) string {
+	if n.reason == Ended {
+		return "Planloop started you for one step, and nothing is left to do for it. Change nothing more, and end."
+	}
+	return "Planloop started you for this step alone. Do it, verify it, and report it as done, failed or blocked with what later steps " +
+		"need to know as `output`; then end. Leave the other steps to others."
+}
