@@ -150,7 +150,7 @@ func (d Finished) events(s State, f Facts) []Event {
 		return []Event{StrayResult{Plan: d.Plan, Step: d.Step, Attempt: d.Attempt.Attempt, OK: d.Result.OK, Error: d.Result.Error,
 			Output: d.Output, By: f.Actor.Name, At: f.Now}}
 	case d.Unavailable:
-		return d.unavailable(s, f)
+		return d.unavailable(s, step.Assigned(), f)
 	}
 	return []Event{d.event(s, step, f)}
 }
@@ -170,8 +170,9 @@ func (d Finished) event(s State, step *Step, f Facts) Event {
 	if len(step.Notes) >= MaxNotes {
 		d.Note = ""
 	}
-	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, Blocked: d.Blocked && !d.Result.OK,
-		Note: d.Note, AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside, By: f.Actor.Name, At: f.Now}
+	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, Agent: x.Agent,
+		Blocked: d.Blocked && !d.Result.OK, Note: d.Note,
+		AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside, By: f.Actor.Name, At: f.Now}
 }
 
 // StepFinished ends an attempt with its result.
@@ -183,6 +184,7 @@ type StepFinished struct {
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 
+	Agent         string   `json:"agent,omitempty"`   // that was started for the attempt
 	Blocked       bool     `json:"blocked,omitempty"` // its agent cannot go on with it
 	Note          string   `json:"note,omitempty"`
 	AffectedFiles []string `json:"affected_files,omitempty"` // besides those that are known

@@ -151,6 +151,7 @@ const MaxUnavailable = 3
 type AgentUnavailable struct {
 	Step    StepID    `json:"step_id"`
 	Attempt int       `json:"attempt"`
+	Agent   string    `json:"agent,omitempty"`
 	Error   string    `json:"error,omitempty"`
 	Output  string    `json:"output,omitempty"`
 	By      string    `json:"by"`
@@ -167,8 +168,8 @@ func (e AgentUnavailable) apply(s State) State {
 }
 
 // unavailable returns what follows when an agent ended within seconds and said nothing.
-func (d Finished) unavailable(s State, f Facts) []Event {
-	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Error: d.Result.Error, Output: d.Output,
+func (d Finished) unavailable(s State, agent string, f Facts) []Event {
+	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: agent, Error: d.Result.Error, Output: d.Output,
 		By: f.Actor.Name, At: f.Now}}
 	if run := s.OpenRun(); run != nil && !run.Paused && run.Unavailable+1 >= MaxUnavailable {
 		events = append(events, RunPaused{Reason: OverAgentUnavailable, Note: Shorten(d.Result.Error, MaxLongLine), By: f.Actor.Name,

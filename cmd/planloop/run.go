@@ -86,22 +86,23 @@ func (a *app) runUntilOver(ctx context.Context, opened *opened, o verbs.EngineOp
 		return a.runWatched(ctx, opened, o)
 	}
 	o.Wait = o.Wait || watched
-	ctx, o.Drain = a.interrupts(ctx)
+	ctx, drain, over := a.interrupts(ctx)
+	defer over()
+	o.Drain = drain
 	if !a.flags.json {
 		o.Listener = plainRun{a}
 	}
 	return opened.verbs.Run(ctx, a.caller(), o)
 }
 
-// interrupts returns a context that ends with the second interrupt, and a channel that is closed by
-// the first. The goroutine ends with the process.
-func (a *app) interrupts(ctx context.Context) (context.Context, <-chan struct{}) {
+// interrupts returns a context that ends with the second interrupt, and a channel that is closed by the
+// first, until over is called. The goroutine that an interrupt begins ends with the process.
+func (a *app) interrupts(ctx context.Context) (working context.Context, drained <-chan struct{}, over func() bool) {
 	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	drain := make(chan struct{})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-ctx.Done()
+	over = context.AfterFunc(ctx, func() {
 		close(drain)
 		a.note("nothing new is started, and what runs is waited for; interrupt again to end it")
 		for begun := time.Now(); ; {
@@ -109,8 +110,8 @@ func (a *app) interrupts(ctx context.Context) (context.Context, <-chan struct{})
 				kill(errInterrupted)
 			}
 		}
-	}()
-	return working, drain
+	})
+	return working, drain, over
 }
 
 // printRun ends the output of a run: with --json by one object on a line of its own.

@@ -30,6 +30,7 @@ type watchedRun struct {
 	left    map[question]bool // questions that were left open
 	reopen  atomic.Bool       // Enter was typed: they are asked again
 	turn    int
+	course  terminal.Course
 }
 
 // runWatched runs the plan before the eyes of a person, who is asked what its steps ask.
@@ -44,8 +45,12 @@ func (a *app) runWatched(ctx context.Context, opened *opened, o verbs.EngineOpti
 		return verbs.RunReply{}, err
 	}
 	ctx, hangUp := hangsUp(ctx) // not at the end: the end of ctx is an interrupt
-	working, drain := a.interrupts(ctx)
+	working, drain, over := a.interrupts(ctx)
+	defer over()
 	o.Drain, o.Wait = drain, true
+	if w.course, err = w.courseOf(ctx, o); err != nil {
+		return verbs.RunReply{}, err
+	}
 	var reply verbs.RunReply
 	var failed error
 	go func() {
@@ -59,6 +64,21 @@ func (a *app) runWatched(ctx context.Context, opened *opened, o verbs.EngineOpti
 	}
 	<-w.done
 	return reply, failed
+}
+
+// courseOf is what the run begins with.
+func (w *watchedRun) courseOf(ctx context.Context, o verbs.EngineOptions) (terminal.Course, error) {
+	c := terminal.Course{Begun: time.Now(), Starts: o.Starts}
+	if o.For > 0 {
+		c.Until = c.Begun.Add(o.For)
+	}
+	state, err := w.opened.verbs.State(ctx)
+	if run := state.OpenRun(); err == nil && run != nil {
+		for _, n := range run.Starts {
+			c.Before += n
+		}
+	}
+	return c, err
 }
 
 // hangsUp returns a context that ends with the terminal as well.
@@ -225,7 +245,8 @@ func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error
 	if err != nil {
 		return terminal.Page{}, plan.State{}, err
 	}
-	view := terminal.RunView{PlanView: w.view(w.opened, state, nil, false), Turn: w.turn, Underway: map[plan.StepID]terminal.Underway{}}
+	view := terminal.RunView{PlanView: w.view(w.opened, state, nil, false), Turn: w.turn, Course: w.course,
+		Underway: map[plan.StepID]terminal.Underway{}}
 	view.Next = ""
 	w.turn++
 	for _, one := range engine.ReadRunning(w.opened.place.StateDir) {

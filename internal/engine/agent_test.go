@@ -194,3 +194,26 @@ func TestStepsOfOtherAgentsAreLeft(t *testing.T) {
 		}
 	})
 }
+
+// That a person is asked something does not end the run before a step is tried again.
+func TestAgentIsTriedAgainWhilePersonIsAsked(t *testing.T) {
+	for name, seen := range map[string]agents.Outcome{"it ended at once": {}, "it ended without a report": {Took: time.Minute}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &staff{}
+				s.work = func(context.Context, agents.Assignment) (agents.Outcome, error) {
+					if len(s.seen) == 1 {
+						return seen, nil
+					}
+					return reports(plan.Done, "fine")
+				}
+				p := employ(t, s)
+				p.setUp(plan.Spec{}, plan.Spec{Pause: "Which one?"})
+				p.run(plan.OverWaitingForPerson)
+				if step := p.step(1); step.Status != plan.Done || len(s.seen) != 2 {
+					t.Errorf("%d starts, %+v", len(s.seen), step)
+				}
+			})
+		})
+	}
+}

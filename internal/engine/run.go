@@ -297,7 +297,8 @@ func (r *run) over(ctx context.Context) (plan.Over, bool) {
 	}
 	why := plan.WhyOver(r.state)
 	switch {
-	case why == plan.OverWaitingForAgent && len(plan.StartableWithAgents(r.state, 1, r.assignable(r.state))) > 0 && r.goesOn(ctx):
+	case (why == plan.OverWaitingForAgent || why == plan.OverWaitingForPerson) && r.goesOn(ctx) &&
+		len(plan.StartableWithAgents(r.state, 1, r.assignable(r.state))) > 0:
 		return "", false // one is started again soon
 	case why == plan.OverWaitingForAgent && (r.spent != "" || r.late()):
 		return plan.OverPaused, true

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/planloop/planloop/plan"
 )
@@ -25,15 +26,10 @@ func runPhrase(e plan.Event) string {
 	case plan.AgentReported:
 		return e.Step.String() + " reported " + string(e.Status) + quotedNote(e.Note)
 	case plan.AgentUnavailable:
-		return e.Step.String() + attempted(e.Attempt) + ": the agent ended at once and said nothing" + quotedNote(e.Error)
+		return e.Step.String() + attempted(e.Attempt) + ": the agent" + named(e.Agent) + " ended at once and said nothing" +
+			quotedNote(e.Error)
 	case plan.StepFinished:
-		if e.Result.OK {
-			return e.Step.String() + " done" + quotedNote(e.Note) + outside(e.Outside)
-		}
-		if e.Blocked {
-			return e.Step.String() + " blocked" + quotedNote(e.Note) + outside(e.Outside)
-		}
-		return e.Step.String() + attempted(e.Attempt) + " failed" + quotedNote(e.Result.Error)
+		return finishedPhrase(e)
 	case plan.StepRetried:
 		return e.Step.String() + attempted(e.Attempt) + " is tried again" + quotedNote(e.Error)
 	case plan.StepLost:
@@ -61,13 +57,53 @@ func runPhrase(e plan.Event) string {
 	return ""
 }
 
-// outside tells of files that were changed beyond what the step names.
-func outside(files []string) string {
+// finishedPhrase says how an attempt ended, and which agent had worked on it.
+func finishedPhrase(e plan.StepFinished) string {
+	status, joint, note := " done", " by", e.Note
+	switch {
+	case e.Blocked:
+		status = " reported blocked"
+	case !e.Result.OK:
+		status, joint, note = attempted(e.Attempt)+" failed", " with", e.Result.Error
+	}
+	if e.Agent != "" {
+		status += joint + " the agent" + named(e.Agent)
+	}
+	if took := Lasted(time.Duration(e.Result.Duration) * time.Millisecond); e.Agent != "" && took != "" {
+		status += " after " + took
+	}
+	text := e.Step.String() + status + quotedNote(note)
+	if outside := Outside(e.Outside); outside != "" {
+		text += "; warning: it " + outside
+	}
+	return text
+}
+
+func named(agent string) string {
+	if agent == "" {
+		return ""
+	}
+	return " " + plan.Quote(agent)
+}
+
+// ofAgent reports whether the phrase of an event names the agent whose doing it is.
+func ofAgent(e plan.Event) bool {
+	switch e := e.(type) {
+	case plan.StepFinished:
+		return e.Agent != ""
+	case plan.AgentUnavailable:
+		return e.Agent != ""
+	}
+	return false
+}
+
+// Outside says which files a step has changed besides those that it names, "" for none.
+func Outside(files []string) string {
 	const shown = 3
 	if len(files) == 0 {
 		return ""
 	}
-	text := "; it changed what it does not name: "
+	text := "changed files that it does not name: "
 	for i, file := range files[:min(len(files), shown)] {
 		if i > 0 {
 			text += ", "
@@ -78,6 +114,17 @@ func outside(files []string) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+// Lasted says how long something took, or has taken so far, "" for no time to speak of.
+func Lasted(d time.Duration) string {
+	if d < 50*time.Millisecond {
+		return ""
+	}
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
 }
 
 func attempted(attempt int) string {

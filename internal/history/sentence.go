@@ -16,16 +16,18 @@ import (
 // "tests pass"; the plan is completed".
 func Sentence(r plan.Record) string {
 	var phrases []string
-	lead, who := "", r.Actor.Name
+	lead, by := "", " by "+r.Actor.Name
 	for _, e := range r.Events {
 		if way := wayOf(e); way != "" {
-			who = way.Decider(who)
+			by = " by " + way.Decider(r.Actor.Name)
 		}
 		phrase := phraseOf(e)
 		switch {
 		case phrase == "":
 		case byItself(e):
 			lead = phrase + "; "
+		case len(phrases) == 0 && ofAgent(e):
+			phrases, by = append(phrases, phrase), ""
 		default:
 			phrases = append(phrases, phrase)
 		}
@@ -37,7 +39,7 @@ func Sentence(r plan.Record) string {
 		phrases = []string{strings.ReplaceAll(r.Action, "_", " ")}
 	}
 	what, rest, noted := strings.Cut(phrases[0], noteMark)
-	first := what + " by " + who
+	first := what + by
 	if noted {
 		first += ": " + rest
 	}

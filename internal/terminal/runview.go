@@ -3,12 +3,14 @@ package terminal
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -19,6 +21,15 @@ type RunView struct {
 	PlanView
 	Underway map[plan.StepID]Underway // what is known of the steps that engines carry out
 	Turn     int                      // of the sign for what runs
+	Course   Course
+}
+
+// Course is how long a run has gone on for whoever looks at it, and what bounds it.
+type Course struct {
+	Begun  time.Time // zero: not told
+	Until  time.Time // after which nothing more is started; zero: never
+	Before int       // agents were started before
+	Starts int       // of agents, at most after that; 0: any number
 }
 
 // Underway is what is known of a step while an engine carries it out.
@@ -37,7 +48,7 @@ func (v RunView) Page() Page {
 		return v.withoutPlan()
 	}
 	head := append(v.Screen.atMost(2, v.Screen.coloured(v.Screen.Bold, v.State.Plan.Objective), 0), "")
-	foot := append([]string{""}, v.status()...)
+	foot := append(append([]string{""}, v.status()...), v.course()...)
 	foot = append(append(foot, v.mode()...), v.signals()...)
 	foot = append(foot, v.Screen.Next(v.Next)...)
 	room := 0
@@ -235,7 +246,7 @@ func (v RunView) remarks(step *plan.Step) (string, Style) {
 		return v.entries(step.Execution.Instances), s.Faint
 	case step.Status == plan.Done:
 		if step.Result != nil && step.Result.Duration > 0 {
-			return lasted(time.Duration(step.Result.Duration) * time.Millisecond), s.Faint
+			return history.Lasted(time.Duration(step.Result.Duration) * time.Millisecond), s.Faint
 		}
 		return "", s.Faint
 	case step.Status == plan.Failed && step.Attempts > 1:
@@ -247,6 +258,9 @@ func (v RunView) remarks(step *plan.Step) (string, Style) {
 // pace says how far a step that runs has come.
 func (v RunView) pace(step *plan.Step) string {
 	text := ""
+	if agent := step.Assigned(); agent != "" {
+		text = safetext.EscapeLine(agent) + "  "
+	}
 	if percent := min(max(v.Underway[step.ID].Percent, 0), 100); percent > 0 {
 		const width = 10
 		done := percent * width / 100
@@ -255,7 +269,7 @@ func (v RunView) pace(step *plan.Step) string {
 			fmt.Sprintf(" %d%%  ", percent)
 	}
 	if !step.StartedAt.IsZero() {
-		text += lasted(v.Now.Sub(step.StartedAt)) + "  "
+		text += history.Lasted(v.Now.Sub(step.StartedAt)) + "  "
 	}
 	if step.Attempts > 1 {
 		text += fmt.Sprintf("attempt %d", step.Attempts)
@@ -282,13 +296,46 @@ func (v RunView) below(step *plan.Step) string {
 		return safetext.EscapeLine(ask.Text)
 	case ask != nil:
 		return strings.TrimSpace(safetext.EscapeLine(step.Tool) + " " + safetext.EscapeLine(plan.Shorten(string(step.Asking().Args), 1000)))
+	case step.Assigned() != "":
+		return cmp.Or(lastLine(now.What), lastLine(now.Log))
 	case step.Running():
 		return cmp.Or(lastLine(now.Log), lastLine(now.What))
 	case step.Status == plan.Failed:
-		first, _, _ := strings.Cut(step.Error, "\n")
-		return safetext.EscapeLine(first)
+		return firstLine(step.Error)
+	case step.Status == plan.Blocked && len(step.Notes) > 0:
+		return firstLine(step.Notes[len(step.Notes)-1])
+	case step.Execution != nil && len(step.Execution.Outside) > 0:
+		return "warning: it " + safetext.EscapeLine(history.Outside(step.Execution.Outside))
 	}
 	return ""
+}
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return safetext.EscapeLine(first)
+}
+
+// course says in a line how long the run has gone on, which agents were started, and what is left of what
+// bounds it.
+func (v RunView) course() []string {
+	c := v.Course
+	if c.Begun.IsZero() || v.State.Run == nil {
+		return nil
+	}
+	text, started := v.Now.Sub(c.Begun).Round(time.Second).String(), 0
+	joint := ", agents started: "
+	for _, name := range slices.Sorted(maps.Keys(v.State.Run.Starts)) {
+		started += v.State.Run.Starts[name]
+		text += fmt.Sprintf("%s%s %d", joint, safetext.EscapeLine(name), v.State.Run.Starts[name])
+		joint = ", "
+	}
+	if c.Starts > 0 {
+		text += fmt.Sprintf("; --starts leaves %d", max(0, c.Starts+c.Before-started))
+	}
+	if !c.Until.IsZero() {
+		text += "; --for leaves " + max(0, c.Until.Sub(v.Now)).Round(time.Second).String()
+	}
+	return []string{v.Screen.Faint(v.Screen.Fit(text, 0))}
 }
 
 // lastLine returns the last line of what a program printed that says anything, fit to be shown.
@@ -301,15 +348,4 @@ func lastLine(text string) string {
 		}
 		text = text[:start]
 	}
-}
-
-// lasted says how long something took, or has taken so far, "" for no time to speak of.
-func lasted(d time.Duration) string {
-	if d < 50*time.Millisecond {
-		return ""
-	}
-	if d < 10*time.Second {
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
 }

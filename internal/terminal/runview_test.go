@@ -126,3 +126,28 @@ func TestLongRun(t *testing.T) {
 	golden(t, "runlong.txt", RunView{PlanView: PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), State: s.state,
 		Now: morning.Add(time.Hour)}}.Page())
 }
+
+// Under a step that an agent works on stands what it said last, and beside it who it is; what was changed
+// beyond what a step names is a warning.
+func TestAgentsAtWork(t *testing.T) {
+	s := &story{t: t, by: "alice"}
+	s.do(plan.SetUp{Outline: plan.Outline{Objective: "Release"}, Steps: []plan.NewStep{
+		{Spec: plan.Spec{Title: "Fix the parser", RelevantFilePaths: []string{"parser"}}}, {Spec: plan.Spec{Title: "Write the notes"}},
+		{Spec: plan.Spec{Title: "Publish", SuggestedAgent: "codex"}}}})
+	s.do(plan.BeginRun{})
+	by := func(agent string) plan.Resolution { return plan.Resolution{Digest: "d", Safe: true, Agent: agent} }
+	s.advance(nil, map[plan.StepID]plan.Resolution{1: by("claude")})
+	done := s.finished(1, "")
+	done.Outside = []string{"go.mod", "go.sum"}
+	s.advance([]plan.Finished{done}, map[plan.StepID]plan.Resolution{3: by("codex")})
+	blocked := s.finished(3, "no credentials")
+	blocked.Blocked, blocked.Note = true, "no credentials\nfor the registry"
+	s.advance([]plan.Finished{blocked}, map[plan.StepID]plan.Resolution{2: by("claude")})
+	again := s.finished(2, "it ended")
+	again.Transient = true
+	s.advance([]plan.Finished{again}, nil)
+	s.advance(nil, map[plan.StepID]plan.Resolution{2: by("claude")})
+	golden(t, "runagents.txt", RunView{PlanView: PlanView{Screen: screenOf(80, map[string]string{"NO_COLOR": "1"}), State: s.state,
+		Now: morning.Add(12 * time.Second)}, Course: Course{Begun: morning.Add(-3 * time.Minute), Until: morning.Add(time.Hour),
+		Before: 1, Starts: 5}, Underway: map[plan.StepID]Underway{2: {What: "reading the changes", Log: "{...}\n"}}}.Page())
+}
