@@ -56,6 +56,9 @@ func (e *RefusedPlan) Error() string {
 // those that could be read, as the input has them in list.
 func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate, list string, wrong error,
 	batch *plan.Batch) (gates.Report, error) {
+	if err := c.beyond(); err != nil {
+		return gates.Report{}, err
+	}
 	form, have := besides(c.wrong, wrong), candidate.Have
 	if candidate.Replaces {
 		have = plan.Steps{}

@@ -10,7 +10,8 @@ import (
 // that step alone, and then to end.
 func (c Caller) scoped() bool { return c.Actor.Scope != (plan.Attempt{}) }
 
-// beyond refuses a scoped caller what would be found out only after a model was asked, or is no change.
+// beyond refuses a scoped caller what is judged before it is decided about, or is no change: how it would be
+// accepted from others is of no use to it.
 func (c Caller) beyond() error {
 	if !c.scoped() {
 		return nil
