@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -8,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/workspace"
 )
@@ -79,6 +82,42 @@ func TestConfigurationHelpCanBePasted(t *testing.T) {
 	}
 	if err := model.Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What the documentation shows of agents can be pasted.
+func TestAgentsOfTheDocumentationCanBePasted(t *testing.T) {
+	text, err := os.ReadFile("../../docs/running.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(text), "```yaml\nagents:")
+	example, _, _ = strings.Cut(example, "```")
+	home := t.TempDir()
+	place := filepath.Join(home, "planloop", "config.yaml")
+	if err := errors.Join(os.Mkdir(filepath.Dir(place), 0o700), os.WriteFile(place, []byte("agents:"+example), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": home}[name] }
+	config, warnings, err := workspace.Load(workspace.Sources{Getenv: getenv, Account: t.TempDir()})
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("%v, %v", err, warnings)
+	}
+	var shown agents.Config
+	if err := config.Agents.Decode(&shown); err != nil {
+		t.Fatal(err)
+	}
+	started, err := agents.New(shown, agents.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"default", "codex", "opencode", "gemini"} {
+		if got, ok := started.For(name); got != name || !ok || len(shown[name].Command) < 2 {
+			t.Errorf("%s: %q, %q", name, got, shown[name].Command)
+		}
+	}
+	if started.Starts("gemini") != 20 || shown["gemini"].Timeout != 30*time.Minute {
+		t.Errorf("%+v", shown["gemini"])
 	}
 }
 
