@@ -74,6 +74,7 @@ type call struct {
 	ctx      context.Context // ends with the call
 	sent     atomic.Bool     // the server may have it
 	asking   atomic.Int32    // questions to the person that are open
+	waited   atomic.Int64    // how long they took, in nanoseconds
 	signs    chan struct{}   // of life
 	answer   chan answer
 }
@@ -94,6 +95,16 @@ func (c *call) alive() {
 	select {
 	case c.signs <- struct{}{}:
 	default:
+	}
+}
+
+// lived reports whether there was a sign of life that nobody has heeded.
+func (c *call) lived() bool {
+	select {
+	case <-c.signs:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -125,7 +136,8 @@ func (c *conn) roundTrip(ctx context.Context, r request) (json.RawMessage, error
 	}
 	defer c.forget(one)
 	go c.wire.send(one)
-	idle, long := time.NewTimer(r.idle), time.NewTimer(max(r.idle, r.long))
+	begun, most := time.Now(), max(r.idle, r.long)
+	idle, long := time.NewTimer(r.idle), time.NewTimer(most)
 	defer idle.Stop()
 	defer long.Stop()
 	for {
@@ -137,18 +149,18 @@ func (c *conn) roundTrip(ctx context.Context, r request) (json.RawMessage, error
 			idle.Reset(r.idle)
 			continue
 		case <-idle.C:
-			if one.asking.Load() > 0 {
+			if one.asking.Load() > 0 || one.lived() {
 				idle.Reset(r.idle)
 				continue
 			}
 			failed = c.fail("did not answer %s within %s", r.method, r.idle)
 			failed.TimedOut, failed.cause = true, context.DeadlineExceeded
 		case <-long.C:
-			if one.asking.Load() > 0 {
-				long.Reset(r.idle)
+			if left := most + time.Duration(one.waited.Load()) - time.Since(begun); left > 0 || one.asking.Load() > 0 {
+				long.Reset(max(left, time.Second))
 				continue
 			}
-			failed = c.fail("was still busy with %s after %s", r.method, max(r.idle, r.long))
+			failed = c.fail("was still busy with %s after %s", r.method, most)
 			failed.TimedOut, failed.cause = true, context.DeadlineExceeded
 		case <-ctx.Done():
 			failed = c.fail("had not answered when the call was ended: %v", context.Cause(ctx))

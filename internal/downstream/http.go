@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -135,16 +136,18 @@ func (w *web) message(header http.Header, frame []byte) outbound.Message {
 	return outbound.Message{Header: header, Body: frame, Secrets: w.conn.secrets}
 }
 
-func (w *web) remember(session string) {
+// remember notes a session, and returns the former.
+func (w *web) remember(session string) (former string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.session = session
+	former, w.session = w.session, session
+	return former
 }
 
 // fault ends a call whose answer did not come. A server that could not be reached is given
 // up: who wants it again greets it again.
 func (w *web) fault(one *call, err error) {
-	failed := w.conn.fail("%s", w.conn.excerpt(err.Error()))
+	failed := w.conn.fail("%v", err)
 	var about *outbound.Error
 	if errors.As(err, &about) {
 		failed = w.conn.fail("at %s", about.Error())
@@ -160,7 +163,7 @@ func (w *web) fault(one *call, err error) {
 // refused ends a call that was answered with an error of HTTP.
 func (w *web) refused(one *call, response *http.Response) {
 	body := outbound.Complaint(response)
-	if m, err := decode(body); err == nil && m.Error != nil {
+	if m, err := decode(body); err == nil && m.JSONRPC == "2.0" && m.Error != nil {
 		one.end(w.conn.judged(m))
 		return
 	}
@@ -171,10 +174,7 @@ func (w *web) refused(one *call, response *http.Response) {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		failed.Problem += "; its token belongs into headers in the configuration"
 	case http.StatusNotFound:
-		w.mu.Lock()
-		session := w.session
-		w.mu.Unlock()
-		if session != "" { // which is over, and the call was not heard
+		if w.remember("") != "" { // which is over, and the call was not heard
 			failed.Sent, failed.Answered = false, false
 			w.conn.end(failed)
 		}
@@ -207,7 +207,7 @@ func (w *web) read(response *http.Response, one *call) (last mark, err error) {
 		}
 		return last, nil
 	}
-	return last, errors.New("answered " + strconv.Quote(kind) + ", and not with JSON or events")
+	return last, fmt.Errorf(`answered "%s", and not with JSON or events`, w.conn.excerpt(kind))
 }
 
 // events reads events until the stream ends. Of no call: they are nobody's answer.

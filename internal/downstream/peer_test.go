@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 // behaviour is what a server of ours is like.
 type behaviour struct {
 	Modern   bool     // it knows the stateless era, and no other
-	Start    string   // "", or how it fails to start: die, die at the probe, silent at the probe, silent, rubbish
+	Start    string   // "", or how it fails to start: die, die at the probe, silent at the probe, silent, rubbish; or deaf
 	Tools    []string // as they are listed; none: those of standard
 	Pages    string   // endless, circle, or one tool a page
 	Told     string   // a file to which it appends a line for each start
@@ -43,7 +44,7 @@ type behaviour struct {
 // standard are tools that do what they are called.
 func standard() []string {
 	var all []string
-	const names = "echo fail refuse silent huge die flood progress ask rubbish text exact env cancelled garbled change wait"
+	const names = "echo fail refuse silent huge die flood progress ask rubbish text exact env cancelled garbled change wait pid vast"
 	for name := range strings.FieldsSeq(names) {
 		all = append(all, fmt.Sprintf(`{"name":%q,"description":"It does %s.","inputSchema":{"type":"object"}}`, name, name))
 	}
@@ -139,6 +140,10 @@ func serveStdio(b behaviour) {
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadString('\n')
+		if err != nil && b.Start == "deaf" {
+			signal.Notify(make(chan os.Signal, 1))
+			select {}
+		}
 		if err != nil {
 			return
 		}
@@ -269,13 +274,19 @@ func (p *peer) call(m incoming) {
 		p.refuse(m.ID, -32602, "no \x1b[1m such \u202e thing: "+os.Getenv("PASSWORD"))
 	case "silent":
 		p.holds()
+	case "pid":
+		p.text(m.ID, fmt.Sprint(os.Getpid()))
 	case "wait": // says that it has begun, and no more
 		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, c.Meta.Token))
 		p.holds()
 	case "cancelled": // answers with what was cancelled before
 		p.text(m.ID, "cancelled "+<-p.cancelled)
-	case "huge":
-		long := strings.Repeat("a", 100<<20)
+	case "huge", "vast":
+		size := 5 << 20
+		if c.Name == "vast" {
+			size = 100 << 20
+		}
+		long := strings.Repeat("a", size)
 		p.send(`{"result":{"content":[{"type":"text","text":"` + long + `"}]},"jsonrpc":"2.0","id":` + string(m.ID) + `}`)
 	case "die":
 		fmt.Fprintln(os.Stderr, "out of memory")

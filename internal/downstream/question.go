@@ -65,7 +65,12 @@ func (c *conn) question(params json.RawMessage, of *call) (json.RawMessage, *fau
 		return nil, &fault{Code: invalidParams, Message: err.Error()}
 	}
 	of.asking.Add(1)
-	defer func() { of.alive(); of.asking.Add(-1) }()
+	begun := time.Now()
+	defer func() {
+		of.waited.Add(int64(time.Since(begun)))
+		of.alive()
+		of.asking.Add(-1)
+	}()
 	ctx, cancel := context.WithTimeout(of.ctx, longestQuestion)
 	defer cancel()
 	action, content, err := of.handlers.Elicit(ctx, c.server, safetext.Replace(plan.Shorten(asks.Message, mostOfQuestion)), schema)

@@ -108,6 +108,7 @@ func (s *server) defines(own, definition string) (schema json.RawMessage, ok boo
 // starts it, and lists it anew, if need be; that goes on when ctx has ended.
 func (s *server) ready(ctx context.Context) (*conn, error) {
 	s.mu.Lock()
+	s.bury(s.conn)
 	switch {
 	case s.settings.Disabled:
 		s.mu.Unlock()
@@ -115,7 +116,7 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 	case s.target == nil || s.life.Err() != nil:
 		defer s.mu.Unlock()
 		return nil, s.failed()
-	case s.conn != nil && s.conn.lives() && !s.stale:
+	case s.conn != nil && !s.stale:
 		defer s.mu.Unlock()
 		return s.conn, nil
 	case s.flight == nil && time.Now().Before(s.retryAt):
@@ -255,7 +256,12 @@ func (s *server) watch(c *conn) {
 	<-c.done
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn == c {
+	s.bury(c)
+}
+
+// bury notes that a connection is over, if it is, and nobody has yet.
+func (s *server) bury(c *conn) {
+	if c != nil && s.conn == c && !c.lives() {
 		s.conn = nil
 		s.fell(c.over())
 	}

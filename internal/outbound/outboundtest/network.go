@@ -3,6 +3,7 @@
 package outboundtest
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -85,6 +86,7 @@ type Request struct {
 // ServeHTTP remembers the request and takes the next step.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body)) // for the step
 	e.mu.Lock()
 	step := e.Script[min(len(e.seen), len(e.Script)-1)]
 	e.seen = append(e.seen, Request{r.URL.Path, r.Header.Clone(), string(body), time.Now()})

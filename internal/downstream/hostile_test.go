@@ -1,0 +1,235 @@
+package downstream_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/downstream"
+	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/toolbox"
+)
+
+// TestServersThatDoNotStart are failed, say why without their secrets and escapes, are not
+// started again at once, and hold up no other.
+func TestServersThatDoNotStart(t *testing.T) {
+	told := filepath.Join(t.TempDir(), "told")
+	s := started(t, downstream.Config{
+		"dies":    own(behaviour{Start: "die", Told: told}),
+		"missing": {Command: "/no/such/program"},
+		"unset":   {Command: "x", Env: map[string]outbound.Secret{"A": "${NO_SUCH_VARIABLE}"}},
+		"off":     {Command: "x", Disabled: true},
+		"rubbish": own(behaviour{Start: "rubbish"}),
+		"good":    own(behaviour{}),
+	})
+	refreshed(t, s)
+	got := map[string]downstream.Status{}
+	for _, st := range s.Status() {
+		got[st.Name] = st
+	}
+	for name, want := range map[string]struct {
+		state downstream.State
+		error string
+	}{
+		"dies":    {downstream.Failed, `ended with exit code 3; it printed "there is no database [31mtoday, says [hidden]"`},
+		"missing": {downstream.Failed, "no such file or directory"},
+		"unset":   {downstream.Failed, "names the variable NO_SUCH_VARIABLE, which is not set"},
+		"off":     {downstream.Disabled, ""},
+		"rubbish": {downstream.Failed, "answered initialize with what is no result of it"},
+		"good":    {downstream.Ready, ""},
+	} {
+		if st := got[name]; st.State != want.state || !strings.Contains(st.Error, want.error) || (st.Error == "") != (want.error == "") {
+			t.Errorf("%s: %s, %q", name, st.State, st.Error)
+		}
+	}
+	if len(s.Tools()) != len(standard()) {
+		t.Errorf("%d tools", len(s.Tools()))
+	}
+	before, err := os.ReadFile(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refreshed(t, s)
+	if after, err := os.ReadFile(told); err != nil || string(after) != string(before) || strings.Count(string(after), "started") != 2 {
+		t.Errorf("%q, then %q, %v", before, after, err)
+	}
+}
+
+// TestAServerThatDiesAtWhatItDoesNotKnow is greeted in the older way alone.
+func TestAServerThatDiesAtWhatItDoesNotKnow(t *testing.T) {
+	s := started(t, downstream.Config{"ours": own(behaviour{Start: "die at the probe"})})
+	if tools := refreshed(t, s); len(tools) != len(standard()) {
+		t.Errorf("%+v", s.Status())
+	}
+}
+
+// TestDeathInACall: nobody knows what it did, and the next call starts the server again.
+func TestDeathInACall(t *testing.T) {
+	s := started(t, downstream.Config{"ours": own(behaviour{})})
+	tools := refreshed(t, s)
+	for range 3 {
+		if out, err := tools["ours__echo"].Call(within(t), nil, toolbox.Watch{}); err != nil || !out.OK {
+			t.Errorf("%+v, %v", out, err)
+		}
+		out, err := tools["ours__die"].Call(within(t), nil, toolbox.Watch{})
+		if err != nil || out.OK || !out.Cut || out.Transient || !strings.Contains(out.Error, `exit code 9; it printed "out of memory"`) {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
+	// One that was of no use since it was started is not started again at once.
+	_, _ = tools["ours__die"].Call(within(t), nil, toolbox.Watch{})
+	out, err := tools["ours__echo"].Call(within(t), nil, toolbox.Watch{})
+	if err != nil || out.OK || out.Cut || !out.Transient || !strings.Contains(out.Error, "not started again for another") {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// TestAnswersThatAreTooLongAreNotKept: neither whole nor in large parts, and the server goes on.
+func TestAnswersThatAreTooLongAreNotKept(t *testing.T) {
+	s := started(t, downstream.Config{"ours": own(behaviour{})})
+	tools := refreshed(t, s)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := tools["ours__vast"].Call(within(t), nil, toolbox.Watch{})
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 50<<20 {
+		t.Errorf("it took %d MB", (after.TotalAlloc-before.TotalAlloc)>>20)
+	}
+	if err != nil || out.OK || !out.Cut || !strings.Contains(out.Error, "more than 4 MB") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if out, err := tools["ours__echo"].Call(within(t), nil, toolbox.Watch{}); err != nil || !out.OK {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// TestFloodsEndTheServer that floods, and no other.
+func TestFloodsEndTheServer(t *testing.T) {
+	s := started(t, downstream.Config{"bad": own(behaviour{}), "good": own(behaviour{})})
+	tools := refreshed(t, s)
+	out, err := tools["bad__flood"].Call(within(t), nil, toolbox.Watch{})
+	if err != nil || out.OK || !out.Cut || !strings.Contains(out.Error, "floods planloop") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if out, err := tools["good__echo"].Call(within(t), nil, toolbox.Watch{}); err != nil || !out.OK {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// TestNothingOutlivesTheServers: neither a server that does not heed the end of its input,
+// nor what it has started.
+func TestNothingOutlivesTheServers(t *testing.T) {
+	for _, start := range []string{"", "deaf"} {
+		s, err := downstream.New(downstream.Config{"ours": own(behaviour{Start: start})},
+			downstream.Options{Getenv: os.Getenv, Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools := refreshed(t, s)
+		pid, err := tools["ours__pid"].Invoke(within(t), nil, downstream.Handlers{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !runs(t, pid.Text()) {
+			t.Error("it does not run")
+		}
+		if err := s.Close(); err != nil || runs(t, pid.Text()) {
+			t.Errorf("%v, or it runs", err)
+		}
+		_, err = tools["ours__echo"].Invoke(within(t), nil, downstream.Handlers{})
+		var failed *downstream.Error
+		if !errors.As(err, &failed) || failed.Sent || !strings.Contains(err.Error(), "is closed") {
+			t.Errorf("after the end: %v", err)
+		}
+		if _, open := <-s.Changed(within(t)); open {
+			t.Error("it listens after the end")
+		}
+	}
+}
+
+// TestServersAreGivenLittle: what every program needs, and what the configuration names.
+func TestServersAreGivenLittle(t *testing.T) {
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "no")
+	t.Setenv("NODE_OPTIONS", "no")
+	t.Setenv("OWN_TOKEN", "token-of-mine")
+	server := own(behaviour{})
+	server.Env["TOKEN"], server.Env["OTHER"], server.Env["HOME"] = "Bearer ${OWN_TOKEN}", "${NO_SUCH:-otherwise}", "/elsewhere"
+	s := started(t, downstream.Config{"ours": server})
+	got, err := refreshed(t, s)["ours__env"].Invoke(within(t), nil, downstream.Handlers{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := "\n" + got.Text() + "\n"
+	for _, want := range []string{"TOKEN=Bearer token-of-mine", "OTHER=otherwise", "HOME=/elsewhere", "PASSWORD=hunter22hunter22",
+		"PATH=" + os.Getenv("PATH")} {
+		if !strings.Contains(all, "\n"+want+"\n") {
+			t.Errorf("%s is not there: %s", want, all)
+		}
+	}
+	if strings.Contains(all, "AWS_") || strings.Contains(all, "NODE_OPTIONS") || strings.Contains(all, "OWN_TOKEN") {
+		t.Errorf("%s", all)
+	}
+}
+
+// TestConfigurationsThatCannotBeUsed are told by their key, without what may be secret.
+func TestConfigurationsThatCannotBeUsed(t *testing.T) {
+	secret := map[string]outbound.Secret{"Authorization": "topsecret-\x01"}
+	for want, c := range map[string]downstream.Config{
+		`"Files" is not a name`:             {"Files": {Command: "x"}},
+		`"" is not a name`:                  {"": {Command: "x"}},
+		"not exactly one of command and":    {"a": {}},
+		"a has not exactly one":             {"a": {Command: "x", URL: "https://x"}},
+		"a.type does not fit":               {"a": {URL: "https://x", Type: "sse"}},
+		"type does not fit":                 {"a": {Command: "x", Type: "http"}},
+		"a.timeout is out of range":         {"a": {Command: "x", Timeout: 1}},
+		"mixes what belongs":                {"a": {Command: "x", Headers: map[string]outbound.Secret{"X": "y"}}},
+		"mixes":                             {"a": {URL: "https://x", Args: []string{"y"}}},
+		"a.url would send unencrypted":      {"a": {URL: "http://example.com/mcp"}},
+		"a.url holds credentials":           {"a": {URL: "https://me:topsecret@example.com"}},
+		"a.url is not a URL":                {"a": {URL: "https://x y"}},
+		"a.headers has a name or a value":   {"a": {URL: "https://x", Headers: secret}},
+		"a.headers has a name":              {"a": {URL: "https://x", Headers: map[string]outbound.Secret{"Mcp-Session-Id": "topsecret"}}},
+		"headers has":                       {"a": {URL: "https://x", Headers: map[string]outbound.Secret{"Host": "topsecret"}}},
+		"a.command is a path that depends":  {"a": {Command: "./bin/server"}},
+		"a.env has a name or a value":       {"a": {Command: "x", Env: map[string]outbound.Secret{"A=B": "topsecret"}}},
+		"a.env has a name or a value that ": {"a": {Command: "x", Env: map[string]outbound.Secret{"A": "top\x00secret"}}},
+	} {
+		err := c.Validate()
+		var about *outbound.ConfigError
+		if !errors.As(err, &about) || about.Section != "servers" || about.Want == "" || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "topsecret") {
+			t.Errorf("%s: %v", want, err)
+		}
+		s := started(t, c)
+		if st := s.Status(); st[0].State != downstream.Failed || st[0].Error == "" || len(refreshed(t, s)) != 0 {
+			t.Errorf("%s: %+v", want, st)
+		}
+	}
+	fine := downstream.Config{"a": {Command: "npx", Args: []string{"-y", "x"}, Type: "stdio"},
+		"b-2_": {URL: "http://localhost:1/mcp", Type: "http"},
+		"c":    {URL: "https://x?key=${KEY}", Headers: map[string]outbound.Secret{"Authorization": "Bearer ${TOKEN}"}}}
+	if err := fine.Validate(); err != nil {
+		t.Error(err)
+	}
+	text, err := json.Marshal(downstream.Config{"a": {Headers: map[string]outbound.Secret{"A": "topsecret"}}})
+	if err != nil || strings.Contains(string(text), "topsecret") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestAWaitThatIsGivenUpStopsNothing: who does not wait for a start is told so, and it goes on.
+func TestAWaitThatIsGivenUpStopsNothing(t *testing.T) {
+	s := started(t, downstream.Config{"ours": own(behaviour{})})
+	ctx, cancel := context.WithCancel(within(t))
+	cancel()
+	if err := s.Refresh(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if tools := refreshed(t, s); len(tools) != len(standard()) {
+		t.Errorf("%d tools", len(tools))
+	}
+}
