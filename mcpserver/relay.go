@@ -26,12 +26,18 @@ const relayName = "tool-of-another-server"
 // wrong with the name of one that is not there.
 func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
+	if s.isOwn(name) {
+		return
+	}
+	if s.foreign != nil {
+		_, _ = s.service(ctx) // whose workspace has the servers; what is wrong with it is told by the call
+	}
 	tool, known := s.serverTool(name)
-	if !known && s.foreign != nil && !s.isOwn(name) && !s.foreign.Known() {
+	if !known && s.foreign != nil && !s.foreign.Known() {
 		s.refresh(ctx) // it may be of a server that has not told its tools yet
 		tool, known = s.serverTool(name)
 	}
-	if known && !s.isOwn(name) {
+	if known {
 		request.Params.Name, request.Params.Arguments = relayName, tool // of a type that nobody can send
 		return
 	}

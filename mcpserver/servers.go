@@ -88,6 +88,9 @@ func (s *Server) serverTools(ctx context.Context) []ServerTool {
 	if s.foreign == nil {
 		return nil
 	}
+	if _, err := s.service(ctx); err != nil { // whose workspace has the servers
+		return nil
+	}
 	s.refresh(ctx)
 	return s.foreign.list()
 }
@@ -172,10 +175,13 @@ func (t ServerTool) described() mcp.Tool {
 	if title != "" {
 		title = t.Server + ": " + title
 	}
-	return describe(verbs.Spec{Name: t.Name, Title: title, Description: "[server " + t.Server + "] " + t.Description,
+	return describe(verbs.Spec{Name: t.Name, Title: title, Description: Marked(t.Server, t.Description),
 		ReadOnly: t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent, OpenWorld: t.OpenWorld},
 		[]byte(cmp.Or(string(t.Schema), `{"type":"object"}`)), t.Output)
 }
+
+// Marked is what a tool says of itself, marked as that of its server.
+func Marked(server, description string) string { return "[server " + server + "] " + description }
 
 // serverTool returns the tool of another server that is called so.
 func (s *Server) serverTool(name string) (ServerTool, bool) {

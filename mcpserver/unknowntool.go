@@ -38,9 +38,6 @@ func toolWords() map[string]string {
 // name as it stands here.
 func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
-	if s.isOwn(name) {
-		return
-	}
 	quoted := strings.Trim(plan.Quote(name), `"`)
 	text := quoted + "'"
 	for _, row := range verbs.Table() {

@@ -65,6 +65,7 @@ type opened struct {
 	served  func() bool   // some client's server runs
 	beneath func() bool   // this process runs beneath the host of another client's server, but is not started by it
 	notices notices
+	others  *otherServers
 }
 
 // open finds the workspace, reads its configuration and prepares its log, once.
@@ -109,9 +110,13 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		options.Workspace = "the workspace named default"
 	}
 	options.Model = a.configuredModel(config.Model)
+	others := &otherServers{app: a, place: place, section: config.Servers}
+	if config.Servers.Given() {
+		options.Definitions = others.definitions
+	}
 	if !place.Default {
-		options.Tree, options.Tools = newFiles(place.Path), toolInfos
-		options.StepTools = stepTools{sync.OnceValues(a.box)}
+		options.Tree, options.Tools = newFiles(place.Path), func() []verbs.ToolInfo { return toolInfos(others) }
+		options.StepTools = stepTools{sync.OnceValues(a.box), others}
 		options.RuleBook = ruleBook{workspace: place.Path, file: config.AgentsFile}
 	}
 	options.Templates = a.templates(place)
@@ -127,7 +132,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		return ""
 	})
 	beneath := func() bool { return seen.Beneath(a.chain, workspace.HostSession(a.getenv)) }
-	a.opened = &opened{place, config, s, seen, verbs.New(s, options), client, seen.Served, beneath, told}
+	a.opened = &opened{place, config, s, seen, verbs.New(s, options), client, seen.Served, beneath, told, others}
 	return a.opened, nil
 }
 
@@ -147,6 +152,7 @@ func (a *app) close() error {
 		return nil
 	}
 	a.opened.notices.close(a)
+	a.opened.others.close()
 	return a.opened.session.Close()
 }
 

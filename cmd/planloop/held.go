@@ -36,6 +36,13 @@ func (a *app) mayAct(ctx context.Context, opened *opened, what string, paths ...
 	return nil
 }
 
+// wall holds to reading what is done in a workspace while planning mode allows only that.
+func (a *app) wall(opened *opened) toolbox.Wall {
+	return toolbox.Wall{Path: opened.place.Path,
+		Changed: func(ctx context.Context) (<-chan struct{}, error) { return a.changes(ctx, opened) },
+		Guard:   func(ctx context.Context, path string) (toolbox.Hold, error) { return a.held(ctx, opened, path) }}
+}
+
 // held tells what allows only reading at a path or below it: planning mode in the workspace
 // that was opened, wherever the path leads, or in another one whose directory the path lies
 // in or holds.
@@ -62,6 +69,9 @@ func (a *app) held(ctx context.Context, opened *opened, path string) (toolbox.Ho
 // others are the workspaces besides the one that was opened whose planning mode holds a path
 // or something below it.
 func (a *app) others(opened *opened, path string) []workspace.Workspace {
+	if opened.place.Default && path == opened.place.Path {
+		return nil // that is only where it was started
+	}
 	return slices.DeleteFunc(workspace.Lookup{Getenv: a.getenv}.Overlapping(path), func(other workspace.Workspace) bool {
 		return other.StateDir == opened.place.StateDir && !a.flags.ephemeral
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/planloop/planloop/internal/tree"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
@@ -219,7 +220,7 @@ func (n notices) close(a *app) {
 }
 
 // toolInfos describes the tools that steps can name.
-func toolInfos() []verbs.ToolInfo {
+func toolInfos(others *otherServers) []verbs.ToolInfo {
 	var tools []verbs.ToolInfo
 	for _, row := range toolbox.Table() {
 		input, _, err := row.Schemas()
@@ -228,13 +229,21 @@ func toolInfos() []verbs.ToolInfo {
 		}
 		tools = append(tools, verbs.ToolInfo{Name: row.Name, Description: row.Description, Schema: input})
 	}
+	for _, tool := range others.listed() {
+		tools = append(tools, verbs.ToolInfo{Name: tool.Name, Description: mcpserver.Marked(tool.Server, tool.Description),
+			Schema: tool.Schema})
+	}
 	return tools
 }
 
 // stepTools are the tools that steps of plans may name, opened when one is named.
 type stepTools struct {
-	box func() (*toolbox.Box, error)
+	box    func() (*toolbox.Box, error)
+	others *otherServers
 }
+
+// Await waits for servers that have not told their tools yet.
+func (t stepTools) Await(ctx context.Context) { t.others.refresh(ctx) }
 
 func (t stepTools) Tool(name string) (runnable.Tool, bool) {
 	box, err := t.box()
@@ -264,9 +273,9 @@ func (a *app) box() (*toolbox.Box, error) {
 		return nil, plan.Refuse(plan.Conflict, "", "this is not a project, so there are no files to work on",
 			"start planloop in a project, or with --workspace DIR")
 	}
-	return toolbox.Open(opened.place.Path, toolbox.Options{Launcher: a.launch(),
-		Changed: func(ctx context.Context) (<-chan struct{}, error) { return a.changes(ctx, opened) },
-		Guard:   func(ctx context.Context, path string) (toolbox.Hold, error) { return a.held(ctx, opened, path) }})
+	wall := a.wall(opened)
+	return toolbox.Open(opened.place.Path, toolbox.Options{Launcher: a.launch(), Changed: wall.Changed, Guard: wall.Guard,
+		Others: opened.others.forSteps})
 }
 
 // launcher returns what starts commands, and ends all that they start.
@@ -310,6 +319,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, 
 		return "", err
 	}
 	defer func() { _ = box.Close() }()
+	opened.others.refresh(ctx) // what they offer now is what is carried out
 	options := engine.Options{Parallel: opened.config.Parallel, Logger: e.logger(), Files: box.Files}
 	if !e.flags.ephemeral {
 		options.StateDir = opened.place.StateDir

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	process.Keep() // both return, unless this process was started to keep or confine a command
 	shell.Confine()
-	testscript.Main(m, map[string]func(){"planloop": main})
+	testscript.Main(m, map[string]func(){"planloop": main, "zoo": zoo})
 }
 
 // update rewrites the goldens of the scripts from what the commands print:

@@ -59,8 +59,13 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	box := sync.OnceValues(a.box)
+	var others mcpserver.Servers
+	if config.Servers.Given() {
+		others = offeredServers{a}
+	}
 	server, err := mcpserver.New(mcpserver.Options{
 		Sealer:  sync.OnceValues(a.sealer),
+		Servers: others, Free: a.free,
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
 		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield,
 		Logger: a.logger(), Actor: a.client, Unheard: a.startedByAgent,

@@ -37,6 +37,10 @@ type Options struct {
 	// that is not to go on is ended then. nil: commands run to their end.
 	Changed func(ctx context.Context) (<-chan struct{}, error)
 
+	// Others lists the tools of other servers, as they are now, which steps may name as well; nil:
+	// none. A name that is taken here is not theirs.
+	Others func() []Tool
+
 	// Launcher is what starts commands; its program calls shell.Confine in its main as well.
 	// nil: one without a program. What leaves the session of its command then lives on, and
 	// commands that only read are run with a narrow environment alone.

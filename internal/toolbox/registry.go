@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -20,22 +21,33 @@ import (
 type Registry struct {
 	tools  []Tool
 	byName map[string]int
+	others func() []Tool // as they are now; nil: none
 }
 
 // Lookup returns the tool of that name.
 func (r *Registry) Lookup(name string) (Tool, bool) {
-	i, ok := r.byName[name]
-	if !ok {
-		return Tool{}, false
+	if i, ok := r.byName[name]; ok {
+		return r.tools[i], true
 	}
-	return r.tools[i], true
+	others := r.beside()
+	if i := slices.IndexFunc(others, func(t Tool) bool { return t.Name == name }); i >= 0 {
+		return others[i], true
+	}
+	return Tool{}, false
+}
+
+func (r *Registry) beside() []Tool {
+	if r.others == nil {
+		return nil
+	}
+	return r.others()
 }
 
 // Names lists the names of the tools.
 func (r *Registry) Names() []string {
-	names := make([]string, len(r.tools))
-	for i, tool := range r.tools {
-		names[i] = tool.Name
+	var names []string
+	for _, tool := range slices.Concat(r.tools, r.beside()) {
+		names = append(names, tool.Name)
 	}
 	return names
 }
@@ -90,7 +102,11 @@ func (b *Box) registry() (*Registry, error) {
 		}
 		tools = append(tools, tool)
 	}
-	return (&Registry{}).With(tools...)
+	all, err := (&Registry{}).With(tools...)
+	if err == nil {
+		all.others = b.options.Others
+	}
+	return all, err
 }
 
 // decode reads arguments as a call over MCP does.

@@ -63,6 +63,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	if candidate.Replaces {
 		have = plan.Steps{}
 	}
+	s.awaitTools(ctx, toolsOf(*batch))
 	unrunnable := s.unrunnable(have, *batch, candidate.New)
 	if unrunnable != nil {
 		form = besides(form, unrunnable)

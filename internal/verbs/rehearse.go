@@ -37,6 +37,13 @@ func (s *Service) Rehearse(ctx context.Context, c Caller) (RehearsalReply, error
 	if p == nil {
 		return RehearsalReply{}, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
 	}
+	var tools []string
+	for step := range p.Steps.All() {
+		if step.Tool != "" && !step.Status.Finished() {
+			tools = append(tools, step.Tool)
+		}
+	}
+	s.awaitTools(ctx, tools)
 	if wrong := runnable.Check(runnable.Of(p.Steps), s.opts.StepTools); wrong != nil {
 		return RehearsalReply{}, wrong
 	}

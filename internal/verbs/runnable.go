@@ -2,8 +2,10 @@ package verbs
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/runnable"
@@ -33,6 +35,50 @@ func (s *Service) unrunnable(have plan.Steps, a plan.Action, tasks []gates.Task)
 		return wrong
 	}
 	return nil
+}
+
+// ToolsToCome are tools of which some may become known when they are waited for.
+type ToolsToCome interface {
+	// Await waits for what is not known yet, a bounded time.
+	Await(ctx context.Context)
+}
+
+// awaitTools waits for tools that are named and nobody knows yet. That takes a while: it is done
+// before the workspace's lock is taken.
+func (s *Service) awaitTools(ctx context.Context, names []string) {
+	tools, some := s.opts.StepTools.(ToolsToCome)
+	if some && slices.ContainsFunc(names, func(name string) bool { _, known := s.opts.StepTools.Tool(name); return !known }) {
+		tools.Await(ctx)
+	}
+}
+
+// toolsOf lists the tools that the steps of an action name.
+func toolsOf(a plan.Action) (names []string) {
+	var steps []plan.NewStep
+	switch a := a.(type) {
+	case plan.SetUp:
+		steps = a.Steps
+	case plan.SubmitPlan:
+		steps = a.Steps
+	case plan.AddSteps:
+		steps = a.Steps
+	case plan.AnswerStep:
+		steps = a.Steps
+	case plan.UpdateStep:
+		if tool := a.Patch.Tool; tool != nil && *tool != "" {
+			names = append(names, *tool)
+		}
+	case plan.Batch:
+		for _, part := range a.Parts {
+			names = append(names, toolsOf(part.Action)...)
+		}
+	}
+	for _, step := range steps {
+		if step.Tool != "" {
+			names = append(names, step.Tool)
+		}
+	}
+	return names
 }
 
 // joining collects the steps of an action as they will be.

@@ -8,6 +8,7 @@ package verbs
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/planloop/planloop/gates"
@@ -61,6 +62,17 @@ func (s *Service) definitions() map[string]string {
 		return nil
 	}
 	return s.opts.Definitions()
+}
+
+// reports tells whether an action says how steps stand, and nothing else: no tool is asked about.
+func reports(a plan.Action) bool {
+	switch a := a.(type) {
+	case plan.MarkStep, plan.ClaimStep, plan.ReportStep, plan.RaiseSignal, plan.ClearSignal:
+		return true
+	case plan.Batch:
+		return !slices.ContainsFunc(a.Parts, func(part plan.Part) bool { return !reports(part.Action) })
+	}
+	return false
 }
 
 // Presence keeps signs of life.
@@ -226,8 +238,11 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 	if c.wrong != nil {
 		return session.Outcome{}, besides(c.wrong, plan.CleanAction(a))
 	}
+	s.awaitTools(ctx, toolsOf(a))
 	outcome, err := s.session.Do(ctx, c.Actor, a, func(state plan.State, facts *plan.Facts) error {
-		facts.Definitions = s.definitions()
+		if !reports(a) {
+			facts.Definitions = s.definitions()
+		}
 		if err := holds(state); err != nil {
 			return err
 		}

@@ -107,6 +107,12 @@ func StateHome(getenv func(string) string, home string) (string, error) {
 	return appFolder(getenv, "XDG_STATE_HOME", xdg.StateHome, home)
 }
 
+// CacheHome returns the folder of what can be found out again: $XDG_CACHE_HOME/planloop, or
+// the platform's place.
+func CacheHome(getenv func(string) string, home string) (string, error) {
+	return appFolder(getenv, "XDG_CACHE_HOME", xdg.CacheHome, home)
+}
+
 // TemplateFolder returns the folder of the user's own templates for plans:
 // $XDG_DATA_HOME/planloop/templates, or the platform's place.
 func TemplateFolder(getenv func(string) string, home string) (string, error) {

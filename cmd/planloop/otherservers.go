@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/planloop/planloop/internal/downstream"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
+	"github.com/planloop/planloop/plan"
+)
+
+// otherServers are the servers of the user's configuration, whose tools are offered as well.
+// They are opened when somebody first asks for their tools. A nil one has none.
+type otherServers struct {
+	app     *app
+	place   workspace.Workspace
+	section workspace.Section
+	once    sync.Once
+	servers *downstream.Servers // nil: there are none
+}
+
+// get returns the servers, nil for none. It starts nothing.
+func (o *otherServers) get() *downstream.Servers {
+	if o == nil {
+		return nil
+	}
+	o.once.Do(func() {
+		config, err := o.config()
+		if err == nil && len(config) > 0 {
+			o.servers, err = downstream.New(config, downstream.Options{Launcher: o.app.launch(), Dir: o.place.Path, CacheDir: o.cache(),
+				Getenv: o.app.getenv, Logger: o.app.logger(), Version: version()})
+		}
+		if err != nil {
+			o.app.warn("no other servers are used: " + err.Error())
+		}
+	})
+	return o.servers
+}
+
+func (o *otherServers) config() (config downstream.Config, err error) {
+	err = o.section.Decode(&config)
+	return config, err
+}
+
+// cache is the folder in which the lists of tools are kept for the next process, "" for none.
+func (o *otherServers) cache() string {
+	dir, err := workspace.CacheHome(o.app.getenv, "")
+	if err != nil || o.app.flags.ephemeral {
+		return ""
+	}
+	return dir
+}
+
+// close ends the servers that were started.
+func (o *otherServers) close() {
+	o.once.Do(func() {}) // from now on there are none
+	if o.servers != nil {
+		_ = o.servers.Close() // it never fails
+	}
+}
+
+// listed are the tools as they are known now.
+func (o *otherServers) listed() []downstream.Tool {
+	if servers := o.get(); servers != nil {
+		return servers.Tools()
+	}
+	return nil
+}
+
+// forSteps are the tools as steps of plans call them.
+func (o *otherServers) forSteps() []toolbox.Tool {
+	var tools []toolbox.Tool
+	for _, tool := range o.listed() {
+		tools = append(tools, o.walled(tool))
+	}
+	return tools
+}
+
+// errHeld is why the call of a tool that may write is ended when planning mode begins.
+var errHeld = errors.New("planning mode was entered, in which tools may only read")
+
+// walled is a tool that is not called while planning mode allows only reading, and is ended
+// when that begins, unless it passes.
+func (o *otherServers) walled(tool downstream.Tool) toolbox.Tool {
+	run := tool.Run
+	if tool.Passes {
+		return tool.Tool
+	}
+	tool.Tool.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
+		free, stop, err := o.app.free(ctx, errHeld)
+		if err != nil {
+			return toolbox.Outcome{}, err
+		}
+		defer stop()
+		out, err := run(free, args, w)
+		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(free), errHeld) {
+			return toolbox.Outcome{Error: errHeld.Error(), Text: errHeld.Error(), Cut: true}, nil
+		}
+		return out, err
+	}
+	return tool.Tool
+}
+
+// definitions are the digests of what the tools say of themselves.
+func (o *otherServers) definitions() map[string]string {
+	all := map[string]string{}
+	for _, tool := range o.listed() {
+		all[tool.Name] = tool.Definition()
+	}
+	return all
+}
+
+// tellingTime bounds the wait for servers to tell their tools.
+const tellingTime = 10 * time.Second
+
+// refresh waits, a bounded time, until each server has told its tools, or failed.
+func (o *otherServers) refresh(ctx context.Context) {
+	servers := o.get()
+	if servers == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellingTime)
+	defer cancel()
+	if err := servers.Refresh(ctx); err != nil {
+		o.app.logger().Debug("not all servers told their tools", "error", err)
+	}
+}
+
+// free begins what may write beyond planloop's sight: the context ends with the cause when
+// planning mode begins. While it is on it is refused.
+func (a *app) free(ctx context.Context, cause error) (context.Context, func(), error) {
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	free, hold, stop, err := a.wall(opened).Free(ctx, cause)
+	if err == nil && hold.By != "" {
+		stop()
+		err = plan.Refuse(plan.Conflict, "", hold.By+" is on, and nothing is changed until a plan is approved", hold.Fix)
+	}
+	return free, stop, err
+}
+
+// offeredServers offers the tools of other servers over MCP.
+type offeredServers struct{ *app }
+
+func (s offeredServers) others() *otherServers {
+	opened, err := s.open(context.Background(), nil)
+	if err != nil {
+		return nil
+	}
+	return opened.others
+}
+
+// Tools lists the tools.
+func (s offeredServers) Tools() []mcpserver.ServerTool {
+	var tools []mcpserver.ServerTool
+	for _, tool := range s.others().listed() {
+		tools = append(tools, mcpserver.ServerTool{Tool: tool.Tool, Server: tool.Server, Passes: tool.Passes, Call: called(tool)})
+	}
+	return tools
+}
+
+// called makes a call for a client.
+func called(tool downstream.Tool) func(context.Context, json.RawMessage, mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+	return func(ctx context.Context, arguments json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+		came, err := tool.Invoke(ctx, arguments, downstream.Handlers{Progress: client.Progress,
+			Elicit: func(ctx context.Context, _, message string, schema json.RawMessage) (string, json.RawMessage, error) {
+				return client.Elicit(ctx, message, schema)
+			}})
+		result := mcpserver.ServerResult{Structured: came.Structured, IsError: came.IsError}
+		for _, part := range came.Content {
+			result.Content = append(result.Content, part.JSON)
+		}
+		return result, err
+	}
+}
+
+// Known reports whether every server that there is has told its tools at some time.
+func (s offeredServers) Known() bool {
+	servers := s.others().get()
+	if servers == nil {
+		return true
+	}
+	for _, status := range servers.Status() {
+		if status.State != downstream.Disabled && !status.Heard && len(status.Tools) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Refresh asks the servers for their tools.
+func (s offeredServers) Refresh(ctx context.Context) error {
+	if servers := s.others().get(); servers != nil {
+		return servers.Refresh(ctx)
+	}
+	return nil
+}
+
+// Changed receives after the tools have changed.
+func (s offeredServers) Changed(ctx context.Context) <-chan struct{} {
+	if servers := s.others().get(); servers != nil {
+		return servers.Changed(ctx)
+	}
+	never := make(chan struct{})
+	close(never)
+	return never
+}
