@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -129,6 +130,26 @@ func (o *otherServers) refresh(ctx context.Context) {
 	if err := servers.Refresh(ctx); err != nil {
 		o.app.logger().Debug("not all servers told their tools", "error", err)
 	}
+}
+
+// missing says why a tool that is named is not known, where its server is to blame.
+func (o *otherServers) missing(name string) string {
+	servers := o.get()
+	if servers == nil {
+		return ""
+	}
+	for _, status := range servers.Status() {
+		if !strings.HasPrefix(name, status.Name+"__") {
+			continue
+		}
+		switch status.State {
+		case downstream.Failed:
+			return status.Error
+		case downstream.Disabled, downstream.Starting:
+			return "the server " + status.Name + " is " + string(status.State)
+		}
+	}
+	return ""
 }
 
 // free begins what may write beyond planloop's sight: the context ends with the cause when

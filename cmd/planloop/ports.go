@@ -245,6 +245,9 @@ type stepTools struct {
 // Await waits for servers that have not told their tools yet.
 func (t stepTools) Await(ctx context.Context) { t.others.refresh(ctx) }
 
+// Missing says why a tool is not there.
+func (t stepTools) Missing(name string) string { return t.others.missing(name) }
+
 func (t stepTools) Tool(name string) (runnable.Tool, bool) {
 	box, err := t.box()
 	if err != nil {

@@ -43,7 +43,7 @@ func newRootCommand(a *app) *cobra.Command {
 	addGroup(root, "Running a plan:", newPauseCommand(a), newNextCommand(a), newSkipCommand(a), newRetryCommand(a), newRecoverCommand(a),
 		newObjectCommand(a, "replan", (*verbs.Service).Replan))
 	addGroup(root, "History:", newLogCommand(a), newEventsCommand(a), newPlansCommand(a), newDiffCommand(a), newRestoreCommand(a))
-	addGroup(root, "Other programs:", newServeCommand(a), newExportCommand(a), newImportCommand(a))
+	addGroup(root, "Other programs:", newServeCommand(a), newServersCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))
 	root.AddCommand(newTopic("configuration", withGates), newTopic("hosts", func(string) string {
 		return string(terminal.Joined(welcomeText(a.screen(), ownPath())))

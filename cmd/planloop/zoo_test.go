@@ -11,8 +11,13 @@ import (
 )
 
 // zoo is another MCP server, by another library: scripts configure it as the program zoo. It is
-// honest. What it says of feeding is in the file sign, so that it may change.
+// honest. What it says of feeding is in the file sign, so that it may change; a file closed keeps
+// it from starting.
 func zoo() {
+	if _, err := os.Stat("closed"); err == nil {
+		fmt.Fprintln(os.Stderr, "the zoo is closed today")
+		os.Exit(1)
+	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "zoo", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "look", Title: "Look", Description: "Tell who lives in a house.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, look)

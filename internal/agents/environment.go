@@ -53,7 +53,7 @@ func secretsOf(all, named []string) *secrets {
 	s := &secrets{}
 	for _, variable := range all {
 		name, value, _ := strings.Cut(variable, "=")
-		if !slices.Contains(named, name) && !telling(name) {
+		if !slices.Contains(named, name) && !outbound.Telling(name) {
 			continue
 		}
 		if _, err := os.Stat(value); filepath.IsAbs(value) && err == nil {
@@ -64,13 +64,6 @@ func secretsOf(all, named []string) *secrets {
 		}
 	}
 	return s
-}
-
-// telling reports whether the name of a variable says that its value is a secret.
-func telling(name string) bool {
-	name = strings.ReplaceAll(strings.ToUpper(name), "AUTHOR_", "") // of commits
-	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "AUTH", "CREDENTIAL"},
-		func(word string) bool { return strings.Contains(name, word) })
 }
 
 // add takes a secret, and how it stands within JSON.

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -52,6 +53,13 @@ func shown(text string, secrets []string) string {
 		line = Redact(line, secret)
 	}
 	return line
+}
+
+// Telling reports whether the name of a variable, or of an option, says that its value is a secret.
+func Telling(name string) bool {
+	name = strings.ReplaceAll(strings.ToUpper(name), "AUTHOR_", "") // of commits
+	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "AUTH", "CREDENTIAL"},
+		func(word string) bool { return strings.Contains(name, word) })
 }
 
 // Redact returns text with a secret, and every telling piece of it, taken out:

@@ -24,6 +24,11 @@ type Tools interface {
 	Names() []string
 }
 
+// Missing is Tools that can tell why a tool is not there; "" where they cannot.
+type Missing interface {
+	Missing(name string) string
+}
+
 // Tool is one of them.
 type Tool interface {
 	// CheckWith says all that is wrong with arguments, each with the JSON pointer to it. Texts for
@@ -189,12 +194,17 @@ func (e *examination) tool(step *Step) {
 	}
 	tool, known := e.tools.Tool(step.Tool)
 	if !known {
-		names := e.tools.Names()
+		names, why := e.tools.Names(), ""
+		if tools, can := e.tools.(Missing); can {
+			why = tools.Missing(step.Tool)
+		}
 		fix := "use one of " + strings.Join(names, ", ") + ", or leave out tool and args for a step that an agent does"
 		if near := spelling.Nearest(step.Tool, names); near != "" {
 			fix = "did you mean " + near + "?"
+		} else if why != "" {
+			fix = "`planloop servers` tells how it does"
 		}
-		e.fault(step, "/tool", "Unknown tool: "+word(step.Tool), "", fix)
+		e.fault(step, "/tool", "Unknown tool: "+word(step.Tool), why, fix)
 		return
 	}
 	isReference := func(text string) bool { _, is := plan.ParseReference(text); return is }

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/planloop/planloop/internal/downstream"
+	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+func newServersCommand(a *app) *cobra.Command {
+	return newCommand("servers", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.servers(cmd.Context()) })
+}
+
+// serversReply is what there is to be told of the servers of the configuration.
+type serversReply struct {
+	Servers []serverReply `json:"servers"`
+	Offered bool          `json:"offered"` // to agents over MCP; steps of plans may name them all the same
+	File    string        `json:"configuration,omitempty"`
+}
+
+// serverReply is one server, without its secrets.
+type serverReply struct {
+	Name       string            `json:"name"`
+	State      downstream.State  `json:"state"`
+	Transport  string            `json:"transport"`
+	Address    string            `json:"address"` // or the command
+	Protocol   string            `json:"protocol,omitempty"`
+	Problem    string            `json:"problem,omitempty"`
+	Advice     string            `json:"advice,omitempty"`
+	Printed    []string          `json:"printed,omitempty"` // last, for people
+	Tools      []serverToolReply `json:"tools"`
+	NotOffered []notOffered      `json:"not_offered,omitempty"`
+}
+
+type serverToolReply struct {
+	Name   string `json:"name"`
+	Title  string `json:"title,omitempty"`
+	Passes bool   `json:"passes_in_planning_mode"`
+}
+
+type notOffered struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// servers connects to all servers, and tells how each does.
+func (a *app) servers(ctx context.Context) error {
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	config, err := opened.others.config()
+	if err != nil {
+		return err
+	}
+	reply := serversReply{Servers: []serverReply{}}
+	reply.Offered = slices.ContainsFunc([]workspace.Toolset{workspace.ServersTools, workspace.ExecutionTools},
+		func(t workspace.Toolset) bool { return slices.Contains(opened.config.Toolsets, t) })
+	reply.File, _ = workspace.ConfigFile(a.getenv, "") // without a home there is none
+	opened.others.refresh(ctx)
+	if servers := opened.others.get(); servers != nil {
+		for _, status := range servers.Status() {
+			reply.Servers = append(reply.Servers, serverOf(status, config[status.Name]))
+		}
+	}
+	return a.reply(reply)
+}
+
+func serverOf(status downstream.Status, config downstream.Server) serverReply {
+	r := serverReply{Name: status.Name, State: status.State, Transport: status.Transport, Address: config.Shown(),
+		Protocol: status.Version, Problem: status.Error, Tools: []serverToolReply{}}
+	for _, tool := range status.Tools {
+		r.Tools = append(r.Tools, serverToolReply{Name: tool.Name, Title: tool.Title, Passes: tool.Passes})
+	}
+	for _, tool := range status.Unusable {
+		r.NotOffered = append(r.NotOffered, notOffered{Name: tool.Own, Why: tool.Why})
+	}
+	switch {
+	case status.State == downstream.Starting:
+		r.Advice = fmt.Sprintf("it has not told its tools in %s; one that has to be fetched takes longer the first time: try again",
+			tellingTime)
+	case status.State != downstream.Failed || status.RetryAt.IsZero(): // what is wrong with the configuration says itself what to do
+	case config.URL != "":
+		r.Advice = "check the address, the network, and the token among the headers"
+	default:
+		r.Advice = "run the command in a terminal to see what is wrong with it"
+		for _, line := range status.Lines {
+			if !strings.Contains(r.Problem, line) {
+				r.Printed = append(r.Printed, line)
+			}
+		}
+	}
+	return r
+}
+
+// Text is for people.
+func (r serversReply) Text() string {
+	if len(r.Servers) == 0 {
+		return "No other MCP servers are configured. Write them into " + r.File + ", such as\n" +
+			"  servers: {files: {command: npx, args: [-y, \"@modelcontextprotocol/server-filesystem\", /srv/files]}}"
+	}
+	var b strings.Builder
+	for _, server := range r.Servers {
+		server.write(&b)
+	}
+	if !r.Offered {
+		b.WriteString("Steps of plans may name these tools. Agents are not offered them over MCP: to change that, add servers to " +
+			"toolsets in " + r.File + ".\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (r serverReply) write(b *strings.Builder) {
+	protocol := ""
+	if r.Protocol != "" {
+		protocol = ", protocol " + r.Protocol
+	}
+	fmt.Fprintf(b, "%s: %s (%s%s)\n  %s\n", r.Name, r.State, r.Transport, protocol, r.Address)
+	if r.Problem != "" {
+		fmt.Fprintf(b, "  what is wrong: %s\n", r.Problem)
+	}
+	for _, line := range r.Printed {
+		fmt.Fprintf(b, "  it printed: %s\n", line)
+	}
+	if r.Advice != "" {
+		fmt.Fprintf(b, "  what to do: %s\n", r.Advice)
+	}
+	passing, width := 0, 0
+	for _, tool := range r.Tools {
+		width = max(width, len(tool.Name))
+		if tool.Passes {
+			passing++
+		}
+	}
+	if len(r.Tools) > 0 {
+		fmt.Fprintf(b, "  %s; planning mode lets %d pass:\n", plan.Counted(len(r.Tools), "tool"), passing)
+	}
+	for _, tool := range r.Tools {
+		word := "refused"
+		if tool.Passes {
+			word = "passes"
+		}
+		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("    %s  %-7s  %s", terminal.Pad(tool.Name, width), word, tool.Title), " "))
+	}
+	for _, tool := range r.NotOffered {
+		fmt.Fprintf(b, "    %s is not offered: %s\n", tool.Name, tool.Why)
+	}
+	b.WriteByte('\n')
+}

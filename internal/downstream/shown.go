@@ -1,0 +1,56 @@
+package downstream
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+// Shown is the command or the address, as it stands in the configuration, without what may be a
+// secret of it.
+func (s Server) Shown() string {
+	words := []string{s.Command}
+	if s.URL != "" {
+		words = []string{address(s.URL)}
+	}
+	secret := false // what comes next
+	for _, arg := range s.Args {
+		name, value, valued := strings.Cut(arg, "=")
+		option, telling := strings.HasPrefix(arg, "-"), outbound.Telling(name)
+		switch {
+		case !option && (secret || random(arg)):
+			arg = outbound.Hidden
+		case !option && strings.Contains(arg, "://"):
+			arg = address(arg)
+		case valued && (telling || random(value)):
+			arg = name + "=" + outbound.Hidden
+		case valued:
+			arg = name + "=" + address(value)
+		}
+		words, secret = append(words, arg), option && !valued && telling
+	}
+	return safetext.Line(plan.Shorten(strings.Join(words, " "), 300))
+}
+
+// address is a text, of which only the host and the path remain where it is an address.
+func address(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return outbound.Hidden
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// random reports whether a text looks like a key: long, of letters and digits alone.
+func random(text string) bool {
+	const shortest = 20
+	return len(text) >= shortest && strings.ContainsFunc(text, unicode.IsDigit) && strings.ContainsFunc(text, unicode.IsLetter) &&
+		strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=") == ""
+}
