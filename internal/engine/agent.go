@@ -116,7 +116,7 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 	if verified.OK && len(out.Text) > maxAgentOutput { // the log has an excerpt
 		verified.Value, _ = json.Marshal(out.Text)
 	}
-	done := r.finished(j, verified, err, time.Since(begun))
+	done := r.finished(ctx, j, verified, err, time.Since(begun))
 	done.Unavailable = seen.Report == nil && !seen.TimedOut && seen.Took < briefly && ctx.Err() == nil
 	done.Interrupted = done.Interrupted && ctx.Err() != nil
 	tellOf(seen, out.Text, j.step, &done)

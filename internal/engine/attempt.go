@@ -46,7 +46,7 @@ func (r *run) carry(ctx context.Context, j job) plan.Finished {
 	if out.OK && err == nil && j.step.Verify != "" {
 		out, err = r.verify(ctx, j.step.Verify, out, watch)
 	}
-	return r.finished(j, out, err, time.Since(begun))
+	return r.finished(ctx, j, out, err, time.Since(begun))
 }
 
 // verifier is the tool that runs the command by which a step is verified.
@@ -76,7 +76,7 @@ const (
 )
 
 // finished is what came of an attempt, in a form that the log takes.
-func (r *run) finished(j job, out toolbox.Outcome, err error, took time.Duration) plan.Finished {
+func (r *run) finished(ctx context.Context, j job, out toolbox.Outcome, err error, took time.Duration) plan.Finished {
 	done := plan.Finished{Attempt: j.attempt, Transient: out.Transient, Interrupted: err != nil || out.Cut || out.TimedOut}
 	done.Result = plan.Result{OK: out.OK && err == nil, Error: out.Error, Duration: took.Milliseconds(), Timestamp: time.Now()}
 	if err != nil && done.Result.Error == "" {
@@ -86,7 +86,7 @@ func (r *run) finished(j job, out toolbox.Outcome, err error, took time.Duration
 	room := maxOutput
 	if done.Result.OK {
 		room = maxGoodOutput
-		if err := r.keep(&done.Result, out.Value); err != nil {
+		if err := r.keep(ctx, &done.Result, out.Value); err != nil {
 			out.Text = strings.TrimSpace(out.Text + "\nIt has no value for other steps: " + err.Error() + ".")
 		}
 	} else if done.Result.Error == "" {
@@ -98,15 +98,20 @@ func (r *run) finished(j job, out toolbox.Outcome, err error, took time.Duration
 	return fitting(done)
 }
 
-// keep puts a value into the result, or apart where it is too large for the log.
-func (r *run) keep(result *plan.Result, value json.RawMessage) error {
+// keep puts a value into the result, or apart where it is too large for the log. Once ctx has ended it is
+// tried only once.
+func (r *run) keep(ctx context.Context, result *plan.Result, value json.RawMessage) error {
 	if value = safetext.EscapeJSON(value); len(value) <= plan.MaxInlineValue {
 		result.Value = value
 		return nil
 	}
 	name, err := r.session.PutValue(r.records, value)
 	for tries := 1; err != nil && tries < mostFaults; tries++ {
-		time.Sleep(faultWait)
+		select {
+		case <-time.After(faultWait):
+		case <-ctx.Done():
+			tries = mostFaults
+		}
 		name, err = r.session.PutValue(r.records, value)
 	}
 	if err != nil {
