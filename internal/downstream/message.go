@@ -101,20 +101,19 @@ func (f *frames) add(part []byte) {
 		f.line = append(f.line, part...)
 		return
 	}
-	if f.past == 0 {
-		f.head = append(f.head, f.line[:min(len(f.line), kept)]...)
+	if f.past == 0 { // of this line no more than its ends are kept from here on
 		f.past = len(f.line)
-		if len(f.head) < kept {
-			f.head = append(f.head, part[:min(len(part), kept-len(f.head))]...)
-		}
+		f.head = append(f.head, f.line[:min(len(f.line), kept)]...)
+		f.head = append(f.head, part[:min(len(part), kept-len(f.head))]...)
+		f.line = bytes.Clone(f.line[max(0, len(f.line)-kept):])
 	}
-	before := f.past
-	f.past += len(part)
-	if before < maxSkipped && f.past >= maxSkipped {
+	if f.past += len(part); f.past >= maxSkipped && f.past-len(part) < maxSkipped {
 		f.ended()
 	}
-	f.line = append(f.line[max(0, len(f.line)-kept):], part[max(0, len(part)-kept):]...)
-	f.line = append([]byte(nil), f.line[max(0, len(f.line)-kept):]...)
+	part = part[max(0, len(part)-kept):]
+	before := min(len(f.line), kept-len(part))
+	copy(f.line, f.line[len(f.line)-before:])
+	f.line = append(f.line[:before], part...)
 }
 
 // end hands on a line that is complete.
