@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,6 +44,9 @@ func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.S
 	}
 	if o.Attempt > 1 {
 		data.Error, data.Output, data.Changed = step.Error, step.Output, step.AffectedFiles
+		if step.Result != nil { // what a step failed with is no error of one that is to be tried again
+			data.Error = cmp.Or(data.Error, step.Result.Error)
+		}
 	}
 	data.Needed, data.Done = s.outcomesFor(ctx, state, step)
 	return prompts.WorkOnStep(data)

@@ -93,6 +93,17 @@ func TestWorkPrompt(t *testing.T) {
 	})
 }
 
+// TestWorkPromptTellsWhyTheLastAttemptEnded, also when a person has had the step tried again since.
+func TestWorkPromptTellsWhyTheLastAttemptEnded(t *testing.T) {
+	r := agentsPlan(t, nil)
+	r.assign(2, nil)
+	r.ended(2, false, false)
+	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Retry}, "")
+	if text := r.prompt(2, 2); !strings.Contains(text, "Why it ended:\n\n```text\nthe disk is full\n```") {
+		t.Error(text)
+	}
+}
+
 // TestWorkPromptOfAHugePlan: however much other steps left, the prompt stays small, has the newest, and counts
 // what it leaves out.
 func TestWorkPromptOfAHugePlan(t *testing.T) {
