@@ -113,6 +113,7 @@ func (s Server) fillCommand(t *target, fill *filler, workspace string, getenv fu
 	if !filepath.IsAbs(t.dir) {
 		t.dir = filepath.Join(workspace, t.dir)
 	}
+	t.env = append(t.env, nested+"=1")
 	for _, name := range inherited() {
 		if value := getenv(name); value != "" && s.Env[name] == "" {
 			t.env = append(t.env, name+"="+value)

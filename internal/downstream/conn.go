@@ -306,12 +306,21 @@ func (c *conn) receive(frame []byte, of *call) {
 	case m.Method != "" && m.ID != nil:
 		c.asked(m, of)
 	case m.Method != "":
-		c.heard(m)
-	case ours && (of == nil || of.id == id):
-		if one := c.call(id); one != nil {
-			one.end(c.judged(m))
-		}
+		c.heard(m, len(frame))
+	case of != nil && m.ID == nil && m.Error != nil: // it could not even read the id
+		of.end(c.judged(m))
+	case !ours || of != nil && of.id != id || !c.answered(id, m):
+		c.unasked(len(frame))
 	}
+}
+
+// answered ends the call that an answer is for, if there is one.
+func (c *conn) answered(id int64, m message) bool {
+	one := c.call(id)
+	if one != nil {
+		one.end(c.judged(m))
+	}
+	return one != nil
 }
 
 // judged is an answer as it counts.
@@ -332,7 +341,7 @@ func (c *conn) unreadable(head, end []byte, of *call, problem string) {
 	}
 	if of == nil {
 		c.noise(head[:min(len(head), 200)])
-		c.unasked()
+		c.unasked(len(head))
 		return
 	}
 	failed := c.fail("%s", problem)
@@ -358,16 +367,17 @@ func (c *conn) tooLong(head, end []byte, of *call) {
 	}
 }
 
-// unasked counts a message that nobody asked for, and gives up a server that sends too many.
-func (c *conn) unasked() {
-	if !c.flood.Allow() {
+// unasked counts a message that nobody asked for, a long one as several, and gives up a
+// server that sends too many.
+func (c *conn) unasked(length int) {
+	if !c.flood.AllowN(time.Now(), 1+length/(4<<10)) {
 		c.end(c.fail("was ended because it floods planloop with messages nobody asked for"))
 	}
 }
 
 // heard takes a notification.
-func (c *conn) heard(m message) {
-	c.unasked()
+func (c *conn) heard(m message, length int) {
+	c.unasked(length)
 	switch m.Method {
 	case "notifications/tools/list_changed":
 		c.changed()

@@ -175,6 +175,23 @@ func TestServersAreGivenLittle(t *testing.T) {
 	}
 }
 
+// TestAPlanloopAmongItsServersStartsNoneItself: it would start itself again, without end.
+func TestAPlanloopAmongItsServersStartsNoneItself(t *testing.T) {
+	s := started(t, downstream.Config{"ours": own(behaviour{})})
+	got, err := refreshed(t, s)["ours__env"].Invoke(within(t), nil, downstream.Handlers{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for variable := range strings.Lines(got.Text()) {
+		name, value, _ := strings.Cut(strings.TrimSpace(variable), "=")
+		t.Setenv(name, value)
+	}
+	inner := started(t, downstream.Config{"ours": own(behaviour{})})
+	if tools := refreshed(t, inner); len(tools) > 0 || !strings.Contains(inner.Status()[0].Error, "itself started as a server") {
+		t.Errorf("%+v", inner.Status())
+	}
+}
+
 // TestConfigurationsThatCannotBeUsed are told by their key, without what may be secret.
 func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 	secret := map[string]outbound.Secret{"Authorization": "topsecret-\x01"}

@@ -306,6 +306,43 @@ func TestModernRequestsSayWhatTheyAre(t *testing.T) {
 	})
 }
 
+// TestAListThatChangesAllTheTimeIsAskedForNowAndThen, and holds up no call.
+func TestAListThatChangesAllTheTimeIsAskedForNowAndThen(t *testing.T) {
+	p := newPeer(behaviour{}, nil)
+	var lists atomic.Int64
+	atWeb(t, func(w http.ResponseWriter, r *http.Request) {
+		switch m := asked(r); m.Method {
+		case "tools/list":
+			lists.Add(1)
+		case "tools/call":
+			w.Header().Set("Content-Type", "text/event-stream")
+			for range 1000 {
+				fmt.Fprint(w, `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n\n")
+				w.(http.Flusher).Flush()
+			}
+			fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n\n", m.ID)
+			return
+		}
+		p.ServeHTTP(w, r)
+	}, func(t *testing.T, s *downstream.Servers, _ *outboundtest.Endpoint) {
+		tools := refreshed(t, s)
+		begun := time.Now()
+		for range 10 {
+			if out, err := tools["ours__echo"].Call(t.Context(), nil, toolbox.Watch{}); err != nil || !out.OK {
+				t.Errorf("%+v, %v", out, err)
+			}
+		}
+		if took := time.Since(begun); lists.Load() > 7 || took > time.Second {
+			t.Errorf("%d lists in %s", lists.Load(), took)
+		}
+		before := lists.Load()
+		time.Sleep(10 * time.Second) // of the bubble's clock
+		if after := lists.Load(); after != before+1 {
+			t.Errorf("%d lists, then %d", before, after)
+		}
+	})
+}
+
 // TestAStreamThatEndsIsResumed where the server says how.
 func TestAStreamThatEndsIsResumed(t *testing.T) {
 	p := newPeer(behaviour{}, nil)

@@ -50,6 +50,9 @@ func encode(m message) []byte {
 func decode(frame []byte) (message, error) {
 	var m message
 	err := strictjson.Unmarshal(frame, &m)
+	if string(m.ID) == "null" {
+		m.ID = nil
+	}
 	return m, err
 }
 

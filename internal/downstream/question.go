@@ -19,7 +19,7 @@ const (
 
 // asked answers what the server asks of its client. It never holds up what else comes.
 func (c *conn) asked(m message, of *call) {
-	c.unasked()
+	c.unasked(len(m.Params))
 	select {
 	case c.asking <- struct{}{}:
 	default:

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/tail"
 )
@@ -60,6 +62,8 @@ type server struct {
 	conn     *conn
 	flight   chan struct{} // closed when a start or a listing that goes on has ended; nil: none does
 	stale    bool          // the list is to be asked for again
+	lists    *rate.Limiter // how often
+	late     *time.Timer   // when; nil: no time is set
 	failure  error
 	useful   bool // it has answered a call
 	failures int  // in a row
@@ -116,7 +120,7 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 	case s.target == nil || s.life.Err() != nil:
 		defer s.mu.Unlock()
 		return nil, s.failed()
-	case s.conn != nil && !s.stale:
+	case s.conn != nil && (s.flight == nil && !s.stale || s.late != nil): // what always changes is as good as it was a moment ago
 		defer s.mu.Unlock()
 		return s.conn, nil
 	case s.flight == nil && time.Now().Before(s.retryAt):
@@ -157,7 +161,8 @@ func (s *server) failed() error {
 	return e
 }
 
-// fly starts the server unless it runs, and asks for its list.
+// fly starts the server unless it runs, and asks for its list. What changes while it is
+// told is heard, and asked for again.
 func (s *server) fly(flight chan struct{}) {
 	s.mu.Lock()
 	c := s.conn
@@ -167,14 +172,11 @@ func (s *server) fly(flight chan struct{}) {
 	if fresh {
 		c, err = s.start()
 	}
-	for again := true; again && err == nil; {
+	if err == nil {
 		s.mu.Lock()
-		s.stale = false // what changes from here on is heard
+		s.stale = false
 		s.mu.Unlock()
 		err = s.ask(c)
-		s.mu.Lock()
-		again = s.stale
-		s.mu.Unlock()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,6 +192,9 @@ func (s *server) fly(flight chan struct{}) {
 		s.links.Go(func() { c.listen(s.life) })
 	}
 	close(flight)
+	if s.stale && c != nil {
+		s.renew(c)
+	}
 }
 
 // fell notes that a start came to nothing, or that a server ended. One that had been of use
@@ -271,15 +276,41 @@ func (s *server) bury(c *conn) {
 func (s *server) relist(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stale = true; s.flight == nil && s.conn == c && s.life.Err() == nil {
-		s.flight = make(chan struct{})
-		go s.fly(s.flight)
-	}
+	s.stale = true
+	s.renew(c)
 }
+
+// renew asks for a list that has changed: later, if it changes all the time.
+func (s *server) renew(c *conn) {
+	if !s.stale || s.flight != nil || s.conn != c || s.life.Err() != nil {
+		return
+	}
+	if !s.lists.Allow() {
+		if s.late == nil {
+			s.late = time.AfterFunc(listPause, func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.late = nil
+				s.renew(c)
+			})
+		}
+		return
+	}
+	s.flight = make(chan struct{})
+	go s.fly(s.flight)
+}
+
+// A list may change so often in a row, and then once in so long.
+const (
+	listsInARow = 5
+	listPause   = time.Second
+)
 
 // ask asks for the list.
 func (s *server) ask(c *conn) error {
-	raw, cut, err := c.list(s.life, s.settings.idle())
+	ctx, cancel := context.WithTimeout(s.life, max(startTime, s.settings.idle()))
+	defer cancel()
+	raw, cut, err := c.list(ctx, s.settings.idle())
 	if err != nil {
 		return err
 	}

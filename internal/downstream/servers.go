@@ -14,11 +14,14 @@ package downstream
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"sync"
+
+	"golang.org/x/time/rate"
 
 	"github.com/planloop/planloop/internal/broadcast"
 	"github.com/planloop/planloop/internal/process"
@@ -44,6 +47,10 @@ type Servers struct {
 	end     context.CancelFunc
 }
 
+// nested is set for the servers that are started, so that a planloop among them does not
+// start itself again, and that itself again.
+const nested = "PLANLOOP_NESTED"
+
 // New returns the servers of a configuration, and starts none. One that is configured in a
 // way that cannot be used is failed, and the others do without it.
 func New(c Config, o Options) (*Servers, error) {
@@ -60,9 +67,12 @@ func New(c Config, o Options) (*Servers, error) {
 	all := &Servers{end: end}
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		s := &server{name: name, settings: c[name], options: o, key: c[name].key(name, o.Dir), changed: all.hub.Notify,
-			complaints: &tail.Writer{Max: complain}, life: life}
+			complaints: &tail.Writer{Max: complain}, life: life, lists: rate.NewLimiter(rate.Every(listPause), listsInARow)}
 		var err error
-		if s.target, err = c[name].target(name, o.Dir, o.Getenv); err != nil {
+		if s.target, err = c[name].target(name, o.Dir, o.Getenv); err == nil && o.Getenv(nested) != "" {
+			err = errors.New("is not started, since this planloop was itself started as a server of another")
+		}
+		if err != nil {
 			s.target, s.failure = nil, err
 		}
 		all.servers = append(all.servers, s)
