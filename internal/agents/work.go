@@ -43,13 +43,15 @@ type Outcome struct {
 	ExitCode  int     // that of process.ExitCode
 	TimedOut  bool
 	Took      time.Duration
-	Changed   []string // the files that changed while it worked: printable, relative to the workspace, sorted
+	Changed   []string // the files that changed while it worked: printable, relative to the workspace, the first of them
 	Committed bool     // the work tree stands at another commit than before
 }
 
 const (
-	maxTail  = 8_000            // bytes of an output that an outcome has
-	lookTime = 30 * time.Second // to find out what stands in the work tree
+	maxTail    = 8_000            // bytes of an output that an outcome has
+	maxChanged = 5_000            // files that an outcome names
+	lookTime   = 30 * time.Second // to find out what stands in the work tree
+	briefLook  = 5 * time.Second  // the same, while somebody waits for the end
 )
 
 // errReported ends an agent that does not end by itself after its report.
@@ -139,7 +141,11 @@ func (a *Agents) look(ctx context.Context) (worktree.Snapshot, error) {
 
 // compare tells what has changed since.
 func (a *Agents) compare(ctx context.Context, before worktree.Snapshot, outcome *Outcome) {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	patience := lookTime
+	if ctx.Err() != nil {
+		patience = briefLook
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	changed, moved, err := worktree.After(limited, before)
 	if err != nil {
@@ -147,7 +153,7 @@ func (a *Agents) compare(ctx context.Context, before worktree.Snapshot, outcome 
 		return
 	}
 	outcome.Committed = moved
-	for _, name := range changed {
+	for _, name := range changed[:min(len(changed), maxChanged)] {
 		outcome.Changed = append(outcome.Changed, safetext.EscapeLine(name))
 	}
 }

@@ -62,6 +62,7 @@ func TestNothingOutlivesAnAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, gone := shellAgent(t, script)
+			r.options.Grace = 50 * time.Millisecond
 			out := r.do(t)
 			gone()
 			if out.Report == nil || out.Report.Status != plan.Done || out.TimedOut {

@@ -68,7 +68,7 @@ func newRig(t *testing.T, name string, args ...string) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{config: agents.Agent{Command: append([]string{self, scripted, name}, args...)}}
-	r.options = agents.Options{Workspace: t.TempDir(), Launcher: &process.Launcher{Program: self}, Grace: 100 * time.Millisecond}
+	r.options = agents.Options{Workspace: t.TempDir(), Launcher: &process.Launcher{Program: self}}
 	r.work = agents.Assignment{Agent: agents.Default, Run: "r", Step: 3, Attempt: 1, Nonce: nonce, Prompt: "S003\n", Timeout: time.Minute,
 		Log: &r.log}
 	return r
@@ -121,7 +121,9 @@ func TestPromptMayBeIgnored(t *testing.T) {
 
 func TestHangingAfterTheReportIsEnded(t *testing.T) {
 	for _, end := range []string{"\n", ""} {
-		out := newRig(t, "report and hang", reportLine("failed", "x")+end).do(t)
+		r := newRig(t, "report and hang", reportLine("failed", "x")+end)
+		r.options.Grace = 50 * time.Millisecond
+		out := r.do(t)
 		if out.Report == nil || out.Report.Status != plan.Failed || out.TimedOut {
 			t.Errorf("%q: %+v", end, out)
 		}
@@ -131,7 +133,7 @@ func TestHangingAfterTheReportIsEnded(t *testing.T) {
 func TestHangingAfterAReportInAnotherWayIsEnded(t *testing.T) {
 	r := newRig(t, "hang")
 	reported := make(chan struct{})
-	r.work.Reported = reported
+	r.work.Reported, r.options.Grace = reported, 50*time.Millisecond
 	r.work.Line = func(string) { close(reported) }
 	if out := r.do(t); out.Report != nil || out.TimedOut || out.Tail != "hanging" {
 		t.Errorf("%+v", out)
