@@ -150,7 +150,7 @@ func (d Finished) events(s State, f Facts) []Event {
 		return []Event{StrayResult{Plan: d.Plan, Step: d.Step, Attempt: d.Attempt.Attempt, OK: d.Result.OK, Error: d.Result.Error,
 			Output: d.Output, By: f.Actor.Name, At: f.Now}}
 	case d.Unavailable:
-		return d.unavailable(s, step.Assigned(), f)
+		return d.unavailable(s, step, f)
 	}
 	return []Event{d.event(s, step, f)}
 }
@@ -163,9 +163,10 @@ func (d Finished) event(s State, step *Step, f Facts) Event {
 	case d.Result.OK, d.Blocked:
 	case d.Interrupted && (!x.Safe || x.Agent != ""): // the next agent looks at what this one left
 		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.Safe, Error: d.Result.Error, Output: d.Output,
-			By: f.Actor.Name, At: f.Now}
+			AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
 	case (d.Transient || d.Interrupted) && again:
-		return StepRetried{Step: d.Step, Attempt: step.Attempts, Error: d.Result.Error, Output: d.Output, By: f.Actor.Name, At: f.Now}
+		return StepRetried{Step: d.Step, Attempt: step.Attempts, Error: d.Result.Error, Output: d.Output,
+			AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
 	}
 	if len(step.Notes) >= MaxNotes {
 		d.Note = ""
@@ -209,9 +210,7 @@ func (e StepFinished) apply(s State) State {
 		if e.Note != "" {
 			step.Notes = append(slices.Clip(step.Notes), e.Note)
 		}
-		if len(e.AffectedFiles) > 0 {
-			step.AffectedFiles = append(slices.Clip(step.AffectedFiles), e.AffectedFiles...)
-		}
+		step.affects(e.AffectedFiles)
 		if len(e.Outside) > 0 {
 			step.execute(func(x *Execution) { x.Outside = e.Outside })
 		}
@@ -237,6 +236,8 @@ type StepRetried struct {
 	Output  string    `json:"output,omitempty"`
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
+
+	AffectedFiles []string `json:"affected_files,omitempty"` // by the agent of the attempt, besides those that are known
 }
 
 func (e StepRetried) marks() StepID { return e.Step }
@@ -246,6 +247,7 @@ func (e StepRetried) apply(s State) State {
 		retries := step.execution().Retries
 		step.become(StepMarked{Step: e.Step, Status: Pending, By: e.By, At: e.At})
 		step.Error, step.Output = e.Error, e.Output
+		step.affects(e.AffectedFiles)
 		step.execute(func(x *Execution) { x.Retries = retries + 1 })
 	})
 }
@@ -262,6 +264,8 @@ type StepLost struct {
 	Output  string    `json:"output,omitempty"`
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
+
+	AffectedFiles []string `json:"affected_files,omitempty"` // by the agent of the attempt, besides those that are known
 }
 
 func (e StepLost) marks() StepID { return e.Step }
@@ -278,6 +282,7 @@ func (step *Step) lose(e StepLost) {
 	}
 	step.become(StepMarked{Step: e.Step, Status: status, By: e.By, At: e.At})
 	step.Error, step.Output = e.Error, e.Output
+	step.affects(e.AffectedFiles)
 	step.execute(func(x *Execution) {
 		if x.Retries = retries; e.Unknown {
 			x.Ask = &Ask{Kind: AskUnknown, Attempt: e.Attempt, Digest: x.Digest, At: e.At}

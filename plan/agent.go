@@ -156,6 +156,8 @@ type AgentUnavailable struct {
 	Output  string    `json:"output,omitempty"`
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
+
+	AffectedFiles []string `json:"affected_files,omitempty"` // besides those that are known
 }
 
 func (e AgentUnavailable) marks() StepID { return e.Step }
@@ -163,19 +165,27 @@ func (e AgentUnavailable) marks() StepID { return e.Step }
 func (e AgentUnavailable) apply(s State) State {
 	s = s.withRun(func(r *Run) { r.Unavailable++ })
 	return s.withStep(e.Step, e.At, func(step *Step) {
-		step.lose(StepLost{Step: e.Step, Attempt: e.Attempt, Error: e.Error, Output: e.Output, By: e.By, At: e.At})
+		step.lose(StepLost{Step: e.Step, Attempt: e.Attempt, Error: e.Error, Output: e.Output, AffectedFiles: e.AffectedFiles,
+			By: e.By, At: e.At})
 	})
 }
 
 // unavailable returns what follows when an agent ended within seconds and said nothing.
-func (d Finished) unavailable(s State, agent string, f Facts) []Event {
-	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: agent, Error: d.Result.Error, Output: d.Output,
-		By: f.Actor.Name, At: f.Now}}
+func (d Finished) unavailable(s State, step *Step, f Facts) []Event {
+	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: step.Assigned(), Error: d.Result.Error,
+		Output: d.Output, AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}}
 	if run := s.OpenRun(); run != nil && !run.Paused && run.Unavailable+1 >= MaxUnavailable {
 		events = append(events, RunPaused{Reason: OverAgentUnavailable, Note: Shorten(d.Result.Error, MaxLongLine), By: f.Actor.Name,
 			At: f.Now})
 	}
 	return events
+}
+
+// affects adds to the files that are known to have changed for the step.
+func (step *Step) affects(files []string) {
+	if len(files) > 0 {
+		step.AffectedFiles = append(slices.Clip(step.AffectedFiles), files...)
+	}
 }
 
 // besides returns the files of a list that are not known of the step, as many as it has room for.

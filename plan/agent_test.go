@@ -165,6 +165,27 @@ func TestAnAgentThatDiedWithItsEngineIsStartedAgain(t *testing.T) {
 	w.wantAdvance(4, []string{"step_lost", "step_started"}, interrupted)
 }
 
+// TestWhatAnAttemptChangedIsKnownToTheNext, however it ended, and to whoever looks at the step.
+func TestWhatAnAttemptChangedIsKnownToTheNext(t *testing.T) {
+	for event, ending := range map[string]plan.Finished{
+		"step_retried":      {Transient: true},
+		"agent_unavailable": {Transient: true, Unavailable: true},
+		"step_lost":         {Interrupted: true},
+	} {
+		w := withAgents(t, titled("a"))
+		w.advance(4)
+		ending.Attempt, ending.Result = w.finished(1, failed("ended")).Attempt, failed("ended")
+		ending.AffectedFiles = []string{"a.go"}
+		w.wantAdvance(4, []string{event, "step_started"}, ending)
+		done := w.finished(1, ok(`1`))
+		done.AffectedFiles = []string{"a.go", "b.go"}
+		w.advance(0, done)
+		if got := w.step(1).AffectedFiles; !slices.Equal(got, []string{"a.go", "b.go"}) {
+			t.Errorf("%s: %q", event, got)
+		}
+	}
+}
+
 // TestAChangedToolAsksAgain: whatever it says of itself, and though the person said not to be asked.
 func TestAChangedToolAsksAgain(t *testing.T) {
 	w := newWorkspace(t)

@@ -401,9 +401,7 @@ func (e StepReported) apply(s State) State {
 		if e.Output != "" {
 			step.Output = e.Output
 		}
-		if len(e.AffectedFiles) > 0 {
-			step.AffectedFiles = append(slices.Clip(step.AffectedFiles), e.AffectedFiles...)
-		}
+		step.affects(e.AffectedFiles)
 		if len(e.Evidence) > 0 {
 			step.Evidence = append(slices.Clip(step.Evidence), e.Evidence...)
 			step.Evidence = slices.Clone(step.Evidence[max(0, len(step.Evidence)-MaxEvidence):])

@@ -2,8 +2,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-import { within } from './process.mjs';
-
 // Model keeps every request for the next message of a conversation, and sends what the
 // script says to it: { text }, or { tool, args }, or nothing, which leaves the one who
 // asks waiting.
@@ -28,9 +26,9 @@ export class Model {
     this.#server.closeAllConnections();
   }
 
-  // until waits for a request of which the condition holds, and returns it.
-  until(holds, what) {
-    const heard = new Promise((resolve) => {
+  // asked waits for a request of which the condition holds, and returns it.
+  asked(holds) {
+    return new Promise((resolve) => {
       const look = () => {
         const found = this.requests.find(holds);
         if (found) resolve(found);
@@ -38,7 +36,6 @@ export class Model {
       };
       if (!look()) this.#waiting.add(look);
     });
-    return within(heard, () => `the model was not asked ${what}`);
   }
 
   async #serve(request, response) {

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-// How long anything may take that should come at once; the machine may be busy.
-const patience = 60_000;
+// How many seconds anything may take that should come at once; the machine may be busy.
+const patience = 60;
 
 // place makes an empty workspace with a state folder and a home beside it.
 export function place(program, folder) {
@@ -41,8 +41,8 @@ export class Running {
   }
 
   // status waits for the end and returns the exit code, or the signal's name.
-  status() {
-    return within(this.#stopped, () => `${this.name} has not ended`);
+  status(seconds) {
+    return within(this.#stopped, () => `${this.name} has not ended; it printed:\n${this.output}\n${this.errors}`, seconds);
   }
 
   // stop asks the process to end, and returns how it did.
@@ -119,10 +119,10 @@ export async function serveHTTP(where, ...options) {
 }
 
 // within waits for a promise, but not for ever.
-export async function within(promise, story) {
+export async function within(promise, story, seconds = patience) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`after ${patience / 1000}s: ${story()}`)), patience);
+    timer = setTimeout(() => reject(new Error(`after ${seconds}s: ${story()}`)), seconds * 1000);
   });
   try {
     return await Promise.race([promise, late]);

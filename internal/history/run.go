@@ -26,7 +26,7 @@ func runPhrase(e plan.Event) string {
 	case plan.AgentReported:
 		return e.Step.String() + " reported " + string(e.Status) + quotedNote(e.Note)
 	case plan.AgentUnavailable:
-		return e.Step.String() + attempted(e.Attempt) + ": the agent" + named(e.Agent) + " ended at once and said nothing" +
+		return e.Step.String() + attempted(e.Attempt) + ": the agent" + named(e.Agent) + " ended at once" +
 			quotedNote(e.Error)
 	case plan.StepFinished:
 		return finishedPhrase(e)
