@@ -153,6 +153,7 @@ func TestStartedAgentDoesNothingElse(t *testing.T) {
 		{"planning_submit_plan", `{"summary":"Mine","steps":` + oneTask + `}`, beyond},
 		{"planning_submit_plan", `{"summary":"Mine","steps":[{"title":"Without what gates ask for"}]}`, beyond},
 		{"planning_recover_step", `{"step_id":"S002","choice":"retry"}`, beyond},
+		{"planning_apply_template", `{"template":"bug-fix"}`, beyond},
 		{"planning_replan", `{"changes":"all","add_tasks":` + oneTask + `}`, beyond},
 	}
 	whole := []struct{ tool, arguments string }{ // what it may do

@@ -168,6 +168,9 @@ func (s *Service) ApplyTemplate(ctx context.Context, c Caller, in ApplyTemplate)
 	if in.Template == "" {
 		return s.ListTemplates(ctx, c)
 	}
+	if err := c.beyond(); err != nil {
+		return ApplyTemplateReply{}, err
+	}
 	if _, err := s.templates(ctx); err != nil {
 		return ApplyTemplateReply{}, err
 	}
