@@ -4,40 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/planloop/planloop/internal/outbound"
 )
-
-// usual are the variables that every agent is given: where home is and which language is spoken,
-// and nothing secret.
-func usual() []string {
-	names := []string{"HOME", "PATH", "TMPDIR", "LANG", "TERM", "USER", "LOGNAME", "SHELL"}
-	if runtime.GOOS == "windows" { // where programs do not start without
-		names = append(names, "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "HOMEDRIVE",
-			"HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "USERNAME")
-	}
-	return names
-}
-
-// environment is what an agent is given of an environment: the usual variables, and those named.
-func environment(all, named []string) []string {
-	given := append(usual(), named...)
-	var list []string
-	for _, variable := range all {
-		name, _, _ := strings.Cut(variable, "=")
-		if runtime.GOOS == "windows" {
-			name = strings.ToUpper(name)
-		}
-		if slices.Contains(given, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") {
-			list = append(list, variable)
-		}
-	}
-	return list
-}
 
 // secrets are texts that are taken out of what an agent prints, by their first byte.
 type secrets [256][][]byte

@@ -124,7 +124,7 @@ func (a *Agents) command(agent Agent, w Assignment) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(program, agent.Command[1:]...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(w.Prompt)
-	cmd.Env = append(environment(a.opts.Environ, agent.Env), w.Environment...)
+	cmd.Env = append(process.Environment(a.opts.Environ, agent.Env...), w.Environment...)
 	return cmd, nil
 }
 

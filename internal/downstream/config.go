@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -87,7 +86,7 @@ func (s Server) target(name, workspace string, getenv func(string) string) (*tar
 	if s.URL != "" {
 		s.fillAddress(t, &fill)
 	} else {
-		s.fillCommand(t, &fill, workspace, getenv)
+		s.fillCommand(t, &fill, workspace)
 	}
 	t.secrets = fill.secrets
 	return t, fill.err
@@ -101,7 +100,7 @@ func serverName(name string) bool {
 	return len(name) > 0 && len(name) <= 32 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-func (s Server) fillCommand(t *target, fill *filler, workspace string, getenv func(string) string) {
+func (s Server) fillCommand(t *target, fill *filler, workspace string) {
 	t.command = fill.in("command", s.Command)
 	if strings.ContainsAny(t.command, `/\`) && !filepath.IsAbs(t.command) {
 		fill.refuse("command", "is a path that depends on where it is started", "write the whole path, or a name that is found in PATH")
@@ -113,12 +112,7 @@ func (s Server) fillCommand(t *target, fill *filler, workspace string, getenv fu
 	if !filepath.IsAbs(t.dir) {
 		t.dir = filepath.Join(workspace, t.dir)
 	}
-	t.env = append(t.env, nested+"=1")
-	for _, name := range inherited() {
-		if value := getenv(name); value != "" && s.Env[name] == "" {
-			t.env = append(t.env, name+"="+value)
-		}
-	}
+	t.env = []string{nested + "=1"}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if !outbound.VariableName(name) || strings.ContainsRune(string(s.Env[name]), 0) {
 			fill.refuse("env", "has a name or a value that no variable can have", "use letters, digits and underscores")
@@ -207,16 +201,6 @@ func (f *filler) hide(value string) {
 	if _, rest, ok := strings.Cut(value, " "); ok {
 		f.secrets = append(f.secrets, rest)
 	}
-}
-
-// inherited are the variables that programs cannot do without.
-func inherited() []string {
-	if runtime.GOOS == "windows" {
-		return []string{"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
-			"PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"}
-	}
-	return []string{"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER",
-		"XDG_CACHE_HOME", "XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "XDG_DATA_DIRS", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"}
 }
 
 // key is a digest of what is asked of a server, without what is secret of it.

@@ -48,7 +48,7 @@ func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail
 	c.wire = s
 	c.noise = func(line []byte) { _, _ = complaints.Write(append(bytes.Clone(line), '\n')) }
 	cmd := exec.Command(t.command, t.args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = t.dir, t.env, far, complaints
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = t.dir, append(process.Environment(os.Environ()), t.env...), far, complaints
 	cmd.Stdout = &frames{
 		whole: func(frame []byte) { c.receive(frame, nil) },
 		long:  func(head, end []byte) { c.tooLong(head, end, nil) },

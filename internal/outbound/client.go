@@ -1,14 +1,15 @@
 // Package outbound is the one way in which planloop sends something to an address
-// that the user configured: a model, a webhook. It reads such an address and the
-// variables that hold its secrets, posts to it within bounds, tries again where
-// that may help, and says in one vocabulary what went wrong, without the secrets.
+// that the user configured: a model, a webhook, another server. It reads such an address
+// and the variables that hold its secrets, posts to it within bounds, tries again where
+// that may help, and says in one vocabulary what went wrong, without the secrets. A Stream
+// is for answers that are read as they come.
 //
 // An endpoint is not trusted. It may hang, drip, redirect, flood or echo what it
 // was sent: a call ends in its time, reads a bounded answer, takes nothing to
 // another place, and shows of the endpoint's own words a printable line.
 //
 // The package must not know what is sent or what an answer means. It starts no
-// goroutine that outlives a call and keeps no connection between calls.
+// goroutine that outlives a call; a Stream alone keeps connections between calls.
 package outbound
 
 import (
