@@ -32,6 +32,7 @@ type output struct {
 	report  *Report
 	last    []byte // the last line that is not blank, its beginning
 	fresh   bool   // nobody was told of it
+	closed  bool   // what still comes, from what could not be ended, is dropped
 }
 
 const (
@@ -66,6 +67,9 @@ func (o *output) stream() *stream {
 func (s *stream) Write(data []byte) (int, error) {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
+	if s.of.closed {
+		return len(data), nil
+	}
 	s.pass(data, true)
 	for rest := data; len(rest) > 0; {
 		part, after, whole := bytes.Cut(rest, []byte("\n"))
@@ -127,6 +131,7 @@ func (o *output) close() {
 		s.pass(nil, false)
 		s.endLine()
 	}
+	o.closed = true
 	o.mu.Unlock()
 	o.tell()
 }

@@ -26,6 +26,7 @@ func shellAgent(t *testing.T, text string) (r *rig, gone func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = witness.Close() }) // until then it is held open
 	r = newRig(t, "")
 	r.config.Command = []string{"/bin/sh", "-c", "exec 9>" + path + "\n" + text}
 	return r, func() {

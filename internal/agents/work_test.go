@@ -43,7 +43,15 @@ func script() map[string]func(args []string) {
 			fmt.Print(args[0])
 			select {}
 		},
-		"hang":    func([]string) { fmt.Println("hanging"); select {} },
+		"hang": func([]string) { fmt.Println("hanging"); select {} },
+		"secrets": func([]string) {
+			secret := os.Getenv("MODEL_ENDPOINT")
+			for _, part := range []string{"the endpoint: ", secret[:5], secret[5:], "\n"} {
+				fmt.Print(part) // a write each
+			}
+			fmt.Println("found in a file: 0a0b0c0d0e0f")
+			fmt.Println(reportLine("done", "it is "+secret))
+		},
 		"exit":    func([]string) { os.Exit(7) },
 		"streams": func([]string) { fmt.Println("out"); fmt.Fprintln(os.Stderr, "err") },
 	}
@@ -170,6 +178,28 @@ func TestEnvironmentIsListed(t *testing.T) {
 	slices.Sort(names)
 	if want := []string{"HOME", "LC_ALL", "MY_API_BASE", "PATH", "PLANLOOP_RUN", "TERM", "XDG_DATA_HOME"}; !slices.Equal(names, want) {
 		t.Errorf("%v", names)
+	}
+}
+
+// What an agent prints of its own environment is told to nobody, in no form in which it leaves.
+func TestSecretsAreKeptFromEverybody(t *testing.T) {
+	const secret = "sk-0123456789abcdef"
+	r := newRig(t, "secrets")
+	r.config.Env = []string{"MODEL_ENDPOINT"}
+	r.options.Environ = []string{"MODEL_ENDPOINT=" + secret, "OTHER_TOKEN=0a0b0c0d0e0f"}
+	told := ""
+	r.work.Line = func(line string) { told += line + "\n" }
+	out := r.do(t)
+	if out.Report == nil || out.Report.Output != "it is [hidden]" {
+		t.Errorf("%+v", out.Report)
+	}
+	if want := "the endpoint: [hidden]\n"; !strings.HasPrefix(r.log.String(), want) || !strings.HasPrefix(out.Tail, want) {
+		t.Errorf("%q, %q", r.log.String(), out.Tail)
+	}
+	for _, text := range []string{r.log.String(), out.Tail, told} {
+		if strings.Contains(text, secret) || strings.Contains(text, "0a0b0c0d0e0f") {
+			t.Errorf("%q", text)
+		}
 	}
 }
 
