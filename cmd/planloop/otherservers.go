@@ -132,6 +132,23 @@ func (o *otherServers) refresh(ctx context.Context) {
 	}
 }
 
+// refreshFor is refresh where steps that are left to be done name a tool that is not planloop's own.
+func (o *otherServers) refreshFor(ctx context.Context, state plan.State) {
+	if state.Plan == nil || !o.section.Given() {
+		return
+	}
+	own := map[string]bool{"": true}
+	for _, row := range toolbox.Table() {
+		own[row.Name] = true
+	}
+	for step := range state.Plan.Steps.All() {
+		if !own[step.Tool] && !step.Status.Finished() {
+			o.refresh(ctx)
+			return
+		}
+	}
+}
+
 // missing says why a tool that is named is not known, where its server is to blame.
 func (o *otherServers) missing(name string) string {
 	servers := o.get()

@@ -322,7 +322,11 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, 
 		return "", err
 	}
 	defer func() { _ = box.Close() }()
-	opened.others.refresh(ctx) // what they offer now is what is carried out
+	state, err := opened.verbs.State(ctx)
+	if err != nil {
+		return "", err
+	}
+	opened.others.refreshFor(ctx, state) // what they offer now is what is carried out
 	options := engine.Options{Parallel: opened.config.Parallel, Logger: e.logger(), Files: box.Files}
 	if !e.flags.ephemeral {
 		options.StateDir = opened.place.StateDir

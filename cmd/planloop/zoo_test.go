@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -24,11 +25,17 @@ func zoo() {
 	sign, _ := os.ReadFile("sign")
 	mcp.AddTool(server, &mcp.Tool{Name: "feed", Description: "Feed an animal. " + string(sign)}, feed)
 	mcp.AddTool(server, &mcp.Tool{Name: "ask", Description: "Ask the visitor.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, ask)
+	v := visit{make(chan struct{})}
+	mcp.AddTool(server, &mcp.Tool{Name: "walk", Description: "Walk about until called back."}, v.walk)
+	mcp.AddTool(server, &mcp.Tool{Name: "leave", Description: "Wait for the end of the walk."}, v.leave)
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
+
+// visit is what goes on in a zoo.
+type visit struct{ over chan struct{} }
 
 type house struct {
 	House string `json:"house"`
@@ -61,10 +68,33 @@ func feed(_ context.Context, _ *mcp.CallToolRequest, in meal) (*mcp.CallToolResu
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, file.Close()
 }
 
+// ask asks a question in the way of the revision that is spoken.
 func ask(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-	answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Which animal?"})
-	if err != nil {
+	question := &mcp.ElicitParams{Message: "Which animal?", RequestedSchema: json.RawMessage(`{"type":"object",
+		"properties":{"animal":{"type":"string"}}}`)}
+	answer, _ := r.Params.InputResponses["animal"].(*mcp.ElicitResult)
+	if answer == nil {
+		var err error
+		if answer, err = r.Session.Elicit(ctx, question); err != nil { // the stateless revision has no such request
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"animal": question}, RequestState: "asked"}, nil, nil
+		}
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(answer.Action, answer.Content)}}}, nil, nil
+}
+
+// walk tells how it goes, and ends with its call.
+func (v visit) walk(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	params := &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 4, Message: "at the gate"}
+	if err := r.Session.NotifyProgress(ctx, params); err != nil {
 		return nil, nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer.Action}}}, nil, nil
+	<-ctx.Done()
+	close(v.over)
+	return nil, nil, nil
+}
+
+// leave waits for the end of a walk.
+func (v visit) leave(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+	<-v.over
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "left"}}}, nil, nil
 }
