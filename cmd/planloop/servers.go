@@ -21,7 +21,8 @@ func newServersCommand(a *app) *cobra.Command {
 // serversReply is what there is to be told of the servers of the configuration.
 type serversReply struct {
 	Servers []serverReply `json:"servers"`
-	Offered bool          `json:"offered"` // to agents over MCP; steps of plans may name them all the same
+	Offered bool          `json:"offered"`       // to agents over MCP; steps of plans may name them all the same
+	Mode    bool          `json:"planning_mode"` // it is on
 	File    string        `json:"configuration,omitempty"`
 }
 
@@ -64,6 +65,9 @@ func (a *app) servers(ctx context.Context) error {
 	reply.Offered = slices.ContainsFunc([]workspace.Toolset{workspace.ServersTools, workspace.ExecutionTools},
 		func(t workspace.Toolset) bool { return slices.Contains(opened.config.Toolsets, t) })
 	reply.File, _ = workspace.ConfigFile(a.getenv, "") // without a home there is none
+	if reply.Mode, err = opened.verbs.Restricted(ctx); err != nil {
+		return err
+	}
 	opened.others.refresh(ctx)
 	if servers := opened.others.get(); servers != nil {
 		for _, status := range servers.Status() {
@@ -108,7 +112,7 @@ func (r serversReply) Text() string {
 	}
 	var b strings.Builder
 	for _, server := range r.Servers {
-		server.write(&b)
+		server.write(&b, r.Mode)
 	}
 	if !r.Offered {
 		b.WriteString("Steps of plans may name these tools. Agents are not offered them over MCP: to change that, add servers to " +
@@ -117,7 +121,11 @@ func (r serversReply) Text() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (r serverReply) write(b *strings.Builder) {
+func (r serverReply) write(b *strings.Builder, isOn bool) {
+	mode := "planning mode"
+	if isOn {
+		mode += ", which is on,"
+	}
 	protocol := ""
 	if r.Protocol != "" {
 		protocol = ", protocol " + r.Protocol
@@ -140,7 +148,7 @@ func (r serverReply) write(b *strings.Builder) {
 		}
 	}
 	if len(r.Tools) > 0 {
-		fmt.Fprintf(b, "  %s; planning mode lets %d pass:\n", plan.Counted(len(r.Tools), "tool"), passing)
+		fmt.Fprintf(b, "  %s; %s lets %d pass:\n", plan.Counted(len(r.Tools), "tool"), mode, passing)
 	}
 	for _, tool := range r.Tools {
 		word := "refused"

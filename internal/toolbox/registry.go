@@ -54,7 +54,7 @@ func (r *Registry) Names() []string {
 
 // With returns a registry that has other tools as well. A name that is taken is an error.
 func (r *Registry) With(more ...Tool) (*Registry, error) {
-	all := &Registry{tools: make([]Tool, 0, len(r.tools)+len(more)), byName: map[string]int{}}
+	all := &Registry{tools: make([]Tool, 0, len(r.tools)+len(more)), byName: map[string]int{}, others: r.others}
 	for _, tool := range append(r.tools[:len(r.tools):len(r.tools)], more...) {
 		if _, taken := all.byName[tool.Name]; taken || tool.Name == "" {
 			return nil, fmt.Errorf("two tools are called %q, or one has no name", tool.Name)

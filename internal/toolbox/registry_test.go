@@ -226,3 +226,24 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// TestToolsOfOtherServersAreAsTheyAreNow: each look finds what there is then, and never in the place
+// of a tool of the workspace.
+func TestToolsOfOtherServersAreAsTheyAreNow(t *testing.T) {
+	var others []toolbox.Tool
+	registry := open(t, nil, toolbox.Options{Others: func() []toolbox.Tool { return others }}).Tools()
+	own := registry.Names()
+	if _, ok := registry.Lookup("zoo__look"); ok {
+		t.Error("found before it was there")
+	}
+	others = []toolbox.Tool{{Spec: toolbox.Spec{Name: "zoo__look", Title: "One"}}, {Spec: toolbox.Spec{Name: "view", Title: "Not ours"}}}
+	if found, ok := registry.Lookup("zoo__look"); !ok || found.Title != "One" {
+		t.Errorf("%v %+v", ok, found.Spec)
+	}
+	if found, _ := registry.Lookup("view"); found.Title == "Not ours" {
+		t.Error("a tool of the workspace was replaced")
+	}
+	if got := registry.Names(); !slices.Contains(got, "zoo__look") || !slices.Equal(got[:len(own)], own) {
+		t.Errorf("got %v", got)
+	}
+}

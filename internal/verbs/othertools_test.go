@@ -1,0 +1,110 @@
+package verbs_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/runnable"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// lateTools are known once somebody has waited for them.
+type lateTools struct {
+	known  map[string]bool
+	late   string
+	waited int
+}
+
+func (t *lateTools) Tool(name string) (runnable.Tool, bool) { return anyArgs{}, t.known[name] }
+func (t *lateTools) Names() []string                        { return []string{"view"} }
+func (t *lateTools) Missing(name string) string             { return "the server of " + name + " is away" }
+
+func (t *lateTools) Await(context.Context) {
+	t.waited++
+	t.known[t.late] = true
+}
+
+// anyArgs is a tool that takes anything.
+type anyArgs struct{}
+
+func (anyArgs) CheckWith(json.RawMessage, func(string) bool) []*plan.ValidationError { return nil }
+
+// TestToolsToComeAreAwaited where they are named and nobody knows them yet, by whatever names
+// them, and only there; what still is not there is told with the reason.
+func TestToolsToComeAreAwaited(t *testing.T) {
+	for name, c := range map[string]struct {
+		call, arguments string
+		waited          bool
+		refused         string
+	}{
+		"a task":               {"planloop_update", `{"add_tasks":[{"title":"Look into go.mod","tool":"zoo__look","args":{}}]}`, true, ""},
+		"an edit":              {"planloop_update", `{"update_tasks":[{"id":1,"tool":"zoo__look","args":{}}]}`, true, ""},
+		"a tool that is known": {"planloop_update", `{"add_tasks":[{"title":"Look into go.mod","tool":"view","args":{}}]}`, false, ""},
+		"no tool":              {"planning_add_step", `{"steps":[{"title":"Look"}]}`, false, ""},
+		"a mark":               {"planning_mark_step", `{"step_id":"S001","status":"in_progress"}`, false, ""},
+		"one that is away": {"planloop_update", `{"add_tasks":[{"title":"Look into go.mod","tool":"ant__look","args":{}}]}`, true,
+			"the server of ant__look is away"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tools := &lateTools{known: map[string]bool{"view": true}, late: "zoo__look"}
+			log := session.New(memory.New(), session.Options{})
+			t.Cleanup(func() { _ = log.Close() })
+			s := verbs.New(log, verbs.Options{StepTools: tools})
+			if _, err := s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "Feed them"},
+				Steps: []plan.NewStep{{Spec: plan.Spec{Title: "First"}}}}); err != nil {
+				t.Fatal(err)
+			}
+			err := callRow(t, s, c.call, c.arguments)
+			if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+				t.Errorf("%v, want %s", err, c.refused)
+			}
+			if (tools.waited > 0) != c.waited {
+				t.Errorf("waited %d times", tools.waited)
+			}
+		})
+	}
+}
+
+func callRow(t *testing.T, s *verbs.Service, name, arguments string) error {
+	t.Helper()
+	for _, row := range verbs.Table() {
+		if row.Name == name {
+			_, err := row.Call(t.Context(), s, ann, []byte(arguments))
+			return err
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return nil
+}
+
+// TestReportsAskNobodyForDefinitions: how steps stand is recorded without a look at other servers'
+// tools, and what may be approved with one.
+func TestReportsAskNobodyForDefinitions(t *testing.T) {
+	asked := 0
+	log := session.New(memory.New(), session.Options{})
+	t.Cleanup(func() { _ = log.Close() })
+	s := verbs.New(log, verbs.Options{Definitions: func() map[string]string { asked++; return nil }})
+	for _, c := range []struct {
+		call, arguments string
+		asks            bool
+	}{
+		{"planning_setup_plan", `{"objective":"Feed","initial_steps":["Look","Feed"]}`, true},
+		{"planning_mark_step", `{"step_id":"S001","status":"in_progress"}`, false},
+		{"planloop_update", `{"update_tasks":[{"id":1,"status":"completed"},{"id":2,"status":"in_progress"}]}`, false},
+		{"planloop_alert", `{"id":"tests","level":"info","message":"They pass."}`, false},
+		{"planning_update_step", `{"step_id":"S002","title":"Feed all of them"}`, true},
+	} {
+		asked = 0
+		if err := callRow(t, s, c.call, c.arguments); err != nil {
+			t.Fatal(c.call, err)
+		}
+		if (asked > 0) != c.asks {
+			t.Errorf("%s asked %d times", c.call, asked)
+		}
+	}
+}
