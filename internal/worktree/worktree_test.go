@@ -297,13 +297,18 @@ func TestNothingIsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.commit("a.txt", "b.txt", ".gitattributes=*.txt filter=spy diff=spy merge=spy\n")
-	f.below("own").git("init", "-q")
-	f.below("own").commit("a.txt", ".gitattributes=*.txt filter=other diff=other\n")
-	for _, where := range []folder{f, f.below("own")} {
+	nested := []folder{f.below("own"), f.below("sub")}
+	for _, n := range nested {
+		n.git("init", "-q")
+		n.commit("a.txt", ".gitattributes=*.txt filter=nested\n")
+		n.git("config", "filter.nested.clean", spy) // which the repository around it does not name
+	}
+	f.git("add", "sub") // as a submodule
+	f.git("commit", "-qm", "sub")
+	for _, where := range append(nested, f) {
 		for _, name := range []string{"core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "diff.external",
-			"diff.spy.textconv", "diff.spy.command", "filter.spy.clean", "filter.spy.process", "filter.other.clean", "filter.other.smudge",
-			"diff.other.textconv", "core.alternateRefsCommand", "gpg.program", "alias.status", "credential.helper", "merge.spy.driver",
-			"hook.spy.command"} {
+			"diff.spy.textconv", "diff.spy.command", "filter.spy.clean", "filter.spy.process",
+			"core.alternateRefsCommand", "gpg.program", "alias.status", "credential.helper", "merge.spy.driver", "hook.spy.command"} {
 			where.git("config", name, spy)
 		}
 		where.git("config", "core.hooksPath", filepath.Dir(spy))
@@ -322,8 +327,8 @@ func TestNothingIsRun(t *testing.T) {
 	t.Setenv("GIT_CONFIG_KEY_0", "core.fsmonitor")
 	t.Setenv("GIT_CONFIG_VALUE_0", spy)
 	seen := f.look()
-	f.write("a.txt=two", "own/a.txt=two")
-	f.expect(seen, false, "a.txt", "own/a.txt")
+	f.write("a.txt=two", "own/a.txt=two", "sub/a.txt=two")
+	f.expect(seen, false, "a.txt", "own/a.txt", "sub/a.txt")
 	if told, err := os.ReadFile(ran); err == nil {
 		t.Errorf("it was run:\n%s", told)
 	}
