@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -168,12 +169,17 @@ func (d Finished) event(s State, step *Step, f Facts) Event {
 		return StepRetried{Step: d.Step, Attempt: step.Attempts, Error: d.Result.Error, Output: d.Output,
 			AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
 	}
+	proof, missing := d.proof(step, f)
+	if len(missing) > 0 {
+		proof, d.Result = nil, Result{Error: "reported done; missing: " + strings.Join(missing, ", and "), Duration: d.Result.Duration,
+			Timestamp: d.Result.Timestamp}
+	}
 	if len(step.Notes) >= MaxNotes {
 		d.Note = ""
 	}
 	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, Agent: x.Agent,
 		Blocked: d.Blocked && !d.Result.OK, Note: d.Note,
-		AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside, By: f.Actor.Name, At: f.Now}
+		AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside, Evidence: proof, By: f.Actor.Name, At: f.Now}
 }
 
 // StepFinished ends an attempt with its result.
@@ -190,6 +196,8 @@ type StepFinished struct {
 	Note          string   `json:"note,omitempty"`
 	AffectedFiles []string `json:"affected_files,omitempty"` // besides those that are known
 	Outside       []string `json:"outside,omitempty"`        // files that were changed and that the step does not name
+
+	Evidence []Evidence `json:"evidence,omitempty"` // that its agent has done it
 }
 
 func (e StepFinished) marks() StepID { return e.Step }
@@ -211,6 +219,7 @@ func (e StepFinished) apply(s State) State {
 			step.Notes = append(slices.Clip(step.Notes), e.Note)
 		}
 		step.affects(e.AffectedFiles)
+		step.keepEvidence(e.Evidence)
 		if len(e.Outside) > 0 {
 			step.execute(func(x *Execution) { x.Outside = e.Outside })
 		}

@@ -217,3 +217,36 @@ func TestAChangedToolAsksAgain(t *testing.T) {
 	}
 	w.wantAdvance(1, []string{"step_started"})
 }
+
+// TestEvidenceOfAnAgentsStep: a report by its last line proves as much as one by an update has to.
+func TestEvidenceOfAnAgentsStep(t *testing.T) {
+	step := titled("a")
+	step.AcceptanceCriteria, step.Verify = []string{"It builds", "It is fast"}, "make"
+	start := func() *workspace {
+		w := withAgents(t, step)
+		w.limits.Evidence = true
+		w.wantAdvance(4, []string{"step_asked"})
+		w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
+		w.wantAdvance(4, []string{"step_started"})
+		return w
+	}
+	w := start()
+	w.advance(0, w.finished(1, ok(`"v"`)))
+	if got := w.step(1); got.Status != plan.Failed || !strings.Contains(got.Error, `missing: a note for the criterion "It builds"`) {
+		t.Errorf("without a word it %s: %s", got.Status.Is(), got.Error)
+	}
+	w = start()
+	done := w.finished(1, ok(`"v"`))
+	done.Note = "built it twice, 2 s each"
+	w.advance(0, done)
+	if got := w.step(1); got.Status != plan.Done || len(got.Evidence) != 3 || !plan.Verified(got) || len(plan.MissingEvidence(got)) > 0 {
+		t.Errorf("it %s: %+v", got.Status.Is(), got)
+	}
+	w = start()
+	w.refuse(w.assigned(1), plan.MarkStep{Step: 1, Status: plan.Done}, `"It builds"`)
+	w.do(w.assigned(1), plan.ReportStep{Step: 1, Evidence: []plan.Evidence{{Criterion: "It builds", Note: "yes"},
+		{Criterion: "It is fast", Note: "2 s"}}})
+	w.do(w.assigned(1), plan.MarkStep{Step: 1, Status: plan.Done})
+	w.advance(0, w.finished(1, ok(`"v"`)))
+	w.wantStatus(plan.StatusCompleted)
+}

@@ -23,6 +23,42 @@ func proven(s State, step *Step, a MarkStep, f Facts) error {
 		evidenceFix(step))
 }
 
+// proof is what shows that an agent that planloop started has done its step: the command that the engine
+// verified it by and, where evidence is asked for, how the agent says that it checked it. It returns as
+// well what is missing then.
+func (d Finished) proof(step *Step, f Facts) (proof []Evidence, missing []string) {
+	agent := step.Assigned()
+	if agent == "" || !d.Result.OK {
+		return nil, nil
+	}
+	if step.Verify != "" {
+		proof = append(proof, Evidence{Command: step.Verify, ExitCode: new(0), Recorded: true, By: f.Actor.Name, At: f.Now})
+	}
+	if !f.Limits.Evidence {
+		return proof, nil
+	}
+	criteria := step.AcceptanceCriteria
+	if len(criteria) == 0 {
+		criteria = []string{""}
+	}
+	for _, criterion := range criteria {
+		if d.Note != "" && !noted(step, criterion) {
+			proof = append(proof, Evidence{Criterion: criterion, Note: d.Note, By: agent, At: f.Now})
+		}
+	}
+	with := *step
+	with.keepEvidence(proof)
+	return proof, MissingEvidence(&with)
+}
+
+// keepEvidence adds evidence, for which the oldest gives way.
+func (step *Step) keepEvidence(more []Evidence) {
+	if len(more) > 0 {
+		step.Evidence = append(slices.Clip(step.Evidence), more...)
+		step.Evidence = slices.Clone(step.Evidence[max(0, len(step.Evidence)-MaxEvidence):])
+	}
+}
+
 func evidenceFix(step *Step) string {
 	if step.Verify != "" && !Verified(step) {
 		return "run `planloop check --task " + step.ID.Number() + "`, then mark it done"

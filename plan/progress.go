@@ -402,10 +402,7 @@ func (e StepReported) apply(s State) State {
 			step.Output = e.Output
 		}
 		step.affects(e.AffectedFiles)
-		if len(e.Evidence) > 0 {
-			step.Evidence = append(slices.Clip(step.Evidence), e.Evidence...)
-			step.Evidence = slices.Clone(step.Evidence[max(0, len(step.Evidence)-MaxEvidence):])
-		}
+		step.keepEvidence(e.Evidence)
 	})
 }
 
