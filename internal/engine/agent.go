@@ -155,7 +155,11 @@ func outcomeOf(seen agents.Outcome, err error, took time.Duration) toolbox.Outco
 	case err != nil:
 		return failed(err.Error(), seen.Tail)
 	}
-	out := failed(fmt.Sprintf("the agent ended without a report (exit code %d)", seen.ExitCode), seen.Tail)
+	why := fmt.Sprintf("the agent ended without a report (exit code %d)", seen.ExitCode)
+	if said := lastLine(seen.Tail); said != "" { // mostly the reason: a login, a quota
+		why += "; it said: " + said
+	}
+	out := failed(why, seen.Tail)
 	out.Transient = true
 	return out
 }
@@ -163,6 +167,11 @@ func outcomeOf(seen agents.Outcome, err error, took time.Duration) toolbox.Outco
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return plan.Shorten(text[strings.LastIndexByte(text, '\n')+1:], maxGoodOutput)
 }
 
 // maxAgentOutput bounds an agent's output that stands in the log; the value of the step is whole.
