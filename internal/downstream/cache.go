@@ -10,10 +10,12 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// cached is a list as a server gave it, kept for the next process.
+// cached is a list as a server gave it, kept for the next process: tools that were judged,
+// so that they need not be again.
 type cached struct {
 	Format int               `json:"format"`
 	Tools  []json.RawMessage `json:"tools"`
+	Bad    []Unusable        `json:"bad,omitempty"`
 	Cut    string            `json:"cut,omitzero"`
 }
 

@@ -71,7 +71,6 @@ type server struct {
 
 	loaded bool
 	heard  bool
-	raw    []json.RawMessage // what tools was made of
 	cut    string
 	tools  []Tool
 	bad    []Unusable
@@ -90,9 +89,13 @@ func (s *server) load() {
 		return
 	}
 	s.loaded = true
-	if c, ok := s.recall(); ok {
-		s.raw, s.cut = c.Tools, c.Cut
-		s.tools, s.bad = s.offered(c.Tools)
+	c, _ := s.recall()
+	s.cut, s.bad = c.Cut, c.Bad
+	taken := map[string]bool{}
+	for _, raw := range c.Tools {
+		if tool, err := s.tool(raw, taken); err == nil {
+			s.tools = append(s.tools, tool)
+		}
 	}
 }
 
@@ -314,17 +317,17 @@ func (s *server) ask(c *conn) error {
 	if err != nil {
 		return err
 	}
+	usable, tools, bad := s.offered(raw)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.load()
-	same := s.cut == cut && slices.EqualFunc(s.raw, raw, func(a, b json.RawMessage) bool { return string(a) == string(b) })
-	if s.heard = true; same {
-		return nil
+	same := s.cut == cut && slices.Equal(s.bad, bad) &&
+		slices.EqualFunc(s.tools, tools, func(a, b Tool) bool { return a.Definition() == b.Definition() })
+	s.heard, s.tools, s.bad, s.cut = true, tools, bad, cut
+	s.mu.Unlock()
+	if !same {
+		s.keep(cached{Tools: usable, Bad: bad, Cut: cut})
+		s.changed()
 	}
-	s.raw, s.cut = raw, cut
-	s.tools, s.bad = s.offered(raw)
-	s.keep(cached{Tools: raw, Cut: cut})
-	s.changed()
 	return nil
 }
 

@@ -34,7 +34,10 @@ type Tool struct {
 }
 
 // Unusable is a tool that is not offered.
-type Unusable struct{ Own, Why string }
+type Unusable struct {
+	Own string `json:"own"`
+	Why string `json:"why"`
+}
 
 const (
 	mostOfName        = 40      // characters
@@ -59,18 +62,22 @@ type described struct {
 	} `json:"annotations"`
 }
 
-// offered makes tools of what a server lists. Those that cannot be used are told.
-func (s *server) offered(listed []json.RawMessage) (tools []Tool, bad []Unusable) {
+// offered makes tools of what a server lists. Those that cannot be used are told, and taken
+// out of the list.
+func (s *server) offered(listed []json.RawMessage) (usable []json.RawMessage, tools []Tool, bad []Unusable) {
 	taken := map[string]bool{}
 	for _, raw := range listed {
 		tool, err := s.tool(raw, taken)
+		if err == nil {
+			err = tool.Usable()
+		}
 		if err != nil {
 			bad = append(bad, Unusable{Own: safetext.Line(plan.Shorten(tool.Own, 100)), Why: safetext.Line(plan.Shorten(err.Error(), 300))})
 			continue
 		}
-		tools = append(tools, tool)
+		usable, tools = append(usable, raw), append(tools, tool)
 	}
-	return tools, bad
+	return usable, tools, bad
 }
 
 func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) {
@@ -113,9 +120,7 @@ func (s *server) tool(raw json.RawMessage, taken map[string]bool) (Tool, error) 
 	t.Description = strings.TrimSpace(safetext.Drop(plan.Shorten(d.Description, mostOfDescription)))
 	t.Given = given(d)
 	s.hint(&t, d)
-	if t.Tool, err = toolbox.Foreign(t.Tool); err != nil {
-		return t, err
-	}
+	t.Tool = toolbox.Foreign(t.Tool)
 	definition := t.Definition()
 	t.Run = func(ctx context.Context, args json.RawMessage, w toolbox.Watch) (toolbox.Outcome, error) {
 		return s.run(ctx, t.Own, definition, args, w)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,11 +152,34 @@ func compile(schema []byte) (*jsonschema.Schema, error) {
 	const name = "arguments.json"
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(nowhere{})
+	compiler.UseRegexpEngine(pattern)
 	if err := compiler.AddResource(name, document); err != nil {
 		return nil, err
 	}
 	return compiler.Compile(name)
 }
+
+// pattern compiles a pattern of a schema. One in a dialect that Go does not have, such as with
+// a look-ahead, fits everything: the tool's owner judges it.
+func pattern(text string) (jsonschema.Regexp, error) {
+	compiled, err := regexp.Compile(text)
+	var wrong *syntax.Error
+	foreign := []syntax.ErrorCode{syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize}
+	switch {
+	case errors.As(err, &wrong) && slices.Contains(foreign, wrong.Code):
+		return anything(text), nil
+	case err != nil:
+		return nil, err
+	}
+	return compiled, nil
+}
+
+// anything is a pattern that every text fits.
+type anything string
+
+func (anything) MatchString(string) bool { return true }
+
+func (a anything) String() string { return string(a) }
 
 // nowhere is where a schema finds what it refers to outside itself.
 type nowhere struct{}

@@ -119,23 +119,26 @@ func decode(args []byte, into any) error {
 	return err
 }
 
-// Foreign returns a tool of a stranger's, whose schema is compiled once. A schema that
-// cannot be used, or that refers to something outside itself, is an error.
-func Foreign(t Tool) (Tool, error) {
-	for what, schema := range map[string]json.RawMessage{"takes": t.Schema, "gives": t.Output} {
-		if what == "gives" && schema == nil {
-			continue
-		}
-		compiled, err := compile(schema)
-		if err != nil {
-			return t, fmt.Errorf("the schema of what it %s cannot be used: %w", what, err)
-		}
-		if what == "takes" {
-			t.compiled = func() (*jsonschema.Schema, error) { return compiled, nil }
-		}
-	}
+// Foreign returns a tool of a stranger's, whose schema is compiled once, when it is needed.
+func Foreign(t Tool) Tool {
 	t.Foreign = true
-	return t, nil
+	t.compiled = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(t.Schema) })
+	return t
+}
+
+// Usable says why the schemas of a tool cannot be used. They may refer to nothing outside
+// themselves.
+func (t Tool) Usable() error {
+	if _, err := t.compiled(); err != nil {
+		return fmt.Errorf("the schema of what it takes cannot be used: %w", err)
+	}
+	if t.Output == nil {
+		return nil
+	}
+	if _, err := compile(t.Output); err != nil {
+		return fmt.Errorf("the schema of what it gives cannot be used: %w", err)
+	}
+	return nil
 }
 
 // Definition is a digest of what a person who approves a call of another server's tool goes by: what

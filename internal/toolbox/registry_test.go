@@ -60,8 +60,8 @@ func TestStepsMayUseEveryTool(t *testing.T) {
 // that can be used, beside the tools of the workspace.
 func TestForeignToolsHaveADefinition(t *testing.T) {
 	tool := toolbox.Tool{Spec: toolbox.Spec{Name: "a__b"}, Given: "1", Schema: json.RawMessage(`{"type":"object","required":["x"]}`)}
-	foreign, err := toolbox.Foreign(tool)
-	if err != nil {
+	foreign := toolbox.Foreign(tool)
+	if err := foreign.Usable(); err != nil {
 		t.Fatal(err)
 	}
 	registry, err := open(t, nil, toolbox.Options{}).Tools().With(foreign)
@@ -78,9 +78,18 @@ func TestForeignToolsHaveADefinition(t *testing.T) {
 			t.Errorf("another %s does not change the definition", what)
 		}
 	}
+	tool.Schema = json.RawMessage(`{"type":"object","properties":{"a":{"pattern":"^(?!x)"},"b":{"pattern":"^x"}}}`)
+	if foreign = toolbox.Foreign(tool); foreign.Usable() != nil || len(foreign.Check(json.RawMessage(`{"a":"x","b":"y"}`))) != 1 {
+		t.Errorf("a pattern that is not Go's: %v, %v", foreign.Usable(), foreign.Check(json.RawMessage(`{"a":"x","b":"y"}`)))
+	}
 	for _, schema := range []string{"", "{", `{"$ref":"http://localhost/x"}`, `{"type":7}`, `{"$ref":"file:///etc/passwd"}`} {
-		if _, err := toolbox.Foreign(toolbox.Tool{Schema: json.RawMessage(schema)}); err == nil {
+		unusable := toolbox.Foreign(toolbox.Tool{Schema: json.RawMessage(schema)})
+		if unusable.Usable() == nil || unusable.Check(json.RawMessage(`{}`)) == nil {
 			t.Errorf("%s is taken", schema)
+		}
+		foreign.Output = json.RawMessage(schema)
+		if foreign.Usable() == nil && schema != "" {
+			t.Errorf("%s is taken as what it gives", schema)
 		}
 	}
 }
