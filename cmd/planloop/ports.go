@@ -219,6 +219,9 @@ func (n notices) close(a *app) {
 	}
 }
 
+// describedShort bounds what is told of another server's tool among many, in characters.
+const describedShort = 200
+
 // toolInfos describes the tools that steps can name.
 func toolInfos(others *otherServers) []verbs.ToolInfo {
 	var tools []verbs.ToolInfo
@@ -230,7 +233,7 @@ func toolInfos(others *otherServers) []verbs.ToolInfo {
 		tools = append(tools, verbs.ToolInfo{Name: row.Name, Description: row.Description, Schema: input})
 	}
 	for _, tool := range others.listed() {
-		tools = append(tools, verbs.ToolInfo{Name: tool.Name, Description: mcpserver.Marked(tool.Server, tool.Description),
+		tools = append(tools, verbs.ToolInfo{Name: tool.Name, Description: plan.Shorten(mcpserver.Marked(tool.Server, tool.Description), describedShort),
 			Schema: tool.Schema})
 	}
 	return tools
