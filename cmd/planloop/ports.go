@@ -233,8 +233,8 @@ func toolInfos(others *otherServers) []verbs.ToolInfo {
 		tools = append(tools, verbs.ToolInfo{Name: row.Name, Description: row.Description, Schema: input})
 	}
 	for _, tool := range others.listed() {
-		tools = append(tools, verbs.ToolInfo{Name: tool.Name, Description: plan.Shorten(mcpserver.Marked(tool.Server, tool.Description), describedShort),
-			Schema: tool.Schema})
+		said := plan.Shorten(mcpserver.Marked(tool.Server, tool.Description), describedShort)
+		tools = append(tools, verbs.ToolInfo{Name: tool.Name, Description: said, Schema: tool.Schema})
 	}
 	return tools
 }
