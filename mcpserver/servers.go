@@ -157,10 +157,6 @@ func (s *Server) followServers(changes <-chan struct{}) {
 		if s.foreign.differs() {
 			s.subscriptions.notifyAll(mcp.MethodNotificationToolsListChanged, nil)
 		}
-		select { // a server may change its list without an end
-		case <-time.After(between):
-		case <-s.subscriptions.ctx.Done():
-		}
 	}
 }
 

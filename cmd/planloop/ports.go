@@ -219,9 +219,6 @@ func (n notices) close(a *app) {
 	}
 }
 
-// describedShort bounds what is told of another server's tool among many, in characters.
-const describedShort = 200
-
 // toolInfos describes the tools that steps can name.
 func toolInfos(others *otherServers) []verbs.ToolInfo {
 	var tools []verbs.ToolInfo
@@ -233,8 +230,8 @@ func toolInfos(others *otherServers) []verbs.ToolInfo {
 		tools = append(tools, verbs.ToolInfo{Name: row.Name, Description: row.Description, Schema: input})
 	}
 	for _, tool := range others.listed() {
-		said := plan.Shorten(mcpserver.Marked(tool.Server, tool.Description), describedShort)
-		tools = append(tools, verbs.ToolInfo{Name: tool.Name, Description: said, Schema: tool.Schema})
+		tools = append(tools, verbs.ToolInfo{Name: tool.Name, Description: mcpserver.Marked(tool.Server, tool.Description),
+			Schema: tool.Schema})
 	}
 	return tools
 }

@@ -37,7 +37,7 @@ func newRootCommand(a *app) *cobra.Command {
 	addGroup(root, "The plan:", newShowCommand(a), newSetupCommand(a), newTemplateCommand(a), newStepCommand(a), newClearCommand(a))
 	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newObjectCommand(a, "update", (*verbs.Service).Update),
 		newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
-	addGroup(root, "Running the plan:", newRunCommand(a))
+	addGroup(root, "Running the plan:", newRunCommand(a), newLogsCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
 		newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a))
 	addGroup(root, "Running a plan:", newPauseCommand(a), newNextCommand(a), newSkipCommand(a), newRetryCommand(a), newRecoverCommand(a),

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -246,13 +245,9 @@ func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error
 	if err != nil {
 		return terminal.Page{}, plan.State{}, err
 	}
-	view := terminal.RunView{PlanView: w.view(w.opened, state, nil, false), Turn: w.turn, Course: w.course,
-		Underway: map[plan.StepID]terminal.Underway{}}
+	view := terminal.RunView{PlanView: w.view(w.opened, state, nil, false), Turn: w.turn, Course: w.course}
 	view.Next = ""
 	w.turn++
-	for _, one := range engine.ReadRunning(w.opened.place.StateDir) {
-		view.Underway[one.Step] = terminal.Underway{Percent: one.Percent, What: one.What, Log: one.Log}
-	}
 	return view.Page(), state, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
@@ -156,7 +157,10 @@ func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all 
 		v.Where = "in the workspace named default"
 	}
 	if former == nil {
-		v.Lapsed = opened.verbs.Lapsed
+		v.Lapsed, v.Underway = opened.verbs.Lapsed, map[plan.StepID]terminal.Underway{}
+		for _, one := range engine.ReadRunning(opened.place.StateDir) {
+			v.Underway[one.Step] = terminal.Underway{Percent: one.Percent, What: one.What, Log: one.Log}
+		}
 		if state.Plan == nil || state.Plan.Status != plan.StatusDraft {
 			v.Next = opened.verbs.NextActionIn(state, a.caller()).For(a.caller())
 		}

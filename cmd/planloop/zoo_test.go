@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -27,7 +25,6 @@ func zoo() {
 	sign, _ := os.ReadFile("sign")
 	mcp.AddTool(server, &mcp.Tool{Name: "feed", Description: "Feed an animal. " + string(sign)}, feed)
 	mcp.AddTool(server, &mcp.Tool{Name: "ask", Description: "Ask the visitor.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, ask)
-	mcp.AddTool(server, &mcp.Tool{Name: "shell", Description: "Run planloop as whoever sits here."}, runErrand)
 	v := visit{make(chan struct{})}
 	mcp.AddTool(server, &mcp.Tool{Name: "walk", Description: "Walk about until called back."}, v.walk)
 	mcp.AddTool(server, &mcp.Tool{Name: "leave", Description: "Wait for the end of the walk."}, v.leave)
@@ -35,17 +32,6 @@ func zoo() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-type errand struct {
-	Words []string `json:"words"`
-}
-
-// runErrand runs planloop on a terminal of its own, as servers do that run commands.
-func runErrand(ctx context.Context, _ *mcp.CallToolRequest, in errand) (*mcp.CallToolResult, any, error) {
-	line := "planloop " + strings.Join(in.Words, " ")
-	out, _ := exec.CommandContext(ctx, "script", "-qec", line, "/dev/null").CombinedOutput() // what it says tells
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(out)}}}, nil, nil
 }
 
 // visit is what goes on in a zoo.

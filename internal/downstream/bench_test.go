@@ -2,7 +2,6 @@ package downstream_test
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -17,18 +16,22 @@ import (
 func BenchmarkCall(b *testing.B) {
 	server := own(behaviour{})
 	b.Run("direct", func(b *testing.B) {
-		direct(b, transport.NewStdioWithOptions(server.Command, nil, server.Args))
-	})
-	web := httptest.NewServer(newPeer(behaviour{}, nil))
-	defer web.Close()
-	b.Run("direct, over HTTP", func(b *testing.B) {
-		way, err := transport.NewStreamableHTTP(web.URL)
-		if err != nil {
+		c := client.NewClient(transport.NewStdioWithOptions(server.Command, nil, server.Args), client.WithLegacyProtocolOnly())
+		if err := c.Start(b.Context()); err != nil {
 			b.Fatal(err)
 		}
-		direct(b, way)
+		defer c.Close()
+		if _, err := c.Initialize(b.Context(), mcp.InitializeRequest{}); err != nil {
+			b.Fatal(err)
+		}
+		call := mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"a": 1}}}
+		for b.Loop() {
+			if _, err := c.CallTool(b.Context(), call); err != nil {
+				b.Fatal(err)
+			}
+		}
 	})
-	s, err := downstream.New(downstream.Config{"ours": server, "web": {URL: web.URL}}, downstream.Options{Dir: b.TempDir()})
+	s, err := downstream.New(downstream.Config{"ours": server}, downstream.Options{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -37,14 +40,6 @@ func BenchmarkCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	tool, args := byName(s.Tools())["ours__echo"], json.RawMessage(`{"a":1}`)
-	far := byName(s.Tools())["web__echo"]
-	b.Run("of a client, over HTTP", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := far.Invoke(b.Context(), args, downstream.Handlers{}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 	b.Run("of a client", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := tool.Invoke(b.Context(), args, downstream.Handlers{}); err != nil {
@@ -59,22 +54,4 @@ func BenchmarkCall(b *testing.B) {
 			}
 		}
 	})
-}
-
-// direct makes calls with the library's client.
-func direct(b *testing.B, way transport.Interface) {
-	c := client.NewClient(way, client.WithLegacyProtocolOnly())
-	if err := c.Start(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Initialize(b.Context(), mcp.InitializeRequest{}); err != nil {
-		b.Fatal(err)
-	}
-	call := mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"a": 1}}}
-	for b.Loop() {
-		if _, err := c.CallTool(b.Context(), call); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ type behaviour struct {
 // standard are tools that do what they are called.
 func standard() []string {
 	var all []string
-	const names = "echo fail refuse silent huge die flood progress ask rubbish text exact env cancelled garbled change wait pid vast leave"
+	const names = "echo fail refuse silent huge die flood progress ask rubbish text exact env cancelled garbled change wait pid vast"
 	for name := range strings.FieldsSeq(names) {
 		all = append(all, fmt.Sprintf(`{"name":%q,"description":"It does %s.","inputSchema":{"type":"object"}}`, name, name))
 	}
@@ -275,12 +274,6 @@ func (p *peer) call(m incoming) {
 		p.refuse(m.ID, -32602, "no \x1b[1m such \u202e thing: "+os.Getenv("PASSWORD"))
 	case "silent":
 		p.holds()
-	case "leave": // a process that outlives its parent
-		said, err := exec.Command("sh", "-c", "setsid sh -c 'echo $$; exec sleep 1000 >&- 2>&-' &").Output()
-		if err != nil {
-			said = []byte(err.Error())
-		}
-		p.text(m.ID, strings.TrimSpace(string(said)))
 	case "pid":
 		p.text(m.ID, fmt.Sprint(os.Getpid()))
 	case "wait": // says that it has begun, and no more

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,9 +48,7 @@ func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail
 	c.wire = s
 	c.noise = func(line []byte) { _, _ = complaints.Write(append(bytes.Clone(line), '\n')) }
 	cmd := exec.Command(t.command, t.args...)
-	cmd.Dir, cmd.Stdin, cmd.Stderr = t.dir, far, complaints
-	cmd.Env = slices.Concat(process.Environment(os.Environ()), t.env,
-		[]string{"PLANLOOP_AGENT=" + c.server}) // it is no person who runs planloop from there
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = t.dir, append(process.Environment(os.Environ()), t.env...), far, complaints
 	cmd.Stdout = &frames{
 		whole: func(frame []byte) { c.receive(frame, nil) },
 		long:  func(head, end []byte) { c.tooLong(head, end, nil) },

@@ -87,7 +87,7 @@ func (r *run) assigns(s plan.State) func(*plan.Step) bool {
 func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Finished {
 	begun := time.Now()
 	order := Order{Agent: j.Agent, Nonce: strings.ToUpper(rand.Text()[:12]), Attempt: j.attempt.Attempt}
-	file, log := r.follow(j), r.newAgentLog(j.run, j.attempt)
+	file, log := r.follow(j), r.newAgentLog(j.attempt)
 	defer file.remove()
 	defer log.close()
 	file.assign(order)

@@ -66,7 +66,7 @@ type agentLog struct {
 }
 
 // newAgentLog makes room for the log of an attempt; nil where nothing is kept.
-func (e *Engine) newAgentLog(run string, a plan.Attempt) *agentLog {
+func (e *Engine) newAgentLog(a plan.Attempt) *agentLog {
 	if e.opts.StateDir == "" {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (e *Engine) newAgentLog(run string, a plan.Attempt) *agentLog {
 		return nil
 	}
 	removeOldLogs(folder)
-	return &agentLog{log: halvedLog{base: filepath.Join(folder, attemptName(run, a)), half: halfAgentLog}}
+	return &agentLog{log: halvedLog{base: AgentLog(e.opts.StateDir, a).base, half: halfAgentLog}}
 }
 
 // Write keeps a part of the log. It never fails.
@@ -117,11 +117,4 @@ func removeOldLogs(folder string) {
 			_ = os.Remove(strings.TrimSuffix(path, halves()[0]) + half)
 		}
 	}
-}
-
-// AgentLogs lists the files, oldest part first, in which the output of an attempt at a step is kept; it
-// may be that none is there. They grow while the agent works.
-func AgentLogs(stateDir, run string, step plan.StepID, attempt int) []string {
-	base := filepath.Join(stateDir, logsName, attemptName(run, plan.Attempt{Step: step, Attempt: attempt}))
-	return []string{base + halves()[1], base + halves()[0]}
 }

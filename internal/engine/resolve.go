@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
-	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -52,7 +52,7 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 	if step.Tool != "" {
 		known := false
 		if j.tool, known = r.tools.Lookup(step.Tool); !known {
-			names := spelling.Some(r.tools.Names())
+			names := strings.Join(r.tools.Names(), ", ")
 			return j.problem(fmt.Errorf("%s: %s in %s; use one of %s", "Unknown tool", step.Tool, step.ID, names)), true
 		}
 		j.Destructive, j.Definition = j.tool.Destructive, j.tool.Definition()

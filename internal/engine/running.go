@@ -103,8 +103,8 @@ func runningBase(stateDir, run string, a plan.Attempt) string {
 	return filepath.Join(stateDir, runningName, attemptName(run, a))
 }
 
-func attemptName(run string, a plan.Attempt) string {
-	return fmt.Sprintf("%s-%s-%d", run, a.Step, a.Attempt)
+func attemptName(of string, a plan.Attempt) string {
+	return fmt.Sprintf("%s-%s-%d", of, a.Step, a.Attempt)
 }
 
 // endLeftovers ends what an engine that is gone has left running, and removes its files.

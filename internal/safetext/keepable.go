@@ -30,3 +30,15 @@ func plainRune(r rune) rune {
 	}
 	return '?'
 }
+
+// LastLine returns the last line of what a program printed that says anything, fit to be shown.
+func LastLine(text string) string {
+	for {
+		text = strings.TrimRight(text, "\r\n\t ")
+		start := strings.LastIndexAny(text, "\r\n") + 1
+		if line := strings.TrimSpace(ansi.Strip(text[start:])); line != "" || start == 0 {
+			return EscapeLine(line)
+		}
+		text = text[:start]
+	}
+}

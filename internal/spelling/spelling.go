@@ -3,22 +3,12 @@
 package spelling
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
 
 // comparedLength bounds the length of the words that are compared, and so the cost.
 const comparedLength = 64
-
-// Some lists words to choose from, the first where they are many.
-func Some(words []string) string {
-	const most = 30
-	if len(words) <= most {
-		return strings.Join(words, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
-}
 
 // Nearest returns the first of the words that is probably meant by a given one,
 // "" if none is near.

@@ -31,6 +31,8 @@ type PlanView struct {
 	Next   string         // "" for none
 	Now    time.Time
 	Lapsed func(*plan.Step) bool // whether a claim has lapsed; nil: none has
+
+	Underway map[plan.StepID]Underway // what is known of the steps that engines carry out
 }
 
 // Page is a laid-out state in its parts, so that the live view can fit it into

@@ -19,9 +19,8 @@ import (
 // fit into the terminal in numbers. What runs and what asks stays to be seen.
 type RunView struct {
 	PlanView
-	Underway map[plan.StepID]Underway // what is known of the steps that engines carry out
-	Turn     int                      // of the sign for what runs
-	Course   Course
+	Turn   int // of the sign for what runs
+	Course Course
 }
 
 // Course is how long a run has gone on for whoever looks at it, and what bounds it.
@@ -297,9 +296,9 @@ func (v RunView) below(step *plan.Step) string {
 	case ask != nil:
 		return strings.TrimSpace(safetext.EscapeLine(step.Tool) + " " + safetext.EscapeLine(plan.Shorten(string(step.Asking().Args), 1000)))
 	case step.Assigned() != "":
-		return cmp.Or(lastLine(now.What), lastLine(now.Log))
+		return cmp.Or(safetext.LastLine(now.What), safetext.LastLine(now.Log))
 	case step.Running():
-		return cmp.Or(lastLine(now.Log), lastLine(now.What))
+		return cmp.Or(safetext.LastLine(now.Log), safetext.LastLine(now.What))
 	case step.Status == plan.Failed:
 		return firstLine(step.Error)
 	case step.Status == plan.Blocked && len(step.Notes) > 0:
@@ -336,16 +335,4 @@ func (v RunView) course() []string {
 		text += "; --for leaves " + max(0, c.Until.Sub(v.Now)).Round(time.Second).String()
 	}
 	return []string{v.Screen.Faint(v.Screen.Fit(text, 0))}
-}
-
-// lastLine returns the last line of what a program printed that says anything, fit to be shown.
-func lastLine(text string) string {
-	for {
-		text = strings.TrimRight(text, "\r\n\t ")
-		start := strings.LastIndexAny(text, "\r\n") + 1
-		if line := strings.TrimSpace(ansi.Strip(text[start:])); line != "" || start == 0 {
-			return safetext.EscapeLine(line)
-		}
-		text = text[:start]
-	}
 }

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -80,7 +81,7 @@ func (v PlanView) claim(step *plan.Step) (string, Style) {
 	if step.ClaimedBy == "" {
 		return "(in progress)", v.Screen.Busy
 	}
-	text := safetext.EscapeLine(step.ClaimedBy)
+	text := safetext.EscapeLine(cmp.Or(step.Assigned(), step.ClaimedBy))
 	if !step.StartedAt.IsZero() {
 		text += ", since " + v.clock(step.StartedAt)
 	}
@@ -205,6 +206,10 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 		}
 		row("completed", text)
 	}
+	if now := v.Underway[step.ID]; step.Running() {
+		row("agent", step.Assigned())
+		row("doing", cmp.Or(safetext.LastLine(now.What), safetext.LastLine(now.Log)))
+	}
 	row("notes", step.Notes...)
 	row("error", step.Error)
 	for i, e := range step.Evidence {
@@ -217,6 +222,9 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	}
 	row("output", step.Output)
 	row("files", step.AffectedFiles...)
+	if step.Execution != nil {
+		row("not named", step.Execution.Outside...)
+	}
 	for _, signal := range v.State.Signals {
 		if signal.Open && v.State.Concerns(signal) == step.ID && v.Former == nil {
 			row("signal", fmt.Sprintf("%s %s: %s", signal.Level, plan.Quote(signal.ID), signal.Message))

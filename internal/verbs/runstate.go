@@ -1,10 +1,12 @@
 package verbs
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
@@ -161,9 +163,9 @@ type Crew interface {
 	Running() []RunningStep
 }
 
-// underway adds to a task how far an engine has come with it.
-func (s *Service) underway(task *Task, step *plan.Step) {
-	if !step.Running() || s.opts.Crew == nil {
+// underway adds to a task how far an engine has come with it, unless the caller is the agent that works on it.
+func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
+	if !step.Running() || s.opts.Crew == nil || c.Actor.Scope.Step == step.ID {
 		return
 	}
 	for _, running := range s.opts.Crew.Running() {
@@ -173,7 +175,11 @@ func (s *Service) underway(task *Task, step *plan.Step) {
 		if running.Percent > 0 || running.What != "" {
 			task.Progress = strings.TrimSuffix(fmt.Sprintf("%d %%, %s", running.Percent, running.What), ", ")
 		}
-		task.Output = tail.GistOf(running.Log, outputShown)
+		if agent := step.Assigned(); agent != "" {
+			last := cmp.Or(safetext.LastLine(running.What), safetext.LastLine(running.Log))
+			task.Progress = strings.TrimSuffix("the agent "+agent+" works on it: "+last, ": ")
+		}
+		task.Output = safetext.Keepable(tail.GistOf(running.Log, outputShown), outputShown)
 	}
 }
 
@@ -199,6 +205,7 @@ func execution(step *plan.Step) []string {
 	if x.Unmet {
 		add("skipped", "its condition does not hold")
 	}
+	add("changed files that it does not name", strings.Join(x.Outside, ", "))
 	if x.Ask != nil {
 		add("asks", string(x.Ask.Kind))
 	}

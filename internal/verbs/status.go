@@ -167,7 +167,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 	}
 	if now.step != nil {
 		task := c.taskOf(state.Plan, now.step)
-		s.underway(&task, now.step)
+		s.underway(c, &task, now.step)
 		if c.brief() {
 			task.fit(reply.left(), c.word(Call{Act: ActShowTask, Step: now.step.ID}))
 		}
@@ -203,7 +203,7 @@ func (s *Service) statusOfTask(state plan.State, c Caller, in Status, reply Stat
 			"see which there are: "+c.word(Call{Act: ActRead}))
 	}
 	task, page := recordedTask(state.Plan, step), max(1, in.Page)
-	s.underway(&task, step)
+	s.underway(c, &task, step)
 	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) { return tokens.Page(parts, room, page) }
 	if c.brief() && !task.page(taskRoom, nth, c.word(Call{Act: ActShowTask, Step: id, Page: page + 1})) && page > 1 {
 		return reply, plan.Refuse(plan.NotFound, "/page", fmt.Sprintf("task %s has no page %d", id.Number(), page), "begin with the first")

@@ -107,13 +107,18 @@ func (s *Service) outcome(ctx context.Context, p *plan.Plan, step *plan.Step) st
 			b.WriteString("\n  " + label + ": " + strings.ReplaceAll(text, "\n", "\n    "))
 		}
 	}
-	output := step.Output
-	if value, err := p.ValueOf(step.ID, s.KeptValue(ctx)); err == nil && json.Unmarshal(value, &output) != nil {
-		output = string(value)
-	}
-	add("output", tokens.Block(output, outcomeMost))
+	add("output", tokens.Block(s.OutputOf(ctx, p, step), outcomeMost))
 	add("error", step.Error)
 	add("note", lastOf(step.Notes))
 	add("files", strings.Join(step.AffectedFiles, ", "))
 	return b.String()
+}
+
+// OutputOf is what the plan keeps of what a step printed or gave: its value, or else its output.
+func (s *Service) OutputOf(ctx context.Context, p *plan.Plan, step *plan.Step) string {
+	output := step.Output
+	if value, err := p.ValueOf(step.ID, s.KeptValue(ctx)); err == nil && json.Unmarshal(value, &output) != nil {
+		output = string(value)
+	}
+	return output
 }
