@@ -418,3 +418,36 @@ func TestProgressOfServers(t *testing.T) {
 		}
 	}
 }
+
+// TestServersQuestionThatNobodyAnswers ends after ten minutes: a client of the handshake revisions
+// has closed it by then, and the call of one that does not come back is ended.
+func TestServersQuestionThatNobodyAnswers(t *testing.T) {
+	for _, era := range bothEras() {
+		synctest.Test(t, func(t *testing.T) {
+			ended := make(chan string, 1)
+			asks := func(ctx context.Context, _ json.RawMessage, client mcpserver.ServerClient) (mcpserver.ServerResult, error) {
+				action, _, err := client.Elicit(ctx, "Which?", nil)
+				ended <- action
+				return answering(action), err
+			}
+			w := newServersWorld(t, &shelf{tools: []mcpserver.ServerTool{writes("zoo__asks", asks)}})
+			gone := make(chan struct{})
+			defer close(gone)
+			client, want := w.byHand, ""
+			if era == handshake {
+				want = "cancel"
+				client = func(t *testing.T) *mcp.ClientSession {
+					return w.connect(t, era, userWho(func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						<-gone
+						return nil, errors.New("gone")
+					}))
+				}
+			}
+			begin := time.Now()
+			call(t, client(t), "zoo__asks", map[string]any{})
+			if action := <-ended; action != want || time.Since(begin).Round(time.Second) != 10*time.Minute {
+				t.Errorf("%s: %q after %v", era, action, time.Since(begin))
+			}
+		})
+	}
+}
