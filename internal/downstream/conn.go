@@ -72,7 +72,7 @@ type call struct {
 	frame    []byte
 	handlers Handlers
 	ctx      context.Context // ends with the call
-	sent     atomic.Bool     // the server may have it
+	way      atomic.Int32    // begun or withdrawn; the first to say so decides
 	asking   atomic.Int32    // questions to the person that are open
 	waited   atomic.Int64    // how long they took, in nanoseconds
 	signs    chan struct{}   // of life
@@ -82,6 +82,21 @@ type call struct {
 type answer struct {
 	result json.RawMessage
 	err    *Error
+}
+
+// What becomes of a call: 0 while nobody has sent it.
+const (
+	begun     = 1
+	withdrawn = 2
+)
+
+// take is asked by the one who sends: from then on the server may have the call. It is
+// refused when nobody waits for the answer any more.
+func (c *call) take() bool { return c.way.CompareAndSwap(0, begun) }
+
+// withdraw makes sure that the call is not sent any more, and reports whether it was not.
+func (c *call) withdraw() bool {
+	return c.way.CompareAndSwap(0, withdrawn) || c.way.Load() == withdrawn
 }
 
 func (c *call) end(a answer) {
@@ -136,7 +151,7 @@ func (c *conn) roundTrip(ctx context.Context, r request) (json.RawMessage, error
 	}
 	defer c.forget(one)
 	go c.wire.send(one)
-	begun, most := time.Now(), max(r.idle, r.long)
+	since, most := time.Now(), max(r.idle, r.long)
 	idle, long := time.NewTimer(r.idle), time.NewTimer(most)
 	defer idle.Stop()
 	defer long.Stop()
@@ -156,7 +171,7 @@ func (c *conn) roundTrip(ctx context.Context, r request) (json.RawMessage, error
 			failed = c.fail("did not answer %s within %s", r.method, r.idle)
 			failed.TimedOut, failed.cause = true, context.DeadlineExceeded
 		case <-long.C:
-			if left := most + time.Duration(one.waited.Load()) - time.Since(begun); left > 0 || one.asking.Load() > 0 {
+			if left := most + time.Duration(one.waited.Load()) - time.Since(since); left > 0 || one.asking.Load() > 0 {
 				long.Reset(max(left, time.Second))
 				continue
 			}
@@ -173,7 +188,7 @@ func (c *conn) roundTrip(ctx context.Context, r request) (json.RawMessage, error
 			return told(a)
 		default:
 		}
-		failed.Sent = one.sent.Load()
+		failed.Sent = !one.withdraw()
 		if failed.Sent && failed.cause != nil {
 			go c.cancelled(one)
 		}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -98,13 +99,17 @@ func (w *web) send(one *call) {
 		return
 	}
 	defer w.open.Done()
+	if !one.take() {
+		return
+	}
 	ctx, cancel := context.WithCancel(one.ctx)
 	defer cancel()
 	defer context.AfterFunc(w.life, cancel)()
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { one.sent.Store(true) }})
+	var reached atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 	response, err := w.stream.Send(traced, http.MethodPost, w.message(w.headers(one), one.frame))
 	if err != nil {
-		w.fault(one, err)
+		w.fault(one, err, reached.Load())
 		return
 	}
 	defer response.Body.Close()
@@ -128,7 +133,7 @@ func (w *web) send(one *call) {
 		err = errors.New("ended its answer before it was complete")
 	}
 	if ctx.Err() == nil {
-		w.fault(one, err)
+		w.fault(one, err, true)
 	}
 }
 
@@ -146,14 +151,14 @@ func (w *web) remember(session string) (former string) {
 
 // fault ends a call whose answer did not come. A server that could not be reached is given
 // up: who wants it again greets it again.
-func (w *web) fault(one *call, err error) {
+func (w *web) fault(one *call, err error, sent bool) {
 	failed := w.conn.fail("%v", err)
 	var about *outbound.Error
 	if errors.As(err, &about) {
 		failed = w.conn.fail("at %s", about.Error())
 		failed.Answered = about.Reason == outbound.Redirected
 	}
-	failed.Sent = one.sent.Load()
+	failed.Sent = sent
 	one.end(answer{err: failed})
 	if !failed.Sent && one.ctx.Err() == nil {
 		w.conn.end(failed)

@@ -95,8 +95,8 @@ func (s *stdio) write(ctx context.Context) {
 	for {
 		select {
 		case h := <-s.queue:
-			if h.of != nil {
-				h.of.sent.Store(true)
+			if h.of != nil && !h.of.take() {
+				continue
 			}
 			if _, err := s.input.Write(append(h.frame, '\n')); err != nil {
 				return // it has ended, or ends
