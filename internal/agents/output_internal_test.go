@@ -3,10 +3,16 @@ package agents
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/plan"
 )
 
 // People are told the last line a few times a second, however much is printed, and in the
@@ -61,6 +67,26 @@ func TestStreamsAreApart(t *testing.T) {
 	if o.report.Output != "x" { // that line ended last
 		t.Errorf("%+v", o.report)
 	}
+}
+
+// However an output comes in parts, its report is found.
+func TestReportsAcrossWrites(t *testing.T) {
+	outputs := spellings(t)
+	names := slices.Sorted(maps.Keys(outputs))
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(names).Draw(t, "spelling")
+		o := newOutput(Assignment{Nonce: testNonce}, &secrets{})
+		out := o.stream()
+		for rest := outputs[name]; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "write")
+			_, _ = out.Write([]byte(rest[:n]))
+			rest = rest[n:]
+		}
+		o.close()
+		if r := o.report; r == nil || r.Status != plan.Done || r.Output != "x" || r.Note != "y" {
+			t.Fatalf("%s: %+v", name, r)
+		}
+	})
 }
 
 func TestSecretsOfReports(t *testing.T) {
