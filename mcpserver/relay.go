@@ -33,8 +33,8 @@ func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest
 		_, _ = s.service(ctx) // whose workspace has the servers; what is wrong with it is told by the call
 	}
 	tool, known := s.serverTool(name)
-	if !known && s.foreign != nil && !s.foreign.Known() {
-		s.refresh(ctx) // it may be of a server that has not told its tools yet
+	if !known && s.foreign != nil && s.foreign.Missing(name) != "" {
+		s.awaits(ctx, s.refresh(), callWait) // its server may not have told its tools yet
 		tool, known = s.serverTool(name)
 	}
 	if known {

@@ -22,6 +22,8 @@ type Servers interface {
 	Tools() []ServerTool
 	// Known reports whether every server that can be reached has told its tools at some time.
 	Known() bool
+	// Missing says why a tool that is named is not among them, where its server is to blame; else "".
+	Missing(name string) string
 	// Refresh asks every server for its tools that was not asked yet. It returns when all have
 	// told them or failed, or ctx ends.
 	Refresh(ctx context.Context) error
@@ -57,8 +59,12 @@ type ServerResult struct {
 // serversToolset is that of the tools of other servers, which execution offers as well.
 const serversToolset = "servers"
 
-// listingWait is how long a list of tools waits for servers that never told theirs.
-const listingWait = 3 * time.Second
+// What is waited for servers that never told their tools: by a list of them, once, and by the call
+// of one of theirs. Some are fetched before they start.
+const (
+	listingWait = 3 * time.Second
+	callWait    = time.Minute
+)
 
 // foreign is the tools of other servers as clients are told of them.
 type foreign struct {
@@ -91,7 +97,7 @@ func (s *Server) serverTools(ctx context.Context) []ServerTool {
 	if _, err := s.service(ctx); err != nil { // whose workspace has the servers
 		return nil
 	}
-	s.refresh(ctx)
+	s.awaitServers(ctx)
 	return s.foreign.list()
 }
 
@@ -111,19 +117,19 @@ func definitions(tools []ServerTool) []string {
 	return list
 }
 
-// refresh has the servers asked for their tools, and waits for those that never told them.
-func (s *Server) refresh(ctx context.Context) {
+// refresh has the servers asked for their tools; over is closed when that has come to an end.
+func (s *Server) refresh() (over <-chan struct{}) {
 	f := s.foreign
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	if !f.followed {
 		f.followed = true
 		changes := f.Changed(s.subscriptions.ctx) // from now on: what is listed next may be out of date at once
 		s.background(func(context.Context) { s.followServers(changes) })
 	}
-	over := f.refreshing
-	if over == nil {
-		over = make(chan struct{})
-		f.refreshing = over
+	if f.refreshing == nil {
+		ended := make(chan struct{})
+		f.refreshing = ended
 		s.background(func(ctx context.Context) {
 			if err := f.Refresh(ctx); err != nil {
 				s.opts.Logger.Debug("not all servers told their tools", "error", err)
@@ -131,24 +137,36 @@ func (s *Server) refresh(ctx context.Context) {
 			f.mu.Lock()
 			f.refreshing = nil
 			f.mu.Unlock()
-			close(over)
+			close(ended)
 		})
 	}
+	return f.refreshing
+}
+
+// awaitServers waits for servers that never told their tools, unless somebody has before.
+func (s *Server) awaitServers(ctx context.Context) {
+	f, over := s.foreign, s.refresh()
+	f.mu.Lock()
 	waited := f.waited
 	f.mu.Unlock()
-	if waited || f.Known() {
-		return
-	}
-	s.yield(ctx)
-	select {
-	case <-over:
-	case <-time.After(listingWait):
-	case <-ctx.Done():
+	if waited || f.Known() || !s.awaits(ctx, over, listingWait) {
 		return
 	}
 	f.mu.Lock()
 	f.waited = true
 	f.mu.Unlock()
+}
+
+// awaits waits for the end of a refresh, a bounded time; false when the call has ended before.
+func (s *Server) awaits(ctx context.Context, over <-chan struct{}, most time.Duration) bool {
+	s.yield(ctx)
+	select {
+	case <-over:
+	case <-time.After(most):
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 // followServers tells clients when the tools are others than those that were listed last.

@@ -41,6 +41,13 @@ func (s *shelf) Known() bool {
 	return !s.unheard
 }
 
+func (s *shelf) Missing(name string) string {
+	if strings.HasPrefix(name, "zoo__") && !s.Known() {
+		return "the server zoo is starting"
+	}
+	return ""
+}
+
 func (s *shelf) Refresh(ctx context.Context) error {
 	if s.refresh != nil {
 		return s.refresh(ctx)
@@ -221,11 +228,21 @@ func TestServersThatWereNeverHeardOf(t *testing.T) {
 				t.Errorf("waited %v, want %v", waited, want)
 			}
 		}
+		begin := time.Now()
+		_, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "zoo__look"})
+		if err == nil || !strings.Contains(err.Error(), "'zoo__look' is not known, as the server zoo is starting") ||
+			time.Since(begin) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		begin = time.Now()
+		if _, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "ant__look"}); err == nil || time.Since(begin) != 0 {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		others := &shelf{unheard: true}
 		others.refresh = func(context.Context) error {
-			time.Sleep(time.Second)
+			time.Sleep(20 * time.Second)
 			others.set(reads("zoo__look", echo))
 			return nil
 		}
@@ -234,7 +251,7 @@ func TestServersThatWereNeverHeardOf(t *testing.T) {
 		if got := text(t, call(t, client, "zoo__look", map[string]any{})); got != "{}" { // before anything was listed
 			t.Error(got)
 		}
-		if waited := time.Since(begin); waited > 2*time.Second {
+		if waited := time.Since(begin); waited > 21*time.Second {
 			t.Errorf("waited %v", waited)
 		}
 	})

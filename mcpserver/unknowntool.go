@@ -45,6 +45,12 @@ func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolR
 			text += " is of the toolset " + row.Toolset + ", which is not offered"
 		}
 	}
+	if s.foreign != nil {
+		if why := s.foreign.Missing(name); why != "" {
+			request.Params.Name = quoted + "' is not known, as " + why + ": '" + quoted
+			return
+		}
+	}
 	if s.foreign == nil && s.opts.Servers != nil && strings.Contains(name, "__") {
 		text += " is not offered: the tools of other servers are, where the toolset " + serversToolset + " is on"
 	}

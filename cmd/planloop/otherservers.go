@@ -159,10 +159,10 @@ func (o *otherServers) missing(name string) string {
 		if !strings.HasPrefix(name, status.Name+"__") {
 			continue
 		}
-		switch status.State {
-		case downstream.Failed:
+		switch {
+		case status.State == downstream.Failed:
 			return status.Error
-		case downstream.Disabled, downstream.Starting:
+		case status.State == downstream.Disabled, !status.Heard && len(status.Tools) == 0:
 			return "the server " + status.Name + " is " + string(status.State)
 		}
 	}
@@ -232,6 +232,9 @@ func (s offeredServers) Known() bool {
 	}
 	return true
 }
+
+// Missing says why a tool is not there.
+func (s offeredServers) Missing(name string) string { return s.others().missing(name) }
 
 // Refresh asks the servers for their tools.
 func (s offeredServers) Refresh(ctx context.Context) error {
