@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,8 +26,12 @@ func described(name, rest string) string {
 	return `{"name":` + string(quoted) + `,"inputSchema":{"type":"object"}` + rest + `}`
 }
 
-// listed is a server that lists these tools.
-func listed(tools ...string) downstream.Server { return own(behaviour{Tools: tools}) }
+// listed is a server over HTTP that lists these tools.
+func listed(t *testing.T, tools ...string) downstream.Server {
+	web := httptest.NewServer(newPeer(behaviour{Tools: tools}, nil))
+	t.Cleanup(web.Close)
+	return downstream.Server{URL: web.URL}
+}
 
 // TestListsAreBounded: whatever the pages are, a list ends, and what is left out is said.
 func TestListsAreBounded(t *testing.T) {
@@ -61,10 +66,10 @@ func TestListsAreBounded(t *testing.T) {
 // TestNamesOfTools: what a model can be given, each another, whatever servers call theirs.
 func TestNamesOfTools(t *testing.T) {
 	s := started(t, downstream.Config{
-		"a": listed(described("read", ""), described("b__c", ""), described("_d", ""), described("read", ""), described("", ""),
+		"a": listed(t, described("read", ""), described("b__c", ""), described("_d", ""), described("read", ""), described("", ""),
 			described("re ad", ""), described("re\x1bad", ""), described("re\u202ead", ""), described("größe", ""),
 			described(strings.Repeat("long", 9), ""), described(strings.Repeat("long", 10), ""), described(strings.Repeat("long", 99), "")),
-		"a__b": listed(described("c", "")), "a_": listed(described("d", ""))})
+		"a__b": listed(t, described("c", "")), "a_": listed(t, described("d", ""))})
 	refreshed(t, s)
 	var got []string
 	for _, tool := range s.Tools() {
@@ -161,7 +166,7 @@ func TestHintsCountAsFarAsTheServerIsTrusted(t *testing.T) {
 		"by name, trusted": {nil, []string{"git_*", "Git-*"}, []string{"get PR-I-", "put ----O", "bare --D-O", "git_log PR-I-",
 			"Git-Push PR-I-", "self_edit_x -R-I-", "a/b PR-I-"}},
 	} {
-		server := listed(tools...)
+		server := listed(t, tools...)
 		server.TrustHints, server.ReadOnlyTools = test.trust, test.patterns
 		s := started(t, downstream.Config{"srv": server})
 		refreshed(t, s)
@@ -198,11 +203,7 @@ func TestToolsThatCannotBeUsed(t *testing.T) {
 		"not an object":       {`7`, "cannot be read"},
 		"a name of megabytes": {`{"name":"` + strings.Repeat("n", 1<<20) + `","inputSchema":{"type":"object"}}`, "longer than 256 bytes"},
 	} {
-		b := behaviour{ListFile: filepath.Join(t.TempDir(), "list")}
-		if err := os.WriteFile(b.ListFile, []byte(test.tool+"\n"+described("good", "")), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s := started(t, downstream.Config{"ours": own(b)})
+		s := started(t, downstream.Config{"ours": listed(t, test.tool, described("good", ""))})
 		tools := refreshed(t, s)
 		bad := s.Status()[0].Unusable
 		if len(tools) != 1 || len(bad) != 1 || !strings.Contains(bad[0].Why, test.why) || len(bad[0].Own) > 110 {
@@ -213,9 +214,9 @@ func TestToolsThatCannotBeUsed(t *testing.T) {
 
 // TestWhatAServerSaysOfItsToolsIsShown bounded and printable.
 func TestWhatAServerSaysOfItsToolsIsShown(t *testing.T) {
-	s := started(t, downstream.Config{"ours": listed(
-		`{"name":"a","title":"T\u001b[1m\ntitle","description":" It\u202e does\u0000 it.\n` + strings.Repeat("x", 5000) + `",` +
-			`"inputSchema":{"type":"object","description":"D\u001b","properties":{"description":` +
+	s := started(t, downstream.Config{"ours": listed(t,
+		`{"name":"a","title":"T\u001b[1m\ntitle","description":" It\u202e does\u0000 it.\n`+strings.Repeat("x", 5000)+`",`+
+			`"inputSchema":{"type":"object","description":"D\u001b","properties":{"description":`+
 			`{"type":"string","title":"\u0007T","pattern":"^[^\u0000]+$"}}}}`)})
 	tool := refreshed(t, s)["ours__a"]
 	n := len([]rune(tool.Description))
