@@ -25,8 +25,9 @@ type Report struct {
 // reader looks for reports in the lines of an output. A report is one JSON object with the nonce and
 // a known status, on one line or on a few. It is found behind and before what hosts print around the
 // words of a model: colours, indentation, bullets and marks of quotation, a time in brackets, the
-// fence of a code block. Words of a sentence before it make it no report. Within, it is also found as a
-// line of a JSON string, which is how hosts print events.
+// fence of a code block, the end of a text that was printed without an end of line. Words of a sentence
+// before it make it no report. Within, it is also found as a line of a JSON string, which is how hosts
+// print events.
 //
 // The line by which the prompt shows how to report is none, since its status is no known one.
 type reader struct {
@@ -179,7 +180,15 @@ func bare(line []byte) []byte {
 	if fence, fenced := strings.CutPrefix(rest, "json"); fenced && strings.HasSuffix(text[:len(text)-len(rest)], "`") {
 		rest = strings.TrimLeftFunc(fence, decoration)
 	}
+	if i := strings.Index(rest, `{"planloop"`); i > 0 && strings.ContainsFunc(rest[i-1:i], ofText) {
+		rest = rest[i:] // what was printed before had no end of line: in a sentence, a blank or a quote would stand there
+	}
 	return []byte(rest)
+}
+
+// ofText reports whether a character may end a text.
+func ofText(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".!?", r)
 }
 
 // decoration reports whether a character is neither of a word nor of JSON.
