@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/downstream"
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/safetext"
@@ -110,7 +111,9 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 	for _, w := range warnings {
 		d.Warnings = append(d.Warnings, w.Error())
 	}
-	for _, err := range []error{err, config.Model.Decode(&llm.Config{}), config.Notify.Decode(&notify.Config{})} {
+	servers := downstream.Config{}
+	for _, err := range []error{err, config.Model.Decode(&llm.Config{}), config.Notify.Decode(&notify.Config{}),
+		config.Servers.Decode(&servers), servers.Validate()} {
 		if err != nil {
 			d.Warnings = append(d.Warnings, err.Error())
 		}
