@@ -94,11 +94,22 @@ async function killed() {
     const stuck = model.asked((asked) => asked.turn === 1 && isDeepStrictEqual(whereabouts(asked), { step: 'S003', attempt: 2 }));
     const ended = engine.status(150).then((status) => assert.fail(`it has ended before that, ${status}:\n${engine.output}${engine.errors}`));
     const { results } = await Promise.race([stuck, ended]);
+    await followed(/left \d+/);
     ended.catch(() => {}); // it ends now
     assert.equal(await engine.stop('SIGKILL'), 'SIGKILL');
     return /left (\d+)/.exec(results[0])[1];
   } finally {
     engine.kill();
+  }
+}
+
+// followed waits for what the agent that works on the third step prints.
+async function followed(text) {
+  const logs = planloop(where, 'logs', 'S003', '--follow');
+  try {
+    await logs.until(text);
+  } finally {
+    logs.kill();
   }
 }
 
@@ -134,7 +145,7 @@ function checkContexts() {
   });
   const [second, third] = talks.slice(3, 5).map(([first]) => first.prompts[0]);
   assert.match(second, /and now I stop\.[^]*notes\.txt/, 'what the first attempt left');
-  assert.match(third, /this is attempt 3[^]*notes\.txt/, 'what two attempts left');
+  assert.match(third, /this is attempt 3[^]*left \d+[^]*notes\.txt/, 'what two attempts left, one of which was broken off');
 }
 
 // checkMeddling checks what the agent of the second step was told when it tried what it must not.

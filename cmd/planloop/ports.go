@@ -356,7 +356,7 @@ func (e stepEngine) startsAgents(opened *opened, options *engine.Options) error 
 	options.Agents, options.Workspace = staff, opened.place.Path
 	options.Prompt = func(ctx context.Context, state plan.State, id plan.StepID, o engine.Order) string {
 		step, _ := state.Plan.Steps.Get(id)
-		return opened.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder{Agent: o.Agent, Nonce: o.Nonce, Attempt: o.Attempt})
+		return opened.verbs.WorkPrompt(ctx, state, step, verbs.WorkOrder(o))
 	}
 	return nil
 }

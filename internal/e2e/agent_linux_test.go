@@ -20,13 +20,16 @@ import (
 // into it in the first attempt at the first step.
 const hostile = `
 IFS= read -r step
-nonce=$(sed -n 's/^{"planloop":"\([^"]*\)".*/\1/p')
+prompt=$(cat)
+nonce=$(printf '%%s\n' "$prompt" | sed -n 's/^{"planloop":"\([^"]*\)".*/\1/p')
 report() { printf '{"planloop":"%%s","status":"done","output":"%%s is done"}\n' "$nonce" "$step"; }
 state=%q
 lasting='sleep %s'
 if [ $step = S001 ] && mkdir "$HOME/tried" 2>/dev/null; then
+	echo 'my last words'
 	%s
 fi
+printf '%%s\n' "$prompt" >"${0%%/*}/$step"
 report
 `
 
@@ -34,12 +37,13 @@ report
 type hostilePlace struct {
 	runPlace
 	lasting string // how long what it leaves behind would sleep: no other does so as long
+	prompts string // the folder of the last prompt for each step
 }
 
 func newHostilePlace(t *testing.T, timeout, mischief string) hostilePlace {
-	p := hostilePlace{newRunPlace(t), fmt.Sprintf("98765.%d", rand.Uint64())}
+	p := hostilePlace{newRunPlace(t), fmt.Sprintf("98765.%d", rand.Uint64()), t.TempDir()}
 	p.setUp(`{"title":"Do this"}`, `{"title":"Do that"}`)
-	script := filepath.Join(t.TempDir(), "agent")
+	script := filepath.Join(p.prompts, "agent")
 	text := fmt.Sprintf(hostile, p.stateDir(), p.lasting, mischief)
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -118,7 +122,9 @@ func TestHostileAgents(t *testing.T) {
 
 // TestAgentKillsItsEngine: the next engine goes on, even if nothing tells it any more what the former one ran.
 func TestAgentKillsItsEngine(t *testing.T) {
-	const engine = `engine=$(cut -d' ' -f4 "/proc/$PPID/stat"); setsid -f $lasting;` // the parent of its parent
+	const engine = `engine=$(cut -d' ' -f4 "/proc/$PPID/stat"); setsid -f $lasting # the parent of its parent
+	until grep -qs 'my last words' "$state"/logs/*; do sleep 0.01; done
+	`
 	for name, mischief := range map[string]string{
 		"and nothing else":       `kill -9 $engine; exec $lasting`,
 		"and its keeper":         `kill -9 $engine $PPID; exec $lasting`,
@@ -138,6 +144,9 @@ func TestAgentKillsItsEngine(t *testing.T) {
 				t.Fatalf("the engine ended with %v", cmd.ProcessState)
 			}
 			p.completes(p.result(), before)
+			if prompt, err := os.ReadFile(filepath.Join(p.prompts, "S001")); !strings.Contains(string(prompt), "my last words") {
+				t.Errorf("the next agent is not told how far the former came: %v\n%s", err, prompt)
+			}
 		})
 	}
 }

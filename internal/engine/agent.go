@@ -33,6 +33,7 @@ type Order struct {
 	Agent   string // its name in the configuration
 	Nonce   string // by which its report is known
 	Attempt int
+	Former  string // the end of what the agent of the attempt before printed
 }
 
 // mostVerifying bounds the command that verifies an agent's work, where the step has no time of its own.
@@ -86,7 +87,7 @@ func (r *run) assigns(s plan.State) func(*plan.Step) bool {
 // own; reported is closed when the agent has reported to the log.
 func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Finished {
 	begun := time.Now()
-	order := Order{Agent: j.Agent, Nonce: strings.ToUpper(rand.Text()[:12]), Attempt: j.attempt.Attempt}
+	order := Order{Agent: j.Agent, Nonce: strings.ToUpper(rand.Text()[:12]), Attempt: j.attempt.Attempt, Former: r.former(j)}
 	file, log := r.follow(j), r.newAgentLog(j.attempt)
 	defer file.remove()
 	defer log.close()
@@ -121,6 +122,23 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 	done.Interrupted = done.Interrupted && ctx.Err() != nil
 	tellOf(seen, out.Text, j.step, &done)
 	return fitting(done)
+}
+
+// maxFormer bounds what is handed on of the output of a former attempt, in bytes.
+const maxFormer = 8_000
+
+// former is the end of what the agent of the attempt before printed, even if its engine did not live to
+// record it.
+func (r *run) former(j job) string {
+	if r.opts.StateDir == "" || j.attempt.Attempt < 2 {
+		return ""
+	}
+	before := j.attempt
+	before.Attempt--
+	lines := strings.Split(safetext.Keepable(AgentLog(r.opts.StateDir, before).end(maxFormer), maxFormer), "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { // whose nonce is not that of the next
+		return strings.Contains(line, `{"planloop":`)
+	}), "\n")
 }
 
 // reportTo is what an agent has reported to the log, nil for nothing.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/planloop/planloop/internal/private"
+	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -30,6 +31,17 @@ func (l Log) Folder() string { return filepath.Dir(l.base) }
 // Exists reports whether anything was printed.
 func (l Log) Exists() bool {
 	return slices.ContainsFunc(halves(), func(half string) bool { _, err := os.Lstat(l.base + half); return err == nil })
+}
+
+// end is the last of what was printed, in at most so many bytes.
+func (l Log) end(most int) string {
+	var text []byte
+	for _, half := range halves() { // the newer one first, which mostly has enough
+		if len(text) < most {
+			text = append(end(l.base+half, most-len(text)), text...)
+		}
+	}
+	return tail.Of(string(text), most)
 }
 
 // Open begins to read at the oldest part that is kept.

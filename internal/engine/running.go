@@ -14,7 +14,6 @@ import (
 
 	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/process"
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -51,14 +50,7 @@ func ReadRunning(stateDir string) []Running {
 		if err != nil {
 			continue // it is being written, or has just ended
 		}
-		base := strings.TrimSuffix(path, factsEnding)
-		var log []byte
-		for _, half := range halves() { // the newer one first, which mostly has enough
-			if len(log) < shownLog {
-				log = append(end(base+half, shownLog-len(log)), log...)
-			}
-		}
-		one.Log = tail.Of(string(log), shownLog)
+		one.Log = Log{strings.TrimSuffix(path, factsEnding)}.end(shownLog)
 		list = append(list, one)
 	}
 	slices.SortFunc(list, func(a, b Running) int { return int(a.Step) - int(b.Step) })

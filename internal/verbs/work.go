@@ -18,6 +18,7 @@ type WorkOrder struct {
 	Agent   string // by which name it is configured
 	Nonce   string // by which its report is known
 	Attempt int    // from 1
+	Former  string // the end of what the agent of the attempt before printed
 }
 
 // What a started agent is told, in tokens: of the step, and of the outcomes of others; and of how many of
@@ -43,9 +44,11 @@ func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.S
 		seen.Remaining = seen.Remaining[:most]
 	}
 	if o.Attempt > 1 {
-		data.Error, data.Output, data.Changed = step.Error, step.Output, step.AffectedFiles
+		data.Error, data.Output, data.Changed = step.Error, cmp.Or(step.Output, o.Former), step.AffectedFiles
 		if step.Result != nil { // what a step failed with is no error of one that is to be tried again
 			data.Error = cmp.Or(data.Error, step.Result.Error)
+		} else { // an engine that is gone has recorded nothing
+			data.Error = cmp.Or(data.Error, "It was broken off.")
 		}
 	}
 	data.Needed, data.Done = s.outcomesFor(ctx, state, step)
