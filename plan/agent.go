@@ -25,6 +25,18 @@ func (step *Step) Assigned() string {
 // Reported returns what the agent that works on the step has said of it, nil for nothing.
 func (step *Step) Reported() *AgentReport { return step.execution().Report }
 
+// ForAgents reports whether the step is work for an agent: no tool carries it out, and no steps of its own.
+func (step *Step) ForAgents() bool {
+	return step.Tool == "" && (step.ForEach == "" || step.Loop() != 0)
+}
+
+// Affords reports whether the run that is open may start an agent once more of which a run may make so many
+// starts; 0 is any number.
+func (s State) Affords(agent string, most int) bool {
+	run := s.OpenRun()
+	return most == 0 || run == nil || run.Starts[agent] < most
+}
+
 // AgentSteps lists up to most ready steps that agents do, and that ask nothing, in order.
 func AgentSteps(p *Plan, most int) []*Step {
 	var ready []*Step

@@ -121,6 +121,9 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	}
 	options.Templates = a.templates(place)
 	options.Engine = stepEngine{a}
+	if staff, err := a.staff(place, config.Agents); err == nil && staff != nil { // a run says what is wrong
+		options.Staff = staff
+	}
 	options.Crew = crew{stateDir, seen}
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell

@@ -340,17 +340,22 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, 
 		Parallel: o.Parallel, Wait: o.Wait, Drain: o.Drain, Begin: o.Begin, Listener: o.Listener, Starts: o.Starts, For: o.For})
 }
 
-// startsAgents has the engine start the agents of the user's configuration.
-func (e stepEngine) startsAgents(opened *opened, options *engine.Options) error {
-	if !opened.config.Agents.Given() {
-		return nil
+// staff is the agents of the user's configuration, nil for none.
+func (a *app) staff(place workspace.Workspace, section workspace.Section) (*agents.Agents, error) {
+	if !section.Given() {
+		return nil, nil
 	}
 	var config agents.Config
-	if err := opened.config.Agents.Decode(&config); err != nil {
-		return err
+	if err := section.Decode(&config); err != nil {
+		return nil, err
 	}
-	staff, err := agents.New(config, agents.Options{Workspace: opened.place.Path, Launcher: e.launch(), Logger: e.logger()})
-	if err != nil {
+	return agents.New(config, agents.Options{Workspace: place.Path, Launcher: a.launch(), Logger: a.logger()})
+}
+
+// startsAgents has the engine start the agents of the user's configuration.
+func (e stepEngine) startsAgents(opened *opened, options *engine.Options) error {
+	staff, err := e.staff(opened.place, opened.config.Agents)
+	if err != nil || staff == nil {
 		return err
 	}
 	options.Agents, options.Workspace = staff, opened.place.Path

@@ -48,20 +48,16 @@ const EnvRun = "PLANLOOP_RUN"
 
 // agentFor is the agent that this engine may start for a step, "" for none.
 func (r *resolver) agentFor(s plan.State, step *plan.Step) string {
-	if r.opts.Agents == nil || step.Tool != "" || step.ForEach != "" && step.Loop() == 0 {
+	if r.opts.Agents == nil || !step.ForAgents() {
 		return ""
 	}
 	name, ok := r.opts.Agents.For(step.SuggestedAgent)
 	if !ok {
 		return ""
 	}
-	most, started := r.opts.Agents.Starts(name), 0
-	if s.Run != nil {
-		started = s.Run.Starts[name]
-	}
 	switch {
-	case most > 0 && started >= most:
-		r.spent = fmt.Sprintf("%s was started %s, which is what its `starts` allow", name, times(started))
+	case !s.Affords(name, r.opts.Agents.Starts(name)):
+		r.spent = fmt.Sprintf("%s was started %s, which is what its `starts` allow", name, times(s.Run.Starts[name]))
 	case r.mostStarts > 0 && r.begun >= r.mostStarts:
 		r.spent = "agents were started " + times(r.begun) + ", which is what --starts allows"
 	default:

@@ -220,15 +220,16 @@ type view struct {
 
 	gone     func(*plan.Step) bool // the engine that carries the step out has ended
 	engine   bool                  // an engine starts steps of the plan
-	strict   bool                  // all steps are judged by the gates
-	neverAsk bool                  // no step asks a person before it runs
+	agentFor func(*plan.Step) string
+	strict   bool // all steps are judged by the gates
+	neverAsk bool // no step asks a person before it runs
 }
 
 // view is the state as the caller sees it. Rules that are out of sync come before
 // the plan; only a status looks at them.
 func (s *Service) view(state plan.State, c Caller, rules Rules) view {
 	return view{state: state, Caller: c, left: s.left, rules: rules, gone: s.gone, engine: s.engineLives(state), strict: s.opts.GateAll,
-		neverAsk: s.opts.Limits.NeverAsk}
+		neverAsk: s.opts.Limits.NeverAsk, agentFor: func(step *plan.Step) string { return s.agentFor(state, step) }}
 }
 
 // left reports whether nobody works on a step in progress: no one has claimed it,
@@ -456,7 +457,7 @@ func (v view) again(p *plan.Plan, step *plan.Step) Call {
 	switch {
 	case len(p.Steps.WaitingOn(step.ID)) > 0:
 		return mark(step.ID, plan.Pending)
-	case v.unapproved(step), step.Tool != "" && (runs || v.engine || v.heldByPerson()):
+	case v.unapproved(step), step.Tool != "" && (runs || v.engine || v.heldByPerson()), v.starts(step):
 		return Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}
 	}
 	return mark(step.ID, plan.InProgress)
@@ -472,8 +473,8 @@ func (v view) stuck(p *plan.Plan) now {
 		}
 		switch step.Status {
 		case plan.Blocked:
-			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is marked blocked and nothing else is ready.",
-				step.ID),
+			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is marked blocked%s, and nothing else is ready.",
+				step.ID, because(step)),
 				next: say(step.ID, " ", name(step.Title), " is blocked: resolve that, then ", v.again(p, step), ".")}
 		case plan.Failed:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),
@@ -489,6 +490,15 @@ func (v view) stuck(p *plan.Plan) now {
 		}
 	}
 	return v.deadlock(p)
+}
+
+// because is why a step is blocked, as far as whoever blocked it has said so.
+func because(step *plan.Step) string {
+	if step.Error == "" {
+		return ""
+	}
+	first, _, _ := strings.Cut(step.Error, "\n")
+	return " (" + plan.Shorten(first, messageShown) + ")"
 }
 
 // waitFor is the way on while another actor works: only a person can take the step over.

@@ -68,12 +68,13 @@ func (v view) unknown(step *plan.Step) now {
 // begin is the way on with a ready step, if the caller has one: an engine, a person's approval
 // or a pause may come first.
 func (v view) begin(step *plan.Step) (now, bool) {
-	engines := step.ConcernsEngine()
+	agents := v.starts(step)
+	engines := agents || step.ConcernsEngine()
 	_, runs := v.Can(Call{Act: ActRun})
 	switch {
 	case step.Asking() != nil, engines && (v.engine || v.heldByPerson()):
 		return now{}, false
-	case engines && runs && !onlyApproval(step):
+	case engines && runs && (agents || !onlyApproval(step)):
 		return now{reason: ReadyToRun, step: step, message: fmt.Sprintf("Task %s is run by planloop.", step.ID),
 			next: say("Run the plan; ", step.ID, " ", name(step.Title), " comes next: ", Call{Act: ActRun}, ".")}, true
 	case v.unapproved(step), v.unanswered(step):
@@ -108,7 +109,7 @@ func (v view) engaged(p *plan.Plan) (now, bool) {
 		}
 	}
 	if runs == nil && v.engine {
-		for _, step := range plan.Startable(v.state, 1) {
+		for _, step := range plan.StartableWithAgents(v.state, 1, v.starts) {
 			runs = step
 			break
 		}

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -20,7 +21,8 @@ type RehearsalReply struct {
 type WaveStep struct {
 	StepID  string `json:"step_id"`
 	Title   string `json:"title"`
-	Tool    string `json:"tool,omitempty"` // "": it is for agents
+	Tool    string `json:"tool,omitempty"`  // "": it is for agents
+	Agent   string `json:"agent,omitempty"` // that is started for it; "" where none is configured for it
 	When    string `json:"when,omitempty"`
 	ForEach string `json:"for_each,omitempty"`
 	Asks    bool   `json:"asks,omitempty"` // a person, by what the step itself says
@@ -47,13 +49,13 @@ func (s *Service) Rehearse(ctx context.Context, c Caller) (RehearsalReply, error
 	if wrong := runnable.Check(runnable.Of(p.Steps), s.opts.StepTools); wrong != nil {
 		return RehearsalReply{}, wrong
 	}
-	return RehearsalReply{PlanID: p.ID, Waves: waves(p.Steps), Heartbeat: s.heartbeat(state, c)}, nil
+	return RehearsalReply{PlanID: p.ID, Waves: s.waves(state), Heartbeat: s.heartbeat(state, c)}, nil
 }
 
 // waves parts the steps that are left to be done by how many others have to come before them. There
 // is no circle among them.
-func waves(steps plan.Steps) [][]WaveStep {
-	waves := [][]WaveStep{}
+func (s *Service) waves(state plan.State) [][]WaveStep {
+	steps, waves := state.Plan.Steps, [][]WaveStep{}
 	placed := map[plan.StepID]int{} // counted from 1
 	var place func(step *plan.Step) int
 	place = func(step *plan.Step) int {
@@ -78,7 +80,7 @@ func waves(steps plan.Steps) [][]WaveStep {
 			waves = append(waves, nil)
 		}
 		waves[at-1] = append(waves[at-1], WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When,
-			ForEach: step.ForEach, Asks: step.RequiresApproval || step.Pause != ""})
+			Agent: s.agentFor(state, step), ForEach: step.ForEach, Asks: step.RequiresApproval || step.Pause != ""})
 	}
 	return waves
 }
@@ -92,17 +94,32 @@ func (r RehearsalReply) Text() string {
 			fmt.Fprintf(&b, "  %s %s (%s)\n", step.StepID, step.Title, step.how())
 		}
 	}
+	if r.agents() > 1 {
+		b.WriteString("Agents work one after the other, and not beside tools that change files.\n")
+	}
 	if len(r.Waves) == 0 {
 		b.WriteString("Nothing is left to be run.\n")
 	}
 	return r.under(strings.TrimSuffix(b.String(), "\n"))
 }
 
+// agents is how many steps agents are started for, loops counted once.
+func (r RehearsalReply) agents() (n int) {
+	for _, wave := range r.Waves {
+		for _, step := range wave {
+			if step.Agent != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // how says by whom and under which conditions the step is carried out.
 func (w WaveStep) how() string {
-	how := "for an agent"
-	if w.Tool != "" {
-		how = w.Tool
+	how := cmp.Or(w.Tool, "for an agent")
+	if w.Agent != "" {
+		how = "by the agent " + plan.Quote(w.Agent)
 	}
 	if w.ForEach != "" {
 		how += ", for each of " + plan.Shorten(w.ForEach, 60)

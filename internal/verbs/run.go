@@ -1,12 +1,17 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -16,11 +21,17 @@ type RunReply struct {
 	Status   string                     `json:"status"`           // the plan's
 	Reason   plan.Over                  `json:"reason,omitempty"` // why the run is over; "" while it goes on
 	Counts   RunCounts                  `json:"counts"`
-	Duration int64                      `json:"duration"` // milliseconds that this took
+	Duration int64                      `json:"duration"`       // milliseconds that this took
+	Note     string                     `json:"note,omitempty"` // what was said of the reason
 	Failures []RunFailure               `json:"failures"`
+	Blocked  []RunFailure               `json:"blocked,omitempty"`  // steps that somebody has reported blocked
+	Starts   map[string]int             `json:"starts,omitempty"`   // of agents, by their names
+	Outside  map[string][]string        `json:"outside,omitempty"`  // files that agents changed and their steps do not name
 	Outputs  map[string]json.RawMessage `json:"outputs"`            // values by step
 	LeftOut  []string                   `json:"left_out,omitempty"` // steps whose values are too large to be given
 	Heartbeat
+
+	ways []string // on with what is blocked, and with agents that could not work
 }
 
 // RunCounts are the numbers of steps by what has become of them.
@@ -87,6 +98,13 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 	}
 	reply.PlanID, reply.Status = p.ID, string(p.Status)
 	reply.Counts = countRun(p)
+	if run := state.Run; run != nil && run.Plan == p.Root() {
+		reply.Starts = run.Starts
+		if reply.Reason == run.Reason {
+			reply.Note = run.Note
+		}
+	}
+	reply.tellBlocked(state, c)
 	room := maxOutputs
 	if c.brief() {
 		room = maxBriefOutputs
@@ -111,6 +129,34 @@ func (s *Service) RunReply(ctx context.Context, c Caller, state plan.State, over
 	return reply, nil
 }
 
+// tellBlocked tells which steps are blocked, what agents changed besides what their steps name, and the ways on.
+func (r *RunReply) tellBlocked(state plan.State, c Caller) {
+	for step := range state.Plan.Steps.All() {
+		if x := step.Execution; x != nil && len(x.Outside) > 0 {
+			if r.Outside == nil {
+				r.Outside = map[string][]string{}
+			}
+			r.Outside[step.ID.String()] = x.Outside
+		}
+		if step.Status != plan.Blocked || step.Unknown() {
+			continue
+		}
+		why := cmp.Or(step.Error, lastOf(step.Notes), "it does not say why")
+		r.Blocked = append(r.Blocked, RunFailure{step.ID.String(), why})
+		r.ways = append(r.ways, fmt.Sprintf("When that is resolved: %s; if %s is not needed: %s",
+			c.word(Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}), step.ID,
+			c.word(Call{Act: ActRecover, Step: step.ID, Choice: plan.Skip})))
+	}
+	for _, q := range state.CurrentQuestions() {
+		r.ways = append(r.ways, q.ID+" waits for an answer: "+plan.Quote(plan.Shorten(q.Text, messageShown))+": "+
+			c.word(Call{Act: ActAnswer}))
+	}
+	if r.Reason == plan.OverAgentUnavailable {
+		r.ways = append(r.ways, "Agents ended at once, "+strconv.Itoa(plan.MaxUnavailable)+
+			" times in a row, and did nothing: log in, or wait until there is quota, then go on: "+c.word(Call{Act: ActResume}))
+	}
+}
+
 // KeptValue reads values that are too large for the log.
 func (s *Service) KeptValue(ctx context.Context) func(name string) (json.RawMessage, error) {
 	return func(name string) (json.RawMessage, error) { return s.session.Value(ctx, name) }
@@ -131,9 +177,19 @@ func countRun(p *plan.Plan) RunCounts {
 // Text is the reply in a few lines.
 func (r RunReply) Text() string {
 	lines := []string{fmt.Sprintf("%s: %d of %d steps are done", r.headline(), r.Counts.Done, r.Counts.total())}
+	if r.Note != "" {
+		lines = append(lines, r.Note)
+	}
 	for _, failure := range r.Failures {
 		lines = append(lines, failure.StepID+" failed: "+failure.Error)
 	}
+	for _, blocked := range r.Blocked {
+		lines = append(lines, blocked.StepID+" was reported blocked: "+blocked.Error)
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.Outside)) {
+		lines = append(lines, "warning: "+id+" "+history.Outside(r.Outside[id]))
+	}
+	lines = append(lines, r.ways...)
 	return r.under(strings.Join(lines, "\n"))
 }
 

@@ -280,7 +280,7 @@ func agentInstructions(n now, rules Rules, c Caller) string {
 			c.word(Call{Act: ActAlert}) + "`."
 	case n.reason == Deadlocked && n.step != nil && n.step.Status == plan.Blocked:
 		return n.step.ID.String() + " is marked blocked. Once its cause is gone, take it up again: " +
-			c.word(mark(n.step.ID, plan.InProgress)) + "."
+			c.word(n.action().Calls()[0]) + "."
 	case n.reason == Replanning:
 		text := "A critical task failed. Leave the others alone: try it again, or agree on another way with the user"
 		if call, can := c.Can(Call{Act: ActReplan}); can {

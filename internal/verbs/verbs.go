@@ -50,6 +50,7 @@ type Options struct {
 	Templates    Templates         // nil: there are none
 	Engine       Engine            // nil: nothing carries steps out here
 	Crew         Crew              // the engines there are; nil: none
+	Staff        Staff             // that a run starts agents of; nil: none
 	Limits       plan.Limits       // in force, to tell when planning mode is over
 	Notify       func(Notice)      // tells a person, at once; may be nil
 }
