@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/downstream"
+	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/safetext"
@@ -145,6 +148,10 @@ func (d *diagnosis) log(ctx context.Context, dir string, repair bool, restore st
 		return err
 	}
 	d.Revision, d.Problems = found.Head.Seq, orEmpty(found.Problems)
+	logs := engine.CheckLogs(dir)
+	for _, path := range slices.Sorted(maps.Keys(logs)) {
+		d.Problems = append(d.Problems, sqlite.Problem{File: path, Text: logs[path].Error()})
+	}
 	switch {
 	case found.Newer != nil:
 		d.Status = "newer"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
@@ -145,6 +146,9 @@ func (a *app) purge(ctx context.Context) error {
 	}
 	if err := opened.verbs.Purge(ctx, a.caller()); err != nil {
 		return err
+	}
+	if err := engine.RemoveLogs(opened.place.StateDir); err != nil {
+		return fmt.Errorf("the history is deleted, but not what agents printed: %w", err)
 	}
 	return a.print([]byte("All plans of this workspace are deleted.\n"))
 }

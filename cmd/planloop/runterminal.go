@@ -246,7 +246,9 @@ func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error
 		return terminal.Page{}, plan.State{}, err
 	}
 	view := terminal.RunView{PlanView: w.view(w.opened, state, nil, false), Turn: w.turn, Course: w.course}
-	view.Next = ""
+	if why := plan.WhyOver(state); w.over() || why != plan.OverWaitingForPerson && why != plan.OverWaitingForAgent {
+		view.Next = "" // else the run stands still, and says what for
+	}
 	w.turn++
 	return view.Page(), state, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -170,6 +171,15 @@ func TestPurgeInATerminal(t *testing.T) {
 		t.Errorf("the plan is gone: %s", shown)
 	}
 
+	state, err := filepath.Glob(filepath.Join(filepath.Dir(h.dir), "state", "planloop", "*"))
+	if err != nil || len(state) != 1 {
+		t.Fatalf("%v, %v", state, err)
+	}
+	logs := filepath.Join(state[0], "logs")
+	err = errors.Join(os.Mkdir(logs, 0o700), os.WriteFile(filepath.Join(logs, "p-S001-1.log"), []byte("what an agent printed"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
 	agreed := h.terminal(80, 24, "purge")
 	agreed.out.waitFor("Type purge to confirm: ")
 	agreed.typeIn("purge\n")
@@ -178,6 +188,9 @@ func TestPurgeInATerminal(t *testing.T) {
 	}
 	if shown := h.run("show"); !strings.Contains(shown, "There is no plan yet") {
 		t.Errorf("the plan is still there: %s", shown)
+	}
+	if _, err := os.Stat(logs); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what agents printed is still there: %v", err)
 	}
 	if shown := h.run("log"); !strings.Contains(shown, "the history of 1 change deleted by alice") {
 		t.Errorf("the log does not say it: %s", shown)

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,4 +119,34 @@ func removeOldLogs(folder string) {
 			_ = os.Remove(strings.TrimSuffix(path, halves()[0]) + half)
 		}
 	}
+}
+
+// RemoveLogs removes what agents have printed.
+func RemoveLogs(stateDir string) error { return os.RemoveAll(filepath.Join(stateDir, logsName)) }
+
+// CheckLogs says of which logs somebody else than the user can see something, by their paths.
+func CheckLogs(stateDir string) map[string]error {
+	wrong := map[string]error{}
+	folder := filepath.Join(stateDir, logsName)
+	info, err := os.Lstat(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return wrong
+	}
+	if err == nil {
+		err = private.Folder(folder)
+	}
+	if err == nil && !private.Only(info.Mode().Perm()) {
+		err = fmt.Errorf("%s can be seen by others (mode %04o): run chmod 700 on it", logsName, info.Mode().Perm())
+	}
+	if err != nil {
+		wrong[folder] = err
+	}
+	entries, _ := os.ReadDir(folder) // a folder that cannot be read was told of
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		if err := private.Unread(path); err != nil {
+			wrong[path] = err
+		}
+	}
+	return wrong
 }

@@ -82,6 +82,15 @@ func File(path string) (mode fs.FileMode, err error) {
 	return info.Mode().Perm(), plain(path, info)
 }
 
+// Unread refuses a file of the user's own that others can read.
+func Unread(path string) error {
+	mode, err := File(path)
+	if err == nil && !Only(mode) {
+		err = fmt.Errorf("%s can be read by others (mode %04o): run chmod 600 on it", filepath.Base(path), mode)
+	}
+	return err
+}
+
 func plain(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is a link or not a regular file (%s): remove it; planloop keeps its data behind no link",

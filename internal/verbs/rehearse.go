@@ -49,12 +49,12 @@ func (s *Service) Rehearse(ctx context.Context, c Caller) (RehearsalReply, error
 	if wrong := runnable.Check(runnable.Of(p.Steps), s.opts.StepTools); wrong != nil {
 		return RehearsalReply{}, wrong
 	}
-	return RehearsalReply{PlanID: p.ID, Waves: s.waves(state), Heartbeat: s.heartbeat(state, c)}, nil
+	return RehearsalReply{PlanID: p.ID, Waves: s.waves(state, c), Heartbeat: s.heartbeat(state, c)}, nil
 }
 
 // waves parts the steps that are left to be done by how many others have to come before them. There
 // is no circle among them.
-func (s *Service) waves(state plan.State) [][]WaveStep {
+func (s *Service) waves(state plan.State, c Caller) [][]WaveStep {
 	steps, waves := state.Plan.Steps, [][]WaveStep{}
 	placed := map[plan.StepID]int{} // counted from 1
 	var place func(step *plan.Step) int
@@ -75,12 +75,15 @@ func (s *Service) waves(state plan.State) [][]WaveStep {
 		if step.Status.Finished() {
 			continue
 		}
-		at := place(step)
+		at, agent := place(step), ""
+		if c.Actor.Kind != plan.Agent { // who starts none
+			agent = s.agentFor(state, step)
+		}
 		for len(waves) < at {
 			waves = append(waves, nil)
 		}
 		waves[at-1] = append(waves[at-1], WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When,
-			Agent: s.agentFor(state, step), ForEach: step.ForEach, Asks: step.RequiresApproval || step.Pause != ""})
+			Agent: agent, ForEach: step.ForEach, Asks: step.RequiresApproval || step.Pause != ""})
 	}
 	return waves
 }

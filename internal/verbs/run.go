@@ -148,6 +148,9 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 			c.word(Call{Act: ActRecover, Step: step.ID, Choice: plan.Skip})))
 	}
 	for _, q := range state.CurrentQuestions() {
+		if r.Reason != plan.OverWaitingForPerson {
+			break
+		}
 		r.ways = append(r.ways, q.ID+" waits for an answer: "+plan.Quote(plan.Shorten(q.Text, messageShown))+": "+
 			c.word(Call{Act: ActAnswer}))
 	}

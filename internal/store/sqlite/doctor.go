@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -130,11 +129,7 @@ func (l *Log) checkModes(r *Report) {
 		r.note(l.dir, err)
 	}
 	for _, path := range append(paths, l.databasePath(), l.databasePath()+"-wal", l.databasePath()+"-shm", l.headPath()) {
-		mode, err := private.File(path)
-		if err == nil && !private.Only(mode) {
-			err = fmt.Errorf("%s can be read by others (mode %04o): run chmod 600 on it", filepath.Base(path), mode)
-		}
-		if err != nil {
+		if err := private.Unread(path); err != nil {
 			r.note(path, err)
 		}
 	}
