@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type Event struct {
 	NewPlan   *plan.Body    `json:"newPlan,omitempty"`   // of PlanReplanned
 	StepID    plan.StepID   `json:"stepId,omitzero"`     // of all others
 	StepIndex *int          `json:"stepIndex,omitempty"` // its place, from 0
+	Agent     string        `json:"agent,omitempty"`     // that planloop started for the attempt
 	Status    string        `json:"status,omitempty"`    // in the words of the execution specification
 	Progress  *int          `json:"progress,omitempty"`  // 0 to 100
 	Output    *string       `json:"output,omitempty"`    // of StepCompleted
@@ -87,7 +89,8 @@ func stepEvents(before, after *plan.Plan) []Event {
 			continue
 		}
 		index := after.Steps.Position(step.ID)
-		e := Event{TaskID: after.Root(), StepID: step.ID, StepIndex: &index, Status: after.ExecutionStatus(step), Result: step.Result}
+		e := Event{TaskID: after.Root(), StepID: step.ID, StepIndex: &index, Status: after.ExecutionStatus(step), Result: step.Result,
+			Agent: cmp.Or(step.Assigned(), old.Assigned())}
 		switch step.Status {
 		case plan.InProgress:
 			e.Type, e.Progress = StepStarted, new(0)
