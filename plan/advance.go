@@ -63,6 +63,7 @@ type Finished struct {
 	Note          string   // of its agent
 	AffectedFiles []string // that its agent names or has changed
 	Outside       []string // of them, those that the step does not name
+	Moved         bool     // its agent left the work tree at another commit
 }
 
 func (a Advance) clean(c *cleaner) Action {
@@ -150,7 +151,7 @@ func (d Finished) events(s State, f Facts) []Event {
 	case step == nil || step.ClaimedBy != f.Actor.Name:
 		return []Event{StrayResult{Plan: d.Plan, Step: d.Step, Attempt: d.Attempt.Attempt, OK: d.Result.OK, Error: d.Result.Error,
 			Output: d.Output, By: f.Actor.Name, At: f.Now}}
-	case d.Unavailable:
+	case d.Unavailable && (step.execution().Silent+1 < MaxUnavailable || s.oneTooMany()):
 		return d.unavailable(s, step, f)
 	}
 	return []Event{d.event(s, step, f)}
@@ -165,6 +166,7 @@ func (d Finished) event(s State, step *Step, f Facts) Event {
 	case d.Interrupted && (!x.Safe || x.Agent != ""): // the next agent looks at what this one left
 		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.Safe, Error: d.Result.Error, Output: d.Output,
 			AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
+	case d.Unavailable: // and others were heard of: it is the step that they do not take
 	case (d.Transient || d.Interrupted) && again:
 		return StepRetried{Step: d.Step, Attempt: step.Attempts, Error: d.Result.Error, Output: d.Output,
 			AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
@@ -179,7 +181,7 @@ func (d Finished) event(s State, step *Step, f Facts) Event {
 	}
 	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, Agent: x.Agent,
 		Blocked: d.Blocked && !d.Result.OK, Note: d.Note,
-		AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside, Evidence: proof, By: f.Actor.Name, At: f.Now}
+		AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside, Moved: d.Moved, Evidence: proof, By: f.Actor.Name, At: f.Now}
 }
 
 // StepFinished ends an attempt with its result.
@@ -196,6 +198,7 @@ type StepFinished struct {
 	Note          string   `json:"note,omitempty"`
 	AffectedFiles []string `json:"affected_files,omitempty"` // besides those that are known
 	Outside       []string `json:"outside,omitempty"`        // files that were changed and that the step does not name
+	Moved         bool     `json:"moved,omitempty"`          // the work tree was left at another commit
 
 	Evidence []Evidence `json:"evidence,omitempty"` // that its agent has done it
 }
@@ -220,8 +223,8 @@ func (e StepFinished) apply(s State) State {
 		}
 		step.affects(e.AffectedFiles)
 		step.keepEvidence(e.Evidence)
-		if len(e.Outside) > 0 {
-			step.execute(func(x *Execution) { x.Outside = e.Outside })
+		if len(e.Outside) > 0 || e.Moved {
+			step.execute(func(x *Execution) { x.Outside, x.Moved = e.Outside, e.Moved })
 		}
 	})
 }

@@ -159,7 +159,8 @@ func (r *Run) startedAgent(name string) {
 }
 
 // MaxUnavailable is how many agents in a row end within seconds and say nothing before a run is
-// paused: a quota or a login, and no fault of the steps.
+// paused: a quota or a login, and no fault of the steps. Where others are heard of in between, it is how
+// many of one step do so before that has failed.
 const MaxUnavailable = 3
 
 // AgentUnavailable ends an attempt whose agent ended within seconds and said nothing. It counts
@@ -181,16 +182,27 @@ func (e AgentUnavailable) marks() StepID { return e.Step }
 func (e AgentUnavailable) apply(s State) State {
 	s = s.withRun(func(r *Run) { r.Unavailable++ })
 	return s.withStep(e.Step, e.At, func(step *Step) {
+		silent := step.execution().Silent + 1
+		if s.Run != nil && s.Run.Unavailable >= MaxUnavailable { // which is not the step's fault
+			silent = 0
+		}
 		step.lose(StepLost{Step: e.Step, Attempt: e.Attempt, Error: e.Error, Output: e.Output, AffectedFiles: e.AffectedFiles,
 			By: e.By, At: e.At})
+		step.execute(func(x *Execution) { x.Silent = silent })
 	})
+}
+
+// oneTooMany reports whether one more agent that ended within seconds and said nothing pauses the run.
+func (s State) oneTooMany() bool {
+	run := s.OpenRun()
+	return run != nil && !run.Paused && run.Unavailable+1 >= MaxUnavailable
 }
 
 // unavailable returns what follows when an agent ended within seconds and said nothing.
 func (d Finished) unavailable(s State, step *Step, f Facts) []Event {
 	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: step.Assigned(), Error: d.Result.Error,
 		Output: d.Output, AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}}
-	if run := s.OpenRun(); run != nil && !run.Paused && run.Unavailable+1 >= MaxUnavailable {
+	if s.oneTooMany() {
 		events = append(events, RunPaused{Reason: OverAgentUnavailable, Note: Shorten(d.Result.Error, MaxLongLine), By: f.Actor.Name,
 			At: f.Now})
 	}

@@ -250,3 +250,30 @@ func TestEvidenceOfAnAgentsStep(t *testing.T) {
 	w.advance(0, w.finished(1, ok(`"v"`)))
 	w.wantStatus(plan.StatusCompleted)
 }
+
+// TestASilentAgentAmongOthersFailsItsStep: it is not for ever the quota's fault.
+func TestASilentAgentAmongOthersFailsItsStep(t *testing.T) {
+	w := withAgents(t, titled("a"), titled("b"), titled("c"), titled("d"))
+	w.found = func(step *plan.Step, r *plan.Resolution) { r.Agent, r.Safe, r.Writes = "claude", true, true }
+	for i := range plan.MaxUnavailable {
+		w.advance(4)
+		silent := w.finished(1, failed("exit code 1"))
+		silent.Unavailable, silent.Transient = true, true
+		w.advance(0, silent)
+		if i == plan.MaxUnavailable-1 {
+			break
+		}
+		only := plan.StepID(i + 2)
+		w.found = func(step *plan.Step, r *plan.Resolution) {
+			if r.Writes = true; step.ID == only {
+				r.Agent, r.Safe = "claude", true
+			}
+		}
+		w.advance(4)
+		w.advance(0, w.finished(only, ok(`1`)))
+		w.found = func(step *plan.Step, r *plan.Resolution) { r.Agent, r.Safe, r.Writes = "claude", true, true }
+	}
+	if step := w.step(1); step.Status != plan.Failed || step.Attempts != plan.MaxUnavailable || !w.state.Runs() {
+		t.Errorf("%+v, run %+v", step, w.state.Run)
+	}
+}

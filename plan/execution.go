@@ -28,6 +28,8 @@ type Execution struct {
 	Writes  bool         `json:"writes,omitempty"`  // the attempt may change files
 	Report  *AgentReport `json:"report,omitempty"`  // of the agent
 	Outside []string     `json:"outside,omitempty"` // files the last agent changed that the step does not name
+	Moved   bool         `json:"moved,omitempty"`   // the last agent left the work tree at another commit
+	Silent  int          `json:"silent,omitempty"`  // attempts in a row whose agents ended within seconds and said nothing
 
 	Ask      *Ask   `json:"ask,omitempty"`
 	Grant    *Grant `json:"grant,omitempty"`

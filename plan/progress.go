@@ -232,7 +232,7 @@ func (x *Execution) ended(status StepStatus) {
 		x.Grant, x.Answered = nil, false
 	}
 	if status == Done || status == Pending {
-		x.Retries = 0
+		x.Retries, x.Silent = 0, 0
 	}
 }
 

@@ -48,7 +48,14 @@ func (w *workspace) advance(room int, finished ...plan.Finished) []string {
 func (w *workspace) resolve(a plan.Advance) plan.Advance {
 	w.resolved = map[plan.StepID]plan.Resolution{}
 	facts := w.facts(engine, a)
-	for _, step := range plan.StartableWithAgents(a.Ended(w.state, facts), a.Room, func(*plan.Step) bool { return true }) {
+	assigns := func(step *plan.Step) bool {
+		r := plan.Resolution{}
+		if w.found != nil {
+			w.found(step, &r)
+		}
+		return r.Agent != ""
+	}
+	for _, step := range plan.StartableWithAgents(a.Ended(w.state, facts), a.Room, assigns) {
 		r := plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), List: "list"}
 		if w.found != nil {
 			w.found(step, &r)

@@ -118,6 +118,11 @@ func TestJob(t *testing.T) {
 	first := j.engine("--parallel", "3")
 	j.answerAll(map[string]string{"S004": "approve", "S006": "approve", "S009": "deny"})
 	j.heard(gate)
+	j.waitState(func(s plan.State) bool { // of which nobody would know what came of them
+		copied, _ := s.Plan.Steps.Get(6)
+		built, _ := s.Plan.Steps.Get(7)
+		return copied.Status == plan.Done && (built.Status == plan.Done || built.Status == plan.Failed)
+	})
 	kill(t, first)
 	j.write("open", "")
 	if err := os.Remove(gate); err != nil {

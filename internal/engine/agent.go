@@ -203,9 +203,7 @@ func tellOf(seen agents.Outcome, output string, step *plan.Step, done *plan.Fini
 		}
 		done.AffectedFiles = paths(report.AffectedFiles)
 	}
-	if seen.Committed {
-		done.Note = strings.TrimSpace(done.Note + "\n(the work tree stands at another commit than before)")
-	}
+	done.Moved = seen.Committed
 	changed := paths(seen.Changed)
 	for _, file := range changed {
 		if !slices.Contains(done.AffectedFiles, file) {

@@ -73,7 +73,7 @@ func finishedPhrase(e plan.StepFinished) string {
 		status += " after " + took
 	}
 	text := e.Step.String() + status + quotedNote(note)
-	if outside := Outside(e.Outside); outside != "" {
+	if outside := Beyond(e.Outside, e.Moved); outside != "" {
 		text += "; warning: it " + outside
 	}
 	return text
@@ -97,13 +97,21 @@ func ofAgent(e plan.Event) bool {
 	return false
 }
 
-// Outside says which files a step has changed besides those that it names, "" for none.
-func Outside(files []string) string {
+// Beyond says what an agent has done beyond its step: the files it changed that the step does not name,
+// and that it left the work tree at another commit; "" for nothing.
+func Beyond(files []string, moved bool) string {
 	const shown = 3
-	if len(files) == 0 {
-		return ""
+	text := ""
+	if moved {
+		text = "left the work tree at another commit"
 	}
-	text := "changed files that it does not name: "
+	if len(files) == 0 {
+		return text
+	}
+	if moved {
+		text += " and "
+	}
+	text += "changed files that it does not name: "
 	for i, file := range files[:min(len(files), shown)] {
 		if i > 0 {
 			text += ", "

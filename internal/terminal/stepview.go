@@ -224,6 +224,9 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	row("files", step.AffectedFiles...)
 	if step.Execution != nil {
 		row("not named", step.Execution.Outside...)
+		if step.Execution.Moved {
+			row("warning", "it left the work tree at another commit")
+		}
 	}
 	for _, signal := range v.State.Signals {
 		if signal.Open && v.State.Concerns(signal) == step.ID && v.Former == nil {

@@ -27,6 +27,7 @@ type RunReply struct {
 	Blocked  []RunFailure               `json:"blocked,omitempty"`  // steps that somebody has reported blocked
 	Starts   map[string]int             `json:"starts,omitempty"`   // of agents, by their names
 	Outside  map[string][]string        `json:"outside,omitempty"`  // files that agents changed and their steps do not name
+	Moved    []string                   `json:"moved,omitempty"`    // steps whose agents left the work tree at another commit
 	Outputs  map[string]json.RawMessage `json:"outputs"`            // values by step
 	LeftOut  []string                   `json:"left_out,omitempty"` // steps whose values are too large to be given
 	Heartbeat
@@ -138,6 +139,9 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 			}
 			r.Outside[step.ID.String()] = x.Outside
 		}
+		if step.Execution != nil && step.Execution.Moved {
+			r.Moved = append(r.Moved, step.ID.String())
+		}
 		if step.Status != plan.Blocked || step.Unknown() {
 			continue
 		}
@@ -190,7 +194,10 @@ func (r RunReply) Text() string {
 		lines = append(lines, blocked.StepID+" was reported blocked: "+blocked.Error)
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.Outside)) {
-		lines = append(lines, "warning: "+id+" "+history.Outside(r.Outside[id]))
+		lines = append(lines, "warning: "+id+" "+history.Beyond(r.Outside[id], false))
+	}
+	for _, id := range r.Moved {
+		lines = append(lines, "warning: "+id+" "+history.Beyond(nil, true))
 	}
 	lines = append(lines, r.ways...)
 	return r.under(strings.Join(lines, "\n"))
