@@ -113,7 +113,7 @@ func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (ma
 	if len(allowed) == 0 {
 		return nil, nil
 	}
-	text := verbs.ReviewForeseen(state.Plan, foreseen)
+	text := w.opened.verbs.ReviewForeseen(state, foreseen)
 	sum := sha256.Sum256([]byte(text))
 	stepwise := errors.New("asked step by step")
 	word, _, err := w.decideOn(ctx, tty, subject{name: "list", shown: w.thereOn().Draft(text),

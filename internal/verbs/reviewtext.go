@@ -288,8 +288,8 @@ func asksWhat(step *plan.Step) string {
 }
 
 // ReviewForeseen is what a person is shown of what a run is going to ask.
-func ReviewForeseen(p *plan.Plan, foreseen []plan.Foreseen) string {
-	text := "Running " + plan.Quote(p.Objective) + " is going to ask you:\n"
+func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) string {
+	text := "Running " + plan.Quote(state.Plan.Objective) + " is going to ask you:\n"
 	for _, f := range foreseen {
 		text += "\n" + wholeStep(f.Step)
 		switch {
@@ -299,7 +299,31 @@ func ReviewForeseen(p *plan.Plan, foreseen []plan.Foreseen) string {
 			text += "   you are asked when it is known what it refers to\n"
 		}
 	}
-	return text
+	return text + s.startsUnasked(state, foreseen)
+}
+
+// startsUnasked tells for which steps a run starts agents without asking, "" for none.
+func (s *Service) startsUnasked(state plan.State, foreseen []plan.Foreseen) string {
+	var names []string
+	steps := map[string][]plan.StepID{}
+	for step := range state.Plan.Steps.All() {
+		asks := slices.ContainsFunc(foreseen, func(f plan.Foreseen) bool { return f.Step.ID == step.ID })
+		agent := s.agentFor(state, step)
+		if agent == "" || asks || step.Status != plan.Pending {
+			continue
+		}
+		if steps[agent] == nil {
+			names = append(names, agent)
+		}
+		steps[agent] = append(steps[agent], step.ID)
+	}
+	if names == nil {
+		return ""
+	}
+	for i, name := range names {
+		names[i] = name + " for " + plan.IDs(steps[name])
+	}
+	return "\nAgents are started without asking: " + strings.Join(names, ", ") + ". What they may do is up to their own flags.\n"
 }
 
 // pretty is JSON with a line for each member.
