@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -40,15 +41,22 @@ func WorkOnStep(d WorkData) string {
 		Material: present(
 			section("Step "+d.Step, "", quote("", "text", d.Whole, maxJudgedTasks)),
 			section("Constraints of the plan", "", quote("", "text", itemLines(d.Constraints), maxDocument)),
-			section("Outcomes of the steps it depends on", "", quote("", "text", strings.Join(d.Needed, "\n"), maxFormer)),
+			section("Outcomes of the steps it depends on", "", quote("", "text", withoutReports(strings.Join(d.Needed, "\n")), maxFormer)),
 			section("Outcomes of other steps of this run", "The newest stands last.",
-				quote("", "text", strings.Join(d.Done, "\n"), maxFormer)),
+				quote("", "text", withoutReports(strings.Join(d.Done, "\n")), maxFormer)),
 			section("What an earlier attempt left", "What it changed may still be in the files: look before you begin.",
-				quote("Why it ended:", "text", d.Error, maxDocument), quote("The last of its output:", "text", d.Output, maxDocument),
+				quote("Why it ended:", "text", withoutReports(d.Error), maxDocument),
+				quote("The last of its output:", "text", withoutReports(d.Output), maxDocument),
 				quote("Files it changed:", "text", itemLines(d.Changed), maxTree)),
 		),
 	})
 }
+
+// formerReport is the rest of a line from where it reports, or shows how to, also within a JSON string.
+var formerReport = regexp.MustCompile(`\{?[ \t]*\\*"planloop\\*"[ \t]*:[ \t]*\\*"[0-9A-Z]{8,}.*`)
+
+// withoutReports is a text without the keys of other attempts: an agent that takes one of them is not heard.
+func withoutReports(text string) string { return formerReport.ReplaceAllLiteralString(text, "…") }
 
 // itemLines is a list of texts, each as it was written, one after the other.
 func itemLines(items []string) string {

@@ -136,6 +136,11 @@ func (o *output) close() {
 	o.tell()
 }
 
+// otherNonce reports whether there was a report of another attempt. Nothing is printed any more.
+func (o *output) otherNonce() bool {
+	return slices.ContainsFunc(o.streams, func(s *stream) bool { return s.reader.other })
+}
+
 // end is the end of the output.
 func (o *output) end() string { return safetext.Keepable(o.tail.End().Text, maxTail) }
 

@@ -32,6 +32,7 @@ type Report struct {
 // The line by which the prompt shows how to report is none, since its status is no known one.
 type reader struct {
 	nonce  string
+	other  bool   // what would be one was found, with the nonce of another attempt
 	within bool   // looks into JSON strings, too
 	block  []byte // the lines of an object that is not whole yet
 	lines  int    // how many
@@ -43,9 +44,12 @@ const (
 	mostBlockLines = 200
 )
 
+// mark is what a line holds that is or ends a report, mostly.
+const mark = "planloop"
+
 // next takes a line, and returns the report that it is or ends; nil for none.
 func (r *reader) next(line []byte) *Report {
-	has := bytes.Contains(line, []byte(r.nonce))
+	has := bytes.Contains(line, []byte(mark))
 	if !has && r.block == nil && !bytes.Contains(line[:min(len(line), 100)], []byte("{")) {
 		return nil
 	}
@@ -90,7 +94,7 @@ func (r *reader) peek(line []byte) *Report {
 
 // read returns the report that a JSON object is, nil for another object.
 func (r *reader) read(object []byte) *Report {
-	if r.nonce == "" || !bytes.Contains(object, []byte(r.nonce)) || !bytes.HasPrefix(object, []byte("{")) {
+	if r.nonce == "" || !bytes.Contains(object, []byte(mark)) || !bytes.HasPrefix(object, []byte("{")) {
 		return nil
 	}
 	var given struct {
@@ -100,11 +104,15 @@ func (r *reader) read(object []byte) *Report {
 		Files    jsontext.Value `json:"affected_files"`
 		Note     jsontext.Value `json:"note"`
 	}
-	if json.Unmarshal(object, &given, jsontext.AllowInvalidUTF8(true)) != nil || given.Planloop != r.nonce {
+	if json.Unmarshal(object, &given, jsontext.AllowInvalidUTF8(true)) != nil || given.Planloop == "" {
 		return nil
 	}
 	status := plan.ReadStatus(given.Status)
 	if !slices.Contains([]plan.StepStatus{plan.Done, plan.Failed, plan.Blocked}, status) {
+		return nil
+	}
+	if given.Planloop != r.nonce {
+		r.other = true
 		return nil
 	}
 	report := &Report{Status: status, Output: textOf(given.Output), Note: textOf(given.Note)}
@@ -132,7 +140,7 @@ func textOf(value jsontext.Value) string {
 // inside returns the last report among the lines of the JSON strings that stand on a line.
 func (r *reader) inside(line []byte) (last *Report) {
 	for literal := range literals(line) {
-		if !strings.Contains(literal, r.nonce) {
+		if !strings.Contains(literal, mark) {
 			continue
 		}
 		inner := reader{nonce: r.nonce}
@@ -141,6 +149,7 @@ func (r *reader) inside(line []byte) (last *Report) {
 				last = report
 			}
 		}
+		r.other = r.other || inner.other
 	}
 	return last
 }

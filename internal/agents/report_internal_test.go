@@ -85,6 +85,21 @@ func TestReportIsFoundInEachSpelling(t *testing.T) {
 	}
 }
 
+// TestReportOfAnotherAttemptIsNoticed in each spelling, and is none.
+func TestReportOfAnotherAttemptIsNoticed(t *testing.T) {
+	for name, output := range spellings(t) {
+		r := reader{nonce: testNonce, within: true}
+		for line := range strings.SplitSeq(strings.ReplaceAll(output, testNonce, "OTHERONE"), "\n") {
+			if report := r.next([]byte(line)); report != nil {
+				t.Errorf("%s: %+v", name, report)
+			}
+		}
+		if !r.other {
+			t.Errorf("%s: not noticed", name)
+		}
+	}
+}
+
 func TestWhatIsNoReport(t *testing.T) {
 	sample := `{"planloop":"K7QM4TZN","status":"done|failed|blocked","output":"...","affected_files":[...],"note":"..."}`
 	for name, output := range map[string]string{

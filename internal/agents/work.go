@@ -38,13 +38,14 @@ type Assignment struct {
 
 // Outcome is what came of an assignment.
 type Outcome struct {
-	Report    *Report // the last one in its output; nil: none
-	Tail      string  // the end of its output, printable and without secrets
-	ExitCode  int     // that of process.ExitCode
-	TimedOut  bool
-	Took      time.Duration
-	Changed   []string // the files that changed while it worked: printable, relative to the workspace, the first of them
-	Committed bool     // the work tree stands at another commit than before
+	Report     *Report // the last one in its output; nil: none
+	OtherNonce bool    // its output has what would be a report, but with the nonce of another attempt
+	Tail       string  // the end of its output, printable and without secrets
+	ExitCode   int     // that of process.ExitCode
+	TimedOut   bool
+	Took       time.Duration
+	Changed    []string // the files that changed while it worked: printable, relative to the workspace, the first of them
+	Committed  bool     // the work tree stands at another commit than before
 }
 
 const (
@@ -91,7 +92,8 @@ func (a *Agents) Work(ctx context.Context, w Assignment) (Outcome, error) {
 	end(nil)
 	owned.Wait()
 	out.close()
-	outcome := Outcome{Report: out.report, Tail: out.end(), ExitCode: result.ExitCode, TimedOut: result.TimedOut, Took: result.Duration}
+	outcome := Outcome{Report: out.report, OtherNonce: out.otherNonce(), Tail: out.end(),
+		ExitCode: result.ExitCode, TimedOut: result.TimedOut, Took: result.Duration}
 	if !started && ctx.Err() == nil {
 		return Outcome{}, invalid(w.Agent+".command", fmt.Sprintf("could not be started: %v", err), "correct it in your own configuration")
 	}

@@ -114,7 +114,7 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 		verified.Value, _ = json.Marshal(out.Text)
 	}
 	done := r.finished(ctx, j, verified, err, time.Since(begun))
-	done.Unavailable = seen.Report == nil && !seen.TimedOut && seen.Took < briefly && ctx.Err() == nil
+	done.Unavailable = seen.Report == nil && !seen.OtherNonce && !seen.TimedOut && seen.Took < briefly && ctx.Err() == nil
 	done.Interrupted = done.Interrupted && ctx.Err() != nil
 	tellOf(seen, out.Text, j.step, &done)
 	return fitting(done)
@@ -131,10 +131,7 @@ func (r *run) former(j job) string {
 	}
 	before := j.attempt
 	before.Attempt--
-	lines := strings.Split(safetext.Keepable(AgentLog(r.opts.StateDir, before).end(maxFormer), maxFormer), "\n")
-	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { // whose nonce is not that of the next
-		return strings.Contains(line, `{"planloop":`)
-	}), "\n")
+	return safetext.Keepable(AgentLog(r.opts.StateDir, before).end(maxFormer), maxFormer)
 }
 
 // reportTo is what an agent has reported to the log, nil for nothing.
@@ -170,7 +167,9 @@ func outcomeOf(seen agents.Outcome, err error, took time.Duration) toolbox.Outco
 		return failed(err.Error(), seen.Tail)
 	}
 	why := fmt.Sprintf("the agent ended without a report (exit code %d)", seen.ExitCode)
-	if said := lastLine(seen.Tail); said != "" { // mostly the reason: a login, a quota
+	if seen.OtherNonce {
+		why = fmt.Sprintf("it reported with the key of another attempt (exit code %d)", seen.ExitCode)
+	} else if said := lastLine(seen.Tail); said != "" { // mostly the reason: a login, a quota
 		why += "; it said: " + said
 	}
 	out := failed(why, seen.Tail)

@@ -101,6 +101,21 @@ func TestAgentWithoutReportIsTriedAgainAndThenFails(t *testing.T) {
 	})
 }
 
+func TestAgentThatReportsWithAFormerKeyIsToldSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) {
+			return agents.Outcome{OtherNonce: true, Tail: "a report"}, nil // at once: a login would pause the run
+		}}
+		p := employ(t, s)
+		p.setUp(plan.Spec{})
+		p.run(plan.OverDeadlocked)
+		const want = "it reported with the key of another attempt (exit code 0)"
+		if step := p.step(1); len(s.seen) != plan.MaxTries || step.Error != want {
+			t.Errorf("%d starts, %+v", len(s.seen), step)
+		}
+	})
+}
+
 func TestAgentsThatEndAtOncePauseTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) {
