@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/agents"
+	"github.com/planloop/planloop/internal/downstream"
 	"github.com/planloop/planloop/internal/llm"
+	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/workspace"
 )
 
@@ -49,9 +52,13 @@ func TestConfigurationHelpIsWhole(t *testing.T) {
 			t.Errorf("%s is not named", known)
 		}
 	}
-	for field := range reflect.TypeFor[llm.Config]().Fields() {
-		if key := field.Tag.Get("yaml"); !strings.Contains(text, "\n    "+key+": ") {
-			t.Errorf("the key %s of model is not named", key)
+	for of, section := range map[string]reflect.Type{"model": reflect.TypeFor[llm.Config](), "agents": reflect.TypeFor[agents.Agent](),
+		"servers": reflect.TypeFor[downstream.Server]()} {
+		for field := range section.Fields() {
+			key := field.Tag.Get("yaml")
+			if key != "-" && !regexp.MustCompile(`(\n +|[ ,])`+key+`:(\s|$)`).MatchString(text) {
+				t.Errorf("the key %s of %s is not named", key, of)
+			}
 		}
 	}
 }
@@ -59,23 +66,12 @@ func TestConfigurationHelpIsWhole(t *testing.T) {
 // What the help shows can be pasted.
 func TestConfigurationHelpCanBePasted(t *testing.T) {
 	var file strings.Builder
-	_, modelExample, _ := strings.Cut(configurationHelp(), "\nA model, in your own file:\n\n")
-	for line := range strings.SplitSeq(modelExample+"\n  gates: {verifiable: error, oversize: \"off\"}", "\n") {
+	_, examples, _ := strings.Cut(configurationHelp(), ", in your own file:\n\n")
+	examples = strings.Replace(examples, "\nA model, in your own file:\n", "", 1)
+	for line := range strings.SplitSeq(examples+"\n  gates: {verifiable: error, oversize: \"off\"}", "\n") {
 		file.WriteString(strings.TrimPrefix(line, "  ") + "\n")
 	}
-	home := t.TempDir()
-	place := filepath.Join(home, "planloop", "config.yaml")
-	if err := os.Mkdir(filepath.Dir(place), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(place, []byte(file.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	getenv := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": home}[name] }
-	config, warnings, err := workspace.Load(workspace.Sources{Getenv: getenv, Gates: gates.Names()})
-	if err != nil || len(warnings) > 0 {
-		t.Fatalf("%v, %v", err, warnings)
-	}
+	config := written(t, file.String())
 	var model llm.Config
 	if err := config.Model.Decode(&model); err != nil {
 		t.Fatal(err)
@@ -83,6 +79,82 @@ func TestConfigurationHelpCanBePasted(t *testing.T) {
 	if err := model.Validate(); err != nil {
 		t.Error(err)
 	}
+	var started agents.Config
+	servers, err := configuredServers(config.Servers)
+	if err := errors.Join(err, errors.Join(servers.Faults()...), config.Agents.Decode(&started)); err != nil || len(servers) == 0 {
+		t.Error(err)
+	}
+	if err := started.Validate(); err != nil || len(started) == 0 {
+		t.Error(err)
+	}
+}
+
+// Whatever stands in the place of whatever a section takes: what is wrong is said with the way to it, in the words of
+// who wrote it, and no value is repeated, which might be secret.
+func TestMistakesInSections(t *testing.T) {
+	sections := map[string]struct {
+		entry reflect.Type
+		at    string // how an entry is written
+		way   string
+		into  func() any
+	}{
+		"model":  {reflect.TypeFor[llm.Config](), "model: {%s}", "model.", func() any { return &llm.Config{} }},
+		"notify": {reflect.TypeFor[notify.Config](), "notify: {%s}", "notify.", func() any { return &notify.Config{} }},
+		"webhook": {reflect.TypeFor[notify.Webhook](), "notify: {webhooks: [{%s}]}", "notify.webhooks",
+			func() any { return &notify.Config{} }},
+		"agents": {reflect.TypeFor[agents.Agent](), "agents: {default: {%s}}", "agents.default.", func() any { return &agents.Config{} }},
+		"servers": {reflect.TypeFor[downstream.Server](), "servers: {a: {%s}}", "servers.a.",
+			func() any { return &downstream.Config{} }},
+	}
+	jargon := regexp.MustCompile(`!!|topsecret| into |cannot (construct|unmarshal|be read)|time\.|map\[|\[\]|` +
+		`outbound|downstream|float|struct`)
+	values := []string{"topsecret", "[[topsecret]]", "[{topsecret: 1}]", "{topsecret: [1]}", "{a: {b: topsecret}}", "7", "1.5", "true"}
+	for name, section := range sections {
+		keys := []string{"nonsense"}
+		for field := range section.entry.Fields() {
+			keys = append(keys, field.Tag.Get("yaml"))
+		}
+		said := 0
+		for _, key := range keys {
+			for _, value := range values {
+				file := fmt.Sprintf(section.at, key+": "+value)
+				config := written(t, file)
+				all := map[string]workspace.Section{"model": config.Model, "agents": config.Agents, "servers": config.Servers}
+				of, given := all[name]
+				if !given {
+					of = config.Notify
+				}
+				err := of.Decode(section.into())
+				if err == nil {
+					continue
+				}
+				said++
+				if text := strings.ReplaceAll(err.Error(), key+".topsecret ", ""); jargon.MatchString(text) ||
+					!strings.Contains(text, "config.yaml:1: "+section.way) || !strings.Contains(text, "; ") {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		}
+		if said < 3*len(keys) {
+			t.Errorf("%s: of %d keys only %d mistakes were told", name, len(keys), said)
+		}
+	}
+}
+
+// written is the configuration in a user's own file of that text.
+func written(t *testing.T, text string) workspace.Config {
+	t.Helper()
+	home := t.TempDir()
+	place := filepath.Join(home, "planloop", "config.yaml")
+	if err := errors.Join(os.Mkdir(filepath.Dir(place), 0o700), os.WriteFile(place, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": home}[name] }
+	config, warnings, err := workspace.Load(workspace.Sources{Getenv: getenv, Gates: gates.Names(), Account: t.TempDir()})
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("%s: %v, %v", text, err, warnings)
+	}
+	return config
 }
 
 // What the documentation shows of agents can be pasted.
@@ -93,16 +165,7 @@ func TestAgentsOfTheDocumentationCanBePasted(t *testing.T) {
 	}
 	_, example, _ := strings.Cut(string(text), "```yaml\nagents:")
 	example, _, _ = strings.Cut(example, "```")
-	home := t.TempDir()
-	place := filepath.Join(home, "planloop", "config.yaml")
-	if err := errors.Join(os.Mkdir(filepath.Dir(place), 0o700), os.WriteFile(place, []byte("agents:"+example), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	getenv := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": home}[name] }
-	config, warnings, err := workspace.Load(workspace.Sources{Getenv: getenv, Account: t.TempDir()})
-	if err != nil || len(warnings) > 0 {
-		t.Fatalf("%v, %v", err, warnings)
-	}
+	config := written(t, "agents:"+example)
 	var shown agents.Config
 	if err := config.Agents.Decode(&shown); err != nil {
 		t.Fatal(err)

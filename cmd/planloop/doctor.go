@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/gates"
-	"github.com/planloop/planloop/internal/downstream"
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
@@ -114,13 +113,29 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 	for _, w := range warnings {
 		d.Warnings = append(d.Warnings, w.Error())
 	}
-	servers := downstream.Config{}
-	for _, err := range []error{err, config.Model.Decode(&llm.Config{}), config.Notify.Decode(&notify.Config{}),
-		config.Servers.Decode(&servers), servers.Validate()} {
+	servers, unread := configuredServers(config.Servers)
+	wrong := append([]error{err, config.Model.Decode(&llm.Config{}), config.Notify.Decode(&notify.Config{}), unread}, servers.Faults()...)
+	for _, err := range append(wrong, a.staffFaults(place, config.Agents)...) {
 		if err != nil {
 			d.Warnings = append(d.Warnings, err.Error())
 		}
 	}
+}
+
+// staffFaults are what keeps the agents of the configuration from being started, and what they go without.
+func (a *app) staffFaults(place workspace.Workspace, section workspace.Section) []error {
+	staff, err := a.staff(place, section)
+	if err != nil || staff == nil {
+		return []error{err}
+	}
+	var all []error
+	for _, name := range staff.Names() {
+		all = append(all, staff.Check(name))
+		for _, variable := range staff.Unset(name) {
+			all = append(all, fmt.Errorf("agents.%s.env names %s, which is not set here", name, variable))
+		}
+	}
+	return all
 }
 
 // log examines the log, after repairing or restoring it if that is asked for.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/planloop/planloop/internal/outbound"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -51,7 +52,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &refused), errors.As(err, &invalid), errors.As(err, &usage), errors.As(err, &place), errors.As(err, &config):
+	case errors.As(err, &refused), errors.As(err, &invalid), errors.As(err, &usage), errors.As(err, &place), errors.As(err, &config),
+		errors.Is(err, outbound.ErrConfig):
 		return exitRefused
 	}
 	return exitFault

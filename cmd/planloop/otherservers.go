@@ -38,13 +38,27 @@ func (o *otherServers) get() *downstream.Servers {
 		}
 		if err != nil {
 			o.app.warn("no other servers are used: " + err.Error())
+			return
+		}
+		for _, fault := range config.Faults() {
+			o.app.warn("a server is not used, the others are: " + fault.Error())
 		}
 	})
 	return o.servers
 }
 
-func (o *otherServers) config() (config downstream.Config, err error) {
-	err = o.section.Decode(&config)
+func (o *otherServers) config() (downstream.Config, error) { return configuredServers(o.section) }
+
+// configuredServers decodes servers one by one, so that a mistake in what is written of one keeps no other out.
+func configuredServers(section workspace.Section) (downstream.Config, error) {
+	entries, err := section.Entries()
+	config := downstream.Config{}
+	for name, entry := range entries {
+		var server downstream.Server
+		fault := entry.Decode(&server)
+		server.Fault = fault
+		config[name] = server
+	}
 	return config, err
 }
 

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
@@ -21,6 +23,11 @@ func newRootCommand(a *app) *cobra.Command {
 		return a.checkAgentName()
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var invalid *pflag.InvalidValueError
+		if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration" {
+			err = fmt.Errorf("--%s is %s; write a time with its unit, such as 30s or 2h", invalid.GetFlag().Name,
+				plan.Quote(invalid.GetValue()))
+		}
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
 	root.SetIn(a.in)

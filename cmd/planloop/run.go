@@ -26,6 +26,9 @@ func newRunCommand(a *app) *cobra.Command {
 		if dry {
 			return a.rehearse(cmd.Context())
 		}
+		if given := cmd.Flags().Changed; given("starts") && o.Starts < 1 || given("for") && o.For <= 0 {
+			return usageError{errors.New("--starts and --for are bounds above 0; leave them out for none")}
+		}
 		return a.runPlan(cmd.Context(), o)
 	})
 	flags := cmd.Flags()
@@ -43,6 +46,9 @@ func (a *app) rehearse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if _, err := a.staff(opened.place, opened.config.Agents); err != nil {
+		return err
+	}
 	reply, err := opened.verbs.Rehearse(ctx, a.caller())
 	if err != nil {
 		return err
@@ -56,9 +62,6 @@ const mostParallel = 64
 func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if o.Parallel < 0 || o.Parallel > mostParallel {
 		return usageError{fmt.Errorf("--parallel is %d; give a number from 1 to %d", o.Parallel, mostParallel)}
-	}
-	if o.Starts < 0 || o.For < 0 {
-		return usageError{errors.New("--starts and --for are bounds; give a number and a time above 0")}
 	}
 	opened, err := a.open(ctx, nil)
 	if err != nil {

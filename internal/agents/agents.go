@@ -30,7 +30,7 @@ type Agent struct {
 	Timeout time.Duration `yaml:"timeout"` // of an attempt whose step has none; 0: DefaultTimeout
 	Dir     string        `yaml:"dir"`     // where it works, absolute or below the workspace; "": the workspace
 	Env     []string      `yaml:"env"`     // variables that it is given besides the usual ones
-	Starts  int           `yaml:"starts"`  // that a run may make at most; 0: any number
+	Starts  *int          `yaml:"starts"`  // that a run may make at most; nil: any number
 }
 
 // Default is the name of the agent that works on steps which suggest none that there is.
@@ -91,7 +91,33 @@ func (a *Agents) For(suggested string) (name string, ok bool) {
 }
 
 // Starts is how many starts of an agent a run may make; 0 is any number.
-func (a *Agents) Starts(name string) int { return a.config[name].Starts }
+func (a *Agents) Starts(name string) int {
+	if starts := a.config[name].Starts; starts != nil {
+		return *starts
+	}
+	return 0
+}
+
+// Check returns why an agent cannot be started here, as an *outbound.ConfigError: its program is not
+// there, or the folder in which it works.
+func (a *Agents) Check(name string) error {
+	_, _, err := a.found(name, a.config[name])
+	return err
+}
+
+// Unset are the variables that an agent is to be given, and that have no value here.
+func (a *Agents) Unset(name string) []string {
+	var unset []string
+	for _, variable := range a.config[name].Env {
+		if !slices.ContainsFunc(a.opts.Environ, func(s string) bool { return strings.HasPrefix(s, variable+"=") && s != variable+"=" }) {
+			unset = append(unset, variable)
+		}
+	}
+	return unset
+}
+
+// Names are the names of the agents.
+func (a *Agents) Names() []string { return slices.Sorted(maps.Keys(a.config)) }
 
 // Validate returns the first thing that cannot be used, as an *outbound.ConfigError. It looks
 // neither at the environment nor for the programs.
@@ -130,8 +156,8 @@ func (a Agent) fault() *outbound.ConfigError {
 	case a.Timeout != 0 && (a.Timeout < minTimeout || a.Timeout > maxTimeout):
 		return invalid("timeout", fmt.Sprintf("of %s is out of range", a.Timeout),
 			fmt.Sprintf("write a time with its unit, from %s to %s, such as timeout: 30m", minTimeout, maxTimeout))
-	case a.Starts < 0 || a.Starts > maxStarts:
-		return invalid("starts", fmt.Sprintf("is %d", a.Starts),
+	case a.Starts != nil && (*a.Starts < 1 || *a.Starts > maxStarts):
+		return invalid("starts", fmt.Sprintf("is %d", *a.Starts),
 			fmt.Sprintf("write a number from 1 to %d, or leave it out for no bound", maxStarts))
 	}
 	for _, name := range a.Env {

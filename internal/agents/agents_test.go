@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 
 func TestFor(t *testing.T) {
 	program := []string{"true"}
-	both, err := agents.New(agents.Config{"default": {Command: program}, "reviewer": {Command: program, Starts: 3}}, agents.Options{})
+	both, err := agents.New(agents.Config{"default": {Command: program}, "reviewer": {Command: program, Starts: new(3)}}, agents.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,21 +43,50 @@ func TestFor(t *testing.T) {
 func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 	command := []string{"claude", "-p"}
 	for says, c := range map[string]agents.Config{
-		`agents: "A B" is no name`:               {"A B": {Command: command}},
-		`agents: "" is no name`:                  {"": {Command: command}},
+		`agents."A B" is no name`:                {"A B": {Command: command}},
+		`agents."" is no name`:                   {"": {Command: command}},
 		`xxx" is no name`:                        {strings.Repeat("x", 33): {Command: command}},
 		"x.command names no program":             {"x": {}},
 		"x.command begins with a relative path":  {"x": {Command: []string{"./claude"}}},
 		"x.command cannot be given to a program": {"x": {Command: []string{"claude", "a\x00b"}}},
 		"x.timeout of 1ms is out of range":       {"x": {Command: command, Timeout: time.Millisecond}},
 		"x.timeout of 25h0m0s is out of range":   {"x": {Command: command, Timeout: 25 * time.Hour}},
-		"x.starts is -1":                         {"x": {Command: command, Starts: -1}},
+		"x.starts is 0":                          {"x": {Command: command, Starts: new(0)}},
+		"x.starts is -1":                         {"x": {Command: command, Starts: new(-1)}},
 		"x.env holds what is no name":            {"x": {Command: command, Env: []string{"KEY=secret"}}},
 	} {
 		_, err := agents.New(c, agents.Options{})
 		if !errors.Is(err, outbound.ErrConfig) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", says, err)
 		}
+	}
+}
+
+// A program or a folder that is not there, and variables without a value, are known before anything is started.
+func TestWhatKeepsAnAgentFromBeingStarted(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := agents.New(agents.Config{"fine": {Command: []string{self}, Dir: "below", Env: []string{"KEY"}},
+		"gone": {Command: []string{"no-such-program"}}, "lost": {Command: []string{self}, Dir: "nowhere"},
+		"poor": {Command: []string{self}, Env: []string{"KEY", "EMPTY", "NONE"}}},
+		agents.Options{Workspace: t.TempDir(), Environ: []string{"KEY=1", "EMPTY="}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"poor": "", "gone": `agents.gone.command starts "no-such-program", which cannot be started`,
+		"lost": `agents.lost.dir is "nowhere", and there is no such folder`, "fine": "agents.fine.dir"} {
+		err := a.Check(name)
+		if got := err != nil; got != (want != "") || got && (!errors.Is(err, outbound.ErrConfig) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if unset := a.Unset("poor"); !slices.Equal(unset, []string{"EMPTY", "NONE"}) || a.Unset("fine") != nil {
+		t.Error(unset)
+	}
+	if names := a.Names(); !slices.Equal(names, []string{"fine", "gone", "lost", "poor"}) {
+		t.Error(names)
 	}
 }
 

@@ -109,20 +109,30 @@ func (a *Agents) Work(ctx context.Context, w Assignment) (Outcome, error) {
 	return outcome, nil
 }
 
-// command is what is started. A program is looked for on PATH, but never below a relative folder.
-func (a *Agents) command(agent Agent, w Assignment) (*exec.Cmd, error) {
-	program, err := exec.LookPath(agent.Command[0])
+// found is where an agent's program is, and the folder in which it works. A program is looked for on
+// PATH, but never below a relative folder.
+func (a *Agents) found(name string, agent Agent) (program, dir string, err error) {
+	program, err = exec.LookPath(agent.Command[0])
 	if err != nil {
-		return nil, invalid(w.Agent+".command", fmt.Sprintf("starts %q, which cannot be started: %v", agent.Command[0], errors.Unwrap(err)),
+		return "", "", invalid(name+".command", fmt.Sprintf("starts %q, which cannot be started: %v", agent.Command[0], errors.Unwrap(err)),
 			"install it, or give the absolute path of a program in your own configuration")
 	}
-	dir := agent.Dir
+	dir = agent.Dir
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(a.opts.Workspace, dir)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, invalid(w.Agent+".dir", fmt.Sprintf("is %q, and there is no such folder", agent.Dir),
+		return "", "", invalid(name+".dir", fmt.Sprintf("is %q, and there is no such folder", agent.Dir),
 			"name one that exists, or leave dir out")
+	}
+	return program, dir, nil
+}
+
+// command is what is started.
+func (a *Agents) command(agent Agent, w Assignment) (*exec.Cmd, error) {
+	program, dir, err := a.found(w.Agent, agent)
+	if err != nil {
+		return nil, err
 	}
 	cmd := exec.Command(program, agent.Command[1:]...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(w.Prompt)

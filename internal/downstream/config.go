@@ -37,6 +37,8 @@ type Server struct {
 	ReadOnlyTools []string      `yaml:"read_only_tools"` // names of tools that only read, with * for anything
 	Timeout       time.Duration `yaml:"timeout"`         // of a call without a sign of life; 60 s
 	Disabled      bool          `yaml:"disabled"`
+
+	Fault error `yaml:"-"` // why what is written of it cannot be understood; nil: it can
 }
 
 const (
@@ -45,14 +47,16 @@ const (
 	maxTimeout     = time.Hour
 )
 
-// Validate returns the first thing that cannot be used, as an *outbound.ConfigError.
-func (c Config) Validate() error {
+// Faults are what cannot be used, the first thing of each server. They look neither at the
+// environment nor for the programs.
+func (c Config) Faults() []error {
+	var all []error
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if _, err := c[name].target(name, "", func(string) string { return "set" }); err != nil {
-			return err
+			all = append(all, err)
 		}
 	}
-	return nil
+	return all
 }
 
 // target is how a server is reached, with everything filled in.
@@ -71,6 +75,8 @@ func (s Server) target(name, workspace string, getenv func(string) string) (*tar
 	case !serverName(name):
 		return nil, &outbound.ConfigError{Section: "servers", Key: fmt.Sprintf("%q", name), Problem: "is not a name",
 			Want: "use 1 to 32 lower-case letters, digits, dashes and underscores"}
+	case s.Fault != nil:
+		return nil, s.Fault
 	case (s.Command == "") == (s.URL == ""):
 		return nil, invalid("", "has not exactly one of command and url", "write command: and args:, or url:")
 	case s.Type != "" && (s.URL == "") != (s.Type == "stdio") || s.URL != "" && !slices.Contains(httpTypes(), s.Type):

@@ -215,7 +215,7 @@ func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 		"a.env has a name or a value":       {"a": {Command: "x", Env: map[string]outbound.Secret{"A=B": "topsecret"}}},
 		"a.env has a name or a value that ": {"a": {Command: "x", Env: map[string]outbound.Secret{"A": "top\x00secret"}}},
 	} {
-		err := c.Validate()
+		err := errors.Join(c.Faults()...)
 		var about *outbound.ConfigError
 		if !errors.As(err, &about) || about.Section != "servers" || about.Want == "" || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "topsecret") {
@@ -229,7 +229,7 @@ func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 	fine := downstream.Config{"a": {Command: "npx", Args: []string{"-y", "x"}, Type: "stdio"},
 		"b-2_": {URL: "http://localhost:1/mcp", Type: "http"},
 		"c":    {URL: "https://x?key=${KEY}", Headers: map[string]outbound.Secret{"Authorization": "Bearer ${TOKEN}"}}}
-	if err := fine.Validate(); err != nil {
+	if err := fine.Faults(); err != nil {
 		t.Error(err)
 	}
 	text, err := json.Marshal(downstream.Config{"a": {Headers: map[string]outbound.Secret{"A": "topsecret"}}})

@@ -113,7 +113,7 @@ func (r *run) whyLeft(over plan.Over) string {
 	case over != plan.OverPaused:
 		return ""
 	case r.late():
-		return "the " + r.For.String() + " that it was to start steps for are over"
+		return "--for " + r.For.String() + " is over"
 	}
 	return r.spent
 }

@@ -13,6 +13,9 @@ func runPhrase(e plan.Event) string {
 	case plan.RunBegun:
 		return "run " + e.ID + " begun"
 	case plan.RunPaused:
+		if e.Reason == plan.OverPaused && e.Note != "" {
+			return "the run paused" + quotedNote(e.Note)
+		}
 		return "the run paused: " + plan.StepStatus(e.Reason).Spaced() + quotedNote(e.Note)
 	case plan.RunResumed:
 		return "the run resumed"

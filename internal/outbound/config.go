@@ -24,7 +24,7 @@ type ConfigError struct {
 
 // Error says which key is wrong and what to write.
 func (e *ConfigError) Error() string {
-	return e.Section + ": " + e.Key + " " + e.Problem + "; " + e.Want
+	return e.Section + "." + e.Key + " " + e.Problem + "; " + e.Want
 }
 
 // Unwrap returns ErrConfig.

@@ -14,6 +14,8 @@ import (
 type RehearsalReply struct {
 	PlanID string       `json:"plan_id"`
 	Waves  [][]WaveStep `json:"waves"` // those of a wave can run together, when the ones before have ended
+
+	Warnings []string `json:"warnings,omitempty"`
 	Heartbeat
 }
 
@@ -23,6 +25,7 @@ type WaveStep struct {
 	Title   string `json:"title"`
 	Tool    string `json:"tool,omitempty"`  // "": it is for agents
 	Agent   string `json:"agent,omitempty"` // that is started for it; "" where none is configured for it
+	Wants   string `json:"wants,omitempty"` // the agent that it suggests, where none of that name is configured
 	When    string `json:"when,omitempty"`
 	ForEach string `json:"for_each,omitempty"`
 	Asks    bool   `json:"asks,omitempty"` // a person, by what the step itself says
@@ -49,7 +52,11 @@ func (s *Service) Rehearse(ctx context.Context, c Caller) (RehearsalReply, error
 	if wrong := runnable.Check(runnable.Of(p.Steps), s.opts.StepTools); wrong != nil {
 		return RehearsalReply{}, wrong
 	}
-	return RehearsalReply{PlanID: p.ID, Waves: s.waves(state, c), Heartbeat: s.heartbeat(state, c)}, nil
+	reply := RehearsalReply{PlanID: p.ID, Waves: s.waves(state, c), Heartbeat: s.heartbeat(state, c)}
+	if c.Actor.Kind != plan.Agent { // who starts none
+		reply.Warnings, err = s.checkStaff(state)
+	}
+	return reply, err
 }
 
 // waves parts the steps that are left to be done by how many others have to come before them. There
@@ -75,15 +82,15 @@ func (s *Service) waves(state plan.State, c Caller) [][]WaveStep {
 		if step.Status.Finished() {
 			continue
 		}
-		at, agent := place(step), ""
+		at, agent, wants := place(step), "", ""
 		if c.Actor.Kind != plan.Agent { // who starts none
-			agent = s.agentFor(state, step)
+			agent, wants = s.agentFor(state, step), s.missedAgent(step)
 		}
 		for len(waves) < at {
 			waves = append(waves, nil)
 		}
 		waves[at-1] = append(waves[at-1], WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When,
-			Agent: agent, ForEach: step.ForEach, Asks: step.RequiresApproval || step.Pause != ""})
+			Agent: agent, Wants: wants, ForEach: step.ForEach, Asks: step.RequiresApproval || step.Pause != ""})
 	}
 	return waves
 }
@@ -96,6 +103,9 @@ func (r RehearsalReply) Text() string {
 		for _, step := range wave {
 			fmt.Fprintf(&b, "  %s %s (%s)\n", step.StepID, step.Title, step.how())
 		}
+	}
+	for _, warning := range r.Warnings {
+		b.WriteString("warning: " + warning + "\n")
 	}
 	if r.agents() > 1 {
 		b.WriteString("Agents work one after the other, and not beside tools that change files.\n")
@@ -123,6 +133,9 @@ func (w WaveStep) how() string {
 	how := cmp.Or(w.Tool, "for an agent")
 	if w.Agent != "" {
 		how = "by the agent " + plan.Quote(w.Agent)
+	}
+	if w.Wants != "" {
+		how += "; no agent " + plan.Quote(w.Wants) + " is configured"
 	}
 	if w.ForEach != "" {
 		how += ", for each of " + plan.Shorten(w.ForEach, 60)

@@ -72,6 +72,10 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 		return RunReply{}, err
 	} else if state.Plan != nil && state.Plan.Status == plan.StatusCompleted {
 		return s.RunReply(ctx, c, state, plan.OverCompleted, 0)
+	} else if o.Agents && state.Plan != nil {
+		if _, err := s.checkStaff(state); err != nil {
+			return RunReply{}, err
+		}
 	}
 	o.Begin = func(ctx context.Context) error {
 		_, err := s.do(ctx, c, plan.BeginRun{})

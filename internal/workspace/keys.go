@@ -394,28 +394,3 @@ func didYouMean(given string, words []string) string {
 	}
 	return ""
 }
-
-// Section is a part of the configuration that is decoded by the one who needs
-// it. The zero value is a section that nobody wrote.
-type Section struct{ value value }
-
-// Given reports whether somebody wrote the section.
-func (s Section) Given() bool { return s.value.node != nil }
-
-// Decode fills the struct that into points to, by its yaml tags, and refuses
-// what it has no field for. A section that nobody wrote leaves it as it is. The
-// error is a *ConfigError.
-func (s Section) Decode(into any) error {
-	v := s.value
-	if v.node == nil {
-		return nil
-	}
-	err := guarded(func() error { return v.node.Load(into, yaml.WithKnownFields()) })
-	if err == nil {
-		return nil
-	}
-	refusal := &ConfigError{Source: v.source, Line: v.line, Key: v.key, Err: err}
-	refusal.describe(err)
-	refusal.Want = "correct it; the documentation lists what " + v.key + " takes"
-	return refusal
-}

@@ -633,7 +633,7 @@ func TestSections(t *testing.T) {
 		t.Errorf("%q, %v", store, err)
 	}
 	var refusal *workspace.ConfigError
-	if err := c.Notify.Decode(&got); !errors.As(err, &refusal) || refusal.Key != "notify" || refusal.Line != 5 ||
+	if err := c.Notify.Decode(&got); !errors.As(err, &refusal) || refusal.Key != "notify.nmae" || refusal.Line != 5 ||
 		!strings.Contains(err.Error(), "nmae") {
 		t.Errorf("%v", err)
 	}

@@ -186,7 +186,6 @@ func (e *ConfigError) describe(err error) {
 			e.Line = detail.Mark.Line
 		}
 	}
-	message, _, _ = strings.Cut(message, " in type ") // the type is Go's, and nothing to a user
 	e.Problem = "cannot be read: " + plan.Shorten(safetext.EscapeLine(message), 200)
 }
 

@@ -1,0 +1,174 @@
+package workspace
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+// Section is a part of the configuration that is decoded by the one who needs
+// it. The zero value is a section that nobody wrote.
+type Section struct{ value value }
+
+// Given reports whether somebody wrote the section.
+func (s Section) Given() bool { return s.value.node != nil }
+
+// Decode fills what into points to, by its yaml tags, and refuses what it has no
+// field for. A section that nobody wrote leaves it as it is. The error is a
+// *ConfigError, which repeats no value: that might be a secret.
+func (s Section) Decode(into any) error {
+	v := s.value
+	if v.node == nil {
+		return nil
+	}
+	err := guarded(func() error { return v.node.Load(into, yaml.WithKnownFields()) })
+	if err == nil {
+		return nil
+	}
+	if wrong := v.misfit(reflect.TypeOf(into).Elem()); wrong != nil {
+		return v.placed(wrong[0], err)
+	}
+	refusal := &ConfigError{Want: "correct it"}
+	refusal.describe(err)
+	return v.placed(refusal, err)
+}
+
+// Entries are the parts of a section that is a mapping, by their names, so that one
+// that cannot be decoded leaves the others as they are. The error is a *ConfigError.
+func (s Section) Entries() (map[string]Section, error) {
+	v := s.value
+	if v.node == nil || isNull(v.node) {
+		return nil, nil
+	}
+	entries, ok := v.entries()
+	if !ok {
+		return nil, v.placed(v.noMapping()[0], nil)
+	}
+	all := map[string]Section{}
+	for _, entry := range entries {
+		all[entry.entry] = Section{v.below(entry)}
+	}
+	return all, nil
+}
+
+// placed is an error about the section or a part of it. Only a file has lines.
+func (v value) placed(wrong *ConfigError, cause error) *ConfigError {
+	wrong.Source, wrong.Err = v.source, cause
+	if wrong.Key == "" {
+		wrong.Key = v.key
+	}
+	if wrong.Line == 0 || v.line == 0 {
+		wrong.Line = v.line
+	}
+	return wrong
+}
+
+// below is a part of a mapping, whose key tells the way to it.
+func (v value) below(entry value) value {
+	entry.key = v.key + "." + plan.Shorten(safetext.EscapeLine(entry.entry), 60)
+	if v.line == 0 {
+		entry.line = 0
+	}
+	return entry
+}
+
+// misfit says what of a value does not fit a type of Go in the words of those who write
+// configurations, nil where nothing is found.
+func (v value) misfit(t reflect.Type) faults {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case isNull(v.node):
+		return nil
+	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
+		return v.misfitBelow(t)
+	case t.Kind() == reflect.Slice:
+		elements, ok := v.elements()
+		if !ok {
+			name := v.key[strings.LastIndexByte(v.key, '.')+1:]
+			return v.refuse("is not a list", "write a list, such as "+name+": [one, two]")
+		}
+		for _, element := range elements {
+			if wrong := element.misfit(t.Elem()); wrong != nil {
+				return wrong
+			}
+		}
+		return nil
+	}
+	if guarded(func() error { return v.node.Load(reflect.New(t).Interface()) }) == nil {
+		return nil
+	}
+	if t == reflect.TypeFor[time.Duration]() {
+		return v.refuse("is not a time", "write a number with its unit, such as 30s, 10m or 1h")
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return v.refuse("is neither true nor false", "write one of them")
+	case reflect.Int:
+		return v.refuse("is not a whole number", "write one, such as 3")
+	case reflect.Float64:
+		return v.refuse("is not a number", "write one, such as 0.5")
+	}
+	return v.refuse("is not one text", "write a text, in quotes if it has a colon or a brace")
+}
+
+// misfitBelow is misfit of a mapping.
+func (v value) misfitBelow(t reflect.Type) faults {
+	entries, ok := v.entries()
+	if !ok {
+		return v.noMapping()
+	}
+	fields := fieldsOf(t)
+	for _, entry := range entries {
+		entry = v.below(entry)
+		of, known := fields[entry.entry]
+		if t.Kind() == reflect.Map {
+			of, known = t.Elem(), true
+		}
+		if !known {
+			return entry.refuse("is unknown", unknownKey(entry.entry, fields))
+		}
+		if wrong := entry.misfit(of); wrong != nil {
+			return wrong
+		}
+	}
+	return nil
+}
+
+func (v value) noMapping() faults {
+	return v.refuse("is not a mapping", "write key: value lines below it")
+}
+
+func unknownKey(given string, fields map[string]reflect.Type) string {
+	names := []string{}
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return didYouMean(given, names) + "the keys here are " + strings.Join(names, ", ")
+}
+
+// fieldsOf are the fields of a struct by the names that they have in YAML.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	if t.Kind() != reflect.Struct {
+		return fields
+	}
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		if name == "" {
+			name = strings.ToLower(field.Name)
+		}
+		if name != "-" {
+			fields[name] = field.Type
+		}
+	}
+	return fields
+}
