@@ -49,7 +49,7 @@ func workSample() prompts.WorkData {
 	return prompts.WorkData{
 		ArbiterData: prompts.ArbiterData{Task: "Implement user authentication with JWT", Plan: exampleOf("in_progress", 2, 2, true)},
 		Agent:       "developer", Step: "S003", Task: "3", Nonce: "K7QM4TZN", Attempt: 2,
-		Whole:       "Implement login endpoint (feature)\nVerify: go test ./auth",
+		Whole:       "Type: feature\nVerify: go test ./auth",
 		Constraints: []string{"Use existing JWT library"},
 		Needed:      []string{"S002 done: Implement authentication middleware\n  output: Tokens are read in src/auth/token.ts"},
 		Done:        []string{"(4 more had no room)", "S001 done: Analyze auth patterns"},

@@ -15,7 +15,7 @@ type WorkData struct {
 	Task  string // its number in the calls that report
 	Nonce string // of the attempt
 
-	Whole       string   // the step with all its fields
+	Whole       string   // what the arbiter's text does not say of the step
 	Constraints []string // of the plan
 	Needed      []string // the outcomes of the steps it depends on
 	Done        []string // the outcomes of other steps of the run, the newest last
@@ -39,7 +39,7 @@ func WorkOnStep(d WorkData) string {
 	}{
 		WorkData: d, Arbiter: Arbiter(d.ArbiterData), Token: string(nonce),
 		Material: present(
-			section("Step "+d.Step, "", quote("", "text", d.Whole, maxJudgedTasks)),
+			section("More of step "+d.Step, "", quote("", "text", d.Whole, maxJudgedTasks)),
 			section("Constraints of the plan", "", quote("", "text", itemLines(d.Constraints), maxDocument)),
 			section("Outcomes of the steps it depends on", "", quote("", "text", withoutReports(strings.Join(d.Needed, "\n")), maxFormer)),
 			section("Outcomes of other steps of this run", "The newest stands last.",

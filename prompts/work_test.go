@@ -18,7 +18,7 @@ func TestWorkOnStepIsWhatAnAgentGoesBy(t *testing.T) {
 		t.Errorf("it begins otherwise:\n%.400s", text)
 	}
 	requirePhrases(t, "work_on_step", text, []string{
-		"agent `developer`", "the current step, which is S003, and nothing else", "this is attempt 2", "### Step S003",
+		"agent `developer`", "the current step, which is S003, and nothing else", "this is attempt 2", "### More of step S003",
 		"Verify: go test ./auth",
 		"### Constraints of the plan", "### Outcomes of the steps it depends on", "src/auth/token.ts",
 		"### Outcomes of other steps of this run",

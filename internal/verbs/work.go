@@ -35,7 +35,7 @@ const (
 func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.Step, o WorkOrder) string {
 	p := state.Plan
 	data := prompts.WorkData{ArbiterData: Arbiter(state, step), Agent: o.Agent, Step: step.ID.String(), Task: step.ID.Number(),
-		Nonce: o.Nonce, Whole: stepToDo(p, step), Constraints: p.Metadata.Constraints, Attempt: o.Attempt, Verified: step.Verify != ""}
+		Nonce: o.Nonce, Constraints: p.Metadata.Constraints, Attempt: o.Attempt, Verified: step.Verify != ""}
 	if seen := data.Plan; seen != nil {
 		at := p.Steps.Position(step.ID) + 1
 		seen.Remaining = slices.DeleteFunc(seen.Remaining, func(other prompts.ArbiterStep) bool { return other.Number == at })
@@ -51,22 +51,30 @@ func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.S
 			data.Error = cmp.Or(data.Error, "It was broken off.")
 		}
 	}
+	data.Whole = moreOf(p, step, data.Error)
 	data.Needed, data.Done = s.outcomesFor(ctx, state, step)
 	return prompts.WorkOnStep(data)
 }
 
-// stepToDo is a step with all that its author wrote, and the notes that it has got since.
-func stepToDo(p *plan.Plan, step *plan.Step) string {
-	t := task(p, step)
-	t.Dependencies, t.WaitingOn, t.SuggestedAgent, t.ClaimedBy = nil, nil, "", "" // which are told elsewhere
-	t.Error, t.Output, t.AffectedFiles = "", "", nil
-	t.Notes, t.EarlierNotes = step.Notes, 0
-	t.fit(workRoom, "there was no room")
-	title := t.Title
-	if t.Type != "" {
-		title += " (" + string(t.Type) + ")"
+// moreOf is what the author of a step wrote beside its title and criteria, which the arbiter's text has, and the notes
+// that it has got since, but for the error that is told elsewhere.
+func moreOf(p *plan.Plan, step *plan.Step, failed string) string {
+	own := *step
+	own.Execution, own.Result = nil, nil // what has become of it so far, but for the entry that it is for
+	if x := step.Execution; x != nil {
+		own.Execution = &plan.Execution{Of: x.Of, Item: x.Item}
 	}
-	return title + t.lines()
+	t := task(p, &own)
+	t.AcceptanceCriteria, t.Dependencies, t.WaitingOn, t.SuggestedAgent, t.ClaimedBy = nil, nil, nil, "", "" // are told elsewhere
+	t.Error, t.Output, t.AffectedFiles = "", "", nil
+	t.EarlierNotes = 0
+	t.Notes = slices.DeleteFunc(slices.Clone(step.Notes), func(note string) bool { return note == failed })
+	t.fit(workRoom, "there was no room")
+	text := t.lines()
+	if t.Type != "" {
+		text = "Type: " + string(t.Type) + text
+	}
+	return text
 }
 
 // outcomesFor tells what came of the steps that a step depends on, and of the others that have ended in this

@@ -93,6 +93,21 @@ func TestWorkPrompt(t *testing.T) {
 	})
 }
 
+// TestWorkPromptSaysNothingTwice: a step that a person has approved, without more than its title, has nothing of its own
+// to add, and no one who approved it.
+func TestWorkPromptSaysNothingTwice(t *testing.T) {
+	r := runningPlan(t, plan.Spec{Title: "Delete the folder", Verify: "true", RequiresApproval: true,
+		AcceptanceCriteria: []string{"It is gone"}})
+	step, _ := r.advance().Plan.Steps.Get(1)
+	_, digest := r.ReviewStep(r.state().Plan, step, nil)
+	r.answer(petra, verbs.StepAnswer{Step: 1, Choice: plan.Approve, Digest: digest}, "")
+	text := r.prompt(1, 1)
+	if strings.Count(text, "Delete the folder") != 1 || strings.Count(text, "It is gone") != 1 || strings.Contains(text, "petra") ||
+		!strings.Contains(text, "Verify: true") {
+		t.Error(text)
+	}
+}
+
 // TestWorkPromptTellsWhyTheLastAttemptEnded, also when a person has had the step tried again since.
 func TestWorkPromptTellsWhyTheLastAttemptEnded(t *testing.T) {
 	r := agentsPlan(t, nil)
