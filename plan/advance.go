@@ -64,6 +64,7 @@ type Finished struct {
 	AffectedFiles []string // that its agent names or has changed
 	Outside       []string // of them, those that the step does not name
 	Moved         bool     // its agent left the work tree at another commit
+	Unseen        bool     // what its agent changed could not be told
 }
 
 func (a Advance) clean(c *cleaner) Action {
@@ -181,7 +182,8 @@ func (d Finished) event(s State, step *Step, f Facts) Event {
 	}
 	return StepFinished{Step: d.Step, Attempt: step.Attempts, Result: d.Result, Output: d.Output, Agent: x.Agent,
 		Blocked: d.Blocked && !d.Result.OK, Note: d.Note,
-		AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside, Moved: d.Moved, Evidence: proof, By: f.Actor.Name, At: f.Now}
+		AffectedFiles: step.besides(d.AffectedFiles), Outside: d.Outside,
+		Moved: d.Moved, Unseen: d.Unseen, Evidence: proof, By: f.Actor.Name, At: f.Now}
 }
 
 // StepFinished ends an attempt with its result.
@@ -199,6 +201,7 @@ type StepFinished struct {
 	AffectedFiles []string `json:"affected_files,omitempty"` // besides those that are known
 	Outside       []string `json:"outside,omitempty"`        // files that were changed and that the step does not name
 	Moved         bool     `json:"moved,omitempty"`          // the work tree was left at another commit
+	Unseen        bool     `json:"unseen,omitempty"`         // what was changed could not be told
 
 	Evidence []Evidence `json:"evidence,omitempty"` // that its agent has done it
 }
@@ -223,8 +226,8 @@ func (e StepFinished) apply(s State) State {
 		}
 		step.affects(e.AffectedFiles)
 		step.keepEvidence(e.Evidence)
-		if len(e.Outside) > 0 || e.Moved {
-			step.execute(func(x *Execution) { x.Outside, x.Moved = e.Outside, e.Moved })
+		if len(e.Outside) > 0 || e.Moved || e.Unseen {
+			step.execute(func(x *Execution) { x.Outside, x.Moved, x.Unseen = e.Outside, e.Moved, e.Unseen })
 		}
 	})
 }

@@ -149,6 +149,9 @@ func (e AgentReported) apply(s State) State {
 	})
 }
 
+// Beyond reports whether the last agent did what its step does not say, or may have.
+func (x *Execution) Beyond() bool { return len(x.Outside) > 0 || x.Moved || x.Unseen }
+
 // startedAgent counts a start of an agent.
 func (r *Run) startedAgent(name string) {
 	starts := map[string]int{name: 1}

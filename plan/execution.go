@@ -29,6 +29,7 @@ type Execution struct {
 	Report  *AgentReport `json:"report,omitempty"`  // of the agent
 	Outside []string     `json:"outside,omitempty"` // files the last agent changed that the step does not name
 	Moved   bool         `json:"moved,omitempty"`   // the last agent left the work tree at another commit
+	Unseen  bool         `json:"unseen,omitempty"`  // what the last agent changed could not be told
 	Silent  int          `json:"silent,omitempty"`  // attempts in a row whose agents ended within seconds and said nothing
 
 	Ask      *Ask   `json:"ask,omitempty"`

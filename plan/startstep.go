@@ -281,7 +281,7 @@ func (e StepStarted) apply(s State) State {
 		step.Attempts, step.Result = e.Attempt, nil
 		step.execute(func(x *Execution) {
 			x.Started, x.Safe, x.Digest, x.Grant, x.Ask = true, e.Safe, e.Digest, nil, nil
-			x.Agent, x.Writes, x.Outside, x.Moved = e.Agent, e.Writes, nil, false
+			x.Agent, x.Writes, x.Outside, x.Moved, x.Unseen = e.Agent, e.Writes, nil, false, false
 		})
 	})
 }

@@ -13,7 +13,7 @@ import (
 func emptyWorld() (world, *bytes.Buffer, *bytes.Buffer) {
 	var out, err bytes.Buffer
 	return world{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" },
-		agentAbove: func() string { return "" }}, &out, &err
+		agentAbove: func() string { return "" }, runAbove: func() string { return "" }}, &out, &err
 }
 
 // walk calls f for every command of the tree.

@@ -45,6 +45,7 @@ type world struct {
 	size       func() (width, rows int) // of that terminal; zeros when unknown
 	chain      func() []lineage.Process // this process and those above it
 	agentAbove func() string            // the variable of an agent's host that one above was started with; "" for none
+	runAbove   func() string            // what engine.EnvRun is in the environment of one above; "" for nothing
 }
 
 func environment() world {
@@ -54,6 +55,7 @@ func environment() world {
 		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
 		size:      terminalSize, chain: chain, agentAbove: sync.OnceValue(func() string { return agentAbove(chain()) }),
+		runAbove: sync.OnceValue(func() string { return runAbove(chain()) }),
 	}
 }
 

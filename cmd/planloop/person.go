@@ -64,8 +64,8 @@ func (a *app) personPresent(what string) error {
 	return plan.Refuse(plan.Conflict, "", what+" is for a person to do, and "+why, "run it in a terminal of your own")
 }
 
-// notPresent says why no person seems to sit at the terminal, "" when one does.
-func (a *app) notPresent() string {
+// agentsShell says why this is the shell of an agent, "" when nothing tells of one.
+func (a *app) agentsShell() string {
 	for _, variable := range hostVariables() {
 		if a.getenv(variable) != "" {
 			return "this shell belongs to an agent (" + variable + " is set)"
@@ -74,10 +74,20 @@ func (a *app) notPresent() string {
 	if variable := a.agentAbove(); variable != "" {
 		return "this shell was started by that of an agent (" + variable + " is set there)"
 	}
-	_, works := a.worker()
-	switch {
-	case works:
+	if _, works := a.worker(); works {
 		return "this shell belongs to an agent that planloop started"
+	}
+	if a.opened != nil && engine.AgentElsewhere(a.opened.place.StateDir) {
+		return "an agent works here, and whether this shell is its own cannot be told from another name space of processes"
+	}
+	return ""
+}
+
+// notPresent says why no person seems to sit at the terminal, "" when one does.
+func (a *app) notPresent() string {
+	switch why := a.agentsShell(); {
+	case why != "":
+		return why
 	case a.flags.agent != "":
 		return "--agent says that this is an agent"
 	case workspace.InCI(a.getenv):

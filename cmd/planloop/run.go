@@ -67,7 +67,11 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	if err != nil {
 		return err
 	}
-	o.Agents = a.caller().Actor.Kind != plan.Agent // who would start agents of its own
+	if shell := a.agentsShell(); shell == "" {
+		o.Agents = a.caller().Actor.Kind != plan.Agent // who would start agents of its own
+	} else if _, works := a.worker(); !works && opened.config.Agents.Given() {
+		a.warn("no agents are started: " + shell)
+	}
 	reply, err := a.runUntilOver(ctx, opened, o)
 	if err != nil {
 		return err

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -13,7 +16,18 @@ func (a *app) worker() (engine.Worker, bool) {
 	if a.opened != nil && !a.flags.ephemeral {
 		stateDir = a.opened.place.StateDir
 	}
-	return engine.WorkerOf(stateDir, a.getenv(engine.EnvRun), a.chain)
+	return engine.WorkerOf(stateDir, cmp.Or(a.getenv(engine.EnvRun), a.runAbove()), a.chain)
+}
+
+// runAbove is what the environment of a process above the first one says of the attempt it was started for: an
+// agent can take that out of its own environment, not out of its keeper's.
+func runAbove(chain []lineage.Process) string {
+	for i, p := range chain {
+		if value := p.Variable(engine.EnvRun); value != "" && i > 0 {
+			return value
+		}
+	}
+	return ""
 }
 
 // startedFor is the agent that planloop run has started for a step, if this process is of one, as it comes in by a

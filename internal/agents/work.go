@@ -46,6 +46,7 @@ type Outcome struct {
 	Took       time.Duration
 	Changed    []string // the files that changed while it worked: printable, relative to the workspace, the first of them
 	Committed  bool     // the work tree stands at another commit than before
+	Unseen     bool     // what changed could not be told
 }
 
 const (
@@ -97,8 +98,8 @@ func (a *Agents) Work(ctx context.Context, w Assignment) (Outcome, error) {
 	if !started && ctx.Err() == nil {
 		return Outcome{}, invalid(w.Agent+".command", fmt.Sprintf("could not be started: %v", err), "correct it in your own configuration")
 	}
-	if unseen == nil {
-		a.compare(ctx, before, &outcome)
+	if outcome.Unseen = unseen != nil; !outcome.Unseen {
+		a.compare(ctx, before, out.secrets, &outcome)
 	}
 	if ctx.Err() != nil && err != nil {
 		return outcome, err
@@ -152,7 +153,7 @@ func (a *Agents) look(ctx context.Context) (worktree.Snapshot, error) {
 }
 
 // compare tells what has changed since.
-func (a *Agents) compare(ctx context.Context, before worktree.Snapshot, outcome *Outcome) {
+func (a *Agents) compare(ctx context.Context, before worktree.Snapshot, hidden *secrets, outcome *Outcome) {
 	patience := lookTime
 	if ctx.Err() != nil {
 		patience = briefLook
@@ -162,10 +163,16 @@ func (a *Agents) compare(ctx context.Context, before worktree.Snapshot, outcome 
 	changed, moved, err := worktree.After(limited, before)
 	if err != nil {
 		a.opts.Logger.Warn("what an agent changed cannot be told", "error", err)
+		outcome.Unseen = true
 		return
 	}
 	outcome.Committed = moved
 	for _, name := range changed[:min(len(changed), maxChanged)] {
-		outcome.Changed = append(outcome.Changed, safetext.EscapeLine(name))
+		outcome.Changed = append(outcome.Changed, safetext.EscapeLine(hidden.in(name)))
 	}
+}
+
+// Hide returns a text without the secrets that an agent is given, or that its environment names as such.
+func (a *Agents) Hide(agent, text string) string {
+	return secretsOf(a.opts.Environ, a.config[agent].Env).in(text)
 }

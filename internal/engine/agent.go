@@ -5,16 +5,20 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"github.com/gofrs/flock"
 
 	"github.com/planloop/planloop/internal/agents"
+	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/toolbox"
@@ -25,6 +29,7 @@ import (
 type Agents interface {
 	For(suggested string) (name string, ok bool)
 	Starts(name string) int
+	Hide(name, text string) string
 	Work(context.Context, agents.Assignment) (agents.Outcome, error)
 }
 
@@ -73,6 +78,53 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
+// assigned is an agent that is at work.
+type assigned struct {
+	attempt  plan.Attempt
+	reported chan struct{} // closed when it has reported to the log
+	end      context.CancelCauseFunc
+}
+
+// Why an agent is ended that has not had its time.
+var (
+	errHeld = errors.New("planning mode began, in which nothing may be changed")
+	errGone = errors.New("the plan it worked for is gone")
+)
+
+// attendAgents sees out the agents that have reported to the log, and ends those that have no leave to
+// change files any more, or nothing to do it for.
+func (r *run) attendAgents() {
+	for _, agent := range r.assigned {
+		step := agent.attempt.Underway(r.state)
+		switch {
+		case step == nil:
+			agent.end(errGone)
+		case r.state.PhaseNow().Restricted():
+			agent.end(errHeld)
+		case step.Reported() != nil:
+			select {
+			case <-agent.reported:
+			default:
+				close(agent.reported)
+			}
+		}
+	}
+}
+
+// workAlone waits until no other agent works in the workspace: one of a plan that was replaced may be ending.
+func (r *run) workAlone(ctx context.Context) (leave func(), err error) {
+	if r.opts.StateDir == "" {
+		return func() {}, nil
+	}
+	lock := flock.New(filepath.Join(r.opts.StateDir, runningName, "agent.lock"), flock.SetPermissions(private.FileMode))
+	if _, err := lock.TryLockContext(ctx, lockEvery); err != nil {
+		return nil, fmt.Errorf("wait for another agent to end: %w", err)
+	}
+	return func() { _ = lock.Unlock() }, nil
+}
+
+const lockEvery = 50 * time.Millisecond
+
 // assigns reports whether an agent can be started for a step.
 func (r *run) assigns(s plan.State) func(*plan.Step) bool {
 	now := time.Now()
@@ -84,6 +136,11 @@ func (r *run) assigns(s plan.State) func(*plan.Step) bool {
 func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Finished {
 	begun := time.Now()
 	order := Order{Agent: j.Agent, Nonce: strings.ToUpper(rand.Text()[:12]), Attempt: j.attempt.Attempt, Former: r.former(j)}
+	leave, err := r.workAlone(ctx)
+	if err != nil {
+		return r.finished(ctx, j, toolbox.Outcome{Error: err.Error()}, err, time.Since(begun))
+	}
+	defer leave()
 	file, log := r.follow(j), r.newAgentLog(j.attempt)
 	defer file.remove()
 	defer log.close()
@@ -100,8 +157,11 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 			}
 		}}
 	seen, err := r.opts.Agents.Work(ctx, w)
-	if seen.Report == nil {
-		seen.Report = r.reportTo(j.attempt)
+	if said := r.reportTo(j.attempt); said != nil { // which came first, and is not taken back
+		if first := seen.Report; first != nil && said.Output == "" && said.Status == first.Status {
+			said.Output, said.AffectedFiles = first.Output, first.AffectedFiles
+		}
+		seen.Report = said
 	}
 	out := outcomeOf(seen, err, time.Since(begun))
 	verified := out
@@ -109,6 +169,8 @@ func (r *run) work(ctx context.Context, j job, reported <-chan struct{}) plan.Fi
 		limited, cancel := context.WithTimeout(ctx, cmp.Or(w.Timeout, mostVerifying))
 		verified, err = r.verify(limited, j.step.Verify, out, toolbox.Watch{Log: file, Started: file.started})
 		cancel()
+		verified.Error = r.opts.Agents.Hide(j.Agent, verified.Error)
+		verified.Text = r.opts.Agents.Hide(j.Agent, verified.Text)
 	}
 	if verified.OK && len(out.Text) > maxAgentOutput { // the log has an excerpt
 		verified.Value, _ = json.Marshal(out.Text)
@@ -202,7 +264,7 @@ func tellOf(seen agents.Outcome, output string, step *plan.Step, done *plan.Fini
 		}
 		done.AffectedFiles = paths(report.AffectedFiles)
 	}
-	done.Moved = seen.Committed
+	done.Moved, done.Unseen = seen.Committed, seen.Unseen
 	changed := paths(seen.Changed)
 	for _, file := range changed {
 		if !slices.Contains(done.AffectedFiles, file) {
@@ -221,6 +283,9 @@ func paths(list []string) []string {
 	var kept []string
 	rule := plan.Text{Max: plan.MaxPath}
 	for _, file := range list {
+		if plan.PathProblem(file) != plan.PathWithin {
+			continue
+		}
 		if clean, err := rule.Clean(file); err == nil && clean != "" && !slices.Contains(kept, clean) {
 			kept = append(kept, clean)
 		}

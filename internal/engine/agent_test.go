@@ -27,6 +27,7 @@ type staff struct {
 }
 
 func (s *staff) For(suggested string) (string, bool) { return "claude", suggested != "nobody" }
+func (s *staff) Hide(_, text string) string          { return strings.ReplaceAll(text, "secret", "[hidden]") }
 func (s *staff) Starts(string) int                   { return s.starts }
 func (s *staff) Work(ctx context.Context, w agents.Assignment) (agents.Outcome, error) {
 	s.mu.Lock()
@@ -154,7 +155,7 @@ func TestVerifyJudgesTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &staff{work: func(context.Context, agents.Assignment) (agents.Outcome, error) { return reports(plan.Done, "fine") }}
 		p := employ(t, s, tool("bash_execute", func(context.Context, json.RawMessage, toolbox.Watch) (toolbox.Outcome, error) {
-			return toolbox.Outcome{Error: "exit code 1: 2 tests fail"}, nil
+			return toolbox.Outcome{Error: "exit code 1: 2 tests fail with secret"}, nil
 		}))
 		p.limits.NeverAsk = true
 		p.setUp(plan.Spec{Verify: "go test ./..."})
@@ -162,7 +163,7 @@ func TestVerifyJudgesTheAgent(t *testing.T) {
 		p.setUp(plan.Spec{Verify: "go test ./...", RequiresApproval: true})
 		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Approve})
 		p.run(plan.OverDeadlocked)
-		if step := p.step(1); step.Status != plan.Failed || !strings.Contains(step.Error, "2 tests fail") {
+		if step := p.step(1); step.Status != plan.Failed || !strings.Contains(step.Error, "2 tests fail with [hidden]") {
 			t.Errorf("%+v", step)
 		}
 	})
@@ -231,4 +232,77 @@ func TestAgentIsTriedAgainWhilePersonIsAsked(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnAgentWithoutLeaveIsEnded: of a plan that is gone, and when planning mode begins.
+func TestAnAgentWithoutLeaveIsEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  plan.Action
+		over plan.Over
+		why  string
+	}{
+		"the plan is cleared":   {plan.Clear{}, plan.OverCancelled, "is gone"},
+		"another plan is begun": {plan.SetUp{Outline: plan.Outline{Objective: "Other"}}, plan.OverDeadlocked, "is gone"},
+		"planning mode begins":  {plan.EnterMode{}, plan.OverWaitingForPerson, "planning mode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var why error
+				s := &staff{}
+				p := employ(t, s)
+				s.work = func(ctx context.Context, _ agents.Assignment) (agents.Outcome, error) {
+					p.do(person(), c.end)
+					<-ctx.Done()
+					why = context.Cause(ctx)
+					return agents.Outcome{}, why
+				}
+				p.setUp(plan.Spec{})
+				over, err := p.begin(t.Context(), engine.RunOptions{})
+				if err != nil || over != c.over || !strings.Contains(why.Error(), c.why) || len(s.seen) != 1 {
+					t.Errorf("over %q, %v; ended for %v; %d starts", over, err, why, len(s.seen))
+				}
+			})
+		})
+	}
+}
+
+// TestAgentsOfTwoPlansWorkOneAfterTheOther: whatever became of the plan of the first.
+func TestAgentsOfTwoPlansWorkOneAfterTheOther(t *testing.T) {
+	at := make(chan string, 10)
+	leave := make(chan struct{})
+	s := &staff{}
+	p := employ(t, s)
+	p.options.StateDir = t.TempDir()
+	s.work = func(ctx context.Context, w agents.Assignment) (agents.Outcome, error) {
+		at <- "begins " + w.Prompt
+		if strings.Contains(w.Prompt, "S001") {
+			<-leave // however it is told to end
+		}
+		at <- "ends " + w.Prompt
+		return reports(plan.Done, "fine")
+	}
+	p.setUp(plan.Spec{})
+	overs := make(chan plan.Over, 2)
+	run := func() {
+		over, err := p.begin(t.Context(), engine.RunOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+		overs <- over
+	}
+	go run()
+	if got := <-at; got != "begins S001 " {
+		t.Fatal(got)
+	}
+	p.setUp(plan.Spec{}, plan.Spec{})
+	p.do(person(), plan.MarkStep{Step: 1, Status: plan.Done})
+	go run()
+	close(leave)
+	for _, want := range []string{"ends S001 ", "begins S002 ", "ends S002 "} {
+		if got := <-at; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	<-overs
+	<-overs
 }

@@ -106,7 +106,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.Over, error) {
 	r := &run{
 		RunOptions: o, actor: plan.NewActor(plan.ViaEngine, name), records: context.WithoutCancel(ctx),
 		resolver: newResolver(e, o.Starts), carried: map[plan.StepID]plan.Attempt{}, waits: map[plan.Attempt]time.Time{},
-		reported: map[plan.StepID]chan struct{}{},
+		assigned: map[plan.StepID]assigned{},
 	}
 	if o.For > 0 {
 		r.until = time.Now().Add(o.For)

@@ -29,8 +29,8 @@ type run struct {
 	heard   plan.Revision // which the listener has been told of
 	faults  int           // in a row, of the store
 
-	reported map[plan.StepID]chan struct{} // by steps that agents work on: closed when they have reported to the log
-	until    time.Time                     // after which nothing more is started; zero: never
+	assigned map[plan.StepID]assigned // agents that are at work
+	until    time.Time                // after which nothing more is started; zero: never
 }
 
 // progress is how far a step has come.
@@ -111,7 +111,10 @@ func (r *run) wait(ctx context.Context, changes <-chan struct{}) {
 
 func (r *run) take(result plan.Finished) {
 	delete(r.carried, result.Step)
-	delete(r.reported, result.Step)
+	if agent, is := r.assigned[result.Step]; is {
+		agent.end(nil)
+		delete(r.assigned, result.Step)
+	}
 	r.ended = append(r.ended, result)
 }
 
@@ -154,7 +157,7 @@ func (r *run) advance(ctx context.Context) error {
 			return err
 		}
 		r.state = state
-		r.passOnReports()
+		r.attendAgents()
 		lost, fresh := r.lost(), r.mayStart(ctx)
 		if len(r.ended) == 0 && len(lost) == 0 && (!fresh || r.idle == state.Revision) {
 			return nil
@@ -171,19 +174,6 @@ func (r *run) advance(ctx context.Context) error {
 		if !changed && !r.listsMissing() {
 			r.idle = r.state.Revision
 			return nil
-		}
-	}
-}
-
-// passOnReports has the agents seen out that have reported to the log.
-func (r *run) passOnReports() {
-	for id, reported := range r.reported {
-		if r.state.Plan == nil || r.state.Plan.Root() != r.carried[id].Plan {
-			continue
-		}
-		if step, ok := r.state.Plan.Steps.Get(id); ok && step.Attempts == r.carried[id].Attempt && step.Reported() != nil {
-			close(reported)
-			delete(r.reported, id)
 		}
 	}
 }
@@ -285,9 +275,10 @@ func (r *run) start(ctx context.Context, e plan.StepStarted, j job) {
 		return
 	}
 	r.begun++
-	reported := make(chan struct{})
-	r.reported[e.Step] = reported
-	go func() { r.results <- r.work(ctx, j, reported) }()
+	ctx, end := context.WithCancelCause(ctx)
+	agent := assigned{attempt: j.attempt, reported: make(chan struct{}), end: end}
+	r.assigned[e.Step] = agent
+	go func() { r.results <- r.work(ctx, j, agent.reported) }()
 }
 
 // over says whether there is nothing more to do for this engine, and why.

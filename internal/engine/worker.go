@@ -43,6 +43,17 @@ func WorkerOf(stateDir, environment string, chain func() []lineage.Process) (w W
 	return over, true
 }
 
+// AgentElsewhere reports whether an agent works in the workspace of which this process cannot tell whether it
+// descends from it: it sees other processes.
+func AgentElsewhere(stateDir string) bool {
+	for _, path := range factsPaths(stateDir) {
+		if one, err := readFacts(path); err == nil && one.Agent != "" && one.Process != nil && !one.Process.Here() {
+			return true
+		}
+	}
+	return false
+}
+
 // environmentOf is what the environment of an agent says of what it was started for.
 func environmentOf(run string, a plan.Attempt, nonce string) string {
 	return fmt.Sprintf("%s/%s/%d/%s", run, a.Step, a.Attempt, nonce)

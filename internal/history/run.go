@@ -76,7 +76,7 @@ func finishedPhrase(e plan.StepFinished) string {
 		status += " after " + took
 	}
 	text := e.Step.String() + status + quotedNote(note)
-	if outside := Beyond(e.Outside, e.Moved); outside != "" {
+	if outside := Beyond(e.Outside, e.Moved, e.Unseen); outside != "" {
 		text += "; warning: it " + outside
 	}
 	return text
@@ -101,11 +101,14 @@ func ofAgent(e plan.Event) bool {
 }
 
 // Beyond says what an agent has done beyond its step: the files it changed that the step does not name,
-// and that it left the work tree at another commit; "" for nothing.
-func Beyond(files []string, moved bool) string {
+// that it left the work tree at another commit, and that nobody can tell; "" for nothing.
+func Beyond(files []string, moved, unseen bool) string {
 	const shown = 3
 	text := ""
-	if moved {
+	switch {
+	case unseen:
+		return "left the work tree so that what it changed cannot be told"
+	case moved:
 		text = "left the work tree at another commit"
 	}
 	if len(files) == 0 {

@@ -45,6 +45,16 @@ func (p Process) StartedWith(variables []string) string {
 	return ""
 }
 
+// Variable returns what a variable was when the process was started, as far as the system tells; see StartedWith.
+func (p Process) Variable(name string) string {
+	for entry := range bytes.SplitSeq(environment(p.PID), []byte{0}) {
+		if is, value, _ := strings.Cut(string(entry), "="); is == name {
+			return value
+		}
+	}
+	return ""
+}
+
 // look finds a process and the pid of its parent.
 type look func(pid int) (p Process, parent int, ok bool)
 

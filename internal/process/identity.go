@@ -22,6 +22,9 @@ type Identity struct {
 	Start string `json:"start,omitempty"` // when that began, in the words of the system; "" where it does not tell
 }
 
+// Here reports whether its numbers count where this process is: else whoever descends from it cannot be told.
+func (id Identity) Here() bool { return id.World == world() }
+
 // In reports whether a chain of processes leads to what was started: the keeper, or the command itself. What the
 // command has started is found as long as those between them run; with a keeper, in any case.
 func (id Identity) In(chain []lineage.Process) bool {

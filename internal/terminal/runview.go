@@ -303,8 +303,9 @@ func (v RunView) below(step *plan.Step) string {
 		return firstLine(step.Error)
 	case step.Status == plan.Blocked && len(step.Notes) > 0:
 		return firstLine(step.Notes[len(step.Notes)-1])
-	case step.Execution != nil && (len(step.Execution.Outside) > 0 || step.Execution.Moved):
-		return "warning: it " + safetext.EscapeLine(history.Beyond(step.Execution.Outside, step.Execution.Moved))
+	case step.Execution != nil && step.Execution.Beyond():
+		x := step.Execution
+		return "warning: it " + safetext.EscapeLine(history.Beyond(x.Outside, x.Moved, x.Unseen))
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -224,8 +225,8 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 	row("files", step.AffectedFiles...)
 	if step.Execution != nil {
 		row("not named", step.Execution.Outside...)
-		if step.Execution.Moved {
-			row("warning", "it left the work tree at another commit")
+		if x := step.Execution; x.Moved || x.Unseen {
+			row("warning", "it "+history.Beyond(nil, x.Moved, x.Unseen))
 		}
 	}
 	for _, signal := range v.State.Signals {

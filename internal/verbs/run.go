@@ -28,6 +28,7 @@ type RunReply struct {
 	Starts   map[string]int             `json:"starts,omitempty"`   // of agents, by their names
 	Outside  map[string][]string        `json:"outside,omitempty"`  // files that agents changed and their steps do not name
 	Moved    []string                   `json:"moved,omitempty"`    // steps whose agents left the work tree at another commit
+	Unseen   []string                   `json:"unseen,omitempty"`   // steps of which nobody can tell what their agents changed
 	Outputs  map[string]json.RawMessage `json:"outputs"`            // values by step
 	LeftOut  []string                   `json:"left_out,omitempty"` // steps whose values are too large to be given
 	Heartbeat
@@ -146,6 +147,9 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 		if step.Execution != nil && step.Execution.Moved {
 			r.Moved = append(r.Moved, step.ID.String())
 		}
+		if step.Execution != nil && step.Execution.Unseen {
+			r.Unseen = append(r.Unseen, step.ID.String())
+		}
 		if step.Status != plan.Blocked || step.Unknown() {
 			continue
 		}
@@ -198,10 +202,13 @@ func (r RunReply) Text() string {
 		lines = append(lines, blocked.StepID+" was reported blocked: "+blocked.Error)
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.Outside)) {
-		lines = append(lines, "warning: "+id+" "+history.Beyond(r.Outside[id], false))
+		lines = append(lines, "warning: "+id+" "+history.Beyond(r.Outside[id], false, false))
 	}
 	for _, id := range r.Moved {
-		lines = append(lines, "warning: "+id+" "+history.Beyond(nil, true))
+		lines = append(lines, "warning: "+id+" "+history.Beyond(nil, true, false))
+	}
+	for _, id := range r.Unseen {
+		lines = append(lines, "warning: "+id+" "+history.Beyond(nil, false, true))
 	}
 	lines = append(lines, r.ways...)
 	return r.under(strings.Join(lines, "\n"))

@@ -206,8 +206,8 @@ func execution(step *plan.Step) []string {
 		add("skipped", "its condition does not hold")
 	}
 	add("changed files that it does not name", strings.Join(x.Outside, ", "))
-	if x.Moved {
-		add("warning", "its agent left the work tree at another commit")
+	if x.Moved || x.Unseen {
+		add("warning", "its agent "+history.Beyond(nil, x.Moved, x.Unseen))
 	}
 	if x.Ask != nil {
 		add("asks", string(x.Ask.Kind))
