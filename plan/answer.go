@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,7 @@ type Choice string
 const (
 	Approve  Choice = "approve"  // run it, perhaps with other arguments
 	Deny     Choice = "deny"     // do not: it is skipped
-	Reply    Choice = "reply"    // to its own question
+	Reply    Choice = "reply"    // to its own question, or to what it is blocked by
 	Retry    Choice = "retry"    // try it again, perhaps with other arguments
 	Skip     Choice = "skip"     // go on without it
 	Happened Choice = "happened" // what was unknown is done
@@ -101,8 +100,8 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 		return conflict("the plan "+s.Plan.Status.Is()+", so nothing is decided about "+name, wayOn(s.Plan))
 	case step.Running():
 		return conflict(name+" is being run by an engine", "wait for its result, or pause the run")
-	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked, a.Choice == Reply && !step.WantsReply(),
-		a.Choice == Happened && kind != AskUnknown:
+	case (a.Choice == Approve || a.Choice == Deny) && kind != AskApproval && !unasked,
+		a.Choice == Reply && !step.WantsReply() && !step.WantsWord(), a.Choice == Happened && kind != AskUnknown:
 		return a.nothingAsked(s, step)
 	case a.Digest != "" && ask != nil && a.Digest != ask.Digest,
 		a.Digest != "" && unasked && a.Digest != StartDigest(step, step.Args, f.Definitions[step.Tool]):
@@ -110,7 +109,10 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 	case a.Choice == Approve && len(a.Args) > 0 && step.ForEach != "" && step.Loop() == 0:
 		return Refuse(InvalidInput, "/args", "are those of a loop, whose entries each have their own", "approve it as it is, or deny it")
 	case a.Choice == Approve, a.Choice == Deny, a.Choice == Reply:
-		return a.standing(step, f)
+		if err := a.standing(step, f); err != nil || a.Choice != Reply || step.WantsReply() {
+			return err
+		}
+		return roomForNote(step, a.Text)
 	case step.Status == Done:
 		return conflict(name+" is done", "mark it pending to do it again")
 	case a.Choice == Abort && s.OpenRun() == nil:
@@ -147,11 +149,14 @@ func (a AnswerStep) nothingAsked(s State, step *Step) error {
 	if ask := step.Asking(); ask != nil {
 		var can []string
 		for _, choice := range ask.Kind.Choices() {
-			can = append(can, string(choice))
+			can = append(can, map[Choice]string{Approve: "approve it", Deny: "reject it", Reply: "answer it", Retry: "try it again",
+				Happened: "say that it happened", Skip: "skip it", Abort: "give the run up"}[choice])
 		}
-		fix = "choose one of " + strings.Join(can, ", ")
+		fix = strings.Join(can, ", or ")
 	}
-	return conflict(fmt.Sprintf("%s does not ask for that (%s)", step.ID, a.Choice), fix)
+	name := step.ID.String()
+	return conflict(map[Choice]string{Approve: name + " asks for no approval", Deny: name + " asks for no approval",
+		Reply: name + " has asked nothing and is not blocked", Happened: "what came of " + name + " is known"}[a.Choice], fix)
 }
 
 func (a AnswerStep) approve(step *Step, answered StepAnswered, f Facts) []Event {
@@ -237,6 +242,7 @@ func (e StepAnswered) apply(s State) State {
 				step.Result.Value = text
 			}
 		}
+		unblocked := e.Choice == Reply && step.WantsWord()
 		switch e.Choice {
 		case Approve:
 			step.execute(func(x *Execution) {
@@ -247,6 +253,10 @@ func (e StepAnswered) apply(s State) State {
 			result(false, "", UserDenied)
 			step.Error = UserDenied
 		case Reply:
+			if unblocked {
+				become(Pending, "")
+				break
+			}
 			step.execute(func(x *Execution) { x.Ask, x.Answered = nil, true })
 			if step.Tool == "" { // the answer is all there is to do
 				become(Done, "")
@@ -264,7 +274,7 @@ func (e StepAnswered) apply(s State) State {
 			result(true, "", "")
 		case Abort:
 		}
-		if e.Text != "" && e.Choice != Reply && len(step.Notes) < MaxNotes {
+		if e.Text != "" && (e.Choice != Reply || unblocked) && len(step.Notes) < MaxNotes {
 			step.Notes = append(slices.Clip(step.Notes), e.Text)
 		}
 	})

@@ -135,6 +135,12 @@ func (step *Step) WantsReply() bool {
 	return step.Pause != "" && step.Loop() == 0 && step.Status == Pending && !step.execution().Answered
 }
 
+// WantsWord reports whether somebody has said that the step is blocked, and it can be tried again once a person
+// has said what is to be done about that.
+func (step *Step) WantsWord() bool {
+	return step.Status == Blocked && step.Asking() == nil && !step.Expanded()
+}
+
 // WantsApproval reports whether the step asks a person before it runs, or will once a run comes to it.
 func (step *Step) WantsApproval() bool {
 	if ask := step.Asking(); ask != nil {

@@ -198,7 +198,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"zombie": func(t *rapid.T) { m.zombieReports(t) },
 		"worker": func(t *rapid.T) { m.agentActs(t) }, "worker ": func(t *rapid.T) { m.agentActs(t) },
 		"mark": func(t *rapid.T) {
-			statuses := []plan.StepStatus{plan.InProgress, plan.Done, plan.Done, plan.Failed, plan.Pending, plan.Skipped}
+			statuses := []plan.StepStatus{plan.InProgress, plan.Done, plan.Done, plan.Failed, plan.Pending, plan.Skipped, plan.Blocked}
 			m.attempt(t, ann, plan.MarkStep{Step: anyStep(t), Status: rapid.SampledFrom(statuses).Draw(t, "status")})
 		},
 		"answer": func(t *rapid.T) {

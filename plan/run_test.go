@@ -388,6 +388,29 @@ func TestPauseAsksAPerson(t *testing.T) {
 	}
 }
 
+// TestBlockedStepIsAnswered: a person says what to do about what blocks a step, and it is tried again with that. Nobody
+// else does, and what asks something else is not answered by a text.
+func TestBlockedStepIsAnswered(t *testing.T) {
+	reply := plan.AnswerStep{Step: 1, Choice: plan.Reply, Text: "numbers only"}
+	w := run(t, titled("Sum up"), titled("b", 1))
+	w.refused(person, reply)
+	w.do(ann, plan.MarkStep{Step: 1, Status: plan.InProgress})
+	w.refused(person, reply)
+	w.do(ann, plan.MarkStep{Step: 1, Status: plan.Blocked, Note: "which columns?"})
+	w.refused(ann, reply)
+	w.do(person, reply)
+	notes := []string{"which columns?", "numbers only"}
+	if got := w.step(1); got.Status != plan.Pending || got.Result != nil || !slices.Equal(got.Notes, notes) {
+		t.Errorf("%+v", got)
+	}
+	w.refused(person, reply)
+	w.do(ann, plan.MarkStep{Step: 1, Status: plan.Blocked})
+	for len(w.step(1).Notes) < plan.MaxNotes {
+		w.do(ann, plan.ReportStep{Step: 1, Note: "more"})
+	}
+	w.refused(person, reply)
+}
+
 func TestPersonsPauseIsNotResumedByAnAgent(t *testing.T) {
 	w := atWork(t)
 	w.do(person, plan.PauseRun{})

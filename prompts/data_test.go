@@ -51,6 +51,7 @@ func workSample() prompts.WorkData {
 		Agent:       "developer", Step: "S003", Task: "3", Nonce: "K7QM4TZN", Attempt: 2,
 		Whole:       "Type: feature\nVerify: go test ./auth",
 		Constraints: []string{"Use existing JWT library"},
+		Said:        []string{"ada: Tokens last an hour"},
 		Needed:      []string{"S002 done: Implement authentication middleware\n  output: Tokens are read in src/auth/token.ts"},
 		Done:        []string{"(4 more had no room)", "S001 done: Analyze auth patterns"},
 		Error:       "It ended without a report.", Output: "FAIL auth", Changed: []string{"src/auth/login.ts"}, Verified: true,

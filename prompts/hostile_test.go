@@ -42,8 +42,8 @@ func fill(text string, forAgent bool) map[string]string {
 		"recover_step": prompts.Recover(prompts.RecoverData{Step: text, Error: text, Tool: text, Args: text, Notes: list, Output: text}),
 		"replan": prompts.Replan(prompts.ReplanData{Goal: text, Steps: text, Failed: text, Error: text, Discoveries: list,
 			Constraints: list}),
-		"work_on_step": prompts.WorkOnStep(prompts.WorkData{Step: "S001", Whole: text, Constraints: list, Needed: list, Done: list,
-			Error: text, Output: text, Changed: list}),
+		"work_on_step": prompts.WorkOnStep(prompts.WorkData{Step: "S001", Whole: text, Constraints: list, Said: list, Needed: list,
+			Done: list, Error: text, Output: text, Changed: list}),
 		"select_agent": prompts.SelectAgent(prompts.SelectAgentData{History: list, LastError: text, Agents: list}),
 	}
 }

@@ -17,6 +17,7 @@ type WorkData struct {
 
 	Whole       string   // what the arbiter's text does not say of the step
 	Constraints []string // of the plan
+	Said        []string // by the user since the plan began, the newest last
 	Needed      []string // the outcomes of the steps it depends on
 	Done        []string // the outcomes of other steps of the run, the newest last
 
@@ -41,6 +42,8 @@ func WorkOnStep(d WorkData) string {
 		Material: present(
 			section("More of step "+d.Step, "", quote("", "text", d.Whole, maxJudgedTasks)),
 			section("Constraints of the plan", "", quote("", "text", itemLines(d.Constraints), maxDocument)),
+			section("What the user said since the plan began", "It counts as the step does; the newest stands last.",
+				quote("", "text", strings.Join(d.Said, "\n"), maxFormer)),
 			section("Outcomes of the steps it depends on", "", quote("", "text", withoutReports(strings.Join(d.Needed, "\n")), maxFormer)),
 			section("Outcomes of other steps of this run", "The newest stands last.",
 				quote("", "text", withoutReports(strings.Join(d.Done, "\n")), maxFormer)),

@@ -45,7 +45,7 @@ func newRejectCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		id, reason := stepNamed(state, args, plan.AskApproval)
+		id, reason := stepNamed(state, args, asking(state, plan.AskApproval))
 		if id == 0 {
 			return a.decidesAtOnce(plan.Rejected)(cmd, args)
 		}
@@ -81,7 +81,7 @@ func newAnswerCommand(a *app) *cobra.Command {
 		case len(args) == 0:
 			return a.reply(questionsReply{orEmpty(state.OpenQuestions()), pauses(state)})
 		}
-		if step, text := stepNamed(state, args, plan.AskPause); step != 0 && id == "" {
+		if step, text := stepNamed(state, args, answerable(state)); step != 0 && id == "" {
 			said := given(verbs.StepAnswer{Step: step, Choice: plan.Reply, Text: strings.Join(text, " ")})
 			return decides(a, "answering a step", (*verbs.Service).AnswerStep, said, verbs.StepAnswerReply.Text)(cmd, args)
 		}
@@ -106,8 +106,12 @@ type stepQuestion struct {
 
 func pauses(state plan.State) []stepQuestion {
 	var open []stepQuestion
-	for _, step := range asking(state, plan.AskPause) {
-		open = append(open, stepQuestion{step.ID.String(), step.Asking().Text})
+	for _, step := range answerable(state) {
+		text := "is blocked: " + verbs.WhyBlocked(step)
+		if ask := step.Asking(); ask != nil {
+			text = ask.Text
+		}
+		open = append(open, stepQuestion{step.ID.String(), text})
 	}
 	return open
 }

@@ -34,9 +34,15 @@ type question struct {
 	digest  string
 }
 
+// askBlocked is what a blocked step asks: what is to be done.
+const askBlocked plan.AskKind = "blocked"
+
 // questionOf is what the step asks, the zero value when it asks nothing.
 func questionOf(step *plan.Step) question {
 	ask := step.Asking()
+	if step.WantsWord() {
+		return question{step.ID, askBlocked, step.Attempts, ""}
+	}
 	if ask == nil {
 		return question{}
 	}
@@ -46,6 +52,9 @@ func questionOf(step *plan.Step) question {
 // allows reports whether what the step asks was allowed before, just as it is.
 func (w *watchedRun) allows(step *plan.Step) bool {
 	ask := step.Asking()
+	if ask == nil {
+		return false
+	}
 	shown := allowanceOf(step, ask.Attempt, ask.Definition)
 	return ask.Kind == plan.AskApproval && w.allowed[shown] && (step.ForEach != "" || ask.Digest == shown.digest)
 }
@@ -102,6 +111,9 @@ const (
 func ways(step *plan.Step) (keys map[string]plan.Choice, how string) {
 	end := "q pauses the run; Enter alone leaves it open."
 	switch {
+	case step.WantsWord():
+		return nil, "Type what to do about it and Enter: it is tried again with your answer. Enter alone leaves it open; " +
+			"Ctrl-C pauses the run."
 	case step.Asking().Kind == plan.AskPause:
 		return nil, "Type your answer and Enter. Enter alone leaves it open; Ctrl-C pauses the run."
 	case step.Unknown():
@@ -117,7 +129,7 @@ func ways(step *plan.Step) (keys map[string]plan.Choice, how string) {
 
 // ask shows what a step asks and takes the answer.
 func (w *watchedRun) ask(ctx context.Context, grown <-chan struct{}, state plan.State, step *plan.Step) (verbs.StepAnswer, error) {
-	answer := verbs.StepAnswer{Step: step.ID, Digest: step.Asking().Digest}
+	answer := verbs.StepAnswer{Step: step.ID, Digest: questionOf(step).digest}
 	keys, how := ways(step)
 	told := w.review(state, step, nil, how)
 	w.keys.forget()

@@ -261,8 +261,9 @@ func (w *watchedRun) asks(state plan.State) *plan.Step {
 	if state.Plan == nil {
 		return nil
 	}
-	for step := range state.Plan.Steps.Asking() {
-		if !w.left[questionOf(step)] {
+	for step := range state.Plan.Steps.All() {
+		blocked := step.WantsWord() && len(state.Plan.Steps.WaitingOn(step.ID)) == 0
+		if (step.Asking() != nil || blocked) && !w.left[questionOf(step)] {
 			return step
 		}
 	}

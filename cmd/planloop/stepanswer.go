@@ -97,6 +97,20 @@ func argumentsOf(text string) (json.RawMessage, error) {
 	return object.Args, nil
 }
 
+// answerable lists the steps that a text answers: those with a question of their own, and those that are blocked.
+func answerable(state plan.State) []*plan.Step {
+	steps := asking(state, plan.AskPause)
+	if state.Plan == nil {
+		return nil
+	}
+	for step := range state.Plan.Steps.All() {
+		if step.WantsWord() {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
 // asking lists the steps with a question of one kind.
 func asking(state plan.State, kind plan.AskKind) []*plan.Step {
 	var steps []*plan.Step
@@ -135,8 +149,8 @@ func stepMeant(state plan.State, named []string, needed bool) (plan.StepID, erro
 
 // stepNamed is the step that the first of some words names, if words can mean it, with what follows it: one
 // that asks, or any where no plan and no question waits. Without a name it is the only one that asks where nothing else waits.
-func stepNamed(state plan.State, args []string, kind plan.AskKind) (plan.StepID, []string) {
-	ask, alone := asking(state, kind), state.Draft == nil && len(state.OpenQuestions()) == 0
+func stepNamed(state plan.State, args []string, ask []*plan.Step) (plan.StepID, []string) {
+	alone := state.Draft == nil && len(state.OpenQuestions()) == 0
 	if len(args) > 0 {
 		id, err := plan.ParseStepID(args[0])
 		asks := slices.ContainsFunc(ask, func(step *plan.Step) bool { return step.ID == id })

@@ -103,7 +103,8 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 		return StepAnswerReply{}, err
 	}
 	step, _ := outcome.After.Plan.Steps.Get(in.Step)
-	reply := StepAnswerReply{StepID: in.Step.String(), Status: string(step.Status), Message: answered(in, outcome.After.Plan, step),
+	before, _ := state.Plan.Steps.Get(in.Step)
+	reply := StepAnswerReply{StepID: in.Step.String(), Status: string(step.Status), Message: answered(in, before, outcome.After.Plan, step),
 		Heartbeat: s.heartbeat(outcome.After, c)}
 	for _, t := range tasks {
 		reply.TaskIDs = append(reply.TaskIDs, int(t.ID))
@@ -116,15 +117,19 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 }
 
 // answered says what an answer led to.
-func answered(in StepAnswer, p *plan.Plan, step *plan.Step) string {
+func answered(in StepAnswer, before *plan.Step, p *plan.Plan, step *plan.Step) string {
 	approved, waits := "it may run once with the arguments that were shown", ""
 	if len(in.Args) > 0 {
 		approved = "it may run once with the arguments as they were changed"
 	}
+	reply := "its question was answered"
+	if before.WantsWord() {
+		reply = "it is to be tried again, and whoever does it gets your answer"
+	}
 	if ids := firstFew(p.Steps.Dependents(step.ID)); len(ids) > 0 {
 		waits = ", and what depends on it waits: " + plan.IDs(ids)
 	}
-	told := map[plan.Choice]string{plan.Approve: approved, plan.Deny: "it was denied" + waits, plan.Reply: "its question was answered",
+	told := map[plan.Choice]string{plan.Approve: approved, plan.Deny: "it was denied" + waits, plan.Reply: reply,
 		plan.Retry: "it is to be tried again", plan.Skip: "it is not needed" + waits, plan.Happened: "it did its work, and has no value",
 		plan.Insert: "it is tried again after what was inserted", plan.Abort: "the run was given up"}[in.Choice]
 	return step.ID.String() + " " + step.Status.Is() + ": " + told

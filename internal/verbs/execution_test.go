@@ -185,7 +185,7 @@ func TestRecovery(t *testing.T) {
 	args := json.RawMessage(`{"command":"cp a b"}`)
 	recover(verbs.RecoverStep{StepID: 1, Choice: "skip", Args: &args, Reason: new("no")}, "does not go with skip")
 	recover(verbs.RecoverStep{StepID: 1, Choice: "insert"}, "goes with insert")
-	recover(verbs.RecoverStep{StepID: 1, Choice: "happened"}, "does not ask for that")
+	recover(verbs.RecoverStep{StepID: 1, Choice: "happened"}, "is known")
 	recover(verbs.RecoverStep{StepID: 1, Choice: "insert", Steps: []verbs.NewTask{{TaskFields: verbs.TaskFields{Title: new("stuff")}}}},
 		"stuff") // the gates judge it
 	recover(verbs.RecoverStep{StepID: 1, Choice: "insert", Steps: []verbs.NewTask{{TaskFields: mending()}}}, "")

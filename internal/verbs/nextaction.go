@@ -451,6 +451,19 @@ func (v view) replanning(p *plan.Plan) now {
 		next: say("The plan has to be revised: ", revise, ".")}
 }
 
+// tryAgain says how a step is tried again: a run that starts an agent for it has to go on.
+func (v view) tryAgain(p *plan.Plan, step *plan.Step) []Phrase {
+	how := v.again(p, step)
+	phrases := say(how)
+	if how.Act == ActRecover && v.starts(step) && !v.engine {
+		phrases = say(how, ", then ", Call{Act: ActRun})
+	}
+	if v.decides() && step.WantsWord() {
+		phrases = append(phrases, say("; or say what to do: ", Call{Act: ActAnswerStep, Step: step.ID})...)
+	}
+	return append(phrases, say(".")...)
+}
+
 // again has a step tried again: it is begun, unless something comes before that.
 func (v view) again(p *plan.Plan, step *plan.Step) Call {
 	_, runs := v.Can(Call{Act: ActRun})
@@ -475,10 +488,10 @@ func (v view) stuck(p *plan.Plan) now {
 		case plan.Blocked:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is marked blocked%s, and nothing else is ready.",
 				step.ID, because(step)),
-				next: say(step.ID, " ", name(step.Title), " is blocked: resolve that, then ", v.again(p, step), ".")}
+				next: append(say(step.ID, " ", name(step.Title), " is blocked: resolve that, then "), v.tryAgain(p, step)...)}
 		case plan.Failed:
 			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),
-				next: say(step.ID, " ", name(step.Title), " failed: try it again with ", v.again(p, step), ".")}
+				next: append(say(step.ID, " ", name(step.Title), " failed: try it again with "), v.tryAgain(p, step)...)}
 		}
 	}
 	if n, ok := v.asksPerson(p); ok {

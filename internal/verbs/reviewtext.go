@@ -257,7 +257,7 @@ func (s *Service) ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage
 		if ask.Text != "" && ask.Kind == plan.AskApproval {
 			text += ", " + ask.Text
 		}
-	} else {
+	} else if !step.WantsWord() {
 		text += "; what it refers to is filled in then, and it asks again if that changes what it runs"
 	}
 	if len(args) > 0 {
@@ -267,7 +267,10 @@ func (s *Service) ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage
 	if len(runs) > 0 {
 		text += "   runs with: " + barred(pretty(runs)) + "\n"
 	}
-	if step.Error != "" {
+	switch {
+	case step.WantsWord():
+		text += "   blocked by: " + barred(WhyBlocked(step)) + "\n"
+	case step.Error != "":
 		text += "   failed before: " + barred(step.Error) + "\n"
 	}
 	return text, digest
@@ -276,6 +279,8 @@ func (s *Service) ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage
 // asksWhat says of a step what a person is to decide.
 func asksWhat(step *plan.Step) string {
 	switch ask := step.Asking(); {
+	case step.WantsWord():
+		return " is blocked"
 	case ask == nil:
 	case ask.Kind == plan.AskPause:
 		return " asks you"

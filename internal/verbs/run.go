@@ -153,10 +153,9 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 		if step.Status != plan.Blocked || step.Unknown() {
 			continue
 		}
-		why := cmp.Or(step.Error, lastOf(step.Notes), "it does not say why")
-		r.Blocked = append(r.Blocked, RunFailure{step.ID.String(), why})
-		r.ways = append(r.ways, fmt.Sprintf("When that is resolved: %s; if %s is not needed: %s",
-			c.word(Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}), step.ID,
+		r.Blocked = append(r.Blocked, RunFailure{step.ID.String(), WhyBlocked(step)})
+		r.ways = append(r.ways, fmt.Sprintf("To say what to do about it: %s; when it is resolved: %s; if %s is not needed: %s",
+			c.word(Call{Act: ActAnswerStep, Step: step.ID}), c.word(Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}), step.ID,
 			c.word(Call{Act: ActRecover, Step: step.ID, Choice: plan.Skip})))
 	}
 	for _, q := range state.CurrentQuestions() {
@@ -170,6 +169,11 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 		r.ways = append(r.ways, "Agents ended at once, "+strconv.Itoa(plan.MaxUnavailable)+
 			" times in a row, and did nothing: log in, or wait until there is quota, then go on: "+c.word(Call{Act: ActResume}))
 	}
+}
+
+// WhyBlocked is why a step is blocked, as far as whoever blocked it has said so.
+func WhyBlocked(step *plan.Step) string {
+	return cmp.Or(step.Error, lastOf(step.Notes), "it is not said by what")
 }
 
 // KeptValue reads values that are too large for the log.

@@ -19,7 +19,14 @@ type engines struct {
 	seen    presence
 	living  string // the engine that lives, "" for none
 	born    int
+	agents  bool // there are some that engines start
 }
+
+// For has one agent for all steps, if there are any.
+func (e *engines) For(string) (string, bool) { return "default", e.agents }
+func (*engines) Starts(string) int           { return 0 }
+func (*engines) Check(string) error          { return nil }
+func (*engines) Unset(string) []string       { return nil }
 
 func (e *engines) begin() plan.Actor {
 	if e.living == "" {
@@ -41,10 +48,11 @@ func (e *engines) leave() {
 }
 
 // advance tells results and starts what can be started, as an engine does.
-func (w *walker) advance(a plan.Advance, found func(*plan.Step, *plan.Resolution)) error {
+func (w *walker) advance(a plan.Advance, agents bool, found func(*plan.Step, *plan.Resolution)) error {
+	starts := func(step *plan.Step) bool { return agents && w.engines.agents && step.ForAgents() }
 	_, err := w.engines.session.Do(w.Context(), w.engines.begin(), a, func(state plan.State, facts *plan.Facts) error {
 		facts.Resolved = map[plan.StepID]plan.Resolution{}
-		for _, step := range plan.Startable(a.Ended(state, *facts), a.Room) {
+		for _, step := range plan.StartableWithAgents(a.Ended(state, *facts), a.Room, starts) {
 			args := step.Args
 			if grant := step.Execution; grant != nil && grant.Grant != nil && len(grant.Grant.Args) > 0 {
 				args = grant.Grant.Args
@@ -52,6 +60,9 @@ func (w *walker) advance(a plan.Advance, found func(*plan.Step, *plan.Resolution
 			r := plan.Resolution{Digest: plan.StartDigest(step, args, ""), Args: args, List: "list"}
 			if step.ForEach != "" && step.Loop() == 0 {
 				r.Items = []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}
+			}
+			if starts(step) {
+				r.Agent, r.Safe, r.Writes = "default", true, true
 			}
 			found(step, &r)
 			facts.Resolved[step.ID] = r
@@ -99,22 +110,24 @@ func (w *walker) engineActs(who verbs.Caller) error {
 	w.engines.begin()
 	finished, lost := w.begun()
 	for i := range finished {
-		switch f := &finished[i]; rapid.IntRange(0, 5).Draw(w.T, "result") {
+		switch f := &finished[i]; rapid.IntRange(0, 7).Draw(w.T, "result") {
 		case 0, 1:
 			f.Result = plan.Result{Error: "it does not work"}
 		case 2:
 			f.Result, f.Interrupted = plan.Result{Error: "killed"}, true
 		case 3:
 			f.Result, f.Transient = plan.Result{Error: "busy"}, true
+		case 4:
+			f.Result, f.Blocked = plan.Result{Error: "no credentials"}, true
 		}
 	}
 	if rapid.Bool().Draw(w.T, "still at work") {
 		finished = nil
 	}
 	w.did(who, "sees %s tell %d results", w.engines.living, len(finished))
-	return w.advance(plan.Advance{Finished: finished, Lost: lost, Room: rapid.IntRange(0, 3).Draw(w.T, "room")},
+	return w.advance(plan.Advance{Finished: finished, Lost: lost, Room: rapid.IntRange(0, 3).Draw(w.T, "room")}, true,
 		func(step *plan.Step, r *plan.Resolution) {
-			r.Safe = rapid.Bool().Draw(w.T, "safe")
+			r.Safe = r.Agent != "" || rapid.Bool().Draw(w.T, "safe")
 			r.Destructive = rapid.Bool().Draw(w.T, "destructive")
 			r.Unmet = step.When != "" && rapid.Bool().Draw(w.T, "unmet")
 			if rapid.IntRange(0, 9).Draw(w.T, "wrong") == 0 {
@@ -154,7 +167,8 @@ func (w *walker) engineRuns(who verbs.Caller) error {
 	for range 200 {
 		before := w.state().Revision
 		finished, lost := w.begun()
-		if err := w.advance(plan.Advance{Finished: finished, Lost: lost, Room: 4}, func(*plan.Step, *plan.Resolution) {}); err != nil {
+		if err := w.advance(plan.Advance{Finished: finished, Lost: lost, Room: 4}, who.Actor.Kind != plan.Agent,
+			func(*plan.Step, *plan.Resolution) {}); err != nil {
 			return err
 		}
 		if w.state().Revision > before {

@@ -47,10 +47,9 @@ func (s *Service) agentFor(state plan.State, step *plan.Step) string {
 	return name
 }
 
-// starts reports whether the run that is open, which goes on when the caller gives it, starts an agent for a
-// step. It starts none for agents.
+// starts reports whether a run of the caller starts an agent for a step. It starts none for agents.
 func (v view) starts(step *plan.Step) bool {
-	return v.Actor.Kind != plan.Agent && v.state.OpenRun() != nil && v.agentFor(step) != ""
+	return v.Actor.Kind != plan.Agent && v.agentFor(step) != ""
 }
 
 // missedAgent is the agent that a step suggests, where agents are configured and none of that name is; else "".

@@ -76,9 +76,9 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 				s := session.New(memory.New(), session.Options{Limits: limits, Presence: seen})
 				defer s.Close()
 				rules := &book{}
-				crew := &engines{session: s, seen: seen}
+				crew := &engines{session: s, seen: seen, agents: rapid.Bool().Draw(rt, "agents are configured")}
 				w := &walker{T: rt, rules: rules, schemas: schemas, engines: crew,
-					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Crew: crew}),
+					service: verbs.New(s, verbs.Options{RuleBook: rules, Presence: seen, Crew: crew, Staff: crew}),
 					me:      verbs.Caller{Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}, Face: c.face}}
 				if c.person {
 					w.me = person
@@ -344,6 +344,8 @@ func (w *walker) walk() {
 func (w *walker) follow(reply verbs.StatusReply) error {
 	next := strings.TrimPrefix(reply.NextAction, "Rejected: ask the user. ") // which is no call of ours
 	switch {
+	case strings.Contains(next, ", then planloop run"):
+		return w.command(next)
 	case strings.Contains(next, "planning_execute_plan"), strings.Contains(next, "planloop run"):
 		who := w.me
 		if strings.Contains(next, "until a person runs ") || strings.Contains(next, "ask the user to run ") {

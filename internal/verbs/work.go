@@ -21,11 +21,12 @@ type WorkOrder struct {
 	Former  string // the end of what the agent of the attempt before printed
 }
 
-// What a started agent is told, in tokens: of the step, and of the outcomes of others; and of how many of
-// these, and of the steps that come later, at most.
+// What a started agent is told, in tokens: of the step, of the outcomes of others, and of what people said; and of
+// how many of these outcomes, and of the steps that come later, at most.
 const (
 	workRoom    = 12_000
 	outcomeMost = 4_000
+	saidMost    = 1_000
 	pastShown   = 60
 	laterShown  = 20
 )
@@ -52,6 +53,7 @@ func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.S
 		}
 	}
 	data.Whole = moreOf(p, step, data.Error)
+	data.Said = saidOf(state)
 	data.Needed, data.Done = s.outcomesFor(ctx, state, step)
 	return prompts.WorkOnStep(data)
 }
@@ -75,6 +77,24 @@ func moreOf(p *plan.Plan, step *plan.Step, failed string) string {
 		text = "Type: " + string(t.Type) + text
 	}
 	return text
+}
+
+// saidOf is what people have said and answered since the plan began, the newest last; of much the newest.
+func saidOf(state plan.State) []string {
+	said := []tokens.Part{{Long: true, Newest: true}}
+	add := func(text string) { said[0].Texts = append(said[0].Texts, text) }
+	for _, q := range state.Questions {
+		if q.Plan == state.Plan.Root() && q.Answer != "" {
+			add(q.Text + "\n" + q.AnsweredBy + ": " + q.Answer)
+		}
+	}
+	for _, c := range state.Comments {
+		if !c.At.Before(state.Plan.CreatedAt) {
+			add(c.By + ": " + c.Text)
+		}
+	}
+	shown, _ := tokens.Fit(said, saidMost)
+	return shown[0].Texts
 }
 
 // outcomesFor tells what came of the steps that a step depends on, and of the others that have ended in this

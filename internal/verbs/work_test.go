@@ -108,6 +108,36 @@ func TestWorkPromptSaysNothingTwice(t *testing.T) {
 	}
 }
 
+// TestWorkPromptTellsWhatPeopleSaid: a person's answer to a step that was blocked, their comments since the plan began
+// and their answers reach the next agent; of much that they said the newest.
+func TestWorkPromptTellsWhatPeopleSaid(t *testing.T) {
+	r := agentsPlan(t, nil)
+	claude := r.assign(2, nil)
+	r.do(claude.Actor, plan.AskUser{Text: "Which numbers?"})
+	r.do(petra.Actor, plan.AnswerQuestion{ID: "Q1", Answer: "those of May"})
+	r.do(engine, plan.Advance{Finished: []plan.Finished{{Attempt: claude.Actor.Scope, Result: plan.Result{Error: "which columns?"},
+		Blocked: true}}})
+	r.answer(ann, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "no person confirmed")
+	reply := r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "")
+	if reply.Status != "pending" || !strings.Contains(reply.Message, "whoever does it gets your answer") {
+		t.Errorf("%+v", reply)
+	}
+	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "has asked nothing and is not blocked")
+	r.do(petra.Actor, plan.CommentOn{Text: "keep the header"})
+	text := r.prompt(2, 2)
+	for _, said := range []string{"numbers only", "Which numbers?\npetra: those of May", "petra: keep the header", "which columns?"} {
+		if !strings.Contains(text, said) {
+			t.Errorf("%q is missing:\n%s", said, text)
+		}
+	}
+	for i := range 40 {
+		r.do(petra.Actor, plan.CommentOn{Text: fmt.Sprintf("Remark %d. ", i) + strings.Repeat("It goes on and on. ", 40)})
+	}
+	if grown := r.prompt(2, 2); !strings.Contains(grown, "Remark 39.") || tokens.Count(grown) > tokens.Count(text)+1_100 {
+		t.Errorf("%d tokens grew to %d:\n%s", tokens.Count(text), tokens.Count(grown), grown)
+	}
+}
+
 // TestWorkPromptTellsWhyTheLastAttemptEnded, also when a person has had the step tried again since.
 func TestWorkPromptTellsWhyTheLastAttemptEnded(t *testing.T) {
 	r := agentsPlan(t, nil)
