@@ -205,7 +205,8 @@ func TestAChangedToolAsksAgain(t *testing.T) {
 	w.wantAdvance(1, []string{"step_started"})
 	definition, w.limits.NeverAsk = "two", true
 	w.wantAdvance(1, []string{"step_finished", "step_asked"}, w.finished(1, ok(`1`)))
-	if ask := w.step(2).Asking(); !strings.Contains(ask.Text, "is not what it was when the plan was approved") || ask.Definition != "two" {
+	ask := w.step(2).Asking()
+	if ask.Text != "what the server says of files__read is not what it said when the plan was approved" || ask.Definition != "two" {
 		t.Errorf("asks %+v", ask)
 	}
 	w.do(person, plan.AnswerStep{Step: 2, Choice: plan.Approve})
@@ -216,6 +217,23 @@ func TestAChangedToolAsksAgain(t *testing.T) {
 		r.Definition, r.Digest = definition, plan.StartDigest(step, step.Execution.Grant.Args, definition)
 	}
 	w.wantAdvance(1, []string{"step_started"})
+}
+
+// TestAToolThatChangesBeforeTheApproval is not covered by it, even if it changes back.
+func TestAToolThatChangesBeforeTheApproval(t *testing.T) {
+	w := newWorkspace(t)
+	step, other := tool("a"), tool("b")
+	step.Tool, other.Tool = "files__read", "files__other"
+	w.definitions = map[string]string{"files__read": "one", "files__other": "x"}
+	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Read"}, Steps: []plan.NewStep{step, other}})
+	w.definitions = map[string]string{"files__read": "two", "files__other": "x"}
+	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(w.state.Draft)})
+	if got := w.state.Plan.Approval.Tools; len(got) != 1 || got["files__other"] != "x" {
+		t.Fatalf("approved %v", got)
+	}
+	w.do(person, plan.BeginRun{})
+	w.found = func(_ *plan.Step, r *plan.Resolution) { r.Definition = "one" }
+	w.wantAdvance(1, []string{"step_asked"})
 }
 
 // TestEvidenceOfAnAgentsStep: a report by its last line proves as much as one by an update has to.

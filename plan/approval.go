@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -187,7 +188,8 @@ func (a Answer) approve(s State, f Facts) ([]Event, error) {
 	var events []Event
 	var tools map[string]string
 	if request := s.ModeNow().Request; request != nil {
-		tools = request.Tools
+		tools = maps.Clone(request.Tools)
+		maps.DeleteFunc(tools, func(tool, definition string) bool { return f.Definitions[tool] != definition }) // which was not shown
 	}
 	switch {
 	case !s.revises():

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -98,7 +99,7 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	case step.Pause != "" && !x.Answered && x.Of == 0:
 		return ask(AskPause, "", step.Pause)
 	case loop && needsGrant(s, step, r, f.Limits) && !x.Grant.covers(r.List):
-		return ask(AskApproval, r.List, changedSince(s, step, r)+listed(r.Items))
+		return ask(AskApproval, r.List, joined(ToolChanged(s, step, r.Definition), listed(r.Items)))
 	case loop:
 		return []Event{expanded(s.Plan, step, r.Items, f.Now)}
 	case step.Tool == "" && step.When != "" && !x.Met:
@@ -109,7 +110,7 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	case step.Tool == "" && r.Agent == "" && (!step.RequiresApproval || x.Grant != nil):
 		return nil // an agent's
 	case needsGrant(s, step, r, f.Limits) && !granted(s, step, r):
-		return ask(AskApproval, r.Digest, changedSince(s, step, r))
+		return ask(AskApproval, r.Digest, ToolChanged(s, step, r.Definition))
 	case step.Tool == "" && r.Agent == "" || !room:
 		return nil
 	}
@@ -126,10 +127,14 @@ func (r Resolution) askFor(step *Step, kind AskKind, digest, text string, at tim
 	ask := Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: at, Definition: r.Definition}
 	if len(ask.Args) > maxShownArgs {
 		ask.Args = nil
-		ask.Text = strings.TrimSpace(fmt.Sprintf("%s with arguments of %d bytes, too large to be shown: look at what it refers to",
-			text, len(r.Args)))
+		ask.Text = joined(text, fmt.Sprintf("with arguments of %d bytes, too large to be shown: look at what it refers to", len(r.Args)))
 	}
 	return StepAsked{Step: step.ID, Ask: ask}
+}
+
+// joined is reasons in one sentence, without those that are "".
+func joined(reasons ...string) string {
+	return strings.Join(slices.DeleteFunc(reasons, func(reason string) bool { return reason == "" }), "; ")
 }
 
 // listed says what a loop goes over, each entry whole, for whoever is asked about it.
@@ -161,7 +166,7 @@ func itemText(item json.RawMessage) string {
 // needsGrant reports whether a person has to agree before the step is started.
 func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
 	switch {
-	case changedSince(s, step, r) != "":
+	case ToolChanged(s, step, r.Definition) != "":
 		return true
 	case l.NeverAsk:
 		return false
@@ -173,13 +178,13 @@ func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
 	return !agreed(s, step, l)
 }
 
-// changedSince says that the tool of a step is not what it was when the plan was approved that is being
-// carried out; "" where it is, or none was.
-func changedSince(s State, step *Step, r Resolution) string {
-	if r.Definition == "" || s.PhaseNow() != PhaseExecuting || !s.carriesOut() || s.Plan.Approval.Tools[step.Tool] == r.Definition {
+// ToolChanged says that the tool of a step is not what it was when the plan was approved that is being
+// carried out; "" where it is, or none was. How the tool is defined now is "" where it is planloop's own.
+func ToolChanged(s State, step *Step, definition string) string {
+	if definition == "" || s.PhaseNow() != PhaseExecuting || !s.carriesOut() || s.Plan.Approval.Tools[step.Tool] == definition {
 		return ""
 	}
-	return "the tool " + Quote(step.Tool) + " is not what it was when the plan was approved; "
+	return "what the server says of " + step.Tool + " is not what it said when the plan was approved"
 }
 
 // agreed reports whether the approval of the plan, which is being carried out, showed all that the
@@ -230,6 +235,7 @@ type Foreseen struct {
 	Known bool // what would be approved: it does not depend on values of other steps, or on a list that has yet to be found
 
 	Definition string // of its tool, where it is another server's
+	Reason     string // why, where the person agreed to something else; see ToolChanged
 }
 
 // Foresee lists what is going to be asked, as far as can be told before it comes to it.
@@ -253,7 +259,8 @@ func Foresee(s State, about func(tool string) (destructive bool, definition stri
 		r.Destructive, r.Definition = about(step.Tool)
 		if !agreed && needsGrant(s, step, r, l) {
 			known := !UsesSteps(step.Args) && (step.ForEach == "" || json.Valid([]byte(step.ForEach)))
-			list = append(list, Foreseen{Step: step, Kind: AskApproval, Known: known, Definition: r.Definition})
+			list = append(list, Foreseen{Step: step, Kind: AskApproval, Known: known, Definition: r.Definition,
+				Reason: ToolChanged(s, step, r.Definition)})
 		}
 	}
 	return list

@@ -112,7 +112,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	options.Model = a.configuredModel(config.Model)
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {
-		options.Definitions = others.definitions
+		options.OtherTools = others.known
 	}
 	if !place.Default {
 		options.Tree, options.Tools = newFiles(place.Path), func() []verbs.ToolInfo { return toolInfos(others) }

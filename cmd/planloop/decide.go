@@ -154,6 +154,7 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	if err := decidable(state); err != nil {
 		return err
 	}
+	opened.others.refreshFor(ctx, state.Draft) // what it is approved with is what they say now
 	tty, err := terminal.OpenTTY()
 	if err != nil {
 		return plan.Refuse(plan.Conflict, "", "approving a plan needs a terminal", "run it in a terminal of your own")

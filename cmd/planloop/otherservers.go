@@ -10,6 +10,7 @@ import (
 
 	"github.com/planloop/planloop/internal/downstream"
 	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
@@ -121,11 +122,12 @@ func (o *otherServers) walled(tool downstream.Tool) toolbox.Tool {
 	return tool.Tool
 }
 
-// definitions are the digests of what the tools say of themselves.
-func (o *otherServers) definitions() map[string]string {
-	all := map[string]string{}
+// known are the tools as whoever decides about them has to know them.
+func (o *otherServers) known() map[string]verbs.OtherTool {
+	all := map[string]verbs.OtherTool{}
 	for _, tool := range o.listed() {
-		all[tool.Name] = tool.Definition()
+		all[tool.Name] = verbs.OtherTool{Server: tool.Server, Description: tool.Description, ReadOnly: tool.ReadOnly,
+			Destructive: tool.Destructive, Idempotent: tool.Idempotent, OpenWorld: tool.OpenWorld, Definition: tool.Definition()}
 	}
 	return all
 }
@@ -147,15 +149,15 @@ func (o *otherServers) refresh(ctx context.Context) {
 }
 
 // refreshFor is refresh where steps that are left to be done name a tool that is not planloop's own.
-func (o *otherServers) refreshFor(ctx context.Context, state plan.State) {
-	if state.Plan == nil || !o.section.Given() {
+func (o *otherServers) refreshFor(ctx context.Context, p *plan.Plan) {
+	if p == nil || !o.section.Given() {
 		return
 	}
 	own := map[string]bool{"": true}
 	for _, row := range toolbox.Table() {
 		own[row.Name] = true
 	}
-	for step := range state.Plan.Steps.All() {
+	for step := range p.Steps.All() {
 		if !own[step.Tool] && !step.Status.Finished() {
 			o.refresh(ctx)
 			return

@@ -326,7 +326,7 @@ func (e stepEngine) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, 
 	if err != nil {
 		return "", err
 	}
-	opened.others.refreshFor(ctx, state) // what they offer now is what is carried out
+	opened.others.refreshFor(ctx, state.Plan) // what they offer now is what is carried out
 	options := engine.Options{Parallel: opened.config.Parallel, Logger: e.logger(), Files: box.Files}
 	if !e.flags.ephemeral {
 		options.StateDir = opened.place.StateDir

@@ -175,7 +175,7 @@ func (w *watchedRun) ask(ctx context.Context, grown <-chan struct{}, state plan.
 
 // review is what is shown of a step that asks.
 func (w *watchedRun) review(state plan.State, step *plan.Step, args json.RawMessage, how string) string {
-	text, _ := w.opened.verbs.ReviewStep(state.Plan, step, args)
+	text, _ := w.opened.verbs.ReviewStep(state, step, args)
 	return "\n" + string(terminal.Joined(append(w.thereOn().Draft(text), how)))
 }
 

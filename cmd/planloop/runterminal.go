@@ -92,7 +92,7 @@ func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (ma
 	if err != nil {
 		return nil, err
 	}
-	w.opened.others.refreshFor(ctx, state)
+	w.opened.others.refreshFor(ctx, state.Plan)
 	box, err := w.box()
 	if err != nil {
 		return nil, err

@@ -239,7 +239,7 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 		return a.printRendered(state, format)
 	}
 	s := a.screen()
-	lines := s.Draft(verbs.ReviewText(state.Draft, former))
+	lines := s.Draft(opened.verbs.ReviewDraft(state, former))
 	lines = append(lines, "", s.Faint("This is plan "+history.ShortDigest(plan.Digest(state.Draft))+"."))
 	return a.print(terminal.Joined(append(lines, s.Next(decideHint(state))...)))
 }

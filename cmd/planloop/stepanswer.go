@@ -188,6 +188,7 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 		return plan.Refuse(plan.Conflict, "", "approving a step needs a terminal", "run it in a terminal of your own")
 	}
 	defer tty.Close()
+	opened.others.refreshFor(ctx, state.Plan)
 	for {
 		answer := verbs.StepAnswer{Step: id, Choice: plan.Approve, Args: edited, Text: comment}
 		step := toApprove(state, id)
@@ -195,7 +196,7 @@ func (a *app) approveStep(ctx context.Context, id plan.StepID, args, comment str
 			_, err := opened.verbs.AnswerStep(ctx, a.caller(), answer)
 			return err
 		}
-		text, digest := opened.verbs.ReviewStep(state.Plan, step, edited)
+		text, digest := opened.verbs.ReviewStep(state, step, edited)
 		answer.Digest = digest
 		if answer, err = a.askAboutStep(ctx, tty, text, answer); err != nil {
 			return err

@@ -188,7 +188,9 @@ func (c *conn) roundTrip(ctx context.Context, r request) (json.RawMessage, error
 			return told(a)
 		default:
 		}
-		failed.Sent = !one.withdraw()
+		if failed.Sent = !one.withdraw(); failed.Sent && r.method == "tools/call" {
+			failed.Problem += fmt.Sprintf("; whether %s was carried out is not known", c.excerpt(fmt.Sprint(r.params["name"])))
+		}
 		if failed.Sent && failed.cause != nil {
 			go c.cancelled(one)
 		}
@@ -318,6 +320,8 @@ func (c *conn) receive(frame []byte, of *call) {
 	switch id, ours := number(m.ID); {
 	case err != nil:
 		c.unreadable(frame, frame, of, "answered with what is not JSON")
+	case m.Method != "" && ours && c.call(id) != nil && c.call(id).method == m.Method:
+		c.end(c.fail("is no MCP server: it sends back what planloop sends it"))
 	case m.Method != "" && m.ID != nil:
 		c.asked(m, of)
 	case m.Method != "":

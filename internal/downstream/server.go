@@ -149,7 +149,7 @@ func (s *server) ready(ctx context.Context) (*conn, error) {
 	return s.conn, nil
 }
 
-// failed is why there is no connection.
+// failed is why there is no connection for a call.
 func (s *server) failed() error {
 	e := &Error{Server: s.name, Problem: "is closed"}
 	if s.life.Err() == nil && s.failure != nil {
@@ -157,8 +157,9 @@ func (s *server) failed() error {
 		if was, ok := s.failure.(*Error); ok {
 			e.Problem = was.Problem
 		}
+		e.Problem += "; the call was not made"
 		if wait := time.Until(s.retryAt); wait > 0 {
-			e.Problem += "; it is not started again for another " + wait.Round(100*time.Millisecond).String()
+			e.Problem += ": call again in " + max(wait.Round(100*time.Millisecond), 100*time.Millisecond).String()
 		}
 	}
 	return e

@@ -13,6 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/plan"
 )
 
 const (
@@ -39,6 +40,9 @@ type handover struct {
 
 // startStdio starts a server. What it prints on standard error goes to complaints.
 func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail.Writer) error {
+	if problem := t.missing(); problem != "" {
+		return c.fail("could not be started: %s", c.excerpt(problem))
+	}
 	far, near, err := os.Pipe()
 	if err != nil {
 		return err
@@ -65,6 +69,19 @@ func startStdio(launcher *process.Launcher, t *target, c *conn, complaints *tail
 	}()
 	go s.write(ctx)
 	return nil
+}
+
+// missing says what is not there that a server needs to be started; "" for nothing that is known of.
+func (t *target) missing() string {
+	if info, err := os.Stat(t.dir); t.dir != "" && (err != nil || !info.IsDir()) {
+		return "there is no folder " + t.dir + ", its cwd"
+	}
+	if _, err := exec.LookPath(t.command); err == nil {
+		return ""
+	} else if strings.ContainsAny(t.command, " \t") {
+		return "there is no program " + plan.Quote(t.command) + "; what follows its name belongs into args"
+	}
+	return "there is no program " + plan.Quote(t.command)
 }
 
 // ended says how a server ended.

@@ -51,6 +51,9 @@ func runPhrase(e plan.Event) string {
 	case plan.LoopSettled:
 		return "the loop " + e.Step.String() + " " + e.Status.Is()
 	case plan.StepAsked:
+		if e.Ask.Kind == plan.AskApproval && e.Ask.Text != "" { // planloop's own words
+			return e.Step.String() + " asks a person" + noteMark + plan.Shorten(e.Ask.Text, notedLength)
+		}
 		return e.Step.String() + " asks a person" + quotedNote(e.Ask.Text)
 	case plan.StepAnswered:
 		return e.Step.String() + ": " + answers()[e.Choice] + quotedNote(e.Text)

@@ -314,7 +314,7 @@ func (s *Service) askAboutStep(state plan.State, step *plan.Step, c Caller) *Ask
 	case ask.Kind == plan.AskPause:
 		about.Message = ask.Text
 	case ask.Kind == plan.AskApproval && !state.LimitsInForce(s.opts.Limits).PersonOnly:
-		about.Message, _ = s.ReviewStep(state.Plan, step, nil)
+		about.Message, _ = s.ReviewStep(state, step, nil)
 	default:
 		return nil
 	}

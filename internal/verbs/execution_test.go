@@ -121,7 +121,7 @@ func TestApprovalOfAStep(t *testing.T) {
 	if step.Asking() == nil || step.Status != plan.Pending {
 		t.Fatalf("%+v does not ask", step)
 	}
-	shown, digest := r.ReviewStep(state.Plan, step, nil)
+	shown, digest := r.ReviewStep(state, step, nil)
 	for _, part := range []string{"S001", "Delete the folder", "bash_execute", "rm -r old"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not shown:\n%s", part, shown)
@@ -139,7 +139,7 @@ func TestApprovalOfAStep(t *testing.T) {
 		t.Error("it ran with arguments that nobody agreed to") // the made-up engine does not look at the grant's
 	}
 	step, _ = r.state().Plan.Steps.Get(1)
-	_, digest = r.ReviewStep(r.state().Plan, step, nil)
+	_, digest = r.ReviewStep(r.state(), step, nil)
 	r.answer(petra, verbs.StepAnswer{Step: 1, Choice: plan.Approve, Digest: digest}, "")
 	r.advance()
 	if step, _ := r.state().Plan.Steps.Get(1); !step.Running() {

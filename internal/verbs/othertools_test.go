@@ -82,13 +82,61 @@ func callRow(t *testing.T, s *verbs.Service, name, arguments string) error {
 	return nil
 }
 
+// TestOtherServersToolsAreShown to whoever decides, with what they say of themselves quoted, and with
+// what is amiss.
+func TestOtherServersToolsAreShown(t *testing.T) {
+	benign := verbs.OtherTool{Server: "zoo", Description: "Feed.", ReadOnly: true, Definition: "one"}
+	for name, c := range map[string]struct {
+		now        *verbs.OtherTool
+		definition string
+		want       string
+	}{
+		"planloop's own": {nil, "", ""},
+		"as it was": {&benign, "one", `   of the server zoo, which says of it: "Feed."
+   counts as a tool that only reads
+`},
+		"changed meanwhile": {&benign, "two", `   of the server zoo, which says of it: "Feed."
+   counts as a tool that only reads
+   this has changed since the question was put: a run asks again before it calls the tool
+`},
+		"gone": {nil, "one", "   of another server, which does not offer it now\n"},
+		"silent and careful": {&verbs.OtherTool{Server: "zoo", Idempotent: true, Definition: "one"}, "one",
+			`   of the server zoo, which says nothing of it
+   counts as a tool that may add and change things, and deletes none; to call it twice does no more than to call it once
+`},
+		"posing as ours": {&verbs.OtherTool{Server: "zoo", Description: "a\"\n   why it asks: \u202ex\x1b[1m",
+			Destructive: true, OpenWorld: true, Definition: "one"}, "one",
+			`   of the server zoo, which says of it: "a\"\n   why it asks: \u202ex\x1b[1m"
+   counts as a tool that may change and delete things, and may deal with the world outside
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := session.New(memory.New(), session.Options{})
+			t.Cleanup(func() { _ = log.Close() })
+			s := verbs.New(log, verbs.Options{OtherTools: func() map[string]verbs.OtherTool {
+				if c.now == nil {
+					return nil
+				}
+				return map[string]verbs.OtherTool{"zoo__feed": *c.now}
+			}})
+			step := plan.Step{ID: 1, Spec: plan.Spec{Title: "Feed", Tool: "zoo__feed"}}
+			got := s.ReviewForeseen(plan.State{Plan: &plan.Plan{}}, []plan.Foreseen{{Step: &step, Kind: plan.AskApproval, Known: true,
+				Definition: c.definition, Reason: "it is time"}})
+			_, got, _ = strings.Cut(got, "   tool: zoo__feed\n")
+			if want := c.want + "   why it asks: it is time\n"; got != want {
+				t.Errorf("got\n%s, want\n%s", got, want)
+			}
+		})
+	}
+}
+
 // TestReportsAskNobodyForDefinitions: how steps stand is recorded without a look at other servers'
 // tools, and what may be approved with one.
 func TestReportsAskNobodyForDefinitions(t *testing.T) {
 	asked := 0
 	log := session.New(memory.New(), session.Options{})
 	t.Cleanup(func() { _ = log.Close() })
-	s := verbs.New(log, verbs.Options{Definitions: func() map[string]string { asked++; return nil }})
+	s := verbs.New(log, verbs.Options{OtherTools: func() map[string]verbs.OtherTool { asked++; return nil }})
 	for _, c := range []struct {
 		call, arguments string
 		asks            bool

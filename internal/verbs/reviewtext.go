@@ -44,16 +44,26 @@ func (s *Service) Review(state plan.State, former *plan.Plan) string {
 			text += ": " + barred(d.Comment)
 		}
 	}
-	return text + "\n\n" + ReviewText(draft, former)
+	return text + "\n\n" + s.ReviewDraft(state, former)
+}
+
+// ReviewDraft is the draft itself, with what the tools of other servers say of themselves.
+func (s *Service) ReviewDraft(state plan.State, former *plan.Plan) string {
+	tools, submitted := s.otherTools(), map[string]string(nil)
+	if request := state.ModeNow().Request; request != nil {
+		submitted = request.Tools
+	}
+	return ReviewText(state.Draft, former, func(step *plan.Step) string { return described(tools, step, submitted[step.Tool]) })
 }
 
 // moment is a time for people, whose clock is that of the machine.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // ReviewText is a plan as a person is to see it before deciding: everything the digest
-// covers, nothing shortened. With a former draft, what differs comes first.
-func ReviewText(p, former *plan.Plan) string {
-	text := whole(p, former)
+// covers, nothing shortened. With a former draft, what differs comes first. ofTool, which may be nil, tells
+// of a step's tool what the plan does not.
+func ReviewText(p, former *plan.Plan, ofTool func(*plan.Step) string) string {
+	text := whole(p, former, ofTool)
 	if former == nil {
 		return text
 	}
@@ -64,7 +74,7 @@ func ReviewText(p, former *plan.Plan) string {
 }
 
 // unchanged reports whether a plan reads as a former form of it did.
-func unchanged(p, former *plan.Plan) bool { return whole(p, nil) == whole(former, nil) }
+func unchanged(p, former *plan.Plan) bool { return whole(p, nil, nil) == whole(former, nil, nil) }
 
 // changes is what differs between two plans, step by step, in lines that begin with
 // + and -.
@@ -76,17 +86,17 @@ func changes(p, former *plan.Plan) string {
 	for step := range p.Steps.All() {
 		old, ok := was[step.ID]
 		if !ok {
-			text.WriteString(marked("+", wholeStep(step)))
+			text.WriteString(marked("+", wholeStep(step, nil)))
 			continue
 		}
 		if old.ID != step.ID {
 			fmt.Fprintf(&text, " Step %d is now %d: %s\n", int(old.ID), int(step.ID), step.Title)
 		}
-		text.WriteString(diff(wholeStep(renumbered(old, now)), wholeStep(step)))
+		text.WriteString(diff(wholeStep(renumbered(old, now), nil), wholeStep(step, nil)))
 	}
 	for old := range former.Steps.All() {
 		if _, kept := now[old.ID]; !kept {
-			text.WriteString(marked("-", wholeStep(old)))
+			text.WriteString(marked("-", wholeStep(old, nil)))
 		}
 	}
 	text.WriteString(diff(tailOf(former), tailOf(p)))
@@ -177,11 +187,11 @@ func diff(before, after string) string {
 
 // whole is all of a plan. A change of an approved one says which steps its approver has not
 // seen: former has the approval.
-func whole(p, former *plan.Plan) string {
+func whole(p, former *plan.Plan, ofTool func(*plan.Step) string) string {
 	var text strings.Builder
 	text.WriteString(head(p))
 	for step := range p.Steps.All() {
-		text.WriteString(wholeStep(step))
+		text.WriteString(wholeStep(step, ofTool))
 		if former == nil || former.ID != p.ID {
 			continue
 		}
@@ -224,8 +234,8 @@ const Further = "     | "
 // barred keeps a text's further lines from posing as lines of ours.
 func barred(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Further) }
 
-// wholeStep is a step with all its spec says, the risk in front.
-func wholeStep(step *plan.Step) string {
+// wholeStep is a step with all its spec says, the risk in front, and what ofTool, which may be nil, tells of its tool.
+func wholeStep(step *plan.Step, ofTool func(*plan.Step) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d. %s %s%s\n", int(step.ID), riskMark(step.Risk), step.Title, toolList(step.Tools))
 	line := func(name, text string) {
@@ -242,6 +252,9 @@ func wholeStep(step *plan.Step) string {
 			for _, text := range f.Texts(step) {
 				line(f.Label, text)
 			}
+			if f.Name == "tool" && ofTool != nil {
+				b.WriteString(ofTool(step))
+			}
 		}
 	}
 	return b.String()
@@ -249,21 +262,25 @@ func wholeStep(step *plan.Step) string {
 
 // ReviewStep is what a person is shown before deciding whether a step is run, with other arguments
 // where some are given, and the digest of what it would run.
-func (s *Service) ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage) (text, digest string) {
-	text = step.ID.String() + " of " + plan.Quote(p.Objective) + asksWhat(step)
-	digest, runs := plan.StartDigest(step, step.Args, s.definitions()[step.Tool]), step.Args
+func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMessage) (text, digest string) {
+	text = step.ID.String() + " of " + plan.Quote(state.Plan.Objective) + asksWhat(step)
+	tools := s.otherTools()
+	definition := tools[step.Tool].Definition
+	digest, runs := plan.StartDigest(step, step.Args, definition), step.Args
 	if ask := step.Asking(); ask != nil {
 		digest, runs = ask.Digest, ask.Args
-		if ask.Text != "" && ask.Kind == plan.AskApproval {
-			text += ", " + ask.Text
+		if ask.Kind == plan.AskApproval {
+			definition = ask.Definition
+			text = joined(text, ask.Text)
 		}
 	} else if !step.WantsWord() {
-		text += "; what it refers to is filled in then, and it asks again if that changes what it runs"
+		text = joined(text, plan.ToolChanged(state, step, definition)) +
+			"; what it refers to is filled in then, and it asks again if that changes what it runs"
 	}
 	if len(args) > 0 {
 		runs = args
 	}
-	text += ".\n\n" + wholeStep(step)
+	text += ".\n\n" + wholeStep(step, func(step *plan.Step) string { return described(tools, step, definition) })
 	if len(runs) > 0 {
 		text += "   runs with: " + barred(pretty(runs)) + "\n"
 	}
@@ -275,6 +292,9 @@ func (s *Service) ReviewStep(p *plan.Plan, step *plan.Step, args json.RawMessage
 	}
 	return text, digest
 }
+
+// joined is a sentence with the reason for it, if there is one.
+func joined(sentence, reason string) string { return strings.TrimSuffix(sentence+": "+reason, ": ") }
 
 // asksWhat says of a step what a person is to decide.
 func asksWhat(step *plan.Step) string {
@@ -294,9 +314,12 @@ func asksWhat(step *plan.Step) string {
 
 // ReviewForeseen is what a person is shown of what a run is going to ask.
 func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) string {
-	text := "Running " + plan.Quote(state.Plan.Objective) + " is going to ask you:\n"
+	text, tools := "Running "+plan.Quote(state.Plan.Objective)+" is going to ask you:\n", s.otherTools()
 	for _, f := range foreseen {
-		text += "\n" + wholeStep(f.Step)
+		text += "\n" + wholeStep(f.Step, func(step *plan.Step) string { return described(tools, step, f.Definition) })
+		if f.Reason != "" {
+			text += "   why it asks: " + f.Reason + "\n"
+		}
 		switch {
 		case f.Kind == plan.AskPause:
 			text += "   you answer it when the run comes to it\n"

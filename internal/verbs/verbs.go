@@ -45,7 +45,7 @@ type Options struct {
 	Tree         Tree              // nil: no files are seen
 	Tools        func() []ToolInfo // that steps can name; nil: there are none
 	StepTools    runnable.Tools    // the same, to judge steps by; nil: any is taken
-	Definitions  Definitions       // of those of them that are other servers'; nil: there are none
+	OtherTools   OtherTools        // those of them that are other servers'; nil: there are none
 	Model        Model             // nil: none is configured
 	Templates    Templates         // nil: there are none
 	Engine       Engine            // nil: nothing carries steps out here
@@ -53,16 +53,6 @@ type Options struct {
 	Staff        Staff             // that a run starts agents of; nil: none
 	Limits       plan.Limits       // in force, to tell when planning mode is over
 	Notify       func(Notice)      // tells a person, at once; may be nil
-}
-
-// Definitions returns how the tools of other servers are defined, as digests by name. It must be quick.
-type Definitions func() map[string]string
-
-func (s *Service) definitions() map[string]string {
-	if s.opts.Definitions == nil {
-		return nil
-	}
-	return s.opts.Definitions()
 }
 
 // reports tells whether an action says how steps stand, and nothing else: no tool is asked about.

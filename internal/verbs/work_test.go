@@ -99,7 +99,7 @@ func TestWorkPromptSaysNothingTwice(t *testing.T) {
 	r := runningPlan(t, plan.Spec{Title: "Delete the folder", Verify: "true", RequiresApproval: true,
 		AcceptanceCriteria: []string{"It is gone"}})
 	step, _ := r.advance().Plan.Steps.Get(1)
-	_, digest := r.ReviewStep(r.state().Plan, step, nil)
+	_, digest := r.ReviewStep(r.state(), step, nil)
 	r.answer(petra, verbs.StepAnswer{Step: 1, Choice: plan.Approve, Digest: digest}, "")
 	text := r.prompt(1, 1)
 	if strings.Count(text, "Delete the folder") != 1 || strings.Count(text, "It is gone") != 1 || strings.Contains(text, "petra") ||
