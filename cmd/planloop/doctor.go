@@ -114,12 +114,21 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 		d.Warnings = append(d.Warnings, w.Error())
 	}
 	servers, unread := configuredServers(config.Servers)
-	wrong := append([]error{err, config.Model.Decode(&llm.Config{}), config.Notify.Decode(&notify.Config{}), unread}, servers.Faults()...)
+	wrong := []error{err, faultIn(config.Model, &llm.Config{}), faultIn(config.Notify, &notify.Config{}), unread}
+	wrong = append(wrong, servers.Faults()...)
 	for _, err := range append(wrong, a.staffFaults(place, config.Agents)...) {
 		if err != nil {
 			d.Warnings = append(d.Warnings, err.Error())
 		}
 	}
+}
+
+// faultIn is the first thing in a section that cannot be used.
+func faultIn(section workspace.Section, config interface{ Validate() error }) error {
+	if err := section.Decode(config); err != nil || !section.Given() {
+		return err
+	}
+	return config.Validate()
 }
 
 // staffFaults are what keeps the agents of the configuration from being started, and what they go without.

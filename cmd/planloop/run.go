@@ -49,7 +49,11 @@ func (a *app) rehearse(ctx context.Context) error {
 	if _, err := a.staff(opened.place, opened.config.Agents); err != nil {
 		return err
 	}
-	reply, err := opened.verbs.Rehearse(ctx, a.caller())
+	var foreseen []plan.Foreseen
+	if state, err := opened.verbs.State(ctx); err == nil { // else the rehearsal says why not
+		foreseen, _ = a.foresee(ctx, opened, state)
+	}
+	reply, err := opened.verbs.Rehearse(ctx, a.caller(), foreseen)
 	if err != nil {
 		return err
 	}

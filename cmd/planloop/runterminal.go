@@ -92,18 +92,10 @@ func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (ma
 	if err != nil {
 		return nil, err
 	}
-	w.opened.others.refreshFor(ctx, state.Plan)
-	box, err := w.box()
+	foreseen, err := w.foresee(ctx, w.opened, state)
 	if err != nil {
 		return nil, err
 	}
-	defer box.Close()
-	tools := box.Tools()
-	about := func(name string) (destructive bool, definition string) {
-		tool, _ := tools.Lookup(name)
-		return tool.Destructive, tool.Definition()
-	}
-	foreseen := plan.Foresee(state, about, w.opened.config.Limits())
 	allowed := map[allowance]bool{}
 	for _, f := range foreseen {
 		if f.Known {
@@ -129,6 +121,22 @@ func (w *watchedRun) allowBeforehand(ctx context.Context, tty io.ReadWriter) (ma
 		return nil, notRun()
 	}
 	return allowed, nil
+}
+
+// foresee lists what steps of the plan are going to ask.
+func (a *app) foresee(ctx context.Context, opened *opened, state plan.State) ([]plan.Foreseen, error) {
+	opened.others.refreshFor(ctx, state.Plan)
+	box, err := a.box()
+	if err != nil {
+		return nil, err
+	}
+	defer box.Close()
+	tools := box.Tools()
+	about := func(name string) (destructive bool, definition string) {
+		tool, _ := tools.Lookup(name)
+		return tool.Destructive, tool.Definition()
+	}
+	return plan.Foresee(state, about, opened.config.Limits()), nil
 }
 
 func notRun() error {

@@ -98,6 +98,14 @@ func (a *Agents) Starts(name string) int {
 	return 0
 }
 
+// Program is what is started for an agent, for people.
+func (a *Agents) Program(name string) string {
+	if command := a.config[name].Command; len(command) > 0 {
+		return filepath.Base(command[0])
+	}
+	return ""
+}
+
 // Check returns why an agent cannot be started here, as an *outbound.ConfigError: its program is not
 // there, or the folder in which it works.
 func (a *Agents) Check(name string) error {

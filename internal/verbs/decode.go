@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,6 +30,11 @@ func Decode(arguments []byte, into any) error {
 			if strict.Decode([]byte(`{"`+list+`":`+string(arguments)+`}`), into, synonyms()) == nil {
 				return nil
 			}
+		}
+	}
+	for _, one := range append([]*strict.Error{bad}, bad.Others...) {
+		if path.Base(one.Pointer) == "timeout" && one.Want == "an integer" {
+			one.Want += " of seconds"
 		}
 	}
 	return &BadCall{ValidationError: bad.Refusal(), Mended: brief(bad.Mended), mended: bad.Mended,

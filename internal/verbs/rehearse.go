@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/internal/runnable"
@@ -23,17 +24,18 @@ type RehearsalReply struct {
 type WaveStep struct {
 	StepID  string `json:"step_id"`
 	Title   string `json:"title"`
-	Tool    string `json:"tool,omitempty"`  // "": it is for agents
-	Agent   string `json:"agent,omitempty"` // that is started for it; "" where none is configured for it
-	Wants   string `json:"wants,omitempty"` // the agent that it suggests, where none of that name is configured
+	Tool    string `json:"tool,omitempty"`    // "": it is for agents
+	Agent   string `json:"agent,omitempty"`   // that is started for it; "" where none is configured for it
+	Program string `json:"program,omitempty"` // that is the agent's
+	Wants   string `json:"wants,omitempty"`   // the agent that it suggests, where none of that name is configured
 	When    string `json:"when,omitempty"`
 	ForEach string `json:"for_each,omitempty"`
-	Asks    bool   `json:"asks,omitempty"` // a person, by what the step itself says
+	Asks    bool   `json:"asks,omitempty"` // a person, as far as can be told before it comes to it
 }
 
 // Rehearse says in which order the rest of the plan would be carried out, or all that keeps it from
-// that. Nothing is changed.
-func (s *Service) Rehearse(ctx context.Context, c Caller) (RehearsalReply, error) {
+// that. Nothing is changed. Of what is foreseen the steps ask a person.
+func (s *Service) Rehearse(ctx context.Context, c Caller, foreseen []plan.Foreseen) (RehearsalReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return RehearsalReply{}, err
@@ -52,7 +54,7 @@ func (s *Service) Rehearse(ctx context.Context, c Caller) (RehearsalReply, error
 	if wrong := runnable.Check(runnable.Of(p.Steps), s.opts.StepTools); wrong != nil {
 		return RehearsalReply{}, wrong
 	}
-	reply := RehearsalReply{PlanID: p.ID, Waves: s.waves(state, c), Heartbeat: s.heartbeat(state, c)}
+	reply := RehearsalReply{PlanID: p.ID, Waves: s.waves(state, c, foreseen), Heartbeat: s.heartbeat(state, c)}
 	if c.Actor.Kind != plan.Agent { // who starts none
 		reply.Warnings, err = s.checkStaff(state)
 	}
@@ -61,7 +63,7 @@ func (s *Service) Rehearse(ctx context.Context, c Caller) (RehearsalReply, error
 
 // waves parts the steps that are left to be done by how many others have to come before them. There
 // is no circle among them.
-func (s *Service) waves(state plan.State, c Caller) [][]WaveStep {
+func (s *Service) waves(state plan.State, c Caller, foreseen []plan.Foreseen) [][]WaveStep {
 	steps, waves := state.Plan.Steps, [][]WaveStep{}
 	placed := map[plan.StepID]int{} // counted from 1
 	var place func(step *plan.Step) int
@@ -82,15 +84,19 @@ func (s *Service) waves(state plan.State, c Caller) [][]WaveStep {
 		if step.Status.Finished() {
 			continue
 		}
-		at, agent, wants := place(step), "", ""
+		w := WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When, ForEach: step.ForEach,
+			Asks: slices.ContainsFunc(foreseen, func(f plan.Foreseen) bool { return f.Step.ID == step.ID })}
 		if c.Actor.Kind != plan.Agent { // who starts none
-			agent, wants = s.agentFor(state, step), s.missedAgent(step)
+			w.Agent, w.Wants = s.agentFor(state, step), s.missedAgent(step)
 		}
+		if w.Agent != "" {
+			w.Program = s.opts.Staff.Program(w.Agent)
+		}
+		at := place(step)
 		for len(waves) < at {
 			waves = append(waves, nil)
 		}
-		waves[at-1] = append(waves[at-1], WaveStep{StepID: step.ID.String(), Title: step.Title, Tool: step.Tool, When: step.When,
-			Agent: agent, Wants: wants, ForEach: step.ForEach, Asks: step.RequiresApproval || step.Pause != ""})
+		waves[at-1] = append(waves[at-1], w)
 	}
 	return waves
 }
@@ -132,7 +138,7 @@ func (r RehearsalReply) agents() (n int) {
 func (w WaveStep) how() string {
 	how := cmp.Or(w.Tool, "for an agent")
 	if w.Agent != "" {
-		how = "by the agent " + plan.Quote(w.Agent)
+		how = "by the agent " + plan.Quote(w.Agent) + ", " + w.Program
 	}
 	if w.Wants != "" {
 		how += "; no agent " + plan.Quote(w.Wants) + " is configured"

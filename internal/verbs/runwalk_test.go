@@ -25,6 +25,7 @@ type engines struct {
 // For has one agent for all steps, if there are any.
 func (e *engines) For(string) (string, bool) { return "default", e.agents }
 func (*engines) Starts(string) int           { return 0 }
+func (*engines) Program(string) string       { return "agent" }
 func (*engines) Check(string) error          { return nil }
 func (*engines) Unset(string) []string       { return nil }
 

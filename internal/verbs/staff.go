@@ -11,6 +11,7 @@ import (
 type Staff interface {
 	For(suggested string) (name string, ok bool) // the agent for a step
 	Starts(name string) int                      // how many starts a run may make of it; 0: any number
+	Program(name string) string                  // what is started, for people
 	Check(name string) error                     // why it cannot be started here
 	Unset(name string) []string                  // variables that it is to be given, and that have no value
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,7 +96,8 @@ func (v value) misfit(t reflect.Type) faults {
 			name := v.key[strings.LastIndexByte(v.key, '.')+1:]
 			return v.refuse("is not a list", "write a list, such as "+name+": [one, two]")
 		}
-		for _, element := range elements {
+		for i, element := range elements {
+			element.key += "[" + strconv.Itoa(i) + "]"
 			if wrong := element.misfit(t.Elem()); wrong != nil {
 				return wrong
 			}

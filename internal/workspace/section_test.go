@@ -69,7 +69,7 @@ func TestMisfitsAreToldInTheWritersWords(t *testing.T) {
 		"{share: much}":                  "model.share is not a number; write one, such as 0.5",
 		"{list: a b}":                    "model.list is not a list; write a list, such as list: [one, two]",
 		"{list: {a: b}}":                 "model.list is not a list",
-		"{list: [{a: b}]}":               "model.list is not one text; write a text, in quotes",
+		"{list: [{a: b}]}":               "model.list[0] is not one text; write a text, in quotes",
 		"{text: {a: b}}":                 "model.text is not one text",
 		"{others: {one: {time: 5}}}":     "model.others.one.time is not a time",
 		"{others: {one: {tme: 5s}}}":     "model.others.one.tme is unknown; did you mean time?",
