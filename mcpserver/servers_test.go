@@ -138,7 +138,7 @@ func TestOtherServersAreListed(t *testing.T) {
 				t.Errorf("%+v", tool)
 			}
 			entered := text(t, call(t, client, "planning_enter_plan_mode", map[string]any{"reason": "it is large"}))
-			if !strings.Contains(entered, ", 1 of other servers.") {
+			if !strings.Contains(entered, ", zoo__feed.") {
 				t.Error(entered)
 			}
 			names := strings.Join(listed(t, client), " ")

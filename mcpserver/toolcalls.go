@@ -43,20 +43,24 @@ func (t Tools) Hidden() []string {
 			hidden = append(hidden, row.Name)
 		}
 	}
-	if others := t.hiddenOfServers(); others > 0 {
-		hidden = append(hidden, fmt.Sprintf("%d of other servers", others))
+	others := t.hiddenOfServers()
+	if more := len(others) - fewHidden; more > 0 {
+		others = append(others[:fewHidden], fmt.Sprintf("%d more of other servers", more))
 	}
-	return hidden
+	return append(hidden, others...)
 }
 
-// hiddenOfServers counts the tools of other servers that do not pass: there may be hundreds.
-func (t Tools) hiddenOfServers() (hidden int) {
+// fewHidden is how many tools of other servers are named that do not pass: there may be hundreds.
+const fewHidden = 3
+
+// hiddenOfServers lists the tools of other servers that do not pass.
+func (t Tools) hiddenOfServers() (hidden []string) {
 	if t.Servers == nil || !t.offersServers() {
-		return 0
+		return nil
 	}
 	for _, tool := range t.Servers.Tools() {
 		if !tool.Passes {
-			hidden++
+			hidden = append(hidden, tool.Name)
 		}
 	}
 	return hidden

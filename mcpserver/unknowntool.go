@@ -46,7 +46,7 @@ func (s *Server) explainUnknown(_ context.Context, _ any, request *mcp.CallToolR
 		}
 	}
 	if s.foreign != nil {
-		if why := s.foreign.Missing(name); why != "" {
+		if why := s.foreign.Missing(name); why != "" && s.nearestServerTool(name) == "" {
 			request.Params.Name = quoted + "' is not known, as " + why + ": '" + quoted
 			return
 		}

@@ -171,16 +171,27 @@ func (o *otherServers) missing(name string) string {
 	if servers == nil {
 		return ""
 	}
+	var there []string
+	known := false
 	for _, status := range servers.Status() {
+		there = append(there, status.Name)
 		if !strings.HasPrefix(name, status.Name+"__") {
 			continue
 		}
+		known = true
 		switch {
 		case status.State == downstream.Failed:
 			return status.Error
 		case status.State == downstream.Disabled, !status.Heard && len(status.Tools) == 0:
 			return "the server " + status.Name + " is " + string(status.State)
 		}
+	}
+	server, _, foreign := strings.Cut(name, "__")
+	switch {
+	case known:
+		return "its server has no such tool"
+	case foreign && server != "mcp" && server != "planloop": // which hosts write before the names of tools
+		return "no server " + plan.Quote(plan.Shorten(server, 40)) + " is configured (there is " + strings.Join(there, ", ") + ")"
 	}
 	return ""
 }

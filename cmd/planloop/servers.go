@@ -37,6 +37,7 @@ type serverReply struct {
 	Advice     string            `json:"advice,omitempty"`
 	Printed    []string          `json:"printed,omitempty"` // last, for people
 	Tools      []serverToolReply `json:"tools"`
+	Before     bool              `json:"tools_of_last_time,omitempty"` // it has not told them this time
 	NotOffered []notOffered      `json:"not_offered,omitempty"`
 }
 
@@ -79,7 +80,7 @@ func (a *app) servers(ctx context.Context) error {
 
 func serverOf(status downstream.Status, config downstream.Server) serverReply {
 	r := serverReply{Name: status.Name, State: status.State, Transport: status.Transport, Address: config.Shown(),
-		Protocol: status.Version, Problem: status.Error, Tools: []serverToolReply{}}
+		Before: !status.Heard && len(status.Tools) > 0, Protocol: status.Version, Problem: status.Error, Tools: []serverToolReply{}}
 	for _, tool := range status.Tools {
 		r.Tools = append(r.Tools, serverToolReply{Name: tool.Name, Title: tool.Title, Passes: tool.Passes})
 	}
@@ -148,7 +149,11 @@ func (r serverReply) write(b *strings.Builder, isOn bool) {
 		}
 	}
 	if len(r.Tools) > 0 {
-		fmt.Fprintf(b, "  %s; %s lets %d pass:\n", plan.Counted(len(r.Tools), "tool"), mode, passing)
+		when := ""
+		if r.Before {
+			when = ", as of last time"
+		}
+		fmt.Fprintf(b, "  %s%s; %s lets %d pass:\n", plan.Counted(len(r.Tools), "tool"), when, mode, passing)
 	}
 	for _, tool := range r.Tools {
 		word := "refused"

@@ -52,6 +52,10 @@ func (r *resolver) resolve(ctx context.Context, s plan.State, step *plan.Step) (
 	if step.Tool != "" {
 		known := false
 		if j.tool, known = r.tools.Lookup(step.Tool); !known {
+			if strings.Contains(step.Tool, "__") {
+				return j.problem(fmt.Errorf("%s: %s in %s; no server that answers has it: `planloop servers` tells how each does",
+					"Unknown tool", step.Tool, step.ID)), true
+			}
 			names := strings.Join(r.tools.Names(), ", ")
 			return j.problem(fmt.Errorf("%s: %s in %s; use one of %s", "Unknown tool", step.Tool, step.ID, names)), true
 		}

@@ -198,7 +198,8 @@ func (e *examination) tool(step *Step) {
 		if tools, can := e.tools.(Missing); can {
 			why = tools.Missing(step.Tool)
 		}
-		fix := "use one of " + strings.Join(names, ", ") + ", or leave out tool and args for a step that an agent does"
+		ours := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.Contains(name, "__") })
+		fix := "use one of " + strings.Join(ours, ", ") + ", or leave out tool and args for a step that an agent does"
 		if near := spelling.Nearest(step.Tool, names); near != "" {
 			fix = "did you mean " + near + "?"
 		} else if why != "" {
