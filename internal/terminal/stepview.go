@@ -12,6 +12,7 @@ import (
 
 	"github.com/planloop/planloop/internal/history"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -221,7 +222,7 @@ func (v PlanView) become(step *plan.Step, row func(string, ...string)) {
 		row(label, v.proof(e))
 		row("", e.Output)
 	}
-	row("output", step.Output)
+	row("output", verbs.ToldOutput(step))
 	row("files", step.AffectedFiles...)
 	if step.Execution != nil {
 		row("not named", step.Execution.Outside...)

@@ -369,7 +369,7 @@ func doneBy(p *plan.Plan) []string {
 		if who := cmp.Or(step.ClaimedBy, step.ExecutedBy); who != "" {
 			line += " by " + plan.Shorten(who, titleShown)
 		}
-		if outcome := oneLine(cmp.Or(step.Error, step.Output, lastOf(step.Notes))); outcome != "" {
+		if outcome := oneLine(cmp.Or(step.Error, ToldOutput(step), lastOf(step.Notes))); outcome != "" {
 			line += ": " + tokens.ShortenCautiously(outcome, replanText, plan.MaxNote)
 		}
 		lines = append(lines, line)

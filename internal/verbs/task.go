@@ -93,7 +93,7 @@ func task(p *plan.Plan, step *plan.Step) Task {
 		Creates: step.Creates, AcceptanceCriteria: step.AcceptanceCriteria, Verify: step.Verify, Risk: step.Risk, Tools: step.Tools,
 		Tool: step.Tool, Args: string(step.Args), SuggestedAgent: step.SuggestedAgent,
 		Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
-		Output: step.Output, AffectedFiles: step.AffectedFiles, Error: step.Error,
+		Output: ToldOutput(step), AffectedFiles: step.AffectedFiles, Error: step.Error,
 	}
 	t.Other = append(t.Other, execution(step)...)
 	if unseen := p.Approval.NotSeen(step.ID); unseen != "" {
@@ -110,6 +110,16 @@ func task(p *plan.Plan, step *plan.Step) Task {
 	return t
 }
 
+// ToldOutput is the output of a step as it is told: what an attempt that failed printed last is no result.
+func ToldOutput(step *plan.Step) string {
+	failed := step.Status == plan.Failed ||
+		step.Status == plan.Pending && (step.Error != "" || step.Result != nil && step.Result.Error != "")
+	if failed && step.Output != "" {
+		return "last output of the attempt that failed:\n" + step.Output
+	}
+	return step.Output
+}
+
 // currentTask is a task with the outcomes of those it depends on: what they taught is
 // what it needs.
 func currentTask(p *plan.Plan, step *plan.Step) Task {
@@ -119,7 +129,7 @@ func currentTask(p *plan.Plan, step *plan.Step) Task {
 		if !ok {
 			continue
 		}
-		outcome := Outcome{ID: int(id), Title: before.Title, Status: taskStatus(before.Status), Output: before.Output,
+		outcome := Outcome{ID: int(id), Title: before.Title, Status: taskStatus(before.Status), Output: ToldOutput(before),
 			AffectedFiles: before.AffectedFiles}
 		if n := len(before.Notes); n > 0 {
 			outcome.Note = before.Notes[n-1]

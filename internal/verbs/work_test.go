@@ -173,3 +173,25 @@ func TestWorkPromptOfAHugePlan(t *testing.T) {
 		t.Errorf("%d tokens", n)
 	}
 }
+
+// TestOutputOfAFailedAttemptIsNoResult: a step that failed, and one that is tried again, are said to have printed it
+// last; one that is done has it as its output.
+func TestOutputOfAFailedAttemptIsNoResult(t *testing.T) {
+	const said = "last output of the attempt that failed:\nI added sub."
+	r := working(t)
+	told := func(want string) {
+		t.Helper()
+		step, _ := r.state().Plan.Steps.Get(1)
+		if got := verbs.ToldOutput(step); got != want {
+			t.Errorf("%s: %q, want %q", step.Status, got, want)
+		}
+	}
+	r.report(1, plan.Failed, plan.ReportStep{Output: "I added sub."})
+	told(said)
+	one := verbs.TaskID(1)
+	if reply, err := r.Status(t.Context(), ann, verbs.Status{Task: &one}); err != nil || !strings.Contains(reply.Text(), "last output of the attempt") {
+		t.Errorf("%v\n%s", err, reply.Text())
+	}
+	r.report(1, plan.Done, plan.ReportStep{Output: "I added sub."})
+	told("I added sub.")
+}
