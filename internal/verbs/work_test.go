@@ -189,7 +189,8 @@ func TestOutputOfAFailedAttemptIsNoResult(t *testing.T) {
 	r.report(1, plan.Failed, plan.ReportStep{Output: "I added sub."})
 	told(said)
 	one := verbs.TaskID(1)
-	if reply, err := r.Status(t.Context(), ann, verbs.Status{Task: &one}); err != nil || !strings.Contains(reply.Text(), "last output of the attempt") {
+	reply, err := r.Status(t.Context(), ann, verbs.Status{Task: &one})
+	if err != nil || !strings.Contains(reply.Text(), "last output of the attempt") {
 		t.Errorf("%v\n%s", err, reply.Text())
 	}
 	r.report(1, plan.Done, plan.ReportStep{Output: "I added sub."})
