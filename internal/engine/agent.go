@@ -116,9 +116,13 @@ func (r *run) workAlone(ctx context.Context) (leave func(), err error) {
 	if r.opts.StateDir == "" {
 		return func() {}, nil
 	}
-	lock := flock.New(filepath.Join(r.opts.StateDir, runningName, "agent.lock"), flock.SetPermissions(private.FileMode))
-	if _, err := lock.TryLockContext(ctx, lockEvery); err != nil {
-		return nil, fmt.Errorf("wait for another agent to end: %w", err)
+	lock := flock.New(filepath.Join(r.opts.StateDir, "agent.lock"), flock.SetPermissions(private.FileMode))
+	_, err = lock.TryLockContext(ctx, lockEvery)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("wait for another agent to end: %w", context.Cause(ctx))
+	case err != nil: // somebody put something else there: the plan still lets one agent work at a time
+		r.opts.Logger.Warn("an agent is started without a look at those of other plans", "error", err)
 	}
 	return func() { _ = lock.Unlock() }, nil
 }
