@@ -140,7 +140,11 @@ func (p runPlace) lines(name string) []string {
 	return strings.Fields(string(data))
 }
 
+// runs reports whether a process runs. One that has ended and that nobody has waited for yet does not.
 func runs(pid string) bool {
+	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && strings.Contains(string(stat), ") Z ") {
+		return false
+	}
 	number, err := strconv.Atoi(pid)
 	return err == nil && syscall.Kill(number, 0) == nil
 }
