@@ -369,6 +369,10 @@ func (a *app) decidesAtOnce(outcome plan.Outcome) runner {
 // decidedText says what becomes of a plan after a decision.
 func decidedText(reply verbs.DecisionReply, comment string) string {
 	switch {
+	case reply.Runs && comment != "":
+		return "Approved; your comment is told to agents. Start it: planloop run"
+	case reply.Runs:
+		return "Approved. Start it: planloop run"
 	case reply.Outcome == plan.Approved && comment != "":
 		return "Approved. Agents get your comment with it and go on by themselves; you need do nothing.\nWatch them: planloop show --watch"
 	case reply.Outcome == plan.Approved:

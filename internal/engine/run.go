@@ -291,7 +291,8 @@ func (r *run) over(ctx context.Context) (plan.Over, bool) {
 	case (why == plan.OverWaitingForAgent || why == plan.OverWaitingForPerson) && r.goesOn(ctx) &&
 		len(plan.StartableWithAgents(r.state, 1, r.assignable(r.state))) > 0:
 		return "", false // one is started again soon
-	case why == plan.OverWaitingForAgent && (r.spent != "" || r.late()):
+	case why == plan.OverWaitingForAgent && (r.spent != "" || r.late() ||
+		r.draining(ctx) && len(plan.StartableWithAgents(r.state, 1, r.assignable(r.state))) > 0):
 		return plan.OverPaused, true
 	case why == plan.OverWaitingForPerson || why == plan.OverWaitingForAgent:
 		return why, !r.Wait || r.draining(ctx) || !r.state.Runs()

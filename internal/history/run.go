@@ -39,6 +39,9 @@ func runPhrase(e plan.Event) string {
 		if e.Unknown {
 			return "nobody knows what came of " + e.Step.String() + quotedNote(e.Error)
 		}
+		if e.From == e.By {
+			return e.Step.String() + " was stopped by an interrupt, and is run again when the run goes on"
+		}
 		return e.Step.String() + " was lost with " + e.From + " and is run again"
 	case plan.StrayResult:
 		return fmt.Sprintf("a result of %s came too late and was not used", e.Step) + quotedNote(e.Error)

@@ -14,6 +14,7 @@ type DecisionReply struct {
 	Phase    plan.Phase   `json:"phase"`
 	Message  string       `json:"message"`
 	Approved string       `json:"approved_plan,omitempty"` // for the agent that is answered
+	Runs     bool         `json:"-"`                       // planloop run carries out steps of what was approved
 	Heartbeat
 }
 
@@ -28,6 +29,7 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.Answer) (Decision
 	if outcome.Before.Draft != nil {
 		reply.PlanID = outcome.Before.Draft.ID
 	}
+	reply.Runs = a.Outcome == plan.Approved && s.view(outcome.After, c, Rules{}).carriesOut()
 	reply.Message = decisionMessage(outcome.After.ModeNow().Decision)
 	if a.Outcome == plan.Approved && c.brief() {
 		reply.Approved = toldApproved(outcome.After.Plan, c)

@@ -26,6 +26,8 @@ type RunView struct {
 	Reason plan.Over `json:"reason,omitempty"` // why it is paused or over
 	Note   string    `json:"note,omitempty"`
 	Counts RunCounts `json:"counts"`
+
+	broken bool // no engine takes part in it, and none has left it
 }
 
 // AskView is what a step asks.
@@ -72,6 +74,15 @@ func runState(state plan.State) RunState {
 	return r
 }
 
+// runState tells as well of a run that all engines have left without a word.
+func (s *Service) runState(state plan.State) RunState {
+	r := runState(state)
+	if r.Run != nil {
+		r.Run.broken = s.opts.Crew != nil && state.Runs() && !s.engineLives(state)
+	}
+	return r
+}
+
 // fit keeps what a model has room for.
 func (r *RunState) fit() {
 	if r.Run != nil {
@@ -109,6 +120,8 @@ func (r RunView) text() string {
 		text += " is paused (" + why + ")"
 	case why != "":
 		text += " is over (" + why + ")"
+	case r.broken:
+		text += " was interrupted, and goes on when the plan is run again"
 	default:
 		text += " goes on"
 	}

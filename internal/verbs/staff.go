@@ -53,6 +53,16 @@ func (v view) starts(step *plan.Step) bool {
 	return v.Actor.Kind != plan.Agent && v.agentFor(step) != ""
 }
 
+// carriesOut reports whether a run of the caller does something of the plan that is left to be done.
+func (v view) carriesOut() bool {
+	for step := range v.state.Plan.Steps.All() {
+		if !step.Status.Finished() && (step.Tool != "" || step.ForEach != "" || v.starts(step)) {
+			return true
+		}
+	}
+	return false
+}
+
 // missedAgent is the agent that a step suggests, where agents are configured and none of that name is; else "".
 func (s *Service) missedAgent(step *plan.Step) string {
 	wanted := strings.TrimSpace(step.SuggestedAgent)

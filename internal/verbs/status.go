@@ -128,7 +128,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 		Now:       Now{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
 		Signals:   s.otherSignals(state, now, c),
 		Session:   sessionView(state, now, c),
-		RunState:  runState(state),
+		RunState:  s.runState(state),
 		Underway:  underway(state),
 		Feedback:  said,
 		Heartbeat: now.heartbeat(state, c),
