@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -203,7 +202,7 @@ func BenchmarkNextEvent(b *testing.B) {
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
 		if r.next(line) != nil {
-			b.Fatal(fmt.Sprintf("%s", line))
+			b.Fatal(string(line))
 		}
 	}
 }

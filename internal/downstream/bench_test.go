@@ -16,6 +16,7 @@ import (
 func BenchmarkCall(b *testing.B) {
 	server := own(behaviour{})
 	b.Run("direct", func(b *testing.B) {
+		//lint:ignore SA1019 it is the era that most servers speak
 		c := client.NewClient(transport.NewStdioWithOptions(server.Command, nil, server.Args), client.WithLegacyProtocolOnly())
 		if err := c.Start(b.Context()); err != nil {
 			b.Fatal(err)

@@ -253,21 +253,23 @@ func (w *walker) startsAgent(face verbs.Face) bool {
 	if state.Plan == nil {
 		return false
 	}
-	for _, step := range plan.AgentSteps(state.Plan, 1) {
-		_, err := w.engines.session.Do(w.Context(), w.engines.begin(), plan.Advance{Room: 1}, func(_ plan.State, facts *plan.Facts) error {
-			facts.Resolved = map[plan.StepID]plan.Resolution{step.ID: {Agent: "claude", Safe: true, Digest: "d"}}
-			return nil
-		})
-		now := w.state()
-		begun, ok := now.Plan.Steps.Get(step.ID)
-		if err != nil || !ok || begun.Assigned() == "" {
-			return false
-		}
-		w.me = scoped(now, begun, face)
-		w.did(w.me, "is started for %s", step.ID)
-		return true
+	ready := plan.AgentSteps(state.Plan, 1)
+	if len(ready) == 0 {
+		return false
 	}
-	return false
+	step := ready[0]
+	_, err := w.engines.session.Do(w.Context(), w.engines.begin(), plan.Advance{Room: 1}, func(_ plan.State, facts *plan.Facts) error {
+		facts.Resolved = map[plan.StepID]plan.Resolution{step.ID: {Agent: "claude", Safe: true, Digest: "d"}}
+		return nil
+	})
+	now := w.state()
+	begun, ok := now.Plan.Steps.Get(step.ID)
+	if err != nil || !ok || begun.Assigned() == "" {
+		return false
+	}
+	w.me = scoped(now, begun, face)
+	w.did(w.me, "is started for %s", step.ID)
+	return true
 }
 
 // works follows the next action as the agent that was started, while others act.
