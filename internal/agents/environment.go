@@ -14,10 +14,6 @@ import (
 // secrets are texts that are taken out of what an agent prints, by their first byte.
 type secrets [256][][]byte
 
-// shortest is the length below which a value is no secret: where none is asked for, a word such as
-// "ollama" is often given.
-const shortest = 8
-
 // secretsOf returns the values of those variables that are named, and of those whose name says that
 // they are secret. The path of something that exists is none: a socket, a key's file. Of a text of
 // several lines each is one.
@@ -40,7 +36,7 @@ func secretsOf(all, named []string) *secrets {
 
 // add takes a secret, and how it stands within JSON.
 func (s *secrets) add(secret string) {
-	if len(secret) < shortest {
+	if len(secret) < outbound.ShortestSecret {
 		return
 	}
 	forms := [][]byte{[]byte(secret)}

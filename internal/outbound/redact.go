@@ -62,12 +62,15 @@ func Telling(name string) bool {
 		func(word string) bool { return strings.Contains(name, word) })
 }
 
+// ShortestSecret is the length in bytes below which a value is no secret: where none is asked for,
+// a word such as "ollama" is often given.
+const ShortestSecret = 8
+
 // Redact returns text with a secret, and every telling piece of it, taken out:
-// endpoints quote keys in part. A secret of less than 8 bytes stays: where none is
-// asked for, a word such as "ollama" is often given.
+// endpoints quote keys in part. What is shorter than ShortestSecret stays.
 func Redact(text, secret string) string {
-	const shortest, telling = 8, 12
-	if len(secret) < shortest {
+	const telling = 12
+	if len(secret) < ShortestSecret {
 		return text
 	}
 	size := min(len(secret), telling)

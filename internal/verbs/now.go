@@ -1,0 +1,470 @@
+package verbs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Reason says why a caller is told what it is told (planloop: API Contract,
+// now.reason).
+type Reason string
+
+// The reasons, in the order they are looked for.
+const (
+	Gathering        Reason = "gathering"
+	AwaitingApproval Reason = "awaiting_approval"
+	SyncInstructions Reason = "sync_instructions"
+	WaitingOnSignal  Reason = "waiting_on_signal"
+	Replanning       Reason = "replanning"
+	ReadyForTask     Reason = "ready_for_task"
+	StepUnknown      Reason = "step_unknown" // nobody knows what came of it
+	ReadyToRun       Reason = "ready_to_run" // by an engine
+	Running          Reason = "running"
+	RunStopped       Reason = "run_stopped" // with a step that its engine did not finish
+	StepAsks         Reason = "step_asks"   // a person
+	RunPaused        Reason = "run_paused"
+	WaitingOnAgent   Reason = "waiting_on_agent"
+	Deadlocked       Reason = "deadlocked"
+	PlanCompleted    Reason = "plan_completed"
+	Closed           Reason = "closed"
+	Failed           Reason = "failed"
+	NoPlan           Reason = "no_plan"
+	Ended            Reason = "ended" // for an agent that was started for a step: that
+)
+
+// now is what a state means for one caller. It is never without a next action.
+type now struct {
+	reason  Reason
+	message string      // what stands in the way, when something does
+	step    *plan.Step  // the task it is about
+	signal  plan.Signal // with WaitingOnSignal
+	next    []Phrase
+
+	rejected bool // a person has to say what is wanted instead
+}
+
+func (n now) action() NextAction { return NextAction{n.reason, n.next} }
+
+// view is what a now follows from.
+type view struct {
+	state plan.State
+	Caller
+	left  func(*plan.Step) bool // nobody works on the step in progress
+	rules Rules                 // the rule book on disk; the zero value is in sync
+
+	gone     func(*plan.Step) bool // the engine that carries the step out has ended
+	engine   bool                  // an engine starts steps of the plan
+	agentFor func(*plan.Step) string
+	strict   bool // all steps are judged by the gates
+	neverAsk bool // no step asks a person before it runs
+}
+
+// view is the state as the caller sees it. Rules that are out of sync come before
+// the plan; only a status looks at them.
+func (s *Service) view(state plan.State, c Caller, rules Rules) view {
+	return view{state: state, Caller: c, left: s.left, rules: rules, gone: s.gone, engine: s.engineLives(state), strict: s.opts.GateAll,
+		neverAsk: s.opts.Limits.NeverAsk, agentFor: func(step *plan.Step) string { return s.agentFor(state, step) }}
+}
+
+// left reports whether nobody works on a step in progress: no one has claimed it,
+// or the claim has lapsed.
+func (s *Service) left(step *plan.Step) bool { return step.ClaimedBy == "" || s.Lapsed(step) }
+
+// Lapsed reports whether the claim on a step has lapsed: its owner is gone or has
+// been silent for a lease, and anybody may go on with the step.
+func (s *Service) Lapsed(step *plan.Step) bool {
+	if step.ClaimedBy == "" {
+		return false
+	}
+	var seen plan.Sighting
+	if s.opts.Presence != nil {
+		seen = s.opts.Presence.Seen(step.ClaimedBy)
+	}
+	return plan.Lapsed(step, seen, s.opts.Now(), s.opts.Lease)
+}
+
+// now finds the first reason that applies.
+func (v view) now() now {
+	if v.scoped() {
+		return v.assigned()
+	}
+	switch v.state.PhaseNow() {
+	case plan.PhaseGathering:
+		return v.gathering()
+	case plan.PhaseSubmitted:
+		return v.awaitingApproval()
+	}
+	if v.rules.State != "" {
+		return now{reason: SyncInstructions, message: "`" + v.rules.File + "` is " + v.rules.State + ".",
+			next: say(Call{Act: ActSyncRules, File: v.rules.File}, ".")}
+	}
+	if blockers := v.state.OpenSignals(plan.Blocker); len(blockers) > 0 {
+		return v.waiting(blockers[0])
+	}
+	return v.ofPlan()
+}
+
+// ofPlan is what the plan says, and what people said about another that was put before them.
+func (v view) ofPlan() now {
+	p := v.state.Plan
+	switch n := v.ofPlanAlone(); {
+	case v.state.Draft != nil && (over(p) || v.decides()):
+		return v.awaitingApproval() // a draft without planning mode: one that a model made, or an import
+	case v.decides() || !turnedDown(v.state):
+		return n
+	case v.state.ModeNow().Decision.Change:
+		n.next = append(say("Your change was rejected. "), n.next...)
+		return n
+	default:
+		return v.askInstead(n)
+	}
+}
+
+// ofPlanAlone is what the plan alone says.
+func (v view) ofPlanAlone() now {
+	p, setUp := v.state.Plan, Call{Act: ActSetUp}
+	switch {
+	case p == nil:
+		return now{reason: NoPlan, message: "There is no plan.", next: say("Set up a plan: ", setUp, ".")}
+	case p.Status == plan.StatusAbandoned: // which a closed plan may be since
+		return now{reason: NoPlan, message: "The plan was abandoned.",
+			next: say("The plan was abandoned: set up a new one with ", setUp, ".")}
+	case p.FinalSummary != "":
+		return now{reason: Closed, message: "The plan is closed with its final summary.",
+			next: say("The plan is closed; for new work set up another: ", setUp, ".")}
+	case p.Status == plan.StatusCompleted:
+		return now{reason: PlanCompleted, message: "All tasks are complete. The agent should provide a final summary.",
+			next: say("All steps are finished: check the outcome, then ", Call{Act: ActSummarise}, ".")}
+	case p.Status == plan.StatusFailed:
+		return now{reason: Failed, message: "The plan has failed: a critical step failed and no replan is left.",
+			next: say("The plan has failed: set up a new one with ", setUp, ".")}
+	case p.Steps.Len() == 0:
+		return now{reason: NoPlan, message: "The plan has no tasks yet.", next: say("Add the first steps: ", v.addSteps(), ".")}
+	}
+	if p.Status == plan.StatusReplanning {
+		return v.replanning(p)
+	}
+	if task, ok := v.task(p); ok {
+		return task
+	}
+	return v.stuck(p)
+}
+
+// over reports whether nothing is to be done of a plan.
+func over(p *plan.Plan) bool {
+	return p == nil || p.FinalSummary != "" || p.Status == plan.StatusAbandoned || p.Status == plan.StatusFailed
+}
+
+// turnedDown reports whether the last that was heard of people is that they rejected what
+// was submitted, and nothing has been done about it since: neither was the plan gone on
+// with that stands, nor did they say more.
+func turnedDown(state plan.State) bool {
+	d, p := state.ModeNow().Decision, state.Plan
+	if d == nil || d.Outcome != plan.Rejected || p != nil && p.UpdatedAt.After(d.At) || d.Draft && !over(p) {
+		return false
+	}
+	return !saidSince(state, d)
+}
+
+// saidSince reports whether people said more after a decision.
+func saidSince(state plan.State, d *plan.Decision) bool {
+	answered := func(q plan.Question) bool { return q.Revision > d.Revision }
+	said := func(c plan.Comment) bool { return c.Revision > d.Revision }
+	return slices.ContainsFunc(state.Questions, answered) || slices.ContainsFunc(state.Comments, said)
+}
+
+// askInstead asks the person who rejected a plan what they want instead, before the plan
+// that stands is gone on with.
+func (v view) askInstead(standing now) now {
+	const what = "Your plan was rejected: ask the user what to do instead"
+	n, alone := standing, append(say("Rejected: ask the user. "), standing.next...)
+	n.rejected, n.message = true, "The submitted plan was rejected."
+	if over(v.state.Plan) {
+		n.reason, alone = NoPlan, say(what, ", then ", Call{Act: ActSetUp}, ".")
+	}
+	n.next = v.askUser(what, alone)
+	return n
+}
+
+// askUser asks the user by a question, or waits for the answer; who has no call for that
+// asks by itself, and is told so alone.
+func (v view) askUser(what string, alone []Phrase) []Phrase {
+	ask := Call{Act: ActAsk}
+	switch _, can := v.Can(ask); {
+	case !can:
+		return alone
+	case len(v.state.CurrentQuestions()) > 0:
+		return say("Wait for the user's answer: ", Call{Act: ActWait}, ".")
+	}
+	return say(what, ": ", ask, ".")
+}
+
+// task is the step to work on: the caller's own, one that nobody works on any
+// more, or the first that is ready.
+func (v view) task(p *plan.Plan) (now, bool) {
+	own := func(step *plan.Step) bool { return step.ClaimedBy != "" && step.ClaimedBy == v.Actor.Name }
+	if step := begun(p, own); step != nil {
+		return v.start(step, say("Do ", step.ID, " ", name(step.Title), "; when it is verified: ", mark(step.ID, plan.Done), ".")), true
+	}
+	if n, ok := v.asked(p); ok {
+		return n, true
+	}
+	if step := begun(p, v.left); step != nil { // to be claimed first: others are told of it too
+		return now{reason: ReadyForTask, step: step,
+			next: say("Take over ", step.ID, " ", name(step.Title), ", whose claim lapsed: ", mark(step.ID, plan.InProgress), ".")}, true
+	}
+	for step := range p.Steps.Ready() {
+		if n, ok := v.begin(step); ok {
+			return n, true
+		}
+	}
+	return v.engaged(p)
+}
+
+// addTasks is the call that adds tasks, and does what else is told behind them.
+func addTasks(more string) Call { return Call{Act: ActUpdate, JSON: `{"add_tasks":[...]` + more + `}`} }
+
+// addSteps is the call for steps: where all are judged, one that has room for what the gates ask.
+func (v view) addSteps() Call {
+	if call := addTasks(""); v.strict {
+		if _, can := v.Can(call); can {
+			return call
+		}
+	}
+	return Call{Act: ActAddSteps}
+}
+
+// start is the way on with a step: next, unless it is the one that asks for a plan.
+func (v view) start(step *plan.Step, next []Phrase) now {
+	update := addTasks(`,"update_tasks":[{"id":` + step.ID.Number() + `,"status":"DONE"}]`)
+	if _, can := v.Can(update); plan.IsMeta(step.Title) && can {
+		next = say("Break the goal down, then ", update, ".")
+	} else if plan.IsMeta(step.Title) {
+		next = say("Break the goal down into steps: ", Call{Act: ActAddSteps}, ", then ", mark(step.ID, plan.Done), ".")
+	}
+	return now{reason: ReadyForTask, step: step, next: next}
+}
+
+func (v view) waiting(signal plan.Signal) now {
+	var step *plan.Step
+	on := ""
+	if id := v.state.Concerns(signal); id != 0 {
+		step, _ = v.state.Plan.Steps.Get(id)
+		on = " on task " + id.Number()
+	}
+	return now{reason: WaitingOnSignal, signal: signal, step: step,
+		message: fmt.Sprintf("Waiting for signal '%s'%s to be cleared.", signal.ID, on),
+		next:    say("Blocked by a signal: fix its cause, then ", Call{Act: ActClear, ID: signal.ID}, ".")}
+}
+
+// replanning is the way on after a critical step failed.
+func (v view) replanning(p *plan.Plan) now {
+	revise := Call{Act: ActReplan}
+	if _, can := v.Can(revise); !can {
+		revise.Act = ActSetUp
+	}
+	for step := range p.Steps.All() {
+		if step.Status != plan.Failed || !step.Critical {
+			continue
+		}
+		failed := step
+		for _, id := range step.Instances() {
+			if instance, ok := p.Steps.Get(id); ok && instance.Status == plan.Failed {
+				failed = instance
+				break
+			}
+		}
+		retry := v.again(p, failed)
+		next := say("Critical ", failed.ID, " ", name(failed.Title), " failed: retry by ", retry, ", or ", revise, ".")
+		if v.brief() && len(v.word(retry)) > longCall { // with no room for another, which agent_instructions has
+			next = say("Critical ", failed.ID, " ", name(failed.Title), " failed: retry by ", retry, ", or replan.")
+		}
+		return now{reason: Replanning, step: failed, message: fmt.Sprintf("The critical task %s failed.", step.ID), next: next}
+	}
+	return now{reason: Replanning, message: "The plan has to be revised.",
+		next: say("The plan has to be revised: ", revise, ".")}
+}
+
+// tryAgain says how a step is tried again: a run that starts an agent for it has to go on.
+func (v view) tryAgain(p *plan.Plan, step *plan.Step) []Phrase {
+	how := v.again(p, step)
+	phrases := say(how)
+	if how.Act == ActRecover && v.starts(step) && !v.engine {
+		phrases = say(how, ", then ", Call{Act: ActRun})
+	}
+	if v.decides() && step.WantsWord() {
+		phrases = append(phrases, say("; or say what to do: ", Call{Act: ActAnswerStep, Step: step.ID})...)
+	}
+	return append(phrases, say(".")...)
+}
+
+// again has a step tried again: it is begun, unless something comes before that.
+func (v view) again(p *plan.Plan, step *plan.Step) Call {
+	_, runs := v.Can(Call{Act: ActRun})
+	switch {
+	case len(p.Steps.WaitingOn(step.ID)) > 0:
+		return mark(step.ID, plan.Pending)
+	case v.unapproved(step), step.Tool != "" && (runs || v.engine || v.heldByPerson()), v.starts(step):
+		return Call{Act: ActRecover, Step: step.ID, Choice: plan.Retry}
+	}
+	return mark(step.ID, plan.InProgress)
+}
+
+// stuck names a way on when no step is ready and none is the caller's to finish:
+// a step to take up again, another actor to wait for, or what will never be done
+// although a step waits for it.
+func (v view) stuck(p *plan.Plan) now {
+	for step := range p.Steps.All() {
+		if len(p.Steps.WaitingOn(step.ID)) > 0 || step.Expanded() {
+			continue
+		}
+		switch step.Status {
+		case plan.Blocked:
+			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is marked blocked%s, and nothing else is ready.",
+				step.ID, because(step)),
+				next: append(say(step.ID, " ", name(step.Title), " is blocked: resolve that, then "), v.tryAgain(p, step)...)}
+		case plan.Failed:
+			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),
+				next: append(say(step.ID, " ", name(step.Title), " failed: try it again with "), v.tryAgain(p, step)...)}
+		}
+	}
+	if n, ok := v.asksPerson(p); ok {
+		return n
+	}
+	for step := range p.Steps.Running() {
+		if !step.Looping() && step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
+			return v.waitFor(step)
+		}
+	}
+	return v.deadlock(p)
+}
+
+// because is why a step is blocked, as far as whoever blocked it has said so.
+func because(step *plan.Step) string {
+	if step.Error == "" {
+		return ""
+	}
+	first, _, _ := strings.Cut(step.Error, "\n")
+	return " (" + plan.Shorten(first, messageShown) + ")"
+}
+
+// waitFor is the way on while another actor works: only a person can take the step over.
+func (v view) waitFor(step *plan.Step) now {
+	takeOver := "; a person can run "
+	if v.decides() {
+		takeOver = "; take it over: "
+	}
+	return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.",
+		plan.Quote(step.ClaimedBy), step.ID),
+		next: say("Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Act: ActWait}, takeOver,
+			Call{Act: ActTakeOver, Step: step.ID}, ".")}
+}
+
+// deadlock names a step that waits for one that was given up, and how to take
+// that up again.
+func (v view) deadlock(p *plan.Plan) now {
+	for step := range p.Steps.All() {
+		if step.Status.Finished() {
+			continue
+		}
+		for _, id := range p.Steps.WaitingOn(step.ID) {
+			dep, ok := p.Steps.Get(id)
+			switch {
+			case !ok || !dep.Status.Finished():
+			case lost(p, dep, map[plan.StepID]bool{}):
+				return v.without(step, dep)
+			default:
+				return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, id,
+					dep.Status),
+					next: say(step.ID, " waits for ", id, ", which was ", dep.Status, ": ", mark(id, plan.Pending),
+						", drop the dependency or skip ", step.ID, ".")}
+			}
+		}
+	}
+	return now{reason: Deadlocked, message: "Nothing is ready.", next: say("Read the plan to see what it waits for: ", Call{Act: ActRead},
+		".")}
+}
+
+func (v view) gathering() now {
+	if v.decides() {
+		return now{reason: Gathering, message: "Planning mode: nothing is changed until you approve a plan.",
+			next: say("Wait until an agent submits its plan: ", Call{Act: ActWait, For: 10 * time.Minute}, "; ", Call{Act: ActCancelMode},
+				" leaves the mode.")}
+	}
+	n := now{reason: Gathering, message: "Planning mode: read-only until a plan is approved.",
+		next: say("Planning mode: only read and ask, then ", Call{Act: ActSubmit}, ".")}
+	switch d, read := v.state.ModeNow().Decision, (Call{Act: ActRead, ID: string(DraftPlan)}); {
+	case d != nil && d.Outcome == plan.Returned && d.Comment == "" && !saidSince(v.state, d):
+		const what = "Your plan was returned without a comment: ask the user what to change"
+		n.next = v.askUser(what, say(what, ", then ", Call{Act: ActSubmit}, "."))
+	case len(v.state.CurrentQuestions()) > 0:
+		n.next = say("Planning mode: only read and ask, then ", Call{Act: ActSubmit}, "; wait for the answer: ", Call{Act: ActWait}, ".")
+	case d != nil && d.Outcome == plan.Returned && v.state.Draft != nil:
+		n.next = say("Your plan was returned: revise it, then ", Call{Act: ActSubmit}, "; it stands in: ", read, ".")
+	}
+	return n
+}
+
+func (v view) awaitingApproval() now {
+	if v.decides() {
+		return now{reason: AwaitingApproval, message: "The submitted plan waits for your decision.",
+			next: say("Look at it and decide: ", Call{Act: ActApprove}, ". Or: ", Call{Act: ActReturn}, " has it revised, ",
+				Call{Act: ActReject}, " drops it.")}
+	}
+	message := "The submitted plan waits for a person's decision."
+	if request := v.state.ModeNow().Request; request != nil && request.Base != "" {
+		message = "The submitted change to the approved plan waits for a person's decision: " +
+			plan.Shorten(v.state.Draft.Changes, messageShown) + "."
+	}
+	return now{reason: AwaitingApproval, message: message,
+		next: say("Wait for a person's decision: ", Call{Act: ActWait}, "; the person runs ", Call{Act: ActApprove}, ".")}
+}
+
+// lost reports whether a step that was given up is not to be taken up again: a loop is over, what a
+// person denied is not asked again, nor is there a way to what waits for such a step.
+func lost(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
+	if seen[step.ID] || !step.Status.Finished() {
+		return false
+	}
+	seen[step.ID] = true
+	return step.Expanded() || step.Error == plan.UserDenied || slices.ContainsFunc(p.Steps.WaitingOn(step.ID), func(id plan.StepID) bool {
+		dep, ok := p.Steps.Get(id)
+		return ok && lost(p, dep, seen)
+	})
+}
+
+// without is the way on with a step whose dependency will not be done any more.
+func (v view) without(step, dep *plan.Step) now {
+	how := string(dep.Status)
+	if dep.Error == plan.UserDenied {
+		how = "denied"
+	}
+	waits := fmt.Sprintf("%s waits for %s, which was %s: ", step.ID, dep.ID, how)
+	skip := say(waits, "replan, or ", Call{Act: ActRecover, Step: step.ID, Choice: plan.Skip}, ".")
+	switch others := step.ClaimedBy != v.Actor.Name && !v.left(step); {
+	case step.Status == plan.InProgress && others:
+		return v.waitFor(step)
+	case step.Status == plan.InProgress: // nobody skips what is being worked on
+		skip = say(waits, "replan, or leave it: ", mark(step.ID, plan.Pending), ".")
+	}
+	return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, dep.ID, how),
+		next: skip}
+}
+
+// begun returns the first step in progress that matches and can be finished.
+func begun(p *plan.Plan, match func(*plan.Step) bool) *plan.Step {
+	for step := range p.Steps.Running() {
+		if !step.Running() && !step.Looping() && len(p.Steps.WaitingOn(step.ID)) == 0 && match(step) {
+			return step
+		}
+	}
+	return nil
+}
+
+func mark(id plan.StepID, status plan.StepStatus) Call {
+	return Call{Act: ActMark, Step: id, Status: status}
+}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// expanded returns the event that puts the instances of a loop into the plan.
+func expanded(p *Plan, loop *Step, items []json.RawMessage, at time.Time) Event {
+	e := LoopExpanded{Step: loop.ID, At: at}
+	next := p.Steps.Highest() + 1
+	for i, item := range items[:min(len(items), MaxItems)] {
+		spec := loop.Spec
+		spec.ForEach, spec.Pause, spec.RequiresApproval = "", "", false
+		if loop.RequiresApproval && loop.execution().Grant == nil {
+			spec.RequiresApproval = true
+		}
+		spec.Critical = false
+		spec.Title = instanceTitle(loop.Title, item)
+		e.Instances = append(e.Instances, &Step{ID: next + StepID(i), Spec: spec, Progress: Progress{Status: Pending},
+			Execution: &Execution{Of: loop.ID, Item: item}})
+	}
+	return e
+}
+
+// instanceTitle names an instance after its loop and its entry.
+func instanceTitle(title string, item json.RawMessage) string {
+	clean, err := Text{Max: MaxLongLine}.Clean(fmt.Sprintf("%s: %s", title, Shorten(itemText(item), 80)))
+	if err != nil || utf8.RuneCountInString(clean) > MaxLongLine {
+		return title
+	}
+	return clean
+}
+
+// LoopExpanded begins a loop: its list is known, and each entry has a step of its own.
+type LoopExpanded struct {
+	Step      StepID    `json:"step_id"`
+	Instances []*Step   `json:"instances,omitempty"`
+	At        time.Time `json:"at"`
+}
+
+func (e LoopExpanded) marks() StepID { return e.Step }
+
+func (e LoopExpanded) apply(s State) State {
+	if s.Plan == nil {
+		return s
+	}
+	if _, ok := s.Plan.Steps.Get(e.Step); !ok {
+		return s
+	}
+	ids := make([]StepID, len(e.Instances))
+	for i, step := range e.Instances {
+		ids[i] = step.ID
+	}
+	s = s.withSteps(e.At, func(edit *stepsEdit) { edit.add(e.Instances) })
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		grant := step.execution().Grant // which is for each instance
+		step.become(StepMarked{Step: e.Step, Status: InProgress, At: e.At})
+		step.execute(func(x *Execution) { x.Expanded, x.Instances, x.Grant = true, ids, grant })
+	})
+}
+
+// settledLoop returns the event that settles a loop after a change of one of its instances, or
+// of itself; nil when that changes nothing.
+func settledLoop(s State, id StepID) *LoopSettled {
+	if s.Plan == nil {
+		return nil
+	}
+	step, ok := s.Plan.Steps.Get(id)
+	if ok && step.Loop() != 0 {
+		step, ok = s.Plan.Steps.Get(step.Loop())
+	}
+	if !ok || !step.execution().Expanded || step.Status != InProgress && step.Status != Done && step.Status != Failed {
+		return nil
+	}
+	e := LoopSettled{Step: step.ID, Status: Done, At: s.Plan.UpdatedAt}
+	for _, id := range step.execution().Instances {
+		instance, ok := s.Plan.Steps.Get(id)
+		switch {
+		case !ok || instance.Status.Finished():
+		case instance.Status == Failed:
+			e.Failed = append(e.Failed, id)
+		default:
+			e.Status = InProgress
+		}
+	}
+	if e.Status == Done && len(e.Failed) > 0 {
+		e.Status = Failed
+	}
+	if e.Status == step.Status {
+		return nil
+	}
+	return &e
+}
+
+// LoopSettled gives a loop the status that follows from its instances: done or failed when all
+// have ended, in progress when one is taken up again.
+type LoopSettled struct {
+	Step   StepID     `json:"step_id"`
+	Status StepStatus `json:"status"`
+	Failed []StepID   `json:"failed,omitempty"`
+	At     time.Time  `json:"at"`
+}
+
+func (e LoopSettled) marks() StepID { return e.Step }
+
+func (e LoopSettled) apply(s State) State {
+	return s.withStep(e.Step, e.At, func(step *Step) {
+		step.become(StepMarked{Step: e.Step, Status: e.Status, At: e.At})
+		step.Result, step.Error = nil, ""
+		if e.Status == InProgress {
+			return
+		}
+		if e.Status == Failed {
+			step.Error = IDs(e.Failed) + " failed"
+		}
+		step.Result = &Result{OK: e.Status == Done, Error: step.Error, Timestamp: e.At}
+	})
+}
