@@ -35,7 +35,8 @@ type layer struct {
 func base() []string {
 	return []string{"plan", "internal/safetext", "internal/tree", "internal/atomicfile", "internal/private", "internal/outbound",
 		"internal/tail", "internal/spelling", "internal/process", "internal/tokens", "internal/broadcast", "internal/history",
-		"internal/lineage", "internal/yamltext", "internal/condition", "internal/runnable", "internal/worktree", "internal/quietgit"}
+		"internal/lineage", "internal/yamltext", "internal/condition", "internal/runnable", "internal/worktree", "internal/quietgit",
+		"internal/splice", "internal/loopback", "internal/shellquote"}
 }
 
 // layers are the arrows of ARCHITECTURE.md. The first that matches counts; a
@@ -48,7 +49,7 @@ func layers() []layer {
 		{folder: "prompts", imports: base()},
 		{folder: "resources", imports: base()},
 		{folder: "mcpserver", imports: onBase("prompts", "resources", "internal/verbs", "internal/toolbox", "internal/seal", "internal/llm",
-			"internal/store", "internal/workspace")}, // how its messages travel is the transport's
+			"internal/store", "internal/workspace", "internal/review", "internal/page")}, // how its messages travel is the transport's
 		{folder: "cmd", imports: []string{"..."}},
 		{folder: "internal/store", imports: []string{"plan", "internal/atomicfile", "internal/private", "internal/broadcast"}},
 		{folder: "internal/session", imports: []string{"plan", "internal/store", "internal/broadcast"}},
@@ -58,10 +59,14 @@ func layers() []layer {
 			"internal/strict")}, // what it takes is judged as it is decoded
 		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox", "internal/condition", "internal/agents")},
 		{folder: "internal/downstream", imports: onBase("internal/toolbox")},
-		{folder: "internal/web", imports: onBase("internal/verbs", "internal/page")},
+		{folder: "internal/hook", imports: onBase("internal/toolbox")}, // whose words say what is held
+		{folder: "internal/hosts", imports: onBase("internal/hook")},
+		{folder: "internal/review", imports: onBase("internal/verbs", "internal/strict")},
+		{folder: "internal/web", imports: onBase("internal/verbs", "internal/review", "internal/page", "internal/strict")},
 		{folder: "internal/exchange", imports: onBase("resources")},                    // it writes and reads the renderings
 		{folder: "internal/template", imports: onBase("internal/strict", "resources")}, // it reads as strictly, and writes as readably
 		{folder: "internal/terminal", imports: onBase("resources", "internal/verbs")},
+		{folder: "packaging", imports: []string{"internal/build", "internal/hook", "internal/hosts", "internal/splice"}},
 		{folder: "internal/bench", imports: []string{"..."}},
 		{folder: "internal/e2e", imports: []string{"..."}},
 		{folder: "internal/stdio", imports: onBase("internal/transport")},
@@ -208,21 +213,23 @@ func TestNothingIsMutableAndShared(t *testing.T) {
 
 func TestVariablesThatMustBeRefused(t *testing.T) {
 	for source, want := range map[string][]string{
-		"var words = []string{}":                             {"words"},
-		"var a, b int":                                       {"a", "b"},
-		"var cache = map[string]int{}":                       {"cache"},
-		"var mu sync.Mutex":                                  {"mu"},
-		"var hook = func() {}":                               {"hook"},
-		"var errs = []error{errors.New(\"x\")}":              {"errs"},
-		"var e, f = errors.New(\"x\"), 1":                    {"e", "f"},
-		"var files embed.FS":                                 {"files"},
-		"var errGone = errors.New(\"gone\")":                 nil,
-		"var errGone = fmt.Errorf(\"%w\", errX)":             nil,
-		"var form = regexp.MustCompile(`x`)":                 nil,
-		"var page = sync.OnceValue(func() int { return 1 })": nil,
-		"var _ error = (*T)(nil)":                            nil,
-		"//go:embed x\nvar files embed.FS":                   nil,
-		"var (\n//go:embed x\nfiles embed.FS\nn int\n)":      {"n"},
+		"var words = []string{}":                                  {"words"},
+		"var a, b int":                                            {"a", "b"},
+		"var cache = map[string]int{}":                            {"cache"},
+		"var mu sync.Mutex":                                       {"mu"},
+		"var hook = func() {}":                                    {"hook"},
+		"var errs = []error{errors.New(\"x\")}":                   {"errs"},
+		"var e, f = errors.New(\"x\"), 1":                         {"e", "f"},
+		"var files embed.FS":                                      {"files"},
+		"var errGone = errors.New(\"gone\")":                      nil,
+		"var errGone = fmt.Errorf(\"%w\", errX)":                  nil,
+		"var form = regexp.MustCompile(`x`)":                      nil,
+		"var page = sync.OnceValue(func() int { return 1 })":      nil,
+		"var _ error = (*T)(nil)":                                 nil,
+		"//go:embed x\nvar files embed.FS":                        nil,
+		"var (\n//go:embed x\nfiles embed.FS\nn int\n)":           {"n"},
+		"// set by -ldflags \"-X main.v=1\"\nvar v string":        nil,
+		"// Of -ldflags \"-X main.v=1\"\nvar (\nv string\nw int)": {"v", "w"},
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+source, parser.ParseComments)
 		if err != nil {
@@ -235,7 +242,7 @@ func TestVariablesThatMustBeRefused(t *testing.T) {
 }
 
 // mutable returns the names of the variables of a declaration, but for
-// assertions (var _), embedded files, and values made once by a call that
+// assertions (var _), embedded files, what the linker sets, and values made once by a call that
 // yields something nobody changes: an error, a pattern, a lazy constant.
 func mutable(decl *ast.GenDecl) []string {
 	if decl.Tok != token.VAR {
@@ -244,7 +251,7 @@ func mutable(decl *ast.GenDecl) []string {
 	var names []string
 	for _, spec := range decl.Specs {
 		spec := spec.(*ast.ValueSpec)
-		if embedded(decl.Doc) || embedded(spec.Doc) || len(spec.Values) > 0 && !slices.ContainsFunc(spec.Values, changes) {
+		if linked(decl) || embedded(decl.Doc) || embedded(spec.Doc) || len(spec.Values) > 0 && !slices.ContainsFunc(spec.Values, changes) {
 			continue
 		}
 		for _, name := range spec.Names {
@@ -271,6 +278,11 @@ func changes(value ast.Expr) bool {
 	of, ok := f.X.(*ast.Ident)
 	return !ok || !slices.Contains([]string{"errors.New", "fmt.Errorf", "regexp.MustCompile", "sync.OnceValue", "sync.OnceValues"},
 		of.Name+"."+f.Sel.Name)
+}
+
+// linked reports whether the linker gives the one variable of a declaration its value.
+func linked(decl *ast.GenDecl) bool {
+	return len(decl.Specs) == 1 && decl.Doc != nil && strings.Contains(decl.Doc.Text(), "-ldflags \"-X ")
 }
 
 func embedded(doc *ast.CommentGroup) bool {

@@ -63,7 +63,7 @@ func everything(t *testing.T) *mcp.ClientSession {
 	server, err := mcpserver.New(mcpserver.Options{Version: "test", Strategy: prompts.React, Toolsets: []string{verbs.Planning, verbs.Loop,
 		verbs.Mode, verbs.Execution, "workspace"}, Yield: stdio.Yield,
 		Box:     func(context.Context) (*toolbox.Box, error) { return nil, errors.New("nothing is run here") },
-		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+		Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
 	if err != nil {
 		t.Fatal(err)
@@ -301,6 +301,9 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	commands := commandNames(t)
 	named := map[string]bool{}
 	for _, file := range documents(t) {
+		if file == filepath.Join("docs", "commands.md") {
+			continue // it is written from the commands
+		}
 		for _, found := range inDocs.FindAllStringSubmatch(code(readDoc(t, file)), -1) {
 			if file == "README.md" {
 				named[found[1]], named[found[2]] = true, true
@@ -375,19 +378,63 @@ func TestDocumentedKeysExist(t *testing.T) {
 	}
 }
 
-// TestLinksLeadSomewhere follows the links of the documents to other files.
+// TestLinksLeadSomewhere follows the links of every Markdown file, of packages, too, to other files
+// and to headings.
 func TestLinksLeadSomewhere(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
-	for _, file := range documents(t) {
-		for _, found := range link.FindAllStringSubmatch(readDoc(t, file), -1) {
-			if strings.Contains(found[1], "://") {
+	link := regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	followed := 0
+	for _, file := range append(documents(t), markdownBelow(t, "packaging", ".agents", ".claude-plugin", "cmd", "internal")...) {
+		for _, found := range link.FindAllStringSubmatch(prose(readDoc(t, file)), -1) {
+			to := file
+			if strings.Contains(found[1], ":") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(file), filepath.FromSlash(found[1]))); err != nil {
+			if found[1] != "" {
+				to = filepath.Join(filepath.Dir(file), filepath.FromSlash(found[1]))
+			}
+			followed++
+			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s links to %s, which is not there", file, found[1])
+			} else if found[2] != "" && !slices.Contains(anchors(readDoc(t, to)), found[2]) {
+				t.Errorf("%s links to %s%s: no heading there is called so", file, found[1], found[2])
 			}
 		}
 	}
+	if followed < 50 {
+		t.Errorf("only %d links were found: the test reads nothing", followed)
+	}
+}
+
+// prose is a Markdown text without its fenced blocks.
+func prose(markdown string) string {
+	var b strings.Builder
+	fenced := false
+	for line := range strings.Lines(markdown) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		} else if !fenced {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// anchors are what links to the headings of a Markdown text end with, as GitHub makes them.
+func anchors(markdown string) []string {
+	var all []string
+	for line := range strings.Lines(prose(markdown)) {
+		hashes, heading, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok || strings.Trim(hashes, "#") != "" || hashes == "" {
+			continue
+		}
+		heading = regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(heading), "")
+		anchor := "#" + strings.ReplaceAll(heading, " ", "-")
+		for n, base := 1, anchor; slices.Contains(all, anchor); n++ {
+			anchor = fmt.Sprintf("%s-%d", base, n)
+		}
+		all = append(all, anchor)
+	}
+	return all
 }
 
 // documents returns the Markdown files of the project, those of tests left out.
@@ -397,17 +444,29 @@ func documents(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(path) == ".md" {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files = append(files, markdownBelow(t, "docs")...)
 	if !slices.Contains(files, "README.md") {
 		t.Fatal("README.md was not found")
+	}
+	return files
+}
+
+// markdownBelow returns the Markdown files in folders, but for what tests are made of.
+func markdownBelow(t *testing.T, folders ...string) (files []string) {
+	t.Helper()
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "node_modules") {
+				return filepath.SkipDir
+			}
+			if filepath.Ext(path) == ".md" {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return files
 }

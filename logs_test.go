@@ -170,6 +170,8 @@ func writeLog(t *testing.T, dir string) {
 	recordLoop(t, do)
 	recordMode(t, do, &now)
 	recordRun(t, s, do)
+	recordAgents(t, s, do)
+	recordReview(t, s, do)
 	keep(t, dir, place, s)
 }
 
@@ -276,6 +278,101 @@ func recordRun(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action
 	advance(first, plan.Advance{Finished: []plan.Finished{{Attempt: of(8, 1), Result: plan.Result{Error: "no quorum"}}}})
 	do(bob, plan.Replan{Changes: "another way", Reasoning: "it failed", Discoveries: []string{"d"}, Constraints: []string{"c"}})
 	do(ann, plan.Clear{})
+}
+
+// recordAgents records the list of a host that became a plan, and agents that a run starts.
+func recordAgents(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
+	bob, engine := plan.NewActor(plan.ViaTerminal, "bob"), plan.NewActor(plan.ViaEngine, "engine#3")
+	hook := plan.NewActor(plan.ViaAgentShell, "claude")
+	resolved := func(state plan.State, f *plan.Facts) error {
+		f.Resolved = map[plan.StepID]plan.Resolution{}
+		for step := range state.Plan.Steps.All() {
+			f.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, nil, ""), Agent: "claude", Safe: true, Writes: true}
+		}
+		return nil
+	}
+	state := do(hook, plan.AdoptPlan{Outline: plan.Outline{Objective: "A host's list"}, Host: "claude-code", Session: "s1",
+		Steps: []plan.NewStep{{Name: "1", Spec: plan.Spec{Title: "Look"}}, {Name: "2", Spec: plan.Spec{Title: "Build"}}}})
+	do(bob, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)})
+	do(bob, plan.BeginRun{})
+	advance := func(finished ...plan.Finished) {
+		outcome, err := s.Do(t.Context(), engine, plan.Advance{Finished: finished, Room: 1}, resolved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state = outcome.After
+	}
+	of := func(id plan.StepID, attempt int) plan.Attempt {
+		return plan.Attempt{Plan: state.Plan.Root(), Step: id, Attempt: attempt}
+	}
+	advance()
+	advance(plan.Finished{Attempt: of(1, 1), Result: plan.Result{Error: "no quota"}, Output: "no quota", Transient: true,
+		Unavailable: true, AffectedFiles: []string{"a.md"}})
+	worker := hook
+	worker.Scope = of(1, 2)
+	do(worker, plan.MarkStep{Step: 1, Status: plan.Done, Note: "looked"})
+	advance(plan.Finished{Attempt: of(1, 2), Result: plan.Result{OK: true, Duration: 3}, Note: "looked", Output: "log",
+		AffectedFiles: []string{"b.md"}, Outside: []string{"b.md"}, Moved: true, Unseen: true})
+	do(bob, plan.Clear{})
+}
+
+// recordReview records what people say and change of a plan that waits, and what they are told; the last draft still waits.
+func recordReview(t *testing.T, s *session.Session, do func(plan.Actor, plan.Action) plan.State) {
+	ann, bob := plan.Actor{Kind: plan.Agent, Name: "claude-code#1a2b3c"}, plan.NewActor(plan.ViaTerminal, "bob")
+	known := func(_ plan.State, f *plan.Facts) error {
+		f.Definitions = map[string]string{"github/issue_read": "d1", "github/issue_write": "d2"}
+		return nil
+	}
+	var state plan.State
+	as := func(by plan.Actor, a plan.Action) {
+		outcome, err := s.Do(t.Context(), by, a, known)
+		if err != nil {
+			t.Fatalf("%+v: %v", a, err)
+		}
+		state = outcome.After
+	}
+	submit := func(titles ...string) {
+		a := plan.SubmitPlan{Outline: plan.Outline{Objective: "Reviewed", Summary: "Read the issue, then build."}}
+		for i, title := range titles {
+			step := plan.NewStep{Spec: plan.Spec{Title: title, Risk: plan.LowRisk, Tools: []string{"view"}}}
+			if i == 0 {
+				step.Tool, step.Args = "github/issue_read", json.RawMessage(`{"n":1}`)
+			} else {
+				step.DependsOn = []plan.StepID{plan.StepID(i)}
+			}
+			a.Steps = append(a.Steps, step)
+		}
+		as(ann, a)
+	}
+	edit := func(e plan.EditDraft) {
+		e.Digest = plan.Digest(state.Draft)
+		as(bob, e)
+	}
+	do(bob, plan.EnterMode{Task: "Reviewed"})
+	do(bob, plan.CommentOn{Text: "keep it small"}) // of a plan that is yet to come
+	submit("Read", "Build", "Check")
+	as(bob, plan.CommentOn{Text: "why this one?", Step: 2, Question: true})
+	as(ann, plan.ReplyTo{Comment: "C3", Text: "it is the smallest"})
+	as(bob, plan.Answer{Outcome: plan.Returned, Digest: plan.Digest(state.Draft), Comments: []plan.CommentOn{
+		{Text: "more of it", Step: 1}, {Text: "which region?", Question: true}}})
+	submit("Read all", "Build", "Check", "Tell")
+	edit(plan.EditDraft{Change: plan.UpdateStep{Step: 1, Patch: plan.Patch{Args: new(json.RawMessage(`{"n":2}`))}}})
+	edit(plan.EditDraft{Change: plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Write", Tool: "github/issue_write",
+		Args: json.RawMessage(`{}`), Risk: plan.HighRisk}}}}, After: new(plan.StepID(1))})
+	edit(plan.EditDraft{Change: plan.MoveStep{Step: 5, After: 3}})
+	edit(plan.EditDraft{Remove: 2})
+	as(bob, plan.MeetComment{ID: "C3", Met: true})
+	as(bob, plan.MeetComment{ID: "C4", Met: true})
+	as(bob, plan.MeetComment{ID: "C4"})
+	as(bob, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(state.Draft), Comment: "go", Comments: []plan.CommentOn{
+		{Text: "mind the limits", Step: 5}}})
+	drop := plan.AddSteps{Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Drop the table", Risk: plan.HighRisk}}}}
+	as(ann, drop)
+	as(bob, plan.Answer{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft), Comment: "never", Comments: []plan.CommentOn{
+		{Text: "what holds it back?"}}})
+	as(ann, drop)
+	edit(plan.EditDraft{Change: plan.UpdateStep{Step: 6, Patch: plan.Patch{Title: new("Empty the table")}}})
+	as(bob, plan.CommentOn{Text: "is there a copy?", Step: 6, Question: true})
 }
 
 // keep writes down what the log holds, and what it folds to.

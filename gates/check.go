@@ -180,6 +180,7 @@ func (e *examination) findings(ctx context.Context, g leveled, i int) []Finding 
 			Gate: g.name, Level: g.level,
 			Task: excerpt(strings.TrimSpace(e.New[i].Title), titleShown), Step: e.New[i].ID,
 			Index: i, Field: cmp.Or(g.field, g.name), Message: e.label(i) + " " + f.message, Fix: f.fix, verbatim: f.verbatim,
+			Says: f.message,
 		})
 	}
 	return list

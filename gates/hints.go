@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -96,13 +97,13 @@ func hintPaths(hints []string) []string {
 	return distinct(paths)
 }
 
-var backquotes = regexp.MustCompile("`+")
+var backquotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`+") })
 
 // quoted returns what stands in backquotes, as Markdown reads it: a span ends at as
 // many backquotes as it began with.
 func quoted(text string) []string {
 	var tokens []string
-	runs := backquotes.FindAllStringIndex(text, -1)
+	runs := backquotes().FindAllStringIndex(text, -1)
 	for len(runs) > 0 {
 		begin, end := runs[0][0], runs[0][1]
 		runs = runs[1:]

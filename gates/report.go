@@ -15,6 +15,7 @@ type Finding struct {
 	Fix      string      `json:"fix,omitempty"`    // what to do, a sentence without capital and full stop; "" when the message says it
 	Index    int         `json:"-"`                // of the task among the new ones, with Step
 	Field    string      `json:"-"`                // of the task that the gate looks at first; "" for the plan as a whole
+	Says     string      `json:"-"`                // the message without its task; "" for the plan as a whole
 	verbatim bool
 }
 

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"sync"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -99,37 +98,4 @@ func identity() []server.ServerOption {
 			Sizes:    []string{"any"},
 		}),
 	}
-}
-
-// What of a client's roots is looked at.
-const (
-	maxRoots = 100
-	maxRoot  = 4 << 10 // bytes of one
-)
-
-// rootsBound ends the wait for a client that declares roots and never answers.
-const rootsBound = 2 * time.Second
-
-// roots asks the client for its roots, if it declared any. The stateless
-// revision has no such request.
-func (s *Server) roots(ctx context.Context) []string {
-	session := server.ClientSessionFromContext(ctx)
-	known, ok := session.(server.SessionWithClientInfo)
-	if !ok || server.IsModernRequest(ctx) || known.GetClientCapabilities().Roots == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, rootsBound)
-	defer cancel()
-	result, err := s.MCP.RequestRoots(ctx, mcp.ListRootsRequest{})
-	if err != nil {
-		s.opts.Logger.Warn("the client did not list its roots", "error", err)
-		return nil
-	}
-	var uris []string
-	for _, root := range result.Roots[:min(len(result.Roots), maxRoots)] {
-		if len(root.URI) <= maxRoot {
-			uris = append(uris, root.URI)
-		}
-	}
-	return uris
 }

@@ -268,7 +268,9 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *
 		if d.ask.Step != 0 {
 			return d.answeredStep(ctx, content)
 		}
-		if reply, err := d.keep(ctx, content); reply != nil || err != nil {
+		if reply, err := d.keep(ctx, content); err != nil && d.stale(ctx) {
+			return d.again(ctx)
+		} else if reply != nil || err != nil {
 			return d.result(ctx, reply, err)
 		}
 		if d.ask.Request != "" {
@@ -278,6 +280,12 @@ func (d dialogue) answered(ctx context.Context, result *mcp.ElicitationResult) *
 	}
 	d.undecided(ctx, how)
 	return d.unanswered(ctx)
+}
+
+// stale reports whether what was put before the user waits still, and is another by now: a person changed it.
+func (d dialogue) stale(ctx context.Context) bool {
+	state, err := d.service.State(ctx)
+	return err == nil && d.ask.Request != "" && !d.over(ctx) && plan.Digest(state.Draft) != d.ask.Digest
 }
 
 // keep records the user's answer; nil when it is none. What a client sends need not
@@ -356,7 +364,7 @@ func (s *Server) retried(ctx context.Context, row verbs.Row, request mcp.CallToo
 	return d.answered(ctx, server.ElicitationResponse(request.Params.InputResponses, askKey))
 }
 
-// again asks anew what is open still: the answer came too late to count.
+// again asks anew what is open still: the answer came too late to count, or was about what is no more.
 func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
 	if d.ask.Step != 0 {
 		return d.status(ctx) // which asks what is open
@@ -366,14 +374,17 @@ func (d dialogue) again(ctx context.Context) *mcp.CallToolResult {
 		return mcp.NewToolResultError(d.explain(ctx, d.row, d.service, d.caller, err))
 	}
 	if d.ask.Question == "" && state.Draft != nil { // not decided this moment
-		d.ask.Message, d.ask.Digest = d.service.Review(state, former), plan.Digest(state.Draft)
+		d.ask.Message, d.ask.Digest = d.service.Review(state, former, nil), plan.Digest(state.Draft)
 	}
 	for _, q := range state.OpenQuestions() {
 		if q.ID == d.ask.Question {
 			d.ask.Message = q.Text
 		}
 	}
-	if d.ask.Message != "" && server.IsModernRequest(ctx) && d.canAsk(ctx) {
+	if d.ask.Message != "" && d.canAsk(ctx) {
+		if !server.IsModernRequest(ctx) {
+			return d.wait(ctx)
+		}
 		if result := d.inputRequired(); result != nil {
 			return result
 		}

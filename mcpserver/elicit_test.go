@@ -46,7 +46,7 @@ func newModeWorld(t testing.TB, limits plan.Limits, change ...func(*mcpserver.Op
 	opts := mcpserver.Options{
 		Version: "test", Strategy: prompts.React, User: terminal.CommandLine{}, Yield: stdio.Yield,
 		Sealer:  func() (*seal.Sealer, error) { return sealer, nil },
-		Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+		Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 		Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} },
 	}
 	for _, c := range change {
@@ -303,7 +303,7 @@ func TestDialogueShowsThePlanWhole(t *testing.T) {
 		}
 		for _, word := range []string{"Submitted by tester at 20", "\nRevision 1, plan ", "; it expires at 20",
 			"Plan: Move the sessions to Redis.", "1. [low risk] Add the Redis client (tools: create_file)",
-			"Read the module file", "Approve this plan?"} {
+			"Read the module file", "\n   warning: It has nothing to verify it by.\n", "Approve this plan?"} {
 			if !strings.Contains(shown[0], word) {
 				t.Errorf("%s: %q is missing in\n%s", era, word, shown[0])
 			}
@@ -632,13 +632,12 @@ func TestRejectedBesideAPlan(t *testing.T) {
 		hear func(w modeWorld, client *mcp.ClientSession)
 	}{
 		"terminal, comment": {nil, func(w modeWorld, _ *mcp.ClientSession) {
-			if _, err := w.service.Comment(w.t.Context(), petra, "Go on."); err != nil {
+			if _, err := w.service.Comment(w.t.Context(), petra, plan.CommentOn{Text: "Go on."}); err != nil {
 				w.t.Fatal(err)
 			}
 		}},
 		"form, went on": {says("accept", map[string]any{"decision": "reject", "comment": "not this way"}),
 			func(w modeWorld, client *mcp.ClientSession) {
-				time.Sleep(2 * time.Millisecond)
 				call(w.t, client, "planning_mark_step", map[string]any{"step_id": "S001", "status": "in_progress"})
 			}},
 	} {

@@ -46,7 +46,7 @@ func timesOut(t *testing.T, phase plan.Phase, limit time.Duration, waits bool) {
 	for range 2 {
 		service := verbs.New(s, verbs.Options{Notify: notify})
 		server, err := mcpserver.New(mcpserver.Options{Yield: stdio.Yield,
-			Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+			Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestALogThatCannotBeReadIsLeftAlone(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close() })
 		service := verbs.New(s, verbs.Options{})
 		server, err := mcpserver.New(mcpserver.Options{Yield: stdio.Yield, Logger: slog.New(slog.DiscardHandler),
-			Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return service, nil },
+			Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 			Actor:   func(client, _ string) plan.Actor { return plan.Actor{Kind: plan.Agent, Name: client} }})
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -92,12 +93,13 @@ func refusedPlan(tool string, invalid *verbs.RefusedPlan) string {
 // fault logs a fault and tells what a model can do about it.
 func (s *Server) fault(what string, err error) string {
 	s.opts.Logger.Error("call failed", "of", what, "error", err)
-	return wayOut(err)
+	return WayOut(err, "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to "+
+		"see where it stands; if that fails too, ask the user to run `planloop doctor`.")
 }
 
-// wayOut tells what a model can do about a fault of the store, and what a person
-// can cure before the workspace can be opened.
-func wayOut(err error) string {
+// WayOut tells what a model can do about a fault of the store, and what a person can cure before the workspace can be
+// opened; of any other fault it tells otherwise.
+func WayOut(err error, otherwise string) string {
 	var place *workspace.PlaceError
 	var config *workspace.ConfigError
 	if errors.As(err, &place) || errors.As(err, &config) {
@@ -107,9 +109,13 @@ func wayOut(err error) string {
 		kind error
 		text string
 	}{
+		{errRootsFirst, "Which workspace this is about is not known before a tool was called: call planloop_status or planning_read_plan " +
+			"first, then try again."},
 		{store.ErrBusy, "The workspace is busy; nothing was changed. Try the call again."},
 		{store.ErrDamaged, "The plan's log is damaged; nothing was changed. Ask the user to run `planloop doctor`."},
-		{store.ErrNewer, "The plan was written by a newer planloop; nothing was changed. Ask the user to update planloop."},
+		{store.ErrNewer, "The plan was written by a newer planloop than this server; nothing was changed. Ask the user to reconnect this " +
+			"server, or to update planloop if that does not help."},
+		{process.ErrGone, "planloop was updated or removed under this server; nothing was run. Ask the user to reconnect this server."},
 		{store.ErrReadOnly, "The plan's folder cannot be written; nothing was changed. Ask the user to run `planloop doctor`."},
 		{store.ErrIO, "The disk failed under the plan. Try the call again; if it fails again, ask the user to run `planloop doctor`."},
 		{store.ErrFull, "The disk is full; nothing was changed. Ask the user to free space, then try again."},
@@ -120,6 +126,5 @@ func wayOut(err error) string {
 			return known.text
 		}
 	}
-	return "planloop could not carry this out: a fault of its own, or of the folder it keeps the plan in. Read the plan to see where it " +
-		"stands; if that fails too, ask the user to run `planloop doctor`."
+	return otherwise
 }

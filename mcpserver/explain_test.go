@@ -25,7 +25,7 @@ func TestWorkspaceThatCannotBeOpened(t *testing.T) {
 		{errors.New("a secret"), "planloop doctor", "secret"},
 	} {
 		server, err := mcpserver.New(mcpserver.Options{
-			Service: func(context.Context, func(context.Context) []string) (*verbs.Service, error) { return nil, c.err },
+			Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return nil, c.err },
 			Actor:   func(string, string) plan.Actor { return plan.Actor{} },
 		})
 		if err != nil {

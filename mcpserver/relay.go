@@ -26,7 +26,7 @@ const relayName = "tool-of-another-server"
 // wrong with the name of one that is not there.
 func (s *Server) route(ctx context.Context, id any, request *mcp.CallToolRequest) {
 	name := request.Params.Name
-	if s.isOwn(name) {
+	if s.isOwn(name) || s.offersApp(ctx, name) {
 		return
 	}
 	if s.foreign != nil {

@@ -204,7 +204,8 @@ func (s *Server) listFormerPlans(ctx context.Context, _ any, _ *mcp.ListResource
 	for _, head := range former[:min(len(former), formerShown)] {
 		result.Resources = append(result.Resources, mcp.NewResource("plan://plans/"+head.ID, head.ID,
 			mcp.WithResourceTitle(plan.Shorten(head.Objective, 80)), mcp.WithMIMEType(mimeJSON),
-			mcp.WithResourceDescription(fmt.Sprintf("A former plan, %s, %d of %d steps done.", head.Status, head.Done, head.Steps))))
+			mcp.WithResourceDescription(fmt.Sprintf("A former plan, %s, %d of %d steps done.", verbs.PastStatus(state, head), head.Done,
+				head.Steps))))
 	}
 }
 

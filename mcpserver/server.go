@@ -10,11 +10,13 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
@@ -31,9 +33,8 @@ type Options struct {
 	Logger   *slog.Logger
 
 	// Service returns what carries out the calls. It is asked at each use, so that
-	// nothing is opened before a client needs it; roots asks the client at hand
-	// for its roots, as file URIs.
-	Service func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error)
+	// nothing is opened before a client needs it.
+	Service func(ctx context.Context, roots Roots) (*verbs.Service, error)
 	// Box returns the tools on the workspace's files, which the toolset workspace
 	// offers; nil where there are none.
 	Box func(ctx context.Context) (*toolbox.Box, error)
@@ -43,6 +44,8 @@ type Options struct {
 	// ends with the cause once nothing may be changed, and what ends its watch; where nothing may
 	// be changed now, a refusal. Nil: everything may always be changed.
 	Free func(ctx context.Context, cause error) (free context.Context, stop func(), err error)
+	// Sheet returns the workspace as people look at it; nil: with nothing but what its service tells.
+	Sheet func(ctx context.Context) (*review.Sheet, error)
 	// Sealer returns what seals the state of a question while it travels through a
 	// client; nil: clients of the stateless revision are not asked.
 	Sealer func() (*seal.Sealer, error)
@@ -54,6 +57,9 @@ type Options struct {
 	// Unheard reports whether no user is heard through the server's clients: an agent's
 	// shell started it, and its client is whatever the agent made one. Nil: they are.
 	Unheard func(context.Context) bool
+	// AppOnlyShows has the app decide nothing: any program that reaches the server, an agent's shell
+	// too, could say that it shows apps.
+	AppOnlyShows bool
 	// Actor says who calls, from the client's name and its connection. A
 	// connection is empty where the protocol has none.
 	Actor func(client, connection string) plan.Actor
@@ -73,11 +79,12 @@ type Server struct {
 	opts          Options
 	connections   *connections
 	subscriptions *subscriptions
-	rounds        *seal.Sealer    // of calls in rounds; what waits for an answer ends with the process
+	rounds        *seal.Sealer    // of calls in rounds, and of what apps showed; what waits for an answer ends with the process
 	plansOnly     map[string]bool // the tools that pass in a read-only phase
 	offered       []string        // the names of the tools that there are
 	foreign       *foreign        // nil: no tools of other servers are offered
 	waiting       waiting
+	rootsAsked    atomic.Int32
 	close         func()
 
 	background func(func(context.Context)) // has something go on until Close
@@ -119,6 +126,8 @@ func New(opts Options) (*Server, error) {
 		server.WithResourceCompletionProvider(completion{s}),
 		server.WithCacheHints(0, mcp.CacheScopePrivate),
 		server.WithHooks(hooks),
+		server.WithToolHandlerMiddleware(s.withRoots),
+		server.WithToolHandlerMiddleware(s.heard),
 	)...)
 	if err := errors.Join(s.addTools(), s.addWorkspaceTools()); err != nil {
 		cancel()
@@ -126,6 +135,8 @@ func New(opts Options) (*Server, error) {
 	}
 	s.addServerTools()
 	s.addResources()
+	s.addApp()
+	s.addAppTools()
 	s.addPrompts()
 	s.subscriptions.notifyAll = s.MCP.SendNotificationToAllClients
 	return s, nil

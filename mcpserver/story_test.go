@@ -274,6 +274,9 @@ func TestResources(t *testing.T) {
 		if text, ok := whole[r.URI]; ok && body == text {
 			body = "(as package resources has it)"
 		}
+		if strings.HasPrefix(r.MIMEType, "text/html") {
+			body = "(a page)"
+		}
 		fmt.Fprintf(&out, "## %s · %s · %s · %s\n%s\n", r.URI, r.Title, r.MIMEType, r.Description, body)
 	}
 	fmt.Fprintf(&out, "## plan://steps/S002\n%s\n", read(t, client, "plan://steps/S002"))

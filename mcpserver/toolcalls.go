@@ -108,9 +108,9 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		if !loop {
 			return "planning_read_plan from " + call.Step.String(), true
 		}
-		return `planloop_status {"task":` + call.Step.Number() + page(call) + "}", true
+		return `planloop_status {"task":` + call.Step.Number() + pageOf(call) + "}", true
 	case verbs.ActListTasks:
-		return `planloop_status {"full":true` + page(call) + "}", loop
+		return `planloop_status {"full":true` + pageOf(call) + "}", loop
 	case verbs.ActAskStatus:
 		return "planloop_status", loop
 	case verbs.ActWait:
@@ -128,6 +128,9 @@ func (t Tools) Word(call verbs.Call) (text string, can bool) {
 		return "Write instructions_content to " + call.File + " (or have planloop sync run), then call planloop_status again", loop
 	case verbs.ActAsk:
 		return only(verbs.Mode, "planning_ask_user", "ask the user")
+	case verbs.ActReply:
+		return only(verbs.Mode, fmt.Sprintf(`planning_ask_user {"reply_to":%q,"question":"<your reply>"}`, call.ID),
+			"tell the user, or planloop reply "+call.ID+" TEXT")
 	case verbs.ActSubmit:
 		return only(verbs.Mode, "planning_submit_plan", "ask the user to run "+t.byUser(verbs.Call{Act: verbs.ActCancelMode})+
 			", as no tool submits a plan here")
@@ -187,7 +190,10 @@ func (t Tools) carryOut(call verbs.Call) (text string, can bool) {
 
 // readOf is the call that reads the draft, or what was approved.
 func readOf(call verbs.Call) string {
-	if call.Step == 0 {
+	switch {
+	case call.Page > 0:
+		return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%d}`, call.ID, call.Page)
+	case call.Step == 0:
 		return fmt.Sprintf(`planning_read_plan {"of":%q}`, call.ID)
 	}
 	return fmt.Sprintf(`planning_read_plan {"of":%q,"from":%q}`, call.ID, call.Step)
@@ -202,7 +208,7 @@ func templateArguments(call verbs.Call) string {
 	return `{"template":` + string(name) + `,"parameters":` + call.JSON + "}"
 }
 
-func page(call verbs.Call) string {
+func pageOf(call verbs.Call) string {
 	if call.Page < 2 {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +33,11 @@ func (s *Server) addTools() error {
 		if err := errors.Join(noInput, noOutput); err != nil {
 			return err
 		}
-		s.MCP.AddTool(describe(row.Spec, input, output), s.handle(row))
+		handle := s.handle(row)
+		if showsApp(row.Name) {
+			handle = s.withView(handle)
+		}
+		s.MCP.AddTool(describe(row.Spec, input, output), handle)
 		s.offered = append(s.offered, row.Name)
 	}
 	return nil
@@ -41,7 +46,7 @@ func (s *Server) addTools() error {
 // describe returns the tool as clients list it.
 func describe(row verbs.Spec, input, output []byte) mcp.Tool {
 	return mcp.Tool{
-		Name: row.Name, Title: row.Title, Description: row.Description,
+		Name: row.Name, Title: row.Title, Description: row.Description, Meta: appMeta(row.Name),
 		RawInputSchema: input, RawOutputSchema: output,
 		Annotations: mcp.ToolAnnotation{
 			ReadOnlyHint:    &row.ReadOnly,
@@ -76,6 +81,25 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 	}
 }
 
+// heard notes each call of a tool, of which a hook of its host may have told. One that brings answers
+// goes on with another.
+func (s *Server) heard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
+	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if isAppTool(request.Params.Name) { // which no agent calls
+			return next(ctx, request)
+		}
+		goesOn := request.Params.RequestState != "" || len(request.Params.InputResponses) > 0
+		if service, err := s.service(ctx); err == nil && !goesOn {
+			name := request.Params.Name
+			if tool, others := request.Params.Arguments.(ServerTool); others {
+				name = tool.Name
+			}
+			service.Called(name)
+		}
+		return next(ctx, request)
+	}
+}
+
 // called calls the verb, and asks the user what its reply asks.
 func (s *Server) called(ctx context.Context, row verbs.Row, request mcp.CallToolRequest, service *verbs.Service,
 	caller verbs.Caller) *mcp.CallToolResult {
@@ -86,7 +110,7 @@ func (s *Server) called(ctx context.Context, row verbs.Row, request mcp.CallTool
 	if !row.ReadOnly {
 		s.subscriptions.begin(ctx) // there is a log to watch now
 	}
-	if question, ok := reply.(asking); ok && question.Ask() != nil {
+	if question, ok := reply.(asking); ok && question.Ask() != nil && !(showsApp(row.Name) && s.decidesInApp(ctx)) {
 		return dialogue{s, row, request, service, caller, question.Ask(), reply}.put(ctx)
 	}
 	return mcp.NewToolResultStructured(reply, reply.Text())
@@ -151,20 +175,26 @@ func (s *Server) handleFiles(row toolbox.Row) server.ToolHandlerFunc {
 	}
 }
 
-// listByPhase adds the tools of other servers, and leaves out what the phase does not allow.
-// The list depends on the toolsets, these tools and the phase alone, so that hosts' caches of it stay warm. A tool that is
+// listByPhase adds the tools of other servers, and leaves out what the phase does not allow and those of the app
+// where none is shown. The list depends on the toolsets, these tools, the phase and that alone, so that hosts' caches
+// of it stay warm. A tool that is
 // called all the same is refused, with the way on, by whoever carries it out.
 func (s *Server) listByPhase(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	others := s.serverTools(ctx)
-	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool { return tool.Name == relayName })
+	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(tool mcp.Tool) bool {
+		return tool.Name == relayName || isAppTool(tool.Name) && !s.offersApp(ctx, tool.Name)
+	})
 	passing := maps.Clone(s.plansOnly)
+	passing[lookTool], passing[actTool] = true, true
 	for _, tool := range others {
 		result.Tools = append(result.Tools, tool.described())
 		passing[tool.Name] = tool.Passes
 	}
 	phase, revision, err := s.phaseNow(ctx)
 	if err != nil {
-		s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
+		if !errors.Is(err, errRootsFirst) {
+			s.opts.Logger.Warn("the tools are listed without regard to the phase", "error", err)
+		}
 		return
 	}
 	s.subscriptions.listed(phase, revision)
@@ -183,6 +213,14 @@ func (s *Server) phaseNow(ctx context.Context) (plan.Phase, plan.Revision, error
 		return "", 0, err
 	}
 	return service.Phase(ctx)
+}
+
+// IsTool reports whether a name is that of a tool of ours, or of another server's that we offer. Which of them may be
+// called while nothing may be changed is for the server to say, which refuses with the way on: marks of steps may,
+// while a change of an approved plan waits.
+func IsTool(name string) bool {
+	_, ours := plansOnly(verbs.Table(), toolbox.Table())[name]
+	return ours || strings.Contains(name, "__")
 }
 
 // plansOnly lists the tools that pass while nothing may be changed: those that only

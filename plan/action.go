@@ -44,6 +44,8 @@ func traitsOf(a Action) traits {
 	switch a := a.(type) {
 	case SetUp:
 		return traits{word: "set_up_plan", anyPlan: true}
+	case AdoptPlan:
+		return traits{word: "adopt_host_plan", anyPlan: true}
 	case AddSteps:
 		return traits{word: "add_steps"}
 	case UpdateStep:
@@ -82,18 +84,26 @@ func traitsOf(a Action) traits {
 		return traits{word: "end_plan_mode", planning: true}
 	case Answer:
 		return decision(map[Outcome]string{Approved: "approve_plan", Rejected: "reject_plan", Returned: "return_plan"}[a.Outcome])
+	case EditDraft:
+		return traits{word: "edit_draft", planning: true, anyPlan: true, standing: deciding, act: "change of the draft"}
 	case CancelMode:
 		return decision("cancel_plan_mode")
 	case AnswerQuestion:
 		return traits{word: "answer_question", planning: true, anyPlan: true, standing: confirmed, act: "answer"}
 	case CommentOn:
-		return traits{word: "comment", planning: true, anyPlan: true, standing: inPerson, act: "comment"}
+		return traits{word: "comment", planning: true, anyPlan: true, standing: confirmed, act: "comment"}
+	case MeetComment:
+		return traits{word: "meet_comment", planning: true, anyPlan: true, standing: confirmed, act: "word about a comment"}
+	case ReplyTo:
+		return traits{word: "reply_to_comment", planning: true, anyPlan: true}
 	case Purge:
 		return traits{word: "purge", anyPlan: true, standing: inPerson, act: "purge the history"}
 	case BeginRun:
 		return traits{word: "begin_run"}
 	case PauseRun:
 		return traits{word: "pause_run", planning: true, anyPlan: true}
+	case EndRun:
+		return traits{word: "end_run", planning: true, anyPlan: true, standing: confirmed, act: "end of the run"}
 	case Advance:
 		return traits{word: "advance", planning: true, anyPlan: true, claims: a.lost()}
 	case AnswerStep:
@@ -207,6 +217,7 @@ func (c *cleaner) oneOf(name, value string, allowed []string) {
 type Batch struct {
 	Word  string // the action's word in the log
 	Parts []Part
+	Found Found // by the gates; kept where it comes before a person
 }
 
 // Part is one action of a batch, and where it stands in the input.
@@ -226,6 +237,7 @@ func (b Batch) clean(c *cleaner) Action {
 		b.Parts[i].Action = b.Parts[i].Action.clean(&part)
 		c.Add(within(b.Parts[i].Field, part.Err()))
 	}
+	c.found(&b.Found)
 	return b
 }
 
@@ -274,17 +286,25 @@ func archives(e Event) bool {
 	return is
 }
 
-// within returns a refusal whose field stands in field.
+// within returns a refusal of a part of a batch with its field in the words of the input.
 func within(field string, err error) error {
+	if field == "" {
+		return err
+	}
+	return refusedAt(err, func(inner string) string { return below(field, inner) })
+}
+
+// refusedAt returns a refusal whose fields stand elsewhere.
+func refusedAt(err error, at func(field string) string) error {
 	var refused *ValidationError
-	if !errors.As(err, &refused) || field == "" {
+	if !errors.As(err, &refused) {
 		return err
 	}
 	inner := *refused
-	inner.Field, inner.Others = below(field, inner.Field), slices.Clone(inner.Others)
+	inner.Field, inner.Others = at(inner.Field), slices.Clone(inner.Others)
 	for i, other := range inner.Others {
 		moved := *other
-		moved.Field = below(field, moved.Field)
+		moved.Field = at(moved.Field)
 		inner.Others[i] = &moved
 	}
 	return &inner

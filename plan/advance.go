@@ -74,8 +74,8 @@ func (a Advance) clean(c *cleaner) Action {
 		inner := cleaner{field: fmt.Sprintf("/finished/%d", i)}
 		result := &done.Result
 		inner.result(&result)
-		inner.block(&done.Output, "output", MaxLongText)
-		inner.block(&done.Note, "note", MaxLongText)
+		inner.block(&done.Output, "output")
+		inner.block(&done.Note, "note")
 		inner.list(&done.AffectedFiles, "affected_files", LinesField, MaxPath, MaxNotes)
 		inner.list(&done.Outside, "outside", LinesField, MaxPath, MaxNotes)
 		inner.line(&done.Plan, "plan", MaxHint)

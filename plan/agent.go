@@ -37,20 +37,6 @@ func (s State) Affords(agent string, most int) bool {
 	return most == 0 || run == nil || run.Starts[agent] < most
 }
 
-// AgentSteps lists up to most ready steps that agents do, and that ask nothing, in order.
-func AgentSteps(p *Plan, most int) []*Step {
-	var ready []*Step
-	for step := range p.Steps.Ready() {
-		if len(ready) == most {
-			break
-		}
-		if step.Asking() == nil && !step.ConcernsEngine() {
-			ready = append(ready, step)
-		}
-	}
-	return ready
-}
-
 // keepsTo refuses an agent that planloop started for a step everything but to report on that step, to
 // ask, and to tell of what it sees: one step, in a context of its own, is what it was started for.
 func (s State) keepsTo(a Action, f Facts) error {
@@ -77,7 +63,7 @@ func (s State) keepsTo(a Action, f Facts) error {
 		about = a.Step
 	case ClaimStep:
 		about = a.Step
-	case AskUser, RaiseSignal, ClearSignal:
+	case AskUser, ReplyTo, RaiseSignal, ClearSignal:
 		return nil
 	}
 	switch {

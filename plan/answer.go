@@ -43,7 +43,7 @@ type AnswerStep struct {
 
 func (a AnswerStep) clean(c *cleaner) Action {
 	c.oneOf("choice", string(a.Choice), a.Choice.Values())
-	c.block(&a.Text, "text", MaxLongText)
+	c.block(&a.Text, "text")
 	c.object(&a.Args, "args")
 	c.steps(&a.Steps, "steps")
 	switch {
@@ -233,8 +233,8 @@ func (e StepAnswered) marks() StepID { return e.Step }
 
 func (e StepAnswered) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) {
-		become := func(status StepStatus, note string) {
-			step.become(StepMarked{Step: e.Step, Status: status, Note: note, By: e.By, At: e.At})
+		become := func(status StepStatus) {
+			step.become(StepMarked{Step: e.Step, Status: status, By: e.By, At: e.At})
 		}
 		result := func(ok bool, value, problem string) {
 			step.Result = &Result{OK: ok, Error: problem, Timestamp: e.At}
@@ -249,28 +249,28 @@ func (e StepAnswered) apply(s State) State {
 				x.Ask, x.Grant = nil, &Grant{Digest: e.Digest, Args: e.Args, By: e.By, Way: e.Way, At: e.At}
 			})
 		case Deny:
-			become(Skipped, "")
+			become(Skipped)
 			result(false, "", UserDenied)
 			step.Error = UserDenied
 		case Reply:
 			if unblocked {
-				become(Pending, "")
+				become(Pending)
 				break
 			}
 			step.execute(func(x *Execution) { x.Ask, x.Answered = nil, true })
 			if step.Tool == "" { // the answer is all there is to do
-				become(Done, "")
+				become(Done)
 				result(true, e.Text, "")
 				step.Output = e.Text
 			}
 		case Retry, Insert:
 			if !step.execution().Expanded {
-				become(Pending, "")
+				become(Pending)
 			}
 		case Skip:
-			become(Skipped, "")
+			become(Skipped)
 		case Happened:
-			become(Done, "")
+			become(Done)
 			result(true, "", "")
 		case Abort:
 		}

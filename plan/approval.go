@@ -1,133 +1,13 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
-
-// SubmitPlan asks for a person's decision about a plan (chorus: Plan Creation). It
-// stands beside the current plan until then; a former submission gives way.
-type SubmitPlan struct {
-	Outline
-	Steps []NewStep
-}
-
-func (a SubmitPlan) clean(c *cleaner) Action {
-	c.outline(&a.Outline)
-	c.steps(&a.Steps, "steps")
-	return a
-}
-
-func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
-	if len(a.Steps) == 0 {
-		return nil, Refuse(InvalidInput, "/steps", "is empty", "give at least one step")
-	}
-	if err := withinLimit(len(a.Steps), f.Limits); err != nil {
-		return nil, err
-	}
-	steps, err := mint(Steps{}, a.Steps, "/steps")
-	if err != nil {
-		return nil, err
-	}
-	return []Event{submitted(s, Body{Plan: Plan{
-		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusDraft, Version: 1,
-		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
-	}, Steps: steps}, f)}, nil
-}
-
-// submitted returns the event that asks for a decision about a draft.
-func submitted(s State, draft Body, f Facts) PlanSubmitted {
-	request := Request{
-		ID: fmt.Sprintf("R%d", s.Revision+1), Plan: draft.ID, Digest: Digest(draft.Build()), By: f.Actor.Name, At: f.Now,
-		Limit: Limit(f.Limits.ApprovalTimeout), PersonOnly: f.Limits.PersonOnly,
-		Tools: definitionsOf(draft.Steps, f.Definitions),
-	}
-	if s.Plan != nil && s.Plan.Root() == draft.Root() {
-		request.Base = Digest(s.Plan)
-	}
-	return PlanSubmitted{Plan: draft, Request: request}
-}
-
-// definitionsOf returns how the tools are defined that steps name, of those of other servers.
-func definitionsOf(steps []*Step, all map[string]string) map[string]string {
-	var named map[string]string
-	for _, step := range steps {
-		if definition := all[step.Tool]; definition != "" {
-			if named == nil {
-				named = map[string]string{}
-			}
-			named[step.Tool] = definition
-		}
-	}
-	return named
-}
-
-// ShownBefore returns the head of the draft that the present one took the place of while
-// the same planning went on: it was put before a person, who may want to see what differs.
-func (s State) ShownBefore() (PastPlan, bool) {
-	if s.Draft == nil || len(s.Past) == 0 || !s.PhaseNow().Restricted() {
-		return PastPlan{}, false
-	}
-	last, mode := s.Past[len(s.Past)-1], s.ModeNow()
-	same := !last.CreatedAt.Before(mode.Since) || mode.Decision != nil && mode.Decision.Outcome == Returned // which may begin it
-	return last, same && last.Reason == superseded && last.ArchivedAt.Equal(s.Draft.CreatedAt)
-}
-
-// PlanSubmitted puts a draft beside the current plan and asks for a decision.
-type PlanSubmitted struct {
-	Plan    Body    `json:"plan"`
-	Request Request `json:"request"`
-}
-
-func (e PlanSubmitted) apply(s State) State {
-	s.Draft = e.Plan.Build()
-	from := s.PhaseNow()
-	return s.inMode(PhaseSubmitted, func(m *Mode) {
-		if !from.Restricted() { // submitted without entering
-			*m = begun(m, from, e.Request.By, e.Request.At)
-		}
-		m.Request, m.PersonOnly = &e.Request, m.PersonOnly || e.Request.PersonOnly
-	})
-}
-
-// Digest identifies what an approval binds of a plan: the objective, the summary and, of the
-// steps in their order, each field that binds. What does not bind (hints, notes, progress,
-// signals) does not touch it.
-func Digest(p *Plan) string {
-	type bound struct {
-		ID     StepID
-		Fields [][]string // each by its name, with its texts
-	}
-	form := struct {
-		Objective, Summary string
-		Steps              []bound
-	}{Objective: p.Objective, Summary: p.Summary}
-	for step := range p.Steps.All() {
-		if step.Loop() != 0 {
-			continue // an instance follows from its loop
-		}
-		if len(step.Args) > 0 && !json.Valid(step.Args) {
-			return "" // equal to nothing, so never approved
-		}
-		b := bound{ID: step.ID}
-		for _, f := range SpecFields() {
-			if texts := f.Texts(step); f.Binding != Unbound && len(texts) > 0 {
-				b.Fields = append(b.Fields, slices.Concat([]string{f.Name}, texts))
-			}
-		}
-		form.Steps = append(form.Steps, b)
-	}
-	hash := sha256.New()
-	if err := json.NewEncoder(hash).Encode(form); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(hash.Sum(nil))
-}
 
 // Answer is a person's decision about the draft, and about what it was taken
 // (chorus: Plan Approval).
@@ -136,19 +16,73 @@ type Answer struct {
 	Request string  // the open request it answers; may be empty for a person
 	Digest  string  // of what was shown
 	Comment string
+
+	Comments []CommentOn // on its steps and on the whole, told along with it
 }
 
 func (a Answer) clean(c *cleaner) Action {
 	c.oneOf("outcome", string(a.Outcome), []string{string(Approved), string(Rejected), string(Returned)})
-	c.block(&a.Comment, "comment", MaxLongText)
+	c.block(&a.Comment, "comment")
+	if c.fits(len(a.Comments), "comments", MaxList) {
+		a.Comments = slices.Clone(a.Comments)
+		for i, comment := range a.Comments {
+			one := cleaner{}
+			a.Comments[i] = comment.clean(&one).(CommentOn)
+			c.Add(atComment(i, one.Err()))
+		}
+	}
 	return a
 }
 
 func (a Answer) decide(s State, f Facts) ([]Event, error) {
 	draft, err := a.open(s, f)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	said, on, err := a.said(s, draft, f)
+	if err != nil {
+		return nil, err
+	}
+	if a.Comment == "" && a.Outcome == Returned && len(said) > 0 {
+		a.Comment = "See the comments" + on + "."
+	}
+	decided, err := a.outcome(s, draft, f)
+	if err != nil {
+		return nil, err
+	}
+	return append(decided, said...), nil
+}
+
+// said returns the comments that come along, and which steps they are on, for a message.
+func (a Answer) said(s State, draft *Plan, f Facts) (said []Event, on string, err error) {
+	var steps []StepID
+	for i, comment := range a.Comments {
+		comment.Of = cmp.Or(comment.Of, draft.ID)
+		events, err := comment.decide(s, f)
+		if err != nil {
+			return nil, "", atComment(i, err)
+		}
+		for _, e := range events {
+			s = Apply(s, e)
+		}
+		said = append(said, events...)
+		if comment.Step != 0 {
+			steps = including(steps, comment.Step)
+		}
+	}
+	if len(steps) > 0 {
+		on = " on " + IDs(steps)
+	}
+	return said, on, nil
+}
+
+func atComment(i int, err error) error {
+	return refusedAt(err, func(field string) string { return fmt.Sprintf("/comments/%d%s", i, field) })
+}
+
+// outcome returns what becomes of the draft.
+func (a Answer) outcome(s State, draft *Plan, f Facts) ([]Event, error) {
+	switch {
 	case a.Outcome == Approved:
 		return a.approve(s, f)
 	case a.Outcome == Rejected:
@@ -164,26 +98,76 @@ func (a Answer) decide(s State, f Facts) ([]Event, error) {
 
 // open returns the draft, or says why it is not to be decided about.
 func (a Answer) open(s State, f Facts) (*Plan, error) {
-	if s.Draft == nil {
-		return nil, conflict("no plan waits for a decision", "see where planning mode stands")
-	}
 	request, way := s.ModeNow().Request, f.Actor.Way()
 	switch {
+	case s.Draft == nil:
+		return nil, s.gone("no plan waits for a decision", "see where planning mode stands", f)
 	case s.PhaseNow() == PhaseGathering && (way != ByPerson || a.Outcome != Rejected): // who returned it may drop it
-		return nil, conflict("planning is still going on, and no plan has been submitted yet", "wait for the plan to be submitted")
+		return nil, s.gone("planning is still going on, and no plan has been submitted yet", "wait for the plan to be submitted", f)
 	case way == ByClient && (request == nil || a.Request != request.ID),
 		way == ByPerson && a.Request != "" && (request == nil || a.Request != request.ID):
-		return nil, conflict("this request has already been decided or replaced", "look at what waits now")
-	case a.Digest == "" || a.Digest != Digest(s.Draft):
-		return nil, conflict("the plan has changed since it was shown", "look at it again, then decide")
+		return nil, s.gone("this request has already been decided or replaced", "look at what waits now", f)
 	}
-	return s.Draft, nil
+	return s.Draft, shown(s, a.Digest, f)
+}
+
+// shown refuses what is said about a draft that is another than was shown.
+func shown(s State, digest string, f Facts) error {
+	switch {
+	case s.Draft == nil:
+		return s.gone("no plan waits for a decision", "see where planning mode stands", f)
+	case digest != "" && digest == Digest(s.Draft):
+		return nil
+	}
+	problem := "the plan has changed since it was shown"
+	if edits := s.Draft.Edits; edits != nil {
+		problem += ": " + strings.Join(edits.By, " and ") + " changed it, the last time " + ago(edits.At, f.Now)
+	}
+	return conflict(problem, "look at it again, then decide")
+}
+
+// gone refuses what is said about a draft or a request that does not wait any more, and says what
+// became of it: somebody else may have been faster.
+func (s State) gone(problem, fix string, f Facts) error {
+	d, open := s.ModeNow().Decision, s.ModeNow().Request
+	switch {
+	case open != nil:
+		problem += ": " + open.By + " submitted another in its place " + ago(open.At, f.Now)
+	case d != nil:
+		by := d.Way.Decider(d.By)
+		problem += ": " + map[Outcome]string{Approved: by + " approved it ", Rejected: by + " rejected it ",
+			Returned: by + " returned it for changes ", CalledOff: by + " cancelled planning mode ", Expired: "planning mode expired ",
+			Ended: "planning mode ended "}[d.Outcome] + ago(d.At, f.Now)
+	}
+	return conflict(problem, fix)
+}
+
+// ago says how long something is past: "12 s ago".
+func ago(then, now time.Time) string {
+	d := now.Sub(then)
+	for _, unit := range []struct {
+		name string
+		of   time.Duration
+	}{{"days", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}} {
+		if n := int(d / unit.of); n > 1 || n == 1 && unit.name != "days" {
+			return fmt.Sprintf("%d %s ago", n, unit.name)
+		}
+	}
+	return "just now"
+}
+
+// Outdated refuses to approve a revision whose plan was changed since it was submitted; nil: nothing was.
+func (s State) Outdated() error {
+	if request := s.ModeNow().Request; request != nil && request.Base != "" && request.Base != Digest(s.Plan) {
+		return conflict("the plan was changed while its revision waited", "reject the revision; the agent can submit it again")
+	}
+	return nil
 }
 
 // approve makes the draft the current plan, to be carried out.
 func (a Answer) approve(s State, f Facts) ([]Event, error) {
-	if request := s.ModeNow().Request; request != nil && request.Base != "" && request.Base != Digest(s.Plan) {
-		return nil, conflict("the plan was changed while its revision waited", "reject the revision; the agent can submit it again")
+	if err := s.Outdated(); err != nil {
+		return nil, err
 	}
 	var events []Event
 	var tools map[string]string
@@ -198,7 +182,7 @@ func (a Answer) approve(s State, f Facts) ([]Event, error) {
 		events = archive(s, replanned, f.Now)
 	}
 	events = append(events, PlanApproved{Approval: Approval{By: f.Actor.Name, Way: string(f.Actor.Way()), Digest: a.Digest,
-		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Tools: tools}})
+		Comment: a.Comment, At: f.Now, Revision: s.Revision + 1, Edits: s.Draft.Edits, Tools: tools}})
 	return events, nil
 }
 
@@ -215,11 +199,11 @@ func (e PlanApproved) apply(s State) State {
 	if change {
 		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, p.Version > s.Plan.Version)
 	}
-	p.Status, p.Approval, p.UpdatedAt = StatusActive, &e.Approval, e.Approval.At
+	p.Status, p.Approval, p.Edits, p.UpdatedAt = StatusActive, &e.Approval, nil, e.Approval.At
 	s.Plan, s.Draft = &p, nil
 	s = s.inMode(PhaseExecuting, func(m *Mode) { m.Approved = p.Root() })
 	return s.decided(PhaseExecuting, Decision{Outcome: Approved, By: e.Approval.By, Way: Way(e.Approval.Way),
-		Comment: e.Approval.Comment, Change: change, At: e.Approval.At})
+		Comment: e.Approval.Comment, Change: change, Edits: e.Approval.Edits, At: e.Approval.At})
 }
 
 // withProgressOf returns s with what has become of the same steps in now: a person
@@ -280,7 +264,11 @@ func (e PlanReturned) apply(s State) State {
 		}
 		m.IdleTimeout, m.ApprovalTimeout, m.PersonOnly = e.IdleTimeout, e.ApprovalTimeout, m.PersonOnly || e.PersonOnly
 	})
-	return s.decided(PhaseGathering, Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.revises(), At: e.At})
+	d := Decision{Outcome: Returned, By: e.By, Way: e.Way, Comment: e.Comment, Change: s.revises(), At: e.At}
+	if s.Draft != nil {
+		d.Edits = s.Draft.Edits
+	}
+	return s.decided(PhaseGathering, d)
 }
 
 // begun is the mode that a decision or a submission began, and nobody had entered.
@@ -316,59 +304,3 @@ type LeftUndecided struct {
 }
 
 func (LeftUndecided) apply(s State) State { return s }
-
-// Verdict is a judge's opinion of a plan (planloop: Prompt Catalog, P-2). It is
-// kept and shown; it approves nothing.
-type Verdict struct {
-	Approved bool      `json:"is_approved"`
-	Feedback string    `json:"feedback,omitempty"`
-	By       string    `json:"by"`
-	Way      string    `json:"way"` // agent: handed in; or the name of the model that was asked
-	At       time.Time `json:"at"`
-}
-
-// WayAgent marks a verdict that an agent handed in, perhaps on its own plan.
-const WayAgent = "agent"
-
-// Judge asks to keep a verdict on the draft, or on the current plan when there is
-// no draft.
-type Judge struct {
-	Approved bool
-	Feedback string
-	Way      string
-}
-
-func (a Judge) clean(c *cleaner) Action {
-	c.block(&a.Feedback, "feedback", MaxLongText)
-	c.text(&a.Way, "way", Text{Max: MaxHint}, true)
-	return a
-}
-
-func (a Judge) decide(s State, f Facts) ([]Event, error) {
-	p := s.Draft
-	if p == nil {
-		var err error
-		if p, err = livePlan(s); err != nil {
-			return nil, err
-		}
-	}
-	verdict := Verdict{Approved: a.Approved, Feedback: a.Feedback, By: f.Actor.Name, Way: a.Way, At: f.Now}
-	return []Event{PlanJudged{Plan: p.ID, Verdict: verdict}}, nil
-}
-
-// PlanJudged keeps a verdict on the draft or the current plan.
-type PlanJudged struct {
-	Plan    string  `json:"plan_id"`
-	Verdict Verdict `json:"verdict"`
-}
-
-func (e PlanJudged) apply(s State) State {
-	for _, p := range []**Plan{&s.Plan, &s.Draft} {
-		if *p != nil && (*p).ID == e.Plan {
-			judged := **p
-			judged.Verdict, judged.UpdatedAt = &e.Verdict, e.Verdict.At
-			*p = &judged
-		}
-	}
-	return s
-}

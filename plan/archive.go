@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -23,6 +24,8 @@ type PastPlan struct {
 	Revision   Revision   `json:"revision"`
 	// replaced, replanned, cleared, restored_over; of a draft superseded, rejected, cancelled, expired or ended
 	Reason string `json:"reason"`
+	From   string `json:"from,omitempty"`   // the session of a host whose list it was made of: see Adopted.From
+	Edited bool   `json:"edited,omitempty"` // a draft that people changed
 }
 
 // Body returns the plan that the head stands for in the state at its revision, nil when
@@ -55,12 +58,15 @@ func (s State) Former() []PastPlan {
 		}
 	}
 	slices.Reverse(former)
-	slices.SortStableFunc(former, func(a, b PastPlan) int { return b.ArchivedAt.Compare(a.ArchivedAt) })
+	slices.SortStableFunc(former, func(a, b PastPlan) int { return cmp.Compare(b.Revision, a.Revision) })
 	return former
 }
 
 // Root returns the id of the first version of the plan, which does not change with replans.
 func (p PastPlan) Root() string { return (&Plan{ID: p.ID, Version: p.Version}).Root() }
+
+// GaveWay reports whether the work on it went on in another draft or version.
+func (p PastPlan) GaveWay() bool { return p.Reason == superseded || p.Reason == replanned }
 
 // Versions yields the heads of the former versions of a plan.
 func (s State) Versions(root string) iter.Seq[PastPlan] {
@@ -71,6 +77,27 @@ func (s State) Versions(root string) iter.Seq[PastPlan] {
 			}
 		}
 	}
+}
+
+// Forms lists the ids of a plan in all its forms: its own, its versions, and the drafts that
+// gave way one after the other until it was submitted.
+func (s State) Forms(p *Plan) []string {
+	forms := []string{p.ID}
+	if s.Plan != nil && s.Plan.Root() == p.Root() && s.Plan.ID != p.ID {
+		forms = append(forms, s.Plan.ID)
+	}
+	for head := range s.Versions(p.Root()) {
+		if !slices.Contains(forms, head.ID) {
+			forms = append(forms, head.ID)
+		}
+	}
+	at := p.CreatedAt
+	for _, head := range slices.Backward(s.Past) { // more than one may have given way in a millisecond
+		if head.Reason == superseded && head.ArchivedAt.Equal(at) && !slices.Contains(forms, head.ID) {
+			forms, at = append(forms, head.ID), head.CreatedAt
+		}
+	}
+	return forms
 }
 
 // highestOf returns the highest id that any version of a plan has minted: none is used again.
@@ -167,7 +194,8 @@ func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	return PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
 		Steps: p.Steps.Len(), Done: p.Steps.Count(Done), Highest: unusual(p.Steps), Attempts: attempts(p.Steps),
-		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason,
+		CreatedAt: p.CreatedAt, ArchivedAt: now, Revision: at, Reason: reason, From: p.Adopted.From(),
+		Edited: p.Edits != nil,
 	}
 }
 
@@ -283,6 +311,7 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 // the log may have been written before its texts were checked.
 func restorable(past *Plan) (Body, error) {
 	c, b := cleaner{}, past.Body()
+	b.Edits = nil // they were for whoever decided then
 	c.Add(clean("", PlanFields(), &b.Plan))
 	c.text(&b.ID, "id", Text{Max: MaxHint}, true)
 	c.line(&b.PreviousPlanID, "previous_plan_id", MaxHint)
@@ -293,10 +322,11 @@ func restorable(past *Plan) (Body, error) {
 	c.line(&b.CreatedBy, "created_by", MaxHint)
 	if b.Approval != nil {
 		approval := *b.Approval
+		approval.Edits = nil
 		c.line(&approval.By, "approval/by", MaxHint)
 		c.oneOf("approval/way", approval.Way, ByPerson.Values())
 		c.line(&approval.Digest, "approval/digest", MaxHint)
-		c.block(&approval.Comment, "approval/comment", MaxLongText)
+		c.block(&approval.Comment, "approval/comment")
 		c.list(&approval.Deviations, "approval/deviations", LinesField, MaxLongText, maxDeviations)
 		b.Approval = &approval
 	}
@@ -304,7 +334,7 @@ func restorable(past *Plan) (Body, error) {
 		verdict := *b.Verdict
 		c.line(&verdict.By, "verdict/by", MaxHint)
 		c.line(&verdict.Way, "verdict/way", MaxHint)
-		c.block(&verdict.Feedback, "verdict/feedback", MaxLongText)
+		c.block(&verdict.Feedback, "verdict/feedback")
 		b.Verdict = &verdict
 	}
 	for i, step := range b.Steps {

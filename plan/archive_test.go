@@ -225,6 +225,7 @@ func TestFormerPlansAreThoseThatCanBeRestored(t *testing.T) {
 	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Next"}})
 	second := w.state.Plan.ID
 	expect("replaced", []string{first}, []string{second, first})
+	w.now = w.now.Add(-time.Hour) // the clock is set back
 	w.do(ann, plan.Restore{PlanID: first})
 	expect("restored", []string{second}, []string{first, second})
 	w.do(ann, plan.Clear{})
@@ -232,6 +233,25 @@ func TestFormerPlansAreThoseThatCanBeRestored(t *testing.T) {
 	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Draft"}, Draft: true})
 	draft := w.state.Draft.ID
 	expect("a draft", []string{first, second}, []string{first, draft, second})
+}
+
+// Drafts that gave way to one another within a millisecond are all forms of the last one: what was said of them is not lost.
+func TestFormsOfOneMillisecond(t *testing.T) {
+	w := newWorkspace(t)
+	forms := []string{}
+	for _, title := range []string{"a", "b", "c", "d"} {
+		w.do(ann, submission(title))
+		forms = append(forms, w.state.Draft.ID)
+		w.still = title != "a"
+		w.do(person, plan.CommentOn{Text: "about " + title})
+	}
+	slices.Reverse(forms)
+	if got := w.state.Forms(w.state.Draft); !slices.Equal(got, forms) {
+		t.Errorf("forms %q, want %q", got, forms)
+	}
+	if got := w.state.CommentsOn(w.state.Draft); len(got) != len(forms) {
+		t.Errorf("%d comments on them: %v", len(got), got)
+	}
 }
 
 // A revision that waits has the id of the plan that it is to revise: the head of that

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -113,11 +114,27 @@ func (c *cleaner) evidence(list *[]Evidence) {
 	for i := range *list {
 		e, name := &(*list)[i], fmt.Sprintf("evidence/%d/", i)
 		c.line(&e.Criterion, name+"criterion", MaxLongLine)
-		c.block(&e.Command, name+"command", MaxLongText)
-		c.block(&e.Output, name+"output", MaxLongText)
-		c.block(&e.Note, name+"note", MaxLongText)
+		c.block(&e.Command, name+"command")
+		c.block(&e.Output, name+"output")
+		c.block(&e.Note, name+"note")
 		c.line(&e.By, name+"by", MaxHint)
 		c.time(&e.At, name+"at")
+	}
+}
+
+func (c *cleaner) found(f *Found) {
+	c.count(f.Score, "found/score", 100)
+	if !c.fits(len(f.Warnings), "found/warnings", MaxList) {
+		return
+	}
+	f.Warnings = slices.Clone(f.Warnings)
+	for i := range f.Warnings {
+		w, name := &f.Warnings[i], fmt.Sprintf("found/warnings/%d/", i)
+		if w.Step < 0 || w.Step > MaxStepID {
+			c.refuse(name+"step_id", fmt.Sprintf("%d is not the number of a step", int(w.Step)), "name a step as S001")
+		}
+		c.block(&w.Text, name+"text")
+		c.block(&w.Fix, name+"fix")
 	}
 }
 
@@ -128,7 +145,7 @@ func (c *cleaner) result(r **Result) {
 	clean := **r
 	c.raw(&clean.Value, "result/value")
 	c.line(&clean.Kept, "result/kept", MaxHint)
-	c.block(&clean.Error, "result/error", MaxLongText)
+	c.block(&clean.Error, "result/error")
 	if clean.Duration < 0 {
 		c.refuse("result/duration", fmt.Sprintf("%d is negative", clean.Duration), "give milliseconds")
 	}
@@ -156,8 +173,8 @@ func (c *cleaner) line(text *string, name string, longest int) {
 	c.text(text, name, Text{Max: longest}, false)
 }
 
-func (c *cleaner) block(text *string, name string, longest int) {
-	c.text(text, name, Text{Max: longest, Multiline: true}, false)
+func (c *cleaner) block(text *string, name string) {
+	c.text(text, name, Text{Max: MaxLongText, Multiline: true}, false)
 }
 
 // list cleans a copy of list, which may have so many entries, 0 for MaxList.
@@ -358,10 +375,12 @@ func (w *jsonWalk) value() {
 // halfSurrogate reports whether a valid JSON value escapes half of a surrogate pair,
 // which is no character and is lost by whoever reads it.
 func halfSurrogate(data []byte) bool {
-	return bytes.Contains(data, []byte(`\u`)) && surrogate.Match(otherEscapes.ReplaceAll(data, []byte(" ")))
+	return bytes.Contains(data, []byte(`\u`)) && surrogate().Match(otherEscapes().ReplaceAll(data, []byte(" ")))
 }
 
 var (
-	otherEscapes = regexp.MustCompile(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|\\[^u]`) // pairs among them
-	surrogate    = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
+	otherEscapes = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|\\[^u]`)
+	}) // pairs among them
+	surrogate = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\u[dD][89a-fA-F]`) })
 )

@@ -25,6 +25,8 @@ type Facts struct {
 	Resolved map[StepID]Resolution // of the steps that an Advance may start
 
 	Definitions map[string]string // of the tools of other servers, by name
+
+	found Found // by the gates, of what is asked for
 }
 
 // Limits are the limits in force. The zero value of a field means its default.
@@ -81,6 +83,9 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	}
 	f.Limits = s.LimitsInForce(f.Limits)
 	f.Limits.NeverAsk = f.Limits.NeverAsk && s.freely(f.Actor)
+	if batch, is := a.(Batch); is {
+		f.found = batch.Found
+	}
 	t := traitsOf(a)
 	if err := t.permit(f); err != nil {
 		return nil, err
@@ -99,7 +104,14 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	for _, e := range caused {
 		s = Apply(s, e)
 	}
-	return slices.Concat(keptDraft(before, s, f.Now), events, caused, ending(s, f)), nil
+	all := slices.Concat(keptDraft(before, s, f.Now), events, caused)
+	for _, e := range ending(s, f) {
+		all, s = append(all, e), Apply(s, e)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return append(all, takenIDs(before, s)...), nil
 }
 
 // CleanAction says what is wrong with an action in itself, whoever asks and whatever the state.
@@ -120,6 +132,7 @@ func kinds() []kind {
 		{"plan_archived", PlanArchived{}},
 		{"plan_set_up", PlanSetUp{}},
 		{"draft_made", DraftMade{}},
+		{"host_plan_adopted", HostPlanAdopted{}},
 		{"plan_restored", PlanRestored{}},
 		{"plan_cleared", PlanCleared{}},
 		{"plan_completed", PlanCompleted{}},
@@ -143,6 +156,7 @@ func kinds() []kind {
 		{"mode_expired", ModeExpired{}},
 		{"mode_ended", ModeEnded{}},
 		{"plan_submitted", PlanSubmitted{}},
+		{"draft_edited", DraftEdited{}},
 		{"plan_approved", PlanApproved{}},
 		{"plan_rejected", PlanRejected{}},
 		{"plan_returned", PlanReturned{}},
@@ -151,6 +165,8 @@ func kinds() []kind {
 		{"question_asked", QuestionAsked{}},
 		{"question_answered", QuestionAnswered{}},
 		{"commented", Commented{}},
+		{"comment_replied", CommentReplied{}},
+		{"comment_met", CommentMet{}},
 		{"mode_restored", ModeRestored{}},
 		{"run_begun", RunBegun{}},
 		{"run_paused", RunPaused{}},
@@ -170,6 +186,7 @@ func kinds() []kind {
 		{"step_asked", StepAsked{}},
 		{"step_answered", StepAnswered{}},
 		{"plan_replanned", PlanReplanned{}},
+		{"step_ids_taken", StepIDsTaken{}},
 	}
 }
 

@@ -18,7 +18,7 @@ func startable(p *Plan, step *Step, to StepStatus) error {
 	return conflict(fmt.Sprintf("%s waits for %s", step.ID, IDs(waiting)), "finish what it waits for first")
 }
 
-// WaitingOn lists the dependencies of a step that are not met: see Step.Satisfies.
+// WaitingOn lists the dependencies of a step that are not met: see Step.satisfies.
 func (s Steps) WaitingOn(id StepID) []StepID {
 	i := s.Position(id)
 	if i < 0 || s.slot(i).unmet == 0 {
@@ -51,7 +51,7 @@ func (s Steps) IsReady(id StepID) bool {
 // isMet reports whether what depends on the step may go on.
 func (s Steps) isMet(id StepID) bool {
 	i := s.Position(id)
-	return i >= 0 && s.slot(i).step.Satisfies()
+	return i >= 0 && s.slot(i).step.satisfies()
 }
 
 // newDependencies checks that step may depend on deps from now on.
@@ -65,7 +65,7 @@ func newDependencies(p *Plan, step *Step, deps []StepID) error {
 		if other.Loop() != 0 {
 			return ofLoop(fmt.Sprintf("/depends_on/%d", i), other)
 		}
-		if !other.Satisfies() {
+		if !other.satisfies() {
 			unmet = append(unmet, dep)
 		}
 	}
@@ -124,6 +124,11 @@ func Cycle(start []StepID, deps func(StepID) []StepID) []StepID {
 		}
 	}
 	return nil
+}
+
+// sameIDs reports whether two lists name the same steps, in whatever order.
+func sameIDs(a, b []StepID) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 func words(ids []StepID) []string {

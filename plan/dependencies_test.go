@@ -75,3 +75,30 @@ func empties(graph map[plan.StepID][]plan.StepID, ids []plan.StepID) bool {
 	}
 	return len(left) == 0
 }
+
+// TestDependenciesAreASet: another order of them is no change, nor another step to who reads or commented on it; but
+// what a person agreed to keeps its digest, which was made of the order that was given.
+func TestDependenciesAreASet(t *testing.T) {
+	w := withPlan(t, titled("a"), titled("b"), titled("c", 2, 1))
+	w.unchanged(ann, plan.UpdateStep{Step: 3, Patch: plan.Patch{DependsOn: &[]plan.StepID{1, 2}}})
+	given, turned := *w.step(3), *w.step(3)
+	turned.DependsOn = []plan.StepID{1, 2}
+	if plan.StepDigest(&given) != plan.StepDigest(&turned) || !given.HasDigest(plan.StepDigest(&turned)) {
+		t.Error("another order is another step")
+	}
+	body := w.state.Plan.Body()
+	body.Steps[2] = &turned
+	if plan.Digest(body.Build()) == plan.Digest(w.state.Plan) {
+		t.Error("the digest of a plan does not tell orders apart any more: those in the logs did")
+	}
+	for _, f := range plan.SpecFields() {
+		if got, want := f.Texts(&given), f.Texts(&turned); !slices.Equal(got, want) {
+			t.Errorf("%s reads %q and %q", f.Name, got, want)
+		}
+	}
+	other := given
+	other.DependsOn = []plan.StepID{1}
+	if plan.StepDigest(&given) == plan.StepDigest(&other) || given.HasDigest(plan.StepDigest(&other)) {
+		t.Error("other dependencies are the same step")
+	}
+}

@@ -201,15 +201,20 @@ func inheriting(p *Plan, news []NewStep) []NewStep {
 	return news
 }
 
-// breach says which change of an approved step its approval does not cover, "" when
-// it covers them all.
+// breach names the changes of an approved step that its approval does not cover, the risk
+// first; "" when it covers them all.
 func breach(old, now *Step) string {
+	var first, others []string
 	for _, f := range SpecFields() {
-		if f.breaches(old, now) {
-			return f.breach(now)
+		switch {
+		case !f.breaches(old, now):
+		case f.Kind == WordField:
+			first = append(first, f.breach(old, now))
+		case !slices.Contains(others, f.Breach): // a tool and its arguments have one name
+			others = append(others, f.Breach)
 		}
 	}
-	return ""
+	return strings.Join(append(first, others...), ", ")
 }
 
 // reworded names the fields of a step that are not what they were.

@@ -92,7 +92,14 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"paths":       {patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{"go.mod", "go.sum"}) }), "other paths"},
 		"fewer paths": {patch(func(p *plan.Patch) { set(&p.RelevantFilePaths, []string{}) }), "other paths"},
 		"fewer tools": {patch(func(p *plan.Patch) { set(&p.Tools, []string{"view"}) }), "other tools"},
-		"less risk":   {patch(func(p *plan.Patch) { set(&p.Risk, plan.LowRisk) }), "another risk: low"},
+		"less risk":   {patch(func(p *plan.Patch) { set(&p.Risk, plan.LowRisk) }), "S001: lower risk (low)"},
+		"less risk among others": {patch(func(p *plan.Patch) {
+			set(&p.Risk, plan.LowRisk)
+			set(&p.Title, "Delete")
+			set(&p.Details, "all of it")
+			set(&p.Tool, "create_file")
+			set(&p.Args, []byte(`{"path":"x"}`))
+		}), "S001: lower risk (low), another title, other details, another tool or arguments"},
 		"an added criterion": {patch(func(p *plan.Patch) { set(&p.AcceptanceCriteria, []string{"it works", "it is fast", "it is small"}) }),
 			"other criteria"},
 		"creates": {patch(func(p *plan.Patch) { set(&p.Creates, []string{"x.go"}) }), "other paths that it creates"},
@@ -102,7 +109,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"another executable":     {patch(func(p *plan.Patch) { set(&p.Tool, "create_file") }), "another tool or arguments"},
 		"other arguments": {patch(func(p *plan.Patch) { set(&p.Args, []byte(`{"path":"/etc/passwd"}`)) }),
 			"another tool or arguments"},
-		"more risk": {patch(func(p *plan.Patch) { set(&p.Risk, plan.HighRisk) }), "another risk: high"},
+		"more risk": {patch(func(p *plan.Patch) { set(&p.Risk, plan.HighRisk) }), "S001: higher risk (high)"},
 		"a dropped criterion": {patch(func(p *plan.Patch) { set(&p.AcceptanceCriteria, []string{"it works"}) }),
 			"other criteria"},
 		"another verification":       {patch(func(p *plan.Patch) { set(&p.Verify, "true") }), "another command"},
@@ -113,7 +120,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 		"a step of a higher risk":    {adding(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "new risk"},
 		"a step that splits none":    {adding(func(*plan.Spec) {}), "One more"},
 		"a split with a new tool":    {splitting(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }), `tools "bash_execute"`},
-		"a split of a higher risk":   {splitting(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "another risk"},
+		"a split of a higher risk":   {splitting(func(s *plan.Spec) { s.Risk = plan.HighRisk }), "higher risk (high)"},
 		"a split that runs":          {splitting(func(s *plan.Spec) { s.Tool = "view" }), `tool "view"`},
 		"a split verified otherwise": {splitting(func(s *plan.Spec) { s.Verify = "true" }), `verification "true"`},
 		"a split with a new path":    {splitting(func(s *plan.Spec) { s.RelevantFilePaths = []string{"go.sum"} }), `paths "go.sum"`},
@@ -139,7 +146,9 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 				before := w.state.Plan
 				w.do(actor, c.action)
 				w.wantPhase(plan.PhaseSubmitted)
-				if w.state.Plan != before {
+				now := w.state.Plan.Body()
+				now.Highest = before.Body().Highest // which ids are given out is no part of what was agreed to
+				if jsonOf(t, now) != jsonOf(t, before.Body()) {
 					t.Error("the approved plan was changed")
 				}
 				draft := w.state.Draft

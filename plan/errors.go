@@ -19,6 +19,9 @@ const (
 	Conflict     ErrorKind = "conflict"      // the state does not allow it now
 )
 
+// Values lists the kinds.
+func (ErrorKind) Values() []string { return []string{"invalid_input", "not_found", "conflict"} }
+
 // ValidationError is the one error that refuses an input or an action
 // (WINK: Tool Contracts, ToolValidationError). Nothing was changed.
 type ValidationError struct {

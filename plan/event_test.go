@@ -63,7 +63,7 @@ func TestEventsListsEveryKindOnce(t *testing.T) {
 func TestActionsHaveTheirWords(t *testing.T) {
 	listed := []string{"Batch"}
 	for word, a := range map[string]plan.Action{
-		"set_up_plan": plan.SetUp{}, "add_steps": plan.AddSteps{}, "update_step": plan.UpdateStep{},
+		"set_up_plan": plan.SetUp{}, "adopt_host_plan": plan.AdoptPlan{}, "add_steps": plan.AddSteps{}, "update_step": plan.UpdateStep{},
 		"move_step": plan.MoveStep{},
 		"mark_step": plan.MarkStep{}, "claim_step": plan.ClaimStep{}, "report_step": plan.ReportStep{},
 		"close_plan": plan.Close{}, "clear_plan": plan.Clear{}, "restore_plan": plan.Restore{},
@@ -74,7 +74,9 @@ func TestActionsHaveTheirWords(t *testing.T) {
 		"return_plan":      plan.Answer{Outcome: plan.Returned},
 		"cancel_plan_mode": plan.CancelMode{}, "answer_question": plan.AnswerQuestion{},
 		"begin_run": plan.BeginRun{}, "pause_run": plan.PauseRun{}, "advance": plan.Advance{}, "answer_step": plan.AnswerStep{},
-		"replan": plan.Replan{}, "comment": plan.CommentOn{}, "purge": plan.Purge{}, "expire_plan_mode": plan.ExpireMode{},
+		"edit_draft": plan.EditDraft{}, "end_run": plan.EndRun{},
+		"replan": plan.Replan{}, "comment": plan.CommentOn{}, "reply_to_comment": plan.ReplyTo{},
+		"meet_comment": plan.MeetComment{}, "purge": plan.Purge{}, "expire_plan_mode": plan.ExpireMode{},
 	} {
 		listed = append(listed, reflect.TypeOf(a).Name())
 		if plan.WordOf(a) != word {

@@ -152,9 +152,9 @@ func (step *Step) WantsApproval() bool {
 // Unknown reports whether the step was started and nobody knows what came of it.
 func (step *Step) Unknown() bool { ask := step.Asking(); return ask != nil && ask.Kind == AskUnknown }
 
-// Satisfies reports whether what depends on the step may go on: it is done, or its own
+// satisfies reports whether what depends on the step may go on: it is done, or its own
 // condition was false. The one predicate for it.
-func (step *Step) Satisfies() bool {
+func (step *Step) satisfies() bool {
 	return step.Status == Done || step.Status == Skipped && step.execution().Unmet
 }
 

@@ -149,7 +149,7 @@ func specRows() []Field[Step] {
 		{Name: "depends_on", Words: "dependencies", Kind: StepsField, Rawko: "dependsOn",
 			Help: "the `STEPS` that must be done before, such as S001,S002", Binding: BindsAny, Breach: "other dependencies",
 			Split: KeptOfWhole},
-		{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsAny, Breach: "another risk",
+		{Name: "risk", Kind: WordField, Help: "its `RISK`: low, medium or high", Binding: BindsAny, Breach: "risk",
 			Split: KeptOfWhole},
 		{Name: "context_hints", Label: "hint", Words: "hints", Kind: LinesField, Max: MaxHint,
 			Help: "`TEXT` on where to look first; may be repeated, as may the other lists"},
@@ -224,7 +224,7 @@ var planFields = sync.OnceValue(func() []Field[Plan] {
 })
 
 // Texts returns what the field holds as people read it: the entries of a list, else
-// one text; none when it is empty.
+// one text; none when it is empty. What a step waits for is a set, whatever order it was given in.
 func (f Field[T]) Texts(of *T) []string {
 	text := ""
 	switch v := f.In(of).(type) {
@@ -233,7 +233,7 @@ func (f Field[T]) Texts(of *T) []string {
 	case *[]string:
 		return *v
 	case *[]StepID:
-		text = ListIDs(*v)
+		text = ListIDs(slices.Sorted(slices.Values(*v)))
 	case *json.RawMessage:
 		text = string(*v)
 	case *time.Time:
@@ -263,6 +263,14 @@ func (f Field[T]) Texts(of *T) []string {
 		return nil
 	}
 	return []string{text}
+}
+
+// given is Texts with what a step waits for in the order it was given in.
+func (f Field[T]) given(of *T) []string {
+	if ids, is := f.In(of).(*[]StepID); is && len(*ids) > 0 {
+		return []string{ListIDs(*ids)}
+	}
+	return f.Texts(of)
 }
 
 func (f Field[T]) number(n int) string {
@@ -398,7 +406,7 @@ func (f Field[T]) outgrows(whole, part *T) string {
 		if f.Kind == WordField && len(has) >= len(had) && !f.higher(whole, part) || f.Kind != WordField && contains(has, had) {
 			return ""
 		}
-		return f.breach(part)
+		return f.breach(whole, part)
 	case NotOfPart:
 		had = nil
 	}
@@ -412,12 +420,17 @@ func (f Field[T]) outgrows(whole, part *T) string {
 	return f.Words + " " + strings.Join(more, ", ")
 }
 
-// breach is what a change that is not covered is called, with the word that it is now.
-func (f Field[T]) breach(now *T) string {
-	if word, words := f.word(now); words != nil {
-		return f.Breach + ": " + word.String()
+// breach is what a change that is not covered is called; of a word it says which way, and what it is now.
+func (f Field[T]) breach(old, now *T) string {
+	word, words := f.word(now)
+	if words == nil {
+		return f.Breach
 	}
-	return f.Breach
+	way := "lower "
+	if f.higher(old, now) {
+		way = "higher "
+	}
+	return way + f.Breach + " (" + cmp.Or(word.String(), "none") + ")"
 }
 
 // entries is Texts with an entry for each step of a list.

@@ -60,6 +60,8 @@ func wholePatch() plan.Patch {
 	return p
 }
 
+func text(of string) *string { return &of }
+
 // attempt is an action with every field set, that is accepted in its state.
 type attempt struct {
 	actor  plan.Actor
@@ -70,9 +72,11 @@ type attempt struct {
 // attempts has one for every type of action.
 func attempts() map[string]attempt {
 	active := func(t failer) *workspace { return withPlan(t, titled("a"), titled("b")) }
+	remarked := func(t failer) *workspace { w := active(t); w.do(person, plan.CommentOn{Text: "mind it"}); return w }
 	always := func(a plan.Action) func(*workspace) plan.Action { return func(*workspace) plan.Action { return a } }
 	answer := func(w *workspace) plan.Answer {
-		return plan.Answer{Request: w.state.ModeNow().Request.ID, Digest: plan.Digest(w.state.Draft), Comment: "split it"}
+		return plan.Answer{Request: w.state.ModeNow().Request.ID, Digest: plan.Digest(w.state.Draft), Comment: "split it",
+			Comments: []plan.CommentOn{{Text: "mind it", Of: w.state.Draft.ID, Step: 1, Question: true}}}
 	}
 	two := []plan.NewStep{titled("first"), wholeStep()}
 	report := plan.ReportStep{Step: 1, Note: "n", Output: "o", AffectedFiles: []string{"a"}, Evidence: wholeStep().Evidence}
@@ -81,6 +85,9 @@ func attempts() map[string]attempt {
 		"SetUp": {ann, active, always(plan.SetUp{Outline: wholeOutline(), Steps: two, Origin: plan.Origin{
 			ID: "p-v2", Version: 2, PreviousPlanID: "p", Changes: "c", Discoveries: []string{"d"}, Replans: 1,
 			Status: plan.StatusReplanning, CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(2, 0), CreatedBy: "bob", Highest: 9}})},
+		"AdoptPlan": {ann, func(t failer) *workspace { return newWorkspace(t) }, always(plan.AdoptPlan{Outline: wholeOutline(), Steps: two,
+			Host: "claude", Session: "s", Agreed: true, MadeUp: true, Task: &plan.TaskChange{Name: "1", Title: text("t"),
+				Details: text("d"), Status: plan.Done, Agent: text("a"), After: []string{"2"}, Before: []string{"3"}}})},
 		"AddSteps":    {ann, active, always(plan.AddSteps{Steps: two[1:]})},
 		"UpdateStep":  {ann, active, always(plan.UpdateStep{Step: 2, Patch: wholePatch()})},
 		"MoveStep":    {ann, active, always(plan.MoveStep{Step: 2})},
@@ -92,11 +99,17 @@ func attempts() map[string]attempt {
 		"Clear":       {ann, active, always(plan.Clear{})},
 		"EnterMode":   {ann, active, always(plan.EnterMode{Task: "t", Reason: "r"})},
 		"AskUser":     {ann, active, always(plan.AskUser{Text: "when?"})},
-		"CommentOn":   {person, active, always(plan.CommentOn{Text: "mind it"})},
-		"SubmitPlan":  {ann, active, always(plan.SubmitPlan{Outline: wholeOutline(), Steps: two})},
-		"Batch": {ann, active, always(plan.Batch{Word: "update", Parts: []plan.Part{{Field: "/a", Action: report},
-			{Field: "/b", Action: raise},
-			{Field: "/c", Action: plan.AddSteps{Steps: two[1:]}}}})},
+		"CommentOn": {person, active, func(w *workspace) plan.Action {
+			return plan.CommentOn{Text: "mind it", Of: w.state.Plan.ID, Step: 2, Question: true}
+		}},
+		"ReplyTo":     {ann, remarked, always(plan.ReplyTo{Comment: "C1", Text: "I do"})},
+		"MeetComment": {person, remarked, always(plan.MeetComment{ID: "C1", Met: true})},
+		"SubmitPlan":  {ann, active, always(plan.SubmitPlan{Outline: wholeOutline(), Steps: two, Undoes: []string{"u"}})},
+		"Batch": {ann, active, always(plan.Batch{Word: "update", Found: plan.Found{Score: 90,
+			Warnings: []plan.GateWarning{{Step: 1, Text: "has no way back.", Fix: "name one"}}},
+			Parts: []plan.Part{{Field: "/a", Action: report},
+				{Field: "/b", Action: raise},
+				{Field: "/c", Action: plan.AddSteps{Steps: two[1:]}}}})},
 		"ClaimStep": {bob, func(t failer) *workspace {
 			w := claimed(t)
 			w.now = w.now.Add(time.Hour)
@@ -114,6 +127,12 @@ func attempts() map[string]attempt {
 		"Answer":          {person, waiting, func(w *workspace) plan.Action { return decided(plan.Approved, answer(w)) }},
 		"Answer Rejected": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Rejected, answer(w)) }},
 		"Answer Returned": {person, waiting, func(w *workspace) plan.Action { return decided(plan.Returned, answer(w)) }},
+		"EditDraft": {person, waiting, func(w *workspace) plan.Action {
+			return plan.EditDraft{Digest: answer(w).Digest, Change: plan.AddSteps{Steps: two[1:]}, After: new(plan.StepID(1))}
+		}},
+		"EditDraft Update": {person, waiting, func(w *workspace) plan.Action {
+			return plan.EditDraft{Digest: answer(w).Digest, Change: plan.UpdateStep{Step: 2, Patch: wholePatch()}}
+		}},
 		"LeaveUndecided": {ann, waiting, func(w *workspace) plan.Action {
 			return plan.LeaveUndecided{Request: answer(w).Request, How: "declined"}
 		}},
@@ -123,6 +142,7 @@ func attempts() map[string]attempt {
 		"BeginRun": {ann, active, always(plan.BeginRun{})},
 		"PauseRun": {ann, func(t failer) *workspace { w := active(t); w.do(ann, plan.BeginRun{}); return w },
 			always(plan.PauseRun{Reason: plan.OverPaused, Note: "n"})},
+		"EndRun": {person, func(t failer) *workspace { w := active(t); w.do(ann, plan.BeginRun{}); return w }, always(plan.EndRun{})},
 		"Advance": {engine, func(t failer) *workspace { return atWork(t) }, func(w *workspace) plan.Action {
 			return plan.Advance{Room: 1, Lost: []plan.Attempt{{Plan: "p", Step: 1, Attempt: 1}},
 				Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: w.state.Plan.Root(), Step: 1, Attempt: 1},
@@ -146,7 +166,7 @@ func attempts() map[string]attempt {
 
 // partly names the attempts that leave out what does not go with the rest of their action.
 func partly() []string {
-	return []string{"Advance Stray", "AnswerStep", "AnswerStep Grant", "AnswerStep Insert"}
+	return []string{"AdoptPlan", "Advance Stray", "EditDraft", "EditDraft Update", "AnswerStep", "AnswerStep Grant", "AnswerStep Insert"}
 }
 
 // TestEveryActionIsTried finds the types of action in the source.

@@ -40,6 +40,43 @@ type Request struct {
 	PersonOnly bool `json:"person_only,omitempty"` // only a person's own decision closes it
 
 	Tools map[string]string `json:"tools,omitempty"` // how the tools of other servers are defined that the steps name
+	Found Found             `json:"found,omitzero"`  // when it was made
+
+	Undoes []string `json:"undoes,omitempty"` // of what people changed of the drafts that it takes the place of
+}
+
+// Found is what the quality gates found of a plan that they let pass, for whoever decides about it.
+type Found struct {
+	Score    int           `json:"score,omitempty"` // 0 to 100
+	Warnings []GateWarning `json:"warnings,omitempty"`
+}
+
+// GateWarning is what a gate has against a plan.
+type GateWarning struct {
+	Step StepID `json:"step_id,omitzero"` // 0: the plan as a whole
+	Text string `json:"text"`             // a sentence whose subject is the step, which it leaves out
+	Fix  string `json:"fix,omitempty"`    // what its author can do, a sentence without capital and full stop
+}
+
+// Of is the warning as a sentence, with a name for its step.
+func (w GateWarning) Of(step string) string {
+	if w.Step == 0 {
+		return w.Text
+	}
+	return step + " " + w.Text
+}
+
+// WarningsOn returns what was found of a step, of the plan as a whole with 0.
+func (r *Request) WarningsOn(step StepID) (texts []string) {
+	if r == nil {
+		return nil
+	}
+	for _, w := range r.Found.Warnings {
+		if w.Step == step {
+			texts = append(texts, w.Of("It"))
+		}
+	}
+	return texts
 }
 
 // Decision is how a request, or the mode, came to an end.
@@ -50,6 +87,7 @@ type Decision struct {
 	Comment  string    `json:"comment,omitempty"`
 	Change   bool      `json:"change,omitempty"` // it was about a change to the approved plan
 	Draft    bool      `json:"draft,omitempty"`  // it was about a draft that nobody had submitted
+	Edits    *Edits    `json:"edits,omitempty"`  // by people, of what was submitted
 	At       time.Time `json:"at"`
 	Revision Revision  `json:"revision"`
 }
@@ -275,9 +313,11 @@ type ModeRestored struct {
 	Questions []Question `json:"questions,omitempty"`
 	Asked     int        `json:"asked,omitempty"`
 	Comments  []Comment  `json:"comments,omitempty"`
+	Commented int        `json:"commented,omitempty"`
 }
 
 func (e ModeRestored) apply(s State) State {
-	s.Phase, s.Mode, s.Questions, s.Asked, s.Comments = e.Phase, e.Mode, e.Questions, e.Asked, e.Comments
+	s.Phase, s.Mode, s.Questions, s.Asked = e.Phase, e.Mode, e.Questions, e.Asked
+	s.Comments, s.Commented = e.Comments, e.Commented
 	return s
 }

@@ -678,6 +678,12 @@ func TestShownBefore(t *testing.T) {
 		found     bool
 	}{
 		"submitted again": {again, true},
+		"submitted twice": {func(w *workspace) { again(w); again(w) }, true}, // which nobody may have looked at
+		"returned, then submitted twice": {func(w *workspace) {
+			w.do(person, decided(plan.Returned, w.answer("split it")))
+			again(w)
+			again(w)
+		}, true},
 		"returned": {func(w *workspace) {
 			comment := w.answer("split it")
 			w.do(person, decided(plan.Returned, comment))
@@ -690,15 +696,35 @@ func TestShownBefore(t *testing.T) {
 		"imported":      {func(w *workspace) { w.do(person, decided(plan.Rejected, w.answer(""))); imported(w); imported(w) }, false},
 		"no draft":      {func(w *workspace) { again(w); w.do(person, decided(plan.Approved, w.answer(""))) }, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := waiting(t)
-			former := w.state.Draft.ID
-			c.meanwhile(w)
-			head, ok := w.state.ShownBefore()
-			if ok != c.found || ok && (head.ID != former || w.past(head.ID).Steps.Len() != 2) {
-				t.Errorf("found %+v, %v", head, ok)
-			}
-		})
+		for _, still := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, clock still %v", name, still), func(t *testing.T) {
+				w := waiting(t)
+				w.still = still
+				former := w.state.Draft.ID
+				c.meanwhile(w)
+				head, ok := w.state.ShownBefore()
+				if ok != c.found || ok && (head.ID != former || w.past(head.ID).Steps.Len() != 2) {
+					t.Errorf("found %+v, %v", head, ok)
+				}
+			})
+		}
+	}
+}
+
+// TestShownBeforeIsWhatWasDecidedOn: not what stood there before that.
+func TestShownBeforeIsWhatWasDecidedOn(t *testing.T) {
+	for _, still := range []bool{false, true} {
+		w := waiting(t)
+		w.still = still
+		again := func() { w.do(ann, submission("Look", "Do", "Check")) }
+		again()
+		looked := w.state.Draft.ID
+		w.do(person, decided(plan.Returned, w.answer("split it")))
+		again()
+		again()
+		if head, ok := w.state.ShownBefore(); !ok || head.ID != looked {
+			t.Errorf("clock still %v: %+v, %v", still, head, ok)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -25,10 +26,10 @@ type Origin struct {
 }
 
 // planID is what the id of a plan may be: it is the name of a file, too.
-var planID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$`)
+var planID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$`) })
 
 // IsPlanID reports whether text can be the id of a plan.
-func IsPlanID(text string) bool { return planID.MatchString(text) }
+func IsPlanID(text string) bool { return planID().MatchString(text) }
 
 // CleanOrigin returns o with every field normalised and checked, as CleanStep does for a
 // step.
@@ -40,7 +41,7 @@ func CleanOrigin(field string, o Origin) (Origin, error) {
 		}
 	}
 	c.count(o.Version, "version", maxSeconds)
-	c.block(&o.Changes, "changes", MaxLongText)
+	c.block(&o.Changes, "changes")
 	c.list(&o.Discoveries, "discoveries", LinesField, MaxLongLine, MaxList)
 	c.count(o.Replans, "replans", maxSeconds)
 	if o.Status != "" && o.Status != StatusReplanning && o.Status != StatusFailed {

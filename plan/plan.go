@@ -63,7 +63,9 @@ type Plan struct {
 	CreatedAt      time.Time  `json:"created_at"`
 	UpdatedAt      time.Time  `json:"updated_at"`
 	CreatedBy      string     `json:"created_by"`
-	Steps          Steps      `json:"-"` // see Body
+	Adopted        *Adopted   `json:"adopted,omitempty"` // from a host's own plan; nil for a plan that was made here
+	Edits          *Edits     `json:"edits,omitempty"`   // by people, of a draft; nil: it is as it was submitted
+	Steps          Steps      `json:"-"`                 // see Body
 }
 
 // Approval records who agreed to a plan, by which way and to what.
@@ -75,6 +77,7 @@ type Approval struct {
 	At      time.Time `json:"at"`
 
 	Revision Revision `json:"revision,omitempty"` // of the log with it; 0 in logs that do not say
+	Edits    *Edits   `json:"edits,omitempty"`    // by people, of what was submitted
 
 	Deviations []string `json:"deviations,omitempty"` // changes since that needed no new agreement
 	Unseen     []StepID `json:"unseen,omitempty"`     // steps split off since, whose text the approver has not seen
@@ -92,6 +95,15 @@ func (a *Approval) NotSeen(id StepID) string {
 		return ""
 	}
 	return unseen
+}
+
+// Remark says of a step what whoever works on it may not expect: that the approver has not seen it, or
+// that people changed it before the approval; "" for nothing.
+func (a *Approval) Remark(id StepID) string {
+	if a == nil {
+		return ""
+	}
+	return cmp.Or(a.NotSeen(id), a.Edits.Of(id))
 }
 
 // Changed reports whether a field of a step was changed since the approval, without asking

@@ -255,6 +255,8 @@ func TestRepeatedDependenciesCountOnce(t *testing.T) {
 	if got := w.step(2).DependsOn; !slices.Equal(got, []plan.StepID{1}) {
 		t.Errorf("depends on %v", got)
 	}
+	w.unchanged(ann, plan.UpdateStep{Step: 2, Patch: plan.Patch{DependsOn: &[]plan.StepID{1, 1, 1}}})
+	w.do(ann, plan.UpdateStep{Step: 2, Patch: plan.Patch{DependsOn: &[]plan.StepID{}}})
 	w.do(ann, plan.UpdateStep{Step: 2, Patch: plan.Patch{DependsOn: &[]plan.StepID{1, 1, 1}}})
 	if got := w.step(2).DependsOn; !slices.Equal(got, []plan.StepID{1}) {
 		t.Errorf("after an update depends on %v", got)

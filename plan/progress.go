@@ -17,7 +17,7 @@ type MarkStep struct {
 
 func (a MarkStep) clean(c *cleaner) Action {
 	c.oneOf("status", string(a.Status), a.Status.Values())
-	c.block(&a.Note, "note", MaxLongText)
+	c.block(&a.Note, "note")
 	return a
 }
 
@@ -331,8 +331,8 @@ type ReportStep struct {
 }
 
 func (a ReportStep) clean(c *cleaner) Action {
-	c.block(&a.Note, "note", MaxLongText)
-	c.block(&a.Output, "output", MaxLongText)
+	c.block(&a.Note, "note")
+	c.block(&a.Output, "output")
 	c.list(&a.AffectedFiles, "affected_files", LinesField, MaxPath, MaxList)
 	c.evidence(&a.Evidence)
 	return a

@@ -107,11 +107,9 @@ func checkMinting(t *rapid.T, w *workspace, minted map[string]plan.StepID, event
 		case plan.DraftMade:
 			mintedNext(t, minted, e.Plan.Build().Root(), e.Plan.Steps)
 		case plan.PlanSubmitted:
-			if w.state.Plan == nil || w.state.Plan.Root() != e.Plan.Build().Root() { // a revision mints when it is approved
-				mintedNext(t, minted, e.Plan.Build().Root(), e.Plan.Steps)
-			}
-		case plan.PlanApproved:
-			minted[w.state.Plan.Root()] = max(minted[w.state.Plan.Root()], w.state.Plan.Steps.Highest())
+			root := e.Plan.Build().Root()
+			kept := func(step *plan.Step) bool { return step.ID <= minted[root] } // of a plan that is to be changed
+			mintedNext(t, minted, root, slices.DeleteFunc(slices.Clone(e.Plan.Steps), kept))
 		case plan.StepsAdded:
 			mintedNext(t, minted, w.state.Plan.Root(), e.Steps)
 		}
@@ -155,6 +153,26 @@ func checkInvariants(t *rapid.T, w *workspace) {
 		t.Fatalf("the draft shares the id %s", d.ID)
 	}
 	checkMode(t, w.state)
+	checkComments(t, w)
+}
+
+// checkComments: every comment has an id of its own, in the order in which they were made, and names
+// what it was about.
+func checkComments(t *rapid.T, w *workspace) {
+	made := 0
+	for _, record := range w.log {
+		for _, e := range record.Events {
+			c, is := e.(plan.Commented)
+			if made++; !is {
+				made--
+			} else if c.ID != fmt.Sprint("C", made) || c.Way == "" || (c.Step != 0) != (c.Title != "" && c.Shown != "" && c.Of != "") {
+				t.Fatalf("comment %d is %+v", made, c)
+			}
+		}
+	}
+	if w.state.Commented != made {
+		t.Fatalf("%d comments are counted, %d were made", w.state.Commented, made)
+	}
 }
 
 // checkMode: a request is open exactly while a plan is submitted, and it is about
@@ -249,7 +267,7 @@ func checkSteps(t *rapid.T, p *plan.Plan) {
 			t.Fatalf("%s depends on %v", step.ID, step.DependsOn)
 		}
 	}
-	if p.Steps.Highest() < plan.StepID(len(steps)) { // above it after a later version was given up for an earlier one
+	if p.Steps.Highest() < plan.StepID(len(steps)) { // above it after a change or a later version was given up
 		t.Fatalf("the highest of %d steps is %s", len(steps), p.Steps.Highest())
 	}
 	if cycle := plan.Cycle(ids, func(id plan.StepID) []plan.StepID { return naive(steps).get(id).DependsOn }); cycle != nil {
@@ -323,11 +341,13 @@ func drawAction(t *rapid.T, w *workspace) plan.Action {
 	}
 	switch rapid.SampledFrom([]string{"set up", "add", "add", "update", "update", "move", "mark", "mark", "mark", "mark", "mark", "mark",
 		"claim", "clear", "restore", "raise", "lower", "report", "close", "judge", "batch", "batch",
-		"mode", "mode", "mode", "run", "pause", "answer step", "replan"}).Draw(t, "action") {
+		"mode", "mode", "mode", "run", "pause", "end", "answer step", "replan"}).Draw(t, "action") {
 	case "run":
 		return plan.BeginRun{}
 	case "pause":
 		return plan.PauseRun{}
+	case "end":
+		return plan.EndRun{}
 	case "answer step":
 		choice := rapid.SampledFrom([]plan.Choice{plan.Approve, plan.Deny, plan.Retry, plan.Skip, plan.Abort}).Draw(t, "choice")
 		return plan.AnswerStep{Step: step(), Choice: choice}
@@ -408,7 +428,23 @@ func drawModeAction(t *rapid.T, w *workspace) plan.Action {
 	case "answer":
 		return plan.AnswerQuestion{Answer: "now"}
 	}
-	return plan.CommentOn{Text: "mind the gap"}
+	return drawCommentAction(t, w)
+}
+
+func drawCommentAction(t *rapid.T, w *workspace) plan.Action {
+	id := fmt.Sprint("C", rapid.IntRange(1, w.state.Commented+1).Draw(t, "comment's number"))
+	switch rapid.SampledFrom([]string{"comment", "comment", "reply", "meet"}).Draw(t, "comment action") {
+	case "reply":
+		return plan.ReplyTo{Comment: id, Text: rapid.SampledFrom([]string{"done", "why?"}).Draw(t, "reply")}
+	case "meet":
+		return plan.MeetComment{ID: id, Met: rapid.Bool().Draw(t, "met")}
+	}
+	of := ""
+	if ids := w.state.PlanIDs(); len(ids) > 0 && rapid.IntRange(0, 3).Draw(t, "names the plan") == 0 {
+		of = rapid.SampledFrom(ids).Draw(t, "of")
+	}
+	return plan.CommentOn{Text: "mind the gap", Of: of, Step: plan.StepID(rapid.IntRange(0, 4).Draw(t, "commented step")),
+		Question: rapid.Bool().Draw(t, "question")}
 }
 
 func drawSignal(t *rapid.T) string {

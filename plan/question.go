@@ -20,19 +20,10 @@ type Question struct {
 	Revision   Revision  `json:"revision,omitempty"` // of the answer
 }
 
-// Comment is what a person says to whoever works on the plan.
-type Comment struct {
-	Text     string    `json:"text"`
-	By       string    `json:"by"`
-	At       time.Time `json:"at"`
-	Revision Revision  `json:"revision"`
-}
-
 // Bounds on what stays in the state; the log keeps all of it.
 const (
 	MaxOpenQuestions = 20
 	maxQuestions     = 50
-	maxComments      = 50
 )
 
 // OpenQuestions lists what nobody has answered, oldest first.
@@ -148,33 +139,5 @@ func (e QuestionAnswered) apply(s State) State {
 			q.Answer, q.AnsweredBy, q.Way, q.AnsweredAt, q.Revision = e.Answer, e.By, e.Way, e.At, s.Revision+1
 		}
 	}
-	return s
-}
-
-// CommentOn asks to pass a person's words on to whoever works on the plan
-// (chorus: Thread interaction).
-type CommentOn struct {
-	Text string
-}
-
-func (a CommentOn) clean(c *cleaner) Action {
-	c.text(&a.Text, "comment", Text{Max: MaxLongText, Multiline: true}, true)
-	return a
-}
-
-func (a CommentOn) decide(_ State, f Facts) ([]Event, error) {
-	return []Event{Commented{Text: a.Text, By: f.Actor.Name, At: f.Now}}, nil
-}
-
-// Commented keeps a person's words.
-type Commented struct {
-	Text string    `json:"text"`
-	By   string    `json:"by"`
-	At   time.Time `json:"at"`
-}
-
-func (e Commented) apply(s State) State {
-	s.Comments = append(slices.Clone(s.Comments), Comment{Text: e.Text, By: e.By, At: e.At, Revision: s.Revision + 1})
-	s.Comments = s.Comments[max(0, len(s.Comments)-maxComments):]
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Reference is a string of a step's arguments that stands for a value: "$S001" for that of a
@@ -35,12 +36,14 @@ const MaxResolved = 16 << 20
 // item is what the entry of the loop is called.
 const item = "item"
 
-var stepWord = regexp.MustCompile(`^(?:[sS]|[sS][tT][eE][pP]|[tT][aA][sS][kK])[_-]?[0-9]+$`)
+var stepWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[sS]|[sS][tT][eE][pP]|[tT][aA][sS][kK])[_-]?[0-9]+$`)
+})
 
 // ParseReference reads a text as a reference; false where it means nothing but itself.
 func ParseReference(text string) (Reference, bool) {
 	head, rest, found := cutReference(text)
-	if !found || head != item && !stepWord.MatchString(head) {
+	if !found || head != item && !stepWord().MatchString(head) {
 		return Reference{}, false
 	}
 	ref := Reference{Text: text}
@@ -267,7 +270,7 @@ func rename(text string, named func(string) (string, bool)) string {
 
 // stepNamed returns the step that a name in a reference or a condition means.
 func stepNamed(name string) (StepID, bool) {
-	if !stepWord.MatchString(name) {
+	if !stepWord().MatchString(name) {
 		return 0, false
 	}
 	id, err := ParseStepID(name)

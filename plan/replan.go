@@ -16,8 +16,8 @@ type Replan struct {
 }
 
 func (a Replan) clean(c *cleaner) Action {
-	c.block(&a.Changes, "changes", MaxLongText)
-	c.block(&a.Reasoning, "reasoning", MaxLongText)
+	c.block(&a.Changes, "changes")
+	c.block(&a.Reasoning, "reasoning")
 	c.list(&a.Discoveries, "discoveries", LinesField, MaxLongLine, MaxList)
 	c.list(&a.Constraints, "constraints", LinesField, MaxLongLine, MaxList)
 	if a.Changes == "" {

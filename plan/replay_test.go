@@ -19,6 +19,7 @@ import (
 type decision struct {
 	Via    plan.Via        `json:"via,omitempty"`
 	Actor  plan.Actor      `json:"actor"`
+	Scope  plan.Attempt    `json:"scope"`
 	Action json.RawMessage `json:"action"`
 	Facts  plan.Facts      `json:"facts"`
 	Events json.RawMessage `json:"events,omitempty"`
@@ -30,7 +31,7 @@ func actionTypes() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, a := range []plan.Action{plan.SetUp{}, plan.AddSteps{}, plan.MarkStep{}, plan.BeginRun{}, plan.PauseRun{}, plan.Advance{},
 		plan.AnswerStep{}, plan.Replan{}, plan.SubmitPlan{}, plan.EnterMode{}, plan.CancelMode{}, plan.Answer{}, plan.RaiseSignal{},
-		plan.ClearSignal{}, plan.Restore{}} {
+		plan.ClearSignal{}, plan.Restore{}, plan.Clear{}, plan.ClaimStep{}, plan.ReportStep{}, plan.UpdateStep{}} {
 		types[reflect.TypeOf(a).Name()] = reflect.TypeOf(a)
 	}
 	return types
@@ -140,7 +141,7 @@ func record(t failer, seed int) []byte {
 		out.Reset()
 		m := newMachine(t)
 		m.decided = func(actor plan.Actor, a plan.Action, f plan.Facts, events []plan.Event, err error) {
-			d := decision{Via: actor.Via, Actor: actor, Action: json.RawMessage(jsonOf(t, nameAction(t, a))), Facts: f}
+			d := decision{Via: actor.Via, Actor: actor, Scope: actor.Scope, Action: json.RawMessage(jsonOf(t, nameAction(t, a))), Facts: f}
 			if f.Past != nil || err != nil && len(events) > 0 { // whose body does not stand here
 				d.Facts.Past = nil
 			}
@@ -192,7 +193,7 @@ func replay(t *testing.T, data []byte) {
 		if err := json.Unmarshal(d.Action, &named); err != nil {
 			t.Fatal(err)
 		}
-		d.Actor.Via = d.Via
+		d.Actor.Via, d.Actor.Scope = d.Via, d.Scope
 		a := named.action(t)
 		if r, ok := a.(plan.Restore); ok {
 			d.Facts.Past = w.past(r.PlanID)

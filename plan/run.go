@@ -187,6 +187,18 @@ func (a PauseRun) decide(s State, f Facts) ([]Event, error) {
 	return []Event{RunPaused{Reason: a.Reason, Note: a.Note, Person: person && a.Reason == OverPaused, By: f.Actor.Name, At: f.Now}}, nil
 }
 
+// EndRun asks for the run to be given up: nothing new is started, and what runs goes on to its end.
+type EndRun struct{}
+
+func (a EndRun) clean(*cleaner) Action { return a }
+
+func (EndRun) decide(s State, f Facts) ([]Event, error) {
+	if s.OpenRun() == nil {
+		return nil, conflict("no run is open", "there is nothing to end")
+	}
+	return []Event{RunEnded{Reason: OverCancelled, At: f.Now}}, nil
+}
+
 // RunPaused lets nothing new be started.
 type RunPaused struct {
 	Reason Over      `json:"reason"`

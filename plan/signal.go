@@ -77,7 +77,7 @@ func (a RaiseSignal) clean(c *cleaner) Action {
 	c.text(&a.ID, "id", Text{Max: MaxSignalID}, true)
 	c.oneOf("level", string(a.Level), a.Level.Values())
 	c.text(&a.Message, "message", Text{Max: MaxMessage, Multiline: true}, true)
-	c.block(&a.Output, "output", MaxLongText)
+	c.block(&a.Output, "output")
 	return a
 }
 

@@ -52,7 +52,7 @@ func ParseForEach(text string) (ForEach, error) {
 		return refuse("is blank", `give a list such as ["a","b"], a reference such as $S001.files, or a pattern such as *.txt`)
 	case dollar:
 		return refuse("names no step", "refer to a list such as $S001.files, or begin with $$ for a file whose name begins with $")
-	case stepWord.MatchString(name):
+	case stepWord().MatchString(name):
 		return refuse("is a step without $", "write $"+text)
 	case problem != PathWithin:
 		return refuse(string(problem), "give a pattern of paths relative to the workspace, such as *.txt")

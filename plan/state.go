@@ -19,8 +19,25 @@ type State struct {
 	Questions []Question `json:"questions,omitempty"`
 	Asked     int        `json:"asked,omitempty"` // questions so far; ids are never used again
 	Comments  []Comment  `json:"comments,omitempty"`
-	Run       *Run       `json:"run,omitempty"`  // open or last; nil before the first
-	Past      []PastPlan `json:"past,omitempty"` // heads of former plans, oldest first; one that was restored stays listed
+	Commented int        `json:"commented,omitempty"` // ids of comments so far; none is used again
+	Run       *Run       `json:"run,omitempty"`       // open or last; nil before the first
+	Past      []PastPlan `json:"past,omitempty"`      // heads of former plans, oldest first; one that was restored stays listed
+}
+
+// maxSetBack bounds how far a clock may be set back without the records saying so.
+const maxSetBack = time.Minute
+
+// TimeOfNext returns the time of the next record when a clock shows now. It is later than that of the record before, even within
+// one millisecond or when the clock was set back a little, so that times tell what came first. A clock that was
+// set back further is believed: it may have been wrong by years. Where more than a thousand records a second are made, times run
+// ahead of the clock, and return to it once they are a minute ahead.
+func (s State) TimeOfNext(now time.Time) time.Time {
+	now = now.UTC().Truncate(time.Millisecond)
+	next := s.UpdatedAt.Add(time.Millisecond)
+	if late := next.Sub(now); late > 0 && late <= maxSetBack {
+		return next
+	}
+	return now
 }
 
 // PhaseNow returns the phase, with inactive for the zero value.
@@ -96,7 +113,7 @@ type Record struct {
 
 // FoldVersion changes whenever Fold makes something else of the same records.
 // Snapshots of another version are ignored and rebuilt.
-const FoldVersion = 3
+const FoldVersion = 4
 
 // Fold returns the state after r.
 func Fold(s State, r Record) State {

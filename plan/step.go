@@ -98,6 +98,15 @@ func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	added, err := a.on(p, f)
+	if err != nil || added == nil {
+		return nil, err
+	}
+	return []Event{*added}, nil
+}
+
+// on returns the steps as they join a plan, nil for none.
+func (a AddSteps) on(p *Plan, f Facts) (*StepsAdded, error) {
 	if err := withinLimit(p.Steps.Len()+len(a.Steps), f.Limits); err != nil {
 		return nil, err
 	}
@@ -105,7 +114,7 @@ func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
-	return []Event{StepsAdded{Steps: steps, At: f.Now}}, nil
+	return &StepsAdded{Steps: steps, At: f.Now}, nil
 }
 
 // StepsAdded appends steps to the current plan.
@@ -201,6 +210,22 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	updated, err := a.on(p, f)
+	if err != nil || len(updated) == 0 {
+		return nil, err
+	}
+	step, _ := p.Steps.Get(a.Step)
+	if err := keepsGuards(p, step, updated[0].Patch, f); err != nil {
+		return nil, err
+	}
+	if err := keepsProof(step, updated[0].Patch, f); err != nil {
+		return nil, err
+	}
+	return []Event{updated[0]}, nil
+}
+
+// on returns the edit of a step of a plan, none where it changes nothing.
+func (a UpdateStep) on(p *Plan, f Facts) ([]StepUpdated, error) {
 	step, err := findStep(p, a.Step, "/step_id")
 	if err != nil {
 		return nil, err
@@ -208,7 +233,9 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 	if a.Patch, err = a.Patch.linked(p, step); err != nil {
 		return nil, err
 	}
-	if a.Patch.DependsOn != nil {
+	if deps := a.Patch.DependsOn; deps != nil && sameIDs(*deps, step.DependsOn) {
+		a.Patch.DependsOn = nil // in another order, which means nothing
+	} else if deps != nil {
 		if err := newDependencies(p, step, *a.Patch.DependsOn); err != nil {
 			return nil, err
 		}
@@ -220,13 +247,7 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict(step.ID.String()+" is part of a loop, or is being run, and cannot be edited any more",
 			"replan, or add another step")
 	}
-	if err := keepsGuards(p, step, a.Patch, f); err != nil {
-		return nil, err
-	}
-	if err := keepsProof(step, a.Patch, f); err != nil {
-		return nil, err
-	}
-	return []Event{StepUpdated{Step: a.Step, Patch: a.Patch, At: f.Now}}, nil
+	return []StepUpdated{{Step: a.Step, Patch: a.Patch, At: f.Now}}, nil
 }
 
 // linked returns the patch of a step with references written canonically, and with what the step

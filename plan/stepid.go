@@ -120,3 +120,37 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 	}
 	return steps, nil
 }
+
+// takenIDs returns the event that has a plan count what a change to it has minted, from when that was put before a person
+// on: whatever becomes of the change, no other step is called so.
+func takenIDs(before, after State) []Event {
+	if after.Plan == nil {
+		return nil
+	}
+	highest := after.Plan.Steps.Highest()
+	for _, draft := range []*Plan{before.Draft, after.Draft} { // the former one is counted already, unless by the first logs
+		if draft != nil && draft.Root() == after.Plan.Root() {
+			highest = max(highest, draft.Steps.Highest())
+		}
+	}
+	if highest == after.Plan.Steps.Highest() {
+		return nil
+	}
+	return []Event{StepIDsTaken{Plan: after.Plan.ID, Highest: highest}}
+}
+
+// StepIDsTaken says up to which id a plan mints none any more.
+type StepIDsTaken struct {
+	Plan    string `json:"plan_id"`
+	Highest StepID `json:"highest_step,omitzero"`
+}
+
+func (e StepIDsTaken) apply(s State) State {
+	if s.Plan == nil || s.Plan.ID != e.Plan {
+		return s
+	}
+	p := *s.Plan
+	p.Steps.highest = max(p.Steps.highest, e.Highest)
+	s.Plan = &p
+	return s
+}

@@ -248,7 +248,7 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 	if k := slot.step.Status.ordinal(); k >= 0 {
 		e.s.counts[k] += by
 	}
-	if slot.step.Satisfies() {
+	if slot.step.satisfies() {
 		e.s.met += by
 	}
 	if slot.step.Status == InProgress {
@@ -346,7 +346,7 @@ func (e *stepsEdit) replace(step *Step) {
 	if !slices.Equal(old.DependsOn, step.DependsOn) {
 		e.relink(old, step)
 	}
-	if met := step.Satisfies(); met != old.Satisfies() {
+	if met := step.satisfies(); met != old.satisfies() {
 		e.meet(i, met)
 	}
 }

@@ -34,6 +34,8 @@ type ApprovedPlanData struct {
 	Done  int // steps that are done and not shown
 	Left  int // further steps that are not shown
 
+	Said []string // by people, of the whole
+
 	ReadOn string // the call that shows whole what only a title is shown of; "" where nothing is
 }
 
@@ -42,7 +44,7 @@ type ApprovedStep struct {
 	Number int
 	Title  string
 	Tools  []string
-	Unseen string   // said of a step that the approver has not seen; may be empty
+	Remark string   // said of a step, such as that the approver has not seen it; may be empty
 	Lines  []string // what else it says, where the plan is told whole
 }
 
@@ -55,19 +57,23 @@ func ApprovedPlan(d ApprovedPlanData) string {
 		if len(step.Tools) > 0 {
 			line += " (tools: " + inert(strings.Join(step.Tools, ", ")) + ")"
 		}
-		if step.Unseen != "" {
-			line += " (" + step.Unseen + ")"
+		if step.Remark != "" {
+			line += " (" + step.Remark + ")"
 		}
 		lines = append(lines, line)
 		for _, more := range step.Lines {
 			lines = append(lines, "   "+inert(more))
 		}
 	}
+	said := make([]string, len(d.Said))
+	for i, text := range d.Said {
+		said[i] = inert(text)
+	}
 	return mustRender("approved_plan", struct {
-		Lines      []string
-		Done, Left int
-		ReadOn     string
-	}{lines, d.Done, d.Left, d.ReadOn})
+		Lines, Said []string
+		Done, Left  int
+		ReadOn      string
+	}{lines, said, d.Done, d.Left, d.ReadOn})
 }
 
 // inert is text on one line that opens and closes no tag.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/safetext"
@@ -100,14 +101,14 @@ func head(text string, n int) string {
 // quotable returns text with what changes how the rest is shown written as
 // escapes, plain line ends, and runs of backquotes shortened.
 func quotable(text string) string {
-	return safetext.Escape(longTicks.ReplaceAllString(safetext.Newlines(text), ticks))
+	return safetext.Escape(longTicks().ReplaceAllString(safetext.Newlines(text), ticks))
 }
 
 // ticks are as many backquotes in a row as are repeated; longer runs are shortened, so
 // that fences stay short.
 const ticks = "``````````"
 
-var longTicks = regexp.MustCompile(ticks + "`+")
+var longTicks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(ticks + "`+") })
 
 // quoted puts a line into double quotes that it cannot close.
 func quoted(line string) string { return `"` + strings.ReplaceAll(line, `"`, "'") + `"` }

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/plan"
@@ -9,6 +10,7 @@ import (
 // ResumeData is what an agent needs to go on after its context was lost. The caller
 // bounds it.
 type ResumeData struct {
+	Where      []ResumeSection // of the workspace
 	Sections   []ResumeSection // those without texts are left out; none at all: there is no plan
 	NextAction string
 }
@@ -23,7 +25,7 @@ type ResumeSection struct {
 // was written; further lines of a text are indented, so that none poses as a section.
 func Resume(d ResumeData) string {
 	var lines []string
-	for _, s := range d.Sections {
+	for _, s := range slices.Concat(d.Where, d.Sections) {
 		if len(s.Texts) == 1 {
 			lines = append(lines, s.Name+": "+indented(s.Texts[0]))
 		} else if len(s.Texts) > 1 {
@@ -34,8 +36,10 @@ func Resume(d ResumeData) string {
 		}
 	}
 	situation := strings.Join(lines, "\n")
-	return mustRender("resume", struct{ Situation, Fence, NextAction string }{situation, fence(situation),
-		oneLine(d.NextAction, plan.MaxLongLine)})
+	return mustRender("resume", struct {
+		Plan                         bool
+		Situation, Fence, NextAction string
+	}{len(lines) > len(d.Where), situation, fence(situation), oneLine(d.NextAction, plan.MaxLongLine)})
 }
 
 func indented(text string) string { return strings.ReplaceAll(quotable(text), "\n", "\n  ") }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // WorkData is what an agent is told that planloop starts for one step. The caller bounds the
@@ -56,10 +57,12 @@ func WorkOnStep(d WorkData) string {
 }
 
 // formerReport is the rest of a line from where it reports, or shows how to, also within a JSON string.
-var formerReport = regexp.MustCompile(`\{?[ \t]*\\*"planloop\\*"[ \t]*:[ \t]*\\*"[0-9A-Z]{8,}.*`)
+var formerReport = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{?[ \t]*\\*"planloop\\*"[ \t]*:[ \t]*\\*"[0-9A-Z]{8,}.*`)
+})
 
 // withoutReports is a text without the keys of other attempts: an agent that takes one of them is not heard.
-func withoutReports(text string) string { return formerReport.ReplaceAllLiteralString(text, "…") }
+func withoutReports(text string) string { return formerReport().ReplaceAllLiteralString(text, "…") }
 
 // itemLines is a list of texts, each as it was written, one after the other.
 func itemLines(items []string) string {

@@ -69,8 +69,8 @@ type Head struct {
 	Done      int             `json:"done"`
 }
 
-// NewDocument returns the document of the current plan of s.
-func NewDocument(s plan.State) Document {
+// newDocument returns the document of the current plan of s.
+func newDocument(s plan.State) Document {
 	d := Document{Revision: s.Revision, Phase: s.PhaseNow()}
 	if s.Draft != nil {
 		head := headOf(s.Draft)
@@ -122,7 +122,7 @@ func headOf(p *plan.Plan) Head {
 }
 
 // JSON returns the current plan with what is derived from it, see Document.
-func JSON(s plan.State) ([]byte, error) { return encode(NewDocument(s)) }
+func JSON(s plan.State) ([]byte, error) { return encode(newDocument(s)) }
 
 // Step returns one step of the current plan, with the steps that depend on it.
 // The error is a *plan.ValidationError of kind NotFound.

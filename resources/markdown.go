@@ -20,7 +20,7 @@ func Markdown(s plan.State) []byte {
 		return []byte("There is no plan yet.\n")
 	}
 	w := markdownWriter{p: s.Plan}
-	w.printf("# %s\n\n%s\n", escapeInline(s.Plan.Objective), statusLine(s.Plan))
+	w.printf("# %s\n\n%s\n", EscapeInline(s.Plan.Objective), statusLine(s.Plan))
 	w.section("Summary", s.Plan.Summary)
 	w.section("Context notes", s.Plan.ContextNotes)
 	w.section("Reasoning", s.Plan.Reasoning)
@@ -63,7 +63,7 @@ func (w *markdownWriter) section(name, text string) {
 		return
 	}
 	w.heading(name)
-	w.printf("%s\n", escapeBlock(text, ""))
+	w.printf("%s\n", EscapeBlock(text, ""))
 }
 
 func (w *markdownWriter) about() {
@@ -91,7 +91,7 @@ func (w *markdownWriter) steps() {
 		w.printf("\n")
 	}
 	for step := range w.p.Steps.All() {
-		w.printf("- [%s] %s %s\n", step.Status.Words().Box, step.ID, escapeInline(step.Title))
+		w.printf("- [%s] %s %s\n", step.Status.Words().Box, step.ID, EscapeInline(step.Title))
 		w.nested(step)
 	}
 }
@@ -99,7 +99,7 @@ func (w *markdownWriter) steps() {
 func (w *markdownWriter) nested(step *plan.Step) {
 	const margin = "  "
 	if step.Details != "" {
-		w.printf("\n%s%s\n\n", margin, escapeBlock(step.Details, margin))
+		w.printf("\n%s%s\n\n", margin, EscapeBlock(step.Details, margin))
 	}
 	rest := *step // what is not said otherwise
 	rest.Title, rest.Details, rest.LeaseUntil = "", "", time.Time{}
@@ -130,7 +130,7 @@ type attributes struct {
 func (a *attributes) add(label string, values ...string) {
 	for _, v := range values {
 		if v != "" {
-			a.WriteString(a.margin + "- " + label + ": " + escapeBlock(v, a.margin+"  ") + "\n")
+			a.WriteString(a.margin + "- " + label + ": " + EscapeBlock(v, a.margin+"  ") + "\n")
 		}
 	}
 }
@@ -141,9 +141,9 @@ func (a *attributes) fields(fields []plan.Field[plan.Step], step *plan.Step) {
 	}
 }
 
-// escapeInline returns text so that Markdown shows it as it is: no code, link,
+// EscapeInline returns text so that Markdown shows it as it is: no code, link,
 // HTML, emphasis or entity can come of it. A line break stays what it is.
-func escapeInline(text string) string {
+func EscapeInline(text string) string {
 	runes := []rune(text)
 	var b strings.Builder
 	for i, r := range runes {
@@ -180,18 +180,18 @@ func special(runes []rune, i int) bool {
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// escapeLine is escapeInline for text that begins a line, where more characters
+// escapeLine is EscapeInline for text that begins a line, where more characters
 // mean something.
 func escapeLine(line string) string {
 	body := strings.TrimLeft(line, " \t")
 	blanks := line[:len(line)-len(body)]
 	if n := orderedMarker(body); n > 0 {
-		return blanks + body[:n] + `\` + escapeInline(body[n:])
+		return blanks + body[:n] + `\` + EscapeInline(body[n:])
 	}
 	if body != "" && strings.IndexByte("-+=>|:", body[0]) >= 0 {
-		return blanks + `\` + escapeInline(body)
+		return blanks + `\` + EscapeInline(body)
 	}
-	return blanks + escapeInline(body)
+	return blanks + EscapeInline(body)
 }
 
 // orderedMarker returns how many digits stand before the dot or bracket of an
@@ -204,9 +204,9 @@ func orderedMarker(line string) int {
 	return 0
 }
 
-// escapeBlock escapes text of several lines and puts margin before all but the
+// EscapeBlock escapes text of several lines and puts margin before all but the
 // first; what blanks end a line are dropped, for two would force a break.
-func escapeBlock(text, margin string) string {
+func EscapeBlock(text, margin string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		line = strings.TrimRight(line, " \t")

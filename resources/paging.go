@@ -80,6 +80,7 @@ type PageStep struct {
 	EarlierNotes int      `json:"earlier_notes,omitzero"`
 	WaitingOn    []string `json:"waiting_on,omitempty"` // the first ones
 	MoreWaiting  int      `json:"more_waiting_on,omitzero"`
+	Comments     []string `json:"comments,omitempty"`
 }
 
 // PageMore says how to read on: from that step, with that filter.
@@ -94,10 +95,10 @@ type PageMore struct {
 // shown whole; of a longer one the open steps are shown in order, those to work on
 // before them unless they are among them, and finished ones are folded into ranges.
 // Reading on shows every step that matches once. A from that names no step starts at
-// the next id that does.
-func Page(p *plan.Plan, filter Filter, from plan.StepID) PageView {
+// the next id that does. What people said of each step stands beside it; spent is what else the page costs, in tokens.
+func Page(p *plan.Plan, filter Filter, from plan.StepID, spent int, said func(plan.StepID) []string) PageView {
 	v := PageView{Objective: p.Objective, Status: string(p.Status), Progress: progressOf(p.Steps), Steps: []PageStep{}}
-	b := pageBuilder{p: p, view: &v, left: pageBudget}
+	b := pageBuilder{p: p, view: &v, left: pageBudget - spent, said: said}
 	switch {
 	case filter != "" || from > 0:
 		v.Objective = plan.Shorten(v.Objective, plan.MaxObjective)
@@ -121,6 +122,7 @@ type pageBuilder struct {
 	p    *plan.Plan
 	view *PageView
 	left int // tokens
+	said func(plan.StepID) []string
 }
 
 // outline tells what the plan says beside its steps.
@@ -224,6 +226,7 @@ func (b *pageBuilder) full(step *plan.Step) PageStep {
 	for _, note := range step.Notes[s.EarlierNotes:] {
 		s.Notes = append(s.Notes, tokens.Block(note, pageNote))
 	}
+	s.Comments = b.said(step.ID)
 	return s
 }
 
@@ -337,13 +340,16 @@ func (s PageStep) writeBelow(b *strings.Builder) {
 	for _, note := range s.Notes {
 		below("note: ", note)
 	}
+	for _, comment := range s.Comments {
+		below("comment: ", comment)
+	}
 }
 
 // cost estimates what the step costs in its structured form.
 func (s PageStep) cost() int {
 	const frame, perNote, perID = 24, 4, 5
 	n := frame + tokens.CountCautiously(s.Title) + tokens.CountCautiously(s.Details) + perID*len(s.WaitingOn)
-	for _, note := range s.Notes {
+	for _, note := range slices.Concat(s.Notes, s.Comments) {
 		n += perNote + tokens.CountCautiously(note)
 	}
 	return n

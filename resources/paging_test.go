@@ -13,6 +13,11 @@ import (
 	"github.com/planloop/planloop/resources"
 )
 
+// pageOf is a page beside which nobody has said anything.
+func pageOf(p *plan.Plan, filter resources.Filter, from plan.StepID) resources.PageView {
+	return resources.Page(p, filter, from, 0, func(plan.StepID) []string { return nil })
+}
+
 func pageJSON(t *testing.T, v resources.PageView) string {
 	t.Helper()
 	data, err := json.Marshal(v)
@@ -25,10 +30,10 @@ func pageJSON(t *testing.T, v resources.PageView) string {
 func TestPageGolden(t *testing.T) {
 	p := sample(t).Plan
 	views := map[string]resources.PageView{
-		"whole":  resources.Page(p, "", 0),
-		"from":   resources.Page(p, "", 4),
-		"status": resources.Page(p, resources.FilterOpen, 0),
-		"long":   resources.Page(long(t, 1000, 412, "word"), "", 0),
+		"whole":  pageOf(p, "", 0),
+		"from":   pageOf(p, "", 4),
+		"status": pageOf(p, resources.FilterOpen, 0),
+		"long":   pageOf(long(t, 1000, 412, "word"), "", 0),
 	}
 	for name, v := range views {
 		golden(t, "page-"+name+".txt", []byte(v.Text()))
@@ -50,9 +55,9 @@ func TestPageCost(t *testing.T) {
 		for _, done := range []int{0, 412, 990, 1000} {
 			p := long(t, 1000, done, word)
 			for name, v := range map[string]resources.PageView{
-				"overview": resources.Page(p, "", 0),
-				"from":     resources.Page(p, "", 500),
-				"done":     resources.Page(p, resources.Filter(plan.Done), 0),
+				"overview": pageOf(p, "", 0),
+				"from":     pageOf(p, "", 500),
+				"done":     pageOf(p, resources.Filter(plan.Done), 0),
 			} {
 				for form, text := range map[string]string{"text": v.Text(), "structure": pageJSON(t, v)} {
 					n, err := enc.Count(text)
@@ -74,7 +79,7 @@ func TestPageCost(t *testing.T) {
 func TestPageReadsOn(t *testing.T) {
 	p := long(t, 300, 40, "word")
 	var seen []string
-	v := resources.Page(p, "", 0)
+	v := pageOf(p, "", 0)
 	for {
 		for _, s := range v.Steps {
 			seen = append(seen, s.StepID)
@@ -86,7 +91,7 @@ func TestPageReadsOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v = resources.Page(p, resources.Filter(v.More.Status), from)
+		v = pageOf(p, resources.Filter(v.More.Status), from)
 	}
 	slices.Sort(seen)
 	if n := len(seen); n != 260 || len(slices.Compact(seen)) != 260 || seen[0] != "S041" || seen[n-1] != "S300" {
@@ -104,7 +109,7 @@ func TestPageFoldsAreBounded(t *testing.T) {
 	}
 	h := &history{t: t}
 	h.do(plan.SetUp{Outline: plan.Outline{Objective: "o"}, Steps: steps})
-	v := resources.Page(h.state.Plan, "", 0)
+	v := pageOf(h.state.Plan, "", 0)
 	if len(v.Folded) > 10 || !strings.Contains(v.Folded[len(v.Folded)-1], "292 more finished") {
 		t.Errorf("folded: %v", v.Folded)
 	}
@@ -112,7 +117,7 @@ func TestPageFoldsAreBounded(t *testing.T) {
 
 func TestPageFromUnknownStep(t *testing.T) {
 	p := sample(t).Plan
-	if v := resources.Page(p, "", 77); len(v.Steps) != 0 || v.More.Left != 0 || !strings.Contains(pageJSON(t, v), `"steps":[]`) {
+	if v := pageOf(p, "", 77); len(v.Steps) != 0 || v.More.Left != 0 || !strings.Contains(pageJSON(t, v), `"steps":[]`) {
 		t.Errorf("behind the end there is an empty page: %+v", v)
 	}
 }
@@ -124,7 +129,7 @@ func TestPageFilters(t *testing.T) {
 		"in_progress": "S002", "cancelled": "S006", "skipped": "S005", "pending": "",
 	} {
 		var ids []string
-		for _, s := range resources.Page(p, filter, 0).Steps {
+		for _, s := range pageOf(p, filter, 0).Steps {
 			ids = append(ids, s.StepID)
 		}
 		if got := strings.Join(ids, " "); got != want {

@@ -15,8 +15,8 @@ export function command(packages) {
 // this it fetches a list of models.
 export const variables = { OPENCODE_DISABLE_MODELS_FETCH: '1' };
 
-// configure writes its configuration, with planloop as an MCP server, below a folder
-// that XDG_CONFIG_HOME names.
+// configure writes its configuration below a folder that XDG_CONFIG_HOME names, with planloop as
+// an MCP server where its command is given.
 export function configure(folder, { model, planloop }) {
   const own = join(folder, 'opencode');
   mkdirSync(join(own, 'node_modules'), { recursive: true });
@@ -31,7 +31,7 @@ export function configure(folder, { model, planloop }) {
         models: { scripted: { limit: { context: 200_000, output: 8_000 } } },
       },
     },
-    mcp: { planloop: { type: 'local', command: planloop } },
+    ...(planloop && { mcp: { planloop: { type: 'local', command: planloop } } }),
     permission: { external_directory: 'deny', doom_loop: 'deny' },
     autoupdate: false,
     share: 'disabled',

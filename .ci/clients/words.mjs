@@ -19,9 +19,9 @@ export const meddling = [
   [{ tool: 'planloop_planning_add_step', args: { steps: [{ title: 'Write a fifth word' }] } }, /started for S002 alone/],
   [{ tool: 'planloop_planning_clear_plan', args: {} }, /started for S002 alone/],
   [{ tool: 'planloop_planloop_start', args: { goal: 'Something else' } }, /started for S002 alone/],
-  [shell('planloop step mark S003 done; echo exit $?'), /S003 is not yours[^]*exit 2/],
-  [shell('env -u PLANLOOP_RUN planloop step mark S003 done; echo exit $?'), /S003 is not yours[^]*exit 2/],
-  [shell('env -u PLANLOOP_RUN setsid --wait planloop plan start "To think it over"; echo exit $?'), /started for S002 alone[^]*exit 2/],
+  [shell('planloop step mark S003 done; echo exit $?'), /^(?=[^]*S003 is not yours)[^]*exit 2/],
+  [shell('env -u PLANLOOP_RUN planloop step mark S003 done; echo exit $?'), /^(?=[^]*S003 is not yours)[^]*exit 2/],
+  [shell('env -u PLANLOOP_RUN setsid --wait planloop plan start "To think it over"; echo exit $?'), /^(?=[^]*started for S002 alone)[^]*exit 2/],
   [shell('planloop run; echo exit $?'), /exit 2/],
   [shell('env -u PLANLOOP_RUN planloop run; echo exit $?'), /exit 2/],
 ];

@@ -12,8 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/private"
 	"github.com/planloop/planloop/internal/process"
@@ -23,8 +25,10 @@ import (
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/store/sqlite"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/trouble"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/mcpserver"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -42,15 +46,21 @@ type app struct {
 	settings map[string]string // configuration keys given as flags
 	quiet    bool              // no warnings: something else reads both outputs
 	started  bool              // the command line was understood
+	told     workspace.Lookup  // what a host tells a hook of where the agent is
 	serving  bool              // standard error is a log
 
+	troubles *trouble.Book // of a process that nobody watches; nil: it tells who started it
+
 	launch func() *process.Launcher // the one that starts commands
+
+	fixed  *workspace.Workspace // which it is for; nil: it is looked for
+	beside *app                 // the command's, for which this one is another workspace; nil: it is the command's
 
 	server func() presence.Server // tells of this process, which serves the program that started it; nil: it does not
 
 	opening sync.Mutex
-	opened  *opened
-	warning sync.Mutex // guards warned
+	opened  atomic.Pointer[opened] // written under opening, looked at from anywhere
+	warning sync.Mutex             // guards warned
 	warned  map[string]bool
 }
 
@@ -59,6 +69,7 @@ type opened struct {
 	place   workspace.Workspace
 	config  workspace.Config
 	session *session.Session
+	rest    func() error // lets go of the files of the log until it is used again
 	seen    *presence.Book
 	verbs   *verbs.Service
 	client  func() string // whose client the command is run by, as living servers tell; "" when none does
@@ -72,32 +83,34 @@ type opened struct {
 // Nothing is read from the log or created before a verb needs it. roots, which
 // may be nil, asks an MCP client for its roots; it is used only when nothing
 // nearer names the workspace.
-func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*opened, error) {
+func (a *app) open(ctx context.Context, roots mcpserver.Roots) (*opened, error) {
 	a.opening.Lock()
 	defer a.opening.Unlock()
-	if a.opened != nil {
-		return a.opened, nil
+	if opened := a.opened.Load(); opened != nil {
+		return opened, nil
 	}
 	place, err := a.find(ctx, roots)
 	if err != nil {
 		return nil, err
 	}
+	a.troubles.In(place.StateDir, filepath.Dir(place.StateDir))
 	config, err := a.configure(place)
 	if err != nil {
 		return nil, err
 	}
 	var log store.Log = memory.New()
-	stateDir := ""
+	stateDir, rest := "", func() error { return nil }
 	if !a.flags.ephemeral {
 		if err := private.Folder(place.StateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		a.describe(place)
-		log, stateDir = sqlite.New(place.StateDir, sqlite.Options{
+		kept := sqlite.New(place.StateDir, sqlite.Options{
 			Created: func() { a.describe(place) }, Warn: func(err error) { a.warn(err.Error()) },
-		}), place.StateDir
+		})
+		log, stateDir, rest = kept, place.StateDir, kept.Rest
 	}
-	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server})
+	seen := presence.Open(stateDir, presence.Options{Logger: a.logger(), Server: a.server, Remote: a.serving && a.server == nil})
 	s := session.New(log, session.Options{Limits: config.Limits(), Presence: seen, Logger: a.logger()})
 	options := verbs.Options{
 		Unicode: config.Text == workspace.Unicode, Presence: seen, Lease: config.Lease, Limits: config.Limits(),
@@ -109,6 +122,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	if options.Workspace = safetext.EscapeLine(place.Path); place.Default {
 		options.Workspace = "the workspace named default"
 	}
+	options.Doubt = place.Doubt
 	options.Model = a.configuredModel(config.Model)
 	others := &otherServers{app: a, place: place, section: config.Servers}
 	if config.Servers.Given() {
@@ -124,6 +138,7 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 	if staff, err := a.staff(place, config.Agents); err == nil && staff != nil { // a run says what is wrong
 		options.Staff = staff
 	}
+	options.Hooks, options.HooksRequired = attested{seen}, config.Hooks == workspace.HooksRequired
 	options.Crew = crew{stateDir, seen}
 	told := a.notices(place, config.Notify)
 	options.Notify = told.tell
@@ -135,8 +150,9 @@ func (a *app) open(ctx context.Context, roots func(context.Context) []string) (*
 		return ""
 	})
 	beneath := func() bool { return seen.Beneath(a.chain, workspace.HostSession(a.getenv)) }
-	a.opened = &opened{place, config, s, seen, verbs.New(s, options), client, seen.Served, beneath, told, others}
-	return a.opened, nil
+	now := &opened{place, config, s, rest, seen, verbs.New(s, options), client, seen.Served, beneath, told, others}
+	a.opened.Store(now)
+	return now, nil
 }
 
 // state opens the workspace for a command and reads its state.
@@ -151,12 +167,13 @@ func (a *app) state(ctx context.Context) (*opened, plan.State, error) {
 
 // close ends the use of the workspace.
 func (a *app) close() error {
-	if a.opened == nil {
+	opened := a.opened.Load()
+	if opened == nil {
 		return nil
 	}
-	a.opened.notices.close(a)
-	a.opened.others.close()
-	return a.opened.session.Close()
+	opened.notices.close(a)
+	opened.others.close()
+	return opened.session.Close()
 }
 
 // describe leaves a word in the state folder, once there is one, that tells people and
@@ -173,27 +190,32 @@ func (a *app) describe(place workspace.Workspace) {
 // find returns the workspace. The client's roots are asked for, which costs a
 // round trip, only where the workspace would otherwise be a directory that
 // nobody named and that is no work tree.
-func (a *app) find(ctx context.Context, roots func(context.Context) []string) (workspace.Workspace, error) {
-	lookup := workspace.Lookup{Flag: a.flags.workspace, Getenv: a.getenv}
-	place, err := workspace.Find(lookup)
-	if err == nil && roots != nil && !a.named() && (place.Default || !isWorkTree(place.Path)) {
-		lookup.Roots = roots(ctx)
-		place, err = workspace.Find(lookup)
+func (a *app) find(ctx context.Context, roots mcpserver.Roots) (workspace.Workspace, error) {
+	if a.fixed != nil {
+		return *a.fixed, nil
 	}
-	if err == nil && place.Notice != "" {
-		a.warn(place.Notice)
+	place, err := workspace.Find(a.lookup())
+	if err == nil && roots != nil && place.From == workspace.FromDir {
+		lookup := a.lookup()
+		if lookup.Roots, err = roots(ctx); err == nil {
+			place, err = workspace.Find(lookup)
+		}
+	}
+	if err == nil && place.Doubt != "" {
+		if a.server != nil && !place.Default { // its agent is told
+			a.logger().Info(place.Doubt)
+		} else {
+			a.warn(place.Doubt)
+		}
 	}
 	return place, err
 }
 
-// named reports whether the user or the host named the workspace.
-func (a *app) named() bool {
-	return a.flags.workspace != "" || a.getenv("PLANLOOP_WORKSPACE") != "" || a.getenv("CLAUDE_PROJECT_DIR") != ""
-}
-
-func isWorkTree(path string) bool {
-	_, err := os.Stat(filepath.Join(path, ".git"))
-	return err == nil
+// lookup is what the workspace is found by, before a client has told its roots.
+func (a *app) lookup() workspace.Lookup {
+	lookup := a.told
+	lookup.Flag, lookup.Getenv, lookup.Hosted = a.flags.workspace, a.getenv, lookup.Hosted || a.server != nil
+	return lookup
 }
 
 func (a *app) configure(place workspace.Workspace) (workspace.Config, error) {
@@ -206,6 +228,10 @@ func (a *app) configure(place workspace.Workspace) (workspace.Config, error) {
 
 // warn tells once what a person should know but did not ask for.
 func (a *app) warn(text string) {
+	if a.beside != nil {
+		a.beside.warn(text)
+		return
+	}
 	a.warning.Lock()
 	defer a.warning.Unlock()
 	if a.warned[text] {
@@ -231,7 +257,18 @@ func (a *app) logger() *slog.Logger {
 	if a.flags.verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	return slog.New(a.troubles.Handler(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})))
+}
+
+// unwatched has a process that nobody watches keep what goes wrong for doctor.
+func (a *app) unwatched(who string) {
+	if a.flags.ephemeral {
+		return
+	}
+	a.troubles = trouble.New(who, version(), os.Environ())
+	if home, err := workspace.StateHome(a.getenv, ""); err == nil {
+		a.troubles.In(home)
+	}
 }
 
 // caller is who runs a command: an agent that was started for a step, a named agent, the
@@ -242,16 +279,16 @@ func (a *app) caller() verbs.Caller {
 	}
 	who := workspace.Caller{Agent: a.agentName(), Login: a.login(), CI: workspace.InCI(a.getenv), Terminal: a.inTerminal,
 		Present: a.notPresent() == ""}
-	if a.opened != nil && who.Agent == "" && !who.Present {
-		who.Server = a.opened.client()
+	if opened := a.opened.Load(); opened != nil && who.Agent == "" && !who.Present {
+		who.Server = opened.client()
 	}
 	return verbs.Caller{Actor: who.Actor(), Face: terminal.CommandLine{}}
 }
 
 // tellOfMyself is what a server on standard input and output tells of itself.
 func (a *app) tellOfMyself() presence.Server {
-	server := presence.Server{Session: workspace.HostSession(a.getenv)}
 	chain := a.chain()
+	server := presence.Server{Session: workspace.HostSession(a.getenv), Starter: lineage.Starter(chain), Version: version()}
 	if len(chain) > 0 {
 		server.Process = chain[0]
 	}
@@ -259,6 +296,18 @@ func (a *app) tellOfMyself() presence.Server {
 		server.Host = chain[1]
 	}
 	return server
+}
+
+// expectHooks makes the place where the hooks of the program that has started this server leave
+// their signs of life. Without it they are not heard, and planning mode counts as advisory.
+func (a *app) expectHooks() {
+	home, err := workspace.StateHome(a.getenv, "")
+	if err == nil && !a.flags.ephemeral {
+		err = presence.Expect(home, lineage.Starter(a.chain()))
+	}
+	if err != nil {
+		a.logger().Debug("hooks are not heard", "error", err)
+	}
 }
 
 func (a *app) login() string {

@@ -42,9 +42,9 @@ func TestRootsAreAskedForLast(t *testing.T) {
 			a := &app{world: w}
 			a.flags.workspace = c.flag
 			asked := false
-			place, err := a.find(t.Context(), func(context.Context) []string {
+			place, err := a.find(t.Context(), func(context.Context) ([]string, error) {
 				asked = true
-				return []string{(&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()}
+				return []string{(&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()}, nil
 			})
 			if err != nil {
 				t.Fatal(err)

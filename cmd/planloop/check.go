@@ -18,8 +18,8 @@ import (
 
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/shellquote"
 	"github.com/planloop/planloop/internal/tail"
-	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -76,8 +76,8 @@ type checkOptions struct {
 // checkRun is a command to run and what its outcome stands for.
 type checkRun struct {
 	verbs.Run
-	args []string
-	dir  string // "": the current one
+	args []string  // none: the task's own command
+	cmd  *exec.Cmd // what runs it
 }
 
 // check finds out first whether the outcome could be kept, and runs the command then.
@@ -101,15 +101,15 @@ func (a *app) check(cmd *cobra.Command, args []string, o checkOptions) error {
 	if run.Signal, err = (plan.Text{Field: "/id", Max: plan.MaxSignalID}).Required(run.Signal); err != nil {
 		return err
 	}
-	if len(run.args) == 0 {
-		return missing(cmd, "a command after --")
-	}
-	if run.Command == "" {
-		run.Command = commandLine(run.args)
+	if run.cmd == nil {
+		if len(run.args) == 0 {
+			return missing(cmd, "a command after --")
+		}
+		run.Command, run.cmd = commandLine(run.args), exec.Command(run.args[0], run.args[1:]...)
 	}
 	// CI runs what it runs, and tells of it; but where agents are served, any of them may have set CI.
 	if a.caller().Actor.Kind != plan.CI || opened.served() {
-		if err := a.mayAct(cmd.Context(), opened, "no command is run", cmp.Or(run.dir, ".")); err != nil {
+		if err := a.mayAct(cmd.Context(), opened, "no command is run", cmp.Or(run.cmd.Dir, ".")); err != nil {
 			return err
 		}
 	}
@@ -138,9 +138,9 @@ func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task 
 		return plan.Refuse(plan.Conflict, "", id.String()+" has no command to verify it by",
 			"give one after --, or set it: planloop step edit "+id.String()+` --verify "COMMAND"`)
 	}
-	r.Command, r.args = step.Verify, shellCommand(step.Verify)
+	r.Command, r.cmd = step.Verify, shellCommand(step.Verify)
 	if !opened.place.Default {
-		r.dir = opened.place.Path
+		r.cmd.Dir = opened.place.Path
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (r *checkRun) of(ctx context.Context, opened *opened, c verbs.Caller, task 
 func commandLine(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
-		words[i] = terminal.ShellWord(arg)
+		words[i] = shellquote.Word(arg)
 	}
 	return strings.Join(words, " ")
 }
@@ -159,9 +159,12 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 		fmt.Fprintln(a.err, "planloop: running "+safetext.EscapeLine(run.Command))
 	}
 	end := &tail.Gist{Max: plan.MaxOutput}
-	code, err := a.execute(ctx, run.dir, run.args, end)
+	code, err := a.execute(ctx, run.cmd, end)
 	if err != nil {
 		return err
+	}
+	if code == interrupted || code != 0 && ctx.Err() != nil {
+		return a.cutShort(run, code)
 	}
 	run.ExitCode, run.Output = code, safetext.Keepable(end.Text(), plan.MaxOutput)
 	// What the command did is kept even when the user interrupts planloop now.
@@ -180,12 +183,29 @@ func (a *app) runCheck(ctx context.Context, service *verbs.Service, run checkRun
 	return err
 }
 
+// interrupted is the exit code of a command that an interrupt has ended.
+const interrupted = 128 + int(syscall.SIGINT)
+
+// cutShort says that a command came to no end of its own: that tells nothing about the work.
+func (a *app) cutShort(run checkRun, code int) error {
+	told := fmt.Sprintf("%s was interrupted (exit %d): no verdict; signal %s is as it was, and nothing was recorded",
+		plan.Shorten(run.Command, plan.MaxMessage), code, plan.Quote(run.Signal))
+	if a.flags.json {
+		if err := a.printJSON(errorJSON{Status: "error", ErrorType: interruptedType, Message: told, Details: []string{}}); err != nil {
+			return err
+		}
+		return exitStatus(code)
+	}
+	fmt.Fprintln(a.err, "planloop: "+safetext.Escape(told)+".")
+	return exitStatus(code)
+}
+
 func checkLine(run verbs.Run, reply verbs.AlertReply) string {
 	line := fmt.Sprintf("exit %d", run.ExitCode)
 	switch {
 	case reply.Open:
 		line += ", signal " + plan.Quote(run.Signal) + " raised"
-	case reply.Signal.ID != "":
+	case reply.Signal.ID != "" && reply.Before == nil:
 		line += ", signal " + plan.Quote(run.Signal) + " cleared"
 	}
 	if run.Task != 0 {
@@ -198,16 +218,13 @@ func checkLine(run verbs.Run, reply verbs.AlertReply) string {
 // it started in the background does not hold planloop up.
 const lingering = 2 * time.Second
 
-// execute runs a command in a directory, "" for the current one, and returns its
-// exit code, that of process.ExitCode. A command that cannot be started says nothing
+// execute runs a command and returns its exit code, that of process.ExitCode. A command that cannot be started says nothing
 // about the work: it is refused.
-func (a *app) execute(ctx context.Context, dir string, args []string, end io.Writer) (int, error) {
+func (a *app) execute(ctx context.Context, cmd *exec.Cmd, end io.Writer) (int, error) {
 	out := a.out
 	if a.flags.json {
 		out = a.err // standard output is for the JSON
 	}
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(end, heedless{out}), io.MultiWriter(end, heedless{a.err})
 	cmd.WaitDelay = lingering
 	ignored := make(chan os.Signal, 1)
@@ -235,10 +252,10 @@ func (h heedless) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// shellCommand returns the arguments that have the system's shell run a line.
-func shellCommand(line string) []string {
+// shellCommand has the system's shell run a line.
+func shellCommand(line string) *exec.Cmd {
 	if runtime.GOOS == "windows" {
-		return []string{"cmd", "/c", line}
+		return process.ShellCommand(line) // cmd reads quotes in its own way
 	}
-	return []string{"sh", "-c", line}
+	return exec.Command("sh", "-c", line)
 }

@@ -185,7 +185,8 @@ func missing(cmd *cobra.Command, what string) error {
 // meant is the command that people mean by a word who do not know the commands.
 func meant(word string) string {
 	return map[string]string{
-		"watch": "show --watch", "list": "plans", "ls": "plans", "history": "log", "init": "setup", "new": "setup", "undo": "restore",
+		"watch": "show --watch", "list": "plans", "ls": "plans", "history": "log", "install": "init", "new": "setup", "undo": "restore",
+		"inbox": "review", "ui": "review", "web": "review",
 		"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
 	}[strings.ToLower(word)]
 }
@@ -234,12 +235,16 @@ func (a *app) inJSON(cmd *cobra.Command, args []string) error {
 // newTopic is help about something that is not a command. The text is made when it is
 // asked for, which no command has to pay for.
 func newTopic(name string, text func(long string) string) *cobra.Command {
-	topic := newCommand(name, "", nil, nil)
-	topic.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+	return completed(newCommand(name, "", nil, nil), text)
+}
+
+// completed has the help of a command end with a text that is made when it is asked for.
+func completed(cmd *cobra.Command, text func(long string) string) *cobra.Command {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		cmd.Long = text(cmd.Long)
 		cmd.Parent().HelpFunc()(cmd, args)
 	})
-	return topic
+	return cmd
 }
 
 // withGates completes the help on the configuration by the gates there are.

@@ -60,11 +60,6 @@ func newEditCommand(a *app) *cobra.Command {
 	return newCommand("edit", "COMMENT...", atLeastOne("a comment: what is to be changed"), a.decidesAtOnce(plan.Returned))
 }
 
-func newCommentCommand(a *app) *cobra.Command {
-	told := func(verbs.ModeReply) string { return "Agents get your comment with their next status." }
-	return newCommand("comment", "TEXT...", atLeastOne("the comment"), decides(a, "commenting", (*verbs.Service).Comment, joined, told))
-}
-
 func newAnswerCommand(a *app) *cobra.Command {
 	var id string
 	answer := func(s *verbs.Service, ctx context.Context, c verbs.Caller, text string) (verbs.AskUserReply, error) {
@@ -161,8 +156,12 @@ func (a *app) approve(ctx context.Context, comment string) error {
 	}
 	defer tty.Close()
 	for {
-		digest := plan.Digest(state.Draft)
-		answer, err := a.askToDecide(ctx, tty, opened.verbs.Review(state, former), digest, state.Draft.Steps.Len())
+		remarks, err := opened.verbs.Remarks(ctx, state, state.Draft)
+		if err != nil {
+			return err
+		}
+		digest, shown := plan.Digest(state.Draft), draftShown(a.thereOn(), opened.verbs.Review(state, former, remarks), remarks)
+		answer, err := a.askToDecide(ctx, tty, shown, digest, state.Draft.Steps.Len())
 		if err != nil {
 			return err
 		}
@@ -172,14 +171,14 @@ func (a *app) approve(ctx context.Context, comment string) error {
 		if refused == nil {
 			return a.tell(reply, decidedText(reply, answer.Comment))
 		}
-		shown := state.Draft
+		before := state.Draft
 		if state, err = opened.verbs.State(ctx); err != nil {
 			return err
 		}
 		if decidable(state) != nil || plan.Digest(state.Draft) == digest {
 			return refused
 		}
-		former = shown
+		former = before
 		if _, err := io.WriteString(tty, "\nThe plan was changed while you looked at it. This is the new one:\n\n"); err != nil {
 			return fmt.Errorf("write to the terminal: %w", err)
 		}
@@ -226,8 +225,8 @@ type subject struct {
 }
 
 // askToDecide shows a plan and has the user say what becomes of it.
-func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown, digest string, steps int) (plan.Answer, error) {
-	word, words, err := a.decideOn(ctx, tty, subject{name: "plan", shown: a.thereOn().Draft(shown), amount: plan.Counted(steps, "step"),
+func (a *app) askToDecide(ctx context.Context, tty io.ReadWriter, shown []string, digest string, steps int) (plan.Answer, error) {
+	word, words, err := a.decideOn(ctx, tty, subject{name: "plan", shown: shown, amount: plan.Counted(steps, "step"),
 		digest: digest, how: "To have it revised, type edit and what is to be changed; to drop it, type reject and why.",
 		edit: "Say what is to be changed, on the same line: edit COMMENT.", left: stillWaits()})
 	return plan.Answer{Comment: words,

@@ -52,6 +52,8 @@ type diagnosis struct {
 	SQLite        string           `json:"sqlite,omitempty"` // the version of its Go module
 	Workspace     string           `json:"workspace"`
 	StateDir      string           `json:"state_dir"`
+	From          string           `json:"workspace_from"` // what told it
+	Findings      []finding        `json:"findings"`
 	Configuration string           `json:"configuration,omitempty"`
 	Warnings      []string         `json:"warnings"`
 	Revision      plan.Revision    `json:"revision"` // of the last good record
@@ -84,11 +86,15 @@ func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
 	}
 	d := diagnosis{
 		Version: version(), Go: runtime.Version(), SQLite: moduleVersion("modernc.org/sqlite"),
-		Workspace: place.Path, StateDir: place.StateDir,
+		Workspace: place.Path, From: place.From, StateDir: place.StateDir, Findings: []finding{},
 	}
 	d.configuration(a, place)
-	if err := d.log(ctx, place.StateDir, repair, restore); err != nil {
-		return err
+	if repair || restore != "" {
+		if err := d.log(ctx, place.StateDir, repair, restore); err != nil {
+			return err
+		}
+	} else {
+		d.examine(ctx, a, place)
 	}
 	if err := a.printDiagnosis(d); err != nil {
 		return err
@@ -99,10 +105,37 @@ func (a *app) doctor(ctx context.Context, repair bool, restore string) error {
 	return nil
 }
 
+// examine looks at everything, and repairs nothing. A log that cannot be read in time is not judged.
+func (d *diagnosis) examine(ctx context.Context, a *app, place workspace.Workspace) {
+	type logged struct {
+		diagnosis
+		err error
+	}
+	seen := make(chan logged, 1)
+	go func() {
+		l := logged{diagnosis: *d}
+		l.err = l.log(ctx, place.StateDir, false, "")
+		seen <- l
+	}()
+	begun := time.Now()
+	found := examine(ctx, a.probes(place))
+	var fault error
+	select {
+	case l := <-seen:
+		*d, fault = l.diagnosis, l.err
+	case <-time.After(time.Until(begun.Add(longLook))):
+		fault = errors.New("the log could not be read within " + longLook.String())
+	}
+	if d.Findings = found; fault != nil {
+		d.Status, d.Problems = "unexamined", []sqlite.Problem{{File: place.StateDir, Text: fault.Error()}}
+		d.Advice = d.advice(fault)
+	}
+}
+
 func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 	d.Warnings = []string{}
-	if place.Notice != "" {
-		d.Warnings = append(d.Warnings, place.Notice)
+	if place.Doubt != "" {
+		d.Warnings = append(d.Warnings, place.Doubt)
 	}
 	if path, err := workspace.ConfigFile(a.getenv, ""); err == nil {
 		if _, err := os.Stat(path); err == nil {
@@ -245,15 +278,25 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	row := func(label, text string, look terminal.Style) {
 		lines = append(lines, s.Hang(s.Faint(terminal.Pad(label, 15)), look, safetext.EscapeLine(text))...)
 	}
+	found := func(abouts ...string) {
+		for _, f := range d.Findings {
+			if slices.Contains(abouts, f.About) {
+				row(f.About, f.line(), map[fit]terminal.Style{fine: s.Plain, wrong: s.Wrong, unknown: s.Waiting, past: s.Waiting}[f.State])
+			}
+		}
+	}
 	row("planloop", strings.TrimSuffix(d.Version+", "+d.Go+", SQLite module "+d.SQLite, ", SQLite module "), s.Plain)
-	row("workspace", d.Workspace, s.Plain)
+	found("program", "host")
+	row("workspace", d.Workspace+" (from "+d.From+")", s.Plain)
 	row("state folder", d.StateDir, s.Plain)
+	found("state")
 	if d.Configuration != "" {
 		row("configuration", d.Configuration, s.Plain)
 	}
 	for _, text := range d.Warnings {
 		row("warning", text, s.Waiting)
 	}
+	found("handshake", "server", "error")
 	for _, p := range d.Problems {
 		row("problem", p.Text, s.Wrong)
 	}

@@ -31,6 +31,11 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// apartFromPlan is a refusal that the plan has no part in: what is next in it is not told.
+type apartFromPlan struct{ error }
+
+func (e apartFromPlan) Unwrap() error { return e.error }
+
 // asUsage says of an error of the command line's parser where help is.
 func asUsage(err error) error {
 	if errors.As(err, new(usageError)) {
@@ -111,11 +116,12 @@ func (a *app) wayOn(ctx context.Context, err error) string {
 	case errors.As(err, &bad) && bad.Instead != "":
 		return bad.Instead
 	}
-	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || a.opened == nil ||
+	opened := a.opened.Load()
+	if !errors.As(err, &refused) || refused.Kind == plan.InvalidInput || opened == nil || errors.As(err, new(apartFromPlan)) ||
 		refused.Field == "/plan_id" || refused.Field == "/template" {
 		return ""
 	}
-	next, err := a.opened.verbs.NextAction(ctx, a.caller())
+	next, err := opened.verbs.NextAction(ctx, a.caller())
 	if err != nil {
 		return "" // the refusal says enough
 	}
@@ -124,29 +130,42 @@ func (a *app) wayOn(ctx context.Context, err error) string {
 
 // errorJSON is an error in the shape of planloop's JSON contract.
 type errorJSON struct {
-	Status     string   `json:"status"`
-	ErrorType  string   `json:"error_type"`
-	Message    string   `json:"message"`
-	Details    []string `json:"details"`
-	NextAction string   `json:"next_action,omitempty"`
+	Status     string    `json:"status"`
+	ErrorType  errorType `json:"error_type"`
+	Message    string    `json:"message"`
+	Details    []string  `json:"details"`
+	NextAction string    `json:"next_action,omitempty"`
+}
+
+// errorType classifies an error in that contract: a refusal by its kind.
+type errorType string
+
+const (
+	faultType       errorType = "fault"       // something broke
+	interruptedType errorType = "interrupted" // a command that planloop ran came to no end of its own
+)
+
+// Values lists the types.
+func (errorType) Values() []string {
+	return append(plan.ErrorKind("").Values(), verbs.RefusedPlanType, string(faultType), string(interruptedType))
 }
 
 func errorReply(err error, next string) errorJSON {
-	reply := errorJSON{Status: "error", ErrorType: "fault", Message: err.Error(), Details: []string{}, NextAction: next}
+	reply := errorJSON{Status: "error", ErrorType: faultType, Message: err.Error(), Details: []string{}, NextAction: next}
 	var refused *plan.ValidationError
 	var invalid *verbs.RefusedPlan
 	switch {
 	case errors.As(err, &invalid):
 		reply.ErrorType, reply.Message, reply.Details = verbs.RefusedPlanType, invalid.Message(), invalid.Details()
 	case errors.As(err, &refused):
-		reply.ErrorType = string(refused.Kind)
+		reply.ErrorType = errorType(refused.Kind)
 		if len(refused.Others) > 0 {
 			reply.Details = refused.Details()
 		} else if refused.Fix != "" {
 			reply.Details = []string{refused.Fix}
 		}
 	case exitCode(err) == exitRefused:
-		reply.ErrorType = string(plan.InvalidInput)
+		reply.ErrorType = errorType(plan.InvalidInput)
 	}
 	return reply
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +22,7 @@ func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		err       error
 		code      int
-		errorType string
+		errorType errorType
 	}{
 		{nil, 0, ""},
 		{refused, 2, "conflict"},
@@ -47,6 +51,25 @@ func TestExitCodes(t *testing.T) {
 	want := errorJSON{Status: "error", ErrorType: "conflict", Message: "no; yes", Details: []string{"yes"}, NextAction: "next"}
 	if diff := cmp.Diff(want, errorReply(refused, "next")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestErrorTypesAreDocumented holds the list in the documents to the code.
+func TestErrorTypesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/loop.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "`error_type` is ")
+	list, _, _ = strings.Cut(list, "\n\n")
+	var documented []string
+	for _, word := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(list, -1) {
+		documented = append(documented, word[1])
+	}
+	want := errorType("").Values()
+	slices.Sort(want)
+	if slices.Sort(documented); !slices.Equal(documented, want) {
+		t.Errorf("docs/loop.md lists %q, the code has %q", documented, want)
 	}
 }
 

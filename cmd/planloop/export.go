@@ -14,18 +14,7 @@ import (
 	"github.com/planloop/planloop/internal/exchange"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
-	"github.com/planloop/planloop/resources"
 )
-
-// exportFormat is a format a plan is written in.
-type exportFormat string
-
-const mermaidFormat exportFormat = "mermaid"
-
-// Values lists the formats in order.
-func (exportFormat) Values() []string {
-	return []string{"json", "yaml", "md", "mermaid", "rawko-yaml", "execution"}
-}
 
 type exportOptions struct {
 	format string
@@ -39,12 +28,13 @@ func newExportCommand(a *app) *cobra.Command {
 	cmd := newCommand("export", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) })
 
 	flags := cmd.Flags()
-	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: json, yaml, md, mermaid, rawko-yaml or execution (default: by the "+
-		"file's name, else json)")
+	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: "+strings.Join(exchange.Writable("").Values(), ", ")+
+		" (default: by the file's name, else json)")
 	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of it")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
-	flags.StringVar(&o.dir, "dir", "", "write the files of rawko, with all versions, to the folder `DIR` of the workspace")
-	complete(cmd, "format", words(exportFormat("")))
+	flags.StringVar(&o.dir, "dir", "", "write the files of rawko, with all versions, or of Backlog.md to the folder `DIR` of the "+
+		"workspace")
+	complete(cmd, "format", words(exchange.Writable("")))
 	complete(cmd, "plan", a.completePlans)
 	return cmd
 }
@@ -64,8 +54,15 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.dir != "" && (o.file != "" || o.format != "" && o.format != string(exchange.RawkoYAML)) {
-		return usageError{fmt.Errorf("--dir writes the files of rawko: give it alone, or with --format %s", exchange.RawkoYAML)}
+	if o.dir != "" && o.format == "" {
+		format = exchange.RawkoYAML
+	}
+	if o.dir != "" && (o.file != "" || format != exchange.RawkoYAML && !format.Folder()) {
+		return usageError{fmt.Errorf("--dir writes several files: give it alone, or with --format %s or %s", exchange.RawkoYAML,
+			exchange.Backlog)}
+	}
+	if o.dir == "" && format.Folder() {
+		return usageError{fmt.Errorf("--format %s writes several files: name a folder with --dir", format.Mark())}
 	}
 	opened, state, err := a.state(ctx)
 	if err != nil {
@@ -80,17 +77,17 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 		return err
 	}
 	if o.dir != "" {
-		return a.exportRawko(ctx, opened, state, o.dir)
+		return a.exportFolder(ctx, opened, state, format, o.dir)
 	}
 	state, left := exchange.Inlined(state, opened.verbs.KeptValue(ctx))
 	text, notes, err := exported(state, format)
 	if err != nil {
 		return err
 	}
-	if format == "json" || format == "yaml" || format == "execution" {
+	if format.Whole() {
 		notes = append(left, notes...)
 	}
-	reply := exportReply{PlanID: state.Plan.ID, Format: string(format), Notes: orEmpty(notes)}
+	reply := exportReply{PlanID: state.Plan.ID, Format: format.Mark(), Notes: orEmpty(notes)}
 	if o.file == "" || o.file == "-" {
 		return a.exportToOutput(reply, text)
 	}
@@ -119,43 +116,21 @@ func (a *app) exportToOutput(reply exportReply, text []byte) error {
 }
 
 // formatOr returns the format asked for, else the one of the file's name.
-func (o exportOptions) formatOr(file string) (exportFormat, error) {
-	switch {
-	case o.format == "markdown":
-		return "md", nil
-	case o.format != "":
-		return exportFormat(o.format), plan.OneOf("--format", exportFormat(o.format))
+func (o exportOptions) formatOr(file string) (exchange.Format, error) {
+	if o.format == "" {
+		return exchange.ForFile(file), nil
 	}
-	byName := map[string]exportFormat{".yaml": "yaml", ".yml": "yaml", ".md": "md", ".markdown": "md", ".mmd": mermaidFormat,
-		".mermaid": mermaidFormat}
-	return cmp.Or(byName[strings.ToLower(filepath.Ext(file))], "json"), nil
+	format := exchange.Named(o.format)
+	return format, plan.OneOf("--format", exchange.Writable(format.Mark()))
 }
 
 // exported returns the plan in a format, and what that has no place for.
-func exported(state plan.State, format exportFormat) (text []byte, notes []string, err error) {
-	if format == mermaidFormat && state.Plan != nil {
-		return resources.Mermaid(state), []string{"A graph holds the titles, shortened, the statuses and the dependencies of the steps, " +
-			"and nothing else."}, nil
-	}
-	text, notes, err = exchange.Export(exchangeFormat(format), state)
-	if err == nil && (format == "json" || format == "execution") {
+func exported(state plan.State, format exchange.Format) (text []byte, notes []string, err error) {
+	text, notes, err = exchange.Export(format, state)
+	if err == nil && format.JSON() {
 		text, err = indented(text)
 	}
 	return text, notes, err
-}
-
-func exchangeFormat(format exportFormat) exchange.Format {
-	switch format {
-	case "yaml":
-		return exchange.YAML
-	case "md":
-		return exchange.Markdown
-	case "rawko-yaml":
-		return exchange.RawkoYAML
-	case "execution":
-		return exchange.Execution
-	}
-	return exchange.JSON
 }
 
 // writeFile puts text in a file, whole or not at all. What is no plain file,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,8 +10,8 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/shellquote"
 	"github.com/planloop/planloop/internal/store/sqlite"
-	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/internal/workspace"
@@ -52,28 +53,39 @@ func (a *app) held(ctx context.Context, opened *opened, path string) (toolbox.Ho
 		return toolbox.Hold{By: "planning mode",
 			Fix: "read and ask, then submit a plan; a person can end planning mode with `planloop plan cancel`"}, err
 	}
-	for _, other := range a.others(opened, path) {
-		restricted, err := a.restricted(ctx, other)
-		if err != nil {
-			return toolbox.Hold{}, fmt.Errorf("read the phase of %s: %w", safetext.EscapeLine(other.Path), err)
-		}
-		if restricted {
-			where := safetext.EscapeLine(other.Path)
-			return toolbox.Hold{By: "planning mode in " + where,
-				Fix: "work elsewhere; a person can end it with `planloop -C " + terminal.ShellWord(where) + " plan cancel`"}, nil
+	for _, other := range a.others(opened.place, path) {
+		if hold, err := a.heldBy(ctx, other, "work elsewhere"); err != nil || hold.By != "" {
+			return hold, err
 		}
 	}
 	return toolbox.Hold{}, nil
 }
 
-// others are the workspaces besides the one that was opened whose planning mode holds a path
+// heldBy tells whether another workspace allows only reading, and what to do instead.
+func (a *app) heldBy(ctx context.Context, other workspace.Workspace, instead string) (toolbox.Hold, error) {
+	restricted, err := a.restricted(ctx, other)
+	if err != nil {
+		return toolbox.Hold{}, fmt.Errorf("read the phase of %s: %w", safetext.EscapeLine(cmp.Or(other.Path, other.Name)), err)
+	}
+	if !restricted {
+		return toolbox.Hold{}, nil
+	}
+	where := safetext.EscapeLine(other.Path)
+	if where == "" {
+		return toolbox.Hold{By: "planning mode in the workspace named " + other.Name, Fix: instead}, nil
+	}
+	return toolbox.Hold{By: "planning mode in " + where,
+		Fix: instead + "; a person can end it with `planloop -C " + shellquote.Word(where) + " plan cancel`"}, nil
+}
+
+// others are the workspaces besides one whose planning mode holds a path
 // or something below it.
-func (a *app) others(opened *opened, path string) []workspace.Workspace {
-	if opened.place.Default && path == opened.place.Path {
+func (a *app) others(place workspace.Workspace, path string) []workspace.Workspace {
+	if place.Default && path == place.Path {
 		return nil // that is only where it was started
 	}
 	return slices.DeleteFunc(workspace.Lookup{Getenv: a.getenv}.Overlapping(path), func(other workspace.Workspace) bool {
-		return other.StateDir == opened.place.StateDir && !a.flags.ephemeral
+		return other.StateDir == place.StateDir && !a.flags.ephemeral
 	})
 }
 
@@ -81,7 +93,7 @@ func (a *app) others(opened *opened, path string) []workspace.Workspace {
 // ctx ends. The goroutines end with it.
 func (a *app) changes(ctx context.Context, opened *opened) (<-chan struct{}, error) {
 	own, err := opened.verbs.Watch(ctx)
-	others := a.others(opened, opened.place.Path)
+	others := a.others(opened.place, opened.place.Path)
 	if err != nil || len(others) == 0 {
 		return own, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 func emptyWorld() (world, *bytes.Buffer, *bytes.Buffer) {
 	var out, err bytes.Buffer
 	return world{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" },
+		home:       func() (string, error) { return "", errors.New("there is none") },
 		agentAbove: func() string { return "" }, runAbove: func() string { return "" }}, &out, &err
 }
 

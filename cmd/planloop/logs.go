@@ -17,6 +17,7 @@ import (
 
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -175,6 +176,14 @@ func (l stepLog) reader() io.Reader {
 		return strings.NewReader(l.output)
 	}
 	return l.log.Open()
+}
+
+// end is the last of it, in at most so many bytes.
+func (l stepLog) end(most int) string {
+	if l.output != "" {
+		return tail.Of(l.output, most)
+	}
+	return l.log.End(most)
 }
 
 // printed prints all there is.

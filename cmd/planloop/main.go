@@ -39,6 +39,7 @@ type world struct {
 	in         io.Reader
 	out, err   io.Writer
 	getenv     func(string) string
+	home       func() (string, error)   // of the user
 	inTerminal bool                     // standard input is a terminal
 	outIsTerm  bool                     // standard output is one
 	errIsTerm  bool                     // standard error is one
@@ -50,12 +51,13 @@ type world struct {
 
 func environment() world {
 	chain := sync.OnceValue(lineage.Chain)
+	above := sync.OnceValue(func() []lineage.Environment { return lineage.Environments(chain()) })
 	return world{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv,
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, home: os.UserHomeDir,
 		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
-		size:      terminalSize, chain: chain, agentAbove: sync.OnceValue(func() string { return agentAbove(chain()) }),
-		runAbove: sync.OnceValue(func() string { return runAbove(chain()) }),
+		size:      terminalSize, chain: chain, agentAbove: sync.OnceValue(func() string { return agentAbove(above()) }),
+		runAbove: sync.OnceValue(func() string { return runAbove(above()) }),
 	}
 }
 

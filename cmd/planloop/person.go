@@ -8,16 +8,15 @@ import (
 	"io"
 
 	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/lineage"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
-// hostVariables are set by agents' hosts in the shells they run: a person's own
-// shell has none of them.
+// hostVariables tell of an agent's shell, set by its host or by planloop.
 func hostVariables() []string {
-	return []string{"CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_AGENT",
-		engine.EnvRun, workspace.EnvAgent}
+	return append(hosts.Variables(), engine.EnvRun, workspace.EnvAgent)
 }
 
 // shellVariables are those of them that no host is known to set in its servers as well.
@@ -26,9 +25,9 @@ func shellVariables() []string { return []string{"CODEX_SANDBOX", "CURSOR_AGENT"
 
 // agentAbove returns which host's variable a process above the first one was started with,
 // "" for none: a script can take it out of its own environment, not out of that.
-func agentAbove(chain []lineage.Process) string {
-	for i, p := range chain {
-		if variable := p.StartedWith(hostVariables()); variable != "" && i > 0 {
+func agentAbove(above []lineage.Environment) string {
+	for _, environment := range above {
+		if variable, _ := environment.First(hostVariables()...); variable != "" {
 			return variable
 		}
 	}
@@ -77,7 +76,7 @@ func (a *app) agentsShell() string {
 	if _, works := a.worker(); works {
 		return "this shell belongs to an agent that planloop started"
 	}
-	if a.opened != nil && engine.AgentElsewhere(a.opened.place.StateDir) {
+	if opened := a.opened.Load(); opened != nil && engine.AgentElsewhere(opened.place.StateDir) {
 		return "an agent works here, and whether this shell is its own cannot be told from another name space of processes"
 	}
 	return ""

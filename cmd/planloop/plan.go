@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/internal/shellquote"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -71,7 +72,7 @@ func misspelt(cmd *cobra.Command, args []string) error {
 	}
 	if likely := cmd.SuggestionsFor(args[0]); len(likely) > 0 {
 		return usageError{fmt.Errorf("%s is not a task to plan for; did you mean `%s %s`? To plan for it all the same: %s start %s",
-			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), terminal.ShellWord(args[0]))}
+			plan.Quote(args[0]), cmd.CommandPath(), likely[0], cmd.CommandPath(), shellquote.Word(args[0]))}
 	}
 	return nil
 }
@@ -93,12 +94,13 @@ func (a *app) printMode(opened *opened, reply verbs.ModeReply, state plan.State)
 	if a.flags.json {
 		return a.printJSON(reply)
 	}
-	v := terminal.ModeView{Screen: a.screen(), State: state, Limits: opened.config.Limits(), Next: reply.NextAction, Now: time.Now()}
+	v := terminal.ModeView{Screen: a.screen(), State: state, Limits: opened.config.Limits(), Next: reply.NextAction, Now: time.Now(),
+		Hooks: verbs.HeldLine(reply.Enforcement)}
 	return a.print(terminal.Joined(v.Lines()))
 }
 
 func (a *app) allows(_ *cobra.Command, args []string) error {
-	verdict := shell.Classify(args[0])
+	verdict := shell.ClassifyForHost(args[0])
 	if a.flags.json {
 		if err := a.printJSON(allowsReply{verdict.Allowed, verdict.Reason, verdict.Instead}); err != nil || verdict.Allowed {
 			return err

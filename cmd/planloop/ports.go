@@ -172,6 +172,22 @@ func reason(f scan.Finding) string {
 	return text
 }
 
+// attested is what hooks of agents' hosts have told of themselves.
+type attested struct{ *presence.Book }
+
+// Agents are the agents at work.
+func (a attested) Agents() []verbs.AtWork {
+	var all []verbs.AtWork
+	for _, one := range a.Book.Agents() {
+		work := verbs.AtWork{Agent: one.Client, Self: one.Self, HTTP: one.HTTP, Host: one.Sign.Host, Answered: one.Sign.Judged}
+		for _, call := range one.Unseen {
+			work.Unseen = append(work.Unseen, verbs.UnseenCall(call))
+		}
+		all = append(all, work)
+	}
+	return all
+}
+
 // notices passes notices on to what the user has configured, and nothing when there
 // is nothing.
 type notices struct {

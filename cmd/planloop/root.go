@@ -1,15 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -18,9 +16,9 @@ import (
 func newRootCommand(a *app) *cobra.Command {
 	root := newCommand("planloop", "", cobra.ArbitraryArgs, a.withoutCommand)
 	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		a.started = true
-		return a.checkAgentName()
+		return cmp.Or(a.checkAgentName(), a.keepsToStep(cmd))
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var invalid *pflag.InvalidValueError
@@ -46,16 +44,15 @@ func newRootCommand(a *app) *cobra.Command {
 		newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
 	addGroup(root, "Running the plan:", newRunCommand(a), newLogsCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
-		newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a))
+		newReviewCommand(a), newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a),
+		newReplyCommand(a))
 	addGroup(root, "Running a plan:", newPauseCommand(a), newNextCommand(a), newSkipCommand(a), newRetryCommand(a), newRecoverCommand(a),
 		newObjectCommand(a, "replan", (*verbs.Service).Replan))
 	addGroup(root, "History:", newLogCommand(a), newEventsCommand(a), newPlansCommand(a), newDiffCommand(a), newRestoreCommand(a))
-	addGroup(root, "Other programs:", newServeCommand(a), newServersCommand(a), newExportCommand(a), newImportCommand(a))
-	addGroup(root, "Care:", newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))
-	root.AddCommand(newTopic("configuration", withGates), newTopic("hosts", func(string) string {
-		return string(terminal.Joined(welcomeText(a.screen(), ownPath())))
-	}))
-	addStandardCommands(root)
+	addGroup(root, "Other programs:", newServeCommand(a), newServersCommand(a), newHookCommand(a), newExportCommand(a), newImportCommand(a))
+	addGroup(root, "Care:", newInitCommand(a), newHostsCommand(a), newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))
+	root.AddCommand(newTopic("configuration", withGates))
+	a.addStandardCommands(root)
 	return root
 }
 
@@ -69,7 +66,7 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 
 // addStandardCommands adds the library's own help and completion, with the
 // examples that every command here has.
-func addStandardCommands(root *cobra.Command) {
+func (a *app) addStandardCommands(root *cobra.Command) {
 	root.SetHelpCommandGroupID("Care:")
 	root.SetCompletionCommandGroupID("Care:")
 	root.InitDefaultHelpCmd()
@@ -77,8 +74,8 @@ func addStandardCommands(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "help":
-			cmd.Example = "  planloop help step mark"
-			cmd.RunE = helpFor(cmd.Run)
+			cmd.Example = "  planloop help step mark\n  planloop help --json        # all commands with their flags"
+			cmd.RunE = a.helpFor(cmd.Run)
 		case "completion":
 			cmd.Example = "  source <(planloop completion bash)"
 			for _, shell := range cmd.Commands() {
@@ -87,17 +84,6 @@ func addStandardCommands(root *cobra.Command) {
 			commandGroup(cmd)
 			cmd.RunE = withoutShell
 		}
-	}
-}
-
-// helpFor refuses to help with a command that there is not.
-func helpFor(help func(*cobra.Command, []string)) runner {
-	return func(cmd *cobra.Command, args []string) error {
-		if found, rest, err := cmd.Root().Find(args); err == nil && len(rest) > 0 {
-			return unknownCommand(found, rest[0])
-		}
-		help(cmd, args)
-		return nil
 	}
 }
 
@@ -112,31 +98,4 @@ func withoutShell(cmd *cobra.Command, args []string) error {
 
 func onlyFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
-// release is the version this source stands for.
-const release = "0.1.0-dev"
-
-// version is the release, with the commit it was built from where that is known.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return release
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
-			return release + "+" + setting.Value[:12]
-		}
-	}
-	return release
-}
-
-func newVersionCommand(a *app) *cobra.Command {
-	return newCommand("version", "", noArguments, func(*cobra.Command, []string) error {
-		if a.flags.json {
-			return a.printJSON(map[string]string{"version": version(), "go": runtime.Version(),
-				"platform": runtime.GOOS + "/" + runtime.GOARCH})
-		}
-		return a.print(fmt.Appendf(nil, "planloop %s %s/%s\n", version(), runtime.GOOS, runtime.GOARCH))
-	})
 }

@@ -76,6 +76,12 @@ func (a *app) runPlan(ctx context.Context, o verbs.EngineOptions) error {
 	} else if _, works := a.worker(); !works && opened.config.Agents.Given() {
 		a.warn("no agents are started: " + shell)
 	}
+	_, works := a.worker()
+	if state, err := opened.verbs.State(ctx); err == nil && !works { // else the run says why not
+		if look, is := opened.verbs.RunLook(state); is && look.Ongoing() {
+			a.note("run " + look.ID + " goes on already: this joins it and shares its steps; planloop pause stops both")
+		}
+	}
 	reply, err := a.runUntilOver(ctx, opened, o)
 	if err != nil {
 		return err

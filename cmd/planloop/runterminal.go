@@ -253,7 +253,7 @@ func (w *watchedRun) page(ctx context.Context) (terminal.Page, plan.State, error
 	if err != nil {
 		return terminal.Page{}, plan.State{}, err
 	}
-	view := terminal.RunView{PlanView: w.view(w.opened, state, nil, false), Turn: w.turn, Course: w.course}
+	view := terminal.RunView{PlanView: w.view(ctx, w.opened, state, nil, false), Turn: w.turn, Course: w.course}
 	if why := plan.WhyOver(state); w.over() || why != plan.OverWaitingForPerson && why != plan.OverWaitingForAgent {
 		view.Next = "" // else the run stands still, and says what for
 	}

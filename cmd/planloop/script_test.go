@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,8 +16,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/lineage/lineagetest"
 	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/shell"
+	"github.com/planloop/planloop/internal/workspace"
 )
 
 // TestMain makes the test binary be planloop where it is started under that
@@ -23,25 +27,53 @@ import (
 func TestMain(m *testing.M) {
 	process.Keep() // both return, unless this process was started to keep or confine a command
 	shell.Confine()
-	testscript.Main(m, map[string]func(){"planloop": main, "zoo": zoo})
+	testscript.Main(lineagetest.Apart{Tests: m, Without: hostVariables()}, map[string]func(){"planloop": main, "zoo": zoo})
 }
 
 // update rewrites the goldens of the scripts from what the commands print:
 // UPDATE_SCRIPTS=1 go test ./cmd/planloop -run TestScripts.
 var update = os.Getenv("UPDATE_SCRIPTS") != ""
 
+// TestTheseStandApart: whoever decides in these tests is a person, though an agent runs them.
+func TestTheseStandApart(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this system does not tell of the environments of processes")
+	}
+	const within = "PLANLOOP_TEST_WITHIN"
+	if os.Getenv(within) != "" {
+		own := lineage.Environment(strings.Join(os.Environ(), "\x00"))
+		if variable := agentAbove(append(lineage.Environments(lineage.Chain()), own)); variable != "" {
+			t.Errorf("%s is set above", variable)
+		}
+		if os.Getenv(within) == "fails" {
+			t.Fail()
+		}
+		return
+	}
+	for outcome, want := range map[string]int{"passes": 0, "fails": 1} {
+		cmd := exec.Command("sh", "-c", `"$0" -test.run '^TestTheseStandApart$'; exit $?`, os.Args[0])
+		cmd.Env = append(os.Environ(), "CLAUDECODE=1", workspace.EnvAgent+"=codex", within+"="+outcome)
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != want || strings.Contains(string(out), "is set above") {
+			t.Errorf("%s: exit code %d\n%s", outcome, cmd.ProcessState.ExitCode(), out)
+		}
+	}
+}
+
 // TestScripts runs the stories in testdata/script, each in a directory and a
 // state folder of its own.
 func TestScripts(t *testing.T) {
-	if variable := agentAbove(lineage.Chain()); variable != "" {
-		t.Logf("%s is set above: whoever decides in these scripts is no person to planloop here, and some fail", variable)
-	}
+	testscript.Run(t, scripts(t, "../../testdata/script"))
+}
+
+// scripts are the stories of a folder.
+func scripts(t *testing.T, dir string) testscript.Params {
+	t.Helper()
 	examples, err := filepath.Abs("../../testdata/contract")
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "../../testdata/script",
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       update,
@@ -78,7 +110,7 @@ func TestScripts(t *testing.T) {
 			"field":     field,
 			"terminal":  atTerminal,
 		},
-	})
+	}
 }
 
 func condition(name string) (bool, error) {
@@ -109,10 +141,14 @@ var unstable = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`), "TIME"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d`), "YYYY-MM-DD HH:MM"},
+	{regexp.MustCompile(`in \d+ ms`), "in N ms"},
+	{regexp.MustCompile(`(?m)^planloop {7}.*$`), "planloop       VERSION"},
 	{regexp.MustCompile(`since (YYYY-MM-DD HH:MM|\d\d:\d\d)`), "since HH:MM"},
 	{regexp.MustCompile(`until \d\d:\d\d`), "until HH:MM"},
 	{regexp.MustCompile(`-\d{10}\b`), "-SECONDS"},
+	{regexp.MustCompile(`"planloop/review":\{.*?\}\},"content"`), `"planloop/review":VIEW},"content"`},
 	{regexp.MustCompile(`app-[0-9a-f]{16}`), "app-HASH"},
+	{regexp.MustCompile(`[^'" =]*/testscript-main[^/]*/bin/planloop`), "/path/to/planloop"},
 	{regexp.MustCompile(`#[0-9a-f]{6}`), "#CONNECTION"},
 	{regexp.MustCompile(`"version":"[^"]*"`), `"version":"VERSION"`},
 	{regexp.MustCompile(`"icons":\[\{.*?\}\]`), `"icons":["ICON"]`},
@@ -216,20 +252,26 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: field NAME.NAME FILE")
 	}
+	text := fieldOf(ts, args[0])
+	out := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(filepath.Dir(out), 0o755))
+	ts.Check(os.WriteFile(out, []byte(text), 0o644))
+}
+
+// fieldOf is a text out of the last output's JSON.
+func fieldOf(ts *testscript.TestScript, path string) string {
 	value, err := decoded([]byte(ts.ReadFile("stdout")))
 	ts.Check(err)
-	for name := range strings.SplitSeq(args[0], ".") {
+	for name := range strings.SplitSeq(path, ".") {
 		object, ok := value.(map[string]any)
 		if !ok {
-			ts.Fatalf("there is no %s", args[0])
+			ts.Fatalf("there is no %s", path)
 		}
 		value = object[name]
 	}
 	text, ok := value.(string)
 	if !ok {
-		ts.Fatalf("%s is no text", args[0])
+		ts.Fatalf("%s is no text", path)
 	}
-	out := ts.MkAbs(args[1])
-	ts.Check(os.MkdirAll(filepath.Dir(out), 0o755))
-	ts.Check(os.WriteFile(out, []byte(text), 0o644))
+	return text
 }

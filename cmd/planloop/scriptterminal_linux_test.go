@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,12 +24,16 @@ var shownCode = regexp.MustCompile(`(?m)^This is [^.]+\. To approve it, type (\d
 // atTerminal runs a command in a pseudo-terminal, where a person types: terminal KEYS
 // EXIT COMMAND... KEYS is a Go string, or - for none, or code for the code that stands
 // on the screen. Keys are typed once the command asks for them; what it asks next comes
-// after a comma, else Enter alone. What the screen showed is left in the file terminal.txt.
+// after a comma, else Enter alone. What the screen showed is left in the file terminal.txt; until
+// then it grows in $WORK/screen.txt.
 func atTerminal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: terminal KEYS EXIT COMMAND...")
 	}
-	shown, code, err := inTerminal(args[0], args[2:], scriptEnvironment(ts), ts.MkAbs("."))
+	growing := filepath.Join(ts.Getenv("WORK"), "screen.txt")
+	keep := func(text string) { _ = os.WriteFile(growing, []byte(text), 0o600) } // a script that waits for it sees if it is not there
+	shown, code, err := onScreen(160, args[0], args[2:], scriptEnvironment(ts), ts.MkAbs("."), keep)
+	shown = plainScreen(shown)
 	ts.Logf("[terminal]\n%s", shown)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs("terminal.txt"), []byte(shown), 0o600))
@@ -48,8 +53,15 @@ func scriptEnvironment(ts *testscript.TestScript) []string {
 	return env
 }
 
-func inTerminal(keys string, args, env []string, dir string) (shown string, code int, err error) {
-	control, side, err := openTerminals()
+// plainScreen is a screen without its colours.
+func plainScreen(shown string) string {
+	return strings.ReplaceAll(ansi.Strip(shown), "\r\n", "\n")
+}
+
+// onScreen runs a command in a pseudo-terminal, and returns its screen as it is, colours and all. Meanwhile it shows the
+// text on it.
+func onScreen(columns uint16, keys string, args, env []string, dir string, show func(text string)) (shown string, code int, err error) {
+	control, side, err := openTerminals(columns)
 	if err != nil {
 		return "", 0, err
 	}
@@ -65,9 +77,9 @@ func inTerminal(keys string, args, env []string, dir string) (shown string, code
 	}
 	end := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // it has ended already, mostly
 	defer end.Stop()
-	shown, typing := typeAtPrompt(control, keys)
+	shown, typing := typeAtPrompt(control, keys, show)
 	waited := cmd.Wait()
-	text, exit, ok := exitShown(shown)
+	text, exit, ok := exitShown(strings.ReplaceAll(shown, "\r\n", "\n"))
 	if !ok {
 		return shown, 0, errors.Join(errors.New("the command did not come to its end"), waited, typing)
 	}
@@ -76,7 +88,7 @@ func inTerminal(keys string, args, env []string, dir string) (shown string, code
 
 // typeAtPrompt reads the screen to the end and types the keys once a plan waits for
 // its code.
-func typeAtPrompt(control *os.File, keys string) (string, error) {
+func typeAtPrompt(control *os.File, keys string, show func(text string)) (string, error) {
 	var seen strings.Builder
 	answers, asked := strings.Split(keys, ","), 0
 	var failed error
@@ -84,7 +96,8 @@ func typeAtPrompt(control *os.File, keys string) (string, error) {
 	for {
 		n, err := control.Read(b)
 		seen.Write(b[:n])
-		text := strings.ReplaceAll(ansi.Strip(seen.String()), "\r\n", "\n")
+		text := plainScreen(seen.String())
+		show(text)
 		code := shownCode.FindStringSubmatch(text)
 		early := asked < len(answers) && answers[asked] == "code" && code == nil
 		if keys != "-" && !early && strings.HasSuffix(text, "\n> ") && strings.Count(text, "\n> ") > asked {
@@ -103,13 +116,13 @@ func typeAtPrompt(control *os.File, keys string) (string, error) {
 		}
 		if _, _, ended := exitShown(text); ended || err != nil {
 			_, _ = io.WriteString(control, "\n") // lets the leader go
-			return text, failed
+			return seen.String(), failed
 		}
 	}
 }
 
 // openTerminals returns both ends of a pseudo-terminal.
-func openTerminals() (control, side *os.File, err error) {
+func openTerminals(columns uint16) (control, side *os.File, err error) {
 	if control, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		return nil, nil, err
 	}
@@ -124,7 +137,7 @@ func openTerminals() (control, side *os.File, err error) {
 			number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
 		}
 		if failed == nil {
-			failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 160})
+			failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: columns})
 		}
 	})
 	if err = errors.Join(err, failed); err != nil {

@@ -13,11 +13,13 @@ import (
 
 	"github.com/planloop/planloop/internal/httpserve"
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/review"
 	"github.com/planloop/planloop/internal/seal"
 	"github.com/planloop/planloop/internal/stdio"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/web"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/mcpserver"
 )
@@ -33,7 +35,14 @@ type serveOptions struct {
 
 func newServeCommand(a *app) *cobra.Command {
 	var o serveOptions
-	cmd := newCommand("serve", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) })
+	cmd := newCommand("serve", "", noArguments, func(cmd *cobra.Command, _ []string) error {
+		a.unwatched("serve")
+		err := a.serve(cmd.Context(), o)
+		if err != nil && cmd.Context().Err() == nil {
+			a.troubles.Note(message(err))
+		}
+		return err
+	})
 
 	flags := cmd.Flags()
 	flags.StringVar(&o.http, "http", "", "serve over HTTP on `ADDRESS`, such as 127.0.0.1:8137")
@@ -50,7 +59,14 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		a.logger().Warn("commands of this user can read the server's environment", "error", err)
 	}
 	a.settings, a.serving = o.settings(), true
-	a.agentAbove() // now: what started this process may end, and leave it to be found no more
+	var beginning sync.WaitGroup // what the system has to be asked of, beside what has to be computed
+	beginning.Go(func() {
+		a.agentAbove() // now: what started this process may end, and leave it to be found no more
+		if o.http == "" {
+			a.expectHooks()
+		}
+	})
+	defer beginning.Wait()
 	if o.http == "" {
 		a.server = a.tellOfMyself
 	}
@@ -68,8 +84,8 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		Servers: others, Free: a.free,
 		Box:     func(context.Context) (*toolbox.Box, error) { return box() },
 		Version: version(), Strategy: config.Strategy, Toolsets: toolsets(config), User: terminal.CommandLine{}, Yield: stdio.Yield,
-		Logger: a.logger(), Actor: a.client, Unheard: a.startedByAgent,
-		Service: func(ctx context.Context, roots func(context.Context) []string) (*verbs.Service, error) {
+		Logger: a.logger(), Actor: a.client, Unheard: a.startedByAgent, AppOnlyShows: o.http != "",
+		Service: func(ctx context.Context, roots mcpserver.Roots) (*verbs.Service, error) {
 			if o.http != "" {
 				roots = nil // one of many clients, perhaps on another machine, does not decide for all
 			}
@@ -79,11 +95,13 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 			}
 			return opened.verbs, nil
 		},
+		Sheet: func(ctx context.Context) (*review.Sheet, error) { return a.sheetServed(ctx) },
 	})
 	if err != nil {
 		return err
 	}
 	defer server.Close()
+	beginning.Wait()
 	settle()
 	if o.http != "" {
 		return a.serveHTTP(ctx, server, o)
@@ -95,6 +113,16 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 	signal.Ignore(syscall.SIGPIPE) // a host that has left is no fault
 	a.flags.json = false           // from here on standard output carries messages alone
 	return stdio.Serve(ctx, server.MCP, a.in, a.out, stdio.Options{Logger: a.logger()})
+}
+
+// sheetServed is the workspace as the app in a host shows it, once it is open. No run is begun from there: it would end
+// with the host.
+func (a *app) sheetServed(ctx context.Context) (*review.Sheet, error) {
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &review.Sheet{Place: placeOf(opened.place), Service: opened.verbs, Fresh: opened.others.refreshFor}, nil
 }
 
 // settings are the flags that stand for configuration keys.
@@ -113,7 +141,7 @@ func (o serveOptions) settings() map[string]string {
 // before a client has told its roots, so the workspace is the one that is known
 // without them.
 func (a *app) serverConfig() (workspace.Config, error) {
-	place, err := workspace.Find(workspace.Lookup{Flag: a.flags.workspace, Getenv: a.getenv})
+	place, err := workspace.Find(a.lookup())
 	if err != nil {
 		return workspace.Config{}, err
 	}
@@ -145,8 +173,22 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 	if err != nil {
 		return err
 	}
+	place, err := a.find(ctx, nil)
+	if err != nil {
+		return err
+	}
+	working, kill := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer kill(nil)
+	runs := runsHere{working: working, drained: ctx.Done(), going: &sync.WaitGroup{}}
+	d := a.newDesk(place, true, runs)
+	defer d.close()
+	page, err := a.newPage(d, web.Looking{Token: token, Anyone: token == ""}, "")
+	if err != nil {
+		return err
+	}
+	defer page.close()
 	http, err := httpserve.New(server.MCP, httpserve.Options{Addr: o.http, Token: token, AllowOrigins: o.origins, Rate: o.rate,
-		Logger: a.logger()})
+		Logger: a.logger(), Page: page.server})
 	if errors.Is(err, httpserve.ErrTokenRequired) {
 		return usageError{fmt.Errorf("%w: write one into a file and name it with --token-file", err)}
 	}
@@ -158,7 +200,11 @@ func (a *app) serveHTTP(ctx context.Context, server *mcpserver.Server, o serveOp
 		return err
 	}
 	fmt.Fprintf(a.err, "planloop: serving MCP at http://%s/mcp\n", listener.Addr())
-	return http.Serve(ctx, listener)
+	page.tellBeside(ctx, listener.Addr())
+	context.AfterFunc(ctx, page.server.Close) // whose streams would hold up the end
+	err = http.Serve(ctx, web.Refusing(listener))
+	a.drain(ctx, runs, kill)
+	return err
 }
 
 // token reads the bearer token: from the file, else from PLANLOOP_TOKEN.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/planloop/planloop/internal/downstream"
 	"github.com/planloop/planloop/internal/terminal"
+	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
@@ -39,6 +40,7 @@ type serverReply struct {
 	Tools      []serverToolReply `json:"tools"`
 	Before     bool              `json:"tools_of_last_time,omitempty"` // it has not told them this time
 	NotOffered []notOffered      `json:"not_offered,omitempty"`
+	FitNone    []string          `json:"read_only_tools_that_fit_none,omitempty"` // patterns of the configuration
 }
 
 type serverToolReply struct {
@@ -75,7 +77,13 @@ func (a *app) servers(ctx context.Context) error {
 			reply.Servers = append(reply.Servers, serverOf(status, config[status.Name]))
 		}
 	}
-	return a.reply(reply)
+	if err := a.reply(reply); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(reply.Servers, func(s serverReply) bool { return s.State == downstream.Failed }) {
+		return exitStatus(exitFault)
+	}
+	return nil
 }
 
 func serverOf(status downstream.Status, config downstream.Server) serverReply {
@@ -86,6 +94,12 @@ func serverOf(status downstream.Status, config downstream.Server) serverReply {
 	}
 	for _, tool := range status.Unusable {
 		r.NotOffered = append(r.NotOffered, notOffered{Name: tool.Own, Why: tool.Why})
+	}
+	for _, pattern := range config.ReadOnlyTools {
+		fits := func(tool downstream.Tool) bool { return toolbox.Listed([]string{pattern}, tool.Own, tool.Name) }
+		if status.Heard && !slices.ContainsFunc(status.Tools, fits) {
+			r.FitNone = append(r.FitNone, pattern)
+		}
 	}
 	switch {
 	case status.State == downstream.Starting:
@@ -164,6 +178,9 @@ func (r serverReply) write(b *strings.Builder, isOn bool) {
 	}
 	for _, tool := range r.NotOffered {
 		fmt.Fprintf(b, "    %s is not offered: %s\n", tool.Name, tool.Why)
+	}
+	for _, pattern := range r.FitNone {
+		fmt.Fprintf(b, "  read_only_tools names %s, which fits none of its tools\n", plan.Quote(pattern))
 	}
 	b.WriteByte('\n')
 }

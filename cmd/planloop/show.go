@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,10 +105,10 @@ func (a *app) showPlan(ctx context.Context, o showOptions) error {
 		return err
 	}
 	if o.step != "" {
-		return a.showStep(opened, state, former, format, o.step)
+		return a.showStep(ctx, opened, state, former, format, o.step)
 	}
 	if format == "text" {
-		return a.print(terminal.Joined(a.view(opened, state, former, o.all).Page().Lines()))
+		return a.print(terminal.Joined(a.view(ctx, opened, state, former, o.all).Page().Lines()))
 	}
 	return a.printRendered(state, format)
 }
@@ -151,12 +152,14 @@ func namedPlan(ctx context.Context, opened *opened, state plan.State, named stri
 }
 
 // view lays out a state for a person.
-func (a *app) view(opened *opened, state plan.State, former *plan.PastPlan, all bool) terminal.PlanView {
+func (a *app) view(ctx context.Context, opened *opened, state plan.State, former *plan.PastPlan, all bool) terminal.PlanView {
 	v := terminal.PlanView{Screen: a.screen(), State: state, Former: former, All: all, Now: time.Now(), Where: "in " + opened.place.Path}
 	if opened.place.Default {
 		v.Where = "in the workspace named default"
 	}
 	if former == nil {
+		v.Remarks = opened.remarksShown(ctx, state)
+		v.Hooks = verbs.HeldLine(opened.verbs.Enforcement(state))
 		v.Lapsed, v.Underway = opened.verbs.Lapsed, map[plan.StepID]terminal.Underway{}
 		for _, one := range engine.ReadRunning(opened.place.StateDir) {
 			v.Underway[one.Step] = terminal.Underway{Percent: one.Percent, What: one.What, Log: one.Log}
@@ -197,7 +200,8 @@ func (a *app) printRendered(state plan.State, format showFormat) error {
 }
 
 // showStep prints one step of a state in full.
-func (a *app) showStep(opened *opened, state plan.State, former *plan.PastPlan, format showFormat, named string) error {
+func (a *app) showStep(ctx context.Context, opened *opened, state plan.State, former *plan.PastPlan, format showFormat,
+	named string) error {
 	id, err := plan.ParseStepID(named)
 	if err != nil {
 		return err
@@ -217,7 +221,7 @@ func (a *app) showStep(opened *opened, state plan.State, former *plan.PastPlan, 
 		return a.print([]byte(safetext.Escape(string(data))))
 	case "text":
 		step, _ := state.Plan.Steps.Get(id)
-		return a.print(terminal.Joined(a.view(opened, state, former, true).Step(step)))
+		return a.print(terminal.Joined(a.view(ctx, opened, state, former, true).Step(step)))
 	}
 	return usageError{fmt.Errorf("one step is shown as text, yaml or json, not as %s", format)}
 }
@@ -239,9 +243,22 @@ func (a *app) showDraft(ctx context.Context, opened *opened, format showFormat) 
 		return a.printRendered(state, format)
 	}
 	s := a.screen()
-	lines := s.Draft(opened.verbs.ReviewDraft(state, former))
+	remarks, err := opened.verbs.Remarks(ctx, state, state.Draft)
+	if err != nil {
+		return err
+	}
+	lines := draftShown(s, opened.verbs.ReviewDraft(state, former, remarks), remarks)
 	lines = append(lines, "", s.Faint("This is plan "+history.ShortDigest(plan.Digest(state.Draft))+"."))
+	if held := verbs.HeldLine(opened.verbs.Enforcement(state)); held != "" {
+		lines = append(lines, s.Hang("", s.Faint, held)...)
+	}
 	return a.print(terminal.Joined(append(lines, s.Next(decideHint(state))...)))
+}
+
+// draftShown is the text of a draft with the comments on the whole of it below; those on steps it has.
+func draftShown(s terminal.Screen, text string, remarks []verbs.Remark) []string {
+	ofWhole := slices.DeleteFunc(slices.Clone(remarks), func(r verbs.Remark) bool { return r.Now != 0 })
+	return append(s.Draft(text), s.Remarks(ofWhole)...)
 }
 
 func decideHint(state plan.State) string {
@@ -260,7 +277,11 @@ func (a *app) showApproved(ctx context.Context, opened *opened) error {
 	if state.Plan == nil || state.Plan.Approval == nil {
 		return plan.Refuse(plan.Conflict, "", "no plan is approved", "see `planloop plan status`")
 	}
-	text := verbs.ApprovedPlan(state.Plan, nil)
+	remarks, err := opened.verbs.OpenRemarks(ctx, state)
+	if err != nil {
+		return err
+	}
+	text := verbs.ApprovedPlan(state.Plan, nil, remarks)
 	if a.flags.json {
 		return a.printJSON(struct {
 			PlanID   string         `json:"plan_id"`
@@ -308,7 +329,7 @@ func (w watching) append(ctx context.Context, grown <-chan struct{}) error {
 			return err
 		}
 		if state.Revision != shown {
-			data, err := w.rendering(state)
+			data, err := w.rendering(ctx, state)
 			if err != nil {
 				return err
 			}
@@ -326,9 +347,9 @@ func (w watching) append(ctx context.Context, grown <-chan struct{}) error {
 	}
 }
 
-func (w watching) rendering(state plan.State) ([]byte, error) {
+func (w watching) rendering(ctx context.Context, state plan.State) ([]byte, error) {
 	if w.format == "text" {
-		return terminal.Joined(w.view(w.opened, state, nil, w.all).Page().Lines()), nil
+		return terminal.Joined(w.view(ctx, w.opened, state, nil, w.all).Page().Lines()), nil
 	}
 	data, err := rendered(state, w.format)
 	if err != nil || w.format != "json" {
@@ -346,7 +367,7 @@ func (w watching) page(ctx context.Context) (terminal.Page, plan.Revision, error
 		return terminal.Page{}, 0, err
 	}
 	if w.format == "text" {
-		return w.view(w.opened, state, nil, w.all).Page(), state.Revision, nil
+		return w.view(ctx, w.opened, state, nil, w.all).Page(), state.Revision, nil
 	}
 	data, err := rendered(state, w.format)
 	return terminal.TextPage(string(data)), state.Revision, err

@@ -38,14 +38,7 @@ func newStartCommand(a *app) *cobra.Command {
 func newStatusCommand(a *app) *cobra.Command {
 	var wait time.Duration
 	var task string
-	status := func(s *verbs.Service, ctx context.Context, c verbs.Caller, in verbs.Status) (verbs.StatusReply, error) {
-		reply, err := s.Status(ctx, c, in)
-		if !a.flags.json && reply.Now.InstructionsContent != "" { // a person runs planloop sync, which the next action names
-			reply.Now.InstructionsContent, reply.Now.AgentInstructions = "", ""
-		}
-		return reply, err
-	}
-	cmd := newCommand("status", "", noArguments, calls(a, status, func(*cobra.Command, []string) (verbs.Status, error) {
+	in := func(*cobra.Command, []string) (verbs.Status, error) {
 		if wait < 0 {
 			return verbs.Status{}, usageError{fmt.Errorf("--wait %s is negative; give a time such as 30s", wait)}
 		}
@@ -56,7 +49,19 @@ func newStatusCommand(a *app) *cobra.Command {
 		step, err := plan.ParseStepID(task)
 		in.Task = (*verbs.TaskID)(&step)
 		return in, err
-	}))
+	}
+	cmd := newCommand("status", "", noArguments, func(cmd *cobra.Command, args []string) error {
+		reply, err := call(cmd, args, a, (*verbs.Service).Status, in)
+		switch {
+		case err != nil:
+			return err
+		case !a.flags.json && task == "" && a.caller().Actor.Present():
+			return a.statusForPerson(cmd.Context(), reply)
+		case !a.flags.json && reply.Now.InstructionsContent != "": // the next action names planloop sync
+			reply.Now.InstructionsContent, reply.Now.AgentInstructions = "", ""
+		}
+		return a.reply(reply)
+	})
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait at most `TIME`, such as 30s, for a change")
 	cmd.Flags().StringVar(&task, "task", "", "show this `TASK` in full, such as 2")
 	return cmd

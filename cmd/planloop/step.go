@@ -16,11 +16,14 @@ import (
 
 func newStepCommand(a *app) *cobra.Command {
 	return commandGroup(newCommand("step", "", nil, nil),
-		newStepAddCommand(a), newStepEditCommand(a), newStepMarkCommand(a), newStepClaimCommand(a))
+		newStepAddCommand(a), newStepEditCommand(a), newStepMoveCommand(a), newStepRemoveCommand(a), newStepMarkCommand(a),
+		newStepClaimCommand(a))
 }
 
 func newStepAddCommand(a *app) *cobra.Command {
 	var fields stepFlags
+	var where placeFlags
+	var of draftFlag
 	steps := func(_ *cobra.Command, titles []string) ([]plan.NewStep, error) {
 		steps, faults := make([]plan.NewStep, len(titles)), plan.Faults{}
 		for i, title := range titles {
@@ -37,13 +40,28 @@ func newStepAddCommand(a *app) *cobra.Command {
 		}
 		return steps, faults.Err()
 	}
-	cmd := newCommand("step add", "TITLE...", atLeastOne("the title of a step"), calls(a, (*verbs.Service).AddSteps, steps))
+	cmd := newCommand("step add", "TITLE...", atLeastOne("the title of a step"), func(cmd *cobra.Command, titles []string) error {
+		after, err := where.after()
+		if err != nil {
+			return err
+		}
+		add := func(s *verbs.Service, ctx context.Context, c verbs.Caller, steps []plan.NewStep) (verbs.AddStepReply, error) {
+			return s.AddStepsBehind(ctx, c, steps, after)
+		}
+		edit := func(steps []plan.NewStep) plan.EditDraft {
+			return plan.EditDraft{Change: plan.AddSteps{Steps: steps}, After: after}
+		}
+		return changesSteps(a, of, steps, add, edit)(cmd, titles)
+	})
 	fields.register(a, cmd)
+	where.register(a, cmd)
+	of.register(cmd)
 	return cmd
 }
 
 func newStepEditCommand(a *app) *cobra.Command {
 	var fields stepFlags
+	var of draftFlag
 	cmd := newCommand("step edit", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
 		id, err := plan.ParseStepID(args[0])
 		if err != nil {
@@ -59,13 +77,123 @@ func newStepEditCommand(a *app) *cobra.Command {
 		edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, change plan.Patch) (verbs.UpdateStepReply, error) {
 			return s.EditStep(ctx, c, id, change)
 		}
-		return calls(a, edit, given(change))(cmd, args)
+		ofDraft := func(change plan.Patch) plan.EditDraft {
+			return plan.EditDraft{Change: plan.UpdateStep{Step: id, Patch: change}}
+		}
+		return changesSteps(a, of, given(change), edit, ofDraft)(cmd, args)
 	})
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&fields.step.Title, "title", "", "the new `TITLE`")
 	fields.register(a, cmd)
+	of.register(cmd)
 	return cmd
+}
+
+func newStepMoveCommand(a *app) *cobra.Command {
+	var where placeFlags
+	var of draftFlag
+	cmd := newCommand("step move", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
+		id, err := plan.ParseStepID(args[0])
+		if err != nil {
+			return err
+		}
+		after, err := where.after()
+		if err != nil {
+			return err
+		}
+		if after == nil {
+			return missing(cmd, "its new place: --after STEP or --first")
+		}
+		ofDraft := func(move plan.MoveStep) plan.EditDraft { return plan.EditDraft{Change: move} }
+		return changesSteps(a, of, given(plan.MoveStep{Step: id, After: *after}), (*verbs.Service).MoveStep, ofDraft)(cmd, args)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
+	where.register(a, cmd)
+	of.register(cmd)
+	return cmd
+}
+
+func newStepRemoveCommand(a *app) *cobra.Command {
+	cmd := newCommand("step remove", "STEP", exactly(1, "a step"), func(cmd *cobra.Command, args []string) error {
+		id, err := plan.ParseStepID(args[0])
+		if err != nil {
+			return err
+		}
+		return a.editsDraft(given(plan.EditDraft{Remove: id}))(cmd, args)
+	})
+	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
+	return cmd
+}
+
+// placeFlags say where a step is put.
+type placeFlags struct {
+	behind string
+	first  bool
+}
+
+func (p *placeFlags) register(a *app, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.behind, "after", "", "the `STEP` to put it behind")
+	cmd.Flags().BoolVar(&p.first, "first", false, "put it before all others")
+	cmd.MarkFlagsMutuallyExclusive("after", "first")
+	complete(cmd, "after", a.completeSteps)
+}
+
+// after is the step to be put behind, 0 for the first place, nil where no place is named.
+func (p *placeFlags) after() (*plan.StepID, error) {
+	if p.first {
+		return new(plan.StepID(0)), nil
+	}
+	if p.behind == "" {
+		return nil, nil
+	}
+	id, err := plan.ParseStepID(p.behind)
+	return &id, err
+}
+
+// draftFlag says that steps of the draft are meant, and not of the current plan.
+type draftFlag struct{ set bool }
+
+func (f *draftFlag) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.set, "draft", false, "of the plan that waits for a decision (people only)")
+}
+
+// changesSteps runs the verb that changes steps of the current plan, or the change of the draft: where
+// that is meant, or a person asks and there is nothing else.
+func changesSteps[In any, Out verbs.Reply](a *app, of draftFlag, in input[In], change verb[In, Out], edit func(In) plan.EditDraft) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		if !of.set && a.notPresent() == "" {
+			_, state, err := a.state(cmd.Context())
+			if err != nil {
+				return err
+			}
+			of.set = state.Draft != nil && (state.Plan == nil || state.Plan.Cleared())
+		}
+		if !of.set {
+			return calls(a, change, in)(cmd, args)
+		}
+		return a.editsDraft(func(cmd *cobra.Command, args []string) (plan.EditDraft, error) {
+			what, err := in(cmd, args)
+			return edit(what), err
+		})(cmd, args)
+	}
+}
+
+// editsDraft changes the draft as it waits now.
+func (a *app) editsDraft(in input[plan.EditDraft]) runner {
+	edit := func(s *verbs.Service, ctx context.Context, c verbs.Caller, e plan.EditDraft) (verbs.DraftEditReply, error) {
+		state, err := s.State(ctx)
+		if err == nil {
+			err = decidable(state)
+		}
+		if err != nil {
+			return verbs.DraftEditReply{}, err
+		}
+		e.Digest = plan.Digest(state.Draft)
+		return s.EditDraft(ctx, c, e)
+	}
+	told := func(reply verbs.DraftEditReply) string { return reply.Message + "\nLook at it: planloop show --draft" }
+	return decides(a, "changing a draft", edit, in, told)
 }
 
 func newStepMarkCommand(a *app) *cobra.Command {

@@ -4,12 +4,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/shellquote"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/plan"
 )
@@ -29,11 +33,11 @@ func (a *app) withoutCommand(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case state.Plan != nil && !state.Plan.Cleared() || state.Draft != nil || state.PhaseNow() != plan.PhaseInactive:
-		return a.print(terminal.Joined(a.view(opened, state, nil, false).Page().Lines()))
+		return a.print(terminal.Joined(a.view(cmd.Context(), opened, state, nil, false).Page().Lines()))
 	case !a.outIsTerm:
 		return cmd.Help()
 	}
-	return a.print(terminal.Joined(welcomeText(a.screen(), ownPath())))
+	return a.print(a.connecting(false))
 }
 
 // ownPath returns the path that starts this program: the one it was found by,
@@ -62,25 +66,41 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(first, second)
 }
 
-func welcomeText(s terminal.Screen, path string) []string {
-	word, server := terminal.ShellWord(path), serverJSON(path)
-	host := func(name, how string) string { return "  " + s.Bold(terminal.Pad(name, 15)) + safetext.EscapeLine(how) }
-	return []string{
-		s.Bold("planloop") + " keeps the plan your agent works by. Connect your agent's host:",
-		"",
-		host("Claude Code", "claude mcp add --scope user planloop -- "+word+" serve"),
-		host("Codex", "codex mcp add planloop -- "+word+" serve"),
-		host("Gemini CLI", "gemini mcp add -s user planloop "+word+" serve"),
-		host("VS Code", "code --add-mcp "+terminal.ShellWord(`{"name":"planloop",`+server[1:])),
-		host("Claude Desktop, Cursor, Windsurf", " in their MCP settings file:"),
-		host("", `{"mcpServers":{"planloop":`+server+`}}`),
-		"",
-		"Then ask the agent to plan something, and watch it here:",
-		"",
-		"  planloop show --watch",
-		"",
-		s.Faint("All commands: planloop --help"),
+// welcomeText says how to begin; all adds where each host keeps what init writes.
+func welcomeText(s terminal.Screen, path string, m hosts.Machine, all bool) []string {
+	word, places := safetext.EscapeLine(shellquote.Word(path)), m.Places(hosts.User)
+	found := []string{}
+	for _, place := range places {
+		if place.Found != "" {
+			found = append(found, place.Title)
+		}
 	}
+	lines := []string{s.Bold("planloop") + " keeps the plan your agent works by. Connect the agents' hosts on this machine:", ""}
+	if len(found) == 0 {
+		lines = append(lines, "  "+word+" init HOST", "", "None was found; HOST is one of "+strings.Join(hosts.Names(), ", ")+".")
+	} else {
+		lines = append(lines, "  "+word+" init", "", "It shows what it would write, and asks. Found here: "+strings.Join(found, ", ")+".")
+	}
+	if all {
+		lines = append(lines, "", "The hosts it knows, and the files it writes into:", "")
+		for _, place := range places {
+			lines = append(lines, "  "+s.Bold(terminal.Pad(place.Name, 16))+"server  "+safetext.EscapeLine(m.Short(place.Server)))
+			if place.Hooks != "" {
+				lines = append(lines, strings.Repeat(" ", 18)+"hooks   "+safetext.EscapeLine(m.Short(place.Hooks)))
+			}
+		}
+		lines = append(lines, "", "By hand, where a host's settings name MCP servers:", "",
+			"  "+safetext.EscapeLine(`{"mcpServers":{"planloop":`+serverJSON(path)+`}}`))
+	}
+	return append(lines, "", "Then ask the agent to plan something, and look at it in your browser:", "", "  planloop review", "",
+		s.Faint("All commands: planloop --help"))
+}
+
+// connecting is the text that says how to begin, for this machine.
+func (a *app) connecting(all bool) []byte {
+	home, _ := a.home() // without one the files are named from the root
+	m := hosts.Machine{GOOS: runtime.GOOS, Home: home, Getenv: a.getenv, LookPath: exec.LookPath}
+	return terminal.Joined(welcomeText(a.screen(), ownPath(), m, all))
 }
 
 // serverJSON is how settings files name a server.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/outbound"
-	"github.com/planloop/planloop/internal/process"
 )
 
 func TestFor(t *testing.T) {
@@ -92,12 +91,8 @@ func TestWhatKeepsAnAgentFromBeingStarted(t *testing.T) {
 
 // BenchmarkWork is what planloop adds to a command that does nothing, in a folder without files.
 func BenchmarkWork(b *testing.B) {
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
 	a, err := agents.New(agents.Config{"default": {Command: []string{"true"}}},
-		agents.Options{Workspace: b.TempDir(), Launcher: &process.Launcher{Program: self}})
+		agents.Options{Workspace: b.TempDir(), Launcher: launcher()})
 	if err != nil {
 		b.Fatal(err)
 	}

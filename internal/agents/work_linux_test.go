@@ -94,11 +94,15 @@ func TestWhatItChanged(t *testing.T) {
 
 // An agent that is told to end is ended with all it started, and what was seen of it is told.
 func TestCancelled(t *testing.T) {
-	r, gone := shellAgent(t, "echo working; echo x >file; sleep 1000 & echo '"+reportLine("done", "x")+"'; sleep 1000")
+	r, gone := shellAgent(t, "echo working; echo x >file; sleep 1000 & echo '"+reportLine("done", "x")+"'; echo waiting; sleep 1000")
 	r.options.Grace = time.Hour
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
-	r.work.Line = func(string) { cancel(why) }
+	r.work.Line = func(line string) {
+		if line == "waiting" {
+			cancel(why)
+		}
+	}
 	out, err := r.agents(t).Work(ctx, r.work)
 	gone()
 	if !errors.Is(err, why) || out.Report == nil || !strings.HasPrefix(out.Tail, "working\n") || out.TimedOut || len(out.Changed) != 1 {

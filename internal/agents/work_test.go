@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,14 +70,19 @@ type rig struct {
 	log     bytes.Buffer
 }
 
+// launcher is the one of this process: two would take each other's keepers for orphans.
+var launcher = sync.OnceValue(func() *process.Launcher {
+	program, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return &process.Launcher{Program: program}
+})
+
 func newRig(t *testing.T, name string, args ...string) *rig {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{config: agents.Agent{Command: append([]string{self, scripted, name}, args...)}}
-	r.options = agents.Options{Workspace: t.TempDir(), Launcher: &process.Launcher{Program: self}}
+	r := &rig{config: agents.Agent{Command: append([]string{launcher().Program, scripted, name}, args...)}}
+	r.options = agents.Options{Workspace: t.TempDir(), Launcher: launcher()}
 	r.work = agents.Assignment{Agent: agents.Default, Run: "r", Step: 3, Attempt: 1, Nonce: nonce, Prompt: "S003\n", Timeout: time.Minute,
 		Log: &r.log}
 	return r

@@ -101,7 +101,7 @@ func cause(err error) string {
 
 func unreadable(file string, err error) *Error {
 	return &Error{File: file, State: Unreadable, Problem: "it cannot be read: " + cause(err),
-		Fix: "make it a readable file or remove it", Err: err}
+		Fix: "make it a readable file", Err: err}
 }
 
 func tooLarge(file, problem string) *Error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -21,9 +22,13 @@ var ErrCanonical = errors.New("the text cannot go into a block")
 
 var (
 	// Four blanks would make the line a code block, and so a quotation.
-	markerLine = regexp.MustCompile(`^ {0,3}<!--[ \t]*planloop:(begin|end)(?:$|[^0-9A-Za-z_-])`)
-	beginLine  = regexp.MustCompile(`^<!-- planloop:begin v=1 sha256=([0-9a-f]{64}) -->$`)
-	versionOf  = regexp.MustCompile(`[ \t]v=([0-9A-Za-z.]+)`)
+	markerLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^ {0,3}<!--[ \t]*planloop:(begin|end)(?:$|[^0-9A-Za-z_-])`)
+	})
+	beginLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^<!-- planloop:begin v=1 sha256=([0-9a-f]{64}) -->$`)
+	})
+	versionOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[ \t]v=([0-9A-Za-z.]+)`) })
 )
 
 type markerKind int
@@ -44,7 +49,7 @@ type marker struct {
 
 // markerIn reads a line without its ending.
 func markerIn(line string) marker {
-	found := markerLine.FindStringSubmatch(line)
+	found := markerLine().FindStringSubmatch(line)
 	if found == nil {
 		return marker{}
 	}
@@ -55,10 +60,10 @@ func markerIn(line string) marker {
 		return m
 	}
 	m.kind = beginMarker
-	if version := versionOf.FindStringSubmatch(inner); version != nil {
+	if version := versionOf().FindStringSubmatch(inner); version != nil {
 		m.version = version[1]
 	}
-	if own := beginLine.FindStringSubmatch(trimmed); own != nil {
+	if own := beginLine().FindStringSubmatch(trimmed); own != nil {
 		m.hash = own[1]
 	}
 	return m

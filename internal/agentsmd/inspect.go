@@ -117,7 +117,7 @@ func read(root *os.Root, file string) (source, *Error) {
 		return s, unreadable(file, missing)
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
-		return s, &Error{File: file, State: Unreadable, Problem: "it is not a plain file", Fix: "put a file there or remove it"}
+		return s, &Error{File: file, State: Unreadable, Problem: "it is not a plain file", Fix: "put a plain file there"}
 	}
 	s.data, s.info, err = readPlain(root, file, s.path())
 	return s, err

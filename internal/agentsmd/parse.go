@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const byteOrderMark = "\ufeff"
@@ -202,7 +203,9 @@ func (s *scan) gap() int {
 }
 
 // listMarkers are what may stand before a fence that opens in a list.
-var listMarkers = regexp.MustCompile(`^(?:[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$))*[ \t]*`)
+var listMarkers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$))*[ \t]*`)
+})
 
 // fence is the line of backticks or tildes that opened a code block; the zero
 // value is none.
@@ -221,7 +224,7 @@ func opens(line string) fence {
 	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
 		return fence{}
 	}
-	line = line[len(listMarkers.FindString(line)):]
+	line = line[len(listMarkers().FindString(line)):]
 	if line == "" || line[0] != '`' && line[0] != '~' {
 		return fence{}
 	}

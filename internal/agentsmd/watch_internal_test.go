@@ -57,7 +57,7 @@ func TestAFolderThatIsAnotherOne(t *testing.T) {
 
 func (w *watcher) await(t *testing.T, path string) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(2 * time.Minute)
 	for {
 		select {
 		case event := <-w.files.Events:

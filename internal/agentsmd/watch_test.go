@@ -13,7 +13,7 @@ import (
 )
 
 // enough is how long a test waits for what must happen.
-const enough = 20 * time.Second
+const enough = 2 * time.Minute
 
 // watching is a workspace whose file is watched.
 type watching struct {

@@ -9,11 +9,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Leftovers is the glob pattern of the files that a crash in the middle of
 // writing may leave beside the file.
 const Leftovers = ".planloop-*.tmp"
+
+// leftAfter is the age at which nobody writes such a file any more.
+const leftAfter = time.Hour
+
+// Sweep removes from a folder what a crash in the middle of writing has left there, and nothing of
+// another program's. A file that cannot be removed does no harm.
+func Sweep(dir string) {
+	entries, _ := os.ReadDir(dir) // what cannot be listed is not swept
+	for _, entry := range entries {
+		left, _ := filepath.Match(Leftovers, entry.Name())
+		if info, err := entry.Info(); left && err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
+			_ = os.Remove(filepath.Join(dir, entry.Name()))
+		}
+	}
+}
 
 // Options say how a file is written. The zero value makes a file as programs
 // usually do (0o666 less what the umask takes away), over the former one.

@@ -86,6 +86,7 @@ func measurements() []measurement {
 	return []measurement{
 		{"start", measureStart},
 		{"command", measureCommands},
+		{"hook", measureHooks},
 		{"open", measureOpening},
 		{"mark", measureMarks},
 		{"together", measureTogether},

@@ -149,7 +149,7 @@ func TestConditionsThatCannotBeEvaluated(t *testing.T) {
 		if err == nil || got || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, %v, want %s", text, got, err, want)
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > 2*time.Minute { // on a busy machine
 			t.Errorf("%s took %v", text, took)
 		}
 	}

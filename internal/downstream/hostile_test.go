@@ -18,9 +18,8 @@ import (
 // TestServersThatDoNotStart are failed, say why without their secrets and escapes, are not
 // started again at once, and hold up no other.
 func TestServersThatDoNotStart(t *testing.T) {
-	told := filepath.Join(t.TempDir(), "told")
 	s := started(t, downstream.Config{
-		"dies":    own(behaviour{Start: "die", Told: told}),
+		"dies":    own(behaviour{Start: "die"}),
 		"missing": {Command: "/no/such/program"},
 		"words":   {Command: "no-such-program --fast"},
 		"nowhere": {Command: "x", Cwd: "/no/such/folder"},
@@ -56,6 +55,10 @@ func TestServersThatDoNotStart(t *testing.T) {
 	if len(s.Tools()) != len(standard()) {
 		t.Errorf("%d tools", len(s.Tools()))
 	}
+
+	told := filepath.Join(t.TempDir(), "told")
+	s = started(t, downstream.Config{"dies": own(behaviour{Start: "die", Told: told})})
+	refreshed(t, s)
 	before, err := os.ReadFile(told)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	strictjson "github.com/go-json-experiment/json"
 
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
@@ -173,7 +174,7 @@ func (s *server) invoke(ctx context.Context, own, definition string, args json.R
 		result.Content = append(result.Content, part(raw))
 	}
 	if came.Structured != nil && string(came.Structured) != "null" {
-		result.Structured = printable(came.Structured)
+		result.Structured = safetext.EscapeStrings(came.Structured)
 	}
 	return result, nil
 }
@@ -220,7 +221,7 @@ func (r called) outcome() toolbox.Outcome {
 		out.Value, _ = strictjson.Marshal(strings.Join(exact, "\n")) // text that was decoded: it can be encoded
 	}
 	if out.Text == "" && r.Structured != nil {
-		out.Text = string(printable(r.Structured))
+		out.Text = string(safetext.EscapeStrings(r.Structured))
 	}
 	if r.IsError {
 		if out.Error = out.Text; out.Error == "" {
@@ -228,4 +229,27 @@ func (r called) outcome() toolbox.Outcome {
 		}
 	}
 	return out
+}
+
+// part is one part of a result, printable.
+func part(raw json.RawMessage) Content {
+	one := Content{JSON: safetext.EscapeStrings(raw)}
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if strictjson.Unmarshal(one.JSON, &kind) == nil {
+		one.Type = kind.Type
+	}
+	one.Text, _ = textOf(one.JSON)
+	return one
+}
+
+// textOf returns the text of a part that is one.
+func textOf(raw json.RawMessage) (string, bool) {
+	var text struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	err := strictjson.Unmarshal(raw, &text)
+	return text.Text, err == nil && text.Type == "text"
 }

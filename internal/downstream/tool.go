@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 
 	strictjson "github.com/go-json-experiment/json"
@@ -144,21 +143,11 @@ func (s *server) hint(t *Tool, d described) {
 		t.ReadOnly, t.Idempotent = is(d.Annotations.ReadOnly, false), is(d.Annotations.Idempotent, false)
 		t.Destructive, t.OpenWorld = !t.ReadOnly && is(d.Annotations.Destructive, true), is(d.Annotations.OpenWorld, true)
 	}
-	allowed := false
-	for _, pattern := range s.settings.ReadOnlyTools {
-		allowed = allowed || matches(pattern, t.Own) || matches(pattern, t.Name)
-	}
+	allowed := toolbox.Listed(s.settings.ReadOnlyTools, t.Own, t.Name)
 	if allowed {
 		t.ReadOnly, t.Destructive = true, false
 	}
 	t.Passes = allowed || t.ReadOnly && !onlyByName(t.Own)
-}
-
-// matches compares a name with a pattern, in which * stands for anything.
-func matches(pattern, name string) bool {
-	flat := strings.NewReplacer("/", "\x00") // which path.Match takes for a border
-	ok, err := path.Match(flat.Replace(pattern), flat.Replace(name))
-	return err == nil && ok
 }
 
 // onlyByName reports whether a tool passes by its name alone, whatever is said of it.

@@ -62,7 +62,7 @@ func TestDoctorAdvises(t *testing.T) {
 			if err := os.Symlink(elsewhere, p.database()); err != nil {
 				t.Fatal(err)
 			}
-		}, 1, "unexamined", []string{"is a link", "remove it"}},
+		}, 1, "unexamined", []string{"is a link", "move it away"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +114,7 @@ func TestDoctorOfALockedLog(t *testing.T) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.run("doctor"); got.code != 1 || !containsAll(got.err, []string{"locked by another process", "end the process that holds"}) {
+	if got := p.run("doctor"); got.code != 1 || !containsAll(got.out, []string{"locked by another process", "end the process that holds"}) {
 		t.Errorf("doctor: exit code %d\n%s%s", got.code, got.out, got.err)
 	}
 }

@@ -9,6 +9,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/planloop/planloop/internal/engine"
+	"github.com/planloop/planloop/internal/hosts"
+	"github.com/planloop/planloop/internal/lineage/lineagetest"
+	"github.com/planloop/planloop/internal/workspace"
 )
 
 // binaryVariable hands the path of the program from TestMain to the tests.
@@ -16,7 +21,9 @@ const binaryVariable = "PLANLOOP_E2E_BINARY"
 
 // TestMain builds the program once, where every user of the machine can run it.
 // A path in the variable is taken instead.
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(buildAndRun(lineagetest.Apart{Tests: m, Without: append(hosts.Variables(), engine.EnvRun, workspace.EnvAgent)}))
+}
 
 // noticeSources looks at every source, so that `go test` does not take an answer
 // from its cache when the program has changed.
@@ -29,7 +36,7 @@ func noticeSources() {
 	})
 }
 
-func buildAndRun(m *testing.M) int {
+func buildAndRun(m lineagetest.Tests) int {
 	if os.Getenv(binaryVariable) != "" {
 		return m.Run()
 	}

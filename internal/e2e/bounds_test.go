@@ -55,7 +55,7 @@ func TestRate(t *testing.T) {
 	for _, c := range []struct {
 		args    []string
 		refused bool
-	}{{[]string{"--rate", "10"}, true}, {[]string{"--rate", "0"}, false}, {[]string{"--rate", "1000"}, false}} {
+	}{{[]string{"--rate", "1"}, true}, {[]string{"--rate", "0"}, false}, {[]string{"--rate", "1000"}, false}} {
 		s := p.serveHTTP(c.args...)
 		refused := 0
 		for range 60 {

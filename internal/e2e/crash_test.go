@@ -14,9 +14,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// openingBound is how long a process may take to its first answer after another
-// was killed.
-const openingBound = time.Second
+// openingBound is how much longer a process may take to its first answer after another
+// was killed: less than it would wait for a lock that the other one left behind.
+const openingBound = 9 * time.Second
 
 // TestKilledInMidWrite kills servers while a client marks as fast as it can, one
 // call after the other or many calls ahead. What was acknowledged is in the log
@@ -29,7 +29,7 @@ func TestKilledInMidWrite(t *testing.T) {
 	p := newPlace(t)
 	setUp(p, rounds)
 	seen := plan.Revision(1)
-	var slowest time.Duration
+	var first, slowest time.Duration
 	var total, beyond int
 	for round := range rounds {
 		c := crash{p: p, random: rand.New(rand.NewPCG(seed, uint64(round))), step: plan.StepID(round + 1), ahead: 1}
@@ -44,6 +44,9 @@ func TestKilledInMidWrite(t *testing.T) {
 			t.Fatalf("round %d: %v", round, err)
 		}
 		seen += plan.Revision(len(records))
+		if round == 0 { // nobody was killed before
+			first = c.opening
+		}
 		slowest = max(slowest, c.opening)
 		total, beyond = total+len(c.acknowledged), beyond+len(records)-len(c.acknowledged)
 	}
@@ -52,8 +55,8 @@ func TestKilledInMidWrite(t *testing.T) {
 	}
 	p.sound()
 	t.Logf("%d changes acknowledged and kept, %d more kept without; slowest opening %v", total, beyond, slowest)
-	if slowest > openingBound {
-		t.Errorf("a process took %v to open the log, want at most %v", slowest, openingBound)
+	if bound := 10*first + openingBound; slowest > bound {
+		t.Errorf("a process took %v to open the log, want at most %v", slowest, bound)
 	}
 }
 

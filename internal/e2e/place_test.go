@@ -20,7 +20,7 @@ import (
 
 // patience bounds every wait for something that should come at once. It is long
 // because the machine may be busy.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // place is a workspace with a state home of its own, and the environment that
 // processes in it get.

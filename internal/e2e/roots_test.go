@@ -10,31 +10,45 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// rooted is a client of a server that is started where no project is, and has some directories open.
+func rooted(t *testing.T, p *place, kind, era string, roots ...string) *sdk {
+	t.Helper()
+	if err := os.Remove(filepath.Join(p.workspace, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
+	for _, root := range roots {
+		//lint:ignore SA1019 hosts tell them, and some nothing else
+		client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()})
+	}
+	session, err := client.Connect(t.Context(), p.transport(kind), &mcp.ClientSessionOptions{ProtocolVersion: era})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return &sdk{session, t}
+}
+
 // TestRootsDecideForTheirOwnServerAlone starts servers where no project is. The
-// root of the host that started one names the workspace; a client of a server
+// root of the host that started one names the workspace, in either era; a client of a server
 // over HTTP, which has others, does not.
 func TestRootsDecideForTheirOwnServerAlone(t *testing.T) {
-	for kind, moves := range map[string]bool{"stdio": true, "http": false} {
-		t.Run(kind, func(t *testing.T) {
-			p := newPlace(t)
-			if err := os.Remove(filepath.Join(p.workspace, ".git")); err != nil {
+	for _, c := range []struct {
+		kind, era string
+		moves     bool
+	}{{"stdio", handshake, true}, {"stdio", stateless, true}, {"http", handshake, false}, {"http", stateless, false}} {
+		t.Run(c.kind+" "+c.era, func(t *testing.T) {
+			p, root := newPlace(t), t.TempDir()
+			client := rooted(t, p, c.kind, c.era, root)
+			if _, err := client.ListTools(t.Context(), nil); err != nil { // as every host does first
 				t.Fatal(err)
 			}
-			root := t.TempDir()
-			client := mcp.NewClient(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
-			//lint:ignore SA1019 the handshake revisions have roots, and hosts tell them
-			client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()})
-			session, err := client.Connect(t.Context(), p.transport(kind), &mcp.ClientSessionOptions{ProtocolVersion: handshake})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = session.Close() })
-			if got, err := (&sdk{session, t}).tool("planning_setup_plan", map[string]any{"objective": "Find my place"}); err != nil ||
-				got.refused {
+			if got, err := client.tool("planning_setup_plan", map[string]any{"objective": "Find my place"}); err != nil ||
+				got.refused || strings.Contains(got.text, "in doubt") != (c.kind == "stdio" && !c.moves) {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			want, other := p.workspace, root
-			if moves {
+			if c.moves {
 				want, other = root, p.workspace
 			}
 			if got := p.run("show", "-C", want).out; !strings.Contains(got, "Find my place") {
@@ -44,5 +58,40 @@ func TestRootsDecideForTheirOwnServerAlone(t *testing.T) {
 				t.Errorf("the plan is in %s", other)
 			}
 		})
+	}
+}
+
+// TestOneOfSeveralRootsIsSaid opens three folders: the first is the workspace, and each reply that
+// tells where the plan stands says so.
+func TestOneOfSeveralRootsIsSaid(t *testing.T) {
+	for _, era := range []string{handshake, stateless} {
+		p, roots := newPlace(t), []string{t.TempDir(), t.TempDir(), t.TempDir()}
+		client := rooted(t, p, "stdio", era, roots...)
+		listed, err := client.ListResources(t.Context(), nil)
+		if err != nil || len(listed.Resources) == 0 {
+			t.Fatalf("%v, %v", listed, err)
+		}
+		for _, call := range []struct {
+			tool  string
+			input map[string]any
+		}{{"planloop_status", nil}, {"planning_setup_plan", map[string]any{"objective": "Say where"}}, {"planloop_status", nil},
+			{"planning_read_plan", nil}} {
+			got, err := client.tool(call.tool, call.input)
+			if err != nil || got.refused {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			for form, said := range map[string]string{"text": got.text, "structure": string(got.structured)} {
+				if !strings.Contains(said, "the host has 3 folders open, and this is the first") ||
+					!strings.Contains(said, "--workspace DIR") {
+					t.Errorf("the %s of %s does not say that it is one of several: %s", form, call.tool, said)
+				}
+				if call.tool == "planloop_status" && !strings.Contains(said, filepath.Base(roots[0])) {
+					t.Errorf("the %s of %s does not name the workspace: %s", form, call.tool, said)
+				}
+			}
+		}
+		if got := p.run("status", "-C", roots[0]); !strings.Contains(got.out, "Say where") || !strings.Contains(got.out, "\nWorkspace: ") {
+			t.Errorf("the plan is not in the first: %s", got.out)
+		}
 	}
 }

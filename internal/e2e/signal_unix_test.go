@@ -82,12 +82,11 @@ func TestClientThatStopsReading(t *testing.T) {
 	if _, err := out.Read(make([]byte, 1)); err != nil { // it is answering; what follows is megabytes
 		t.Fatal(err)
 	}
-	const bound = 10 * time.Second
 	began := time.Now()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(bound, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	state, err := cmd.Process.Wait()
 	if err != nil {

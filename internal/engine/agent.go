@@ -197,7 +197,7 @@ func (r *run) former(j job) string {
 	}
 	before := j.attempt
 	before.Attempt--
-	return safetext.Keepable(AgentLog(r.opts.StateDir, before).end(maxFormer), maxFormer)
+	return safetext.Keepable(AgentLog(r.opts.StateDir, before).End(maxFormer), maxFormer)
 }
 
 // reportTo is what an agent has reported to the log, nil for nothing.

@@ -52,7 +52,7 @@ func (l *halvedLog) close() {
 	}
 }
 
-// logsName is the folder of what agents that were started have printed.
+// logsName is the folder of what agents that were started have printed, and tools whose engines are gone.
 const logsName = "logs"
 
 // What is kept of it: of each attempt, and how many attempts.
@@ -72,13 +72,33 @@ func (e *Engine) newAgentLog(a plan.Attempt) *agentLog {
 	if e.opts.StateDir == "" {
 		return nil
 	}
-	folder := filepath.Join(e.opts.StateDir, logsName)
-	if err := private.Make(folder); err != nil {
-		e.opts.Logger.Warn("what an agent prints is not kept", "error", err)
+	if !e.roomForLog() {
 		return nil
 	}
-	removeOldLogs(folder)
 	return &agentLog{log: halvedLog{base: AgentLog(e.opts.StateDir, a).base, half: halfAgentLog}}
+}
+
+// roomForLog makes the folder of logs, and room for one more; false where nothing can be kept.
+func (e *Engine) roomForLog() bool {
+	folder := filepath.Join(e.opts.StateDir, logsName)
+	if err := private.Make(folder); err != nil {
+		e.opts.Logger.Warn("what is printed is not kept", "error", err)
+		return false
+	}
+	removeOldLogs(folder)
+	return true
+}
+
+// keepLog keeps what a tool had printed whose engine is gone: it may tell how far that came.
+func (e *Engine) keepLog(left Running) {
+	a := plan.Attempt{Plan: left.Plan, Step: left.Step, Attempt: left.Attempt}
+	from, to := RunningLog(e.opts.StateDir, left.Run, a), AgentLog(e.opts.StateDir, a)
+	if !from.Exists() || !e.roomForLog() {
+		return
+	}
+	for _, half := range halves() {
+		_ = os.Rename(from.base+half, to.base+half) // where it cannot be kept it is lost
+	}
 }
 
 // Write keeps a part of the log. It never fails.

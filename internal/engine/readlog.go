@@ -17,12 +17,12 @@ import (
 // Log is what an attempt at a step prints, in two files that turn over while it grows.
 type Log struct{ base string }
 
-// AgentLog is the log of an attempt that an agent made, which is kept after it has ended.
+// AgentLog is the log of an attempt that an agent made, which is kept after it has ended, or of a tool that its engine left.
 func AgentLog(stateDir string, a plan.Attempt) Log {
 	return Log{filepath.Join(stateDir, logsName, attemptName(a.Plan, a))}
 }
 
-// RunningLog is the log of an attempt that a tool makes; it is gone when that has ended.
+// RunningLog is the log of an attempt that a tool makes; it is gone from there when that has ended.
 func RunningLog(stateDir, run string, a plan.Attempt) Log { return Log{runningBase(stateDir, run, a)} }
 
 // Folder is where its files are.
@@ -33,8 +33,8 @@ func (l Log) Exists() bool {
 	return slices.ContainsFunc(halves(), func(half string) bool { _, err := os.Lstat(l.base + half); return err == nil })
 }
 
-// end is the last of what was printed, in at most so many bytes.
-func (l Log) end(most int) string {
+// End is the last of what was printed, in at most so many bytes.
+func (l Log) End(most int) string {
 	var text []byte
 	for _, half := range halves() { // the newer one first, which mostly has enough
 		if len(text) < most {

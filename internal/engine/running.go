@@ -50,7 +50,7 @@ func ReadRunning(stateDir string) []Running {
 		if err != nil {
 			continue // it is being written, or has just ended
 		}
-		one.Log = Log{strings.TrimSuffix(path, factsEnding)}.end(shownLog)
+		one.Log = Log{strings.TrimSuffix(path, factsEnding)}.End(shownLog)
 		list = append(list, one)
 	}
 	slices.SortFunc(list, func(a, b Running) int { return int(a.Step) - int(b.Step) })
@@ -99,7 +99,7 @@ func attemptName(of string, a plan.Attempt) string {
 	return fmt.Sprintf("%s-%s-%d", of, a.Step, a.Attempt)
 }
 
-// endLeftovers ends what an engine that is gone has left running, and removes its files.
+// endLeftovers ends what an engine that is gone has left running, and removes its files but what was printed.
 func (e *Engine) endLeftovers(gone string) error {
 	var all error
 	for _, path := range factsPaths(e.opts.StateDir) {
@@ -115,6 +115,9 @@ func (e *Engine) endLeftovers(gone string) error {
 				all = errors.Join(all, err)
 				continue
 			}
+		}
+		if one.Agent == "" {
+			e.keepLog(one)
 		}
 		removeRunning(strings.TrimSuffix(path, factsEnding))
 	}

@@ -10,15 +10,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/planloop/planloop/plan"
-	"github.com/planloop/planloop/resources"
 )
 
 // What is read: so many bytes of a text, and so many steps.
@@ -37,7 +33,8 @@ type Imported struct {
 // ImportOptions say what a text does not.
 type ImportOptions struct {
 	Objective string // in the place of the plan's own
-	Name      string // of the file, without its folder: the objective where the format has none
+	Name      string // of the file, with the folders that it stands in: the objective where the format has none
+	Tag       string // which list, of a format that holds several
 }
 
 // Import reads a plan. The error is a *plan.ValidationError that names the field,
@@ -46,35 +43,62 @@ func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
 	if err := plan.OneOf("/format", format); err != nil {
 		return Imported{}, err
 	}
+	r, err := readableRow(format)
+	if err != nil {
+		return Imported{}, err
+	}
 	text, err := readable(data)
 	if err != nil {
 		return Imported{}, err
 	}
-	source, err := parse(text, format)
+	return input{row: r, text: text, options: o}.imported()
+}
+
+// ImportFolder is Import for the files of a folder.
+func ImportFolder(files []File, format Format, o ImportOptions) (Imported, error) {
+	r, err := readableRow(format)
 	if err != nil {
 		return Imported{}, err
 	}
-	source.outline.Objective = cmp.Or(o.Objective, source.outline.Objective)
-	if format == Execution { // which has no place for one
-		source.outline.Objective = cmp.Or(source.outline.Objective, strings.TrimSuffix(o.Name, path.Ext(o.Name)))
+	size := 0
+	for i := range files {
+		size += len(files[i].Data)
+		if len(bytes.TrimSpace(files[i].Data)) == 0 {
+			continue
+		}
+		if files[i].Data, err = readable(files[i].Data); err != nil {
+			return Imported{}, inFile(files[i].Name, err)
+		}
 	}
-	return source.action()
+	if size > maxBytes {
+		return Imported{}, refuse("", fmt.Sprintf("the files have %d bytes; at most %d are read", size, maxBytes), "import a part of them")
+	}
+	return input{row: r, files: append([]File{}, files...), options: o}.imported()
 }
 
-func parse(text []byte, format Format) (*source, error) {
-	switch format {
-	case JSON:
-		return parseJSON(text)
-	case YAML:
-		return parseYAML(text)
-	case Markdown:
-		return parseMarkdown(string(text))
-	case RawkoYAML:
-		return parseRawko(text)
-	case Execution:
-		return parseExecution(text)
+func readableRow(format Format) (*row, error) {
+	r := rowOf(format)
+	switch {
+	case r == nil:
+		return nil, refuse("/format", "no format is given", "use one of "+strings.Join(Readable("").Values(), ", "))
+	case r.read == nil:
+		return nil, refuse("/format", "no plan is read from "+plan.Quote(string(format)),
+			"use one of "+strings.Join(Readable("").Values(), ", "))
 	}
-	return nil, refuse("/format", "no format is given", "use one of the known formats")
+	return r, nil
+}
+
+func (in input) imported() (Imported, error) {
+	source, err := in.row.read(in)
+	if err != nil {
+		return Imported{}, err
+	}
+	source.outline.Objective = cmp.Or(in.options.Objective, source.outline.Objective)
+	if in.row.format == Execution { // which has no place for one
+		name := path.Base(in.options.Name)
+		source.outline.Objective = cmp.Or(source.outline.Objective, strings.TrimSuffix(name, path.Ext(name)))
+	}
+	return source.action()
 }
 
 // readable returns data without a byte order mark, and with lines that end in \n
@@ -103,25 +127,47 @@ func Export(format Format, s plan.State) (data []byte, notes []string, err error
 	if s.Plan == nil {
 		return nil, nil, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan to export", Fix: "set one up first"}
 	}
-	switch format {
-	case YAML:
-		data, err = resources.YAML(s)
-	case Markdown:
-		data, notes = resources.Markdown(s), markdownLosses(s.Plan)
-	case RawkoYAML:
-		data, err = rawkoYAML(s.Plan)
-		notes = rawkoLosses(s.Plan)
-	case Execution:
-		data, err = executionJSON(s)
-		notes = executionLosses(s.Plan)
-	default:
-		data, err = resources.JSON(s)
-		data = append(data, '\n')
+	r := rowOf(format)
+	if r != nil && r.parts != nil {
+		return nil, nil, refuse("/format", "a plan is written as "+plan.Quote(string(format))+" to a folder", "name one with --dir")
 	}
+	if r == nil || r.write == nil {
+		return nil, nil, refuse("/format", "no plan is written as "+plan.Quote(string(format)),
+			"use one of "+strings.Join(Writable("").Values(), ", "))
+	}
+	data, notes, err = r.write(r, s)
 	if err != nil {
 		return nil, nil, fmt.Errorf("export as %s: %w", format, err)
 	}
 	return data, notes, nil
+}
+
+// ExportFolder is Export for a format that consists of several files.
+func ExportFolder(format Format, s plan.State) (files []File, notes []string, err error) {
+	r := rowOf(format)
+	if r == nil || r.parts == nil || s.Plan == nil {
+		_, _, err = Export(format, s)
+		return nil, nil, cmp.Or[error](err, refuse("/format", plan.Quote(string(format))+" is written to one file", "leave out --dir"))
+	}
+	if files, notes, err = r.parts(r, s); err != nil {
+		return nil, nil, fmt.Errorf("export as %s: %w", format, err)
+	}
+	return files, notes, nil
+}
+
+// DetectFolder tells the format of the files of a folder.
+func DetectFolder(files []File) (Format, error) {
+	for _, file := range files {
+		if path.Base(file.Name) == "config.yml" {
+			continue
+		}
+		for _, format := range []Format{Backlog, ClaudeTasks} {
+			if r := rowOf(format); r.is(shapeOf(file.Data, path.Ext(file.Name))) {
+				return format, nil
+			}
+		}
+	}
+	return "", refuse("/format", "the format of the folder cannot be recognised", "name a file, or the format with --format")
 }
 
 // Inlined returns s with the values of its plan's steps that are kept apart written into the
@@ -188,103 +234,4 @@ func losses(lead string, p *plan.Plan, keepsOfPlan func(plan.Field[plan.Plan]) b
 	}
 	slices.Sort(names)
 	return []string{lead + ": " + strings.Join(names, ", ") + "."}
-}
-
-// Format is a way to write a plan down.
-type Format string
-
-// The formats.
-const (
-	JSON      Format = "json"       // as plan://current serves it, or a plan alone
-	YAML      Format = "yaml"       // the same as YAML
-	Markdown  Format = "markdown"   // a check list
-	RawkoYAML Format = "rawko-yaml" // a plan file of rawko
-	Execution Format = "execution"  // the JSON of the execution specification
-)
-
-// Values lists the formats in order.
-func (Format) Values() []string {
-	return []string{"json", "yaml", "markdown", "rawko-yaml", "execution"}
-}
-
-var (
-	checkItem = regexp.MustCompile(`(?m)^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/!~>-]\](?:[ \t]|$)`)
-	listOrTop = regexp.MustCompile(`(?m)^(?:# |[*+] |- |\d{1,9}[.)] )`)
-	topKey    = regexp.MustCompile(`(?m)^["']?([A-Za-z_]+)["']?[ \t]*:(?:[ \t]|$)`)
-)
-
-// Detect tells the format of a plan from the name of its file, or from what
-// stands in it. filename may be empty.
-func Detect(data []byte, filename string) (Format, error) {
-	switch strings.ToLower(path.Ext(filename)) {
-	case ".md", ".markdown":
-		return Markdown, nil
-	case ".json":
-		return ownOr(JSON, jsonKeys(withoutComments(data))), nil
-	case ".yaml", ".yml":
-		return ownOr(YAML, yamlKeys(data)), nil
-	}
-	return detectContent(data)
-}
-
-func detectContent(data []byte) (Format, error) {
-	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	trimmed := bytes.TrimSpace(data)
-	if bytes.HasPrefix(trimmed, []byte("{")) {
-		if keys := jsonKeys(withoutComments(trimmed)); keys != nil {
-			return ownOr(JSON, keys), nil
-		}
-		return YAML, nil
-	}
-	if checkItem.Match(data) {
-		return Markdown, nil
-	}
-	if keys := yamlKeys(data); keys["plan"] || keys["steps"] || keys["objective"] || keys["task"] {
-		return ownOr(YAML, keys), nil
-	}
-	if listOrTop.Match(data) {
-		return Markdown, nil
-	}
-	return "", refuse("/format", "the format cannot be recognised from the text", "name it: "+strings.Join(Format("").Values(), ", "))
-}
-
-// ownOr returns own, or the format that alone has such keys.
-func ownOr(own Format, keys map[string]bool) Format {
-	switch {
-	case keys["objective"], keys["plan"]:
-		return own
-	case keys["task"]:
-		return RawkoYAML
-	case own == JSON && keys["steps"]:
-		return Execution
-	}
-	return own
-}
-
-func yamlKeys(data []byte) map[string]bool {
-	keys := map[string]bool{}
-	for _, m := range topKey.FindAllSubmatch(data, -1) {
-		keys[string(m[1])] = true
-	}
-	return keys
-}
-
-// jsonKeys returns the keys of a JSON object, nil when data is none.
-func jsonKeys(data []byte) map[string]bool {
-	in := jsontext.NewDecoder(bytes.NewReader(data))
-	if token, err := in.ReadToken(); err != nil || token.Kind() != jsontext.KindBeginObject {
-		return nil
-	}
-	keys := map[string]bool{}
-	for in.PeekKind() != jsontext.KindEndObject {
-		key, err := in.ReadToken()
-		if err != nil {
-			return nil
-		}
-		keys[key.String()] = true
-		if err := in.SkipValue(); err != nil {
-			return nil
-		}
-	}
-	return keys
 }

@@ -168,7 +168,7 @@ func (d *document) anyBox(node ast.Node) bool {
 	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
 		switch child := child.(type) {
 		case *ast.ListItem:
-			if _, text := d.itemText(child); boxText.MatchString(text) || d.anyBox(child) {
+			if _, text := d.itemText(child); boxText().MatchString(text) || d.anyBox(child) {
 				return true
 			}
 		case *ast.List:
@@ -199,7 +199,7 @@ func dedent(lines []string) {
 	const code = 4
 	least := -1
 	for _, line := range lines {
-		if checkItem.MatchString(line) {
+		if checkItem().MatchString(line) {
 			if indent, _ := util.IndentWidth([]byte(line), 0); least < 0 || indent < least {
 				least = indent
 			}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
@@ -20,7 +21,10 @@ import (
 //
 // goldmark tells which lines belong to which block. The text itself is taken from
 // the lines as they are written: a plan keeps Markdown, it does not render it.
-func parseMarkdown(text string) (*source, error) {
+func parseMarkdown(text string) (*source, error) { return readCheckList(text, "") }
+
+// readCheckList reads a check list whose objective is known, or is its first heading.
+func readCheckList(text, objective string) (*source, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) > maxLines {
 		return nil, refuse("", fmt.Sprintf("the text has %d lines; at most %d are read", len(lines), maxLines), "split the plan")
@@ -32,7 +36,7 @@ func parseMarkdown(text string) (*source, error) {
 		return nil, err
 	}
 	r := &checkListReader{
-		src:      &source{call: plan.StepID.String, foldLines: true},
+		src:      &source{call: plan.StepID.String, foldLines: true, outline: plan.Outline{Objective: objective}},
 		document: document,
 		sections: map[string]*textBlock{},
 	}
@@ -119,14 +123,14 @@ func (r *checkListReader) lists(node ast.Node, in *region) {
 	}
 }
 
-var boxText = regexp.MustCompile(`^\[([ xX/!~>-])\](?:[ \t]+(.*))?$`)
+var boxText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[([ xX/!~>-])\](?:[ \t]+(.*))?$`) })
 
 // item reads a list item, which may be a step, a field, or a part of the text.
 func (r *checkListReader) item(item *ast.ListItem, in *region) {
 	line, text := r.itemText(item)
 	end := r.end(item)
 	r.upTo(in, r.start(item))
-	if box := boxText.FindStringSubmatch(text); box != nil {
+	if box := boxText().FindStringSubmatch(text); box != nil {
 		if in.step != nil {
 			r.once("Nested boxes became steps of their own.")
 		}
@@ -182,7 +186,7 @@ func (r *checkListReader) field(item *ast.ListItem, in *region, label, value str
 	in.next = r.end(item)
 }
 
-var ownID = regexp.MustCompile(`^(S\d{3,6})[ \t]+(.*)$`)
+var ownID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(S\d{3,6})[ \t]+(.*)$`) })
 
 // step reads an item that is one, and after it the steps nested below.
 func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title string) {
@@ -193,7 +197,7 @@ func (r *checkListReader) step(item *ast.ListItem, status plan.StepStatus, title
 	line, _ := r.itemText(item)
 	s := sourceStep{at: fmt.Sprintf("line %d", line+1)}
 	s.Status = status
-	if m := ownID.FindStringSubmatch(title); m != nil {
+	if m := ownID().FindStringSubmatch(title); m != nil {
 		if id, err := plan.ParseStepID(m[1]); err == nil && id.String() == m[1] {
 			s.ID, title = id, m[2]
 		}
@@ -283,11 +287,11 @@ func (r *checkListReader) placeSections() {
 	}
 }
 
-var statusLine = regexp.MustCompile(`^Status: ([a-z]+), \d+ of \d+ done[^\n]*`)
+var statusLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Status: ([a-z]+), \d+ of \d+ done[^\n]*`) })
 
 // withoutStatus takes the line off that says where an exported plan stood.
 func (r *checkListReader) withoutStatus(text string) string {
-	m := statusLine.FindStringSubmatch(text)
+	m := statusLine().FindStringSubmatch(text)
 	if m == nil {
 		return text
 	}

@@ -69,9 +69,16 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.DraftMade:
 		w.waiting = auditedPlan{e.Plan.ID, ShortDigest(plan.Digest(e.Plan.Build()))}
 		return w.waiting.about(Decision{Event: "drafted", what: "drafted"}), true
+	case plan.HostPlanAdopted:
+		first := w.waiting.id != e.Plan.ID
+		w.waiting = auditedPlan{e.Plan.ID, ShortDigest(plan.Digest(e.Plan.Build()))}
+		return w.waiting.about(Decision{Event: "drafted", what: "drafted"}), first
 	case plan.PlanSubmitted:
 		w.waiting = auditedPlan{e.Plan.ID, ShortDigest(e.Request.Digest)}
 		return w.waiting.about(Decision{Event: "submitted", what: "submitted", Request: e.Request.ID, Text: e.Plan.Changes}), true
+	case plan.DraftEdited:
+		w.waiting = auditedPlan{e.Plan, ShortDigest(e.Digest)}
+		return w.waiting.about(Decision{Event: "edited", what: "changed", Way: e.Way, Text: editPhrase(e)}), true
 	case plan.PlanApproved:
 		w.approved, w.waiting = auditedPlan{w.waiting.id, ShortDigest(e.Approval.Digest)}, auditedPlan{}
 		approved := Decision{Event: "approved", what: "approved", Way: plan.Way(e.Approval.Way), Text: e.Approval.Comment}
@@ -81,7 +88,7 @@ func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	case plan.PlanReturned:
 		return w.waiting.about(Decision{Event: "returned", what: "returned for changes", Way: e.Way, Text: e.Comment}), true
 	case plan.LeftUndecided:
-		return w.waiting.about(Decision{Event: "undecided", what: "left undecided", Request: e.Request, Text: undecidedWords(e.How)}), true
+		return w.waiting.about(Decision{Event: "undecided", what: undecided, Request: e.Request, Text: undecidedWords(e.How)}), true
 	case plan.PlanDeviated:
 		return w.approved.about(Decision{Event: "deviated", what: "approved plan adapted", Text: strings.Join(e.What, "; ")}), true
 	case plan.ModeEntered:

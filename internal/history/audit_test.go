@@ -46,7 +46,7 @@ func TestAuditNamesThePlan(t *testing.T) {
 	want := []Decision{
 		{Revision: 1, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1"},
 		{Revision: 2, Event: "undecided", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "aaaaaaaa", Request: "R1",
-			Text: "the dialogue was declined"},
+			Text: "the dialogue was declined; the plan still waits"},
 		{Revision: 3, Event: "approved", By: "alice", Kind: plan.Person, Way: plan.ByPerson, PlanID: "a", Digest: "aaaaaaaa"},
 		{Revision: 4, Event: "submitted", By: "codex", Kind: plan.Agent, PlanID: "a", Digest: "bbbbbbbb", Request: "R1"},
 		{Revision: 5, Event: "rejected", By: "codex", Kind: plan.Agent, Way: plan.ByClient, PlanID: "a", Digest: "bbbbbbbb", Text: "no"},
@@ -75,8 +75,8 @@ func TestAuditPicksDecisions(t *testing.T) {
 		}
 	}
 	slices.Sort(picked)
-	want := []string{"draft_made", "history_purged", "left_undecided", "mode_cancelled", "mode_ended", "mode_entered", "mode_expired",
-		"mode_restored",
+	want := []string{"draft_edited", "draft_made", "history_purged", "left_undecided", "mode_cancelled", "mode_ended", "mode_entered",
+		"mode_expired", "mode_restored",
 		"plan_approved", "plan_deviated", "plan_rejected", "plan_restored", "plan_returned", "plan_submitted", "question_answered",
 		"question_asked", "step_answered", "step_asked"}
 	if diff := cmp.Diff(want, picked); diff != "" {
@@ -97,7 +97,8 @@ func TestModeSentences(t *testing.T) {
 		{[]plan.Event{plan.PlanApproved{Approval: plan.Approval{Way: string(plan.ByClient), Comment: "go"}}},
 			`the plan approved by the user of alice, confirmed through the client: "go"`},
 		{[]plan.Event{plan.PlanReturned{Comment: "split\nit"}}, `the plan returned for changes by alice: "split it"`},
-		{[]plan.Event{plan.LeftUndecided{How: "timed_out"}}, `left undecided by alice: nobody answered the dialogue in time`},
+		{[]plan.Event{plan.LeftUndecided{How: "timed_out"}},
+			`no decision obtained by alice: nobody answered the dialogue in time; the plan still waits`},
 		{[]plan.Event{plan.QuestionAnswered{ID: "Q2", Answer: "yes"}}, `Q2 answered by alice: "yes"`},
 	} {
 		if got := Sentence(plan.Record{Actor: plan.Actor{Name: "alice"}, Events: c.events}); got != c.want {

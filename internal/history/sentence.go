@@ -5,6 +5,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -68,6 +69,8 @@ func phraseOf(e plan.Event) string {
 		return planPhrase(e.Plan, "set up")
 	case plan.DraftMade:
 		return "draft of " + planPhrase(e.Plan, "made")
+	case plan.HostPlanAdopted:
+		return "draft of " + planPhrase(e.Plan, "made of the plan in "+e.Plan.Adopted.From())
 	case plan.PlanRestored:
 		return planPhrase(e.Plan, "restored")
 	case plan.PlanCleared:
@@ -92,10 +95,8 @@ func phraseOf(e plan.Event) string {
 	case plan.SignalCleared:
 		return "signal " + plan.Quote(e.ID) + " cleared"
 	case plan.PlanJudged:
-		if e.Verdict.Approved {
-			return "the plan passed review" + quotedNote(e.Verdict.Feedback)
-		}
-		return "the plan failed review" + quotedNote(e.Verdict.Feedback)
+		outcome := map[bool]string{true: "passed", false: "failed"}[e.Verdict.Approved]
+		return "the plan " + outcome + " review" + quotedNote(e.Verdict.Feedback)
 	case plan.PlanClosed:
 		return "the plan closed" + quotedNote(e.Summary)
 	case plan.PlanCompleted:
@@ -110,6 +111,13 @@ func phraseOf(e plan.Event) string {
 		return e.Step.String() + " is critical: the plan has failed"
 	case plan.HistoryPurged:
 		return fmt.Sprintf("the history of %s deleted", plan.Counted(int(e.Records), "change"))
+	}
+	return cmp.Or(modePhrase(e), saidPhrase(e), runPhrase(e)) // "" for the head of an archived plan, and for ids
+}
+
+// modePhrase says in words what an event records of planning mode.
+func modePhrase(e plan.Event) string {
+	switch e := e.(type) {
 	case plan.ModeEntered:
 		return "planning mode entered" + quotedNote(e.Task+e.Reason)
 	case plan.ModeCancelled:
@@ -120,6 +128,8 @@ func phraseOf(e plan.Event) string {
 		return "planning mode ended" + noteMark + e.Why
 	case plan.PlanSubmitted:
 		return planPhrase(e.Plan, "submitted") + quotedNote(e.Plan.Changes)
+	case plan.DraftEdited:
+		return "the draft changed" + noteMark + editPhrase(e)
 	case plan.PlanApproved:
 		return "the plan approved" + quotedNote(e.Approval.Comment)
 	case plan.PlanRejected:
@@ -127,19 +137,60 @@ func phraseOf(e plan.Event) string {
 	case plan.PlanReturned:
 		return changeOr(e.Change, "the plan") + " returned for changes" + quotedNote(e.Comment)
 	case plan.LeftUndecided:
-		return "left undecided" + noteMark + undecidedWords(e.How)
+		return undecided + noteMark + undecidedWords(e.How)
 	case plan.PlanDeviated:
 		return "a deviation from the approved plan" + noteMark + plan.Shorten(strings.Join(e.What, "; "), notedLength)
+	case plan.ModeRestored:
+		return "planning mode restored to what it was (" + string(e.Phase) + ")"
+	}
+	return ""
+}
+
+// saidPhrase says in words what an event records of questions and comments.
+func saidPhrase(e plan.Event) string {
+	switch e := e.(type) {
 	case plan.QuestionAsked:
 		return e.ID + " asked" + quotedNote(e.Text)
 	case plan.QuestionAnswered:
 		return e.ID + " answered" + quotedNote(e.Answer)
 	case plan.Commented:
-		return "comment" + quotedNote(e.Text)
-	case plan.ModeRestored:
-		return "planning mode restored to what it was (" + string(e.Phase) + ")"
+		return commentPhrase(e) + quotedNote(e.Text)
+	case plan.CommentReplied:
+		return e.ID + " replied to" + quotedNote(e.Text)
+	case plan.CommentMet:
+		return e.ID + map[bool]string{true: " marked met", false: " marked open again"}[e.Met]
 	}
-	return runPhrase(e) // "" for the head of an archived plan
+	return ""
+}
+
+// commentPhrase names a comment, which the first logs gave no id, and what it is about.
+func commentPhrase(e plan.Commented) string {
+	phrase := strings.TrimSpace("comment " + e.ID)
+	if e.Question {
+		phrase = e.ID + " asked of the agent"
+	}
+	if e.Step != 0 {
+		phrase += " on " + e.Step.String()
+	}
+	return phrase
+}
+
+// editPhrase says what a person changed of a draft.
+func editPhrase(e plan.DraftEdited) string {
+	var parts []string
+	if e.Added != nil {
+		parts = append(parts, phraseOf(*e.Added))
+	}
+	if e.Removed != 0 {
+		parts = append(parts, e.Removed.String()+" removed")
+	}
+	for _, updated := range e.Updated {
+		parts = append(parts, phraseOf(updated))
+	}
+	for _, moved := range e.Moved {
+		parts = append(parts, phraseOf(moved))
+	}
+	return strings.ReplaceAll(strings.Join(parts, "; "), noteMark, ": ")
 }
 
 // changeOr is what a decision was about: a change of the approved plan, or a plan of its own.
@@ -252,6 +303,8 @@ func wayOf(e plan.Event) plan.Way {
 	switch e := e.(type) {
 	case plan.ModeCancelled:
 		return e.Way
+	case plan.DraftEdited:
+		return e.Way
 	case plan.PlanApproved:
 		return plan.Way(e.Approval.Way)
 	case plan.PlanRejected:
@@ -259,6 +312,10 @@ func wayOf(e plan.Event) plan.Way {
 	case plan.PlanReturned:
 		return e.Way
 	case plan.QuestionAnswered:
+		return e.Way
+	case plan.Commented:
+		return e.Way
+	case plan.CommentMet:
 		return e.Way
 	case plan.StepAnswered:
 		return e.Way
@@ -274,13 +331,13 @@ func expiredPhase(phase plan.Phase) string {
 	return "silence"
 }
 
-// undecidedWords says why a client brought no decision.
+// undecided is what an agent's client came to that was to ask its user about a plan.
+const undecided = "no decision obtained"
+
+// undecidedWords says why a client brought no decision, and what that means.
 func undecidedWords(how string) string {
-	words := map[string]string{"declined": "the dialogue was declined", "cancelled": "the dialogue was closed",
-		"timed_out": "nobody answered the dialogue in time", "unsupported": "the client cannot ask its user",
-		"invalid": "the dialogue came back without a valid decision"}
-	if text, ok := words[how]; ok {
-		return text
-	}
-	return fmt.Sprintf("the client failed to ask its user (%s)", how)
+	why := map[string]string{"declined": "the dialogue was declined", "cancelled": "the dialogue was closed",
+		"timed_out": "nobody answered the dialogue in time", "unsupported": "its client cannot show its user a dialogue",
+		"invalid": "the dialogue came back without a valid answer"}[how]
+	return cmp.Or(why, "its client failed to show its user a dialogue ("+how+")") + "; the plan still waits"
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Every kind of event has words, but for the one that others imply.
+// Every kind of event has words, but for those that others imply.
 func TestEveryEventHasWords(t *testing.T) {
 	for _, e := range plan.Events() {
 		phrase := phraseOf(e)
-		if _, implied := e.(plan.PlanArchived); implied {
+		switch e.(type) {
+		case plan.PlanArchived, plan.StepIDsTaken:
 			continue
 		}
 		if _, list := e.(plan.StepsAdded); list {
@@ -41,6 +42,14 @@ func TestSentence(t *testing.T) {
 			`S001 marked failed by alice; S001 is critical: the plan has to be revised`},
 		{[]plan.Event{plan.StepUpdated{Step: 2, Patch: plan.Patch{Title: &text, AcceptanceCriteria: &list}}},
 			`S002 edited by alice: title, acceptance criteria`},
+		{[]plan.Event{plan.Commented{Text: "mind it"}}, `comment by alice: "mind it"`},
+		{[]plan.Event{plan.Commented{ID: "C1", Text: "mind it", Way: plan.ByPerson, About: plan.About{Of: "p", Step: 2}}},
+			`comment C1 on S002 by alice: "mind it"`},
+		{[]plan.Event{plan.Commented{ID: "C2", Text: "why?", Way: plan.ByClient, Question: true, About: plan.About{Of: "p", Step: 2}}},
+			`C2 asked of the agent on S002 by the user of alice, confirmed through the client: "why?"`},
+		{[]plan.Event{plan.CommentReplied{ID: "C2", Text: "so"}}, `C2 replied to by alice: "so"`},
+		{[]plan.Event{plan.CommentMet{ID: "C2", Met: true, Way: plan.ByPerson}}, `C2 marked met by alice`},
+		{[]plan.Event{plan.CommentMet{ID: "C2", Way: plan.ByPerson}}, `C2 marked open again by alice`},
 		{[]plan.Event{plan.StepMoved{Step: 3, After: 1}}, `S003 moved behind S001 by alice`},
 		{[]plan.Event{plan.StepFinished{Step: 1, Attempt: 2, Agent: "claude", Note: "looked", Outside: []string{"a", "b", "c", "d"},
 			Result: plan.Result{OK: true, Duration: 90_000}}, plan.StepStarted{Step: 2, Attempt: 1, Agent: "codex"}},

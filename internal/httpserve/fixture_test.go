@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait for an event; no test waits this long.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // fixture is a served MCP server with tools that let a test see and steer what
 // happens inside.

@@ -73,7 +73,7 @@ func fuzzPost(t *testing.T, s *Server, path, body string, edit func(*http.Reques
 	}()
 	select {
 	case <-answered:
-	case <-time.After(2 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("%s hangs on %q", path, body)
 	}
 	return w.Code, w.Header(), w.Body.String()

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/planloop/planloop/internal/loopback"
 )
 
 // guard stands before every path. It decides in the order of what a stranger
@@ -49,38 +50,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 }
 
 // hosts are the values of the Host header that name this server. They come
-// from the address the connection reached, so they hold for any listener, and
-// a name that was rebound to that address is not among them.
+// from the address the connection reached, so they hold for any listener.
 func (s *Server) hosts(r *http.Request) []string {
 	local := s.opts.Addr
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && addr != nil {
 		local = addr.String()
 	}
-	return localHosts(local)
-}
-
-func localHosts(local string) []string {
-	bound, err := netip.ParseAddrPort(local)
-	if err != nil {
-		return nil
-	}
-	ip := bound.Addr().Unmap().WithZone("")
-	names := []string{ip.String()}
-	if ip.Is6() {
-		names = []string{"[" + ip.String() + "]"}
-	}
-	if ip.IsLoopback() {
-		names = []string{"127.0.0.1", "localhost", "[::1]"}
-	}
-	_, port, _ := net.SplitHostPort(local)
-	hosts := make([]string, 0, 2*len(names))
-	for _, name := range names {
-		hosts = append(hosts, name+":"+port)
-		if port == "80" { // clients leave out the port that http implies
-			hosts = append(hosts, name)
-		}
-	}
-	return hosts
+	return loopback.Hosts(local, "")
 }
 
 // originAllowed judges where a request says it comes from. Programs send no

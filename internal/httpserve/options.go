@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/planloop/planloop/internal/loopback"
 	"github.com/planloop/planloop/internal/transport"
 )
 
@@ -43,9 +44,20 @@ type Options struct {
 	KeepAlive time.Duration
 	// BodyTimeout bounds the reading of a request body. The default is 10 s.
 	BodyTimeout time.Duration
+	// Page answers the paths it has instead of this server, with a guard of its own
+	// and past this one's. The default has none.
+	Page Page
 	// Grace bounds the wait for running calls when Serve ends. The default is
 	// 5 s.
 	Grace time.Duration
+}
+
+// Page is what people are shown beside MCP. Whether a request opens one says nothing
+// about the other.
+type Page interface {
+	http.Handler
+	// Has tells whether a path, as it came, is of the page.
+	Has(path string) bool
 }
 
 // ErrTokenRequired says that an address others can reach was to be served
@@ -88,7 +100,7 @@ func (o Options) complete() (Options, error) {
 
 // checkExposure refuses an address beyond this machine that nothing protects.
 func (o Options) checkExposure(addr string) error {
-	if isLoopback(addr) {
+	if loopback.Is(addr) {
 		return nil
 	}
 	if o.Token == "" {
@@ -99,20 +111,6 @@ func (o Options) checkExposure(addr string) error {
 			ErrTokenRequired, minRemoteToken)
 	}
 	return nil
-}
-
-// isLoopback tells whether addr, host:port, is reachable from this machine
-// alone. A name other than localhost could be anything.
-func isLoopback(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // normalAddr gives an address without a host the loopback one: to be reachable

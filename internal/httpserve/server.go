@@ -70,8 +70,23 @@ func New(srv *server.MCPServer, opts Options) (*Server, error) {
 		server.WithEventStore(newEvents()),
 		server.WithStreamableHTTPLogger(opts.Logger),
 	)
-	s.handler = s.guard(s.routes())
+	s.handler = s.beside(opts.Page, s.guard(s.routes()))
 	return s, nil
+}
+
+// beside hands the page its paths. MCP's own are never among them.
+func (s *Server) beside(page Page, mcp http.Handler) http.Handler {
+	if page == nil {
+		return mcp
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, _, _ := strings.Cut(r.RequestURI, "?")
+		if !slices.Contains([]string{"/mcp", "/sse", "/message"}, r.URL.Path) && page.Has(path) {
+			page.ServeHTTP(w, r)
+			return
+		}
+		mcp.ServeHTTP(w, r)
+	})
 }
 
 // Handler returns the guarded handler of all paths.

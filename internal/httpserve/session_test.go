@@ -102,12 +102,12 @@ func TestIdleSessionEnds(t *testing.T) {
 
 // The pings of a listening stream keep the session of a silent client.
 func TestListeningSessionStays(t *testing.T) {
-	f := serve(t, Options{SessionIdle: time.Second, KeepAlive: 100 * time.Millisecond})
+	f := serve(t, Options{SessionIdle: 2 * time.Second, KeepAlive: 100 * time.Millisecond})
 	_, in := f.session(t)
 	stream := f.open(t, http.MethodGet, "/mcp", "", in)
 	defer func() { _ = stream.Body.Close() }()
 	events := sseEvents(stream.Body)
-	for pings := 0; pings < 25; { // two sweeps and more
+	for pings := 0; pings < 40; { // two sweeps and more
 		if strings.Contains(next(t, "a ping", events).data, `"ping"`) {
 			pings++
 		}
@@ -221,7 +221,7 @@ func TestSessionsMakeRoomWithinAClientFirst(t *testing.T) {
 }
 
 func TestRequestsASecondAreBounded(t *testing.T) {
-	f := serve(t, Options{Token: clientToken, Rate: 5})
+	f := serve(t, Options{Token: clientToken, Rate: 1})
 	authorized := func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+clientToken) }
 	burst := func(edit func(*http.Request)) (statuses map[int]int, last reply) {
 		statuses = map[int]int{}
@@ -234,7 +234,7 @@ func TestRequestsASecondAreBounded(t *testing.T) {
 		return statuses, last
 	}
 	statuses, _ := burst(nil)
-	if statuses[http.StatusTooManyRequests] == 0 || statuses[http.StatusUnauthorized] < 5 {
+	if statuses[http.StatusTooManyRequests] == 0 || statuses[http.StatusUnauthorized] == 0 {
 		t.Errorf("guesses at the token: %v", statuses)
 	}
 	if answer := f.raw(t, http.MethodPost, "/mcp", initializeBody, authorized); answer.status != http.StatusOK {

@@ -32,27 +32,29 @@ func (p Process) Runs() bool {
 	return ok && p.Is(now)
 }
 
-// StartedWith returns which of some variables the process was started with, "" for none.
-// What it has set or unset since does not show. Only Linux tells, and only of the user's
-// own processes that hide nothing.
-func (p Process) StartedWith(variables []string) string {
-	for entry := range bytes.SplitSeq(environment(p.PID), []byte{0}) {
-		name, value, _ := strings.Cut(string(entry), "=")
-		if value != "" && slices.Contains(variables, name) {
-			return name
+// Environment is what a process was started with: variables, with a NUL after each. What it has set or unset since
+// does not show. Only Linux tells, and only of the user's own processes that hide nothing.
+type Environment []byte
+
+// Environments returns those of the processes above the first of a chain, the nearest first.
+func Environments(chain []Process) (above []Environment) {
+	for i, p := range chain {
+		if i > 0 {
+			above = append(above, environment(p.PID))
 		}
 	}
-	return ""
+	return above
 }
 
-// Variable returns what a variable was when the process was started, as far as the system tells; see StartedWith.
-func (p Process) Variable(name string) string {
-	for entry := range bytes.SplitSeq(environment(p.PID), []byte{0}) {
-		if is, value, _ := strings.Cut(string(entry), "="); is == name {
-			return value
+// First returns which of some variables stands first and is not empty, and its value; "" for none.
+func (e Environment) First(variables ...string) (name, value string) {
+	for entry := range bytes.SplitSeq(e, []byte{0}) {
+		name, value, _ := bytes.Cut(entry, []byte("="))
+		if len(value) > 0 && slices.Contains(variables, string(name)) {
+			return string(name), string(value)
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // look finds a process and the pid of its parent.
@@ -83,13 +85,27 @@ func (p Process) Shared() bool {
 	return p.PID <= 1 || p.Name == "" || slices.Contains(strings.Fields(shared), p.Name)
 }
 
-const shared = `
+// Shell reports whether a process only runs what others tell it to.
+func (p Process) Shell() bool { return slices.Contains(strings.Fields(shells), p.Name) }
+
+// Starter returns the nearest process above the first of a chain that is no shell: the
+// program that had the first one started. It is the zero value where none is known.
+func Starter(chain []Process) Process {
+	for i, p := range chain {
+		if i > 0 && !p.Shell() {
+			return p
+		}
+	}
+	return Process{}
+}
+
+const shells = `sh ash bash dash rbash zsh fish ksh mksh tcsh csh nu elvish xonsh osh oil pwsh powershell cmd busybox toybox`
+
+const shared = shells + `
 	init systemd launchd loginwindow upstart runit runsvdir supervisord tini dumb-init docker-init catatonit dockerd conmon
 	containerd-shim containerd-shim-runc-v sshd sshd-session sshd-auth dropbear login su sudo doas runuser cron crond atd
 	xinit xorg xwayland gdm-session-worker gnome-session-binary gnome-session gnome-shell kwin_wayland plasmashell sway hyprland
 	finder dock explorer services svchost wininit winlogon userinit sihost conhost openconsole taskeng system
-
-	sh ash bash dash rbash zsh fish ksh mksh tcsh csh nu elvish xonsh osh oil pwsh powershell cmd busybox toybox
 
 	tmux screen zellij xterm gnome-terminal-server gnome-terminal konsole kitty alacritty wezterm wezterm-gui wezterm-mux-server foot
 	ghostty terminal iterm iterm-server windowsterminal ptyxis ptyxis-agent

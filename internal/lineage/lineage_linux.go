@@ -36,7 +36,7 @@ func find(pid int) (Process, int, bool) {
 }
 
 // environment returns the variables that a process was started with, with a NUL after each.
-func environment(pid int) []byte {
+func environment(pid int) Environment {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return nil

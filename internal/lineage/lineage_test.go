@@ -93,3 +93,15 @@ func BenchmarkChain(b *testing.B) {
 		Chain()
 	}
 }
+
+func TestEnvironmentFirst(t *testing.T) {
+	environment := Environment("PATH=/bin\x00EMPTY=\x00B=2=2\x00A=1\x00noise\x00")
+	for asked, want := range map[string][2]string{"A": {"A", "1"}, "B": {"B", "2=2"}, "EMPTY": {}, "noise": {}, "ABSENT": {}} {
+		if name, value := environment.First(asked); name != want[0] || value != want[1] {
+			t.Errorf("%s: %q is %q, want %q", asked, name, value, want)
+		}
+	}
+	if name, _ := environment.First("A", "EMPTY", "B"); name != "B" {
+		t.Errorf("the first of several is %q", name)
+	}
+}

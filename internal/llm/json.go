@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -52,7 +53,7 @@ const (
 )
 
 // keyed matches where an object has a key with its colon: there it is no prose.
-var keyed = regexp.MustCompile(`\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:`)
+var keyed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:`) })
 
 // search looks for the objects in a text.
 type search struct {
@@ -103,12 +104,12 @@ func (s *search) value() (int, error) {
 	switch {
 	case err == nil && object:
 		s.found = append(s.found, value)
-	case err == nil && keyed.Match(value):
+	case err == nil && keyed().Match(value):
 		return 0, notOneObject("it holds a list of objects where one object is expected")
 	case err == nil:
-	case wrong != nil && object && begins(keyed, rest[:looked]):
+	case wrong != nil && object && begins(keyed(), rest[:looked]):
 		return 0, notOneObject(fmt.Sprintf("its JSON is invalid after %d bytes", s.at+looked))
-	case wrong == nil && (object || keyed.MatchString(rest)):
+	case wrong == nil && (object || keyed().MatchString(rest)):
 		return 0, notOneObject("its JSON is cut short")
 	default:
 		return 0, nil

@@ -35,7 +35,8 @@ func TestNoticeIsDelivered(t *testing.T) {
 			Event string `json:"event"`
 			How   string `json:"how"`
 		}
-		if err := json.Unmarshal([]byte(got.Body), &body); err != nil || body.Event != "plan_waits" || body.How != "planloop approve" {
+		if err := json.Unmarshal([]byte(got.Body), &body); err != nil || body.Event != "plan_waits" ||
+			body.How != "planloop review or planloop approve" {
 			t.Error(err, got.Body)
 		}
 		if log := w.log.String(); !strings.Contains(log, `"to":"http://`+host+`"`) || !strings.Contains(log, "was delivered") ||

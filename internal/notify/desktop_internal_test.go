@@ -124,7 +124,8 @@ func TestProcess(t *testing.T) {
 func TestSummary(t *testing.T) {
 	n := Notice{Event: PlanWaits, Workspace: "/home/ann/shop", Title: "Move\nthe login", Text: "a\n\nb",
 		Steps: []Step{{Risk: "low"}, {Risk: "medium"}}}
-	want := "Plan: Move the login\na b\n2 steps, highest risk medium\nApprove or reject with: planloop approve\nWorkspace: shop"
+	want := "Plan: Move the login\na b\n2 steps, highest risk medium\n" +
+		"Approve or reject with: planloop review or planloop approve\nWorkspace: shop"
 	if got := n.heading() + "\n" + n.summary(); got != want {
 		t.Error(got)
 	}

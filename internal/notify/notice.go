@@ -21,10 +21,13 @@ const (
 	StepWaits     Event = "step_waits"     // a step waits for approval, or for a person to go on
 	ModeEntered   Event = "mode_entered"   // planning mode was entered
 	ModeExpired   Event = "mode_expired"   // planning mode ended since nobody decided in time
+	ReplyCame     Event = "reply_came"     // an agent replied to a question of a person
 )
 
 // Events lists the events there are.
-func Events() []Event { return []Event{PlanWaits, QuestionWaits, StepWaits, ModeEntered, ModeExpired} }
+func Events() []Event {
+	return []Event{PlanWaits, QuestionWaits, StepWaits, ModeEntered, ModeExpired, ReplyCame}
+}
 
 // Notice is what a person is told. It goes to places outside the machine: How
 // must not hold a launch code, a token, or any other way in.
@@ -71,11 +74,12 @@ type wording struct {
 
 func (e Event) wording() wording {
 	return cmp.Or(map[Event]wording{
-		PlanWaits:     {"Plan", "Approve or reject with: ", "planloop approve"},
-		QuestionWaits: {"Question", "Answer with: ", "planloop answer"},
-		StepWaits:     {"Step", "Approve or reject with: ", "planloop approve"},
+		PlanWaits:     {"Plan", "Approve or reject with: ", "planloop review or planloop approve"},
+		QuestionWaits: {"Question", "Answer with: ", "planloop review or planloop answer"},
+		StepWaits:     {"Step", "Approve or reject with: ", "planloop review or planloop approve"},
 		ModeEntered:   {"Planning", "See: ", ""},
 		ModeExpired:   {"Planning expired", "See: ", ""},
+		ReplyCame:     {"Reply", "Read it with: ", "planloop review or planloop comment"},
 	}[e], wording{"planloop", "See: ", ""})
 }
 

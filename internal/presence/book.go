@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -31,17 +32,25 @@ type Options struct {
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
 	Server func() Server    // what a process that serves one client tells of itself; nil: this one does not
+	Remote bool             // this process serves clients over HTTP
 }
 
 // Book knows who was seen in one workspace. All methods may be called from
 // several goroutines. It starts no goroutine and keeps no file open but the lock
 // of each name that has joined.
 type Book struct {
-	files   folder // "" keeps everything in memory
-	servers folder // "" like files
-	server  func() Server
-	now     func() time.Time
-	logger  *slog.Logger
+	files     folder // "" keeps everything in memory
+	servers   folder // "" like files
+	said      folder // "" like files
+	hooks     folder // "" like files
+	workspace string // what tells signs of hooks in one workspace from those in another
+	remote    folder // like files: who was heard over HTTP
+	server    func() Server
+	serves    bool // clients over HTTP
+	now       func() time.Time
+	logger    *slog.Logger
+
+	taking sync.Mutex // held while a call takes what a hook told of it
 
 	mu    sync.Mutex
 	lives map[string]*life
@@ -68,10 +77,15 @@ func Open(stateDir string, opts Options) *Book {
 		opts.Now = time.Now
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	return &Book{
-		files: inside(stateDir, "seen"), servers: inside(stateDir, "servers"), server: opts.Server,
+	b := &Book{
+		files: inside(stateDir, "seen"), servers: inside(stateDir, "servers"), said: inside(stateDir, "said"),
+		remote: inside(stateDir, "remote"), server: opts.Server, serves: opts.Remote,
 		now: opts.Now, logger: opts.Logger, lives: map[string]*life{},
 	}
+	if stateDir != "" {
+		b.hooks, b.workspace = inside(filepath.Dir(stateDir), hooksName), filepath.Base(stateDir)
+	}
+	return b
 }
 
 // interval is how long a sign of life on disk is good enough.
@@ -102,6 +116,9 @@ func (b *Book) touch(name string, l *life) {
 	if err := b.files.touch(name, now); err != nil {
 		b.report("touch", name, err)
 		return
+	}
+	if b.serves {
+		b.remember(name)
 	}
 	if !pending {
 		l.written = now

@@ -121,8 +121,10 @@ func (b *Book) sweep() {
 	_, killed := b.told()
 	b.remove(killed...)
 	now := b.now()
-	if err := b.files.sweep(now.Add(-deadAfter), now.Add(-seenAfter)); err != nil {
-		b.report("sweep", "", err)
+	for f, kept := range map[folder]time.Duration{b.files: seenAfter, b.said: seenAfter, b.remote: deadAfter} {
+		if err := f.sweep(now.Add(-deadAfter), now.Add(-kept)); err != nil {
+			b.report("sweep", "", err)
+		}
 	}
 }
 

@@ -17,8 +17,10 @@ import (
 type Server struct {
 	Process lineage.Process `json:"process"`
 	Host    lineage.Process `json:"host"`             // what started it: the client's program
+	Starter lineage.Process `json:"starter,omitzero"` // the nearest program above that is no shell; it starts the agent's hooks as well
 	Session string          `json:"session,omitzero"` // which session of the host, as far as the host tells
 	Client  string          `json:"client"`           // the name of the client, set by Join
+	Version string          `json:"version,omitzero"` // of planloop; "" before it was told
 }
 
 // Client returns whose client a process is that descends from the chain of processes
@@ -63,6 +65,12 @@ func (b *Book) Beneath(chain func() []lineage.Process, session string) bool {
 		same := session != "" && s.Session == session && s.Host.PID != 0 && !s.Host.Is(starter)
 		return stands || same || slices.ContainsFunc(above[1:], s.Process.Is)
 	})
+}
+
+// Servers are those that run, whoever their clients are.
+func (b *Book) Servers() []Server {
+	servers, _ := b.told()
+	return servers
 }
 
 // Served reports whether a server runs, whoever its client is.
@@ -133,6 +141,10 @@ func (b *Book) announce(name string, l *life) (pending bool) {
 		return true
 	}
 	l.announced = path
+	if err := Expect(filepath.Dir(string(b.hooks)), s.Starter); err != nil {
+		b.report("expect hooks", name, err)
+	}
+	b.serve(s)
 	return false
 }
 

@@ -10,13 +10,15 @@ import (
 )
 
 // client has a server join for a client. The server is this process, unless it is
-// said to be another.
+// said to be another. It leaves when the test ends, if not before.
 func client(t *testing.T, state, name string, s presence.Server) (leave func()) {
 	t.Helper()
 	if s.Process.PID == 0 {
 		s.Process = self(t)
 	}
-	return presence.Open(state, presence.Options{Server: func() presence.Server { return s }}).Join(name)
+	leave = presence.Open(state, presence.Options{Server: func() presence.Server { return s }}).Join(name)
+	t.Cleanup(leave)
+	return leave
 }
 
 func self(t *testing.T) lineage.Process {
@@ -119,7 +121,7 @@ func TestServersComeAndGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	presence.Open(state, presence.Options{}).Join("codex#1")
+	t.Cleanup(presence.Open(state, presence.Options{}).Join("codex#1"))
 	if got := filepath.Base(only(t, state)); got != "half.json" { // it may be being written
 		t.Errorf("%s is left", got)
 	}

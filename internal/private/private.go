@@ -48,9 +48,9 @@ func real(path string) (fs.FileInfo, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, fmt.Errorf("%s is a link, and planloop keeps its data behind none: remove the link, %s", path, elsewhere)
+		return nil, fmt.Errorf("%s is a link, and planloop keeps its data behind none: move the link away, %s", path, elsewhere)
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is not a folder: remove it, %s", path, elsewhere)
+		return nil, fmt.Errorf("%s is not a folder: move it away, %s", path, elsewhere)
 	}
 	return info, nil
 }
@@ -63,7 +63,7 @@ func Make(path string) error {
 	if err := os.MkdirAll(path, FolderMode); err != nil {
 		return err
 	}
-	if err := EnsureMode(path, FolderMode); err != nil {
+	if err := ensureMode(path, FolderMode); err != nil {
 		return err
 	}
 	return Folder(path)
@@ -93,7 +93,7 @@ func Unread(path string) error {
 
 func plain(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is a link or not a regular file (%s): remove it; planloop keeps its data behind no link",
+		return fmt.Errorf("%s is a link or not a regular file (%s): move it away; planloop keeps its data behind no link",
 			path, info.Mode().Type())
 	}
 	return checkOwner(path, info, false)
@@ -132,8 +132,8 @@ func Read(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
-// EnsureMode undoes what the umask took away.
-func EnsureMode(path string, mode fs.FileMode) error {
+// ensureMode undoes what the umask took away.
+func ensureMode(path string, mode fs.FileMode) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Perm() == mode || !info.IsDir() && !info.Mode().IsRegular() {
 		return err

@@ -20,7 +20,7 @@ func checkOwner(path string, info fs.FileInfo, system bool) error {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if ok && int(stat.Uid) != os.Geteuid() && !(system && stat.Uid == 0) {
-		return fmt.Errorf("%s belongs to user %d, not to you (%d): remove it, %s", path, stat.Uid, os.Geteuid(), elsewhere)
+		return fmt.Errorf("%s belongs to user %d, not to you (%d): move it away, %s", path, stat.Uid, os.Geteuid(), elsewhere)
 	}
 	return nil
 }

@@ -20,7 +20,16 @@ func Environment(all []string, named ...string) []string {
 			list = append(list, variable)
 		}
 	}
-	return list
+	return append(list, NotFromHere()...)
+}
+
+// NotFromHere is what keeps Windows from looking for a program in the current folder first, which may be a repository
+// with a git.exe of its own. Elsewhere nothing is needed.
+func NotFromHere() []string {
+	if runtime.GOOS != "windows" {
+		return nil
+	}
+	return []string{"NoDefaultCurrentDirectoryInExePath=1"}
 }
 
 // usual are the variables that programs cannot do without.

@@ -23,8 +23,7 @@ func (id Identity) Kill() error {
 			_ = process.Release()
 		}
 	}()
-	for fresh := true; fresh; { // what is stopped starts nothing more
-		fresh = false
+	hold := func(signal syscall.Signal) (fresh bool) {
 		for pid, start := range id.members() {
 			if held[pid] != nil {
 				continue
@@ -34,8 +33,11 @@ func (id Identity) Kill() error {
 				continue
 			}
 			held[pid], fresh = process, true
-			_ = process.Signal(syscall.SIGSTOP)
+			_ = process.Signal(signal)
 		}
+		return fresh
+	}
+	for hold(syscall.SIGSTOP) { // what is stopped starts nothing more
 	}
 	for _, process := range held {
 		_ = process.Kill()
@@ -44,6 +46,7 @@ func (id Identity) Kill() error {
 		if !id.Alive() {
 			return nil
 		}
+		hold(syscall.SIGKILL) // what was on its way, and showed neither its parent nor its mark when they were listed
 		time.Sleep(10 * time.Millisecond)
 	}
 	return fmt.Errorf("the processes %v could not be ended", slices.Sorted(maps.Keys(id.members())))

@@ -16,7 +16,7 @@ const SearchPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 // no fixed one.
 func Look(name string) (string, error) {
 	if runtime.GOOS == "windows" {
-		return exec.LookPath(name)
+		return lookOnWindows(name, filepath.SplitList(os.Getenv("PATH")))
 	}
 	for _, folder := range filepath.SplitList(SearchPath) {
 		path := filepath.Join(folder, name)
@@ -24,5 +24,49 @@ func Look(name string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s: %w", name, exec.ErrNotFound)
+	return "", notFound(name)
 }
+
+// lookOnWindows finds a program in some folders. The current one, where Windows looks first, is a repository's as
+// often as not: it counts as little as any that is not named whole, and no batch file is a program. bash is git's:
+// the one of the system is WSL's, which is told neither our environment nor our git.
+func lookOnWindows(name string, folders []string) (string, error) {
+	file := name + ".exe"
+	if name == "bash" {
+		file = "git.exe"
+	}
+	for _, folder := range folders {
+		program := filepath.Join(folder, file)
+		if !filepath.IsAbs(folder) || !isFile(program) {
+			continue
+		}
+		if name != "bash" {
+			return program, nil
+		}
+		if bash := bashBeside(folder); bash != "" {
+			return bash, nil
+		}
+	}
+	return "", notFound(name)
+}
+
+// bashBeside is the bash that came with the git of a folder, "" for none: that folder is cmd or bin below git's own,
+// or the bin of what git's own shell puts first, such as mingw64.
+func bashBeside(folder string) string {
+	up := filepath.Dir(folder)
+	for _, top := range []string{up, filepath.Dir(up)} {
+		for _, below := range []string{"bin", filepath.Join("usr", "bin")} {
+			if bash := filepath.Join(top, below, "bash.exe"); isFile(bash) {
+				return bash
+			}
+		}
+	}
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func notFound(name string) error { return fmt.Errorf("%s: %w", name, exec.ErrNotFound) }

@@ -3,7 +3,9 @@ package process
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -13,10 +15,15 @@ import (
 
 // ShellCommand is a command in the shell there is.
 func ShellCommand(command string) *exec.Cmd {
-	cmd := exec.Command("cmd.exe")
+	cmd := exec.Command(filepath.Join(os.Getenv("SystemRoot"), "System32", "cmd.exe")) // not the one of the current folder
 	// cmd.exe has quoting rules of its own: /S takes what is between the outer quotes as it is.
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd.exe /D /S /C "` + command + `"`}
 	return cmd
+}
+
+// Apart has a command that is to be started outlive this process, and hear nothing of what is typed at its terminal.
+func Apart(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 
 // family is a command and all that it starts: a job, which nothing leaves and which ends

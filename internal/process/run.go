@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -22,6 +24,18 @@ type Launcher struct {
 
 	mu      sync.Mutex
 	keepers map[int]bool // by pid: the children of this process that are no orphans of a command
+}
+
+// ErrGone is the error of a launcher whose program is not there any more: an update may
+// take the file away under a process that runs. What would start the command, and be its
+// git, is missing.
+var ErrGone = errors.New("the program that runs was taken away, perhaps by an update: start planloop again")
+
+func (l *Launcher) present() error {
+	if _, err := os.Stat(l.Program); l.Program != "" && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", l.Program, ErrGone)
+	}
+	return nil
 }
 
 // Options says how a command is run.
@@ -51,7 +65,7 @@ const drain = time.Second
 func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	if err := limited.Err(); err != nil {
+	if err := errors.Join(limited.Err(), l.present()); err != nil {
 		return Result{}, fmt.Errorf("start the command: %w", err)
 	}
 	stdout, stderr := &tail.Writer{Max: o.Output}, &tail.Writer{Max: o.Output}

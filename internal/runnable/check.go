@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -251,7 +252,7 @@ func (e *examination) known() string {
 // shell would make nothing of it.
 func (e *examination) embedded(step *Step) {
 	found := map[string]bool{}
-	for _, match := range embeddedReference.FindAllStringSubmatch(string(step.Args), -1) {
+	for _, match := range embeddedReference().FindAllStringSubmatch(string(step.Args), -1) {
 		text := match[1]
 		ref, is := plan.ParseReference(text)
 		whole := strings.Contains(string(step.Args), `"`+text+`"`) || strings.Contains(string(step.Args), `"`+text+`.`) ||
@@ -265,7 +266,8 @@ func (e *examination) embedded(step *Step) {
 	}
 }
 
-var embeddedReference = regexp.MustCompile(`[^$](\$(?:S\d{3,}|step_\d+))\b`) // two dollars stand for one
+// embeddedReference is a reference that does not stand alone; two dollars stand for one.
+var embeddedReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^$](\$(?:S\d{3,}|step_\d+))\b`) })
 
 func (e *examination) references(step *Step) {
 	for _, ref := range step.References() {

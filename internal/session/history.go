@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
@@ -135,6 +134,19 @@ func (s *Session) AsApproved(ctx context.Context, p *plan.Plan) (*plan.Plan, err
 	return &approved, nil
 }
 
+// AsSubmitted returns a draft as it was before people changed it, read from the log; nil where nobody
+// did, or the log does not have that, after a repair.
+func (s *Session) AsSubmitted(ctx context.Context, draft *plan.Plan) (*plan.Plan, error) {
+	if draft.Edits == nil {
+		return nil, nil
+	}
+	then, _, err := s.stateAt(ctx, draft.Edits.After, draft.Edits.After)
+	if err != nil || then.Draft == nil || then.Draft.ID != draft.ID {
+		return nil, err
+	}
+	return then.Draft, nil
+}
+
 // Restore makes a former plan the current one again.
 func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcome, error) {
 	state, err := s.State(ctx)
@@ -174,7 +186,7 @@ func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 		return err
 	}
 	purge := plan.Purge{Records: head.Seq}
-	facts := plan.Facts{Now: s.opts.Now().UTC().Truncate(time.Millisecond), Actor: by}
+	facts := plan.Facts{Now: plan.State{}.TimeOfNext(s.opts.Now()), Actor: by}
 	events, err := plan.Decide(plan.State{}, purge, facts)
 	if err != nil {
 		return err

@@ -83,6 +83,9 @@ func (s *Session) Watch(ctx context.Context) (<-chan struct{}, error) { return s
 // it; see store.Log.
 func (s *Session) Glance(ctx context.Context) (store.Head, error) { return s.log.Glance(ctx) }
 
+// Head returns where the log ends and the phase then, read from the log itself, without folding it.
+func (s *Session) Head(ctx context.Context) (store.Head, error) { return s.log.Head(ctx) }
+
 // PutValue keeps a value that is too large for the log; see store.Log.
 func (s *Session) PutValue(ctx context.Context, value []byte) (name string, err error) {
 	return s.log.PutValue(ctx, value)
@@ -256,7 +259,7 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 // judge returns the record that a leads to in the present state, without events
 // when it changes nothing.
 func (s *Session) judge(by plan.Actor, a plan.Action, prepare Prepare) (plan.Record, error) {
-	now := s.opts.Now().UTC().Truncate(time.Millisecond)
+	now := s.now.TimeOfNext(s.opts.Now())
 	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Seen: s.seen(s.now, a)}
 	if s.opts.Presence != nil && s.now.PhaseNow() == plan.PhaseGathering {
 		facts.LastActivity = s.opts.Presence.LastActivity()

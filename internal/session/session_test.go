@@ -356,6 +356,26 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestTimesRise: what compares times finds the order of the records, though the clock stands still or is set back.
+func TestTimesRise(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	log := memory.New()
+	s := session.New(log, session.Options{Now: func() time.Time { return now }})
+	t.Cleanup(func() { s.Close() })
+	var last time.Time
+	for i := range 6 {
+		if i > 2 {
+			now = now.Add(-time.Second)
+		}
+		do(t, s, setUp(fmt.Sprint(i)))
+		at := state(t, s)
+		if !at.UpdatedAt.After(last) || !at.Plan.CreatedAt.Equal(at.UpdatedAt) {
+			t.Errorf("record %d is of %v, its plan of %v; the one before was of %v", i, at.UpdatedAt, at.Plan.CreatedAt, last)
+		}
+		last = at.UpdatedAt
+	}
+}
+
 // TestPrepareRefuses lets the caller's facts refuse under the lock.
 func TestPrepareRefuses(t *testing.T) {
 	s := open(t, t.TempDir())

@@ -19,6 +19,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,15 +41,37 @@ type Verdict struct {
 }
 
 // Classify says whether a bash command only reads.
-func Classify(command string) Verdict {
-	r := classify(command)
+func Classify(command string) Verdict { return verdictOn(command, false) }
+
+// ClassifyForHost says whether an agent that may only read may run a bash command in its host's own shell: one that
+// only reads, or puts a plan before a person, which an agent without planloop's tools can do nowhere else.
+func ClassifyForHost(command string) Verdict { return verdictOn(command, true) }
+
+// ClassifyForAnyShell says it where the host's shell may be cmd or PowerShell, which take other characters for quotes
+// and separators, and other programs for those of the same name.
+func ClassifyForAnyShell(command string) Verdict {
+	if !regexp.MustCompile(plainCommand).MatchString(command) {
+		return Verdict{Reason: "cmd and PowerShell may read it otherwise than bash; give one command of git, go, rg, grep, cat, ls, " +
+			"head, tail or wc in plain words, with / in paths and no pipe", Instead: "git log --oneline"}
+	}
+	return ClassifyForHost(command)
+}
+
+// plainCommand is a command that means the same in bash, cmd and PowerShell, and that runs the same program there, or
+// none. What reads in one may write in another: sort has /o in cmd.
+const plainCommand = `^(git|go|rg|grep|cat|ls|pwd|head|tail|wc|planloop)( +(-[-\w./:=]*|[\w./:~*+]+|"[\w ./:~*+-]*"))* *$`
+
+func verdictOn(command string, submits bool) Verdict {
+	r := judged(command, submits)
 	if r == nil {
 		return Verdict{Allowed: true}
 	}
 	return Verdict{Reason: r.reason, Instead: r.allowed(command)}
 }
 
-func classify(command string) *refusal {
+func classify(command string) *refusal { return judged(command, false) }
+
+func judged(command string, submits bool) *refusal {
 	if r := legible(command); r != nil {
 		return r
 	}
@@ -56,7 +79,7 @@ func classify(command string) *refusal {
 	if err != nil {
 		return unparsed(err)
 	}
-	j := &judge{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}}
+	j := &judge{source: command, commands: commands(), bound: map[any]string{}, set: map[string]bool{}, submits: submits}
 	if r := j.comments(file); r != nil {
 		return r
 	}

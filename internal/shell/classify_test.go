@@ -58,3 +58,28 @@ func TestNothingIsAllowed(t *testing.T) {
 		}
 	}
 }
+
+// TestSubmitting: an agent without planloop's tools puts its plan before a person by its host's shell, and does
+// nothing else there that changes the plan.
+func TestSubmitting(t *testing.T) {
+	for _, command := range []string{"planloop submit", "planloop submit --file plan.json", "planloop submit < plan.json",
+		`planloop submit --json '{"summary":"x","steps":[]}'`, "planloop submit <<'EOF'\n{}\nEOF",
+		"cat plan.json | planloop submit", "ls"} {
+		if verdict := shell.ClassifyForHost(command); !verdict.Allowed {
+			t.Errorf("%s: %s", command, verdict.Reason)
+		}
+	}
+	for _, command := range []string{"planloop approve", "planloop submit --agent x", "planloop submit -C /tmp", "planloop submit $x",
+		"planloop submit --file $x", "planloop reply C1 $x", "planloop reply C1 -C /tmp", "planloop reply C1 x > out.txt",
+		"planloop submit > out.txt", "planloop submit; planloop approve", "./planloop submit", "touch x"} {
+		if shell.ClassifyForHost(command).Allowed {
+			t.Errorf("%s is allowed", command)
+		}
+	}
+	if reply := "planloop reply C1 'it is small'"; !shell.ClassifyForHost(reply).Allowed || shell.Classify(reply).Allowed {
+		t.Error("a host's shell replies, and planloop's own does not")
+	}
+	if shell.Classify("planloop submit").Allowed {
+		t.Error("planloop's own shell submits")
+	}
+}

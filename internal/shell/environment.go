@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/planloop/planloop/internal/process"
@@ -16,7 +17,8 @@ func surroundings(dir, own, launcher string) ([]string, error) {
 	if err := errors.Join(os.Mkdir(filepath.Join(own, tempFolder), 0o700), installGit(programs, launcher)); err != nil {
 		return nil, err
 	}
-	return append(append(baseEnvironment(dir, own), quietgit.Environment()...), "GIT_EXEC_PATH="+programs), nil
+	return slices.Concat(baseEnvironment(dir, own), quietgit.Environment(), process.NotFromHere(),
+		[]string{"GIT_EXEC_PATH=" + programs}), nil
 }
 
 // baseEnvironment is the short list of what a command is told: where home is and
@@ -32,7 +34,7 @@ func baseEnvironment(dir, own string) []string {
 	}
 	for _, name := range []string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT"} {
 		value, ok := os.LookupEnv(name)
-		if locale := name == "LANG" || strings.HasPrefix(name, "LC_"); ok && (!locale || knownLocale.MatchString(value)) {
+		if locale := name == "LANG" || strings.HasPrefix(name, "LC_"); ok && (!locale || knownLocale().MatchString(value)) {
 			list = append(list, name+"="+value)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -77,7 +78,7 @@ func expansions(parts []syntax.WordPart) (words, size int) {
 		switch c := text[i]; {
 		case c == '{':
 			open = append(open, 1)
-			if m := anyRange.FindStringSubmatch(text[i:]); m != nil {
+			if m := anyRange().FindStringSubmatch(text[i:]); m != nil {
 				from, err := strconv.Atoi(m[1])
 				to, err2 := strconv.Atoi(m[2])
 				switch {
@@ -99,7 +100,9 @@ func expansions(parts []syntax.WordPart) (words, size int) {
 }
 
 // anyRange is a range in braces, of numbers or letters.
-var anyRange = regexp.MustCompile(`^\{([+-]?[0-9A-Za-z]+)\.\.([+-]?[0-9A-Za-z]+)(?:\.\.[+-]?[0-9]+)?\}`)
+var anyRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\{([+-]?[0-9A-Za-z]+)\.\.([+-]?[0-9A-Za-z]+)(?:\.\.[+-]?[0-9]+)?\}`)
+})
 
 // quotedParts judges what stands between double quotes, or in a here-document.
 // Quotes inside of ${…} there mean one thing to some versions and another to
@@ -179,7 +182,7 @@ func (j *judge) pattern(w *syntax.Word) *refusal {
 
 func constantIndex(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
-	return ok && (w.Lit() == "@" || w.Lit() == "*" || integer.MatchString(w.Lit()))
+	return ok && (w.Lit() == "@" || w.Lit() == "*" || integer().MatchString(w.Lit()))
 }
 
 // arithmetic judges an expression. The shell evaluates the value of a name in it
@@ -229,7 +232,7 @@ func (j *judge) target(x syntax.ArithmExpr) *refusal {
 
 func (j *judge) operand(w *syntax.Word) *refusal {
 	if text := w.Lit(); text != "" {
-		if integer.MatchString(text) || j.number(text) {
+		if integer().MatchString(text) || j.number(text) {
 			return nil
 		}
 		return refuse("arithmetic runs what the value of %s holds, and it is not known to be a number", text).or("expr 1 + 2")
@@ -290,7 +293,7 @@ func (j *judge) counts(c *syntax.CmdSubst) bool {
 	}
 	call := c.Stmts[0].Cmd.(*syntax.CallExpr)
 	for i, arg := range call.Args[1:] {
-		natural := integer.MatchString(arg.Lit()) && arg.Lit()[0] != '-'
+		natural := integer().MatchString(arg.Lit()) && arg.Lit()[0] != '-'
 		if name := variableIn(arg); !natural && (name == "" || !j.number(name) || i == 0 && len(call.Args) > 2) {
 			return false
 		}
@@ -339,18 +342,20 @@ func FreeName(name string) bool {
 
 // knownLocale matches the locales in which the shell reads every byte below 0x80 as
 // itself. In others a character may end in what looks like a quote or a bracket.
-var knownLocale = regexp.MustCompile(`^(?:C|POSIX|(?:C|[a-z]{2,3}(?:_[A-Z]{2})?)\.(?:UTF-8|utf-?8))$`)
+var knownLocale = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:C|POSIX|(?:C|[a-z]{2,3}(?:_[A-Z]{2})?)\.(?:UTF-8|utf-?8))$`)
+})
 
 // environment reports whether a command may be given name=value to run with.
 func environment(name, value string) bool {
-	plain := plainText.MatchString(value) || value == ""
+	plain := plainText().MatchString(value) || value == ""
 	switch {
 	case strings.HasPrefix(name, "LC_"), name == "LANG":
-		return knownLocale.MatchString(value)
+		return knownLocale().MatchString(value)
 	case name == "TZ":
 		return plain && value != "" && value[0] != '/' && !strings.Contains(value, "..")
 	case name == "COLUMNS", name == "LINES":
-		return integer.MatchString(value)
+		return integer().MatchString(value)
 	case name == "TERM":
 		return plain && !strings.ContainsAny(value, "/.")
 	case name == "GIT_PAGER", name == "PAGER", name == "MANPAGER":

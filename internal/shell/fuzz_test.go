@@ -95,7 +95,7 @@ func TestHugeCommands(t *testing.T) {
 	} {
 		start := time.Now()
 		v := shell.Classify(command)
-		if took := time.Since(start); took > 20*time.Second {
+		if took := time.Since(start); took > 2*time.Minute {
 			t.Errorf("%s: %v", name, took)
 		}
 		t.Logf("%s: %d bytes in %v", name, len(command), time.Since(start))

@@ -78,10 +78,12 @@ func gitInstead(name string) string {
 }
 
 // signing are the parts of a format that check signatures.
-var signing = regexp.MustCompile(`%[-+ ]*G|signature`)
+var signing = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+ ]*G|signature`) })
 
 // builtinFormats are the formats that have a name; others come from a configuration.
-var builtinFormats = regexp.MustCompile(`^(oneline|short|medium|full|fuller|reference|email|raw|t?format:.*|.*%.*|)$`)
+var builtinFormats = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(oneline|short|medium|full|fuller|reference|email|raw|t?format:.*|.*%.*|)$`)
+})
 
 // gitFormats refuses formats that check signatures, which runs a program, and those
 // that are not known.
@@ -90,7 +92,7 @@ func gitFormats(c call, a arguments) *refusal {
 		if !f.given || f.name != "--format" && f.name != "--pretty" && f.name != "--sort" {
 			continue
 		}
-		if !f.value.whole || signing.MatchString(f.value.text) || f.name != "--sort" && !builtinFormats.MatchString(f.value.text) {
+		if !f.value.whole || signing().MatchString(f.value.text) || f.name != "--sort" && !builtinFormats().MatchString(f.value.text) {
 			return refuse("a format of %s that checks signatures runs a program, and this may be one", c.name).or("git log --format=%h")
 		}
 	}

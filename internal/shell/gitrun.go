@@ -100,7 +100,7 @@ func runGit(args []string) (code int, err error) {
 // gitCommandAt returns where the command of git stands, behind the options that the judge
 // lets pass, and one by which scripts of git ask where they are.
 func gitCommandAt(args []string) (int, error) {
-	known := listed("git").arities
+	known := listed("git").read().arities
 	for i := 0; i < len(args); i++ {
 		kind, ok := known[args[i]]
 		switch {

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	_ "embed"
 	"maps"
 	"slices"
 	"strings"
@@ -23,6 +22,9 @@ const (
 // others are refused, abbreviations too, since what they stand for depends on the
 // version.
 type grammar struct {
+	texts   []string
+	reading sync.Once // read has put into what follows what the texts say
+
 	arities map[string]arity  // by the option with its dashes
 	values  map[string]string // by the option that takes only some, each between bars
 	needs   needs
@@ -34,9 +36,17 @@ type grammar struct {
 // options reads a grammar: -n and --name are alone, -n: takes a value, -n? may
 // have one attached, -n~ takes the next word if there is one, -n+ the next word
 // whatever it is, --name=a|b one of these, -# is any number.
-func options(texts ...string) *grammar {
-	g := &grammar{arities: map[string]arity{}, values: map[string]string{}}
-	for _, text := range texts {
+func options(texts ...string) *grammar { return &grammar{texts: texts} }
+
+// read is the grammar once its texts were read: a process that judges one command needs few of them.
+func (g *grammar) read() *grammar {
+	g.reading.Do(g.fill)
+	return g
+}
+
+func (g *grammar) fill() {
+	g.arities, g.values = map[string]arity{}, map[string]string{}
+	for _, text := range g.texts {
 		for name := range strings.FieldsSeq(text) {
 			if option, values, ok := strings.Cut(name, "="); ok {
 				g.arities[option], g.values[option] = valued, "|"+values+"|"
@@ -63,7 +73,6 @@ func options(texts ...string) *grammar {
 			g.arities[name] = kind
 		}
 	}
-	return g
 }
 
 // upToOperand makes a grammar whose options end at the first operand.
@@ -93,7 +102,7 @@ func (a arguments) has(names ...string) bool {
 // split tells options and operands apart. In a command that is open, words that
 // are unknown until it runs are welcome: none of its options does harm.
 func (g *grammar) split(c call, open bool) (arguments, *refusal) {
-	a, r := g.tellApart(c, open)
+	a, r := g.read().tellApart(c, open)
 	if r != nil {
 		return a, r
 	}
@@ -268,104 +277,6 @@ func (g *grammar) refused(c call, name string, w word) *refusal {
 type rule struct {
 	judge func(j *judge, c call) *refusal
 }
-
-// commands is every command that may be allowed, by name.
-var commands = sync.OnceValue(func() map[string]rule {
-	table := map[string]rule{}
-	for name, e := range entries() {
-		if r, ok := e.rule(); ok && !strings.HasPrefix(name, "git ") {
-			table[name] = r
-		}
-	}
-	for _, group := range []map[string]rule{builtins(), guarded(), wrappers(), archives(), projects()} {
-		maps.Copy(table, group)
-	}
-	return table
-})
-
-//go:embed options.txt
-var optionTable string
-
-// entry is one of options.txt.
-type entry struct {
-	judged  string // open, closed, judged or any
-	options string
-	needs   string
-}
-
-// grammar is what an entry says of the options.
-func (e entry) grammar() *grammar {
-	g := options(e.options)
-	g.needs = needed(e.needs)
-	return g
-}
-
-// rule is what judges the command of an entry that needs no code of its own.
-func (e entry) rule() (rule, bool) {
-	switch e.judged {
-	case "any":
-		return rule{anything}, true
-	case "open":
-		return open(e.grammar()), true
-	case "closed":
-		return closed(e.grammar(), nil), true
-	}
-	return rule{}, false
-}
-
-// entries reads options.txt, by command.
-var entries = sync.OnceValue(func() map[string]entry {
-	table := map[string]entry{}
-	var names []string
-	for line := range strings.Lines(optionTable) {
-		line = strings.TrimRight(line, "\n")
-		switch {
-		case line == "", strings.HasPrefix(line, "#"):
-			continue
-		case strings.HasPrefix(line, " "):
-			needs, condition := strings.CutPrefix(line, "  needs ")
-			for _, name := range names {
-				e := table[name]
-				if condition {
-					e.needs = needs
-				} else {
-					e.options += line
-				}
-				table[name] = e
-			}
-			continue
-		}
-		list, how, _ := strings.Cut(line, ": ")
-		judged, base, _ := strings.Cut(how, " + ")
-		names = strings.Split(list, ", ")
-		for _, name := range names {
-			table[name] = entry{judged: judged, options: table[base].options, needs: table[base].needs}
-		}
-	}
-	return table
-})
-
-//go:embed names.txt
-var nameTable string
-
-// names reads names.txt, by list.
-var names = sync.OnceValue(func() map[string][]string {
-	lists, list := map[string][]string{}, ""
-	for line := range strings.Lines(nameTable) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		if name, ok := strings.CutSuffix(strings.TrimSpace(line), ":"); ok {
-			list = name
-			continue
-		}
-		lists[list] = append(lists[list], strings.Fields(line)...)
-	}
-	return lists
-})
-
-// listed returns the options that options.txt lists for a command.
-func listed(name string) *grammar { return entries()[name].grammar() }
 
 // open is a command none of whose options writes or runs anything: what its words
 // become when it runs does not matter.

@@ -64,8 +64,14 @@ func goList(c call, a arguments) *refusal {
 // planloop allows the commands that show, with their options: approving, answering and
 // marking are a person's, or go over the tools.
 func planloop(shows *grammar) func(*judge, call) *refusal {
-	return func(_ *judge, c call) *refusal {
+	return func(j *judge, c call) *refusal {
 		words := c.words
+		if j.submits && len(words) > 0 && words[0].is("submit") {
+			return submission(words[1:])
+		}
+		if j.submits && len(words) > 2 && words[0].is("reply") && !slices.ContainsFunc(words, option) {
+			return nil
+		}
 		if len(words) > 0 && words[0].is("plan") {
 			if len(words) < 2 || !words[1].is("status") {
 				return refuse("planloop plan is allowed with status").or("planloop plan status")
@@ -82,4 +88,19 @@ func planloop(shows *grammar) func(*judge, call) *refusal {
 		return refuse("this command of planloop changes the plan; status, show, log, plans, resume and plan status show it").
 			or("planloop status")
 	}
+}
+
+// option reports whether a word may be one, as far as can be known.
+func option(w word) bool { return !w.whole || strings.HasPrefix(w.text, "-") }
+
+// submission allows planloop submit with a file, an object, or what stands on its standard input.
+func submission(words []word) *refusal {
+	for len(words) > 0 {
+		if len(words) < 2 || !words[1].whole || !slices.ContainsFunc([]string{"--file", "--json"}, words[0].is) {
+			return refuse("planloop submit is allowed with --file FILE, --json OBJECT, or the object on standard input").
+				or("planloop submit --file FILE")
+		}
+		words = words[2:]
+	}
+	return nil
 }

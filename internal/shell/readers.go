@@ -179,7 +179,7 @@ func yq(_ call, a arguments) *refusal {
 // manual allows a page by its name: the options of man name programs to show it with.
 func manual(_ *judge, c call) *refusal {
 	for _, w := range c.words {
-		if !w.whole || !plainText.MatchString(w.text) || strings.Contains(w.text, "/") {
+		if !w.whole || !plainText().MatchString(w.text) || strings.Contains(w.text, "/") {
 			return refuse("man is allowed with the name of a page").or("man ls")
 		}
 	}

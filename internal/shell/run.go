@@ -21,7 +21,8 @@ const (
 )
 
 // ErrNoShell is returned when no bash is found where one is looked for.
-var ErrNoShell = errors.New("bash was not found in /bin, /usr/bin or /usr/local/bin; install it to run commands")
+var ErrNoShell = errors.New("no bash was found, which runs commands that only read: there is none in /bin, /usr/bin " +
+	"or /usr/local/bin, nor, on Windows, beside git")
 
 // RunOptions are the limits of Command, of which zero is the usual one, and what starts it.
 type RunOptions struct {

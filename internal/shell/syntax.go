@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -23,6 +24,7 @@ type judge struct {
 	work      int             // what was spent on judging
 	expanded  int             // bytes that braces expand to
 	rounds    int             // how often loops around run at least
+	submits   bool            // planloop submit is allowed
 }
 
 func (j *judge) stmts(list []*syntax.Stmt) *refusal {
@@ -393,7 +395,7 @@ func (j *judge) program(words []word) *refusal {
 }
 
 // width is a field of a format that is padded to more than fits into the memory.
-var width = regexp.MustCompile(`%[-+ #0']*[0-9]*\.?[0-9]{6}`)
+var width = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+ #0']*[0-9]*\.?[0-9]{6}`) })
 
 // spares refuses what holds of the words of every command: widths that fill the
 // memory, and files of options.
@@ -401,7 +403,7 @@ func (c call) spares() *refusal {
 	options := slices.Contains(names()["@"], c.name)
 	return each(c.words, func(w word) *refusal {
 		switch {
-		case w.whole && len(w.text) > 6 && width.MatchString(w.text):
+		case w.whole && len(w.text) > 6 && width().MatchString(w.text):
 			return refuse("a field of that width fills the memory")
 		case options && (strings.HasPrefix(w.text, "@") || w.text == "" && !w.whole):
 			return refuse("%s reads options from the file behind an @, and %s may be one; begin it with ./", c.name, source(w)).

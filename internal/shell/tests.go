@@ -50,7 +50,7 @@ func (j *judge) compared(x syntax.TestExpr) *refusal {
 	if !ok {
 		return refuse("[[ compares numbers and names that hold numbers only")
 	}
-	if text := j.word(w); text.whole && integer.MatchString(text.text) {
+	if text := j.word(w); text.whole && integer().MatchString(text.text) {
 		return nil
 	}
 	if w.Lit() != "" && !j.number(w.Lit()) {

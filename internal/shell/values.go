@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -63,10 +64,10 @@ func countsOnly(name string) bool {
 }
 
 var (
-	integer   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]{0,17})$`)
-	plainText = regexp.MustCompile(`^[A-Za-z0-9_./@%][A-Za-z0-9_./@%:+=,-]*$`)
+	integer   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+-]?(0|[1-9][0-9]{0,17})$`) })
+	plainText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./@%][A-Za-z0-9_./@%:+=,-]*$`) })
 	// plainRevision begins no option, and holds no pattern that bash would expand.
-	plainRevision = regexp.MustCompile(`^[A-Za-z0-9_./@][A-Za-z0-9_./@^~-]*$`)
+	plainRevision = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./@][A-Za-z0-9_./@^~-]*$`) })
 )
 
 // variablesOf collects what a script assigns.
@@ -220,7 +221,7 @@ func common(words []word) word {
 		if w.splits { // its further words begin in any way
 			return word{}
 		}
-		beginning := w.text != "" && plainText.MatchString(w.text[:1])
+		beginning := w.text != "" && plainText().MatchString(w.text[:1])
 		all.tame = all.tame && (beginning || w.text == "" && w.tame)
 		all.file = all.file && w.openable()
 		all.plain = all.plain && w.unsplit() && !w.is("")
@@ -234,7 +235,7 @@ func (j *judge) number(name string) bool {
 		return true
 	}
 	texts := j.valueOf(name).texts
-	return texts != nil && !slices.ContainsFunc(texts, func(text string) bool { return text != "" && !integer.MatchString(text) })
+	return texts != nil && !slices.ContainsFunc(texts, func(text string) bool { return text != "" && !integer().MatchString(text) })
 }
 
 // slot is what a part of a word gets its text from, nil if nothing is known of it: a
@@ -301,11 +302,11 @@ func (j *judge) natural(x syntax.ArithmExpr) bool {
 		if name == j.seeking && name != "" {
 			return true
 		}
-		if !integer.MatchString(name) {
+		if !integer().MatchString(name) {
 			texts = j.texts(name)
 		}
 		return len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool {
-			return text != "" && (!integer.MatchString(text) || text[0] == '-')
+			return text != "" && (!integer().MatchString(text) || text[0] == '-')
 		})
 	}
 	return false

@@ -113,7 +113,9 @@ func fields(node *syntax.Word, text string) []word {
 const patternLetters = "*?[\\"
 
 // braceRange is {1..9} with letters around it that mean nothing else.
-var braceRange = regexp.MustCompile(`^([^{}\\*?\[~]*)\{(0|[1-9][0-9]{0,5})\.\.(0|[1-9][0-9]{0,5})\}([^{}\\*?\[~]*)$`)
+var braceRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([^{}\\*?\[~]*)\{(0|[1-9][0-9]{0,5})\.\.(0|[1-9][0-9]{0,5})\}([^{}\\*?\[~]*)$`)
+})
 
 // braces expands the plain forms {a,b,c} and {1..9} with literals around them; nil if
 // the word is of another form. Of a long range the ends stand for all.
@@ -128,7 +130,7 @@ func braces(node *syntax.Word) []word {
 			words = append(words, word{node: node, text: text, whole: true})
 		}
 	}
-	if m := braceRange.FindStringSubmatch(lit); m != nil {
+	if m := braceRange().FindStringSubmatch(lit); m != nil {
 		from, _ := strconv.Atoi(m[2])
 		to, _ := strconv.Atoi(m[3])
 		step := 1
@@ -346,62 +348,6 @@ func literals(texts []string) []word {
 	return words
 }
 
-// revision reports whether a substitution prints only names of commits, and of one at
-// most. What git rev-parse does not know it prints back, so that its words have to be
-// plain.
-func revision(c *syntax.CmdSubst) (commits, one bool) {
-	words := command(c)
-	if len(words) < 3 || words[0] != "git" {
-		return false, false
-	}
-	options := map[string]*regexp.Regexp{
-		"rev-parse": shortOption, "merge-base": shortOption, "rev-list": countOption, "log": logOption,
-	}[words[1]]
-	names, revisions := words[1] != "log", 0
-	for _, text := range words[2:] {
-		switch {
-		case options == nil || !options.MatchString(text) && !plainRevision.MatchString(text):
-			return false, false
-		case options.MatchString(text):
-			names = names || strings.Contains(text, "=%")
-		case strings.Contains(text, "..") || strings.Contains(text, "^"): // may be several
-			revisions += 2
-		default:
-			revisions++
-		}
-	}
-	return names, words[1] == "merge-base" || words[1] == "rev-parse" && revisions == 1
-}
-
-// place reports whether a substitution prints an absolute path, or nothing.
-func place(c *syntax.CmdSubst) bool {
-	text := strings.Join(command(c), " ")
-	return text == "pwd" || text == "pwd -P" || text == "git rev-parse --show-toplevel"
-}
-
-// command is the words of a substitution that is nothing but one plain command.
-func command(c *syntax.CmdSubst) []string {
-	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 || c.Stmts[0].Negated {
-		return nil
-	}
-	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Assigns) > 0 {
-		return nil
-	}
-	words := make([]string, 0, len(call.Args))
-	for _, arg := range call.Args {
-		words = append(words, arg.Lit())
-	}
-	return words
-}
-
-// Options with which git prints nothing but names of commits.
-var (
-	shortOption = regexp.MustCompile(`^--(short|verify)$`)
-	countOption = regexp.MustCompile(`^(-[0-9]+|--(all|no-merges|reverse|max-count=[0-9]+))$`)
-	logOption   = regexp.MustCompile(`^(-[0-9]+|--(all|no-merges|reverse)|--(format|pretty)=(t?format:)?%[hH])$`)
-)
-
 // simple reports whether it is $name or ${name}.
 func simple(p *syntax.ParamExp) bool {
 	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Flags == nil && p.NestedParam == nil &&
@@ -464,7 +410,7 @@ var unescapeDouble = sync.OnceValue(func() *strings.Replacer {
 })
 
 // escapedByte is \xHH or \nnn without its backslash.
-var escapedByte = regexp.MustCompile(`^(?:x[0-9a-fA-F]{1,2}|[0-7]{1,3})`)
+var escapedByte = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:x[0-9a-fA-F]{1,2}|[0-7]{1,3})`) })
 
 // ansi decodes the inside of $'…'. It knows the escapes that all versions read
 // alike, and says so when it meets another.
@@ -483,7 +429,7 @@ func ansi(value string) (string, bool) {
 			b.WriteByte("\a\b\x1b\f\n\r\t\v\x1b\\'\"?"[at])
 			continue
 		}
-		digits := escapedByte.FindString(value[i:])
+		digits := escapedByte().FindString(value[i:])
 		n, err := strconv.ParseUint("0"+digits, 0, 32) // 0x… is hexadecimal, 0… octal
 		if err != nil || n == 0 || n >= utf8.RuneSelf {
 			return "", false

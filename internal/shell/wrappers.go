@@ -196,13 +196,13 @@ func (j *judge) findTest(words []word, found word) (int, *refusal) {
 	if !w.whole {
 		return 0, refuse("a part of the expression of find is not known before it runs; quote patterns").or("find . -name '*.go'")
 	}
-	kind, known := findTests().arities[w.text]
+	kind, known := findTests().read().arities[w.text]
 	n := 0
 	if kind == valued {
 		n = 1
 	}
 	switch {
-	case known && w.text == "-depth" && len(words) > 1 && integer.MatchString(words[1].text):
+	case known && w.text == "-depth" && len(words) > 1 && integer().MatchString(words[1].text):
 		n = 1
 	case strings.HasPrefix(w.text, "-newer") && len(w.text) == len("-newerXY") && strings.Trim(w.text[6:], "aBcmt") == "":
 		n, known = 1, true
@@ -289,7 +289,7 @@ func builtins() map[string]rule {
 // number allows a builtin without arguments or with plain numbers.
 func number(_ *judge, c call) *refusal {
 	for _, w := range c.words {
-		if c.name == "umask" || c.name == "jobs" || !w.whole && !w.tame || w.whole && !integer.MatchString(w.text) {
+		if c.name == "umask" || c.name == "jobs" || !w.whole && !w.tame || w.whole && !integer().MatchString(w.text) {
 			return refuse("%s is allowed with a number at most", c.name).or(c.name)
 		}
 	}
@@ -320,11 +320,11 @@ func printf(_ *judge, c call) *refusal {
 	case !format.whole || !format.one():
 		return refuse("the format of printf is not known before it runs, and %%n in it assigns; give values as arguments").
 			or(`printf '== %s ==\n' "$x"`)
-	case assigning.MatchString(format.text):
+	case assigning().MatchString(format.text):
 		return refuse("%%n in the format of printf assigns a variable").or(`printf '%s\n' "$x"`)
 	case strings.Contains(format.text, "*") && slices.ContainsFunc(words, func(w word) bool {
 		return !w.whole || len(w.text) > 5 &&
-			integer.MatchString(w.text)
+			integer().MatchString(w.text)
 	}):
 		return refuse("the width that printf pads to is not known to be small").or(`printf '%20s\n' "$x"`)
 	}
@@ -337,7 +337,7 @@ func printf(_ *judge, c call) *refusal {
 }
 
 // assigning is the conversion of printf that gives a value to a name.
-var assigning = regexp.MustCompile(`%[-+ #0'*.0-9hjlLqtz]*n`)
+var assigning = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+ #0'*.0-9hjlLqtz]*n`) })
 
 // read takes names; an index in one would be computed. Only those that are plainly
 // written are seen to lose what was known of them.

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,7 +177,21 @@ func (c *conn) encode(k *call, resp mcp.JSONRPCMessage) []byte {
 		c.log.Error("encode a response", "error", err)
 		data, _ = json.Marshal(transport.Refusal(k.id, mcp.INTERNAL_ERROR, "internal error: the response could not be encoded"))
 	}
+	if asksForInput(resp) { // the library writes a request for roots without params, which the Go SDK's client cannot read
+		data = bytes.ReplaceAll(data, []byte(`{"method":"roots/list"}`), []byte(`{"method":"roots/list","params":{}}`))
+	}
 	return data
+}
+
+func asksForInput(resp mcp.JSONRPCMessage) bool {
+	answer, _ := resp.(mcp.JSONRPCResponse)
+	switch result := answer.Result.(type) {
+	case *mcp.CallToolResult:
+		return result.NeedsInput()
+	case mcp.CallToolResult:
+		return result.NeedsInput()
+	}
+	return false
 }
 
 // modern reports whether a request declares the stateless protocol.

@@ -35,7 +35,7 @@ func FuzzServe(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("did not return at the end of input")
 		}
 		lines := bytes.Split(out.Bytes(), []byte("\n"))

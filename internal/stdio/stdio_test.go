@@ -19,7 +19,7 @@ import (
 )
 
 // patience ends a test that hangs; no test waits for it to pass.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 const (
 	initialize = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25",` +

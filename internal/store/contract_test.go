@@ -115,7 +115,7 @@ func closing(t *testing.T, open opener) opener {
 }
 
 // patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func testEmpty(t *testing.T, open opener) {
 	log := open()

@@ -29,16 +29,18 @@ const (
 )
 
 var (
-	failing = regexp.MustCompile(`(?i)\bfail(ed|ure|ures|s|ing)?\b|(error|exception)s?\b|\b(panic|fatal|traceback|undefined|cannot|` +
-		`not ok|refused|denied|aborted|not found)\b|^E  |[✗✘]`)
-	painted = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
-	counted = regexp.MustCompile(`(?i)\b(0|no|without) (fail|error)`)
+	failing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\bfail(ed|ure|ures|s|ing)?\b|(error|exception)s?\b|\b(panic|fatal|traceback|undefined|cannot|` +
+			`not ok|refused|denied|aborted|not found)\b|^E  |[✗✘]`)
+	})
+	painted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]") })
+	counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(0|no|without) (fail|error)`) })
 )
 
 // tells reports whether a line tells of a failure.
 func tells(line []byte) bool {
-	line = painted.ReplaceAll(line, nil)
-	return failing.Match(line) && !counted.Match(line)
+	line = painted().ReplaceAll(line, nil)
+	return failing().Match(line) && !counted().Match(line)
 }
 
 // Write never fails.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -121,7 +122,7 @@ func fillArgs(at string, args jsontext.Value, f func(at string, in place, text s
 // piece is a part of a text: some text, or the name of a parameter.
 type piece struct{ text, name string }
 
-var placed = regexp.MustCompile(`^\{\{ *([a-z][a-z0-9_-]*) *\}\}`)
+var placed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{\{ *([a-z][a-z0-9_-]*) *\}\}`) })
 
 // pieces takes a text apart. Two braces begin the place of a parameter, and four stand for two.
 func pieces(text string) (all []piece, ok bool) {
@@ -138,7 +139,7 @@ func pieces(text string) (all []piece, ok bool) {
 			all, text = append(all, piece{text: "{{"}), rest
 			continue
 		}
-		m := placed.FindStringSubmatch(text)
+		m := placed().FindStringSubmatch(text)
 		if m == nil {
 			return nil, false
 		}

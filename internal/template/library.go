@@ -87,7 +87,7 @@ func (l Library) Find(ctx context.Context, name string) (Template, error) {
 	for _, s := range shelves {
 		for _, own := range s.names {
 			full := s.unread(own).FullName()
-			if CheckName(own) != nil {
+			if checkName(own) != nil {
 				continue
 			}
 			if full == name {
@@ -215,7 +215,7 @@ func (s shelf) unread(name string) Template {
 
 // read reads the template of that name.
 func (s shelf) read(name string) Template {
-	t, err := s.unread(name), CheckName(name)
+	t, err := s.unread(name), checkName(name)
 	var text []byte
 	if err == nil {
 		text, err = s.text(name)
@@ -230,7 +230,7 @@ func (s shelf) read(name string) Template {
 // Save writes a template into the user's folder, and returns where it is. Unless replace is
 // set, one that is there stays, and the error wraps fs.ErrExist.
 func (l Library) Save(name string, text []byte, replace bool) (string, error) {
-	if err := CheckName(name); err != nil {
+	if err := checkName(name); err != nil {
 		return "", err
 	}
 	if t := Read(name, User, "", text); t.Err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/planloop/planloop/internal/spelling"
 	"github.com/planloop/planloop/internal/strict"
@@ -70,14 +71,14 @@ func (p Parameter) Wanted() string {
 }
 
 // nameable is what a parameter may be called.
-var nameable = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+var nameable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`) })
 
 // check refuses a declaration that contradicts itself, and completes it.
 func (p *Parameter) check(origin Origin) error {
 	var faults plan.Faults
 	at := "/parameters/" + p.Name
 	refuse := func(below, problem, fix string) { faults.Add(plan.Refuse(plan.InvalidInput, at+below, problem, fix)) }
-	if !nameable.MatchString(p.Name) {
+	if !nameable().MatchString(p.Name) {
 		refuse("", plan.Quote(p.Name)+" is no name of a parameter", "use lower-case letters, digits, _ and -")
 	}
 	if p.Type == "" {

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/planloop/planloop/internal/strict"
@@ -100,11 +101,11 @@ func synonyms() []strict.Synonym {
 }
 
 // named is what a template or a step of it may be called.
-var named = regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`)
+var named = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`) })
 
-// CheckName refuses what no template can be called.
-func CheckName(name string) error {
-	if len(name) <= maxName && named.MatchString(name) {
+// checkName refuses what no template can be called.
+func checkName(name string) error {
+	if len(name) <= maxName && named().MatchString(name) {
 		return nil
 	}
 	return plan.Refuse(plan.InvalidInput, "/template", plan.Quote(name)+" is no name of a template",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/planloop/planloop/internal/shellquote"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -21,11 +22,19 @@ func (CommandLine) Brief() bool { return false }
 // Hidden is empty: commands are refused, not hidden.
 func (CommandLine) Hidden() []string { return nil }
 
+// read shows the plan, a form of it, or the comments.
+func read(call verbs.Call) string {
+	if call.ID == string(verbs.CommentsOnly) {
+		return "planloop comment"
+	}
+	return strings.TrimSuffix("planloop show --"+call.ID, " --")
+}
+
 // Word writes a call as a line that a shell takes. Everything can be called here. The dots for a summary are the contract's.
 func (CommandLine) Word(call verbs.Call) (string, bool) {
 	clear := "planloop alert --clear"
 	if call.ID != "" {
-		clear += " --id " + ShellWord(call.ID)
+		clear += " --id " + shellquote.Word(call.ID)
 	}
 	if call.Act == verbs.ActAsk {
 		return "ask the user", false // in the conversation: no command waits for a person
@@ -34,9 +43,9 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActSetUp:     "planloop setup OBJECTIVE",
 		verbs.ActStart:     "planloop start --goal GOAL",
 		verbs.ActAddSteps:  "planloop step add TITLE",
-		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+ShellWord(call.JSON), " ''"),
+		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+shellquote.Word(call.JSON), " ''"),
 		verbs.ActMark:      fmt.Sprintf("planloop step mark %s %s", call.Step, call.Status),
-		verbs.ActRead:      strings.TrimSuffix("planloop show --"+call.ID, " --"),
+		verbs.ActRead:      read(call),
 		verbs.ActShowTask:  "planloop status --task " + call.Step.Number(),
 		verbs.ActListTasks: "planloop status --json",
 		verbs.ActAskStatus: "planloop status --json",
@@ -52,10 +61,12 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 			"(`planloop help configuration`)",
 		verbs.ActUsePrompt:  "list them with `planloop prompt`",
 		verbs.ActApprove:    "planloop approve",
+		verbs.ActReview:     "planloop review",
 		verbs.ActReturn:     "planloop edit COMMENT",
 		verbs.ActReject:     "planloop reject",
 		verbs.ActAnswer:     "planloop answer",
 		verbs.ActComment:    "planloop comment TEXT",
+		verbs.ActReply:      "planloop reply " + call.ID + " TEXT",
 		verbs.ActRestore:    "planloop restore " + call.ID,
 		verbs.ActCancelMode: "planloop plan cancel",
 		verbs.ActPurge:      "planloop purge",
@@ -63,7 +74,9 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActCheck:      "planloop check --task " + call.Step.Number(),
 		verbs.ActAbandon:    "planloop clear",
 
-		verbs.ActApplyTemplate: "planloop template apply " + ShellWord(call.ID) + settings(call.JSON),
+		verbs.ActApplyTemplate: "planloop template apply " + shellquote.Word(call.ID) + settings(call.JSON),
+		verbs.ActInstall:       "planloop init",
+		verbs.ActEnterMode:     "planloop plan TASK",
 		verbs.ActRun:           "planloop run",
 		verbs.ActResume:        "planloop run",
 		verbs.ActPause:         "planloop pause",
@@ -92,7 +105,7 @@ func settings(object string) string {
 			unquoted, _ := jsontext.AppendUnquote(nil, value)
 			text = string(unquoted)
 		}
-		flags.WriteString(" --set " + ShellWord(key+"="+text))
+		flags.WriteString(" --set " + shellquote.Word(key+"="+text))
 	}
 	return flags.String()
 }
@@ -101,11 +114,11 @@ func settings(object string) string {
 func recovery(call verbs.Call) string {
 	switch step := call.Step.String(); call.Choice {
 	case plan.Retry:
-		return strings.TrimSuffix("planloop retry "+step+" --args "+ShellWord(call.JSON), " --args ''")
+		return strings.TrimSuffix("planloop retry "+step+" --args "+shellquote.Word(call.JSON), " --args ''")
 	case plan.Skip:
 		return "planloop skip " + step + " --reason WHY"
 	case plan.Insert:
-		return "echo " + ShellWord(`{"steps":`+call.JSON+"}") + " | planloop recover " + step + " --choice insert --file -"
+		return "echo " + shellquote.Word(`{"steps":`+call.JSON+"}") + " | planloop recover " + step + " --choice insert --file -"
 	default:
 		return strings.TrimSuffix("planloop recover "+step+" --choice "+string(call.Choice), " --choice ")
 	}
@@ -116,19 +129,5 @@ func replanning(call verbs.Call) string {
 	if call.JSON == "" {
 		return "planloop replan --file FILE"
 	}
-	return "planloop replan --json " + ShellWord(call.JSON)
-}
-
-// ShellWord returns text as one word of a command line, in which a shell finds
-// nothing to expand or to run.
-func ShellWord(text string) string {
-	if text != "" && !strings.ContainsFunc(text, unsafeInShell) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-func unsafeInShell(r rune) bool {
-	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-	return !letter && !strings.ContainsRune("-_./:+@%,", r)
+	return "planloop replan --json " + shellquote.Word(call.JSON)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/planloop/planloop/internal/history"
@@ -17,6 +18,7 @@ type ModeView struct {
 	Screen Screen
 	State  plan.State
 	Limits plan.Limits // as configured
+	Hooks  string      // how far agents are held; "" where nothing is known
 	Next   string
 	Now    time.Time
 }
@@ -34,6 +36,9 @@ func (v ModeView) Lines() []string {
 	default:
 		lines = v.inactive()
 	}
+	if v.Hooks != "" {
+		lines = append(lines, v.Screen.coloured(v.Screen.Plain, v.Hooks)...)
+	}
 	for _, q := range v.State.OpenQuestions() {
 		lines = append(lines, v.Screen.coloured(v.Screen.Waiting, fmt.Sprintf("Question %s of %s: %s", q.ID, q.By, q.Text))...)
 		lines = append(lines, v.Screen.coloured(v.Screen.Plain, "  Answer it: planloop answer --id "+q.ID+" TEXT")...)
@@ -47,7 +52,7 @@ func (v ModeView) head(look Style, phase, about string) []string {
 	if about != "" {
 		line += ", " + safetext.EscapeLine(about)
 	}
-	return v.Screen.Wrap(line, 0)
+	return v.Screen.wrap(line, 0)
 }
 
 func (v ModeView) gathering() []string {
@@ -129,7 +134,7 @@ func (v ModeView) inactive() []string {
 // approvalText says who approved a plan, by which way, when, and with which words.
 func approvalText(a plan.Approval, now time.Time) string {
 	return "Approved by " + plan.Way(a.Way).Decider(a.By) + " at " + clock(a.At, now) + " (plan " + history.ShortDigest(a.Digest) + ")" +
-		colon(a.Comment)
+		colon(a.Edits.String()) + colon(a.Comment)
 }
 
 func colon(text string) string {
@@ -186,6 +191,9 @@ func (v PlanView) mode() []string {
 	} else if v.State.PhaseNow() == plan.PhaseGathering {
 		say("Planning mode is gathering" + quoted(v.State.ModeNow().About()) + ": nothing is changed until a plan is approved.")
 	}
+	if v.Hooks != "" {
+		say(v.Hooks)
+	}
 	switch open := v.State.CurrentQuestions(); len(open) {
 	case 0:
 	case 1:
@@ -212,6 +220,8 @@ func sentenceEnd(text string) string {
 	return text + "."
 }
 
+const lookAndDecide = ". Look at it and decide: planloop approve, or planloop review in a browser"
+
 // waitingDraft says in a line what waits for a decision, and how to decide; "" when
 // nothing does.
 func waitingDraft(state plan.State) string {
@@ -220,21 +230,26 @@ func waitingDraft(state plan.State) string {
 		return ""
 	}
 	what := fmt.Sprintf("%s, %s", plan.Quote(draft.Objective), plan.Counted(draft.Steps.Len(), "step"))
+	if draft.Adopted != nil {
+		what += ", from the list of " + draft.Adopted.Host
+	}
 	switch {
 	case state.PhaseNow() == plan.PhaseGathering:
 		return "A plan was returned for changes: " + what + ". Look at it: planloop show --draft"
 	case state.PhaseNow() != plan.PhaseSubmitted && state.Plan == nil:
-		return "A draft waits: " + what + ". Look at it and decide: planloop approve"
+		return "A draft waits: " + what + lookAndDecide
 	case state.PhaseNow() != plan.PhaseSubmitted:
-		return "A draft waits beside the current plan: " + what + ". Look at it and decide: planloop approve"
+		return "A draft waits beside the current plan: " + what + lookAndDecide
 	case state.Plan != nil && state.Plan.ID == draft.ID:
-		return "A change of it waits for your decision: " + draft.Changes + ". Look at it and decide: planloop approve"
+		return "A change of it waits for your decision: " + draft.Changes + lookAndDecide
 	}
-	return "A plan waits for your decision: " + what + ". Look at it and decide: planloop approve"
+	return "A plan waits for your decision: " + what + lookAndDecide
 }
 
 // stepLine is the first line of a step as it is shown before a decision.
-var stepLine = regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk|risk not said)\])( .*)$`)
+var stepLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([-+ ]?)(\d+\. )(\[(?:HIGH RISK|medium risk|low risk|risk not said)\])( .*)$`)
+})
 
 // Draft puts emphasis on the text a plan is reviewed by: on titles, risks and differences.
 // Nothing is cut. What does not fit into a line goes on behind a bar, where no line of ours
@@ -258,7 +273,7 @@ func (s Screen) Draft(text string) []string {
 		case strings.HasPrefix(line, "Plan: "):
 			look = s.Bold
 		}
-		for i, row := range s.Wrap(line, len(sign+verbs.Further)) {
+		for i, row := range s.wrap(line, len(sign+verbs.Further)) {
 			if i > 0 {
 				row = sign + verbs.Further + row
 			}
@@ -282,7 +297,7 @@ func (s Screen) Comparison(text string) []string {
 		case strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " "):
 			look = s.Bold
 		}
-		for i, row := range s.Wrap(line, len(verbs.Further)) {
+		for i, row := range s.wrap(line, len(verbs.Further)) {
 			if i > 0 {
 				row = verbs.Further + row
 			}
@@ -293,7 +308,7 @@ func (s Screen) Comparison(text string) []string {
 }
 
 func (s Screen) draftStep(line string) string {
-	parts := stepLine.FindStringSubmatch(line)
+	parts := stepLine().FindStringSubmatch(line)
 	if parts == nil {
 		return line
 	}

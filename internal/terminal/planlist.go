@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -33,12 +34,8 @@ func PlanRows(s plan.State) []PlanRow {
 		rows = append(rows, row)
 	}
 	for _, head := range s.Former() {
-		row := PlanRow{ID: head.ID, Objective: head.Objective, status: string(head.Status), past: true, done: head.Done,
-			steps: head.Steps, when: head.ArchivedAt}
-		if head.Status == plan.StatusDraft || head.Status == plan.StatusActive {
-			row.status = pastWord(head.Reason)
-		}
-		rows = append(rows, row)
+		rows = append(rows, PlanRow{ID: head.ID, Objective: head.Objective, status: safetext.EscapeLine(verbs.PastStatus(s, head)),
+			past: true, done: head.Done, steps: head.Steps, when: head.ArchivedAt})
 	}
 	return rows
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -28,10 +29,12 @@ type PlanView struct {
 	Where  string         // the workspace in words, for a state without a plan
 	Former *plan.PastPlan // set when the plan is not the current one
 	All    bool           // nothing is folded or shortened
+	Hooks  string         // how far agents are held; "" where nothing is known
 	Next   string         // "" for none
 	Now    time.Time
 	Lapsed func(*plan.Step) bool // whether a claim has lapsed; nil: none has
 
+	Remarks  []verbs.Remark           // the comments on the plan
 	Underway map[plan.StepID]Underway // what is known of the steps that engines carry out
 }
 
@@ -106,10 +109,10 @@ func (v PlanView) status() []string {
 	return []string{line, s.Fit(counts, 0)}
 }
 
-// statusWord is a plan's status; of one that was cleared what the list of plans says of it.
+// statusWord is a plan's status; of one that was cleared why it is past.
 func statusWord(p *plan.Plan) string {
 	if p.Cleared() {
-		return pastWord("cleared")
+		return "cleared"
 	}
 	return string(p.Status)
 }
@@ -212,8 +215,13 @@ func (v PlanView) foot() []string {
 	}
 	if v.Former != nil {
 		text := fmt.Sprintf("A former plan, %s on %s. Bring it back: planloop restore %s",
-			pastWord(v.Former.Reason), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
+			verbs.PastWord(v.State, *v.Former), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
 		return append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
+	}
+	for _, r := range v.Remarks {
+		if r.Now == 0 && !r.Met {
+			lines = append(lines, v.said(r, 0)...)
+		}
 	}
 	lines = append(lines, v.mode()...)
 	lines = append(lines, v.signals()...)
@@ -281,12 +289,4 @@ func (v PlanView) verdict() []string {
 		text += " by the model " + verdict.Way
 	}
 	return v.block(text+colon(verdict.Feedback), 0, messageLines)
-}
-
-// pastWord says what became of a former plan.
-func pastWord(reason string) string {
-	if reason == "restored_over" {
-		return "replaced by a restored one"
-	}
-	return safetext.EscapeLine(reason)
 }

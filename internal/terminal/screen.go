@@ -84,8 +84,8 @@ func (o Options) extent() (width, rows int) {
 // Rows is how many lines the terminal shows at once, 0 when unknown.
 func (s Screen) Rows() int { return s.rows }
 
-// Wrap breaks text into lines that fit behind a margin.
-func (s Screen) Wrap(text string, margin int) []string {
+// wrap breaks text into lines that fit behind a margin.
+func (s Screen) wrap(text string, margin int) []string {
 	text = strings.ReplaceAll(text, "\t", "    ")
 	if s.width == 0 {
 		return strings.Split(text, "\n")
@@ -108,7 +108,7 @@ func (s Screen) Fit(text string, margin int) string {
 // Hang lays out printable text behind a label, its further lines below its beginning.
 func (s Screen) Hang(label string, look Style, text string) []string {
 	margin := ansi.StringWidth(label)
-	lines := s.Wrap(text, margin)
+	lines := s.wrap(text, margin)
 	for i, line := range lines {
 		if i > 0 {
 			label = strings.Repeat(" ", margin)
@@ -135,7 +135,7 @@ const bar = "| "
 // barred lays out printable text from a margin on, its further lines behind a deeper one and
 // a bar.
 func (s Screen) barred(margin, deeper, text string) []string {
-	lines := s.Wrap(text, len(deeper+bar))
+	lines := s.wrap(text, len(deeper+bar))
 	for i, line := range lines {
 		if i > 0 {
 			line = deeper + bar + line

@@ -110,7 +110,35 @@ func (v PlanView) below(step *plan.Step, margin int) []string {
 	if step.Error != "" && !slices.Contains(notes, step.Error) {
 		lines = append(lines, v.block("error: "+step.Error, margin, noteLines)...)
 	}
+	for _, r := range v.Remarks {
+		if r.Now == step.ID && (v.All || !r.Met) {
+			lines = append(lines, v.said(r, margin)...)
+		}
+	}
 	return append(lines, v.evidence(step, margin)...)
+}
+
+// said is a comment with its reply, beside what it is on.
+func (v PlanView) said(r verbs.Remark, margin int) []string {
+	var lines []string
+	for _, text := range r.Lines(true) {
+		lines = append(lines, v.block(text, margin, noteLines)...)
+	}
+	return lines
+}
+
+// Remarks lays out the comments on a draft, below it.
+func (s Screen) Remarks(remarks []verbs.Remark) []string {
+	var lines []string
+	for _, r := range remarks {
+		for _, text := range r.Lines(false) {
+			lines = append(lines, s.coloured(s.Plain, text)...)
+		}
+	}
+	if lines != nil {
+		lines = append([]string{"", s.Bold("Comments:")}, lines...)
+	}
+	return lines
 }
 
 // unseen says when the approver of the plan has not seen a step.
@@ -174,6 +202,11 @@ func (v PlanView) Step(step *plan.Step) []string {
 	}
 	v.asked(step, row)
 	v.become(step, row)
+	for _, r := range v.Remarks {
+		if r.Now == step.ID {
+			row("comment", r.Lines(true)...)
+		}
+	}
 	return lines
 }
 

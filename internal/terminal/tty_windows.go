@@ -29,3 +29,6 @@ func (c console) Close() error                { return errors.Join(c.in.Close(),
 // resizes never tells: consoles have no such signal, and the next change is laid
 // out anew anyway.
 func resizes() (resized <-chan os.Signal, stop func()) { return nil, func() {} }
+
+// StayInBackground does nothing: no process is stopped here for reading from the terminal.
+func StayInBackground() {}

@@ -205,17 +205,38 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	if len(c.Env) > 0 { // a command is judged by its text alone
 		return RunResult{}, conflict("/env", hold.By+" allows no variables for a command", "leave env out")
 	}
-	verdict := shell.Classify(c.Text)
+	if err := hold.Command(c.Text); err != nil {
+		return RunResult{}, err
+	}
+	result, err := shell.Command(ctx, c.Dir, c.Text, shell.RunOptions{Timeout: c.Timeout, Launcher: b.options.Launcher,
+		Stdout: c.Stdout, Stderr: c.Stderr, Started: c.Started})
+	if errors.Is(err, shell.ErrNoShell) {
+		err = conflict("/command", err.Error(), "look with view, glob and grep")
+	}
+	return result.Result, err
+}
+
+// Command refuses a shell command that may do more than read.
+func (h Hold) Command(text string) error { return h.command(shell.Classify(text)) }
+
+// HostCommand refuses a command of an agent's own shell, which is bash or may be any, that may do more than read and
+// submit a plan.
+func (h Hold) HostCommand(text string, bash bool) error {
+	if !bash {
+		return h.command(shell.ClassifyForAnyShell(text))
+	}
+	return h.command(shell.ClassifyForHost(text))
+}
+
+func (h Hold) command(verdict shell.Verdict) error {
 	if verdict.Allowed {
-		result, err := shell.Command(ctx, c.Dir, c.Text, shell.RunOptions{Timeout: c.Timeout, Launcher: b.options.Launcher,
-			Stdout: c.Stdout, Stderr: c.Stderr, Started: c.Started})
-		return result.Result, err
+		return nil
 	}
 	fix := "use a command that only reads"
 	if verdict.Instead != "" {
 		fix = "instead: " + verdict.Instead
 	}
-	return RunResult{}, conflict("/command", hold.By+" allows only commands that read: "+verdict.Reason, fix)
+	return conflict("/command", h.By+" allows only commands that read: "+verdict.Reason, fix)
 }
 
 // Shell is the Runner that runs any command, with the user's rights: bash, else

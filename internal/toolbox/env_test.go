@@ -2,6 +2,7 @@ package toolbox_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,9 @@ func TestVariablesAreBounded(t *testing.T) {
 		_, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "x", Env: test.env})
 		t.Log(name)
 		refused(t, err, plan.InvalidInput, test.field, test.says)
+	}
+	if runtime.GOOS == "windows" {
+		return // a line break and a quote are no values there
 	}
 	if _, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "x", Env: toolbox.Env{"B": json.RawMessage(`"\u00e9=1\n"`),
 		"A": json.RawMessage(`[1, 2]`)}}); err != nil || !slices.Equal(r.Env, []string{"A=[1,2]", "B=é=1\n"}) {

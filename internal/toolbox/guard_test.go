@@ -6,9 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/planloop/planloop/internal/process"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -49,9 +51,13 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 		{"str_replace", `{"Path":"a.txt","Old":"one","New":"two"}`, false},
 		{"write_file", `{"Path":"a.txt","Content":"x"}`, false},
 	}
+	_, noBash := process.Look("bash")
 	for _, c := range calls {
 		_, err := call(t, box, c.tool, c.arguments)
 		var refused *plan.ValidationError
+		if noBash != nil && c.tool == "bash_execute" {
+			c.reads = false // and it says what to do instead
+		}
 		if c.reads && err != nil || !c.reads && (!errors.As(err, &refused) || refused.Fix == "") {
 			t.Errorf("%s %s: %v", c.tool, c.arguments, err)
 		}
@@ -120,7 +126,11 @@ func TestCommandsAreNoPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.Close()
-	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo $PLANLOOP_AGENT"})
+	command := "echo $PLANLOOP_AGENT"
+	if runtime.GOOS == "windows" {
+		command = "echo %PLANLOOP_AGENT%"
+	}
+	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: command})
 	if err != nil || strings.TrimSpace(reply.Stdout) != "bash_execute" {
 		t.Errorf("%+v, %v", reply, err)
 	}

@@ -190,8 +190,8 @@ func TestGrepCutsLongLines(t *testing.T) {
 }
 
 func TestUnreadableFilesAreCounted(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root reads everything")
+	if os.Geteuid() <= 0 {
+		t.Skip("root reads everything, and a mode takes nothing from anybody on Windows")
 	}
 	box := open(t, map[string]string{"a": "needle\n", "d/b": "needle\n", "c": "needle\n"}, toolbox.Options{})
 	for _, name := range []string{"a", "d"} {

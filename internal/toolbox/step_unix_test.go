@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -45,7 +47,7 @@ func TestCommandsAsSteps(t *testing.T) {
 		"later":             {args: `{"command":"exit 75"}`, says: []string{"Exit code 75"}, again: true},
 		"dies":              {args: `{"command":"kill -SEGV $$"}`, says: []string{"Exit code 139"}},
 		"is killed":         {args: `{"command":"kill -KILL $$"}`, says: []string{"Exit code 137"}},
-		"times out":         {args: `{"command":"echo so far; sleep 1000","timeout":1}`, says: []string{"the time-out", "so far"}},
+		"times out":         {args: `{"command":"echo so far; sleep 1000","timeout":3}`, says: []string{"the time-out", "so far"}},
 		"by a variable":     {args: `{"command":"cat \"$FILE\"","env":{"FILE":"a b.txt"}}`, value: `"text\n"`},
 		"by many": {args: `{"command":"printf %s, \"$N\" \"$B\" \"$L\" \"$O\" \"$Z\"",` +
 			`"env":{"N":1.50,"B":true,"L":[ 1, "a" ],"O":{"x": "é"},"Z":null}}`, value: `"1.50,true,[1,\"a\"],{\"x\":\"é\"},null,"`},
@@ -108,7 +110,7 @@ func TestTimeOfAStep(t *testing.T) {
 	if err != nil || !out.OK {
 		t.Errorf("%+v, %v", out, err)
 	}
-	short, end := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	short, end := context.WithTimeout(t.Context(), 3*time.Second)
 	defer end()
 	out, err = tool(t, box, "bash_execute").Call(short, json.RawMessage(`{"command":"echo so far; sleep 1000"}`), toolbox.Watch{})
 	if err != nil || out.OK || !out.TimedOut || !out.Cut || !strings.Contains(out.Text, "so far") {
@@ -123,7 +125,7 @@ func TestWatchingACommand(t *testing.T) {
 	told := make(chan process.Identity, 1)
 	var id process.Identity
 	ctx, cancel := context.WithCancelCause(t.Context())
-	log := &awaited{until: "three\n", then: func(all string) {
+	log := &awaited{dir: box.Path(), until: "three\n", then: func(all string) {
 		if all != "one\ntwo\n\xffthree\n" {
 			t.Errorf("%q", all)
 		}
@@ -133,7 +135,8 @@ func TestWatchingACommand(t *testing.T) {
 		cancel(errors.New("seen"))
 	}}
 	_, err := tool(t, box, "bash_execute").Call(ctx, json.RawMessage(
-		`{"command":"echo one; sleep 0.1; echo two >&2; sleep 0.1; printf '\\377three\\n'; sleep 1000"}`),
+		`{"command":"echo one; until [ -e 1 ]; do sleep 0.01; done; echo two >&2; until [ -e 2 ]; do sleep 0.01; done; `+
+			`printf '\\377three\\n'; sleep 1000"}`),
 		toolbox.Watch{Log: log, Started: func(id process.Identity) { told <- id }})
 	if err == nil || !strings.Contains(err.Error(), "seen") {
 		t.Error(err)
@@ -143,8 +146,10 @@ func TestWatchingACommand(t *testing.T) {
 	}
 }
 
-// awaited is a log that calls a function, once, when what was written to it ends so.
+// awaited is a log that calls a function, once, when what was written to it ends so. For each line it has, there is a file
+// in a folder, named by the line's number.
 type awaited struct {
+	dir   string
 	mu    sync.Mutex
 	all   bytes.Buffer
 	until string
@@ -155,6 +160,10 @@ func (a *awaited) Write(data []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.all.Write(data)
+	lines := strconv.Itoa(bytes.Count(a.all.Bytes(), []byte("\n")))
+	if err := os.WriteFile(filepath.Join(a.dir, lines), nil, 0o600); err != nil {
+		return 0, err
+	}
 	if strings.HasSuffix(a.all.String(), a.until) {
 		a.then(a.all.String())
 	}

@@ -3,7 +3,10 @@ package toolbox
 import (
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // Guard says what allows only reading now at a path, or somewhere below it, which is
@@ -67,4 +70,16 @@ func (w Wall) Free(ctx context.Context, cause error) (free context.Context, hold
 		return nil, Hold{}, nil, err
 	}
 	return free, hold, stop, nil
+}
+
+// Listed reports whether one of the names of a tool that is not ours stands in a list of those that only read, in
+// which * stands for anything.
+func Listed(patterns []string, names ...string) bool {
+	flat := strings.NewReplacer("/", "\x00") // which path.Match takes for a border
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		return slices.ContainsFunc(names, func(name string) bool {
+			ok, err := path.Match(flat.Replace(pattern), flat.Replace(name))
+			return err == nil && ok
+		})
+	})
 }

@@ -32,7 +32,7 @@ func refused(rel string, err error) error {
 		return conflict("/path", name+" cannot be read or written here", "choose another path")
 	case errors.Is(err, syscall.ELOOP):
 		return invalid("/path", name+" is a link that leads in a circle", "name the file itself")
-	case errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist): // the second where Windows is to make a folder in a file
 		return invalid("/path", name+" goes through something that is not a directory", "look at it with view")
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return invalid("/path", name+" has a name that is too long", "shorten it")

@@ -129,7 +129,7 @@ func (t *Tree) Read(name string, most int, buffer []byte) ([]byte, error) {
 // reports false for what is outside the tree, missing, in git's own folder, no
 // regular file or no text in UTF-8.
 func (t *Tree) ReadText(name string, most int) (string, bool) {
-	if most <= 0 || !filepath.IsLocal(name) || !Nameable(name) || InRepository(name) {
+	if most <= 0 || !filepath.IsLocal(name) || filepath.ToSlash(name) != name || !Nameable(name) || InRepository(name) {
 		return "", false
 	}
 	content, whole, err := beginning(t.Open, name, most, nil)
@@ -247,7 +247,7 @@ type view struct {
 }
 
 func (v view) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
+	if _, err := filepath.Localize(name); err != nil { // on Windows some names have a second reading
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	file, _, err := v.tree.Open(name)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/tail"
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -24,6 +25,8 @@ type AlertReply struct {
 	Signal SignalView `json:"signal"`
 	Open   bool       `json:"open"`
 	Heartbeat
+
+	Before *plan.Signal `json:"-"` // nothing was changed: it had been cleared already
 }
 
 // Alert raises, updates or clears a signal.
@@ -57,15 +60,22 @@ func (s *Service) alert(ctx context.Context, c Caller, id string, a plan.Action)
 		return AlertReply{}, err
 	}
 	signal, _ := outcome.After.Signal(id)
-	return AlertReply{Status: "success", Signal: signalView(outcome.After, signal, c, messageTokens), Open: signal.Open,
-		Heartbeat: s.heartbeat(outcome.After, c)}, nil
+	reply := AlertReply{Status: "success", Signal: signalView(outcome.After, signal, c, messageTokens), Open: signal.Open,
+		Heartbeat: s.heartbeat(outcome.After, c)}
+	if was, known := outcome.Before.Signal(id); known && !was.Open && !signal.Open {
+		reply.Before = &was
+	}
+	return reply, nil
 }
 
 // Text is the reply in a line or two.
 func (r AlertReply) Text() string {
 	state := "Cleared: "
-	if r.Open {
+	switch {
+	case r.Open:
 		state = "Open: "
+	case r.Before != nil:
+		state = "Was already cleared at " + moment(r.Before.ClearedAt) + " by " + r.Before.ClearedBy + ": "
 	}
 	return state + r.Signal.text() + r.ending()
 }
@@ -129,4 +139,77 @@ func machineText(text string) string {
 		return "" // it cannot be: escaped text is clean
 	}
 	return clean
+}
+
+// SignalView is a signal in the contract's shape.
+type SignalView struct {
+	ID      string           `json:"id"`
+	TaskID  int              `json:"task_id,omitempty"`
+	Level   plan.SignalLevel `json:"level"`
+	Message string           `json:"message"`
+	Output  string           `json:"output,omitempty"` // the gist of what a command printed
+}
+
+// What a model is shown of a signal, in tokens: of the message and of the output of
+// the one that blocks, and what each of the others costs in all.
+const (
+	messageTokens = 40
+	signalTokens  = 26
+	otherTokens   = 8 // of it for the message
+)
+
+// What is shown of texts in characters: of a message, and of what a command printed.
+const (
+	messageShown = 300
+	outputShown  = 400
+	outputTokens = 200
+)
+
+func signalView(state plan.State, signal plan.Signal, c Caller, share int) SignalView {
+	view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: signal.Level, Message: signal.Message,
+		Output: signal.Output}
+	if c.brief() {
+		view.Message = tokens.Shorten(view.Message, share, messageShown)
+		view.Output = shownOutput(view.Output, outputTokens)
+	}
+	return view
+}
+
+// shownOutput is the gist of what a command printed.
+func shownOutput(output string, room int) string {
+	return tokens.Block(tail.GistOf(output, outputShown), room)
+}
+
+// signalsShown bounds how many other signals a model is shown.
+const signalsShown = 2
+
+// otherSignals lists the open signals besides the one that is waited for: they are
+// shown and do not stop.
+func (s *Service) otherSignals(state plan.State, now now, c Caller) []SignalView {
+	var views []SignalView
+	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
+		for _, signal := range state.OpenSignals(level) {
+			if now.reason == WaitingOnSignal && signal.ID == now.signal.ID || c.brief() && len(views) == signalsShown {
+				continue
+			}
+			view := signalView(state, signal, c, otherTokens)
+			if c.brief() {
+				view.Output = ""
+			}
+			views = append(views, view)
+		}
+	}
+	return views
+}
+
+func (v SignalView) text() string {
+	text := "Signal " + plan.Quote(v.ID) + " (" + string(v.Level)
+	if v.TaskID != 0 {
+		text += fmt.Sprintf(", task %d", v.TaskID)
+	}
+	text += "): " + v.Message
+	if v.Output != "" {
+		text += "\n" + v.Output
+	}
+	return text
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/plan"
@@ -144,3 +145,55 @@ func (r StepAnswerReply) Text() string {
 	}
 	return text + r.ending(warnings)
 }
+
+// ReviewStep is what a person is shown before deciding whether a step is run, with other arguments
+// where some are given, and the digest of what it would run.
+func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMessage) (text, digest string) {
+	text = step.ID.String() + " of " + plan.Quote(state.Plan.Objective) + asksWhat(step)
+	tools := s.otherTools()
+	definition := tools[step.Tool].Definition
+	digest, runs := plan.StartDigest(step, step.Args, definition), step.Args
+	if ask := step.Asking(); ask != nil {
+		digest, runs = ask.Digest, ask.Args
+		if ask.Kind == plan.AskApproval {
+			definition = ask.Definition
+			text = joined(text, ask.Text)
+		}
+	} else if !step.WantsWord() {
+		text = joined(text, plan.ToolChanged(state, step, definition)) +
+			"; what it refers to is filled in then, and it asks again if that changes what it runs"
+	}
+	if len(args) > 0 {
+		runs = args
+	}
+	text += ".\n\n" + wholeStep(step, func(step *plan.Step) string { return described(tools, step, definition) })
+	if len(runs) > 0 {
+		text += "   runs with: " + barred(pretty(runs)) + "\n"
+	}
+	switch {
+	case step.WantsWord():
+		text += "   blocked by: " + barred(WhyBlocked(step)) + "\n"
+	case step.Error != "":
+		text += "   failed before: " + barred(step.Error) + "\n"
+	}
+	return text, digest
+}
+
+// asksWhat says of a step what a person is to decide.
+func asksWhat(step *plan.Step) string {
+	switch ask := step.Asking(); {
+	case step.WantsWord():
+		return " is blocked"
+	case ask == nil:
+	case ask.Kind == plan.AskPause:
+		return " asks you"
+	case ask.Kind == plan.AskUnknown:
+		return " was started, and nobody knows what came of it"
+	case ask.Attempt > 1:
+		return fmt.Sprintf(" asks again, before attempt %d", ask.Attempt)
+	}
+	return " asks before it runs"
+}
+
+// joined is a sentence with the reason for it, if there is one.
+func joined(sentence, reason string) string { return strings.TrimSuffix(sentence+": "+reason, ": ") }

@@ -26,18 +26,19 @@ func TestApprovedPlanListsItsSteps(t *testing.T) {
 	}
 	for n, missing := range map[int]string{3: "", 300: "(298 done)"} {
 		p := of(n)
-		text := verbs.ApprovedPlan(p, p.Steps.At(n-2))
+		text := verbs.ApprovedPlan(p, p.Steps.At(n-2), nil)
 		for _, word := range []string{fmt.Sprintf("\n%d. Title %d\n", n-1, n-1), missing,
 			fmt.Sprintf("\n%d. Title %d (split off since: the approver has not seen this)\n", n, n)} {
 			if !strings.Contains(text, word) {
 				t.Errorf("%q is missing in\n%s", word, text)
 			}
 		}
-		if whole := verbs.ApprovedPlan(p, nil); strings.Count(whole, "details: With care.") != n || strings.Contains(text, "With care") {
+		whole := verbs.ApprovedPlan(p, nil, nil)
+		if strings.Count(whole, "details: With care.") != n || strings.Contains(text, "With care") {
 			t.Errorf("whole:\n%s", whole)
 		}
 	}
-	if text := verbs.ApprovedPlan(of(3), of(3).Steps.At(1)); !strings.Contains(text, "\n1. Title 1\n") {
+	if text := verbs.ApprovedPlan(of(3), of(3).Steps.At(1), nil); !strings.Contains(text, "\n1. Title 1\n") {
 		t.Errorf("a step of three is left out:\n%s", text)
 	}
 }

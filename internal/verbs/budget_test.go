@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -16,14 +20,22 @@ import (
 // content. What shows a plan or a task by the page costs a page, what tells of an approval
 // has the plan besides, and what was said to be refused names all that is wrong.
 func budgets() map[string]int {
-	const line, few, page = 250, 900, 4_600
+	const line, few, page, doubt = 250, 900, 4_600, 80
 	return map[string]int{
-		"planning_setup_plan": line, "planning_add_step": line, "planning_update_step": line, "planning_mark_step": few,
-		"planning_clear_plan": line, "planning_read_plan": page, "planloop_start": line, "planloop_status": page,
+		"planning_setup_plan": line + doubt, "planning_add_step": line, "planning_update_step": line, "planning_mark_step": few,
+		"planning_clear_plan": line, "planning_read_plan": page, "planloop_start": line + doubt, "planloop_status": page,
 		"planloop_update": 2 * few, "planloop_alert": few, "planloop_suggest": page, "planning_enter_plan_mode": 2 * few,
 		"planning_submit_plan": 2 * few, "planning_ask_user": line,
 		"planning_next_step": page, "planning_recover_step": 2 * few, "planning_replan": 2 * few, "planning_execute_plan": few,
 	}
+}
+
+// toldPlan is what the plan costs at most where a reply tells of its approval.
+const toldPlan = 6_000
+
+func tellsApproval(reply verbs.Reply) bool {
+	status, is := reply.(verbs.StatusReply)
+	return is && status.Decision != nil && status.Decision.Outcome == plan.Approved && status.Approved != ""
 }
 
 // estimated is what a reply may cost in percent of its budget: while it is put together, tokens are
@@ -104,9 +116,13 @@ func TestEveryReplyKeepsItsBudget(t *testing.T) {
 			}
 			answered[row.Name]++
 			text, structured := count(t, reply)
-			if worst[row.Name] = max(worst[row.Name], text, structured); max(text, structured) > budgets()[row.Name]*estimated/100 {
-				t.Errorf("%s: %d tokens of text and %d of structured content, want at most %d:\n%s", row.Name, text, structured,
-					budgets()[row.Name], reply.Text())
+			name, most := row.Name, budgets()[row.Name]
+			if tellsApproval(reply) {
+				name, most = name+" of an approval", most+toldPlan
+			}
+			if worst[name] = max(worst[name], text, structured); max(text, structured) > most*estimated/100 {
+				t.Errorf("%s: %d tokens of text and %d of structured content, want at most %d:\n%s", name, text, structured,
+					most, reply.Text())
 			}
 			if request := must[plan.State](t)(s.State(ctx)).ModeNow().Request; request != nil && rapid.Bool().Draw(t, "decided") {
 				state := must[plan.State](t)(s.State(ctx))
@@ -117,4 +133,56 @@ func TestEveryReplyKeepsItsBudget(t *testing.T) {
 		}
 	})
 	t.Log(answered, worst)
+}
+
+// TestApprovalKeepsItsBudget: however much a plan and the comments on it say, the status that tells of its
+// approval costs what any status does, and the plan besides.
+func TestApprovalKeepsItsBudget(t *testing.T) {
+	const around = 150 // what is said around the steps and the comments
+	worst, count := 0, counted(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s, ctx := ungated(), context.Background()
+		must[verbs.ModeReply](t)(s.EnterPlanMode(ctx, ann, verbs.EnterPlanMode{Reason: "it touches everything"}))
+		in := verbs.SubmitPlan{Summary: line(t, "summary", 500)}
+		for range rapid.SampledFrom([]int{1, 3, 20}).Draw(t, "steps") {
+			in.Steps = append(in.Steps, anySubmitted(t, 0))
+		}
+		for i := range rapid.SampledFrom([]int{0, 0, 150}).Draw(t, "further") {
+			in.Steps = append(in.Steps, verbs.SubmittedStep{TaskFields: verbs.TaskFields{Title: new(fmt.Sprintf("Further step %d", i))}})
+		}
+		must[verbs.SubmitPlanReply](t)(s.SubmitPlan(ctx, ann, in))
+		for range rapid.IntRange(0, 5).Draw(t, "comments") {
+			must[verbs.CommentReply](t)(s.Comment(ctx, person, plan.CommentOn{Text: written(t, "comment", 4_000)}))
+		}
+		must[verbs.DecisionReply](t)(s.Decide(ctx, person, plan.Answer{Outcome: plan.Approved, Digest: digest(t, s)}))
+		reply := must[verbs.StatusReply](t)(s.Status(ctx, ann, verbs.Status{}))
+		text, structured := count(t, reply)
+		worst = max(worst, tokens.CountCautiously(reply.Approved))
+		told, most := tokens.CountCautiously(reply.Approved), (1_500+toldPlan)*estimated/100
+		if !tellsApproval(reply) || told > toldPlan+around || max(text, structured) > most {
+			t.Fatalf("%d tokens of text and %d of structured content:\n%s", text, structured, reply.Text())
+		}
+	})
+	t.Logf("the dearest plan is estimated at %d tokens", worst)
+}
+
+// TestWhatIsNotShownHasItsRoom marks a step done whose command and criteria cost as much as they can.
+func TestWhatIsNotShownHasItsRoom(t *testing.T) {
+	count, most := counted(t), budgets()["planning_mark_step"]
+	for _, text := range prose() {
+		s, text := ungated(), strings.TrimSpace(text)+" "
+		spec := plan.Spec{Title: "Do it", Verify: strings.TrimSpace(strings.Repeat(text, 300/utf8.RuneCountInString(text)))}
+		for i := range 12 {
+			spec.AcceptanceCriteria = append(spec.AcceptanceCriteria, fmt.Sprint(i, " ", spec.Verify))
+		}
+		must[verbs.SetupPlanReply](t)(s.SetUp(t.Context(), ann, plan.SetUp{Outline: plan.Outline{Objective: "o"},
+			Steps: []plan.NewStep{{Spec: spec}}}))
+		reply := called[verbs.MarkStepReply](t, s, "planning_mark_step", `{"step_id":1,"status":"done"}`)
+		if text, structured := count(t, reply); max(text, structured) > most*2/3 { // a blocker takes the rest
+			t.Errorf("%d tokens of text and %d of structured content:\n%s", text, structured, reply.Text())
+		}
+		if !strings.Contains(reply.Text(), "Not shown for S001: ") || !strings.Contains(reply.Text(), "report evidence: ") {
+			t.Errorf("what is missing, or the call, is not told:\n%s", reply.Text())
+		}
+	}
 }

@@ -9,13 +9,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/planloop/planloop/plan"
 )
 
-// ComparePlans is the input of ComparePlans: what is named as PlanNamed says. Without To it is
+// ComparePlans is the input of ComparePlans: what is named as planNamed says. Without To it is
 // the current plan; without both the plan that waits for a decision is compared with the
-// current one, else the current one with the version before.
+// current one, or where nothing is to be done of that with what was shown before, else the
+// current one with the version before.
 type ComparePlans struct {
 	From string
 	To   string
@@ -41,7 +43,7 @@ type Difference struct {
 	From any `json:"from"`
 	To   any `json:"to"`
 
-	before, after []string
+	Was, Is []string `json:"-"` // as people read it
 }
 
 // PlanChange is a field of a plan that differs.
@@ -56,36 +58,48 @@ type StepChange struct {
 	StepID plan.StepID           `json:"step_id"`
 	Was    plan.StepID           `json:"was,omitzero"` // its former id, where it has another
 	Title  string                `json:"title"`
-	Change string                `json:"change"` // added, removed, changed or moved
+	Change Changed               `json:"change"`
 	Fields map[string]Difference `json:"fields,omitempty"`
 }
 
-// The changes of a step, and the field that says where it stands.
+// Changed says in which way a step differs.
+type Changed string
+
+// The changes of a step.
 const (
-	stepAdded   = "added"
-	stepRemoved = "removed"
-	stepChanged = "changed"
-	stepMoved   = "moved"
-	place       = "place"
-	status      = "status"
+	stepAdded   Changed = "added"
+	stepRemoved Changed = "removed"
+	stepChanged Changed = "changed"
+	stepMoved   Changed = "moved"
+)
+
+// Values lists them.
+func (Changed) Values() []string { return []string{"added", "removed", "changed", "moved"} }
+
+// The field that says where a step stands, and the one that says what became of it.
+const (
+	place  = "place"
+	status = "status"
 )
 
 // ComparePlans says what differs between two plans.
-func (s *Service) ComparePlans(ctx context.Context, _ Caller, in ComparePlans) (Comparison, error) {
-	state, err := s.State(ctx)
-	if err != nil {
+func (s *Service) ComparePlans(ctx context.Context, c Caller, in ComparePlans) (Comparison, error) {
+	state, former, err := s.Draft(ctx)
+	switch {
+	case err != nil:
 		return Comparison{}, err
-	}
-	if in.From == "" {
-		if in.From, in.To, err = s.compared(state); err != nil {
+	case in.From == "" && former != nil && over(state.Plan):
+		return Compare(former, state.Draft), nil
+	case in.From == "":
+		if in.From, in.To, err = s.compared(state, c); err != nil {
 			return Comparison{}, err
 		}
 	}
-	from, err := s.PlanNamed(ctx, state, in.From)
+	from, err := s.planNamed(ctx, state, in.From)
 	if err != nil {
 		return Comparison{}, err
 	}
-	to, err := s.PlanNamed(ctx, state, cmp.Or(in.To, "current"))
+	to, err := s.planNamed(ctx, state, cmp.Or(in.To, "current"))
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -93,36 +107,60 @@ func (s *Service) ComparePlans(ctx context.Context, _ Caller, in ComparePlans) (
 }
 
 // compared names the two plans that are compared unless others are asked for.
-func (s *Service) compared(state plan.State) (from, to string, err error) {
+func (s *Service) compared(state plan.State, c Caller) (from, to string, err error) {
+	first := func(form WhichPlan, or string) error {
+		return plan.Refuse(plan.NotFound, "", "this is the first version of the plan, so there is none to compare it with",
+			"read it with `"+c.word(Call{Act: ActRead, ID: string(form)})+"`"+or)
+	}
 	switch p := state.Plan; {
+	case state.Draft != nil && over(p):
+		return "", "", first(DraftPlan, "")
 	case p == nil:
 		return "", "", plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first")
 	case state.Draft != nil:
 		return "current", "draft", nil
-	case slices.Contains(state.PlanIDs(), p.PreviousPlanID):
-		return p.PreviousPlanID, "current", nil
 	}
-	before := ""
-	for head := range state.Versions(state.Plan.Root()) {
-		if head.Version < state.Plan.Version {
-			before = head.ID
-		}
-	}
+	before := versionBefore(state, state.Plan)
 	if before == "" {
-		return "", "", plan.Refuse(plan.NotFound, "", "there is no version before "+plan.Quote(state.Plan.ID)+", and no draft waits",
-			"name the plan to compare it with")
+		return "", "", first("", ", or name the plan to compare it with")
 	}
 	return before, "current", nil
 }
 
-var versionName = regexp.MustCompile(`^[vV]?([1-9][0-9]{0,8})$`)
+// versionBefore is the id of the version that a plan took the place of; "" for none.
+func versionBefore(state plan.State, p *plan.Plan) (id string) {
+	if slices.Contains(state.PlanIDs(), p.PreviousPlanID) {
+		return p.PreviousPlanID
+	}
+	for head := range state.Versions(p.Root()) {
+		if head.Version < p.Version {
+			id = head.ID
+		}
+	}
+	return id
+}
+
+// Before returns what a plan that is or was in force is compared with where people look at it: the version that was approved,
+// where the plan was replanned since without asking, else the version before it; nil for none.
+func (s *Service) Before(ctx context.Context, state plan.State, p *plan.Plan) (*plan.Plan, error) {
+	before := versionBefore(state, p)
+	if before == "" {
+		return nil, nil
+	}
+	if approved, err := s.session.AsApproved(ctx, p); err != nil || approved.ID != p.ID {
+		return approved, err
+	}
+	return s.session.PlanBody(ctx, before)
+}
+
+var versionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[vV]?([1-9][0-9]{0,8})$`) })
 
 // IsVersion reports whether a name is that of a version, such as v2 or 2.
-func IsVersion(name string) bool { return versionName.MatchString(name) }
+func IsVersion(name string) bool { return versionName().MatchString(name) }
 
 // VersionID returns the id of a version of the current plan by its number, such as v2 or 2.
 func VersionID(state plan.State, name string) (string, error) {
-	parts := versionName.FindStringSubmatch(name)
+	parts := versionName().FindStringSubmatch(name)
 	if parts == nil || state.Plan == nil {
 		return "", plan.Refuse(plan.NotFound, "", "there is no version "+plan.Quote(name), "list the plans to see which there are")
 	}
@@ -139,9 +177,9 @@ func VersionID(state plan.State, name string) (string, error) {
 		"list the plans to see which there are")
 }
 
-// PlanNamed returns a plan by its id, by the number of its version of the current plan (2, v2),
+// planNamed returns a plan by its id, by the number of its version of the current plan (2, v2),
 // or as current, draft or approved, which is the current one as it was when it was approved.
-func (s *Service) PlanNamed(ctx context.Context, state plan.State, name string) (*plan.Plan, error) {
+func (s *Service) planNamed(ctx context.Context, state plan.State, name string) (*plan.Plan, error) {
 	none := func(problem string) (*plan.Plan, error) {
 		return nil, plan.Refuse(plan.NotFound, "", problem, "list the plans to see which there are")
 	}
@@ -211,7 +249,7 @@ func Compare(from, to *plan.Plan) Comparison {
 }
 
 // stepChange says what differs in what a step asks for, and in its status.
-func stepChange(change string, old, step *plan.Step) StepChange {
+func stepChange(change Changed, old, step *plan.Step) StepChange {
 	c := StepChange{StepID: step.ID, Title: step.Title, Change: change, Fields: map[string]Difference{}}
 	for _, f := range comparedFields() {
 		if d, differs := difference(f, old, step); differs {
@@ -230,8 +268,8 @@ func comparedFields() []plan.Field[plan.Step] {
 }
 
 func difference[T any](f plan.Field[T], old, now *T) (Difference, bool) {
-	d := Difference{From: value(f.In(old)), To: value(f.In(now)), before: f.Texts(old), after: f.Texts(now)}
-	return d, !slices.Equal(d.before, d.after)
+	d := Difference{From: value(f.In(old)), To: value(f.In(now)), Was: f.Texts(old), Is: f.Texts(now)}
+	return d, !slices.Equal(d.Was, d.Is)
 }
 
 // value is what a pointer to a field points to, nil for nothing.
@@ -241,38 +279,6 @@ func value(field any) any {
 		return nil
 	}
 	return v.Interface()
-}
-
-// movedSteps are the steps that stand elsewhere among those that both plans have: all but the
-// longest run of steps that stand in the same order.
-func movedSteps(from, to *plan.Plan, was map[plan.StepID]*plan.Step) map[plan.StepID]bool {
-	var ids []plan.StepID
-	var places []int
-	for step := range to.Steps.All() {
-		if old := was[step.ID]; old != nil {
-			ids, places = append(ids, step.ID), append(places, from.Steps.Position(old.ID))
-		}
-	}
-	var ends []int // the last of the best run of each length, by its place in ids
-	before := make([]int, len(ids))
-	for i, at := range places {
-		length, _ := slices.BinarySearchFunc(ends, at, func(end, at int) int { return cmp.Compare(places[end], at) })
-		if before[i] = -1; length > 0 {
-			before[i] = ends[length-1]
-		}
-		ends = append(ends, i)[:max(length+1, len(ends))]
-		ends[length] = i
-	}
-	moved := map[plan.StepID]bool{}
-	for _, id := range ids {
-		moved[id] = true
-	}
-	if len(ends) > 0 {
-		for i := ends[len(ends)-1]; i >= 0; i = before[i] {
-			delete(moved, ids[i])
-		}
-	}
-	return moved
 }
 
 // Text is what differs in lines, the statuses last. What begins with + or - behind its blanks,
@@ -321,7 +327,7 @@ func (c StepChange) structural() bool {
 }
 
 func (c StepChange) text() string {
-	text := map[string]string{stepAdded: "+ ", stepRemoved: "- "}[c.Change] + c.StepID.String() + " " + c.Title
+	text := map[Changed]string{stepAdded: "+ ", stepRemoved: "- "}[c.Change] + c.StepID.String() + " " + c.Title
 	if c.Was != 0 {
 		text += ", which was " + c.Was.String()
 	}
@@ -342,9 +348,9 @@ func (c StepChange) text() string {
 // text is the difference of a field in lines. Of long texts it is what differs in their lines.
 func (d Difference) text(label string) string {
 	var b strings.Builder
-	if len(d.before) == 1 && len(d.after) == 1 && strings.Contains(d.before[0]+d.after[0], "\n") {
+	if len(d.Was) == 1 && len(d.Is) == 1 && strings.Contains(d.Was[0]+d.Is[0], "\n") {
 		b.WriteString("  " + label + ":\n")
-		for line := range strings.Lines(diff(d.before[0]+"\n", d.after[0]+"\n")) {
+		for line := range strings.Lines(diff(d.Was[0]+"\n", d.Is[0]+"\n")) {
 			b.WriteString(Further + line)
 		}
 		return b.String()
@@ -356,10 +362,40 @@ func (d Difference) text(label string) string {
 			}
 		}
 	}
-	side("-", d.before, d.after)
-	side("+", d.after, d.before)
+	side("-", d.Was, d.Is)
+	side("+", d.Is, d.Was)
 	if b.Len() == 0 {
 		b.WriteString("  " + label + ": in another order\n")
 	}
 	return b.String()
+}
+
+// brief is what differs in one line, without the texts: "the plan's summary; S003 changed (details, risk)".
+func (c Comparison) brief() string {
+	var parts []string
+	for _, f := range plan.PlanFields() {
+		if slices.ContainsFunc(c.Plan, func(change PlanChange) bool { return change.Field == f.Name }) {
+			parts = append(parts, "the plan's "+strings.ToLower(f.Label))
+		}
+	}
+	for _, change := range c.Steps {
+		var labels []string
+		for _, f := range comparedFields() {
+			if _, differs := change.Fields[f.Name]; differs && f.Name != status {
+				labels = append(labels, strings.ToLower(f.Label))
+			}
+		}
+		_, moved := change.Fields[place]
+		switch {
+		case change.Change == stepAdded || change.Change == stepRemoved:
+			parts = append(parts, fmt.Sprintf("%s %s %s", change.StepID, plan.Quote(plan.Shorten(change.Title, titleShown)), change.Change))
+		case len(labels) > 0 && moved:
+			parts = append(parts, fmt.Sprintf("%s moved and changed (%s)", change.StepID, strings.Join(labels, ", ")))
+		case len(labels) > 0:
+			parts = append(parts, fmt.Sprintf("%s changed (%s)", change.StepID, strings.Join(labels, ", ")))
+		case moved:
+			parts = append(parts, change.StepID.String()+" moved")
+		}
+	}
+	return strings.Join(parts, "; ")
 }

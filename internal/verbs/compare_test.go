@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -55,4 +56,46 @@ func ordered(ids []int) *plan.Plan {
 		steps = append(steps, &plan.Step{ID: plan.StepID(id), Spec: plan.Spec{Title: plan.StepID(id).String()}})
 	}
 	return &plan.Plan{ID: "p", Version: 1, Steps: plan.NewSteps(steps)}
+}
+
+// TestDependenciesInAnotherOrderAreNoChange: neither in what is compared, nor in what a person is shown, nor for a comment;
+// also where the steps were numbered anew meanwhile.
+func TestDependenciesInAnotherOrderAreNoChange(t *testing.T) {
+	waiting := func(id string, numbers []plan.StepID, deps ...plan.StepID) *plan.Plan {
+		steps := make([]*plan.Step, len(numbers))
+		for i, title := range []string{"Look", "Measure", "Build"} {
+			steps[i] = &plan.Step{ID: numbers[i], Spec: plan.Spec{Title: title}}
+		}
+		steps[2].DependsOn = deps
+		return &plan.Plan{ID: id, Version: 1, Steps: plan.NewSteps(steps)}
+	}
+	was := waiting("p", []plan.StepID{1, 2, 3}, 2, 1)
+	step, _ := was.Steps.Get(3)
+	comment := plan.Comment{ID: "C1", Text: "why?", About: plan.About{Of: "p", Step: 3, Title: "Build", Shown: plan.StepDigest(step)}}
+	for name, c := range map[string]struct {
+		now  *plan.Plan
+		same bool
+	}{
+		"another order":              {waiting("p", []plan.StepID{1, 2, 3}, 1, 2), true},
+		"another order, resubmitted": {waiting("q", []plan.StepID{1, 2, 3}, 1, 2), true},
+		"numbered anew":              {waiting("q", []plan.StepID{2, 1, 3}, 2, 1), true},
+		"one less":                   {waiting("p", []plan.StepID{1, 2, 3}, 1), false},
+	} {
+		fields := map[string]bool{}
+		for _, change := range verbs.Compare(was, c.now).Steps {
+			for field := range change.Fields {
+				fields[field] = true
+			}
+		}
+		if fields["depends_on"] == c.same {
+			t.Errorf("%s: compared, %v differ", name, fields)
+		}
+		if shown := strings.Contains(verbs.ReviewText(c.now, was), "- "+"  depends on"); shown == c.same {
+			t.Errorf("%s: shown is\n%s", name, verbs.ReviewText(c.now, was))
+		}
+		remark := verbs.RemarksOn(c.now, []plan.Comment{comment}, map[string]*plan.Plan{"p": was})[0]
+		if remark.Now != 3 || (remark.Standing == verbs.StandsOpen) != c.same {
+			t.Errorf("%s: the comment is on %s, %s", name, remark.Now, remark.Standing)
+		}
+	}
 }

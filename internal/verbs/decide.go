@@ -32,7 +32,11 @@ func (s *Service) Decide(ctx context.Context, c Caller, a plan.Answer) (Decision
 	reply.Runs = a.Outcome == plan.Approved && s.view(outcome.After, c, Rules{}).carriesOut()
 	reply.Message = decisionMessage(outcome.After.ModeNow().Decision)
 	if a.Outcome == plan.Approved && c.brief() {
-		reply.Approved = toldApproved(outcome.After.Plan, c)
+		remarks, err := s.OpenRemarks(ctx, outcome.After)
+		if err != nil {
+			return DecisionReply{}, err
+		}
+		reply.Approved = toldApproved(outcome.After.Plan, c, remarks)
 	}
 	return reply, nil
 }
@@ -47,6 +51,11 @@ func decisionMessage(d *plan.Decision) string {
 	if d == nil {
 		return ""
 	}
+	return decisionWords(d, d.Edits.String())
+}
+
+// decisionWords is decisionMessage where edits say what people changed of what was submitted.
+func decisionWords(d *plan.Decision, edits string) string {
 	by, what, cancelled := d.Way.Decider(d.By), "The plan", "Planning mode was cancelled by "
 	if d.Change {
 		what, cancelled = "The change to the approved plan", "The change to the approved plan was called off by "
@@ -61,6 +70,13 @@ func decisionMessage(d *plan.Decision) string {
 	}[d.Outcome]
 	if d.Change && (d.Outcome == plan.Rejected || d.Outcome == plan.CalledOff) {
 		text += ", and the plan goes on as it was"
+	}
+	switch {
+	case edits == "":
+	case d.Outcome == plan.Returned:
+		text += ", after changes to it that are to be kept (" + edits + ")"
+	default:
+		text += ", after changes to what was submitted (" + edits + ")"
 	}
 	if d.Comment != "" {
 		return text + ": " + d.Comment
@@ -91,7 +107,8 @@ func (r DecisionReply) Text() string {
 	return r.under(text)
 }
 
-// Draft returns the draft that waits, and the one that was shown before it, if any.
+// Draft returns the draft that waits, and what it is compared with: the approved plan that it changes, the draft
+// that was shown before it, the version before it, or that which people have changed; nil for none.
 func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Plan, err error) {
 	state, err = s.State(ctx)
 	if err != nil || state.Draft == nil {
@@ -105,6 +122,12 @@ func (s *Service) Draft(ctx context.Context) (state plan.State, former *plan.Pla
 		if former, err = s.session.PlanBody(ctx, head.ID); err != nil {
 			return state, nil, fmt.Errorf("look for what was shown before: %w", err)
 		}
+		return state, former, nil
 	}
-	return state, former, nil
+	if state.Plan != nil && state.Plan.Root() == state.Draft.Root() {
+		former, err = s.session.AsApproved(ctx, state.Plan)
+		return state, former, err
+	}
+	former, err = s.session.AsSubmitted(ctx, state.Draft)
+	return state, former, err
 }

@@ -65,6 +65,8 @@ func Try[In, Out any](ctx context.Context, s *Service, c Caller, err error, in I
 	}
 	if again := strict.Reopened(bad.mended, &in, texts); again != nil {
 		bad.Mended = brief(again)
+	} else if own := new(BadCall); string(bad.mended) == "{}" && errors.As(more, &own) {
+		bad.Mended = own.Mended // nothing is left of the call, and nothing is refused
 	}
 	bad.ValidationError = all
 	return bad

@@ -66,7 +66,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	if err != nil {
 		return ExecutePlanReply{}, err
 	}
-	taking, err := s.takePart(ctx, c, in.Parallel)
+	taking, err := s.takePart(ctx, c, EngineOptions{Parallel: in.Parallel})
 	if err != nil {
 		return ExecutePlanReply{}, err
 	}
@@ -84,7 +84,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 			return ExecutePlanReply{}, c.released(taking.err)
 		case left && again < 3 && state.Runs() && plan.WhyOver(state) == "": // it was taken up again as the engine left
 			again++
-			if taking, err = s.takePart(ctx, c, in.Parallel); err != nil {
+			if taking, err = s.takePart(ctx, c, EngineOptions{Parallel: in.Parallel}); err != nil {
 				return ExecutePlanReply{}, err
 			}
 			told = taking.hub.Listen(ctx)
@@ -135,37 +135,64 @@ type executing struct {
 
 // part is an engine's part in a run.
 type part struct {
-	hub  broadcast.Hub // told when it gets on
-	left chan struct{} // closed when the engine has left
-	err  error         // then
+	hub   broadcast.Hub // told when it gets on
+	begun chan struct{} // closed when the run goes on
+	left  chan struct{} // closed when the engine has left
+	err   error         // then
 
 	mu   sync.Mutex
 	what map[plan.StepID]string // how far running steps have come
 	last string
 }
 
+// StartRun has this process take part in the run beside the call and after it: it answers once the run goes on, or
+// says why it does not.
+func (s *Service) StartRun(ctx context.Context, c Caller, o EngineOptions) error {
+	if s.opts.Engine == nil || c.Background == nil {
+		return plan.Refuse(plan.Conflict, "", "nothing carries out steps here", "run the plan in a project's own workspace")
+	}
+	taking, err := s.takePart(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-taking.begun:
+		return nil
+	case <-taking.left:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if taking.err != nil || isClosed(taking.begun) { // and it is over already
+		return taking.err
+	}
+	return plan.Refuse(plan.Conflict, "", "the plan is complete, so there is nothing to run", "look at what came of it")
+}
+
 // takePart returns the engine of this process, begun where there is none. The goroutine is the
 // background's, and ends with it or with the run.
-func (s *Service) takePart(ctx context.Context, c Caller, parallel int) (*part, error) {
+func (s *Service) takePart(ctx context.Context, c Caller, o EngineOptions) (*part, error) {
 	s.executing.mu.Lock()
 	defer s.executing.mu.Unlock()
 	if p := s.executing.part; p != nil && !p.over() {
 		_, err := s.do(ctx, c, plan.BeginRun{}) // a paused one goes on
 		return p, err
 	}
-	p := &part{left: make(chan struct{}), what: map[plan.StepID]string{}}
+	p := &part{begun: make(chan struct{}), left: make(chan struct{}), what: map[plan.StepID]string{}}
 	s.executing.part = p
-	by := Caller{Actor: c.Actor, Face: c.Face}
+	by := Caller{Actor: c.Actor, Of: c.Of, Face: c.Face}
+	o.Listener, o.Begin = p, func(context.Context) error { close(p.begun); return nil }
 	c.Background(func(ctx context.Context) {
 		defer close(p.left)
-		_, p.err = s.Run(ctx, by, EngineOptions{Parallel: parallel, Listener: p})
+		_, p.err = s.Run(ctx, by, o)
 	})
 	return p, nil
 }
 
-func (p *part) over() bool {
+func (p *part) over() bool { return isClosed(p.left) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-p.left:
+	case <-c:
 		return true
 	default:
 		return false
@@ -313,7 +340,7 @@ func (s *Service) askAboutStep(state plan.State, step *plan.Step, c Caller) *Ask
 	switch {
 	case ask.Kind == plan.AskPause:
 		about.Message = ask.Text
-	case ask.Kind == plan.AskApproval && !state.LimitsInForce(s.opts.Limits).PersonOnly:
+	case ask.Kind == plan.AskApproval && !s.PersonOnly(state):
 		about.Message, _ = s.ReviewStep(state, step, nil)
 	default:
 		return nil

@@ -288,7 +288,7 @@ const (
 
 // selectAgentPrompt asks which agent is to do the current step.
 func (s *Service) selectAgentPrompt(state plan.State, c Caller, task string) (string, error) {
-	data := prompts.SelectAgentData{ArbiterData: Arbiter(state, nil)}
+	data := prompts.SelectAgentData{ArbiterData: arbiter(state, nil)}
 	if task != "" {
 		data.Task = task
 	}
@@ -319,9 +319,9 @@ func lastError(p *plan.Plan) string {
 	return step.ID.String() + ": " + tokens.ShortenCautiously(step.Error, failedError, plan.MaxNote)
 }
 
-// Arbiter is the current plan as an arbiter sees it, at a step of it, or else at the one that
+// arbiter is the current plan as an arbiter sees it, at a step of it, or else at the one that
 // is to be done. Without a plan it is what planning mode was entered for.
-func Arbiter(state plan.State, at *plan.Step) prompts.ArbiterData {
+func arbiter(state plan.State, at *plan.Step) prompts.ArbiterData {
 	p := state.Plan
 	if p == nil || p.Cleared() {
 		return prompts.ArbiterData{Task: state.ModeNow().Task}

@@ -32,7 +32,7 @@ const (
 	ActAddSteps    Act = "add_steps"    // to the plan
 	ActUpdate      Act = "update"       // add, edit and report with the arguments JSON, "" for any
 	ActMark        Act = "mark"         // Step, with Status
-	ActRead        Act = "read"         // the whole plan; the draft or the approved one, if ID says so, from Step on
+	ActRead        Act = "read"         // the whole plan; the draft, the approved one or the comments, if ID says so, from Step or Page on
 	ActShowTask    Act = "show_task"    // Step, whole; Page of it
 	ActListTasks   Act = "list_tasks"   // Page of them
 	ActAskStatus   Act = "ask_status"   // where the plan stands
@@ -43,6 +43,7 @@ const (
 	ActClear       Act = "clear"        // the signal ID
 	ActSyncRules   Act = "sync_rules"   // into File
 	ActAsk         Act = "ask"          // a person
+	ActReply       Act = "reply"        // to the comment ID
 	ActRun         Act = "run"          // the plan: what tools do of it
 	ActRecover     Act = "recover"      // Step, which failed or is unknown, by Choice; JSON: arguments to retry with, or steps to insert
 	ActReplan      Act = "replan"       // which makes the next version of the plan, with the arguments JSON
@@ -50,6 +51,7 @@ const (
 	ActDraft       Act = "draft"        // tasks, without a model of planloop's
 	ActUsePrompt   Act = "use_prompt"   // by its name; lists them
 	ActApprove     Act = "approve"      // the draft
+	ActReview      Act = "review"       // all that waits, on a page
 	ActReturn      Act = "return"       // the draft, to be edited
 	ActReject      Act = "reject"       // the draft
 	ActAnswer      Act = "answer"       // a question
@@ -67,15 +69,18 @@ const (
 	ActAbandon     Act = "abandon"      // the plan
 
 	ActApplyTemplate Act = "apply_template" // ID, with the parameters JSON
+	ActInstall       Act = "install"        // planloop's server and hooks in the agent's host
+	ActEnterMode     Act = "enter_mode"     // planning mode, as a person
 )
 
 // Acts lists them all, in order.
 func Acts() []Act {
 	return []Act{ActSetUp, ActStart, ActAddSteps, ActUpdate, ActMark, ActRead, ActShowTask, ActListTasks, ActAskStatus,
-		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActRun,
-		ActRecover, ActReplan, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReturn, ActReject, ActAnswer, ActComment, ActRestore,
+		ActWait, ActProve, ActSummarise, ActAlert, ActClear, ActSyncRules, ActAsk, ActReply, ActRun,
+		ActRecover, ActReplan, ActSubmit, ActDraft, ActUsePrompt, ActApprove, ActReview, ActReturn, ActReject,
+		ActAnswer, ActComment, ActRestore,
 		ActCancelMode, ActPurge, ActTakeOver, ActCheck, ActPause, ActResume, ActApproveStep, ActRejectStep, ActAnswerStep, ActAbandon,
-		ActApplyTemplate}
+		ActApplyTemplate, ActInstall, ActEnterMode}
 }
 
 // Call is something to be called, with the arguments that are known; what the

@@ -1,6 +1,8 @@
 package verbs
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/planloop/planloop/internal/tokens"
@@ -12,8 +14,12 @@ import (
 // agent that begins anew has to know it.
 type Feedback struct {
 	Decision *DecisionFeedback `json:"decision,omitempty"`
+	Edited   string            `json:"edited,omitempty"` // what people changed of the draft that waits, and of the current plan
 	Answers  []AnswerFeedback  `json:"answers,omitempty"`
 	Comments []CommentFeedback `json:"comments,omitempty"`
+	More     int               `json:"more_comments,omitempty"`
+	ReadAll  string            `json:"all_comments,omitempty"` // the call that shows whole what is left out or shortened here
+	Reply    string            `json:"reply_with,omitempty"`   // the call that replies to the question in front
 }
 
 // DecisionFeedback is the last decision about a plan.
@@ -23,6 +29,7 @@ type DecisionFeedback struct {
 	Way     plan.Way     `json:"way,omitempty"`
 	Comment string       `json:"comment,omitempty"`
 	Change  bool         `json:"change,omitempty"` // it was about a change to the approved plan
+	Edits   string       `json:"edits,omitempty"`  // by people, of what was submitted
 }
 
 // AnswerFeedback is the answer to a question.
@@ -32,10 +39,17 @@ type AnswerFeedback struct {
 	By       string `json:"by"`
 }
 
-// CommentFeedback is a person's comment.
+// CommentFeedback is a person's comment, on a step as it was then or on the whole.
 type CommentFeedback struct {
-	Text string `json:"text"`
-	By   string `json:"by"`
+	ID       string `json:"id,omitempty"`
+	Text     string `json:"text"`
+	By       string `json:"by"`
+	TaskID   int    `json:"task_id,omitempty"`
+	Title    string `json:"title,omitempty"`
+	Question bool   `json:"question,omitempty"` // that nobody has replied to
+
+	Standing Standing `json:"standing,omitempty"` // unless the step is as it was
+	place    string
 }
 
 // feedbackShown bounds how many answers and comments a status repeats, gatheringShown
@@ -47,13 +61,22 @@ const (
 
 // feedback collects what a person said after a revision; for a caller that was never told
 // anything, also what was said before about the work at hand.
-func feedback(state plan.State, told plan.Revision, never bool) Feedback {
+func feedback(state plan.State, remarks []Remark, told plan.Revision, never bool) Feedback {
 	f, shown := said(state, told, never), feedbackShown
+	for i := range f.Comments {
+		f.Comments[i].standing(remarks)
+	}
 	if state.PhaseNow() == plan.PhaseGathering {
 		shown = gatheringShown
 	}
 	f.Answers = f.Answers[max(0, len(f.Answers)-shown):]
-	f.Comments = f.Comments[max(0, len(f.Comments)-shown):]
+	for len(f.Comments) > shown { // a question goes last, and the newest of them first
+		i := slices.IndexFunc(f.Comments, func(c CommentFeedback) bool { return !c.Question })
+		if i < 0 {
+			i = len(f.Comments) - 1
+		}
+		f.Comments, f.More = slices.Delete(f.Comments, i, i+1), f.More+1
+	}
 	return f
 }
 
@@ -66,7 +89,11 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 	}
 	if d := state.ModeNow().Decision; d != nil && !heeded(state, d) && (tells(d.Revision, d.At, decided) || turnedDown(state)) &&
 		(state.PhaseNow() != plan.PhaseInactive || !d.At.Before(decided)) {
-		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change}
+		f.Decision = &DecisionFeedback{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change,
+			Edits: d.Edits.String()}
+	}
+	if d := state.Draft; d != nil && d.Edits != nil && state.PhaseNow() == plan.PhaseSubmitted && (never || d.Edits.Revision > told) {
+		f.Edited = editsText(d.Edits)
 	}
 	for _, q := range state.Questions {
 		if tells(q.Revision, q.AnsweredAt, about) {
@@ -74,11 +101,32 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 		}
 	}
 	for _, c := range state.Comments {
-		if tells(c.Revision, c.At, about) {
-			f.Comments = append(f.Comments, CommentFeedback{c.Text, c.By})
+		if tells(c.Revision, c.At, about) && !c.Met && !c.Question || c.Waits() && !c.At.Before(about) {
+			f.Comments = append(f.Comments, commentFeedback(c))
 		}
 	}
 	return f
+}
+
+func commentFeedback(c plan.Comment) CommentFeedback {
+	return CommentFeedback{ID: c.ID, Text: c.Text, By: c.Way.Decider(c.By), TaskID: int(c.Step), Title: c.Title, Question: c.Question}
+}
+
+// standing finds which step a comment is on now.
+func (c *CommentFeedback) standing(remarks []Remark) {
+	c.place = fmt.Sprintf("task %d", c.TaskID)
+	for _, r := range remarks {
+		if r.ID == "" || r.ID != c.ID || r.Step == 0 {
+			continue
+		}
+		c.TaskID, c.place = int(r.Now), fmt.Sprintf("task %d", int(r.Now))
+		if r.two {
+			c.place += r.ofPlan()
+		}
+		if r.Standing != StandsOpen {
+			c.Standing = r.Standing
+		}
+	}
 }
 
 // heeded reports whether what was returned for changes has been submitted again.
@@ -88,10 +136,13 @@ func heeded(state plan.State, d *plan.Decision) bool {
 
 // begins says from when on what was said is about the work at hand: answers and comments
 // may have come before its plan was made or its planning began, so those count since the
-// plan before; a decision is about its own plan.
+// plan before, of which former drafts and versions of this one are none; a decision is about its own plan.
 func begins(state plan.State) (about, decided time.Time) {
-	if n := len(state.Past); n > 0 {
-		about = state.Past[n-1].CreatedAt
+	for _, head := range slices.Backward(state.Past) {
+		if !head.GaveWay() {
+			about = head.CreatedAt
+			break
+		}
 	}
 	switch {
 	case state.PhaseNow() != plan.PhaseInactive:
@@ -107,17 +158,64 @@ func (f Feedback) lines() string {
 	if f.Decision != nil {
 		text += "\n" + f.Decision.text()
 	}
+	text += line(f.Edited)
 	for _, a := range f.Answers {
-		text += "\n" + a.By + " answered " + plan.Quote(a.Question) + ": " + a.Answer
+		text += "\n" + a.line()
 	}
 	for _, c := range f.Comments {
-		text += "\n" + c.By + " comments: " + c.Text
+		text += "\n" + c.line()
+	}
+	switch {
+	case f.More > 0 && f.ReadAll != "":
+		text += "\nand " + plan.Counted(f.More, "more comment") + ". All of them, whole: " + f.ReadAll
+	case f.More > 0:
+		text += "\nand " + plan.Counted(f.More, "more comment")
+	case f.ReadAll != "":
+		text += "\nWhat was said, whole: " + f.ReadAll
+	}
+	if f.Reply != "" {
+		text += "\nReply: " + f.Reply
 	}
 	return text
 }
 
+func (a AnswerFeedback) line() string {
+	return a.By + " answered " + plan.Quote(a.Question) + ": " + a.Answer
+}
+
+// line is a comment with who made it and on what: `pat asks (C4, task 2 "Use it"): why?`.
+func (c CommentFeedback) line() string {
+	return c.By + map[bool]string{true: " asks", false: " comments"}[c.Question] + c.about() + ": " + c.Text
+}
+
+// about is in brackets what a comment is called and what it is on; those of the first logs have no name.
+func (c CommentFeedback) about() string {
+	switch {
+	case c.ID == "":
+		return ""
+	case c.Standing == StandsGone:
+		return " (" + c.ID + ", on " + plan.Quote(c.Title) + ", which is gone)"
+	case c.TaskID == 0:
+		return " (" + c.ID + ")"
+	case c.Standing == StandsChanged:
+		return fmt.Sprintf(" (%s, %s %s, changed since)", c.ID, c.place, plan.Quote(c.Title))
+	}
+	return fmt.Sprintf(" (%s, %s %s)", c.ID, c.place, plan.Quote(c.Title))
+}
+
+// unreplied returns the id of the first question to agents that waits for a reply, "" for none.
+func unreplied(state plan.State) string {
+	about, _ := begins(state)
+	for _, c := range state.Comments {
+		if c.Waits() && !c.At.Before(about) {
+			return c.ID
+		}
+	}
+	return ""
+}
+
 func (d *DecisionFeedback) text() string {
-	return decisionMessage(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change})
+	return decisionWords(&plan.Decision{Outcome: d.Outcome, By: d.By, Way: d.Way, Comment: d.Comment, Change: d.Change}, d.Edits)
 }
 
 // tells reports whether a caller hears of an approval here: who brought it was answered
@@ -129,11 +227,11 @@ func (d *DecisionFeedback) tells(c Caller) bool {
 // What a status has room for of what people said, in tokens: beside a task, and without.
 const (
 	feedbackRoom  = 320
-	feedbackAlone = 870
+	feedbackAlone = 640
 )
 
-// fit cuts what people said at the ends of lines, each text to its share of the room.
-func (f *Feedback) fit(room int) {
+// fit cuts what people said at the ends of lines, each text to its share of the room. It reports whether any was.
+func (f *Feedback) fit(room int) (cut bool) {
 	var texts []*string
 	if f.Decision != nil {
 		texts = append(texts, &f.Decision.Comment)
@@ -142,11 +240,16 @@ func (f *Feedback) fit(room int) {
 		texts = append(texts, &f.Answers[i].Question, &f.Answers[i].Answer)
 	}
 	for i := range f.Comments {
-		texts = append(texts, &f.Comments[i].Text)
+		c := &f.Comments[i]
+		c.Title = tokens.ShortenCautiously(c.Title, titleTokens, titleShown)
+		texts = append(texts, &c.Text)
 	}
 	for i, text := range texts {
 		share := room / (len(texts) - i)
-		*text = tokens.Block(*text, share)
+		was := *text
+		*text = tokens.Block(was, share)
+		cut = cut || *text != was
 		room -= min(share, tokens.CountCautiously(*text))
 	}
+	return cut
 }

@@ -57,6 +57,33 @@ func TestAnAnswerReachesWhoAsked(t *testing.T) {
 	})
 }
 
+// TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut: however often the draft gave way to
+// another before the approval, an agent that comes new hears what was said while it was planned.
+func TestAnswersGivenWhilePlanningReachWhoeverCarriesThePlanOut(t *testing.T) {
+	clock := time.Now()
+	s := service(func() time.Time { clock = clock.Add(time.Second); return clock }, nil)
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(s.PlanFor(t.Context(), ann, "Limit login attempts"))
+	do(s.AskUser(t.Context(), ann, verbs.AskUser{Question: "Redis?"}))
+	do(s.Answer(t.Context(), person, "", "memory is enough"))
+	for _, title := range []string{"List the sessions", "Move the sessions"} {
+		do(s.SubmitPlan(t.Context(), ann, verbs.SubmitPlan{Summary: "Move.", Steps: []verbs.SubmittedStep{{TaskFields: verbs.TaskFields{
+			Title: &title, Type: new(plan.Feature), ContextHints: &[]string{"Read `go.mod`"}, RelevantFilePaths: &[]string{"go.mod"}}}}}))
+	}
+	state, err := s.State(t.Context())
+	do(state, err)
+	do(s.Decide(t.Context(), person, plan.Answer{Outcome: plan.Approved, Digest: plan.Digest(state.Draft)}))
+	reply, err := s.Status(t.Context(), carl, verbs.Status{})
+	if do(reply, err); len(reply.Answers) != 1 || reply.Answers[0].Answer != "memory is enough" {
+		t.Errorf("%+v", reply.Answers)
+	}
+}
+
 // TestGatheringTellsUntilTheNextSubmission: while planning mode gathers, every status says
 // what it is about, what is asked, what was answered and what is to be changed.
 func TestGatheringTellsUntilTheNextSubmission(t *testing.T) {
@@ -132,7 +159,7 @@ func TestAfterARejection(t *testing.T) {
 		Steps: []verbs.SubmittedStep{{TaskFields: task}}}); err != nil {
 		t.Fatal(err)
 	}
-	next("Wait for a person's decision: planloop_status {\"wait\":50}; the person runs planloop approve.")
+	next("Wait for a person's decision: planloop_status {\"wait\":50}; the person runs planloop review or planloop approve.")
 	state, _ := s.State(t.Context())
 	if _, err := s.Decide(t.Context(), person, plan.Answer{Outcome: plan.Rejected, Digest: plan.Digest(state.Draft)}); err != nil {
 		t.Fatal(err)

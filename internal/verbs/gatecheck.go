@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,6 +95,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 	case form != nil:
 		return report, form
 	}
+	batch.Found = kept(report)
 	asked.join(batch)
 	return report, nil
 }
@@ -194,23 +196,46 @@ func candidate(state plan.State, tasks []gates.Task) gates.Candidate {
 // warningsShown bounds the warnings a reply repeats.
 const warningsShown = 10
 
+// warnings is what was found of tasks, for whoever wrote them.
 func warnings(report gates.Report) []string {
-	all := report.Warnings()
-	var shown []string
-	for _, f := range all[:min(len(all), warningsShown)] {
-		text := f.Message
-		if f.Fix != "" {
-			text += " To fix it, " + f.Fix + "."
-		}
-		if f.Gate == "type" {
-			text += " Until then it counts as a feature."
-		}
-		shown = append(shown, text)
+	var all []string
+	for _, f := range report.Warnings() {
+		all = append(all, remedied(f.Message, remedy(f)))
 	}
-	if more := len(all) - len(shown); more > 0 {
-		shown = append(shown, fmt.Sprintf("%d more of this kind.", more))
+	return firstWarnings(all)
+}
+
+func firstWarnings(all []string) []string {
+	if more := len(all) - warningsShown; more > 0 {
+		return append(all[:warningsShown:warningsShown], fmt.Sprintf("%d more of this kind.", more))
 	}
-	return shown
+	return all
+}
+
+func remedied(warning, fix string) string {
+	if fix == "" {
+		return warning
+	}
+	return warning + " To fix it, " + fix + "."
+}
+
+func remedy(f gates.Finding) string {
+	if f.Gate == "type" {
+		return f.Fix + "; until then it counts as a feature"
+	}
+	return f.Fix
+}
+
+// kept is what was found of a plan, for whoever decides about it; what does not fit is counted.
+func kept(report gates.Report) plan.Found {
+	var all []plan.GateWarning
+	for _, f := range report.Warnings() {
+		all = append(all, plan.GateWarning{Step: f.Step, Text: cmp.Or(f.Says, f.Message), Fix: remedy(f)})
+	}
+	if more := len(all) - plan.MaxList; more > 0 {
+		all = append(all[:plan.MaxList-1], plan.GateWarning{Text: fmt.Sprintf("There are %d more warnings about steps.", more+1)})
+	}
+	return plan.Found{Score: report.Score, Warnings: all}
 }
 
 // checkSix has the gates judge steps of the planning_* tools as they join the plan of

@@ -20,6 +20,9 @@ type sighting struct {
 	revision plan.Revision // of the state
 	told     plan.Revision // up to which it was told what people say; at first, where it came here
 	greeted  bool          // it was told what they say, at least once
+	edits    plan.Revision // of the last change of a draft by a person that it was told of
+
+	planEdits plan.Revision // up to which it was told what people changed of the current plan; 0: it never was
 }
 
 // maxSeen bounds the callers that are remembered; beyond it all are forgotten.
@@ -37,6 +40,7 @@ func (t *lastSeen) know(c Caller, s plan.State) {
 		now.told = s.Revision
 	}
 	now.revision, now.plan, now.told = s.Revision, "", min(now.told, s.Revision) // a purged log begins anew
+	now.planEdits = min(now.planEdits, s.Revision)
 	if s.Plan != nil {
 		now.plan = s.Plan.Root()
 	}
@@ -52,7 +56,7 @@ func (t *lastSeen) check(c Caller, s plan.State, read string) error {
 	t.mu.Lock()
 	last := t.plans[c.Actor.Name].plan
 	t.mu.Unlock()
-	if last == "" || last == s.Plan.Root() {
+	if c.Of == s.Plan.ID || c.Of == "" && (last == "" || last == s.Plan.Root()) {
 		return nil
 	}
 	t.know(c, s)
@@ -85,4 +89,47 @@ func (t *lastSeen) since(c Caller) (plan.Revision, bool) {
 	defer t.mu.Unlock()
 	last, ok := t.plans[c.Actor.Name]
 	return last.revision, ok
+}
+
+// unread returns what people changed of the draft that waits, unless a caller was told of it.
+func (t *lastSeen) unread(c Caller, s plan.State) *plan.Edits {
+	if s.Draft == nil || s.Draft.Edits.String() == "" || !s.PhaseNow().Restricted() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.plans[c.Actor.Name].edits == s.Draft.Edits.Revision {
+		return nil
+	}
+	return s.Draft.Edits
+}
+
+// readEdits notes that a caller was told what people have changed of the draft.
+func (t *lastSeen) readEdits(c Caller, s plan.State) {
+	if t.unread(c, s) == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := t.plans[c.Actor.Name]
+	last.edits = s.Draft.Edits.Revision
+	t.plans[c.Actor.Name] = last
+}
+
+// planEditsTold returns up to which revision a caller was told what people changed of the current plan; false
+// when it never was.
+func (t *lastSeen) planEditsTold(c Caller) (plan.Revision, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	told := t.plans[c.Actor.Name].planEdits
+	return told, told > 0
+}
+
+// tellPlanEdits notes that a caller was told what people had changed of the current plan.
+func (t *lastSeen) tellPlanEdits(c Caller, s plan.State) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := t.plans[c.Actor.Name]
+	last.planEdits = s.Revision
+	t.plans[c.Actor.Name] = last
 }

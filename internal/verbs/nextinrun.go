@@ -80,7 +80,11 @@ func (v view) begin(step *plan.Step) (now, bool) {
 	case v.unapproved(step), v.unanswered(step):
 		return now{}, false
 	}
-	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", mark(step.ID, plan.InProgress), ".")), true
+	start := mark(step.ID, plan.InProgress)
+	if step.Tool != "" { // which the caller cannot run; with no room for the title
+		return v.start(step, say(step.ID, ": ask the user to run ", Call{Act: ActResume}, ", or by hand: ", start, ".")), true
+	}
+	return v.start(step, say("Start ", step.ID, " ", name(step.Title), ": ", start, ".")), true
 }
 
 // onlyApproval reports whether nothing but an approval distinguishes a step from any other.

@@ -55,7 +55,7 @@ func (s *Service) NextStep(ctx context.Context, c Caller, in NextStep) (NextStep
 		if err != nil {
 			return NextStepReply{}, err
 		}
-		return s.handedOut(outcome.After, c, step.ID), nil
+		return s.handedOut(ctx, outcome.After, c, step.ID)
 	}
 }
 
@@ -102,20 +102,25 @@ const (
 )
 
 // handedOut tells of a step that was claimed.
-func (s *Service) handedOut(state plan.State, c Caller, id plan.StepID) NextStepReply {
+func (s *Service) handedOut(ctx context.Context, state plan.State, c Caller, id plan.StepID) (NextStepReply, error) {
 	p := state.Plan
 	step, _ := p.Steps.Get(id)
 	reply := NextStepReply{StepID: id.String(), Message: id.String() + " is yours: do it, verify it, then report what came of it.",
-		Arbiter: tokens.Block(prompts.Arbiter(Arbiter(state, step)), arbiterRoom), LastError: lastError(p),
+		Arbiter: tokens.Block(prompts.Arbiter(arbiter(state, step)), arbiterRoom), LastError: lastError(p),
 		Heartbeat: s.heartbeat(state, c)}
 	shown, _ := tokens.Fit([]tokens.Part{{Name: "entry", Texts: lastFirst(doneBy(p))}}, historyRoom)
 	reply.History = lastFirst(shown[0].Texts)
 	task := c.taskOf(p, step)
+	remarks, err := s.OpenRemarks(ctx, state)
+	if err != nil {
+		return NextStepReply{}, err
+	}
+	task.Comments = onStep(remarks, id, partRoom)
 	if c.brief() {
 		task.fit(statusRoom, c.word(Call{Act: ActShowTask, Step: id}))
 	}
 	reply.Task = &task
-	return reply
+	return reply, nil
 }
 
 func lastFirst(texts []string) []string {

@@ -3,7 +3,6 @@ package verbs
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/planloop/planloop/plan"
@@ -87,11 +86,30 @@ func (s *Service) Lapsed(step *plan.Step) bool {
 	return plan.Lapsed(step, seen, s.opts.Now(), s.opts.Lease)
 }
 
-// now finds the first reason that applies.
+// now says what the first reason that applies means for the caller.
 func (v view) now() now {
 	if v.scoped() {
 		return v.assigned()
 	}
+	return v.replyFirst(v.found())
+}
+
+// replyFirst has an agent that has to wait reply first to what people ask it.
+func (v view) replyFirst(n now) now {
+	id := unreplied(v.state)
+	reply := Call{Act: ActReply, ID: id}
+	if _, can := v.Can(reply); id == "" || v.decides() || !can {
+		return n
+	}
+	switch n.reason {
+	case AwaitingApproval, Running, RunPaused, StepAsks, WaitingOnAgent:
+		n.next = say("The user asks: reply with ", reply, ", then wait on.")
+	}
+	return n
+}
+
+// found finds the first reason that applies.
+func (v view) found() now {
 	switch v.state.PhaseNow() {
 	case plan.PhaseGathering:
 		return v.gathering()
@@ -110,9 +128,8 @@ func (v view) now() now {
 
 // ofPlan is what the plan says, and what people said about another that was put before them.
 func (v view) ofPlan() now {
-	p := v.state.Plan
 	switch n := v.ofPlanAlone(); {
-	case v.state.Draft != nil && (over(p) || v.decides()):
+	case v.draftWaits():
 		return v.awaitingApproval() // a draft without planning mode: one that a model made, or an import
 	case v.decides() || !turnedDown(v.state):
 		return n
@@ -122,6 +139,16 @@ func (v view) ofPlan() now {
 	default:
 		return v.askInstead(n)
 	}
+}
+
+// draftWaits reports whether the caller is to wait for the decision about a draft, or to make it. One that
+// follows a host's own list holds nobody up: no agent asked for a decision.
+func (v view) draftWaits() bool {
+	draft, none := v.state.Draft, over(v.state.Plan)
+	if draft == nil || draft.Adopted == nil {
+		return draft != nil && (none || v.decides())
+	}
+	return none && v.decides()
 }
 
 // ofPlanAlone is what the plan alone says.
@@ -173,7 +200,7 @@ func turnedDown(state plan.State) bool {
 // saidSince reports whether people said more after a decision.
 func saidSince(state plan.State, d *plan.Decision) bool {
 	answered := func(q plan.Question) bool { return q.Revision > d.Revision }
-	said := func(c plan.Comment) bool { return c.Revision > d.Revision }
+	said := func(c plan.Comment) bool { return c.Revision > d.Revision && !c.Question }
 	return slices.ContainsFunc(state.Questions, answered) || slices.ContainsFunc(state.Comments, said)
 }
 
@@ -314,81 +341,6 @@ func (v view) again(p *plan.Plan, step *plan.Step) Call {
 	return mark(step.ID, plan.InProgress)
 }
 
-// stuck names a way on when no step is ready and none is the caller's to finish:
-// a step to take up again, another actor to wait for, or what will never be done
-// although a step waits for it.
-func (v view) stuck(p *plan.Plan) now {
-	for step := range p.Steps.All() {
-		if len(p.Steps.WaitingOn(step.ID)) > 0 || step.Expanded() {
-			continue
-		}
-		switch step.Status {
-		case plan.Blocked:
-			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is marked blocked%s, and nothing else is ready.",
-				step.ID, because(step)),
-				next: append(say(step.ID, " ", name(step.Title), " is blocked: resolve that, then "), v.tryAgain(p, step)...)}
-		case plan.Failed:
-			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),
-				next: append(say(step.ID, " ", name(step.Title), " failed: try it again with "), v.tryAgain(p, step)...)}
-		}
-	}
-	if n, ok := v.asksPerson(p); ok {
-		return n
-	}
-	for step := range p.Steps.Running() {
-		if !step.Looping() && step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
-			return v.waitFor(step)
-		}
-	}
-	return v.deadlock(p)
-}
-
-// because is why a step is blocked, as far as whoever blocked it has said so.
-func because(step *plan.Step) string {
-	if step.Error == "" {
-		return ""
-	}
-	first, _, _ := strings.Cut(step.Error, "\n")
-	return " (" + plan.Shorten(first, messageShown) + ")"
-}
-
-// waitFor is the way on while another actor works: only a person can take the step over.
-func (v view) waitFor(step *plan.Step) now {
-	takeOver := "; a person can run "
-	if v.decides() {
-		takeOver = "; take it over: "
-	}
-	return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.",
-		plan.Quote(step.ClaimedBy), step.ID),
-		next: say("Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Act: ActWait}, takeOver,
-			Call{Act: ActTakeOver, Step: step.ID}, ".")}
-}
-
-// deadlock names a step that waits for one that was given up, and how to take
-// that up again.
-func (v view) deadlock(p *plan.Plan) now {
-	for step := range p.Steps.All() {
-		if step.Status.Finished() {
-			continue
-		}
-		for _, id := range p.Steps.WaitingOn(step.ID) {
-			dep, ok := p.Steps.Get(id)
-			switch {
-			case !ok || !dep.Status.Finished():
-			case lost(p, dep, map[plan.StepID]bool{}):
-				return v.without(step, dep)
-			default:
-				return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, id,
-					dep.Status),
-					next: say(step.ID, " waits for ", id, ", which was ", dep.Status, ": ", mark(id, plan.Pending),
-						", drop the dependency or skip ", step.ID, ".")}
-			}
-		}
-	}
-	return now{reason: Deadlocked, message: "Nothing is ready.", next: say("Read the plan to see what it waits for: ", Call{Act: ActRead},
-		".")}
-}
-
 func (v view) gathering() now {
 	if v.decides() {
 		return now{reason: Gathering, message: "Planning mode: nothing is changed until you approve a plan.",
@@ -411,8 +363,12 @@ func (v view) gathering() now {
 
 func (v view) awaitingApproval() now {
 	if v.decides() {
+		page := ""
+		if command, can := v.Can(Call{Act: ActReview}); can { // whoever looks at the page needs no way there
+			page = ", or " + command + " in a browser"
+		}
 		return now{reason: AwaitingApproval, message: "The submitted plan waits for your decision.",
-			next: say("Look at it and decide: ", Call{Act: ActApprove}, ". Or: ", Call{Act: ActReturn}, " has it revised, ",
+			next: say("Look at it and decide: ", Call{Act: ActApprove}, page, ". Or: ", Call{Act: ActReturn}, " has it revised, ",
 				Call{Act: ActReject}, " drops it.")}
 	}
 	message := "The submitted plan waits for a person's decision."
@@ -421,38 +377,8 @@ func (v view) awaitingApproval() now {
 			plan.Shorten(v.state.Draft.Changes, messageShown) + "."
 	}
 	return now{reason: AwaitingApproval, message: message,
-		next: say("Wait for a person's decision: ", Call{Act: ActWait}, "; the person runs ", Call{Act: ActApprove}, ".")}
-}
-
-// lost reports whether a step that was given up is not to be taken up again: a loop is over, what a
-// person denied is not asked again, nor is there a way to what waits for such a step.
-func lost(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
-	if seen[step.ID] || !step.Status.Finished() {
-		return false
-	}
-	seen[step.ID] = true
-	return step.Expanded() || step.Error == plan.UserDenied || slices.ContainsFunc(p.Steps.WaitingOn(step.ID), func(id plan.StepID) bool {
-		dep, ok := p.Steps.Get(id)
-		return ok && lost(p, dep, seen)
-	})
-}
-
-// without is the way on with a step whose dependency will not be done any more.
-func (v view) without(step, dep *plan.Step) now {
-	how := string(dep.Status)
-	if dep.Error == plan.UserDenied {
-		how = "denied"
-	}
-	waits := fmt.Sprintf("%s waits for %s, which was %s: ", step.ID, dep.ID, how)
-	skip := say(waits, "replan, or ", Call{Act: ActRecover, Step: step.ID, Choice: plan.Skip}, ".")
-	switch others := step.ClaimedBy != v.Actor.Name && !v.left(step); {
-	case step.Status == plan.InProgress && others:
-		return v.waitFor(step)
-	case step.Status == plan.InProgress: // nobody skips what is being worked on
-		skip = say(waits, "replan, or leave it: ", mark(step.ID, plan.Pending), ".")
-	}
-	return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, dep.ID, how),
-		next: skip}
+		next: say("Wait for a person's decision: ", Call{Act: ActWait}, "; the person runs ",
+			Call{Act: ActReview}, " or ", Call{Act: ActApprove}, ".")}
 }
 
 // begun returns the first step in progress that matches and can be finished.

@@ -38,7 +38,7 @@ func TestManyUpdatesInAnyOrder(t *testing.T) {
 	if _, err := s.Update(t.Context(), ann, in); err == nil || !strings.Contains(err.Error(), "asked for at once") {
 		t.Errorf("%d updates: %v", len(in.UpdateTasks), err)
 	}
-	if took := time.Since(begun); took > 2*time.Minute {
+	if took := time.Since(begun); took > 5*time.Minute {
 		t.Errorf("took %s", took)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // PauseReply says that nothing more is started, and what still runs.
 type PauseReply struct {
-	Status  string   `json:"status"` // paused
+	Status  string   `json:"status"` // paused, or ended
 	Running []string `json:"running,omitempty"`
 	Message string   `json:"message"`
 	Heartbeat
@@ -29,6 +29,19 @@ func (s *Service) PauseRun(ctx context.Context, c Caller, reason string) (PauseR
 		for _, id := range ids {
 			reply.Running = append(reply.Running, id.String())
 		}
+	}
+	return reply, nil
+}
+
+// EndRun gives the run up for a person; what runs goes on to its end.
+func (s *Service) EndRun(ctx context.Context, c Caller) (PauseReply, error) {
+	outcome, err := s.do(ctx, c, plan.EndRun{})
+	if err != nil {
+		return PauseReply{}, err
+	}
+	reply := PauseReply{Status: "ended", Message: "The run is over: nothing more is started.", Heartbeat: s.heartbeat(outcome.After, c)}
+	if ids := beingRun(outcome.After); len(ids) > 0 {
+		reply.Message = fmt.Sprintf("The run is over: nothing more is started, and %s to the end.", goesOn(ids))
 	}
 	return reply, nil
 }

@@ -16,8 +16,9 @@ type EnterPlanMode struct {
 
 // ModeReply says where planning mode stands.
 type ModeReply struct {
-	Phase   plan.Phase `json:"phase"`
-	Message string     `json:"message"`
+	Phase       plan.Phase    `json:"phase"`
+	Message     string        `json:"message"`
+	Enforcement []Enforcement `json:"enforcement,omitempty"`
 	Heartbeat
 }
 
@@ -41,7 +42,7 @@ func (s *Service) PlanFor(ctx context.Context, c Caller, task string) (ModeReply
 }
 
 func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeReply, error) {
-	outcome, err := s.do(ctx, c, a)
+	outcome, err := s.doIf(ctx, c, a, func(state plan.State) error { return s.hooksAnswer(c, state) })
 	if err != nil {
 		return ModeReply{}, err
 	}
@@ -72,7 +73,7 @@ func (s *Service) enter(ctx context.Context, c Caller, a plan.EnterMode) (ModeRe
 			Text: "I'd like to plan this out before proceeding. Reason: " + a.Reason})
 	} else {
 		s.notify(Notice{Event: "mode_entered", Title: "Planning mode is on", Text: a.Task})
-		reply.Message = "Entered planning mode. " + rest
+		reply.Message, reply.Enforcement = "Entered planning mode. "+rest, nil // no hook can have answered since
 	}
 	reply.Message += hidden(c)
 	return reply, nil
@@ -100,7 +101,8 @@ func (c Caller) released(err error) error {
 	}
 	named, cancel := *refused, "`"+c.word(Call{Act: ActCancelMode})+"`"
 	if named.Held == plan.PhaseSubmitted {
-		named.Fix += "; a person decides with `" + c.word(Call{Act: ActApprove}) + "`, or ends planning mode with " + cancel
+		named.Fix += "; a person decides with `" + c.word(Call{Act: ActReview}) + "` or `" + c.word(Call{Act: ActApprove}) +
+			"`, or ends planning mode with " + cancel
 	} else {
 		named.Fix += "; a person can end planning mode with " + cancel
 	}
@@ -118,9 +120,10 @@ func (s *Service) PlanModeStatus(ctx context.Context, c Caller) (ModeReply, erro
 }
 
 func (s *Service) modeReply(state plan.State, c Caller) ModeReply {
-	reply := ModeReply{Phase: state.PhaseNow(), Message: modeMessage(state), Heartbeat: s.heartbeat(state, c)}
+	reply := ModeReply{Phase: state.PhaseNow(), Message: modeMessage(state), Enforcement: s.Enforcement(state),
+		Heartbeat: s.heartbeat(state, c)}
 	if c.brief() {
-		reply.Message = tokens.Block(reply.Message, feedbackAlone)
+		reply.Message, reply.Enforcement = tokens.Block(reply.Message, feedbackAlone), fewest(reply.Enforcement)
 	}
 	return reply
 }
@@ -155,16 +158,18 @@ func (s *Service) CancelPlanMode(ctx context.Context, c Caller) (ModeReply, erro
 }
 
 // Text is the reply in a line or two.
-func (r ModeReply) Text() string { return r.under(r.Message) }
+func (r ModeReply) Text() string { return r.under(r.Message + line(HeldLine(r.Enforcement))) }
 
 // AskUser is the input of AskUser (chorus: ask_user).
 type AskUser struct {
-	Question string `json:"question"`
+	Question string  `json:"question"`
+	ReplyTo  *string `json:"reply_to,omitempty"`
 }
 
-// AskUserReply says what became of the question.
+// AskUserReply says what became of the question, or of the reply to a comment.
 type AskUserReply struct {
-	QuestionID string `json:"question_id"`
+	QuestionID string `json:"question_id,omitempty"`
+	CommentID  string `json:"comment_id,omitempty"`
 	Answer     string `json:"answer,omitempty"`
 	Message    string `json:"message"`
 	Heartbeat
@@ -176,8 +181,12 @@ type AskUserReply struct {
 func (r AskUserReply) Ask() *Ask { return r.ask }
 
 // AskUser puts a question to a person. The answer comes by the host's dialogue or
-// with a later status.
+// with a later status. A reply to a comment of theirs is kept beside that.
 func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserReply, error) {
+	if in.ReplyTo != nil {
+		reply, err := s.ReplyTo(ctx, c, plan.ReplyTo{Comment: *in.ReplyTo, Text: in.Question})
+		return AskUserReply{CommentID: reply.ID, Message: reply.Message, Heartbeat: reply.Heartbeat}, err
+	}
 	text, err := plan.Text{Field: "/question", Max: plan.MaxLongLine, Multiline: true}.Required(in.Question)
 	if err != nil {
 		return AskUserReply{}, err
@@ -201,7 +210,8 @@ func (s *Service) AskUser(ctx context.Context, c Caller, in AskUser) (AskUserRep
 // openQuestion is the reply of a call that asked what nobody has answered.
 func (s *Service) openQuestion(state plan.State, c Caller, q plan.Question) AskUserReply {
 	return AskUserReply{QuestionID: q.ID, Heartbeat: s.heartbeat(state, c), ask: &Ask{Question: q.ID, Message: q.Text},
-		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Act: ActAnswer}) +
+		Message: "Question " + q.ID + " is open. The user can answer with `" + c.word(Call{Act: ActReview}) + "` or `" +
+			c.word(Call{Act: ActAnswer}) +
 			"`; the answer comes with " + c.word(Call{Act: ActAskStatus}) + "."}
 }
 
@@ -221,20 +231,6 @@ func (s *Service) Answer(ctx context.Context, c Caller, id, text string) (AskUse
 		}
 	}
 	return AskUserReply{QuestionID: id, Answer: clean, Message: "Question " + id + " is answered: " + clean,
-		Heartbeat: s.heartbeat(outcome.After, c)}, nil
-}
-
-// Comment passes a person's words on with the next status.
-func (s *Service) Comment(ctx context.Context, c Caller, text string) (ModeReply, error) {
-	clean, err := plan.Text{Field: "/comment", Max: plan.MaxLongText, Multiline: true}.Required(text)
-	if err != nil {
-		return ModeReply{}, err
-	}
-	outcome, err := s.do(ctx, c, plan.CommentOn{Text: clean})
-	if err != nil {
-		return ModeReply{}, err
-	}
-	return ModeReply{Phase: outcome.After.PhaseNow(), Message: "Agents get the comment with their next status.",
 		Heartbeat: s.heartbeat(outcome.After, c)}, nil
 }
 

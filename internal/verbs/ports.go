@@ -68,7 +68,7 @@ type EngineOptions struct {
 	Parallel int                         // steps at a time; 0: as configured
 	Wait     bool                        // for people and agents, rather than leave
 	Drain    <-chan struct{}             // closed: nothing new is started, and what runs ends; may be nil
-	Begin    func(context.Context) error // has the run begin, or go on, once the engine is known to take part
+	Begin    func(context.Context) error // has the run begin, or go on, once the engine is known to take part; of Run: told then
 	Listener RunListener                 // may be nil
 
 	Agents bool          // agents are started for the steps that no tool carries out, as configured
@@ -86,7 +86,7 @@ type RunListener interface {
 
 // Notice tells a person that something waits, or was begun.
 type Notice struct {
-	Event  string // plan_waits, question_waits or mode_entered
+	Event  string // plan_waits, question_waits, reply_came, mode_entered or mode_expired
 	PlanID string
 	Title  string
 	Text   string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
@@ -82,7 +83,7 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 	case "plan_cancel":
 		reply, err = s.CancelPlanMode(ctx, c)
 	case "execute_plan":
-		return s.executePrompt(state, c)
+		return s.executePrompt(ctx, state, c)
 	default:
 		reply, err = s.PlanModeStatus(ctx, c)
 	}
@@ -92,11 +93,19 @@ func (s *Service) render(ctx context.Context, c Caller, name string, state plan.
 	return reply.Text(), nil
 }
 
-func (s *Service) executePrompt(state plan.State, c Caller) (string, error) {
+func (s *Service) executePrompt(ctx context.Context, state plan.State, c Caller) (string, error) {
 	if state.Plan == nil || state.Plan.Approval == nil || state.PhaseNow() != plan.PhaseExecuting {
 		return "", plan.Refuse(plan.NotFound, "", "no approved plan is being carried out", "submit one and have it approved")
 	}
-	return ApprovedPlan(state.Plan, nil) + "\n\nNext: " + s.NextActionIn(state, c).For(c), nil
+	remarks, err := s.OpenRemarks(ctx, state)
+	if err != nil {
+		return "", err
+	}
+	text := ApprovedPlan(state.Plan, nil, remarks)
+	if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Approved && d.Comment != "" {
+		text += "\n\n" + decisionMessage(d)
+	}
+	return text + "\n\nNext: " + s.NextActionIn(state, c).For(c), nil
 }
 
 func (s *Service) decomposePrompt(ctx context.Context, state plan.State, goal string) string {
@@ -142,11 +151,11 @@ const approvedRoom = 250
 // ApprovedPlan is the approved plan as guidance (chorus: Plan injection during
 // execution): the titles of its steps, of a long plan from the current one on with the
 // others counted; whole without a current step.
-func ApprovedPlan(p *plan.Plan, current *plan.Step) string {
-	data := prompts.ApprovedPlanData{}
+func ApprovedPlan(p *plan.Plan, current *plan.Step, remarks []Remark) string {
+	data := prompts.ApprovedPlanData{Said: ofWhole(remarks)}
 	room, begun := approvedRoom, current == nil || titlesFit(p)
 	for step := range p.Steps.All() {
-		shown := approvedStep(p, step, current == nil)
+		shown := approvedStep(p, step, current == nil, remarks)
 		if begun = begun || step == current; begun && current != nil {
 			room -= tokens.CountCautiously(shown.Title) + lineTokens
 		}
@@ -162,18 +171,33 @@ func ApprovedPlan(p *plan.Plan, current *plan.Step) string {
 	return prompts.ApprovedPlan(data)
 }
 
-// toldRoom is what the answer that tells of an approval has room for of the plan, in tokens.
-const toldRoom = 6_000
+// toldRoom is what the answer that tells of an approval has room for of the plan, in tokens: up to furtherRoom
+// of it for comments on the whole, and as much for the titles of steps that there is no room to tell whole.
+const (
+	toldRoom    = 6_000
+	furtherRoom = toldRoom / 6
+)
 
 // toldApproved is the approved plan in the answer that tells of the approval: whole, or
 // where it is very long, as many of its steps whole as there is room for and then titles,
 // with the call that reads on.
-func toldApproved(p *plan.Plan, c Caller) string {
-	data, room, titles := prompts.ApprovedPlanData{}, toldRoom, false
+func toldApproved(p *plan.Plan, c Caller, remarks []Remark) string {
+	said := ofWhole(remarks)
+	data, titles, all := prompts.ApprovedPlanData{Said: slices.Clip(fitting(said, furtherRoom))}, false, 0
+	if len(data.Said) < len(said) {
+		data.Said = append(data.Said, "(all comments, whole: "+c.allComments()+")")
+	}
 	for step := range p.Steps.All() {
-		shown := approvedStep(p, step, !titles)
+		all += costOf(approvedStep(p, step, true, remarks))
+	}
+	room, further := toldRoom-costOf(data.Said), 0
+	if all > room {
+		room, further = room-furtherRoom, furtherRoom
+	}
+	for step := range p.Steps.All() {
+		shown := approvedStep(p, step, !titles, remarks)
 		if !titles && costOf(shown) > room {
-			titles, room, shown = true, toldRoom/6, approvedStep(p, step, false)
+			titles, room, shown = true, room+further, approvedStep(p, step, false, nil)
 			data.ReadOn = rest(p, p.Steps.Position(step.ID), ApprovedPlanOnly, c)
 		}
 		if room -= costOf(shown); room < 0 {
@@ -200,9 +224,9 @@ func titlesFit(p *plan.Plan) bool {
 }
 
 // approvedStep is a step as the approved plan tells it, by its title or whole.
-func approvedStep(p *plan.Plan, step *plan.Step, whole bool) prompts.ApprovedStep {
+func approvedStep(p *plan.Plan, step *plan.Step, whole bool, remarks []Remark) prompts.ApprovedStep {
 	shown := prompts.ApprovedStep{Number: int(step.ID), Title: step.Title, Tools: step.Tools,
-		Unseen: p.Approval.NotSeen(step.ID)}
+		Remark: p.Approval.Remark(step.ID)}
 	if !whole {
 		shown.Title, shown.Tools = tokens.ShortenCautiously(step.Title, 2*titleTokens, plan.MaxTitle), nil
 		return shown
@@ -218,6 +242,9 @@ func approvedStep(p *plan.Plan, step *plan.Step, whole bool) prompts.ApprovedSte
 		for _, text := range f.Texts(step) {
 			shown.Lines = append(shown.Lines, label+": "+text)
 		}
+	}
+	for _, text := range onStep(remarks, step.ID, listedRoom) {
+		shown.Lines = append(shown.Lines, "comment: "+text)
 	}
 	return shown
 }

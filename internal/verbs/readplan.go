@@ -17,7 +17,7 @@ import (
 type ReadPlan struct {
 	Of     *WhichPlan        `json:"of,omitempty"`
 	Status *resources.Filter `json:"status,omitempty"`
-	From   *plan.StepID      `json:"from,omitempty" jsonschema:"description=step to read on from"`
+	From   *plan.StepID      `json:"from,omitempty" jsonschema:"description=read on"`
 }
 
 // WhichPlan names a plan that can be read.
@@ -28,21 +28,25 @@ const (
 	CurrentPlan      WhichPlan = "current"
 	DraftPlan        WhichPlan = "draft"
 	ApprovedPlanOnly WhichPlan = "approved"
+	CommentsOnly     WhichPlan = "comments" // what people said
 )
 
 // Values lists them in order.
 func (WhichPlan) Values() []string {
-	return []string{string(CurrentPlan), string(DraftPlan), string(ApprovedPlanOnly)}
+	return []string{string(CurrentPlan), string(DraftPlan), string(ApprovedPlanOnly), string(CommentsOnly)}
 }
 
 // ReadPlanReply is a page of the plan.
 type ReadPlanReply struct {
 	*resources.PageView
-	Message  string        `json:"message,omitempty"`  // which draft it is, or who approved the plan
-	Draft    *SubmitPlan   `json:"draft,omitempty"`    // as it is submitted
-	Approved *ApprovedView `json:"approved,omitempty"` // with all that was agreed to
-	Rest     string        `json:"rest,omitempty"`     // how many steps of it are left, and the call that shows them
+	Message  string        `json:"message,omitempty"`       // which draft it is, or who approved the plan
+	Draft    *SubmitPlan   `json:"draft,omitempty"`         // as it is submitted
+	Approved *ApprovedView `json:"approved,omitempty"`      // with all that was agreed to
+	Comments []string      `json:"comments,omitempty"`      // on what is shown; beside a step of the current plan they stand there
+	MoreSaid string        `json:"more_comments,omitempty"` // what shows those that are not whole here
+	Rest     string        `json:"rest,omitempty"`          // how many steps of it are left, and the call that shows them
 
+	Doubt      string `json:"workspace_doubt,omitempty"`
 	NextAction string `json:"next_action"` // the page tells the progress
 }
 
@@ -69,7 +73,11 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 	if in.From != nil {
 		from = *in.From
 	}
-	reply := ReadPlanReply{NextAction: s.NextActionIn(state, c).For(c)}
+	reply := ReadPlanReply{Doubt: s.opts.Doubt, NextAction: s.NextActionIn(state, c).For(c)}
+	remarks, err := s.OpenRemarks(ctx, state)
+	if err != nil {
+		return ReadPlanReply{}, err
+	}
 	read := state.Plan
 	if of == DraftPlan {
 		read = state.Draft
@@ -81,6 +89,11 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 		return reply, plan.Refuse(plan.NotFound, "/of", "no approved plan is current", "read the current plan, or submit one")
 	case of != CurrentPlan && in.Status != nil:
 		return reply, plan.Refuse(plan.InvalidInput, "/status", "filters the current plan alone", "leave out of, or status")
+	case of == CommentsOnly:
+		return reply.withComments(state, remarks, c, int(from))
+	case read == nil && state.Draft != nil:
+		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet but the draft that was submitted",
+			"read that: "+c.word(Call{Act: ActRead, ID: string(DraftPlan)}))
 	case read == nil:
 		return reply, plan.Refuse(plan.NotFound, "", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
 	case from > 0 && read.Steps.From(from) == read.Steps.Len():
@@ -90,16 +103,30 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 		}
 		return reply, plan.Refuse(plan.NotFound, "/from", "there is no step "+from.String()+", and none after it", fix)
 	case of == DraftPlan:
-		return reply.withDraft(state, c, from), nil
+		s.seen.readEdits(c, state)
+		return reply.withDraft(state, remarks, c, from), nil
 	case of == ApprovedPlanOnly:
-		return reply.withApproved(state, c, from), nil
+		return reply.withApproved(state, remarks, c, from), nil
 	}
 	var filter resources.Filter
 	if in.Status != nil {
 		filter = *in.Status
 	}
-	page := resources.Page(state.Plan, filter, from)
+	whole := 0
+	if filter == "" && from == 0 {
+		reply.Comments, whole = remarksBeside(remarks, CurrentPlan, 0, false)
+	}
+	page := resources.Page(state.Plan, filter, from, costOf(reply.Comments), func(id plan.StepID) []string {
+		texts, _ := remarksBeside(remarks, CurrentPlan, id, true)
+		return texts
+	})
 	reply.PageView = &page
+	for _, step := range slices.Concat(page.Now, page.Steps) {
+		id, _ := plan.ParseStepID(step.StepID)
+		_, n := remarksBeside(remarks, CurrentPlan, id, true)
+		whole += n
+	}
+	reply.MoreSaid = c.moreComments(len(remarks), whole)
 	return reply, nil
 }
 
@@ -107,7 +134,7 @@ func (s *Service) ReadPlan(ctx context.Context, c Caller, in ReadPlan) (ReadPlan
 const agreedRoom = 3_000
 
 // withDraft is a reply with the draft as it is submitted, from a step on.
-func (r ReadPlanReply) withDraft(state plan.State, c Caller, from plan.StepID) ReadPlanReply {
+func (r ReadPlanReply) withDraft(state plan.State, remarks []Remark, c Caller, from plan.StepID) ReadPlanReply {
 	r.Message = "The draft, as it is submitted."
 	if d := state.ModeNow().Decision; d != nil && state.PhaseNow() == plan.PhaseGathering {
 		r.Message += " " + tokens.Block(decisionMessage(d), feedbackRoom)
@@ -119,7 +146,14 @@ func (r ReadPlanReply) withDraft(state plan.State, c Caller, from plan.StepID) R
 	}
 	steps := draft.Steps[first:]
 	draft.Steps = nil
-	draft.Steps = fitting(steps, agreedRoom-costOf(draft))
+	shown := r.withBesides(state.Draft, DraftPlan, remarks, first, c)
+	draft.Steps = steps[:shown(agreedRoom-costOf(draft), func(i int) any { return steps[i] })]
+	for i := range draft.Steps {
+		id := state.Draft.Steps.At(first + i).ID
+		if slices.ContainsFunc(remarks, func(m Remark) bool { return m.In == DraftPlan && m.Now == id }) {
+			draft.Steps[i].Ref = new(refOf(id)) // what the comment calls it
+		}
+	}
 	r.Draft, r.Rest = &draft, rest(state.Draft, first+len(draft.Steps), DraftPlan, c)
 	return r
 }
@@ -161,7 +195,7 @@ func Submittable(p *plan.Plan) SubmitPlan {
 func refOf(id plan.StepID) string { return "draft_" + id.String() }
 
 // withApproved is a reply with the approved plan, from a step on.
-func (r ReadPlanReply) withApproved(state plan.State, c Caller, from plan.StepID) ReadPlanReply {
+func (r ReadPlanReply) withApproved(state plan.State, remarks []Remark, c Caller, from plan.StepID) ReadPlanReply {
 	p := state.Plan
 	r.Message = "The plan was approved by " + p.Approval.By + "."
 	if p.Approval.Way == string(plan.ByClient) {
@@ -179,13 +213,37 @@ func (r ReadPlanReply) withApproved(state plan.State, c Caller, from plan.StepID
 		r.Approved.Answers = said.Answers
 		room -= costOf(r.Approved)
 	}
-	r.Approved.Tasks = fitting(tasks(p)[first:], room)
+	steps := tasks(p)[first:]
+	shown := r.withBesides(p, CurrentPlan, remarks, first, c)
+	r.Approved.Tasks = steps[:shown(room, func(i int) any { return steps[i] })]
 	for i := range r.Approved.Tasks {
 		task := &r.Approved.Tasks[i]
 		task.fit(statusRoom, c.word(Call{Act: ActShowTask, Step: plan.StepID(task.ID)}))
 	}
 	r.Rest = rest(p, first+len(r.Approved.Tasks), ApprovedPlanOnly, c)
 	return r
+}
+
+// withBesides puts the comments on steps of a plan from a place on below them, and on the first page those on the
+// whole, for as many steps as what is returned finds room for with them: one at least.
+func (r *ReadPlanReply) withBesides(p *plan.Plan, in WhichPlan, remarks []Remark, first int,
+	c Caller) func(room int, step func(int) any) int {
+	return func(room int, step func(int) any) int {
+		whole, n := 0, 0
+		if first == 0 {
+			r.Comments, whole = remarksBeside(remarks, in, 0, false)
+			room -= costOf(r.Comments)
+		}
+		for ; first+n < p.Steps.Len(); n++ {
+			texts, of := remarksBeside(remarks, in, p.Steps.At(first+n).ID, false)
+			if room -= costOf(step(n)) + costOf(texts); n > 0 && room < 0 {
+				break
+			}
+			r.Comments, whole = append(r.Comments, texts...), whole+of
+		}
+		r.MoreSaid = c.moreComments(len(remarks), whole)
+		return n
+	}
 }
 
 // fitting returns as many of the first as there is room for, one at least.
@@ -244,8 +302,15 @@ func (r ReadPlanReply) Text() string {
 			b.WriteString(t.name() + ": " + t.Title + t.lines() + "\n")
 		}
 	}
+	for _, text := range r.Comments {
+		b.WriteString(map[bool]string{true: "", false: "comment: "}[r.PageView == nil && r.Draft == nil && r.Approved == nil] +
+			indented(text) + "\n")
+	}
+	if r.MoreSaid != "" {
+		b.WriteString(r.MoreSaid + "\n")
+	}
 	if r.Rest != "" {
 		b.WriteString(r.Rest + "\n")
 	}
-	return b.String() + "\nNext: " + r.NextAction
+	return b.String() + Where{Doubt: r.Doubt}.doubt() + "\nNext: " + r.NextAction
 }

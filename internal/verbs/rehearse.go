@@ -154,3 +154,45 @@ func (w WaveStep) how() string {
 	}
 	return how
 }
+
+// ReviewForeseen is what a person is shown of what a run is going to ask.
+func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) string {
+	text, tools := "Running "+plan.Quote(state.Plan.Objective)+" is going to ask you:\n", s.otherTools()
+	for _, f := range foreseen {
+		text += "\n" + wholeStep(f.Step, func(step *plan.Step) string { return described(tools, step, f.Definition) })
+		if f.Reason != "" {
+			text += "   why it asks: " + f.Reason + "\n"
+		}
+		switch {
+		case f.Kind == plan.AskPause:
+			text += "   you answer it when the run comes to it\n"
+		case !f.Known:
+			text += "   you are asked when it is known what it refers to\n"
+		}
+	}
+	return text + s.startsUnasked(state, foreseen)
+}
+
+// startsUnasked tells for which steps a run starts agents without asking, "" for none.
+func (s *Service) startsUnasked(state plan.State, foreseen []plan.Foreseen) string {
+	var names []string
+	steps := map[string][]plan.StepID{}
+	for step := range state.Plan.Steps.All() {
+		asks := slices.ContainsFunc(foreseen, func(f plan.Foreseen) bool { return f.Step.ID == step.ID })
+		agent := s.agentFor(state, step)
+		if agent == "" || asks || step.Status != plan.Pending {
+			continue
+		}
+		if steps[agent] == nil {
+			names = append(names, agent)
+		}
+		steps[agent] = append(steps[agent], step.ID)
+	}
+	if names == nil {
+		return ""
+	}
+	for i, name := range names {
+		names[i] = name + " for " + plan.IDs(steps[name])
+	}
+	return "\nAgents are started without asking: " + strings.Join(names, ", ") + ". What they may do is up to their own flags.\n"
+}

@@ -14,9 +14,12 @@ type Reported struct {
 	NotShown []string    `json:"not_shown,omitempty"`
 }
 
-// notShownTokens bounds what an answer says of steps that were not verified; the first is
-// always named.
-const notShownTokens = 400
+// How much an answer says of all steps that were not verified, of which the first is always
+// named, and of what one of them lacks.
+const (
+	notShownTokens = 400
+	missingTokens  = 300
+)
 
 // reported looks at the steps that were reported, or at all of a plan that was closed.
 func reported(state plan.State, c Caller, ids []plan.StepID) Reported {
@@ -55,7 +58,8 @@ func notShown(step *plan.Step, c Caller, closed bool) []string {
 	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 || len(missing) == 0 {
 		return nil
 	}
-	text := step.ID.String() + ": " + strings.Join(missing, ", and ")
+	lacks := strings.Join(missing, ", and ")
+	text := step.ID.String() + ": " + tokens.ShortenCautiously(lacks, missingTokens, len(lacks))
 	if closed {
 		return []string{text}
 	}
@@ -80,8 +84,8 @@ func (r Reported) before() string {
 
 func (r Reported) after() string {
 	text := ""
-	for _, line := range r.NotShown {
-		text += "\nNot shown for " + line
+	for _, missing := range r.NotShown {
+		text += "\nNot shown for " + missing
 	}
 	return text
 }

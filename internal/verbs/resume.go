@@ -30,8 +30,9 @@ func (s *Service) Resume(state plan.State, c Caller) string {
 	for i := range told {
 		parts[i] = told[i].Part
 	}
-	shown, left := tokens.Fit(parts, resumeRoom-leastRoom-resumeFrame)
-	data := prompts.ResumeData{NextAction: now.action().For(c)}
+	where := s.where(c)
+	shown, left := tokens.Fit(parts, resumeRoom-leastRoom-resumeFrame-tokens.CountCautiously(where.lines()))
+	data := prompts.ResumeData{Where: where.sections(), NextAction: now.action().For(c)}
 	for i := range shown {
 		data.Sections = append(data.Sections, prompts.ResumeSection{Name: told[i].heading, Texts: shown[i].Texts})
 	}
@@ -105,7 +106,7 @@ func situation(state plan.State, current *plan.Step, c Caller) []told {
 		answered = append(answered, a.Question+"\n"+a.By+" answered: "+a.Answer)
 	}
 	for _, c := range recently.Comments {
-		comments = append(comments, c.By+": "+c.Text)
+		comments = append(comments, c.By+c.about()+": "+c.Text)
 	}
 	add("Open questions", "open questions", true, open...)
 	add("Answers", "answers", true, answered...)

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,8 +15,8 @@ import (
 )
 
 // Review is what a person is shown before deciding about the draft: who asks, where and
-// until when, what becomes of the current plan, and then the draft itself.
-func (s *Service) Review(state plan.State, former *plan.Plan) string {
+// until when, what becomes of the current plan, and then the draft itself, with comments beside their steps.
+func (s *Service) Review(state plan.State, former *plan.Plan, remarks []Remark) string {
 	draft, request := state.Draft, state.ModeNow().Request
 	by, since, what := draft.CreatedBy, draft.CreatedAt, "Drafted"
 	if request != nil {
@@ -32,11 +31,8 @@ func (s *Service) Review(state plan.State, former *plan.Plan) string {
 		text += "; it expires at " + moment(at)
 	}
 	text += "."
-	switch current := state.Plan; {
-	case request != nil && request.Base != "":
+	if request != nil && request.Base != "" {
 		text += "\nIt changes the approved plan, and goes beyond what was approved: " + barred(draft.Changes) + "."
-	case current != nil && current.Status == plan.StatusActive:
-		text += "\nApproving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ")."
 	}
 	if d := state.ModeNow().Decision; request != nil && d != nil && d.Outcome == plan.Returned {
 		text += "\nIt was returned by " + d.Way.Decider(d.By) + " for changes"
@@ -44,37 +40,126 @@ func (s *Service) Review(state plan.State, former *plan.Plan) string {
 			text += ": " + barred(d.Comment)
 		}
 	}
-	return text + "\n\n" + s.ReviewDraft(state, former)
+	return text + line(HeldLine(s.Enforcement(state))) + "\n\n" + s.ReviewDraft(state, former, remarks)
 }
 
-// ReviewDraft is the draft itself, with what the tools of other servers say of themselves.
-func (s *Service) ReviewDraft(state plan.State, former *plan.Plan) string {
-	tools, submitted := s.otherTools(), map[string]string(nil)
-	if request := state.ModeNow().Request; request != nil {
+// ReviewDraft is the draft itself, with what the tools of other servers say of themselves and comments beside their steps.
+func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Remark) string {
+	tools, submitted, request := s.otherTools(), map[string]string(nil), state.ModeNow().Request
+	if request != nil {
 		submitted = request.Tools
 	}
-	return ReviewText(state.Draft, former, func(step *plan.Step) string { return described(tools, step, submitted[step.Tool]) })
+	ofTool := func(step *plan.Step) string { return described(tools, step, submitted[step.Tool]) }
+	text := archives(state) + adopted(state.Draft)
+	for _, told := range []string{undoneText(state.ModeNow().Request), editsText(state.Draft.Edits)} {
+		if told != "" {
+			text += told + "\n\n"
+		}
+	}
+	return text + cautions(request) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
+		below := ""
+		for _, warning := range request.WarningsOn(step.ID) {
+			below += "   warning: " + barred(warning) + "\n"
+		}
+		return below + remarksBelow(remarks, step.ID)
+	})
+}
+
+// cautions tells, before the plan, what was found of all of it and which steps have warnings beside them; "" for nothing.
+func cautions(request *plan.Request) string {
+	text, steps := "", []plan.StepID(nil)
+	for _, warning := range request.WarningsOn(0) {
+		text += "Warning: " + barred(warning) + "\n"
+	}
+	if request != nil {
+		for _, w := range request.Found.Warnings {
+			if w.Step != 0 && !slices.Contains(steps, w.Step) {
+				steps = append(steps, w.Step)
+			}
+		}
+	}
+	if len(steps) > 0 {
+		text += "There are warnings about " + plan.IDs(steps) + ", beside the steps.\n"
+	}
+	if text == "" {
+		return ""
+	}
+	return text + "\n"
+}
+
+// remarksBelow are the comments on a step, below what it says.
+func remarksBelow(remarks []Remark, step plan.StepID) string {
+	text := ""
+	for _, r := range remarks {
+		if r.Now == step {
+			text += "   comment " + barred(strings.Join(r.Lines(true), "\n")) + "\n"
+		}
+	}
+	return text
+}
+
+// archives says which plan gives way to the draft; "" for none.
+func archives(state plan.State) string {
+	request, current := state.ModeNow().Request, state.Plan
+	if current == nil || current.Status != plan.StatusActive || request != nil && request.Base != "" {
+		return ""
+	}
+	return "Approving it archives the active plan " + plan.Quote(current.Objective) + " (" + progress(current) + ").\n\n"
+}
+
+// adopted says that a draft was made of a host's own list, and what the host says of it; "" of any other.
+func adopted(p *plan.Plan) string {
+	from := p.Adopted
+	if from == nil {
+		return ""
+	}
+	text := "It follows the list that " + from.Host + " keeps in its session " + from.Session + ", as its hooks tell."
+	if from.Left {
+		text = "It was made of the list that " + from.Host + " keeps in its session " + from.Session +
+			", and follows that no more, since a person changed it."
+	}
+	if !from.Approved.IsZero() {
+		text += " They say that its user agreed to it there at " + moment(from.Approved) + ": that is no approval here."
+	}
+	if done := p.Steps.Count(plan.Done); done > 0 {
+		text += " " + plan.Counted(done, "step") + " " + map[bool]string{true: "is", false: "are"}[done == 1] + " marked done there."
+	}
+	return text + "\n\n"
+}
+
+// editsText says who changed a draft, and what of it; "" where nobody did.
+func editsText(e *plan.Edits) string {
+	if e.String() == "" {
+		return ""
+	}
+	return "Changed by " + strings.Join(e.By, " and ") + " since it was made: " + e.String() + "."
 }
 
 // moment is a time for people, whose clock is that of the machine.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// ReviewText is a plan as a person is to see it before deciding: everything the digest
+// reviewText is a plan as a person is to see it before deciding: everything the digest
 // covers, nothing shortened. With a former draft, what differs comes first. ofTool, which may be nil, tells
-// of a step's tool what the plan does not.
-func ReviewText(p, former *plan.Plan, ofTool func(*plan.Step) string) string {
-	text := whole(p, former, ofTool)
+// of a step's tool what the plan does not, and said, which may be nil, what stands below a step.
+func reviewText(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
+	text := whole(p, former, ofTool, said)
 	if former == nil {
 		return text
 	}
 	if unchanged(p, former) {
 		return "Nothing has changed since it was shown.\n\n" + text
 	}
-	return "What has changed since it was shown:\n" + changes(p, former) + "\nThe whole plan:\n" + text
+	since := "since it was shown"
+	if p.Version != former.Version {
+		since = fmt.Sprintf("since version %d", former.Version)
+	}
+	return "What has changed " + since + ":\n" + changes(p, former) + "\nThe whole plan:\n" + text
 }
 
 // unchanged reports whether a plan reads as a former form of it did.
-func unchanged(p, former *plan.Plan) bool { return whole(p, nil, nil) == whole(former, nil, nil) }
+func unchanged(p, former *plan.Plan) bool {
+	return whole(p, nil, nil, nil) == whole(former, nil, nil, nil)
+}
 
 // changes is what differs between two plans, step by step, in lines that begin with
 // + and -.
@@ -82,7 +167,7 @@ func changes(p, former *plan.Plan) string {
 	var text strings.Builder
 	was := counterparts(p, former)
 	text.WriteString(diff(head(former), head(p)))
-	now := formerIDs(was)
+	now, moved := formerIDs(was), movedSteps(former, p, was)
 	for step := range p.Steps.All() {
 		old, ok := was[step.ID]
 		if !ok {
@@ -91,6 +176,9 @@ func changes(p, former *plan.Plan) string {
 		}
 		if old.ID != step.ID {
 			fmt.Fprintf(&text, " Step %d is now %d: %s\n", int(old.ID), int(step.ID), step.Title)
+		} else if moved[step.ID] {
+			fmt.Fprintf(&text, " Step %d is moved from place %d to %d: %s\n", int(step.ID), former.Steps.Position(old.ID)+1,
+				p.Steps.Position(step.ID)+1, step.Title)
 		}
 		text.WriteString(diff(wholeStep(renumbered(old, now), nil), wholeStep(step, nil)))
 	}
@@ -101,64 +189,6 @@ func changes(p, former *plan.Plan) string {
 	}
 	text.WriteString(diff(tailOf(former), tailOf(p)))
 	return text.String()
-}
-
-// counterparts finds for each step of a plan the one that it was in a former form of it. A
-// submission, and a version from elsewhere, numbers its steps anew, so it goes by the title
-// first. What is left has another title under the same number.
-func counterparts(p, former *plan.Plan) map[plan.StepID]*plan.Step {
-	was, taken := map[plan.StepID]*plan.Step{}, map[plan.StepID]bool{}
-	pair := func(find func(step *plan.Step) *plan.Step) {
-		for step := range p.Steps.All() {
-			if was[step.ID] != nil {
-				continue
-			}
-			if old := find(step); old != nil && !taken[old.ID] {
-				was[step.ID], taken[old.ID] = old, true
-			}
-		}
-	}
-	byID := func(step *plan.Step) *plan.Step { old, _ := former.Steps.Get(step.ID); return old }
-	if p.ID != former.ID {
-		titled := map[string][]*plan.Step{}
-		for old := range former.Steps.All() {
-			titled[old.Title] = append(titled[old.Title], old)
-		}
-		pair(func(step *plan.Step) *plan.Step {
-			if old := byID(step); old != nil && old.Title == step.Title {
-				return old
-			}
-			return nil
-		})
-		pair(func(step *plan.Step) *plan.Step {
-			free := slices.DeleteFunc(titled[step.Title], func(old *plan.Step) bool { return taken[old.ID] })
-			if titled[step.Title] = free; len(free) == 0 {
-				return nil
-			}
-			return free[0]
-		})
-	}
-	pair(byID)
-	return was
-}
-
-// formerIDs tells which id each step that was kept has now.
-func formerIDs(was map[plan.StepID]*plan.Step) map[plan.StepID]plan.StepID {
-	now := map[plan.StepID]plan.StepID{}
-	for id, old := range was {
-		now[old.ID] = id
-	}
-	return now
-}
-
-// renumbered is a step of a former plan with the numbers that it and its dependencies have now.
-func renumbered(old *plan.Step, now map[plan.StepID]plan.StepID) *plan.Step {
-	step := *old
-	step.ID, step.DependsOn = now[old.ID], slices.Clone(old.DependsOn)
-	for i, id := range step.DependsOn {
-		step.DependsOn[i] = cmp.Or(now[id], id)
-	}
-	return &step
 }
 
 func marked(sign, text string) string {
@@ -187,11 +217,14 @@ func diff(before, after string) string {
 
 // whole is all of a plan. A change of an approved one says which steps its approver has not
 // seen: former has the approval.
-func whole(p, former *plan.Plan, ofTool func(*plan.Step) string) string {
+func whole(p, former *plan.Plan, ofTool, said func(*plan.Step) string) string {
 	var text strings.Builder
 	text.WriteString(head(p))
 	for step := range p.Steps.All() {
 		text.WriteString(wholeStep(step, ofTool))
+		if said != nil {
+			text.WriteString(said(step))
+		}
 		if former == nil || former.ID != p.ID {
 			continue
 		}
@@ -258,100 +291,6 @@ func wholeStep(step *plan.Step, ofTool func(*plan.Step) string) string {
 		}
 	}
 	return b.String()
-}
-
-// ReviewStep is what a person is shown before deciding whether a step is run, with other arguments
-// where some are given, and the digest of what it would run.
-func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMessage) (text, digest string) {
-	text = step.ID.String() + " of " + plan.Quote(state.Plan.Objective) + asksWhat(step)
-	tools := s.otherTools()
-	definition := tools[step.Tool].Definition
-	digest, runs := plan.StartDigest(step, step.Args, definition), step.Args
-	if ask := step.Asking(); ask != nil {
-		digest, runs = ask.Digest, ask.Args
-		if ask.Kind == plan.AskApproval {
-			definition = ask.Definition
-			text = joined(text, ask.Text)
-		}
-	} else if !step.WantsWord() {
-		text = joined(text, plan.ToolChanged(state, step, definition)) +
-			"; what it refers to is filled in then, and it asks again if that changes what it runs"
-	}
-	if len(args) > 0 {
-		runs = args
-	}
-	text += ".\n\n" + wholeStep(step, func(step *plan.Step) string { return described(tools, step, definition) })
-	if len(runs) > 0 {
-		text += "   runs with: " + barred(pretty(runs)) + "\n"
-	}
-	switch {
-	case step.WantsWord():
-		text += "   blocked by: " + barred(WhyBlocked(step)) + "\n"
-	case step.Error != "":
-		text += "   failed before: " + barred(step.Error) + "\n"
-	}
-	return text, digest
-}
-
-// joined is a sentence with the reason for it, if there is one.
-func joined(sentence, reason string) string { return strings.TrimSuffix(sentence+": "+reason, ": ") }
-
-// asksWhat says of a step what a person is to decide.
-func asksWhat(step *plan.Step) string {
-	switch ask := step.Asking(); {
-	case step.WantsWord():
-		return " is blocked"
-	case ask == nil:
-	case ask.Kind == plan.AskPause:
-		return " asks you"
-	case ask.Kind == plan.AskUnknown:
-		return " was started, and nobody knows what came of it"
-	case ask.Attempt > 1:
-		return fmt.Sprintf(" asks again, before attempt %d", ask.Attempt)
-	}
-	return " asks before it runs"
-}
-
-// ReviewForeseen is what a person is shown of what a run is going to ask.
-func (s *Service) ReviewForeseen(state plan.State, foreseen []plan.Foreseen) string {
-	text, tools := "Running "+plan.Quote(state.Plan.Objective)+" is going to ask you:\n", s.otherTools()
-	for _, f := range foreseen {
-		text += "\n" + wholeStep(f.Step, func(step *plan.Step) string { return described(tools, step, f.Definition) })
-		if f.Reason != "" {
-			text += "   why it asks: " + f.Reason + "\n"
-		}
-		switch {
-		case f.Kind == plan.AskPause:
-			text += "   you answer it when the run comes to it\n"
-		case !f.Known:
-			text += "   you are asked when it is known what it refers to\n"
-		}
-	}
-	return text + s.startsUnasked(state, foreseen)
-}
-
-// startsUnasked tells for which steps a run starts agents without asking, "" for none.
-func (s *Service) startsUnasked(state plan.State, foreseen []plan.Foreseen) string {
-	var names []string
-	steps := map[string][]plan.StepID{}
-	for step := range state.Plan.Steps.All() {
-		asks := slices.ContainsFunc(foreseen, func(f plan.Foreseen) bool { return f.Step.ID == step.ID })
-		agent := s.agentFor(state, step)
-		if agent == "" || asks || step.Status != plan.Pending {
-			continue
-		}
-		if steps[agent] == nil {
-			names = append(names, agent)
-		}
-		steps[agent] = append(steps[agent], step.ID)
-	}
-	if names == nil {
-		return ""
-	}
-	for i, name := range names {
-		names[i] = name + " for " + plan.IDs(steps[name])
-	}
-	return "\nAgents are started without asking: " + strings.Join(names, ", ") + ". What they may do is up to their own flags.\n"
 }
 
 // pretty is JSON with a line for each member.

@@ -45,8 +45,8 @@ func TestReviewShowsMovedSteps(t *testing.T) {
 		"the same title twice": {[]plan.Spec{look, look}, []plan.Spec{look, look, first}, "+3. [risk not said] Ask first\n"},
 	} {
 		now := shownPlan("b", c.now...)
-		want := "What has changed since it was shown:\n" + c.want + "\nThe whole plan:\n" + verbs.ReviewText(now, nil, nil)
-		if diff := cmp.Diff(want, verbs.ReviewText(now, shownPlan("a", c.former...), nil)); diff != "" {
+		want := "What has changed since it was shown:\n" + c.want + "\nThe whole plan:\n" + verbs.ReviewText(now, nil)
+		if diff := cmp.Diff(want, verbs.ReviewText(now, shownPlan("a", c.former...))); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}

@@ -78,8 +78,12 @@ func (s *Service) Run(ctx context.Context, c Caller, o EngineOptions) (RunReply,
 			return RunReply{}, err
 		}
 	}
+	then := o.Begin
 	o.Begin = func(ctx context.Context) error {
 		_, err := s.do(ctx, c, plan.BeginRun{})
+		if err == nil && then != nil {
+			err = then(ctx)
+		}
 		return err
 	}
 	over, err := s.opts.Engine.Run(ctx, o)

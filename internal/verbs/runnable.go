@@ -64,6 +64,8 @@ func toolsOf(a plan.Action) (names []string) {
 		steps = a.Steps
 	case plan.AnswerStep:
 		steps = a.Steps
+	case plan.EditDraft:
+		names = toolsOf(a.Change)
 	case plan.UpdateStep:
 		if tool := a.Patch.Tool; tool != nil && *tool != "" {
 			names = append(names, *tool)
@@ -100,6 +102,11 @@ func (j *joining) take(a plan.Action, field string) {
 			field = cmp.Or(field, "/steps")
 		}
 		j.add(a.Steps, field)
+	case plan.EditDraft:
+		j.take(a.Change, field)
+		if edit, is := a.Change.(plan.UpdateStep); is && len(j.Steps) > 0 {
+			j.using(edit.Step)
+		}
 	case plan.UpdateStep:
 		j.edit(a, field)
 	case plan.AnswerStep:
@@ -137,6 +144,15 @@ func (j *joining) edit(a plan.UpdateStep, field string) {
 		return
 	}
 	j.Steps = append(j.Steps, runnable.Step{ID: a.Step, Spec: a.Patch.On(was.Spec), Field: field, Instance: was.Loop() != 0})
+}
+
+// using takes the steps that refer to one, which has been changed.
+func (j *joining) using(id plan.StepID) {
+	for _, dependent := range j.Have.Dependents(id) {
+		if step, _ := j.Have.Get(dependent); slices.Contains(step.Sources(), id) {
+			j.Steps = append(j.Steps, runnable.Step{ID: dependent, Spec: step.Spec, Instance: step.Loop() != 0})
+		}
+	}
 }
 
 // unlessUnclean is what is wrong with the form of an action where something is, else err: what is

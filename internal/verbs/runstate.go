@@ -101,7 +101,7 @@ func (r *RunState) fit() {
 func (r RunState) lines() string {
 	text := ""
 	if r.Run != nil {
-		text += "\n" + r.Run.text()
+		text += "\n" + r.Run.Text()
 	}
 	for _, ask := range r.Asks {
 		text += "\n" + ask.text()
@@ -112,8 +112,8 @@ func (r RunState) lines() string {
 	return text
 }
 
-// text is the run in a line.
-func (r RunView) text() string {
+// Text is the run in a line.
+func (r RunView) Text() string {
 	text, why := "Run "+r.ID, strings.ReplaceAll(string(r.Reason), "_", " ")
 	switch {
 	case r.Paused:
@@ -196,16 +196,22 @@ func (s *Service) underway(c Caller, task *Task, step *plan.Step) {
 	}
 }
 
-// execution lists what has become of a step in runs.
-func execution(step *plan.Step) []string {
+// Told is a text behind what it is.
+type Told struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
+
+// Ran lists what has become of a step in runs.
+func Ran(step *plan.Step) []Told {
 	x := step.Execution
 	if x == nil {
 		return nil
 	}
-	var lines []string
+	var all []Told
 	add := func(label, text string) {
 		if text != "" {
-			lines = append(lines, label+": "+text)
+			all = append(all, Told{label, text})
 		}
 	}
 	if x.Of != 0 {
@@ -235,5 +241,5 @@ func execution(step *plan.Step) []string {
 			add("value", "too large to be shown")
 		}
 	}
-	return lines
+	return all
 }

@@ -253,11 +253,15 @@ func (w *walker) startsAgent(face verbs.Face) bool {
 	if state.Plan == nil {
 		return false
 	}
-	ready := plan.AgentSteps(state.Plan, 1)
-	if len(ready) == 0 {
+	var step *plan.Step
+	for ready := range state.Plan.Steps.Ready() {
+		if step == nil && ready.Asking() == nil && !ready.ConcernsEngine() {
+			step = ready
+		}
+	}
+	if step == nil {
 		return false
 	}
-	step := ready[0]
 	_, err := w.engines.session.Do(w.Context(), w.engines.begin(), plan.Advance{Room: 1}, func(_ plan.State, facts *plan.Facts) error {
 		facts.Resolved = map[plan.StepID]plan.Resolution{step.ID: {Agent: "claude", Safe: true, Digest: "d"}}
 		return nil

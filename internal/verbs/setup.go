@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
@@ -47,6 +48,7 @@ type SetupPlanReply struct {
 	PlanID  string `json:"plan_id"`
 	Status  string `json:"status"`
 	StepIDs string `json:"step_ids,omitempty"`
+	Doubt   string `json:"workspace_doubt,omitempty"`
 	Replaced
 	Heartbeat
 }
@@ -121,7 +123,7 @@ func (s *Service) wasSetUp(c Caller, outcome session.Outcome, draft bool) SetupP
 
 // setUpReply tells of a plan that took the place of another, which may be nil.
 func (s *Service) setUpReply(c Caller, after plan.State, former, p *plan.Plan) SetupPlanReply {
-	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), Heartbeat: s.heartbeat(after, c)}
+	reply := SetupPlanReply{PlanID: p.ID, Status: string(p.Status), Doubt: s.opts.Doubt, Heartbeat: s.heartbeat(after, c)}
 	if n := p.Steps.Len(); n > 0 {
 		reply.StepIDs = idRange(p.Steps.At(0).ID, p.Steps.At(n-1).ID)
 	}
@@ -154,9 +156,11 @@ func (r SetupPlanReply) Text() string {
 	}
 	text += r.sofar()
 	if r.Replaced.Replaced != "" && r.Status == string(plan.StatusDraft) {
-		return text + "; it takes the place of the draft " + r.Replaced.Replaced + ".\nNext: " + r.NextAction
+		text += "; it takes the place of the draft " + r.Replaced.Replaced
+	} else {
+		text += r.Replaced.text()
 	}
-	return text + r.Replaced.text() + ".\nNext: " + r.NextAction
+	return text + "." + Where{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
 }
 
 // newSteps cleans steps as the six tools take them.
@@ -254,7 +258,9 @@ func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former
 	if err != nil {
 		return SetupPlanReply{}, nil, err
 	}
-	report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool { return finished[f.Step] })
+	report.Findings = slices.DeleteFunc(report.Findings, func(f gates.Finding) bool {
+		return finished[f.Step] || f.Gate == "hint_actionable" // hints may be what the reader of a format made of its other fields
+	})
 	if s.opts.GateAll && !report.OK() {
 		return SetupPlanReply{}, nil, &RefusedPlan{Report: report}
 	}
@@ -298,16 +304,19 @@ func (s *Service) setUpFormer(ctx context.Context, c Caller, a plan.SetUp, forme
 	return first, nil
 }
 
-// foundShown bounds what is told of an imported plan.
-const foundShown = 5
-
+// found tells in a line what the gates would ask of an imported plan.
 func found(report gates.Report) []string {
-	var told []string
-	for _, f := range report.Findings[:min(len(report.Findings), foundShown)] {
-		told = append(told, f.Message)
+	var asked []string
+	tasks := map[plan.StepID]bool{}
+	for _, f := range report.Findings {
+		tasks[f.Step] = true
+		if !slices.Contains(asked, f.Gate) {
+			asked = append(asked, f.Gate)
+		}
 	}
-	if more := len(report.Findings) - len(told); more > 0 {
-		told = append(told, "The quality gates found "+plan.Counted(more, "more thing")+" of this kind.")
+	if len(asked) == 0 {
+		return nil
 	}
-	return told
+	return []string{"The quality gates, which do not hold an import up, ask more of " + plan.Counted(len(tasks), "task") + ": " +
+		strings.Join(asked, ", ") + "."}
 }

@@ -29,6 +29,7 @@ type StartReply struct {
 	SessionID   string `json:"session_id"`
 	Message     string `json:"message"`
 	NextCommand string `json:"next_command,omitempty"`
+	Doubt       string `json:"workspace_doubt,omitempty"`
 	Replaced
 	Drafted *Drafted `json:"drafted,omitempty"`
 	Heartbeat
@@ -59,7 +60,8 @@ func (s *Service) Start(ctx context.Context, c Caller, in Start) (StartReply, er
 }
 
 func (s *Service) started(c Caller, state plan.State, p *plan.Plan) StartReply {
-	reply := StartReply{Status: "session_created", SessionID: p.Root(), Message: "Session created. Agent can now begin work.",
+	reply := StartReply{Status: "session_created", SessionID: p.Root(), Doubt: s.opts.Doubt,
+		Message:   "Session created. Agent can now begin work.",
 		Heartbeat: s.heartbeat(state, c)}
 	if !c.brief() {
 		reply.NextCommand = c.word(Call{Act: ActAskStatus})
@@ -83,7 +85,7 @@ func (r StartReply) Text() string {
 	if r.Drafted != nil {
 		text = strings.TrimSuffix(r.Message, ".") + " (session " + r.SessionID + ")"
 	}
-	return text + r.sofar() + r.Replaced.text() + r.Drafted.lines() + ".\nNext: " + r.NextAction
+	return text + r.sofar() + r.Replaced.text() + r.Drafted.lines() + "." + Where{Doubt: r.Doubt}.lines() + "\nNext: " + r.NextAction
 }
 
 // maxRounds bounds how often a model may revise its draft (planloop: Planning

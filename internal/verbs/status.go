@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/planloop/planloop/internal/tail"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
@@ -36,15 +35,17 @@ const MaxWait = 10 * time.Minute
 // StatusReply says where the plan stands and what comes next: the responses A to
 // D of the contract.
 type StatusReply struct {
-	Now      Now          `json:"now"`
-	Signal   *SignalView  `json:"signal,omitempty"`  // what blocks
-	Signals  []SignalView `json:"signals,omitempty"` // others that are open
-	Task     *Task        `json:"task,omitempty"`    // the one that was asked for
-	Plan     *TaskList    `json:"plan,omitempty"`
-	Session  *SessionView `json:"session,omitempty"`
-	Phase    plan.Phase   `json:"phase,omitempty"`         // of planning mode, unless it is inactive
-	Summary  string       `json:"final_summary,omitempty"` // of a closed plan
-	Approved string       `json:"approved_plan,omitempty"` // the step to do and the next, of a plan that is carried out
+	Now         Now           `json:"now"`
+	Signal      *SignalView   `json:"signal,omitempty"`  // what blocks
+	Signals     []SignalView  `json:"signals,omitempty"` // others that are open
+	Task        *Task         `json:"task,omitempty"`    // the one that was asked for
+	Plan        *TaskList     `json:"plan,omitempty"`
+	Session     *SessionView  `json:"session,omitempty"`
+	Phase       plan.Phase    `json:"phase,omitempty"`         // of planning mode, unless it is inactive
+	Summary     string        `json:"final_summary,omitempty"` // of a closed plan
+	Enforcement []Enforcement `json:"enforcement,omitempty"`   // while planning mode holds agents to reading
+	Approved    string        `json:"approved_plan,omitempty"` // the step to do and the next, of a plan that is carried out
+	Where
 	RunState
 	Underway
 	Feedback
@@ -75,15 +76,6 @@ type TaskList struct {
 	More  string `json:"more,omitempty"` // how many are left, and the call that lists them
 }
 
-// SignalView is a signal in the contract's shape.
-type SignalView struct {
-	ID      string           `json:"id"`
-	TaskID  int              `json:"task_id,omitempty"`
-	Level   plan.SignalLevel `json:"level"`
-	Message string           `json:"message"`
-	Output  string           `json:"output,omitempty"` // the gist of what a command printed
-}
-
 // Status tells the caller where the plan stands and what to do now. With Wait it
 // answers when something has changed since the caller was last told, or the time
 // is over.
@@ -104,12 +96,27 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 	s.touch(c)
 	s.seen.know(c, state)
 	told, never := s.seen.feedback(c)
-	reply, err := s.status(state, c, in, feedback(state, told, never))
+	remarks, err := s.OpenRemarks(ctx, state)
+	if err != nil {
+		return StatusReply{}, err
+	}
+	said := feedback(state, remarks, told, never)
+	edits, err := s.planEdits(ctx, c, state)
+	if err != nil {
+		return StatusReply{}, err
+	}
+	ofDraft := said.Edited != ""
+	said.Edited = strings.TrimPrefix(line(said.Edited)+line(edits), "\n")
+	reply, err := s.status(state, c, in, said, remarks)
 	if err != nil {
 		return StatusReply{}, err
 	}
 	if reply.ask = s.askOnceMore(state, c); reply.ask == nil { // else another reply may take the place of this one
 		s.seen.tell(c, state)
+		s.seen.tellPlanEdits(c, state)
+		if ofDraft || reply.Decision != nil { // which tells of them too
+			s.seen.readEdits(c, state)
+		}
 	}
 	return reply, nil
 }
@@ -117,37 +124,47 @@ func (s *Service) Status(ctx context.Context, c Caller, in Status) (StatusReply,
 // StatusIn is Status in a state that was read already, for whoever shows it to
 // others than the caller: the caller has not been told by it.
 func (s *Service) StatusIn(state plan.State, c Caller) StatusReply {
-	reply, _ := s.status(state, c, Status{}, Feedback{}) // only what is asked for can be missing
+	reply, _ := s.status(state, c, Status{}, Feedback{}, nil) // only what is asked for can be missing
 	return reply
 }
 
-func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (StatusReply, error) {
+func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, remarks []Remark) (StatusReply, error) {
 	rules := s.rules(state, c)
 	now := s.view(state, c, rules).now()
 	reply := StatusReply{
-		Now:       Now{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
-		Signals:   s.otherSignals(state, now, c),
-		Session:   sessionView(state, now, c),
-		RunState:  s.runState(state),
-		Underway:  underway(state),
-		Feedback:  said,
-		Heartbeat: now.heartbeat(state, c),
+		Now:         Now{Reason: now.reason, AgentInstructions: agentInstructions(now, rules, c), Message: now.message},
+		Signals:     s.otherSignals(state, now, c),
+		Session:     sessionView(state, now, c),
+		Where:       s.where(c),
+		RunState:    s.runState(state),
+		Underway:    underway(state),
+		Feedback:    said,
+		Enforcement: s.Enforcement(state),
+		Heartbeat:   now.heartbeat(state, c),
+	}
+	if id := unreplied(state); id != "" && !c.decides() {
+		reply.Reply, _ = c.Can(Call{Act: ActReply, ID: id})
 	}
 	if c.scoped() { // what others are to do, or wait for
 		reply.RunState.Asks, reply.Decision = nil, nil
 	}
 	if c.brief() {
 		reply.RunState.fit()
+		reply.Enforcement = fewest(reply.Enforcement)
 	}
+	cut := false
 	if c.brief() && now.step == nil && in.Task == nil {
 		reply.Underway.fit(questionAlone)
-		reply.Feedback.fit(feedbackAlone)
+		cut = reply.Feedback.fit(feedbackAlone)
 	} else if c.brief() {
 		reply.Underway.fit(questionRoom)
-		reply.Feedback.fit(feedbackRoom)
+		cut = reply.Feedback.fit(feedbackRoom)
+	}
+	if cut || reply.Feedback.More > 0 {
+		reply.ReadAll = c.allComments()
 	}
 	if in.Task != nil {
-		return s.statusOfTask(state, c, in, reply)
+		return s.statusOfTask(state, remarks, c, in, reply)
 	}
 	if now.reason == SyncInstructions {
 		reply.Now.InstructionsContent = rules.Content
@@ -163,10 +180,11 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 		reply.Phase = state.PhaseNow()
 	}
 	if reply.Phase == plan.PhaseExecuting && !c.scoped() {
-		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step))
+		reply.Approved = ApprovedPlan(state.Plan, stepNow(state.Plan, now.step), nil)
 	}
 	if now.step != nil {
 		task := c.taskOf(state.Plan, now.step)
+		task.Comments = onStep(remarks, now.step.ID, partRoom)
 		s.underway(c, &task, now.step)
 		if c.brief() {
 			task.fit(reply.left(), c.word(Call{Act: ActShowTask, Step: now.step.ID}))
@@ -174,7 +192,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback) (
 		reply.Now.CurrentTask = &task
 	}
 	if reply.Phase == plan.PhaseExecuting && reply.Decision.tells(c) && !c.scoped() {
-		reply.Approved = toldApproved(state.Plan, c)
+		reply.Approved = toldApproved(state.Plan, c, remarks)
 	}
 	if state.Plan != nil && (in.Full || !c.brief() && !c.scoped() && listsPlan(now.reason)) {
 		reply.Plan = listed(state.Plan, c, in.Page)
@@ -192,7 +210,7 @@ func (r StatusReply) left() int {
 }
 
 // statusOfTask is the reply with the task that was asked for, whatever has become of it.
-func (s *Service) statusOfTask(state plan.State, c Caller, in Status, reply StatusReply) (StatusReply, error) {
+func (s *Service) statusOfTask(state plan.State, remarks []Remark, c Caller, in Status, reply StatusReply) (StatusReply, error) {
 	if state.Plan == nil {
 		return reply, plan.Refuse(plan.NotFound, "/task", "there is no plan yet", "set one up first: "+c.word(Call{Act: ActSetUp}))
 	}
@@ -203,6 +221,7 @@ func (s *Service) statusOfTask(state plan.State, c Caller, in Status, reply Stat
 			"see which there are: "+c.word(Call{Act: ActRead}))
 	}
 	task, page := recordedTask(state.Plan, step), max(1, in.Page)
+	task.Comments = onStep(remarks, id, listedRoom)
 	s.underway(c, &task, step)
 	nth := func(parts []tokens.Part, room int) (shown, left []tokens.Part) { return tokens.Page(parts, room, page) }
 	if c.brief() && !task.page(taskRoom, nth, c.word(Call{Act: ActShowTask, Step: id, Page: page + 1})) && page > 1 {
@@ -350,58 +369,6 @@ func sessionView(state plan.State, now now, c Caller) *SessionView {
 // goalTokens is what a status has room for of the goal.
 const goalTokens = 180
 
-// What a model is shown of a signal, in tokens: of the message and of the output of
-// the one that blocks, and what each of the others costs in all.
-const (
-	messageTokens = 40
-	signalTokens  = 26
-	otherTokens   = 8 // of it for the message
-)
-
-// What is shown of texts in characters: of a message, and of what a command printed.
-const (
-	messageShown = 300
-	outputShown  = 400
-	outputTokens = 200
-)
-
-func signalView(state plan.State, signal plan.Signal, c Caller, share int) SignalView {
-	view := SignalView{ID: signal.ID, TaskID: int(state.Concerns(signal)), Level: signal.Level, Message: signal.Message,
-		Output: signal.Output}
-	if c.brief() {
-		view.Message = tokens.Shorten(view.Message, share, messageShown)
-		view.Output = shownOutput(view.Output, outputTokens)
-	}
-	return view
-}
-
-// shownOutput is the gist of what a command printed.
-func shownOutput(output string, room int) string {
-	return tokens.Block(tail.GistOf(output, outputShown), room)
-}
-
-// signalsShown bounds how many other signals a model is shown.
-const signalsShown = 2
-
-// otherSignals lists the open signals besides the one that is waited for: they are
-// shown and do not stop.
-func (s *Service) otherSignals(state plan.State, now now, c Caller) []SignalView {
-	var views []SignalView
-	for _, level := range []plan.SignalLevel{plan.Blocker, plan.Warning, plan.Info} {
-		for _, signal := range state.OpenSignals(level) {
-			if now.reason == WaitingOnSignal && signal.ID == now.signal.ID || c.brief() && len(views) == signalsShown {
-				continue
-			}
-			view := signalView(state, signal, c, otherTokens)
-			if c.brief() {
-				view.Output = ""
-			}
-			views = append(views, view)
-		}
-	}
-	return views
-}
-
 // rules looks at the rule book on disk. Over MCP, where the server's instructions
 // say the same, it matters only once there is such a file; in a workspace without
 // a plan it does not matter yet.
@@ -433,6 +400,7 @@ func (r StatusReply) Text() string {
 			b.WriteString(", " + string(r.Session.Status))
 		}
 	}
+	b.WriteString(r.Where.lines())
 	if r.Now.AgentInstructions != "" {
 		b.WriteString("\n" + r.Now.AgentInstructions)
 	}
@@ -453,7 +421,7 @@ func (r StatusReply) Text() string {
 	for _, signal := range r.Signals {
 		b.WriteString("\n" + signal.text())
 	}
-	b.WriteString(r.RunState.lines() + r.Underway.lines() + r.Feedback.lines())
+	b.WriteString(line(HeldLine(r.Enforcement)) + r.RunState.lines() + r.Underway.lines() + r.Feedback.lines())
 	if r.Approved != "" {
 		b.WriteString("\n" + r.Approved)
 	}
@@ -473,18 +441,6 @@ func (r StatusReply) Text() string {
 
 // stepWord is the status in our word where the contract's does not tell it.
 func stepWord(t Task) string { return cmp.Or(string(t.State), string(t.Status)) }
-
-func (v SignalView) text() string {
-	text := "Signal " + plan.Quote(v.ID) + " (" + string(v.Level)
-	if v.TaskID != 0 {
-		text += fmt.Sprintf(", task %d", v.TaskID)
-	}
-	text += "): " + v.Message
-	if v.Output != "" {
-		text += "\n" + v.Output
-	}
-	return text
-}
 
 // changed returns the state once it differs from what the caller was last told, or
 // the rule book on disk has changed, or the time is over.

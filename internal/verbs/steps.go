@@ -3,9 +3,11 @@ package verbs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -33,16 +35,51 @@ func (s *Service) AddStep(ctx context.Context, c Caller, in AddStep) (AddStepRep
 	}
 	var faults plan.Faults
 	steps := s.newSteps(c, &faults, "/steps", in.Steps)
-	return s.addSteps(ctx, c, steps, faults.Err())
+	return s.addSteps(ctx, c, steps, nil, faults.Err())
 }
 
 // AddSteps is AddStep for steps with all that they may say.
 func (s *Service) AddSteps(ctx context.Context, c Caller, steps []plan.NewStep) (AddStepReply, error) {
-	return s.addSteps(ctx, c, steps, plan.CleanAction(plan.AddSteps{Steps: steps}))
+	return s.AddStepsBehind(ctx, c, steps, nil)
 }
 
-// addSteps adds steps unless something is wrong with them.
-func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, wrong error) (AddStepReply, error) {
+// AddStepsBehind is AddSteps for steps that stand behind one, before all with 0, and last with nil.
+func (s *Service) AddStepsBehind(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID) (AddStepReply, error) {
+	return again(func() (AddStepReply, error) {
+		return s.addSteps(ctx, c, steps, after, plan.CleanAction(plan.AddSteps{Steps: steps}))
+	})
+}
+
+// MoveStepReply says where a step stands, and whether it was moved there.
+type MoveStepReply struct {
+	StepID  string `json:"step_id"`
+	Place   int    `json:"place"` // from 1
+	Message string `json:"message"`
+	Heartbeat
+}
+
+// MoveStep puts a step behind another, or before all.
+func (s *Service) MoveStep(ctx context.Context, c Caller, a plan.MoveStep) (MoveStepReply, error) {
+	outcome, err := s.do(ctx, c, a)
+	if err != nil {
+		return MoveStepReply{}, err
+	}
+	p := outcome.After.Plan
+	reply := MoveStepReply{StepID: a.Step.String(), Place: p.Steps.Position(a.Step) + 1, Heartbeat: s.heartbeat(outcome.After, c)}
+	reply.Message = fmt.Sprintf("%s stands at place %d of %d", a.Step, reply.Place, p.Steps.Len())
+	if reply.Place == outcome.Before.Plan.Steps.Position(a.Step)+1 {
+		reply.Message += " as before: nothing was moved"
+	}
+	return reply, nil
+}
+
+// Text is the reply in a line or two.
+func (r MoveStepReply) Text() string {
+	return r.Message + r.ending()
+}
+
+// addSteps adds steps, where they are to stand, unless something is wrong with them.
+func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, after *plan.StepID, wrong error) (AddStepReply, error) {
 	state, err := s.State(ctx)
 	if err != nil {
 		return AddStepReply{}, err
@@ -50,15 +87,28 @@ func (s *Service) addSteps(ctx context.Context, c Caller, steps []plan.NewStep, 
 	if err := s.checkSix(ctx, c, state, steps, "/steps", wrong, ""); err != nil {
 		return AddStepReply{}, err
 	}
-	outcome, err := s.do(ctx, c, plan.AddSteps{Steps: steps})
+	outcome, err := s.placed(ctx, c, state, plan.AddSteps{Steps: steps}, after)
 	if err != nil {
 		return AddStepReply{}, s.reopening(ctx, c, steps, err)
 	}
-	before, after := outcome.Before.Plan, outcome.After.Plan
 	return AddStepReply{
-		StepIDs:   idRange(before.Steps.Highest()+1, after.Steps.Highest()),
+		StepIDs:   idRange(highest(outcome.Before)+1, highest(outcome.After)),
 		Heartbeat: s.heartbeat(outcome.After, c),
 	}, nil
+}
+
+// placed adds steps behind one, before all with 0, last with nil.
+func (s *Service) placed(ctx context.Context, c Caller, looked plan.State, a plan.AddSteps, after *plan.StepID) (session.Outcome, error) {
+	if after == nil {
+		return s.do(ctx, c, a)
+	}
+	all := plan.Batch{Word: plan.WordOf(a), Parts: []plan.Part{{Action: a}}}
+	for i, behind := 0, *after; i < len(a.Steps); i++ {
+		id := highest(looked) + 1 + plan.StepID(i)
+		all.Parts = append(all.Parts, plan.Part{Action: plan.MoveStep{Step: id, After: behind}})
+		behind = id
+	}
+	return s.doIf(ctx, c, all, func(now plan.State) error { return moved(looked, now, len(a.Steps)) })
 }
 
 // reopening adds to the refusal of steps for a plan that completed by itself the call
@@ -106,7 +156,8 @@ type MarkStep struct {
 type MarkStepReply struct {
 	StepID string `json:"step_id" jsonschema:"description=such as S001"`
 	Status string `json:"status"`
-	Plan   string `json:"plan,omitempty"` // the plan's status, unless it is active
+	Plan   string `json:"plan,omitempty"`   // the plan's status, unless it is active
+	Edited string `json:"edited,omitempty"` // what people changed of the plan meanwhile
 	Reported
 	Heartbeat
 
@@ -169,19 +220,20 @@ func (s *Service) Mark(ctx context.Context, c Caller, a plan.MarkStep) (MarkStep
 		reply.Plan = string(p.Status)
 	}
 	reply.said = c.scoped() && a.Status != plan.InProgress
+	reply.Edited = s.editsUnder(ctx, c, outcome)
 	return reply, nil
 }
 
 // Text is the reply in a line or two.
 func (r MarkStepReply) Text() string {
-	line := r.before() + r.StepID + " " + plan.StepStatus(r.Status).Is()
+	text := r.before() + r.StepID + " " + plan.StepStatus(r.Status).Is()
 	if r.said {
-		line = r.before() + r.StepID + " is reported as " + r.Status
+		text = r.before() + r.StepID + " is reported as " + r.Status
 	}
 	if r.Plan != "" {
-		line += "; the plan " + plan.PlanStatus(r.Plan).Is()
+		text += "; the plan " + plan.PlanStatus(r.Plan).Is()
 	}
-	return line + r.ending(r.after())
+	return text + r.ending(line(r.Edited), r.after())
 }
 
 // ClaimStep takes over a step in progress, or renews the own claim.

@@ -3,6 +3,7 @@ package verbs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -46,12 +48,13 @@ func (SubmittedStep) TakesMore() bool { return true }
 
 // SubmitPlanReply says that a plan waits, and for what.
 type SubmitPlanReply struct {
-	Status   string     `json:"status"` // awaiting_approval
-	Phase    plan.Phase `json:"phase"`
-	PlanID   string     `json:"plan_id"`
-	Message  string     `json:"message"`
-	Score    int        `json:"score,omitempty"`
-	Warnings []string   `json:"warnings,omitempty"`
+	Status      string        `json:"status"` // awaiting_approval
+	Phase       plan.Phase    `json:"phase"`
+	PlanID      string        `json:"plan_id"`
+	Message     string        `json:"message"`
+	Score       int           `json:"score,omitempty"`
+	Warnings    []string      `json:"warnings,omitempty"`
+	Enforcement []Enforcement `json:"enforcement,omitempty"`
 	Heartbeat
 
 	ask *Ask
@@ -81,13 +84,24 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 		return SubmitPlanReply{}, err
 	}
 	action.Objective = objective(state, action.Summary)
-	submission := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
-	judged := gates.Candidate{Objective: action.Objective, New: tasks, Replaces: true}
-	report, err := s.check(ctx, c, judged, "/steps", wrong, &submission)
-	if err != nil {
+	if action.Undoes, err = s.undoes(ctx, state, action); err != nil {
 		return SubmitPlanReply{}, err
 	}
-	outcome, err := s.do(ctx, c, submission)
+	submission := plan.Batch{Word: plan.WordOf(action), Parts: []plan.Part{{Action: action}}}
+	judged := gates.Candidate{Objective: action.Objective, New: tasks, Replaces: true}
+	if _, err = s.check(ctx, c, judged, "/steps", wrong, &submission); err != nil {
+		return SubmitPlanReply{}, err
+	}
+	outcome, err := s.doIf(ctx, c, submission, func(now plan.State) error {
+		state = now
+		if err := s.hooksAnswer(c, state); err != nil || s.seen.unread(c, state) == nil {
+			return err
+		}
+		return errUnread
+	})
+	if errors.Is(err, errUnread) {
+		return SubmitPlanReply{}, s.refuseUnread(ctx, c, state, action.Undoes)
+	}
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
@@ -95,23 +109,58 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 	if outcome.Before.PhaseNow().Restricted() {
 		former = outcome.Before.Draft
 	}
-	return s.submitted(former, outcome.After, c, report), nil
+	return s.submitted(former, outcome.After, c), nil
 }
 
-func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller, report gates.Report) SubmitPlanReply {
-	draft, reply := after.Draft, s.waiting(after, former, c, report)
-	request := after.ModeNow().Request
-	if !after.LimitsInForce(s.opts.Limits).PersonOnly { // what a client brings would not count
-		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former)}
+// errUnread refuses a submission over changes that its agent knows nothing of.
+var errUnread = errors.New("a person has changed the draft meanwhile")
+
+// refuseUnread refuses a submission, once, that would undo what a person changed of the draft since
+// the agent was last told of it, and says what of it the submission takes back.
+func (s *Service) refuseUnread(ctx context.Context, c Caller, state plan.State, undoes []string) error {
+	text, err := s.editsText(ctx, state)
+	if err != nil {
+		return err
+	}
+	if len(undoes) > 0 {
+		text += ". Your plan takes back " + tokens.Block(strings.Join(undoes, "; "), editsTokens)
+	}
+	s.seen.readEdits(c, state)
+	return plan.Refuse(plan.Conflict, "", text, "read the draft and submit from that, so that nothing of it is lost: "+
+		c.word(Call{Act: ActRead, ID: string(DraftPlan)}))
+}
+
+// editsText tells an agent what people changed of the draft since it was submitted, the fields too:
+// "alice changed the draft since it was submitted: S003 changed (details, risk); S005 \"Tell them\" added".
+func (s *Service) editsText(ctx context.Context, state plan.State) (string, error) {
+	former, err := s.session.AsSubmitted(ctx, state.Draft)
+	if err != nil {
+		return "", fmt.Errorf("look for what was submitted: %w", err)
+	}
+	edits := state.Draft.Edits
+	what := edits.String()
+	if former != nil {
+		what = Compare(former, state.Draft).brief()
+	}
+	return strings.Join(edits.By, " and ") + " changed the draft since it was submitted: " + tokens.Block(what, editsTokens), nil
+}
+
+// editsTokens is what there is room for of what people changed of a draft.
+const editsTokens = 160
+
+func (s *Service) submitted(former *plan.Plan, after plan.State, c Caller) SubmitPlanReply {
+	reply, request := s.waiting(after, former, c), after.ModeNow().Request
+	if !s.PersonOnly(after) { // what a client brings would not count
+		reply.ask = &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(after, former, nil)}
 	}
 	s.asked.first(request.ID)
-	s.notify(waits(draft))
+	s.notify(s.waits(after))
 	return reply
 }
 
 // waiting is the reply of a call that put a plan before a person, who has not decided.
-func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller, report gates.Report) SubmitPlanReply {
-	decide := ", who can decide with `" + c.word(Call{Act: ActApprove}) + "` on a terminal."
+func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitPlanReply {
+	decide := ", who can decide with `" + c.word(Call{Act: ActReview}) + "`, or `" + c.word(Call{Act: ActApprove}) + "` on a terminal."
 	message := "Plan submitted with " + steps(state.Draft) + ". It waits for a person" + decide
 	if p := state.Plan; !over(p) && p.Status != plan.StatusCompleted && p.Steps.Len() > 0 {
 		message += " Approving it archives the current plan, " + plan.Quote(plan.Shorten(p.Objective, titleShown)) +
@@ -125,8 +174,9 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller, report 
 				"criteria and verification.)"
 		}
 	}
-	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: report.Score,
-		Message: message, Heartbeat: s.heartbeat(state, c)}
+	found := state.ModeNow().Request.Found
+	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
+		Message: message, Enforcement: fewest(s.Enforcement(state)), Heartbeat: s.heartbeat(state, c)}
 	if former != nil && unchanged(state.Draft, former) {
 		warning := "this plan is the one that was shown before: nothing was changed"
 		if d := state.ModeNow().Decision; d != nil && d.Outcome == plan.Returned {
@@ -137,7 +187,11 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller, report 
 		}
 		reply.Warnings = []string{warning}
 	}
-	reply.Warnings = append(reply.Warnings, warnings(report)...)
+	var warnings []string
+	for _, w := range found.Warnings {
+		warnings = append(warnings, remedied(w.Of(w.Step.String()), w.Fix))
+	}
+	reply.Warnings = append(reply.Warnings, firstWarnings(warnings)...)
 	return reply
 }
 
@@ -161,13 +215,7 @@ func (s *Service) Unanswered(ctx context.Context, c Caller, ask *Ask, wrong stri
 	if state.Draft == nil || request == nil || request.ID != ask.Request {
 		return s.Status(ctx, c, Status{})
 	}
-	var report gates.Report
-	if request.Base == "" { // a change of an approved plan is not judged anew
-		if report, err = s.examine(ctx, plannedCandidate(state.Draft), nil); err != nil {
-			return nil, err
-		}
-	}
-	reply := s.waiting(state, former, c, report)
+	reply := s.waiting(state, former, c)
 	if wrong != "" {
 		reply.Message = wrong + " " + reply.Message
 	}
@@ -239,7 +287,7 @@ func (r SubmitPlanReply) Text() string {
 	for _, warning := range r.Warnings {
 		text += "\nWarning: " + warning
 	}
-	return r.under(text + "\nPlan: " + r.PlanID)
+	return r.under(text + "\nPlan: " + r.PlanID + line(HeldLine(r.Enforcement)))
 }
 
 // AskedAgain says that a change goes beyond what was approved, so that it was put
@@ -263,7 +311,7 @@ func (s *Service) resubmitted(ctx context.Context, outcome session.Outcome, c Ca
 	if err != nil {
 		return SubmitPlanReply{}, err
 	}
-	return s.submitted(shown, outcome.After, c, gates.Report{}), nil
+	return s.submitted(shown, outcome.After, c), nil
 }
 
 // asked remembers which requests were put before a person from this process.
@@ -286,6 +334,11 @@ func (a *asked) first(request string) bool {
 	return true
 }
 
+// PersonOnly reports whether only what a person decides in person counts, not what a client confirms.
+func (s *Service) PersonOnly(state plan.State) bool {
+	return state.LimitsInForce(s.opts.Limits).PersonOnly
+}
+
 // askOnceMore returns what a person is to be asked because whoever asked is gone: a
 // plan was submitted, and its server or host was restarted since (chorus: Bot restart
 // during planning). The notice is given again too.
@@ -295,11 +348,11 @@ func (s *Service) askOnceMore(state plan.State, c Caller) *Ask {
 		!s.asked.first(request.ID) {
 		return nil
 	}
-	s.notify(waits(state.Draft))
-	if state.LimitsInForce(s.opts.Limits).PersonOnly {
+	s.notify(s.waits(state))
+	if s.PersonOnly(state) {
 		return nil
 	}
-	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil)}
+	return &Ask{Request: request.ID, Digest: request.Digest, Message: s.Review(state, nil, nil)}
 }
 
 // abandoned reports whether an actor is the caller or gone, so that nobody else
@@ -309,7 +362,8 @@ func (s *Service) abandoned(who string, c Caller) bool {
 }
 
 // waits is the notice that a plan waits.
-func waits(draft *plan.Plan) Notice {
-	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Text: draft.ContextNotes, Steps: noticeSteps(draft),
-		Questions: draft.Questions}
+func (s *Service) waits(state plan.State) Notice {
+	draft := state.Draft
+	return Notice{Event: "plan_waits", PlanID: draft.ID, Title: firstLine(draft), Steps: noticeSteps(draft), Questions: draft.Questions,
+		Text: strings.Trim(HeldLine(s.Enforcement(state))+"\n"+draft.ContextNotes, "\n")}
 }

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/planloop/planloop/internal/strict"
 )
@@ -10,7 +11,7 @@ import (
 // it is understood by, but in inputs that have one of the fields named last, where such
 // a name means something else. A name that stands in several rows means the first field
 // that the input has, that is not given by its own name, and that can take the value.
-func synonyms() []strict.Synonym {
+var synonyms = sync.OnceValue(func() []strict.Synonym {
 	var all []strict.Synonym
 	for _, row := range [...]struct{ field, keys, unless string }{
 		{"step_id", "id step task task_id number stepId", ""},
@@ -54,4 +55,4 @@ func synonyms() []strict.Synonym {
 		}
 	}
 	return all
-}
+})

@@ -68,6 +68,7 @@ type Task struct {
 	Output             string          `json:"output,omitempty"`
 	AffectedFiles      []string        `json:"affected_files,omitempty"`
 	Error              string          `json:"error,omitempty"`
+	Comments           []string        `json:"comments,omitempty"` // of people, that are open
 	Outcomes           []Outcome       `json:"outcomes,omitempty"` // of what it depends on
 	More               string          `json:"more,omitempty"`     // what was left out, and the call that shows it
 }
@@ -95,7 +96,9 @@ func task(p *plan.Plan, step *plan.Step) Task {
 		Other: labelled(step, plan.SpecFields()), ClaimedBy: step.ClaimedBy,
 		Output: ToldOutput(step), AffectedFiles: step.AffectedFiles, Error: step.Error,
 	}
-	t.Other = append(t.Other, execution(step)...)
+	for _, told := range Ran(step) {
+		t.Other = append(t.Other, told.Label+": "+told.Text)
+	}
 	if unseen := p.Approval.NotSeen(step.ID); unseen != "" {
 		t.Other = append([]string{unseen}, t.Other...)
 	}
@@ -151,9 +154,10 @@ func recordedTask(p *plan.Plan, step *plan.Step) Task {
 func labelled(step *plan.Step, fields []plan.Field[plan.Step]) []string {
 	const own = "title details type depends_on risk context_hints relevant_file_paths creates acceptance_criteria verify suggested_agent " +
 		"tools tool args status notes output error affected_files claimed_by"
+	named := strings.Fields(own)
 	var lines []string
 	for _, f := range fields {
-		if slices.Contains(strings.Fields(own), f.Name) {
+		if slices.Contains(named, f.Name) {
 			continue
 		}
 		for _, text := range f.Texts(step) {
@@ -194,7 +198,8 @@ func (t *Task) fields() []field {
 	}
 	notes := many("notes", &t.Notes)
 	notes.Long, notes.Newest = true, true
-	all := []field{one("tool that carries it out", false, &t.Tool), one("its arguments", false, &t.Args),
+	all := []field{many("part of comments on it", &t.Comments), one("tool that carries it out", false, &t.Tool),
+		one("its arguments", false, &t.Args),
 		one("command to verify it", false, &t.Verify), many("path", &t.RelevantFilePaths), many("hint", &t.ContextHints),
 		many("criterion", &t.AcceptanceCriteria), many("path it creates", &t.Creates), one("details", true, &t.Details),
 		one("its error", true, &t.Error), notes, many("tool", &t.Tools), many("other field", &t.Other),
@@ -290,6 +295,7 @@ func (t Task) lines() string {
 		}
 	}
 	inLine := func(name string, texts []string) { line(name, strings.Join(texts, ", ")) }
+	line("Comments", t.Comments...)
 	line("Details", t.Details)
 	line("Hints", t.ContextHints...)
 	inLine("Files", t.RelevantFilePaths)
@@ -413,11 +419,19 @@ func (t TaskFields) patch(field string) (plan.Patch, error) {
 			*list = &split
 		}
 	}
-	var text string // arguments that were written down as JSON once more
-	if t.Args != nil && json.Unmarshal(*t.Args, &text) == nil && strings.HasPrefix(strings.TrimSpace(text), "{") {
-		t.Args = new(json.RawMessage(text))
+	if t.Args != nil {
+		t.Args = new(Written(*t.Args))
 	}
 	return plan.CleanPatch(field, plan.Patch(t))
+}
+
+// Written is a JSON object that was written down as JSON once more, as it was before; any other value is as it is.
+func Written(value json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(value, &text) == nil && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return json.RawMessage(text)
+	}
+	return value
 }
 
 // paths returns a list of paths that may have been given as one text.

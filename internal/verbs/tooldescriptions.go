@@ -94,12 +94,12 @@ func rowsByDefault() []Row {
 		}, (*Service).MarkStep),
 		row(Spec{
 			Name: "planning_clear_plan", Title: "Abandon the plan", Toolset: Planning, Destructive: true,
-			Description: "Abandon the current plan and discard its steps.",
+			Description: "Abandon the current plan with its steps.",
 			Example:     `{}`,
 		}, (*Service).ClearPlan),
 		row(Spec{
 			Name: "planning_read_plan", Title: "Read the plan", Toolset: Planning, ReadOnly: true, Idempotent: true,
-			Description: "Show the plan, paged: filter by status, or read on from a step; a draft as planning_submit_plan takes it.",
+			Description: "Show the plan, paged: filter by status, or read on from a step; a draft as it is submitted.",
 			Example:     `{"status":"pending"}`,
 		}, (*Service).ReadPlan),
 		row(Spec{
@@ -142,7 +142,7 @@ func rowsByDefault() []Row {
 		}, (*Service).SubmitPlan),
 		row(Spec{
 			Name: "planning_ask_user", Title: "Ask the user", Toolset: Mode,
-			Description: "Ask the user; the answer comes here or with planloop_status.",
+			Description: "Ask the user or reply to a comment; answers come with planloop_status.",
 			Example:     `{"question":"Which region comes first?"}`,
 		}, (*Service).AskUser),
 	}

@@ -164,6 +164,7 @@ func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong er
 	if len(tasks) > 0 {
 		reply.Score, reply.Warnings = report.Score, warnings(report)
 	}
+	reply.Message = strings.TrimSuffix(reply.Message+" "+s.editsUnder(ctx, c, outcome), " ")
 	return reply, nil
 }
 
@@ -180,11 +181,16 @@ func moved(looked, now plan.State, tasks int) error {
 	return nil
 }
 
-func stepsOf(state plan.State) plan.Steps {
-	if state.Plan == nil {
+// stepsOf are the steps that an action is about: those of the draft, or of the current plan.
+func stepsOf(state plan.State, a plan.Action) plan.Steps {
+	p := state.Plan
+	if _, ofDraft := a.(plan.EditDraft); ofDraft {
+		p = state.DraftUnderWay()
+	}
+	if p == nil {
 		return plan.Steps{}
 	}
-	return state.Plan.Steps
+	return p.Steps
 }
 
 func highest(state plan.State) plan.StepID {

@@ -30,7 +30,8 @@ type Service struct {
 
 // Options configures a Service. The zero value is usable.
 type Options struct {
-	Workspace string // where it is, for people; "": they know
+	Workspace string // where it is; "": everybody knows
+	Doubt     string // what speaks against its being the right one, and the way on; "" when nothing
 
 	Unicode  bool             // lifts the ASCII rule of the six planning_* tools
 	Presence Presence         // nil: signs of life are not kept
@@ -41,18 +42,20 @@ type Options struct {
 	GateAll  bool                          // the planning_* tools are judged by the gates too
 	RuleBook RuleBook                      // nil: no rule book is kept on disk
 
-	Unconfigured bool              // nobody chose the gates: where there is no file to name they are lenient
-	Tree         Tree              // nil: no files are seen
-	Tools        func() []ToolInfo // that steps can name; nil: there are none
-	StepTools    runnable.Tools    // the same, to judge steps by; nil: any is taken
-	OtherTools   OtherTools        // those of them that are other servers'; nil: there are none
-	Model        Model             // nil: none is configured
-	Templates    Templates         // nil: there are none
-	Engine       Engine            // nil: nothing carries steps out here
-	Crew         Crew              // the engines there are; nil: none
-	Staff        Staff             // that a run starts agents of; nil: none
-	Limits       plan.Limits       // in force, to tell when planning mode is over
-	Notify       func(Notice)      // tells a person, at once; may be nil
+	Unconfigured  bool              // nobody chose the gates: where there is no file to name they are lenient
+	Tree          Tree              // nil: no files are seen
+	Tools         func() []ToolInfo // that steps can name; nil: there are none
+	StepTools     runnable.Tools    // the same, to judge steps by; nil: any is taken
+	OtherTools    OtherTools        // those of them that are other servers'; nil: there are none
+	Model         Model             // nil: none is configured
+	Templates     Templates         // nil: there are none
+	Engine        Engine            // nil: nothing carries steps out here
+	Crew          Crew              // the engines there are; nil: none
+	Staff         Staff             // that a run starts agents of; nil: none
+	Limits        plan.Limits       // in force, to tell when planning mode is over
+	Hooks         Hooks             // of the agents at work; nil: nothing is known of them
+	HooksRequired bool              // planning mode is refused to agents whose hooks do not answer
+	Notify        func(Notice)      // tells a person, at once; may be nil
 }
 
 // reports tells whether an action says how steps stand, and nothing else: no tool is asked about.
@@ -89,6 +92,7 @@ func New(s *session.Session, opts Options) *Service {
 type Caller struct {
 	Actor plan.Actor
 	Face  Face
+	Of    string // id of the plan that the caller looks at, which is then the only one it speaks of; "": the one it was told of last
 
 	Yield    func()                           // called before a long wait, so that the caller's next call can go on; may be nil
 	Progress func(done, all int, what string) // told how far a long call has come; may be nil
@@ -145,7 +149,7 @@ func (s *Service) PlanState(ctx context.Context, id string) (plan.State, error) 
 	if err != nil {
 		return plan.State{}, err
 	}
-	then := plan.State{Revision: state.Revision, UpdatedAt: state.UpdatedAt, Phase: state.Phase, Plan: body}
+	then := plan.State{Revision: state.Revision, UpdatedAt: state.UpdatedAt, Phase: state.Phase, Plan: body, Past: state.Past}
 	if head, ok := state.PastPlan(id); ok {
 		then.Revision, then.UpdatedAt = head.Revision, head.ArchivedAt
 	}
@@ -197,7 +201,7 @@ func (s *Service) ModeEnds(state plan.State) (time.Duration, bool) {
 
 // Phase returns the phase that holds now, and the revision, 0 when there is no log. It
 // does not open the log, which is enough to show what is offered; only a phase that may be
-// over by its time-out needs the state. What enforces asks Restricted, which folds the log.
+// over by its time-out needs the state. What enforces asks Restricted, which reads the log.
 func (s *Service) Phase(ctx context.Context) (plan.Phase, plan.Revision, error) {
 	head, err := s.session.Glance(ctx)
 	if err != nil {
@@ -210,8 +214,13 @@ func (s *Service) Phase(ctx context.Context) (plan.Phase, plan.Revision, error) 
 	return state.PhaseNow(), state.Revision, err
 }
 
-// Restricted reports whether planning mode allows only reading now.
+// Restricted reports whether planning mode allows only reading now. It reads the last row of the log, and
+// folds it where the mode may be over by its time-out.
 func (s *Service) Restricted(ctx context.Context) (bool, error) {
+	head, err := s.session.Head(ctx)
+	if err != nil || !head.Phase.Restricted() {
+		return false, err
+	}
 	state, err := s.State(ctx)
 	return state.PhaseNow().Restricted(), err
 }
@@ -237,7 +246,7 @@ func (s *Service) doIf(ctx context.Context, c Caller, a plan.Action, holds func(
 		if err := holds(state); err != nil {
 			return err
 		}
-		if err := unlessUnclean(a, s.unrunnable(stepsOf(state), a, nil)); err != nil {
+		if err := unlessUnclean(a, s.unrunnable(stepsOf(state, a), a, nil)); err != nil {
 			return err
 		}
 		if !plan.ConcernsPlan(a) {
@@ -268,6 +277,13 @@ func (s *Service) Join(name string) (leave func()) {
 		return func() {}
 	}
 	return s.opts.Presence.Join(name)
+}
+
+// Called notes that an agent's call of a tool came in, which hooks of its host may have told of.
+func (s *Service) Called(tool string) {
+	if s.opts.Hooks != nil {
+		s.opts.Hooks.Called(tool)
+	}
 }
 
 func (s *Service) touch(c Caller) {

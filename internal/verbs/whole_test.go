@@ -123,10 +123,15 @@ func anyStep(t *rapid.T, i int, status plan.StepStatus) plan.NewStep {
 	return step
 }
 
+// doubt is as much as is said against the choice of a workspace.
+const doubt = "--workspace is ${workspaceFolder}, which the host has not replaced, and was passed over; started in /, which is not a " +
+	"project: using the workspace named default, as all do that are told no project; if that is wrong, ask the user to name the " +
+	"directory: `planloop serve --workspace DIR`, or PLANLOOP_WORKSPACE"
+
 // anyWork is a service with a plan of which the first steps are done, and with all that
 // people and commands may have said.
 func anyWork(t *rapid.T) *verbs.Service {
-	s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{})
+	s := verbs.New(session.New(memory.New(), session.Options{}), verbs.Options{Workspace: "/home/ann/code", Doubt: doubt})
 	ctx := context.Background()
 	done, n := rapid.IntRange(0, 4).Draw(t, "done"), rapid.IntRange(1, 4).Draw(t, "open")
 	var steps []plan.NewStep
@@ -163,7 +168,7 @@ func anyWork(t *rapid.T) *verbs.Service {
 		}
 	}
 	for range rapid.IntRange(0, 5).Draw(t, "comments") {
-		must[verbs.ModeReply](t)(s.Comment(ctx, person, written(t, "comment", 4_000)))
+		must[verbs.CommentReply](t)(s.Comment(ctx, person, plan.CommentOn{Text: written(t, "comment", 4_000)}))
 	}
 	if rapid.Bool().Draw(t, "planning") {
 		must[verbs.ModeReply](t)(s.PlanFor(ctx, person, line(t, "task", 1_000)))

@@ -35,7 +35,7 @@ const (
 // the attempt began, which forgets why the one before it ended.
 func (s *Service) WorkPrompt(ctx context.Context, state plan.State, step *plan.Step, o WorkOrder) string {
 	p := state.Plan
-	data := prompts.WorkData{ArbiterData: Arbiter(state, step), Agent: o.Agent, Step: step.ID.String(), Task: step.ID.Number(),
+	data := prompts.WorkData{ArbiterData: arbiter(state, step), Agent: o.Agent, Step: step.ID.String(), Task: step.ID.Number(),
 		Nonce: o.Nonce, Constraints: p.Metadata.Constraints, Attempt: o.Attempt, Verified: step.Verify != ""}
 	if seen := data.Plan; seen != nil {
 		at := p.Steps.Position(step.ID) + 1
@@ -89,8 +89,8 @@ func saidOf(state plan.State) []string {
 		}
 	}
 	for _, c := range state.Comments {
-		if !c.At.Before(state.Plan.CreatedAt) {
-			add(c.By + ": " + c.Text)
+		if !c.At.Before(state.Plan.CreatedAt) && !c.Met {
+			add(c.By + commentFeedback(c).about() + ": " + c.Text)
 		}
 	}
 	shown, _ := tokens.Fit(said, saidMost)

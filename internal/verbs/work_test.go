@@ -125,7 +125,7 @@ func TestWorkPromptTellsWhatPeopleSaid(t *testing.T) {
 	r.answer(petra, verbs.StepAnswer{Step: 2, Choice: plan.Reply, Text: "numbers only"}, "has asked nothing and is not blocked")
 	r.do(petra.Actor, plan.CommentOn{Text: "keep the header"})
 	text := r.prompt(2, 2)
-	for _, said := range []string{"numbers only", "Which numbers?\npetra: those of May", "petra: keep the header", "which columns?"} {
+	for _, said := range []string{"numbers only", "Which numbers?\npetra: those of May", "petra (C1): keep the header", "which columns?"} {
 		if !strings.Contains(text, said) {
 			t.Errorf("%q is missing:\n%s", said, text)
 		}

@@ -23,6 +23,10 @@ type Config struct {
 	GatheringTimeout time.Duration // how long gathering may be silent; 0: for ever
 	StepApproval     StepApproval
 
+	Hooks         Hooks
+	ReadOnlyTools []string // patterns of the tools of other servers that hooks let pass in planning mode; * stands for anything
+	Reminders     Reminders
+
 	MaxReplans int
 	Parallel   int
 	Lease      time.Duration
@@ -30,7 +34,7 @@ type Config struct {
 	AgentsFile string // below the workspace, with slashes
 
 	// What only the user may set, left undecoded until it is needed.
-	Agents, Servers, Model, Notify, Hooks, Store Section
+	Agents, Servers, Model, Notify, Store Section
 }
 
 // Defaults returns what holds where nobody set anything.
@@ -45,6 +49,8 @@ func Defaults() Config {
 		ApprovalTimeout:  30 * time.Minute,
 		GatheringTimeout: time.Hour,
 		StepApproval:     AskForSteps,
+		Hooks:            HooksAdvised,
+		Reminders:        RemindersOn,
 		MaxReplans:       plan.DefaultMaxReplans,
 		Parallel:         4,
 		Lease:            plan.DefaultLease,
@@ -114,6 +120,30 @@ const (
 
 // Values lists the rules from the loosest to the strictest, which is the default.
 func (StepApproval) Values() []string { return []string{string(NeverAskForSteps), string(AskForSteps)} }
+
+// Hooks says whether planning mode needs the hooks of an agent's host.
+type Hooks string
+
+// The rules of hooks, the loosest first.
+const (
+	HooksAdvised  Hooks = "advised"
+	HooksRequired Hooks = "required" // who has none that answer does not enter planning mode
+)
+
+// Values lists the rules from the loosest, which is the default, to the strictest.
+func (Hooks) Values() []string { return []string{string(HooksAdvised), string(HooksRequired)} }
+
+// Reminders says whether an agent that is about to stop is told what it leaves behind.
+type Reminders string
+
+// The rules of reminders.
+const (
+	RemindersOn  Reminders = "on"
+	RemindersOff Reminders = "off"
+)
+
+// Values lists the rules, the default first.
+func (Reminders) Values() []string { return []string{string(RemindersOn), string(RemindersOff)} }
 
 // Toolset names a group of tools.
 type Toolset string

@@ -4,60 +4,105 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
+	"github.com/go-json-experiment/json"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
 )
 
-// Where a workspace may be named outside a flag.
+const envWorkspace = "PLANLOOP_WORKSPACE"
+
+// projectVariables are what hosts set in the servers and hooks that they start, to the
+// directory that is open, or to several.
+func projectVariables() []string {
+	return []string{
+		"CLAUDE_PROJECT_DIR",     // Claude Code's servers and hooks; an alias in the hooks of Gemini CLI and Cursor
+		"GEMINI_PROJECT_DIR",     // Gemini CLI's hooks
+		"CURSOR_PROJECT_DIR",     // Cursor's hooks
+		"WORKSPACE_FOLDER_PATHS", // Cursor's servers
+	}
+}
+
+// Where a workspace's choice came from, if neither from a variable nor from --workspace.
 const (
-	envWorkspace = "PLANLOOP_WORKSPACE"
-	// envProject is set by Claude Code for the stdio servers and hooks it starts.
-	envProject = "CLAUDE_PROJECT_DIR"
+	fromFlag     = "--workspace"
+	FromRoot     = "the host's root"
+	FromWorkTree = "the git work tree around the current directory"
+	FromDir      = "the current directory"
 )
 
 // Lookup is what a workspace is found by.
 type Lookup struct {
-	Flag  string   // --workspace, "" when not given
-	Roots []string // the roots a host told, file:// URIs; used only when there is exactly one
+	Flag   string   // --workspace, "" when not given
+	Roots  []string // the directories that a host has open, as file:// URIs or as paths
+	Dir    string   // where the agent is, as its host tells a hook; the process's own directory is asked for without it
+	Hosted bool     // a host chose the current directory, and not whoever asks
 
 	Getenv func(string) string
 	Getwd  func() (string, error) // nil: os.Getwd
 	Home   string                 // "": the user's home directory
+
+	states string   // the state home, "" when there is none
+	homes  []string // the home directory as it is called and as it is
 }
 
-// Find returns the workspace: the flag, else PLANLOOP_WORKSPACE, else the host's
-// project variable or its only root, else the git work tree around the current
-// directory, else the current directory. What was not named by the user and is the
-// top of a file system or the home directory is no project: it becomes the
-// workspace named default, and the Notice says so.
+// Find returns the workspace: the flag, else PLANLOOP_WORKSPACE, else the directory that
+// the host tells by a variable or by its roots, of several the first, else the current
+// directory; what the user has not named counts as the git work tree around it. What is the
+// top of a file system, the home directory, or the system's own, is no project: it becomes
+// the workspace named default. From says what told it, Doubt what speaks against it.
 //
-// An error that a person can cure (a directory that is not there) is a
-// *PlaceError.
+// An error that a person can cure (a directory that they named and that is not there) is
+// a *PlaceError.
 func Find(in Lookup) (Workspace, error) {
 	in = in.withDefaults()
-	found, err := in.place()
-	if err != nil {
-		return Workspace{}, err
-	}
-	path, err := in.resolve(found)
-	if err != nil {
-		return Workspace{}, err
-	}
 	state, err := StateHome(in.Getenv, in.Home)
 	if err != nil {
 		return Workspace{}, err
 	}
-	if !found.explicit && in.noProject(path) {
-		return defaultWorkspace(path, state), nil
+	found, doubts, err := in.place()
+	if err != nil {
+		return Workspace{}, err
 	}
-	return Workspace{Path: path, Name: safetext.EscapeLine(filepath.Base(path)), StateDir: filepath.Join(state, stateName(path))}, nil
+	if !found.named && in.noProject(found.dir) || found.from == FromDir && in.leftBehind(found.dir) {
+		return in.defaultWorkspace(found, state, doubts), nil
+	}
+	if found.from == FromDir && in.Hosted {
+		doubts = append(doubts, "nobody named "+quoted(found.dir)+", which is no git work tree: the host started planloop there")
+	}
+	if runtime.GOOS == "windows" && strings.HasPrefix(found.dir, wslShare) {
+		doubts = append(doubts, "it lies in WSL, where a planloop of its own keeps another plan: run that one")
+	}
+	return Workspace{Path: found.dir, Name: safetext.EscapeLine(filepath.Base(found.dir)), From: found.from, Doubt: in.doubtful(doubts),
+		StateDir: filepath.Join(state, stateName(found.dir))}, nil
+}
+
+// doubtful is what speaks against a choice, and the way on: that of an agent whose host has
+// started planloop, or of whoever asks.
+func (in Lookup) doubtful(doubts []string) string {
+	if len(doubts) == 0 {
+		return ""
+	}
+	wayOn := "; name another with --workspace DIR or " + envWorkspace
+	if in.Hosted {
+		wayOn = "; if that is wrong, ask the user to name the directory: `planloop serve --workspace DIR`, or " + envWorkspace
+	}
+	return strings.Join(doubts, "; ") + wayOn
+}
+
+func (in Lookup) defaultWorkspace(found place, stateHome string, doubts []string) Workspace {
+	return Workspace{
+		Path: found.dir, Name: defaultName, Default: true, From: found.from,
+		StateDir: filepath.Join(stateHome, defaultName),
+		Doubt: in.doubtful(append(doubts, fmt.Sprintf("started in %s, which is not a project: using the workspace named %s, "+
+			"as all do that are told no project", quoted(found.dir), defaultName))),
+	}
 }
 
 // PlaceError says why a directory cannot be the workspace.
@@ -85,83 +130,175 @@ func (in Lookup) withDefaults() Lookup {
 		in.Getwd = os.Getwd
 	}
 	in.Home = homeOr(in.Home)
+	in.states, _ = StateHome(in.Getenv, in.Home)
+	if in.Home != "" {
+		in.homes = []string{filepath.Clean(in.Home)}
+		if home, err := filepath.EvalSymlinks(in.Home); err == nil {
+			in.homes = append(in.homes, home, asSpelled(home))
+		}
+	}
 	return in
 }
 
 // place is a directory that is to be the workspace, and where its name came from.
 type place struct {
-	dir      string
-	from     string
-	explicit bool // the user named it
+	dir   string
+	from  string
+	named bool // by the user
 }
 
-func (in Lookup) place() (place, error) {
-	if in.Flag != "" {
-		return place{in.Flag, "--workspace", true}, nil
-	}
-	if dir := in.Getenv(envWorkspace); dir != "" {
-		return place{dir, envWorkspace, true}, nil
-	}
-	if dir := in.Getenv(envProject); dir != "" {
-		return place{dir, envProject, false}, nil
-	}
-	if len(in.Roots) == 1 {
-		if dir, ok := pathOfURI(in.Roots[0]); ok {
-			return place{dir, "the host's root", false}, nil
+// place finds the first that names a directory. What a host tells and cannot be used here is
+// passed over, and said; what the user names must be there.
+func (in Lookup) place() (found place, doubts []string, err error) {
+	for _, p := range []place{{in.Flag, fromFlag, true}, {in.Getenv(envWorkspace), envWorkspace, true}} {
+		if p.dir == "" {
+			continue
 		}
+		if path, err := in.resolve(p); err == nil || !unreplaced(p.dir) {
+			p.dir = path
+			return p, nil, err
+		}
+		doubts = append(doubts, fmt.Sprintf("%s is %s, which the host has not replaced, and was passed over", p.from, quoted(p.dir)))
+	}
+	for _, t := range in.told() {
+		dirs := in.usable(t)
+		if len(dirs) == 0 {
+			doubts = append(doubts, fmt.Sprintf("%s, %s, is no directory here and was passed over", t.from, quoted(t.dirs[0])))
+			continue
+		}
+		if others := dirs[1:]; len(others) > 0 {
+			doubts = append(doubts, fmt.Sprintf("the host has %s open, and this is the first (another: %s)",
+				plan.Counted(len(dirs), "folder"), quoted(others[0])))
+		}
+		return place{dir: dirs[0], from: t.from}, doubts, nil
 	}
 	dir, err := in.currentDir()
 	if err != nil {
-		return place{}, err
+		return place{}, nil, err
 	}
-	return place{in.workTree(dir), "the current directory", false}, nil
+	path, err := in.resolve(place{dir: dir, from: FromDir})
+	if err != nil {
+		return place{}, nil, err
+	}
+	if top, ok := in.workTree(path); ok {
+		return place{dir: top, from: FromWorkTree}, doubts, nil
+	}
+	return place{dir: path, from: FromDir}, doubts, nil
+}
+
+// unreplaced reports whether a text holds a variable of a host's configuration.
+func unreplaced(dir string) bool {
+	_, after, ok := strings.Cut(dir, "${")
+	return ok && strings.Contains(after, "}")
+}
+
+// told is what a host tells of the directories that are open.
+type told struct {
+	from string
+	dirs []string // at least one
+}
+
+func (in Lookup) told() []told {
+	var all []told
+	for _, name := range projectVariables() {
+		if text := in.Getenv(name); text != "" {
+			all = append(all, told{name, in.several(text)})
+		}
+	}
+	if len(in.Roots) > 0 {
+		all = append(all, told{FromRoot, in.Roots})
+	}
+	return all
+}
+
+// several reads a variable with one directory, or with several in any of the usual forms.
+func (in Lookup) several(text string) []string {
+	var list []string
+	if strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
+		return list
+	}
+	if _, err := in.resolve(place{dir: text}); err == nil {
+		return []string{text}
+	}
+	for _, separator := range []string{",", string(filepath.ListSeparator)} {
+		if list := strings.Split(text, separator); len(list) > 1 {
+			return list
+		}
+	}
+	return []string{text}
+}
+
+// usable are the projects among the directories that a host tells, as they are here and each
+// once: those within one work tree are one. Where none of them is a project they are what
+// they are.
+func (in Lookup) usable(t told) []string {
+	var projects, others []string
+	for _, dir := range t.dirs {
+		path, err := in.resolve(place{dir: strings.TrimSpace(dir), from: t.from})
+		if err != nil {
+			continue
+		}
+		if path = in.project(path); in.noProject(path) {
+			others = append(others, path)
+		} else if !slices.Contains(projects, path) {
+			projects = append(projects, path)
+		}
+	}
+	if len(projects) > 0 {
+		return projects
+	}
+	return others[:min(len(others), 1)]
+}
+
+// project is the work tree around a directory that a host tells: it is what a shell in there
+// finds. A directory with a plan of its own, from before it was so, keeps it.
+func (in Lookup) project(dir string) string {
+	if top, ok := in.workTree(dir); ok && !in.hasState(dir) {
+		return top
+	}
+	return dir
 }
 
 func (in Lookup) currentDir() (string, error) {
+	if in.Dir != "" {
+		if path, err := in.resolve(place{dir: in.Dir}); err == nil {
+			return path, nil
+		}
+	}
 	dir, err := in.Getwd()
 	if err != nil {
-		return "", &PlaceError{From: "the current directory", Problem: "cannot be read: " + err.Error(),
+		return "", &PlaceError{From: FromDir, Problem: "cannot be read: " + err.Error(),
 			Fix: "change to another or name the workspace with --workspace DIR", Err: err}
 	}
 	return dir, nil
 }
 
-// workTree returns the innermost directory at or above dir that holds .git, a
-// folder or the file of a linked work tree, or dir itself. It stops below the
-// home directory and the top: a home directory under version control does not
-// make one workspace of everything in it.
-func (in Lookup) workTree(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	for at := dir; !in.noProject(at); at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-	}
-	return dir
+// hasState reports whether a directory has been a workspace.
+func (in Lookup) hasState(dir string) bool {
+	info, err := os.Stat(filepath.Join(in.states, stateName(dir)))
+	return in.states != "" && err == nil && info.IsDir()
 }
 
 // noProject reports whether a directory is the top of a file system or the home
 // directory: where hosts without a project start their servers.
 func (in Lookup) noProject(path string) bool {
-	if filepath.Dir(path) == path {
-		return true
-	}
-	if in.Home == "" {
-		return false
-	}
-	home, err := filepath.EvalSymlinks(in.Home)
-	return path == filepath.Clean(in.Home) || err == nil && path == home
+	return filepath.Dir(path) == path || slices.Contains(in.homes, path)
+}
+
+// leftBehind reports whether a directory is one of the system's or of a program's own, where
+// a host happened to be when it started a server. One with a plan from before keeps it.
+func (in Lookup) leftBehind(path string) bool {
+	return in.Hosted && !in.hasState(path) &&
+		slices.ContainsFunc(in.homes, func(home string) bool { return ofSystem(runtime.GOOS, path, home) })
 }
 
 // resolve returns the cleaned, absolute, symlink-free path of a directory.
 func (in Lookup) resolve(p place) (string, error) {
-	path := in.expandHome(p.dir)
+	path := in.expandHome(in.here(p.dir))
 	if !filepath.IsAbs(path) {
-		dir, err := in.currentDir()
+		dir, err := in.Getwd()
 		if err != nil {
-			return "", err
+			return in.currentDir()
 		}
 		path = filepath.Join(dir, path)
 	}
@@ -177,7 +314,23 @@ func (in Lookup) resolve(p place) (string, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return asSpelled(path), nil
+	if spelled := asSpelled(path); spelled == path || in.hasState(spelled) || !in.hasState(path) {
+		return spelled, nil
+	}
+	return path, nil // a plan was made when its spelling was taken as given
+}
+
+// here is a path as this system has it, of one that a host tells in another's words or as a URI.
+func (in Lookup) here(told string) string {
+	s := system{runtime.GOOS, in.Getenv("WSL_DISTRO_NAME")}
+	path, ok := s.path(told)
+	if !ok {
+		return told
+	}
+	if _, err := os.Stat(told); err == nil && !isURI(told) { // whatever it looks like
+		return told
+	}
+	return path
 }
 
 // expandHome reads a leading ~, which no shell has replaced in a host's
@@ -193,8 +346,6 @@ func (in Lookup) expandHome(dir string) string {
 func (p place) refuse(err error) error {
 	problem, fix := "cannot be opened: "+safetext.EscapeLine(err.Error()), "name another directory"
 	switch {
-	case strings.Contains(p.dir, "${"):
-		problem, fix = "holds a variable that the host has not replaced", "write the path out"
 	case errors.Is(err, fs.ErrNotExist):
 		problem, fix = "does not exist", "create it or name another directory"
 	case errors.Is(err, fs.ErrPermission):
@@ -203,74 +354,5 @@ func (p place) refuse(err error) error {
 	return &PlaceError{Path: p.dir, From: p.from, Problem: problem, Fix: fix, Err: err}
 }
 
-// pathOfURI returns the local path that a file:// URI names. Other schemes and
-// other machines name nothing that this process can read.
-func pathOfURI(uri string) (string, bool) {
-	parsed, err := url.Parse(uri)
-	if err != nil || !strings.EqualFold(parsed.Scheme, "file") || parsed.Opaque != "" {
-		return "", false
-	}
-	return localPath(parsed.Host, parsed.Path, runtime.GOOS == "windows")
-}
-
-func localPath(host, path string, windows bool) (string, bool) {
-	remote := host != "" && !strings.EqualFold(host, "localhost")
-	if strings.ContainsRune(path, 0) || !strings.HasPrefix(path, "/") || remote && !windows {
-		return "", false
-	}
-	if !windows {
-		return path, true
-	}
-	if remote {
-		return filepath.FromSlash("//" + host + path), true
-	}
-	return filepath.FromSlash(strings.TrimPrefix(path, "/")), true // /C:/code is C:\code
-}
-
-// asSpelled returns path as the file system spells it. The usual file system of
-// macOS opens /Users/ann/Code as /users/ann/code too, and both must be one
-// workspace. Windows paths come out of symlink resolution spelled so; elsewhere
-// names differ when their bytes differ.
-func asSpelled(path string) string {
-	if runtime.GOOS != "darwin" {
-		return path
-	}
-	return spelledBy(path, names)
-}
-
-// spelledBy replaces each element of path by the one entry of its folder that
-// equals it but for case and Unicode form. What cannot be listed stays.
-func spelledBy(path string, list func(dir string) []string) string {
-	parent := filepath.Dir(path)
-	if parent == path {
-		return path
-	}
-	parent = spelledBy(parent, list)
-	return filepath.Join(parent, entry(filepath.Base(path), list(parent)))
-}
-
-func entry(name string, among []string) string {
-	var alike []string
-	for _, other := range among {
-		if other == name {
-			return name
-		}
-		if strings.EqualFold(norm.NFC.String(other), norm.NFC.String(name)) {
-			alike = append(alike, other)
-		}
-	}
-	if len(alike) != 1 {
-		return name
-	}
-	return alike[0]
-}
-
-func names(dir string) []string {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer folder.Close()
-	all, _ := folder.Readdirnames(-1)
-	return all
-}
+// quoted is a directory within a sentence.
+func quoted(dir string) string { return plan.Shorten(safetext.EscapeLine(dir), 100) }

@@ -89,8 +89,6 @@ func TestOrderOfPlaces(t *testing.T) {
 		{name: "then the host's variable", env: map[string]string{"CLAUDE_PROJECT_DIR": w.bare}, roots: []string{uri(w.repo)},
 			cwd: w.linked, want: w.bare},
 		{name: "then its only root", roots: []string{uri(w.repo)}, cwd: w.linked, want: w.repo},
-		{name: "two roots say nothing", roots: []string{uri(w.repo), uri(w.bare)}, cwd: w.linked, want: w.linked},
-		{name: "a root elsewhere says nothing", roots: []string{"vscode-remote://ssh/home/x"}, cwd: w.linked, want: w.linked},
 		{name: "then the work tree", cwd: w.deep, want: w.repo},
 		{name: "also from inside .git", cwd: filepath.Join(w.repo, ".git", "refs"), want: w.repo},
 		{name: "a linked work tree has a .git file", cwd: filepath.Join(w.linked, "sub"), want: w.linked},
@@ -108,7 +106,7 @@ func TestOrderOfPlaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Path != test.want || got.Default || got.Notice != "" {
+			if got.Path != test.want || got.Default || got.Doubt != "" {
 				t.Errorf("got %+v, want the path %s", got, test.want)
 			}
 			if got.Name != filepath.Base(test.want) {
@@ -155,8 +153,8 @@ func TestDefaultWorkspace(t *testing.T) {
 			if !got.Default || got.Name != "default" || got.StateDir != filepath.Join(w.state, "planloop", "default") {
 				t.Errorf("got %+v", got)
 			}
-			if !strings.Contains(got.Notice, "--workspace") || strings.Contains(got.Notice, "\n") {
-				t.Errorf("notice %q", got.Notice)
+			if !strings.Contains(got.Doubt, "--workspace") || strings.Contains(got.Doubt, "\n") {
+				t.Errorf("doubt %q", got.Doubt)
 			}
 		})
 	}
@@ -209,19 +207,13 @@ func TestPlacesThatCannotBe(t *testing.T) {
 	tests := []struct {
 		name, flag string
 		env        map[string]string
-		roots      []string
 		getwd      error
 		want       []string
 	}{
 		{name: "missing", flag: "/no/such/dir", want: []string{"/no/such/dir", "--workspace", "does not exist", "create it"}},
 		{name: "missing from the environment", env: map[string]string{"PLANLOOP_WORKSPACE": "/no/such"},
 			want: []string{"PLANLOOP_WORKSPACE", "does not exist"}},
-		{name: "missing project", env: map[string]string{"CLAUDE_PROJECT_DIR": "/no/such"}, want: []string{"CLAUDE_PROJECT_DIR",
-			"does not exist"}},
-		{name: "missing root", roots: []string{"file:///no/such"}, want: []string{"host's root", "does not exist"}},
 		{name: "a file", flag: filepath.Join(w.bare, "file"), want: []string{"not a directory"}},
-		{name: "an unreplaced variable", env: map[string]string{"PLANLOOP_WORKSPACE": "${workspaceFolder}"}, want: []string{"variable",
-			"not replaced"}},
 		{name: "escapes in the name", flag: "/no/\x1b[31mred\u202e", want: []string{"/no/\\x1b[31mred\\u202e"}},
 		{name: "a NUL", flag: "/no\x00/etc", want: []string{`/no\x00/etc`}},
 		{name: "no current directory", getwd: gone, want: []string{"current directory", "--workspace"}},
@@ -230,7 +222,7 @@ func TestPlacesThatCannotBe(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			in := w.lookup(w.bare, test.env)
-			in.Flag, in.Roots = test.flag, test.roots
+			in.Flag = test.flag
 			if test.getwd != nil {
 				in.Getwd = func() (string, error) { return "", test.getwd }
 			}
@@ -275,6 +267,9 @@ func TestNamesAreSafe(t *testing.T) {
 	} {
 		dir := filepath.Join(w.bare, name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
+			if runtime.GOOS == "windows" && strings.Contains(name, "\n") {
+				continue // there is no such name
+			}
 			t.Fatal(err)
 		}
 		got, err := workspace.Find(w.lookup(dir, nil))

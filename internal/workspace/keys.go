@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 
@@ -47,6 +48,9 @@ func keys() []key {
 		timeout("approval_timeout", func(c *Config) *time.Duration { return &c.ApprovalTimeout }),
 		timeout("gathering_timeout", func(c *Config) *time.Duration { return &c.GatheringTimeout }),
 		stricterWord("step_approval", func(c *Config) *StepApproval { return &c.StepApproval }),
+		stricterWord("hooks", func(c *Config) *Hooks { return &c.Hooks }),
+		{"read_only_tools", setReadOnlyTools, nil, true},
+		word("reminders", func(c *Config) *Reminders { return &c.Reminders }),
 		number("max_replans", 100, func(c *Config) *int { return &c.MaxReplans }),
 		number("parallel", 64, func(c *Config) *int { return &c.Parallel }),
 		{"lease", setLease, anything, false},
@@ -55,7 +59,6 @@ func keys() []key {
 		section("servers", func(c *Config) *Section { return &c.Servers }, true),
 		section("model", func(c *Config) *Section { return &c.Model }, false),
 		section("notify", func(c *Config) *Section { return &c.Notify }, false),
-		section("hooks", func(c *Config) *Section { return &c.Hooks }, true),
 		section("store", func(c *Config) *Section { return &c.Store }, false),
 	}
 }
@@ -264,6 +267,43 @@ func setToolsets(c *Config, v value) faults {
 		}
 	}
 	return wrong
+}
+
+// mostPatterns and longestPattern bound what of read_only_tools is taken.
+const (
+	mostPatterns   = 200
+	longestPattern = 200
+)
+
+// setReadOnlyTools takes patterns of names of tools, where a star stands for any characters. Nothing
+// but a name is a pattern: what is misread would let more pass than was meant.
+func setReadOnlyTools(c *Config, v value) faults {
+	const want = "give a list of names such as [mcp__github__get_issue, mcp__docs__search_*]"
+	all, ok := v.elements()
+	if !ok {
+		c.ReadOnlyTools = nil
+		return v.refuse("is not a list", want).countAs("none")
+	}
+	var wrong faults
+	var patterns []string
+	if len(all) > mostPatterns {
+		all, wrong = all[:mostPatterns], v.refuse(fmt.Sprintf("has more than %d patterns", mostPatterns), "use stars")
+	}
+	for _, element := range all {
+		pattern, ok := element.scalar()
+		if !ok || pattern == "" || len(pattern) > longestPattern || strings.ContainsFunc(pattern, noPattern) {
+			wrong = append(wrong, element.refuse("has "+element.shown()+", which is no pattern of a tool's name", want)...)
+			continue
+		}
+		patterns = append(patterns, pattern)
+	}
+	c.ReadOnlyTools = patterns
+	return wrong
+}
+
+// noPattern reports whether a character is in no tool's name, and is not the star.
+func noPattern(r rune) bool {
+	return r >= 0x80 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.:/@*", r)
 }
 
 func admitFewer(holds Config, asked *Config) string {

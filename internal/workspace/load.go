@@ -328,7 +328,7 @@ func readAll(path string, file *os.File) ([]byte, error) {
 }
 
 func notPlain(path string) error {
-	return &ConfigError{Source: path, Problem: "is not a plain file", Want: "put a file there or remove it"}
+	return &ConfigError{Source: path, Problem: "is not a plain file", Want: "put a plain file there"}
 }
 
 func unreadable(path string, err error) error {
@@ -336,5 +336,5 @@ func unreadable(path string, err error) error {
 	if detail := (*fs.PathError)(nil); errors.As(err, &detail) {
 		cause = detail.Err
 	}
-	return &ConfigError{Source: path, Problem: "cannot be read: " + cause.Error(), Want: "make it readable or remove it", Err: err}
+	return &ConfigError{Source: path, Problem: "cannot be read: " + cause.Error(), Want: "make it readable", Err: err}
 }

@@ -76,6 +76,7 @@ func TestDefaults(t *testing.T) {
 		Toolsets: []workspace.Toolset{"planning", "loop", "mode"}, Strategy: "react",
 		Gates: workspace.Gates{Profile: "default"}, Text: "ascii", Completion: "trust",
 		Approval: "any", ApprovalTimeout: 30 * time.Minute, GatheringTimeout: time.Hour, StepApproval: "ask",
+		Hooks: "advised", Reminders: "on",
 		MaxReplans: 3, Parallel: 4, Lease: 30 * time.Minute, AgentsFile: "docs/agents.md",
 	}
 	if diff := cmp.Diff(want, got, sections); diff != "" {
@@ -97,6 +98,9 @@ approval: person
 approval_timeout: 0
 gathering_timeout: 2h
 step_approval: never
+hooks: required
+read_only_tools: [mcp__docs__search_*, mcp__github__get_issue]
+reminders: off
 max_replans: 7
 parallel: 1
 lease: 1h30m
@@ -109,19 +113,21 @@ func TestEveryKeyFromTheUsersLayers(t *testing.T) {
 			Toolsets: []workspace.Toolset{"planning", "workspace"}, Strategy: "plan_act_reflect",
 			Gates: workspace.Gates{Asked: true, Profile: "default", Levels: map[string]gates.Level{"paths": "off", "titles": "error"}},
 			Text:  "unicode", Completion: "evidence", Approval: "person", GatheringTimeout: 2 * time.Hour,
-			StepApproval: "never", MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
+			StepApproval: "never", Hooks: "required", ReadOnlyTools: []string{"mcp__docs__search_*", "mcp__github__get_issue"},
+			Reminders: "off", MaxReplans: 7, Parallel: 1, Lease: 90 * time.Minute, AgentsFile: "AGENTS.md",
 		}
 	})
 	texts := map[string]string{
 		"toolsets": "workspace, planning", "strategy": "plan_act_reflect", "gates": "paths=off, titles = error",
 		"text": "unicode", "completion": " evidence ", "approval": "person", "approval_timeout": "0", "gathering_timeout": "2h",
-		"max_replans": "7", "parallel": "1", "lease": "1h30m", "agents_file": "./AGENTS.md",
+		"hooks": "required", "reminders": "off", "max_replans": "7", "parallel": "1", "lease": "1h30m", "agents_file": "./AGENTS.md",
 	}
 	env := map[string]string{}
 	for key, text := range texts {
 		env[workspace.Variable(key)] = text
 	}
-	const off = "gates: {paths: off}\nstep_approval: never" // which only the user's file can loosen
+	// Only the user's file can loosen these.
+	const off = "gates: {paths: off}\nstep_approval: never\nread_only_tools: [mcp__docs__search_*, mcp__github__get_issue]"
 	texts["gates"], env["PLANLOOP_GATES"] = "titles = error", " titles=error "
 	floor := map[string]gates.Level{"titles": "error"}
 	for name, l := range map[string]layers{"file": {user: everything}, "environment": {user: off, env: env},
@@ -175,8 +181,10 @@ func TestWhatAWorkspaceFileMayDo(t *testing.T) {
 			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{} }},
 		{name: "fewer than the user's more", user: "toolsets: [planning, execution]", own: "toolsets: [execution]",
 			change: func(c *workspace.Config) { c.Toolsets = []workspace.Toolset{"execution"} }},
-		{name: "tighten", own: "gates: strict\ncompletion: evidence\napproval: person\napproval_timeout: 40m\ngathering_timeout: 0",
+		{name: "tighten", own: "gates: strict\ncompletion: evidence\napproval: person\napproval_timeout: 40m\ngathering_timeout: 0\n" +
+			"hooks: required\nreminders: off",
 			change: func(c *workspace.Config) {
+				c.Hooks, c.Reminders = "required", "off"
 				c.Gates = workspace.Gates{Asked: true, Profile: "strict"}
 				c.Completion, c.Approval, c.ApprovalTimeout, c.GatheringTimeout = "evidence", "person", 40*time.Minute, 0
 			}},
@@ -227,7 +235,8 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 		{"servers", "", "servers: {evil: {command: [sh]}}", "servers"},
 		{"model", "", "model: {url: 'http://evil'}", "model"},
 		{"notify", "", "notify: 7", "notify"},
-		{"hooks", "", "hooks: [x]", "hooks"},
+		{"do without hooks", "hooks: required", "hooks: advised", "hooks"},
+		{"let tools pass", "", "read_only_tools: ['*']", "read_only_tools"},
 		{"ask nobody", "", "step_approval: never", "step_approval"},
 		{"store", "", "store: memory", "store"},
 	}
@@ -245,8 +254,7 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 			if diff := cmp.Diff(without, got, sections); diff != "" {
 				t.Error(diff)
 			}
-			if got.Agents.Given() || got.Servers.Given() || got.Model.Given() || got.Notify.Given() || got.Hooks.Given() ||
-				got.Store.Given() {
+			if got.Agents.Given() || got.Servers.Given() || got.Model.Given() || got.Notify.Given() || got.Store.Given() {
 				t.Error("a section was taken")
 			}
 			w := warnings[0]
@@ -271,12 +279,13 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 		"approval_timeout":  {{"30m", "1s", "31m"}, {"2h", "119m", "0"}, {"0", "720h", "0"}},
 		"gathering_timeout": {{"1h", "59m", "2h"}, {"0", "720h", "0"}},
 		"step_approval":     {{"ask", "never", "ask"}, {"never", "", ""}},
-		"hooks":             {{"required", "advised", ""}, {"", "advised", ""}},
+		"hooks":             {{"required", "advised", "required"}, {"advised", "", "required"}},
+		"read_only_tools":   {{"", "mcp__x__*", ""}, {"[mcp__x__get]", "mcp__x__set", ""}},
 		"agents":            {{"", "{default: {command: [sh]}}", ""}},
 		"servers":           {{"{a: {url: b}}", "{c: {command: d}}", ""}, {"", "{c: {command: d}}", ""}},
 	}
 	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file",
-		"model", "notify", "store"} // what is offered, and how it is worked
+		"reminders", "model", "notify", "store"} // what is offered, and how it is worked
 	for _, key := range workspace.Keys() {
 		if _, ok := restricting[key]; !ok && !slices.Contains(free, key) {
 			t.Errorf("%s: does it hold agents back?", key)
@@ -310,7 +319,7 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 				"another file": func(text string) layers { return layers{user: inFile(key, text), account: users} },
 			} {
 				direct := name != "another file" && name != "the workspace's file, by variable"
-				if slices.Contains([]string{"hooks", "agents", "servers"}, key) && !direct {
+				if slices.Contains([]string{"read_only_tools", "agents", "servers"}, key) && !direct {
 					continue // they have no order
 				}
 				t.Run(key+": "+v.users+" by "+name, func(t *testing.T) {
@@ -347,8 +356,8 @@ func sameRules(a, b workspace.Config) bool {
 	if errors.Join(a.Servers.Decode(&ofA), b.Servers.Decode(&ofB)) != nil {
 		return false
 	}
-	return a.Limits() == b.Limits() && a.Hooks.Given() == b.Hooks.Given() && a.Agents.Given() == b.Agents.Given() &&
-		reflect.DeepEqual(ofA, ofB)
+	return a.Limits() == b.Limits() && a.Hooks == b.Hooks && slices.Equal(a.ReadOnlyTools, b.ReadOnlyTools) &&
+		a.Agents.Given() == b.Agents.Given() && reflect.DeepEqual(ofA, ofB)
 }
 
 func TestTheDefaultWorkspaceHasNoFileOfItsOwn(t *testing.T) {
@@ -374,16 +383,18 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 	strict := workspace.Gates{Asked: true, Profile: gates.Strict}
 	fatal := map[string]gates.Level{"paths": gates.Error}
 	tightened := map[string]func(c *workspace.Config, own bool){
-		"list for a word":   func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
-		"unknown approval":  func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
-		"no completion":     func(c *workspace.Config, _ bool) { c.Completion = workspace.Evidence },
-		"negative":          func(c *workspace.Config, _ bool) { c.ApprovalTimeout = 0 },
-		"too long":          func(c *workspace.Config, _ bool) { c.GatheringTimeout = 0 },
-		"unknown profile":   func(c *workspace.Config, _ bool) { c.Gates = strict },
-		"list of gates":     func(c *workspace.Config, _ bool) { c.Gates = strict },
-		"unknown element":   func(c *workspace.Config, _ bool) { c.Toolsets = []workspace.Toolset{workspace.LoopTools} },
-		"one gate of three": setLevels(map[string]gates.Level{"titles": gates.Error, "paths": gates.Error}),
-		"unknown level":     setLevels(fatal),
+		"list for a word":       func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
+		"unknown approval":      func(c *workspace.Config, _ bool) { c.Approval = workspace.PersonApproval },
+		"no completion":         func(c *workspace.Config, _ bool) { c.Completion = workspace.Evidence },
+		"negative":              func(c *workspace.Config, _ bool) { c.ApprovalTimeout = 0 },
+		"too long":              func(c *workspace.Config, _ bool) { c.GatheringTimeout = 0 },
+		"unknown profile":       func(c *workspace.Config, _ bool) { c.Gates = strict },
+		"list of gates":         func(c *workspace.Config, _ bool) { c.Gates = strict },
+		"unknown rule of hooks": func(c *workspace.Config, _ bool) { c.Hooks = workspace.HooksRequired },
+		"hooks as they were":    func(c *workspace.Config, _ bool) { c.Hooks = workspace.HooksRequired },
+		"unknown element":       func(c *workspace.Config, _ bool) { c.Toolsets = []workspace.Toolset{workspace.LoopTools} },
+		"one gate of three":     setLevels(map[string]gates.Level{"titles": gates.Error, "paths": gates.Error}),
+		"unknown level":         setLevels(fatal),
 	}
 	tests := []struct {
 		name, text string
@@ -425,6 +436,9 @@ func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 		{"unknown approval", "approval: persn", 1, []string{"did you mean person?", "until then it counts as person"}},
 		{"no completion", "completion: proof", 1, []string{"trust, evidence", "until then it counts as evidence"}},
 		{"one gate of three", "gates:\n  titles: error\n  paths: eror", 3, []string{"gates.paths", "counts as error"}},
+		{"unknown rule of hooks", "hooks: needed", 1, []string{"hooks", "advised, required", "until then it counts as required"}},
+		{"hooks as they were", "hooks: {claude: true}", 1, []string{"hooks", "not one word"}},
+		{"a reminder", "reminders: sometimes", 1, []string{"reminders", "on, off"}},
 		{"no known toolset", "toolsets: [planing]", 1, []string{"left out"}},
 	}
 	for _, test := range tests {
@@ -638,7 +652,7 @@ func TestSections(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	kept := model{Name: "kept"}
-	if err := c.Hooks.Decode(&kept); err != nil || kept.Name != "kept" || c.Hooks.Given() {
+	if err := c.Agents.Decode(&kept); err != nil || kept.Name != "kept" || c.Agents.Given() {
 		t.Errorf("%+v, %v", kept, err)
 	}
 }
@@ -661,7 +675,7 @@ func TestGateLevels(t *testing.T) {
 // make seconds of it). What is still running then ends with the test binary.
 func inTime(t *testing.T, call func() error) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	answered := make(chan error, 1)
 	go func() { answered <- call() }()
@@ -755,5 +769,29 @@ func TestBlankLinesAreText(t *testing.T) {
 				t.Errorf("%q, %v", into.Name, err)
 			}
 		})
+	}
+}
+
+// TestReadOnlyTools: a pattern is a name with stars; what is none is left out, and the others hold.
+func TestReadOnlyTools(t *testing.T) {
+	for text, want := range map[string]struct {
+		patterns []string
+		warning  string
+	}{
+		"[mcp__x__get_*, 'x:y/z@1.0', get]":    {[]string{"mcp__x__get_*", "x:y/z@1.0", "get"}, ""},
+		"[]":                                   {nil, ""},
+		"mcp__x__get_*":                        {nil, "not a list"},
+		"{mcp__x__get: true}":                  {nil, "not a list"},
+		"[get_a, 'get b', get_c]":              {[]string{"get_a", "get_c"}, `"get b"`},
+		"['(get|set)', get]":                   {[]string{"get"}, "no pattern"},
+		"[[get]]":                              {nil, "no pattern"},
+		"[" + strings.Repeat("a,", 201) + "b]": {slices.Repeat([]string{"a"}, 200), "more than 200"},
+		"[" + strings.Repeat("a", 201) + "]":   {nil, "no pattern"},
+	} {
+		got, warnings, err := layers{user: "read_only_tools: " + text}.load(t)
+		told := len(warnings) == 1 && want.warning != "" && strings.Contains(warnings[0].Error(), want.warning)
+		if err != nil || !slices.Equal(got.ReadOnlyTools, want.patterns) || told != (want.warning != "") || !told && len(warnings) > 0 {
+			t.Errorf("%.40s: %q, %v, %v", text, got.ReadOnlyTools, warnings, err)
+		}
 	}
 }

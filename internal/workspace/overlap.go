@@ -101,6 +101,37 @@ func realPath(path string, links int) string {
 	return realPath(filepath.Join(parent, to), links-1)
 }
 
+// States are the folders of all workspaces that have a state, as far as they can be known; see Overlapping.
+func (in Lookup) States() []string {
+	in = in.withDefaults()
+	var states []string
+	for _, home := range in.stateHomes() {
+		entries, _ := os.ReadDir(home) // without one there are none
+		for _, entry := range entries {
+			state := filepath.Join(home, entry.Name())
+			if _, is := InState(state); is {
+				states = append(states, state)
+			}
+		}
+	}
+	return states
+}
+
+// OfState is the workspace that a state folder belongs to, as its marker says; the one named default has none.
+func OfState(state string) Workspace {
+	dir, ok := readMarker(state)
+	if !ok {
+		return Workspace{Name: defaultName, StateDir: state, Default: true}
+	}
+	return Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state}
+}
+
+// InState is OfState of a folder in a state home, false where it is the state of none.
+func InState(folder string) (Workspace, bool) {
+	found := OfState(folder)
+	return found, !found.Default || filepath.Base(folder) == defaultName
+}
+
 // readMarker returns the directory that a state belongs to.
 func readMarker(state string) (dir string, ok bool) {
 	text, err := private.Read(filepath.Join(state, MarkerFile), 64<<10)

@@ -26,7 +26,6 @@ import (
 
 	"github.com/planloop/planloop/internal/atomicfile"
 	"github.com/planloop/planloop/internal/private"
-	"github.com/planloop/planloop/internal/safetext"
 )
 
 // Workspace is a directory an agent works in, and the folder of its state.
@@ -35,19 +34,11 @@ type Workspace struct {
 	Name     string // for people: the directory's name, or default
 	StateDir string // where its log is kept; may not exist yet
 	Default  bool   // the workspace named default: Path is only where it was started
-	Notice   string // what the user should know about the choice; "" when nothing
+	From     string // what told it: --workspace, a variable's name, FromRoot, FromWorkTree or FromDir
+	Doubt    string // what speaks against the choice, and the way on; "" when nothing
 }
 
 const defaultName = "default"
-
-func defaultWorkspace(path, stateHome string) Workspace {
-	return Workspace{
-		Path: path, Name: defaultName, Default: true,
-		StateDir: filepath.Join(stateHome, defaultName),
-		Notice: fmt.Sprintf("started in %s, which is not a project: using the workspace named %s; "+
-			"start in a project, or name one with --workspace DIR or %s", safetext.EscapeLine(path), defaultName, envWorkspace),
-	}
-}
 
 // stateName is a readable slug of the directory's name and 64 bits of its path's hash.
 func stateName(path string) string {

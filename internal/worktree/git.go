@@ -140,7 +140,7 @@ func newGitCommand(ctx context.Context, dir string) (gitCommand, error) {
 	if err != nil {
 		return gitCommand{}, err
 	}
-	environment := append(quietgit.Environment(), "PATH="+process.SearchPath, "LC_ALL=C")
+	environment := append(append(quietgit.Environment(), process.NotFromHere()...), "PATH="+process.SearchPath, "LC_ALL=C")
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "USERPROFILE"} {
 		if value, ok := os.LookupEnv(name); ok {
 			environment = append(environment, name+"="+value)

@@ -368,7 +368,7 @@ func TestManyFiles(t *testing.T) {
 		t.Helper()
 		begun := time.Now()
 		look()
-		if took := time.Since(begun); took > 30*time.Second {
+		if took := time.Since(begun); took > 3*time.Minute { // on a busy disk
 			t.Errorf("%s took %s", what, took)
 		} else {
 			t.Log(what, took)

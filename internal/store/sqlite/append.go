@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -99,7 +100,8 @@ func (w *writer) append(ctx context.Context, before store.Head, r plan.Record, b
 	if n, err := result.RowsAffected(); err != nil {
 		return store.Head{}, err
 	} else if n == 0 {
-		return store.Head{}, conflict(r.Seq, before.Seq)
+		_, err := w.view.format(ctx)
+		return store.Head{}, cmp.Or(err, conflict(r.Seq, before.Seq))
 	}
 	if before.Seq == 0 {
 		// The name of the chain is not known before it has a record.
@@ -145,10 +147,10 @@ type writer struct {
 	growth *os.File
 }
 
-// insertQuery appends a record if it follows the one whose hash is given, in
-// one statement that is a transaction of its own.
+// insertQuery appends a record if it follows the one whose hash is given, and the log still
+// is of this format, in one statement that is a transaction of its own.
 const insertQuery = `INSERT INTO record (seq, phase, hash, body) SELECT ?1, ?2, ?3, ?4
-	WHERE (SELECT hash FROM record WHERE seq = ?1 - 1) IS ?5 ON CONFLICT (seq) DO NOTHING`
+	WHERE (SELECT hash FROM record WHERE seq = ?1 - 1) IS ?5 AND ` + sameFormat + ` ON CONFLICT (seq) DO NOTHING`
 
 // write returns the open database with its writer, creating both if need be.
 // It is called with mu held and may let go of it meanwhile.

@@ -117,6 +117,14 @@ func (l *Log) consult(ctx context.Context, f func(context.Context, *database) er
 	return l.sure(ctx, err)
 }
 
+// Rest lets go of the files of the log until it is used again: who has many logs at hand keeps few of them open.
+func (l *Log) Rest() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lock.close()
+	return l.closeDatabase()
+}
+
 // closeDatabase is called with mu held. The last writer to close copies the
 // write-ahead log into the database.
 func (l *Log) closeDatabase() error {

@@ -293,8 +293,8 @@ func address(path, query string) string {
 
 const (
 	applicationID = 0x504c4f50 // "PLOP", in the header of the file
-	formatVersion = 1
-	latestFormat  = 1000 // no format is ever above; a number that is has changed by chance
+	formatVersion = 1          // sameFormat has it, too
+	latestFormat  = 1000       // no format is ever above; a number that is has changed by chance
 
 	schema = `
 		CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -302,6 +302,9 @@ const (
 		CREATE TABLE record (seq INTEGER PRIMARY KEY, phase TEXT NOT NULL, hash BLOB NOT NULL, body BLOB NOT NULL) STRICT;
 	`
 )
+
+// sameFormat holds while no newer planloop has changed the format of a log that is open.
+const sameFormat = `(SELECT user_version = 1 FROM pragma_user_version)`
 
 // formatPragmas mark the file as a log.
 func formatPragmas() string {
@@ -316,11 +319,17 @@ const _ uint = lib.SQLITE_VERSION_NUMBER - 3_051_003
 // yet. Another application's database and a newer format are errors.
 func (v *view) format(ctx context.Context) (int, error) {
 	var application, version, tables int
-	err := v.conn.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
-		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
-		Scan(&application, &version, &tables)
-	if err != nil {
-		return 0, err
+	for _, look := range []struct { // each by itself: the tables that pragmas can be asked as take far longer to make ready
+		query string
+		value *int
+	}{
+		{`PRAGMA application_id`, &application},
+		{`PRAGMA user_version`, &version},
+		{`SELECT count(*) FROM sqlite_schema`, &tables},
+	} {
+		if err := v.conn.QueryRowContext(ctx, look.query).Scan(look.value); err != nil {
+			return 0, err
+		}
 	}
 	switch {
 	case application == 0 && version == 0 && tables == 0:

@@ -113,6 +113,36 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// A newer planloop may give the log another format while this one has it open. From then on
+// this one writes nothing, and believes no record that it has not read yet.
+func TestFormatGrowsUnderAnOpenLog(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	log, newer := sqlite.New(dir, sqlite.Options{}), sqlite.New(dir, sqlite.Options{})
+	defer log.Close()
+	defer newer.Close()
+	grow(t, log, 2)
+	known, err := log.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, dir, `PRAGMA user_version = 2`)
+	if _, err := log.Append(t.Context(), mark(3, 1)); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("append: %v, want that a newer planloop wrote it", err)
+	}
+	execute(t, dir, `PRAGMA user_version = 1`)
+	if _, err := newer.Append(t.Context(), mark(3, 1)); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, dir, `PRAGMA user_version = 2`)
+	if _, records, err := log.Since(t.Context(), known); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("since: %d records, %v, want that a newer planloop wrote them", len(records), err)
+	}
+	execute(t, dir, `PRAGMA user_version = 1`)
+	if records, err := readAll(dir); err != nil || len(records) != 3 {
+		t.Errorf("%d records are left, %v", len(records), err)
+	}
+}
+
 // A record of a later version is refused, not skipped.
 func TestNewerRecord(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")

@@ -156,6 +156,12 @@ func (v *view) since(ctx context.Context, known store.Head) (head store.Head, re
 			return head, nil, err
 		}
 	}
+	if len(records) > 0 {
+		// Who wrote them may have changed the format before.
+		if err := v.checkFormat(ctx); err != nil {
+			return head, nil, err
+		}
+	}
 	if head.Seq > 0 && len(records) < maxRecent {
 		v.head = head
 		return head, records, nil
@@ -167,15 +173,28 @@ func (v *view) since(ctx context.Context, known store.Head) (head store.Head, re
 	return head, nil, err
 }
 
+// checkFormat returns an error when the log is of another format by now. It asks for as little as that takes.
+func (v *view) checkFormat(ctx context.Context) error {
+	marked, err := v.prepared(ctx, &v.marked, `PRAGMA user_version`)
+	if err != nil {
+		return err
+	}
+	version := 0
+	if err := marked.QueryRowContext(ctx).Scan(&version); err == nil && version == formatVersion {
+		return nil
+	}
+	_, err = v.format(ctx)
+	return err
+}
+
 // queryRecent returns at most maxRecent records that follow from a known head, and the
 // last one's head; the zero Head if the log does not contain the known one.
 func (v *view) queryRecent(ctx context.Context, known store.Head) (head store.Head, records []plan.Record, err error) {
-	if v.recent == nil {
-		if v.recent, err = v.conn.PrepareContext(ctx, recentQuery); err != nil {
-			return head, nil, err
-		}
+	recent, err := v.prepared(ctx, &v.recent, recentQuery)
+	if err != nil {
+		return head, nil, err
 	}
-	rows, err := v.recent.QueryContext(ctx, known.Seq, known.Hash[:], known.Chain, maxRecent+1)
+	rows, err := recent.QueryContext(ctx, known.Seq, known.Hash[:], known.Chain, maxRecent+1)
 	if err != nil {
 		return head, nil, err
 	}
@@ -200,6 +219,8 @@ type view struct {
 	conn   *sql.Conn // of the pool
 	last   *sql.Stmt
 	recent *sql.Stmt // what was appended since
+	marked *sql.Stmt // by which format
+	pinned *sql.Stmt // whether a head is in it
 	head   store.Head
 }
 
@@ -228,7 +249,7 @@ func openView(ctx context.Context, path, query string) (*view, error) {
 // with a statement open, SQLite would leave its write-ahead log behind.
 func (v *view) close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{v.last, v.recent} {
+	for _, stmt := range []*sql.Stmt{v.last, v.recent, v.marked, v.pinned} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())
 		}
@@ -239,21 +260,26 @@ func (v *view) close() error {
 	return errors.Join(append(errs, v.pool.Close())...)
 }
 
+// prepared returns the statement of a query that is kept.
+func (v *view) prepared(ctx context.Context, kept **sql.Stmt, query string) (_ *sql.Stmt, err error) {
+	if *kept == nil {
+		*kept, err = v.conn.PrepareContext(ctx, query)
+	}
+	return *kept, err
+}
+
 // queryHead returns the head as it is now.
 func (v *view) queryHead(ctx context.Context) (store.Head, error) {
-	if v.last == nil {
-		stmt, err := v.conn.PrepareContext(ctx, headQuery)
-		if err != nil {
-			return store.Head{}, err
-		}
-		v.last = stmt
+	last, err := v.prepared(ctx, &v.last, headQuery)
+	if err != nil {
+		return store.Head{}, err
 	}
 	var (
 		chain sql.NullString
 		head  store.Head
 		hash  []byte
 	)
-	err := v.last.QueryRowContext(ctx).Scan(&chain, &head.Seq, &hash, &head.Phase)
+	err = last.QueryRowContext(ctx).Scan(&chain, &head.Seq, &hash, &head.Phase)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Head{}, nil
 	}
@@ -305,9 +331,13 @@ func (v *view) checkPin(ctx context.Context, p pin) error {
 // contains reports whether the log contains a head, and otherwise whether the
 // head belongs to a chain that was purged.
 func (v *view) contains(ctx context.Context, pin store.Head) (contained, former bool, err error) {
+	pinned, err := v.prepared(ctx, &v.pinned, pinQuery)
+	if err != nil {
+		return false, false, err
+	}
 	var chain sql.NullString
 	var hash []byte
-	if err := v.conn.QueryRowContext(ctx, pinQuery, pin.Seq, pin.Chain).Scan(&chain, &hash, &former); err != nil {
+	if err := pinned.QueryRowContext(ctx, pin.Seq, pin.Chain).Scan(&chain, &hash, &former); err != nil {
 		return false, false, err
 	}
 	return chain.String == pin.Chain && string(hash) == string(pin.Hash[:]), former, nil

@@ -250,9 +250,9 @@ func restoring(from, to plan.State) []plan.Event {
 			events = append(events, plan.SignalRaised{Signal: signal})
 		}
 	}
-	if to.Mode != nil || to.Asked > 0 || len(to.Comments) > 0 {
+	if to.Mode != nil || to.Asked > 0 || to.Commented > 0 || len(to.Comments) > 0 {
 		events = append(events, plan.ModeRestored{Phase: to.PhaseNow(), Mode: to.Mode, Questions: to.Questions, Asked: to.Asked,
-			Comments: to.Comments})
+			Comments: to.Comments, Commented: to.Commented})
 	}
 	return events
 }

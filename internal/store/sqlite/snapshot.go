@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -200,23 +199,8 @@ func (l *Log) dropSnapshots() error {
 	if err != nil {
 		return err
 	}
-	l.sweepUnfinished()
+	atomicfile.Sweep(l.dir)
 	return l.removeSnapshots(headers[:min(keptSnapshots, len(headers))])
-}
-
-// unfinishedAfter is the age at which nobody writes a snapshot's temporary file
-// any more.
-const unfinishedAfter = time.Hour
-
-// sweepUnfinished removes what a crash in the middle of writeSnapshot left
-// behind. A file that cannot be removed does no harm.
-func (l *Log) sweepUnfinished() {
-	unfinished, _ := filepath.Glob(filepath.Join(l.dir, atomicfile.Leftovers))
-	for _, path := range unfinished {
-		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > unfinishedAfter {
-			_ = os.Remove(path)
-		}
-	}
 }
 
 func (l *Log) removeSnapshots(kept []snapshotHeader) error {

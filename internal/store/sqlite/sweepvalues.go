@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/planloop/planloop/internal/store"
@@ -15,7 +16,7 @@ import (
 // unwanted is how long a value stays that no record names: whoever put it may be about to write one.
 const unwanted = 24 * time.Hour
 
-var valueNames = regexp.MustCompile(`[0-9a-f]{64}`)
+var valueNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
 
 // SweepValues removes the values that no record of the log in a folder names and nobody has put
 // for a day, and returns how many they were. A log that cannot be read whole keeps them all, and so
@@ -41,7 +42,7 @@ func SweepValues(ctx context.Context, dir string, now time.Time) (removed int, e
 		if err != nil {
 			return 0, err
 		}
-		for _, name := range valueNames.FindAll(body, -1) { // wherever it stands
+		for _, name := range valueNames().FindAll(body, -1) { // wherever it stands
 			named[string(name)] = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,6 +28,12 @@ func flock(f *os.File, how int) error {
 			return err
 		}
 	}
+}
+
+// rest waits for so long, and little longer.
+func rest(d time.Duration) {
+	left := unix.NsecToTimeval(d.Nanoseconds())
+	_, _ = unix.Select(0, nil, nil, nil, &left) // a signal may end it early
 }
 
 func isFull(err error) bool {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -24,6 +25,9 @@ func unlockFile(f *os.File) error {
 func lockRange(f *os.File, flags uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 }
+
+// rest waits for so long, and little longer.
+func rest(d time.Duration) { time.Sleep(d) }
 
 func isFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)

@@ -54,6 +54,22 @@ func (l *Log) follow() error {
 	return nil
 }
 
+// Growth makes the folder of the growth file of a log, and returns it. Who listens to many logs watches these with one
+// watcher of the system, which allows few, and looks at the logs by Glance.
+func Growth(dir string) (string, error) {
+	l := New(dir, Options{})
+	return filepath.Dir(l.headPath()), l.makeFolder()
+}
+
+// Peek is the head of the log in a folder as Glance finds it without opening the log; the zero Head where it cannot.
+func Peek(dir string) store.Head {
+	head, _ := readPin(New(dir, Options{}).headPath())
+	return head
+}
+
+// Database is the path of the database of the log in a folder.
+func Database(dir string) string { return New(dir, Options{}).databasePath() }
+
 // hear tells of growth, whichever process made it: this one's is heard of in the same way.
 func (l *Log) hear(heads *fsnotify.Watcher, told store.Head) {
 	for {

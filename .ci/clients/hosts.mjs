@@ -1,0 +1,264 @@
+// Hosts of agents, each with a scripted model in it, and planloop as `planloop init` or a plugin
+// connects it: the hooks hold the host's own tools while planning mode is on, and only then.
+//
+//   node hosts.mjs PROGRAM CLIENTS HOSTS FOLDER [HOST…]
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import * as claude from './hosts/claude.mjs';
+import * as codex from './hosts/codex.mjs';
+import { contents } from './hosts/files.mjs';
+import * as gemini from './hosts/gemini.mjs';
+import * as opencode from './hosts/opencode.mjs';
+import { plugins } from './hosts/plugins.mjs';
+import { Model } from './model.mjs';
+import { place, planloop, Running, within } from './process.mjs';
+import { Terminal } from './terminal.mjs';
+
+const [program, clients, packages, folder, ...named] = process.argv.slice(2);
+
+const order = 'Look around, as a subagent.';
+const step = {
+  title: 'Write down a word',
+  type: 'feature',
+  details: 'The word is alpha.',
+  context_hints: ['Read `kept.txt`.'],
+  relevant_file_paths: ['kept.txt'],
+  creates: ['word.txt'],
+};
+const refusal = /planning mode (is on|allows only)/;
+
+// Talk is one session of a host: what the model says in it, turn by turn, and what it is told.
+// A turn may be a function that finds out what to say.
+class Talk {
+  told = []; // results of the tools, by turn
+  below = []; // and those that a subagent got
+
+  constructor(turns, turnsBelow = []) {
+    this.left = [...turns];
+    this.leftBelow = [...turnsBelow];
+    this.looked = new Promise((resolve) => (this.subagentIsDone = resolve));
+  }
+
+  async next(asked) {
+    if (asked.tools.length === 0) return { text: 'A title' }; // asked beside the conversation
+    const [left, told] = asked.prompts.some((text) => text.includes(order)) ? [this.leftBelow, this.below] : [this.left, this.told];
+    this.first ??= asked;
+    if (asked.results.length > 0) told.push(asked.results.at(-1));
+    const turn = left.shift();
+    if (left === this.leftBelow && left.length === 0) this.subagentIsDone();
+    try {
+      return (typeof turn === 'function' ? await turn(this) : turn) ?? { text: 'Done.' };
+    } catch (fault) {
+      this.fault = fault;
+      return { text: 'I give up.' };
+    }
+  }
+}
+
+// Bench is one host with a place of its own.
+class Bench {
+  constructor(name, host, command, own) {
+    Object.assign(this, { name, host, command, ...place(program, own) });
+    this.program = join(own, 'planloop'); // its own, because it is tampered with
+    linkSync(program, this.program);
+    Object.assign(this.env, host.variables);
+    rmSync(join(this.workspace, '.git'), { recursive: true });
+    execFileSync('git', ['init', '--quiet'], { cwd: this.workspace, env: this.env });
+    writeFileSync(join(this.workspace, 'kept.txt'), 'kept\n');
+  }
+
+  // done runs planloop, which has to succeed, and returns what it printed.
+  async done(...args) {
+    const running = planloop(this, ...args);
+    const status = await running.status();
+    assert.equal(status, 0, `${running.name}: exit status ${status}\n${running.output}${running.errors}`);
+    return running.output;
+  }
+
+  async talk(turns, below) {
+    this.talking = new Talk(turns, below);
+    const running = new Running(this.command[0], [...this.command.slice(1), ...this.host.session('Do what is to be done.')], { cwd: this.workspace, env: this.env });
+    try {
+      const status = await running.status(120);
+      const { told, left, fault } = this.talking;
+      this.story = () => `\n${this.name} ended with ${status} and printed:\n${running.output}\n${running.errors}\nits model was told:\n${told.map((text, i) => `${i}: ${text}`).join('\n')}`;
+      if (fault) throw new Error(fault.message + this.story(), { cause: fault });
+      assert.equal(left.length, 0, `the model was not asked to the end${this.story()}`);
+      return this.talking;
+    } finally {
+      running.kill();
+    }
+  }
+
+  wrote(name) {
+    const path = join(this.workspace, name);
+    return existsSync(path) && readFileSync(path, 'utf8');
+  }
+}
+
+// installs checks that planloop leaves no trace when it goes.
+async function installs(bench) {
+  const before = contents(bench.home);
+  assert.match(await bench.done('init', bench.name, '--dry-run'), /planloop/);
+  assert.deepEqual(contents(bench.home), before, 'a dry run changes nothing');
+  await bench.done('init', bench.name);
+  const after = contents(bench.home);
+  assert.notDeepEqual(after, before);
+  await bench.done('init', bench.name);
+  assert.deepEqual(contents(bench.home), after, 'a second time changes nothing');
+  await bench.done('init', bench.name, '--remove');
+  assert.deepEqual(contents(bench.home), before, 'what was there before is there again');
+  await bench.done('init', bench.name);
+}
+
+// holds has an agent plan, try what it must not, and do it once a person has approved.
+async function holds(bench) {
+  const { says } = bench.host;
+  const file = join(bench.workspace, 'word.txt');
+  const secretly = join(bench.workspace, 'below.txt');
+  let attested;
+  const { told, below } = await bench.talk(
+    [
+      says.own('planning_enter_plan_mode', { reason: 'To think it over' }),
+      says.write(file, 'alpha\n'),
+      says.shell(`echo alpha > ${file}`),
+      says.read(join(bench.workspace, 'kept.txt')),
+      says.shell('cat kept.txt'),
+      says.spawn(order),
+      async (talk) => {
+        if (!refusal.test(talk.told.at(-1))) await within(talk.looked, () => 'the subagent has not looked around');
+        attested = JSON.parse(await bench.done('status', '--json')).enforcement;
+        return says.own('planning_submit_plan', { summary: 'One word.', steps: [step] });
+      },
+      async () => {
+        assert.equal(bench.wrote('word.txt'), false, 'written before the plan was approved');
+        await approve(bench);
+        return says.own('planloop_status', { wait: 50 });
+      },
+      says.write(file, 'alpha\n'),
+      { text: 'The word is written.' },
+      ...(bench.host.endsAtOnce ? [] : [{ text: 'I have reported nothing yet.' }]), // it is told so once, and asked again
+    ],
+    [says.write(secretly, 'alpha\n'), says.shell(`echo alpha > ${secretly}`), { text: 'I have looked around.' }],
+  );
+  const checks = [/Entered planning mode/, refusal, refusal, /kept/, /kept/];
+  checks.forEach((wanted, i) => assert.match(told[i], wanted, bench.story()));
+  assert.equal(bench.wrote('below.txt'), false, `a subagent wrote${bench.story()}`);
+  for (const result of below) assert.match(result, refusal, `to a subagent${bench.story()}`);
+  assert.ok(below.length > 0 || refusal.test(told[5]), `neither a subagent nor a refusal${bench.story()}`);
+  assert.deepEqual(attested?.map(({ state }) => state), ['enforced'], JSON.stringify(attested));
+  assert.equal(bench.wrote('word.txt'), 'alpha\n', `not written after the plan was approved${bench.story()}`);
+}
+
+// approve has a person approve the plan in a terminal.
+async function approve(bench) {
+  const terminal = new Terminal(packages, [bench.program, 'approve'], { cwd: bench.workspace, env: bench.env });
+  try {
+    const [, code] = await terminal.until(/To approve it, type (\d+) and Enter/);
+    terminal.type(`${code}\r`);
+    assert.equal(await terminal.status(), 0, terminal.output);
+  } finally {
+    terminal.kill();
+  }
+}
+
+// resumes checks that a new session is told where the plan stands, before anything is said in it. It
+// brings the plan to its end.
+async function resumes(bench) {
+  const { own } = bench.host.says;
+  const mark = (status) => own('planning_mark_step', { step_id: 'S001', status, note: 'word.txt has it' });
+  const { first } = await bench.talk([mark('in_progress'), mark('done'), { text: 'The plan is carried out.' }]);
+  assert.match(first.system + first.prompts.join('\n'), new RegExp(step.title), bench.story());
+}
+
+// breaks kills each hook that is told of a tool: what comes of that tool is open, but in planning mode.
+async function breaks(bench) {
+  const { says } = bench.host;
+  const whole = `${bench.program}-whole`;
+  renameSync(bench.program, whole);
+  writeFileSync(bench.program, killed(whole));
+  chmodSync(bench.program, 0o755);
+  const free = join(bench.workspace, 'free.txt');
+  const held = join(bench.workspace, 'held.txt');
+  const { told } = await bench.talk([
+    says.write(free, 'alpha\n'),
+    says.own('planning_enter_plan_mode', { reason: 'To think it over' }),
+    says.write(held, 'alpha\n'),
+    says.shell(`echo alpha > ${held}`),
+    { text: 'That is all.' },
+  ]);
+  assert.equal(bench.wrote('free.txt'), 'alpha\n', `outside planning mode${bench.story()}`);
+  assert.equal(bench.wrote('held.txt'), false, `in planning mode${bench.story()}`);
+  for (const result of told.slice(2, 4)) assert.match(result, /planning mode may be on/, bench.story());
+  rmSync(bench.program);
+  renameSync(whole, bench.program);
+}
+
+// killed is planloop, but that its hooks before tools are killed when they have been told something.
+function killed(whole) {
+  return `#!/bin/sh
+case "$1 $3" in
+"hook pre-tool-use" | "hook before-tool" | "hook tool-execute-before")
+	[ -z "$(cat)" ] || kill -9 $$
+	;;
+esac
+exec '${whole}' "$@"
+`;
+}
+
+// leaves checks that planloop goes from files that the host has written in since. Codex keeps for
+// itself which hooks it trusts.
+async function leaves(bench) {
+  const was = contents(bench.home);
+  await bench.done('init', bench.name, '--remove');
+  const is = contents(bench.home);
+  const changed = Object.keys(was).filter((path) => is[path] !== was[path]);
+  assert.deepEqual(Object.keys(is).filter((path) => !(path in was)), [], 'files that are new');
+  assert.ok(changed.length > 0, 'nothing was taken out');
+  for (const path of changed) {
+    assert.ok(!is[path]?.includes(bench.program), `${path} still names planloop:\n${is[path]}`);
+    const rest = was[path].split('\n');
+    for (const line of is[path]?.split('\n') ?? []) {
+      const at = rest.findIndex((other) => other === line || other === `${line},`); // the comma before what has gone
+      assert.ok(at >= 0, `${path} was changed in this line:\n${line}\nin\n${was[path]}`);
+      rest.splice(0, at + 1);
+    }
+  }
+}
+
+async function story(id, host) {
+  const path = host.command(packages, clients);
+  if (!path || !existsSync(path)) {
+    console.log(`npm has no ${host.title} for this machine`);
+    return;
+  }
+  const began = Date.now();
+  const bench = new Bench(id.split(' ')[0], host, path.endsWith('.js') ? [process.execPath, path] : [path], join(folder, id));
+  const model = await Model.listen((asked) => bench.talking.next(asked));
+  try {
+    host.configure(bench, model.origin);
+    await (host.installs ?? installs)(bench);
+    await host.trust?.(bench, bench.command[0], packages);
+    await holds(bench);
+    await resumes(bench);
+    await breaks(bench);
+    if (!host.installs) await leaves(bench); // a plugin is the host's to take out
+    console.log(`planning mode holds ${host.title} (${Math.round((Date.now() - began) / 1000)}s, ${model.requests.length} requests to the model)`);
+  } catch (error) {
+    throw new Error(`${host.title}: ${error.message}`, { cause: error });
+  } finally {
+    model.close();
+  }
+}
+
+const hosts = { claude, codex, 'codex programs': codex.programs, gemini, opencode };
+try {
+  for (const id of named.length > 0 ? named : Object.keys(hosts)) await story(id, { ...hosts, ...plugins }[id]);
+} catch (error) {
+  console.error(error.message);
+  console.error((error.cause ?? error).stack.split('\n').filter((line) => line.startsWith('    at ')).join('\n'));
+  process.exitCode = 1;
+}

@@ -1,0 +1,20 @@
+// Files of hosts, and what has become of them.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+// write writes a text, or a value as JSON.
+export function write(folder, name, value) {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value, null, 2) + '\n');
+}
+
+// contents are the bytes of all files below a folder, and its folders, by name.
+export function contents(folder) {
+  const found = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    found[path] = entry.isFile() ? readFileSync(path, 'latin1') : 'a folder';
+  }
+  return found;
+}

@@ -1,0 +1,240 @@
+// How quick the review page is, and what it leaves behind: each figure is taken beside a floor in the
+// same run, or is far from what the machine's noise can do.
+//
+//   node pace.mjs PROGRAM PACKAGES CHROMIUM FOLDER
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { place } from '../process.mjs';
+import { Agent, Browser, Review } from './browser.mjs';
+import { files, many, passkeys, workspace } from './stage.mjs';
+
+const [program, packages, chromium, folder] = process.argv.slice(2);
+const tries = 7;
+
+const browser = await Browser.start(packages, chromium);
+try {
+  await firstPaint();
+  await toTheAgent();
+  await fromElsewhere();
+  await scrolling();
+  await leftBehind();
+} finally {
+  await browser.stop();
+}
+
+// alone is a workspace of a user who has no other: what waits elsewhere would be shown first.
+function alone(name, files) {
+  return workspace(place(program, join(folder, name)), name, files);
+}
+
+function median(times) {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
+}
+
+// painted waits, in a page, until there is an element, and until it has been painted; it says when, since the page was asked for.
+function painted(selector) {
+  return new Promise((resolve) => {
+    const look = () => document.querySelector(selector) && requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
+    if (look()) return;
+    const seen = new MutationObserver(() => look() && seen.disconnect());
+    seen.observe(document, { childList: true, subtree: true });
+  });
+}
+
+async function firstPaint() {
+  const took = {};
+  for (const [name, plan, selector] of [['empty', null, 'main h1, main h2'], ['500 steps', many(500), '.row']]) {
+    const here = alone(name.replace(' ', '-'), files);
+    const review = await Review.start(packages, here);
+    const agent = await Agent.start(packages, here);
+    try {
+      if (plan) await agent.call('planning_submit_plan', plan);
+      const person = await browser.person();
+      const first = await person.open(await review.link());
+      await first.locator(selector).first().waitFor();
+      const times = [];
+      for (let n = 0; n < tries; n++) {
+        const page = await person.context.newPage();
+        await page.goto(`${review.origin}/`, { waitUntil: 'commit' });
+        times.push(await page.evaluate(painted, selector));
+        await page.close();
+      }
+      took[name] = Math.min(...times); // the rest is what else the machine did
+      await person.close();
+    } finally {
+      await agent.stop();
+      await review.stop();
+    }
+  }
+  const more = took['500 steps'] - took.empty;
+  console.log(`an empty page is painted after ${took.empty.toFixed()} ms, 500 steps ${more.toFixed()} ms later`);
+  assert.ok(more < 300, `500 steps are painted ${more} ms after an empty page`);
+}
+
+async function toTheAgent() {
+  const here = alone('decided', files);
+  const review = await Review.start(packages, here);
+  const agent = await Agent.start(packages, here);
+  try {
+    const person = await browser.person();
+    const page = await person.open(await review.link());
+    const times = [];
+    for (let n = 0; n <= tries; n++) {
+      await agent.call('planning_submit_plan', passkeys);
+      await agent.call('planloop_status');
+      const heard = agent.call('planloop_status', { wait: 60 }).then(() => Date.now());
+      heard.catch(() => {}); // what fails before it is told
+      await page.getByRole('button', { name: 'Ask for changes…' }).click();
+      await page.getByLabel('What is to be changed').fill(`Once more, ${n}.`);
+      const pressed = await page.evaluate(() => {
+        const button = [...document.querySelectorAll('button')].find((b) => b.textContent === 'Ask for these changes');
+        button.click();
+        return performance.timeOrigin + performance.now();
+      });
+      if (n === 0) await review.unlock(page); // the first act asks for the code
+      else times.push((await heard) - pressed);
+      await page.getByText('Changes were asked for').waitFor();
+    }
+    console.log(`a decision reaches the agent that waits after ${median(times).toFixed()} ms`);
+    assert.ok(median(times) < 100, `a decision takes ${times} ms`);
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+}
+
+async function fromElsewhere() {
+  const here = alone('elsewhere', files);
+  const review = await Review.start(packages, here);
+  const agent = await Agent.start(packages, here);
+  try {
+    await agent.call('planning_setup_plan', { objective: 'Be watched', initial_steps: Array.from({ length: 20 }, (_, i) => ({ title: `Watch row ${i + 1}` })) });
+    const person = await browser.person();
+    const page = await person.open(await review.link());
+    await page.locator('.row').first().waitFor();
+    const times = [];
+    for (let n = 1; n <= tries; n++) {
+      const seen = page.evaluate((n) => new Promise((resolve) => {
+        const look = () => document.querySelector(`[data-step="${n}"].is-in_progress`) && requestAnimationFrame(() => setTimeout(() => resolve(performance.timeOrigin + performance.now())));
+        const observer = new MutationObserver(() => look() && observer.disconnect());
+        observer.observe(document, { childList: true, subtree: true, attributes: true });
+        look();
+      }), n);
+      seen.catch(() => {}); // what fails before it is seen
+      await page.evaluate(() => 0); // it looks by now
+      const called = Date.now();
+      await agent.call('planning_mark_step', { step_id: `S${String(n).padStart(3, '0')}`, status: 'in_progress' });
+      times.push((await seen) - called);
+    }
+    console.log(`a change in another process is painted after ${median(times).toFixed()} ms`);
+    assert.ok(median(times) < 200, `a change takes ${times} ms`);
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+}
+
+// scrolling goes through 500 steps and counts the rows that stand in the page at a time.
+async function scrolling() {
+  const here = alone('long', files);
+  const review = await Review.start(packages, here);
+  const agent = await Agent.start(packages, here);
+  try {
+    await agent.call('planning_submit_plan', many(500));
+    const person = await browser.person();
+    const page = await person.open(await review.link());
+    await page.locator('.row').first().waitFor();
+    const { most, longest } = await page.evaluate(async () => {
+      let most = 0, longest = 0;
+      const scroller = document.scrollingElement.scrollHeight > innerHeight ? document.scrollingElement : document.querySelector('main');
+      for (let top = 0; top < scroller.scrollHeight; top += 400) {
+        const began = performance.now();
+        scroller.scrollTop = top;
+        await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+        longest = Math.max(longest, performance.now() - began);
+        most = Math.max(most, document.querySelectorAll('.row').length);
+      }
+      return { most, longest };
+    });
+    await page.locator('[data-step="500"]').waitFor();
+    console.log(`500 steps are scrolled through with ${most} rows at a time, the longest frame took ${longest.toFixed()} ms`);
+    assert.ok(most < 150, `${most} rows stand in the page`);
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+}
+
+// leftBehind has 50 tabs hear of 10,000 changes, and looks what stays.
+async function leftBehind() {
+  const here = alone('tabs', files);
+  const review = await Review.start(packages, here);
+  const agent = await Agent.start(packages, here);
+  try {
+    await agent.call('planning_setup_plan', { objective: 'Be watched by many', initial_steps: Array.from({ length: 20 }, (_, i) => ({ title: `Watch row ${i + 1}` })) });
+    const person = await browser.person();
+    const first = await person.open(await review.link());
+    await first.locator('.row').first().waitFor();
+    const tabs = await Promise.all(Array.from({ length: 49 }, () => person.open(`${review.origin}/`)));
+    await Promise.all(tabs.map((tab) => tab.locator('.row').first().waitFor()));
+    const port = Number(new URL(review.origin).port);
+    const change = async (number) => {
+      for (let n = 0; n < number; n++)
+        await agent.call('planning_mark_step', { step_id: `S0${String((n >> 1) % 20 + 1).padStart(2, '0')}`, status: n % 2 ? 'pending' : 'in_progress' });
+    };
+    await change(500);
+    const [heap, elements] = await size(person, first);
+    const server = memory(port);
+    await change(9_500);
+    await first.waitForTimeout(500);
+    const [heapAfter, elementsAfter] = await size(person, first);
+    const serverAfter = memory(port), streams = connections(port);
+    console.log(`after 10,000 changes a tab has ${((heapAfter - heap) / 1e6).toFixed(1)} MB more, the server ${((serverAfter - server) / 1e6).toFixed(1)} MB; 50 tabs have ${streams} connections`);
+    assert.ok(heapAfter - heap < 5e6, `a tab grew from ${heap} to ${heapAfter} bytes`);
+    assert.ok(elementsAfter <= elements + 50, `a tab grew from ${elements} to ${elementsAfter} elements`);
+    assert.ok(serverAfter - server < 40e6, `the server grew from ${server} to ${serverAfter} bytes`);
+    assert.ok(streams <= 6, `50 tabs have ${streams} connections`);
+    await person.close();
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+}
+
+// size is what a page keeps once its garbage is gone.
+async function size(person, page) {
+  const tools = await person.context.newCDPSession(page);
+  await tools.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await tools.send('Runtime.getHeapUsage');
+  const { nodes } = await tools.send('Memory.getDOMCounters');
+  await tools.detach();
+  return [usedSize, nodes];
+}
+
+// memory is what the process that listens at a port has in memory, in bytes.
+function memory(port) {
+  const socket = sockets().find((s) => s.port === port && s.state === '0A')?.inode;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const owned = readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(join('/proc', pid, 'fd', fd)) === `socket:[${socket}]`);
+      if (owned) return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
+    } catch {
+      continue; // it has ended, or hides
+    }
+  }
+  return 0;
+}
+
+function connections(port) {
+  return sockets().filter((s) => s.port === port && s.state === '01').length;
+}
+
+function sockets() {
+  const tables = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/net/${table}`, 'utf8').trim().split('\n').slice(1));
+  return tables.map((line) => {
+    const fields = line.trim().split(/\s+/);
+    return { port: parseInt(fields[1].split(':')[1], 16), state: fields[3], inode: fields[9] };
+  });
+}

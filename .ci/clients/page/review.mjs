@@ -1,0 +1,299 @@
+// A plan's life on the review page, in a real browser beside a real agent: it is submitted, commented
+// on, edited, revised, approved and carried out while another browser watches. Then with the keyboard alone.
+//
+//   node review.mjs PROGRAM PACKAGES CHROMIUM FOLDER [PICTURES]
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+
+import { place, run } from '../process.mjs';
+import { accessible, Agent, Browser, Review } from './browser.mjs';
+import { files, passkeys, revised, workspace } from './stage.mjs';
+
+const [program, packages, chromium, folder, pictures] = process.argv.slice(2);
+
+const where = place(program, folder);
+const shop = workspace(where, 'shop', files);
+const browser = await Browser.start(packages, chromium);
+try {
+  await life();
+  await byKeyboard();
+  await inbox();
+  await outOfTouch();
+} finally {
+  await browser.stop();
+}
+
+async function life() {
+  const review = await Review.start(packages, shop);
+  const agent = await Agent.start(packages, shop, 'claude-code');
+  try {
+    const alice = await browser.person({ viewport: { width: 1400, height: 900 } });
+    const page = await alice.open(await review.link());
+    await page.getByText('no plan').first().waitFor();
+    await submitted(agent, page);
+    await commented(page, review);
+    await reread(page);
+    await returned(agent, page, review);
+    await approved(agent, page);
+    await carriedOut(agent, page, review);
+    const others = alice.complaints.filter((text) => !text.includes('status of 422')); // the code that was wrong
+    assert.deepEqual(others, [], 'the page complains of nothing');
+    assert.ok(alice.asked.every((address) => address.startsWith(`${review.origin}/`)), `the page asks nobody else: ${alice.asked}`);
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+  console.log('a plan is submitted, commented on, edited, revised, approved and carried out on the page');
+}
+
+async function submitted(agent, page) {
+  await agent.call('planning_enter_plan_mode', { reason: 'Sign-in touches every request.' });
+  await agent.call('planning_submit_plan', passkeys);
+  const decision = page.getByRole('region', { name: 'Decision' });
+  await decision.getByText('A plan waits for your decision').waitFor();
+  assert.equal(await page.getByRole('list', { name: 'Steps' }).getByRole('listitem').count(), passkeys.steps.length);
+  await picture(page, 'submitted');
+  await accessible(packages, page, 'a plan that waits');
+}
+
+async function commented(page, review) {
+  await comment(page, 2, 'Which lock does the migration take?');
+  await comment(page, 5, 'Keep the form until nearly everybody has a passkey.');
+  await page.getByText('2 comments go with your decision').waitFor();
+  await page.reload(); // nothing that was typed is lost
+  await page.getByText('2 comments go with your decision').waitFor();
+  await page.getByRole('button', { name: 'Edit step 7' }).click();
+  const form = page.locator('form').filter({ has: page.getByRole('button', { name: 'Save' }) });
+  await form.getByLabel('Title').fill('Tell users in the README and on the blog');
+  await picture(page, 'edited');
+  await form.getByRole('button', { name: 'Save' }).click(); // the first act of a page
+  const dialog = page.getByRole('dialog');
+  await accessible(packages, page, 'the code is asked for');
+  const code = await review.code();
+  await dialog.getByLabel('Code of six digits').fill(code === '000000' ? '000001' : '000000');
+  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await dialog.getByRole('alert').getByText(/\S/).waitFor();
+  await picture(page, 'code');
+  await dialog.getByLabel('Code of six digits').fill(code);
+  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: /Step 7, .*and on the blog/ }).waitFor();
+  await picture(page, 'commented');
+}
+
+// reread has all that an approval covers in sight at once, and a reload lead to where one was.
+async function reread(page) {
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('o');
+  const steps = page.getByRole('list', { name: 'Steps' });
+  for (const { details, acceptance_criteria: criteria, verify } of passkeys.steps)
+    for (const text of [details, ...criteria, verify].filter(Boolean)) await steps.getByText(text, { exact: true }).first().waitFor();
+  await accessible(packages, page, 'all steps open');
+  await page.keyboard.press('o');
+  await page.getByRole('button', { name: 'Log', exact: true }).click();
+  await page.reload();
+  await page.getByRole('region', { name: 'Log' }).waitFor();
+  await page.goBack();
+  await steps.waitFor();
+  assert.match(await page.title(), /^\(1\) /, 'the title says how much waits');
+}
+
+// followed writes half a comment, while the agent puts a step before the one that it is about.
+async function followed(agent, page) {
+  await page.getByRole('button', { name: 'Comment on step 4' }).click();
+  await page.getByRole('textbox', { name: 'Comment on step 4' }).fill('Half a thought');
+  const { steps, ...rest } = revised();
+  const more = [{ ...steps[0], title: 'Measure how long it takes today' }, ...steps.map((s) => ({ ...s, dependencies: s.dependencies?.map((n) => n + 1) }))];
+  await agent.call('planning_submit_plan', { ...rest, steps: more });
+  const moved = page.getByRole('textbox', { name: 'Comment on step 5' });
+  await moved.waitFor();
+  assert.equal(await moved.inputValue(), 'Half a thought');
+  assert.ok(await moved.evaluate((field) => field === document.activeElement), 'one writes on in it');
+  await moved.fill('');
+  await agent.call('planning_submit_plan', revised());
+  await page.getByRole('button', { name: /^Step 8, / }).waitFor();
+  await accessible(packages, page, 'a plan that was changed while it was looked at');
+  await page.getByRole('button', { name: 'I have seen it' }).click();
+}
+
+async function returned(agent, page, review) {
+  const heard = waiting(agent);
+  await page.getByRole('button', { name: 'Ask for changes' }).click();
+  await page.getByLabel('What is to be changed').fill('Smaller, please.');
+  await page.getByRole('button', { name: 'Ask for these changes' }).click();
+  await review.unlock(page); // once more: the page was reloaded
+  const told = JSON.stringify(await heard);
+  for (const words of ['Smaller, please.', 'Which lock does the migration take?', 'Keep the form until nearly everybody has a passkey.'])
+    assert.ok(told.includes(words), `the agent hears ${words}: ${told}`);
+  await page.getByText('Changes were asked for').waitFor();
+  await agent.call('planning_submit_plan', revised());
+  await page.getByRole('region', { name: 'Decision' }).getByText('A plan waits for your decision').waitFor();
+  await page.getByRole('button', { name: 'Changes', exact: true }).click();
+  await page.getByText('Keep the password form behind a link').first().waitFor();
+  await page.getByText('Keep the form until nearly everybody has a passkey.').first().waitFor();
+  await picture(page, 'difference');
+  await accessible(packages, page, 'the difference');
+  await page.getByRole('button', { name: 'Graph', exact: true }).click();
+  await page.getByRole('button', { name: /Measure how many users/ }).waitFor();
+  await picture(page, 'graph');
+  await accessible(packages, page, 'the graph');
+  await page.getByRole('button', { name: 'Plan', exact: true }).click();
+  await page.getByText('Smaller, please.').waitFor();
+  await followed(agent, page);
+}
+
+async function approved(agent, page) {
+  const heard = waiting(agent);
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  const told = await heard;
+  assert.equal(told.phase, 'executing', JSON.stringify(told));
+  await page.getByRole('region', { name: 'What comes next' }).waitFor();
+  const { output } = await run(program, ['log', '--audit', '--json'], { cwd: shop.workspace, env: shop.env });
+  assert.match(output, /"way":\s*"person"/, 'the decision is recorded as a person\'s');
+}
+
+async function carriedOut(agent, page, review) {
+  const bob = await browser.person({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+  const other = await bob.open(await review.link());
+  for (let n = 1; n <= revised().steps.length; n++) {
+    await agent.call('planning_mark_step', { step_id: `S00${n}`, status: 'in_progress' });
+    for (const at of [page, other]) await at.getByRole('button', { name: new RegExp(`^Step ${n}, in progress`) }).waitFor();
+    if (n === 4) await Promise.all([picture(page, 'carried-out'), picture(other, 'phone')]);
+    await agent.call('planning_mark_step', { step_id: `S00${n}`, status: 'done', note: 'As planned.' });
+    for (const at of [page, other]) await at.getByRole('button', { name: new RegExp(`^Step ${n}, done`) }).waitFor();
+  }
+  await accessible(packages, other, 'a phone in the dark');
+  assert.deepEqual(bob.complaints, []);
+  await page.getByRole('button', { name: 'Log', exact: true }).click();
+  await page.getByText(/approved the plan|plan was approved|approved/).first().waitFor();
+  await picture(page, 'log');
+  await accessible(packages, page, 'the log');
+}
+
+async function byKeyboard() {
+  const here = workspace(where, 'keys', files);
+  const review = await Review.start(packages, here);
+  const agent = await Agent.start(packages, here, 'codex');
+  try {
+    await agent.call('planning_submit_plan', passkeys);
+    const person = await browser.person();
+    const page = await person.open(await review.link());
+    const keys = page.keyboard;
+    await page.getByRole('region', { name: 'Decision' }).waitFor();
+    await keys.press('?');
+    await page.getByRole('dialog').waitFor();
+    await accessible(packages, page, 'the help');
+    await picture(page, 'keys');
+    await keys.press('Escape');
+    for (let n = 0; n < 3; n++) await keys.press('j');
+    await keys.press('c');
+    await page.locator('textarea:focus').waitFor();
+    await keys.type('Who may register a second key?');
+    await keys.press('Control+Enter');
+    await page.getByText('1 comment goes with your decision').waitFor();
+    await keys.press('Escape');
+    await keys.press('f');
+    await page.locator('textarea:focus').waitFor();
+    await keys.type('See the comment.');
+    await keys.press('Control+Enter');
+    await page.getByRole('dialog').waitFor();
+    await keys.type(await review.code());
+    await keys.press('Enter');
+    await page.getByText('Changes were asked for').waitFor();
+    const told = JSON.stringify(await agent.call('planloop_status', {}));
+    assert.ok(told.includes('Who may register a second key?'), told);
+    await agent.call('planning_submit_plan', revised());
+    await page.getByText('A plan waits for your decision').waitFor();
+    await keys.press('a');
+    await keys.press('Enter');
+    await page.getByRole('region', { name: 'What comes next' }).waitFor();
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+  console.log('all of it goes with the keyboard alone');
+}
+
+async function inbox() {
+  const agents = [];
+  const review = await Review.start(packages, where);
+  try {
+    for (const name of ['api', 'docs', 'mail']) {
+      const agent = await Agent.start(packages, workspace(where, name, files), `agent-${name}`);
+      agents.push(agent);
+      await agent.call('planning_submit_plan', { ...passkeys, summary: `A plan for ${name}.` });
+      await agent.call('planning_ask_user', { question: `Is ${name} in use today?` });
+    }
+    const person = await browser.person({ viewport: { width: 1400, height: 900 } });
+    const page = await person.open(await review.link());
+    const waits = page.getByRole('navigation', { name: 'Inbox' }).getByRole('list', { name: /Waits for you/ });
+    await waits.getByText('A plan for mail').waitFor();
+    assert.equal(await waits.getByRole('listitem').count(), 6, 'nothing that waits is hidden');
+    await picture(page, 'inbox');
+    await accessible(packages, page, 'the inbox');
+    await waits.getByRole('button', { name: /Is docs in use today/ }).click();
+    await page.getByLabel(/Answer/).first().fill('On weekdays.');
+    await page.getByRole('button', { name: /^Answer/ }).first().click();
+    await review.unlock(page);
+    await page.getByText('On weekdays.').first().waitFor({ state: 'attached' });
+    const told = JSON.stringify(await agents[1].call('planloop_status', {}));
+    assert.ok(told.includes('On weekdays.'), told);
+  } finally {
+    await Promise.all(agents.map((agent) => agent.stop()));
+    await review.stop();
+  }
+  console.log('what waits in three workspaces stands in one inbox');
+}
+
+// outOfTouch has the stream of a page be dead without the browser knowing, as after a night's sleep, and the person come back.
+async function outOfTouch() {
+  const here = workspace(place(program, join(folder, 'asleep')), 'asleep', files);
+  const review = await Review.start(packages, here);
+  const agent = await Agent.start(packages, here);
+  try {
+    await agent.call('planning_setup_plan', { objective: 'Be looked at later', initial_steps: [{ title: 'Sleep' }, { title: 'Wake' }] });
+    const person = await browser.person();
+    const page = await person.context.newPage();
+    await page.addInitScript(() => {
+      const { fetch } = window;
+      let dead = 0;
+      window.fetch = (path, init) => path !== '/api/events' || dead++ ? fetch(path, init)
+        : Promise.resolve(new Response(new ReadableStream({ start: (c) => init.signal.addEventListener('abort', () => c.error(init.signal.reason)) })));
+    });
+    await page.goto(await review.link());
+    await page.getByRole('button', { name: /^Step 1, / }).waitFor();
+    await page.waitForLoadState('networkidle'); // what is read at first, and for a stream that is new, has been read
+    await agent.call('planning_mark_step', { step_id: 'S001', status: 'in_progress' });
+    assert.equal(await page.getByRole('button', { name: /^Step 1, in progress/ }).count(), 0, 'the page has not heard of it');
+    await page.evaluate(() => {
+      const { now } = Date;
+      Date.now = () => now() + 30_000;
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await page.getByRole('button', { name: /^Step 1, in progress/ }).waitFor();
+    await agent.call('planning_mark_step', { step_id: 'S001', status: 'done', note: 'Slept.' });
+    await page.getByRole('button', { name: /^Step 1, done/ }).waitFor();
+    assert.equal(person.asked.filter((address) => address.endsWith('/api/events')).length, 1, 'it asks for one stream anew');
+    assert.deepEqual(person.complaints, []);
+  } finally {
+    await agent.stop();
+    await review.stop();
+  }
+  console.log('who comes back to a page whose stream has died sees how it stands');
+}
+
+// waiting is the answer of an agent that waits for the person, having heard all that there was.
+async function waiting(agent) {
+  await agent.call('planloop_status');
+  return agent.call('planloop_status', { wait: 60 });
+}
+
+async function comment(page, step, text) {
+  await page.getByRole('button', { name: `Comment on step ${step}` }).click();
+  await page.getByRole('textbox', { name: `Comment on step ${step}` }).fill(text);
+  await page.getByRole('button', { name: 'Add comment' }).click();
+}
+
+async function picture(page, name) {
+  if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });
+}

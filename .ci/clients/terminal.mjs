@@ -1,0 +1,75 @@
+// A program on a pseudo-terminal: what stands on its screen is read, and keys are typed.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+import { within } from './process.mjs';
+
+// Terminal is a program that believes that a person sits before it. It answers what a terminal's
+// program asks the terminal itself.
+export class Terminal {
+  #pty;
+  #ended;
+  #waiting = new Set();
+  #seen = 0;
+  #raw = '';
+  output = ''; // without the codes that a terminal obeys: a space stands for those that move the cursor
+
+  constructor(packages, [command, ...args], options) {
+    this.name = args.join(' ');
+    const { spawn } = createRequire(join(packages, 'x.js'))('@lydell/node-pty');
+    this.#pty = spawn(command, args, { name: 'xterm-256color', cols: 120, rows: 40, ...options }); // the name is TERM
+    this.#ended = new Promise((resolve) => this.#pty.onExit(({ exitCode }) => resolve(exitCode)));
+    this.#pty.onData((text) => this.#hear(text));
+  }
+
+  // until waits for a pattern in what was printed since the last one that was found.
+  until(wanted) {
+    const story = () => `${this.name} has not shown ${wanted}; it showed:\n${this.output}`;
+    const seen = new Promise((resolve, reject) => {
+      const look = (over) => {
+        const found = wanted.exec(this.output.slice(this.#seen));
+        if (found) {
+          this.#seen += found.index + found[0].length;
+          resolve(found);
+        } else if (over) reject(new Error(`${story()}\nand ended`));
+        return found || over;
+      };
+      if (!look(false)) this.#waiting.add(look);
+      this.#ended.then(() => look(true));
+    });
+    return within(seen, story);
+  }
+
+  type(keys) {
+    this.#pty.write(keys);
+  }
+
+  // press types keys until the program shows that it took them, or ends where nothing is wanted: it
+  // may not listen yet.
+  async press(keys, wanted) {
+    this.type(keys);
+    const again = setInterval(() => this.type(keys), 500);
+    try {
+      return await (wanted ? this.until(wanted) : this.status());
+    } finally {
+      clearInterval(again);
+    }
+  }
+
+  // status waits for the end and returns the exit code.
+  status() {
+    return within(this.#ended, () => `${this.name} has not ended; it showed:\n${this.output}`);
+  }
+
+  kill() {
+    this.#pty.kill('SIGKILL');
+  }
+
+  #hear(text) {
+    if (text.includes('\x1b[6n')) this.#pty.write('\x1b[1;1R'); // where is the cursor?
+    if (text.includes('\x1b[c')) this.#pty.write('\x1b[?62;c'); // what are you?
+    this.#raw += text;
+    this.output = this.#raw.replace(/\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b\[[0-9;:]*m/g, '').replace(/\x1b\[[0-9;:?<>=]*[ -/]*[@-~]/g, ' ');
+    for (const look of [...this.#waiting]) if (look(false)) this.#waiting.delete(look);
+  }
+}

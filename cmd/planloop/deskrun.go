@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/internal/workspace"
+	"github.com/planloop/planloop/plan"
+)
+
+// runsHere is what goes on in this process of the runs that people begin on the page. Whoever made it ends it, and waits.
+type runsHere struct {
+	working context.Context // ends what still runs
+	drained <-chan struct{} // closed when nothing new is to be started
+	going   *sync.WaitGroup
+}
+
+// pageCaller is the user as who acts on the review page.
+func (a *app) pageCaller() verbs.Caller {
+	me := workspace.Caller{Login: a.login(), Present: true}
+	return verbs.Caller{Actor: me.Actor().Through(plan.ViaPage), Face: review.Face{}}
+}
+
+// start has this process take part in the run of a plan, as planloop run does.
+func (s *sheet) start(ctx context.Context, of string) error {
+	caller, runs := s.app.pageCaller(), s.desk.runs
+	caller.Of = of
+	caller.Background = func(work func(context.Context)) {
+		s.count(1)
+		runs.going.Go(func() {
+			defer s.count(-1)
+			work(runs.working)
+		})
+	}
+	return s.Service.StartRun(ctx, caller, verbs.EngineOptions{Wait: true, Drain: runs.drained, Agents: s.app.notPresent() == ""})
+}
+
+func (s *sheet) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running += n
+}
+
+// tailShown is how much of a log is shown, in bytes.
+const tailShown = 64 << 10
+
+// tail is the end of what a step has printed, fit to be shown.
+func (s *sheet) tail(id plan.StepID) (string, error) {
+	ctx := context.Background()
+	opened, state, err := s.app.state(ctx)
+	if err != nil {
+		return "", err
+	}
+	l, err := s.app.findLog(ctx, opened, state, id.String(), 0)
+	if refused, is := errors.AsType[*plan.ValidationError](err); is && refused.Kind == plan.NotFound && l.step != nil {
+		return "", nil // it may have ended just now
+	}
+	if err != nil {
+		return "", err
+	}
+	var shown bytes.Buffer
+	err = printed(strings.NewReader(l.end(tailShown)), &printable{out: &shown})
+	return shown.String(), err
+}

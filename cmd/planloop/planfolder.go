@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/atomicfile"
+	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+// rawko keeps plans in a folder: a file that names the current one, and below plans a file
+// for each version of each (rawko: Plan Persistence).
+const (
+	rawkoTask  = "current-task.yaml"
+	rawkoPlans = "plans"
+)
+
+// exportFolder writes the plan of a state into a folder of the workspace: as rawko keeps it, with its
+// former versions, or as another format that is a folder. Other files there stay as they are.
+func (a *app) exportFolder(ctx context.Context, opened *opened, state plan.State, format exchange.Format, dir string) error {
+	files, reply, err := folderOf(ctx, opened, state, format)
+	if err != nil {
+		return err
+	}
+	folder, err := withinWorkspace(opened.place.Path, dir)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(opened.place.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	infos := make([]fs.FileInfo, len(files))
+	for i, file := range files { // before any is written
+		if infos[i], err = plainFile(root, filepath.Join(folder, file.Name)); err != nil {
+			return err
+		}
+	}
+	for i, file := range files {
+		name := filepath.Join(folder, file.Name)
+		if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return fmt.Errorf("make the folder %s: %w", plan.Quote(dir), err)
+		}
+		if err := atomicfile.Write(root, name, file.Data, atomicfile.Options{Like: infos[i]}); err != nil {
+			return err
+		}
+		reply.Files = append(reply.Files, filepath.ToSlash(filepath.Join(dir, file.Name)))
+	}
+	if a.flags.json {
+		return a.printJSON(reply)
+	}
+	a.note(reply.Notes...)
+	for _, file := range reply.Files {
+		if _, err := fmt.Fprintf(a.err, "Wrote %s.\n", safetext.EscapeLine(file)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folderOf returns the files of a plan.
+func folderOf(ctx context.Context, opened *opened, state plan.State, format exchange.Format) ([]exchange.File, exportReply, error) {
+	if format == exchange.RawkoYAML {
+		return rawkoFiles(ctx, opened, state)
+	}
+	files, notes, err := exchange.ExportFolder(format, state)
+	if err != nil {
+		return nil, exportReply{}, err
+	}
+	return files, exportReply{PlanID: state.Plan.ID, Format: format.Mark(), Notes: orEmpty(notes)}, nil
+}
+
+// rawkoFiles returns the files of a plan, the one that names it last: so what it names is
+// there already. The notes are those of the plan itself.
+func rawkoFiles(ctx context.Context, opened *opened, state plan.State) ([]exchange.File, exportReply, error) {
+	reply := exportReply{Format: string(exchange.RawkoYAML)}
+	if state.Plan == nil {
+		_, _, err := exchange.Export(exchange.RawkoYAML, state)
+		return nil, reply, err // which says so
+	}
+	current := state.Plan
+	versions := []string{current.ID}
+	all, err := opened.verbs.State(ctx)
+	if err != nil {
+		return nil, reply, err
+	}
+	for head := range all.Versions(current.Root()) {
+		if head.ID != current.ID {
+			versions = append(versions, head.ID)
+		}
+	}
+	var files []exchange.File
+	for _, id := range versions {
+		then := state
+		if id != current.ID {
+			if then, err = opened.verbs.PlanState(ctx, id); err != nil {
+				return nil, reply, err
+			}
+		}
+		text, notes, err := exchange.Export(exchange.RawkoYAML, then)
+		if err != nil {
+			return nil, reply, err
+		}
+		if id == current.ID {
+			reply.PlanID, reply.Notes = id, orEmpty(notes)
+		}
+		files = append(files, exchange.File{Name: filepath.Join(rawkoPlans, id+".yaml"), Data: text})
+	}
+	task, err := exchange.RawkoTask(current)
+	return append(files, exchange.File{Name: rawkoTask, Data: task}), reply, err
+}
+
+// withinWorkspace returns the path of a folder from the workspace that it lies in.
+func withinWorkspace(workspace, dir string) (string, error) {
+	whole := dir
+	if !filepath.IsAbs(dir) {
+		here, err := os.Getwd()
+		if err != nil {
+			return "", err
+		}
+		if real, err := filepath.EvalSymlinks(here); err == nil { // as the workspace's own path
+			here = real
+		}
+		whole = filepath.Join(here, dir)
+	}
+	within, err := filepath.Rel(workspace, whole)
+	if err != nil || !filepath.IsLocal(within) {
+		return "", usageError{fmt.Errorf("--dir %s leaves the workspace; name a folder in it, such as .rawko", plan.Quote(dir))}
+	}
+	return within, nil
+}
+
+// plainFile returns what stands where a file is to be written, nil for nothing yet. Links are
+// refused, also on the way: nobody can tell from its name what such a file is.
+func plainFile(root *os.Root, name string) (fs.FileInfo, error) {
+	at := ""
+	parts := strings.Split(filepath.ToSlash(name), "/")
+	for i, part := range parts {
+		at = filepath.Join(at, part)
+		info, err := root.Lstat(at)
+		switch last := i == len(parts)-1; {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case info.IsDir() && !last:
+			continue
+		case info.Mode().IsRegular() && last:
+			return info, nil
+		case info.Mode()&fs.ModeSymlink != 0:
+			return nil, plan.Refuse(plan.Conflict, "", plan.Quote(filepath.ToSlash(at))+" is a link, and links are not followed",
+				"remove it, or name another folder with --dir")
+		}
+		return nil, plan.Refuse(plan.Conflict, "", plan.Quote(filepath.ToSlash(at))+" is in the way", "name another folder with --dir")
+	}
+	return nil, nil
+}
+
+// importedRawko is a plan of rawko's folder with the versions before it, the oldest first.
+type importedRawko struct {
+	exchange.Imported
+	former []plan.SetUp
+}
+
+// importRawko reads the folder's current plan and its former versions. file is the one that
+// names the plan.
+func (a *app) importRawko(ctx context.Context, file string, options exchange.ImportOptions) (importedRawko, error) {
+	var all importedRawko
+	data, err := a.readInput(ctx, file)
+	if err != nil {
+		return all, err
+	}
+	id, err := exchange.RawkoCurrent(data)
+	if err != nil {
+		return all, err
+	}
+	read := map[string]bool{}
+	for id != "" && !read[id] && len(read) < maxVersions {
+		read[id] = true
+		plans := filepath.Join(filepath.Dir(file), rawkoPlans, id+".yaml")
+		if len(read) > 1 && missingFile(plans) {
+			break // the folder does not have it
+		}
+		if data, err = a.readInput(ctx, plans); err != nil {
+			return all, err
+		}
+		imported, err := exchange.Import(data, exchange.RawkoYAML, options)
+		if err != nil {
+			return all, fmt.Errorf("%s: %w", safetext.EscapeLine(filepath.ToSlash(plans)), err)
+		}
+		if len(read) == 1 {
+			all.Imported = imported
+		} else {
+			all.former = slices.Insert(all.former, 0, imported.Action)
+		}
+		id, options.Objective = imported.Action.Origin.PreviousPlanID, ""
+	}
+	return all, nil
+}
+
+// maxVersions bounds how many versions of a plan are read.
+const maxVersions = 100
+
+func missingFile(name string) bool {
+	_, err := os.Stat(name)
+	return errors.Is(err, fs.ErrNotExist)
+}

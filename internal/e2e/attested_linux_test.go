@@ -1,0 +1,308 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// payload is what Claude Code tells before a tool: one of planloop's own, or of the host.
+func (p *place) payload(tool string) string {
+	if strings.HasPrefix(tool, "plan") {
+		tool = "mcp__planloop__" + tool
+	}
+	return fmt.Sprintf(`{"session_id":"s1","cwd":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":{}}`, p.workspace, tool)
+}
+
+// tell calls the hook as a command of the test, which is the host of the servers that it opens.
+func (p *place) tell(tool string) {
+	p.t.Helper()
+	if got := p.feed(p.payload(tool), "hook", "claude", "pre-tool-use"); got.code != 0 || got.err != "" {
+		p.t.Fatalf("hook: %+v", got)
+	}
+}
+
+// told calls a tool after the hook has told of it.
+func (p *place) told(h *host, tool string, args any) reply {
+	p.t.Helper()
+	p.tell(tool)
+	return h.do(tool, args)
+}
+
+// held is what people are told of how far agents are held, without their names and times.
+func (p *place) held() string {
+	p.t.Helper()
+	line := regexp.MustCompile(`(?m)^Hooks: (.*)\.$`).FindStringSubmatch(p.must("plan", "status"))
+	if line == nil {
+		return ""
+	}
+	return regexp.MustCompile(`(^|; )\S+ `).ReplaceAllString(regexp.MustCompile(`\d\d:\d\d`).ReplaceAllString(line[1], "TIME"), "$1")
+}
+
+func (p *place) expectHeld(when, want string) {
+	p.t.Helper()
+	if got := p.held(); got != want {
+		p.t.Errorf("%s: %q, want %q", when, got, want)
+	}
+}
+
+const (
+	noHook = "advisory (no hook of its host has answered)"
+	untold = "silent since TIME (no hook told of its planloop_status)"
+)
+
+// TestAttested: an agent is held by hooks while they answer and tell of each of its calls.
+func TestAttested(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	h := p.open()
+	p.told(h, "planning_enter_plan_mode", arguments{"reason": "it is large"})
+	p.expectHeld("entered, and told of", "enforced")
+	p.tell("Bash") // refused
+	p.tell("planning_mark_step")
+	for _, got := range []string{p.must("status"), p.must("show"), p.told(h, "planloop_status", arguments{}).text} {
+		if !strings.Contains(got, "\nHooks: raw#") || !strings.Contains(got, " enforced.") {
+			t.Errorf("it is not told:\n%s", got)
+		}
+	}
+	p.withModule()
+	submitted := p.told(h, "planning_submit_plan", submission("Add the Redis client"))
+	var reply struct {
+		Enforcement []struct{ Agent, Host, State, Since, Why string }
+	}
+	if err := json.Unmarshal(submitted.structured, &reply); err != nil || len(reply.Enforcement) != 1 ||
+		reply.Enforcement[0].State != "enforced" || reply.Enforcement[0].Host != "claude" {
+		t.Errorf("%v: %s", err, submitted.structured)
+	}
+
+	h.do("planloop_status", arguments{})
+	p.expectHeld("a call without its hook", untold)
+	p.told(h, "planloop_status", arguments{})
+	p.expectHeld("and one with it, in the same phase", untold)
+	tty := p.person("approve")
+	tty.waitFor(`Hooks: raw#\w+ silent since [\d:]+ \(no hook told(?s:.*)To approve it`)
+	tty.typeIn("reject\n")
+	tty.succeeds("Rejected")
+
+	p.told(h, "planning_enter_plan_mode", arguments{"reason": "once more"})
+	p.expectHeld("in another phase", "enforced")
+}
+
+// TestAttestedFromTheBeginning: where nothing was kept yet, the hook is heard from the agent's next call on, whoever
+// begins planning mode.
+func TestAttestedFromTheBeginning(t *testing.T) {
+	t.Parallel()
+	for name, enter := range map[string]func(p *place, h *host){
+		"by a tool": func(p *place, h *host) { p.told(h, "planning_enter_plan_mode", arguments{"reason": "it is large"}) },
+		"by a prompt": func(_ *place, h *host) {
+			if _, err := h.request("prompts/get", arguments{"name": "plan", "arguments": arguments{"task": "Move"}}); err != nil {
+				t.Error(err)
+			}
+		},
+		"by a person": func(p *place, _ *host) { p.person("plan", "Move").succeeds("Planning mode is on") },
+	} {
+		p := newPlace(t)
+		h := p.open()
+		enter(p, h)
+		p.tell("Bash")                                                                  // refused
+		if got := p.held(); got != "enforced" && (got != "" || name != "by a person") { // its server has not told of itself
+			t.Errorf("%s, a tool of the host's own: %q", name, got)
+		}
+		p.told(h, "planloop_status", arguments{})
+		if got := p.held(); got != "enforced" {
+			t.Errorf("%s, a tool of planloop's: %q", name, got)
+		}
+		h.leave()
+	}
+}
+
+// TestAttestedAtOnce: calls and their hooks beside each other, and a server that is started anew.
+func TestAttestedAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	h := p.open()
+	p.told(h, "planning_enter_plan_mode", arguments{"reason": "it is large"})
+	var calls sync.WaitGroup
+	for range 5 {
+		calls.Go(func() {
+			if got, err := p.try(p.payload("planloop_status"), "hook", "claude", "pre-tool-use"); err != nil || got.code != 0 {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if _, err := h.tool("planloop_status", arguments{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	p.expectHeld("five calls at once", "enforced")
+	p.tell("planloop_status")
+	h.leave()
+	p.expectHeld("nobody is at work", "")
+	again := p.open()
+	again.do("planloop_status", arguments{})
+	p.expectHeld("the server is started anew with a call under way", "enforced")
+}
+
+// TestAttestedStateless: a call that brings the answers of the user is the one that asked.
+func TestAttestedStateless(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	h := p.serve()
+	call := func(tool string, args arguments, more arguments) map[string]any {
+		params := arguments{"name": tool, "arguments": args, "_meta": arguments{
+			"io.modelcontextprotocol/protocolVersion":    stateless,
+			"io.modelcontextprotocol/clientCapabilities": arguments{"elicitation": arguments{}},
+			"io.modelcontextprotocol/clientInfo":         arguments{"name": "raw", "version": "1"}}}
+		for name, value := range more {
+			params[name] = value
+		}
+		f, err := h.request("tools/call", params)
+		var result map[string]any
+		if err != nil || f.Error != nil || json.Unmarshal(f.Result, &result) != nil {
+			t.Fatalf("%s: %v %+v", tool, err, f)
+		}
+		return result
+	}
+	p.tell("planning_enter_plan_mode")
+	call("planning_enter_plan_mode", arguments{"reason": "it is large"}, nil)
+	p.tell("planning_ask_user")
+	question := arguments{"question": "Which Redis?"}
+	asked := call("planning_ask_user", question, nil)
+	requests, _ := asked["inputRequests"].(map[string]any)
+	if len(requests) != 1 {
+		t.Fatalf("nothing is asked: %v", asked)
+	}
+	answers := arguments{}
+	for name := range requests {
+		answers[name] = arguments{"action": "cancel"}
+	}
+	call("planning_ask_user", question, arguments{"requestState": asked["requestState"], "inputResponses": answers})
+	p.expectHeld("asked in two calls", "enforced")
+}
+
+// TestHookElsewhere: what an agent may do follows the plan of its own server, wherever it works.
+func TestHookElsewhere(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	h := p.open()
+	elsewhere := p.at(t.TempDir())
+	write := func() string {
+		payload := fmt.Sprintf(`{"cwd":%q,"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"x"}}`,
+			elsewhere.workspace)
+		return elsewhere.feed(payload, "hook", "claude", "pre-tool-use").out
+	}
+	if got := write(); got != "" {
+		t.Error("without planning mode:", got)
+	}
+	h.do("planning_enter_plan_mode", arguments{"reason": "it is large"})
+	if got := write(); !strings.Contains(got, "planning mode in "+p.workspace+" is on") {
+		t.Error("in planning mode:", got)
+	}
+	h.leave()
+	if got := write(); got != "" {
+		t.Error("without a server there:", got)
+	}
+}
+
+// TestForgedSigns: a hook counts beneath the program that has started the agent's server, with
+// nothing but shells between. What the agent itself runs there cannot be told from its host.
+func TestForgedSigns(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	a := p.agent("agent")
+	payload := filepath.Join(t.TempDir(), "payload.json")
+	if err := os.WriteFile(payload, []byte(p.payload("Read")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const hook = `"$PLANLOOP" hook claude pre-tool-use <`
+	other := filepath.Join(filepath.Dir(a.commands), "other") // a host beneath it, which is a shell by another name
+	if err := os.Link(a.cmd.Path, other); err != nil {
+		t.Fatal(err)
+	}
+	a.do("planning_enter_plan_mode", arguments{"reason": "it is large"})
+	p.expectHeld("without a hook", noHook)
+
+	p.tell("Read")
+	p.expectHeld("a hook of a program beside", noHook)
+	if got := p.feed(p.payload("Read"), "--workspace", p.workspace, "hook", "gemini", "before-tool"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	p.expectHeld("as if of another host", noHook)
+	if got := a.shell(other + ` -c '` + hook + payload + `; true'; true`); !strings.HasSuffix(got, "exit 0\n") {
+		t.Error(got)
+	}
+	p.expectHeld("a hook of another host beneath", noHook)
+	if got := a.shell(`setsid ` + hook + payload + `; ( ( ` + hook + payload + ` ) & ) | cat; true`); !strings.HasSuffix(got, "exit 0\n") {
+		t.Error(got)
+	}
+	p.expectHeld("of a shell beneath, which is what hosts call their hooks by", "enforced")
+
+	t.Cleanup(func() { // who ends the agent waits for it to listen
+		go func() { _, _ = os.ReadFile(a.commands) }()
+	})
+	if err := a.cmd.Process.Kill(); err != nil { // its server lives on: the test has its input
+		t.Fatal(err)
+	}
+	if err := unix.Waitid(unix.P_PID, a.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.expectHeld("the host was killed", "")
+	a.leave()
+}
+
+// TestHooksRequired: who has no hook that answers does not enter planning mode; a person at a
+// terminal does.
+func TestHooksRequired(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.withModule()
+	setUp(p, 1)
+	p.env = append(p.env[:len(p.env):len(p.env)], "PLANLOOP_HOOKS=required")
+	enter, task := arguments{"reason": "it is large"}, arguments{"name": "plan", "arguments": arguments{"task": "Move"}}
+
+	h := p.open()
+	for _, refused := range []string{h.refusal("planning_enter_plan_mode", enter),
+		h.refusal("planning_submit_plan", submission("Add the Redis client"))} {
+		if !strings.Contains(refused, "planning mode needs hooks here, and no hook of its host has answered") ||
+			!strings.Contains(refused, "planloop init") {
+			t.Error(refused)
+		}
+	}
+	if f, err := h.request("prompts/get", task); err != nil || !strings.Contains(string(f.Result), "planning mode needs hooks") {
+		t.Errorf("the prompt: %v, %s", err, f.Result)
+	}
+	over := connect(t, p.transport("http"), handshake, nil)
+	if got, err := over.tool("planning_enter_plan_mode", enter); err != nil || !got.refused || !strings.Contains(got.text, "over HTTP") {
+		t.Errorf("over HTTP: %v, %+v", err, got)
+	}
+	if got := p.run("--agent", "builder", "plan", "Move the sessions"); got.code != 2 || !strings.Contains(got.err, "needs hooks") {
+		t.Errorf("in a shell: %+v", got)
+	}
+
+	p.told(h, "planning_enter_plan_mode", enter)
+	p.person("plan", "cancel").succeeds()
+	if got := h.refusal("planning_enter_plan_mode", enter); !strings.Contains(got, "no hook told of its planning_enter_plan_mode") {
+		t.Errorf("its hook is silent: %s", got)
+	}
+	p.tell("Read")
+	if f, err := h.request("prompts/get", task); err != nil || !strings.Contains(string(f.Result), "Entered planning mode") {
+		t.Errorf("the prompt, once a hook answers again: %v, %s", err, f.Result)
+	}
+	p.person("plan", "cancel").succeeds()
+	p.person("plan", "Move the sessions").succeeds("Planning mode is on")
+	if got, err := over.tool("planloop_status", arguments{}); err != nil || !strings.Contains(got.text, "over HTTP") {
+		t.Errorf("who is connected over HTTP is not told of: %v, %+v", err, got)
+	}
+}

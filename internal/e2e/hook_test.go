@@ -1,0 +1,154 @@
+package e2e_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const hookPayload = `{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"main.go"}}`
+
+// hookFault keeps a hook from finding out what it has to answer.
+type hookFault struct {
+	input   io.Reader // nil: hookPayload
+	raise   func(t *testing.T, p *place)
+	unknown bool     // the phase cannot be found out at all, so that it may be on
+	writer  *os.File // of a pipe that is never written to
+}
+
+func hookFaults() map[string]func() hookFault {
+	tells := func(text string) func() hookFault {
+		return func() hookFault { return hookFault{input: strings.NewReader(text)} }
+	}
+	faults := map[string]func() hookFault{
+		"nothing":        tells(""),
+		"nonsense":       tells(`{"tool_name":`),
+		"no object":      tells(`[]`),
+		"no tool":        tells(`{"session_id":"s1"}`),
+		"a name twice":   tells(`{"tool_name":"Read","tool_name":"Write","tool_input":{"file_path":"main.go"}}`),
+		"ten megabytes":  tells(`{"tool_name":"Read","tool_input":{"file_path":"` + strings.Repeat("x", 10<<20) + `"}}`),
+		"not text":       tells("{\"tool_name\":\"\xff\"}"),
+		"never an end":   func() hookFault { r, w, _ := os.Pipe(); return hookFault{input: r, writer: w} },
+		"no such folder": tells(`{"cwd":"/nowhere/at/all","tool_name":"Write","tool_input":{"file_path":"main.go"}}`),
+		"wrong configuration": func() hookFault {
+			return hookFault{raise: func(t *testing.T, p *place) {
+				rewriteOrMake(t, filepath.Join(p.workspace, ".planloop.yaml"), "approval: [\n")
+			}}
+		},
+		"the log's folder cannot be read": func() hookFault {
+			return hookFault{unknown: true, raise: func(t *testing.T, p *place) {
+				if err := os.Rename(p.stateDir(), p.stateDir()+"-away"); err != nil {
+					t.Fatal(err)
+				}
+				rewriteOrMake(t, p.stateDir(), "no folder")
+			}}
+		},
+	}
+	for name, damage := range damages() {
+		faults["log: "+name] = func() hookFault {
+			return hookFault{raise: func(t *testing.T, p *place) { damage.damage(t, p.database()) }}
+		}
+	}
+	return faults
+}
+
+func rewriteOrMake(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHookInTrouble: while an agent may only read, a hook that cannot find out what to answer refuses, within the
+// time that hosts give it; otherwise it says nothing.
+func TestHookInTrouble(t *testing.T) {
+	for name, fault := range hookFaults() {
+		t.Run(name, func(t *testing.T) {
+			for _, restricted := range []bool{false, true} {
+				p := settledPlace(t, 10)
+				if restricted {
+					p.must("--agent", "codex", "plan", "start", "Look around")
+				}
+				fault := fault()
+				got, took := p.hook(fault, "claude", "pre-tool-use")
+				refused := strings.Contains(got.out, `"permissionDecision":"deny"`)
+				if closed := restricted || fault.unknown; got.code != 0 || refused != closed || got.err != "" || !closed && got.out != "" {
+					t.Errorf("restricted %v: exit code %d, %q, %q", restricted, got.code, got.out, got.err)
+				}
+				if took > 9*time.Second && took > 9*time.Second+10*p.startTime() {
+					t.Errorf("restricted %v: it took %s", restricted, took)
+				}
+				if fault.writer != nil {
+					_ = fault.writer.Close()
+				}
+			}
+		})
+	}
+}
+
+// startTime is how long the program needs to begin, on a machine as busy as it is now.
+func (p *place) startTime() time.Duration {
+	p.t.Helper()
+	began := time.Now()
+	p.must("version")
+	return time.Since(began)
+}
+
+// hook runs a hook under a fault.
+func (p *place) hook(fault hookFault, args ...string) (outcome, time.Duration) {
+	p.t.Helper()
+	if fault.raise != nil {
+		fault.raise(p.t.(*testing.T), p)
+	}
+	if fault.input == nil {
+		fault.input = strings.NewReader(hookPayload)
+	}
+	cmd := p.command(append([]string{"hook"}, args...)...)
+	var out, errOut bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = fault.input, &out, &errOut
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		if _, ok := err.(*exec.ExitError); !ok {
+			p.t.Fatal(err)
+		}
+	}
+	return outcome{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}, time.Since(began)
+}
+
+// TestHookStartedElsewhere: a hook that is started in another directory, and cannot read what it is told or find a
+// workspace, refuses while any is held.
+func TestHookStartedElsewhere(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	setUp(p, 1)
+	elsewhere := p.at(t.TempDir())
+	nowhere := p.at(t.TempDir(), "PLANLOOP_WORKSPACE=/nowhere/at/all")
+	tell := func(from *place, input string) string {
+		payload := `{"session_id":"s","cwd":"` + filepath.ToSlash(p.workspace) + `","tool_name":"Bash","tool_input":` + input + `}`
+		return from.feed(payload, "hook", "claude", "pre-tool-use").out
+	}
+	payloads := map[string]string{
+		"a member twice in other case": `{"command":"touch x","Command":"ls"}`,
+		"a lone surrogate":             `{"command":"touch x","description":"\ud800"}`,
+		"nothing":                      ``,
+		"too large":                    `{"command":"touch x","description":"` + strings.Repeat("x", 5<<20) + `"}`,
+	}
+	for _, restricted := range []bool{false, true} {
+		if restricted {
+			p.must("--agent", "codex", "plan", "start", "Look around")
+		}
+		for name, input := range payloads {
+			if got := tell(elsewhere, input); strings.Contains(got, `"deny"`) != restricted {
+				t.Errorf("%s, restricted %v: %s", name, restricted, got)
+			}
+		}
+		if got := tell(nowhere, `{"command":"touch x"}`); strings.Contains(got, `"deny"`) != restricted {
+			t.Errorf("no workspace, restricted %v: %s", restricted, got)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package hook
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (run with -update after reading this):\n%s", name, diff)
+	}
+}
+
+// payload is a recorded or documented payload: testdata/HOST/VERSION-EVENT-WHAT.json.
+type payload struct {
+	name  string
+	host  Host
+	event string
+	text  []byte
+}
+
+func payloads(t testing.TB) (all []payload) {
+	t.Helper()
+	for _, host := range Hosts() {
+		paths, err := filepath.Glob(filepath.Join("testdata", string(host), "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stem := strings.TrimSuffix(filepath.Base(path), ".json")
+			all = append(all, payload{string(host) + "/" + stem, host, eventIn(host, stem), text})
+		}
+	}
+	return all
+}
+
+// eventIn is the longest name of an event that a file's name has after the version, or all of that.
+func eventIn(host Host, stem string) string {
+	_, event, _ := strings.Cut(stem, "-")
+	found := ""
+	for _, e := range Events(host) {
+		if strings.HasPrefix(event+"-", e.Name+"-") && len(e.Name) > len(found) {
+			found = e.Name
+		}
+	}
+	if found == "" {
+		return event
+	}
+	return found
+}
+
+// described is a call as a few lines.
+func described(c Call) string {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %s: %s\n", name, value)
+		}
+	}
+	line("moment", string(c.Moment))
+	line("session", c.Session)
+	line("subagent", c.Subagent)
+	line("version", c.Version)
+	line("dir", c.Dir)
+	line("roots", strings.Join(c.Roots, " "))
+	line("source", c.Source)
+	if c.Again {
+		line("again", "true")
+	}
+	line("tool", c.Tool)
+	if c.Tool != "" {
+		line("does", strings.Join(strings.Fields(string(c.Does) + " unknown")[:1], ""))
+	}
+	line("server", c.Server)
+	line("name", c.Name)
+	if c.Own() {
+		line("own", "true")
+	}
+	line("command", c.Command)
+	for _, path := range c.Paths {
+		line("path", path)
+	}
+	if c.Input != nil {
+		line("input", fmt.Sprintf("%d bytes", len(c.Input)))
+	}
+	if c.Result != nil {
+		line("result", fmt.Sprintf("%d bytes", len(c.Result)))
+	}
+	return b.String()
+}
+
+// TestEachPayload reads every payload that a host sent, or that its documentation shows.
+func TestEachPayload(t *testing.T) {
+	var b strings.Builder
+	for _, p := range payloads(t) {
+		call, err := Read(p.host, p.event, p.text)
+		if err != nil {
+			t.Errorf("%s: %v", p.name, err)
+		}
+		fmt.Fprintf(&b, "%s\n%s", p.name, described(call))
+	}
+	golden(t, "calls.golden", b.String())
+}
+
+// TestEachAnswer shows what each host is told.
+func TestEachAnswer(t *testing.T) {
+	var b strings.Builder
+	for _, host := range Hosts() {
+		for _, event := range Events(host) {
+			call := Call{Host: host, Event: event.Name, Moment: event.Moment}
+			for _, answer := range []Answer{{}, {Refuse: `no "writes"`, Context: "a plan", GoOn: "S001 is open"}} {
+				stdout, stderr, code := call.Write(answer)
+				fmt.Fprintf(&b, "%s %s: code %d\n", host, event.Name, code)
+				for i, text := range [][]byte{stdout, stderr} {
+					if len(text) > 0 {
+						fmt.Fprintf(&b, "  %s: %s\n", []string{"stdout", "stderr"}[i], bytes.TrimRight(text, "\n"))
+					}
+				}
+			}
+		}
+	}
+	golden(t, "answers.golden", b.String())
+}
+
+// TestEachTool shows what each known tool does.
+func TestEachTool(t *testing.T) {
+	var b strings.Builder
+	for _, host := range Hosts() {
+		seen := []string{}
+		for _, row := range toolsOf(host) {
+			for _, name := range strings.Fields(row.names) {
+				if slices.Contains(seen, name) {
+					t.Errorf("%s: %s stands there twice", host, name)
+				}
+				seen = append(seen, name)
+				fmt.Fprintf(&b, "%s %s %s %s\n", host, name, row.does, row.at)
+			}
+		}
+	}
+	golden(t, "tools.golden", b.String())
+}

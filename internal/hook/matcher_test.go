@@ -1,0 +1,55 @@
+package hook
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestUnmatched: what a matcher leaves out is judged as the host reads it.
+func TestUnmatched(t *testing.T) {
+	for _, test := range []struct {
+		host     Host
+		native   string
+		matchers string // between semicolons
+		missed   string
+		unread   string
+	}{
+		{Claude, "PreToolUse", "", "", ""},
+		{Claude, "PreToolUse", "*", "", ""},
+		{Claude, "PreToolUse", "Read;", "", ""},
+		{Claude, "PreToolUse", ".*", "", ""},
+		{Claude, "PreToolUse", "Bsh", "Bash Write Edit NotebookEdit mcp__planloop__planloop_status", ""},
+		{Claude, "PreToolUse", "Bash|Write", "Edit NotebookEdit mcp__planloop__planloop_status", ""},
+		{Claude, "PreToolUse", "Bash, Write | Edit,NotebookEdit;mcp__planloop__.*", "", ""},
+		{Claude, "PreToolUse", "mcp__planloop;^(Bash|.*Edit|Write)$", "mcp__planloop__planloop_status", ""},
+		{Claude, "PreToolUse", "^(?!Read$)", "Bash Write Edit NotebookEdit mcp__planloop__planloop_status", "^(?!Read$)"},
+		{Codex, "PreToolUse", "Bash|apply_patch", "mcp__planloop__planloop_status", ""},
+		{Codex, "PreToolUse", "Bash, apply_patch", "Bash apply_patch mcp__planloop__planloop_status", ""}, // an expression there
+		{Gemini, "BeforeTool", "write_file|replace", "run_shell_command mcp_planloop_planloop_status", ""},
+		{Gemini, "BeforeTool", "run_|write|replace|mcp_planloop", "", ""},
+		{Antigravity, "PreToolUse", "run_command", "write_to_file replace_file_content", ""},
+		{Cursor, "preToolUse", "Shell", "Write Delete", ""},
+		{Cursor, "beforeShellExecution", "^git ", "touch file", ""},
+		{Cursor, "beforeMCPExecution", "x", "", ""},
+		{Goose, "PreToolUse", "^developer__(shell|write)$", "developer__edit", ""},
+		{VSCode, "PreToolUse", "nothing", "", ""}, // it heeds none
+	} {
+		missed, unread := Unmatched(test.host, test.native, strings.Split(test.matchers, ";"))
+		if strings.Join(missed, " ") != test.missed || unread != test.unread {
+			t.Errorf("%s %s %q: %q, %q", test.host, test.native, test.matchers, missed, unread)
+		}
+	}
+	for _, host := range Hosts() { // what must be seen are tools that the judge knows as changing something
+		for _, e := range Events(host) {
+			for _, tool := range mustSee(host, e.Native) {
+				row, known := toolOf(host, tool)
+				_, name, mcp := mcpTool(host, tool, "")
+				own := mcp && name == "planloop_status"
+				if !known && !own && tool != "touch file" || known && slices.Contains([]Act{Reads, Plans}, row.does) {
+					t.Errorf("%s: %s is %+v", host, tool, row)
+				}
+			}
+		}
+	}
+}

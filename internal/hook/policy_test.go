@@ -1,0 +1,181 @@
+package hook_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/hook"
+	"github.com/planloop/planloop/internal/toolbox"
+	"github.com/planloop/planloop/plan"
+)
+
+// TestPolicy: what passes while planning mode holds /work/app, and nothing else.
+func TestPolicy(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the paths are of Unix")
+	}
+	policy := hook.Policy{
+		Guard: func(_ context.Context, path string) (toolbox.Hold, error) {
+			switch {
+			case strings.HasPrefix(path, "/work/app"):
+				return toolbox.Hold{By: "planning mode", Fix: "read and ask"}, nil
+			case path == "/broken":
+				return toolbox.Hold{}, errors.New("the disk failed")
+			}
+			return toolbox.Hold{}, nil
+		},
+		Own:           func(tool string) bool { return tool == "planloop_status" },
+		Aside:         func(path string) bool { return path == "/work/app/.plans/a.md" },
+		ReadOnlyTools: []string{"mcp__github__get_*"},
+	}
+	call := func(c hook.Call) hook.Call {
+		c.Moment = hook.BeforeTool
+		if c.Dir == "" {
+			c.Dir = "/work/app"
+		}
+		return c
+	}
+	for name, test := range map[string]struct {
+		call hook.Call
+		want string // a piece of the refusal; "" if it passes
+	}{
+		"reading":                           {hook.Call{Does: hook.Reads}, ""},
+		"the host's own list":               {hook.Call{Does: hook.Plans}, ""},
+		"a command that reads":              {hook.Call{Does: hook.Runs, Command: "ls | head"}, ""},
+		"a command that writes":             {hook.Call{Does: hook.Runs, Command: "touch x"}, "allows only commands that read"},
+		"a command that writes, elsewhere":  {hook.Call{Does: hook.Runs, Command: "touch x", Dir: "/work/other"}, ""},
+		"a command that reads, no word":     {hook.Call{Does: hook.Runs, Command: "ls", Dir: "/broken"}, ""},
+		"a command that writes, no word":    {hook.Call{Does: hook.Runs, Command: "touch x", Dir: "/broken"}, "the disk failed"},
+		"no command":                        {hook.Call{Does: hook.Runs, Tool: "Bash"}, `whether "Bash" only reads is not known`},
+		"writing":                           {hook.Call{Does: hook.Writes, Paths: []string{"main.go"}}, `would change "main.go"`},
+		"writing elsewhere":                 {hook.Call{Does: hook.Writes, Paths: []string{"/work/other/main.go"}}, ""},
+		"writing here, from elsewhere":      {hook.Call{Does: hook.Writes, Paths: []string{"../app/a"}, Dir: "/work/other"}, `"../app/a"`},
+		"writing elsewhere and here":        {hook.Call{Does: hook.Writes, Paths: []string{"/tmp/a", "/work/app/a"}}, `"/work/app/a"`},
+		"writing nobody knows where":        {hook.Call{Does: hook.Writes, Tool: "Patch"}, `"Patch" changes files`},
+		"writing where it cannot be told":   {hook.Call{Does: hook.Writes, Paths: []string{"/broken"}}, "the disk failed"},
+		"writing the host's own plan":       {hook.Call{Does: hook.Writes, Paths: []string{"/work/app/.plans/a.md"}}, ""},
+		"an unknown tool":                   {hook.Call{Tool: "Frob"}, `whether "Frob" only reads is not known`},
+		"an unknown tool elsewhere":         {hook.Call{Tool: "Frob", Dir: "/work/other"}, ""},
+		"a subagent without hooks":          {hook.Call{Host: hook.Cursor, Does: hook.Spawns, Tool: "Task"}, "a subagent"},
+		"a subagent with hooks":             {hook.Call{Host: hook.Claude, Version: "2.1.330", Does: hook.Spawns}, ""},
+		"a subagent with newer hooks":       {hook.Call{Host: hook.Claude, Version: "2.10.0", Does: hook.Spawns}, ""},
+		"a subagent of an older version":    {hook.Call{Host: hook.Claude, Version: "2.1.99", Does: hook.Spawns}, "a subagent"},
+		"a subagent of a version not known": {hook.Call{Host: hook.Claude, Does: hook.Spawns}, "a subagent"},
+		"our tool that reads":               {hook.Call{Does: hook.Calls, Server: "planloop", Name: "planloop_status"}, ""},
+		"no tool of ours":                   {hook.Call{Does: hook.Calls, Server: "planloop", Name: "planning_none"}, "no tool"},
+		"another's tool that is listed":     {hook.Call{Does: hook.Calls, Server: "github", Name: "get_issue"}, ""},
+		"another's tool":                    {hook.Call{Does: hook.Calls, Server: "github", Name: "add_issue"}, `in read_only_tools`},
+	} {
+		err := policy.Judge(t.Context(), call(test.call))
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+		if refused := (*plan.ValidationError)(nil); err != nil && test.want != "the disk failed" && !errors.As(err, &refused) {
+			t.Errorf("%s: %v is no refusal", name, err)
+		}
+	}
+	policy.Windows = true
+	for command, bash := range map[string]bool{ // whether bash is what runs it decides
+		"git log --oneline -3 -- src/main.go": false, `rg -n "a b" src`: false, "cat a.go": false, "ls -la": false,
+		`echo a\; rm x`: true, "echo 'a & del x'": true, "ls | head": true, "git log --grep='a;b'": true, "x=1 ls": true, "cat a\nls": true,
+		`cat src\a.go`: true, "sort x /o y": true, "expand x y": true, "cat a,b": true, "git log HEAD^": true, "cat %x%": true,
+		"git show HEAD@{1}": true, `ls "` + "`rm x`" + `"`: false,
+	} {
+		for _, host := range []hook.Call{{Host: hook.Codex, Tool: "Bash"}, {Host: hook.Claude, Tool: "run_in_terminal"},
+			{Host: hook.Opencode, Tool: "bash"}, {Host: hook.Cursor, Tool: "Shell"}} {
+			host.Does, host.Command = hook.Runs, command
+			err := policy.Judge(t.Context(), call(host))
+			host.Host, host.Tool = hook.Claude, "Bash"
+			inBash := policy.Judge(t.Context(), call(host))
+			if (err != nil) == (inBash == nil) != bash {
+				t.Errorf("%s in %s: %v, in bash: %v", command, host.Tool, err, inBash)
+			}
+		}
+	}
+	late := call(hook.Call{Does: hook.Writes, Paths: []string{"main.go"}})
+	late.Moment = hook.AfterTool
+	if err := policy.Judge(t.Context(), late); err != nil {
+		t.Error("what was done already is refused:", err)
+	}
+}
+
+// TestPlaces: from where a tool's input says that it works, and however it names a file, each place that the host might
+// mean is judged.
+func TestPlaces(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the paths are of Unix")
+	}
+	guard := func(_ context.Context, path string) (toolbox.Hold, error) {
+		if path == "/home/ann/app" || strings.HasPrefix(path, "/home/ann/app/") {
+			return toolbox.Hold{By: "planning mode", Fix: "read and ask"}, nil
+		}
+		return toolbox.Hold{}, nil
+	}
+	policy := hook.Policy{Guard: guard, Own: func(string) bool { return false }, Aside: func(string) bool { return false }}
+	for _, test := range []struct {
+		host         hook.Host
+		event, input string // what follows "tool_name":
+		dir          string
+		refused      bool
+	}{
+		{hook.Gemini, "before-tool", `"run_shell_command","tool_input":{"command":"touch x","directory":"/home/ann/app"}`, "/b", true},
+		{hook.Gemini, "before-tool", `"run_shell_command","tool_input":{"command":"ls","directory":"/home/ann/app"}`, "/b", false},
+		{hook.Gemini, "before-tool", `"run_shell_command","tool_input":{"command":"touch x","dir_path":"../home/ann/app"}`, "/b", true},
+		{hook.Codex, "pre-tool-use", `"Bash","tool_input":{"command":"touch x","workdir":"/home/ann/app"}`, "/b", true},
+		{hook.Codex, "pre-tool-use", `"Bash","tool_input":{"command":"touch x","workdir":"/b"}`, "/home/ann/app", true},
+		{hook.Codex, "pre-tool-use", `"Bash","tool_input":{"command":"touch x","Workdir":"/home/ann/app"}`, "/b", true},
+		{hook.Codex, "pre-tool-use", `"Bash","tool_input":{"command":"touch x","workdir":"/c"}`, "/b", false},
+		{hook.Codex, "pre-tool-use", `"Bash","tool_input":{"command":["echo","a b"],"workdir":"/home/ann/app"}`, "/b", true},
+		{hook.Codex, "pre-tool-use", `"apply_patch","tool_input":{"input":"*** Add File: x\n","workdir":"/home/ann/app"}`, "/b", true},
+		{hook.Claude, "pre-tool-use", `"Bash","tool_input":{"command":"touch x","working_directory":"~/app"}`, "/b", true},
+		{hook.Claude, "pre-tool-use", `"Write","tool_input":{"file_path":"x","cwd":"/home/ann/app"}`, "/b", true},
+		{hook.Claude, "pre-tool-use", `"Write","tool_input":{"file_path":"~/x"}`, "/b", false},
+		{hook.Claude, "pre-tool-use", `"Write","tool_input":{"file_path":"~/x"}`, "/home/ann/app", true},
+		{hook.Goose, "pre-tool-use", `"developer__text_editor","tool_input":{"path":"~/../ann/app/main.go"}`, "/b", true},
+		{hook.Goose, "pre-tool-use", `"developer__text_editor","tool_input":{"path":"~"}`, "/home/ann/app", true},
+		{hook.VSCode, "pre-tool-use", `"create_file","tool_input":{"filePath":"file:///home/x/../ann/app/main.go"}`, "/b", true},
+		{hook.VSCode, "pre-tool-use", `"create_file","tool_input":{"filePath":"FILE://localhost/home/ann/app/main.go"}`, "/b", true},
+		{hook.VSCode, "pre-tool-use", `"create_file","tool_input":{"filePath":"file:/home/ann/%61pp/x?/../../../../b"}`, "/b", true},
+		{hook.VSCode, "pre-tool-use", `"create_file","tool_input":{"filePath":"file:///home/ann/app/%zz"}`, "/b", true},
+		{hook.VSCode, "pre-tool-use", `"create_file","tool_input":{"filePath":"file:///c/x"}`, "/b", false},
+		{hook.VSCode, "pre-tool-use", `"create_file","tool_input":{"filePath":"vscode-remote://h/../../../../c/x"}`, "/home/ann/app", true},
+		{hook.VSCode, "pre-tool-use", `"editFiles","tool_input":{"files":["/home/ann/app/x","x://y"]}`, "/b", true},
+	} {
+		call, err := hook.Read(test.host, test.event, []byte(`{"tool_name":`+test.input+`}`))
+		call.Dir, call.Home = test.dir, "/home/ann"
+		if err == nil {
+			err = policy.Judge(t.Context(), call)
+		}
+		if refused := (*plan.ValidationError)(nil); errors.As(err, &refused) != test.refused || err != nil && !test.refused {
+			t.Errorf("%s in %s: %v", test.input, test.dir, err)
+		}
+	}
+	antigravity, err := hook.Read(hook.Antigravity, "pre-tool-use", []byte(
+		`{"workspacePaths":["/b"],"toolCall":{"name":"run_command","args":{"CommandLine":"touch x","Cwd":"/home/ann/app"}}}`))
+	if err == nil {
+		err = policy.Judge(t.Context(), antigravity)
+	}
+	if err == nil {
+		t.Error("antigravity's Cwd is not judged")
+	}
+}
+
+// TestNotes: the folders in which hosts keep plans of their own.
+func TestNotes(t *testing.T) {
+	environment := map[string]string{"HOME": "/home/ann", "GEMINI_PLANS_DIR": "/home/ann/.gemini/tmp/x/plans"}
+	getenv := func(name string) string { return environment[name] }
+	if got, want := hook.Notes(hook.Claude, getenv)[0], filepath.FromSlash("/home/ann/.claude/plans"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := hook.Notes(hook.Gemini, getenv)[0]; got != "/home/ann/.gemini/tmp/x/plans" {
+		t.Error(got)
+	}
+	environment["CLAUDE_CONFIG_DIR"] = "/etc/claude"
+	if got, want := hook.Notes(hook.Claude, getenv)[0], filepath.FromSlash("/etc/claude/plans"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,196 @@
+package hook
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Most is how many bytes a payload may have.
+const Most = 4 << 20
+
+// Errors of payloads. Others are faults of their JSON.
+var (
+	errEmpty = errors.New("nothing was given on standard input")
+	errLarge = fmt.Errorf("more than %d MiB were given", Most>>20)
+)
+
+// places are where a payload tells something, as names with a point before those within an object.
+// The first that is there counts.
+type places struct {
+	session, subagent, version, dir, roots, source, tool, input, result, starts string
+}
+
+// placesOf says where a host tells what.
+func placesOf(host Host) places {
+	p := places{session: "session_id", subagent: "agent_id", dir: "cwd", source: "source",
+		tool: "tool_name", input: "tool_input", result: "tool_response"}
+	switch host {
+	case Claude: // or VS Code in its place
+		p.session = "session_id sessionId"
+	case Antigravity: // docs, 2.0
+		return places{session: "conversationId", roots: "workspacePaths", tool: "toolCall.name", input: "toolCall.args"}
+	case Cursor:
+		p.session, p.version, p.roots, p.subagent = "conversation_id session_id", "cursor_version", "workspace_roots", "subagent_id"
+		p.result, p.starts = "tool_output result_json", "url command" // of the MCP server
+	case VSCode: // VS Code's own agent, and Copilot's command line in both of its formats
+		p.session, p.subagent = "session_id sessionId", "agent_id agentId agentName"
+		p.tool, p.input, p.result = "tool_name toolName", "tool_input toolArgs", "tool_response tool_result toolResult"
+	case Goose: // 1.3x
+		p.dir, p.result = "working_dir", "tool_output"
+	case Windsurf:
+		return places{session: "trajectory_id", dir: "tool_info.cwd", tool: "agent_action_name", input: "tool_info"}
+	}
+	return p
+}
+
+// Members that say that a turn does not end because the agent is done, or that it goes on already
+// because a hook asked for it.
+const goesOn = "stop_hook_active loop_count status fullyIdle"
+
+// Read is what a host tells a hook. Unknown members, events and tools are survived. On an error the
+// call has its host, event and moment, so that it can be answered in the host's form.
+func Read(host Host, event string, payload []byte) (Call, error) {
+	named := eventOf(host, event)
+	bare := Call{Host: host, Event: event, Moment: named.Moment}
+	switch {
+	case len(payload) == 0:
+		return bare, errEmpty
+	case len(payload) > Most:
+		return bare, errLarge
+	}
+	r := reader{}
+	at := placesOf(host)
+	top := r.members(payload, at.session, at.subagent, at.version, at.dir, at.roots, at.source, at.tool, at.input, at.result, at.starts,
+		goesOn, serverPlaces, namePlaces, "invocationNum")
+	c := bare
+	c.Session, c.Subagent, c.Version = r.text(top[at.session]), r.text(top[at.subagent]), r.text(top[at.version])
+	c.Dir, c.Source, c.Roots = r.text(top[at.dir]), r.text(top[at.source]), r.texts(top[at.roots])
+	if c.Dir == "" && len(c.Roots) > 0 {
+		c.Dir = c.Roots[0]
+	}
+	switch c.Moment {
+	case BeforeTool, AfterTool:
+		c.Tool, c.Input, c.Result = r.text(top[at.tool]), r.unwrapped(top[at.input]), top[at.result]
+		if named.Native == "beforeMCPExecution" {
+			c.Tool = "MCP:" + c.Tool
+		} else if _, known := toolOf(host, named.Native); known && c.Input == nil { // the event is the tool
+			c.Tool, c.Input = named.Native, payload
+		}
+		r.classify(&c, top)
+		if start := top[at.starts]; start != nil && c.Own() && (top["url"] != nil || !startsOwn(r.text(start))) {
+			c.Server = ""
+		}
+	case SessionStart:
+		if number := string(top["invocationNum"]); number != "" && number != "0" {
+			c.Moment = Elsewhen
+		}
+	case Stop:
+		c.Again = again(top)
+	}
+	if r.fault != nil {
+		return bare, fmt.Errorf("what the host told cannot be read: %w", r.fault)
+	}
+	return c, nil
+}
+
+// again reports what goesOn tells.
+func again(top map[string]jsontext.Value) bool {
+	status, loops := string(top["status"]), string(top["loop_count"])
+	return string(top["stop_hook_active"]) == "true" || string(top["fullyIdle"]) == "false" || loops != "" && loops != "0" ||
+		status == `"aborted"` || status == `"error"`
+}
+
+// reader reads values and keeps the first fault.
+type reader struct{ fault error }
+
+func (r *reader) fail(err error) {
+	if r.fault == nil {
+		r.fault = err
+	}
+}
+
+// members are an object's members at some places, under what each place was called: the first that is
+// there and not null. A member that differs from a wanted one in case alone is a fault: the host and
+// planloop might each read another.
+func (r *reader) members(value jsontext.Value, wanted ...string) map[string]jsontext.Value {
+	found := map[string]jsontext.Value{}
+	objects := map[string]map[string]jsontext.Value{"": r.object(value)}
+	for _, place := range wanted {
+		for _, name := range strings.Fields(place) {
+			outer, inner, nested := strings.Cut(name, ".")
+			if !nested {
+				outer, inner = "", name
+			} else if inside := member(r, objects[""], outer); objects[outer] == nil && inside.Kind() == jsontext.KindBeginObject {
+				objects[outer] = r.object(inside)
+			}
+			one := member(r, objects[outer], inner)
+			if one == nil || one.Kind() == jsontext.KindNull {
+				continue
+			}
+			if found[name] = one; found[place] == nil {
+				found[place] = one
+			}
+		}
+	}
+	return found
+}
+
+func member(r *reader, members map[string]jsontext.Value, want string) jsontext.Value {
+	for name := range members {
+		if name != want && strings.EqualFold(name, want) {
+			r.fail(fmt.Errorf("%q stands for %q", name, want))
+		}
+	}
+	return members[want]
+}
+
+func (r *reader) object(value jsontext.Value) (members map[string]jsontext.Value) {
+	if err := json.Unmarshal(value, &members); err != nil {
+		r.fail(err)
+	}
+	return members
+}
+
+// unwrapped is a value, or the one that a text holds as JSON, as some hosts tell a tool's input.
+func (r *reader) unwrapped(value jsontext.Value) jsontext.Value {
+	text := r.text(value)
+	if inside := jsontext.Value(text); strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if !inside.IsValid() {
+			r.fail(errors.New("the tool's input is no JSON"))
+		}
+		return inside
+	}
+	return value
+}
+
+// text is a value's text, "" where it is none.
+func (r *reader) text(value jsontext.Value) string {
+	if value.Kind() != jsontext.KindString {
+		return ""
+	}
+	return strings.Join(r.texts(value), "")
+}
+
+// texts are the texts of a value: itself, or the elements of a list. There are none where anything
+// else is among them.
+func (r *reader) texts(value jsontext.Value) (texts []string) {
+	switch value.Kind() {
+	case jsontext.KindString:
+		var text string
+		r.fail(json.Unmarshal(value, &text))
+		texts = []string{text}
+	case jsontext.KindBeginArray:
+		if json.Unmarshal(value, &texts) != nil {
+			return nil
+		}
+	}
+	if slices.ContainsFunc(texts, func(text string) bool { return strings.ContainsRune(text, 0) }) {
+		r.fail(errors.New("a text has a null character"))
+	}
+	return texts
+}

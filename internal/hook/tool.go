@@ -1,0 +1,338 @@
+package hook
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/toolbox"
+)
+
+// tools are tools of a host that do the same.
+type tools struct {
+	does  Act
+	at    string // members of the input that hold the command, the paths, or the MCP server and its tool
+	names string
+}
+
+// patches stands in a table for tools whose input is the text of a patch, which names what it writes.
+const patches Act = "patches"
+
+// toolsOf are the tools of a host that are known, as they were in the version named. Any other is
+// unknown, and so are those that type into a running program or end one, and those of PowerShell,
+// which the judge of commands does not read.
+func toolsOf(host Host) []tools {
+	switch host {
+	case Claude: // VS Code calls the hooks that are written for Claude Code as well, with its own tools
+		return append(claudeTools(), vscodeTools()...)
+	case Codex: // 0.169; it calls its shell Bash, whatever the model called
+		return []tools{
+			{Runs, "command cmd", "Bash shell local_shell shell_command exec_command container.exec"},
+			{patches, "command input patch", "apply_patch"},
+			{Reads, "", `view_image list_mcp_resources list_mcp_resource_templates read_mcp_resource tool_search web_search
+				request_user_input wait_agent list_agents collaborationwait_agent collaborationlist_agents get_goal`},
+			{Plans, "", "update_plan"},
+			{Spawns, "", `spawn_agent resume_agent send_input send_message followup_task collaborationspawn_agent
+				collaborationsend_message collaborationfollowup_task`},
+		}
+	case Gemini: // 0.61
+		return []tools{
+			{Runs, "command", "run_shell_command"},
+			{Writes, "file_path", "write_file replace"},
+			{Reads, "", `read_file read_many_files list_directory glob grep_search search_file_content google_web_search web_fetch
+				get_internal_docs ask_user read_mcp_resource list_mcp_resources activate_skill update_topic complete_task`},
+			{Plans, "", `enter_plan_mode exit_plan_mode write_todos tracker_create_task tracker_update_task tracker_get_task
+				tracker_list_tasks tracker_add_dependency tracker_visualize`},
+			{Spawns, "", "invoke_agent codebase_investigator cli_help"},
+		}
+	case Antigravity: // 2.0
+		return []tools{
+			{Runs, "CommandLine", "run_command"},
+			{Writes, "TargetFile", "write_to_file replace_file_content multi_replace_file_content"},
+			{Reads, "", `view_file list_dir find_by_name grep_search search_web read_url_content command_status list_permissions
+				ask_permission ask_question`},
+			{Spawns, "", "invoke_subagent define_subagent send_message browser_subagent"},
+			{Calls, "ServerName ToolName", "call_mcp_tool"},
+		}
+	case Cursor: // 2.4 and later
+		return []tools{
+			{Runs, "command", "Shell beforeShellExecution"},
+			{Writes, "file_path path target_file target_notebook", "Write StrReplace Edit MultiEdit Delete EditNotebook"},
+			{patches, "patch input", "ApplyPatch"},
+			{Reads, "", `Read Grep Glob LS List SemanticSearch ReadLints WebSearch WebFetch AskQuestion FetchMcpResource
+				ListMcpResources`},
+			{Plans, "", "TodoWrite CreatePlan SwitchMode"},
+			{Spawns, "", "Task Subagent"},
+		}
+	case VSCode:
+		return append(vscodeTools(), copilotTools()...)
+	case Opencode: // 1.18
+		return []tools{
+			{Runs, "command", "bash shell"},
+			{Writes, "filePath path", "edit write multiedit"},
+			{patches, "patchText patch", "apply_patch patch"},
+			{Reads, "", `read grep glob list webfetch websearch codesearch lsp skill question invalid list_mcp_resources
+				list_mcp_resource_templates read_mcp_resource`},
+			{Plans, "", "todowrite todoread plan_enter plan_exit"},
+			{Spawns, "", "task subagent"},
+		}
+	case Goose: // 1.3x, with and without the name of the extension
+		return []tools{
+			{Runs, "command", "developer__shell shell"},
+			{Writes, "path", "developer__write developer__edit developer__text_editor write edit text_editor"},
+			{Reads, "", `developer__tree developer__read_image developer__image_processor tree read_image read_file load
+				platform__search_available_extensions`},
+			{Plans, "", "todo__todo_write todo__todo_read todo_write todo_read"},
+			{Spawns, "", "delegate subagent summon__delegate dynamic_task__create_task subagent__execute_task"},
+		}
+	case Windsurf: // the event is the tool
+		return []tools{
+			{Runs, "command_line", "pre_run_command"},
+			{Writes, "file_path", "pre_write_code"},
+			{Reads, "", "pre_read_code"},
+			{Calls, "mcp_server_name mcp_tool_name", "pre_mcp_tool_use"},
+		}
+	}
+	return nil
+}
+
+// claudeTools are those of Claude Code. As of 2.1.330.
+func claudeTools() []tools {
+	return []tools{
+		{Runs, "command", "Bash Monitor"},
+		{Writes, "file_path", "Write Edit MultiEdit"},
+		{Writes, "notebook_path", "NotebookEdit"},
+		{Reads, "", `Read NotebookRead Glob Grep LS LSP WebFetch WebSearch ToolSearch BashOutput TaskOutput AgentOutputTool
+			ListMcpResources ListMcpResourcesTool ReadMcpResource ReadMcpResourceTool ReadMcpResourceDir ReadMcpResourceDirTool
+			RefreshMcpTools WaitForMcpServers AskUserQuestion CronList ReportFindings SendUserMessage StructuredOutput Sleep`},
+		{Plans, "", "EnterPlanMode ExitPlanMode TodoRead TodoWrite TaskCreate TaskGet TaskList TaskUpdate"},
+		// A skill may run commands as it is loaded, and may be carried out by a subagent.
+		{Spawns, "", "Agent Task Skill SlashCommand TeamCreate SendMessage Workflow"},
+	}
+}
+
+// vscodeTools are those of VS Code's own agent, by the names that the model sees, those under which
+// they are registered, and those of the documentation. As of 1.110.
+func vscodeTools() []tools {
+	return []tools{
+		{Runs, "command", "run_in_terminal runInTerminal runTerminalCommand"},
+		{Writes, "filePath files dirPath replacements[].filePath", `create_file copilot_createFile createFile
+			replace_string_in_file copilot_replaceString multi_replace_string_in_file copilot_multiReplaceString
+			insert_edit_into_file copilot_insertEdit editFiles edit_files copilot_editFiles edit_notebook_file copilot_editNotebook
+			create_directory copilot_createDirectory createDirectory deleteFile`},
+		{patches, "input", "copilot_applyPatch"},
+		{Reads, "", `read_file copilot_readFile readFile list_dir copilot_listDirectory listDirectory file_search copilot_findFiles
+			grep_search copilot_findTextInFiles semantic_search copilot_searchCodebase list_code_usages copilot_listCodeUsages
+			search_workspace_symbols copilot_searchWorkspaceSymbols get_errors copilot_getErrors get_changed_files
+			copilot_getChangedFiles fetch_webpage copilot_fetchWebPage get_search_view_results copilot_getSearchResults
+			test_search copilot_findTestFiles test_failure copilot_testFailure get_terminal_output terminal_last_command
+			terminal_selection copilot_getNotebookSummary read_notebook_cell_output copilot_readNotebookCellOutput view_image
+			get_vscode_api copilot_getVSCodeAPI github_repo copilot_githubRepo github_text_search vscode_askQuestions ask_questions
+			read_project_structure copilot_readProjectStructure get_task_output tool_search`},
+		{Plans, "", "manage_todo_list"},
+		{Spawns, "", "runSubagent run_subagent search_subagent execution_subagent"},
+	}
+}
+
+// copilotTools are those of Copilot's command line and cloud agent. As of 1.0.
+func copilotTools() []tools {
+	return []tools{
+		{Runs, "command", "bash"},
+		{Writes, "path file_path", "create edit str_replace_editor"},
+		{patches, "input patch command", "apply_patch"},
+		{Reads, "", `view glob grep rg web_fetch web_search ask_user read_bash list_bash read_powershell list_powershell lsp
+			read_agent list_agents report_intent show_file skill fetch_copilot_cli_documentation`},
+		{Plans, "", "update_todo exit_plan_mode"},
+		{Spawns, "", "task write_agent"},
+	}
+}
+
+// toolOf is the row of a tool.
+func toolOf(host Host, tool string) (tools, bool) {
+	known := toolsOf(host)
+	i := slices.IndexFunc(known, func(t tools) bool { return slices.Contains(strings.Fields(t.names), tool) })
+	if i < 0 {
+		return tools{}, false
+	}
+	return known[i], true
+}
+
+// classify says what a tool does, from its name and its input.
+func (r *reader) classify(c *Call, top map[string]jsontext.Value) {
+	row, known := toolOf(c.Host, c.Tool)
+	if server, name, ok := mcpTool(c.Host, c.Tool, r.text(top[serverPlaces])); ok && !known {
+		if told := r.text(top[namePlaces]); told != "" {
+			name = told
+		}
+		c.Does, c.Server, c.Name = Calls, server, name
+		return
+	}
+	c.Does = row.does
+	if row.at == "" {
+		return
+	}
+	at := strings.Fields(row.at)
+	if row.does != Calls && !r.worksIn(c) {
+		c.Does = Unknown
+		return
+	}
+	text, bare := r.text(c.Input), c.Input.Kind() == jsontext.KindString
+	switch {
+	case row.does == patches && bare:
+		c.Does, c.Paths = Writes, patchPaths(text)
+	case bare || c.Input == nil:
+		if c.Does != Writes && c.Does != patches {
+			c.Does = Unknown
+			return
+		}
+		c.Does = Writes
+	case row.does == patches:
+		c.Does, c.Paths = Writes, patchPaths(r.text(r.only(c.Input, row.at)))
+	case row.does == Writes:
+		c.Paths = r.paths(c.Input, at)
+	case row.does == Runs:
+		shell := r.members(c.Input, "shell")["shell"]
+		c.Command = shellText(r.texts(r.only(c.Input, row.at)))
+		if shell != nil && !isShell(r.text(shell)) || c.Command == "" {
+			c.Does, c.Command = Unknown, ""
+		}
+	case row.does == Calls:
+		found := r.members(c.Input, at...)
+		c.Server, c.Name = r.text(found[at[0]]), r.text(found[at[1]])
+	}
+}
+
+// only is the one of some members that is there. It is none where two are and differ: which of them the host takes
+// is not known.
+func (r *reader) only(input jsontext.Value, at string) jsontext.Value {
+	found := r.members(input, at)
+	for _, name := range strings.Fields(at) {
+		if found[name] != nil && !bytes.Equal(found[name], found[at]) {
+			return nil
+		}
+	}
+	return found[at]
+}
+
+// worksIn reads the directories that a tool's input names to work in, in any case, and reports whether they can be read.
+func (r *reader) worksIn(c *Call) bool {
+	if c.Input.Kind() != jsontext.KindBeginObject {
+		return true
+	}
+	for name, value := range r.object(c.Input) {
+		switch strings.ToLower(name) {
+		case "workdir", "working_directory", "directory", "dir_path", "cwd":
+			if value.Kind() == jsontext.KindNull {
+				continue
+			}
+			if value.Kind() != jsontext.KindString {
+				return false
+			}
+			if told := r.text(value); told != "" {
+				c.WorksIn = append(c.WorksIn, told)
+			}
+		}
+	}
+	slices.Sort(c.WorksIn)
+	return true
+}
+
+// mcpForms are how a host names MCP tools: what comes before the server, and what between it and its
+// tool, "" where the server is not told.
+func mcpForms(host Host) [][2]string {
+	switch host {
+	case Claude:
+		return [][2]string{{"mcp__", "__"}, {"mcp_", "_"}}
+	case Codex:
+		return [][2]string{{"mcp__", "__"}}
+	case Gemini, Antigravity:
+		return [][2]string{{"mcp_", "_"}}
+	case Cursor:
+		return [][2]string{{"MCP:", ":"}, {"MCP:", ""}}
+	case VSCode:
+		return [][2]string{{"mcp_", "_"}, {"", "-"}}
+	case Opencode:
+		return [][2]string{{"", "_"}}
+	case Goose:
+		return [][2]string{{"", "__"}}
+	}
+	return nil
+}
+
+// Places where some hosts tell which MCP server a tool is of, and that tool's own name.
+const (
+	serverPlaces = "mcp_server.name mcp_context.server_name"
+	namePlaces   = "mcp_context.tool_name"
+)
+
+// mcpTool is what the name of an MCP tool says in a host, and the name of its server where that is told
+// beside it. A server's name may hold what separates it from its tool; then nothing that might not be
+// planloop's is taken for it.
+func mcpTool(host Host, tool, told string) (server, name string, ok bool) {
+	for _, form := range mcpForms(host) {
+		before, between := form[0], form[1]
+		rest, ok := strings.CutPrefix(tool, before)
+		switch {
+		case !ok:
+			continue
+		case between == "" && ownPrefix(rest):
+			return OwnServer, rest, true
+		case between == "":
+			return "", rest, true
+		}
+		if told != "" {
+			server = strings.Map(inName, told)
+			return ownOr(server), strings.TrimPrefix(rest, server+between), true
+		}
+		if server, name, ok = strings.Cut(rest, between); !ok {
+			continue
+		}
+		if i := strings.LastIndex(name, between); i >= 0 && ownOr(server) == OwnServer && between != "_" {
+			server, name = server+between+name[:i], name[i+len(between):]
+		}
+		if server = ownOr(server); server == OwnServer && between != "__" && !ownName(name) {
+			return "", rest, true
+		}
+		return server, name, true
+	}
+	return "", "", false
+}
+
+// ownPrefix reports whether a tool is named as those of planloop's that plan.
+func ownPrefix(tool string) bool {
+	return (strings.HasPrefix(tool, "planning_") || strings.HasPrefix(tool, OwnServer+"_")) && !strings.Contains(tool, "__")
+}
+
+// ownName reports whether a tool is named as one of planloop's own.
+func ownName(tool string) bool {
+	return ownPrefix(tool) || slices.ContainsFunc(toolbox.Table(), func(row toolbox.Row) bool { return row.Name == tool })
+}
+
+// startsOwn reports whether what starts an MCP server is planloop's program.
+func startsOwn(command string) bool {
+	program, _, _ := strings.Cut(strings.TrimSpace(command), " ")
+	if quoted, ok := strings.CutPrefix(strings.TrimSpace(command), `"`); ok {
+		program, _, _ = strings.Cut(quoted, `"`)
+	}
+	name := path.Base(strings.ReplaceAll(program, `\`, "/"))
+	return strings.TrimSuffix(name, ".exe") == OwnServer
+}
+
+// ownOr is OwnServer where that is the server's name, also as Claude Code names a plugin's.
+func ownOr(server string) string {
+	if server == "plugin_"+OwnServer+"_"+OwnServer {
+		return OwnServer
+	}
+	return server
+}
+
+// inName puts an underscore for what names of tools do not hold.
+func inName(r rune) rune {
+	if r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+		return r
+	}
+	return '_'
+}

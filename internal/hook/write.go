@@ -1,0 +1,149 @@
+package hook
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// object is an object that is written, in its order: names, each followed by a text, a list or an object.
+type object []any
+
+// list is a list that is written.
+type list []object
+
+// Write is an answer as the call's host takes it: what is printed, and the exit code.
+func (c Call) Write(a Answer) (stdout, stderr []byte, code int) {
+	said := a.of(c.Moment)
+	if c.Host == Windsurf && said != "" { // it reads the exit code alone
+		return nil, []byte(said + "\n"), 2
+	}
+	answer := c.silence()
+	if said != "" {
+		answer = c.words(said)
+	}
+	if answer == nil {
+		return nil, nil, 0
+	}
+	return append(answer.append(nil), '\n'), nil, 0
+}
+
+// of is what an answer says at a moment. What is blank is said in words, because some hosts take a
+// refusal without a reason for none.
+func (a Answer) of(moment Moment) string {
+	said := ""
+	switch moment {
+	case BeforeTool:
+		said = a.Refuse
+	case SessionStart, BeforePrompt:
+		said = a.Context
+	case Stop:
+		said = a.GoOn
+	}
+	if said != "" && strings.TrimSpace(said) == "" {
+		return "planloop says no more than that."
+	}
+	return said
+}
+
+// silence is what a host takes as nothing to say; nil is no output at all.
+func (c Call) silence() object {
+	switch {
+	case c.Host == Cursor, c.Host == Opencode:
+		return object{}
+	case c.Host != Antigravity:
+		return nil
+	case c.Moment == BeforeTool: // without a decision its versions differ; its own question to the user stays
+		return object{"decision", "allow"}
+	case c.Moment == Stop:
+		return object{"decision", "stop"}
+	}
+	return object{}
+}
+
+// words are what a host takes as a refusal, as context, or as a reason to go on.
+func (c Call) words(said string) object {
+	specific := func(members ...any) object {
+		return object{"hookSpecificOutput", append(object{"hookEventName", eventOf(c.Host, c.Event).Native}, members...)}
+	}
+	switch c.Host {
+	case Claude, Codex: // Codex takes no member beyond these
+		switch c.Moment {
+		case BeforeTool:
+			return specific("permissionDecision", "deny", "permissionDecisionReason", said)
+		case Stop:
+			return object{"decision", "block", "reason", said}
+		}
+		return specific("additionalContext", said)
+	case Gemini:
+		if c.Moment == SessionStart || c.Moment == BeforePrompt {
+			return specific("additionalContext", said)
+		}
+		return object{"decision", "deny", "reason", said}
+	case Antigravity:
+		switch c.Moment {
+		case BeforeTool:
+			return object{"decision", "deny", "reason", said}
+		case Stop:
+			return object{"decision", "continue", "reason", said}
+		}
+		return object{"injectSteps", list{{"ephemeralMessage", said}}}
+	case Cursor:
+		switch c.Moment {
+		case BeforeTool:
+			return object{"permission", "deny", "user_message", said, "agent_message", said}
+		case Stop:
+			return object{"followup_message", said}
+		}
+		return object{"additional_context", said}
+	case VSCode: // within for VS Code, and beside it for Copilot's command line
+		switch c.Moment {
+		case BeforeTool:
+			decision := object{"permissionDecision", "deny", "permissionDecisionReason", said}
+			return append(decision, specific(decision...)...)
+		case Stop:
+			return append(object{"decision", "block", "reason", said}, specific("decision", "block", "reason", said)...)
+		}
+		return append(object{"additionalContext", said}, specific("additionalContext", said)...)
+	case Goose:
+		return object{"decision", "block", "reason", said}
+	case Opencode: // our own plugin
+		name := "context"
+		switch c.Moment {
+		case BeforeTool:
+			name = "refuse"
+		case Stop:
+			name = "go_on"
+		}
+		return object{name, said}
+	}
+	return nil
+}
+
+// append writes an object as JSON.
+func (o object) append(to []byte) []byte {
+	to = append(to, '{')
+	for i := 0; i+1 < len(o); i += 2 {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to, _ = jsontext.AppendQuote(to, o[i].(string))
+		to = append(to, ':')
+		switch value := o[i+1].(type) {
+		case string:
+			to, _ = jsontext.AppendQuote(to, strings.ToValidUTF8(value, "\uFFFD"))
+		case object:
+			to = value.append(to)
+		case list:
+			to = append(to, '[')
+			for i, one := range value {
+				if i > 0 {
+					to = append(to, ',')
+				}
+				to = one.append(to)
+			}
+			to = append(to, ']')
+		}
+	}
+	return append(to, '}')
+}

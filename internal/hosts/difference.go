@@ -1,0 +1,42 @@
+package hosts
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// widest is how much of a line a difference shows: some programs write a whole file in one.
+const widest = 300
+
+// Difference is what an edit changes, as a unified difference with one line around each
+// change: neighbours may hold secrets. name is what it calls the file.
+func (e Edit) Difference(name string) string {
+	if !e.Changes() {
+		return ""
+	}
+	old, now := name, name
+	if !e.Exists {
+		old = "/dev/null"
+	}
+	if !e.Stays {
+		now = "/dev/null"
+	}
+	unified, err := udiff.ToUnified(old, now, string(e.Before), udiff.Lines(string(e.Before), string(e.After)), 1)
+	if err != nil {
+		return "--- " + old + "\n+++ " + now + "\n"
+	}
+	var lines strings.Builder
+	for line := range strings.Lines(unified) {
+		if text := strings.TrimRight(line, "\n"); len(text) > widest {
+			cut := widest
+			for cut > 0 && !utf8.RuneStart(text[cut]) {
+				cut--
+			}
+			line = text[:cut] + "…\n"
+		}
+		lines.WriteString(line)
+	}
+	return lines.String()
+}

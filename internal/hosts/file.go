@@ -1,0 +1,133 @@
+package hosts
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Refusal is why a file is left as it is, and what to do about it.
+type Refusal struct{ Path, Problem, Fix string }
+
+func (r *Refusal) Error() string { return r.Path + " " + r.Problem }
+
+// ErrChanged says that somebody else wrote the file meanwhile.
+var ErrChanged = errors.New("the file was changed by another program meanwhile")
+
+// file is a file as it stands.
+type file struct {
+	path    string      // as the host reads it
+	target  string      // where it leads, when it is a link; else path
+	info    fs.FileInfo // nil: it does not exist
+	text    []byte
+	folders []string // that were made for it
+}
+
+// Bounds of the size of a file that is read. Claude Code kept the history of its projects in the file that names its
+// servers, which has grown to 65 MB; no other file of a host's comes near a megabyte.
+const (
+	most        = 2 << 20
+	mostHistory = 64 << 20
+)
+
+// large refuses a file that no host makes so large, and whose reading could take minutes.
+func large(path string, size int64) error {
+	bound := int64(most)
+	if filepath.Base(path) == claudeHistory {
+		bound = mostHistory
+	}
+	if size <= bound {
+		return nil
+	}
+	return &Refusal{path, fmt.Sprintf("is too large to be read: it has more than %d MB", bound>>20), "look at what it is"}
+}
+
+// read reads a file of a host's, which need not exist. What cannot be written without harm
+// is a Refusal.
+func (m Machine) read(path string, scope Scope) (file, error) {
+	f := file{path: path, target: path}
+	if link := m.linked(path); scope == Project && link != "" {
+		return f, &Refusal{path, "is reached through a link in the project (" + m.Short(link) + "), which is not followed",
+			"put a file or folder of its own there"}
+	}
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if f.target, err = filepath.EvalSymlinks(path); err != nil {
+			return f, &Refusal{path, "is a link that leads to no file", "mend or remove the link"}
+		}
+		info, err = os.Stat(f.target)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case err != nil:
+		return f, err
+	case !info.Mode().IsRegular():
+		return f, &Refusal{path, "is no regular file", "move it away"}
+	case large(path, info.Size()) != nil:
+		return f, large(path, info.Size())
+	case info.Mode().Perm()&0o200 == 0:
+		return f, &Refusal{path, "is read-only", "let it be written (chmod u+w), or add what --dry-run shows where it is made"}
+	}
+	if owner, others := ownedByOthers(info); others {
+		return f, &Refusal{path, fmt.Sprintf("belongs to another user (%d)", owner), "run this as its owner"}
+	}
+	f.info = info
+	f.text, err = readAll(f.target)
+	return f, err
+}
+
+func readAll(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &Refusal{path, "is no regular file", "move it away"} // a pipe would be waited for
+	}
+	if err := large(path, info.Size()); err != nil {
+		return nil, err
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, mostHistory)) // it may have grown meanwhile
+}
+
+// linked is the outermost link below the project that a path, which need not exist, leads through, "" for none.
+// It may lead out of the project, or to what is no host's file, such as git's own. Windows has junctions besides links.
+func (m Machine) linked(path string) (link string) {
+	for up := filepath.Dir(path); path != m.Project && up != path; path, up = up, filepath.Dir(up) {
+		if info, err := os.Lstat(path); err == nil && info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+			link = path
+		}
+	}
+	return link
+}
+
+// makeFolders makes the folders above a file, and returns those that were missing, from the
+// outermost on.
+func makeFolders(path string, mode fs.FileMode) ([]string, error) {
+	var missing []string
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
+			break
+		}
+		missing = append([]string{dir}, missing...)
+	}
+	return missing, os.MkdirAll(filepath.Dir(path), mode)
+}
+
+// removeFolders removes folders that are empty, from the innermost on.
+func removeFolders(folders []string) {
+	for i := len(folders) - 1; i >= 0; i-- {
+		if os.Remove(folders[i]) != nil {
+			return // something else lies there
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package hosts
+
+import (
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/hook"
+	"github.com/planloop/planloop/internal/splice"
+)
+
+// Plugin is a plugin of a host that is turned on here and brings planloop along: what it has stands in no file that init
+// writes, and would be there twice if it did.
+type Plugin struct {
+	Name   string // as the host calls it: planloop@planloop
+	Scope  Scope  // Project: only in this one
+	Server bool
+	Hooks  bool
+	Starts []string // the programs that it starts, as it names them
+
+	remove string // the command that takes it out
+}
+
+// Remove is the command by which a person takes the plugin out.
+func (p Plugin) Remove() string { return p.remove + " " + p.Name }
+
+// What says what the plugin has.
+func (p Plugin) What() string {
+	switch {
+	case p.Server && p.Hooks:
+		return "the server and the hooks"
+	case p.Server:
+		return "the server"
+	}
+	return "the hooks"
+}
+
+// opened reads what a plugin's folder holds for a host; nil where that is nothing of planloop's. Hooks that are not called
+// for every tool that writes do not count.
+func (h *Host) opened(m Machine, folder string, p Plugin, manifests ...string) *Plugin {
+	add := func(program string) {
+		if !slices.Contains(p.Starts, program) {
+			p.Starts = append(p.Starts, program)
+		}
+	}
+	for _, manifest := range manifests {
+		d := h.pluginFile(filepath.Join(folder, manifest))
+		if d == nil {
+			continue
+		}
+		value, _ := d.Value("mcpServers")
+		servers, _ := value.(map[string]any)
+		for _, server := range servers {
+			if command := words(server, "command"); len(command) > 0 && m.ours(command[0]) {
+				p.Server = true
+				add(command[0])
+			}
+		}
+	}
+	if d := h.pluginFile(filepath.Join(folder, "hooks", "hooks.json")); d != nil {
+		root := []splice.Key{"hooks"}
+		programs := m.starts(host{name: h.Name}, target{hooks: &hooks{root: root}}, d)
+		wrong := m.unasked(hook.Host(h.Name), root, d)
+		p.Hooks = len(programs) > 0 && len(wrong) == 0 && m.judges(hook.Host(h.Name), root, d)
+		for _, text := range wrong {
+			h.unasked = append(h.unasked, p.Name+": "+text)
+		}
+		for _, program := range programs {
+			add(program)
+		}
+	}
+	if !p.Server && !p.Hooks {
+		return nil
+	}
+	return &p
+}
+
+// pluginFile reads a file of a plugin, nil where there is none to be read.
+func (h *Host) pluginFile(path string) *splice.Document {
+	d, err := document(path, splice.JSON)
+	if refused, ok := errors.AsType[*Refusal](err); ok && !slices.Contains(h.Unread, refused.Error()) {
+		h.Unread = append(h.Unread, refused.Error())
+	}
+	if err != nil { // another's plugin may hold what it likes
+		return nil
+	}
+	return d
+}
+
+// judges reports whether planloop is asked in a document before tools run.
+func (m Machine) judges(on hook.Host, root []splice.Key, d *splice.Document) bool {
+	return !slices.ContainsFunc(hook.Events(on), func(e hook.Event) bool {
+		return e.Moment == hook.BeforeTool && len(m.spots(d, on, under(root, e.Native))) == 0
+	})
+}
+
+// claudePlugin finds a plugin of Claude Code: the settings turn it on, the nearest file last, and a file of the host's says
+// where it lies.
+func (h *Host) claudePlugin(m Machine, dir string) *Plugin {
+	scopes := map[string]Scope{}
+	for _, file := range []struct {
+		path  string
+		scope Scope
+	}{{m.join(dir, "settings.json"), User}, {m.project(".claude", "settings.json"), Project},
+		{m.project(".claude", "settings.local.json"), Project}} {
+		enabled, _ := said(file.path, splice.JSON, "enabledPlugins").(map[string]any)
+		for name, on := range enabled {
+			if on == false {
+				delete(scopes, name)
+			} else if scopes[name] == "" {
+				scopes[name] = file.scope
+			}
+		}
+	}
+	known := map[string]any{}
+	if d := h.pluginFile(m.join(dir, "plugins", "installed_plugins.json")); d != nil && len(scopes) > 0 {
+		value, _ := d.Value("plugins")
+		known, _ = value.(map[string]any)
+	}
+	for _, name := range slices.Sorted(maps.Keys(scopes)) {
+		installed, _ := known[name].([]any)
+		for _, one := range installed {
+			members, _ := one.(map[string]any)
+			folder, _ := members["installPath"].(string)
+			p := Plugin{Name: name, Scope: scopes[name], remove: "claude plugin uninstall"}
+			if found := h.opened(m, folder, p, ".mcp.json"); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// codexPlugin finds a plugin of Codex: its settings turn it on, and it lies below the folder of its marketplace.
+func (h *Host) codexPlugin(m Machine, dir string) *Plugin {
+	enabled, _ := said(m.join(dir, "config.toml"), splice.TOML, "plugins").(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(enabled)) {
+		plugin, market, _ := strings.Cut(name, "@")
+		members, _ := enabled[name].(map[string]any)
+		if members["enabled"] == false || !filepath.IsLocal(plugin) || !filepath.IsLocal(market) {
+			continue
+		}
+		folders, _ := filepath.Glob(filepath.Join(literal(dir), "plugins", "cache", literal(market), literal(plugin), "*"))
+		for _, folder := range folders {
+			p := Plugin{Name: name, Scope: User, remove: "codex plugin remove"}
+			if found := h.opened(m, folder, p, ".mcp.json"); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// geminiExtension finds an extension of Gemini CLI, which may lie elsewhere, and may be turned off for some folders.
+func (h *Host) geminiExtension(m Machine, dir string) *Plugin {
+	folders, _ := filepath.Glob(filepath.Join(literal(dir), "extensions", "*"))
+	for _, folder := range folders {
+		name := filepath.Base(folder)
+		overrides, _ := said(m.join(dir, "extensions", "extension-enablement.json"), splice.JSON, name, "overrides").([]any)
+		on := true
+		for _, rule := range overrides {
+			rule, _ := rule.(string)
+			at, off := strings.CutPrefix(rule, "!")
+			if under, below := strings.CutSuffix(at, "*"); at == m.Project+"/" || below && strings.HasPrefix(m.Project+"/", under) {
+				on = !off
+			}
+		}
+		install := m.join(folder, ".gemini-extension-install.json")
+		if source, _ := said(install, splice.JSON, "source").(string); said(install, splice.JSON, "type") == "link" {
+			folder = source
+		}
+		p := Plugin{Name: name, Scope: User, remove: "gemini extensions uninstall"}
+		if found := h.opened(m, folder, p, "gemini-extension.json"); on && found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// literal is a path as a part of a pattern.
+func literal(path string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
+}

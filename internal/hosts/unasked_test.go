@@ -1,0 +1,93 @@
+package hosts_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/internal/hosts"
+)
+
+// A hook whose matcher leaves out tools that write holds nobody: it is told, in a file of the host's and in a plugin.
+func TestMatchersThatLeaveOut(t *testing.T) {
+	const claude = ".claude/settings.json"
+	for name, c := range map[string]struct{ host, file, hook, matcher, told string }{
+		"no tool":  {"claude", claude, "PreToolUse", `"matcher": "Bsh",`, "is not called for Bash, Write, Edit"},
+		"some":     {"gemini", ".gemini/settings.json", "BeforeTool", `"matcher": "replace",`, "is not called for run_shell_command"},
+		"unread":   {"codex", ".codex/hooks.json", "PreToolUse", `"matcher": "(?!x)",`, "which planloop cannot judge"},
+		"all":      {"claude", claude, "PreToolUse", `"matcher": "*",`, ""},
+		"an event": {"claude", claude, "Stop", `"matcher": "Bsh",`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := machine(t)
+			want := hosts.Want{Scope: hosts.User}
+			write(t, m, c.host, want)
+			file := filepath.Join(m.Home, c.file)
+			before, after, _ := strings.Cut(read(t, file), `"`+c.hook+`": [`)
+			put(t, file, before+`"`+c.hook+`": [`+strings.Replace(after, "{", "{"+c.matcher, 1))
+			h := look(t, m, c.host, want)
+			var wrong []string
+			for _, edit := range h.Edits {
+				wrong = append(wrong, edit.Wrong...)
+			}
+			told := strings.Join(wrong, "\n")
+			if h.Hooks != hosts.Edited || !strings.Contains(told, c.told) || (told == "") != (c.told == "") {
+				t.Errorf("the hooks are %s, told is %q", h.Hooks, told)
+			}
+		})
+	}
+	const group = `{"hooks":{"PreToolUse":[{"matcher":"Bsh","hooks":[{"type":"command","command":"planloop hook claude pre-tool-use"}]}]}}`
+	for name, text := range map[string]string{
+		"a matcher": group,
+		"an if":     strings.NewReplacer(`"matcher":"Bsh",`, "", `"type"`, `"if":"Bash(git *)","type"`).Replace(group),
+		"no event":  strings.ReplaceAll(strings.ReplaceAll(group, "PreToolUse", "Stop"), "pre-tool-use", "stop"),
+	} {
+		c, m := pluginCases()["claude"], machine(t)
+		c.install(t, m)
+		put(t, filepath.Join(filepath.Dir(m.Home), c.lies, "hooks/hooks.json"), text)
+		h := look(t, m, "claude", hosts.Want{Scope: hosts.User})
+		if h.Plugin == nil || h.Plugin.Hooks || h.Hooks != hosts.Missing || !h.Changes() {
+			t.Errorf("%s: the plugin is %+v, the hooks are %s", name, h.Plugin, h.Hooks)
+		}
+		told := strings.Join(h.Obstacles, "\n")
+		if strings.Contains(told, "planloop@planloop: its hook for PreToolUse is not called for Bash") != (name != "no event") {
+			t.Errorf("%s is told as %q", name, told)
+		}
+		write(t, m, "claude", hosts.Want{Scope: hosts.User})
+		if h := look(t, m, "claude", hosts.Want{Scope: hosts.User}); h.Hooks != hosts.Current || len(h.Obstacles) > 0 {
+			t.Errorf("%s, with hooks of init's: %s, %q", name, h.Hooks, h.Obstacles)
+		}
+	}
+}
+
+// A file that no host makes so large is not read, which is told.
+func TestLargeFiles(t *testing.T) {
+	c, m := pluginCases()["claude"], machine(t)
+	c.install(t, m)
+	want := hosts.Want{Scope: hosts.User}
+	large := func(path string, size int64) {
+		t.Helper()
+		put(t, path, "{}")
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	manifest := filepath.Join(filepath.Dir(m.Home), c.lies, ".mcp.json")
+	large(manifest, 5<<20)
+	h := look(t, m, "claude", want)
+	if told := manifest + " is too large to be read: it has more than 2 MB"; len(h.Unread) != 1 || h.Unread[0] != told {
+		t.Errorf("a plugin's is told as %q", h.Unread)
+	}
+	large(filepath.Join(m.Home, ".gemini/settings.json"), 5<<20)
+	large(filepath.Join(m.Home, ".claude.json"), 65<<20)
+	for _, host := range []string{"gemini", "claude"} {
+		if h := look(t, m, host, want); h.Edits[0].Fault == nil || !strings.Contains(h.Edits[0].Fault.Error(), "is too large to be read") {
+			t.Errorf("%s: %v", host, h.Edits[0].Fault)
+		}
+	}
+	put(t, filepath.Join(m.Home, ".claude.json"), `{"history": "`+strings.Repeat("x", 5<<20)+`"}`)
+	if h := look(t, m, "claude", want); h.Edits[0].Fault != nil || h.Edits[0].Server != hosts.Missing {
+		t.Errorf("with a history: %+v", h.Edits[0].Fault)
+	}
+}

@@ -1,0 +1,97 @@
+package lineagetest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/planloop/planloop/internal/lineage"
+)
+
+// stage is how far tests are on their way out of the processes above: "" beneath them, then between, then out.
+const stage = "PLANLOOP_TEST_STAGE"
+
+// Run runs the tests, where there is need in a process whose parent has ended.
+func (a Apart) Run() int {
+	code, err := 0, error(nil)
+	switch result, life := os.NewFile(3, "result"), os.NewFile(4, "life"); os.Getenv(stage) {
+	case "between":
+		err = a.again("out", result, life).Start()
+	case "out":
+		code, err = a.out(result, life)
+	default:
+		if !a.beneath() {
+			return a.Tests.Run()
+		}
+		code, err = a.leave()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "run the tests apart from the processes above:", err)
+		return 1
+	}
+	return code
+}
+
+func (a Apart) beneath() bool {
+	own := func(name string) bool { return os.Getenv(name) != "" }
+	above := func(e lineage.Environment) bool { name, _ := e.First(a.Without...); return name != "" }
+	return slices.ContainsFunc(a.Without, own) || slices.ContainsFunc(lineage.Environments(lineage.Chain()), above)
+}
+
+// leave has the tests run elsewhere, and returns their exit code. They end with this process.
+func (a Apart) leave() (code int, err error) {
+	result, writes, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	reads, life, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := a.again("between", writes, reads).Run(); err != nil {
+		return 0, err
+	}
+	writes.Close()
+	if _, err := life.WriteString("."); err != nil { // the one between has ended
+		return 0, err
+	}
+	if _, err := fmt.Fscan(result, &code); err != nil {
+		return 0, fmt.Errorf("they ended without a result: %w", err)
+	}
+	return code, nil
+}
+
+// out runs the tests once the process between has ended.
+func (a Apart) out(result, life *os.File) (code int, err error) {
+	syscall.CloseOnExec(int(result.Fd()))
+	syscall.CloseOnExec(int(life.Fd()))
+	if err := os.Unsetenv(stage); err != nil {
+		return 0, err
+	}
+	if _, err := io.ReadFull(life, make([]byte, 1)); err != nil {
+		return 0, err
+	}
+	go func() { // as long as this process
+		_, _ = life.Read(make([]byte, 1))
+		os.Exit(1) // whoever wants to know has ended
+	}()
+	code = a.Tests.Run()
+	_, err = fmt.Fprintln(result, code)
+	return code, err
+}
+
+// again is this program once more, without the variables.
+func (a Apart) again(at string, files ...*os.File) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return name == stage || slices.Contains(a.Without, name)
+	}), stage+"="+at)
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = os.Stdout, os.Stderr, files
+	return cmd
+}

@@ -1,0 +1,40 @@
+// Who works out the layout: a worker on our own page, the main thread in the MCP App, whose policy allows no worker.
+
+import type { Knot, Layout, Room } from './layout'
+
+export type Arrange = (steps: Knot[], room: Room) => Promise<Layout>
+
+let chosen: Arrange = () => Promise.reject(new Error('nobody works out the graph here'))
+
+export function arrangeBy(how: Arrange): void { chosen = how }
+
+export function arrange(steps: Knot[], room: Room): Promise<Layout> { return chosen(steps, room) }
+
+interface Policies { createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL(url: string): string } }
+
+// byWorker starts a worker from a script of our own when the first graph is looked at. The address is the only one that
+// its policy for trusted types lets through.
+export function byWorker(script: string): Arrange {
+  let worker: Worker | undefined
+  let last = 0
+  const waiting = new Map<number, { done: (made: Layout) => void; failed: (why: Error) => void }>()
+  const start = (): Worker => {
+    const rules = { createScriptURL: (url: string) => { if (url !== script) throw new TypeError(url); return url } }
+    const policies = (globalThis as { trustedTypes?: Policies }).trustedTypes
+    const made = new Worker((policies?.createPolicy('planloop', rules) ?? rules).createScriptURL(script))
+    made.onmessage = (e: MessageEvent<{ id: number; layout: Layout }>) => {
+      waiting.get(e.data.id)?.done(e.data.layout)
+      waiting.delete(e.data.id)
+    }
+    made.onerror = () => {
+      for (const { failed } of waiting.values()) failed(new Error('the graph could not be worked out'))
+      waiting.clear()
+    }
+    return made
+  }
+  return (steps, room) => new Promise((done, failed) => {
+    worker ??= start()
+    waiting.set(++last, { done, failed })
+    worker.postMessage({ id: last, steps, room })
+  })
+}

@@ -1,0 +1,135 @@
+// The source of the page: JSON over fetch, and one stream of changes for all tabs of a browser.
+
+import { type Connection, Fault, type Input, type Source } from './source'
+import { type Said, stream } from './stream'
+import type { Change, Done, Former, Inbox, Log, View } from './types'
+
+const keyName = 'planloop-key'
+const longestRead = 20_000 // ms
+
+// launched is the code in the address bar, if there is one.
+export const launched = () => new URLSearchParams(location.hash.slice(1)).get('enter')
+
+// enter takes a launch code out of the address bar, before anything else can see it, and swaps it for a session.
+// Without one it looks, where that is for anybody.
+export async function enter(): Promise<void> {
+  const code = launched()
+  if (!code) {
+    if (!localStorage.getItem(keyName)) await lookOnly()
+    return
+  }
+  history.replaceState(null, '', location.pathname)
+  await open({ code })
+}
+
+async function open(by: { code?: string; token?: string }, signal?: AbortSignal): Promise<void> {
+  localStorage.setItem(keyName, (await call<{ key: string }>('/api/enter', by, signal)).key)
+}
+
+// lookOnly enters to look alone, where anybody may, and else says what is wanted.
+async function lookOnly(signal?: AbortSignal): Promise<Connection> {
+  try {
+    await open({}, signal)
+    return 'live'
+  } catch (e) {
+    return e instanceof Fault && e.field === '/token' ? 'token' : 'refused'
+  }
+}
+
+let unlockProof = '' // that the code on the terminal was typed; never stored
+
+// call waits for what is only read as long as it can take; what was done is waited for, since its outcome matters.
+async function call<T>(path: string, body?: unknown, signal = body === undefined ? AbortSignal.timeout(longestRead) : undefined): Promise<T> {
+  const answer = await ask(path, body, signal)
+  if (answer.ok) return await answer.json() as T
+  throw await refusal(answer)
+}
+
+async function ask(path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = { 'Planloop-Key': localStorage.getItem(keyName) ?? '' }
+  if (unlockProof) headers['Planloop-Unlock'] = unlockProof
+  if (body !== undefined) headers['Content-Type'] = 'application/json'
+  try {
+    return await fetch(path, {
+      method: body === undefined ? 'GET' : 'POST', headers, body: body === undefined ? null : JSON.stringify(body),
+      credentials: 'same-origin', cache: 'no-store', redirect: 'error', signal: signal ?? null,
+    })
+  } catch {
+    throw new Fault(0, 'lost', 'planloop does not answer.', 'Is it still running? What you typed is kept; the page goes on when it is back.')
+  }
+}
+
+async function refusal(answer: Response): Promise<Fault> {
+  try {
+    const { error } = await answer.json() as { error: { kind: string; problem: string; fix?: string; field?: string } }
+    return new Fault(answer.status, error.kind, error.problem, error.fix, error.field)
+  } catch {
+    return new Fault(answer.status, 'unknown', `planloop answered with ${answer.status} and no reason.`)
+  }
+}
+
+// httpSource asks the server that the page came from.
+export function httpSource(): Source {
+  const siblings = new BroadcastChannel('planloop')
+  siblings.addEventListener('message', e => {
+    const said = e.data as { want?: 'unlock'; unlock?: string }
+    if (said.want === 'unlock' && unlockProof) siblings.postMessage({ unlock: unlockProof })
+    if (said.unlock) unlockProof = said.unlock
+  })
+  siblings.postMessage({ want: 'unlock' })
+  const in_ = (id: string) => 'workspace=' + encodeURIComponent(id), of = (plan?: string) => plan ? '&plan=' + encodeURIComponent(plan) : ''
+  return {
+    kind: 'page',
+    inbox: () => call<Inbox>('/api/inbox'),
+    view: id => call<View>('/api/view?' + in_(id)),
+    former: (id, plan) => call<Former>(`/api/plan?${in_(id)}${of(plan)}`),
+    log: (id, before, plan) => call<Log>(`/api/log?${in_(id)}${of(plan)}${before ? '&before=' + before : ''}`),
+    tail: async (id, step) => (await call<{ text: string }>(`/api/tail?${in_(id)}&step=${step}`)).text,
+    act: (id, act: string, input: Input) => call<Done>('/api/act', { workspace: id, act, input }),
+    requestCode: async id => { await call('/api/code', { workspace: id }) },
+    unlock: async code => {
+      unlockProof = (await call<{ unlock: string }>('/api/unlock', { code })).unlock
+      siblings.postMessage({ unlock: unlockProof })
+    },
+    unlocked: () => unlockProof !== '',
+    forgetUnlock: () => { unlockProof = '' },
+    look: async token => {
+      await open({ token })
+      location.reload()
+    },
+    onChange: (listener, connection) => follow(listener, connection ?? (() => {})),
+  }
+}
+
+// follow hears of changes. The tab that holds the lock reads the stream and tells the others: a browser allows six
+// connections to a server, whatever the number of tabs. Whichever is shown again has it look whether that is still alive.
+function follow(listener: (c: Change) => void, state: (s: Connection) => void): () => void {
+  const ended = new AbortController()
+  const others = new BroadcastChannel('planloop-changes')
+  let reads: ReturnType<typeof stream> | undefined
+  const hear = (said: Said) => {
+    if (said.change) listener(said.change)
+    if (said.state) state(said.state)
+  }
+  const tell = (said: Said) => {
+    others.postMessage(said)
+    hear(said)
+  }
+  const look = () => {
+    if (reads) reads.look()
+    else others.postMessage({ look: true })
+  }
+  others.onmessage = e => {
+    const said = e.data as Said & { look?: true }
+    if (said.look) reads?.look()
+    hear(said)
+  }
+  const events = (signal: AbortSignal) => ask('/api/events', undefined, signal)
+  navigator.locks.request('planloop-stream', { signal: ended.signal }, () => {
+    reads = stream({ ask: events, enter: lookOnly, tell }, ended.signal)
+    return reads.ended
+  }).catch(() => {}) // only ever: the page is left
+  document.addEventListener('visibilitychange', () => { if (!document.hidden) look() }, { signal: ended.signal })
+  addEventListener('online', look, { signal: ended.signal })
+  return () => { ended.abort(); others.close() }
+}

@@ -1,0 +1,37 @@
+// What the page and the MCP App both offer to what is drawn: looking, acting, hearing of changes.
+
+import { sentence } from './ui/say'
+import type { Change, Done, Former, Inbox, Log, View } from './types'
+
+export type Input = Record<string, unknown>
+
+export interface Source {
+  kind: 'page' | 'app'
+  inbox(): Promise<Inbox>
+  view(workspace: string): Promise<View>
+  former?(workspace: string, plan: string): Promise<Former>
+  log(workspace: string, before?: number, former?: string): Promise<Log>
+  tail(workspace: string, step: number): Promise<string>
+  act(workspace: string, act: string, input: Input): Promise<Done>
+  requestCode(workspace: string): Promise<void>
+  unlock(code: string): Promise<void>
+  unlocked(): boolean
+  forgetUnlock(): void // it was refused: it has run out
+  look?(token: string): Promise<void> // enters to look alone, where the connection is told to want a token
+  // onChange tells of every change, and of the connection: what was lost is read anew when it is back.
+  onChange(listener: (c: Change) => void, connection?: (state: Connection) => void): () => void
+}
+
+export type Connection = 'live' | 'lost' | 'refused' | 'token'
+
+// Fault is a refusal or a failure, in words for the person who looks.
+export class Fault extends Error {
+  constructor(readonly status: number, readonly kind: string, readonly problem: string, readonly fix = '', readonly field = '') {
+    super([problem, fix].filter(Boolean).map(text => sentence(text)).join(' '))
+  }
+}
+
+export function asFault(e: unknown): Fault {
+  if (e instanceof Fault) return e
+  return new Fault(0, 'lost', 'planloop does not answer.', 'What you typed is kept. It is tried again by itself.')
+}

@@ -1,0 +1,49 @@
+// How what has become of a step looks and reads, wherever it is drawn.
+
+import type { Run, Step } from './types'
+
+export type Look = 'open' | 'ready' | 'running' | 'waiting' | 'done' | 'wrong' | 'gone'
+
+// lookOf is one of the few looks that steps have: what waits for a person stands out from what waits for steps.
+export function lookOf(step: Step): Look {
+  if (step.ask && !step.ask.early) return 'waiting'
+  switch (step.status) {
+    case 'done': return 'done'
+    case 'in_progress': return 'running'
+    case 'failed': return 'wrong'
+    case 'blocked': return 'waiting'
+    case 'skipped': case 'cancelled': return 'gone'
+    default: return step.ready ? 'ready' : 'open'
+  }
+}
+
+// wordOf is what a step's status is called.
+export function wordOf(step: Step): string {
+  if (step.ask && !step.ask.early && step.ask.kind !== 'blocked') return step.ask.kind === 'approval' ? 'asks for approval' : 'asks'
+  if (step.status !== 'pending') return step.status.replace('_', ' ')
+  return step.ready ? 'ready' : step.waiting_on?.length ? 'waiting' : 'to do'
+}
+
+// standing is how a run of a plan stands, in a line.
+export function standing(run: Run, steps: readonly Step[]): string {
+  const failed = steps.filter(s => s.status === 'failed' && !s.ask).map(s => s.number), stands = run.state === 'paused' || run.state === 'interrupted'
+  const how = stands && failed.length ? `stands still: ${failed.length > 1 ? 'steps' : 'step'} ${listed(failed)} failed`
+    : run.state === 'running' ? (steps.some(s => s.status === 'in_progress' && !s.ask) || !steps.some(asksNow) ? 'goes on' : 'waits for you')
+      : run.state === 'interrupted' ? 'was broken off: what carried out the plan has ended'
+        : run.state === 'over' ? (run.reason === 'completed' ? 'is complete' : 'is over')
+          : (run.reason && reasons[run.reason]) ?? 'is paused'
+  const of = (status: Step['status']) => steps.filter(s => s.status === status).length
+  return run.state === 'none' ? 'Nothing runs yet' : `The run ${how}. ${of('done')} of ${steps.length} steps ${of('done') === 1 ? 'is' : 'are'} done` + (of('failed') && !(stands && failed.length) ? `, ${of('failed')} failed` : '')
+}
+
+const asksNow = (s: Step) => !!s.ask && !s.ask.early
+
+const reasons: Partial<Record<NonNullable<Run['reason']>, string>> = {
+  deadlocked: 'stands still: nothing more of the plan can be started', waiting_for_person: 'waits for you', waiting_for_agent: 'waits for an agent',
+  agent_unavailable: 'stands still: no agent can be started',
+}
+
+// listed is 1, 2 and 3.
+export function listed(numbers: readonly number[]): string {
+  return numbers.length < 2 ? numbers.join('') : numbers.slice(0, -1).join(', ') + ' and ' + numbers.at(-1)
+}

@@ -1,0 +1,337 @@
+// What the page knows, as signals. Only what stands here changes it; what is drawn reads it.
+
+import { batch, computed, signal } from '@preact/signals'
+import { asFault, type Connection, Fault, type Input, type Source } from './source'
+import { shared } from './shared'
+import { type Acts, type Done, type Draft, type Former, type Inbox, ofPlan, type Plan, type Step, type View } from './types'
+
+export type Asked = '' | 'approve' | 'return' | 'reject'
+export type Pane = 'plan' | 'graph' | 'difference' | 'run' | 'log'
+
+export const source = signal<Source | null>(null)
+export const inbox = signal<Inbox>({ workspaces: [], waiting: [] })
+export const heard = signal(false) // what waits is known
+export const workspace = signal('') // the id of the one that is shown
+export const view = signal<View | null>(null)
+export const pane = signal<Pane>('plan')
+export const selected = signal(0) // the number of the selected step, 0 for none
+export const current = signal(false) // the current plan is shown though a draft waits
+export const editing = signal(false) // the selected step is being edited
+export const skipping = signal(0) // the step that is about to be skipped, by its number
+export const helping = signal(false)
+export const allOpen = signal(false) // every step shows all that it says, in the list
+export const asked = signal<Asked>('') // what the decision bar asks for words about
+export const former = signal('') // the id of the earlier plan that is looked at, '' for none
+const read = signal<Former | undefined>(undefined)
+export const formerPlan = computed(() => read.value?.id === former.value ? read.value : undefined)
+export const comments = computed(() => (former.value ? formerPlan.value : view.value)?.comments ?? [])
+
+export const connection = signal<Connection>('live')
+export const fault = signal<Fault | null>(null)
+export const told = signal('') // what the live region says
+export const busy = signal('') // the act that is under way
+export const narrow = signal(false) // there is no room beside the list
+export const phone = signal(false) // nor for one line a step
+export const printing = signal(false)
+const time = signal(Date.now())
+export const clock = computed(() => printing.value ? NaN : time.value) // by the server's clock, every few seconds; nothing on paper
+
+// shown is the plan that is looked at: an earlier one, the draft that waits, else the current one.
+export const shown = computed<Plan | undefined>(() => {
+  const v = view.value
+  if (former.value) return formerPlan.value?.plan
+  return v?.draft && !current.value ? v.draft.plan : v?.plan ?? v?.draft?.plan
+})
+export const showsDraft = computed(() => !!view.value?.draft && shown.value === view.value.draft.plan)
+export const step = computed<Step | undefined>(() => shown.value?.steps.find(s => s.number === selected.value))
+
+// names are those of everybody who is told of: two that look the same are told apart.
+export const names = computed<ReadonlySet<string>>(() => {
+  const v = view.value, plans = [formerPlan.value?.plan, v?.draft?.plan, v?.plan]
+  return new Set([
+    ...inbox.value.waiting.map(w => w.by), ...v?.agents.map(a => a.agent) ?? [], v?.draft?.by, v?.decision?.by, v?.run?.by,
+    ...comments.value.flatMap(c => [c.by, c.reply?.by]) ?? [], ...v?.questions.flatMap(q => [q.by, q.answer?.by]) ?? [], ...v?.signals.map(s => s.by) ?? [],
+    ...plans.flatMap(p => p ? [p.created_by, p.approval?.by, ...p.steps.flatMap(s => [s.claimed_by, s.executed_by])] : []),
+  ].filter(by => by !== undefined))
+})
+export const mayDecide = computed(() => !!view.value?.can.decide && !former.value)
+
+// What the window is like, while there is one.
+export function watchWindow(w: Window): void {
+  for (const [is, query] of [[narrow, '(max-width: 1099px)'], [phone, '(max-width: 819px)']] as const) {
+    const match = w.matchMedia(query)
+    is.value = match.matches
+    match.addEventListener('change', () => { is.value = match.matches })
+  }
+  w.addEventListener('beforeprint', () => { printing.value = true })
+  w.addEventListener('afterprint', () => { printing.value = false })
+}
+
+// What is decided is what was looked at: the draft that was shown first, or that the person said to have seen since.
+const looked = new Map<string, { draft: Draft; gone?: number }>() // by workspace
+const edited = new Map<string, number>() // by workspace: the revision that an edit of this page led to
+export const seen = signal<Draft | undefined>(undefined) // of the shown workspace
+export const settling = signal(false) // it has changed just now: nobody can have read that
+
+const said = (d: Draft) => [d.request, d.plan.digest, d.edited?.at].join()
+const decides = new Set(['approve', 'return', 'reject', 'regenerate'])
+const edits = new Set(['edit_step', 'add_step', 'move_step', 'remove_step'])
+
+// swapped is the draft that was looked at, where another waits by now.
+export const swapped = computed(() => {
+  const d = view.value?.draft
+  return d?.decidable && seen.value && said(d) !== said(seen.value) && !edits.has(busy.value) ? seen.value : undefined
+})
+
+// acknowledge has what is shown now be what is decided about.
+export function acknowledge(): void {
+  const v = view.value
+  if (!v?.draft || settling.value) return
+  looked.set(v.workspace.id, { draft: v.draft })
+  seen.value = v.draft
+}
+
+const forgotten = 5000 // ms without buttons: what comes then is a new plan to look at
+let settled: ReturnType<typeof setTimeout> | undefined
+
+function lookAt({ workspace: { id }, draft, revision }: View, before: Draft | undefined): void {
+  const had = looked.get(id), shown = view.value?.draft
+  if (!draft?.decidable || !shown) {
+    if (had) had.gone ??= Date.now()
+  } else if (!had || (had.gone ?? Infinity) < Date.now() - forgotten || edited.get(id) === revision) looked.set(id, { draft: shown })
+  else {
+    delete had.gone
+    if (before && said(before) !== said(draft)) {
+      settling.value = true
+      clearTimeout(settled)
+      settled = setTimeout(() => { settling.value = false }, 1000)
+    }
+  }
+  seen.value = looked.get(id)?.draft
+}
+
+let skew = 0
+
+// begin shows what a source offers and follows its changes.
+export function begin(from: Source): () => void {
+  watchWindow(window)
+  source.value = from
+  const tick = setInterval(() => { time.value = Date.now() + skew }, 5000)
+  const stop = from.onChange(c => { changed(c.workspace) }, state => {
+    connection.value = state
+    if (state !== 'live') return
+    if (fault.value?.kind === 'not_entered') fault.value = null
+    if (document.hidden) missed = true
+    else refresh() // what was told before was not heard
+  })
+  document.addEventListener('visibilitychange', catchUp)
+  refresh()
+  return () => { clearInterval(tick); document.removeEventListener('visibilitychange', catchUp); stop() }
+}
+
+// look reads the shown workspace anew.
+export function look(): void { if (workspace.value) void loadView(workspace.value) }
+
+export function refresh(): void {
+  void loadInbox()
+  if (workspace.value) void loadView(workspace.value)
+  if (former.value && !formerPlan.value) void loadFormer(former.value)
+}
+
+// Changes that come while one is read lead to one more reading, not to one each.
+const reading = new Map<string, boolean>()
+
+async function once(what: string, read: () => Promise<void>): Promise<void> {
+  if (reading.has(what)) {
+    reading.set(what, true)
+    return
+  }
+  reading.set(what, false)
+  try {
+    await read()
+    if (connection.value === 'lost') connection.value = 'live'
+  } catch (e) {
+    const f = asFault(e)
+    if (f.kind === 'lost') {
+      connection.value = 'lost'
+      setTimeout(refresh, 2000)
+    } else fault.value = f
+  }
+  const again = reading.get(what)
+  reading.delete(what)
+  if (again) await once(what, read)
+}
+
+// A tab that nobody sees keeps its title, at leisure, and reads the rest when it is shown again.
+const leisure = 10_000
+let missed = false, later: ReturnType<typeof setTimeout> | undefined
+
+function changed(id: string): void {
+  if (document.hidden) {
+    missed = true
+    later ??= setTimeout(() => { later = undefined; void loadInbox() }, leisure)
+    return
+  }
+  void loadInbox()
+  if (id === workspace.value) void loadView(id)
+}
+
+function catchUp(): void {
+  if (!missed || document.hidden) return
+  missed = false
+  refresh()
+}
+
+function loadInbox(): Promise<void> {
+  return once('inbox', async () => {
+    const from = source.value
+    if (!from) return
+    const got = await from.inbox()
+    inbox.value = shared(inbox.value, got)
+    heard.value = true
+    const first = got.waiting[0]?.workspace ?? got.workspaces[0]?.id
+    if (first && !view.value && !got.workspaces.some(w => w.id === workspace.value)) open(first)
+  })
+}
+
+function loadView(id: string): Promise<void> {
+  return once('view ' + id, async () => {
+    const from = source.value
+    if (!from) return
+    try {
+      const got = await from.view(id)
+      if (workspace.value === id) showView(got)
+    } catch (e) {
+      if (workspace.value === id) throw e // else it is no longer wanted
+    }
+  })
+}
+
+function loadFormer(id: string): Promise<void> {
+  return once('plan ' + id, async () => {
+    const from = source.value, at = workspace.value
+    if (!from?.former) return
+    try {
+      const got = await from.former(at, id)
+      if (former.value === id && workspace.value === at) read.value = got
+    } catch (e) {
+      if (former.value !== id || workspace.value !== at) return
+      if (asFault(e).kind !== 'lost') former.value = ''
+      throw e
+    }
+  })
+}
+
+// openFormer shows an earlier plan, '' for the plan as it is now.
+export function openFormer(id: string): void {
+  if (former.value === id) return
+  batch(() => {
+    former.value = id
+    selected.value = skipping.value = 0
+    editing.value = false
+    fault.value = null
+    pane.value = 'plan'
+  })
+  if (id) void loadFormer(id)
+}
+
+// showView takes a view, whoever brought it, keeping every part that has not changed.
+export function showView(got: View): void {
+  const before = view.value
+  if (before && before.workspace.id === got.workspace.id && got.revision < before.revision) return
+  batch(() => {
+    skew = got.now ? Date.parse(got.now) - Date.now() : 0
+    time.value = Date.now() + skew
+    workspace.value = got.workspace.id
+    view.value = before?.workspace.id === got.workspace.id ? shared(before, got) : got
+    if (before?.workspace.id === got.workspace.id && before.headline !== got.headline) told.value = got.headline
+    if (got.draft && got.draft.request !== before?.draft?.request) current.value = false
+    lookAt(got, before?.draft)
+  })
+}
+
+export function open(id: string): void {
+  if (workspace.value === id && view.value) return
+  batch(() => {
+    workspace.value = id
+    view.value = null
+    former.value = ''
+    selected.value = 0
+    current.value = false
+    fault.value = null
+    editing.value = false
+    seen.value = looked.get(id)?.draft
+    pane.value = 'plan'
+  })
+  void loadView(id)
+}
+
+type Sent<T> = { [F in keyof T]: F extends 'step' ? string | number : T[F] } // a step is known by its number, too
+
+// aim names what a change is about: the plan that is shown, and what it says where it is a draft.
+export function aim(): { plan: string; digest?: string } {
+  const p = shown.value
+  return { plan: p?.id ?? '', ...(showsDraft.value ? { digest: p?.digest ?? '' } : {}) }
+}
+
+// unlocking is set while the code of the terminal is asked for: what is called with whether it was typed.
+export const unlocking = signal<((ok: boolean) => void) | null>(null)
+
+function unlock(): Promise<boolean> {
+  return new Promise(done => {
+    unlocking.value = ok => {
+      unlocking.value = null
+      done(ok)
+    }
+  })
+}
+
+// act does something in the shown workspace and says what came of it; undefined: it was refused, and the fault is told,
+// or the person thought better of it.
+export function act<K extends keyof Acts>(name: K, input: Sent<Acts[K]>): Promise<Done | undefined> {
+  return perform(name, input as Input)
+}
+
+// perform is act where the name and the input come from elsewhere. Of an act on the current plan it says which plan that is here.
+export async function perform(name: string, input: Input): Promise<Done | undefined> {
+  const from = source.value, id = workspace.value
+  if (!from || busy.value) return undefined
+  if (swapped.value && (decides.has(name) || input.digest === view.value?.draft?.plan.digest)) {
+    fault.value = new Fault(409, 'conflict', 'the plan was changed while you looked at it', 'look at what changed and say that you have seen it')
+    return undefined
+  }
+  const own = edits.has(name) && !swapped.value
+  busy.value = name
+  fault.value = null
+  try {
+    if (view.value?.can.code && !from.unlocked() && !await unlock()) return undefined
+    const of = view.value?.plan?.id, about = of && ofPlan.includes(name) ? { plan: of, ...input } : input
+    const done = await unlocked(from, () => from.act(id, name, about))
+    if (done) told.value = done.message
+    if (done && decides.has(name)) looked.delete(id)
+    if (done && own) {
+      edited.set(id, done.revision)
+      if (view.value?.workspace.id === id && view.value.revision === done.revision) acknowledge()
+    }
+    await loadView(id)
+    return done
+  } catch (e) {
+    fault.value = asFault(e)
+    told.value = fault.value.message
+    if (fault.value.status === 409) void loadView(id)
+    return undefined
+  } finally {
+    busy.value = ''
+  }
+}
+
+// unlocked asks for the code once more where the proof that it was typed has run out.
+async function unlocked<T>(from: Source, call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call()
+  } catch (e) {
+    if (!(e instanceof Fault) || e.kind !== 'locked') throw e
+    from.forgetUnlock()
+    return await unlock() ? await call() : undefined
+  }
+}

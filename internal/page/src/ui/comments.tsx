@@ -1,0 +1,131 @@
+// Comments: those that wait to go with the decision, those that were sent, and the field for a new one.
+
+import type { Comment } from '../types'
+import { commentOn, dropComments, keepComment, type Pending, pending, request } from '../kept'
+import { act, aim, busy, clock, comments, mayDecide, names, shown, showsDraft, view } from '../store'
+import { Name, Prose } from './prose'
+import { ago, plainly } from './say'
+import { focus } from './focus'
+
+const stepOf = (number: number) => shown.value?.steps.find(s => s.number === number)
+
+const metWords = { open: 'open', met: 'met', changed: 'step has changed', gone: 'step is gone' }
+
+// Said lists what was said about a step, 0 for the whole plan and for steps that are gone: about those of them with a title, or with
+// none of some titles.
+export function Said({ step, gone, but }: { step: number; gone?: string; but?: string[] }) {
+  const fits = (c: Comment) => gone === undefined ? !c.title || !but?.includes(c.title) : c.title === gone
+  const sent = comments.value.filter(c => (c.step ?? 0) === step && (step > 0 || fits(c)))
+  const kept = gone === undefined ? pending.value.filter(p => p.step === step) : []
+  if (!sent.length && !kept.length) return null
+  return (
+    <ul class="said" role="list">
+      {sent.map(c => <Sent key={c.id ?? c.at + c.text} comment={c} />)}
+      {kept.map(p => <Kept key={p.key} comment={p} />)}
+    </ul>
+  )
+}
+
+function Sent({ comment: c }: { comment: Comment }) {
+  const open = c.met !== 'met'
+  return (
+    <li class={open ? 'comment' : 'comment past'}>
+      <p class="by">
+        <b><Name of={c.by} /></b> {c.question ? 'asked' : 'commented'} <time dateTime={c.at}>{ago(c.at, clock.value)}</time>
+        {!c.question && c.met && <span class={`met met-${c.met}`}>{metWords[c.met]}</span>}
+        {!c.step && c.title && <span class="soft"> on “{c.title}”</span>}
+      </p>
+      <p class="text"><Prose of={c.text} /></p>
+      {c.reply && (
+        <div class="reply">
+          <p class="by"><b><Name of={c.reply.by} /></b> replied <time dateTime={c.reply.at}>{ago(c.reply.at, clock.value)}</time></p>
+          <p class="text"><Prose of={c.reply.text} /></p>
+        </div>
+      )}
+      {c.question && !c.reply && <p class="soft small">Waits for the agent’s answer.</p>}
+      {mayDecide.value && c.id && (!c.question || c.reply) && c.met !== 'gone' && (
+        <button class="quiet small" disabled={!!busy.value} onClick={() => act('meet', { id: c.id ?? '', met: open })}>{!open ? 'Open again' : c.question ? 'Mark as read' : 'Mark as met'}</button>
+      )}
+    </li>
+  )
+}
+
+// Returned is what was asked for when the plan was sent back, beside what came of it.
+export function Returned() {
+  const draft = view.value?.draft, asked = draft?.decidable && showsDraft.value ? draft.returned : undefined
+  if (!asked?.comment) return null
+  return (
+    <div class="comment asked-for">
+      <p class="by"><b><Name of={asked.by} /></b> asked for changes <time dateTime={asked.at}>{ago(asked.at, clock.value)}</time></p>
+      <p class="text"><Prose of={asked.comment} /></p>
+    </div>
+  )
+}
+
+function Kept({ comment: p }: { comment: Pending }) {
+  return (
+    <li class="comment kept">
+      <p class="by">
+        <b>Not sent yet</b>
+        {p.request !== request.value && <span class="soft">(written for an earlier version, on “{p.title}”)</span>}
+      </p>
+      <p class="text"><Prose of={p.text} /></p>
+      <PendingButtons comment={p} />
+    </li>
+  )
+}
+
+export function PendingButtons({ comment: p }: { comment: Pending }) {
+  const change = () => {
+    commentOn(stepOf(p.step), shown.value?.steps ?? []).value = p.text
+    dropComments(p.key)
+    focus('comment-' + p.step)
+  }
+  return (
+    <span class="inline-buttons">
+      <button class="quiet small" onClick={change}>Change</button>
+      <button class="quiet small" onClick={() => dropComments(p.key)}>Remove</button>
+    </span>
+  )
+}
+
+// NewComment is the field for one. Where a plan waits it is kept for the decision; it can be sent at once, too.
+export function NewComment({ step, title }: { step: number; title: string }) {
+  const text = commentOn(stepOf(step), shown.value?.steps ?? []), empty = !text.value.trim()
+  const waits = showsDraft.value && !!view.value?.draft?.decidable, id = stepOf(step)?.id
+  if (!mayDecide.value || !shown.value) return null
+  const keep = () => {
+    if (empty) return
+    keepComment(step, title, text.value.trim())
+    text.value = ''
+  }
+  const send = async (name: 'comment' | 'ask') => {
+    if (!empty && await act(name, { plan: aim().plan, ...(id ? { step: id } : {}), text: text.value.trim() })) text.value = ''
+  }
+  const first = waits ? keep : () => send('comment')
+  return (
+    <form class="new-comment" onSubmit={e => { e.preventDefault(); void first() }}>
+      <textarea id={'comment-' + step} rows={empty ? 1 : 3} aria-label={step ? `Comment on step ${step}` : 'Comment on the whole plan'}
+        placeholder={step ? 'Comment on this step, or ask about it' : 'Comment on the whole plan, or ask about it'} value={text.value}
+        onInput={e => { text.value = e.currentTarget.value }}
+        onKeyDown={e => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); void first() } }} />
+      {!empty && (
+        <div class="buttons">
+          {waits && <button class="primary" title="It goes with your decision (Ctrl+Enter)">Add comment</button>}
+          <button type={waits ? 'button' : 'submit'} class={waits ? '' : 'primary'} disabled={!!busy.value} onClick={waits ? () => send('comment') : undefined}>Send now</button>
+          <button type="button" disabled={!!busy.value} title="The agent answers; nothing of the plan changes" onClick={() => send('ask')}>Ask the agent</button>
+        </div>
+      )}
+    </form>
+  )
+}
+
+// lines are what a row shows of what was said about its step: what is not met, and what is not sent.
+export function linesOf(step: number): { key: string; who: string; text: string; kind: string }[] {
+  return [
+    ...comments.value.filter(c => c.step === step && c.met !== 'met').map(c => ({
+      key: c.id ?? c.at, who: c.by, text: c.reply ? `${c.text} → ${plainly(c.reply.by, names.value)}: ${c.reply.text}` : c.text, kind: c.reply ? 'reply' : 'sent',
+    })),
+    ...pending.value.filter(p => p.step === step).map(p => ({ key: p.key, who: 'Not sent', text: p.text, kind: 'kept' })),
+  ]
+}

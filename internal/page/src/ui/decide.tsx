@@ -1,0 +1,193 @@
+// The decision bar: who asks for what until when, and the four ways to decide. It stands first and stays in sight.
+
+import { useLayoutEffect } from 'preact/hooks'
+import { bind } from '../keys'
+import { dropComments, pending, typed } from '../kept'
+import { acknowledge, act, asked, type Asked, busy, clock, current, mayDecide, names, pane, seen, selected, settling, source, swapped, view } from '../store'
+import { PendingButtons } from './comments'
+import { Name, Prose, Told } from './prose'
+import { ago, count, sentence } from './say'
+import { Links } from './step'
+import type { Draft } from '../types'
+import { differing } from '../difference'
+import { focus } from './focus'
+
+const deciding = () => !!view.value?.draft?.decidable && mayDecide.value && !busy.value && !swapped.value
+const approving = () => deciding() && !view.value?.draft?.outdated
+
+export function DecisionBar() {
+  const v = view.value, draft = v?.draft
+  useLayoutEffect(() => bind(
+    { keys: ['a'], what: 'To Approve: Enter presses it', group: 'Deciding', when: approving, run: () => { document.getElementById('approve')?.focus() } },
+    { keys: ['f'], what: 'Ask for changes', group: 'Deciding', when: deciding, run: () => { ask('return') } },
+    { keys: ['r'], what: 'Reject the plan', group: 'Deciding', when: deciding, run: () => { ask('reject') } },
+  ), [])
+  if (!v || !draft?.decidable) return null
+  return (
+    <section class="decision" aria-label="Decision">
+      <div class="decision-line">
+        <p class="what">
+          <b>{draft.changes ? 'A change to the plan waits for your decision' : 'A plan waits for your decision'}</b>
+          <span class="soft">
+            <Name of={draft.by} /> asks, <time dateTime={draft.at}>{ago(draft.at, clock.value)}</time>
+            {draft.expires && <>; expires {ago(draft.expires, clock.value)}<span class="until"> ({clockTime(draft.expires)})</span></>}
+          </span>
+        </p>
+        {mayDecide.value ? <Buttons /> : <p class="cannot"><Told of={sentence(v.can.why ?? 'nothing can be decided here')} /></p>}
+      </div>
+      {mayDecide.value && <Lock />}
+      {mayDecide.value && swapped.value && <Swapped was={swapped.value} now={draft} />}
+      {draft.outdated && <p class="aside-line">{sentence(draft.outdated)}</p>}
+      <Warned draft={draft} />
+      {draft.archives && <p class="aside-line">Approving it archives the active plan “{draft.archives}”.</p>}
+      {mayDecide.value && asked.value && <WithWords how={asked.value} />}
+      {mayDecide.value && <Going />}
+    </section>
+  )
+}
+
+// Warned tells what the checks found when the plan was submitted, and which steps it stands beside.
+function Warned({ draft }: { draft: Draft }) {
+  const steps = draft.plan.steps.filter(s => s.warnings?.length).map(s => s.number), most = 12
+  return (
+    <>
+      {draft.warnings?.map((text, i) => <p key={i} class="aside-line waits"><Prose of={text} /></p>)}
+      {steps.length > 0 && <p class="aside-line">The checks warn about {steps.length > 1 ? 'steps' : 'step'} <Links to={steps.slice(0, most)} />{steps.length > most && ` and ${steps.length - most} more`}.</p>}
+    </>
+  )
+}
+
+function clockTime(at: string): string {
+  return new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+}
+
+function ask(how: Asked): void {
+  asked.value = asked.value === how ? '' : how
+  if (asked.value) focus('decision-words')
+}
+
+// Lock says whether the code of the terminal is still to be typed, and why; and for how long it holds once it was.
+function Lock() {
+  const open = !busy.value && source.value?.unlocked()
+  if (!open && !view.value?.can.code) return null
+  return <p class="aside-line soft small">{open ? 'The code was typed: this page decides until an hour after it last did.' : 'It asks once for the code on your terminal: an agent’s shell could press this button, too.'}</p>
+}
+
+// Swapped stands before the buttons when the plan is no longer the one that was looked at: they wait until that was seen, too.
+function Swapped({ was, now }: { was: Draft; now: Draft }) {
+  const { at } = now.request === was.request && now.edited ? now.edited : now, n = differing(was.plan, now.plan)
+  return (
+    <div class="notice is-waiting swapped" role="alert">
+      <b>This plan was changed at {clockTime(at)}: {n ? count(n, 'step') : 'what it says beside its steps'}.</b>{' '}
+      <span class="soft">You decide about what you have seen.</span>{' '}
+      {now.plan.difference && <button class="small" onClick={() => { pane.value = 'difference' }}>Show what changed</button>}{' '}
+      <button class="small primary" disabled={settling.value} onClick={acknowledge}>I have seen it</button>
+    </div>
+  )
+}
+
+function Buttons() {
+  const off = !!busy.value || !!swapped.value
+  const worded = (how: Exclude<Asked, ''>, long: string, short: string) => (
+    <button disabled={off} aria-label={long} aria-expanded={asked.value === how} onClick={() => ask(how)}><span class="long">{long}</span><span class="short">{short}</span></button>
+  )
+  return (
+    <div class="buttons">
+      {!view.value?.draft?.outdated && <>
+        <button id="approve" class="primary" disabled={off} onClick={() => decide('approve')}>Approve</button>
+        {worded('approve', 'Approve with comment…', 'With comment…')}
+      </>}
+      {worded('return', 'Ask for changes…', 'Ask for changes…')}
+      {worded('reject', 'Reject…', 'Reject…')}
+    </div>
+  )
+}
+
+const words: Record<Exclude<Asked, ''>, { label: string; hint: string; button: string }> = {
+  approve: { label: 'Comment for the agent', hint: 'It reaches the agent with the approval.', button: 'Approve with this comment' },
+  return: { label: 'What is to be changed', hint: 'The agent revises the plan and asks again.', button: 'Ask for these changes' },
+  reject: { label: 'Why', hint: 'The plan is dropped; the agent is told why.', button: 'Reject the plan' },
+}
+
+function WithWords({ how }: { how: Exclude<Asked, ''> }) {
+  const text = typed('decision'), w = words[how]
+  const { hint, button } = how === 'reject' && view.value?.draft?.changes ? { hint: 'The change is dropped; the plan goes on as it is.', button: 'Reject the change' } : w
+  const lacks = how === 'return' && !text.value.trim() && !pending.value.length, off = lacks || !!busy.value || !!swapped.value
+  const send = () => { if (!off) void decide(how) }
+  return (
+    <form class="words" onSubmit={e => { e.preventDefault(); send() }}>
+      <label for="decision-words">{w.label}</label>
+      <textarea id="decision-words" rows={3} value={text.value} aria-describedby="decision-hint" onInput={e => { text.value = e.currentTarget.value }}
+        onKeyDown={e => {
+          if (e.key === 'Escape') ask('')
+          if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send() }
+        }} />
+      <div class="buttons">
+        <button class={how === 'reject' ? 'danger' : 'primary'} disabled={off}>{button}</button>
+        {how === 'return' && <button type="button" disabled={!!busy.value || !!swapped.value} title="The agent drops this plan and writes another" onClick={() => decide('regenerate')}>Ask for a new plan</button>}
+        <button type="button" onClick={() => ask('')}>Cancel</button>
+        <span id="decision-hint" class="soft small">{lacks ? 'Say what, here or beside a step.' : hint}</span>
+      </div>
+    </form>
+  )
+}
+
+// Going lists the comments that go with the decision.
+function Going() {
+  const all = pending.value
+  if (!all.length) return null
+  return (
+    <details class="going">
+      <summary>{count(all.length, 'comment')} {all.length === 1 ? 'goes' : 'go'} with your decision</summary>
+      <ul role="list">
+        {all.map(p => (
+          <li key={p.key}>
+            <button class="link" disabled={!p.step} onClick={() => { selected.value = p.step }}>{p.step ? `Step ${p.step}` : 'Plan'}</button>
+            <span class="text"><Prose of={p.text} /></span>
+            <PendingButtons comment={p} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+// decide sends the decision with the words in the bar and the comments beside the steps. What is refused stays typed.
+async function decide(how: 'approve' | 'return' | 'reject' | 'regenerate'): Promise<void> {
+  const draft = seen.value
+  if (!draft || swapped.value) return
+  const text = typed('decision'), going = pending.value
+  const said = asked.value === (how === 'regenerate' ? 'return' : how) ? text.value.trim() : '' // words for another decision are not sent with this one
+  const input = { request: draft.request, digest: draft.plan.digest, comment: said }
+  const comments = going.map(p => {
+    const step = draft.plan.steps.find(s => s.number === p.step)
+    return step ? { step: step.id, text: p.text } : { text: p.step || p.gone ? `On “${p.title}”: ${p.text}` : p.text }
+  })
+  const done = await act(how, { ...input, comments })
+  if (!done) return
+  if (said) text.value = ''
+  asked.value = ''
+  current.value = false
+  dropComments(...going.map(p => p.key))
+}
+
+// Decided tells what the last decision led to: approving starts nothing by itself, and there are two ways on.
+export function Decided() {
+  const v = view.value, d = v?.decision, p = v?.plan
+  if (!v || !d || v.draft || !p || p.status !== 'active' || p.progress.done > 0) return null
+  if (!d.outcome.startsWith('approve') || p.progress.counts.in_progress || v.run && v.run.state !== 'none') return null
+  const here = v.run?.can_here && v.run.state === 'none'
+  return (
+    <section class="decision quiet-bar" aria-label="What comes next">
+      <div class="decision-line">
+        <p class="what">
+          <b><Told of={sentence(d.text, names.value)} /></b>
+          <span class="soft">
+            Nothing has started by itself. The agent goes on when it looks next{here ? '; or planloop carries out the steps that tools do, here.' : '.'}
+          </span>
+        </p>
+        {here && mayDecide.value && <button disabled={!!busy.value} onClick={() => act('start_run', {})}>Start a run here</button>}
+      </div>
+    </section>
+  )
+}

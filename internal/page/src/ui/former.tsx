@@ -1,0 +1,52 @@
+// Earlier plans: the list of them, and what says that one of them is looked at.
+
+import { useLayoutEffect } from 'preact/hooks'
+import { bind } from '../keys'
+import { clock, former, formerPlan, openFormer, source, view } from '../store'
+import { Prose } from './prose'
+import { ago, count, moment, sentence } from './say'
+
+export function Past() {
+  const all = view.value?.plans ?? []
+  if (!all.length) return null
+  return (
+    <details class="past" open={!!former.value}>
+      <summary>{count(all.length, 'earlier plan')}</summary>
+      <ul role="list">
+        {all.map(p => (
+          <li key={p.id}>
+            {source.value?.former
+              ? <button class="link" aria-current={p.id === former.value ? 'true' : undefined} onClick={() => go(p.id)}><Prose of={p.objective} /></button>
+              : <span><Prose of={p.objective} /></span>}
+            <span class="soft">version {p.version}, {p.done} of {count(p.steps, 'step')} done; {p.became}, <time dateTime={p.archived_at} title={moment(p.archived_at)}>{ago(p.archived_at, clock.value)}</time></span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+function go(id: string): void {
+  openFormer(id)
+  const main = document.getElementById('main')
+  main?.focus()
+  main?.scrollIntoView()
+  main?.scrollTo(0, 0)
+}
+
+// FormerBar stands above an earlier plan, where else a decision is asked for.
+export function FormerBar() {
+  useLayoutEffect(() => bind({ keys: ['b'], what: 'Back to the plan as it is now', group: 'Looking', run: () => go('') }), [])
+  const p = formerPlan.value, waits = view.value?.draft?.decidable
+  return (
+    <section class="decision quiet-bar" aria-label="Earlier plan">
+      <div class="decision-line">
+        <p class="what">
+          <b>{p ? sentence(`an earlier plan, ${p.became}`) : 'The earlier plan is being read.'}</b>
+          {p && <span class="soft">It stands here as it last was, {ago(p.archived_at, clock.value)}, and cannot be changed.</span>}
+        </p>
+        <button class={waits ? 'primary' : ''} onClick={() => go('')}>{waits ? 'To the plan that waits for you' : 'Back to the plan as it is now'}</button>
+      </div>
+    </section>
+  )
+}

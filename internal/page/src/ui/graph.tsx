@@ -1,0 +1,419 @@
+// The graph of a plan: which step waits for which, as a picture that one can walk through with the keyboard.
+
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { arrange } from '../graph/arrange'
+import type { Box, Layout, Room, Spot } from '../graph/layout'
+import { bind } from '../keys'
+import { narrow, pane, selected, shown } from '../store'
+import { listed, lookOf, wordOf } from '../status'
+import type { Step } from '../types'
+
+export function Graph() {
+  const plan = shown.value
+  if (!plan?.steps.length) return <p class="empty">There are no steps to draw.</p>
+  return <Picture key={plan.id} steps={plan.steps} />
+}
+
+interface Links { before: Map<number, number[]>; after: Map<number, number[]> }
+
+function links(steps: Step[]): Links {
+  const known = new Set(steps.map(s => s.number))
+  const before = new Map(steps.map(s => [s.number, (s.depends_on ?? []).filter(n => known.has(n))]))
+  const after = new Map<number, number[]>(steps.map(s => [s.number, []]))
+  for (const [n, all] of before) for (const m of all) after.get(m)!.push(n)
+  return { before, after }
+}
+
+// reach is a step's whole past or future: 1 for what stands next to it, 2 for what is farther.
+function reach(of: Map<number, number[]>, from: number): Map<number, 1 | 2> {
+  const found = new Map<number, 1 | 2>()
+  const near = of.get(from) ?? []
+  const open = [...near]
+  for (const n of near) found.set(n, 1)
+  for (let n = open.pop(); n !== undefined; n = open.pop()) {
+    for (const m of of.get(n) ?? []) if (!found.has(m) && m !== from) { found.set(m, 2); open.push(m) }
+  }
+  return found
+}
+
+function Picture({ steps }: { steps: Step[] }) {
+  const frame = useRef<HTMLDivElement>(null), svg = useRef<SVGSVGElement>(null)
+  const [made, setMade] = useState<Layout>()
+  const [failed, setFailed] = useState(false)
+  const [focused, setFocused] = useState(0)
+  const [hovered, setHovered] = useState(0)
+  const room = useRoom(frame)
+  const all = useMemo(() => links(steps), [steps])
+  const shape = JSON.stringify(steps.map(s => [s.number, s.depends_on])) // a status that changes leaves every step where it is
+  useEffect(() => {
+    if (!room) return undefined
+    let late = false
+    const knots = steps.map(s => ({ n: s.number, after: s.depends_on ?? [] }))
+    arrange(knots, { width: room.width, height: room.height - foot })
+      .then(layout => { if (!late) setMade(layout) }, () => { if (!late) setFailed(true) })
+    return () => { late = true }
+  }, [shape, room])
+  const level = useSignal<Level>('near')
+  const looking = useWindow(frame, svg, made, level)
+  const spots = useMemo(() => new Map(made?.spots.map(s => [s.n, s])), [made])
+  const centre = focused || selected.value
+  const before = useMemo(() => reach(all.before, centre), [all, centre])
+  const after = useMemo(() => reach(all.after, centre), [all, centre])
+  const walk = (from: number, key: string): number | undefined => {
+    if (!made) return undefined
+    if (key === 'Home') return steps[0]!.number
+    if (key === 'End') return steps.at(-1)!.number
+    return neighbour(made, spots, all, from, key)
+  }
+  const onKey = (e: KeyboardEvent) => {
+    const from = numberOf(e.target)
+    if (!from || e.altKey || e.ctrlKey || e.metaKey) return
+    if (e.key === 'Enter' || e.key === ' ') selected.value = from
+    else {
+      const to = walk(from, e.key)
+      if (to === undefined) return
+      svg.current?.querySelector<SVGElement>(`[data-n="${to}"]`)?.focus({ preventScroll: true })
+      const spot = spots.get(to)
+      if (spot) looking.reveal(spot)
+    }
+    e.preventDefault()
+    e.stopPropagation()
+  }
+  useLayoutEffect(() => bind(
+    { keys: ['+', '='], what: 'Look closer', group: 'Looking', run: () => looking.zoom(1.3) },
+    { keys: ['-'], what: 'Look from farther away', group: 'Looking', run: () => looking.zoom(1 / 1.3) },
+    { keys: ['0'], what: 'Fit the whole graph', group: 'Looking', run: looking.fit },
+  ), [looking])
+  const tabbed = spots.has(centre) ? centre : steps[0]!.number
+  const told = hovered || centre
+  if (failed) return <p class="notice">The graph could not be drawn. The plan lists what each step waits for.</p>
+  return (
+    <section class="graph" aria-label="Graph of the steps">
+      <div class="graph-frame" ref={frame}>
+        <svg ref={svg} role="group" aria-label="Steps and what they wait for. Arrow keys follow the lines." data-marked={centre > 0 && spots.has(centre)}
+          onKeyDown={onKey} onFocusIn={e => setFocused(numberOf(e.target))} onFocusOut={() => setFocused(0)}
+          onPointerOver={e => { if (e.pointerType === 'mouse') setHovered(numberOf(e.target)) }} onPointerLeave={() => setHovered(0)}
+          onClick={e => { const n = numberOf(e.target); if (n && !looking.dragged()) selected.value = n }}>
+          {made && <Lines made={made} centre={centre} before={before} after={after} />}
+          {made && <g role="list" aria-label="Steps">
+            {steps.map(step => {
+              const spot = spots.get(step.number)
+              return spot && <Node key={step.number} step={step} spot={spot} box={made.box} level={level.value} tabbed={step.number === tabbed} name={nameOf(step, all)}
+                mark={step.number === centre ? 'centre' : before.has(step.number) ? 'before' : after.has(step.number) ? 'after' : ''}
+                chosen={step.number === selected.value} />
+            })}
+          </g>}
+        </svg>
+        <div class="graph-tools" role="group" aria-label="View of the graph">
+          <button type="button" onClick={() => looking.zoom(1 / 1.3)} aria-label="Look from farther away" title="Farther away (-)">−</button>
+          <button type="button" onClick={() => looking.zoom(1.3)} aria-label="Look closer" title="Closer (+)">+</button>
+          <button type="button" onClick={looking.fit} title="The whole graph (0)">Fit</button>
+        </div>
+      </div>
+      <Caption step={steps.find(s => s.number === told)} all={all} steps={steps} grid={made?.grid} />
+    </section>
+  )
+}
+
+function numberOf(target: EventTarget | null): number {
+  const node = target instanceof Element ? target.closest('[data-n]') : null
+  return Number(node?.getAttribute('data-n') ?? 0)
+}
+
+// neighbour is where an arrow key leads: along the lines, and aside to the nearest of the same layer.
+function neighbour(made: Layout, spots: Map<number, Spot>, all: Links, from: number, key: string): number | undefined {
+  const here = spots.get(from)
+  const [back, on] = made.across ? ['ArrowLeft', 'ArrowRight'] : ['ArrowUp', 'ArrowDown']
+  if (!here || !key.startsWith('Arrow')) return undefined
+  const sign = key === 'ArrowLeft' || key === 'ArrowUp' ? -1 : 1
+  const upright = key === 'ArrowUp' || key === 'ArrowDown'
+  const apart = (s: Spot) => upright ? [(s.y - here.y) * sign, s.x - here.x] as const : [(s.x - here.x) * sign, s.y - here.y] as const
+  const far = (s: Spot) => { const [along, aside] = apart(s); return Math.abs(along) + 3 * Math.abs(aside) }
+  const nearest = (some: Spot[]) => some.reduce<Spot | undefined>((a, b) => (!a || far(b) < far(a) ? b : a), undefined)?.n ?? from
+  if (!made.grid && (key === back || key === on)) {
+    const near = (key === back ? all.before : all.after).get(from) ?? []
+    if (near.length) return nearest(near.map(n => spots.get(n)!))
+  }
+  return nearest(made.spots.filter(s => { const [along, aside] = apart(s); return along > 1 && Math.abs(aside) <= along }))
+}
+
+function nameOf(step: Step, all: Links): string {
+  const before = all.before.get(step.number)!, after = all.after.get(step.number)!
+  return `Step ${step.number}: ${step.title}. ${sentence(wordOf(step))}${step.risk ? `, ${step.risk} risk` : ''}.`
+    + (before.length ? ` Waits for ${listed(before)}.` : '') + (after.length ? ` ${listed(after)} wait${after.length === 1 ? 's' : ''} for it.` : '')
+}
+
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+function Lines({ made, centre, before, after }: { made: Layout; centre: number; before: Map<number, 1 | 2>; after: Map<number, 1 | 2> }) {
+  const mark = (from: number, to: number) => before.has(from) && (to === centre || before.has(to)) ? 'before'
+    : after.has(to) && (from === centre || after.has(from)) ? 'after' : ''
+  const drawn = made.grid ? made.lines.filter(l => l.from === centre || l.to === centre) : made.lines
+  return (
+    <g class="lines" aria-hidden="true">
+      {drawn.map(l => <path key={`${l.from}-${l.to}`} d={l.d} data-mark={mark(l.from, l.to)} />)}
+    </g>
+  )
+}
+
+// A Level is how much of a step can be read at the scale of the picture.
+type Level = 'near' | 'middle' | 'far' | 'farthest'
+
+interface NodeProps { level: Level; step: Step; spot: Spot; box: Box; tabbed: boolean; name: string; mark: string; chosen: boolean }
+
+// Node draws itself anew only when something about it has changed: there may be a thousand.
+function Node({ level, step, spot, box, tabbed, name, mark, chosen }: NodeProps) {
+  const risky = step.risk === 'high' || step.risk === 'medium'
+  return useMemo(() => (
+    <g role="listitem" transform={`translate(${spot.x - box.width / 2} ${spot.y - box.height / 2})`}>
+      <g class="node" role="button" data-n={step.number} tabindex={tabbed ? 0 : -1} aria-pressed={chosen} data-look={lookOf(step)} data-mark={mark}>
+        <title>{name}</title>
+        <rect class="node-box" width={box.width} height={box.height} rx={box.roomy ? 6 : 5} />
+        {risky && <rect class="node-risk" data-risk={step.risk} x={box.width - 4} y={0.5} width={3.5} height={box.height - 1} rx={2} />}
+        {box.roomy ? <Card step={step} width={box.width} level={level} /> : <Pill step={step} box={box} level={level} />}
+      </g>
+    </g>
+  ), [level, step, spot, box, tabbed, name, mark, chosen])
+}
+
+function Card({ step, width, level }: { step: Step; width: number; level: Level }) {
+  if (level === 'far') {
+    return <><Glyph step={step} x={22} y={29} r={9} /><text class="far-number" x={40} y={39}>{step.number}</text></>
+  }
+  if (level === 'middle') {
+    const lines = wrapped(step.title, width - 70, 15, 2)
+    return (
+      <>
+        <Glyph step={step} x={13} y={29} r={6} />
+        <text class="middle-number" x={25} y={34.5}>{step.number}</text>
+        {lines.map((line, i) => <text key={i} class="middle-title" x={58} y={(lines.length > 1 ? 25 : 34) + i * 19}>{line}</text>)}
+      </>
+    )
+  }
+  const words = [lookOf(step) !== 'open' && wordOf(step), step.risk !== 'low' && step.risk && `${step.risk} risk`]
+  return (
+    <>
+      <Glyph step={step} x={15} y={14.5} r={5} />
+      <text class="node-number" x={26} y={18.5}>{step.number}</text>
+      <text class="node-word" x={width - 11} y={18} text-anchor="end">{words.filter(Boolean).join(' · ')}</text>
+      {wrapped(step.title, width - 26, 12, 2).map((line, i) => <text key={i} class="node-title" x={10} y={35 + i * 14.5}>{line}</text>)}
+    </>
+  )
+}
+
+function Pill({ step, box, level }: { step: Step; box: Box; level: Level }) {
+  if (level !== 'near') {
+    return (
+      <>
+        <Glyph step={step} x={12} y={box.height / 2} r={4.5} />
+        {level === 'far' && <text class="pill-number" x={box.width / 2 + 5} y={box.height / 2 + 5} text-anchor="middle">{step.number}</text>}
+      </>
+    )
+  }
+  return (
+    <>
+      <Glyph step={step} x={6} y={6} r={2.2} />
+      <text class="pill-near" x={10.5} y={7.8}>{step.number}</text>
+      {wrapped(step.title, box.width - 9, 4.6, 3).map((line, i) => <text key={i} class="pill-title" x={3.5} y={14 + i * 5.4}>{line}</text>)}
+    </>
+  )
+}
+
+// Glyph tells the status by a shape, for who does not tell the colours apart.
+function Glyph({ step, x, y, r }: { step: Step; x: number; y: number; r: number }) {
+  const s = r * 0.5
+  const sign = {
+    open: '', ready: '', done: `M${-s} 0L${-s * 0.2} ${s * 0.8}L${s} ${-s * 0.7}`, wrong: `M${-s} ${-s}L${s} ${s}M${s} ${-s}L${-s} ${s}`,
+    gone: `M${-s} 0L${s} 0`, waiting: `M0 ${-s * 1.2}L0 ${s * 0.3}M0 ${s * 1.1}L0 ${s * 1.2}`, running: '',
+  }[lookOf(step)]
+  return (
+    <g class="glyph" transform={`translate(${x} ${y})`}>
+      <circle r={r} />
+      {lookOf(step) === 'running' && <path class="half" d={`M0 ${-r}A${r} ${r} 0 0 1 0 ${r}Z`} />}
+      {sign && <path d={sign} stroke-width={r * 0.32} />}
+    </g>
+  )
+}
+
+// wrapped sets a text in lines: SVG does not. Widths are estimated, for fonts differ.
+function wrapped(text: string, width: number, size: number, most: number): string[] {
+  const wide = (part: string) => [...part].reduce((sum, c) => sum + (/[iljtfrI.,:;'`|()[\] ]/.test(c) ? 0.36 : /[mwMW@%]/.test(c) ? 0.93 : /[A-Z]/.test(c) ? 0.7 : c > '\u2e80' ? 1 : 0.59), 0) * size
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(/\s+/)) {
+    if (line && wide(line + ' ' + word) > width) { lines.push(line); line = word } else line = line ? line + ' ' + word : word
+  }
+  lines.push(line)
+  const fits = lines.slice(0, most)
+  if (lines.length > most) fits[most - 1] += ' …'
+  return fits.map(l => {
+    while (wide(l) > width && l.length > 2) l = l.replace(/\s?…$/, '').slice(0, -1) + '…'
+    return l
+  })
+}
+
+function Caption({ step, all, steps, grid }: { step: Step | undefined; all: Links; steps: Step[]; grid: boolean | undefined }) {
+  if (!step) {
+    const words = new Map<string, number>()
+    for (const s of steps) words.set(wordOf(s), (words.get(wordOf(s)) ?? 0) + 1)
+    return (
+      <p class="graph-caption">
+        <span>{steps.length} {steps.length === 1 ? 'step' : 'steps'}: {[...words].map(([word, n]) => `${n} ${word}`).join(', ')}.</span>
+        <span class="soft">{grid ? 'Too many for a drawing of all lines: choose a step to see its own.' : 'A line leads from a step to the one that waits for it; one that follows from others is left out.'}</span>
+      </p>
+    )
+  }
+  const before = all.before.get(step.number)!, after = all.after.get(step.number)!
+  return (
+    <p class="graph-caption">
+      <span><b>{step.number}</b> <span class="soft">{wordOf(step)}{step.risk ? `, ${step.risk} risk` : ''}</span> {step.title}</span>
+      <span class="soft">
+        {before.length ? <span class="mark-before">waits for {listed(before)}</span> : 'waits for nothing'}
+        {' · '}
+        {after.length ? <span class="mark-after">{listed(after)} wait{after.length === 1 ? 's' : ''} for it</span> : 'nothing waits for it'}
+        {narrow.value && step.number === selected.value && <>{' · '}<button class="link" onClick={() => { pane.value = 'plan' }}>read it</button></>}
+      </span>
+    </p>
+  )
+}
+
+// useRoom is how much room there is for the picture: told anew only when that has become quite another.
+function useRoom(frame: { current: HTMLDivElement | null }): Room | undefined {
+  const [room, set] = useState<Room>()
+  useLayoutEffect(() => {
+    const look = () => {
+      const on = frame.current
+      if (!on) return
+      const held = on.style.height
+      on.style.height = ''
+      const now = { width: on.clientWidth || 1, height: on.clientHeight || 1 }
+      on.style.height = held
+      const other = (a: number, b: number) => a > b * 1.25 || b > a * 1.25
+      set(was => was && !other(was.width, now.width) && !other(was.height, now.height) ? was : now)
+    }
+    look()
+    const sized = new ResizeObserver(look)
+    sized.observe(frame.current!)
+    addEventListener('resize', look)
+    return () => { sized.disconnect(); removeEventListener('resize', look) }
+  }, [])
+  return room
+}
+
+interface Looking { zoom: (by: number) => void; fit: () => void; reveal: (spot: Spot) => void; centre: (spot: Spot) => void; dragged: () => boolean }
+
+// useWindow shows a part of the picture: which, is the viewBox, set without drawing anything anew.
+function useWindow(frame: { current: HTMLDivElement | null }, svg: { current: SVGSVGElement | null }, made: Layout | undefined, level: Signal<Level>): Looking {
+  const held = useRef({ x: 0, y: 0, k: 1, fitted: true, dragged: false, made, level })
+  held.current.made = made
+  const looking = useMemo(() => windowOn(frame, svg, held.current), [])
+  useLayoutEffect(() => {
+    const spot = made?.spots.find(s => s.n === selected.value)
+    if (spot && !held.current.fitted) looking.centre(spot) // whoever looks closely goes on looking at the same step
+    else if (made) looking.fit()
+  }, [made])
+  useEffect(() => looking.listen(), [])
+  return looking
+}
+
+interface Held { x: number; y: number; k: number; fitted: boolean; dragged: boolean; made: Layout | undefined; level: Signal<Level> }
+
+const foot = 40 // pixels that the buttons take, at the foot of the picture
+
+function windowOn(frame: { current: HTMLDivElement | null }, svg: { current: SVGSVGElement | null }, held: Held) {
+  const room = () => ({ w: frame.current?.clientWidth || 1, h: frame.current?.clientHeight || 1 })
+  const show = () => {
+    const { w, h } = room(), of = svg.current, { made } = held
+    if (!of || !made) return
+    const [vw, vh] = [w / held.k, h / held.k]
+    const within = (at: number, size: number, whole: number, below = 0) => size >= whole + below ? (whole + below - size) / 2 : Math.min(Math.max(at, -size / 4), whole - size * 0.75)
+    held.x = within(held.x, vw, made.width)
+    held.y = within(held.y, vh, made.height, foot / held.k)
+    of.setAttribute('viewBox', [held.x, held.y, vw, vh].map(n => n.toFixed(2)).join(' '))
+    held.level.value = made.box.roomy ? (held.k < 0.4 ? 'far' : held.k < 0.72 ? 'middle' : 'near') : held.k > 1.9 ? 'near' : held.k < 0.4 ? 'farthest' : 'far'
+  }
+  const whole = () => { const { w, h } = room(); return held.made ? Math.min(w / held.made.width, (h - foot) / held.made.height) : 1 }
+  const fit = () => {
+    if (held.made && frame.current) { // no taller than what is drawn
+      const whole = Math.min(frame.current.clientWidth / held.made.width, 1.15) * held.made.height + foot
+      frame.current.style.height = ''
+      if (whole < frame.current.clientHeight) frame.current.style.height = `${Math.max(220, Math.ceil(whole))}px`
+    }
+    held.k = Math.min(whole(), 1.15)
+    held.x = held.y = 0
+    held.fitted = true
+    show()
+  }
+  const zoomAt = (by: number, px: number, py: number) => {
+    const k = Math.min(Math.max(held.k * by, Math.min(whole(), 0.3)), held.made?.box.roomy ? 1.6 : 2.8)
+    held.x += px / held.k - px / k
+    held.y += py / held.k - py / k
+    held.k = k
+    held.fitted = false
+    show()
+  }
+  const zoom = (by: number) => { const { w, h } = room(); zoomAt(by, w / 2, h / 2) }
+  const pan = (dx: number, dy: number) => { held.x -= dx / held.k; held.y -= dy / held.k; held.fitted = false; show() }
+  const reveal = (spot: Spot) => {
+    const { w, h } = room(), [vw, vh] = [w / held.k, h / held.k], edge = 40 / held.k
+    const box = held.made?.box ?? { width: 0, height: 0 }
+    const into = (at: number, size: number, low: number, high: number) => low < at + edge ? low - edge : high > at + size - edge ? high - size + edge : at
+    held.x = into(held.x, vw, spot.x - box.width / 2, spot.x + box.width / 2)
+    held.y = into(held.y, vh, spot.y - box.height / 2, spot.y + box.height / 2)
+    show()
+  }
+  const centre = (spot: Spot) => {
+    const { w, h } = room()
+    held.x = spot.x - w / held.k / 2
+    held.y = spot.y - h / held.k / 2
+    show()
+  }
+  const listen = () => {
+    const on = frame.current
+    if (!on) return undefined
+    const ended = new AbortController()
+    const { signal } = ended
+    const down = new Map<number, { x: number; y: number }>()
+    on.addEventListener('pointerdown', e => {
+      if (e.button !== 0 || (e.target as Element).closest('button')) return
+      down.set(e.pointerId, { x: e.clientX, y: e.clientY })
+      held.dragged = false
+    }, { signal })
+    on.addEventListener('pointermove', e => {
+      const was = down.get(e.pointerId)
+      if (!was) return
+      const [dx, dy] = [e.clientX - was.x, e.clientY - was.y]
+      if (!held.dragged && Math.hypot(dx, dy) < 4) return
+      if (!held.dragged) on.setPointerCapture(e.pointerId) // a click stays with the step it is on
+      held.dragged = true
+      const other = [...down].find(([id]) => id !== e.pointerId)?.[1]
+      const edge = on.getBoundingClientRect()
+      if (other) {
+        const far = Math.hypot(was.x - other.x, was.y - other.y) || 1
+        zoomAt(Math.hypot(e.clientX - other.x, e.clientY - other.y) / far, (e.clientX + other.x) / 2 - edge.left, (e.clientY + other.y) / 2 - edge.top)
+        pan(dx / 2, dy / 2)
+      } else pan(dx, dy)
+      down.set(e.pointerId, { x: e.clientX, y: e.clientY })
+    }, { signal })
+    for (const end of ['pointerup', 'pointercancel'] as const) on.addEventListener(end, e => { down.delete(e.pointerId) }, { signal })
+    on.addEventListener('wheel', e => {
+      e.preventDefault()
+      const edge = on.getBoundingClientRect()
+      const unit = e.deltaMode === 1 ? 16 : 1
+      if (e.shiftKey) pan(-e.deltaY * unit, 0)
+      else if (e.deltaX && !e.ctrlKey) pan(-e.deltaX * unit, -e.deltaY * unit)
+      else zoomAt(Math.exp(-e.deltaY * unit * (e.ctrlKey ? 0.01 : 0.0016)), e.clientX - edge.left, e.clientY - edge.top)
+    }, { signal, passive: false })
+    const sized = new ResizeObserver(() => { if (held.fitted) fit(); else show() })
+    sized.observe(on)
+    addEventListener('beforeprint', () => {
+      if (!held.made || !svg.current) return
+      svg.current.setAttribute('viewBox', `0 0 ${held.made.width} ${held.made.height}`)
+      on.style.aspectRatio = `${held.made.width} / ${held.made.height}`
+    }, { signal })
+    addEventListener('afterprint', () => { on.style.aspectRatio = ''; show() }, { signal })
+    return () => { ended.abort(); sized.disconnect() }
+  }
+  return { zoom, fit, reveal, centre, dragged: () => held.dragged, listen }
+}

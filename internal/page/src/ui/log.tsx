@@ -1,0 +1,89 @@
+// What has happened, in words, newest first, day by day. Older entries are read when they are asked for, or come into sight.
+
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { asFault } from '../source'
+import { former, names, source, view, workspace } from '../store'
+import type { LogLine } from '../types'
+import { Prose } from './prose'
+import { moment, plainly, sentence } from './say'
+
+export function Log() {
+  return <Lines key={workspace.value + ' ' + former.value} />
+}
+
+function Lines() {
+  const lines = useSignal<LogLine[]>([]), more = useSignal(false), failed = useSignal(''), reading = useRef(false)
+  const end = useRef<HTMLButtonElement>(null)
+  const revision = view.value?.revision
+  // read adds what is newer, or with before what is older; an entry never changes.
+  const read = async (before?: number) => {
+    const from = source.value
+    if (!from || reading.current) return
+    reading.current = true
+    try {
+      const got = await from.log(workspace.value, before, former.value)
+      const first = !lines.value.length
+      const known = new Set(lines.value.map(l => l.revision))
+      const fresh = got.lines.filter(l => !known.has(l.revision))
+      const gap = !before && !first && fresh.length === got.lines.length && got.more // so much is new that something between is not known
+      lines.value = gap ? got.lines : [...lines.value, ...fresh].sort((a, b) => b.revision - a.revision)
+      if (before || first || gap) more.value = !!got.more
+      failed.value = ''
+    } catch (e) {
+      failed.value = asFault(e).message
+    }
+    reading.current = false
+  }
+  useEffect(() => { void read() }, [revision])
+  const everybody = new Set([...names.value, ...lines.value.map(l => l.who)])
+  const older = () => { void read(lines.value.at(-1)?.revision) }
+  useEffect(() => {
+    if (!end.current) return undefined
+    const seen = new IntersectionObserver(found => { if (found.some(f => f.isIntersecting)) older() }, { rootMargin: '300px' })
+    seen.observe(end.current)
+    return () => seen.disconnect()
+  }, [more.value, lines.value.length])
+  return (
+    <section class="log" aria-label="Log">
+      {days(lines.value).map(([day, all]) => (
+        <section key={day} aria-label={day}>
+          <h2>{day}</h2>
+          <ol role="list">
+            {all.map(l => (
+              <li key={l.revision} class={`by-${l.kind}`}>
+                <time dateTime={l.at} title={moment(l.at)}>{clockTime(l.at)}</time>
+                <span class="who" title={l.who}>{plainly(l.who, everybody)}</span>
+                <span class="text"><Prose of={plainly(sentence(l.text, everybody), everybody)} /></span>
+              </li>
+            ))}
+          </ol>
+        </section>
+      ))}
+      {failed.value && <p class="notice is-wrong">{failed.value}</p>}
+      {more.value && <button ref={end} class="quiet" onClick={older}>Older entries</button>}
+      {!lines.value.length && !failed.value && <p class="empty">Nothing has happened yet.</p>}
+    </section>
+  )
+}
+
+const clockTime = (at: string) => new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+
+function days(lines: LogLine[]): [string, LogLine[]][] {
+  const all = new Map<string, LogLine[]>()
+  for (const line of lines) {
+    const day = dayOf(line.at)
+    const known = all.get(day)
+    if (known) known.push(line)
+    else all.set(day, [line])
+  }
+  return [...all]
+}
+
+function dayOf(at: string): string {
+  const day = new Date(at), today = new Date()
+  const long = day.toLocaleDateString(undefined, { weekday: 'long', day: 'numeric', month: 'long', ...(day.getFullYear() !== today.getFullYear() && { year: 'numeric' }) })
+  if (day.toDateString() === today.toDateString()) return `Today, ${long}`
+  today.setDate(today.getDate() - 1)
+  return day.toDateString() === today.toDateString() ? `Yesterday, ${long}` : long
+}

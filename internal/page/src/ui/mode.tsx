@@ -1,0 +1,49 @@
+// Planning mode: agents read and ask, and change nothing until a person has approved a plan.
+
+import { useSignal } from '@preact/signals'
+import { typed } from '../kept'
+import { act, busy, mayDecide, names, view } from '../store'
+import { Told } from './prose'
+import { sentence } from './say'
+
+// Gathering tells that an agent is at work on a plan, and lets a person call it off.
+export function Gathering() {
+  const sure = useSignal(false), v = view.value
+  if (v?.phase !== 'gathering') return null
+  const returned = v.draft?.returned
+  return (
+    <section class="decision quiet-bar" aria-label="Planning mode">
+      <div class="decision-line">
+        <p class="what">
+          <b>{returned ? 'Changes were asked for; the agent works on them' : 'Planning mode is on'}</b>
+          <span class="soft">{returned ? <Told of={sentence(returned.text, names.value)} /> : 'Agents read and ask, and change nothing until you have approved a plan. It comes here by itself.'}</span>
+        </p>
+        {mayDecide.value && (sure.value ? (
+          <div class="buttons">
+            <button class="danger" autofocus disabled={!!busy.value} onClick={() => act('cancel_mode', {})}>End it without a plan</button>
+            <button onClick={() => { sure.value = false }}>Keep it</button>
+          </div>
+        ) : <button onClick={() => { sure.value = true }}>End planning mode…</button>)}
+      </div>
+    </section>
+  )
+}
+
+// AskForPlan has agents plan something before they act.
+export function AskForPlan() {
+  const task = typed('task')
+  if (!mayDecide.value || view.value?.phase !== 'inactive') return null
+  const send = async (e: Event) => {
+    e.preventDefault()
+    if (task.value.trim() && await act('enter_mode', { task: task.value.trim() })) task.value = ''
+  }
+  return (
+    <form class="ask-plan" onSubmit={send}>
+      <label for="task">Have agents plan before they act</label>
+      <div class="answer">
+        <input id="task" placeholder="What is to be planned" value={task.value} onInput={e => { task.value = e.currentTarget.value }} />
+        <button disabled={!task.value.trim() || !!busy.value}>Begin planning mode</button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,187 @@
+// The plan that is looked at: what it is for, how far it is, its steps, and what was said about the whole.
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useLayoutEffect } from 'preact/hooks'
+import { bind } from '../keys'
+import { allOpen, clock, current, editing, former, formerPlan, mayDecide, names, pane, printing, selected, shown, showsDraft, skipping, view } from '../store'
+import { standing } from '../status'
+import type { Plan } from '../types'
+import { Agents } from './agents'
+import { NewComment, Returned, Said } from './comments'
+import { edit, EditStep } from './edit'
+import { AskForPlan } from './mode'
+import { Past } from './former'
+import { Name, Prose, Told } from './prose'
+import { focus } from './focus'
+import { comment, Rows, skip } from './rows'
+import { ago, beyond, count, moment, plainly, sentence } from './say'
+import { close, mayChange } from './step'
+
+export function PlanView() {
+  usePlanKeys()
+  const p = shown.value
+  if (!p) return former.value ? null : <NoPlan />
+  return (
+    <>
+      <PlanHead plan={p} />
+      <StepsHead plan={p} />
+      <Rows />
+      <AddStep plan={p} />
+      <section class="talk whole" aria-label="Comments on the whole plan">
+        <Said step={0} />
+        <NewComment step={0} title={p.objective} />
+      </section>
+      {['completed', 'failed', 'abandoned'].includes(p.status) && <AskForPlan />}
+      <Past />
+    </>
+  )
+}
+
+function NoPlan() {
+  return (
+    <div class="empty">
+      <p><b>There is no plan here yet.</b></p>
+      <p>Ask an agent that is connected to planloop to plan something: it comes here as soon as it is submitted.</p>
+      <AskForPlan />
+      <Past />
+    </div>
+  )
+}
+
+function PlanHead({ plan: p }: { plan: Plan }) {
+  const v = view.value
+  const { done, of, counts } = p.progress, summary = beyond(p.summary, p.objective)
+  return (
+    <header class="plan-head">
+      {v?.draft && v.plan && !former.value && (
+        <div class="which" role="group" aria-label="Which plan">
+          <button aria-pressed={!current.value} onClick={() => { current.value = false }}>Proposed plan</button>
+          <button aria-pressed={current.value} onClick={() => { current.value = true }}>Current plan</button>
+        </div>
+      )}
+      <h2 class="objective"><Prose of={p.objective} /></h2>
+      <p class="facts-line">
+        <span>{formerPlan.value ? `version ${p.version}, ${formerPlan.value.became}` : p.version > 1 ? `${p.status}, version ${p.version}` : p.status}</span>
+        <span>{count(of, 'step')}</span>
+        {done > 0 && <span>{done} done</span>}
+        {counts.failed ? <span class="wrong">{counts.failed} failed</span> : null}
+        {counts.blocked ? <span class="waits">{counts.blocked} blocked</span> : null}
+        <span>by <Name of={p.created_by} />, <time dateTime={p.created_at} title={moment(p.created_at)}>{ago(p.created_at, clock.value)}</time></span>
+        <span class="mono" title={`What an approval binds: ${p.digest}`}>{p.short}</span>
+      </p>
+      {done > 0 && <progress max={of} value={done} aria-label={`${done} of ${of} steps are done`} />}
+      {summary && <p class="summary text"><Prose of={summary} /></p>}
+      {p.changes && <p class="text"><span class="soft">What has changed: </span><Prose of={p.changes} /></p>}
+      <Returned />
+      {!showsDraft.value && !former.value && (v?.run?.state === 'paused' || v?.run?.state === 'interrupted') && (
+        <p class="waits"><Told of={sentence(standing(v.run, v.plan?.steps ?? []))} /> <button class="link" onClick={() => { pane.value = 'run' }}>To the run</button></p>
+      )}
+      <Unresolved questions={p.questions} />
+      {!former.value && <Agents />}
+      <About plan={p} />
+    </header>
+  )
+}
+
+// Unresolved is what the plan leaves to whoever decides about it.
+function Unresolved({ questions }: { questions: string[] | undefined }) {
+  if (!questions?.length) return null
+  return (
+    <section class="unresolved" aria-label="Open questions">
+      <h3>{count(questions.length, 'open question')}{showsDraft.value && <span class="soft">, for you to settle in a comment</span>}</h3>
+      <ul role="list">{questions.map((q, i) => <li key={i} class="text"><Prose of={q} /></li>)}</ul>
+    </section>
+  )
+}
+
+// StepsHead opens and folds all steps at once: whoever approves can read all of it in one go.
+function StepsHead({ plan: p }: { plan: Plan }) {
+  if (!p.steps.length) return <p class="empty">It has no steps yet.</p>
+  return (
+    <div class="steps-head">
+      <h3>Steps</h3>
+      <button class="quiet small" aria-pressed={allOpen.value} title="o" onClick={() => { allOpen.value = !allOpen.value }}>{allOpen.value ? 'Fold all' : 'Open all'}</button>
+    </div>
+  )
+}
+
+// About has what bears on the decision in sight, and the rest at hand.
+function About({ plan: p }: { plan: Plan }) {
+  const first: Row[] = [], rest: Row[] = []
+  lines(first, 'Constraints', p.constraints)
+  text(first, 'Final summary', p.final_summary)
+  if (p.approval) text(first, 'Approved', [`by ${plainly(p.approval.by, names.value)}, ${moment(p.approval.at)}`, p.approval.comment].filter(Boolean).join(': '))
+  lines(first, 'Changed since', p.approval?.deviations)
+  text(rest, 'Context', p.context_notes)
+  text(rest, 'Reasoning', p.reasoning)
+  lines(rest, 'Discoveries', p.discoveries)
+  if (p.verdict) text(rest, 'Verdict', `${p.verdict.is_approved ? 'Approved' : 'Not approved'} by ${p.verdict.by}. ${p.verdict.feedback ?? ''}`)
+  if (!former.value) for (const q of view.value?.questions ?? []) if (q.answer) first.push(['Answered', <p class="text"><Prose of={q.text} /> <span class="soft"><Name of={q.answer.by} />:</span> <Prose of={q.answer.text} /></p>])
+  for (const o of p.other ?? []) text(rest, o.label, o.text)
+  return (
+    <>
+      {first.length > 0 && <dl class="facts about">{first.map(drawn)}</dl>}
+      {rest.length > 0 && (
+        <details class="more" open={printing.value || allOpen.value}>
+          <summary>{[...new Set(rest.map(([label], i) => i ? label.toLowerCase() : label))].join(', ')}</summary>
+          <dl class="facts about">{rest.map(drawn)}</dl>
+        </details>
+      )}
+    </>
+  )
+}
+
+type Row = [label: string, what: ComponentChildren]
+
+const drawn = ([label, what]: Row, i: number) => <div key={i}><dt>{label}</dt><dd>{what}</dd></div>
+
+function lines(rows: Row[], label: string, of: string[] | undefined): void {
+  if (of?.length) rows.push([label, <ul role="list">{of.map((line, i) => <li key={i}><Prose of={line} /></li>)}</ul>])
+}
+
+function text(rows: Row[], label: string, of: string | undefined): void {
+  if (of) rows.push([label, <p class="text"><Prose of={of} /></p>])
+}
+
+function AddStep({ plan: p }: { plan: Plan }) {
+  const adding = useSignal(false)
+  if (!mayDecide.value || (current.value && !!view.value?.draft) || (!showsDraft.value && p.status !== 'active')) return null
+  if (!adding.value) return <button class="quiet add" onClick={() => { adding.value = true }}>Add a step</button>
+  const last = p.steps.at(-1)?.number ?? 0
+  const after = selected.value || last
+  return (
+    <section class="adding" aria-label="A new step">
+      <h2>A new step{after ? ` after step ${after}` : ''}</h2>
+      <EditStep after={after} onClose={() => { adding.value = false }} />
+    </section>
+  )
+}
+
+function usePlanKeys(): void {
+  useLayoutEffect(() => {
+    const here = () => pane.value === 'plan' && !!shown.value?.steps.length
+    const chosen = () => here() && selected.value > 0
+    const step = () => shown.value?.steps.find(s => s.number === selected.value)
+    const changeable = () => { const s = step(); return here() && !!s && mayChange(s) }
+    const go = (by: number) => {
+      const all = shown.value?.steps ?? []
+      const at = all.findIndex(s => s.number === selected.value)
+      const next = at < 0 ? all[by > 0 ? 0 : all.length - 1] : all[Math.min(all.length - 1, Math.max(0, at + by))]
+      if (!next) return
+      editing.value = false
+      selected.value = next.number
+      focus('step-' + next.number)
+    }
+    return bind(
+      { keys: ['j', 'ArrowDown'], what: 'Next step', group: 'Steps', when: here, run: () => go(1) },
+      { keys: ['k', 'ArrowUp'], what: 'Previous step', group: 'Steps', when: here, run: () => go(-1) },
+      { keys: ['Enter'], what: 'Open the first step, or read the chosen one', group: 'Steps', when: here, run: () => selected.value ? focus('step-' + selected.value) : go(1) },
+      { keys: ['Escape'], what: 'Close the step', group: 'Steps', when: chosen, run: () => close(selected.value, editing.value || skipping.value > 0) },
+      { keys: ['o'], what: 'Open all steps, or fold them', group: 'Steps', when: here, run: () => { allOpen.value = !allOpen.value } },
+      { keys: ['c'], what: 'Comment on the step', group: 'Steps', when: () => chosen() && mayDecide.value, run: () => comment(selected.value) },
+      { keys: ['e'], what: 'Edit the step', group: 'Steps', when: changeable, run: () => edit(selected.value) },
+      { keys: ['x'], what: 'Skip the step, or take it out of a draft', group: 'Steps', when: changeable, run: () => skip(selected.value) },
+    )
+  }, [])
+}

@@ -1,0 +1,158 @@
+// The steps as rows. A long list draws only what is in sight: every row keeps its height, so that where each stands is known.
+
+import { batch, useComputed } from '@preact/signals'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { allOpen, editing, mayDecide, narrow, phone, printing, selected, shown, showsDraft, skipping } from '../store'
+import { altered } from '../difference'
+import { listed, wordOf } from '../status'
+import type { Step } from '../types'
+import { linesOf } from './comments'
+import { edit } from './edit'
+import { Sign, StatusMark } from './marks'
+import { Name, Prose } from './prose'
+import { Grip } from './reorder'
+import { toolsOf } from './say'
+import { mayChange, removes, StepPanel, Whole } from './step'
+import { focus } from './focus'
+
+const wholeUpTo = 120 // rows; longer lists are windowed
+const spare = 600 // pixels that are drawn above and below what is in sight
+const heights = { wide: 36, narrow: 54, line: 22, end: 4 }
+const mostLines = 3 // of comments in a row
+
+export function Rows() {
+  const all = shown.value?.steps ?? []
+  return all.length > wholeUpTo && !printing.value && !allOpen.value ? <Windowed all={all} /> : (
+    <ol class="steps" role="list" aria-label="Steps">{all.map(s => <Row key={s.id} step={s} of={all.length} at={0} />)}</ol>
+  )
+}
+
+function height(s: Step): number {
+  const lines = Math.min(linesOf(s.number).length, mostLines)
+  return (phone.value ? heights.narrow : heights.wide) + (lines ? lines * heights.line + heights.end : 0)
+}
+
+function Windowed({ all }: { all: Step[] }) {
+  const list = useRef<HTMLOListElement>(null), panel = useRef(0)
+  const [[from, to], see] = useState<[number, number]>([0, 40])
+  const [, drawn] = useState(0)
+  const open = narrow.value ? selected.value : 0
+  const tops: number[] = [0]
+  for (const s of all) tops.push(tops.at(-1)! + height(s) + (s.number === open ? panel.current : 0))
+  const known = useRef(tops)
+  known.current = tops
+  const look = () => {
+    if (!list.current) return
+    const top = -list.current.getBoundingClientRect().top
+    const first = Math.max(0, below(known.current, top - spare) - 1), last = below(known.current, top + innerHeight + spare)
+    see(before => before[0] === first && before[1] === last ? before : [first, last])
+  }
+  useLayoutEffect(look, [all, tops.at(-1)]) // not after every drawing: asking where the list is has what was drawn laid out at once
+  useEffect(() => {
+    addEventListener('scroll', look, { capture: true, passive: true })
+    addEventListener('resize', look)
+    return () => { removeEventListener('scroll', look, { capture: true }); removeEventListener('resize', look) }
+  }, [])
+  const measured = (px: number) => {
+    if (px === panel.current) return
+    panel.current = px
+    drawn(px)
+  }
+  const inSight = all.map((s, i) => [s, i] as const).filter(([s, i]) => (i >= from && i < to) || s.number === selected.value)
+  return (
+    <ol ref={list} class="steps windowed" role="list" aria-label="Steps" style={{ height: `${tops.at(-1)}px` }}>
+      {inSight.map(([s, i]) => <Row key={s.id} step={s} of={all.length} at={i + 1} top={tops[i]!} onPanel={measured} />)}
+    </ol>
+  )
+}
+
+// below finds the first of rising numbers that is more than n.
+function below(tops: number[], n: number): number {
+  let low = 0, high = tops.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (tops[middle]! > n) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+function Row({ step: s, of, at, top, onPanel }: { step: Step; of: number; at: number; top?: number; onPanel?: (px: number) => void }) {
+  const chosen = useComputed(() => selected.value === s.number), first = useComputed(() => !selected.value && shown.value?.steps[0]?.number === s.number)
+  const lines = useComputed(() => linesOf(s.number)), inline = useComputed(() => narrow.value && chosen.value)
+  const whole = useComputed(() => printing.value || (allOpen.value && !(narrow.value && chosen.value))) // else its panel shows it
+  const changed = useComputed(() => showsDraft.value ? shown.value?.difference?.steps.find(d => d.id === s.id && d.change !== 'removed' && altered(d))?.change : undefined)
+  const after = s.status !== 'pending' ? undefined : showsDraft.value ? s.depends_on : s.waiting_on
+  const more = lines.value.length - mostLines, tools = toolsOf(s)
+  return (
+    <li class={`row${chosen.value ? ' chosen' : ''} is-${s.status}`} data-step={s.number} aria-setsize={of} aria-posinset={at || undefined}
+      style={top === undefined ? undefined : { transform: `translateY(${top}px)` }}>
+      <div class="line">
+        <span class="number" aria-hidden="true">{s.number}</span>
+        <StatusMark status={s.status} />
+        <button id={'step-' + s.number} class="title" tabIndex={chosen.value || first.value ? 0 : -1} aria-expanded={chosen.value}
+          onClick={() => { editing.value = false; selected.value = chosen.value ? 0 : s.number }}>
+          <span class="unseen">Step {s.number}, {wordOf(s)}: </span><Prose of={s.title} />
+        </button>
+        <span class="meta">
+          <span class={`risk risk-${s.risk ?? 'none'}`}>{s.risk ?? ''}{s.risk && <span class="unseen"> risk</span>}</span>
+          <span class="tools mono" title={tools.join(', ')}>{tools[0]}{tools.length > 1 && ` +${tools.length - 1}`}</span>
+          <span class="tags">
+            {changed.value && <span class={`change change-${changed.value}`}>{changed.value === 'added' ? 'new' : changed.value}</span>}
+            {s.warnings?.length ? <span class="change asks" title={s.warnings.join(' ')}>{s.warnings.length > 1 ? 'warnings' : 'warning'}</span> : null}
+            {s.ask && <span class="change asks">asks you</span>}
+            {!s.ask && s.status === 'pending' && (s.pause || s.requires_approval) && <span class="change asks">asks first</span>}
+            {after?.length ? <span class="after">after {listed(after)}</span> : null}
+          </span>
+        </span>
+        <RowButtons step={s} reachable={chosen.value} />
+      </div>
+      {!whole.value && lines.value.slice(0, more > 0 ? mostLines - 1 : mostLines).map(c => <p key={c.key} class={`said-line is-${c.kind}`}><b><Name of={c.who} /></b> <Prose of={c.text} /></p>)}
+      {!whole.value && more > 0 && <p class="said-line soft">{more + 1} more</p>}
+      {whole.value && <Whole step={s} />}
+      {inline.value && !whole.value && <Inline step={s} onHeight={onPanel} />}
+    </li>
+  )
+}
+
+// Inline is the step in place, where there is no room beside the list.
+function Inline({ step, onHeight }: { step: Step; onHeight: ((px: number) => void) | undefined }) {
+  const at = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (!at.current) return undefined
+    at.current.closest('li')?.scrollIntoView({ block: 'nearest' })
+    if (!onHeight) return undefined
+    const seen = new ResizeObserver(() => onHeight(at.current?.offsetHeight ?? 0))
+    seen.observe(at.current)
+    return () => seen.disconnect()
+  }, [])
+  return <div ref={at} class="inline"><StepPanel step={step} /></div>
+}
+
+function RowButtons({ step: s, reachable }: { step: Step; reachable: boolean }) {
+  if (!mayDecide.value) return null
+  const tabIndex = reachable ? 0 : -1, change = mayChange(s)
+  return (
+    <span class="row-buttons">
+      <Grip step={s} />
+      <button class="quiet icon" tabIndex={tabIndex} aria-label={`Comment on step ${s.number}`} title="Comment (c)" onClick={() => comment(s.number)}><Sign of="comment" /></button>
+      {change && <button class="quiet icon" tabIndex={tabIndex} aria-label={`Edit step ${s.number}`} title="Edit (e)" onClick={() => edit(s.number)}><Sign of="edit" /></button>}
+      {change && <button class="quiet icon" tabIndex={tabIndex} aria-label={`${removes() ? 'Remove' : 'Skip'} step ${s.number}`} title={removes() ? 'Remove (x)' : 'Skip (x)'} onClick={() => skip(s.number)}><Sign of={removes() ? 'remove' : 'skip'} /></button>}
+    </span>
+  )
+}
+
+export function comment(number: number): void {
+  selected.value = number
+  editing.value = false
+  focus('comment-' + number)
+}
+
+// skip asks in the panel of the step: for a reason, or whether it is meant.
+export function skip(number: number): void {
+  batch(() => {
+    selected.value = number
+    editing.value = false
+    skipping.value = number
+  })
+}

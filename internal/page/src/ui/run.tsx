@@ -1,0 +1,324 @@
+// A run of the plan, seen live, and what its steps ask of a person.
+
+import { batch, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { typed } from '../kept'
+import { asFault } from '../source'
+import { act, busy, clock, current, look, mayDecide, names, pane, perform, selected, source, view, workspace } from '../store'
+import type { Choice, Run, Step } from '../types'
+import { listed, standing } from '../status'
+import { StatusMark } from './marks'
+import { Name, Prose } from './prose'
+import { ago, count, plainly, sentence, span } from './say'
+import { focus } from './focus'
+
+export function RunPanel() {
+  useProgress()
+  const v = view.value, run = v?.run, steps = v?.plan?.steps ?? []
+  if (!run) return <p class="empty">Nothing of this plan is carried out by planloop.</p>
+  const by = new Map(steps.map(s => [s.number, s]))
+  const asking = steps.filter(s => s.ask && !s.ask.early), failed = steps.filter(s => s.status === 'failed' && !s.ask)
+  const gone = new Set(steps.filter(s => s.status === 'skipped' || s.status === 'cancelled').map(s => s.number))
+  const waits = run.reason === 'deadlocked' && run.state === 'paused' ? steps.filter(s => s.waiting_on?.some(n => gone.has(n))) : []
+  const atWork = [...run.steps, ...steps.filter(s => s.status === 'in_progress' && !s.ask && !run.steps.some(r => r.step === s.number)).map(s => ({ step: s.number }))]
+  const ended = steps.filter(s => s.status !== 'failed' && s.completed_at && (s.tool && s.started_at || s.pause)).sort((a, b) => Date.parse(b.completed_at!) - Date.parse(a.completed_at!))
+  return (
+    <section class="run" aria-label="Run">
+      <RunHead run={run} stuck={failed.length > 0 || run.reason === 'deadlocked'} />
+      {asking.length > 0 && <h2>{count(asking.length, 'step asks', 'steps ask')} you</h2>}
+      {asking.map(s => <Asking key={s.id} step={s}><StepAsk step={s} /></Asking>)}
+      {failed.length > 0 && <h2>{count(failed.length, 'step')} failed</h2>}
+      {failed.map(s => <Asking key={s.id} step={s}>{s.error && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}<WaysOn step={s} choices={['retry', 'skip']} first /></Asking>)}
+      {waits.length > 0 && <h2>{count(waits.length, 'step waits', 'steps wait')} for what was given up</h2>}
+      {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to drop this dependency, or skip it, too.</p><WaysOn step={s} choices={['skip']} /></Asking>)}
+      {atWork.length > 0 && <h2>{count(atWork.length, 'step')} {run.state === 'interrupted' ? 'broken off' : 'at work'}</h2>}
+      {atWork.map(r => <AtWork key={r.step} running={r} step={by.get(r.step)} broken={run.state === 'interrupted'} />)}
+      {ended.length > 0 && <h2>What has ended</h2>}
+      <ol class="ended" role="list">{ended.slice(0, 50).map(s => <Ended key={s.id} step={s} />)}</ol>
+    </section>
+  )
+}
+
+// useProgress looks again while steps are at work: how far they are is no change of the plan, and nobody tells of it.
+function useProgress(): void {
+  const on = view.value?.run?.state === 'running'
+  useEffect(() => {
+    if (!on) return undefined
+    const timer = setInterval(() => { if (!document.hidden) look() }, 2000)
+    return () => clearInterval(timer)
+  }, [on])
+}
+
+// openStep shows a step of the plan that is carried out.
+function openStep(number: number): void {
+  batch(() => {
+    if (view.value?.draft) current.value = true
+    pane.value = 'plan'
+    selected.value = number
+  })
+  focus('step-' + number)
+}
+
+// holds is what keeps a run from going on, whoever wants it to.
+function holds(): string {
+  const v = view.value
+  if (v?.phase === 'submitted' || v?.phase === 'gathering') return v.draft?.decidable ? 'It can go on once the plan that waits is decided about.' : 'It can go on when planning mode ends.'
+  return v?.plan?.status === 'replanning' ? 'A critical step failed: it is to be tried again or skipped, or an agent revises the plan.' : ''
+}
+
+function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
+  const replanning = useSignal(false), off = !!busy.value
+  const on = run.state === 'running', may = mayDecide.value
+  const held = holds(), startable = run.can_here && !on && !held
+  return (
+    <header class={`run-head is-${run.state}`}>
+      <p class="what">
+        <b>{sentence(standing(run, view.value?.plan?.steps ?? []))}</b>
+        {run.note && <span class="soft">{sentence(run.note)}</span>}
+        {run.since && <span class="soft small">Begun by <Name of={run.by} /> {ago(run.since, clock.value)}{run.ended && `, ended ${ago(run.ended, clock.value)}`}.</span>}
+        {!on && held && <span class="soft small">{held}</span>}
+      </p>
+      {may && (
+        <div class="buttons">
+          {startable && <button class={stuck ? '' : 'primary'} disabled={off} onClick={() => act('start_run', {})}>{run.state === 'none' || run.state === 'over' ? 'Start a run here' : 'Go on here'}</button>}
+          {on && <button disabled={off} title="Nothing new starts; what runs ends" onClick={() => act('pause_run', {})}>Pause</button>}
+          {run.state !== 'none' && run.state !== 'over' && <button disabled={off} onClick={() => act('end_run', {})}>End the run</button>}
+          {run.state !== 'none' && <button disabled={off} aria-expanded={replanning.value} onClick={() => { replanning.value = !replanning.value }}>Ask for replanning…</button>}
+        </div>
+      )}
+      {may && !run.can_here && !on && run.state !== 'over' && <p class="soft small">It cannot be run from here: <code>planloop run</code> on a terminal does.</p>}
+      {replanning.value && <Worded name="replan" label="What the plan should do instead" button="Pause and ask for replanning" act="ask_replan" input={{}} done={() => { replanning.value = false }} />}
+    </header>
+  )
+}
+
+// Worded is an act that wants words.
+function Worded({ name, label, button, act: what, input, field = 'text', may, done }: {
+  name: string; label: string; button: string; act: string; input: Record<string, unknown>; field?: string; may?: boolean; done?: () => void
+}) {
+  const text = typed(name), at = useRef<HTMLTextAreaElement>(null)
+  useLayoutEffect(() => { if (done) at.current?.focus() }, []) // it was asked for just now
+  const send = async (e?: Event) => {
+    e?.preventDefault()
+    if (!may && !text.value.trim()) return
+    if (!await perform(what, { ...input, [field]: text.value.trim() })) return
+    text.value = ''
+    done?.()
+  }
+  return (
+    <form class="answer" onSubmit={send}>
+      <textarea ref={at} rows={2} aria-label={label} placeholder={label} value={text.value} onInput={e => { text.value = e.currentTarget.value }}
+        onKeyDown={e => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) void send(e) }} />
+      <button disabled={!!busy.value || (!may && !text.value.trim())}>{button}</button>
+    </form>
+  )
+}
+
+function Asking({ step: s, children }: { step: Step; children: ComponentChildren }) {
+  return <article class="asking" aria-label={`Step ${s.number}`}><StepTitle step={s} />{children}</article>
+}
+
+function StepTitle({ step: s }: { step: Step }) {
+  return (
+    <h3>
+      <button class="link number" aria-label={`Step ${s.number}`} onClick={() => openStep(s.number)}>{s.number}</button>
+      <span class="title"><Prose of={s.title} /></span>
+      {s.tool && <span class="soft mono">{s.tool}</span>}
+      {(s.attempts ?? 0) > 1 && <span class="soft">attempt {s.attempts}</span>}
+    </h3>
+  )
+}
+
+function AtWork({ running: r, step: s, broken }: { running: Run['steps'][number]; step: Step | undefined; broken: boolean }) {
+  const title = s ?? { number: r.step, title: '' } as Step
+  return (
+    <article class="at-work" aria-label={`Step ${r.step}`}>
+      <StepTitle step={title} />
+      <p class="progress">
+        {r.percent !== undefined && r.percent > 0 && <progress max={100} value={r.percent} aria-label={`Step ${r.step}: ${r.percent} percent`} />}
+        <span class="soft">{[!s?.tool && s?.claimed_by && plainly(s.claimed_by, names.value), r.percent ? `${r.percent} %` : '', r.what, s?.started_at ? (broken ? `begun ${ago(s.started_at, clock.value)}` : span((clock.value - Date.parse(s.started_at)) / 1000)) : ''].filter(Boolean).join(' · ')}</span>
+      </p>
+      {(s?.tool || s?.agent) && <Tail step={r.step} live={!broken} given={r.tail} />}
+    </article>
+  )
+}
+
+function Ended({ step: s }: { step: Step }) {
+  const open = useSignal(false)
+  return (
+    <li>
+      <details onToggle={e => { open.value = e.currentTarget.open }}>
+        <summary>
+          <StatusMark status={s.status} /><span class="unseen">{s.status} </span><span class="number">{s.number}</span><span class="title"><Prose of={s.title} /></span>
+          <span class="soft small">{s.pause ? 'answered' : span((Date.parse(s.completed_at!) - Date.parse(s.started_at!)) / 1000)}, {ago(s.completed_at, clock.value)}</span>
+        </summary>
+        {s.pause && !s.tool ? <p class="text"><Prose of={s.pause} /> <b><Prose of={s.output ?? ''} /></b></p> : open.value && <Tail step={s.number} given={s.error ?? s.output} />}
+      </details>
+    </li>
+  )
+}
+
+// Tail is the end of what a step has printed. While it runs it is read again and again, and stays at the end until one
+// scrolls up; at the end again it goes along again.
+export function Tail({ step, live, given }: { step: number; live?: boolean; given?: string | undefined }) {
+  const text = useSignal(given ?? ''), failed = useSignal(''), follows = useSignal(true)
+  const at = useRef<HTMLPreElement>(null), own = useRef(false)
+  useEffect(() => {
+    let ended = false, timer = 0
+    const read = async () => {
+      try {
+        const got = await source.value?.tail(workspace.value, step)
+        if (ended) return
+        if (got) text.value = got
+        failed.value = ''
+      } catch (e) {
+        if (!text.value) failed.value = asFault(e).problem
+      }
+      if (!ended && live) timer = window.setTimeout(read, document.hidden ? 5000 : 1000)
+    }
+    void read()
+    return () => { ended = true; clearTimeout(timer) }
+  }, [step, live, workspace.value])
+  useLayoutEffect(() => {
+    if (!at.current || !follows.value || !live) return
+    own.current = true
+    at.current.scrollTop = at.current.scrollHeight
+  }, [text.value, follows.value])
+  const scrolled = () => {
+    const pre = at.current
+    if (!pre || own.current) { own.current = false; return }
+    follows.value = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 8
+  }
+  if (failed.value) return <p class="soft small">{sentence(failed.value)}</p>
+  if (!text.value.trim()) return <p class="soft small">{live ? 'It has printed nothing yet.' : 'It has printed nothing.'}</p>
+  return (
+    <div class="tail">
+      <pre ref={at} tabIndex={0} onScroll={scrolled} aria-label={`What step ${step} has printed`}>{text.value}</pre>
+      {live && !follows.value && <button class="small to-end" onClick={() => { follows.value = true }}>To the end</button>}
+    </div>
+  )
+}
+
+// StepAsk is what one step waits for a person to say: an approval with its arguments, an answer, whether it happened.
+export function StepAsk({ step: s }: { step: Step }) {
+  const ask = s.ask
+  if (!ask) return null
+  const has = (choice: Choice) => ask.choices.includes(choice)
+  const rest = ask.choices.filter(c => c === 'retry' || c === 'happened' || c === 'skip' || c === 'abort')
+  return (
+    <section class={`ask is-${ask.kind}`} aria-label={`What step ${s.number} asks`}>
+      <p class="text">{ask.early && <b>It will ask before it runs. </b>}{ask.text || asks[ask.kind]}</p>
+      {ask.kind === 'unknown' && <Tail step={s.number} />}
+      {!mayDecide.value && ask.args && <pre tabIndex={0} aria-label="Arguments">{ask.args}</pre>}
+      {mayDecide.value && <>
+        {has('reply') && <Worded name={`reply-${s.number}`} label={`Answer to step ${s.number}`} button="Answer" act="answer_step" input={{ step: s.number, ...digestOf(s) }} />}
+        {has('approve') ? <Approving step={s} rest={rest} /> : <WaysOn step={s} choices={rest} />}
+      </>}
+    </section>
+  )
+}
+
+const asks: Record<string, string> = {
+  approval: 'May it run with these arguments?', pause: 'It waits for an answer.', blocked: 'It is blocked.',
+  unknown: 'It was begun, and what carried it out has ended: nobody knows whether it was done.',
+}
+
+const digestOf = (s: Step) => s.ask?.digest ? { digest: s.ask.digest } : {}
+
+// Approving shows the arguments and lets them be changed; what is approved is what stands there.
+function Approving({ step: s, rest }: { step: Step; rest: Choice[] }) {
+  const args = s.ask?.args ?? ''
+  const text = typed(`args-${s.number}-${s.ask?.short ?? ''}`), editing = useSignal(!!text.value)
+  const now = text.value || args, wrong = editing.value ? faultIn(now) : ''
+  const field = useRef<HTMLTextAreaElement>(null), opened = useRef(editing.value)
+  useLayoutEffect(() => { if (editing.value && !opened.current) field.current?.focus(); opened.current = editing.value }, [editing.value])
+  const edited = editing.value && !wrong && !same(now, args)
+  const approve = async () => {
+    if (wrong) return
+    if (await act('approve_step', { step: s.number, ...digestOf(s), ...(edited && { args: JSON.parse(now) as unknown }) })) { text.value = ''; editing.value = false }
+  }
+  return (
+    <div class="approving">
+      {editing.value
+        ? <>
+            <textarea class="mono" rows={Math.min(16, now.split('\n').length + 1)} spellcheck={false} ref={field} aria-label={`Arguments of step ${s.number}, as JSON`} aria-invalid={!!wrong}
+              aria-describedby={`wrong-${s.number}`} value={now} onInput={e => { text.value = e.currentTarget.value }} />
+            <p id={`wrong-${s.number}`} class="wrong small" aria-live="polite">{wrong}</p>
+          </>
+        : args && <pre tabIndex={0} aria-label="Arguments">{args}</pre>}
+      <WaysOn step={s} choices={rest}>
+        <button class="primary" disabled={!!wrong || !!busy.value} onClick={approve}>{edited ? 'Approve with these arguments' : 'Approve the step'}</button>
+        <button disabled={!!busy.value} onClick={() => act('deny_step', { step: s.number, ...digestOf(s) })}>Deny</button>
+        {args && (editing.value
+          ? <button class="quiet" onClick={() => { text.value = ''; editing.value = false }}>Leave the arguments as they were</button>
+          : <button class="quiet" onClick={() => { editing.value = true }}>Edit the arguments</button>)}
+      </WaysOn>
+    </div>
+  )
+}
+
+// faultIn says what keeps a text from being arguments, with the place where a browser tells it.
+export function faultIn(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value && !Array.isArray(value) ? '' : 'Arguments are one JSON object: { "name": value }.'
+  } catch (e) {
+    const said = (e as Error).message
+    const at = Number(/position (\d+)/.exec(said)?.[1] ?? NaN)
+    const line = Number.isNaN(at) ? '' : ` in line ${text.slice(0, at).split('\n').length}`
+    return `This is no JSON${line}: ${said.replace(/^JSON\.parse: /, '').replace(/ (in JSON |after JSON )?at position .*$/s, '').replace(/, ".*" is not valid JSON$/s, '')}.`
+  }
+}
+
+function same(a: string, b: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(a)) === JSON.stringify(JSON.parse(b))
+  } catch {
+    return false
+  }
+}
+
+// RetryWith starts a step that failed once more, with arguments that a person has written.
+function RetryWith({ step: s, done }: { step: Step; done: () => void }) {
+  const text = typed(`retry-${s.number}`), now = text.value || (s.args ?? ''), wrong = faultIn(now)
+  const send = async (e: Event) => {
+    e.preventDefault()
+    if (wrong || same(now, s.args ?? '') || !await act('retry_step', { step: s.number, ...digestOf(s), args: JSON.parse(now) as unknown })) return
+    text.value = ''
+    done()
+  }
+  return (
+    <form class="approving" onSubmit={send}>
+      <textarea class="mono" rows={Math.min(16, now.split('\n').length + 1)} spellcheck={false} aria-label={`Arguments of step ${s.number}, as JSON`} aria-invalid={!!wrong}
+        value={now} onInput={e => { text.value = e.currentTarget.value }} />
+      <p class="wrong small" aria-live="polite">{wrong}</p>
+      <div class="buttons"><button class="primary" disabled={!!wrong || same(now, s.args ?? '') || !!busy.value}>Try again with these arguments</button></div>
+    </form>
+  )
+}
+
+const ways = { retry: 'Try again', args: 'Try again with other arguments…', happened: 'It happened', skip: 'Skip…', abort: 'End the run' }
+
+// WaysOn are the answers to a step that failed, or of which nobody knows what came of it.
+function WaysOn({ step: s, choices, first, children }: { step: Step; choices: Choice[]; first?: boolean; children?: ComponentChildren }) {
+  const wanted = useSignal<'' | 'skip' | 'happened' | 'args'>('')
+  if (!mayDecide.value || (!choices.length && !children)) return null
+  const take = (choice: keyof typeof ways) => {
+    if (choice === 'skip' || choice === 'happened' || choice === 'args') wanted.value = wanted.value === choice ? '' : choice
+    else void (choice === 'abort' ? act('end_run', {}) : act('retry_step', { step: s.number, ...digestOf(s) }))
+  }
+  return (
+    <>
+      <div class="buttons">
+        {children}
+        {(Object.keys(ways) as (keyof typeof ways)[]).filter(c => c === 'args' ? !!s.args && choices.includes('retry') : choices.includes(c)).map(c => (
+          <button key={c} class={first && c === 'retry' ? 'primary' : ''} disabled={!!busy.value} aria-expanded={c === 'skip' || c === 'happened' || c === 'args' ? wanted.value === c : undefined} onClick={() => take(c)}>{ways[c]}</button>
+        ))}
+      </div>
+      {wanted.value === 'args' && <RetryWith step={s} done={() => { wanted.value = '' }} />}
+      {wanted.value === 'skip' && <Worded name={`skip-${s.number}`} label="Why it is skipped" button="Skip the step" act="skip_step" input={{ step: s.number }} field="reason" done={() => { wanted.value = '' }} />}
+      {wanted.value === 'happened' && <Worded name={`happened-${s.number}`} label="What came of it, if it gave a value" button="It happened" act="happened_step" may input={{ step: s.number, ...digestOf(s) }} done={() => { wanted.value = '' }} />}
+    </>
+  )
+}

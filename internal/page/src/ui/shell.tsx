@@ -1,0 +1,161 @@
+// The frame of the page: what waits in every workspace on the left, one plan in the middle, one step on the right.
+
+import { effect } from '@preact/signals'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { followSteps } from '../follow'
+import { bind } from '../keys'
+import { asFault } from '../source'
+import { connection, fault, former, heard, helping, inbox, names, narrow, pane, type Pane, phone, selected, shown, source, step, told, view } from '../store'
+import { Signals } from './agents'
+import { Decided, DecisionBar } from './decide'
+import { Unlock } from './dialog'
+import { Difference } from './diff'
+import { FormerBar } from './former'
+import { Graph } from './graph'
+import { Help } from './help'
+import { Inbox } from './inbox'
+import { Log } from './log'
+import { Gathering } from './mode'
+import { PlanView } from './plan'
+import { Prose, Told } from './prose'
+import { Questions } from './questions'
+import { Reordering } from './reorder'
+import { RunPanel } from './run'
+import { count, sentence } from './say'
+import { StepPanel } from './step'
+
+const panes: { name: Pane; label: string; there: () => boolean; draw: () => preact.JSX.Element }[] = [
+  { name: 'plan', label: 'Plan', there: () => true, draw: () => <PlanView /> },
+  { name: 'graph', label: 'Graph', there: () => (shown.value?.steps.length ?? 0) > 1, draw: () => <Graph /> },
+  { name: 'difference', label: 'Changes', there: () => !!shown.value?.difference, draw: () => <Difference /> },
+  { name: 'run', label: 'Run', there: () => !!view.value?.run && !former.value, draw: () => <RunPanel /> },
+  { name: 'log', label: 'Log', there: () => !!view.value, draw: () => <Log /> },
+]
+
+export function Shell() {
+  useLayoutEffect(() => bind(...panes.map(({ name, label, there }, i) => (
+    { keys: [String(i + 1)], what: `Show: ${label.toLowerCase()}`, group: 'Looking' as const, when: there, run: () => { pane.value = name } }))), [])
+  useEffect(() => keepFocus(), [])
+  useEffect(() => followSteps(), [])
+  useEffect(() => effect(() => { document.title = title() }), [])
+  const v = view.value, there = panes.filter(p => p.there()), chosen = there.find(p => p.name === pane.value) ?? panes[0]!
+  const page = source.value?.kind !== 'app', beside = step.value && !narrow.value && chosen.name !== 'run' && chosen.name !== 'log' ? step.value : undefined
+  return (
+    <div class={`frame${page ? '' : ' in-app'}${beside ? ' with-step' : ''}`}>
+      <a class="skip-link" href="#main" onClick={e => { e.preventDefault(); document.getElementById('main')?.focus() }}>To the plan</a>
+      {page && <Rail />}
+      <main id="main" tabIndex={-1}>
+        <div class="attention">
+          <Notices />
+          {former.value ? <FormerBar /> : <>
+            <DecisionBar />
+            <Gathering />
+            <Decided />
+          </>}
+        </div>
+        {!v && <h1 class="unseen">planloop</h1>}
+        {v && (
+          <div class="place-head">
+            <div class="place-name"><h1>{v.workspace.name}</h1> {!former.value && !v.draft?.decidable && v.phase !== 'gathering' && <span class="soft"><Told of={sentence(v.headline, names.value)} /></span>}</div>
+            <nav class="panes" aria-label="Views of the plan">
+              {there.map(p => <button key={p.name} aria-current={p === chosen ? 'page' : undefined} onClick={() => { pane.value = p.name }}>{p.label}</button>)}
+            </nav>
+          </div>
+        )}
+        {v && !v.can.decide && !v.draft?.decidable && !former.value && <p class="cannot"><Told of={`This page shows and does not decide${v.can.why ? `: ${sentence(v.can.why).replace(/^./, c => c.toLowerCase())}` : '.'}`} /></p>}
+        {v && <div class="content">{!former.value && <><Questions /><Signals /></>}{chosen.name !== 'plan' && <h2 class="pane-title"><Prose of={(chosen.name === 'run' ? v.plan : shown.value)?.objective ?? v.workspace.name} /></h2>}{chosen.draw()}</div>}
+        {!v && heard.value && connection.value === 'live' && inbox.value.workspaces.length === 0 && <Nothing />}
+      </main>
+      {beside && <aside class="beside" aria-label="Chosen step"><StepPanel key={beside.title} step={beside} /></aside>}
+      <Help />
+      <Reordering />
+      <Unlock />
+      <div class="unseen" role="status" aria-live="polite">{told.value}</div>
+    </div>
+  )
+}
+
+// Rail is the inbox: beside the plan where there is room, else above it, folded.
+function Rail() {
+  const n = inbox.value.waiting.length
+  useLayoutEffect(() => bind({ keys: ['i'], what: 'To what waits for you', group: 'Looking', run: toInbox }), [])
+  if (!phone.value) return <nav class="rail" aria-label="Inbox"><p class="brand">planloop</p><Inbox /><button class="keys soft small" onClick={() => { helping.value = true }}>Keys <kbd>?</kbd></button></nav>
+  const fold = (e: MouseEvent) => { if (e.target instanceof Element && e.target.closest('button')) (e.currentTarget as HTMLDetailsElement).open = false } // what was chosen stands below
+  return <nav class="rail" aria-label="Inbox"><details onClick={fold}><summary>planloop <span class="soft">{n ? count(n, 'thing waits', 'things wait') + ' for you' : heard.value && 'nothing waits for you'}</span></summary><Inbox /></details></nav>
+}
+
+function toInbox(): void {
+  const folded = document.querySelector<HTMLDetailsElement>('.rail > details')
+  if (folded) folded.open = true
+  document.querySelector<HTMLElement>('.rail .item, .rail .place')?.focus()
+}
+
+// TokenForm lets in who knows the token of the server, to look alone.
+function TokenForm() {
+  const [wrong, setWrong] = useState('')
+  const send = (e: SubmitEvent) => {
+    e.preventDefault()
+    const token = new FormData(e.target as HTMLFormElement).get('token')
+    source.value?.look?.(String(token)).catch((why: unknown) => setWrong(asFault(why).message))
+  }
+  return (
+    <form class="notice is-waiting" onSubmit={send}>
+      <label><b>To look, type the token of this server.</b> To decide, run <code>planloop review</code> on a terminal.{' '}
+        <input name="token" type="password" autocomplete="off" required /></label>{' '}
+      <button>Look</button>
+      {wrong && <span role="alert"> {sentence(wrong)}</span>}
+    </form>
+  )
+}
+
+function Notices() {
+  return (
+    <>
+      {connection.value === 'lost' && <p class="notice is-wrong" role="alert"><b>The connection to planloop is lost.</b> What you see may be old. It is tried again by itself; what you typed is kept. If planloop was ended, start it anew: <code>planloop review</code>. If you reach it over SSH, see whether the forward still stands.</p>}
+      {connection.value === 'refused' && <p class="notice is-wrong" role="alert"><b>This browser has not entered, or its session is over.</b> Press Enter in the terminal of <code>planloop review</code>: it prints a link that opens this page, once and for 30 seconds.</p>}
+      {connection.value === 'token' && <TokenForm />}
+      {fault.value && connection.value !== 'refused' && connection.value !== 'token' && (
+        <p class="notice is-wrong" role="alert">
+          <b>{sentence(fault.value.problem)}</b> {sentence(fault.value.fix)}
+          <button class="quiet small" onClick={() => { fault.value = null }}>Dismiss</button>
+        </p>
+      )}
+      {view.value?.workspace.doubt && <p class="notice is-waiting">{sentence(view.value.workspace.doubt)}</p>}
+    </>
+  )
+}
+
+function Nothing() {
+  return (
+    <div class="empty">
+      <p><b>No workspace has a plan yet.</b></p>
+      <p>Connect an agent with <code>planloop init</code> in the folder it works in, and ask it to plan. Whatever it submits comes here by itself.</p>
+    </div>
+  )
+}
+
+function title(): string {
+  const n = inbox.value.waiting.length
+  return (n ? `(${n}) ` : '') + [shown.value?.objective, view.value?.workspace.name, 'planloop'].filter(Boolean).join(' – ')
+}
+
+// keepFocus gives the focus to the plan when what had it goes away with a change, so that the keyboard never falls out of the page.
+function keepFocus(): () => void {
+  let had: Element | null = null
+  const came = (e: FocusEvent) => { had = e.target as Element }
+  const left = () => { had = null }
+  const seen = new MutationObserver(() => {
+    if (!had || had.isConnected) return
+    const typedIn = had.id.startsWith('comment-') && selected.value ? document.getElementById('comment-' + selected.value) : null // its step has moved
+    had = null
+    if (document.activeElement === document.body) (typedIn ?? document.getElementById('main'))?.focus({ preventScroll: true })
+  })
+  document.addEventListener('focusin', came)
+  document.addEventListener('pointerdown', left)
+  seen.observe(document.body, { childList: true, subtree: true })
+  return () => {
+    document.removeEventListener('focusin', came)
+    document.removeEventListener('pointerdown', left)
+    seen.disconnect()
+  }
+}

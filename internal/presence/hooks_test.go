@@ -1,0 +1,257 @@
+package presence_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/presence"
+)
+
+// attested is a state with one server, which is this process, and its agent's host above.
+type attested struct {
+	*testing.T
+	clock  *clock
+	home   string
+	state  string
+	host   lineage.Process
+	server *presence.Book
+}
+
+func attest(t *testing.T) attested {
+	t.Helper()
+	a := attested{T: t, clock: newClock(), home: t.TempDir(), host: self(t)} // a process that runs
+	a.state = filepath.Join(a.home, "shop-1")
+	if err := os.Mkdir(a.state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := presence.Expect(a.home, a.host); err != nil {
+		t.Fatal(err)
+	}
+	a.server = presence.Open(a.state, presence.Options{Now: a.clock.Now, Server: func() presence.Server {
+		return presence.Server{Process: self(t), Host: a.host, Starter: a.host}
+	}})
+	t.Cleanup(a.server.Join("codex#1"))
+	return a
+}
+
+// hook has a hook of the host answer, in another process.
+func (a attested) hook(tool string, above ...lineage.Process) {
+	a.hookAt("pre-tool-use", tool, above...)
+}
+
+func (a attested) hookAt(event, tool string, above ...lineage.Process) {
+	chain := append([]lineage.Process{{PID: 90, Started: 90, Name: "planloop"}}, above...)
+	presence.Open(a.state, presence.Options{Now: a.clock.Now}).Answered(func() []lineage.Process { return chain },
+		presence.Hook{Host: "codex", Event: event, Tool: tool, Judges: event == "pre-tool-use"})
+}
+
+func (a attested) agent() presence.Agent {
+	a.Helper()
+	agents := presence.Open(a.state, presence.Options{}).Agents()
+	if len(agents) != 1 || agents[0].Client != "codex#1" || agents[0].Self {
+		a.Fatalf("%+v", agents)
+	}
+	return agents[0]
+}
+
+// TestBelieved: a hook counts beneath the program that has started the server, with nothing but
+// shells between.
+func TestBelieved(t *testing.T) {
+	shell := lineage.Process{PID: 80, Started: 80, Name: "sh"}
+	outer := lineage.Process{PID: 70, Started: 1, Name: "code"}
+	other := lineage.Process{PID: 71, Started: 5, Name: "claude"}
+	type above = []lineage.Process
+	for name, test := range map[string]struct {
+		above func(host lineage.Process) above
+		want  bool
+	}{
+		"the host's own child":        {func(host lineage.Process) above { return above{host} }, true},
+		"through a shell":             {func(host lineage.Process) above { return above{shell, host, outer} }, true},
+		"through two":                 {func(host lineage.Process) above { return above{shell, shell, host} }, true},
+		"of another host beneath":     {func(host lineage.Process) above { return above{shell, other, shell, host} }, false},
+		"of another host":             {func(lineage.Process) above { return above{shell, other} }, false},
+		"beside it, in the same tree": {func(lineage.Process) above { return above{shell, outer} }, false},
+		"another of the host's pid": {func(host lineage.Process) above {
+			host.Started--
+			return above{host}
+		}, false},
+		"nothing is known above it": {func(lineage.Process) above { return nil }, false},
+	} {
+		a := attest(t)
+		a.hook("", test.above(a.host)...)
+		if got := !a.agent().Sign.At.IsZero(); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestCalls: each call that a server gets is told of by a hook before it, once a hook has answered.
+func TestCalls(t *testing.T) {
+	const status, submit = "planloop_status", "planning_submit_plan"
+	hook := func(tool string) func(attested) { return func(a attested) { a.hook(tool, a.host) } }
+	call := func(tool string) func(attested) { return func(a attested) { a.server.Called(tool) } }
+	pass := func(d time.Duration) func(attested) { return func(a attested) { a.clock.pass(d) } }
+	twice := func(a attested) { a.hook(status, a.host); a.hookAt("before-mcp-execution", status, a.host) }
+	again := func(a attested) { a.Cleanup(a.server.Join("codex#1")) } // the server is started anew
+	for name, test := range map[string]struct {
+		happens []func(attested)
+		unseen  []string
+	}{
+		"no hook ever": {[]func(attested){call(status), call(status)}, nil},
+		"each told of": {[]func(attested){hook(status), call(status), hook(submit), call(submit)}, nil},
+		"in parallel": {[]func(attested){hook(status), hook(submit), hook(status), call(submit), call(status),
+			call(status)}, nil},
+		"one told of, two come":         {[]func(attested){hook(status), call(status), call(status)}, []string{status}},
+		"another tool than told":        {[]func(attested){hook(status), call(submit)}, []string{submit}},
+		"a hook for other tools alone":  {[]func(attested){hook(""), call(status)}, []string{status}},
+		"a person was asked before":     {[]func(attested){hook(submit), pass(50 * time.Minute), call(submit)}, nil},
+		"one never came, long ago":      {[]func(attested){hook(status), pass(2 * time.Hour), call(status)}, []string{status}},
+		"one never came, another is":    {[]func(attested){hook(submit), hook(status), call(status)}, nil},
+		"two events before each":        {[]func(attested){twice, twice, call(status), call(status)}, nil},
+		"two events before one of two":  {[]func(attested){twice, call(status), call(status)}, []string{status}},
+		"the server was restarted":      {[]func(attested){hook(status), again, call(status)}, nil},
+		"the hook was silent for a bit": {[]func(attested){hook(""), call(status), hook(submit), call(submit)}, []string{status}},
+	} {
+		a := attest(t)
+		for _, happens := range test.happens {
+			happens(a)
+		}
+		var got []string
+		for _, one := range a.agent().Unseen {
+			got = append(got, one.Tool)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(test.unseen) {
+			t.Errorf("%s: %v, want %v", name, got, test.unseen)
+		}
+	}
+}
+
+// TestCallsAtOnce: of many calls at the same time none is taken for another's.
+func TestCallsAtOnce(t *testing.T) {
+	a := attest(t)
+	const many = 20
+	for range 2 * many {
+		a.hook("planloop_status", a.host)
+	}
+	var calls sync.WaitGroup
+	for range 2 * many {
+		calls.Go(func() { a.server.Called("planloop_status") })
+	}
+	calls.Wait()
+	if got := a.agent().Unseen; got != nil {
+		t.Errorf("%v", got)
+	}
+	if a.server.Called("planloop_status"); len(a.agent().Unseen) != 1 {
+		t.Error("one call more than told of goes unnoticed")
+	}
+}
+
+// TestSignsAreBounded: whatever happens, a handful of files is left.
+func TestSignsAreBounded(t *testing.T) {
+	a := attest(t)
+	for i := range 300 {
+		a.hook(fmt.Sprint("tool", i), a.host)
+		a.server.Called(fmt.Sprint("other", i))
+	}
+	left, err := filepath.Glob(filepath.Join(a.home, "hooks", "*", "*"))
+	if err != nil || len(left) > 70 || len(a.agent().Unseen) > 20 {
+		t.Errorf("%d files, %d calls, %v", len(left), len(a.agent().Unseen), err)
+	}
+}
+
+// TestOtherHooksJudgeNothing: a hook at the start of a session is heard, and says nothing of who judges calls.
+func TestOtherHooksJudgeNothing(t *testing.T) {
+	a := attest(t)
+	a.hookAt("session-start", "", a.host)
+	if sign := a.agent().Sign; sign.At.IsZero() || !sign.Judged.IsZero() {
+		t.Errorf("%+v", sign)
+	}
+	a.hook("", a.host)
+	judged := a.agent().Sign.At
+	a.clock.pass(time.Minute)
+	a.hookAt("session-start", "", a.host)
+	if sign := a.agent().Sign; !sign.Judged.Equal(judged) || !sign.At.After(judged) {
+		t.Errorf("%+v", sign)
+	}
+}
+
+// TestSignsOfAWorkspace: a host may work in two workspaces, and a hook looks at one.
+func TestSignsOfAWorkspace(t *testing.T) {
+	a := attest(t)
+	elsewhere := filepath.Join(a.home, "bank-2")
+	presence.Open(elsewhere, presence.Options{}).Answered(func() []lineage.Process { return []lineage.Process{{PID: 90}, a.host} },
+		presence.Hook{Host: "codex"})
+	if !a.agent().Sign.At.IsZero() {
+		t.Error("a hook of another workspace is believed")
+	}
+}
+
+// TestWhereNothingIsKept: a server that only starts makes no folder for planloop's data.
+func TestWhereNothingIsKept(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "planloop")
+	if err := presence.Expect(home, self(t)); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(home); err == nil {
+		t.Error("it is made")
+	}
+}
+
+// TestNoServer: where none was started, and in memory, a hook leaves nothing.
+func TestNoServer(t *testing.T) {
+	home := t.TempDir()
+	for _, state := range []string{filepath.Join(home, "shop-1"), ""} {
+		presence.Open(state, presence.Options{}).Answered(func() []lineage.Process {
+			t.Error("it is asked what the hook descends from")
+			return nil
+		}, presence.Hook{Host: "codex", Tool: "planloop_status"})
+	}
+	if left, _ := os.ReadDir(home); len(left) > 0 {
+		t.Errorf("%v", left)
+	}
+}
+
+// TestHookBeforeItsPlace: a server that was started before anything was kept could make no place for signs. Its hooks
+// make it, as soon as the workspace has a state.
+func TestHookBeforeItsPlace(t *testing.T) {
+	home := t.TempDir()
+	state, server := filepath.Join(home, "shop-1"), self(t)
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	book := presence.Open(state, presence.Options{Server: func() presence.Server {
+		return presence.Server{Process: server, Host: server, Starter: server}
+	}})
+	presence.Open(state, presence.Options{}).Answered(func() []lineage.Process {
+		return []lineage.Process{{PID: 90, Started: 90, Name: "planloop"}, server}
+	}, presence.Hook{Host: "codex", Event: "pre-tool-use", Judges: true})
+	t.Cleanup(book.Join("codex#1"))
+	if agents := book.Agents(); len(agents) != 1 || agents[0].Sign.Judged.IsZero() {
+		t.Errorf("%+v", agents)
+	}
+}
+
+// TestServedBeside: what the host's other servers serve is known to its hooks, also where the note of one cannot be
+// read; not what a server served that has ended.
+func TestServedBeside(t *testing.T) {
+	a := attest(t)
+	chain := func() []lineage.Process { return []lineage.Process{{PID: 90, Started: 90, Name: "planloop"}, a.host} }
+	beside := presence.Open(filepath.Join(a.home, "other-2"), presence.Options{})
+	note, err := filepath.Glob(filepath.Join(a.home, "hooks", "*", "*.serves"))
+	if err != nil || len(note) != 1 {
+		t.Fatalf("%q, %v", note, err)
+	}
+	for text, want := range map[string]bool{"": true, `{"pid": 1`: true, `{"pid": 1, "started": 1}`: false} {
+		if err := os.WriteFile(note[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := beside.ServedBeside(chain); (len(got) == 1 && got[0] == a.state) != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package review
+
+import (
+	"context"
+	"errors"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// Done says what an act led to.
+type Done struct {
+	Message  string        `json:"message"`
+	Revision plan.Revision `json:"revision"`
+}
+
+// act is a row of the table of what can be done.
+type act struct {
+	name  string
+	input func() any // a pointer to its input, by which it is decoded
+	do    func(ctx context.Context, sheet *Sheet, c verbs.Caller, input any) (string, error)
+}
+
+// row is an act with the type of its input.
+func row[In any](name string, do func(context.Context, *Sheet, verbs.Caller, In) (string, error)) act {
+	return act{name, func() any { return new(In) },
+		func(ctx context.Context, sheet *Sheet, c verbs.Caller, input any) (string, error) {
+			return do(ctx, sheet, c, *input.(*In))
+		}}
+}
+
+// acts is the table of what can be done.
+func acts() []act {
+	return []act{
+		row("approve", approve),
+		row("return", giveBack),
+		row("reject", reject),
+		row("regenerate", regenerate),
+		row("answer", answer),
+		row("comment", comment),
+		row("ask", ask),
+		row("meet", meet),
+		row("edit_step", editStep),
+		row("add_step", addStep),
+		row("move_step", moveStep),
+		row("remove_step", removeStep),
+		row("approve_step", answerStep(plan.Approve)),
+		row("deny_step", answerStep(plan.Deny)),
+		row("answer_step", answerStep(plan.Reply)),
+		row("retry_step", answerStep(plan.Retry)),
+		row("happened_step", answerStep(plan.Happened)),
+		row("skip_step", skipStep),
+		row("start_run", startRun),
+		row("pause_run", pauseRun),
+		row("end_run", endRun),
+		row("ask_replan", askReplan),
+		row("clear_signal", clearSignal),
+		row("enter_mode", enterMode),
+		row("cancel_mode", cancelMode),
+	}
+}
+
+// Act does what is asked for by its name, with its input as JSON. A refusal is a *plan.ValidationError, and a
+// *MayNotError where the caller is not let; it changed nothing.
+func Act(ctx context.Context, sheet *Sheet, c Caller, name string, input []byte) (Done, error) {
+	for _, a := range acts() {
+		if a.name != name {
+			continue
+		}
+		if err := c.may(); err != nil {
+			return Done{}, err
+		}
+		into := a.input()
+		if err := decode(input, into); err != nil {
+			return Done{}, err
+		}
+		if about, is := into.(ofPlan); is {
+			c.Of = about.of()
+		}
+		message, err := a.do(ctx, sheet, c.Caller, into)
+		if err != nil {
+			return Done{}, err
+		}
+		state, err := sheet.Service.State(ctx)
+		done := Done{Message: message, Revision: state.Revision}
+		safetext.EscapeTexts(&done)
+		return done, err
+	}
+	return Done{}, plan.Refuse(plan.NotFound, "/act", "there is no act "+plan.Quote(name), "see which there are")
+}
+
+// ofPlan is an input that names the plan that it is about.
+type ofPlan interface{ of() string }
+
+// decode reads an input strictly.
+func decode(data []byte, into any) error {
+	err := strict.Decode(data, into, nil)
+	var bad *strict.Error
+	if errors.As(err, &bad) {
+		return bad.Refusal()
+	}
+	return err
+}
+
+// may refuses what the caller is not let.
+func (c Caller) may() error {
+	refuse := func(problem, fix string, code bool) error {
+		return &MayNotError{&plan.ValidationError{Kind: plan.Conflict, Problem: problem, Fix: fix}, code}
+	}
+	switch {
+	case c.Actor.Way() == "":
+		return refuse("this is for people to decide", "leave it to the user", false)
+	case !c.Can.Decide:
+		why := c.Can.Why
+		if why == "" {
+			why = "nothing can be decided here"
+		}
+		return refuse(why, "decide on a terminal", false)
+	case c.Can.Code:
+		return refuse("this needs the code that stands on the terminal", "type it first", true)
+	}
+	return nil
+}
+
+// ActNames lists what can be done, in order.
+func ActNames() []string {
+	var names []string
+	for _, a := range acts() {
+		names = append(names, a.name)
+	}
+	return names
+}

@@ -1,0 +1,310 @@
+package review_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// desk is a workspace whose history is made by hand.
+type desk struct {
+	*review.Sheet
+	t       *testing.T
+	session *session.Session
+}
+
+func newDesk(t *testing.T) *desk {
+	now := time.Now()
+	s := session.New(memory.New(), session.Options{Now: func() time.Time { now = now.Add(time.Second); return now }})
+	t.Cleanup(func() { _ = s.Close() })
+	d := &desk{t: t, session: s, Sheet: &review.Sheet{Place: review.Place{ID: "w1", Name: "shop"},
+		Service: verbs.New(s, verbs.Options{Gates: func(string) gates.Level { return gates.Off }, Engine: begins{}})}}
+	d.Start = func(ctx context.Context, of string) error {
+		c := page().Caller
+		c.Of, c.Background = of, func(work func(context.Context)) { work(ctx) }
+		return d.Service.StartRun(ctx, c, verbs.EngineOptions{})
+	}
+	return d
+}
+
+// begins is an engine that begins a run and starts nothing.
+type begins struct{}
+
+func (begins) Run(ctx context.Context, o verbs.EngineOptions) (plan.Over, error) {
+	return "", o.Begin(ctx)
+}
+
+func (d *desk) do(by plan.Actor, a plan.Action) {
+	d.t.Helper()
+	_, err := d.session.Do(d.t.Context(), by, a, func(state plan.State, facts *plan.Facts) error {
+		if advance, is := a.(plan.Advance); is {
+			facts.Resolved = map[plan.StepID]plan.Resolution{}
+			for _, step := range plan.Startable(advance.Ended(state, *facts), advance.Room) {
+				facts.Resolved[step.ID] = plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), Args: step.Args,
+					Destructive: strings.Contains(step.Title, "Delete")}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func engine() plan.Actor { return plan.NewActor(plan.ViaEngine, "engine#1") }
+
+// active sets up a plan of some steps.
+func (d *desk) active(steps ...plan.Spec) *desk {
+	setUp := plan.SetUp{Outline: plan.Outline{Objective: "Release it"}}
+	for _, spec := range steps {
+		setUp.Steps = append(setUp.Steps, plan.NewStep{Spec: spec})
+	}
+	d.do(ann().Actor, setUp)
+	return d
+}
+
+// running begins a run of a plan, and starts what there is to start.
+func (d *desk) running(steps ...plan.Spec) *desk {
+	d.active(steps...).do(engine(), plan.BeginRun{})
+	d.do(engine(), plan.Advance{Room: 4})
+	return d
+}
+
+func (d *desk) waiting() *desk { submit(d.t, d.Sheet, "Move them", "Test them"); return d }
+
+func tool(title string) plan.Spec {
+	return plan.Spec{Title: title, Tool: "bash_execute", Args: json.RawMessage(`{"command":"rm -r old"}`)}
+}
+
+// fields are an input, and input is one that goes by what was shown.
+type (
+	fields = map[string]any
+	input  = func(review.View) fields
+)
+
+func draftOf(v review.View) fields {
+	return fields{"request": v.Draft.Request, "digest": v.Draft.Plan.Digest}
+}
+
+func with(of fields, more fields) fields {
+	all := fields{}
+	for _, one := range []fields{of, more} {
+		for name, value := range one {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// tried is an act that is done once: where, with what, and what is to be seen then.
+type tried struct {
+	in   func(*desk) *desk
+	with input
+	bad  []input // what is refused before, and changes nothing
+	then func(review.View) bool
+}
+
+func constant(f fields) input { return func(review.View) fields { return f } }
+
+// more is the input of the draft that waits with something besides.
+func more(f fields) input {
+	return func(v review.View) fields { return with(draftOf(v), f) }
+}
+
+// edit is of the draft by its digest alone.
+func edit(f fields) input {
+	return func(v review.View) fields { return with(fields{"digest": v.Draft.Plan.Digest}, f) }
+}
+
+// asked is the digest of what the first step asks.
+func asked(f fields) input {
+	return func(v review.View) fields { return with(fields{"step": 1, "digest": v.Plan.Steps[0].Ask.Digest}, f) }
+}
+
+func step(v review.View) review.Step { return v.Plan.Steps[0] }
+
+func tries() map[string]tried {
+	waiting := func(d *desk) *desk { return d.waiting() }
+	plainly := func(d *desk) *desk { return d.active(plan.Spec{Title: "One"}, plan.Spec{Title: "Two"}) }
+	asking := func(d *desk) *desk { return d.running(tool("Delete the folder"), plan.Spec{Title: "Check it"}) }
+	failing := func(d *desk) *desk {
+		d.running(tool("Build it"))
+		state := must[plan.State](d.t)(d.Service.State(d.t.Context()))
+		d.do(engine(), plan.Advance{Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
+			Result: plan.Result{Error: "the disk is full"}}}})
+		return d
+	}
+	lost := func(d *desk) *desk {
+		d.running(tool("Send it"))
+		state := must[plan.State](d.t)(d.Service.State(d.t.Context()))
+		d.do(engine(), plan.Advance{Finished: []plan.Finished{{Attempt: plan.Attempt{Plan: state.Plan.Root(), Step: 1, Attempt: 1},
+			Interrupted: true}}})
+		return d
+	}
+	blocked := func(d *desk) *desk {
+		d.active(plan.Spec{Title: "One"}).do(ann().Actor, plan.MarkStep{Step: 1, Status: plan.Blocked, Note: "no key"})
+		return d
+	}
+	return map[string]tried{
+		"approve": {waiting, more(nil), []input{more(fields{"digest": "x"}), more(fields{"request": "R9"}),
+			constant(fields{}), more(fields{"digst": "x"})}, func(v review.View) bool { return v.Plan.Approval.Way == plan.ByPerson }},
+		"return": {waiting, more(fields{"comments": []fields{{"step": 2, "text": "tests first"}, {"text": "soon"}}}), []input{more(nil),
+			more(fields{"comments": []fields{{"step": 9, "text": "x"}}}), more(fields{"comments": []fields{{"step": 2, "text": " "}}})},
+			func(v review.View) bool {
+				return v.Phase == plan.PhaseGathering && len(v.Comments) == 2 && v.Draft.Returned != nil
+			}},
+		"regenerate": {waiting, more(fields{"comment": "smaller"}), []input{more(fields{"digest": ""})},
+			func(v review.View) bool { return strings.HasSuffix(v.Decision.Comment, ": smaller") }},
+		"reject": {waiting, more(fields{"comment": "no"}), []input{more(fields{"digest": "x"})},
+			func(v review.View) bool { return v.Draft == nil && v.Decision.Outcome == plan.Rejected }},
+		"edit_step": {waiting, edit(fields{"step": 1, "fields": fields{"title": "Copy them", "risk": "high"}}),
+			[]input{edit(fields{"step": 9, "fields": fields{"title": "x"}}),
+				edit(fields{"step": 1, "fields": fields{"titel": "x"}}),
+				constant(fields{"step": 1, "digest": "x", "fields": fields{"title": "x"}}),
+				edit(fields{"step": 1, "fields": fields{"title": " "}})},
+			func(v review.View) bool {
+				s := v.Draft.Plan.Steps[0]
+				return s.Title == "Copy them" && s.Risk == plan.HighRisk && s.Edited != "" && v.Draft.Edited.By == "alice"
+			}},
+		"add_step": {waiting, edit(fields{"after": 0, "fields": fields{"title": "Back up"}}),
+			[]input{edit(fields{"fields": fields{"details": "x"}}), edit(fields{"after": 9, "fields": fields{"title": "x"}})},
+			func(v review.View) bool {
+				return v.Draft.Plan.Steps[0].Title == "Back up" && v.Draft.Plan.Steps[0].Number == 3
+			}},
+		"move_step": {waiting, edit(fields{"step": 2, "after": 0}), []input{edit(fields{"step": 2, "after": 9}), edit(fields{"step": 2})},
+			func(v review.View) bool { return v.Draft.Plan.Steps[0].Number == 2 }},
+		"remove_step": {waiting, edit(fields{"step": 1}), []input{edit(fields{"step": 9}), constant(fields{"step": 1, "digest": "x"})},
+			func(v review.View) bool { return len(v.Draft.Plan.Steps) == 1 }},
+		"answer": {func(d *desk) *desk { d.do(ann().Actor, plan.AskUser{Text: "Which store?"}); return d },
+			constant(fields{"id": "Q1", "text": "Postgres"}), []input{constant(fields{"id": "Q2", "text": "x"}),
+				constant(fields{"id": "Q1", "text": " "})}, func(v review.View) bool { return v.Questions[0].Answer.Text == "Postgres" }},
+		"comment": {plainly, constant(fields{"text": "mind the shop"}), []input{constant(fields{"text": " "}),
+			constant(fields{"text": "\x1b[2J"})}, func(v review.View) bool { return v.Comments[0].Text == "mind the shop" }},
+		"ask": {waiting, constant(fields{"step": 2, "text": "why this one?"}), []input{constant(fields{"step": 9, "text": "x"}),
+			constant(fields{"text": " "}), constant(fields{"text": "x", "plan": "another"})},
+			func(v review.View) bool {
+				c := v.Comments[0]
+				return c.Question && c.Step == 2 && c.Met == verbs.StandsOpen
+			}},
+		"meet": {func(d *desk) *desk { d.waiting().do(page().Actor, plan.CommentOn{Step: 1, Text: "smaller"}); return d },
+			constant(fields{"id": "C1", "met": true}), []input{constant(fields{"id": "C7", "met": true}), constant(fields{"id": "C1"})},
+			func(v review.View) bool { return v.Comments[0].Met == verbs.StandsMet }},
+		"approve_step": {asking, asked(fields{"args": `{"command":"rm -r older"}`}), []input{
+			asked(fields{"digest": "x"}), constant(fields{"step": 1}), asked(fields{"step": 2}), asked(fields{"args": 7})},
+			func(v review.View) bool { return step(v).Ask == nil && fmt.Sprint(step(v).Other) != "[]" }},
+		"deny_step": {asking, asked(fields{"text": "keep it"}), []input{asked(fields{"digest": "x"}),
+			constant(fields{"step": 2})}, func(v review.View) bool { return step(v).Status == plan.Skipped }},
+		"answer_step": {blocked, constant(fields{"step": 1, "text": "it is in the vault"}), []input{
+			constant(fields{"step": 1}), constant(fields{"step": 2, "text": "x"})},
+			func(v review.View) bool { return step(v).Status == plan.Pending }},
+		"retry_step": {failing, constant(fields{"step": 1}), []input{constant(fields{}), constant(fields{"step": 1,
+			"plan": "another"})}, func(v review.View) bool { return step(v).Status == plan.Pending }},
+		"happened_step": {lost, asked(nil), []input{asked(fields{"digest": "x"})},
+			func(v review.View) bool { return step(v).Status == plan.Done }},
+		"skip_step": {plainly, func(v review.View) fields { return fields{"plan": v.Plan.ID, "step": 1, "reason": "not needed"} },
+			[]input{constant(fields{"step": 1}), constant(fields{"step": 1, "reason": " "}),
+				constant(fields{"step": 1, "reason": "x", "plan": "another"})},
+			func(v review.View) bool { return step(v).Status == plan.Skipped }},
+		"start_run": {func(d *desk) *desk { return d.active(tool("Build it")) }, constant(fields{}),
+			[]input{constant(fields{"now": true}), constant(fields{"plan": "another"})},
+			func(v review.View) bool { return v.Run.State == review.RunGoesOn }},
+		"pause_run": {asking, constant(nil), []input{constant(fields{"x": 1})},
+			func(v review.View) bool { return v.Run.State == review.RunPaused }},
+		"end_run": {asking, constant(nil), []input{constant(fields{"x": 1})},
+			func(v review.View) bool { return v.Run.State == review.RunOver && v.Run.Reason == plan.OverCancelled }},
+		"ask_replan": {asking, constant(fields{"text": "another way"}), []input{constant(fields{"text": ""})},
+			func(v review.View) bool {
+				return v.Run.State == review.RunPaused && v.Comments[0].Text == "another way"
+			}},
+		"clear_signal": {func(d *desk) *desk {
+			d.do(ann().Actor, plan.RaiseSignal{ID: "ci", Level: plan.Blocker, Message: "red"})
+			return d
+		},
+			constant(fields{"id": "ci"}), []input{constant(fields{"id": "other"}), constant(fields{})},
+			func(v review.View) bool { return len(v.Signals) == 0 }},
+		"enter_mode": {plainly, constant(fields{"task": "the next release"}), []input{
+			constant(fields{"task": strings.Repeat("x", 3000)})}, func(v review.View) bool { return v.Phase == plan.PhaseGathering }},
+		"cancel_mode": {waiting, constant(nil), []input{constant(fields{"x": 1})},
+			func(v review.View) bool { return v.Phase == plan.PhaseInactive && v.Draft == nil }},
+	}
+}
+
+// TestEachActIsDoneOnce: it does what it says, bad input and callers who may not are refused, and a refusal
+// changes nothing.
+func TestEachActIsDoneOnce(t *testing.T) {
+	all := tries()
+	for _, name := range review.ActNames() {
+		t.Run(name, func(t *testing.T) {
+			try, known := all[name]
+			if !known {
+				t.Fatal("nobody tries it")
+			}
+			d := try.in(newDesk(t))
+			before := look(t, d.Sheet)
+			good := try.with(before)
+			agent := page()
+			agent.Actor = ann().Actor
+			var mayNot *review.MayNotError
+			if _, err := act(t.Context(), d.Sheet, agent, name, good); !errors.As(err, &mayNot) {
+				t.Errorf("an agent: %v", err)
+			}
+			stranger := page()
+			stranger.Can.Code = true
+			if _, err := act(t.Context(), d.Sheet, stranger, name, good); !errors.As(err, &mayNot) || !mayNot.Code {
+				t.Errorf("without the code: %v", err)
+			}
+			for _, bad := range try.bad {
+				given := bad(before)
+				var refused *plan.ValidationError
+				if done, err := act(t.Context(), d.Sheet, page(), name, given); !errors.As(err, &refused) {
+					t.Errorf("%v was taken: %+v, %v", given, done, err)
+				}
+			}
+			if now := look(t, d.Sheet); now.Revision != before.Revision {
+				t.Errorf("what was refused was recorded: %+v", now)
+			}
+			done, err := act(t.Context(), d.Sheet, page(), name, good)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := look(t, d.Sheet)
+			if done.Revision != v.Revision || v.Revision == before.Revision || done.Message == "" {
+				t.Errorf("%+v, now %d", done, v.Revision)
+			}
+			if !try.then(v) {
+				t.Errorf("%+v", v)
+			}
+		})
+	}
+}
+
+// TestActsAreOfThePlanThatIsShown: whoever shows the plan as it is now is let at once, whatever they had seen before, and who shows
+// the one before is told so.
+func TestActsAreOfThePlanThatIsShown(t *testing.T) {
+	d := newDesk(t).active(tool("Build it"))
+	was := look(t, d.Sheet).Plan.ID
+	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "start_run", fields{"plan": was}))
+	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "end_run", nil))
+	d.active(tool("Ship it"))
+	for name, input := range map[string]fields{"start_run": {}, "skip_step": {"step": 1, "reason": "x"}, "ask_replan": {"text": "x"},
+		"move_step": {"step": 1, "after": 0}, "retry_step": {"step": 1}} {
+		input["plan"] = was
+		if _, err := act(t.Context(), d.Sheet, page(), name, input); err == nil || !strings.Contains(err.Error(), "plan") ||
+			name != "ask_replan" && !strings.Contains(err.Error(), `was replaced meanwhile: it is "Release it" now`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	d.active(tool("Ship it, too"))
+	must[review.Done](t)(act(t.Context(), d.Sheet, page(), "start_run", fields{"plan": look(t, d.Sheet).Plan.ID}))
+}

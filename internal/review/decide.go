@@ -1,0 +1,66 @@
+package review
+
+import (
+	"context"
+	"strings"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// Decide is the input of approve, return, reject and regenerate: a decision about what was shown.
+type Decide struct {
+	Request string `json:"request,omitempty"` // "" for a draft that nobody has submitted
+	Digest  string `json:"digest"`            // of what was shown
+	Comment string `json:"comment,omitempty" text:"any"`
+
+	Comments []Along `json:"comments,omitempty"` // on single steps, or the whole, told along with it
+}
+
+// Along is a comment that goes along with a decision.
+type Along struct {
+	Step plan.StepID `json:"step,omitzero"` // none: the whole
+	Text string      `json:"text" text:"any"`
+}
+
+func (in Decide) answer(outcome plan.Outcome) plan.Answer {
+	a := plan.Answer{Outcome: outcome, Request: in.Request, Digest: in.Digest, Comment: in.Comment}
+	for _, one := range in.Comments {
+		a.Comments = append(a.Comments, plan.CommentOn{Text: one.Text, Step: one.Step})
+	}
+	return a
+}
+
+func approve(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (string, error) {
+	if err := sheet.refresh(ctx, func(state plan.State) *plan.Plan { return state.Draft }); err != nil {
+		return "", err
+	}
+	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Approved)))
+}
+
+func giveBack(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (string, error) {
+	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Returned)))
+}
+
+func reject(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (string, error) {
+	return decided(sheet.Service.Decide(ctx, c, in.answer(plan.Rejected)))
+}
+
+// anew asks for another plan in the place of the one that was shown.
+const anew = "Plan it anew, in another way"
+
+func regenerate(ctx context.Context, sheet *Sheet, c verbs.Caller, in Decide) (string, error) {
+	in.Comment = strings.TrimSuffix(anew+": "+strings.TrimSpace(in.Comment), ": ")
+	return giveBack(ctx, sheet, c, in)
+}
+
+func decided(reply verbs.DecisionReply, err error) (string, error) { return reply.Message, err }
+
+// refresh has other servers say anew what the tools are that a plan names: what is approved is what they say now.
+func (sheet *Sheet) refresh(ctx context.Context, of func(plan.State) *plan.Plan) error {
+	state, err := sheet.Service.State(ctx)
+	if p := of(state); err == nil && p != nil && sheet.Fresh != nil {
+		sheet.Fresh(ctx, p)
+	}
+	return err
+}

@@ -1,0 +1,65 @@
+package review
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
+)
+
+// LogLine is a change in words.
+type LogLine struct {
+	Revision plan.Revision  `json:"revision"`
+	At       time.Time      `json:"at"`
+	Who      string         `json:"who"`
+	Kind     plan.ActorKind `json:"kind"`
+	Text     string         `json:"text"`
+}
+
+// Log is a stretch of the log, newest first.
+type Log struct {
+	Lines []LogLine `json:"lines"`
+	More  bool      `json:"more,omitempty"` // there are older ones
+}
+
+// ReadLog tells of the last n changes before a revision; 0 stands for the newest of all. With the id of a former plan it tells of
+// the time from its beginning until another took its place.
+func ReadLog(ctx context.Context, sheet *Sheet, of string, before plan.Revision, n int) (Log, error) {
+	page := Log{Lines: []LogLine{}}
+	state, err := sheet.Service.State(ctx)
+	if err != nil {
+		return page, err
+	}
+	last, first := state.Revision, time.Time{}
+	if head, is := state.PastPlan(of); is {
+		last, first = head.Revision+1, head.CreatedAt
+	}
+	if before <= 0 || before > last+1 {
+		before = last + 1
+	}
+	after := max(0, before-1-plan.Revision(max(1, n)))
+	for record, err := range sheet.Service.Records(ctx, after) {
+		if err != nil {
+			return page, err
+		}
+		if record.Seq >= before {
+			break
+		}
+		if record.Time.Before(first) {
+			after = 0 // what is older is of other plans
+			continue
+		}
+		by := &record.Actor
+		if by.Kind == plan.Planloop { // whichever of its engines
+			by.Name = string(plan.Planloop)
+		}
+		page.Lines = append(page.Lines, LogLine{record.Seq, record.Time, by.Name, by.Kind, history.Sentence(record)})
+	}
+	slices.Reverse(page.Lines)
+	page.More = after > 0
+	safetext.EscapeTexts(&page)
+	return page, nil
+}

@@ -1,0 +1,280 @@
+package review
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// Look is a workspace as it is now.
+func Look(ctx context.Context, sheet *Sheet) (View, error) {
+	state, former, err := sheet.Service.Draft(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	v := sheet.view(state, former)
+	if v.Plan != nil {
+		if v.Plan.Difference, err = sheet.since(ctx, state, state.Plan); err != nil {
+			return View{}, err
+		}
+	}
+	if v.Comments, err = sheet.comments(ctx, state, commentable(state, sheet.Service.Now())...); err != nil {
+		return View{}, err
+	}
+	safetext.EscapeTexts(&v)
+	return v, nil
+}
+
+func (sheet *Sheet) view(state plan.State, former *plan.Plan) View {
+	s := sheet.Service
+	v := View{Workspace: sheet.Place, Revision: state.Revision, UpdatedAt: state.UpdatedAt, Now: s.Now(), Phase: state.PhaseNow(),
+		Headline: s.Headline(state, onlooker()), Waiting: sheet.waiting(state), Decision: decision(state.ModeNow().Decision),
+		Questions: questions(state), Signals: signals(state), Agents: orEmpty(s.Enforcement(state)),
+		Run: sheet.run(state), Plans: pastPlans(state)}
+	if state.Plan != nil && !state.Plan.Cleared() {
+		shown := sheet.plan(state, state.Plan, state.Plan.Approval)
+		v.Plan = &shown
+	}
+	if state.Draft != nil {
+		v.Draft = sheet.draft(state, former)
+	}
+	return v
+}
+
+// draft is the draft that waits; former is what was shown before it, nil for nothing.
+func (sheet *Sheet) draft(state plan.State, former *plan.Plan) *Draft {
+	p, request := state.Draft, state.ModeNow().Request
+	approval := p.Approval
+	if former != nil && former.ID == p.ID {
+		approval = former.Approval
+	}
+	d := &Draft{Plan: sheet.plan(state, p, approval), By: p.CreatedBy, At: p.CreatedAt, Adopted: p.Adopted.From(),
+		Decidable: state.PhaseNow() != plan.PhaseGathering, Warnings: request.WarningsOn(0)}
+	d.Plan.Difference = difference(former, p, state.Plan)
+	if request != nil {
+		d.Request, d.By, d.At, d.Changes = request.ID, request.By, request.At, request.Base != ""
+	}
+	if err := state.Outdated(); err != nil {
+		d.Outdated = err.Error()
+	}
+	if edits := p.Edits; edits != nil && edits.String() != "" {
+		d.Edited = &Said{edits.String(), strings.Join(edits.By, ", "), edits.At}
+	}
+	if left, ends := sheet.Service.ModeEnds(state); ends {
+		d.Expires = sheet.Service.Now().Add(left).Round(time.Second) // the same whenever it is looked at
+	}
+	if current := state.Plan; !d.Changes && current != nil && current.Status == plan.StatusActive {
+		d.Archives = current.Objective
+	}
+	if last := state.ModeNow().Decision; last != nil && last.Outcome == plan.Returned {
+		d.Returned = decision(last)
+	}
+	return d
+}
+
+// difference is what differs from a former plan, nil for none. How far the plan in force has come since is no matter of
+// a change to it.
+func difference(from, to, inForce *plan.Plan) *Difference {
+	if from == nil {
+		return nil
+	}
+	c := verbs.Compare(from, to)
+	d := &Difference{From: Compared{from.ID, from.Version, from.CreatedAt}, Plan: []FieldChange{}, Steps: []StepChange{}}
+	for _, change := range c.Plan {
+		i := slices.IndexFunc(plan.PlanFields(), func(f plan.Field[plan.Plan]) bool { return f.Name == change.Field })
+		d.Plan = append(d.Plan, FieldChange{change.Field, plan.PlanFields()[i].Label, orEmpty(change.Was), orEmpty(change.Is)})
+	}
+	for _, change := range c.Steps {
+		step := StepChange{ID: change.StepID, Was: change.Was, Title: change.Title, Change: change.Change}
+		if asInForce(to, inForce, change.StepID) {
+			if delete(change.Fields, "status"); len(change.Fields) == 0 && change.Was == 0 {
+				continue
+			}
+		}
+		for _, f := range plan.StepFields() {
+			if texts, differs := change.Fields[f.Name]; differs {
+				step.Fields = append(step.Fields, FieldChange{f.Name, f.Label, orEmpty(texts.Was), orEmpty(texts.Is)})
+			}
+		}
+		d.Steps = append(d.Steps, step)
+	}
+	return d
+}
+
+// asInForce reports whether a step of a changed plan stands where it does in the plan in force.
+func asInForce(changed, inForce *plan.Plan, id plan.StepID) bool {
+	if inForce == nil || inForce.Root() != changed.Root() {
+		return false
+	}
+	step, is := changed.Steps.Get(id)
+	now, was := inForce.Steps.Get(id)
+	return is && was && step.Status == now.Status
+}
+
+func decision(d *plan.Decision) *Decision {
+	if d == nil {
+		return nil
+	}
+	return &Decision{Outcome: d.Outcome, Text: verbs.DecisionText(*d), By: d.Way.Decider(d.By), Way: d.Way, Comment: d.Comment,
+		Change: d.Change, At: d.At}
+}
+
+func questions(state plan.State) []Question {
+	current := state.CurrentQuestions()
+	all := []Question{}
+	for _, q := range state.Questions {
+		open := q.AnsweredAt.IsZero()
+		shown := Question{ID: q.ID, Text: q.Text, By: q.By, At: q.AskedAt, Open: open,
+			Past: open && !slices.ContainsFunc(current, func(other plan.Question) bool { return other.ID == q.ID })}
+		if !open {
+			shown.Answer = &Said{q.Answer, q.Way.Decider(q.AnsweredBy), q.AnsweredAt}
+		}
+		all = append(all, shown)
+	}
+	return all
+}
+
+// commentable are the draft that waits, else the current plan and one that is yet to come.
+func commentable(state plan.State, now time.Time) []*plan.Plan {
+	if state.Draft != nil {
+		return []*plan.Plan{state.Draft}
+	}
+	shown := []*plan.Plan{state.Plan, {CreatedAt: now.Add(time.Hour)}}
+	return slices.DeleteFunc(shown, func(p *plan.Plan) bool { return p == nil })
+}
+
+// comments are those on some plans, as they stand there.
+func (sheet *Sheet) comments(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Comment, error) {
+	remarks, err := sheet.Service.Remarks(ctx, state, shown...)
+	if err != nil {
+		return nil, err
+	}
+	all := []Comment{}
+	for _, c := range remarks {
+		one := Comment{ID: c.ID, Said: Said{c.Text, c.Way.Decider(c.By), c.At}, Step: int(c.Now), Title: c.Title, Question: c.Question,
+			Met: c.Standing}
+		if c.Reply != nil {
+			one.Reply = &Said{c.Reply.Text, c.Reply.By, c.Reply.At}
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+func signals(state plan.State) []Signal {
+	all := []Signal{}
+	for _, level := range plan.SignalLevel("").Values() {
+		for _, s := range state.OpenSignals(plan.SignalLevel(level)) {
+			all = append(all, Signal{ID: s.ID, Level: s.Level, Message: s.Message, Step: int(state.Concerns(s)), Output: s.Output,
+				By: s.RaisedBy, At: s.RaisedAt})
+		}
+	}
+	return all
+}
+
+// run is the run of the plan, or one that could be begun; nil where planloop carries nothing out.
+func (sheet *Sheet) run(state plan.State) *Run {
+	look, is := sheet.Service.RunLook(state)
+	if !is {
+		if p := state.Plan; p == nil || p.Status != plan.StatusActive || !sheet.Service.CarriesOut(state) {
+			return nil
+		}
+		return &Run{State: RunNotYet, Steps: []RunStep{}, CanHere: sheet.Start != nil}
+	}
+	r := &Run{ID: look.ID, State: RunGoesOn, Reason: look.Reason, Note: look.Note, By: state.Run.By,
+		Since: state.Run.Since, Ended: state.Run.Ended, Steps: []RunStep{}, CanHere: sheet.Start != nil}
+	switch {
+	case look.Paused:
+		r.State = RunPaused
+	case !r.Ended.IsZero():
+		r.State = RunOver
+	case look.Broken:
+		r.State = RunBroken
+	}
+	for _, step := range look.Running {
+		r.Steps = append(r.Steps, RunStep{int(step.Step), step.Percent, step.What, step.Log})
+	}
+	return r
+}
+
+func pastPlans(state plan.State) []PastPlan {
+	all := []PastPlan{}
+	for _, head := range state.Former() {
+		all = append(all, PastPlan{head.ID, head.Objective, head.Version, head.Steps, head.Done, verbs.PastStatus(state, head),
+			head.CreatedAt, head.ArchivedAt})
+	}
+	return all
+}
+
+// since is what differs between a plan and the one that it took the place of, nil where it took that of none.
+func (sheet *Sheet) since(ctx context.Context, state plan.State, p *plan.Plan) (*Difference, error) {
+	before, err := sheet.Service.Before(ctx, state, p)
+	return difference(before, p, p), err
+}
+
+// ReadFormer is a former plan as it last stood.
+func ReadFormer(ctx context.Context, sheet *Sheet, id string) (Former, error) {
+	state, err := sheet.Service.State(ctx)
+	if err != nil {
+		return Former{}, err
+	}
+	heads := pastPlans(state)
+	i := slices.IndexFunc(heads, func(head PastPlan) bool { return head.ID == id })
+	if i < 0 {
+		return Former{}, plan.Refuse(plan.NotFound, "/plan", "there is no earlier plan "+plan.Quote(id), "look at the plan as it is now")
+	}
+	then, err := sheet.Service.PlanState(ctx, id)
+	if err != nil {
+		return Former{}, err
+	}
+	f := Former{PastPlan: heads[i], Plan: sheet.plan(state, then.Plan, then.Plan.Approval)}
+	if f.Plan.Difference, err = sheet.since(ctx, state, then.Plan); err != nil {
+		return Former{}, err
+	}
+	f.Comments, err = sheet.comments(ctx, state, then.Plan)
+	safetext.EscapeTexts(&f)
+	return f, err
+}
+
+// plan is a plan of the state; approval is whose approver has seen its steps.
+func (sheet *Sheet) plan(state plan.State, p *plan.Plan, approval *plan.Approval) Plan {
+	shown := Plan{ID: p.ID, Objective: p.Objective, Summary: p.Summary, Status: p.Status, Version: p.Version, Digest: plan.Digest(p),
+		Progress:    Progress{Done: p.Steps.Count(plan.Done), Of: p.Steps.Len(), Counts: map[string]int{}},
+		Constraints: p.Metadata.Constraints, ContextNotes: p.ContextNotes, Questions: p.Questions, Reasoning: p.Reasoning,
+		Changes: p.Changes, Discoveries: p.Discoveries, Verdict: p.Verdict, FinalSummary: p.FinalSummary, CreatedBy: p.CreatedBy,
+		CreatedAt: p.CreatedAt, Steps: make([]Step, 0, p.Steps.Len())}
+	shown.Short = history.ShortDigest(shown.Digest)
+	for _, status := range plan.StepStatus("").Values() {
+		if n := p.Steps.Count(plan.StepStatus(status)); n > 0 {
+			shown.Progress.Counts[status] = n
+		}
+	}
+	if a := p.Approval; a != nil {
+		way := plan.Way(a.Way)
+		shown.Approval = &Approval{way.Decider(a.By), way, a.Comment, a.At, a.Edits.String(), a.Deviations}
+	}
+	for _, f := range plan.PlanFields() {
+		if slices.Contains([]string{"metadata/complexity", "metadata/tags", "metadata/informed_by", "estimated_duration"}, f.Name) {
+			for _, text := range f.Texts(p) {
+				shown.Other = append(shown.Other, verbs.Told{Label: f.Label, Text: text})
+			}
+		}
+	}
+	for step := range p.Steps.All() {
+		shown.Steps = append(shown.Steps, sheet.step(state, p, step, approval))
+	}
+	return shown
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,107 @@
+package review_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/memory"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+func ann() verbs.Caller { return verbs.Caller{Actor: plan.NewActor(plan.ViaMCP, "ann")} }
+
+// page is a person on the page who may do everything.
+func page() review.Caller {
+	return review.Caller{Caller: verbs.Caller{Actor: plan.NewActor(plan.ViaPage, "alice"), Face: review.Face{}},
+		Can: review.Can{Decide: true}}
+}
+
+func open(t *testing.T, o verbs.Options) *review.Sheet {
+	o.Gates = func(string) gates.Level { return gates.Off }
+	s := session.New(memory.New(), session.Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	return &review.Sheet{Place: review.Place{ID: "w1", Name: "shop"}, Service: verbs.New(s, o)}
+}
+
+// submit puts a plan of some titles before a person.
+func submit(t *testing.T, sheet *review.Sheet, titles ...string) {
+	t.Helper()
+	in := verbs.SubmitPlan{Summary: "Move the sessions."}
+	for _, title := range titles {
+		in.Steps = append(in.Steps, verbs.SubmittedStep{TaskFields: verbs.TaskFields{Title: &title}})
+	}
+	must[verbs.SubmitPlanReply](t)(sheet.Service.SubmitPlan(t.Context(), ann(), in))
+}
+
+func look(t *testing.T, sheet *review.Sheet) review.View {
+	t.Helper()
+	view := must[review.View](t)(review.Look(t.Context(), sheet))
+	if data := must[[]byte](t)(json.Marshal(view)); bytes.Contains(data, []byte(`"0001-01-01T`)) {
+		t.Errorf("what never was has a time: %s", data)
+	}
+	return view
+}
+
+// act does something, its input as JSON of pairs.
+func act(ctx context.Context, sheet *review.Sheet, c review.Caller, name string, input map[string]any) (review.Done, error) {
+	data, err := json.Marshal(input)
+	if err != nil {
+		return review.Done{}, err
+	}
+	return review.Act(ctx, sheet, c, name, data)
+}
+
+func TestDraftIsDecided(t *testing.T) {
+	sheet := open(t, verbs.Options{})
+	submit(t, sheet, "Move them", "Test them")
+	v := look(t, sheet)
+	if len(v.Waiting) != 1 || v.Waiting[0].Kind != review.PlanWaits || v.Draft == nil || len(v.Draft.Plan.Steps) != 2 {
+		t.Fatalf("%+v", v)
+	}
+	input := map[string]any{"request": v.Draft.Request, "digest": v.Draft.Plan.Digest}
+	for what, c := range map[string]review.Caller{
+		"an agent":         {Caller: ann(), Can: review.Can{Decide: true}},
+		"who only looks":   {Caller: page().Caller, Can: review.Can{Why: "nobody sits here"}},
+		"without the code": {Caller: page().Caller, Can: review.Can{Decide: true, Code: true}},
+	} {
+		var mayNot *review.MayNotError
+		if _, err := act(t.Context(), sheet, c, "approve", input); !errors.As(err, &mayNot) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := act(t.Context(), sheet, page(), "approve", map[string]any{"digest": "other", "request": v.Draft.Request}); err == nil {
+		t.Error("what was not shown was approved")
+	}
+	if after := look(t, sheet); after.Revision != v.Revision {
+		t.Errorf("a refusal changed something: %+v", after)
+	}
+	done := must[review.Done](t)(act(t.Context(), sheet, page(), "approve", input))
+	if done.Revision != v.Revision+1 || !strings.Contains(done.Message, "approved by alice") {
+		t.Errorf("%+v", done)
+	}
+	if v = look(t, sheet); v.Draft != nil || v.Plan == nil || v.Plan.Approval.Way != plan.ByPerson || len(v.Waiting) != 0 {
+		t.Errorf("%+v", v)
+	}
+	if _, err := act(t.Context(), sheet, page(), "approve", input); err == nil {
+		t.Error("it was approved twice")
+	}
+}

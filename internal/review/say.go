@@ -1,0 +1,93 @@
+package review
+
+import (
+	"context"
+
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// Answer is the input of answer.
+type Answer struct {
+	ID   string `json:"id"`
+	Text string `json:"text" text:"any"`
+}
+
+func answer(ctx context.Context, sheet *Sheet, c verbs.Caller, in Answer) (string, error) {
+	reply, err := sheet.Service.Answer(ctx, c, in.ID, in.Text)
+	return reply.Message, err
+}
+
+// Say is the input of ask_replan.
+type Say struct {
+	OfPlan
+	Text string `json:"text" text:"any"`
+}
+
+// CommentOn is the input of comment and of ask.
+type CommentOn struct {
+	Plan string      `json:"plan,omitempty"` // id of the plan or draft that was shown; "": the draft that waits, else the current plan
+	Step plan.StepID `json:"step,omitzero"`  // none: the whole
+	Text string      `json:"text" text:"any"`
+}
+
+func comment(ctx context.Context, sheet *Sheet, c verbs.Caller, in CommentOn) (string, error) {
+	reply, err := sheet.Service.Comment(ctx, c, plan.CommentOn{Of: in.Plan, Step: in.Step, Text: in.Text})
+	return reply.Message, err
+}
+
+// ask puts a question to the agent, which changes nothing.
+func ask(ctx context.Context, sheet *Sheet, c verbs.Caller, in CommentOn) (string, error) {
+	reply, err := sheet.Service.Comment(ctx, c, plan.CommentOn{Of: in.Plan, Step: in.Step, Text: in.Text, Question: true})
+	return reply.Message, err
+}
+
+// Meet is the input of meet.
+type Meet struct {
+	ID  string `json:"id"`
+	Met bool   `json:"met"`
+}
+
+func meet(ctx context.Context, sheet *Sheet, c verbs.Caller, in Meet) (string, error) {
+	reply, err := sheet.Service.MeetComment(ctx, c, in.ID, in.Met)
+	return reply.Message, err
+}
+
+// askReplan tells agents what is to be different, and has nothing more started until a person lets the run go on.
+func askReplan(ctx context.Context, sheet *Sheet, c verbs.Caller, in Say) (string, error) {
+	told, err := comment(ctx, sheet, c, CommentOn{Plan: in.Plan, Text: in.Text})
+	if err != nil {
+		return "", err
+	}
+	state, err := sheet.Service.State(ctx)
+	if err != nil || !state.Runs() {
+		return told, err
+	}
+	paused, err := sheet.Service.PauseRun(ctx, c, "")
+	return told + " " + paused.Message, err
+}
+
+// ID is the input of clear_signal.
+type ID struct {
+	ID string `json:"id"`
+}
+
+func clearSignal(ctx context.Context, sheet *Sheet, c verbs.Caller, in ID) (string, error) {
+	_, err := sheet.Service.Alert(ctx, c, verbs.Alert{ID: in.ID, Clear: true})
+	return "The signal is cleared.", err
+}
+
+// Task is the input of enter_mode.
+type Task struct {
+	Task string `json:"task,omitempty" text:"any"`
+}
+
+func enterMode(ctx context.Context, sheet *Sheet, c verbs.Caller, in Task) (string, error) {
+	_, err := sheet.Service.PlanFor(ctx, c, in.Task)
+	return "Planning mode is on: agents read and ask, and change nothing until you have approved a plan.", err
+}
+
+func cancelMode(ctx context.Context, sheet *Sheet, c verbs.Caller, _ Nothing) (string, error) {
+	reply, err := sheet.Service.CancelPlanMode(ctx, c)
+	return reply.Message, err
+}

@@ -1,0 +1,96 @@
+package review
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// step is a step of a plan; approval is whose approver has seen it, nil for nobody's.
+func (sheet *Sheet) step(state plan.State, p *plan.Plan, step *plan.Step, approval *plan.Approval) Step {
+	shown := Step{ID: step.ID, Number: int(step.ID), Title: step.Title, Details: step.Details, Type: step.Type, Risk: step.Risk,
+		DependsOn: numbers(step.DependsOn), Hints: step.ContextHints, Paths: step.RelevantFilePaths, Creates: step.Creates,
+		Verify: step.Verify, Verified: step.Verify != "" && plan.Verified(step), SuggestedAgent: step.SuggestedAgent, Tools: step.Tools,
+		Tool: step.Tool, Args: verbs.Pretty(step.Args), ToolSays: sheet.Service.ToolSays(state, p, step), Critical: step.Critical,
+		Idempotent: step.Idempotent, RequiresApproval: step.RequiresApproval, Timeout: step.Timeout, Pause: step.Pause,
+		When: step.When, ForEach: step.ForEach, Unseen: approval.NotSeen(step.ID),
+		Status: step.Status, Notes: step.Notes, Output: step.Output, Error: step.Error, AffectedFiles: step.AffectedFiles,
+		Attempts: step.Attempts, ClaimedBy: verbs.Carrier(step), ExecutedBy: step.ExecutedBy,
+		StartedAt: step.StartedAt, CompletedAt: step.CompletedAt, Agent: step.Assigned(), Of: int(step.Loop()),
+		Other: verbs.Ran(step)}
+	if shown.Edited = p.Edits.Of(step.ID); shown.Edited == "" && p.Approval != nil {
+		shown.Edited = p.Approval.Edits.Of(step.ID)
+	}
+	if step.Status == plan.InProgress {
+		shown.Lapsed = sheet.Service.Lapsed(step)
+	}
+	shown.Criteria, shown.Evidence = proof(step)
+	if p == state.Draft {
+		shown.Warnings = state.ModeNow().Request.WarningsOn(step.ID)
+	}
+	if p != state.Plan {
+		return shown
+	}
+	shown.Ask = sheet.ask(step)
+	if step.Status == plan.Pending {
+		shown.WaitingOn = numbers(p.Steps.WaitingOn(step.ID))
+		shown.Ready = shown.WaitingOn == nil
+	}
+	return shown
+}
+
+// proof is the criteria with the evidence for each, and the evidence that is for none of them.
+func proof(step *plan.Step) (criteria []Criterion, other []Evidence) {
+	for _, text := range step.AcceptanceCriteria {
+		criteria = append(criteria, Criterion{Text: text})
+	}
+	for _, e := range step.Evidence {
+		shown := Evidence{e.Note, e.Command, e.ExitCode, e.Output, e.Recorded, e.Stale, e.By, e.At}
+		i := slices.Index(step.AcceptanceCriteria, e.Criterion)
+		if i < 0 || e.Criterion == "" {
+			shown.Note = strings.TrimPrefix(e.Criterion+": "+shown.Note, ": ")
+			other = append(other, shown)
+			continue
+		}
+		criteria[i].Evidence = append(criteria[i].Evidence, shown)
+	}
+	return criteria, other
+}
+
+// ask is what a step asks a person, or will once a run comes to it; nil for nothing.
+func (sheet *Sheet) ask(step *plan.Step) *Ask {
+	switch ask := step.Asking(); {
+	case ask != nil:
+		return &Ask{Kind: AskKind(ask.Kind), Text: ask.Text, Digest: ask.Digest, Short: history.ShortDigest(ask.Digest),
+			Args: verbs.Pretty(slices.Concat(ask.Args, given(ask, step))), Attempt: ask.Attempt, Choices: ask.Kind.Choices(), At: ask.At}
+	case step.WantsWord():
+		return &Ask{Kind: AskBlocked, Text: verbs.WhyBlocked(step), Choices: []plan.Choice{plan.Reply, plan.Skip}}
+	case step.WantsReply():
+		return &Ask{Kind: AskKind(plan.AskPause), Text: step.Pause, Choices: plan.AskPause.Choices(), Early: true}
+	case step.WantsApproval():
+		digest := sheet.Service.WouldRun(step)
+		return &Ask{Kind: AskKind(plan.AskApproval), Digest: digest, Short: history.ShortDigest(digest), Args: verbs.Pretty(step.Args),
+			Attempt: cmp.Or(step.Attempts, 1), Choices: plan.AskApproval.Choices(), Early: true}
+	}
+	return nil
+}
+
+// given is the step's own arguments where its question names none.
+func given(ask *plan.Ask, step *plan.Step) []byte {
+	if len(ask.Args) > 0 {
+		return nil
+	}
+	return step.Args
+}
+
+func numbers(ids []plan.StepID) []int {
+	var all []int
+	for _, id := range ids {
+		all = append(all, int(id))
+	}
+	return all
+}

@@ -1,0 +1,135 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// WaitingKind says what waits for a person.
+type WaitingKind string
+
+// What can wait.
+const (
+	PlanWaits     WaitingKind = "plan"
+	QuestionWaits WaitingKind = "question"
+	StepWaits     WaitingKind = "step"
+	BlockerWaits  WaitingKind = "blocker"
+	ReplyWaits    WaitingKind = "reply"
+)
+
+// Values lists the kinds.
+func (WaitingKind) Values() []string {
+	return []string{string(PlanWaits), string(QuestionWaits), string(StepWaits), string(BlockerWaits), string(ReplyWaits)}
+}
+
+// Waiting is something that waits for a person.
+type Waiting struct {
+	Workspace string      `json:"workspace"` // its id
+	Name      string      `json:"name"`
+	Kind      WaitingKind `json:"kind"`
+	ID        string      `json:"id"` // of the request, question, step or signal
+	Step      int         `json:"step,omitempty"`
+	Title     string      `json:"title"`
+	Text      string      `json:"text,omitempty"`
+	By        string      `json:"by,omitempty"`
+	At        time.Time   `json:"at"`
+}
+
+// WaitingIn lists what waits for a person in a workspace, newest first.
+func WaitingIn(ctx context.Context, sheet *Sheet) ([]Waiting, error) {
+	state, err := sheet.Service.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := sheet.waiting(state)
+	safetext.EscapeTexts(&all)
+	return all, nil
+}
+
+// waiting lists what waits, newest first. A plan that was returned waits for an agent, and not for a person.
+func (sheet *Sheet) waiting(state plan.State) []Waiting {
+	all := []Waiting{}
+	add := func(kind WaitingKind, w Waiting) {
+		w.Workspace, w.Name, w.Kind = sheet.ID, sheet.Name, kind
+		all = append(all, w)
+	}
+	if p := state.Draft; p != nil && state.PhaseNow() != plan.PhaseGathering {
+		w := Waiting{ID: p.ID, Title: p.Objective, Text: p.Summary, By: p.CreatedBy, At: p.CreatedAt}
+		if request := state.ModeNow().Request; request != nil {
+			w.ID, w.By, w.At = request.ID, request.By, request.At
+		}
+		add(PlanWaits, w)
+	}
+	for _, q := range state.CurrentQuestions() {
+		add(QuestionWaits, Waiting{ID: q.ID, Title: q.Text, By: q.By, At: q.AskedAt})
+	}
+	for _, c := range replied(state) {
+		add(ReplyWaits, Waiting{ID: c.ID, Step: int(c.Step), Title: c.Text, Text: c.Reply.Text, By: c.Reply.By, At: c.Reply.At})
+	}
+	for _, s := range state.OpenSignals(plan.Blocker) {
+		add(BlockerWaits, Waiting{ID: s.ID, Step: int(state.Concerns(s)), Title: s.Message, Text: s.Output, By: s.RaisedBy, At: s.RaisedAt})
+	}
+	if state.Plan == nil || state.Plan.FinalSummary != "" {
+		return newest(all)
+	}
+	stuck := standsStill(state)
+	for step := range state.Plan.Steps.All() {
+		if stuck && step.Status == plan.Failed && step.Asking() == nil {
+			at := step.CompletedAt
+			if at.IsZero() {
+				at = state.Plan.UpdatedAt
+			}
+			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, By: step.ClaimedBy, At: at,
+				Text: "It failed, and the run stands still until it is tried again or skipped."})
+		}
+		if id := givenUp(state.Plan, step); stuck && id != 0 {
+			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, At: state.Plan.UpdatedAt,
+				Text: fmt.Sprintf("It waits for step %d, which was skipped or cancelled, and the run stands still until this "+
+					"dependency is dropped or the step is skipped, too.", id)})
+		}
+		if ask := sheet.ask(step); ask != nil && !ask.Early {
+			at := ask.At
+			if at.IsZero() { // nobody knows since when it is blocked
+				at = state.Plan.UpdatedAt
+			}
+			add(StepWaits, Waiting{ID: step.ID.String(), Step: int(step.ID), Title: step.Title, Text: ask.Text, At: at,
+				By: verbs.Carrier(step)})
+		}
+	}
+	return newest(all)
+}
+
+// standsStill reports whether a run waits for a person to say what becomes of a step that failed, or waits for what will not be done.
+func standsStill(state plan.State) bool {
+	run := state.OpenRun()
+	return run != nil && run.Paused && (run.Reason == plan.OverFailed || run.Reason == plan.OverDeadlocked)
+}
+
+// givenUp is a step that was skipped or cancelled and that a pending one waits for; 0: none.
+func givenUp(p *plan.Plan, step *plan.Step) plan.StepID {
+	if step.Status != plan.Pending {
+		return 0
+	}
+	for _, id := range p.Steps.WaitingOn(step.ID) {
+		if dep, ok := p.Steps.Get(id); ok && (dep.Status == plan.Skipped || dep.Status == plan.Cancelled) {
+			return id
+		}
+	}
+	return 0
+}
+
+// replied lists the questions to agents that have been replied to and that nobody has said are met.
+func replied(state plan.State) []plan.Comment {
+	return slices.DeleteFunc(slices.Clone(state.Comments), func(c plan.Comment) bool { return !c.Question || c.Reply == nil || c.Met })
+}
+
+func newest(all []Waiting) []Waiting {
+	slices.SortStableFunc(all, func(a, b Waiting) int { return b.At.Compare(a.At) })
+	return all
+}

@@ -1,0 +1,222 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// CommentReply says what became of a comment.
+type CommentReply struct {
+	ID      string `json:"comment_id"`
+	Message string `json:"message"`
+	Heartbeat
+}
+
+// Text is the reply in a line or two.
+func (r CommentReply) Text() string { return r.under(r.Message) }
+
+// Comment passes a person's words on with the next status.
+func (s *Service) Comment(ctx context.Context, c Caller, a plan.CommentOn) (CommentReply, error) {
+	message := "Agents get the comment with their next status."
+	if a.Question {
+		message = "Agents are asked with their next status, until one replies."
+	}
+	return s.onComment(ctx, c, a, "", message)
+}
+
+// ReplyTo keeps what an agent says to a comment.
+func (s *Service) ReplyTo(ctx context.Context, c Caller, a plan.ReplyTo) (CommentReply, error) {
+	return s.onComment(ctx, c, a, a.Comment, "Your reply is kept; the user sees it beside the comment.")
+}
+
+// MeetComment keeps that a person says a comment is met, or is open again.
+func (s *Service) MeetComment(ctx context.Context, c Caller, id string, met bool) (CommentReply, error) {
+	message := map[bool]string{true: "The comment is met.", false: "The comment is open again."}[met]
+	return s.onComment(ctx, c, plan.MeetComment{ID: id, Met: met}, id, message)
+}
+
+// onComment does what is about a comment: about that of an id, or a new one.
+func (s *Service) onComment(ctx context.Context, c Caller, a plan.Action, id, message string) (CommentReply, error) {
+	outcome, err := s.do(ctx, c, a)
+	if err != nil {
+		return CommentReply{}, err
+	}
+	for _, e := range outcome.Events {
+		switch e := e.(type) {
+		case plan.Commented:
+			id = e.ID
+		case plan.CommentReplied:
+			s.notifyReply(outcome.After, e)
+		}
+	}
+	return CommentReply{ID: id, Message: message, Heartbeat: s.heartbeat(outcome.After, c)}, nil
+}
+
+// notifyReply tells whoever asked an agent that it replied.
+func (s *Service) notifyReply(state plan.State, e plan.CommentReplied) {
+	i := slices.IndexFunc(state.Comments, func(c plan.Comment) bool { return c.ID == e.ID && c.Question })
+	if i < 0 {
+		return
+	}
+	s.notify(Notice{Event: "reply_came", Title: e.By + " replied to " + e.ID, Text: state.Comments[i].Text + "\n\n" + e.Text})
+}
+
+// Remark is a comment as it stands in the form of a plan that is shown.
+type Remark struct {
+	plan.Comment
+	Now      plan.StepID `json:"now,omitzero"` // the number that the step has there; 0: it has none, or the comment is about the whole
+	Standing Standing    `json:"standing"`
+	In       WhichPlan   `json:"-"` // the plan that it is shown in
+
+	two bool // there is more than one such plan
+}
+
+// Standing says what has become of what a comment is about.
+type Standing string
+
+// The standings.
+const (
+	StandsOpen    Standing = "open"
+	StandsMet     Standing = "met"     // a person said so
+	StandsChanged Standing = "changed" // the step is not what it was
+	StandsGone    Standing = "gone"    // the step is not there any more
+)
+
+// Values lists them in order.
+func (Standing) Values() []string {
+	return []string{string(StandsOpen), string(StandsMet), string(StandsChanged), string(StandsGone)}
+}
+
+// Remarks are the comments on some plans of a state, each once, as it stands in the first of them that it is on.
+func (s *Service) Remarks(ctx context.Context, state plan.State, shown ...*plan.Plan) ([]Remark, error) {
+	all := []Remark{}
+	for _, p := range shown {
+		remarks, err := s.remarksOn(ctx, state, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range remarks {
+			if r.In = CurrentPlan; p == state.Draft {
+				r.In = DraftPlan
+			}
+			if !slices.ContainsFunc(all, func(other Remark) bool { return other.sameAs(r.Comment) }) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all, nil
+}
+
+// sameAs reports whether it is that comment: the first logs gave them no ids.
+func (r Remark) sameAs(c plan.Comment) bool {
+	return r.ID == c.ID && r.Text == c.Text && r.Revision == c.Revision
+}
+
+// remarksOn are the comments on a plan, as they stand in the form of it that is shown.
+func (s *Service) remarksOn(ctx context.Context, state plan.State, shown *plan.Plan) ([]Remark, error) {
+	former := map[string]*plan.Plan{}
+	comments := state.CommentsOn(shown)
+	for _, c := range comments {
+		if _, known := former[c.Of]; known || c.Step == 0 || c.Of == shown.ID {
+			continue
+		}
+		body, err := s.session.PlanBody(ctx, c.Of)
+		if refused := new(plan.ValidationError); err != nil && !errors.As(err, &refused) {
+			return nil, err
+		}
+		former[c.Of] = body
+	}
+	return RemarksOn(shown, comments, former), nil
+}
+
+// RemarksOn tells how comments stand in the form of a plan that is shown, after the other forms
+// of it that they were made on, by their ids.
+func RemarksOn(shown *plan.Plan, comments []plan.Comment, former map[string]*plan.Plan) []Remark {
+	traces := map[string]trace{}
+	remarks := make([]Remark, 0, len(comments))
+	for _, c := range comments {
+		r := Remark{Comment: c, Standing: StandsOpen}
+		if c.Step != 0 {
+			of, known := traces[c.Of]
+			if !known {
+				of = traced(shown, former[c.Of], c.Of)
+				traces[c.Of] = of
+			}
+			r.Now, r.Standing = of.find(c)
+		}
+		if c.Met {
+			r.Standing = StandsMet
+		}
+		remarks = append(remarks, r)
+	}
+	return remarks
+}
+
+// trace follows the steps of one form of a plan to another.
+type trace struct {
+	shown, former *plan.Plan
+	now           map[plan.StepID]plan.StepID
+}
+
+func traced(shown, former *plan.Plan, id string) trace {
+	if former == nil || id == shown.ID {
+		former = shown // no other is known: the numbers are taken as they are
+	}
+	return trace{shown, former, formerIDs(counterparts(shown, former))}
+}
+
+// find tells which number the step has that was commented on, and what has become of it.
+func (t trace) find(c plan.Comment) (plan.StepID, Standing) {
+	step, ok := t.shown.Steps.Get(t.now[c.Step])
+	if !ok {
+		return 0, StandsGone
+	}
+	old, ok := t.former.Steps.Get(c.Step)
+	if !ok || !old.HasDigest(c.Shown) || plan.StepDigest(renumbered(old, t.now)) != plan.StepDigest(step) {
+		return step.ID, StandsChanged
+	}
+	return step.ID, StandsOpen
+}
+
+// place is which step a comment is on, of which plan where there are two.
+func (r Remark) place() string {
+	text := r.Now.String()
+	if r.two {
+		text += r.ofPlan()
+	}
+	return text + " " + plan.Quote(r.Title)
+}
+
+func (r Remark) ofPlan() string {
+	return " of the " + map[WhichPlan]string{DraftPlan: "draft", CurrentPlan: "current plan"}[r.In]
+}
+
+// Lines tells of a comment, and of the reply to it: `C3 (alice, S002 "Use it", changed since): why?`. Beside its
+// step it need not say which that is.
+func (r Remark) Lines(beside bool) []string {
+	about := []string{r.Way.Decider(r.By)}
+	if r.Question {
+		about[0] += " asks"
+	}
+	switch {
+	case r.Now == 0 && r.Step != 0:
+		about = append(about, "on "+plan.Quote(r.Title)+", which is gone")
+	case r.Step != 0 && !beside:
+		about = append(about, r.place())
+	}
+	switch r.Standing {
+	case StandsChanged:
+		about = append(about, "changed since")
+	case StandsMet:
+		about = append(about, "met")
+	}
+	lines := []string{strings.TrimSpace(r.ID+" ("+strings.Join(about, ", ")+"): ") + " " + r.Text}
+	if r.Reply != nil {
+		lines = append(lines, "   "+r.Reply.By+" replied: "+r.Reply.Text)
+	}
+	return lines
+}

@@ -1,0 +1,134 @@
+package verbs
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// Headline says in a sentence or two what goes on, for a person who looks on.
+func (s *Service) Headline(state plan.State, c Caller) string {
+	if state.PhaseNow().Restricted() {
+		return strings.TrimSpace(modeMessage(state) + " " + undoneText(state.ModeNow().Request))
+	}
+	n := s.view(state, c, Rules{}).now()
+	if n.step == nil {
+		return n.message
+	}
+	named := func(step *plan.Step) string { return "step " + step.ID.Number() + " " + plan.Quote(step.Title) }
+	switch step := named(n.step); n.reason {
+	case ReadyForTask, WaitingOnAgent, ReadyToRun, Running:
+		for step := range state.Plan.Steps.Running() {
+			if by := Carrier(step); by != "" && !s.Lapsed(step) {
+				return by + " works on " + named(step) + "."
+			}
+		}
+		if n.step.Status == plan.InProgress {
+			return step + " was begun, and nobody works on it now."
+		}
+		return "Next is " + step + "."
+	case StepAsks:
+		if ask := n.step.Asking(); ask != nil && ask.Kind == plan.AskPause {
+			return step + " asks: " + ask.Text
+		}
+		return step + " waits for your approval."
+	case StepUnknown:
+		return step + " was begun, and nobody knows whether it was done."
+	case RunStopped:
+		return step + " was broken off: what carried it out has ended."
+	case Replanning:
+		return "The critical " + step + " failed: try it again, skip it, or have the plan revised."
+	case Deadlocked:
+		if n.step.Status == plan.Pending { // for what will never be done
+			break
+		}
+		return step + " is " + string(n.step.Status) + because(n.step) + ", and nothing else can be started."
+	}
+	return n.message
+}
+
+// Carrier is who has a step in hand, as people know them: of one that is run the agent that was started for it, else
+// planloop, whichever of its engines that is; of any other whoever has claimed it, "" for nobody.
+func Carrier(step *plan.Step) string {
+	if !step.Running() && !step.Unknown() {
+		return step.ClaimedBy
+	}
+	return cmp.Or(step.Assigned(), string(plan.Planloop))
+}
+
+// DecisionText is a decision in a sentence, with its comment.
+func DecisionText(d plan.Decision) string { return decisionMessage(&d) }
+
+// RunLook is the run of the plan for whoever looks on.
+type RunLook struct {
+	RunView
+	Broken  bool          // no engine takes part in it, and none has left it
+	Running []RunningStep // steps that engines carry out
+}
+
+// Ongoing reports whether somebody carries the plan out now.
+func (l RunLook) Ongoing() bool { return !l.Paused && l.Reason == "" && !l.Broken }
+
+// RunLook tells of the run of the current plan, open or over; false where there is none.
+func (s *Service) RunLook(state plan.State) (RunLook, bool) {
+	view := s.runState(state).Run
+	if view == nil {
+		return RunLook{}, false
+	}
+	look := RunLook{RunView: *view, Broken: view.broken}
+	if s.opts.Crew != nil {
+		look.Running = slices.DeleteFunc(s.opts.Crew.Running(), func(running RunningStep) bool {
+			step, ok := state.Plan.Steps.Get(running.Step)
+			return !ok || !step.Running()
+		})
+	}
+	return look, true
+}
+
+// CarriesOut reports whether running the current plan does anything of it.
+func (s *Service) CarriesOut(state plan.State) bool {
+	return state.Plan != nil && s.view(state, Caller{}, Rules{}).carriesOut()
+}
+
+// ToolSays is what another server says of the tool of a step, "" where it is no other server's. Whose definition
+// was shown before, where there is one, is told that it has changed.
+func (s *Service) ToolSays(state plan.State, p *plan.Plan, step *plan.Step) string {
+	if step.Tool == "" {
+		return ""
+	}
+	tools := s.otherTools()
+	definition := tools[step.Tool].Definition
+	switch ask, request := step.Asking(), state.ModeNow().Request; {
+	case ask != nil && ask.Kind == plan.AskApproval:
+		definition = ask.Definition
+	case p == state.Draft && request != nil:
+		definition = request.Tools[step.Tool]
+	case p.Approval != nil:
+		definition = p.Approval.Tools[step.Tool]
+	}
+	text := described(tools, step, definition)
+	return strings.TrimSpace(strings.ReplaceAll("\n"+text, "\n   ", "\n"))
+}
+
+// WouldRun is the digest of what a step that asks for approval would run, as AnswerStep takes it.
+func (s *Service) WouldRun(step *plan.Step) string {
+	if ask := step.Asking(); ask != nil {
+		return ask.Digest
+	}
+	return plan.StartDigest(step, step.Args, s.otherTools()[step.Tool].Definition)
+}
+
+// Pretty is JSON with a line for each member.
+func Pretty(value json.RawMessage) string {
+	if len(value) == 0 {
+		return ""
+	}
+	return pretty(value)
+}
+
+// Now is the time, as the service knows it.
+func (s *Service) Now() time.Time { return s.opts.Now() }

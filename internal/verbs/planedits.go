@@ -1,0 +1,180 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/tokens"
+	"github.com/planloop/planloop/plan"
+)
+
+// What people change of the current plan while agents work on it is told to each of them once, with the next status
+// or the answer to its next report.
+
+// How many records are read at most for what people changed: where nobody here knows what an agent was told, to find its
+// own last one; and since it was told.
+const (
+	editsBefore = 128
+	editsSince  = 1_024
+)
+
+// planEdits says what people changed of the current plan, up to a state, since the caller was last told; where nobody
+// knows that, since it last changed something itself. It is "" for nothing.
+func (s *Service) planEdits(ctx context.Context, c Caller, state plan.State) (string, error) {
+	after, known := s.seen.planEditsTold(c)
+	looking := !known
+	if looking {
+		after = max(0, state.Revision-editsBefore)
+	}
+	if state.Plan == nil || c.Actor.Kind != plan.Agent || c.scoped() || after >= state.Revision {
+		return "", nil
+	}
+	missed := state.Revision-after > editsSince
+	if missed {
+		after = state.Revision - editsSince
+	}
+	var edits personEdits
+	for record, err := range s.session.Records(ctx, after) {
+		if err != nil {
+			return "", fmt.Errorf("look for what people changed of the plan: %w", err)
+		}
+		if record.Seq > state.Revision {
+			break
+		}
+		if looking && record.Actor.Name == c.Actor.Name {
+			edits, known = nil, true
+		}
+		edits = edits.with(record)
+	}
+	if !known { // it is new here, and sees the plan as it is
+		return "", nil
+	}
+	text := edits.text(state.Plan, c)
+	if missed {
+		text += fmt.Sprintf("\nYou were away for more than %d changes: read the plan again.", editsSince)
+	}
+	return strings.TrimPrefix(text, "\n"), nil
+}
+
+// editsUnder is planEdits for the answer to a change of the caller's own: what it was made over. The change stands: what
+// cannot be read now is no fault of it, and the next status tells.
+func (s *Service) editsUnder(ctx context.Context, c Caller, outcome session.Outcome) string {
+	text, err := s.planEdits(ctx, c, outcome.Before)
+	if err != nil {
+		return ""
+	}
+	s.seen.tellPlanEdits(c, outcome.After)
+	return text
+}
+
+// personEdits is what people did to steps, in order.
+type personEdits []personEdit
+
+// personEdit is what one person did to one step.
+type personEdit struct {
+	by     string
+	step   plan.StepID
+	fields []string // that were changed, as people call them
+	how    string   // what else was done: a format, with the task
+}
+
+// with is e after another record. What was done to a plan that is gone, or that was approved anew, is no matter.
+func (e personEdits) with(r plan.Record) personEdits {
+	for _, event := range r.Events {
+		switch event.(type) {
+		case plan.PlanSetUp, plan.PlanRestored, plan.PlanCleared, plan.PlanApproved:
+			e = nil
+		}
+		if r.Actor.Kind == plan.Person {
+			e = e.after(r.Actor.Name, event)
+		}
+	}
+	return e
+}
+
+func (e personEdits) after(by string, event plan.Event) personEdits {
+	add := func(id plan.StepID, how string) { e = append(e, personEdit{by: by, step: id, how: how}) }
+	switch event := event.(type) {
+	case plan.StepUpdated:
+		i := slices.IndexFunc(e, func(known personEdit) bool { return known.by == by && known.step == event.Step && known.how == "" })
+		if i < 0 {
+			i, e = len(e), append(e, personEdit{by: by, step: event.Step})
+		}
+		for _, f := range event.Patch.Given() {
+			if !slices.Contains(e[i].fields, f.Words) {
+				e[i].fields = append(e[i].fields, f.Words)
+			}
+		}
+	case plan.StepsAdded:
+		for _, step := range event.Steps {
+			add(step.ID, "added %s")
+		}
+	case plan.StepMoved:
+		add(event.Step, "moved %s")
+	case plan.StepMarked:
+		add(event.Step, "marked %s as "+event.Status.Spaced())
+	case plan.StepAnswered:
+		if becomes := map[plan.Choice]plan.StepStatus{plan.Skip: plan.Skipped, plan.Deny: plan.Skipped, plan.Retry: plan.Pending,
+			plan.Happened: plan.Done}[event.Choice]; becomes != "" {
+			add(event.Step, "marked %s as "+becomes.Spaced())
+		}
+	}
+	return e
+}
+
+// planEditsTokens is what there is room for of what people changed of the plan.
+const planEditsTokens = 120
+
+// text says what was done, to the caller's own steps first: `petra changed the title of task 2 "Use it", which you work
+// on; added task 5 "Tell them"`.
+func (e personEdits) text(p *plan.Plan, c Caller) string {
+	var names []string
+	said := map[string][]string{}
+	own := func(edit personEdit) bool {
+		step, ok := p.Steps.Get(edit.step)
+		return ok && step.ClaimedBy == c.Actor.Name
+	}
+	rest := func(edit personEdit) bool { return !own(edit) }
+	for _, turn := range []func(personEdit) bool{own, rest} {
+		for _, edit := range e {
+			if !turn(edit) {
+				continue
+			}
+			if said[edit.by] == nil {
+				names = append(names, edit.by)
+			}
+			said[edit.by] = append(said[edit.by], edit.text(p, own(edit)))
+		}
+	}
+	lines := make([]string, len(names))
+	for i, name := range names {
+		lines[i] = tokens.Block(name+" "+strings.Join(slices.Compact(said[name]), "; ")+".", planEditsTokens/len(names))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (edit personEdit) text(p *plan.Plan, own bool) string {
+	task := "task " + edit.step.Number()
+	if step, ok := p.Steps.Get(edit.step); ok {
+		task += " " + plan.Quote(plan.Shorten(step.Title, titleShown))
+	}
+	if own {
+		task += ", which you work on"
+	}
+	if edit.how == "" {
+		return "changed the " + enumerated(edit.fields) + " of " + task
+	}
+	return fmt.Sprintf(edit.how, task)
+}
+
+// enumerated is a list in words: "title, risk and details".
+func enumerated(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}

@@ -1,0 +1,115 @@
+package verbs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// stuck names a way on when no step is ready and none is the caller's to finish:
+// a step to take up again, another actor to wait for, or what will never be done
+// although a step waits for it.
+func (v view) stuck(p *plan.Plan) now {
+	for step := range p.Steps.All() {
+		if len(p.Steps.WaitingOn(step.ID)) > 0 || step.Expanded() {
+			continue
+		}
+		switch step.Status {
+		case plan.Blocked:
+			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s is marked blocked%s, and nothing else is ready.",
+				step.ID, because(step)),
+				next: append(say(step.ID, " ", name(step.Title), " is blocked: resolve that, then "), v.tryAgain(p, step)...)}
+		case plan.Failed:
+			return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s failed and nothing else is ready.", step.ID),
+				next: append(say(step.ID, " ", name(step.Title), " failed: try it again with "), v.tryAgain(p, step)...)}
+		}
+	}
+	if n, ok := v.asksPerson(p); ok {
+		return n
+	}
+	for step := range p.Steps.Running() {
+		if !step.Looping() && step.ClaimedBy != v.Actor.Name && !v.left(step) && len(p.Steps.WaitingOn(step.ID)) == 0 {
+			return v.waitFor(step)
+		}
+	}
+	return v.deadlock(p)
+}
+
+// because is why a step is blocked, as far as whoever blocked it has said so.
+func because(step *plan.Step) string {
+	if step.Error == "" {
+		return ""
+	}
+	first, _, _ := strings.Cut(step.Error, "\n")
+	return " (" + plan.Shorten(first, messageShown) + ")"
+}
+
+// waitFor is the way on while another actor works: only a person can take the step over.
+func (v view) waitFor(step *plan.Step) now {
+	takeOver := "; a person can run "
+	if v.decides() {
+		takeOver = "; take it over: "
+	}
+	return now{reason: WaitingOnAgent, step: step, message: fmt.Sprintf("%s is working on task %s and nothing else is ready.",
+		plan.Quote(step.ClaimedBy), step.ID),
+		next: say("Wait for ", name(step.ClaimedBy), ", which works on ", step.ID, ": ", Call{Act: ActWait}, takeOver,
+			Call{Act: ActTakeOver, Step: step.ID}, ".")}
+}
+
+// deadlock names a step that waits for one that was given up, and how to take
+// that up again.
+func (v view) deadlock(p *plan.Plan) now {
+	for step := range p.Steps.All() {
+		if step.Status.Finished() {
+			continue
+		}
+		for _, id := range p.Steps.WaitingOn(step.ID) {
+			dep, ok := p.Steps.Get(id)
+			switch {
+			case !ok || !dep.Status.Finished():
+			case lost(p, dep, map[plan.StepID]bool{}):
+				return v.without(step, dep)
+			default:
+				return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, id,
+					dep.Status),
+					next: say(step.ID, " waits for ", id, ", which was ", dep.Status, ": ", mark(id, plan.Pending),
+						", drop the dependency or skip ", step.ID, ".")}
+			}
+		}
+	}
+	return now{reason: Deadlocked, message: "Nothing is ready.", next: say("Read the plan to see what it waits for: ", Call{Act: ActRead},
+		".")}
+}
+
+// lost reports whether a step that was given up is not to be taken up again: a loop is over, what a
+// person denied is not asked again, nor is there a way to what waits for such a step.
+func lost(p *plan.Plan, step *plan.Step, seen map[plan.StepID]bool) bool {
+	if seen[step.ID] || !step.Status.Finished() {
+		return false
+	}
+	seen[step.ID] = true
+	return step.Expanded() || step.Error == plan.UserDenied || slices.ContainsFunc(p.Steps.WaitingOn(step.ID), func(id plan.StepID) bool {
+		dep, ok := p.Steps.Get(id)
+		return ok && lost(p, dep, seen)
+	})
+}
+
+// without is the way on with a step whose dependency will not be done any more.
+func (v view) without(step, dep *plan.Step) now {
+	how := string(dep.Status)
+	if dep.Error == plan.UserDenied {
+		how = "denied"
+	}
+	waits := fmt.Sprintf("%s waits for %s, which was %s: ", step.ID, dep.ID, how)
+	skip := say(waits, "replan, or ", Call{Act: ActRecover, Step: step.ID, Choice: plan.Skip}, ".")
+	switch others := step.ClaimedBy != v.Actor.Name && !v.left(step); {
+	case step.Status == plan.InProgress && others:
+		return v.waitFor(step)
+	case step.Status == plan.InProgress: // nobody skips what is being worked on
+		skip = say(waits, "replan, or leave it: ", mark(step.ID, plan.Pending), ".")
+	}
+	return now{reason: Deadlocked, step: step, message: fmt.Sprintf("Task %s waits for %s, which was %s.", step.ID, dep.ID, how),
+		next: skip}
+}

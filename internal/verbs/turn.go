@@ -1,0 +1,61 @@
+package verbs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// What an agent is told where a session or a turn of it begins and ends, by whoever hears of that.
+
+// Briefing is the resume where there is something to go on with, else "".
+func (s *Service) Briefing(state plan.State, c Caller) string {
+	switch s.view(state, c, Rules{}).now().reason {
+	case NoPlan, Closed, Ended:
+		return ""
+	}
+	return s.Resume(state, c)
+}
+
+// LeftBehind says, as a fact, what the caller leaves behind if it ends its turn now: a step that it has in
+// progress, a blocker that nobody has answered, or a plan of its own of which nothing was ever reported. It is
+// "" where nothing is, and while nothing may be changed.
+func (s *Service) LeftBehind(state plan.State, c Caller) string {
+	p := state.Plan
+	if p == nil || p.Status != plan.StatusActive || state.PhaseNow().Restricted() {
+		return ""
+	}
+	v := s.view(state, c, Rules{})
+	if v.scoped() {
+		return v.assignmentLeft()
+	}
+	var left []string
+	worked := false
+	for step := range p.Steps.Running() {
+		if step.ClaimedBy == c.Actor.Name && !step.Running() {
+			left, worked = append(left, fmt.Sprintf("%s %s is in progress and not reported.", step.ID, plan.Quote(step.Title))), true
+		}
+	}
+	mine := p.CreatedBy == c.Actor.Name
+	if blockers := state.OpenSignals(plan.Blocker); len(blockers) > 0 && (worked || mine) {
+		left = append(left, fmt.Sprintf("The blocker %s is open: %s", plan.Quote(blockers[0].ID), plan.Quote(blockers[0].Message)))
+	}
+	if mine && p.Steps.Len() > 0 && p.Steps.Count(plan.Pending) == p.Steps.Len() {
+		left = append(left, fmt.Sprintf("None of the plan's %d steps was begun or reported.", p.Steps.Len()))
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The plan %s is not finished. %s Next action: %s", plan.Quote(p.Objective), strings.Join(left, " "),
+		v.now().action().For(c))
+}
+
+// assignmentLeft is that of an agent which was started for one step.
+func (v view) assignmentLeft() string {
+	now := v.now()
+	if now.reason == Ended {
+		return ""
+	}
+	return fmt.Sprintf("Your step %s is not reported. Next action: %s", now.step.ID, now.action().For(v.Caller))
+}

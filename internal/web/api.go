@@ -1,0 +1,394 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/strict"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+const (
+	apiPrefix = "/api/"
+	maxBody   = 1 << 20
+	actLasts  = time.Minute // for an act whose page may be gone
+	logLines  = 100         // that are told at a time
+)
+
+// route is a row of the table of what can be asked for.
+type route struct {
+	method string
+	params []string // of the query, each once at most
+	door   bool     // it is for who has not entered yet
+	do     func(call) (any, error)
+}
+
+// call is one request to a route. Session is nil at the door.
+type call struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	session *session
+	query   url.Values
+	body    []byte
+}
+
+// api is the table of what the page can ask for.
+func (s *Server) api() map[string]route {
+	return map[string]route{
+		"/api/enter":  {method: http.MethodPost, door: true, do: s.postEnter},
+		"/api/unlock": {method: http.MethodPost, do: s.postUnlock},
+		"/api/code":   {method: http.MethodPost, do: s.postCode},
+		"/api/act":    {method: http.MethodPost, do: s.postAct},
+		"/api/inbox":  {method: http.MethodGet, do: s.getInbox},
+		"/api/view":   {method: http.MethodGet, params: []string{"workspace"}, do: s.getView},
+		"/api/plan":   {method: http.MethodGet, params: []string{"workspace", "plan"}, do: s.getPlan},
+		"/api/log":    {method: http.MethodGet, params: []string{"workspace", "plan", "before"}, do: s.getLog},
+		"/api/tail":   {method: http.MethodGet, params: []string{"workspace", "step"}, do: s.getTail},
+		"/api/events": {method: http.MethodGet, do: s.getEvents},
+	}
+}
+
+// route answers a request to a path of the table. A nil answer has been sent already.
+func (s *Server) route(w http.ResponseWriter, r *http.Request, route route, query string) (err error) {
+	c := call{w: w, r: r}
+	if err := takes(w, r, route.method); err != nil {
+		return err
+	}
+	if !route.door {
+		if c.session, err = s.door.who(r); err != nil {
+			return err
+		}
+	}
+	if c.query, err = readQuery(query, route.params); err != nil {
+		return err
+	}
+	if route.method == http.MethodGet {
+		err = takesGet(w, r)
+	} else {
+		c.body, err = s.readBody(w, r)
+	}
+	if err == nil && !route.door {
+		c.session, err = s.door.who(r) // which may have ended while the body was on its way
+	}
+	if err != nil {
+		return err
+	}
+	answer, err := route.do(c)
+	if err == nil && answer != nil {
+		s.answer(w, http.StatusOK, answer)
+	}
+	return err
+}
+
+func readQuery(query string, params []string) (url.Values, error) {
+	values, err := url.ParseQuery(query)
+	for name, given := range values {
+		if len(given) > 1 || !slices.Contains(params, name) {
+			return nil, plan.Refuse(plan.InvalidInput, "/"+name, "the query has a name that is not taken here, or has one twice",
+				"send each of these once at most: "+strings.Join(params, ", "))
+		}
+	}
+	if err != nil {
+		return nil, plan.Refuse(plan.InvalidInput, "", "the query cannot be read", "write it as name=value, percent-encoded")
+	}
+	return values, nil
+}
+
+// readBody reads a body of JSON, within bounds of size and time.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if err := takesJSON(r); err != nil {
+		return nil, err
+	}
+	tooLong := &refusal{Kind: tooLarge, Problem: "the body is longer than 1 MB", Fix: "send less"}
+	if r.ContentLength > maxBody {
+		return nil, tooLong
+	}
+	limits := http.NewResponseController(w)
+	_ = limits.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)) // as for the one of writing
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, tooLong
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &refusal{Kind: tooSlow, Problem: "the body did not arrive in time", Fix: "send it again"}
+	case err != nil:
+		return nil, &refusal{Kind: wrongForm, Problem: "the body did not arrive whole", Fix: "send it again"}
+	}
+	_ = limits.SetReadDeadline(time.Time{})
+	return body, nil
+}
+
+// decode reads a body strictly.
+func decode[In any](c call) (in In, err error) {
+	err = strict.Decode(c.body, &in, nil)
+	if bad, ok := errors.AsType[*strict.Error](err); ok {
+		return in, bad.Refusal()
+	}
+	return in, err
+}
+
+// postEnter opens a session: by a launch code, which is worth one that decides, or as
+// Looking says. An Authorization header opens none.
+func (s *Server) postEnter(c call) (any, error) {
+	in, err := decode[struct {
+		Code  string `json:"code,omitempty" text:"any"`
+		Token string `json:"token,omitempty" text:"any"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ofOurUser(c.r); err != nil {
+		return nil, err
+	}
+	decides, twice := false, false
+	if in.Code != "" {
+		decides, twice = s.door.use(in.Code)
+	}
+	if twice && s.opts.UsedTwice != nil {
+		s.opts.UsedTwice()
+	}
+	if !decides {
+		if err := s.maySee(in.Code, in.Token); err != nil {
+			return nil, err
+		}
+	}
+	cookie, key, err := s.door.admit(decides, in.Code)
+	if err != nil {
+		return nil, err
+	}
+	http.SetCookie(c.w, &http.Cookie{Name: cookieName(c.r.Host), Value: cookie, Path: "/api", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode})
+	return struct {
+		Key     string `json:"key"`
+		Decides bool   `json:"decides"`
+	}{key, decides && s.opts.Refusal == ""}, nil
+}
+
+// ofOurUser refuses the programs of other users of this machine, where the system tells whose they are.
+func (s *Server) ofOurUser(r *http.Request) error {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if local == nil {
+		return nil
+	}
+	if uid, known := s.owner(r.RemoteAddr, local.String()); known && uid != 0 && uid != os.Geteuid() {
+		return &refusal{Kind: forbidden, Problem: "the review page is for the user who started planloop alone",
+			Fix: "open it as that user, or start planloop review as this one"}
+	}
+	return nil
+}
+
+// maySee judges who comes without a launch code, or with one that is not right.
+func (s *Server) maySee(code, token string) error {
+	if code == "" && token == "" && s.opts.Looking.Anyone {
+		return nil
+	}
+	refused := &refusal{Kind: notEntered, Field: "/code", Problem: "the page is opened by a link that works once",
+		Fix: "run `planloop review` on a terminal"}
+	if code == "" && token == "" && s.opts.Looking.Token == "" {
+		return refused
+	}
+	if code != "" || token != "" {
+		if !s.enter.Allow() {
+			return &refusal{Kind: tooMany, Problem: "too many have tried to enter", Fix: "wait a second and try again", after: time.Second}
+		}
+	}
+	switch {
+	case code != "":
+		refused.Problem = "this link was used before, or is older than half a minute"
+		refused.Fix = "run `planloop review` on a terminal for a new one"
+	case s.opts.Looking.Token == "":
+		refused.Problem = "there is no token to look with"
+	case token == "":
+		refused.Field, refused.Problem = "/token", "the page is for who knows the token of this server, or comes by a link"
+		refused.Fix = "type the token to look; to decide, run `planloop review` on a terminal"
+	case digestOf(token).is(digestOf(s.opts.Looking.Token)):
+		return nil
+	default:
+		refused.Field, refused.Problem, refused.Fix = "/token", "that is not the token", "type the one that MCP clients of this server send"
+	}
+	return refused
+}
+
+// can says what the session of a request may do in a workspace.
+func (s *Server) can(c call, sheet *review.Sheet) review.Can {
+	refused := ""
+	if sheet.Refused != nil {
+		refused = sheet.Refused()
+	}
+	switch {
+	case refused != "":
+		return review.Can{Why: refused}
+	case s.opts.Refusal != "":
+		return review.Can{Why: s.opts.Refusal + ". To decide, run `planloop review` in a terminal of your own"}
+	case !c.session.decides:
+		return review.Can{Why: "this browser only looks: deciding takes a link that `planloop review` prints on a terminal"}
+	}
+	return review.Can{Decide: true, Code: !s.door.unlocked(c.session, c.r, c.r.URL.Path == "/api/act")}
+}
+
+// postCode has a new code written to the terminal.
+func (s *Server) postCode(c call) (any, error) {
+	in, err := decode[struct {
+		Workspace string `json:"workspace"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	sheet, err := s.opts.Desk.Open(c.r.Context(), in.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	can := s.can(c, sheet)
+	switch {
+	case !can.Decide:
+		return nil, &refusal{Kind: forbidden, Problem: can.Why, Fix: "decide on a terminal"}
+	case s.opts.ShowCode == nil:
+		return nil, &refusal{Kind: forbidden, Problem: "planloop has no terminal here to write a code to",
+			Fix: "approve on a terminal, or start `planloop review` on one"}
+	case !s.codes.Allow():
+		return nil, &refusal{Kind: tooMany, Problem: "codes are asked for too often", Fix: "type the last one", after: 2 * time.Second}
+	}
+	code, err := s.door.newCode(c.session)
+	if err != nil {
+		return nil, err
+	}
+	return struct{}{}, s.opts.ShowCode(sheet.Place, code)
+}
+
+// postUnlock takes the code that was typed.
+func (s *Server) postUnlock(c call) (any, error) {
+	in, err := decode[struct {
+		Code string `json:"code" text:"any"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	proof, err := s.door.unlock(c.session, strings.TrimSpace(in.Code))
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Unlock string `json:"unlock"`
+	}{proof}, nil
+}
+
+// postAct does what a person asks for. It goes on if they close the page meanwhile.
+func (s *Server) postAct(c call) (any, error) {
+	in, err := decode[struct {
+		Workspace string         `json:"workspace"`
+		Act       string         `json:"act"`
+		Input     jsontext.Value `json:"input,omitzero"`
+	}](c)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), actLasts)
+	defer cancel()
+	sheet, err := s.opts.Desk.Open(ctx, in.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	can := s.can(c, sheet)
+	who := verbs.Caller{Actor: plan.NewActor(plan.ViaPage, s.opts.Person), Face: review.Face{}}
+	done, err := review.Act(ctx, sheet, review.Caller{Caller: who, Can: can}, in.Act, in.Input)
+	return done, err
+}
+
+func (s *Server) getInbox(c call) (any, error) {
+	return nil, s.answerShared(c, "inbox", nil, func(ctx context.Context) (any, error) { return review.ReadInbox(ctx, s.opts.Desk) })
+}
+
+func (s *Server) getView(c call) (any, error) {
+	sheet, err := s.sheet(c)
+	if err != nil {
+		return nil, err
+	}
+	own := struct {
+		Can review.Can `json:"can"`
+		Now time.Time  `json:"now"`
+	}{s.can(c, sheet), sheet.Service.Now()}
+	return nil, s.answerShared(c, "view of "+sheet.ID, own, func(ctx context.Context) (any, error) {
+		view, err := review.Look(ctx, sheet)
+		return viewOfAll{View: view}, err
+	})
+}
+
+// viewOfAll is a view without what differs from one reader to the next.
+type viewOfAll struct {
+	review.View
+	Can struct{} `json:"can,omitzero"`
+	Now struct{} `json:"now,omitzero"`
+}
+
+// getPlan answers with a former plan.
+func (s *Server) getPlan(c call) (any, error) {
+	sheet, err := s.sheet(c)
+	if err != nil {
+		return nil, err
+	}
+	id := c.query.Get("plan")
+	return nil, s.answerShared(c, "plan of "+sheet.ID+" "+id, nil, func(ctx context.Context) (any, error) {
+		return review.ReadFormer(ctx, sheet, id)
+	})
+}
+
+func (s *Server) getLog(c call) (any, error) {
+	sheet, err := s.sheet(c)
+	if err != nil {
+		return nil, err
+	}
+	before, err := number(c, "before")
+	if err != nil {
+		return nil, err
+	}
+	return review.ReadLog(c.r.Context(), sheet, c.query.Get("plan"), plan.Revision(before), logLines)
+}
+
+func (s *Server) getTail(c call) (any, error) {
+	sheet, err := s.sheet(c)
+	if err != nil {
+		return nil, err
+	}
+	step, err := number(c, "step")
+	if err != nil {
+		return nil, err
+	}
+	var tail struct {
+		Text string `json:"text"`
+	}
+	if sheet.Tail != nil {
+		tail.Text, err = sheet.Tail(plan.StepID(step))
+	}
+	return tail, err
+}
+
+// sheet opens the workspace that the query names.
+func (s *Server) sheet(c call) (*review.Sheet, error) {
+	return s.opts.Desk.Open(c.r.Context(), c.query.Get("workspace"))
+}
+
+// number reads one of the query, 0 where it is not given.
+func number(c call, name string) (int, error) {
+	text := c.query.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, plan.Refuse(plan.InvalidInput, "/"+name, name+" is not a number", "send it in digits")
+	}
+	return n, nil
+}

@@ -1,0 +1,196 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/planloop/planloop/internal/broadcast"
+	"github.com/planloop/planloop/internal/review"
+)
+
+const (
+	mostStreams  = 128
+	mostLooking  = 64 // of them, of sessions that only look
+	eventTimeout = 10 * time.Second
+)
+
+// streams are the streams of changes that are open, and the one follower of the desk that
+// feeds them. It follows from the first stream on, until the desk or the server ends.
+type streams struct {
+	watch func(context.Context) <-chan review.Change
+
+	mu            sync.Mutex
+	ending        context.Context // done when all of them are to end
+	end           context.CancelFunc
+	news          *news // nil while nobody follows
+	open, looking int
+	running       sync.WaitGroup // the streams and the follower
+}
+
+// news is what the follower has heard of: the last change of each workspace, so that a slow
+// stream gets several as one.
+type news struct {
+	told broadcast.Hub // closed when the follower is gone
+
+	mu     sync.Mutex
+	latest map[string]numbered // by workspace
+	count  int
+}
+
+// numbered is a change with its place among all.
+type numbered struct {
+	review.Change
+	number int
+}
+
+func newStreams(desk review.Desk) *streams {
+	s := &streams{watch: desk.Watch}
+	s.ending, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// join counts a stream in, until leave is called.
+func (s *streams) join(decides bool) (n *news, leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	looks := 1
+	if decides {
+		looks = 0
+	}
+	if s.open >= mostStreams || s.looking+looks > mostLooking || s.ending.Err() != nil {
+		return nil, nil, &refusal{Kind: busy, Problem: "too many pages watch already", Fix: "close some", after: 10 * time.Second}
+	}
+	s.open, s.looking = s.open+1, s.looking+looks
+	s.running.Add(1)
+	if s.news == nil {
+		s.news = &news{latest: map[string]numbered{}}
+		s.running.Add(1)
+		go s.follow(s.news, s.watch(s.ending)) // from now on: a stream that is told to be open misses nothing
+	}
+	return s.news, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.open, s.looking = s.open-1, s.looking-looks
+		s.running.Done()
+	}, nil
+}
+
+// follow hears of changes until the desk tells of no more.
+func (s *streams) follow(n *news, changes <-chan review.Change) {
+	defer s.running.Done()
+	for change := range changes {
+		n.tell(change)
+	}
+	s.mu.Lock()
+	s.news = nil
+	s.mu.Unlock()
+	n.told.Close()
+}
+
+// close ends all streams and waits for them.
+func (s *streams) close() {
+	s.mu.Lock() // none joins meanwhile
+	s.end()
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+// tell tells all who listen of a change.
+func (n *news) tell(change review.Change) {
+	n.mu.Lock()
+	n.count++
+	n.latest[change.Workspace] = numbered{change, n.count}
+	n.mu.Unlock()
+	n.told.Notify()
+}
+
+// since lists the changes behind a number, oldest first, with the number of the last.
+func (n *news) since(number int) ([]numbered, int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var list []numbered
+	for _, change := range n.latest {
+		if change.number > number {
+			list = append(list, change)
+		}
+	}
+	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	return list, n.count
+}
+
+// getEvents tells the page of changes as they are made. It ends with the page, the session,
+// the server, or a page that does not read.
+func (s *Server) getEvents(c call) (any, error) {
+	news, leave, err := s.streams.join(c.session.decides)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	defer s.door.watch(c.session)()
+	ctx, cancel := context.WithCancel(c.r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.streams.ending, cancel)()
+	out := &eventWriter{w: c.w, limits: http.NewResponseController(c.w), ctx: ctx}
+	defer context.AfterFunc(ctx, out.cut)()
+
+	told := news.told.Listen(ctx)
+	_, sent := news.since(0)
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	if out.send(": watching\n\n") != nil { // the page may look now: what changes from here on is told
+		return nil, nil
+	}
+	heartbeat := time.NewTicker(s.opts.Heartbeat)
+	defer heartbeat.Stop()
+	for {
+		select {
+		case <-c.session.ended:
+			return nil, nil
+		case <-heartbeat.C:
+			s.door.lookForIdle()
+			err = out.send(": here\n\n")
+		case _, more := <-told:
+			var list []numbered
+			list, sent = news.since(sent)
+			text := ""
+			for _, change := range list {
+				data, _ := json.Marshal(change.Change) // a text and a number, which it always can
+				text += "data: " + string(data) + "\n\n"
+			}
+			if !more {
+				return nil, nil
+			}
+			err = out.send(text)
+		}
+		if err != nil {
+			return nil, nil // who does not read is dropped, and who has gone needs no answer
+		}
+	}
+}
+
+// eventWriter writes to one stream, each time within bounds.
+type eventWriter struct {
+	w      http.ResponseWriter
+	limits *http.ResponseController
+	ctx    context.Context
+}
+
+func (e *eventWriter) send(text string) error {
+	// Before the context is asked: either it has not ended, or cut comes later than this.
+	_ = e.limits.SetWriteDeadline(time.Now().Add(eventTimeout))
+	if err := e.ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := e.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return e.limits.Flush()
+}
+
+// cut ends a write that is under way.
+func (e *eventWriter) cut() { _ = e.limits.SetWriteDeadline(time.Now()) }

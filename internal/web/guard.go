@@ -1,0 +1,118 @@
+package web
+
+import (
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/planloop/planloop/internal/loopback"
+)
+
+// writeTimeout bounds one write to a client that does not read.
+const writeTimeout = 30 * time.Second
+
+// ServeHTTP answers a request: the guard decides where it comes from and what it is before
+// anything else looks at it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setPolicy(w.Header())
+	defer func() {
+		switch trouble := recover(); trouble {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(trouble)
+		default:
+			s.refuse(w, r, fmt.Errorf("panic: %v\n%s", trouble, debug.Stack()))
+		}
+	}()
+	limitWrite(w)
+	if err := s.fromHere(r); err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	// Paths are compared as they came: no cleaning, no redirects.
+	path, query, _ := strings.Cut(r.RequestURI, "?")
+	if file := s.files[path]; file != nil {
+		s.serve(w, r, file)
+		return
+	}
+	route, ok := s.routes[path]
+	if !ok {
+		s.refuse(w, r, &refusal{Kind: "not_found", Problem: "there is nothing at this path", Fix: "open the page at /"})
+		return
+	}
+	if err := s.route(w, r, route, query); err != nil {
+		s.refuse(w, r, err)
+	}
+}
+
+func limitWrite(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // in tests there are writers without deadlines
+}
+
+// fromHere refuses requests that do not come from this machine, by one of this server's own
+// names, and from its own page or from no page. A browser does not let a page set these
+// headers.
+func (s *Server) fromHere(r *http.Request) error {
+	elsewhere := func(problem string) error {
+		return &refusal{Kind: forbidden, Problem: problem, Fix: "open the page at the address that planloop printed"}
+	}
+	if !loopback.Is(r.RemoteAddr) {
+		return elsewhere("the review page is for people at this machine alone")
+	}
+	if !strings.HasPrefix(r.RequestURI, "/") {
+		return &refusal{Kind: wrongForm, Problem: "the request names no path of this server", Fix: "send the path alone, such as /"}
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if local == nil || !slices.Contains(loopback.Hosts(local.String(), s.opts.Name), r.Host) {
+		return elsewhere("the Host header does not name this server")
+	}
+	if r.Header.Get("Service-Worker") != "" { // which the page has none of
+		return elsewhere("no script of this page answers for the server")
+	}
+	if !ownOrigin(r) {
+		return elsewhere("requests of other web origins are refused")
+	}
+	if site := r.Header.Values("Sec-Fetch-Site"); len(site) > 1 || len(site) == 1 && site[0] != "same-origin" && !openedByPerson(r) {
+		return elsewhere("requests of other sites are refused")
+	}
+	return nil
+}
+
+// ownOrigin judges where a request says it comes from: what changes something has to say so.
+func ownOrigin(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return r.Method != http.MethodPost
+	}
+	return len(origins) == 1 && origins[0] == "http://"+r.Host
+}
+
+// openedByPerson tells whether somebody opened the page itself, by its address or by a link.
+func openedByPerson(r *http.Request) bool {
+	return r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// takesJSON refuses bodies that a form or a page of another origin could send without asking.
+func takesJSON(r *http.Request) error {
+	types := r.Header.Values("Content-Type")
+	if len(types) == 1 && r.Header.Get("Content-Encoding") == "" {
+		if media, _, err := mime.ParseMediaType(types[0]); err == nil && media == "application/json" {
+			return nil
+		}
+	}
+	return &refusal{Kind: wrongType, Problem: "the body is not of the type application/json", Fix: "send JSON, with that Content-Type"}
+}
+
+// only returns the one value of a header; ok is false when there is none, or more than one.
+func only(r *http.Request, header string) (value string, ok bool) {
+	values := r.Header.Values(header)
+	if len(values) != 1 || values[0] == "" {
+		return "", false
+	}
+	return values[0], true
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// policy is what every response tells the browser: the page runs its own scripts alone,
+// speaks to this server alone, is shown in no frame, and is kept and passed on by nobody.
+func policy() [][2]string {
+	return [][2]string{
+		{"Content-Security-Policy", strings.Join([]string{"default-src 'none'", "script-src 'self'", "style-src 'self'",
+			"img-src 'self' data:", "connect-src 'self'", "worker-src 'self'", "form-action 'none'", "base-uri 'none'",
+			"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types planloop"}, "; ")},
+		{"X-Content-Type-Options", "nosniff"},
+		{"Referrer-Policy", "no-referrer"},
+		{"Cache-Control", "no-store"},
+		{"Cross-Origin-Opener-Policy", "same-origin"},
+		{"Cross-Origin-Resource-Policy", "same-origin"},
+		{"X-Frame-Options", "DENY"}, // which browsers without frame-ancestors know
+	}
+}
+
+func setPolicy(h http.Header) {
+	for _, header := range policy() {
+		h.Set(header[0], header[1])
+	}
+}
+
+// Refusing has what net/http itself refuses, such as a header that is too long, carry the
+// policy too.
+func Refusing(l net.Listener) net.Listener { return refusing{l} }
+
+type refusing struct{ net.Listener }
+
+func (l refusing) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return refusingConn{conn}, nil
+}
+
+type refusingConn struct{ net.Conn }
+
+// ownRefusal is how net/http begins an answer that no handler has made, behind its status.
+const ownRefusal = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// Write sends an answer, with the policy in it if it is one of net/http's own. No body can
+// be taken for such an answer: JSON has no bare line breaks, and the files are ours.
+func (c refusingConn) Write(p []byte) (int, error) {
+	line := bytes.IndexByte(p[:min(len(p), 100)], '\r')
+	own := line > 0 && bytes.HasPrefix(p, []byte("HTTP/1.")) &&
+		(bytes.HasPrefix(p[line:], []byte(ownRefusal)) || bytes.Contains(p[:line], []byte(" 417 ")))
+	if !own {
+		return c.Conn.Write(p)
+	}
+	var headers strings.Builder
+	for _, header := range policy() {
+		headers.WriteString("\r\n" + header[0] + ": " + header[1])
+	}
+	if _, err := c.Conn.Write(slices.Concat(p[:line], []byte(headers.String()), p[line:])); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// CloseWrite ends what is sent, so that a client that still sends can read why it was refused.
+func (c refusingConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/plan"
+)
+
+// kind classifies a refusal. The words are part of the contract with the page.
+type kind string
+
+// The kinds of refusal besides those of plan.
+const (
+	notEntered  kind = "not_entered" // no session: field says what opens one
+	forbidden   kind = "forbidden"   // from elsewhere, or to who only looks
+	locked      kind = "locked"      // the code of the terminal is asked for first
+	wrongMethod kind = "wrong_method"
+	wrongForm   kind = "wrong_form" // of the request
+	wrongType   kind = "wrong_type" // of its body
+	tooLarge    kind = "too_large"
+	tooSlow     kind = "too_slow"
+	tooMany     kind = "too_many" // tries: later ones may succeed
+	busy        kind = "busy"
+	fault       kind = "fault" // of ours
+)
+
+// status is the one table of what a refusal is in HTTP.
+func (k kind) status() int {
+	switch k {
+	case kind(plan.InvalidInput):
+		return http.StatusUnprocessableEntity
+	case kind(plan.NotFound):
+		return http.StatusNotFound
+	case kind(plan.Conflict):
+		return http.StatusConflict
+	case notEntered:
+		return http.StatusUnauthorized
+	case forbidden, locked:
+		return http.StatusForbidden
+	case wrongMethod:
+		return http.StatusMethodNotAllowed
+	case wrongForm:
+		return http.StatusBadRequest
+	case wrongType:
+		return http.StatusUnsupportedMediaType
+	case tooLarge:
+		return http.StatusRequestEntityTooLarge
+	case tooSlow:
+		return http.StatusRequestTimeout
+	case tooMany:
+		return http.StatusTooManyRequests
+	case busy:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// refusal is why a request was not answered as asked.
+type refusal struct {
+	Kind    kind   `json:"kind"`
+	Problem string `json:"problem"`
+	Fix     string `json:"fix"`
+	Field   string `json:"field"`
+
+	after time.Duration // it may be tried again
+}
+
+// Error says what was wrong and what to do.
+func (r *refusal) Error() string { return r.Problem + "; " + r.Fix }
+
+// refusalOf words an error for the page. What is nobody's mistake but ours is told without
+// details.
+func refusalOf(err error) *refusal {
+	if own, ok := errors.AsType[*refusal](err); ok {
+		return own
+	}
+	if refused, ok := errors.AsType[*plan.ValidationError](err); ok {
+		r := &refusal{Kind: kind(refused.Kind), Problem: refused.Problem, Fix: refused.Fix, Field: refused.Field}
+		for _, other := range refused.Others {
+			r.Problem += "; also " + other.Error()
+		}
+		if mayNot, ok := errors.AsType[*review.MayNotError](err); ok {
+			r.Kind = forbidden
+			if mayNot.Code {
+				r.Kind = locked
+			}
+		}
+		return r
+	}
+	return &refusal{Kind: fault, Problem: "something went wrong in planloop itself; it is not known whether the change was made",
+		Fix: "look at the plan again; the terminal that planloop runs on says more"}
+}
+
+// refuse answers with why.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	refused := refusalOf(err)
+	if refused.Kind == fault && !errors.Is(err, context.Canceled) {
+		s.log.Error("the review page", "method", r.Method, "path", r.URL.Path, "err", err)
+	}
+	if refused.after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((refused.after+time.Second-1)/time.Second)))
+	}
+	s.answer(w, refused.Kind.status(), struct {
+		Error *refusal `json:"error"`
+	}{refused})
+}
+
+// answer sends a value as JSON.
+func (s *Server) answer(w http.ResponseWriter, status int, value any) {
+	body, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		s.log.Error("encode an answer of the review page", "err", err)
+		status, body = http.StatusInternalServerError, []byte(`{"error":{"kind":"fault","problem":"","fix":"","field":""}}`)
+	}
+	limitWrite(w) // anew: finding the answer may have taken long
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has gone needs no answer
+}

@@ -1,0 +1,172 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	renderedAtOnce = 4        // of all that is asked for; of one thing, one
+	mostHeld       = 64 << 20 // bytes of answers that are being read
+	readPiece      = 64 << 10
+	readPause      = 10 * time.Second // for a piece to be taken
+)
+
+// shared renders what can be large, such as a plan of 2,000 steps, once for all who ask for it at the time, and has them read the
+// same bytes: a reader that does not read holds up a connection, and no memory.
+type shared struct {
+	places chan struct{} // one for each that is being rendered
+
+	mu   sync.Mutex
+	next map[string]*rendering // the one to join, by what is asked for: it has not begun to look
+	last map[string]*rendering // the one begun last, unless it is over
+	held map[string]*body      // the last of each, while it is read
+	size int                   // of all that are read
+}
+
+// rendering is one for all who wait for it.
+type rendering struct {
+	done    chan struct{}
+	waiting int
+	body    *body
+	err     error
+}
+
+// body is what is read, by so many.
+type body struct {
+	key     string
+	text    []byte
+	readers int
+}
+
+func newShared() *shared {
+	return &shared{places: make(chan struct{}, renderedAtOnce), next: map[string]*rendering{}, last: map[string]*rendering{},
+		held: map[string]*body{}}
+}
+
+// get returns what is asked for as it was at some time since, to be read until release. Whoever asks first renders it for those who
+// come before that has begun; it goes on without them.
+func (s *shared) get(ctx context.Context, key string, render func(context.Context) (any, error)) (*body, error) {
+	s.mu.Lock()
+	r := s.next[key]
+	first := r == nil
+	if first {
+		r = &rendering{done: make(chan struct{})}
+		s.next[key] = r
+	}
+	r.waiting++
+	before := s.last[key]
+	s.mu.Unlock()
+	if first {
+		s.render(context.WithoutCancel(ctx), key, r, before, render)
+	}
+	<-r.done
+	return r.body, r.err
+}
+
+// render is for all who wait for r, once the one before has ended.
+func (s *shared) render(ctx context.Context, key string, r, before *rendering, render func(context.Context) (any, error)) {
+	r.err = errors.New("rendering broke off")
+	defer close(r.done)
+	if before != nil {
+		<-before.done
+	}
+	s.places <- struct{}{}
+	defer func() { <-s.places }()
+	s.mu.Lock()
+	delete(s.next, key)
+	s.last[key] = r
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.last[key] == r {
+			delete(s.last, key)
+		}
+	}()
+	value, err := render(ctx)
+	if err != nil {
+		r.err = err
+		return
+	}
+	text, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		r.err = err
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.body, r.err = s.hold(key, text, r.waiting)
+}
+
+// hold counts in who reads a text. It is called with mu held.
+func (s *shared) hold(key string, text []byte, readers int) (*body, error) {
+	if b := s.held[key]; b != nil && bytes.Equal(b.text, text) {
+		b.readers += readers
+		return b, nil
+	}
+	if s.size > 0 && s.size+len(text) > mostHeld {
+		return nil, &refusal{Kind: busy, Problem: "too much is being read from this page at the moment", Fix: "try again in a while",
+			after: readPause}
+	}
+	b := &body{key, text, readers}
+	s.held[key] = b
+	s.size += len(text)
+	return b, nil
+}
+
+// release is called by each that has read b.
+func (s *shared) release(b *body) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.readers--; b.readers > 0 {
+		return
+	}
+	s.size -= len(b.text)
+	if s.held[b.key] == b {
+		delete(s.held, b.key)
+	}
+}
+
+// answerShared sends what is shared, with some members before it that are for this reader alone; nil: none.
+func (s *Server) answerShared(c call, key string, own any, render func(context.Context) (any, error)) error {
+	b, err := s.shared.get(c.r.Context(), key, render)
+	if err != nil {
+		return err
+	}
+	defer s.shared.release(b)
+	var head []byte
+	text := b.text
+	if own != nil {
+		if head, err = json.Marshal(own, json.Deterministic(true)); err != nil {
+			return err
+		}
+		head[len(head)-1], text = ',', text[1:]
+	}
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.Header().Set("Content-Length", strconv.Itoa(len(head)+len(text)))
+	_ = sendSlowly(c.w, head, text) // a client that has gone needs no answer
+	return nil
+}
+
+// sendSlowly sends to a reader that may be slow, as long as it reads on.
+func sendSlowly(w http.ResponseWriter, texts ...[]byte) error {
+	limits := http.NewResponseController(w)
+	for _, text := range texts {
+		for piece := range slices.Chunk(text, readPiece) {
+			_ = limits.SetWriteDeadline(time.Now().Add(readPause)) // a writer without deadlines, as in tests, has none to set
+			if _, err := w.Write(piece); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

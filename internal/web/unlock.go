@@ -1,0 +1,107 @@
+package web
+
+import (
+	"crypto/rand"
+	"fmt"
+	"math/big"
+	"net/http"
+	"time"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// A session alone may be another process's of this user, which can read the browser's files.
+// Who types what stands on the terminal is a person who sees it.
+const (
+	codeLasts   = 5 * time.Minute
+	codeTries   = 3
+	firstPause  = 30 * time.Second
+	longestWait = time.Hour
+	proofLasts  = time.Hour // since the last act
+	mostProofs  = 8         // of a session: one for each of its pages
+)
+
+// guesses counts the wrong codes of all sessions since the last right one.
+type guesses struct {
+	wrong int
+	until time.Time // nothing is taken before
+}
+
+// ready refuses while the pause after too many wrong codes lasts.
+func (g guesses) ready(now time.Time) error {
+	if left := g.until.Sub(now); left > 0 {
+		return &refusal{Kind: tooMany, Problem: "too many wrong codes were typed", after: left,
+			Fix: fmt.Sprintf("wait %s, then let a new code be shown", left.Round(time.Second))}
+	}
+	return nil
+}
+
+// miss counts a wrong code, and tells whether it was one too many.
+func (g *guesses) miss(now time.Time) bool {
+	g.wrong++
+	if g.wrong%codeTries != 0 {
+		return false
+	}
+	g.until = now.Add(min(longestWait, firstPause<<min(g.wrong/codeTries-1, 10)))
+	return true
+}
+
+// newCode makes the code that a session has to type, in place of any before.
+func (d *door) newCode(s *session) (string, error) {
+	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
+	if err != nil {
+		return "", fmt.Errorf("make a code: %w", err)
+	}
+	code := fmt.Sprintf("%06d", n.Int64())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.guesses.ready(d.now()); err != nil {
+		return "", err
+	}
+	s.code, s.codeEnds = digestOf(code), d.now().Add(codeLasts)
+	return code, nil
+}
+
+// unlock takes the code that was typed, and returns the proof that it was.
+func (d *door) unlock(s *session, code string) (proof string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	if err := d.guesses.ready(now); err != nil {
+		return "", err
+	}
+	if !now.Before(s.codeEnds) {
+		return "", &plan.ValidationError{Kind: plan.Conflict, Field: "/code",
+			Problem: "no code is asked for now: each holds for five minutes", Fix: "let a new one be shown on the terminal"}
+	}
+	if !s.code.is(digestOf(code)) {
+		wrong := &plan.ValidationError{Kind: plan.InvalidInput, Field: "/code", Problem: "that is not the code",
+			Fix: "type the six digits that stand on the terminal now"}
+		if d.guesses.miss(now) {
+			s.codeEnds = time.Time{}
+			wrong.Fix = "wait " + d.guesses.until.Sub(now).String() + ", then let a new code be shown"
+		}
+		return "", wrong
+	}
+	d.guesses, s.codeEnds = guesses{}, time.Time{}
+	proof = newSecret()
+	dropOldest(s.proofs, mostProofs-1)
+	s.proofs[digestOf(proof)] = now
+	return proof, nil
+}
+
+// unlocked tells whether a request proves that the code of the terminal was typed. What acts has the proof
+// last an hour more: a page that is only left open does not.
+func (d *door) unlocked(s *session, r *http.Request, acts bool) bool {
+	proof, ok := only(r, "Planloop-Unlock")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	used, known := s.proofs[digestOf(proof)]
+	if !ok || !known || d.now().Sub(used) > proofLasts {
+		return false
+	}
+	if acts {
+		s.proofs[digestOf(proof)] = d.now()
+	}
+	return true
+}

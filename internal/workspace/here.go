@@ -1,0 +1,191 @@
+package workspace
+
+import (
+	"net/url"
+	"strings"
+)
+
+// system is the one on which a path is to be used.
+type system struct {
+	os     string // as in GOOS
+	distro string // of WSL, "" outside
+}
+
+// wslShare is where Windows shows the files of WSL; it has an older name as well.
+const wslShare = `\\wsl.localhost\`
+
+// path returns a directory that a host tells, as a path of this system. A host may tell a URI,
+// and one that runs on the other side of WSL tells the other side's path. What names
+// nothing here is refused; what is a path already stays.
+func (s system) path(told string) (path string, ok bool) {
+	if strings.ContainsRune(told, 0) {
+		return "", false
+	}
+	if isURI(told) {
+		if told, ok = s.ofURI(told); !ok {
+			return "", false
+		}
+	}
+	slashed := strings.ReplaceAll(told, `\`, "/")
+	switch s.os {
+	case "windows":
+		return s.onWindows(told, slashed), true
+	case "linux":
+		return s.onLinux(told, slashed)
+	}
+	return told, true
+}
+
+func isURI(text string) bool {
+	scheme, _, ok := strings.Cut(text, "://")
+	return ok && !strings.ContainsAny(scheme, `/\`) || len(text) > 5 && strings.EqualFold(text[:5], "file:")
+}
+
+// ofURI returns the path that a URI names. Signs that begin a query or a fragment elsewhere
+// are part of a name here: not every host escapes them.
+func (s system) ofURI(uri string) (path string, ok bool) {
+	scheme, rest, _ := strings.Cut(uri, ":")
+	host := ""
+	if below, ok := strings.CutPrefix(rest, "//"); ok {
+		rest = below
+		if !strings.HasPrefix(rest, "/") && !hasDrive(rest) {
+			slash := strings.IndexByte(rest+"/", '/')
+			host, rest = unescaped(rest[:slash]), rest[slash:]
+		}
+	}
+	rest = unescaped(rest)
+	if drive := strings.TrimPrefix(rest, "/"); hasDrive(drive) {
+		rest = drive
+	} else if !strings.HasPrefix(rest, "/") {
+		return "", false
+	}
+	distro, inWSL := strings.CutPrefix(host, "wsl+") // vscode-remote://wsl+Ubuntu/home/ann
+	switch {
+	case strings.EqualFold(scheme, "vscode-remote") && inWSL:
+		return "//wsl.localhost/" + distro + rest, true
+	case !strings.EqualFold(scheme, "file"):
+		return "", false
+	case host == "" || strings.EqualFold(host, "localhost"):
+		return rest, true
+	}
+	return "//" + host + rest, s.os == "windows" || s.os == "linux" && s.distro != "" // another machine's
+}
+
+func unescaped(text string) string {
+	if plain, err := url.PathUnescape(text); err == nil && !strings.ContainsRune(plain, 0) {
+		return plain
+	}
+	return text
+}
+
+// onWindows reads what shells and WSL call a drive, and the older name of WSL's share.
+func (s system) onWindows(told, slashed string) string {
+	for _, before := range []string{"//?/", "/mnt/", "/cygdrive/", "/"} {
+		rest, ok := strings.CutPrefix(slashed, before)
+		if !ok {
+			continue
+		}
+		if hasDrive(rest) {
+			return strings.ReplaceAll(rest, "/", `\`)
+		}
+		if drive, below, ok := mounted("/mnt/" + rest); ok && before != "//?/" {
+			return strings.ToUpper(drive) + `:\` + strings.ReplaceAll(strings.TrimPrefix(below, "/"), "/", `\`)
+		}
+	}
+	if share, below, ok := ofWSL(slashed); ok {
+		return wslShare + share + `\` + strings.ReplaceAll(below, "/", `\`)
+	}
+	if hasDrive(slashed) || strings.HasPrefix(slashed, "//") {
+		return strings.ReplaceAll(slashed, "/", `\`)
+	}
+	return told
+}
+
+// onLinux reads the paths of the Windows around WSL. Where it has put the drives elsewhere
+// than below /mnt they are not found.
+func (s system) onLinux(told, slashed string) (string, bool) {
+	slashedDrive := strings.TrimPrefix(slashed, "/")
+	if hasDrive(slashedDrive) {
+		return "/mnt/" + strings.ToLower(slashedDrive[:1]) + strings.TrimSuffix(slashedDrive[2:], "/"), true
+	}
+	if distro, below, ok := ofWSL(slashed); ok {
+		return "/" + below, s.distro != "" && strings.EqualFold(distro, s.distro)
+	}
+	return told, true
+}
+
+// hasDrive reports whether a path begins with a Windows drive.
+func hasDrive(path string) bool {
+	return len(path) >= 2 && path[1] == ':' && (path[0]|0x20 >= 'a' && path[0]|0x20 <= 'z') &&
+		(len(path) == 2 || path[2] == '/' || path[2] == '\\')
+}
+
+// ofWSL takes apart a path on the share that Windows has for WSL.
+func ofWSL(slashed string) (distro, below string, ok bool) {
+	for _, share := range []string{"//wsl.localhost/", "//wsl$/"} {
+		if len(slashed) > len(share) && strings.EqualFold(slashed[:len(share)], share) {
+			distro, below, _ = strings.Cut(slashed[len(share):], "/")
+			return distro, below, distro != ""
+		}
+	}
+	return "", "", false
+}
+
+// ofSystem reports whether a path is the system's or a program's and no user's: below the
+// folders where programs are installed, or below one that a program keeps hidden in the home
+// directory. Windows and macOS take names in either case.
+func ofSystem(os, path, home string) bool {
+	path, home = strings.ReplaceAll(path, `\`, "/"), strings.ReplaceAll(home, `\`, "/")
+	if drive, below, ok := mounted(path); ok && os == "linux" { // of Windows, seen from WSL
+		os, path, home = "windows", drive+":"+below, drive+":"+windowsHome(below)
+		if below == "" || strings.EqualFold(path, home) {
+			return true
+		}
+	}
+	if os != "linux" {
+		path, home = strings.ToLower(path), strings.ToLower(home)
+	}
+	if below, ok := strings.CutPrefix(path, home+"/"); ok && home != "" {
+		first, _, _ := strings.Cut(below, "/")
+		return strings.HasPrefix(first, ".") || os == "windows" && first == "appdata" || os == "darwin" && first == "library"
+	}
+	if os == "windows" && hasDrive(path) {
+		path = path[2:]
+	}
+	for _, folder := range systemFolders(os) {
+		if path == folder || strings.HasPrefix(path, folder+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func systemFolders(os string) []string {
+	switch os {
+	case "windows":
+		return []string{"/windows", "/program files", "/program files (x86)", "/programdata"}
+	case "darwin":
+		return []string{"/applications", "/system", "/library", "/usr", "/bin", "/sbin", "/opt"}
+	}
+	return []string{"/bin", "/sbin", "/lib", "/lib64", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share",
+		"/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/opt", "/snap", "/etc", "/proc", "/sys", "/dev"}
+}
+
+// mounted takes apart a path on a drive of Windows as WSL shows it.
+func mounted(path string) (drive, below string, ok bool) {
+	rest, ok := strings.CutPrefix(path, "/mnt/")
+	drive, below, _ = strings.Cut(strings.TrimSuffix(rest, "/"), "/")
+	if below != "" {
+		below = "/" + below
+	}
+	return drive, below, ok && hasDrive(drive+":") && len(drive) == 1
+}
+
+// windowsHome is the home directory that a path of Windows, without its drive, lies in.
+func windowsHome(path string) string {
+	parts := strings.SplitN(path, "/", 4) // "", Users, ann, …
+	if len(parts) < 3 || !strings.EqualFold(parts[1], "users") {
+		return "/"
+	}
+	return "/" + parts[1] + "/" + parts[2]
+}

@@ -1,0 +1,84 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// asSpelled returns path as the file system spells it. The usual file system of
+// macOS opens /Users/ann/Code as /users/ann/code too, as do Windows' drives in WSL, and both
+// must be one workspace. Windows paths come out of symlink resolution spelled so; elsewhere
+// names differ when their bytes differ.
+func asSpelled(path string) string {
+	if runtime.GOOS == "windows" || runtime.GOOS != "darwin" && !folds(path) {
+		return path
+	}
+	return spelledBy(path, names)
+}
+
+// folds reports whether the disk takes the last name of a path that has letters in either case.
+func folds(path string) bool {
+	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
+		name := filepath.Base(at)
+		other := strings.Map(swapped, name)
+		if other == name {
+			continue
+		}
+		one, err := os.Stat(at)
+		if err != nil {
+			return false
+		}
+		same, err := os.Stat(filepath.Join(filepath.Dir(at), other))
+		return err == nil && os.SameFile(one, same)
+	}
+	return false
+}
+
+func swapped(r rune) rune {
+	if unicode.IsUpper(r) {
+		return unicode.ToLower(r)
+	}
+	return unicode.ToUpper(r)
+}
+
+// spelledBy replaces each element of path by the one entry of its folder that
+// equals it but for case and Unicode form. What cannot be listed stays.
+func spelledBy(path string, list func(dir string) []string) string {
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	parent = spelledBy(parent, list)
+	return filepath.Join(parent, entry(filepath.Base(path), list(parent)))
+}
+
+func entry(name string, among []string) string {
+	var alike []string
+	for _, other := range among {
+		if other == name {
+			return name
+		}
+		if strings.EqualFold(norm.NFC.String(other), norm.NFC.String(name)) {
+			alike = append(alike, other)
+		}
+	}
+	if len(alike) != 1 {
+		return name
+	}
+	return alike[0]
+}
+
+func names(dir string) []string {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer folder.Close()
+	all, _ := folder.Readdirnames(-1)
+	return all
+}

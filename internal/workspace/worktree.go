@@ -1,0 +1,53 @@
+package workspace
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// workTree returns the innermost git work tree at or above dir, and whether there is one. A
+// linked work tree is one of its own; a submodule belongs to what it is part of, unless
+// it has been a workspace. The search ends below the home directory and the top: a home
+// directory under version control does not make one workspace of everything in it.
+func (in Lookup) workTree(dir string) (top string, ok bool) {
+	for at := dir; !in.noProject(at); at = filepath.Dir(at) {
+		git := filepath.Join(at, ".git")
+		if _, err := os.Stat(git); err != nil {
+			continue
+		}
+		if !isSubmodule(git) || in.hasState(at) {
+			return at, true
+		}
+		if !ok { // should nothing hold it
+			top, ok = at, true
+		}
+	}
+	return top, ok
+}
+
+// longestGitFile is how much of a .git file is read.
+const longestGitFile = 8 << 10
+
+// isSubmodule reports whether what is called .git leads to a repository that another keeps
+// among its modules. That of a linked work tree names the repository it shares.
+func isSubmodule(git string) bool {
+	info, err := os.Lstat(git)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > longestGitFile { // opening a pipe would wait for ever
+		return false
+	}
+	text, err := os.ReadFile(git)
+	dir, ok := bytes.CutPrefix(text, []byte("gitdir:"))
+	if err != nil || !ok {
+		return false
+	}
+	path := filepath.FromSlash(strings.TrimSpace(string(dir)))
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(git), path)
+	}
+	if _, err := os.Stat(filepath.Join(path, "commondir")); err == nil {
+		return false
+	}
+	return strings.Contains(filepath.ToSlash(path), "/modules/")
+}

@@ -1,0 +1,358 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/verbs"
+	"github.com/planloop/planloop/plan"
+)
+
+// The tools that the app alone calls.
+const (
+	lookTool = "review_look"
+	actTool  = "review_act"
+)
+
+func isAppTool(name string) bool { return name == lookTool || name == actTool }
+
+// offersApp reports whether there is a tool of the app for a client.
+func (s *Server) offersApp(ctx context.Context, name string) bool {
+	return isAppTool(name) && rendersApps(ctx) && (name == lookTool || !s.opts.AppOnlyShows)
+}
+
+const (
+	viewKey   = "planloop/review" // of what the app is handed, in a result's _meta, which no host shows a model
+	viewAs    = "view"            // the purpose that what was shown is sealed for
+	maxNonce  = 4 << 10
+	wholeView = 1 << 20  // bytes of a view for a client that shows apps
+	someView  = 64 << 10 // and for one that may
+)
+
+// shown is what a nonce says of the view that it came with. It is sealed with the key of this process: a key in a
+// file can be read by a shell of the same user. So a host that calls planloop anew has the plan shown anew.
+type shown struct {
+	Workspace string    `json:"workspace,omitempty"`
+	Request   string    `json:"request,omitempty"` // that waits
+	Digest    string    `json:"digest,omitempty"`  // of its plan, or else of the current one
+	Salt      string    `json:"salt"`
+	Expires   time.Time `json:"expires"`
+}
+
+func shownIn(v review.View) shown {
+	s := shown{Workspace: v.Workspace.ID}
+	switch {
+	case v.Draft != nil:
+		s.Request, s.Digest = v.Draft.Request, v.Draft.Plan.Digest
+	case v.Plan != nil:
+		s.Digest = v.Plan.Digest
+	}
+	return s
+}
+
+// isOf reports whether it is what there is to see of a workspace still.
+func (s shown) isOf(workspace string, state plan.State) bool {
+	now := shown{Workspace: workspace, Digest: plan.Digest(state.Draft)}
+	switch request := state.ModeNow().Request; {
+	case state.Draft == nil && state.Plan != nil && !state.Plan.Cleared():
+		now.Digest = plan.Digest(state.Plan)
+	case state.Draft != nil && request != nil:
+		now.Request = request.ID
+	}
+	return s.Workspace == now.Workspace && s.Request == now.Request && s.Digest == now.Digest
+}
+
+// handed is what the app gets with a result.
+type handed struct {
+	View  *review.View `json:"view,omitempty"`
+	Nonce string       `json:"nonce,omitempty"`
+	Log   *review.Log  `json:"log,omitempty"`
+	Error *refused     `json:"error,omitempty"`
+}
+
+// refused is why nothing was done, in the page's words.
+type refused struct {
+	Kind    plan.ErrorKind `json:"kind"`
+	Problem string         `json:"problem"`
+	Fix     string         `json:"fix,omitempty"`
+	Field   string         `json:"field,omitempty"`
+}
+
+func (h handed) meta() *mcp.Meta { return mcp.NewMetaFromMap(map[string]any{viewKey: h}) }
+
+func (s *Server) addAppTools() {
+	no, yes := false, true
+	tool := func(name, title, description, input string, reads *bool) mcp.Tool {
+		return mcp.Tool{Name: name, Title: title, Description: description, RawInputSchema: json.RawMessage(input),
+			Meta:        mcp.NewMetaFromMap(map[string]any{"ui": map[string]any{"visibility": []string{"app"}}}),
+			Annotations: mcp.ToolAnnotation{ReadOnlyHint: reads, DestructiveHint: &no, IdempotentHint: reads, OpenWorldHint: &no}}
+	}
+	s.MCP.AddTool(tool(lookTool, "Look at the plan", "For the review app alone: the plan as it is now.",
+		`{"type":"object","properties":{"nonce":{"type":"string"},"log":{"type":"integer"}},"additionalProperties":false}`, &yes), s.look)
+	s.MCP.AddTool(tool(actTool, "Act on the plan", "For the review app alone: what the user does there.",
+		`{"type":"object","properties":{"nonce":{"type":"string"},"act":{"type":"string"},"input":{"type":"object"}},`+
+			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), s.act)
+}
+
+// decidesInApp reports whether what the user decides in an app that the client shows is heard.
+func (s *Server) decidesInApp(ctx context.Context) bool {
+	return s.offersApp(ctx, actTool) && !s.unheard(ctx)
+}
+
+// withView hands the app what there is to see along with the result of a tool. Its texts and structured content,
+// which models see, are as they are without.
+func (s *Server) withView(next server.ToolHandlerFunc) server.ToolHandlerFunc {
+	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		result, err := next(ctx, request)
+		if err != nil || result.IsError || result.NeedsInput() {
+			return result, err
+		}
+		view, err := s.view(ctx)
+		if err != nil {
+			s.opts.Logger.Warn("the app is shown nothing", "error", err)
+			return result, nil
+		}
+		result.Meta = s.hand(ctx, view, true).meta()
+		return result, nil
+	}
+}
+
+// view is what there is to see now, and what may be done there by the app.
+func (s *Server) view(ctx context.Context) (review.View, error) {
+	sheet, err := s.sheet(ctx)
+	if err != nil {
+		return review.View{}, err
+	}
+	view, err := review.Look(ctx, sheet)
+	if err != nil {
+		return review.View{}, err
+	}
+	state, err := sheet.Service.State(ctx)
+	view.Can = s.can(ctx, sheet.Service, state)
+	return view, err
+}
+
+func (s *Server) sheet(ctx context.Context) (*review.Sheet, error) {
+	service, err := s.service(ctx)
+	if err != nil || s.opts.Sheet == nil {
+		return &review.Sheet{Service: service}, err
+	}
+	return s.opts.Sheet(ctx)
+}
+
+// can says what the user may do by the app.
+func (s *Server) can(ctx context.Context, service *verbs.Service, state plan.State) review.Can {
+	instead := s.elsewhere()
+	switch {
+	case !rendersApps(ctx):
+		return review.Can{Why: "this program has not said that it keeps these buttons from the agent: " + instead}
+	case s.opts.AppOnlyShows:
+		return review.Can{Why: "over HTTP an agent's shell could send what these buttons send: " + instead}
+	case s.unheard(ctx):
+		return review.Can{Why: "planloop was started here from an agent's shell, where nobody can be told from the agent: " + instead}
+	case service.PersonOnly(state):
+		return review.Can{Why: "only what a person decides outside this program counts here: " + instead}
+	}
+	return review.Can{Decide: true}
+}
+
+// elsewhere says where the user decides instead.
+func (s *Server) elsewhere() string {
+	approve, _ := verbs.Caller{Face: s.opts.User}.Can(verbs.Call{Act: verbs.ActApprove})
+	return "decide on the review page, or with `" + approve + "` on a terminal"
+}
+
+// hand is what the app gets of a view, with a nonce for what is shown in it where the view may be decided by. It
+// stands nowhere else, so that a model, which sees no _meta, cannot send it.
+func (s *Server) hand(ctx context.Context, view review.View, decides bool) handed {
+	most := someView
+	if rendersApps(ctx) {
+		most = wholeView
+	}
+	h := handed{View: bounded(view, most)}
+	if h.View != nil && h.View.Draft != nil && h.View.Draft.Plan.LeftOut > 0 && view.Can.Decide { // nobody approves what is not shown
+		decides, h.View.Can = false, review.Can{Why: "the plan is too long to be shown here whole: " + s.elsewhere()}
+	}
+	if h.View != nil && decides && view.Can.Decide {
+		claims := shownIn(view)
+		claims.Salt, claims.Expires = rand.Text(), time.Now().Add(stateLasts)
+		nonce, err := s.rounds.SealAs(viewAs, claims)
+		if err != nil {
+			s.opts.Logger.Error("the app decides nothing", "error", err)
+		}
+		h.Nonce = nonce
+	}
+	return h
+}
+
+// wasShown is what a nonce says, false for one that was not given out by this process, or too long ago.
+func (s *Server) wasShown(nonce string) (shown, bool) {
+	var claims shown
+	err := s.rounds.UnsealAs(viewAs, nonce, maxNonce, &claims)
+	return claims, err == nil && time.Now().Before(claims.Expires)
+}
+
+// logLines is how much of the log the app is told at once.
+const logLines = 100
+
+// look shows the app what there is now, and the log before a revision where it asks for it. One that brings a nonce
+// may decide about what it is shown.
+func (s *Server) look(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var in struct {
+		Nonce string         `json:"nonce,omitempty" text:"any"`
+		Log   *plan.Revision `json:"log,omitempty"` // 0 for the newest
+	}
+	if err := verbs.Decode(request.Params.RawArguments, &in); err != nil {
+		return s.refuseApp(lookTool, err), nil
+	}
+	view, err := s.view(ctx)
+	if err != nil {
+		return s.refuseApp(lookTool, err), nil
+	}
+	claims, valid := s.wasShown(in.Nonce)
+	h := s.hand(ctx, view, valid && claims.Workspace == view.Workspace.ID)
+	if in.Log != nil {
+		sheet, err := s.sheet(ctx)
+		if err == nil {
+			var log review.Log
+			log, err = review.ReadLog(ctx, sheet, "", *in.Log, logLines)
+			h.Log = &log
+		}
+		if err != nil {
+			return s.refuseApp(lookTool, err), nil
+		}
+	}
+	result := mcp.NewToolResultText("Shown to the user.")
+	result.Meta = h.meta()
+	return result, nil
+}
+
+// act does what the user does in the app.
+func (s *Server) act(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var in struct {
+		Nonce string          `json:"nonce" text:"any"`
+		Act   string          `json:"act"`
+		Input json.RawMessage `json:"input"`
+	}
+	if err := verbs.Decode(request.Params.RawArguments, &in); err != nil {
+		return s.refuseApp(actTool, err), nil
+	}
+	sheet, err := s.sheet(ctx)
+	if err != nil {
+		return s.refuseApp(actTool, err), nil
+	}
+	can, err := s.mayAct(ctx, sheet, in.Nonce)
+	if err != nil {
+		return s.refuseApp(actTool, err), nil
+	}
+	caller := s.caller(ctx, sheet.Service)
+	caller.Face = review.Face{}
+	done, err := review.Act(ctx, sheet, review.Caller{Caller: s.confirmed(ctx, caller), Can: can}, in.Act, in.Input)
+	if err != nil {
+		return s.refuseApp(actTool, err), nil
+	}
+	s.subscriptions.begin(ctx)
+	result := mcp.NewToolResultText(done.Message)
+	if view, err := s.view(ctx); err == nil {
+		result.Meta = s.hand(ctx, view, true).meta()
+	}
+	return result, nil
+}
+
+// mayAct says what may be done by a nonce. It refuses one that is not of what there is to see now.
+func (s *Server) mayAct(ctx context.Context, sheet *review.Sheet, nonce string) (review.Can, error) {
+	claims, valid := s.wasShown(nonce)
+	if !valid || claims.Workspace != sheet.ID {
+		return review.Can{}, plan.Refuse(plan.NotFound, "/nonce", "what is shown here is too old to decide by, or of another server",
+			"have the agent show the plan again")
+	}
+	state, err := sheet.Service.State(ctx)
+	if err == nil && !claims.isOf(sheet.ID, state) {
+		err = plan.Refuse(plan.Conflict, "", "the plan is another than the one that was shown", "look at it as it is now")
+	}
+	return s.can(ctx, sheet.Service, state), err
+}
+
+// refuseApp tells the app what a call was refused for.
+func (s *Server) refuseApp(tool string, err error) *mcp.CallToolResult {
+	var why *plan.ValidationError
+	if !errors.As(err, &why) {
+		return mcp.NewToolResultError(s.fault(tool, err))
+	}
+	result := mcp.NewToolResultError(why.Error())
+	result.Meta = handed{Error: &refused{why.Kind, why.Problem, why.Fix, why.Field}}.meta()
+	return result
+}
+
+// bounded is a view of at most so many bytes as JSON: former plans go first, then what stands beside the plans, then
+// steps, whole ones from the end, which are counted; nil where not even the rest has room.
+func bounded(view review.View, most int) *review.View {
+	size := func(v any) int {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return most + 1
+		}
+		return len(data)
+	}
+	less := []func(){
+		func() { view.Plans = []review.PastPlan{} },
+		func() {
+			if view.Draft != nil && view.Plan != nil {
+				view.Plan = withoutSteps(*view.Plan, 0)
+			}
+		},
+		func() { view.Comments = lastOf(view.Comments) },
+		func() { view.Questions = lastOf(view.Questions) },
+	}
+	for _, drop := range less {
+		if size(view) <= most {
+			return &view
+		}
+		drop()
+	}
+	over := size(view) - most
+	if over <= 0 {
+		return &view
+	}
+	of := view.Plan
+	if view.Draft != nil {
+		of = &view.Draft.Plan
+	}
+	if of == nil {
+		return nil
+	}
+	keep := len(of.Steps)
+	for over += leftOutRoom; keep > 0 && over > 0; keep-- {
+		over -= size(of.Steps[keep-1]) + 1
+	}
+	cut := withoutSteps(*of, keep)
+	if view.Draft != nil {
+		draft := *view.Draft
+		draft.Plan, view.Draft = *cut, &draft
+	} else {
+		view.Plan = cut
+	}
+	if size(view) > most {
+		return nil
+	}
+	return &view
+}
+
+// leftOutRoom is what the count of the steps that are left out takes.
+const leftOutRoom = 32
+
+func withoutSteps(p review.Plan, keep int) *review.Plan {
+	p.LeftOut = len(p.Steps) - keep
+	p.Steps = p.Steps[:keep]
+	return &p
+}
+
+// lastOf is the end of a list that may be long.
+func lastOf[T any](list []T) []T { return list[max(0, len(list)-10):] }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// compile builds the program for a platform as it is given away: the same source gives the
+// same bytes, wherever it lies and whoever compiles it.
+func compile(ctx context.Context, root string, p platform, version string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "planloop-build-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, p.program())
+	build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, buildFlags(),
+		[]string{"-ldflags", linkerFlags(version), "-o", path, "./cmd/planloop"})...)
+	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.processor)
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build for %s: %w\n%s", p, err, out)
+	}
+	return os.ReadFile(path)
+}
+
+// bundle makes what has the program in it: the packages for npm, a bundle for hosts with a
+// window for each platform, and the registry's entry, which names the bundles' digests.
+func bundle(ctx context.Context, root, version string, wanted []platform) (files, error) {
+	licence, err := os.ReadFile(filepath.Join(root, "LICENSE"))
+	if err != nil {
+		return nil, err
+	}
+	made := files{"npm/" + name + "/LICENSE": licence}
+	for path, text := range npmPackages(version) {
+		if folder, _, _ := strings.Cut(path, "/"); folder == name {
+			made["npm/"+path] = text
+		}
+	}
+	var bundles []object
+	for _, p := range wanted {
+		program, err := compile(ctx, root, p, version)
+		if err != nil {
+			return nil, err
+		}
+		made["npm/"+p.npm()+"/package.json"] = npmPackages(version)[p.npm()+"/package.json"]
+		made["npm/"+p.npm()+"/LICENSE"], made["npm/"+p.npm()+"/bin/"+p.program()] = licence, program
+		packed, err := zipped(files{"manifest.json": []byte(jsonText(manifest(p, version))), "LICENSE": licence,
+			"server/" + p.program(): program}, "server/"+p.program())
+		if err != nil {
+			return nil, err
+		}
+		file := fmt.Sprintf("%s-%s-%s.mcpb", name, version, p.npm())
+		digest := sha256.Sum256(packed)
+		made[file] = packed
+		bundles = append(bundles, object{{"registryType", "mcpb"},
+			{"identifier", homepage + "/releases/download/v" + version + "/" + file},
+			{"fileSha256", hex.EncodeToString(digest[:])}, {"transport", object{{"type", "stdio"}}}})
+	}
+	made["server.json"] = []byte(jsonText(serverEntry(version, bundles)))
+	return made, nil
+}
+
+// manifest tells a host with a window what is in a bundle. It asks for no secret: the one
+// thing it needs to know is whose plan it keeps.
+func manifest(p platform, version string) object {
+	program := "server/" + p.program()
+	return object{
+		{"manifest_version", "0.3"}, {"name", name}, {"display_name", name}, {"version", version},
+		{"description", description}, {"long_description", details},
+		{"author", object{{"name", owner}, {"url", homepage}}},
+		{"repository", object{{"type", "git"}, {"url", homepage + ".git"}}},
+		{"homepage", homepage}, {"documentation", homepage + "/tree/main/docs"}, {"support", homepage + "/issues"},
+		{"server", object{{"type", "binary"}, {"entry_point", program}, {"mcp_config", object{{"command", "${__dirname}/" + program},
+			{"args", []string{"serve", "--workspace", "${user_config.workspace}"}}, {"env", object{}}}}}},
+		{"tools_generated", true}, {"prompts_generated", true}, {"keywords", keywords()}, {"license", license},
+		{"compatibility", object{{"platforms", []string{p.npmSystem}}}},
+		{"user_config", object{{"workspace", object{{"type", "directory"}, {"title", "Project"},
+			{"description", "The folder of the project whose plan is kept"}, {"required", true}}}}},
+	}
+}
+
+// zipped packs files in one order and without times. program can be started once it is unpacked.
+func zipped(all files, program string) ([]byte, error) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		header := &zip.FileHeader{Name: path, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}
+		header.SetMode(0o644)
+		if path == program {
+			header.SetMode(0o755)
+		}
+		file, err := w.CreateHeader(header)
+		if err == nil {
+			_, err = file.Write(all[path])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+//go:embed texts
+var texts embed.FS
+
+// files are the packages' files by their paths in the repository, all but those that a
+// program is needed for.
+type files map[string][]byte
+
+// object is a JSON object with its members in order.
+type object = []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// put adds a JSON file.
+func (f files) put(path string, o object) { f[path] = []byte(jsonText(o)) }
+
+// under puts files below a folder.
+func (f files) under(folder string, more files) {
+	for path, text := range more {
+		f[folder+"/"+path] = text
+	}
+}
+
+// generate makes all files that are committed.
+func generate() files {
+	all := files{}
+	all.under("packaging/claude", claudePlugin())
+	all.under("packaging/codex", codexPlugin())
+	all.under("packaging/agent-plugin", agentPlugin())
+	all.under("packaging/npm", npmPackages(version))
+	maps.Copy(all, marketplaces())
+	all["packaging/server.json"] = []byte(jsonText(serverEntry(version, nil)))
+	all["packaging/goreleaser.yaml"] = []byte(releaser(platforms()))
+	all["packaging/Dockerfile"] = text("Dockerfile")
+	return all
+}
+
+// text is an embedded file.
+func text(name string) []byte {
+	data, err := texts.ReadFile("texts/" + name)
+	if err != nil {
+		panic("packaging: " + err.Error()) // a mistake in this program, met by every run
+	}
+	return data
+}
+
+// jsonText writes JSON as people do, with the members in order.
+func jsonText(value any) string {
+	data, err := json.Marshal(value, json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, o object) error {
+		if err := enc.WriteToken(jsontext.BeginObject); err != nil {
+			return err
+		}
+		for _, m := range o {
+			if err := enc.WriteToken(jsontext.String(m.key)); err != nil {
+				return err
+			}
+			if err := json.MarshalEncode(enc, m.value); err != nil {
+				return err
+			}
+		}
+		return enc.WriteToken(jsontext.EndObject)
+	})), jsontext.WithIndent("  "))
+	if err != nil {
+		panic(fmt.Sprintf("packaging: %v", err)) // the values are constants of this program
+	}
+	return string(data) + "\n"
+}
+
+// markdown is a text with front matter.
+func markdown(front []string, body []byte) []byte {
+	return []byte("---\n" + strings.Join(front, "\n") + "\n---\n\n" + string(body))
+}

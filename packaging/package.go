@@ -1,0 +1,55 @@
+package main
+
+import "github.com/planloop/planloop/internal/build"
+
+// What every package says of planloop.
+const (
+	name        = "planloop"
+	version     = build.Version
+	owner       = "planloop"
+	homepage    = "https://github.com/planloop/planloop"
+	module      = "github.com/planloop/planloop"
+	license     = "Apache-2.0"
+	description = "Keeps the plan an agent works by: on disk, checked, approved by a person" // of 100 characters at most
+	registry    = "io.github.planloop/planloop"                                              // its name in the registry of MCP servers
+
+	details = "planloop keeps the plan an LLM agent works by, outside the conversation: it survives compaction, restarts and " +
+		"a change of agent. A bad plan is refused with what to fix, a failing test stops the work until it is mended, and in " +
+		"planning mode an agent may only read and ask until a person has approved its plan. No service, no account, no telemetry."
+)
+
+func keywords() []string {
+	return []string{"mcp", "agents", "planning", "tasks", "approval", "hooks"}
+}
+
+// platform is a system that planloop is built for, as Go and as npm call it.
+type platform struct{ system, processor, npmSystem, npmProcessor string }
+
+func platforms() []platform {
+	var all []platform
+	for _, system := range [][2]string{{"linux", "linux"}, {"darwin", "darwin"}, {"windows", "win32"}} {
+		for _, processor := range [][2]string{{"amd64", "x64"}, {"arm64", "arm64"}} {
+			all = append(all, platform{system[0], processor[0], system[1], processor[1]})
+		}
+	}
+	return all
+}
+
+// String is the platform as -platform takes it.
+func (p platform) String() string { return p.system + "/" + p.processor }
+
+// npm is the platform in names of packages and bundles.
+func (p platform) npm() string { return p.npmSystem + "-" + p.npmProcessor }
+
+// program is the file name of planloop there.
+func (p platform) program() string {
+	if p.system == "windows" {
+		return name + ".exe"
+	}
+	return name
+}
+
+// buildFlags and linkerFlags are those of every program that is given away.
+func buildFlags() []string { return []string{"-trimpath", "-buildvcs=auto"} }
+
+func linkerFlags(version string) string { return "-s -w -X main.released=" + version }

@@ -1,0 +1,273 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Adopted is where a draft comes from that was made of what a host's own tools tell: the list that
+// its agent keeps there.
+type Adopted struct {
+	Host     string            `json:"host"`
+	Session  string            `json:"session"`
+	Approved time.Time         `json:"approved,omitzero"` // when the host told that its user agreed to it there: no approval here
+	Tasks    map[string]StepID `json:"tasks,omitempty"`   // what the host calls the steps, where it names them
+	Left     bool              `json:"left,omitempty"`    // a person changed the draft, which follows the list no more
+}
+
+// From names a session of a host; "" for nothing.
+func (a *Adopted) From() string {
+	if a == nil {
+		return ""
+	}
+	return a.Host + " " + a.Session
+}
+
+// AdoptPlan asks for a draft that says what an agent's host tells of its own plan: a new one where no
+// plan is open and no draft waits, else the one that was made of the same session's list. Nothing else
+// is ever touched, and the word that the host's user agreed to it is kept as such: any shell can say so.
+type AdoptPlan struct {
+	Outline
+	Steps   []NewStep   // the whole list
+	Task    *TaskChange // one task of it alone; then there are no steps
+	MadeUp  bool        // the outline was: what a former list said of it stays
+	Host    string
+	Session string
+	Agreed  bool // the host says that its user agreed to it
+}
+
+// TaskChange is what becomes of one task of a host's list: it is added where it is not there and has a title.
+type TaskChange struct {
+	Name          string // what the host calls it
+	Title         *string
+	Details       *string
+	Status        StepStatus // "" for no change
+	Agent         *string
+	Gone          bool
+	After, Before []string // names of the tasks that it waits for, and that wait for it
+}
+
+func (a AdoptPlan) clean(c *cleaner) Action {
+	c.outline(&a.Outline)
+	c.steps(&a.Steps, "steps")
+	c.text(&a.Host, "host", Text{Max: MaxName}, true)
+	c.text(&a.Session, "session", Text{Max: MaxHint}, true)
+	if a.Task == nil {
+		return a
+	}
+	t := *a.Task
+	c.text(&t.Name, "task", Text{Max: MaxName}, true)
+	c.list(&t.After, "after", LinesField, MaxName, MaxList)
+	c.list(&t.Before, "before", LinesField, MaxName, MaxList)
+	step, err := CleanStep("", NewStep{Spec: t.onto(Spec{Title: "?"}), Progress: Progress{Status: t.Status}})
+	c.Add(err)
+	for _, text := range []struct {
+		told  **string
+		clean string
+	}{{&t.Title, step.Title}, {&t.Details, step.Details}, {&t.Agent, step.SuggestedAgent}} {
+		if *text.told != nil {
+			*text.told = &text.clean
+		}
+	}
+	a.Task = &t
+	return a
+}
+
+func (t TaskChange) onto(s Spec) Spec {
+	set := func(to *string, text *string) {
+		if text != nil {
+			*to = *text
+		}
+	}
+	set(&s.Title, t.Title)
+	set(&s.Details, t.Details)
+	set(&s.SuggestedAgent, t.Agent)
+	return s
+}
+
+func (a AdoptPlan) decide(s State, f Facts) ([]Event, error) {
+	own, err := a.own(s)
+	if err != nil {
+		return nil, err
+	}
+	news, tasks, highest := a.listed(own)
+	if len(news) == 0 { // some hosts empty their list when all is done
+		return nil, nil
+	}
+	if err := withinLimit(len(news), f.Limits); err != nil {
+		return nil, err
+	}
+	for i := range news {
+		if news[i].Status == Done && f.Limits.Evidence {
+			news[i].Progress = Progress{Status: Pending,
+				Notes: []string{"The list of " + a.Host + " says that it is done, without evidence."}}
+		}
+	}
+	steps, err := mint(Steps{}, news, "/steps")
+	if err != nil {
+		return nil, err
+	}
+	p := Plan{ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Version: 1, CreatedAt: f.Now, CreatedBy: f.Actor.Name}
+	agreed := time.Time{}
+	if own != nil {
+		p = *own
+		if !a.MadeUp {
+			p.Outline = a.Outline
+		}
+		agreed = own.Adopted.Approved
+	}
+	p.Status, p.UpdatedAt, p.Steps = StatusDraft, f.Now, Steps{}
+	draft := Body{Plan: p, Steps: steps, Highest: max(highest, steps[len(steps)-1].ID)}.Build()
+	switch same := own != nil && Digest(draft) == Digest(own); {
+	case !same && a.Agreed, a.Agreed && agreed.IsZero():
+		agreed = f.Now
+	case !same: // they agreed to something else
+		agreed = time.Time{}
+	}
+	draft.Adopted = &Adopted{Host: a.Host, Session: a.Session, Approved: agreed, Tasks: tasks}
+	if own != nil && sayTheSame(own, draft) {
+		return nil, nil
+	}
+	return []Event{HostPlanAdopted{Plan: draft.Body()}}, nil
+}
+
+// own returns the draft that was made of the session's list before, nil where a new one may be made.
+func (a AdoptPlan) own(s State) (*Plan, error) {
+	from := (&Adopted{Host: a.Host, Session: a.Session}).From()
+	switch {
+	case s.Draft != nil && s.Draft.Adopted.From() == from && !s.Draft.Adopted.Left:
+		return s.Draft, nil
+	case s.Draft != nil:
+		return nil, conflict("another draft waits", "let a person decide on it first")
+	case s.Plan != nil && (s.Plan.Status == StatusActive || s.Plan.Status == StatusReplanning):
+		return nil, conflict("a plan is open", "follow it")
+	case slices.ContainsFunc(s.Past, func(head PastPlan) bool { return head.From == from && head.Reason == string(Rejected) }):
+		return nil, conflict("a person rejected the draft that was made of this list", "set up a plan")
+	}
+	return nil, nil
+}
+
+// listed returns the steps of the draft, those that were there before by their ids: with the same name
+// at the host, else with the same title. highest is the highest id so far.
+func (a AdoptPlan) listed(own *Plan) (news []NewStep, tasks map[string]StepID, highest StepID) {
+	former := []*Step(nil)
+	if own != nil {
+		former, highest, tasks = own.Steps.List(), own.Steps.Highest(), maps.Clone(own.Adopted.Tasks)
+	}
+	if a.Task != nil {
+		for _, step := range former {
+			news = append(news, NewStep{ID: step.ID, Spec: step.Spec, Progress: step.Progress})
+		}
+		return a.Task.among(news, tasks, highest)
+	}
+	ids, used := map[StepID]StepID{}, map[StepID]bool{}
+	for i, step := range a.Steps {
+		listed := step.ID
+		if listed == 0 {
+			listed = StepID(i + 1)
+		}
+		at := slices.IndexFunc(former, func(old *Step) bool { return old.Title == step.Title && !used[old.ID] })
+		if at >= 0 {
+			ids[listed] = former[at].ID
+		} else {
+			highest++
+			ids[listed] = highest
+		}
+		used[ids[listed]] = true
+		news = append(news, NewStep{ID: ids[listed], Progress: Progress{Status: cmp.Or(step.Status, Pending)},
+			Spec: Spec{Title: step.Title, Details: step.Details, DependsOn: step.DependsOn, ContextHints: step.ContextHints,
+				AcceptanceCriteria: step.AcceptanceCriteria, SuggestedAgent: step.SuggestedAgent}}) // which runs nothing
+	}
+	for i := range news {
+		news[i].DependsOn = mapped(news[i].DependsOn, ids)
+	}
+	return news, nil, highest
+}
+
+func mapped(list []StepID, ids map[StepID]StepID) []StepID {
+	var all []StepID
+	for _, id := range list {
+		if to := ids[id]; to != 0 {
+			all = append(all, to)
+		}
+	}
+	return all
+}
+
+// among makes the change to the steps of a draft.
+func (t *TaskChange) among(news []NewStep, tasks map[string]StepID, highest StepID) ([]NewStep, map[string]StepID, StepID) {
+	if tasks == nil {
+		tasks = map[string]StepID{}
+	}
+	id := tasks[t.Name]
+	at := slices.IndexFunc(news, func(step NewStep) bool { return step.ID == id })
+	switch {
+	case t.Gone && at >= 0:
+		news = slices.Delete(news, at, at+1)
+		delete(tasks, t.Name)
+		for i := range news {
+			news[i].DependsOn = slices.DeleteFunc(slices.Clone(news[i].DependsOn), func(dep StepID) bool { return dep == id })
+		}
+		return news, tasks, highest
+	case t.Gone || at < 0 && t.Title == nil:
+		return news, tasks, highest
+	case at < 0:
+		highest++
+		id, at = highest, len(news)
+		tasks[t.Name] = id
+		news = append(news, NewStep{ID: id, Progress: Progress{Status: Pending}})
+	}
+	step := &news[at]
+	step.Spec = t.onto(step.Spec)
+	if t.Status != "" {
+		step.Progress = Progress{Status: t.Status}
+	}
+	for _, name := range t.After {
+		step.DependsOn = waitingFor(step.DependsOn, tasks[name], id)
+	}
+	for _, name := range t.Before {
+		for i := range news {
+			if other := tasks[name]; other != 0 && news[i].ID == other {
+				news[i].DependsOn = waitingFor(news[i].DependsOn, id, other)
+			}
+		}
+	}
+	return news, tasks, highest
+}
+
+// waitingFor adds a step to what another waits for.
+func waitingFor(list []StepID, dep, of StepID) []StepID {
+	if dep == 0 || dep == of || slices.Contains(list, dep) {
+		return list
+	}
+	return append(slices.Clip(list), dep)
+}
+
+// sayTheSame reports whether two drafts differ in nothing but when they were made.
+func sayTheSame(a, b *Plan) bool {
+	written := func(p *Plan) []byte {
+		body := p.Body()
+		body.UpdatedAt = time.Time{}
+		text, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Append(nil, p) // of its address: equal to nothing else
+		}
+		return text
+	}
+	return bytes.Equal(written(a), written(b))
+}
+
+// HostPlanAdopted makes a draft of a host's own plan, or brings it up to date.
+type HostPlanAdopted struct {
+	Plan Body `json:"plan"`
+}
+
+func (e HostPlanAdopted) apply(s State) State {
+	s.Draft = e.Plan.Build()
+	return s
+}

@@ -1,0 +1,258 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Comment is what a person says to whoever works on the plan, about the whole or a step of it.
+type Comment struct {
+	ID       string    `json:"id,omitempty"` // C1, C2 …; those of the first logs have none
+	Text     string    `json:"text"`
+	By       string    `json:"by"`
+	Way      Way       `json:"way,omitempty"`
+	At       time.Time `json:"at"`
+	Revision Revision  `json:"revision"`
+	About
+	Question bool     `json:"question,omitempty"` // it wants a reply, and changes nothing
+	Reply    *Replied `json:"reply,omitempty"`
+	Met      bool     `json:"met,omitempty"` // a person says that it is
+}
+
+// About is what was commented on, as it was then: a step may have another number, another
+// title and other words since.
+type About struct {
+	Of    string `json:"of,omitempty"`     // id of the plan or draft; "" where there was none yet
+	Step  StepID `json:"step_id,omitzero"` // 0: the whole
+	Title string `json:"title,omitempty"`  // of the step
+	Shown string `json:"shown,omitempty"`  // digest of the step
+}
+
+// Replied is what an agent says to a comment.
+type Replied struct {
+	Text     string    `json:"text"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Revision Revision  `json:"revision"`
+}
+
+// Waits reports whether a comment is a question to the agent that nobody has replied to.
+func (c Comment) Waits() bool { return c.Question && c.Reply == nil && !c.Met }
+
+// Bounds on the comments that stay in the state; the log keeps all of them.
+const (
+	maxComments      = 200
+	maxFirstComments = 50 // of those without an id
+)
+
+// CommentsOn lists the comments on a plan in all its forms, and those that were made while
+// nobody had submitted it yet.
+func (s State) CommentsOn(p *Plan) []Comment {
+	forms := s.Forms(p)
+	begun, before := p.CreatedAt, time.Time{} // when its first form was made, and the plan before that
+	see := func(id string, at time.Time) {
+		if slices.Contains(forms, id) && at.Before(begun) {
+			begun = at
+		}
+	}
+	for _, head := range s.Past {
+		see(head.ID, head.CreatedAt)
+	}
+	other := func(id string, at time.Time) {
+		if !slices.Contains(forms, id) && at.Before(begun) && at.After(before) {
+			before = at
+		}
+	}
+	for _, head := range s.Past {
+		other(head.ID, head.CreatedAt)
+	}
+	if s.Plan != nil {
+		other(s.Plan.ID, s.Plan.CreatedAt)
+	}
+	return slices.DeleteFunc(slices.Clone(s.Comments), func(c Comment) bool {
+		if c.Of == "" {
+			return c.At.After(begun) || c.At.Before(before)
+		}
+		return !slices.Contains(forms, c.Of)
+	})
+}
+
+// comment returns the comment with that id, which stands in a field of the input.
+func (s State) comment(id, field string) (Comment, error) {
+	var ids []string
+	for _, c := range s.Comments {
+		if c.ID != "" && c.ID == id {
+			return c, nil
+		}
+		if c.ID != "" && !c.Met {
+			ids = append(ids, c.ID)
+		}
+	}
+	fix := "there is none to name"
+	if n := len(ids); n > 0 {
+		fix = "name one, such as " + ids[n-1]
+	}
+	return Comment{}, Refuse(NotFound, field, "there is no comment "+Quote(id), fix)
+}
+
+// withComment returns s with a comment changed by f.
+func (s State) withComment(id string, f func(*Comment)) State {
+	s.Comments = slices.Clone(s.Comments)
+	for i := range s.Comments {
+		if c := &s.Comments[i]; c.ID != "" && c.ID == id {
+			f(c)
+		}
+	}
+	return s
+}
+
+// CommentOn asks to pass a person's words on to whoever works on the plan
+// (chorus: Thread interaction).
+type CommentOn struct {
+	Text     string
+	Of       string // id of the plan or draft that the person looks at; "" for the draft, else the plan
+	Step     StepID // 0 for the whole
+	Question bool   // it asks the agent something, and changes nothing
+}
+
+func (a CommentOn) clean(c *cleaner) Action {
+	c.text(&a.Text, "comment", Text{Max: MaxLongText, Multiline: true}, true)
+	return a
+}
+
+func (a CommentOn) decide(s State, f Facts) ([]Event, error) {
+	about, err := a.about(s)
+	if err != nil {
+		return nil, err
+	}
+	return []Event{Commented{ID: fmt.Sprintf("C%d", s.Commented+1), Text: a.Text, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
+		About: about, Question: a.Question}}, nil
+}
+
+// Commentable lists the plans that can be commented on: a draft, then the current plan; but nobody
+// waits for what becomes of a host's own list.
+func (s State) Commentable() []*Plan {
+	plans := []*Plan{s.Draft, s.Plan}
+	if s.Draft != nil && s.Draft.Adopted != nil {
+		slices.Reverse(plans)
+	}
+	return slices.DeleteFunc(plans, func(p *Plan) bool { return p == nil })
+}
+
+// about finds what is commented on.
+func (a CommentOn) about(s State) (About, error) {
+	plans := s.Commentable()
+	plans = slices.DeleteFunc(plans, func(p *Plan) bool { return a.Of != "" && p.ID != a.Of })
+	switch {
+	case len(plans) == 0 && a.Of != "":
+		return About{}, conflict("the plan "+Quote(a.Of)+" is not the current one, nor one that waits", "look at what there is now")
+	case a.Step == 0 && (len(plans) == 0 || a.Of == "" && s.Draft == nil && s.PhaseNow() == PhaseGathering):
+		return About{}, nil // of a plan that is yet to come
+	case len(plans) == 0:
+		_, err := livePlan(s)
+		return About{}, err
+	case a.Step == 0:
+		return About{Of: plans[0].ID}, nil
+	}
+	for _, p := range plans {
+		if step, ok := p.Steps.Get(a.Step); ok {
+			return About{Of: p.ID, Step: step.ID, Title: step.Title, Shown: StepDigest(step)}, nil
+		}
+	}
+	_, err := findStep(plans[0], a.Step, "/step_id")
+	return About{}, err
+}
+
+// Commented keeps a person's words.
+type Commented struct {
+	ID   string    `json:"id,omitempty"`
+	Text string    `json:"text"`
+	By   string    `json:"by"`
+	Way  Way       `json:"way,omitempty"`
+	At   time.Time `json:"at"`
+	About
+	Question bool `json:"question,omitempty"`
+}
+
+func (e Commented) apply(s State) State {
+	s.Comments = append(slices.Clone(s.Comments), Comment{ID: e.ID, Text: e.Text, By: e.By, Way: e.Way, At: e.At,
+		Revision: s.Revision + 1, About: e.About, Question: e.Question})
+	most := maxFirstComments
+	if e.ID != "" {
+		s.Commented, most = s.Commented+1, maxComments
+	}
+	if len(s.Comments) > most { // a question that waits goes last
+		i := slices.IndexFunc(s.Comments, func(c Comment) bool { return !c.Waits() })
+		s.Comments = slices.Delete(s.Comments, max(0, i), max(0, i)+1)
+	}
+	return s
+}
+
+// ReplyTo asks to keep what an agent says to a comment.
+type ReplyTo struct {
+	Comment string // its id
+	Text    string
+}
+
+func (a ReplyTo) clean(c *cleaner) Action {
+	a.Comment = commentID(a.Comment)
+	c.text(&a.Text, "question", Text{Max: MaxLongText, Multiline: true}, true)
+	return a
+}
+
+func (a ReplyTo) decide(s State, f Facts) ([]Event, error) {
+	comment, err := s.comment(a.Comment, "/reply_to")
+	if err != nil || comment.Reply != nil && comment.Reply.Text == a.Text {
+		return nil, err
+	}
+	return []Event{CommentReplied{ID: a.Comment, Text: a.Text, By: f.Actor.Name, At: f.Now}}, nil
+}
+
+// commentID is an id as it may be written.
+func commentID(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
+
+// CommentReplied keeps what an agent said to a comment, in the place of what it said before.
+type CommentReplied struct {
+	ID   string    `json:"id"`
+	Text string    `json:"text"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+func (e CommentReplied) apply(s State) State {
+	return s.withComment(e.ID, func(c *Comment) { c.Reply = &Replied{Text: e.Text, By: e.By, At: e.At, Revision: s.Revision + 1} })
+}
+
+// MeetComment says for a person that a comment is met, or is open again.
+type MeetComment struct {
+	ID  string
+	Met bool
+}
+
+func (a MeetComment) clean(*cleaner) Action {
+	a.ID = commentID(a.ID)
+	return a
+}
+
+func (a MeetComment) decide(s State, f Facts) ([]Event, error) {
+	comment, err := s.comment(a.ID, "/id")
+	if err != nil || comment.Met == a.Met {
+		return nil, err
+	}
+	return []Event{CommentMet{ID: a.ID, Met: a.Met, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
+}
+
+// CommentMet keeps that a person said that a comment is met, or is open again.
+type CommentMet struct {
+	ID  string    `json:"id"`
+	Met bool      `json:"met"`
+	By  string    `json:"by"`
+	Way Way       `json:"way"`
+	At  time.Time `json:"at"`
+}
+
+func (e CommentMet) apply(s State) State {
+	return s.withComment(e.ID, func(c *Comment) { c.Met = e.Met })
+}

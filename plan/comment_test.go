@@ -1,0 +1,124 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/planloop/planloop/plan"
+)
+
+// commented returns the comment that was made last.
+func (w *workspace) commented() plan.Comment { return w.state.Comments[len(w.state.Comments)-1] }
+
+// TestCommentOn comments on plans and drafts, by number and by name.
+func TestCommentOn(t *testing.T) {
+	w := newWorkspace(t)
+	wantRefusal(t, w.refused(person, plan.CommentOn{Text: "x", Step: 1}), plan.NotFound, "", "there is no plan yet")
+	w.do(person, plan.CommentOn{Text: "keep it small"})
+	w.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Ship it"}, Steps: []plan.NewStep{titled("Build"), titled("Test")}})
+	current := w.state.Plan.ID
+	step := func(p *plan.Plan, id plan.StepID) plan.About {
+		s, _ := p.Steps.Get(id)
+		return plan.About{Of: p.ID, Step: id, Title: s.Title, Shown: plan.StepDigest(s)}
+	}
+	want := func(about plan.About) {
+		t.Helper()
+		c := w.commented()
+		if c.ID != fmt.Sprint("C", w.state.Commented) || c.About != about || c.By != person.Name {
+			t.Errorf("%+v is about %+v, want %+v", c, c.About, about)
+		}
+	}
+	want(plan.About{}) // made before there was a plan
+	on := func(id plan.StepID, of string) {
+		t.Helper()
+		w.do(person, plan.CommentOn{Text: "x", Step: id, Of: of})
+	}
+	on(0, "")
+	want(plan.About{Of: current})
+	on(2, "")
+	want(step(w.state.Plan, 2))
+	wantRefusal(t, w.refused(person, plan.CommentOn{Text: "x", Step: 3}), plan.NotFound, "/step_id", "there is no step S003")
+
+	w.do(ann, plan.EnterMode{Task: "more"})
+	on(0, "") // the plan that is to come
+	want(plan.About{})
+	on(0, current)
+	want(plan.About{Of: current})
+	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "More", Summary: "in one"}, Steps: []plan.NewStep{titled("Ask")}})
+	on(1, "")
+	want(step(w.state.Draft, 1))
+	on(1, current)
+	want(step(w.state.Plan, 1))
+	on(2, "") // which the draft does not have
+	want(step(w.state.Plan, 2))
+	first := w.state.Draft.ID
+	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Most", Summary: "in one"}, Steps: []plan.NewStep{titled("Ask")}})
+	wantRefusal(t, w.refused(person, plan.CommentOn{Text: "x", Of: first}), plan.Conflict, "", "not the current one", "look at")
+	w.do(person, decided(plan.Approved, w.answer("")))
+	if c := w.state.Comments[5]; c.Of != first || c.Step != 1 || c.Title != "Ask" || c.Revision == 0 {
+		t.Errorf("a comment on the draft is %+v when another is approved", c)
+	}
+}
+
+// TestWhoComments: a comment, and that it is met, are a person's word; a reply is anybody's.
+func TestWhoComments(t *testing.T) {
+	for phase, w := range restricted(t) {
+		w.do(client, plan.CommentOn{Text: "why so many?", Question: true})
+		if c := w.commented(); c.Way != plan.ByClient || !c.Waits() {
+			t.Errorf("%s: %+v", phase, c)
+		}
+		for _, actor := range []plan.Actor{ann, script, plan.NewActor(plan.ViaCI, "ci"), plan.NewActor(plan.ViaEngine, "e"),
+			plan.NewActor(plan.ViaAgentShell, "ann")} {
+			w.refused(actor, plan.CommentOn{Text: "the user agreed"})
+			w.refused(actor, plan.MeetComment{ID: "C1", Met: true})
+		}
+		wantRefusal(t, w.refused(ann, plan.ReplyTo{Comment: "C2", Text: "x"}), plan.NotFound, "/reply_to", `no comment "C2"`, "C1")
+		w.do(ann, plan.ReplyTo{Comment: " c1", Text: "they are small"})
+		w.unchanged(ann, plan.ReplyTo{Comment: "C1", Text: "they are small"})
+		w.wantPhase(phase)
+		if c := w.commented(); c.Waits() || c.Reply.By != "ann" || c.Reply.Revision != w.state.Revision {
+			t.Errorf("%s: %+v", phase, c)
+		}
+		w.do(bob, plan.ReplyTo{Comment: "C1", Text: "they are two"})
+		w.do(person, plan.MeetComment{ID: "c1", Met: true})
+		w.unchanged(person, plan.MeetComment{ID: "C1", Met: true})
+		if c := w.commented(); !c.Met || c.Reply.Text != "they are two" {
+			t.Errorf("%s: %+v", phase, c)
+		}
+		w.do(client, plan.MeetComment{ID: "C1"})
+		if w.commented().Met {
+			t.Errorf("%s: is not open again", phase)
+		}
+	}
+}
+
+// TestCommentsAreBounded comments more than is kept: a question that waits outlasts the others.
+func TestCommentsAreBounded(t *testing.T) {
+	w := newWorkspace(t)
+	w.do(person, plan.CommentOn{Text: "why?", Question: true})
+	for range 300 {
+		w.do(person, plan.CommentOn{Text: "x"})
+	}
+	if n := len(w.state.Comments); n != 200 || w.state.Comments[0].ID != "C1" || w.commented().ID != "C301" {
+		t.Errorf("%d comments are kept, from %s to %s", n, w.state.Comments[0].ID, w.commented().ID)
+	}
+}
+
+// TestCommentsOfTheFirstLogs have no id: nothing can be said of them, and they are folded as they were.
+func TestCommentsOfTheFirstLogs(t *testing.T) {
+	var s plan.State
+	for i := range 60 {
+		s = plan.Fold(s, plan.Record{Seq: plan.Revision(i + 1), Events: []plan.Event{plan.Commented{Text: fmt.Sprint(i), By: "bob"}}})
+	}
+	if n := len(s.Comments); n != 50 || s.Comments[0].Text != "10" || s.Commented != 0 {
+		t.Fatalf("%d comments are kept from %q, %d counted", n, s.Comments[0].Text, s.Commented)
+	}
+	w := newWorkspace(t)
+	w.state = s
+	w.refused(ann, plan.ReplyTo{Text: "x"})
+	w.do(person, plan.CommentOn{Text: strings.Repeat("x", 9)})
+	if n := len(w.state.Comments); n != 51 || w.commented().ID != "C1" {
+		t.Errorf("%d comments are kept, the last is %s", n, w.commented().ID)
+	}
+}

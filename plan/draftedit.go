@@ -1,0 +1,328 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// EditDraft asks for one change of the draft that waits for a decision. Only a person does: an
+// agent submits again.
+type EditDraft struct {
+	Digest string  // of what was shown
+	Change Action  // UpdateStep, AddSteps or MoveStep; nil with Remove
+	After  *StepID // with AddSteps: behind which step they stand, 0: before all; nil: last
+	Remove StepID  // what waits for that step waits for what it waited for
+}
+
+func (a EditDraft) clean(c *cleaner) Action {
+	switch change := a.Change.(type) {
+	case nil:
+		if a.Remove == 0 {
+			c.refuse("change", "is missing", "change, add, move or remove a step")
+		}
+	case AddSteps:
+		change.Steps = slices.Clone(change.Steps)
+		for i, step := range change.Steps { // what a person is shown is what it asks for, with nothing behind it
+			change.Steps[i] = NewStep{Spec: step.Spec, Name: step.Name}
+		}
+		a.Change = change.clean(c)
+	case UpdateStep, MoveStep:
+		a.Change = change.clean(c)
+	default:
+		c.refuse("change", "is none of a draft", "change, add, move or remove a step")
+	}
+	if a.Change != nil && a.Remove != 0 {
+		c.refuse("remove", "stands beside another change", "make one change at a time")
+	}
+	return a
+}
+
+func (a EditDraft) decide(s State, f Facts) ([]Event, error) {
+	if s.PhaseNow() == PhaseGathering {
+		return nil, conflict("the plan was returned for changes, and the next submission takes the place of this draft",
+			"wait for that, then change it")
+	}
+	if err := shown(s, a.Digest, f); err != nil {
+		return nil, err
+	}
+	e, err := a.edited(s, f)
+	if err != nil || e.changesNothing() {
+		return nil, err
+	}
+	e.Plan, e.By, e.Way, e.At = s.Draft.ID, f.Actor.Name, f.Actor.Way(), f.Now
+	draft := Apply(s, e).Draft
+	if e.Digest = Digest(draft); e.Digest == a.Digest && draft.sameSteps(s.Draft) {
+		return nil, nil
+	}
+	if request := s.ModeNow().Request; request != nil {
+		known := map[string]string{}
+		maps.Copy(known, f.Definitions)
+		maps.Copy(known, request.Tools) // as they were when they were put before a person
+		e.Tools = definitionsOf(draft.Steps.List(), known)
+	}
+	return []Event{e}, nil
+}
+
+// edited returns what the change makes of the draft's steps.
+func (a EditDraft) edited(s State, f Facts) (e DraftEdited, err error) {
+	p := s.DraftUnderWay()
+	switch change := a.Change.(type) {
+	case UpdateStep:
+		e.Updated, err = change.on(p, f)
+	case AddSteps:
+		if e.Added, err = change.on(p, f); err == nil && e.Added != nil && a.After != nil {
+			e.Moved, err = behind(p, *a.After, e.Added.Steps, f)
+		}
+	case MoveStep:
+		e.Moved, err = change.on(p, f)
+	case nil:
+		if s.revises() && s.Plan.Steps.Position(a.Remove) >= 0 {
+			return e, conflict(a.Remove.String()+" is a step of the plan that is carried out, which keeps its steps",
+				"mark it skipped instead")
+		}
+		e.Removed = a.Remove
+		e.Updated, err = relinked(p, a.Remove, f)
+	}
+	return e, err
+}
+
+// DraftUnderWay is the draft with what has become of its steps, where it is another form of the
+// current plan, and with the ids that are not to be used again; nil where there is none.
+func (s State) DraftUnderWay() *Plan {
+	if s.Draft == nil {
+		return nil
+	}
+	p := *s.Draft
+	if s.revises() {
+		p.Steps = p.Steps.withProgressOf(s.Plan.Steps, false)
+	}
+	p.Steps.highest = max(p.Steps.highest, s.highestOf(p.Root()))
+	return &p
+}
+
+// behind returns the moves that put new steps, which stand last, behind a step, or before all with 0.
+func behind(p *Plan, after StepID, added []*Step, f Facts) ([]StepMoved, error) {
+	if after != 0 {
+		if _, err := findStep(p, after, "/after"); err != nil {
+			return nil, err
+		}
+	}
+	grown := *p
+	edit := grown.Steps.edit()
+	edit.add(added)
+	grown.Steps = edit.s
+	var moved []StepMoved
+	for _, step := range added {
+		one, err := MoveStep{Step: step.ID, After: after}.on(&grown, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range one {
+			grown.Steps = grown.Steps.moved(e.Step, e.After)
+		}
+		moved, after = append(moved, one...), step.ID
+	}
+	return moved, nil
+}
+
+// relinked returns what becomes of the steps that wait for one that is removed.
+func relinked(p *Plan, gone StepID, f Facts) ([]StepUpdated, error) {
+	step, err := findStep(p, gone, "/step_id")
+	if err != nil {
+		return nil, err
+	}
+	if p.Steps.Len() == 1 {
+		return nil, conflict(step.ID.String()+" is the only step of the plan", "reject the plan, or add another step first")
+	}
+	var users []StepID
+	var updated []StepUpdated
+	for _, id := range p.Steps.Dependents(step.ID) {
+		other, _ := p.Steps.Get(id)
+		if slices.Contains(other.Sources(), step.ID) {
+			users = append(users, id)
+		}
+		deps := slices.DeleteFunc(slices.Clone(other.DependsOn), func(dep StepID) bool { return dep == step.ID })
+		for _, dep := range step.DependsOn {
+			deps = waitingFor(deps, dep, id)
+		}
+		updated = append(updated, StepUpdated{Step: id, Patch: Patch{DependsOn: &deps}, At: f.Now})
+	}
+	if users != nil {
+		return nil, conflict(fmt.Sprintf("%s cannot be removed: what comes of it is used by %s", step.ID, IDs(users)),
+			"change the arguments, the condition or the loop of "+IDs(users)+" first")
+	}
+	return updated, nil
+}
+
+// DraftEdited is a person's change of the draft that waits for a decision. The request stays open,
+// about what the draft is from then on.
+type DraftEdited struct {
+	Plan    string            `json:"plan_id"`
+	Digest  string            `json:"digest"` // of the draft from then on
+	Updated []StepUpdated     `json:"updated,omitempty"`
+	Added   *StepsAdded       `json:"added,omitempty"`
+	Moved   []StepMoved       `json:"moved,omitempty"`
+	Removed StepID            `json:"removed,omitzero"`
+	Tools   map[string]string `json:"tools,omitempty"` // of the request from then on
+	By      string            `json:"by"`
+	Way     Way               `json:"way"`
+	At      time.Time         `json:"at"`
+}
+
+func (e DraftEdited) changesNothing() bool {
+	return len(e.Updated) == 0 && e.Added == nil && len(e.Moved) == 0 && e.Removed == 0
+}
+
+func (e DraftEdited) apply(s State) State {
+	if s.Draft == nil || s.Draft.ID != e.Plan {
+		return s
+	}
+	on := s
+	on.Plan = s.Draft
+	for _, updated := range e.Updated {
+		on = updated.apply(on)
+	}
+	if e.Added != nil {
+		on = e.Added.apply(on)
+	}
+	for _, moved := range e.Moved {
+		on = moved.apply(on)
+	}
+	draft := *on.Plan
+	draft.Steps, draft.UpdatedAt = draft.Steps.without(e.Removed), e.At
+	draft.Edits = draft.Edits.with(e, s.Revision)
+	if adopted := draft.Adopted; adopted != nil && !adopted.Left {
+		left := *adopted
+		left.Left = true
+		draft.Adopted = &left
+	}
+	s.Draft = &draft
+	if request := s.ModeNow().Request; request != nil {
+		renewed := *request
+		renewed.Digest, renewed.Tools, renewed.Found.Warnings = e.Digest, e.Tools, e.unanswered(renewed.Found.Warnings)
+		s = s.inMode(s.Phase, func(m *Mode) { m.Request = &renewed })
+	}
+	return s
+}
+
+// unanswered are the warnings that hold still: not those about a step that is another now, or gone.
+func (e DraftEdited) unanswered(warnings []GateWarning) []GateWarning {
+	return slices.DeleteFunc(slices.Clone(warnings), func(w GateWarning) bool {
+		return w.Step != 0 && (w.Step == e.Removed || e.Removed == 0 && slices.ContainsFunc(e.Updated, func(u StepUpdated) bool {
+			return u.Step == w.Step
+		}))
+	})
+}
+
+// without returns the steps without one, whose id is not used again.
+func (s Steps) without(id StepID) Steps {
+	if s.Position(id) < 0 {
+		return s
+	}
+	rest := NewSteps(slices.DeleteFunc(s.List(), func(step *Step) bool { return step.ID == id }))
+	rest.highest = s.highest
+	return rest
+}
+
+// sameSteps reports whether the steps of two plans ask for the same in the same order.
+func (p *Plan) sameSteps(other *Plan) bool {
+	return slices.EqualFunc(p.Steps.List(), other.Steps.List(), func(a, b *Step) bool {
+		return a.ID == b.ID && reworded(a, b) == ""
+	})
+}
+
+// Edits says what people changed of a draft between its submission and the decision.
+type Edits struct {
+	Changed []StepID `json:"changed,omitempty"`
+	Added   []StepID `json:"added,omitempty"`
+	Moved   []StepID `json:"moved,omitempty"`
+	Removed []StepID `json:"removed,omitempty"`
+
+	By       []string  `json:"by"`                // the last one last
+	At       time.Time `json:"at"`                // of the last change
+	After    Revision  `json:"after"`             // the state with the draft as it was before
+	Revision Revision  `json:"revision,omitzero"` // of the last change
+}
+
+// with returns e after another change, which was made in a state of that revision. What was added
+// or removed meanwhile is no more said to have been changed, nor what came and went to have been there.
+func (e *Edits) with(more DraftEdited, at Revision) *Edits {
+	all := Edits{After: at}
+	if e != nil {
+		all = *e
+	}
+	all.Revision = at + 1
+	if more.Added != nil {
+		for _, step := range more.Added.Steps {
+			all.Added = including(all.Added, step.ID)
+		}
+	}
+	for _, updated := range more.Updated {
+		all.Changed = including(all.Changed, updated.Step)
+	}
+	for _, moved := range more.Moved {
+		all.Moved = including(all.Moved, moved.Step)
+	}
+	if id := more.Removed; id != 0 {
+		if !slices.Contains(all.Added, id) {
+			all.Removed = including(all.Removed, id)
+		}
+		all.Added = excluding(all.Added, []StepID{id})
+	}
+	gone := slices.Concat(all.Added, all.Removed, []StepID{more.Removed})
+	all.Changed, all.Moved = excluding(all.Changed, gone), excluding(all.Moved, gone)
+	by := more.Way.Decider(more.By)
+	all.By = append(slices.DeleteFunc(slices.Clone(all.By), func(name string) bool { return name == by }), by)
+	all.By, all.At = all.By[max(0, len(all.By)-maxEditors):], more.At
+	return &all
+}
+
+// EditsOf says what one change did.
+func EditsOf(e DraftEdited) *Edits { return (*Edits)(nil).with(e, 0) }
+
+// maxEditors bounds the names that are kept of those who changed a draft.
+const maxEditors = 10
+
+func including(ids []StepID, id StepID) []StepID {
+	at, known := slices.BinarySearch(ids, id)
+	if known {
+		return ids
+	}
+	return slices.Insert(slices.Clone(ids), at, id)
+}
+
+func excluding(ids, gone []StepID) []StepID {
+	return slices.DeleteFunc(slices.Clone(ids), func(id StepID) bool { return slices.Contains(gone, id) })
+}
+
+// Of says of a step what was done to it, "" for nothing.
+func (e *Edits) Of(id StepID) string {
+	switch {
+	case e == nil:
+	case slices.Contains(e.Added, id):
+		return "added by a person before the approval"
+	case slices.Contains(e.Changed, id):
+		return "changed by a person before the approval"
+	}
+	return ""
+}
+
+// String says what was changed: "S002 and S004 changed, S005 added"; "" where in the end nothing was.
+func (e *Edits) String() string {
+	if e == nil {
+		return ""
+	}
+	var parts []string
+	for _, part := range []struct {
+		ids  []StepID
+		what string
+	}{{e.Changed, "changed"}, {e.Added, "added"}, {e.Moved, "moved"}, {e.Removed, "removed"}} {
+		if len(part.ids) > 0 {
+			parts = append(parts, IDs(part.ids)+" "+part.what)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

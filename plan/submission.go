@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// SubmitPlan asks for a person's decision about a plan (chorus: Plan Creation). It
+// stands beside the current plan until then; a former submission gives way.
+type SubmitPlan struct {
+	Outline
+	Steps  []NewStep
+	Undoes []string // of what people changed of the drafts that it takes the place of, for who decides
+}
+
+func (a SubmitPlan) clean(c *cleaner) Action {
+	c.outline(&a.Outline)
+	c.steps(&a.Steps, "steps")
+	c.list(&a.Undoes, "undoes", LinesField, MaxLongLine, MaxList)
+	return a
+}
+
+func (a SubmitPlan) decide(s State, f Facts) ([]Event, error) {
+	if len(a.Steps) == 0 {
+		return nil, Refuse(InvalidInput, "/steps", "is empty", "give at least one step")
+	}
+	if err := withinLimit(len(a.Steps), f.Limits); err != nil {
+		return nil, err
+	}
+	steps, err := mint(Steps{}, a.Steps, "/steps")
+	if err != nil {
+		return nil, err
+	}
+	e := submitted(s, Body{Plan: Plan{
+		ID: newPlanID(s, a.Objective, f.Now), Outline: a.Outline, Status: StatusDraft, Version: 1,
+		CreatedAt: f.Now, UpdatedAt: f.Now, CreatedBy: f.Actor.Name,
+	}, Steps: steps}, f)
+	e.Request.Undoes = a.Undoes
+	return []Event{e}, nil
+}
+
+// submitted returns the event that asks for a decision about a draft.
+func submitted(s State, draft Body, f Facts) PlanSubmitted {
+	request := Request{
+		ID: fmt.Sprintf("R%d", s.Revision+1), Plan: draft.ID, Digest: Digest(draft.Build()), By: f.Actor.Name, At: f.Now,
+		Limit: Limit(f.Limits.ApprovalTimeout), PersonOnly: f.Limits.PersonOnly,
+		Tools: definitionsOf(draft.Steps, f.Definitions), Found: f.found,
+	}
+	if s.Plan != nil && s.Plan.Root() == draft.Root() {
+		request.Base = Digest(s.Plan)
+	}
+	return PlanSubmitted{Plan: draft, Request: request}
+}
+
+// definitionsOf returns how the tools are defined that steps name, of those of other servers.
+func definitionsOf(steps []*Step, all map[string]string) map[string]string {
+	var named map[string]string
+	for _, step := range steps {
+		if definition := all[step.Tool]; definition != "" {
+			if named == nil {
+				named = map[string]string{}
+			}
+			named[step.Tool] = definition
+		}
+	}
+	return named
+}
+
+// PlanSubmitted puts a draft beside the current plan and asks for a decision.
+type PlanSubmitted struct {
+	Plan    Body    `json:"plan"`
+	Request Request `json:"request"`
+}
+
+func (e PlanSubmitted) apply(s State) State {
+	s.Draft = e.Plan.Build()
+	from := s.PhaseNow()
+	return s.inMode(PhaseSubmitted, func(m *Mode) {
+		if !from.Restricted() { // submitted without entering
+			*m = begun(m, from, e.Request.By, e.Request.At)
+		}
+		m.Request, m.PersonOnly = &e.Request, m.PersonOnly || e.Request.PersonOnly
+	})
+}
+
+// GaveWay lists the heads of the drafts that the one that waits took the place of while the same planning went on, the
+// last first: back to the one that a person last decided about, else to the first.
+func (s State) GaveWay() []PastPlan {
+	if s.Draft == nil || !s.PhaseNow().Restricted() {
+		return nil
+	}
+	var heads []PastPlan
+	mode, next := s.ModeNow(), s.Draft.CreatedAt
+	returned := mode.Decision != nil && mode.Decision.Outcome == Returned // which may begin it
+	for _, head := range slices.Backward(s.Past) {
+		same := returned && head.Revision >= mode.Decision.Revision || !returned && !head.CreatedAt.Before(mode.Since)
+		if !same || head.Reason != superseded || !head.ArchivedAt.Equal(next) {
+			break
+		}
+		heads, next = append(heads, head), head.CreatedAt
+	}
+	return heads
+}
+
+// ShownBefore returns the head of the draft that a person last decided about while the same planning went on, else of
+// the first one that was put before them: those submitted since may have been looked at by nobody, and what they changed
+// is to be seen.
+func (s State) ShownBefore() (shown PastPlan, ok bool) {
+	heads := s.GaveWay()
+	if len(heads) == 0 {
+		return PastPlan{}, false
+	}
+	return heads[len(heads)-1], true
+}
