@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -84,8 +85,11 @@ func crew(stateDir string) map[string]string {
 // errInCompany is why the run is not paused: others go on with it.
 var errInCompany = errors.New("other engines take part")
 
-// leave ends this engine's part. The last one to leave pauses the run, unless it has ended.
-func (r *run) leave(retire func(), over plan.Over) error {
+// errGoesOn is why the last engine does not leave: what it had nothing to do for has changed meanwhile.
+var errGoesOn = errors.New("there is more to do")
+
+// leave ends this engine's part. The last one to leave pauses the run, unless it has ended, or goes on after all.
+func (r *run) leave(ctx context.Context, retire func(), over plan.Over) error {
 	retire()
 	if r.alone(r.actor.Name); !r.state.Runs() {
 		return nil
@@ -94,6 +98,10 @@ func (r *run) leave(retire func(), over plan.Over) error {
 	outcome, err := r.session.Do(r.records, r.actor, pause, func(state plan.State, _ *plan.Facts) error {
 		if !state.Runs() || !r.alone(r.actor.Name) {
 			return errInCompany
+		}
+		r.state = state
+		if _, still := r.over(ctx); !still {
+			return errGoesOn
 		}
 		return nil
 	})

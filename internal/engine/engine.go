@@ -18,6 +18,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -97,7 +98,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.Over, error) {
 	if err != nil {
 		return "", err
 	}
-	defer retire()
+	defer func() { retire() }()
 	if o.Begin != nil {
 		if err := o.Begin(ctx); err != nil {
 			return "", err
@@ -114,9 +115,18 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (plan.Over, error) {
 	r.Parallel = cmp.Or(o.Parallel, e.opts.Parallel)
 	r.results = make(chan plan.Finished, r.Parallel)
 	r.progress = make(chan progress, r.Parallel)
-	over, err := r.loop(ctx)
-	if err != nil {
-		return over, err
+	for {
+		over, err := r.loop(ctx)
+		if err != nil {
+			return over, err
+		}
+		if err := r.leave(ctx, retire, over); !errors.Is(err, errGoesOn) {
+			return over, err
+		}
+		again, err := e.enlist(name)
+		if err != nil {
+			return over, err
+		}
+		retire = again
 	}
-	return over, r.leave(retire, over)
 }

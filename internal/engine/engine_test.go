@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -32,14 +34,18 @@ type place struct {
 
 // crowd is who is there: everybody who has joined, and nobody who was told to be gone.
 type crowd struct {
-	mu   sync.Mutex
-	gone []string
+	mu     sync.Mutex
+	gone   []string
+	looked func() // called when somebody asks who is there; may be nil
 }
 
 func (c *crowd) Join(string) func()      { return func() {} }
 func (c *crowd) LastActivity() time.Time { return time.Time{} }
 func (c *crowd) leave(name string)       { c.mu.Lock(); defer c.mu.Unlock(); c.gone = append(c.gone, name) }
 func (c *crowd) Seen(name string) plan.Sighting {
+	if c.looked != nil {
+		c.looked()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return plan.Sighting{Gone: slices.Contains(c.gone, name)}
@@ -339,6 +345,25 @@ func TestApprovals(t *testing.T) {
 	slices.Sort(ran)
 	if want := []string{`{"what":"$S001"}`, `{"what":"x"}`, `{"what":"y"}`, `{"what":"z"}`, `{"what":1}`}; !slices.Equal(ran, want) {
 		t.Errorf("ran %q", ran)
+	}
+}
+
+// An engine that is about to leave goes on where what it waited for was said in that moment.
+func TestWhatIsSaidAsTheEngineLeaves(t *testing.T) {
+	p := newPlace(t, plan.Limits{}, echo())
+	p.setUp(plan.Spec{Tool: "echo", Args: json.RawMessage(`{}`), RequiresApproval: true})
+	p.options.StateDir = t.TempDir()
+	other := filepath.Join(p.options.StateDir, "running", "engine-other.engine")
+	p.seen.looked = sync.OnceFunc(func() { // which is how the last one to leave is known
+		p.do(person(), plan.AnswerStep{Step: 1, Choice: plan.Approve})
+	})
+	if err := errors.Join(os.MkdirAll(filepath.Dir(other), 0o700), os.WriteFile(other, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p.seen.leave("engine#other")
+	state := p.run(plan.OverCompleted)
+	if state.Run.Reason != plan.OverCompleted || p.step(1).Attempts != 1 {
+		t.Errorf("the run ended as %q after %d attempts", state.Run.Reason, p.step(1).Attempts)
 	}
 }
 

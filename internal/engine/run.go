@@ -59,7 +59,9 @@ func (r *run) loop(ctx context.Context) (plan.Over, error) {
 	if r.state, err = r.session.State(r.records); err != nil {
 		return "", err
 	}
-	r.heard = r.state.Revision
+	if r.heard == 0 {
+		r.heard = r.state.Revision
+	}
 	for {
 		err := r.advance(ctx)
 		if err != nil {

@@ -74,7 +74,7 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 	c.yield()
 	told, up, tick := taking.hub.Listen(ctx), time.After(wait), time.NewTicker(progressEvery)
 	defer tick.Stop()
-	for again := 0; ; {
+	for {
 		left := taking.over()
 		state, err := s.State(ctx)
 		switch {
@@ -82,13 +82,6 @@ func (s *Service) ExecutePlan(ctx context.Context, c Caller, in ExecutePlan) (Ex
 			return ExecutePlanReply{}, err
 		case left && taking.err != nil:
 			return ExecutePlanReply{}, c.released(taking.err)
-		case left && again < 3 && state.Runs() && plan.WhyOver(state) == "": // it was taken up again as the engine left
-			again++
-			if taking, err = s.takePart(ctx, c, EngineOptions{Parallel: in.Parallel}); err != nil {
-				return ExecutePlanReply{}, err
-			}
-			told = taking.hub.Listen(ctx)
-			continue
 		case left, needsSomebody(state), up == nil:
 			s.seen.know(c, state)
 			return s.executed(state, c, taking), nil
@@ -139,6 +132,7 @@ type part struct {
 	begun chan struct{} // closed when the run goes on
 	left  chan struct{} // closed when the engine has left
 	err   error         // then
+	asked bool          // of it since its engine last began to take part; executing.mu guards it
 
 	mu   sync.Mutex
 	what map[plan.StepID]string // how far running steps have come
@@ -175,17 +169,35 @@ func (s *Service) takePart(ctx context.Context, c Caller, o EngineOptions) (*par
 	defer s.executing.mu.Unlock()
 	if p := s.executing.part; p != nil && !p.over() {
 		_, err := s.do(ctx, c, plan.BeginRun{}) // a paused one goes on
+		p.asked = p.asked || err == nil
 		return p, err
 	}
 	p := &part{begun: make(chan struct{}), left: make(chan struct{}), what: map[plan.StepID]string{}}
 	s.executing.part = p
 	by := Caller{Actor: c.Actor, Of: c.Of, Face: c.Face}
-	o.Listener, o.Begin = p, func(context.Context) error { close(p.begun); return nil }
+	begun := sync.OnceFunc(func() { close(p.begun) })
+	o.Listener, o.Begin = p, func(context.Context) error { begun(); return nil }
 	c.Background(func(ctx context.Context) {
-		defer close(p.left)
-		_, p.err = s.Run(ctx, by, o)
+		for stays := true; stays; stays = s.stays(ctx, p) {
+			_, p.err = s.Run(ctx, by, o)
+		}
 	})
 	return p, nil
+}
+
+// stays ends a part whose engine has found nothing more to do, unless somebody joined it meanwhile and there is: who
+// joins as the engine leaves is not left with a run that nobody carries out.
+func (s *Service) stays(ctx context.Context, p *part) bool {
+	s.executing.mu.Lock()
+	defer s.executing.mu.Unlock()
+	if p.asked && p.err == nil && ctx.Err() == nil {
+		p.asked = false
+		if state, err := s.State(ctx); err == nil && plan.WhyOver(state) == "" {
+			return true
+		}
+	}
+	close(p.left)
+	return false
 }
 
 func (p *part) over() bool { return isClosed(p.left) }
