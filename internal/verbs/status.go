@@ -21,9 +21,10 @@ type Status struct {
 }
 
 // How much of a model's room a status takes, in tokens: in all, what the current task
-// has at least, a task that was asked for, and a page of a list.
+// is given at first whatever else is said, a task that was asked for, and a page of a list.
 const (
-	statusRoom = 1_480 // by a cautious estimate: 1,500 at most
+	statusMost = 1_500 // by a cautious estimate
+	statusRoom = statusMost - 20
 	leastRoom  = 700
 	taskRoom   = 3_600
 	listRoom   = 3_000
@@ -187,7 +188,7 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 		task.Comments = onStep(remarks, now.step.ID, partRoom)
 		s.underway(c, &task, now.step)
 		if c.brief() {
-			task.fit(reply.left(), c.word(Call{Act: ActShowTask, Step: now.step.ID}))
+			task = reply.fitted(task, c.word(Call{Act: ActShowTask, Step: now.step.ID}))
 		}
 		reply.Now.CurrentTask = &task
 	}
@@ -200,13 +201,29 @@ func (s *Service) status(state plan.State, c Caller, in Status, said Feedback, r
 	return reply, nil
 }
 
-// left is what a reply leaves of a status for the current task.
-func (r StatusReply) left() int {
+// fitted is the current task with what there is room for beside the rest of a status. What the texts cost is known
+// beforehand; what stands around them is found out, and has them give way.
+func (r StatusReply) fitted(whole Task, next string) Task {
+	room := max(leastRoom, statusRoom-r.cost())
+	for {
+		task := whole
+		task.fit(room, next)
+		r.Now.CurrentTask = &task
+		over := r.cost() - statusMost
+		if over <= 0 || room <= over {
+			return task
+		}
+		room -= over
+	}
+}
+
+// cost is what a reply costs a model, in tokens, by a cautious estimate.
+func (r StatusReply) cost() int {
 	structured, err := json.Marshal(r)
 	if err != nil {
-		return leastRoom
+		return statusRoom
 	}
-	return max(leastRoom, statusRoom-max(tokens.CountCautiously(string(structured)), tokens.CountCautiously(r.Text())))
+	return max(tokens.CountCautiously(string(structured)), tokens.CountCautiously(r.Text()))
 }
 
 // statusOfTask is the reply with the task that was asked for, whatever has become of it.
