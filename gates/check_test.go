@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/plan"
 )
@@ -313,7 +314,7 @@ func TestReportProperties(t *testing.T) {
 	_, root := workspace(t, "src/a.go")
 	texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"Improve it and add `x`", "stuff", "Fix the parser", "`src/a.go`",
 		"src/a.go", "..", "*", "{a,b}/**", "a`b", "\x1b[2J", "\xff", "and", "Add and", "x ;"}))
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		c := gates.Candidate{Objective: "Ship it"}
 		n := rapid.IntRange(0, 5).Draw(t, "n")
 		for i := range n {

@@ -5,12 +5,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
 // One finding more never raises the score, and a graver one never either.
 func TestScoreIsMonotone(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		tasks := make([]Task, rapid.IntRange(1, 300).Draw(t, "tasks"))
 		for i := range tasks {
 			tasks[i].ID = plan.StepID(i + 1)

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -141,7 +142,7 @@ func TestAListIsNoEvidence(t *testing.T) {
 // TestAdoptionProperty: whatever lists come, only the draft of their session changes, with the steps that the
 // last list names, in order; and the same list twice is one record.
 func TestAdoptionProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		w := newWorkspace(t)
 		for range rapid.IntRange(1, 8).Draw(t, "lists") {
 			titles := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "+a", "+c", "d"}), 1, 6).Draw(t, "list")

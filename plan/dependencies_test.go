@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -38,7 +39,7 @@ func TestCycleOfALongChainNeedsNoDeepStack(t *testing.T) {
 // A cycle is found exactly when the graph cannot be emptied by taking away
 // steps without dependencies, and what is returned is one.
 func TestCycleLaw(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "n")
 		graph := map[plan.StepID][]plan.StepID{}
 		var ids []plan.StepID

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -525,7 +526,7 @@ func TestASplitIsUnseen(t *testing.T) {
 // TestSplitStaysWithinItsStep: whatever an agent says of a step that splits an approved one,
 // it is added unasked only where it may do no more than that one, and start no earlier.
 func TestSplitStaysWithinItsStep(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		texts := func(name string) []string {
 			return rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2, rapid.ID[string]).Draw(t, name)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -224,7 +225,7 @@ func TestEditsTellWhereTheDraftWas(t *testing.T) {
 // Whatever a person changes: ids are never used twice, an order is kept, a refusal changes nothing,
 // what waits is what the request names, and the log folds to the same.
 func TestAnyEditsOfADraft(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	rapidtest.Check(t, func(r *rapid.T) {
 		w := threeWait(r)
 		if rapid.Bool().Draw(r, "a change of a plan") {
 			w.do(person, decided(plan.Approved, w.answer("")))

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -261,7 +262,7 @@ func TestExpiredRevisionGoesOnAsApproved(t *testing.T) {
 // TestExpiryIsMonotonous: once over, it is over at any later time, and a longer limit
 // or a later sign of life never ends it earlier.
 func TestExpiryIsMonotonous(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		w := rapid.SampledFrom([]func(failer) *workspace{gathering, waiting}).Draw(t, "phase")(t)
 		limit := time.Duration(rapid.Int64Range(1, int64(2*time.Hour)).Draw(t, "limit"))
 		longer := limit + time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "longer"))

@@ -16,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -268,7 +269,7 @@ func TestAnyTextInAnyField(t *testing.T) {
 	for name, try := range all {
 		worlds[name] = try.state(t)
 	}
-	rapid.Check(t, func(r *rapid.T) {
+	rapidtest.Check(t, func(r *rapid.T) {
 		name := rapid.SampledFrom(slices.Sorted(maps.Keys(all))).Draw(r, "action")
 		try, w := all[name], worlds[name]
 		text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune{0x200d, 0xfe0f, 0x202e, 0x1b, '\n', 'a', 0x301,

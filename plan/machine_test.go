@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -446,5 +447,5 @@ func (m *machine) goesOn(t *rapid.T) {
 }
 
 func TestRunsOfTwoEnginesAnAgentAndAPerson(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { t.Repeat(newMachine(t).actions()) })
+	rapidtest.Check(t, func(t *rapid.T) { t.Repeat(newMachine(t).actions()) })
 }

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -174,7 +175,7 @@ func (w *world) calm() {
 // TestEnginesEndAsOneStepAfterTheOther: whoever carries a plan out, however many, and whatever
 // gets in the way, it ends as a naive run in order does.
 func TestEnginesEndAsOneStepAfterTheOther(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		w := &world{graph: drawGraph(t), workspace: newWorkspace(t), running: map[plan.Attempt]plan.Actor{}}
 		w.found = w.find
 		w.limits.GatheringTimeout = -1

@@ -11,13 +11,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
 // TestLaws lets actors do whatever they like, most of it sensible and some of
 // it not, and holds the laws of Decide and Apply after every action.
 func TestLaws(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		w := newWorkspace(t)
 		w.limits = plan.Limits{MaxSteps: 80, MaxReplans: 1}
 		minted := map[string]plan.StepID{}
@@ -209,7 +210,7 @@ func toldResults(before, after *plan.Plan, actor plan.Actor) bool {
 // whatever there is: no plan is approved, and nothing is changed while the phase is
 // read-only. Time-outs are off, since they end the mode.
 func TestNobodyButAPersonApproves(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		w := newWorkspace(t)
 		w.limits = plan.Limits{PersonOnly: true, ApprovalTimeout: -1, GatheringTimeout: -1}
 		restricted := false

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -196,7 +197,7 @@ func drawArgs(t *rapid.T) (args, want json.RawMessage) {
 }
 
 func TestResolutionChangesNothingElse(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		args, want := drawArgs(t)
 		if !json.Valid(args) {
 			t.Fatalf("drawn %s", args)

@@ -8,13 +8,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
 // TestIDsAreGivenOutOnce: whatever becomes of a change, a draft or a version, an id names one step in all forms of a plan.
 // No title is used twice, and none is changed, so that a title is the step itself.
 func TestIDsAreGivenOutOnce(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		m := minter{workspace: newWorkspace(t), given: map[string]map[plan.StepID]string{}}
 		m.limits = plan.Limits{MaxReplans: 100}
 		m.found = func(_ *plan.Step, r *plan.Resolution) {

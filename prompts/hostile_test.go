@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/prompts"
 )
@@ -94,7 +95,7 @@ func TestMaterialStaysBetweenItsFences(t *testing.T) {
 func TestMaterialStaysBetweenItsFencesAlways(t *testing.T) {
 	plain := fill("plain", true)
 	pieces := append(hostileTexts()[:12], "\n", "`", " ", "x", "#")
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		hostile := "x" + strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(pieces), rapid.String()), 0, 8).Draw(t, "pieces"), "")
 		for name, text := range fill(hostile, true) {
 			if got, want := outside(t, text), outside(t, plain[name]); got != want {
@@ -212,7 +213,7 @@ func TestResumeIsData(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	rapid.Check(t, func(t *rapid.T) { check(t, rapid.StringN(1, 1000, -1).Draw(t, "text")) })
+	rapidtest.Check(t, func(t *rapid.T) { check(t, rapid.StringN(1, 1000, -1).Draw(t, "text")) })
 }
 
 func FuzzMaterial(f *testing.F) {

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -73,7 +74,7 @@ func TestStreamsAreApart(t *testing.T) {
 func TestReportsAcrossWrites(t *testing.T) {
 	outputs := spellings(t)
 	names := slices.Sorted(maps.Keys(outputs))
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(names).Draw(t, "spelling")
 		o := newOutput(Assignment{Nonce: testNonce}, &secrets{})
 		out := o.stream()

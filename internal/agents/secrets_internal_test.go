@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/internal/rapidtest"
 )
 
 func TestWhichValuesAreSecret(t *testing.T) {
@@ -40,7 +42,7 @@ func TestWhichValuesAreSecret(t *testing.T) {
 // held back is no longer than a secret.
 func TestSecretsAcrossWrites(t *testing.T) {
 	letters := rapid.StringOfN(rapid.RuneFrom([]rune("ab\n")), 0, 60, -1)
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s, longest := &secrets{}, 0
 		words := rapid.SliceOfN(rapid.StringMatching(`[ab]{8,12}`), 1, 4).Draw(t, "secrets")
 		for _, word := range words {

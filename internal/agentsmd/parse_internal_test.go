@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/internal/rapidtest"
 )
 
 // reporter is what testing and rapid have in common.
@@ -57,7 +59,7 @@ func drawContent(t *rapid.T) string {
 }
 
 func TestLaws(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		older, newer := drawContent(t), drawContent(t)
 		requireLaws(t, drawFile(older).Draw(t, "file"), older, newer)
 	})

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/agentsmd"
+	"github.com/planloop/planloop/internal/rapidtest"
 )
 
 func write(t *testing.T, dir, text string) agentsmd.Result {
@@ -80,7 +81,7 @@ func TestALife(t *testing.T) {
 }
 
 func TestAUsersFileComesBack(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	rapidtest.Check(t, func(r *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "```", "~~~", "- ```", "    x", mark}), 0, 5).Draw(r, "lines")
 		text := strings.Join(lines, rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(r, "eol"))
 		dir := workspace(t, text)

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/planloop/planloop/internal/rapidtest"
 )
 
 // TestFramesAreLines: however they arrive, whole ones up to a length, and both ends of others.
 func TestFramesAreLines(t *testing.T) {
 	long := strings.Repeat("l", maxFrame)
-	rapid.Check(t, func(r *rapid.T) { // megabytes each
+	rapidtest.Check(t, func(r *rapid.T) { // megabytes each
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", " ", "a", `{"a":1}`, "x" + long, long + "yz", long}), 0, 5).Draw(r, "lines")
 		var got, want []string
 		for _, line := range lines {

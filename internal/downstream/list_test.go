@@ -16,6 +16,7 @@ import (
 
 	"github.com/planloop/planloop/internal/downstream"
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/toolbox"
 )
@@ -98,7 +99,7 @@ func TestNamesOfTools(t *testing.T) {
 // TestNamesAreForModels: short, of the letters that models' interfaces take, and different.
 func TestNamesAreForModels(t *testing.T) {
 	dir := t.TempDir()
-	rapid.Check(t, func(r *rapid.T) {
+	rapidtest.Check(t, func(r *rapid.T) {
 		server := rapid.StringMatching(`[a-z0-9_-]{1,32}`).Draw(r, "server")
 		var lines []string
 		names := rapid.SliceOfNDistinct(rapid.StringN(1, 60, 200), 1, 6, rapid.ID[string]).Draw(r, "names")

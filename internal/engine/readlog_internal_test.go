@@ -10,13 +10,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
 // However a log is written and read, and whenever it turns over: all is read in order, but for what was
 // overwritten before it was read.
 func TestLogIsReadWhileItIsWritten(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "log")
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -54,7 +55,7 @@ func reexported(t fatal, text string) (string, plan.State) {
 }
 
 func TestExecutionRoundTripProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		first, _ := export(t, exchange.Execution, setUp(t, setUpAction(t)))
 		second, _ := reexported(t, first)
 		third, _ := reexported(t, second)

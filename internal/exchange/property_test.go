@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -162,7 +163,7 @@ func setUpAction(t *rapid.T) plan.SetUp {
 // TestRoundTripProperty: whatever stands in a plan, our own formats give it back
 // field by field.
 func TestRoundTripProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s := setUp(t, setUpAction(t))
 		for _, format := range []exchange.Format{exchange.JSON, exchange.YAML} {
 			text, notes := export(t, format, s)
@@ -185,7 +186,7 @@ func TestRoundTripProperty(t *testing.T) {
 // TestMarkdownRoundTripProperty: a check list gives back everything but evidence,
 // results, the order of dependencies, and blanks at the ends of lines, whatever the texts mean to Markdown.
 func TestMarkdownRoundTripProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		a := setUpAction(t)
 		a.Origin = plan.Origin{} // for which a check list has no place
 		s := setUp(t, a)
@@ -203,7 +204,7 @@ func trimmed(text string) string {
 
 // TestRawkoRoundTripProperty: what rawko has a place for comes back.
 func TestRawkoRoundTripProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s := setUp(t, setUpAction(t))
 		text, _ := export(t, exchange.RawkoYAML, s)
 		got, err := exchange.Import([]byte(text), exchange.RawkoYAML, exchange.ImportOptions{})

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -182,7 +183,7 @@ func TestToolRoundTrip(t *testing.T) {
 		exchange.WriteTodos: "title", exchange.ACP: "", exchange.ACP2: "",
 	} {
 		t.Run(string(format), func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
+			rapidtest.Check(t, func(t *rapid.T) {
 				a := setUpAction(t)
 				if len(a.Steps) == 0 {
 					t.Skip("a list of nothing")

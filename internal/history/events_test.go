@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/plan"
 )
 
@@ -187,7 +188,7 @@ func TestEventsOfApproval(t *testing.T) {
 // TestEventsKeepUp: whoever knows the events alone knows of each step of the current plan
 // whether it runs, and how it ended, whatever happens.
 func TestEventsKeepUp(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		w := &told{found: plainly}
 		known := map[plan.StepID]string{}
 		for range rapid.IntRange(1, 40).Draw(t, "length") {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/llm"
+	"github.com/planloop/planloop/internal/rapidtest"
 )
 
 const verdict = `{"is_approved": false, "feedback": "a { b } \" c [1] ` + "```" + `"}`
@@ -105,7 +106,7 @@ func TestDepthThatMayStand(t *testing.T) {
 // TestAnyObjectIsFoundInAnyProse: what is put in comes out.
 func TestAnyObjectIsFoundInAnyProse(t *testing.T) {
 	prose := rapid.StringOfN(rapid.SampledFrom([]rune("ab .,:;!?()<>'\"\\`#*-\n\tß}]")), 0, 60, -1)
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		fields := rapid.MapOfN(rapid.String(),
 			rapid.OneOf(rapid.Int().AsAny(), rapid.String().AsAny(), rapid.SliceOfN(rapid.Int(), 0, 3).AsAny()), 1, 4).Draw(t, "fields")
 		want, err := json.MarshalIndent(fields, "", rapid.SampledFrom([]string{"", "  "}).Draw(t, "indent"))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/rapidtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -147,7 +148,7 @@ type discordMessage struct {
 // TestDiscordTakesWhatIsSent holds Discord's limits, and that no text of a plan
 // is anything but text, for notices of all kinds.
 func TestDiscordTakesWhatIsSent(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		notice := aNotice().Draw(t, "notice")
 		raw := sent(t, notify.Webhook{URL: hook, Format: notify.Discord}, notice)
 		var m discordMessage
@@ -196,7 +197,7 @@ func plain(t *rapid.T, s string) {
 
 // TestJSONIsBounded: whatever a plan holds, the body stays small and readable.
 func TestJSONIsBounded(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		notice := aNotice().Draw(t, "notice")
 		notice.Steps = append(notice.Steps, make([]notify.Step, 200)...)
 		raw := sent(t, notify.Webhook{URL: hook}, notice)

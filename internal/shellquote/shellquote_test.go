@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/shellquote"
 )
 
@@ -48,7 +49,7 @@ func TestAShellReadsItBack(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no POSIX shell here")
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("ab'\"\\$`*?[]{}()<>|&;!#~ \t\n=%éж"))).Draw(t, "text")
 		for _, word := range []string{shellquote.Word(text), shellquote.Quoted(text)} {
 			if out, err := exec.Command(sh, "-c", "printf %s "+word).Output(); err != nil || string(out) != text {
@@ -60,7 +61,7 @@ func TestAShellReadsItBack(t *testing.T) {
 
 // The program of a line is found again, whichever shell it was written for.
 func TestProgram(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		path := rapid.StringOfN(rapid.RuneFrom([]rune(`ab \/:'’().-`)), 1, 20, -1).Draw(t, "path")
 		for _, written := range []string{shellquote.Quoted(path), shellquote.PowerShell(path), shellquote.Windows(path)} {
 			if strings.HasPrefix(path, "& ") || strings.HasPrefix(path, "call ") {

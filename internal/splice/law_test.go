@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/splice"
 )
 
@@ -202,7 +203,7 @@ func values(t *rapid.T) any {
 }
 
 func TestLawsOfJSON(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		w := &jsonWriter{t: t, newline: rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "newline")}
 		text := rapid.SampledFrom([]string{"", "\ufeff"}).Draw(t, "mark") + w.gap() + w.object(3) + w.gap()
 		laws(t, splice.JSON, readJSON, []byte(text), values(t), true)
@@ -274,7 +275,7 @@ func readTOML(text []byte) (map[string]any, error) {
 }
 
 func TestLawsOfTOML(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "# note", " [a] # x", "[a.b]", "[ \"é\".b ]", "[[l]]", "[[l.m]]",
 			"[a.l.o]", "[a . b.c]", "k%d = 1 # x", "  k%d = 'x'", "d.e.k%d = [ 1, # ]\n  2,\n]", "\"q q\".k%d = 1979-05-27",
 			"k%d = { a = 1, b = {} }",
@@ -316,7 +317,7 @@ func readYAML(text []byte) (map[string]any, error) {
 }
 
 func TestLawsOfYAML(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		w := &yamlWriter{t: t, n: rapid.IntRange(2, 4).Draw(t, "indentation")}
 		text := rapid.SampledFrom([]string{"", "# top\n", "---\n", "--- # x\n\n"}).Draw(t, "top") + w.mapping("", 3)
 		text += rapid.SampledFrom([]string{"", "# end\n", "...\n", "\n\n"}).Draw(t, "end")

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/plan"
 )
@@ -20,7 +21,7 @@ import (
 var same = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreTypes(plan.Steps{})}
 
 func TestRecordSurvivesEncoding(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		want := records().Draw(t, "record")
 		data := mustEncode(t, want)
 		got, err := store.DecodeRecord(data)
@@ -37,7 +38,7 @@ func TestRecordSurvivesEncoding(t *testing.T) {
 }
 
 func TestStateSurvivesEncoding(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		want := states().Draw(t, "state")
 		data, err := store.EncodeState(want)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/strict"
 )
 
@@ -68,7 +69,7 @@ func requireSame(t interface {
 }
 
 func TestEncodedValuesDecodeToThemselves(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { requireSame(t, drawInput(t)) })
+	rapidtest.Check(t, func(t *rapid.T) { requireSame(t, drawInput(t)) })
 }
 
 func drawInput(t *rapid.T) input {

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/strict"
 )
 
@@ -56,7 +57,7 @@ func TestPartly(t *testing.T) {
 
 // TestPartlyIsDecodeWhereNothingIsWrong compares the two on any input.
 func TestPartlyIsDecodeWhereNothingIsWrong(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		in := rapid.SampledFrom([]string{`{"name":"a","items":[{"title":"x"}]}`, `{"name":"a","tags":"x","count":"2"}`, `{"name":" "}`,
 			`{"name":"a","items":"[{\"title\":1}]"}`, `{}`, `null`, `{"name":null}`, `{"items":{"title":"x"},"name":"n"}`}).Draw(t, "in")
 		if at := rapid.IntRange(0, len(in)).Draw(t, "cut"); rapid.Bool().Draw(t, "broken") {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/template"
 	"github.com/planloop/planloop/plan"
 )
@@ -76,7 +77,7 @@ func refused(t *testing.T, err error) {
 func TestTextInjectsNothing(t *testing.T) {
 	recipe := read(t, "parameters: {v: {}}\nobjective: o\nsteps:\n"+
 		"  - {title: a, tool: x, args: {k: '{{v}}'}}\n  - title: '{{v}} b'\n")
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		hostile := `[ -~]{0,4}(\$S001|\$\$|\$item|\{\{v\}\}|\{\{\{\{|"|\\|: |- |\x60|<x>|S002)[ -~]{0,6}`
 		value := rapid.StringMatching(hostile).Draw(t, "value")
 		data, _ := json.Marshal(value)
@@ -100,7 +101,7 @@ func TestTextInjectsNothing(t *testing.T) {
 
 // TestSavedPlansComeBack: what is kept as a template makes the same plan again.
 func TestSavedPlansComeBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-z{}$][ -~]{0,12}[a-z{}]`)
 		outline := plan.Outline{Objective: text.Draw(t, "objective"), Questions: rapid.SliceOfN(text, 0, 2).Draw(t, "questions")}
 		outline.Metadata.Constraints = rapid.SliceOfN(text, 0, 2).Draw(t, "constraints")

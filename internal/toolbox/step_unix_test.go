@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/internal/process"
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
@@ -80,7 +81,7 @@ func TestCommandsAsSteps(t *testing.T) {
 // nothing of it is run.
 func TestValuesReachCommandsAsTheyAre(t *testing.T) {
 	box := open(t, nil, toolbox.Options{})
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		code := rapid.SampledFrom([]string{"$(touch planted)", "`touch planted`", "'; touch planted; '", "\"; touch planted; \"",
 			"${X:=planted}", "\n touch planted\n", "() { :; }; touch planted", "$S001", "$item", "-n", "*", "\\", "é\u202e\x1b[2J"})
 		text := strings.Join(rapid.SliceOfN(rapid.OneOf(code, rapid.StringN(0, 20, 40)), 1, 6).Draw(t, "parts"), "")

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/toolbox"
 	"github.com/planloop/planloop/plan"
 )
@@ -240,7 +241,7 @@ func TestWritersAtOnce(t *testing.T) {
 // else, whatever the line endings.
 func TestReplacingThereAndBack(t *testing.T) {
 	box := open(t, nil, toolbox.Options{})
-	rapid.Check(t, func(r *rapid.T) {
+	rapidtest.Check(t, func(r *rapid.T) {
 		ending := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(r, "ending")
 		before := rapid.StringMatching(`[a-c \n]{0,20}`).Draw(r, "before")
 		after := rapid.StringMatching(`[a-c \n]{0,20}`).Draw(r, "after")

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/tree"
 )
 
@@ -169,7 +170,7 @@ func TestIgnoresWhatGitIgnoresAnywhere(t *testing.T) {
 			"end")
 	})
 	round := 0
-	rapid.Check(t, func(r *rapid.T) {
+	rapidtest.Check(t, func(r *rapid.T) {
 		round++
 		root := filepath.Join(top, fmt.Sprintf("r%d", round))
 		defer os.RemoveAll(root) //nolint:errcheck // the test's folder goes as a whole

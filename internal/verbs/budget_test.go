@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
@@ -100,7 +101,7 @@ func anyArguments(t *rapid.T, tool string, of plan.State) map[string]any {
 func TestEveryReplyKeepsItsBudget(t *testing.T) {
 	worst, count := map[string]int{}, counted(t)
 	answered := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s := anyWork(t)
 		ctx := context.Background()
 		for range rapid.IntRange(1, 6).Draw(t, "calls") {
@@ -140,7 +141,7 @@ func TestEveryReplyKeepsItsBudget(t *testing.T) {
 func TestApprovalKeepsItsBudget(t *testing.T) {
 	const around = 150 // what is said around the steps and the comments
 	worst, count := 0, counted(t)
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s, ctx := ungated(), context.Background()
 		must[verbs.ModeReply](t)(s.EnterPlanMode(ctx, ann, verbs.EnterPlanMode{Reason: "it touches everything"}))
 		in := verbs.SubmitPlan{Summary: line(t, "summary", 500)}

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -14,7 +15,7 @@ import (
 // TestComparisonSaysTheFewestMoves: the steps that are not said to have moved stand in the same
 // order, and no smaller set of moves would do.
 func TestComparisonSaysTheFewestMoves(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		from := rapid.Permutation([]int{1, 2, 3, 4, 5, 6}).Draw(t, "from")
 		to := rapid.Permutation(from).Draw(t, "to")[:rapid.IntRange(0, len(from)).Draw(t, "kept")]
 		moved := map[plan.StepID]bool{}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -18,7 +19,7 @@ import (
 // its answer, by whom and in which order, that status tells the answer. A status whose
 // reply never reached its caller has told nothing.
 func TestAnAnswerReachesWhoAsked(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	rapidtest.Check(t, func(rt *rapid.T) {
 		clock := time.Now()
 		tick := func() time.Time { clock = clock.Add(time.Second); return clock }
 		w := &walker{T: rt, rules: &book{}, service: service(tick, nil), me: ann}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/terminal"
@@ -164,7 +165,7 @@ func golden(t *testing.T, name, got string) {
 // TestNextActionLeadsToTheEnd takes plans in any state and does what the next
 // action says, as a model would read it, until the plan is finished.
 func TestNextActionLeadsToTheEnd(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s := service(time.Now, nil)
 		ctx := context.Background()
 		n := rapid.IntRange(1, 8).Draw(t, "steps")

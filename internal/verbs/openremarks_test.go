@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -18,7 +19,7 @@ import (
 // word for word, by the calls that the replies name.
 func TestEveryOpenCommentIsInReach(t *testing.T) {
 	count := counted(t)
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s, ctx := ungated(), context.Background()
 		steps := rapid.IntRange(1, 15).Draw(t, "steps")
 		submit := func() {

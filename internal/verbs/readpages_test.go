@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
@@ -21,7 +22,7 @@ import (
 // once in order, as text and as structured content, or it is folded; what comes first besides is
 // said to be so.
 func TestPagesShowEveryStepOnce(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s, ctx := ungated(), context.Background()
 		steps := rapid.SliceOfN(rapid.Custom(pagedStep), 1, 60).Draw(t, "steps")
 		steps = append(steps, plan.NewStep{Spec: plan.Spec{Title: "Close"}}) // with work left, steps can be moved
@@ -144,7 +145,7 @@ func countFolded(text string) (n int) {
 
 // TestPagesOfWhatWasAgreed: the draft and the approved plan are read whole as well.
 func TestPagesOfWhatWasAgreed(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s, ctx := ungated(), context.Background()
 		must[verbs.ModeReply](t)(s.EnterPlanMode(ctx, ann, verbs.EnterPlanMode{Reason: "it touches everything"}))
 		in := verbs.SubmitPlan{Summary: line(t, "summary", 500)}

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planloop/planloop/gates"
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/verbs"
@@ -77,7 +78,7 @@ func digest(t fatal, s *verbs.Service) string {
 // waits and after it was returned.
 func TestDraftCanBeSentAgain(t *testing.T) {
 	count := counted(t)
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s, ctx := ungated(), context.Background()
 		must[verbs.ModeReply](t)(s.EnterPlanMode(ctx, ann, verbs.EnterPlanMode{Reason: "it touches everything"}))
 		in := verbs.SubmitPlan{Summary: written(t, "summary", plan.MaxSummary), Questions: lines(t, "question", 100)}

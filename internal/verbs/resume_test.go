@@ -12,6 +12,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -83,7 +84,7 @@ func TestResumeTellsEveryFact(t *testing.T) {
 func TestResumeKeepsItsBudget(t *testing.T) {
 	codec := must[tokenizer.Codec](t)(tokenizer.Get(tokenizer.O200kBase))
 	worst := 0
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s := anyWork(t)
 		text := resume(t, s, ann)
 		n := must[int](t)(codec.Count(text))

@@ -11,6 +11,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/terminal"
@@ -221,7 +222,7 @@ func TestStartedAgentComesToAnEnd(t *testing.T) {
 		"loop only": mcpserver.Tools{Toolsets: []string{verbs.Loop}, User: user}, "command line": user,
 	} {
 		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(rt *rapid.T) {
+			rapidtest.Check(t, func(rt *rapid.T) {
 				seen := presence{}
 				s := session.New(memory.New(), session.Options{Presence: seen})
 				defer s.Close()

@@ -16,6 +16,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/terminal"
@@ -70,7 +71,7 @@ func TestEveryStateLeadsToTheEnd(t *testing.T) {
 		"a person":      {nil, terminal.CommandLine{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(rt *rapid.T) {
+			rapidtest.Check(t, func(rt *rapid.T) {
 				limits := plan.Limits{MaxReplans: rapid.SampledFrom([]int{-1, 0, 1}).Draw(rt, "max replans")}
 				seen := presence{}
 				s := session.New(memory.New(), session.Options{Limits: limits, Presence: seen})

@@ -17,6 +17,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 	"pgregory.net/rapid"
 
+	"github.com/planloop/planloop/internal/rapidtest"
 	"github.com/planloop/planloop/internal/session"
 	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/verbs"
@@ -180,7 +181,7 @@ func anyWork(t *rapid.T) *verbs.Service {
 // 1,500 tokens at most, and no path, command, hint or criterion is cut in it.
 func TestStatusKeepsItsBudget(t *testing.T) {
 	worst, count := 0, counted(t)
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s := anyWork(t)
 		reply := must[verbs.StatusReply](t)(s.Status(context.Background(), ann, verbs.Status{}))
 		text, structured := count(t, reply)
@@ -234,7 +235,7 @@ func requireInText(t fatal, text string, task verbs.Task) {
 // and each page keeps its budget.
 func TestTaskIsShownWhole(t *testing.T) {
 	count := counted(t)
-	rapid.Check(t, func(t *rapid.T) {
+	rapidtest.Check(t, func(t *rapid.T) {
 		s := anyWork(t)
 		state := must[plan.State](t)(s.State(context.Background()))
 		step := state.Plan.Steps.At(rapid.IntRange(0, min(5, state.Plan.Steps.Len())-1).Draw(t, "which"))
