@@ -24,7 +24,7 @@ type Comment struct {
 // About is what was commented on, as it was then: a step may have another number, another
 // title and other words since.
 type About struct {
-	Of    string `json:"of,omitempty"`     // id of the plan or draft; "" where there was none yet
+	Of    string `json:"of,omitempty"`     // id of the plan or draft; "" where there was none yet, and of what is yet to come
 	Step  StepID `json:"step_id,omitzero"` // 0: the whole
 	Title string `json:"title,omitempty"`  // of the step
 	Shown string `json:"shown,omitempty"`  // digest of the step
@@ -112,7 +112,7 @@ func (s State) withComment(id string, f func(*Comment)) State {
 // (chorus: Thread interaction).
 type CommentOn struct {
 	Text     string
-	Of       string // id of the plan or draft that the person looks at; "" for the draft, else the plan
+	Of       string // id of the plan or draft that the person looks at; "" for the draft, else the plan unless it is over
 	Step     StepID // 0 for the whole
 	Question bool   // it asks the agent something, and changes nothing
 }
@@ -148,7 +148,7 @@ func (a CommentOn) about(s State) (About, error) {
 	switch {
 	case len(plans) == 0 && a.Of != "":
 		return About{}, conflict("the plan "+Quote(a.Of)+" is not the current one, nor one that waits", "look at what there is now")
-	case a.Step == 0 && (len(plans) == 0 || a.Of == "" && s.Draft == nil && s.PhaseNow() == PhaseGathering):
+	case a.Step == 0 && (len(plans) == 0 || a.Of == "" && s.Draft == nil && (s.PhaseNow() == PhaseGathering || s.Plan.Over())):
 		return About{}, nil // of a plan that is yet to come
 	case len(plans) == 0:
 		_, err := livePlan(s)

@@ -146,6 +146,11 @@ func (b Body) Build() *Plan {
 // it held is a former plan.
 func (p *Plan) Cleared() bool { return p.Status == StatusAbandoned && p.Steps.Len() == 0 }
 
+// Over reports whether nothing is to be done of it.
+func (p *Plan) Over() bool {
+	return p.FinalSummary != "" || p.Status == StatusAbandoned || p.Status == StatusFailed
+}
+
 // EndedByItself reports whether p completed with its last step, and no summary has closed it.
 func (p *Plan) EndedByItself() bool { return p.Status == StatusCompleted && p.FinalSummary == "" }
 

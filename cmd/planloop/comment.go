@@ -68,20 +68,12 @@ func newReplyCommand(a *app) *cobra.Command {
 	return newCommand("reply", "ID TEXT...", cobra.ArbitraryArgs, calls(a, (*verbs.Service).ReplyTo, reply))
 }
 
-// remarks are the comments on what waits for a decision, else on the plan.
-func (o *opened) remarks(ctx context.Context, state plan.State) ([]verbs.Remark, error) {
-	if shown := state.Commentable(); len(shown) > 0 {
-		return o.verbs.Remarks(ctx, state, shown[0])
-	}
-	return verbs.RemarksOn(&plan.Plan{}, state.Comments, nil), nil
-}
-
-// remarksShown are the comments on the current plan; one whose former forms cannot be read is shown without.
-func (o *opened) remarksShown(ctx context.Context, state plan.State) []verbs.Remark {
-	if state.Plan == nil {
+// remarksShown are the comments on a plan; one whose former forms cannot be read is shown without.
+func (o *opened) remarksShown(ctx context.Context, state plan.State, shown *plan.Plan) []verbs.Remark {
+	if shown == nil {
 		return nil
 	}
-	remarks, err := o.verbs.Remarks(ctx, state, state.Plan)
+	remarks, err := o.verbs.Remarks(ctx, state, shown)
 	if err != nil {
 		return nil
 	}
@@ -93,17 +85,11 @@ func (a *app) listComments(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	remarks, err := opened.remarks(ctx, state)
+	remarks, err := opened.verbs.OpenRemarks(ctx, state)
 	if err != nil {
 		return err
 	}
-	reply := commentsReply{Comments: []verbs.Remark{}}
-	for _, r := range remarks {
-		if !r.Met {
-			reply.Comments = append(reply.Comments, r)
-		}
-	}
-	return a.reply(reply)
+	return a.reply(commentsReply{Comments: append([]verbs.Remark{}, remarks...)})
 }
 
 // commentsReply lists the comments that are not met.

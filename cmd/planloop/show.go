@@ -157,8 +157,12 @@ func (a *app) view(ctx context.Context, opened *opened, state plan.State, former
 	if opened.place.Default {
 		v.Where = "in the workspace named default"
 	}
-	if former == nil {
-		v.Remarks = opened.remarksShown(ctx, state)
+	if former != nil { // whose state has no comments
+		if now, err := opened.verbs.State(ctx); err == nil {
+			v.Remarks = opened.remarksShown(ctx, now, state.Plan)
+		}
+	} else {
+		v.Remarks = opened.remarksShown(ctx, state, state.Plan)
 		v.Hooks = verbs.HeldLine(opened.verbs.Enforcement(state))
 		v.Lapsed, v.Underway = opened.verbs.Lapsed, map[plan.StepID]terminal.Underway{}
 		for _, one := range engine.ReadRunning(opened.place.StateDir) {

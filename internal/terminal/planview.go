@@ -213,15 +213,15 @@ func (v PlanView) foot() []string {
 		text := "Bring its steps back: planloop restore " + p.ID
 		lines = append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}
-	if v.Former != nil {
-		text := fmt.Sprintf("A former plan, %s on %s. Bring it back: planloop restore %s",
-			verbs.PastWord(v.State, *v.Former), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
-		return append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
-	}
 	for _, r := range v.Remarks {
 		if r.Now == 0 && !r.Met {
 			lines = append(lines, v.said(r, 0)...)
 		}
+	}
+	if v.Former != nil {
+		text := fmt.Sprintf("A former plan, %s on %s. Bring it back: planloop restore %s",
+			verbs.PastWord(v.State, *v.Former), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
+		return append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}
 	lines = append(lines, v.mode()...)
 	lines = append(lines, v.signals()...)

@@ -84,6 +84,7 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 	var f Feedback
 	gathers := state.PhaseNow() == plan.PhaseGathering
 	about, decided := begins(state)
+	comments := commentsNow(state)
 	tells := func(at plan.Revision, when, from time.Time) bool {
 		return at > told || at > 0 && !when.Before(from) && (never || gathers && !when.Before(state.ModeNow().Since))
 	}
@@ -101,7 +102,11 @@ func said(state plan.State, told plan.Revision, never bool) Feedback {
 		}
 	}
 	for _, c := range state.Comments {
-		if tells(c.Revision, c.At, about) && !c.Met && !c.Question || c.Waits() && !c.At.Before(about) {
+		from := about
+		if comments.on(c) {
+			from = c.At
+		}
+		if comments.has(c) && c.Waits() || !comments.left(c) && tells(c.Revision, c.At, from) && !c.Met && !c.Question {
 			f.Comments = append(f.Comments, commentFeedback(c))
 		}
 	}
@@ -136,7 +141,8 @@ func heeded(state plan.State, d *plan.Decision) bool {
 
 // begins says from when on what was said is about the work at hand: answers and comments
 // may have come before its plan was made or its planning began, so those count since the
-// plan before, of which former drafts and versions of this one are none; a decision is about its own plan.
+// plan before, of which former drafts and versions of this one are none; a decision is about its own plan. Comments that
+// name what they are on are told apart by that: see commentsAtHand.
 func begins(state plan.State) (about, decided time.Time) {
 	for _, head := range slices.Backward(state.Past) {
 		if !head.GaveWay() {
@@ -205,9 +211,9 @@ func (c CommentFeedback) about() string {
 
 // unreplied returns the id of the first question to agents that waits for a reply, "" for none.
 func unreplied(state plan.State) string {
-	about, _ := begins(state)
+	comments := commentsNow(state)
 	for _, c := range state.Comments {
-		if c.Waits() && !c.At.Before(about) {
+		if c.Waits() && comments.has(c) {
 			return c.ID
 		}
 	}

@@ -182,9 +182,7 @@ func (v view) ofPlanAlone() now {
 }
 
 // over reports whether nothing is to be done of a plan.
-func over(p *plan.Plan) bool {
-	return p == nil || p.FinalSummary != "" || p.Status == plan.StatusAbandoned || p.Status == plan.StatusFailed
-}
+func over(p *plan.Plan) bool { return p == nil || p.Over() }
 
 // turnedDown reports whether the last that was heard of people is that they rejected what
 // was submitted, and nothing has been done about it since: neither was the plan gone on

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/planloop/planloop/internal/tokens"
 	"github.com/planloop/planloop/plan"
@@ -14,8 +15,38 @@ import (
 // What people said of the work at hand and nobody has said to be met: no agent may find it out of reach. It stands
 // beside the steps that it is on, shortened where it is long, and whole in a list of its own that is read by the page.
 
+// commentsAtHand tells which comments are about the work at hand.
+type commentsAtHand struct {
+	state plan.State
+	forms []string  // of what can be commented on now
+	since time.Time // when what was said of no plan is about the work at hand
+}
+
+func commentsNow(state plan.State) commentsAtHand {
+	now := commentsAtHand{state: state}
+	now.since, _ = begins(state)
+	for _, p := range state.Commentable() {
+		now.forms = append(now.forms, state.Forms(p)...)
+	}
+	return now
+}
+
+// has reports whether a comment is about the work at hand: on what can be commented on now, in any of its forms; else since
+// the plan before, on none or on a draft that was turned down, of which the next has to take heed.
+func (now commentsAtHand) has(c plan.Comment) bool {
+	return now.on(c) || !now.left(c) && !c.At.Before(now.since)
+}
+
+func (now commentsAtHand) on(c plan.Comment) bool { return slices.Contains(now.forms, c.Of) }
+
+// left reports whether a comment is on a plan that another has taken the place of, whose agents it is not for.
+func (now commentsAtHand) left(c plan.Comment) bool {
+	head, former := now.state.PastPlan(c.Of)
+	return former && head.Status != plan.StatusDraft && !now.on(c)
+}
+
 // OpenRemarks are the comments of which no person has said that they are met: on what can be commented on, and
-// others since the plan before, all as they stand in the form of the plan that there is now.
+// others that are about the work at hand, all as they stand in the form of the plan that there is now.
 func (s *Service) OpenRemarks(ctx context.Context, state plan.State) ([]Remark, error) {
 	shown := state.Commentable()
 	known, err := s.Remarks(ctx, state, shown...)
@@ -23,10 +54,10 @@ func (s *Service) OpenRemarks(ctx context.Context, state plan.State) ([]Remark, 
 		return nil, err
 	}
 	var open []Remark
-	about, _ := begins(state)
+	comments := commentsNow(state)
 	for _, c := range state.Comments {
 		at := slices.IndexFunc(known, func(r Remark) bool { return r.sameAs(c) })
-		if c.Met || at < 0 && c.At.Before(about) {
+		if c.Met || at < 0 && !comments.has(c) {
 			continue
 		}
 		r := Remark{Comment: c, Standing: StandsOpen}

@@ -88,8 +88,9 @@ func saidOf(state plan.State) []string {
 			add(q.Text + "\n" + q.AnsweredBy + ": " + q.Answer)
 		}
 	}
+	comments := commentsNow(state)
 	for _, c := range state.Comments {
-		if !c.At.Before(state.Plan.CreatedAt) && !c.Met {
+		if !comments.left(c) && !c.At.Before(state.Plan.CreatedAt) && !c.Met {
 			add(c.By + commentFeedback(c).about() + ": " + c.Text)
 		}
 	}
