@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,7 +33,9 @@ func newDesk(t *testing.T) *desk {
 		Service: verbs.New(s, verbs.Options{Gates: func(string) gates.Level { return gates.Off }, Engine: begins{}})}}
 	d.Start = func(ctx context.Context, of string) error {
 		c := page().Caller
-		c.Of, c.Background = of, func(work func(context.Context)) { work(ctx) }
+		var background sync.WaitGroup
+		defer background.Wait()
+		c.Of, c.Background = of, func(work func(context.Context)) { background.Go(func() { work(ctx) }) }
 		return d.Service.StartRun(ctx, c, verbs.EngineOptions{})
 	}
 	return d
