@@ -268,6 +268,7 @@ func (e PlanReturned) apply(s State) State {
 	if s.Draft != nil {
 		d.Edits = s.Draft.Edits
 	}
+	d.Found = s.ModeNow().FoundOfDraft()
 	return s.decided(PhaseGathering, d)
 }
 

@@ -414,7 +414,7 @@ func TestWarningsStandWithTheRequest(t *testing.T) {
 		}
 		var shown []string
 		for step := range plan.StepID(4) {
-			shown = append(shown, w.state.ModeNow().Request.WarningsOn(step)...)
+			shown = append(shown, w.state.ModeNow().FoundOfDraft().WarningsOn(step)...)
 		}
 		if got := strings.Join(shown, " "); got != c.want {
 			t.Errorf("after %+v: %s, want %s", c.change, got, c.want)

@@ -67,11 +67,8 @@ func (w GateWarning) Of(step string) string {
 }
 
 // WarningsOn returns what was found of a step, of the plan as a whole with 0.
-func (r *Request) WarningsOn(step StepID) (texts []string) {
-	if r == nil {
-		return nil
-	}
-	for _, w := range r.Found.Warnings {
+func (f Found) WarningsOn(step StepID) (texts []string) {
+	for _, w := range f.Warnings {
 		if w.Step == step {
 			texts = append(texts, w.Of("It"))
 		}
@@ -88,6 +85,7 @@ type Decision struct {
 	Change   bool      `json:"change,omitempty"` // it was about a change to the approved plan
 	Draft    bool      `json:"draft,omitempty"`  // it was about a draft that nobody had submitted
 	Edits    *Edits    `json:"edits,omitempty"`  // by people, of what was submitted
+	Found    Found     `json:"found,omitzero"`   // of what was returned
 	At       time.Time `json:"at"`
 	Revision Revision  `json:"revision"`
 }
@@ -115,6 +113,18 @@ func (s State) ModeNow() Mode {
 		return Mode{}
 	}
 	return *s.Mode
+}
+
+// FoundOfDraft is what the quality gates found of the draft that was submitted: of a returned one, too, since it is what the
+// next submission is to be better than.
+func (m Mode) FoundOfDraft() Found {
+	switch {
+	case m.Request != nil:
+		return m.Request.Found
+	case m.Decision != nil:
+		return m.Decision.Found
+	}
+	return Found{}
 }
 
 // About is what the mode is for: the task it was given, or why an agent entered.

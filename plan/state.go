@@ -113,7 +113,7 @@ type Record struct {
 
 // FoldVersion changes whenever Fold makes something else of the same records.
 // Snapshots of another version are ignored and rebuilt.
-const FoldVersion = 4
+const FoldVersion = 5
 
 // Fold returns the state after r.
 func Fold(s State, r Record) State {

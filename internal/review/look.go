@@ -55,7 +55,7 @@ func (sheet *Sheet) draft(state plan.State, former *plan.Plan) *Draft {
 		approval = former.Approval
 	}
 	d := &Draft{Plan: sheet.plan(state, p, approval), By: p.CreatedBy, At: p.CreatedAt, Adopted: p.Adopted.From(),
-		Decidable: state.PhaseNow() != plan.PhaseGathering, Warnings: request.WarningsOn(0)}
+		Decidable: state.PhaseNow() != plan.PhaseGathering, Warnings: state.ModeNow().FoundOfDraft().WarningsOn(0)}
 	d.Plan.Difference = difference(former, p, state.Plan)
 	if request != nil {
 		d.Request, d.By, d.At, d.Changes = request.ID, request.By, request.At, request.Base != ""

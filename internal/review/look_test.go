@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/review"
+	"github.com/planloop/planloop/internal/session"
+	"github.com/planloop/planloop/internal/store/memory"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
@@ -290,5 +293,51 @@ func TestLogIsReadBackwards(t *testing.T) {
 	}
 	if len(all) != 6 || !strings.Contains(all[0], "note 4") || !strings.Contains(all[5], "set up with 1 step by ann") {
 		t.Errorf("%q", all)
+	}
+}
+
+// TestWarningsStayWithAReturnedPlan: what the gates found is known until the next submission, on the page and in the draft that a
+// terminal shows; a plan that is approved leaves nothing behind.
+func TestWarningsStayWithAReturnedPlan(t *testing.T) {
+	sheet := open(t, verbs.Options{})
+	s := session.New(memory.New(), session.Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	sheet.Service = verbs.New(s, verbs.Options{Gates: func(string) gates.Level { return gates.Warning }})
+	submit(t, sheet, "Move them", "Test them")
+	found := func(v review.View) string {
+		all := slices.Clone(v.Draft.Warnings)
+		for _, step := range v.Draft.Plan.Steps {
+			all = append(all, step.Warnings...)
+		}
+		return strings.Join(all, "\n")
+	}
+	told := func() string {
+		state, former, err := sheet.Service.Draft(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sheet.Service.ReviewDraft(state, former, nil)
+	}
+	v, text := look(t, sheet), told()
+	submitted := found(v)
+	if submitted == "" || !strings.Contains(text, "warning: ") {
+		t.Fatalf("the gates found nothing: %s", text)
+	}
+	must[review.Done](t)(act(t.Context(), sheet, page(), "return", with(draftOf(v), fields{"comment": "smaller"})))
+	v = look(t, sheet)
+	if got := found(v); got != submitted {
+		t.Errorf("once it is returned the page warns of %q, want %q", got, submitted)
+	}
+	if got := told(); got != text {
+		t.Errorf("once it is returned the terminal shows\n%s\nwant\n%s", got, text)
+	}
+	submit(t, sheet, "Copy the sessions of each user to Redis")
+	v = look(t, sheet)
+	if got := found(v); got == submitted {
+		t.Errorf("the next submission has the warnings of the one before: %s", got)
+	}
+	must[review.Done](t)(act(t.Context(), sheet, page(), "approve", draftOf(v)))
+	if left := look(t, sheet).Plan.Steps[0].Warnings; left != nil {
+		t.Errorf("what is approved is warned of: %s", left)
 	}
 }

@@ -30,7 +30,7 @@ func (sheet *Sheet) step(state plan.State, p *plan.Plan, step *plan.Step, approv
 	}
 	shown.Criteria, shown.Evidence = proof(step)
 	if p == state.Draft {
-		shown.Warnings = state.ModeNow().Request.WarningsOn(step.ID)
+		shown.Warnings = state.ModeNow().FoundOfDraft().WarningsOn(step.ID)
 	}
 	if p != state.Plan {
 		return shown

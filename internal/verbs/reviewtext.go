@@ -45,8 +45,8 @@ func (s *Service) Review(state plan.State, former *plan.Plan, remarks []Remark) 
 
 // ReviewDraft is the draft itself, with what the tools of other servers say of themselves and comments beside their steps.
 func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Remark) string {
-	tools, submitted, request := s.otherTools(), map[string]string(nil), state.ModeNow().Request
-	if request != nil {
+	tools, submitted, found := s.otherTools(), map[string]string(nil), state.ModeNow().FoundOfDraft()
+	if request := state.ModeNow().Request; request != nil {
 		submitted = request.Tools
 	}
 	ofTool := func(step *plan.Step) string { return described(tools, step, submitted[step.Tool]) }
@@ -56,9 +56,9 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Rem
 			text += told + "\n\n"
 		}
 	}
-	return text + cautions(request) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
+	return text + cautions(found) + reviewText(state.Draft, former, ofTool, func(step *plan.Step) string {
 		below := ""
-		for _, warning := range request.WarningsOn(step.ID) {
+		for _, warning := range found.WarningsOn(step.ID) {
 			below += "   warning: " + barred(warning) + "\n"
 		}
 		return below + remarksBelow(remarks, step.ID)
@@ -66,16 +66,14 @@ func (s *Service) ReviewDraft(state plan.State, former *plan.Plan, remarks []Rem
 }
 
 // cautions tells, before the plan, what was found of all of it and which steps have warnings beside them; "" for nothing.
-func cautions(request *plan.Request) string {
+func cautions(found plan.Found) string {
 	text, steps := "", []plan.StepID(nil)
-	for _, warning := range request.WarningsOn(0) {
+	for _, warning := range found.WarningsOn(0) {
 		text += "Warning: " + barred(warning) + "\n"
 	}
-	if request != nil {
-		for _, w := range request.Found.Warnings {
-			if w.Step != 0 && !slices.Contains(steps, w.Step) {
-				steps = append(steps, w.Step)
-			}
+	for _, w := range found.Warnings {
+		if w.Step != 0 && !slices.Contains(steps, w.Step) {
+			steps = append(steps, w.Step)
 		}
 	}
 	if len(steps) > 0 {

@@ -174,7 +174,7 @@ func (s *Service) waiting(state plan.State, former *plan.Plan, c Caller) SubmitP
 				"criteria and verification.)"
 		}
 	}
-	found := state.ModeNow().Request.Found
+	found := state.ModeNow().FoundOfDraft()
 	reply := SubmitPlanReply{Status: string(AwaitingApproval), Phase: state.PhaseNow(), PlanID: state.Draft.ID, Score: found.Score,
 		Message: message, Enforcement: fewest(s.Enforcement(state)), Heartbeat: s.heartbeat(state, c)}
 	if former != nil && unchanged(state.Draft, former) {

@@ -117,7 +117,7 @@ async function followed(agent, page) {
 }
 
 async function returned(agent, page, review) {
-  const heard = waiting(agent);
+  const heard = waiting(agent), warned = await page.getByText(/^The checks warn about/).textContent();
   await page.getByRole('button', { name: 'Ask for changes' }).click();
   await page.getByLabel('What is to be changed').fill('Smaller, please.');
   await page.getByRole('button', { name: 'Ask for these changes' }).click();
@@ -126,6 +126,7 @@ async function returned(agent, page, review) {
   for (const words of ['Smaller, please.', 'Which lock does the migration take?', 'Keep the form until nearly everybody has a passkey.'])
     assert.ok(told.includes(words), `the agent hears ${words}: ${told}`);
   await page.getByText('Changes were asked for').waitFor();
+  await page.getByRole('region', { name: 'Planning mode' }).getByText(warned).waitFor(); // and still hold of what was returned
   await agent.call('planning_submit_plan', revised());
   await page.getByRole('region', { name: 'Decision' }).getByText('A plan waits for your decision').waitFor();
   await page.getByRole('button', { name: 'Changes', exact: true }).click();

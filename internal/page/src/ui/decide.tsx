@@ -47,7 +47,7 @@ export function DecisionBar() {
 }
 
 // Warned tells what the checks found when the plan was submitted, and which steps it stands beside.
-function Warned({ draft }: { draft: Draft }) {
+export function Warned({ draft }: { draft: Draft }) {
   const steps = draft.plan.steps.filter(s => s.warnings?.length).map(s => s.number), most = 12
   return (
     <>

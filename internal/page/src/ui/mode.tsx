@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { typed } from '../kept'
 import { act, busy, mayDecide, names, view } from '../store'
+import { Warned } from './decide'
 import { Told } from './prose'
 import { sentence } from './say'
 
@@ -25,6 +26,7 @@ export function Gathering() {
           </div>
         ) : <button onClick={() => { sure.value = true }}>End planning mode…</button>)}
       </div>
+      {v.draft && <Warned draft={v.draft} />}
     </section>
   )
 }
