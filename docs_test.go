@@ -479,3 +479,26 @@ func readDoc(t *testing.T, path string) string {
 	}
 	return string(data)
 }
+
+// TestHowFarAgentsAreHeldIsSaidAlike: the page says of each word what its document says, and both know every word there is.
+func TestHowFarAgentsAreHeldIsSaidAlike(t *testing.T) {
+	read := func(path string) string {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(string(data), "’", "'")
+	}
+	document, source := read("docs/review.md"), read("internal/page/src/ui/agents.tsx")
+	said := regexp.MustCompile(`(\w+): \{ word: '([^\n]*?)', means: '([^\n]*)' \}`).FindAllStringSubmatch(source, -1)
+	var known []string
+	for _, of := range said {
+		known = append(known, of[1])
+		if row := "| *" + of[2] + "* | " + of[3] + " |\n"; !strings.Contains(document, row) {
+			t.Errorf("docs/review.md lacks %s", row)
+		}
+	}
+	if want := []string{string(verbs.Enforced), string(verbs.Advisory), string(verbs.Silent)}; !slices.Equal(known, want) {
+		t.Errorf("the page knows %q, want %q", known, want)
+	}
+}

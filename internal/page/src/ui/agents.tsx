@@ -5,9 +5,9 @@ import { Name, Prose } from './prose'
 import { ago } from './say'
 
 const holds: Record<string, { word: string; means: string }> = {
-  enforced: { word: 'enforced here', means: 'a hook of its host judges what it does' },
-  advisory: { word: 'advisory', means: 'nothing but planloop’s own tools holds it' },
-  silent: { word: 'silent', means: 'its hook has answered before and does no more' },
+  enforced: { word: 'enforced here', means: 'the hooks of its host answer: its own shell and editor only read' },
+  advisory: { word: 'advisory', means: 'no hook of its host has answered, or nothing was heard of it since planning mode began; nothing but planloop’s own tools is known to hold it' },
+  silent: { word: 'silent', means: 'a hook has answered before, and then a call came that none told of' },
 }
 
 export function Agents() {
