@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -71,10 +72,11 @@ func (s shown) isOf(workspace string, state plan.State) bool {
 
 // handed is what the app gets with a result.
 type handed struct {
-	View  *review.View `json:"view,omitempty"`
-	Nonce string       `json:"nonce,omitempty"`
-	Log   *review.Log  `json:"log,omitempty"`
-	Error *refused     `json:"error,omitempty"`
+	View   *review.View   `json:"view,omitempty"`
+	Nonce  string         `json:"nonce,omitempty"`
+	Log    *review.Log    `json:"log,omitempty"`
+	Former *review.Former `json:"former,omitempty"`
+	Error  *refused       `json:"error,omitempty"`
 }
 
 // refused is why nothing was done, in the page's words.
@@ -95,7 +97,7 @@ func (s *Server) addAppTools() {
 			Annotations: mcp.ToolAnnotation{ReadOnlyHint: reads, DestructiveHint: &no, IdempotentHint: reads, OpenWorldHint: &no}}
 	}
 	s.MCP.AddTool(tool(lookTool, "Look at the plan", "For the review app alone: the plan as it is now.",
-		`{"type":"object","properties":{"nonce":{"type":"string"},"log":{"type":"integer"}},"additionalProperties":false}`, &yes), s.look)
+		`{"type":"object","properties":{"nonce":{"type":"string"},"log":{"type":"integer"},"plan":{"type":"string"}},"additionalProperties":false}`, &yes), s.look)
 	s.MCP.AddTool(tool(actTool, "Act on the plan", "For the review app alone: what the user does there.",
 		`{"type":"object","properties":{"nonce":{"type":"string"},"act":{"type":"string"},"input":{"type":"object"}},`+
 			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), s.act)
@@ -202,12 +204,13 @@ func (s *Server) wasShown(nonce string) (shown, bool) {
 // logLines is how much of the log the app is told at once.
 const logLines = 100
 
-// look shows the app what there is now, and the log before a revision where it asks for it. One that brings a nonce
-// may decide about what it is shown.
+// look shows the app what there is now, and the log before a revision or a former plan where it asks for one. One that
+// brings a nonce may decide about what there is now.
 func (s *Server) look(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var in struct {
 		Nonce string         `json:"nonce,omitempty" text:"any"`
-		Log   *plan.Revision `json:"log,omitempty"` // 0 for the newest
+		Log   *plan.Revision `json:"log,omitempty"`  // 0 for the newest
+		Plan  string         `json:"plan,omitempty"` // a former one, which is read, or whose log is
 	}
 	if err := verbs.Decode(request.Params.RawArguments, &in); err != nil {
 		return s.refuseApp(lookTool, err), nil
@@ -218,20 +221,43 @@ func (s *Server) look(ctx context.Context, request mcp.CallToolRequest) (*mcp.Ca
 	}
 	claims, valid := s.wasShown(in.Nonce)
 	h := s.hand(ctx, view, valid && claims.Workspace == view.Workspace.ID)
-	if in.Log != nil {
-		sheet, err := s.sheet(ctx)
-		if err == nil {
-			var log review.Log
-			log, err = review.ReadLog(ctx, sheet, "", *in.Log, logLines)
-			h.Log = &log
-		}
-		if err != nil {
-			return s.refuseApp(lookTool, err), nil
-		}
+	sheet, err := s.sheet(ctx)
+	switch {
+	case err != nil:
+	case in.Log != nil:
+		var log review.Log
+		log, err = review.ReadLog(ctx, sheet, in.Plan, *in.Log, logLines)
+		h.Log = &log
+	case in.Plan != "":
+		h.Former, err = former(ctx, sheet, in.Plan)
+	}
+	if err != nil {
+		return s.refuseApp(lookTool, err), nil
 	}
 	result := mcp.NewToolResultText("Shown to the user.")
 	result.Meta = h.meta()
 	return result, nil
+}
+
+// former is a former plan for the app, whole or not at all: the page has nothing to say that steps were left out.
+func former(ctx context.Context, sheet *review.Sheet, id string) (*review.Former, error) {
+	f, err := review.ReadFormer(ctx, sheet, id)
+	if err != nil {
+		return nil, err
+	}
+	if sizeOf(f) > wholeView {
+		return nil, plan.Refuse(plan.Conflict, "/plan", "this earlier plan is too long to be shown here", "open it on the review page")
+	}
+	return &f, nil
+}
+
+// sizeOf is how many bytes a value is as JSON; what cannot be JSON fits nowhere.
+func sizeOf(v any) int {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return math.MaxInt32
+	}
+	return len(data)
 }
 
 // act does what the user does in the app.
@@ -294,13 +320,6 @@ func (s *Server) refuseApp(tool string, err error) *mcp.CallToolResult {
 // bounded is a view of at most so many bytes as JSON: former plans go first, then what stands beside the plans, then
 // steps, whole ones from the end, which are counted; nil where not even the rest has room.
 func bounded(view review.View, most int) *review.View {
-	size := func(v any) int {
-		data, err := json.Marshal(v)
-		if err != nil {
-			return most + 1
-		}
-		return len(data)
-	}
 	less := []func(){
 		func() { view.Plans = []review.PastPlan{} },
 		func() {
@@ -312,12 +331,12 @@ func bounded(view review.View, most int) *review.View {
 		func() { view.Questions = lastOf(view.Questions) },
 	}
 	for _, drop := range less {
-		if size(view) <= most {
+		if sizeOf(view) <= most {
 			return &view
 		}
 		drop()
 	}
-	over := size(view) - most
+	over := sizeOf(view) - most
 	if over <= 0 {
 		return &view
 	}
@@ -330,7 +349,7 @@ func bounded(view review.View, most int) *review.View {
 	}
 	keep := len(of.Steps)
 	for over += leftOutRoom; keep > 0 && over > 0; keep-- {
-		over -= size(of.Steps[keep-1]) + 1
+		over -= sizeOf(of.Steps[keep-1]) + 1
 	}
 	cut := withoutSteps(*of, keep)
 	if view.Draft != nil {
@@ -339,7 +358,7 @@ func bounded(view review.View, most int) *review.View {
 	} else {
 		view.Plan = cut
 	}
-	if size(view) > most {
+	if sizeOf(view) > most {
 		return nil
 	}
 	return &view

@@ -29,10 +29,11 @@ func rendering() *mcp.ClientOptions {
 
 // handed is what the app gets with a result.
 type handed struct {
-	View  *review.View `json:"view"`
-	Nonce string       `json:"nonce"`
-	Log   *review.Log  `json:"log"`
-	Error *struct{ Kind, Problem, Fix string }
+	View   *review.View   `json:"view"`
+	Nonce  string         `json:"nonce"`
+	Log    *review.Log    `json:"log"`
+	Former *review.Former `json:"former"`
+	Error  *struct{ Kind, Problem, Fix string }
 }
 
 func handedWith(t testing.TB, result *mcp.CallToolResult) (h handed) {
@@ -253,6 +254,46 @@ func TestAppShowsAndDoesNotDecide(t *testing.T) {
 			if h.Nonce != "" || h.Log == nil || len(h.Log.Lines) < 2 {
 				t.Errorf("%s %s: %+v", era, who, h)
 			}
+		}
+	}
+}
+
+// TestFormerPlansAreReadInTheApp: each that is listed can be opened there with its own stretch of the log, by who may not decide as well;
+// what was shown before stays decidable, and one that is not shown whole is not shown.
+func TestFormerPlansAreReadInTheApp(t *testing.T) {
+	for _, era := range bothEras() {
+		client := newModeWorld(t, plan.Limits{}).connect(t, era, rendering())
+		call(t, client, "planning_setup_plan", map[string]any{"objective": "The first", "initial_steps": []map[string]any{{"title": "Look"}}})
+		var long []map[string]any
+		for i := range 2000 {
+			long = append(long, map[string]any{"title": fmt.Sprintf("Step %d", i), "details": strings.Repeat("why and how ", 42)})
+		}
+		call(t, client, "planning_setup_plan", map[string]any{"objective": "The second", "initial_steps": long})
+		call(t, client, "planning_setup_plan", map[string]any{"objective": "The third"})
+		shown := submitted(t, client)
+		look := func(more map[string]any) (h handed) {
+			more["nonce"] = shown.Nonce
+			return handedWith(t, call(t, client, "review_look", more))
+		}
+		plans := map[string]string{}
+		for _, p := range shown.View.Plans {
+			plans[p.Objective] = p.ID
+		}
+		h := look(map[string]any{"plan": plans["The first"]})
+		if h.Former == nil || h.Former.Objective != "The first" || len(h.Former.Plan.Steps) != 1 || h.View == nil || h.Nonce == "" {
+			t.Fatalf("%s: %+v", era, h)
+		}
+		if h = look(map[string]any{"plan": plans["The first"], "log": 0}); h.Log == nil || len(h.Log.Lines) != 2 || h.Former != nil {
+			t.Errorf("%s: the log of the first plan: %+v", era, h.Log)
+		}
+		if h = look(map[string]any{"plan": plans["The second"]}); h.Former != nil || h.Error == nil || !strings.Contains(h.Error.Problem, "too long") {
+			t.Errorf("%s: a plan that is too long: %+v", era, h.Error)
+		}
+		if h = look(map[string]any{"plan": "nothing-1"}); h.Error == nil || h.Error.Kind != string(plan.NotFound) {
+			t.Errorf("%s: a plan that is none: %+v", era, h)
+		}
+		if result := act(t, client, shown.Nonce, "approve", decisionOn(shown.View, "")); result.IsError {
+			t.Errorf("%s: %s", era, text(t, result))
 		}
 	}
 }

@@ -126,7 +126,19 @@ try {
   // What other processes change is seen, for as long as the app is shown.
   await plain.says('planning_mark_step', { step_id: 'S001', status: 'done', note: 'the client is there' });
   await app.getByRole('progressbar', { name: '1 of 4 steps are done' }).waitFor();
+
+  // Earlier plans are read there as well, with their own stretch of the log.
+  await app.getByText('1 earlier plan').click();
+  await app.getByRole('button', { name: 'Move the sessions to Redis' }).last().click();
+  await app.getByRole('region', { name: 'Earlier plan' }).getByText('An earlier plan, superseded').waitFor();
+  assert.equal(await app.getByRole('list', { name: 'Steps' }).getByRole('listitem').count(), first.steps.length);
+  await app.getByRole('button', { name: 'Log', exact: true }).click();
+  await app.getByRole('region', { name: 'Log' }).getByText(/returned for changes/).waitFor();
+  assert.equal(await app.getByText(/plan approved|approved the plan/).count(), 0, 'its log ends with it');
+  await app.getByRole('button', { name: 'Back to the plan as it is now' }).click();
+  await app.getByRole('progressbar', { name: '1 of 4 steps are done' }).waitFor();
   await page.evaluate(() => window.host.teardown());
+  console.log('earlier plans are read in the app');
 
   // A host that has not said that it shows apps, one that lets none call tools, and one that says nothing.
   await plain.says('planning_enter_plan_mode', { reason: 'another' });

@@ -2,7 +2,7 @@
 // server. Of the protocol it speaks what it needs, and takes a message in one shape only.
 
 import { Fault, type Input, type Source } from './source'
-import type { Change, Done, Log, View } from './types'
+import type { Change, Done, Former, Log, View } from './types'
 
 const protocol = '2026-01-26'
 const answering = 60_000 // how long an answer is waited for
@@ -39,7 +39,7 @@ export function connect(own: Window, parent: Window): Host {
   const shown = new Promise<View>(done => { show = done })
 
   const take = (result: Fields): boolean => {
-    const handed = fields(fields(result['_meta'])['planloop/review'])
+    const handed = handedWith(result)
     if (!isView(handed['view'])) return false
     const before = view
     nonce = text(handed['nonce'])
@@ -115,8 +115,13 @@ export function connect(own: Window, parent: Window): Host {
       const v = view ?? await shown
       return { workspaces: [{ ...v.workspace, waiting: v.waiting.length, phase: v.phase, headline: v.headline }], waiting: v.waiting }
     },
-    log: async (_, before) => {
-      const log = fields(fields((await look({ log: before ?? 0 }))['_meta'])['planloop/review'])['log']
+    former: async (_, plan) => {
+      const read = handedWith(await look({ plan }))['former']
+      if (!isFormer(read)) throw new Fault(502, 'refused', 'This earlier plan was not shown.', 'Open it on the review page.')
+      return read
+    },
+    log: async (_, before, plan) => {
+      const log = handedWith(await look({ log: before ?? 0, ...(plan && { plan }) }))['log']
       return Array.isArray(fields(log)['lines']) ? log as Log : { lines: [] }
     },
     tail: async (_, step) => view?.run?.steps.find(s => s.step === step)?.tail ?? '',
@@ -166,10 +171,13 @@ function takeContext(about: Context, said: Fields): void {
 const statuses: Record<string, number> = { invalid_input: 422, not_found: 404, conflict: 409 }
 
 function refusal(result: Fields): Fault {
-  const why = fields(fields(fields(result['_meta'])['planloop/review'])['error']), kind = text(why['kind'])
+  const why = fields(handedWith(result)['error']), kind = text(why['kind'])
   if (!kind) return new Fault(500, 'fault', contentOf(result) || 'It could not be done.')
   return new Fault(statuses[kind] ?? 500, kind, text(why['problem']), text(why['fix']), text(why['field']))
 }
+
+// handedWith is what the App alone gets with a result.
+function handedWith(result: Fields): Fields { return fields(fields(result['_meta'])['planloop/review']) }
 
 function contentOf(result: Fields): string {
   const all = Array.isArray(result['content']) ? result['content'] : []
@@ -188,6 +196,12 @@ function isView(value: unknown): value is View {
   return typeof fields(v['workspace'])['id'] === 'string' && typeof v['revision'] === 'number' && typeof fields(v['can'])['decide'] === 'boolean' &&
     ['waiting', 'questions', 'comments', 'signals', 'agents', 'plans'].every(list => Array.isArray(v[list])) &&
     plans.every(p => Array.isArray(fields(p)['steps'])) && (v['draft'] === undefined || plans.length > 0)
+}
+
+// isFormer does the same with an earlier plan.
+function isFormer(value: unknown): value is Former {
+  const f = fields(value)
+  return typeof f['id'] === 'string' && Array.isArray(fields(f['plan'])['steps']) && Array.isArray(f['comments'])
 }
 
 // Messages are the requests, answers and notifications between this window and the one that frames it. No other
