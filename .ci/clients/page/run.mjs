@@ -1,6 +1,6 @@
 // A plan that planloop carries out, seen and steered on the review page in a real browser: started there, paused and gone on
 // with; its steps approved with other arguments, denied, tried again, skipped, answered; revised by an agent after a critical failure;
-// and an engine that is killed.
+// an engine that is killed; and the ways on where nothing more can be started.
 //
 //   node run.mjs PROGRAM PACKAGES CHROMIUM FOLDER [PICTURES]
 import assert from 'node:assert/strict';
@@ -18,6 +18,7 @@ const browser = await Browser.start(packages, chromium);
 try {
   await steered();
   await brokenOff();
+  await stuck();
 } finally {
   await browser.stop();
 }
@@ -263,6 +264,59 @@ async function brokenOff() {
     review.kill();
   }
   console.log('an engine that dies is seen on the page, and a person says what became of its step');
+}
+
+// stuck: what others wait for is denied. One of them goes on without it, another is skipped, and of the last a new version of the plan
+// is asked for.
+async function stuck() {
+  const here = workspace(where, 'stuck', files);
+  const review = await Review.start(packages, here), agent = await Agent.start(packages, here, 'gemini');
+  try {
+    await agent.call('planning_submit_plan', { summary: 'Clear the disk.', steps: [
+      shell('Delete the backups', 'touch deleted', { requires_approval: true }), shell('Measure the disk', 'touch measured', { dependencies: [1] }),
+      shell('Print the sizes', 'touch printed', { dependencies: [1] }), shell('Report to the owner', 'touch reported', { dependencies: [3] })] });
+    const carol = await browser.person();
+    const page = await carol.open(await review.link());
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await review.unlock(page);
+    await page.getByRole('region', { name: 'What comes next' }).getByRole('button', { name: 'Start a run here' }).click();
+    await page.keyboard.press('4');
+    await asks(page, 1).getByRole('button', { name: 'Deny' }).click();
+    await running(page).getByText('stands still: nothing more of the plan can be started').waitFor();
+    await asks(page, 2).getByText('It waits for 1').waitFor();
+    await picture(page, 'run-stuck');
+    await accessible(packages, page, 'a run in which nothing can be started');
+    await asks(page, 2).getByRole('button', { name: 'Edit the step' }).click();
+    await page.getByLabel('After steps').fill('');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: /^Step 2, ready/ }).waitFor();
+    await page.keyboard.press('4');
+    await running(page).getByRole('button', { name: 'Go on here' }).click();
+    await ended(page, 2, 'done').waitFor();
+    await asks(page, 3).getByRole('button', { name: 'Skip…' }).click();
+    await asks(page, 3).getByRole('textbox', { name: 'Why it is skipped' }).fill('Nobody reads them.');
+    await asks(page, 3).getByRole('button', { name: 'Skip the step' }).click();
+    await asks(page, 4).getByText('It waits for 3').waitFor();
+    await running(page).getByRole('button', { name: 'Ask for replanning…' }).click();
+    await page.getByRole('textbox', { name: 'What the plan should do instead' }).fill('Report what was measured.');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('textbox', { name: 'What the plan should do instead' }).waitFor({ state: 'detached' });
+    const told = JSON.stringify(await agent.call('planloop_status', {}));
+    assert.ok(told.includes('Report what was measured.'), told);
+    await agent.call('planloop_update', { replan: { changes: 'The report needs the measure alone', reasoning: 'It was asked for.' }, update_tasks: [{ id: 4, depends_on: [2] }] });
+    const decision = page.getByRole('region', { name: 'Decision' });
+    await decision.getByRole('button', { name: 'Approve', exact: true }).click();
+    await decision.waitFor({ state: 'detached' });
+    await running(page).getByRole('button', { name: 'Go on here' }).click();
+    await running(page).getByText('The run is complete').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Start a run here' }).count(), 0, 'what is complete is not offered to be run');
+    assert.deepEqual(['deleted', 'measured', 'printed', 'reported'].filter((file) => existsSync(join(here.workspace, file))), ['measured', 'reported']);
+    assert.deepEqual(carol.complaints, [], 'the page complains of nothing');
+  } finally {
+    await agent.stop();
+    review.kill();
+  }
+  console.log('where nothing more can be started, a dependency is dropped, a step skipped and a new version asked for');
 }
 
 // tabTo goes to an element with the Tab key alone.

@@ -8,6 +8,7 @@ import { asFault } from '../source'
 import { act, busy, clock, current, look, mayDecide, names, pane, perform, selected, source, view, workspace } from '../store'
 import type { Choice, Run, Step } from '../types'
 import { listed, standing } from '../status'
+import { edit } from './edit'
 import { StatusMark } from './marks'
 import { Name, Prose } from './prose'
 import { ago, count, plainly, sentence, span } from './say'
@@ -31,7 +32,7 @@ export function RunPanel() {
       {failed.length > 0 && <h2>{count(failed.length, 'step')} failed</h2>}
       {failed.map(s => <Asking key={s.id} step={s}>{s.error && <pre class="wrong" tabIndex={0} aria-label="Error">{s.error}</pre>}<WaysOn step={s} choices={['retry', 'skip']} first /></Asking>)}
       {waits.length > 0 && <h2>{count(waits.length, 'step waits', 'steps wait')} for what was given up</h2>}
-      {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to drop this dependency, or skip it, too.</p><WaysOn step={s} choices={['skip']} /></Asking>)}
+      {waits.map(s => <Asking key={s.id} step={s}><p>It waits for {listed(s.waiting_on!.filter(n => gone.has(n)))}: edit the step to drop this dependency, or skip it, too.</p><WaysOn step={s} choices={['skip']}><button disabled={!!busy.value} onClick={() => { showStep(s.number); edit(s.number) }}>Edit the step</button></WaysOn></Asking>)}
       {atWork.length > 0 && <h2>{count(atWork.length, 'step')} {run.state === 'interrupted' ? 'broken off' : 'at work'}</h2>}
       {atWork.map(r => <AtWork key={r.step} running={r} step={by.get(r.step)} broken={run.state === 'interrupted'} />)}
       {ended.length > 0 && <h2>What has ended</h2>}
@@ -50,14 +51,18 @@ function useProgress(): void {
   }, [on])
 }
 
-// openStep shows a step of the plan that is carried out.
+// openStep goes to a step of the plan that is carried out.
 function openStep(number: number): void {
+  showStep(number)
+  focus('step-' + number)
+}
+
+function showStep(number: number): void {
   batch(() => {
     if (view.value?.draft) current.value = true
     pane.value = 'plan'
     selected.value = number
   })
-  focus('step-' + number)
 }
 
 // holds is what keeps a run from going on, whoever wants it to.
@@ -70,7 +75,7 @@ function holds(): string {
 function RunHead({ run, stuck }: { run: Run; stuck: boolean }) {
   const replanning = useSignal(false), off = !!busy.value
   const on = run.state === 'running', may = mayDecide.value
-  const held = holds(), startable = run.can_here && !on && !held
+  const held = holds(), complete = view.value?.plan?.status === 'completed', startable = run.can_here && !on && !held && !complete
   return (
     <header class={`run-head is-${run.state}`}>
       <p class="what">
