@@ -192,7 +192,7 @@ func (s *Service) stays(ctx context.Context, p *part) bool {
 	defer s.executing.mu.Unlock()
 	if p.asked && p.err == nil && ctx.Err() == nil {
 		p.asked = false
-		if state, err := s.State(ctx); err == nil && plan.WhyOver(state) == "" {
+		if state, err := s.State(ctx); err == nil && (state.Runs() || plan.WhyOver(state) == "") {
 			return true
 		}
 	}

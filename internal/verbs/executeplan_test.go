@@ -73,3 +73,33 @@ func TestARunIsJoinedAsTheEngineLeaves(t *testing.T) {
 		})
 	}
 }
+
+// A part that was joined as its engine left takes part once more, also where the next step is an agent's: whether one
+// is started for it is the engine's to say.
+func TestARunOfAgentsIsJoinedAsTheEngineLeaves(t *testing.T) {
+	s := session.New(memory.New(), session.Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	e := &waiting{running: running{t: t, session: s}}
+	e.Service = verbs.New(s, verbs.Options{Engine: e})
+	e.do(petra.Actor, plan.SetUp{Outline: plan.Outline{Objective: "Release it"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Build it"}}}})
+	var background sync.WaitGroup
+	caller := petra
+	caller.Background = func(work func(context.Context)) { background.Go(func() { work(context.Background()) }) }
+	parts := 0
+	e.left = func(func()) {
+		if parts++; parts > 1 {
+			return
+		}
+		e.do(petra.Actor, plan.PauseRun{})
+		if err := e.StartRun(context.Background(), caller, verbs.EngineOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := e.StartRun(t.Context(), caller, verbs.EngineOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	background.Wait()
+	if parts != 2 {
+		t.Errorf("the engine took part %d times", parts)
+	}
+}
