@@ -104,7 +104,7 @@ func (s *Service) answerStep(ctx context.Context, c Caller, in StepAnswer, inser
 		return StepAnswerReply{}, err
 	}
 	step, _ := outcome.After.Plan.Steps.Get(in.Step)
-	before, _ := state.Plan.Steps.Get(in.Step)
+	before, _ := outcome.Before.Plan.Steps.Get(in.Step)
 	reply := StepAnswerReply{StepID: in.Step.String(), Status: string(step.Status), Message: answered(in, before, outcome.After.Plan, step),
 		Heartbeat: s.heartbeat(outcome.After, c)}
 	for _, t := range tasks {

@@ -35,28 +35,37 @@ func (s *Service) NextStep(ctx context.Context, c Caller, in NextStep) (NextStep
 	if err != nil {
 		return NextStepReply{}, err
 	}
-	for attempt := 0; ; attempt++ {
-		state, err := s.State(ctx)
-		if err != nil {
-			return NextStepReply{}, err
-		}
-		step := s.handOut(state, c, agent)
-		if step == nil {
-			s.seen.know(c, state)
-			return NextStepReply{Message: s.waitedFor(state, c), Heartbeat: s.heartbeat(state, c)}, nil
-		}
-		outcome, err := s.do(ctx, c, plan.MarkStep{Step: step.ID, Status: plan.InProgress})
-		var refused *plan.ValidationError
-		if errors.As(err, &refused) && refused.Kind == plan.Conflict && attempt < 3 {
-			if now, unread := s.State(ctx); unread == nil && now.Revision != state.Revision {
-				continue // somebody was faster
-			}
-		}
-		if err != nil {
-			return NextStepReply{}, err
-		}
-		return s.handedOut(ctx, outcome.After, c, step.ID)
+	return again(func() (NextStepReply, error) { return s.nextStep(ctx, c, agent) })
+}
+
+// nextStep is errMoved where what was to be handed out is not, by the time that it is claimed: a step that
+// somebody has done meanwhile would be done twice.
+func (s *Service) nextStep(ctx context.Context, c Caller, agent string) (NextStepReply, error) {
+	state, err := s.State(ctx)
+	if err != nil {
+		return NextStepReply{}, err
 	}
+	step := s.handOut(state, c, agent)
+	if step == nil {
+		s.seen.know(c, state)
+		return NextStepReply{Message: s.waitedFor(state, c), Heartbeat: s.heartbeat(state, c)}, nil
+	}
+	outcome, err := s.doIf(ctx, c, plan.MarkStep{Step: step.ID, Status: plan.InProgress}, func(now plan.State) error {
+		if first := s.handOut(now, c, agent); first == nil || first.ID != step.ID {
+			return errMoved
+		}
+		return nil
+	})
+	var refused *plan.ValidationError
+	if errors.As(err, &refused) && refused.Kind == plan.Conflict {
+		if now, unread := s.State(ctx); unread == nil && now.Revision != state.Revision {
+			return NextStepReply{}, errMoved
+		}
+	}
+	if err != nil {
+		return NextStepReply{}, err
+	}
+	return s.handedOut(ctx, outcome.After, c, step.ID)
 }
 
 // handOut returns the step that an agent is to do, nil when there is none. What suits the

@@ -78,6 +78,10 @@ type Ask struct {
 // SubmitPlan puts a plan before a person. All gates apply; it becomes a draft that
 // stands beside the current plan until it is decided about.
 func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (SubmitPlanReply, error) {
+	return again(func() (SubmitPlanReply, error) { return s.submitPlan(ctx, c, in) })
+}
+
+func (s *Service) submitPlan(ctx context.Context, c Caller, in SubmitPlan) (SubmitPlanReply, error) {
 	action, tasks, wrong := s.submission(in)
 	state, err := s.State(ctx)
 	if err != nil {
@@ -92,8 +96,11 @@ func (s *Service) SubmitPlan(ctx context.Context, c Caller, in SubmitPlan) (Subm
 	if _, err = s.check(ctx, c, judged, "/steps", wrong, &submission); err != nil {
 		return SubmitPlanReply{}, err
 	}
+	looked := state
 	outcome, err := s.doIf(ctx, c, submission, func(now plan.State) error {
-		state = now
+		if state = now; now.Draft != looked.Draft || objective(now, action.Summary) != action.Objective {
+			return errMoved
+		}
 		if err := s.hooksAnswer(c, state); err != nil || s.seen.unread(c, state) == nil {
 			return err
 		}

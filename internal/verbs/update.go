@@ -112,7 +112,7 @@ func (s *Service) updateOrAgain(ctx context.Context, c Caller, in updateInput, w
 	return again(func() (UpdateReply, error) { return s.update(ctx, c, in, wrong) })
 }
 
-// again does what counts on the ids that steps will get, anew where they are taken.
+// again does what counts on what was seen of the plan, such as the ids that steps will get, anew where that is no more so.
 func again[T any](do func() (T, error)) (T, error) {
 	for attempt := 0; ; attempt++ {
 		reply, err := do()
@@ -125,8 +125,8 @@ func again[T any](do func() (T, error)) (T, error) {
 	}
 }
 
-// errMoved says that the ids which tasks were to get are taken.
-var errMoved = errors.New("steps were added meanwhile")
+// errMoved says that the ids which tasks were to get are taken, or that the draft is another.
+var errMoved = errors.New("the plan was changed meanwhile")
 
 // update makes an update of which something may be wrong already.
 func (s *Service) update(ctx context.Context, c Caller, in updateInput, wrong error) (UpdateReply, error) {
