@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -168,8 +169,12 @@ func TestEngineKilled(t *testing.T) {
 			p.setUp(command(text, c.more))
 			cmd := p.engine()
 			pid := p.heard(pipe)
-			printed := func(names string) bool { return strings.Contains(names, ".log") }
-			p.untilFiles(filepath.Join(p.stateDir(), "running"), printed)
+			p.untilFiles(filepath.Join(p.stateDir(), "running"), func(names string) bool {
+				return slices.ContainsFunc(strings.Split(names, "\n"), func(name string) bool {
+					printed, _ := os.ReadFile(name)
+					return strings.Contains(string(printed), "half way")
+				})
+			})
 			kill(t, cmd)
 			got := p.result()
 			if got.Status != c.want.Status || got.Reason != c.want.Reason {
