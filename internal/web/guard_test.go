@@ -248,7 +248,7 @@ func TestWhatNetHTTPRefusesCarriesThePolicy(t *testing.T) {
 	} {
 		f.answersRaw(what, c.send, c.want)
 	}
-	hasty := serve(t, func(o *Options) { o.BodyTimeout = 50 * time.Millisecond })
+	hasty := serve(t, func(o *Options) { o.BodyTimeout = 500 * time.Millisecond })
 	for _, path := range []string{"/api/act", "/api/enter"} {
 		hasty.answersRaw("a slow one to "+path, hasty.launch().head(path, "Content-Length: 20\r\n")+"{", 408)
 	}
