@@ -97,7 +97,8 @@ func (s *Server) addAppTools() {
 			Annotations: mcp.ToolAnnotation{ReadOnlyHint: reads, DestructiveHint: &no, IdempotentHint: reads, OpenWorldHint: &no}}
 	}
 	s.MCP.AddTool(tool(lookTool, "Look at the plan", "For the review app alone: the plan as it is now.",
-		`{"type":"object","properties":{"nonce":{"type":"string"},"log":{"type":"integer"},"plan":{"type":"string"}},"additionalProperties":false}`, &yes), s.look)
+		`{"type":"object","properties":{"nonce":{"type":"string"},"log":{"type":"integer"},`+
+			`"plan":{"type":"string"}},"additionalProperties":false}`, &yes), s.look)
 	s.MCP.AddTool(tool(actTool, "Act on the plan", "For the review app alone: what the user does there.",
 		`{"type":"object","properties":{"nonce":{"type":"string"},"act":{"type":"string"},"input":{"type":"object"}},`+
 			`"required":["nonce","act","input"],"additionalProperties":false}`, &no), s.act)

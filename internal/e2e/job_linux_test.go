@@ -115,7 +115,7 @@ func TestJob(t *testing.T) {
 
 	// A killed engine: what it was at is safe to repeat, and is repeated.
 	gate := j.pipe("started")
-	first := j.engine("--parallel", "3")
+	first := j.engine("--parallel", "3", "--wait") // for the person, however long each answer takes
 	j.answerAll(map[string]string{"S004": "approve", "S006": "approve", "S009": "deny"})
 	j.heard(gate)
 	j.waitState(func(s plan.State) bool { // of which nobody would know what came of them

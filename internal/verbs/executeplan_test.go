@@ -81,7 +81,8 @@ func TestARunOfAgentsIsJoinedAsTheEngineLeaves(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	e := &waiting{running: running{t: t, session: s}}
 	e.Service = verbs.New(s, verbs.Options{Engine: e})
-	e.do(petra.Actor, plan.SetUp{Outline: plan.Outline{Objective: "Release it"}, Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Build it"}}}})
+	e.do(petra.Actor, plan.SetUp{Outline: plan.Outline{Objective: "Release it"},
+		Steps: []plan.NewStep{{Spec: plan.Spec{Title: "Build it"}}}})
 	var background sync.WaitGroup
 	caller := petra
 	caller.Background = func(work func(context.Context)) { background.Go(func() { work(context.Background()) }) }
