@@ -68,7 +68,7 @@ func (sheet *Sheet) ask(step *plan.Step) *Ask {
 		return &Ask{Kind: AskKind(ask.Kind), Text: ask.Text, Digest: ask.Digest, Short: history.ShortDigest(ask.Digest),
 			Args: verbs.Pretty(slices.Concat(ask.Args, given(ask, step))), Attempt: ask.Attempt, Choices: ask.Kind.Choices(), At: ask.At}
 	case step.WantsWord():
-		return &Ask{Kind: AskBlocked, Text: verbs.WhyBlocked(step), Choices: []plan.Choice{plan.Reply, plan.Skip}}
+		return &Ask{Kind: AskBlocked, Text: verbs.BlockedText(step), Choices: []plan.Choice{plan.Reply, plan.Skip}}
 	case step.WantsReply():
 		return &Ask{Kind: AskKind(plan.AskPause), Text: step.Pause, Choices: plan.AskPause.Choices(), Early: true}
 	case step.WantsApproval():

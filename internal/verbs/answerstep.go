@@ -172,7 +172,7 @@ func (s *Service) ReviewStep(state plan.State, step *plan.Step, args json.RawMes
 	}
 	switch {
 	case step.WantsWord():
-		text += "   blocked by: " + barred(WhyBlocked(step)) + "\n"
+		text += "   why it is blocked: " + barred(WhyBlocked(step)) + "\n"
 	case step.Error != "":
 		text += "   failed before: " + barred(step.Error) + "\n"
 	}

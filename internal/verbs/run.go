@@ -175,10 +175,15 @@ func (r *RunReply) tellBlocked(state plan.State, c Caller) {
 	}
 }
 
-// WhyBlocked is why a step is blocked, as far as whoever blocked it has said so.
-func WhyBlocked(step *plan.Step) string {
-	return cmp.Or(step.Error, lastOf(step.Notes), "it is not said by what")
+// WhyBlocked is why a step is blocked, as whoever blocked it has said, to stand behind words that say that it is.
+func WhyBlocked(step *plan.Step) string { return cmp.Or(blockedBy(step), "no reason was given") }
+
+// BlockedText is WhyBlocked where nothing before it says that the step is blocked.
+func BlockedText(step *plan.Step) string {
+	return cmp.Or(blockedBy(step), "It is blocked, and no reason was given.")
 }
+
+func blockedBy(step *plan.Step) string { return cmp.Or(step.Error, lastOf(step.Notes)) }
 
 // KeptValue reads values that are too large for the log.
 func (s *Service) KeptValue(ctx context.Context) func(name string) (json.RawMessage, error) {
