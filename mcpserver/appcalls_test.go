@@ -263,7 +263,8 @@ func TestAppShowsAndDoesNotDecide(t *testing.T) {
 func TestFormerPlansAreReadInTheApp(t *testing.T) {
 	for _, era := range bothEras() {
 		client := newModeWorld(t, plan.Limits{}).connect(t, era, rendering())
-		call(t, client, "planning_setup_plan", map[string]any{"objective": "The first", "initial_steps": []map[string]any{{"title": "Look"}}})
+		call(t, client, "planning_setup_plan", map[string]any{"objective": "The first",
+			"initial_steps": []map[string]any{{"title": "Look"}}})
 		var long []map[string]any
 		for i := range 2000 {
 			long = append(long, map[string]any{"title": fmt.Sprintf("Step %d", i), "details": strings.Repeat("why and how ", 42)})
@@ -286,7 +287,8 @@ func TestFormerPlansAreReadInTheApp(t *testing.T) {
 		if h = look(map[string]any{"plan": plans["The first"], "log": 0}); h.Log == nil || len(h.Log.Lines) != 2 || h.Former != nil {
 			t.Errorf("%s: the log of the first plan: %+v", era, h.Log)
 		}
-		if h = look(map[string]any{"plan": plans["The second"]}); h.Former != nil || h.Error == nil || !strings.Contains(h.Error.Problem, "too long") {
+		h = look(map[string]any{"plan": plans["The second"]})
+		if h.Former != nil || h.Error == nil || !strings.Contains(h.Error.Problem, "too long") {
 			t.Errorf("%s: a plan that is too long: %+v", era, h.Error)
 		}
 		if h = look(map[string]any{"plan": "nothing-1"}); h.Error == nil || h.Error.Kind != string(plan.NotFound) {
