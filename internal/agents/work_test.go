@@ -42,9 +42,9 @@ func script() map[string]func(args []string) {
 		"environ": func([]string) { fmt.Print(strings.Join(os.Environ(), "\n")) },
 		"report and hang": func(args []string) {
 			fmt.Print(args[0])
-			select {}
+			hang()
 		},
-		"hang": func([]string) { fmt.Println("hanging"); select {} },
+		"hang": func([]string) { fmt.Println("hanging"); hang() },
 		"secrets": func([]string) {
 			secret := os.Getenv("MODEL_ENDPOINT")
 			for _, part := range []string{"the endpoint: ", secret[:5], secret[5:], "\n"} {
@@ -57,6 +57,9 @@ func script() map[string]func(args []string) {
 		"streams": func([]string) { fmt.Println("out"); fmt.Fprintln(os.Stderr, "err") },
 	}
 }
+
+// hang never ends by itself. A program of which every goroutine waits for another is ended by Go, unless it is built with cgo.
+func hang() { time.Sleep(time.Hour) }
 
 func reportLine(status, output string) string {
 	return fmt.Sprintf(`{"planloop": %q, "status": %q, "output": %q, "affected_files": ["a.go"], "note": "n"}`, nonce, status, output)
