@@ -185,6 +185,7 @@ async function leftBehind() {
         await agent.call('planning_mark_step', { step_id: `S0${String((n >> 1) % 20 + 1).padStart(2, '0')}`, status: n % 2 ? 'pending' : 'in_progress' });
     };
     await change(500);
+    await first.waitForTimeout(500);
     const [heap, elements] = await size(person, first);
     const server = memory(port);
     await change(9_500);
@@ -193,7 +194,8 @@ async function leftBehind() {
     const serverAfter = memory(port), streams = connections(port);
     console.log(`after 10,000 changes a tab has ${((heapAfter - heap) / 1e6).toFixed(1)} MB more, the server ${((serverAfter - server) / 1e6).toFixed(1)} MB; 50 tabs have ${streams} connections`);
     assert.ok(heapAfter - heap < 5e6, `a tab grew from ${heap} to ${heapAfter} bytes`);
-    assert.ok(elementsAfter <= elements + 50, `a tab grew from ${elements} to ${elementsAfter} elements`);
+    // How many there are goes with what is shown just then; one left behind by each change would be 9,500.
+    assert.ok(elementsAfter <= elements + 500, `a tab grew from ${elements} to ${elementsAfter} elements`);
     assert.ok(serverAfter - server < 40e6, `the server grew from ${server} to ${serverAfter} bytes`);
     assert.ok(streams <= 6, `50 tabs have ${streams} connections`);
     await person.close();
