@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	"github.com/yuin/goldmark/ast"
 
 	"github.com/planloop/planloop/plan"
-	"github.com/planloop/planloop/resources"
 )
 
 var (
@@ -26,99 +24,75 @@ var (
 	})
 )
 
-func claudePlanRow() row {
-	return row{format: ClaudePlan, about: "a Markdown plan, as Claude Code's plan mode writes one", text: "Plan of Claude Code",
-		files: []string{".claude/plans/*.md"}, read: parseClaudePlan,
-		plan: []string{"objective", "summary", "context_notes", "reasoning"}, steps: []string{"details", "acceptance_criteria"},
-		write: func(r *row, s plan.State) ([]byte, []string, error) { return claudePlan(s.Plan), r.losses(s.Plan), nil }}
+// ReadPlanText reads a Markdown plan that was written for people, as hosts' plan modes show one.
+// The objective is its title, or else the given one. Its steps are the check boxes, else the numbered
+// sections, else the items of an ordered list, the subsections or the points in a section such as
+// "Steps". All other text becomes the context notes. A text without any of these is one step.
+func ReadPlanText(data []byte, objective string) (plan.SetUp, error) {
+	text, err := readable(data)
+	if err != nil {
+		return plan.SetUp{}, err
+	}
+	src, err := parsePlanText(text, objective)
+	if err != nil {
+		return plan.SetUp{}, err
+	}
+	read, err := src.action()
+	return read.Action, err
 }
 
-const doneWhen = "Done when: " // what stands before a criterion
-
-// claudePlan writes a plan as a text for people.
-func claudePlan(p *plan.Plan) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", resources.EscapeInline(p.Objective))
-	if text := paragraphs(p.Summary, p.ContextNotes, p.Reasoning); text != "" {
-		fmt.Fprintf(&b, "\n## Context\n\n%s\n", resources.EscapeBlock(text, ""))
-	}
-	b.WriteString("\n## Steps\n\n")
-	i := 0
-	for step := range p.Steps.All() {
-		i++
-		mark := fmt.Sprintf("%d. ", i)
-		margin := strings.Repeat(" ", len(mark))
-		fmt.Fprintf(&b, "%s%s\n", mark, resources.EscapeBlock(step.Title, margin))
-		if step.Details != "" {
-			fmt.Fprintf(&b, "\n%s%s\n\n", margin, resources.EscapeBlock(step.Details, margin))
-		}
-		for _, criterion := range step.AcceptanceCriteria {
-			fmt.Fprintf(&b, "%s- %s%s\n", margin, doneWhen, resources.EscapeInline(criterion))
-		}
-	}
-	return []byte(b.String())
-}
-
-// parseClaudePlan reads a plan that was written for people. Its steps are the boxes; else the
-// sections that are numbered; else the items of an ordered list, the subsections or the points where
-// the steps are told. Everything else goes into the context notes. A text that lists nothing is one step.
-func parseClaudePlan(in input) (*source, error) {
-	text := string(in.text)
-	if checkItem().MatchString(text) {
+func parsePlanText(text []byte, objective string) (*source, error) {
+	if checkItem().Match(text) {
 		src, err := parseMarkdown(text)
 		if err == nil {
-			src.outline.Objective = cmp.Or(planTitle(src.outline.Objective), in.row.text)
+			src.outline.Objective = cmp.Or(planTitle(src.outline.Objective), objective)
 		}
 		return src, err
 	}
-	lines := strings.Split(text, "\n")
-	if len(lines) > maxLines {
-		return nil, refuse("", fmt.Sprintf("the text has %d lines; at most %d are read", len(lines), maxLines), "split the plan")
-	}
-	blankFrontMatter(lines)
-	document, err := parseBlocks(lines)
+	document, err := parseBlocks(text)
 	if err != nil {
 		return nil, err
 	}
-	r := planReader{document: document, taken: make([]bool, len(lines)), l: in.list("")}
+	r := planReader{document: document, taken: make([]bool, len(document.lines)), src: &source{call: plan.StepID.String, foldLines: true}}
+	r.src.outline.Objective = objective
 	r.findSections()
 	if len(r.sections) > 0 && (r.sections[0].level == 1 || len(r.sections) == 1) {
-		r.l.outline.Objective = cmp.Or(planTitle(r.sections[0].title), in.row.text)
+		r.src.outline.Objective = cmp.Or(planTitle(r.sections[0].title), objective)
 		r.taken[r.sections[0].at] = true
 	}
 	if !r.numbered() && !r.listed(ordered, stepsTitle().MatchString) && !r.subsections() && !r.listed(points, stepsTitle().MatchString) &&
 		!r.listed(ordered, func(title string) bool { return !otherTitle().MatchString(title) }) {
-		r.l.add(task{Step: plan.Step{Spec: plan.Spec{Title: r.l.outline.Objective}}})
-		r.l.note("No steps are told apart in it: it became one step, with the text in the context notes.")
+		r.src.steps = []sourceStep{{Step: plan.Step{Spec: plan.Spec{Title: r.src.outline.Objective}}}}
 	}
-	r.rest()
-	return r.l.done()
+	r.src.outline.ContextNotes = r.rest()
+	return r.src, nil
 }
 
+// planTitle returns the title of a plan without the words that say only that it is one.
 func planTitle(title string) string {
 	for _, lead := range []string{"Plan: ", "Implementation Plan: ", "Plan for "} {
 		title = strings.TrimPrefix(title, lead)
 	}
-	if word := strings.ToLower(title); word == "plan" || word == "implementation plan" { // which says nothing
+	if word := strings.ToLower(title); word == "plan" || word == "implementation plan" {
 		return ""
 	}
 	return title
 }
 
-// planReader makes a plan of a text for people.
+// planReader finds the steps in a text for people.
 type planReader struct {
 	*document
-	l        *list
+	src      *source
 	sections []planSection
 	taken    []bool // the line is part of a step
 }
 
-// planSection is a heading with what follows it.
+// planSection is a heading with the text below it.
 type planSection struct {
 	title string
 	level int
 	at    int // the line of the heading
-	body  int // the line behind it
+	body  int // the line after it
 	end   int // the line of the next heading of this level or above
 }
 
@@ -142,7 +116,7 @@ func (r *planReader) findSections() {
 // plain is a line without emphasis and escapes.
 func plain(line string) string { return unescape(strings.ReplaceAll(line, "**", "")) }
 
-// numbered takes the sections with numbers for steps, the outermost where several levels have some.
+// numbered makes steps of the numbered sections, of the outermost level that has several.
 func (r *planReader) numbered() bool {
 	for level := 2; level <= 6; level++ {
 		var found []planSection
@@ -162,7 +136,7 @@ func (r *planReader) numbered() bool {
 	return false
 }
 
-// subsections takes the sections within the one that tells the steps.
+// subsections makes steps of the sections within the first section about steps.
 func (r *planReader) subsections() bool {
 	for i, s := range r.sections {
 		if s.level == 1 || !stepsTitle().MatchString(s.title) {
@@ -189,30 +163,25 @@ func (r *planReader) section(s planSection, title string) {
 	r.step(title, s.body, s.end, 0)
 }
 
-// step adds a step whose details are the lines that stand from one to another.
+// step adds a step with the given lines as its details.
 func (r *planReader) step(title string, from, to, margin int) {
-	if len(r.l.tasks) > maxSteps { // more are refused anyway
+	if len(r.src.steps) > maxSteps { // more are refused anyway
 		return
 	}
-	details, t := textBlock{}, task{at: fmt.Sprintf("line %d", from)}
+	details := textBlock{}
 	for i := from; i < to; i++ {
-		r.taken[i] = true
-		line := dropColumns(r.lines[i], margin)
-		if criterion, is := strings.CutPrefix(line, "- "+doneWhen); is && !r.code[i] && len(t.AcceptanceCriteria) < plan.MaxList {
-			t.AcceptanceCriteria = append(t.AcceptanceCriteria, unescape(criterion))
-		} else if !r.hidden[i] {
-			details.add(line, r.code[i])
+		if r.taken[i] = true; !r.hidden[i] {
+			details.add(dropColumns(r.lines[i], margin), r.code[i])
 		}
 	}
-	t.Title, t.Details = title, details.String()
-	r.l.add(t)
+	r.src.steps = append(r.src.steps, sourceStep{Step: plan.Step{Spec: plan.Spec{Title: title, Details: details.String()}}})
 }
 
 func ordered(l *ast.List) bool { return l.IsOrdered() }
 func points(*ast.List) bool    { return true }
 
-// listed takes the items of the lists in a section that is meant, the first one that has some.
-func (r *planReader) listed(kind func(*ast.List) bool, meant func(title string) bool) bool {
+// listed makes steps of the list items in the first section that has such a list and a fitting title.
+func (r *planReader) listed(kind func(*ast.List) bool, fits func(title string) bool) bool {
 	found, in := false, -2
 	for block := r.root.FirstChild(); block != nil; block = block.NextSibling() {
 		list, is := block.(*ast.List)
@@ -220,7 +189,7 @@ func (r *planReader) listed(kind func(*ast.List) bool, meant func(title string) 
 			continue
 		}
 		within, title := r.sectionAt(r.start(list))
-		if !meant(title) || found && within != in {
+		if !fits(title) || found && within != in {
 			continue
 		}
 		for child := list.FirstChild(); child != nil; child = child.NextSibling() {
@@ -248,22 +217,19 @@ func (r *planReader) sectionAt(line int) (at int, title string) {
 	return at, title
 }
 
-// rest puts what is no step into the context notes.
-func (r *planReader) rest() {
+// rest returns the text outside of the steps, "" if only a heading is left.
+func (r *planReader) rest() string {
 	rest := textBlock{}
 	for i, line := range r.lines {
 		if !r.taken[i] && !r.hidden[i] {
 			rest.add(line, true)
 		}
 	}
-	for _, s := range r.sections { // those of which nothing is left
-		if strings.TrimSpace(rest.String()) == strings.TrimSpace(r.lines[s.at]) {
-			rest.lines = nil
+	text := rest.String()
+	for _, s := range r.sections {
+		if strings.TrimSpace(text) == strings.TrimSpace(r.lines[s.at]) {
+			return ""
 		}
 	}
-	r.l.outline.ContextNotes = rest.String()
-	if len(r.l.outline.ContextNotes) > plan.MaxLongText {
-		r.l.outline.ContextNotes = plan.Shorten(r.l.outline.ContextNotes, plan.MaxLongText-1)
-		r.l.note("The text beside the steps was cut: it is longer than context notes may be.")
-	}
+	return plan.Shorten(text, plan.MaxLongText)
 }
