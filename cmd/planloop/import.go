@@ -35,7 +35,7 @@ func newImportCommand(a *app) *cobra.Command {
 		" (default: by the file's extension, else json)")
 	flags.StringVar(&o.objective, "objective", "", "use `TEXT` as the objective instead of the file's")
 	flags.BoolVar(&o.draft, "draft", false, "put it beside the current plan, as a draft")
-	flags.BoolVar(&o.active, "active", false, "make it the current plan, active whatever it says of itself")
+	flags.BoolVar(&o.active, "active", false, "make it the current plan and active, whatever status the file gives")
 	complete(cmd, "format", words(exchange.Readable("")))
 	return cmd
 }
