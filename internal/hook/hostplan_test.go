@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/planloop/planloop/plan"
 )
 
@@ -60,6 +62,30 @@ func TestHostPlan(t *testing.T) {
 		if text != c.want {
 			t.Errorf("%s %.60s: got %q, want %q", c.tool, c.input, text, c.want)
 		}
+	}
+}
+
+// TestRecordedHostPlans: which recorded payloads say something about a plan, and what.
+func TestRecordedHostPlans(t *testing.T) {
+	want := map[string]string{
+		"claude/2.1.330-pre-tool-use-exitplanmode":  "Plan of Claude Code: Write the test(pending) Mend the fault(pending)",
+		"claude/2.1.330-post-tool-use-exitplanmode": "Plan of Claude Code: Write the test(pending) Mend the fault(pending)",
+		"claude/2.1.330-post-tool-use-taskcreate":   "Tasks of Claude Code: 1: Write the test It fails first",
+		"claude/2.1.330-post-tool-use-taskupdate":   "Tasks of Claude Code: 1: in_progress",
+		"codex/0.169.0-post-tool-use-update-plan":   "Plan of Codex: Write the test(in_progress) Mend the fault(pending)",
+		"gemini/0.61.0-after-tool-write-todos":      "To-do list of Gemini CLI: Write the test(in_progress) Mend the fault(pending)",
+		"opencode/1.18.33-tool-execute-after-todowrite": "To-do list of Claude Code: Write the test(in_progress)[Priority: high] " +
+			"Mend the fault(pending)",
+	}
+	got := map[string]string{}
+	for _, p := range payloads(t) {
+		call, err := Read(p.host, p.event, p.text)
+		if a := call.HostPlan(); err == nil && a != nil {
+			got[p.name] = a.Objective + ": " + planText(a)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
