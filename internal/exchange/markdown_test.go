@@ -54,6 +54,15 @@ func TestPlanTextSteps(t *testing.T) {
 	}
 }
 
+func TestPlanTextHasNotTooManyHeadings(t *testing.T) {
+	for _, part := range []string{"# a\n", "## 1. a\n- b\n"} {
+		_, err := exchange.ReadPlanText([]byte(strings.Repeat(part, 40_000)), "o")
+		if err == nil || !strings.Contains(err.Error(), "more than 2000 headings") {
+			t.Errorf("%q: %v", part, err)
+		}
+	}
+}
+
 func TestMarkdownItems(t *testing.T) {
 	for _, c := range []struct {
 		text   string

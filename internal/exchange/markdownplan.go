@@ -2,7 +2,9 @@ package exchange
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -55,7 +57,9 @@ func parsePlanText(text []byte, objective string) (*source, error) {
 	}
 	r := planReader{document: document, taken: make([]bool, len(document.lines)), src: &source{call: plan.StepID.String, foldLines: true}}
 	r.src.outline.Objective = objective
-	r.findSections()
+	if r.findSections(); len(r.sections) > maxSteps { // each is compared with all before it
+		return nil, refuse("", fmt.Sprintf("the text has more than %d headings", maxSteps), "split the plan")
+	}
 	if len(r.sections) > 0 && (r.sections[0].level == 1 || len(r.sections) == 1) {
 		r.src.outline.Objective = cmp.Or(planTitle(r.sections[0].title), objective)
 		r.taken[r.sections[0].at] = true
@@ -97,7 +101,7 @@ type planSection struct {
 }
 
 func (r *planReader) findSections() {
-	for block := r.root.FirstChild(); block != nil; block = block.NextSibling() {
+	for block := r.root.FirstChild(); block != nil && len(r.sections) <= maxSteps; block = block.NextSibling() {
 		heading, is := block.(*ast.Heading)
 		if !is {
 			continue
@@ -116,7 +120,7 @@ func (r *planReader) findSections() {
 // plain is a line without emphasis and escapes.
 func plain(line string) string { return unescape(strings.ReplaceAll(line, "**", "")) }
 
-// numbered makes steps of the numbered sections, of the outermost level that has several.
+// numbered makes steps of the numbered sections, at the outermost level with several of them.
 func (r *planReader) numbered() bool {
 	for level := 2; level <= 6; level++ {
 		var found []planSection
@@ -226,10 +230,9 @@ func (r *planReader) rest() string {
 		}
 	}
 	text := rest.String()
-	for _, s := range r.sections {
-		if strings.TrimSpace(text) == strings.TrimSpace(r.lines[s.at]) {
-			return ""
-		}
+	only := strings.TrimSpace(text)
+	if slices.ContainsFunc(r.sections, func(s planSection) bool { return strings.TrimSpace(r.lines[s.at]) == only }) {
+		return ""
 	}
 	return plan.Shorten(text, plan.MaxLongText)
 }
