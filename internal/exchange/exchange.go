@@ -31,10 +31,10 @@ type Imported struct {
 	Notes  []string
 }
 
-// ImportOptions say what a text does not.
+// ImportOptions add to the text of a plan.
 type ImportOptions struct {
 	Objective string // replaces the plan's own
-	Name      string // of the file, the objective of a format that has none
+	Name      string // of the file; without its extension the objective of an Execution plan
 }
 
 // Import reads a plan. The error is a *plan.ValidationError that names the field,
@@ -54,14 +54,14 @@ func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
 		return Imported{}, err
 	}
 	source.outline.Objective = cmp.Or(o.Objective, source.outline.Objective)
-	if format == Execution { // which has no place for one
+	if format == Execution { // has no field for it
 		source.outline.Objective = cmp.Or(source.outline.Objective, strings.TrimSuffix(o.Name, path.Ext(o.Name)))
 	}
 	return source.action()
 }
 
-// readable returns data without a byte order mark, and with lines that end in \n
-// alone, if it is text of a bearable size.
+// readable returns data without a byte order mark and with lines that end in \n. It refuses
+// data that is not text, is blank, or has more than maxBytes.
 func readable(data []byte) ([]byte, error) {
 	if len(data) > maxBytes {
 		return nil, refuse("", fmt.Sprintf("the text has %d bytes; at most %d are read", len(data), maxBytes), "split the plan")
@@ -77,8 +77,8 @@ func readable(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// Export returns the current plan of s in a format and, in plain sentences, what
-// that has no place for.
+// Export returns the current plan of s in a format and, in plain sentences, the
+// losses.
 func Export(format Format, s plan.State) (data []byte, notes []string, err error) {
 	c := codecOf(format)
 	switch {
