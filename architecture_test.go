@@ -59,7 +59,7 @@ func layers() []layer {
 			"internal/strict")}, // what it takes is judged as it is decoded
 		{folder: "internal/engine", imports: onBase("internal/session", "internal/toolbox", "internal/condition", "internal/agents")},
 		{folder: "internal/downstream", imports: onBase("internal/toolbox")},
-		{folder: "internal/hook", imports: onBase("internal/toolbox")}, // whose words say what is held
+		{folder: "internal/hook", imports: onBase("internal/toolbox", "internal/exchange")}, // which reads plans in Markdown
 		{folder: "internal/hosts", imports: onBase("internal/hook")},
 		{folder: "internal/review", imports: onBase("internal/verbs", "internal/strict")},
 		{folder: "internal/web", imports: onBase("internal/verbs", "internal/review", "internal/page", "internal/strict")},

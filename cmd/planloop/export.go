@@ -28,13 +28,12 @@ func newExportCommand(a *app) *cobra.Command {
 	cmd := newCommand("export", "", noArguments, func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), o) })
 
 	flags := cmd.Flags()
-	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: "+strings.Join(exchange.Writable("").Values(), ", ")+
-		" (default: by the file's name, else json)")
+	flags.StringVarP(&o.format, "format", "f", "", "write as `FORMAT`: "+strings.Join(exchange.JSON.Values(), ", ")+
+		" (default: by the file's extension, else json)")
 	flags.StringVar(&o.plan, "plan", "", "export another plan, by its `ID` or the beginning of it")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead of standard output")
-	flags.StringVar(&o.dir, "dir", "", "write the files of rawko, with all versions, or of Backlog.md to the folder `DIR` of the "+
-		"workspace")
-	complete(cmd, "format", words(exchange.Writable("")))
+	flags.StringVar(&o.dir, "dir", "", "write rawko's files, with all versions, to the folder `DIR` of the workspace")
+	complete(cmd, "format", words(exchange.JSON))
 	complete(cmd, "plan", a.completePlans)
 	return cmd
 }
@@ -57,12 +56,8 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if o.dir != "" && o.format == "" {
 		format = exchange.RawkoYAML
 	}
-	if o.dir != "" && (o.file != "" || format != exchange.RawkoYAML && !format.Folder()) {
-		return usageError{fmt.Errorf("--dir writes several files: give it alone, or with --format %s or %s", exchange.RawkoYAML,
-			exchange.Backlog)}
-	}
-	if o.dir == "" && format.Folder() {
-		return usageError{fmt.Errorf("--format %s writes several files: name a folder with --dir", format.Mark())}
+	if o.dir != "" && (o.file != "" || format != exchange.RawkoYAML) {
+		return usageError{fmt.Errorf("--dir writes several files: give it alone, or with --format %s", exchange.RawkoYAML)}
 	}
 	opened, state, err := a.state(ctx)
 	if err != nil {
@@ -77,17 +72,17 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 		return err
 	}
 	if o.dir != "" {
-		return a.exportFolder(ctx, opened, state, format, o.dir)
+		return a.exportFolder(ctx, opened, state, o.dir)
 	}
 	state, left := exchange.Inlined(state, opened.verbs.KeptValue(ctx))
 	text, notes, err := exported(state, format)
 	if err != nil {
 		return err
 	}
-	if format.Whole() {
+	if format.HoldsValues() {
 		notes = append(left, notes...)
 	}
-	reply := exportReply{PlanID: state.Plan.ID, Format: format.Mark(), Notes: orEmpty(notes)}
+	reply := exportReply{PlanID: state.Plan.ID, Format: string(format), Notes: orEmpty(notes)}
 	if o.file == "" || o.file == "-" {
 		return a.exportToOutput(reply, text)
 	}
@@ -115,19 +110,19 @@ func (a *app) exportToOutput(reply exportReply, text []byte) error {
 	return a.print(text)
 }
 
-// formatOr returns the format asked for, else the one of the file's name.
+// formatOr returns the given format, else the one that the file's extension means.
 func (o exportOptions) formatOr(file string) (exchange.Format, error) {
 	if o.format == "" {
 		return exchange.ForFile(file), nil
 	}
 	format := exchange.Named(o.format)
-	return format, plan.OneOf("--format", exchange.Writable(format.Mark()))
+	return format, plan.OneOf("--format", format)
 }
 
 // exported returns the plan in a format, and what that has no place for.
 func exported(state plan.State, format exchange.Format) (text []byte, notes []string, err error) {
 	text, notes, err = exchange.Export(format, state)
-	if err == nil && format.JSON() {
+	if err == nil && format.IsJSON() {
 		text, err = indented(text)
 	}
 	return text, notes, err

@@ -23,10 +23,10 @@ const (
 	rawkoPlans = "plans"
 )
 
-// exportFolder writes the plan of a state into a folder of the workspace: as rawko keeps it, with its
-// former versions, or as another format that is a folder. Other files there stay as they are.
-func (a *app) exportFolder(ctx context.Context, opened *opened, state plan.State, format exchange.Format, dir string) error {
-	files, reply, err := folderOf(ctx, opened, state, format)
+// exportFolder writes the plan of a state into a folder of the workspace as rawko keeps it, with its
+// former versions. Other files there stay as they are.
+func (a *app) exportFolder(ctx context.Context, opened *opened, state plan.State, dir string) error {
+	files, reply, err := rawkoFiles(ctx, opened, state)
 	if err != nil {
 		return err
 	}
@@ -41,19 +41,19 @@ func (a *app) exportFolder(ctx context.Context, opened *opened, state plan.State
 	defer root.Close()
 	infos := make([]fs.FileInfo, len(files))
 	for i, file := range files { // before any is written
-		if infos[i], err = plainFile(root, filepath.Join(folder, file.Name)); err != nil {
+		if infos[i], err = plainFile(root, filepath.Join(folder, file.name)); err != nil {
 			return err
 		}
 	}
 	for i, file := range files {
-		name := filepath.Join(folder, file.Name)
+		name := filepath.Join(folder, file.name)
 		if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return fmt.Errorf("make the folder %s: %w", plan.Quote(dir), err)
 		}
-		if err := atomicfile.Write(root, name, file.Data, atomicfile.Options{Like: infos[i]}); err != nil {
+		if err := atomicfile.Write(root, name, file.data, atomicfile.Options{Like: infos[i]}); err != nil {
 			return err
 		}
-		reply.Files = append(reply.Files, filepath.ToSlash(filepath.Join(dir, file.Name)))
+		reply.Files = append(reply.Files, filepath.ToSlash(filepath.Join(dir, file.name)))
 	}
 	if a.flags.json {
 		return a.printJSON(reply)
@@ -67,21 +67,15 @@ func (a *app) exportFolder(ctx context.Context, opened *opened, state plan.State
 	return nil
 }
 
-// folderOf returns the files of a plan.
-func folderOf(ctx context.Context, opened *opened, state plan.State, format exchange.Format) ([]exchange.File, exportReply, error) {
-	if format == exchange.RawkoYAML {
-		return rawkoFiles(ctx, opened, state)
-	}
-	files, notes, err := exchange.ExportFolder(format, state)
-	if err != nil {
-		return nil, exportReply{}, err
-	}
-	return files, exportReply{PlanID: state.Plan.ID, Format: format.Mark(), Notes: orEmpty(notes)}, nil
+// rawkoFile is a file of rawko's folder.
+type rawkoFile struct {
+	name string // in the folder
+	data []byte
 }
 
-// rawkoFiles returns the files of a plan, the one that names it last: so what it names is
-// there already. The notes are those of the plan itself.
-func rawkoFiles(ctx context.Context, opened *opened, state plan.State) ([]exchange.File, exportReply, error) {
+// rawkoFiles returns the files of a plan. The one that names the plan is the last, so that the file it
+// names is already written. The notes are those of the plan itself.
+func rawkoFiles(ctx context.Context, opened *opened, state plan.State) ([]rawkoFile, exportReply, error) {
 	reply := exportReply{Format: string(exchange.RawkoYAML)}
 	if state.Plan == nil {
 		_, _, err := exchange.Export(exchange.RawkoYAML, state)
@@ -98,7 +92,7 @@ func rawkoFiles(ctx context.Context, opened *opened, state plan.State) ([]exchan
 			versions = append(versions, head.ID)
 		}
 	}
-	var files []exchange.File
+	var files []rawkoFile
 	for _, id := range versions {
 		then := state
 		if id != current.ID {
@@ -113,10 +107,10 @@ func rawkoFiles(ctx context.Context, opened *opened, state plan.State) ([]exchan
 		if id == current.ID {
 			reply.PlanID, reply.Notes = id, orEmpty(notes)
 		}
-		files = append(files, exchange.File{Name: filepath.Join(rawkoPlans, id+".yaml"), Data: text})
+		files = append(files, rawkoFile{filepath.Join(rawkoPlans, id+".yaml"), text})
 	}
 	task, err := exchange.RawkoTask(current)
-	return append(files, exchange.File{Name: rawkoTask, Data: task}), reply, err
+	return append(files, rawkoFile{rawkoTask, task}), reply, err
 }
 
 // withinWorkspace returns the path of a folder from the workspace that it lies in.

@@ -408,7 +408,7 @@ func (m *attacker) command(t *testing.T, p *place) {
 			"Go on"},
 		{"step", "mark", "S001", "done"}, {"step", "add", "More"}, {"purge"}, {"start", "Go on"}, {"restore", "current"}, {"update",
 			`{"end_mode":true}`},
-		{"import", "-"}, {"step", "edit", "S001", "--title", "approved"},
+		{"import", "-f", "md", "-"}, {"step", "edit", "S001", "--title", "approved"},
 	}
 	args := slices.Clone(commands[m.ran%len(commands)])
 	marked := *p

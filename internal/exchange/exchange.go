@@ -1,7 +1,8 @@
-// Package exchange writes plans for other programs and reads theirs: our own JSON
-// and YAML, Markdown check lists, rawko's YAML and the JSON of the execution specification. What it reads is untrusted:
+// Package exchange writes plans to texts and reads them back: our own JSON and YAML,
+// Markdown check lists, rawko's YAML and the JSON of the execution specification.
+// It also finds the steps in a Markdown plan written for people. What it reads is untrusted:
 // bounded, parsed strictly and cleaned before it becomes an action. It knows the
-// plan and its renderings, and nothing of files, stores or commands.
+// plan and its renderings, and must not know files, stores or commands.
 package exchange
 
 import (
@@ -30,79 +31,37 @@ type Imported struct {
 	Notes  []string
 }
 
-// ImportOptions say what a text does not.
+// ImportOptions add to the text of a plan.
 type ImportOptions struct {
-	Objective string // in the place of the plan's own
-	Name      string // of the file, with the folders that it stands in: the objective where the format has none
-	Tag       string // which list, of a format that holds several
+	Objective string // replaces the plan's own
+	Name      string // of the file; without its extension the objective of an Execution plan
 }
 
 // Import reads a plan. The error is a *plan.ValidationError that names the field,
 // or for Markdown the line.
 func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
-	if err := plan.OneOf("/format", format); err != nil {
-		return Imported{}, err
-	}
-	r, err := readableRow(format)
-	if err != nil {
-		return Imported{}, err
+	c := codecOf(format)
+	if c.decode == nil {
+		return Imported{}, refuse("/format", plan.Quote(string(format))+" cannot be imported",
+			"use one of "+strings.Join(Readable("").Values(), ", "))
 	}
 	text, err := readable(data)
 	if err != nil {
 		return Imported{}, err
 	}
-	return input{row: r, text: text, options: o}.imported()
-}
-
-// ImportFolder is Import for the files of a folder.
-func ImportFolder(files []File, format Format, o ImportOptions) (Imported, error) {
-	r, err := readableRow(format)
+	source, err := c.decode(text)
 	if err != nil {
 		return Imported{}, err
 	}
-	size := 0
-	for i := range files {
-		size += len(files[i].Data)
-		if len(bytes.TrimSpace(files[i].Data)) == 0 {
-			continue
-		}
-		if files[i].Data, err = readable(files[i].Data); err != nil {
-			return Imported{}, inFile(files[i].Name, err)
-		}
-	}
-	if size > maxBytes {
-		return Imported{}, refuse("", fmt.Sprintf("the files have %d bytes; at most %d are read", size, maxBytes), "import a part of them")
-	}
-	return input{row: r, files: append([]File{}, files...), options: o}.imported()
-}
-
-func readableRow(format Format) (*row, error) {
-	r := rowOf(format)
-	switch {
-	case r == nil:
-		return nil, refuse("/format", "no format is given", "use one of "+strings.Join(Readable("").Values(), ", "))
-	case r.read == nil:
-		return nil, refuse("/format", "no plan is read from "+plan.Quote(string(format)),
-			"use one of "+strings.Join(Readable("").Values(), ", "))
-	}
-	return r, nil
-}
-
-func (in input) imported() (Imported, error) {
-	source, err := in.row.read(in)
-	if err != nil {
-		return Imported{}, err
-	}
-	source.outline.Objective = cmp.Or(in.options.Objective, source.outline.Objective)
-	if in.row.format == Execution { // which has no place for one
-		name := path.Base(in.options.Name)
-		source.outline.Objective = cmp.Or(source.outline.Objective, strings.TrimSuffix(name, path.Ext(name)))
+	source.outline.Objective = cmp.Or(o.Objective, source.outline.Objective)
+	if format == Execution { // has no field for it
+		source.outline.Objective = cmp.Or(source.outline.Objective, strings.TrimSuffix(o.Name, path.Ext(o.Name)))
 	}
 	return source.action()
 }
 
-// readable returns data without a byte order mark, and with lines that end in \n
-// alone, if it is text of a bearable size.
+// readable returns data without a byte order mark and with lines that end in \n. It refuses
+// data that is not text, is blank, or has more than maxBytes.
 func readable(data []byte) ([]byte, error) {
 	if len(data) > maxBytes {
 		return nil, refuse("", fmt.Sprintf("the text has %d bytes; at most %d are read", len(data), maxBytes), "split the plan")
@@ -118,56 +77,23 @@ func readable(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// Export returns the current plan of s in a format and, in plain sentences, what
-// that has no place for.
+// Export returns the current plan of s in a format and, in plain sentences, the
+// losses.
 func Export(format Format, s plan.State) (data []byte, notes []string, err error) {
-	if err := plan.OneOf("/format", format); err != nil {
-		return nil, nil, err
-	}
-	if s.Plan == nil {
+	c := codecOf(format)
+	switch {
+	case c.encode == nil:
+		return nil, nil, refuse("/format", plan.Quote(string(format))+" is not known", "use one of "+strings.Join(format.Values(), ", "))
+	case s.Plan == nil:
 		return nil, nil, &plan.ValidationError{Kind: plan.NotFound, Problem: "there is no plan to export", Fix: "set one up first"}
 	}
-	r := rowOf(format)
-	if r != nil && r.parts != nil {
-		return nil, nil, refuse("/format", "a plan is written as "+plan.Quote(string(format))+" to a folder", "name one with --dir")
-	}
-	if r == nil || r.write == nil {
-		return nil, nil, refuse("/format", "no plan is written as "+plan.Quote(string(format)),
-			"use one of "+strings.Join(Writable("").Values(), ", "))
-	}
-	data, notes, err = r.write(r, s)
-	if err != nil {
+	if data, err = c.encode(s); err != nil {
 		return nil, nil, fmt.Errorf("export as %s: %w", format, err)
+	}
+	if c.losses != nil {
+		notes = c.losses(s.Plan)
 	}
 	return data, notes, nil
-}
-
-// ExportFolder is Export for a format that consists of several files.
-func ExportFolder(format Format, s plan.State) (files []File, notes []string, err error) {
-	r := rowOf(format)
-	if r == nil || r.parts == nil || s.Plan == nil {
-		_, _, err = Export(format, s)
-		return nil, nil, cmp.Or[error](err, refuse("/format", plan.Quote(string(format))+" is written to one file", "leave out --dir"))
-	}
-	if files, notes, err = r.parts(r, s); err != nil {
-		return nil, nil, fmt.Errorf("export as %s: %w", format, err)
-	}
-	return files, notes, nil
-}
-
-// DetectFolder tells the format of the files of a folder.
-func DetectFolder(files []File) (Format, error) {
-	for _, file := range files {
-		if path.Base(file.Name) == "config.yml" {
-			continue
-		}
-		for _, format := range []Format{Backlog, ClaudeTasks} {
-			if r := rowOf(format); r.is(shapeOf(file.Data, path.Ext(file.Name))) {
-				return format, nil
-			}
-		}
-	}
-	return "", refuse("/format", "the format of the folder cannot be recognised", "name a file, or the format with --format")
 }
 
 // Inlined returns s with the values of its plan's steps that are kept apart written into the

@@ -19,11 +19,7 @@ import (
 
 var formats = map[exchange.Format]string{
 	exchange.JSON: "plan.json", exchange.YAML: "plan.yaml", exchange.Markdown: "plan.md", exchange.RawkoYAML: "rawko.yaml",
-	exchange.Execution: "execution.json", exchange.TaskMaster: "taskmaster.json", exchange.Beads: "beads.jsonl",
-	exchange.SpecKit: "speckit.md", exchange.OpenSpec: "openspec.md", exchange.ClaudePlan: "claude-plan.md",
-	exchange.ClaudeTasks: "claude-tasks.json", exchange.TodoWrite: "todowrite.json", exchange.UpdatePlan: "update-plan.json",
-	exchange.WriteTodos: "write-todos.json", exchange.ACP: "acp.json", exchange.ACP2: "acp-v2.json",
-	exchange.Mermaid: "plan.mmd", exchange.DOT: "plan.dot",
+	exchange.Execution: "execution.json", exchange.Mermaid: "plan.mmd",
 }
 
 func TestExportGolden(t *testing.T) {
@@ -166,8 +162,9 @@ func TestDraftStaysDraft(t *testing.T) {
 	s := setUp(t, a)
 	for format := range formats {
 		text, notes := export(t, format, s)
-		if strings.Contains(strings.Join(notes, "\n"), "a draft, which the format "+string(format)+" does not say") || graph(format) {
-			continue // it knows no draft, and says so
+		told := strings.Contains(strings.Join(notes, "\n"), "a draft, which the format "+string(format)+" does not say")
+		if told || format == exchange.Mermaid {
+			continue // the format has no drafts
 		}
 		got, err := exchange.Import([]byte(text), format, exchange.ImportOptions{})
 		if err != nil {
@@ -178,8 +175,6 @@ func TestDraftStaysDraft(t *testing.T) {
 		}
 	}
 }
-
-func graph(format exchange.Format) bool { return format == exchange.Mermaid || format == exchange.DOT }
 
 // TestStepsKeepTheirIDs: in gaps and in any order, with all that names them; a step without
 // one gets the next.
@@ -200,36 +195,13 @@ func TestStepsKeepTheirIDs(t *testing.T) {
 	}
 }
 
-func TestDetect(t *testing.T) {
-	for _, c := range []struct {
-		name, text string
-		want       exchange.Format
-	}{
-		{"", `{"revision":1,"plan":{}}`, exchange.JSON}, {"", `{"objective":"x"}`, exchange.JSON}, {"", `{"task":"x"}`, exchange.RawkoYAML},
-		{"", "{objective: x}", exchange.YAML}, {"", "objective: x\nsteps: []\n", exchange.YAML},
-		{"", "id: a\ntask: x\n", exchange.RawkoYAML},
-		{"", "# Title\n\n- [ ] a\n", exchange.Markdown}, {"", "* [X] a", exchange.Markdown}, {"", "1. one\n2. two", exchange.Markdown},
-		{"", "# comment\nobjective: x", exchange.YAML}, {"", "\ufeff- [x] a", exchange.Markdown},
-		{"a.md", "anything", exchange.Markdown}, {"a.json", "{}", exchange.JSON}, {"a.yml", "task: x", exchange.RawkoYAML},
-		{"A.YAML", "steps:", exchange.YAML}, {"notes.txt", "- [ ] a", exchange.Markdown},
+func TestFormatOfAFile(t *testing.T) {
+	for name, want := range map[string]exchange.Format{
+		"plan.json": exchange.JSON, "plan.yaml": exchange.YAML, "a/PLAN.YML": exchange.YAML, "TODO.md": exchange.Markdown,
+		"x.markdown": exchange.Markdown, "graph.mmd": exchange.Mermaid, "list.txt": exchange.JSON, "-": exchange.JSON, "": exchange.JSON,
 	} {
-		got, err := exchange.Detect([]byte(c.text), c.name)
-		if err != nil || got != c.want {
-			t.Errorf("Detect(%q, %q) = %q, %v, want %q", c.text, c.name, got, err, c.want)
-		}
-	}
-	if _, err := exchange.Detect([]byte("just prose"), "x.txt"); err == nil {
-		t.Error("prose was taken for a plan")
-	}
-	for format, name := range formats {
-		switch format {
-		case exchange.ACP2:
-			format = exchange.ACP // which reads both
-		case exchange.ClaudePlan:
-			format = exchange.Markdown // which any is that nobody names
-		}
-		if got, err := exchange.Detect(testdata(t, name), ""); !graph(format) && (err != nil || got != format) {
-			t.Errorf("%s is detected as %q, %v", name, got, err)
+		if got := exchange.ForFile(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 	}
 }
@@ -310,8 +282,11 @@ func TestRefusals(t *testing.T) {
 		{exchange.Markdown, "# t\n\n- [ ] S001 a\n- [ ] S001 b\n", "/steps/1/step_id", "twice"},
 		{exchange.Markdown, "# t\n\n- [ ] a\n  - path: ../x\n", "/steps/0/relevant_file_paths/0", "leaves"},
 		{exchange.Markdown, "# t\n\n- [ ] a\n  - args: [1\n", "/steps/0/args", "not valid JSON"},
-		{"toml", "a = 1", "/format", "not known"},
-		{"", "a", "/format", "no format"},
+		{exchange.JSON, `{"steps":[{"id":"step_1"}]}`, "/steps/0/id", "--format rawko-yaml or execution"},
+		{exchange.YAML, "task: t\n", "/task", "--format rawko-yaml or execution"},
+		{"toml", "a = 1", "/format", "cannot be imported"},
+		{exchange.Mermaid, "flowchart TD", "/format", "cannot be imported"},
+		{"", "a", "/format", "cannot be imported"},
 	} {
 		_, err := exchange.Import([]byte(c.text), c.format, exchange.ImportOptions{})
 		var refusal *plan.ValidationError

@@ -182,7 +182,7 @@ func parseExecution(text []byte) (*source, error) {
 	if pointer, problem := plan.CheckJSON(text, yamltext.MaxNesting); problem != "" {
 		return nil, refuse(pointer, problem, "give one JSON object")
 	}
-	if jsonKeys(text) == nil {
+	if membersOf(text) == nil {
 		return nil, refuse("", "the text holds no plan", `give an object with "steps"`)
 	}
 	var e executionPlan
@@ -250,7 +250,7 @@ func (e *executionPlan) unknown(s *source) error {
 	var faults plan.Faults
 	left := map[string]bool{}
 	look := func(at, prefix string, rest jsontext.Value, known ...string) {
-		for name := range jsonKeys(rest) {
+		for name := range membersOf(rest) {
 			refused := func(fix string) {
 				faults.Add(refuse(shortPointer(at+"/"+name), "the field "+plan.Quote(name)+" is not known", fix))
 			}

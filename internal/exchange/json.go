@@ -17,10 +17,13 @@ import (
 // maxExpanded bounds the JSON that a YAML text stands for, aliases resolved.
 const maxExpanded = 2 * maxBytes
 
+// otherFormat is the cure for a file with the extension of our own formats that is in another one.
+const otherFormat = "name the file's format: --format rawko-yaml or execution"
+
 // parseJSON reads our own JSON.
 func parseJSON(text []byte) (*source, error) {
 	if pointer, problem := plan.CheckJSON(text, yamltext.MaxNesting); problem != "" {
-		return nil, refuse(pointer, problem, "give one JSON object")
+		return nil, refuse(pointer, problem, "give one JSON object, or "+otherFormat)
 	}
 	return parseNative(text, json.RejectUnknownMembers(true))
 }
@@ -35,6 +38,15 @@ func parseYAML(text []byte) (*source, error) {
 	return parseNative(read.JSON, json.JoinOptions(json.RejectUnknownMembers(true), scalarsAsText()))
 }
 
+// membersOf returns the members of a JSON object, nil if data is something else.
+func membersOf(data []byte) (members map[string]jsontext.Value) {
+	if json.Unmarshal(data, &members) != nil {
+		return nil
+	}
+	return members
+}
+
+// scalarsAsText reads numbers and booleans as text where a text is expected.
 func scalarsAsText() json.Options {
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(in *jsontext.Decoder, text *string) error {
 		switch in.PeekKind() {
@@ -49,13 +61,13 @@ func scalarsAsText() json.Options {
 
 // parseNative reads a resources.Document or a plan alone.
 func parseNative(data []byte, options json.Options) (*source, error) {
-	keys := jsonKeys(data)
-	if keys == nil {
+	members := membersOf(data)
+	if members == nil {
 		return nil, refuse("", "the text holds no plan", "give an object with an objective and steps")
 	}
 	d := resources.Document{Plan: &resources.PlanDocument{}}
 	root, into := "/plan", any(&d)
-	if !keys["plan"] {
+	if members["plan"] == nil {
 		root, into = "", d.Plan
 	}
 	if err := json.Unmarshal(data, into, options); err != nil {
@@ -106,7 +118,7 @@ func decodeError(root string, err error) error {
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
 		name := plan.Quote(semantic.JSONPointer.LastToken())
-		return refuse(field, "the field "+name+" is not known", "remove it, or compare it with an exported plan")
+		return refuse(field, "the field "+name+" is not known", "remove it, or "+otherFormat)
 	case errors.As(err, &inner):
 		return refuse(field, inner.Problem, inner.Fix)
 	case semantic.GoType != nil && semantic.Err == nil:

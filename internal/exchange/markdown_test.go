@@ -23,6 +23,46 @@ func TestForeignMarkdown(t *testing.T) {
 	}
 }
 
+// TestPlanText shows which steps are found in plans that were written for people.
+func TestPlanText(t *testing.T) {
+	for _, name := range []string{"text-ordered", "text-phases"} {
+		got, err := exchange.ReadPlanText(testdata(t, name+".md"), "Plan")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := export(t, exchange.YAML, setUp(t, got))
+		golden(t, name+".golden.yaml", text)
+	}
+}
+
+func TestPlanTextSteps(t *testing.T) {
+	for text, want := range map[string]string{
+		"# Plan: Mend it\n\n- [x] a\n- [ ] b": "Mend it\na\nb",
+		"# Plan\n\nJust prose.":               "untitled\nuntitled",
+		"1. a\n2. b":                          "untitled\na\nb",
+		"# T\n## Context\n1. no\n## Steps\n1. a\n2. b\n## Tests\n1. no":    "T\na\nb",
+		"# T\n## Steps\n- a\n- b\n## Risks\n- no":                          "T\na\nb",
+		"# T\n## Phase 1: a\n- no\n## Phase 2: b":                          "T\na\nb",
+		"# T\n## Approach\n### a\ntext\n### b\n## Notes\n### no":           "T\na\nb",
+		"# T\n## Files\n1. no":                                             "T\nT",
+		"---\ntitle: x\n---\n# T\n<!-- 1. no -->\n```\n1. no\n```\n1. a\n": "T\na",
+	} {
+		got, err := exchange.ReadPlanText([]byte(text), "untitled")
+		if err != nil || titles(got) != want {
+			t.Errorf("%q: got %q, %v, want %q", text, titles(got), err, want)
+		}
+	}
+}
+
+func TestPlanTextHasNotTooManyHeadings(t *testing.T) {
+	for _, part := range []string{"# a\n", "## 1. a\n- b\n"} {
+		_, err := exchange.ReadPlanText([]byte(strings.Repeat(part, 40_000)), "o")
+		if err == nil || !strings.Contains(err.Error(), "more than 2000 headings") {
+			t.Errorf("%q: %v", part, err)
+		}
+	}
+}
+
 func TestMarkdownItems(t *testing.T) {
 	for _, c := range []struct {
 		text   string

@@ -1,8 +1,11 @@
 package exchange
 
 import (
+	"fmt"
+	"regexp"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -32,7 +35,13 @@ type document struct {
 
 // parseBlocks finds the blocks of a text. What is within a line is not looked
 // at, and no paragraph is taken for the definition of a link: it would vanish.
-func parseBlocks(lines []string) (d *document, err error) {
+func parseBlocks(data []byte) (d *document, err error) {
+	lines := strings.Split(string(data), "\n")
+	if len(lines) > maxLines {
+		return nil, refuse("", fmt.Sprintf("the text has %d lines; at most %d are read", len(lines), maxLines), "split the plan")
+	}
+	blankFrontMatter(lines)
+	dedent(lines)
 	defer func() {
 		if r := recover(); r != nil { // a fault of the parser; the text is still only text
 			d, err = nil, refuse("", "the Markdown cannot be read", "write it more simply, or use JSON")
@@ -192,6 +201,10 @@ func blankFrontMatter(lines []string) {
 		}
 	}
 }
+
+var checkItem = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX/!~>-]\](?:[ \t]|$)`)
+})
 
 // dedent moves a text to the margin of which every box is indented so far that
 // it would be code.

@@ -21,22 +21,13 @@ import (
 //
 // goldmark tells which lines belong to which block. The text itself is taken from
 // the lines as they are written: a plan keeps Markdown, it does not render it.
-func parseMarkdown(text string) (*source, error) { return readCheckList(text, "") }
-
-// readCheckList reads a check list whose objective is known, or is its first heading.
-func readCheckList(text, objective string) (*source, error) {
-	lines := strings.Split(text, "\n")
-	if len(lines) > maxLines {
-		return nil, refuse("", fmt.Sprintf("the text has %d lines; at most %d are read", len(lines), maxLines), "split the plan")
-	}
-	blankFrontMatter(lines)
-	dedent(lines)
-	document, err := parseBlocks(lines)
+func parseMarkdown(text []byte) (*source, error) {
+	document, err := parseBlocks(text)
 	if err != nil {
 		return nil, err
 	}
 	r := &checkListReader{
-		src:      &source{call: plan.StepID.String, foldLines: true, outline: plan.Outline{Objective: objective}},
+		src:      &source{call: plan.StepID.String, foldLines: true},
 		document: document,
 		sections: map[string]*textBlock{},
 	}

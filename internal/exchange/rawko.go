@@ -69,8 +69,8 @@ type rawkoStepState string
 // Values lists rawko's step statuses.
 func (rawkoStepState) Values() []string { return plan.RawkoStatuses() }
 
-func rawkoYAML(p *plan.Plan) ([]byte, error) {
-	data, err := json.Marshal(toRawko(p))
+func rawkoYAML(s plan.State) ([]byte, error) {
+	data, err := json.Marshal(toRawko(s.Plan))
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
@@ -179,11 +179,11 @@ func parseRawko(text []byte) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := jsonKeys(read.JSON)
-	if keys == nil {
+	members := membersOf(read.JSON)
+	if members == nil {
 		return nil, refuse("", "the text holds no plan", "give an object with a task and steps")
 	}
-	if keys["planId"] && !keys["steps"] {
+	if members["planId"] != nil && members["steps"] == nil {
 		return nil, refuse("/planId", "this names a plan but does not contain it", "import the plan's own file, under plans/")
 	}
 	var r rawkoPlan
@@ -292,7 +292,7 @@ func (r *rawkoPlan) notes(s *source) {
 
 // memberNames adds the names of an object's members to names.
 func memberNames(names map[string]bool, prefix string, object jsontext.Value) {
-	for name := range jsonKeys(object) {
+	for name := range membersOf(object) {
 		names[plan.Shorten(prefix+name, 60)] = true
 	}
 }

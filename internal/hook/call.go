@@ -1,10 +1,10 @@
 // Package hook reads what agents' hosts tell the commands that they call around an
-// agent's tools and sessions, words the answers as each host takes them, and judges
-// whether a tool may run while an agent may only read. Each host's payloads, names of
+// agent's tools and sessions, words the answers as each host takes them, judges
+// whether a tool may run while an agent may only read, and decodes the plans that agents
+// keep in their hosts. Each host's payloads, names of
 // tools and ways of answering are known here and nowhere else.
 //
-// It must not know plans, logs or files: what holds a path, and which commands only
-// read, is asked of those who call it.
+// It must not know logs or files: the caller says where a path leads and which commands only read.
 package hook
 
 import "github.com/go-json-experiment/json/jsontext"

@@ -244,7 +244,7 @@ func (r ClearPlanReply) Text() string {
 
 // ImportPlan is SetUp for a plan that comes from a file. The gates look at what is
 // left to do; what they find is told, and refuses the plan only where everything is
-// judged: the lists of other programs know no hints and paths. Its former versions, the oldest
+// judged: check lists have no hints and paths. Its former versions, the oldest
 // first, are kept as former plans, unless they are here already.
 func (s *Service) ImportPlan(ctx context.Context, c Caller, a plan.SetUp, former []plan.SetUp) (SetupPlanReply, []string, error) {
 	candidate := gates.Candidate{Objective: a.Objective, Replaces: true}

@@ -1,0 +1,196 @@
+package hook
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/planloop/planloop/internal/exchange"
+	"github.com/planloop/planloop/plan"
+)
+
+// HostPlan returns what the call says about the plan that the session's agent keeps in its host,
+// nil if it says nothing or cannot be read.
+func (c Call) HostPlan() *plan.AdoptPlan {
+	if c.Does != Plans || c.Subagent != "" || c.Session == "" || c.Moment != c.planMoment() {
+		return nil
+	}
+	var a *plan.AdoptPlan
+	switch c.planTool() {
+	case showsPlan:
+		a = c.shownPlan()
+	case "todowrite", "updatetodo", "managetodolist":
+		a = c.listedPlan("To-do list of Claude Code")
+	case "updateplan":
+		a = c.listedPlan("Plan of Codex")
+	case "writetodos":
+		a = c.listedPlan("To-do list of Gemini CLI")
+	case "taskcreate", "taskupdate":
+		a = c.changedTask()
+	}
+	if a == nil {
+		return nil
+	}
+	if a.Host, a.Session = string(c.Host), c.Session; plan.CleanAction(*a) != nil {
+		return nil
+	}
+	return a
+}
+
+const showsPlan = "exitplanmode" // the tool that shows a plan to the user, as planTool spells it
+
+// planTool is the tool's name in one spelling. Some hosts put the name of an extension before it.
+func (c Call) planTool() string {
+	name := c.Tool[strings.LastIndex(c.Tool, "__")+1:]
+	name = strings.ReplaceAll(strings.ToLower(name), "_", "")
+	if name == "createplan" { // Cursor's
+		return showsPlan
+	}
+	return name
+}
+
+// planMoment is when to read the plan: after the tool, or before it if the host has no hook after it
+// or is about to show the plan to its user.
+func (c Call) planMoment() Moment {
+	hasAfter := slices.ContainsFunc(Events(c.Host), func(e Event) bool { return e.Moment == AfterTool })
+	if !hasAfter || c.Moment == BeforeTool && c.planTool() == showsPlan {
+		return BeforeTool
+	}
+	return AfterTool
+}
+
+// shownPlan reads a plan written for people. The user agreed to it if the tool has answered.
+func (c Call) shownPlan() *plan.AdoptPlan {
+	const objective = "Plan of Claude Code"
+	var given, answer struct {
+		Plan string `json:"plan"`
+	}
+	_ = json.Unmarshal(c.Input, &given) // either may hold the plan
+	_ = json.Unmarshal(c.Result, &answer)
+	read, err := exchange.ReadPlanText([]byte(cmp.Or(answer.Plan, given.Plan)), objective)
+	if err != nil {
+		return nil
+	}
+	return &plan.AdoptPlan{Outline: read.Outline, Steps: read.Steps, MadeUp: read.Objective == objective, Agreed: c.Result != nil}
+}
+
+// hostTodo is an entry of a to-do list.
+type hostTodo struct {
+	Content     string `json:"content"`     // the text, in Claude Code and opencode
+	Step        string `json:"step"`        // in Codex
+	Title       string `json:"title"`       // in VS Code
+	Description string `json:"description"` // in Gemini CLI
+	Status      string `json:"status"`
+	Priority    string `json:"priority"`
+}
+
+// listedPlan reads a whole to-do list, which never says its objective.
+func (c Call) listedPlan(objective string) *plan.AdoptPlan {
+	var given struct {
+		Todos       jsontext.Value `json:"todos"` // a list, or a check list in Markdown
+		TodoList    jsontext.Value `json:"todoList"`
+		Plan        jsontext.Value `json:"plan"`
+		Content     string         `json:"content"` // a check list in Markdown
+		Explanation string         `json:"explanation"`
+	}
+	if json.Unmarshal(c.Input, &given) != nil {
+		return nil
+	}
+	var todos []hostTodo
+	for _, list := range []jsontext.Value{given.TodoList, given.Todos, given.Plan} {
+		if list.Kind() != jsontext.KindBeginArray {
+			continue
+		}
+		if json.Unmarshal(list, &todos) != nil {
+			return nil
+		}
+		return hostTodos(todos, objective, given.Explanation)
+	}
+	if text := ""; json.Unmarshal(given.Todos, &text) == nil {
+		given.Content = text
+	}
+	read, err := exchange.Import([]byte(given.Content), exchange.Markdown, exchange.ImportOptions{})
+	if err != nil {
+		return nil
+	}
+	return &plan.AdoptPlan{Outline: read.Action.Outline, Steps: read.Action.Steps, MadeUp: true}
+}
+
+func hostTodos(todos []hostTodo, objective, why string) *plan.AdoptPlan {
+	a := &plan.AdoptPlan{Outline: plan.Outline{Objective: objective, Summary: why}, MadeUp: true}
+	if utf8.RuneCountInString(why) > plan.MaxSummary {
+		a.Summary, a.ContextNotes = "", why
+	}
+	for _, todo := range todos {
+		step := plan.NewStep{Progress: plan.Progress{Status: plan.ReadStatus(todo.Status)},
+			Spec: plan.Spec{Title: line(cmp.Or(todo.Content, todo.Step, todo.Title, todo.Description))}}
+		if todo.Priority != "" && todo.Priority != "medium" && todo.Priority != "normal" {
+			step.ContextHints = []string{"Priority: " + line(plan.Shorten(todo.Priority, 40))}
+		}
+		a.Steps = append(a.Steps, step)
+	}
+	return a
+}
+
+// taskID is a string or a number.
+type taskID string
+
+// UnmarshalJSON is part of json.Unmarshaler.
+func (id *taskID) UnmarshalJSON(value []byte) error {
+	if jsontext.Value(value).Kind() == jsontext.KindNumber {
+		*id = taskID(value)
+		return nil
+	}
+	return json.Unmarshal(value, (*string)(id))
+}
+
+// changedTask reads a task that was created, under the id in the answer, or changed.
+func (c Call) changedTask() *plan.AdoptPlan {
+	var given struct {
+		ID          taskID   `json:"taskId"`
+		Subject     *string  `json:"subject"`
+		Description *string  `json:"description"`
+		Owner       *string  `json:"owner"`
+		Status      string   `json:"status"`
+		After       []taskID `json:"addBlockedBy"`
+		Before      []taskID `json:"addBlocks"`
+	}
+	var answer struct {
+		Task struct {
+			ID taskID `json:"id"`
+		} `json:"task"`
+	}
+	if json.Unmarshal(c.Input, &given) != nil {
+		return nil
+	}
+	_ = json.Unmarshal(c.Result, &answer) // only the answer to TaskCreate has a task
+	name := cmp.Or(given.ID, answer.Task.ID)
+	if name == "" {
+		return nil
+	}
+	t := &plan.TaskChange{Name: string(name), Title: given.Subject, Details: given.Description, Agent: given.Owner,
+		Status: plan.ReadStatus(given.Status), Gone: given.Status == "deleted", After: names(given.After), Before: names(given.Before)}
+	if t.Title != nil && strings.TrimSpace(*t.Title) == "" {
+		t.Title = nil
+	}
+	for _, text := range []*string{t.Title, t.Agent} {
+		if text != nil {
+			*text = line(*text)
+		}
+	}
+	return &plan.AdoptPlan{Outline: plan.Outline{Objective: "Tasks of Claude Code"}, Task: t, MadeUp: true}
+}
+
+func names(ids []taskID) (list []string) {
+	for _, id := range ids {
+		list = append(list, string(id))
+	}
+	return list
+}
+
+// line is a text on one line.
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }
