@@ -51,7 +51,7 @@ type ToolInfo struct {
 // Model is a language model that planloop may ask.
 type Model interface {
 	Name() string
-	// Ask returns the one JSON object of the answer to a prompt; it is bounded in
+	// Ask returns the JSON object in the answer to a prompt, or the whole answer if it holds none. It is bounded in
 	// time and size.
 	Ask(ctx context.Context, prompt string) ([]byte, error)
 }
