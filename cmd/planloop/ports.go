@@ -114,7 +114,7 @@ func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.
 	if err != nil {
 		return nil, "", err
 	}
-	for _, f := range result.Top(surveyed) {
+	for _, f := range result.Findings[:min(len(result.Findings), surveyed)] {
 		found = append(found, verbs.Suggestion{Title: f.Title, Type: plan.StepType(f.Type), ContextHints: f.Hints,
 			RelevantFilePaths: f.Paths, Reason: reason(f), Line: f.Line})
 	}
@@ -122,7 +122,7 @@ func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.
 }
 
 func reason(f scan.Finding) string {
-	text := f.Kind + " at " + fmt.Sprintf("%s:%d", f.Path, f.Line)
+	text := fmt.Sprintf("mark at %s:%d", f.Path, f.Line)
 	if f.Count > 1 {
 		text += fmt.Sprintf(" and %d more places", f.Count-1)
 	}

@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	_ "embed"
+	"iter"
 	"path"
 	"regexp"
 	"strings"
@@ -21,8 +22,6 @@ type language struct {
 	name    string   // "" is none that is known
 	openers []string // what begins a comment
 }
-
-const markdown = "Markdown"
 
 //go:embed languages.txt
 var languages string
@@ -61,37 +60,42 @@ type notes struct{ word, calling, assignee *regexp.Regexp }
 
 var noteForms = sync.OnceValue(func() notes {
 	return notes{
-		word:     regexp.MustCompile(`TODO|FIXME|XXX`),
-		calling:  regexp.MustCompile(`^(?:TODO|FIXME|XXX)(?::|\([^)]*\):?) ?\S`),
+		word:     regexp.MustCompile(`TODO|FIXME|HACK|XXX`),
+		calling:  regexp.MustCompile(`^(?:TODO|FIXME|HACK|XXX)(?::|\([^)]*\):?) ?\S`),
 		assignee: regexp.MustCompile(`^\s*[(\[][^()\[\]]{0,60}[)\]]`),
 	}
 })
 
-// marks returns the marks in the comments of a file, line by line: in a string over
-// several lines something may look like a comment that is none.
-func marks(name string, content []byte, openers []string) []sighting {
-	if !noteForms().word.Match(content) {
-		return nil
-	}
-	var found []sighting
-	number := 0
-	for line := range bytes.Lines(content) {
-		number++
-		if len(found) == maxMarksPerFile {
-			break
+// marks yields the marks in the comments of a file with their lines. It looks at one line at a time: in a string over
+// several lines, a line may look like a comment.
+func marks(name string, content []byte) iter.Seq2[mark, int] {
+	return func(yield func(mark, int) bool) {
+		if !noteForms().word.Match(content) {
+			return
 		}
-		if !noteForms().word.Match(line) {
-			continue
-		}
-		if word, rest, ok := markIn(commentIn(string(line), openers)); ok {
-			m := sighting{thing{kind: KindMark, word: word, text: markText(rest)}, place{name, number}}
+		openers, number, found := languageOf(name).openers, 0, 0
+		for line := range bytes.Lines(content) {
+			number++
+			if found == maxMarksPerFile {
+				return
+			}
+			if !noteForms().word.Match(line) {
+				continue
+			}
+			word, rest, ok := markIn(commentIn(string(line), openers))
+			if !ok {
+				continue
+			}
+			found++
+			m := mark{word: word, text: markText(rest)}
 			if m.text == "" {
 				m.within = name
 			}
-			found = append(found, m)
+			if !yield(m, number) {
+				return
+			}
 		}
 	}
-	return found
 }
 
 // commentIn returns what stands behind the first opener of a comment in a line, or
