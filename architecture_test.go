@@ -48,7 +48,7 @@ func layers() []layer {
 		{folder: "gates", imports: base()},
 		{folder: "prompts", imports: base()},
 		{folder: "resources", imports: base()},
-		{folder: "mcpserver", imports: onBase("prompts", "resources", "internal/verbs", "internal/toolbox", "internal/seal", "internal/llm",
+		{folder: "mcpserver", imports: onBase("prompts", "resources", "internal/verbs", "internal/toolbox", "internal/seal",
 			"internal/store", "internal/workspace", "internal/review", "internal/page")}, // how its messages travel is the transport's
 		{folder: "cmd", imports: []string{"..."}},
 		{folder: "internal/store", imports: []string{"plan", "internal/atomicfile", "internal/private", "internal/broadcast"}},

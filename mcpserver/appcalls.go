@@ -186,7 +186,7 @@ func (s *Server) hand(ctx context.Context, view review.View, decides bool) hande
 	if h.View != nil && decides && view.Can.Decide {
 		claims := shownIn(view)
 		claims.Salt, claims.Expires = rand.Text(), time.Now().Add(stateLasts)
-		nonce, err := s.rounds.SealAs(viewAs, claims)
+		nonce, err := s.sealer.SealAs(viewAs, claims)
 		if err != nil {
 			s.opts.Logger.Error("the app decides nothing", "error", err)
 		}
@@ -198,7 +198,7 @@ func (s *Server) hand(ctx context.Context, view review.View, decides bool) hande
 // wasShown is what a nonce says, false for one that was not given out by this process, or too long ago.
 func (s *Server) wasShown(nonce string) (shown, bool) {
 	var claims shown
-	err := s.rounds.UnsealAs(viewAs, nonce, maxNonce, &claims)
+	err := s.sealer.UnsealAs(viewAs, nonce, maxNonce, &claims)
 	return claims, err == nil && time.Now().Before(claims.Expires)
 }
 

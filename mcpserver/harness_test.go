@@ -38,8 +38,7 @@ func newWorldWith(t testing.TB, configured verbs.Options, wanted mcpserver.Optio
 	service := verbs.New(s, configured)
 	server, err := mcpserver.New(mcpserver.Options{
 		Version: "test", Strategy: prompts.React, Toolsets: wanted.Toolsets, User: terminal.CommandLine{}, Yield: stdio.Yield,
-		SamplingTimeout: wanted.SamplingTimeout,
-		Service:         func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
+		Service: func(context.Context, mcpserver.Roots) (*verbs.Service, error) { return service, nil },
 		Actor: func(client, _ string) plan.Actor {
 			return plan.Actor{Kind: plan.Agent, Name: client}
 		},

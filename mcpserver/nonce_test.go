@@ -16,8 +16,8 @@ func TestWhatWasShownLongAgoDecidesNothing(t *testing.T) {
 		as    string
 		left  time.Duration
 		valid bool
-	}{{viewAs, time.Minute, true}, {viewAs, -time.Second, false}, {"round", time.Minute, false}} {
-		nonce, err := s.rounds.SealAs(c.as, shown{Expires: time.Now().Add(c.left)})
+	}{{viewAs, time.Minute, true}, {viewAs, -time.Second, false}, {serverAskPurpose, time.Minute, false}} {
+		nonce, err := s.sealer.SealAs(c.as, shown{Expires: time.Now().Add(c.left)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func (s *Server) relay(ctx context.Context, request mcp.CallToolRequest) (*mcp.C
 	s.yield(ctx)
 	told := s.progress(ctx, request)
 	defer told.settle(ctx)
-	call := round{Tool: tool.Name, Arguments: seal.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
+	call := relayedCall{Tool: tool.Name, Arguments: seal.Fingerprint(request.Params.RawArguments), Actor: caller.Actor.Name}
 	if request.Params.RequestState == "" && len(request.Params.InputResponses) == 0 {
 		r := &relayed{Server: s, tool: tool, service: service, caller: caller, call: call,
 			asks: make(chan *serverAsk), ended: make(chan struct{})}
@@ -83,7 +83,7 @@ type relayed struct {
 	tool    ServerTool
 	service *verbs.Service
 	caller  verbs.Caller
-	call    round
+	call    relayedCall
 	asks    chan *serverAsk
 	told    atomic.Pointer[progress] // of the client's call that waits now
 	cancel  context.CancelFunc
@@ -232,17 +232,27 @@ func answerOf(result *mcp.ElicitationResult) serverAnswer {
 	return a
 }
 
+// relayedCall is the sealed state of a call that waits for the client's answer.
+type relayedCall struct {
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"` // their fingerprint
+	Actor     string    `json:"actor"`
+	Expires   time.Time `json:"expires"`
+	Question  string    `json:"question"` // id of the question
+}
+
 const (
 	serverAskKey     = "server" // of the one question in a request for input
 	serverAskPurpose = "server's question"
-	maxWaiting       = 64 // calls that wait for an answer at a time
+	maxWaiting       = 64       // calls that wait for an answer at a time
+	maxRelayed       = 64 << 10 // bytes of the sealed state
 )
 
 // inputRequired ends a stateless call with the question, nil where it cannot.
 func (r *relayed) inputRequired(ask *serverAsk) *mcp.CallToolResult {
 	now := r.call
 	now.Question, now.Expires = rand.Text(), time.Now().Add(askLongest)
-	state, err := r.rounds.SealAs(serverAskPurpose, now)
+	state, err := r.sealer.SealAs(serverAskPurpose, now)
 	if err != nil || !r.waiting.put(now.Question, r, ask) {
 		return nil
 	}
@@ -290,9 +300,9 @@ func (w *waiting) remove(id string) (waitingCall, bool) {
 var errWaiting = errors.New("the question that it answers is not open, or was not asked in this call")
 
 // take gives the answer that a client brings to the server that waits for it.
-func (w *waiting) take(s *Server, call round, params mcp.CallToolParams) (*relayed, error) {
-	var state round
-	if err := s.rounds.UnsealAs(serverAskPurpose, params.RequestState, maxRound, &state); err != nil {
+func (w *waiting) take(s *Server, call relayedCall, params mcp.CallToolParams) (*relayed, error) {
+	var state relayedCall
+	if err := s.sealer.UnsealAs(serverAskPurpose, params.RequestState, maxRelayed, &state); err != nil {
 		return nil, errWaiting
 	}
 	if state.Tool != call.Tool || state.Arguments != call.Arguments || state.Actor != call.Actor || !time.Now().Before(state.Expires) {

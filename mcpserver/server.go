@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -49,8 +48,6 @@ type Options struct {
 	// Sealer returns what seals the state of a question while it travels through a
 	// client; nil: clients of the stateless revision are not asked.
 	Sealer func() (*seal.Sealer, error)
-	// SamplingTimeout bounds the wait for one answer of a client's model; 0: two minutes.
-	SamplingTimeout time.Duration
 	// Yield lets a client's next call go on while the call of a context waits for
 	// something long; nil where the transport runs calls side by side.
 	Yield func(context.Context)
@@ -79,7 +76,7 @@ type Server struct {
 	opts          Options
 	connections   *connections
 	subscriptions *subscriptions
-	rounds        *seal.Sealer    // of calls in rounds, and of what apps showed; what waits for an answer ends with the process
+	sealer        *seal.Sealer    // seals other servers' questions and the app's views; its key ends with the process
 	plansOnly     map[string]bool // the tools that pass in a read-only phase
 	offered       []string        // the names of the tools that there are
 	foreign       *foreign        // nil: no tools of other servers are offered
@@ -94,7 +91,7 @@ type Server struct {
 // New returns a server. Nothing is opened until a client asks for it.
 func New(opts Options) (*Server, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	rounds, err := seal.New()
+	sealer, err := seal.New()
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +99,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{
 		opts:        opts,
 		connections: &connections{alive: map[string]joined{}},
-		rounds:      rounds,
+		sealer:      sealer,
 		plansOnly:   plansOnly(verbs.Table(), toolbox.Table()),
 		close:       sync.OnceFunc(cancel),
 	}

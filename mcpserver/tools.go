@@ -70,10 +70,6 @@ func (s *Server) handle(row verbs.Row) server.ToolHandlerFunc {
 		told := s.progress(ctx, request)
 		defer told.settle(ctx)
 		caller.Progress, caller.Background = told.tell, s.background
-		if asksModel(row) && server.IsModernRequest(ctx) && offersSampling(ctx) {
-			return s.inRounds(ctx, row, request, service, caller), nil
-		}
-		caller.Model = s.hostModel(ctx, row)
 		if request.Params.RequestState != "" || len(request.Params.InputResponses) > 0 {
 			return s.retried(ctx, row, request, service, caller), nil
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/downstream"
-	"github.com/planloop/planloop/internal/llm"
+	"github.com/planloop/planloop/internal/model"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/workspace"
 )
@@ -47,12 +47,12 @@ func TestConfigurationHelpIsWhole(t *testing.T) {
 			t.Errorf("the gate %s is not named", gate)
 		}
 	}
-	for _, known := range []string{workspace.Variable("gates"), workspace.FileName, llm.DefaultBaseURL, llm.DefaultAPIKeyEnv} {
+	for _, known := range []string{workspace.Variable("gates"), workspace.FileName} {
 		if !strings.Contains(text, known) {
 			t.Errorf("%s is not named", known)
 		}
 	}
-	for of, section := range map[string]reflect.Type{"model": reflect.TypeFor[llm.Config](), "agents": reflect.TypeFor[agents.Agent](),
+	for of, section := range map[string]reflect.Type{"model": reflect.TypeFor[model.Config](), "agents": reflect.TypeFor[agents.Agent](),
 		"servers": reflect.TypeFor[downstream.Server]()} {
 		for field := range section.Fields() {
 			key := field.Tag.Get("yaml")
@@ -67,16 +67,16 @@ func TestConfigurationHelpIsWhole(t *testing.T) {
 func TestConfigurationHelpCanBePasted(t *testing.T) {
 	var file strings.Builder
 	_, examples, _ := strings.Cut(configurationHelp(), ", in your own file:\n\n")
-	examples = strings.Replace(examples, "\nA model, in your own file:\n", "", 1)
+	examples = strings.Replace(examples, "\nA model, in your own file: a program that reads a prompt and prints the answer:\n", "", 1)
 	for line := range strings.SplitSeq(examples+"\n  gates: {verifiable: error, oversize: \"off\"}", "\n") {
 		file.WriteString(strings.TrimPrefix(line, "  ") + "\n")
 	}
 	config := written(t, file.String())
-	var model llm.Config
-	if err := config.Model.Decode(&model); err != nil {
+	var asked model.Config
+	if err := config.Model.Decode(&asked); err != nil {
 		t.Fatal(err)
 	}
-	if err := model.Validate(); err != nil {
+	if err := asked.Validate(); err != nil {
 		t.Error(err)
 	}
 	var started agents.Config
@@ -98,7 +98,7 @@ func TestMistakesInSections(t *testing.T) {
 		way   string
 		into  func() any
 	}{
-		"model":  {reflect.TypeFor[llm.Config](), "model: {%s}", "model.", func() any { return &llm.Config{} }},
+		"model":  {reflect.TypeFor[model.Config](), "model: {%s}", "model.", func() any { return &model.Config{} }},
 		"notify": {reflect.TypeFor[notify.Config](), "notify: {%s}", "notify.", func() any { return &notify.Config{} }},
 		"webhook": {reflect.TypeFor[notify.Webhook](), "notify: {webhooks: [{%s}]}", "notify.webhooks",
 			func() any { return &notify.Config{} }},

@@ -16,7 +16,6 @@ import (
 
 	"github.com/planloop/planloop/gates"
 	"github.com/planloop/planloop/internal/engine"
-	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/store"
@@ -147,7 +146,7 @@ func (d *diagnosis) configuration(a *app, place workspace.Workspace) {
 		d.Warnings = append(d.Warnings, w.Error())
 	}
 	servers, unread := configuredServers(config.Servers)
-	wrong := []error{err, faultIn(config.Model, &llm.Config{}), faultIn(config.Notify, &notify.Config{}), unread}
+	wrong := []error{err, a.modelFault(config.Model), faultIn(config.Notify, &notify.Config{}), unread}
 	wrong = append(wrong, servers.Faults()...)
 	for _, err := range append(wrong, a.staffFaults(place, config.Agents)...) {
 		if err != nil {

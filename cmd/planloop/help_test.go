@@ -15,7 +15,7 @@ func emptyWorld() (world, *bytes.Buffer, *bytes.Buffer) {
 	var out, err bytes.Buffer
 	return world{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" },
 		home:       func() (string, error) { return "", errors.New("there is none") },
-		agentAbove: func() string { return "" }, runAbove: func() string { return "" }}, &out, &err
+		agentAbove: func() string { return "" }, above: func(string) string { return "" }}, &out, &err
 }
 
 // walk calls f for every command of the tree.

@@ -41,6 +41,11 @@ func newHookCommand(a *app) *cobra.Command {
 // hook answers a host. Where an agent may only read, whatever goes wrong refuses; elsewhere it says nothing.
 func (a *app) hook(ctx context.Context, host hook.Host, event string) error {
 	a.quiet, a.inTerminal = true, false // whoever started the host, no person runs its hooks
+	if a.insideModel() {
+		// The host only answers planloop's prompt; its session is not one that works on the plan.
+		call, _ := hook.Read(host, event, nil)
+		return a.tellHost(hookAnswer{call: call})
+	}
 	a.unwatched("hook " + string(host) + " " + event)
 	if unknown := hook.Misnamed(host, event); unknown != "" { // which a host is not held up by, and a person is to find
 		fmt.Fprintln(a.err, unknown)

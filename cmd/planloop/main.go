@@ -46,7 +46,7 @@ type world struct {
 	size       func() (width, rows int) // of that terminal; zeros when unknown
 	chain      func() []lineage.Process // this process and those above it
 	agentAbove func() string            // the variable of an agent's host that one above was started with; "" for none
-	runAbove   func() string            // what engine.EnvRun is in the environment of one above; "" for nothing
+	above      func(string) string      // the value of a variable in the environment of one above; "" for none
 }
 
 func environment() world {
@@ -57,7 +57,7 @@ func environment() world {
 		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
 		size:      terminalSize, chain: chain, agentAbove: sync.OnceValue(func() string { return agentAbove(above()) }),
-		runAbove: sync.OnceValue(func() string { return runAbove(above()) }),
+		above: func(variable string) string { return valueAbove(above(), variable) },
 	}
 }
 

@@ -10,13 +10,14 @@ import (
 	"github.com/planloop/planloop/internal/engine"
 	"github.com/planloop/planloop/internal/hosts"
 	"github.com/planloop/planloop/internal/lineage"
+	"github.com/planloop/planloop/internal/model"
 	"github.com/planloop/planloop/internal/workspace"
 	"github.com/planloop/planloop/plan"
 )
 
 // hostVariables tell of an agent's shell, set by its host or by planloop.
 func hostVariables() []string {
-	return append(hosts.Variables(), engine.EnvRun, workspace.EnvAgent)
+	return append(hosts.Variables(), engine.EnvRun, model.EnvInside, workspace.EnvAgent)
 }
 
 // shellVariables are those of them that no host is known to set in its servers as well.

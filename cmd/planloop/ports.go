@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"github.com/planloop/planloop/internal/agents"
 	"github.com/planloop/planloop/internal/agentsmd"
 	"github.com/planloop/planloop/internal/engine"
-	"github.com/planloop/planloop/internal/llm"
 	"github.com/planloop/planloop/internal/notify"
 	"github.com/planloop/planloop/internal/presence"
 	"github.com/planloop/planloop/internal/process"
@@ -26,47 +24,6 @@ import (
 	"github.com/planloop/planloop/plan"
 	"github.com/planloop/planloop/resources"
 )
-
-// configuredModel is the model of the user's configuration, nil when there is none
-// or it cannot be understood. Nothing is contacted before it is asked.
-func (a *app) configuredModel(section workspace.Section) verbs.Model {
-	if !section.Given() {
-		return nil
-	}
-	var config llm.Config
-	if err := section.Decode(&config); err != nil {
-		a.warn("no model is used: " + err.Error())
-		return nil
-	}
-	return &model{name: config.Model, client: sync.OnceValues(func() (*llm.Client, error) {
-		return llm.New(config, a.getenv, llm.Options{Logger: a.logger()})
-	})}
-}
-
-type model struct {
-	name   string
-	client func() (*llm.Client, error)
-}
-
-// Name is the model's name.
-func (m *model) Name() string { return m.name }
-
-// Ask returns the one JSON object of the model's answer.
-func (m *model) Ask(ctx context.Context, prompt string) ([]byte, error) {
-	client, err := m.client()
-	if err != nil {
-		return nil, err
-	}
-	answer, err := client.Complete(ctx, llm.Request{Prompt: prompt, JSON: true})
-	if err != nil {
-		return nil, err
-	}
-	object, err := llm.ExtractJSON(answer)
-	if errors.Is(err, llm.ErrMalformed) {
-		return []byte(answer), nil // what it is not will be said, and the model asked again
-	}
-	return object, err
-}
 
 // ruleBook is the rule book in the workspace's file for agents.
 type ruleBook struct {
@@ -157,7 +114,7 @@ func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.
 	if err != nil {
 		return nil, "", err
 	}
-	for _, f := range result.Top(surveyed) {
+	for _, f := range result.Findings[:min(len(result.Findings), surveyed)] {
 		found = append(found, verbs.Suggestion{Title: f.Title, Type: plan.StepType(f.Type), ContextHints: f.Hints,
 			RelevantFilePaths: f.Paths, Reason: reason(f), Line: f.Line})
 	}
@@ -165,7 +122,7 @@ func (t files) Survey(ctx context.Context, done func(files int)) (found []verbs.
 }
 
 func reason(f scan.Finding) string {
-	text := f.Kind + " at " + fmt.Sprintf("%s:%d", f.Path, f.Line)
+	text := fmt.Sprintf("mark at %s:%d", f.Path, f.Line)
 	if f.Count > 1 {
 		text += fmt.Sprintf(" and %d more places", f.Count-1)
 	}

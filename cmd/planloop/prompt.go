@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/verbs"
@@ -19,9 +18,7 @@ func newSuggestCommand(a *app) *cobra.Command {
 	var in verbs.Suggest
 	suggest := func(s *verbs.Service, ctx context.Context, c verbs.Caller, in verbs.Suggest) (verbs.SuggestReply, error) {
 		if a.errIsTerm {
-			var finish func()
-			c.Progress, finish = a.bar()
-			defer finish()
+			fmt.Fprintln(a.err, "planloop: looking through the workspace")
 		}
 		return s.Suggest(ctx, c, in)
 	}
@@ -31,14 +28,6 @@ func newSuggestCommand(a *app) *cobra.Command {
 	cmd.Flags().IntVar(&in.Limit, "limit", 20, "how `MANY` to list, at most 50")
 	cmd.Flags().StringVar(&in.Focus, "focus", "", "`TEXT` that says what to look for")
 	return cmd
-}
-
-// bar shows on a terminal how many files were read.
-func (a *app) bar() (progress func(done, all int, what string), finish func()) {
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.err), progressbar.OptionSetDescription("reading"),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionSpinnerType(14))
-	// A bar that cannot be drawn is no reason to stop.
-	return func(done, _ int, _ string) { _ = bar.Set(done) }, func() { _ = bar.Finish() }
 }
 
 func newPromptCommand(a *app) *cobra.Command {

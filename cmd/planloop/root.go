@@ -18,7 +18,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		a.started = true
-		return cmp.Or(a.checkAgentName(), a.keepsToStep(cmd))
+		return cmp.Or(a.checkAgentName(), a.refuseInsideModel(cmd), a.keepsToStep(cmd))
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var invalid *pflag.InvalidValueError

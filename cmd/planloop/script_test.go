@@ -27,7 +27,8 @@ import (
 func TestMain(m *testing.M) {
 	process.Keep() // both return, unless this process was started to keep or confine a command
 	shell.Confine()
-	testscript.Main(lineagetest.Apart{Tests: m, Without: hostVariables()}, map[string]func(){"planloop": main, "zoo": zoo})
+	testscript.Main(lineagetest.Apart{Tests: m, Without: hostVariables()}, map[string]func(){
+		"planloop": main, "tiny-1": scriptedModel, "zoo": zoo})
 }
 
 // update rewrites the goldens of the scripts from what the commands print:
@@ -102,7 +103,7 @@ func scripts(t *testing.T, dir string) testscript.Params {
 			"overwrite": overwrite,
 			"escapes":   escapes,
 			"contract":  contract,
-			"endpoint":  endpoint,
+			"model":     scriptModel,
 			"expand":    expand,
 			"until":     until,
 			"bytes":     writeBytes,

@@ -24,14 +24,14 @@ func (a *app) worker() (engine.Worker, bool) {
 
 // workerIn is worker for a workspace that is not opened.
 func (a *app) workerIn(stateDir string) (engine.Worker, bool) {
-	return engine.WorkerOf(stateDir, cmp.Or(a.getenv(engine.EnvRun), a.runAbove()), a.chain)
+	return engine.WorkerOf(stateDir, cmp.Or(a.getenv(engine.EnvRun), a.above(engine.EnvRun)), a.chain)
 }
 
-// runAbove is what the environment of a process above the first one says of the attempt it was started for: an
-// agent can take that out of its own environment, not out of its keeper's.
-func runAbove(above []lineage.Environment) string {
+// valueAbove returns the value that a variable has in the environment of the nearest process above the first one. An
+// agent can remove a variable from its own environment, but not from its keeper's.
+func valueAbove(above []lineage.Environment, variable string) string {
 	for _, environment := range above {
-		if _, value := environment.First(engine.EnvRun); value != "" {
+		if _, value := environment.First(variable); value != "" {
 			return value
 		}
 	}
@@ -82,8 +82,8 @@ func startedMay(command string) (may started, flags map[string]started) {
 	return outside, nil // review, which is a person's, template save, and what nobody has thought of
 }
 
-// keepsToStep refuses to an agent that was started for a step what is no part of it.
-func (a *app) keepsToStep(cmd *cobra.Command) error {
+// mayOf returns what the table of commands says of a command with its flags.
+func mayOf(cmd *cobra.Command) started {
 	may, flags := startedMay(commandName(cmd))
 	for flag, then := range flags {
 		given := cmd.Flags().Lookup(flag)
@@ -92,7 +92,12 @@ func (a *app) keepsToStep(cmd *cobra.Command) error {
 		}
 		may = then
 	}
-	if may != outside || !cmd.HasParent() || cmd.HasSubCommands() {
+	return may
+}
+
+// keepsToStep refuses to an agent that was started for a step what is no part of it.
+func (a *app) keepsToStep(cmd *cobra.Command) error {
+	if mayOf(cmd) != outside || !cmd.HasParent() || cmd.HasSubCommands() {
 		return nil
 	}
 	stateDir := ""

@@ -41,11 +41,10 @@ const DefaultTimeout = time.Hour
 
 // Bounds of the configuration.
 const (
-	minTimeout   = time.Second
-	maxTimeout   = 24 * time.Hour
-	maxName      = 32
-	maxArguments = 256
-	maxStarts    = 10_000
+	minTimeout = time.Second
+	maxTimeout = 24 * time.Hour
+	maxName    = 32
+	maxStarts  = 10_000
 )
 
 // Options configure Agents. The zero value of a field means its default.
@@ -153,14 +152,10 @@ func invalid(key, problem, want string) *outbound.ConfigError {
 
 // fault is the first thing about an agent that cannot be used; nil for none.
 func (a Agent) fault() *outbound.ConfigError {
-	const example = "write the program and its arguments as a list, such as command: [claude, -p]"
+	problem, want := process.CheckCommand(a.Command)
 	switch {
-	case len(a.Command) == 0 || a.Command[0] == "":
-		return invalid("command", "names no program", example)
-	case len(a.Command) > maxArguments || slices.ContainsFunc(a.Command, func(s string) bool { return strings.ContainsRune(s, 0) }):
-		return invalid("command", "cannot be given to a program", example)
-	case filepath.Base(a.Command[0]) != a.Command[0] && !filepath.IsAbs(a.Command[0]):
-		return invalid("command", "begins with a relative path", "give the name of a program on PATH, or an absolute path")
+	case problem != "":
+		return invalid("command", problem, want)
 	case a.Timeout != 0 && (a.Timeout < minTimeout || a.Timeout > maxTimeout):
 		return invalid("timeout", fmt.Sprintf("of %s is out of range", a.Timeout),
 			fmt.Sprintf("write a time with its unit, from %s to %s, such as timeout: 30m", minTimeout, maxTimeout))

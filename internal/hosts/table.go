@@ -142,7 +142,8 @@ func codex() host {
 		name: "codex", title: "Codex", programs: []string{"codex"}, traces: func(m Machine) []string { return []string{dir(m)} },
 		server: func(m Machine, s Scope) *server {
 			// A server gets few variables there, while hooks get all. They must find the same state.
-			passed := []any{"PLANLOOP_AGENT", "PLANLOOP_RUN", "PLANLOOP_WORKSPACE", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
+			passed := []any{"PLANLOOP_AGENT", "PLANLOOP_INSIDE_MODEL", "PLANLOOP_RUN", "PLANLOOP_WORKSPACE", "XDG_CONFIG_HOME",
+				"XDG_STATE_HOME"}
 			return &server{file: in(m, s, "config.toml"), format: splice.TOML, path: []splice.Key{"mcp_servers", hook.OwnServer},
 				program: "command", entry: append(command(m), splice.Member{Key: "env_vars", Value: passed})}
 		},

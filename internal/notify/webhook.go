@@ -40,7 +40,7 @@ func newWebhook(w Webhook, getenv func(string) string, timeout time.Duration, op
 		encode = discordBody
 	}
 	limits := outbound.Limits{
-		Timeout: timeout, Total: 30 * time.Second, Tries: 4, FirstWait: time.Second, LongestAsked: 15 * time.Second, RetryTimeouts: true,
+		Timeout: timeout, Total: 30 * time.Second, Tries: 4, FirstWait: time.Second, LongestAsked: 15 * time.Second,
 	}
 	return &webhook{outbound.New(address, limits, opts.HTTPClient, opts.Logger), headers, secrets, slices.Clone(w.Events), encode}, nil
 }
@@ -62,7 +62,7 @@ func (w *webhook) deliver(ctx context.Context, e envelope) error {
 	if err != nil {
 		return &failure{problem: "the notice cannot be encoded"}
 	}
-	_, err = w.client.Post(ctx, outbound.Message{Header: w.headers, Body: body, Secrets: w.secrets})
+	err = w.client.Post(ctx, outbound.Message{Header: w.headers, Body: body, Secrets: w.secrets})
 	var refusal *outbound.Error
 	switch {
 	case errors.Is(err, errClosed) && errors.As(err, &refusal):

@@ -1,12 +1,12 @@
 // Package outbound is the one way in which planloop sends something to an address
-// that the user configured: a model, a webhook, another server. It reads such an address
+// that the user configured: a webhook, another server. It reads such an address
 // and the variables that hold its secrets, posts to it within bounds, tries again where
 // that may help, and says in one vocabulary what went wrong, without the secrets. A Stream
 // is for answers that are read as they come.
 //
 // An endpoint is not trusted. It may hang, drip, redirect, flood or echo what it
-// was sent: a call ends in its time, reads a bounded answer, takes nothing to
-// another place, and shows of the endpoint's own words a printable line.
+// was sent: a call ends in its time, takes nothing to another place, and shows of
+// the endpoint's own words a printable line.
 //
 // The package must not know what is sent or what an answer means. It starts no
 // goroutine that outlives a call; a Stream alone keeps connections between calls.
@@ -16,7 +16,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,13 +30,11 @@ import (
 
 // Limits bound a call.
 type Limits struct {
-	Timeout       time.Duration // of one try
-	Total         time.Duration // of all tries and the waits between them
-	Tries         int           // at least 1
-	FirstWait     time.Duration // before the second try, with jitter; the following ones double, up to 8 s
-	LongestAsked  time.Duration // the longest wait an endpoint may ask for; where it wants more, the call is given up
-	RetryTimeouts bool          // whether a try that took too long is repeated
-	MaxAnswer     int64         // bytes of an answer; 0 reads no answer, whatever its status
+	Timeout      time.Duration // of one try
+	Total        time.Duration // of all tries and the waits between them
+	Tries        int           // at least 1
+	FirstWait    time.Duration // before the second try, with jitter; the following ones double, up to 8 s
+	LongestAsked time.Duration // the longest wait an endpoint may ask for; if it asks for more, the call fails
 }
 
 const longestWait = 8 * time.Second
@@ -79,25 +76,25 @@ func New(address *url.URL, limits Limits, given *http.Client, logger *slog.Logge
 func (c *Client) Origin() string { return c.address.Scheme + "://" + strings.ToLower(c.address.Host) }
 
 // Post sends a message until it is accepted with a status from 200 to 299, another
-// try would not help, or there is no time for one. It returns the answer's body.
-// The error is an *Error; when ctx was cancelled, it wraps its cause.
-func (c *Client) Post(ctx context.Context, m Message) ([]byte, error) {
+// try would not help, or there is no time for one. It does not read the answer's
+// body. The error is an *Error; when ctx was cancelled, it wraps its cause.
+func (c *Client) Post(ctx context.Context, m Message) error {
 	if ctx.Err() != nil {
-		return nil, c.gaveUp(ctx, 0)
+		return c.gaveUp(ctx, 0)
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.limits.Total)
 	defer cancel()
 	deadline, _ := bounded.Deadline()
 	tries := 0
 	var last *Error
-	answer, err := backoff.Retry(bounded, func() ([]byte, error) {
+	_, err := backoff.Retry(bounded, func() (struct{}, error) {
 		tries++
-		answer, failure := c.try(bounded, m)
+		failure := c.try(bounded, m)
 		if failure == nil {
-			return answer, nil
+			return struct{}{}, nil
 		}
 		failure.Tries, last = tries, failure
-		return nil, c.paced(failure)
+		return struct{}{}, c.paced(failure)
 	},
 		backoff.WithBackOff(&backoff.ExponentialBackOff{
 			InitialInterval: c.limits.FirstWait, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: longestWait,
@@ -109,11 +106,11 @@ func (c *Client) Post(ctx context.Context, m Message) ([]byte, error) {
 		}))
 	switch {
 	case err == nil:
-		return answer, nil
+		return nil
 	case errors.Is(ctx.Err(), context.Canceled):
-		return nil, c.gaveUp(ctx, tries)
+		return c.gaveUp(ctx, tries)
 	}
-	return nil, last
+	return last
 }
 
 // paced tells the library when to try again: never, when the endpoint asks, or
@@ -129,7 +126,7 @@ func (c *Client) paced(failure *Error) error {
 }
 
 // try sends a message once.
-func (c *Client) try(ctx context.Context, m Message) ([]byte, *Error) {
+func (c *Client) try(ctx context.Context, m Message) *Error {
 	allowed := c.limits.Timeout
 	if deadline, ok := ctx.Deadline(); ok {
 		allowed = min(allowed, time.Until(deadline))
@@ -137,7 +134,7 @@ func (c *Client) try(ctx context.Context, m Message) ([]byte, *Error) {
 	ctx, cancel := context.WithTimeout(ctx, allowed)
 	defer cancel()
 	began := time.Now()
-	response, answer, err := c.exchange(ctx, cancel, m)
+	response, err := c.send(ctx, m)
 	status := 0
 	if response != nil {
 		status = response.StatusCode
@@ -145,28 +142,18 @@ func (c *Client) try(ctx context.Context, m Message) ([]byte, *Error) {
 	c.logger.DebugContext(ctx, "sent a request", "to", c.Origin(), "status", status, "took", time.Since(began))
 	switch {
 	case err != nil:
-		return nil, c.unanswered(ctx, status, allowed, err, m.Secrets)
+		return c.unanswered(ctx, status, allowed, err, m.Secrets)
 	case status < 200 || status > 299:
-		return nil, c.unsuccessful(response, answer, m.Secrets)
+		return c.unsuccessful(response, nil, m.Secrets)
 	}
-	return answer, nil
+	return nil
 }
 
-// Bounds of what is read of an answer that is no success: its first words are
-// wanted, and not for long.
-const (
-	maxComplaint      = 64 << 10
-	maxComplaintDelay = 2 * time.Second
-)
-
-// errTooLong says that an answer has more than is read.
-var errTooLong = errors.New("the answer is too long")
-
-// exchange returns the response, its body closed, and what was read of it.
-func (c *Client) exchange(ctx context.Context, cancel func(), m Message) (*http.Response, []byte, error) {
+// send sends a message once and returns the response, its body closed.
+func (c *Client) send(ctx context.Context, m Message) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address.String(), bytes.NewReader(m.Body))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if m.Header != nil {
 		request.Header = m.Header.Clone()
@@ -177,24 +164,10 @@ func (c *Client) exchange(ctx context.Context, cancel func(), m Message) (*http.
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer response.Body.Close()
-	if c.limits.MaxAnswer == 0 {
-		return response, nil, nil
-	}
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		late := time.AfterFunc(maxComplaintDelay, cancel)
-		defer late.Stop()
-		// What was read counts, however the reading ended: the status is known.
-		complaint, _ := io.ReadAll(io.LimitReader(response.Body, maxComplaint))
-		return response, complaint, nil
-	}
-	answer, err := io.ReadAll(io.LimitReader(response.Body, c.limits.MaxAnswer+1))
-	if err == nil && int64(len(answer)) > c.limits.MaxAnswer {
-		err = errTooLong
-	}
-	return response, answer, err
+	_ = response.Body.Close() // of an answer only the status and the headers count
+	return response, nil
 }
 
 // transport keeps no connection: requests are rare, and nothing should outlive

@@ -16,7 +16,7 @@ var ErrConfig = errors.New("the configuration cannot be used")
 // ConfigError is a key of the configuration that cannot be used. It never repeats
 // a value that might be a secret.
 type ConfigError struct {
-	Section string // model, notify
+	Section string // agents, model, notify, servers
 	Key     string // as it is written below the section
 	Problem string
 	Want    string // what to write instead
@@ -36,7 +36,6 @@ type Rules struct {
 	Example     string // such as "base_url: https://example.com/v1"
 	Credentials string // in place of credentials in the address
 	Unencrypted string // in place of http:// to another machine
-	AllowHTTP   bool   // to another machine
 }
 
 // Parse reads an address. The error repeats nothing of it and has neither section
@@ -55,7 +54,7 @@ func (r Rules) Parse(text string) (*url.URL, *ConfigError) {
 		return nil, &ConfigError{Problem: "names no host", Want: example}
 	case u.Fragment != "" || strings.Contains(text, "#"):
 		return nil, &ConfigError{Problem: "has a part after #, which is never sent", Want: "leave that out"}
-	case u.Scheme == "http" && !r.AllowHTTP && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return nil, &ConfigError{Problem: "would send unencrypted to another machine", Want: r.Unencrypted}
 	}
 	return u, nil

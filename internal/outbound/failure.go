@@ -22,14 +22,11 @@ type Reason int
 
 // The reasons there are.
 const (
-	Unreached   Reason = iota // no connection, or one that broke
-	UnknownHost               // no name server knows the host
-	Untrusted                 // a certificate that is not trusted
-	Redirected                // to another place, or too often
-	TimedOut                  // no whole answer in time
-	TooLong                   // an answer of more than Limits.MaxAnswer
-	Answered                  // with Status, which is no success
-	Cancelled                 // by the caller's context
+	Unreached  Reason = iota // no connection, or one that broke
+	Redirected               // to another place, or too often
+	TimedOut                 // no whole answer in time
+	Answered                 // with Status, which is no success
+	Cancelled                // by the caller's context
 )
 
 // Error is a request that did not succeed. It holds none of the message's secrets.
@@ -80,25 +77,23 @@ func (c *Client) unanswered(ctx context.Context, status int, allowed time.Durati
 	var certificate *tls.CertificateVerificationError
 	var name *net.DNSError
 	switch {
-	case errors.Is(err, errTooLong):
-		e.Reason, e.Problem = TooLong, fmt.Sprintf("answered with more than %d KiB", c.limits.MaxAnswer>>10)
 	case errors.As(err, &elsewhere):
 		e.Reason, e.Problem = Redirected, "redirects elsewhere, which is not followed"
 		e.Says = shown(elsewhere.to, secrets)
 	case ctx.Err() != nil:
 		e.Reason, e.Problem = TimedOut, "did not answer in time ("+allowed.Round(time.Millisecond).String()+")"
-		e.transient, e.cause = c.limits.RetryTimeouts, ctx.Err()
+		e.transient, e.cause = true, ctx.Err()
 	case errors.As(err, &certificate):
-		e.Reason, e.Problem = Untrusted, "has a certificate that is not trusted"
+		e.Problem = "has a certificate that is not trusted"
 		e.Says = shown(certificate.Err.Error(), secrets)
 	case errors.As(err, &name) && name.IsNotFound:
-		e.Reason, e.Problem = UnknownHost, "has no address in DNS"
+		e.Problem = "has no address in DNS"
 	default:
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) { // it repeats the address
 			err = wrapped.Err
 		}
-		e.Reason, e.Problem, e.transient = Unreached, "could not be reached", true
+		e.Problem, e.transient = "could not be reached", true
 		if status != 0 {
 			e.Problem = "cut its answer short"
 		}
@@ -114,7 +109,7 @@ func (c *Client) unsuccessful(response *http.Response, body []byte, secrets []st
 	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("<")) {
 		e.Problem += " with a web page"
 	} else {
-		e.Says = shown(ServiceMessage(body), secrets)
+		e.Says = shown(serviceMessage(body), secrets)
 	}
 	if e.transient = status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500; e.transient {
 		e.RetryAfter = retryAfter(response.Header, time.Now())
@@ -125,10 +120,10 @@ func (c *Client) unsuccessful(response *http.Response, body []byte, secrets []st
 	return e
 }
 
-// ServiceMessage returns what an error says in words, wherever a service puts
+// serviceMessage returns what an error says in words, wherever a service puts
 // them: in message, error or detail, in one another or in a list. Of a body that
 // has none of these it returns all.
-func ServiceMessage(body []byte) string {
+func serviceMessage(body []byte) string {
 	var value any
 	if json.Unmarshal(body, &value) == nil {
 		if message := messageIn(value); message != "" {

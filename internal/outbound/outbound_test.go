@@ -49,7 +49,7 @@ func TestServiceMessage(t *testing.T) {
 		"odd":                                                   "odd",
 		"":                                                      "",
 	} {
-		if got := ServiceMessage([]byte(body)); got != want {
+		if got := serviceMessage([]byte(body)); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}

@@ -54,6 +54,12 @@ func (s *Stream) Broken(ctx context.Context, response *http.Response, err error,
 	return s.client.unanswered(ctx, response.StatusCode, 0, err, secrets)
 }
 
+// How much of an unsuccessful answer is read, and for how long at most.
+const (
+	maxComplaint      = 64 << 10
+	maxComplaintDelay = 2 * time.Second
+)
+
 // Complaint reads the beginning of an answer that is no success, and not for long.
 func Complaint(response *http.Response) []byte {
 	late := time.AfterFunc(maxComplaintDelay, func() { _ = response.Body.Close() })

@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	_ "embed"
+	"iter"
 	"path"
 	"regexp"
 	"strings"
@@ -18,16 +19,14 @@ const (
 
 // language is what a file is written in.
 type language struct {
-	name    string   // "" is none that is known
+	name    string   // "" if it is not known
 	openers []string // what begins a comment
 }
-
-const markdown = "Markdown"
 
 //go:embed languages.txt
 var languages string
 
-// byEnding reads languages.txt when it is first asked: most commands scan nothing.
+// byEnding reads languages.txt at the first scan: most commands do not scan.
 var byEnding = sync.OnceValue(func() map[string]language {
 	table := map[string]language{}
 	for line := range strings.Lines(languages) {
@@ -43,7 +42,7 @@ var byEnding = sync.OnceValue(func() map[string]language {
 	return table
 })
 
-// languageOf tells the language of a file from its name alone.
+// languageOf returns the language of a file by its name.
 func languageOf(name string) language {
 	base := strings.ToLower(path.Base(name))
 	if strings.HasPrefix(base, "dockerfile") {
@@ -55,48 +54,51 @@ func languageOf(name string) language {
 	return byEnding()[path.Ext(base)]
 }
 
-// notes are the forms of marks. They are compiled when a scan asks for them, not at
-// every start.
+// notes are the forms of marks. They are compiled by the first scan, not at every start.
 type notes struct{ word, calling, assignee *regexp.Regexp }
 
 var noteForms = sync.OnceValue(func() notes {
 	return notes{
-		word:     regexp.MustCompile(`TODO|FIXME|XXX`),
-		calling:  regexp.MustCompile(`^(?:TODO|FIXME|XXX)(?::|\([^)]*\):?) ?\S`),
+		word:     regexp.MustCompile(`TODO|FIXME|HACK|XXX`),
+		calling:  regexp.MustCompile(`^(?:TODO|FIXME|HACK|XXX)(?::|\([^)]*\):?) ?\S`),
 		assignee: regexp.MustCompile(`^\s*[(\[][^()\[\]]{0,60}[)\]]`),
 	}
 })
 
-// marks returns the marks in the comments of a file, line by line: in a string over
-// several lines something may look like a comment that is none.
-func marks(name string, content []byte, openers []string) []sighting {
-	if !noteForms().word.Match(content) {
-		return nil
-	}
-	var found []sighting
-	number := 0
-	for line := range bytes.Lines(content) {
-		number++
-		if len(found) == maxMarksPerFile {
-			break
+// marks yields the marks in the comments of a file with their lines. It looks at one line at a time: in a string over
+// several lines, a line may look like a comment.
+func marks(name string, content []byte) iter.Seq2[mark, int] {
+	return func(yield func(mark, int) bool) {
+		if !noteForms().word.Match(content) {
+			return
 		}
-		if !noteForms().word.Match(line) {
-			continue
-		}
-		if word, rest, ok := markIn(commentIn(string(line), openers)); ok {
-			m := sighting{thing{kind: KindMark, word: word, text: markText(rest)}, place{name, number}}
+		openers, number, found := languageOf(name).openers, 0, 0
+		for line := range bytes.Lines(content) {
+			number++
+			if found == maxMarksPerFile {
+				return
+			}
+			if !noteForms().word.Match(line) {
+				continue
+			}
+			word, rest, ok := markIn(commentIn(string(line), openers))
+			if !ok {
+				continue
+			}
+			found++
+			m := mark{word: word, text: markText(rest)}
 			if m.text == "" {
 				m.within = name
 			}
-			found = append(found, m)
+			if !yield(m, number) {
+				return
+			}
 		}
 	}
-	return found
 }
 
-// commentIn returns what stands behind the first opener of a comment in a line, or
-// all of a line that begins with a mark that calls for something, as lines within
-// a comment do; else nothing.
+// commentIn returns the text after the first opener of a comment in a line. A line that begins with a mark and a colon
+// or a name is taken for a line within a comment, and returned whole. Otherwise it returns "".
 func commentIn(line string, openers []string) string {
 	begin := strings.TrimLeft(line, " \t")
 	first := len(line)
@@ -113,8 +115,7 @@ func commentIn(line string, openers []string) string {
 	return comment
 }
 
-// openerIn returns where an opener stands in a line, outside of quotes and not
-// within a word or an address, or -1.
+// openerIn returns the position of an opener in a line, outside of quotes, words and addresses; -1 if there is none.
 func openerIn(line, opener string, begin int) int {
 	if opener == "*" {
 		if strings.HasPrefix(line[begin:], opener) {
@@ -141,12 +142,11 @@ func openerIn(line, opener string, begin int) int {
 	return -1
 }
 
-// decoration is what may stand between the beginning of a comment and its words.
+// decoration may come between the beginning of a comment and its words.
 const decoration = " \t/*#;-!%<>@|=~+.([{"
 
-// markIn finds the first mark in a line of comment. Comments talk about marks,
-// too, and a list of states may hold one of the words: a mark stands at the
-// beginning, or of a sentence, or is followed by a colon or a name in brackets.
+// markIn finds the first mark in a line of comment. Comments also talk about marks, and a list of states may hold one of
+// the words: a mark begins the comment or a sentence, or a colon or a name in brackets follows it.
 func markIn(text string) (word, rest string, ok bool) {
 	start := len(text) - len(strings.TrimLeft(text, decoration))
 	for _, at := range noteForms().word.FindAllStringIndex(text, -1) {
@@ -183,7 +183,7 @@ func endsSentence(before string) bool {
 	return before != "" && strings.IndexByte(".;!?", before[len(before)-1]) >= 0
 }
 
-// markText is what follows a mark, without the name it is assigned to.
+// markText returns the text after a mark, without the name of an assignee.
 func markText(rest string) string {
 	rest = strings.TrimPrefix(rest, noteForms().assignee.FindString(rest))
 	rest = strings.TrimLeft(rest, " \t:-!.;*])}")

@@ -1,13 +1,9 @@
-// Package scan reads the tree of a workspace to find what is worth doing in it
-// without asking a model: marks in comments, source without tests, links in
-// documents that lead nowhere. It also sums the tree up for a prompt.
+// Package scan reads a workspace's files for marks in comments (TODO, FIXME, HACK, XXX) and summarizes the tree for a
+// prompt. It does not parse languages: it goes by file names and the shape of lines. Every scan is bounded in files,
+// bytes and time, and says when a bound cut it short.
 //
-// It tells these from the names of files and the forms of lines, and parses no
-// language. Every scan is bounded in files, bytes and time, and says when a bound
-// cut it short.
-//
-// It must not know plans, steps, gates or models: what it finds is plain text,
-// and whether a plan has it already is for the caller to judge.
+// It must not know plans, steps, gates or models: what it returns is plain text, and the caller decides whether a plan
+// has it already.
 package scan
 
 import (
@@ -17,10 +13,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/planloop/planloop/internal/tree"
@@ -28,20 +22,15 @@ import (
 
 // Options bounds a scan. Zero fields mean the default in brackets.
 type Options struct {
-	MaxFiles    int           // files and folders that are visited [100,000]
-	MaxBytes    int           // size of a file above which it is not read [256 KiB]
-	MaxFindings int           // findings that are returned [1,000]
-	Duration    time.Duration // after which the scan ends with what it has [20 s]
-
-	// Progress is called for each file with the number of those dealt with, never by
-	// two goroutines at once. The scan waits for it.
-	Progress func(done int)
+	MaxFiles int             // files and folders that are visited [100,000]
+	MaxBytes int             // size of a file above which it is not read [256 KiB]
+	Duration time.Duration   // after which the scan ends with what it has [20 s]
+	Progress func(files int) // called after each file with their number; may be nil
 }
 
 func (o Options) withDefaults() Options {
 	o.MaxFiles = cmp.Or(o.MaxFiles, 100_000)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<10)
-	o.MaxFindings = cmp.Or(o.MaxFindings, 1_000)
 	o.Duration = cmp.Or(o.Duration, 20*time.Second)
 	if o.Progress == nil {
 		o.Progress = func(int) {}
@@ -51,8 +40,7 @@ func (o Options) withDefaults() Options {
 
 // Result is what a scan found.
 type Result struct {
-	Findings []Finding // ranked
-	Left     int       // findings beyond the limit, which are not in Findings
+	Findings []Finding // the most urgent first
 	Files    int       // regular files that are not ignored
 	Folders  int
 	Read     int        // files that were read
@@ -60,7 +48,7 @@ type Result struct {
 	Duration time.Duration
 }
 
-// Note says in a sentence what the scan did not see, empty when it saw all.
+// Note says in a sentence what the scan did not see, "" if it saw all.
 func (r Result) Note() string {
 	switch r.Cut {
 	case tree.ByEntries:
@@ -72,47 +60,55 @@ func (r Result) Note() string {
 	return ""
 }
 
-// Top returns at most n findings, in rank: the best of each kind in turn, so that
-// a hundred marks do not hide the one dead link.
-func (r Result) Top(n int) []Finding {
-	byKind := map[string][]Finding{}
-	var kinds []string
-	for _, f := range r.Findings {
-		if byKind[f.Kind] == nil {
-			kinds = append(kinds, f.Kind)
-		}
-		byKind[f.Kind] = append(byKind[f.Kind], f)
-	}
-	var top []Finding
-	for i := 0; len(top) < min(n, len(r.Findings)); i++ {
-		for _, kind := range kinds {
-			if i < len(byKind[kind]) && len(top) < n {
-				top = append(top, byKind[kind][i])
-			}
-		}
-	}
-	slices.SortFunc(top, func(a, b Finding) int { return cmp.Compare(a.Rank, b.Rank) })
-	return top
-}
+// maxMarks bounds the different marks that are kept.
+const maxMarks = 50_000
 
-// Scan walks a tree once and returns what is worth doing in it. A bound that cuts
-// it short is no error: Result.Cut names it. When ctx ends, Scan returns what it
-// has with the cause.
+// Scan walks a tree once and returns the marks in it. A bound that cuts it short is no error: Result.Cut names it. When
+// ctx ends, Scan returns what it has with the cause.
 func Scan(ctx context.Context, t *tree.Tree, o Options) (Result, error) {
 	o = o.withDefaults()
 	begin := time.Now()
 	limited, cancel := context.WithTimeout(ctx, o.Duration)
 	defer cancel()
-
-	c := &collection{options: o, kept: map[thing]*found{}, sizes: map[string]int{}, tests: map[string]bool{}}
+	r := Result{Folders: 1}
+	kept := map[mark]*places{}
+	var buffer []byte // for one file after the other
 	w := t.Walk(tree.Options{Breadth: true, Entries: o.MaxFiles, Skip: skipped(limited, t)})
-	files, folders := read(limited, t, w, c)
-	result := c.result(limited, t, cut(w))
-	result.Files, result.Folders, result.Duration = files, folders, time.Since(begin)
-	if ctx.Err() != nil {
-		return result, fmt.Errorf("scan the workspace: %w", context.Cause(ctx))
+	for name, e := range w.Below(limited, ".") {
+		switch {
+		case e.IsDir():
+			r.Folders++
+			continue
+		case !e.Type().IsRegular():
+			continue
+		}
+		content, ok := readSource(t, name, o.MaxBytes, &buffer)
+		if ok {
+			r.Read++
+		}
+		for m, line := range marks(name, content) {
+			if kept[m] == nil && len(kept) < maxMarks {
+				kept[m] = &places{}
+			}
+			if kept[m] != nil {
+				kept[m].add(place{name, line})
+			}
+		}
+		r.Files++
+		o.Progress(r.Files)
 	}
-	return result, nil
+	for m, found := range kept {
+		r.Findings = append(r.Findings, found.finding(m))
+	}
+	rank(r.Findings)
+	r.Cut, r.Duration = cut(w), time.Since(begin)
+	if limited.Err() != nil {
+		r.Cut = tree.ByContext
+	}
+	if ctx.Err() != nil {
+		return r, fmt.Errorf("scan the workspace: %w", context.Cause(ctx))
+	}
+	return r, nil
 }
 
 // cut is why a walk did not see all there is.
@@ -123,87 +119,29 @@ func cut(w *tree.Walk) tree.Bound {
 	return w.Cut
 }
 
-// read runs the walk and the readers of the files it comes across. The walk ends
-// when the tree or a bound does, the readers when the walk is over and all is read,
-// or when ctx ends; read waits for all of them.
-func read(ctx context.Context, t *tree.Tree, w *tree.Walk, c *collection) (files, folders int) {
-	var group sync.WaitGroup
-	names := make(chan string, 4_096)
-	group.Go(func() {
-		defer close(names)
-		folders = 1
-		for name, e := range w.Below(ctx, ".") {
-			switch {
-			case e.IsDir():
-				folders++
-			case e.Type().IsRegular():
-				files++
-				select {
-				case names <- name:
-				case <-ctx.Done(): // the walk notices
-				}
-			}
-		}
-	})
-	for range min(max(runtime.GOMAXPROCS(0), 2), 8) {
-		group.Go(func() {
-			var buffer []byte
-			for name := range names {
-				if ctx.Err() != nil {
-					return
-				}
-				var y yield
-				y, buffer = readFile(t, name, c.options.MaxBytes, buffer)
-				c.add(name, y)
-			}
-		})
+// readSource reads a file that people write, into a buffer that it may replace by a longer one. It is false for a file
+// that was not read. What is wrong in the fixtures of tests is wrong on purpose, so they are not read.
+func readSource(t *tree.Tree, name string, most int, buffer *[]byte) (content []byte, ok bool) {
+	fixture := func(folder string) bool {
+		return slices.Contains([]string{"testdata", "__fixtures__", "__snapshots__"}, folder)
 	}
-	group.Wait()
-	return files, folders
-}
-
-// yield is what a file brought.
-type yield struct {
-	read      bool
-	sightings []sighting
-	about     string // see subject
-	isTest    bool
-	offers    bool // something that tests can call
-	lines     int
-}
-
-// readFile reads a file into a buffer, which it returns for the next.
-func readFile(t *tree.Tree, name string, most int, buffer []byte) (yield, []byte) {
-	if lies(name, "testdata", "__fixtures__", "__snapshots__") {
-		return yield{}, buffer // what is wrong there is wrong on purpose
+	if languageOf(name).name == "" || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), fixture) {
+		return nil, false
 	}
-	var y yield
-	y.about, y.isTest = subject(name)
-	l := languageOf(name)
-	if l.name == "" {
-		return y, buffer
-	}
-	buffer, err := t.Read(name, most, buffer)
+	content, err := t.Read(name, most, *buffer)
 	if err != nil {
-		return y, buffer
+		return nil, false
 	}
-	y.read = true
-	content := buffer
-	if l.name == markdown {
-		content = prose(content)
-		y.sightings = links(name, content)
-	} else if generated(content) || minified(content) {
-		return y, buffer
+	*buffer = content
+	if path.Ext(name) != ".md" && (generated(content) || minified(content)) {
+		return nil, true
 	}
-	y.sightings = append(y.sightings, marks(name, content, l.openers)...)
-	y.offers = !y.isTest && y.about != "" && testable(name, content)
-	y.lines = bytes.Count(content, []byte("\n"))
-	return y, buffer
+	return content, true
 }
 
-// skipped reports the folders that hold no work of the people here, whatever git
-// ignores: dependencies, caches, what a build made. A Go package may be called like
-// the last, and then its source gives it away. What no plan can name is skipped too.
+// skipped reports the folders without work of the people here, whatever git ignores: dependencies, caches, build
+// output. A folder named like build output may be a Go package, which its source files show. A name that no plan can
+// hold is skipped too.
 func skipped(ctx context.Context, t *tree.Tree) func(string, fs.DirEntry) bool {
 	return func(name string, e fs.DirEntry) bool {
 		if !tree.Nameable(e.Name()) {
@@ -227,7 +165,7 @@ func skipped(ctx context.Context, t *tree.Tree) func(string, fs.DirEntry) bool {
 	}
 }
 
-// maxLine is the length from which on a line was made by a program.
+// maxLine is the length of the longest line that a person writes.
 const maxLine = 2_000
 
 // minified reports source that no person wrote, by its longest line.
@@ -242,123 +180,8 @@ func minified(content []byte) bool {
 	return false
 }
 
-// generated reports source that says at its top that a program wrote it.
+// generated reports source whose first lines say that a program wrote it.
 func generated(content []byte) bool {
 	head := content[:min(len(content), 2<<10)]
 	return bytes.Contains(head, []byte("@generated")) || bytes.Contains(head, []byte("DO NOT EDIT"))
-}
-
-// maxKept bounds the different things that are kept, per kind.
-const maxKept = 50_000
-
-// thing tells findings that are the same from others. A link is the same within
-// its document only, a mark without words within its file.
-type thing struct{ kind, word, text, within string }
-
-// place is where something stands.
-type place struct {
-	path string
-	line int
-}
-
-// sighting is a thing at one of its places.
-type sighting struct {
-	thing
-	place
-}
-
-// source is a file that holds what tests can call.
-type source struct {
-	name, about string
-	lines       int
-}
-
-// collection gathers what the readers find. Its lock also keeps the calls of
-// Progress apart.
-type collection struct {
-	options Options
-
-	mu      sync.Mutex
-	done    int
-	read    int
-	kept    map[thing]*found
-	sizes   map[string]int // things kept, by kind
-	left    int            // marks beyond maxKept
-	sources []source
-	tests   map[string]bool // what tests are about
-}
-
-// add takes what a file brought.
-func (c *collection) add(name string, y yield) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.done++
-	c.options.Progress(c.done)
-	if y.read {
-		c.read++
-	}
-	for _, s := range y.sightings {
-		c.keep(s)
-	}
-	if y.offers {
-		c.sources = append(c.sources, source{name, y.about, y.lines})
-	}
-	if y.isTest {
-		c.tests[y.about] = true
-	}
-}
-
-func (c *collection) keep(s sighting) {
-	f := c.kept[s.thing]
-	switch {
-	case f != nil:
-	case c.sizes[s.kind] < maxKept:
-		c.sizes[s.kind]++
-		f = &found{thing: s.thing}
-		c.kept[s.thing] = f
-	case s.kind == KindMark:
-		c.left++
-		return
-	default:
-		return
-	}
-	f.add(s.place)
-}
-
-// result judges what had to wait until all files were read, and ranks. Of a tree
-// that was not seen whole nothing is known of its tests. Links are looked up here;
-// when there is no time left for that, they are no findings.
-func (c *collection) result(ctx context.Context, t *tree.Tree, cut tree.Bound) Result {
-	if ctx.Err() != nil {
-		cut = tree.ByContext
-	}
-	for _, s := range c.sources {
-		if cut == tree.Whole && !c.tests[s.about] {
-			f := &found{thing: thing{kind: KindUntested, within: s.name}, size: s.lines}
-			f.add(place{s.name, 1})
-			c.kept[f.thing] = f
-		}
-	}
-	for key, f := range c.kept {
-		if key.kind != KindDeadLink {
-			continue
-		}
-		isDead := false
-		if ctx.Err() == nil {
-			isDead, f.outside = dead(t, key.within, key.text)
-		}
-		if !isDead && !f.outside {
-			delete(c.kept, key)
-		}
-	}
-	if ctx.Err() != nil {
-		cut = tree.ByContext
-	}
-	findings := make([]Finding, 0, len(c.kept))
-	for _, f := range c.kept {
-		findings = append(findings, f.finding())
-	}
-	rank(findings)
-	left := c.left + max(len(findings)-c.options.MaxFindings, 0)
-	return Result{Findings: findings[:min(len(findings), c.options.MaxFindings)], Left: left, Read: c.read, Cut: cut}
 }

@@ -20,7 +20,7 @@ type SummaryOptions struct {
 	MaxLines int           // [120]
 	MaxBytes int           // [6 KiB]
 	MaxFiles int           // regular files, and folders, that are counted [100,000]
-	Duration time.Duration // after which it sums up what it has seen [5 s]
+	Duration time.Duration // after which it summarizes what was read so far [5 s]
 }
 
 func (o SummaryOptions) withDefaults() SummaryOptions {
@@ -32,9 +32,9 @@ func (o SummaryOptions) withDefaults() SummaryOptions {
 }
 
 // Summary describes the tree as an indented list, for a prompt: its folders with
-// the number of files below them, the files that say what the project is, and as
-// many others as there is room for. The upper levels come first; what is left out
-// stands in the numbers. When ctx ends early, it describes what was seen.
+// the number of files below them, the files that define the project, and as many
+// others as there is room for. The upper levels come first; the numbers count what is
+// left out. When ctx ends early, it describes what was read so far.
 func Summary(ctx context.Context, t *tree.Tree, o SummaryOptions) string {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Duration)
@@ -175,8 +175,7 @@ func choose(entries []entry, lines, size int) map[string]bool {
 	return shown
 }
 
-// notable reports the files that say what a project is, how it is built and where
-// it begins.
+// notable reports the files that define a project, its build and its entry points.
 func notable(name string) bool {
 	lower := strings.ToLower(name)
 	switch lower {

@@ -42,7 +42,6 @@ var (
 	_ server.SessionWithProtocolVersion = (*session)(nil)
 	_ server.SessionWithElicitation     = (*session)(nil)
 	_ server.SessionWithRoots           = (*session)(nil)
-	_ server.SessionWithSampling        = (*session)(nil)
 )
 
 func newSession(send func(context.Context, outgoing) bool) *session {
@@ -176,21 +175,4 @@ func (s *session) ListRoots(ctx context.Context, _ mcp.ListRootsRequest) (*mcp.L
 		return nil, server.ErrRootsNotSupported
 	}
 	return ask[mcp.ListRootsResult](ctx, s, mcp.MethodListRoots, nil)
-}
-
-// RequestSampling asks the client's model. A model takes long: it yields the
-// caller's turn in the lane.
-func (s *session) RequestSampling(ctx context.Context, r mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	if s.GetClientCapabilities().Sampling == nil {
-		return nil, errors.New("the client does not offer sampling")
-	}
-	Yield(ctx)
-	result, err := ask[mcp.CreateMessageResult](ctx, s, mcp.MethodSamplingCreateMessage, r.CreateMessageParams)
-	if err != nil {
-		return nil, err
-	}
-	if result.Content, err = mcp.ParseSamplingContent(result.Content); err != nil {
-		return nil, fmt.Errorf("decode the client's answer to %s: %w", mcp.MethodSamplingCreateMessage, err)
-	}
-	return result, nil
 }

@@ -97,18 +97,9 @@ func TestAskingTheClient(t *testing.T) {
 		}
 		return mcp.NewToolResultText(r.Roots[0].URI), nil
 	})
-	f.tool("sample", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		//lint:ignore SA1019 the handshake revisions have sampling
-		r, err := f.RequestSampling(ctx, mcp.CreateMessageRequest{CreateMessageParams: mcp.CreateMessageParams{MaxTokens: 1}})
-		if err != nil {
-			return nil, err
-		}
-		return mcp.NewToolResultText(r.Content.(mcp.TextContent).Text), nil
-	})
 	tests := []struct{ tool, method, answer, text string }{
 		{"elicit", "elicitation/create", `"result":{"action":"accept","content":{}}`, "accept"},
 		{"roots", "roots/list", `"result":{"roots":[{"uri":"file:///x"}]}`, "file:///x"},
-		{"sample", "sampling/createMessage", `"result":{"role":"assistant","model":"m","content":{"type":"text","text":"hi"}}`, "hi"},
 		{"elicit", "elicitation/create", `"error":{"code":-32601,"message":"not here"}`, "not here (code -32601)"},
 		{"roots", "roots/list", `"result":{"roots":"none"}`, "decode the client's answer"},
 		{"roots", "roots/list", `"result":null`, "without a result"},
@@ -137,16 +128,14 @@ func TestAnUndeclaredCapabilityIsNotAskedFor(t *testing.T) {
 	f := newFixture()
 	f.tool("ask", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		_, roots := f.RequestRoots(ctx, mcp.ListRootsRequest{})
-		//lint:ignore SA1019 the handshake revisions have sampling
-		_, sampling := f.RequestSampling(ctx, mcp.CreateMessageRequest{})
 		_, elicitation := f.RequestElicitation(ctx, mcp.ElicitationRequest{Params: mcp.ElicitationParams{
 			Message: "?", RequestedSchema: map[string]any{"type": "object"},
 		}})
-		ok := errors.Is(roots, server.ErrRootsNotSupported) && errors.Is(elicitation, server.ErrElicitationNotSupported) && sampling != nil
+		ok := errors.Is(roots, server.ErrRootsNotSupported) && errors.Is(elicitation, server.ErrElicitationNotSupported)
 		return mcp.NewToolResultText(fmt.Sprint(ok)), nil
 	})
 	c := dial(t, f.MCPServer, stdio.Options{})
-	c.send(strings.Replace(initialize, `{"roots":{},"elicitation":{},"sampling":{}}`, `{}`, 1))
+	c.send(strings.Replace(initialize, `{"roots":{},"elicitation":{}}`, `{}`, 1))
 	c.want(`"init"`)
 	c.send(call(1, "ask", ""))
 	c.wantText("1", "true")

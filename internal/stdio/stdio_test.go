@@ -23,7 +23,7 @@ const patience = 2 * time.Minute
 
 const (
 	initialize = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25",` +
-		`"capabilities":{"roots":{},"elicitation":{},"sampling":{}},"clientInfo":{"name":"test","version":"1"}}}`
+		`"capabilities":{"roots":{},"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}}`
 	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	modernMeta  = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}`

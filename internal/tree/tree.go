@@ -62,13 +62,6 @@ func (t *Tree) Close() error { return t.root.Close() }
 // Stat tells what a name stands for, behind links that stay within the tree.
 func (t *Tree) Stat(name string) (fs.FileInfo, error) { return t.root.Stat(name) }
 
-// MayHold reports whether a name is there, or may be: only what is surely missing is
-// not.
-func (t *Tree) MayHold(name string) bool {
-	_, err := t.root.Stat(name)
-	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
-}
-
 // Open opens a regular file or a directory for reading. Anything else is refused
 // before it is opened, and again after, since it may have been exchanged: opening
 // a pipe would wait for a writer, opening a device could act on it.

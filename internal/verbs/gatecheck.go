@@ -50,8 +50,7 @@ func (e *RefusedPlan) Error() string {
 }
 
 // check asks the gates about a candidate, and the configured model as a judge, outside
-// any lock; it refuses the candidate with a *RefusedPlan. Without a configured model no
-// judge is asked: what a host offers is paid for by its user. The judge's verdict joins the batch.
+// any lock; it refuses the candidate with a *RefusedPlan. The judge's verdict joins the batch.
 //
 // What is wrong with the form of the input already is told along with it; the tasks are then
 // those that could be read, as the input has them in list.
@@ -70,7 +69,7 @@ func (s *Service) check(ctx context.Context, c Caller, candidate gates.Candidate
 		form = besides(form, unrunnable)
 	}
 	var judge gates.Judge // an interface that holds nothing
-	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective, ours: true}
+	asked := &modelJudge{model: s.opts.Model, goal: candidate.Objective}
 	if s.opts.Model != nil && form == nil {
 		c.yield()
 		judge = asked

@@ -36,9 +36,8 @@ type Tree interface {
 	Summary(ctx context.Context) (string, error)
 	// Document is a text file of the workspace, cut to max bytes; false when it is none.
 	Document(path string, max int) (string, bool)
-	// Survey looks for work that the code itself asks for, the most important first.
-	// cut says what was left out, and why; it is "" when nothing was. done, which may
-	// be nil, is told how many files were read.
+	// Survey finds the marks in comments, the most urgent first. cut says what was not read, and why; it is "" if
+	// everything was. done, which may be nil, gets the number of files that were read.
 	Survey(ctx context.Context, done func(files int)) (found []Suggestion, cut string, err error)
 }
 
@@ -51,7 +50,7 @@ type ToolInfo struct {
 // Model is a language model that planloop may ask.
 type Model interface {
 	Name() string
-	// Ask returns the one JSON object of the answer to a prompt; it is bounded in
+	// Ask returns the JSON object in the answer to a prompt, or the whole answer if it holds none. It is bounded in
 	// time and size.
 	Ask(ctx context.Context, prompt string) ([]byte, error)
 }

@@ -113,31 +113,20 @@ func (d *Drafted) lines() string {
 	return text
 }
 
-// model returns what may be asked: the configured model, else what the caller's
-// host offers, else nil.
-func (s *Service) model(c Caller) Model {
-	if s.opts.Model != nil {
-		return s.opts.Model
-	}
-	return c.Model
-}
-
-// decompose has a model draft the tasks, the gates and a judge criticise them, and
-// the model revise them. What passes becomes a draft that a person decides about.
+// decompose asks the configured model for tasks, the gates and the model as judge for criticism, and the model for a
+// revision. The tasks that pass become a draft, which waits for a person's decision.
 func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline, in Start) (StartReply, error) {
-	model := s.model(c)
 	if c.wrong != nil {
 		return StartReply{}, c.wrong
 	}
 	if err := c.beyond(); err != nil {
 		return StartReply{}, err
 	}
-	if model == nil {
-		return StartReply{}, plan.Refuse(plan.Conflict, "",
-			"there is no model to draft the tasks: none is configured and the host offers none", c.word(Call{Act: ActDraft}))
+	if s.opts.Model == nil {
+		return StartReply{}, plan.Refuse(plan.Conflict, "", "no model is configured to draft the tasks", c.word(Call{Act: ActDraft}))
 	}
 	c.yield()
-	d := drafting{Service: s, caller: c, model: model, outline: outline, material: s.material(ctx, outline, in)}
+	d := drafting{Service: s, caller: c, outline: outline, material: s.material(ctx, outline, in)}
 	steps, err := d.run(ctx)
 	if err != nil {
 		return StartReply{}, err
@@ -156,7 +145,8 @@ func (s *Service) decompose(ctx context.Context, c Caller, outline plan.Outline,
 	reply.Message = "Session created as a draft. A person has to approve it before work begins."
 	reply.NextCommand = ""
 	reply.NextAction = s.view(outcome.After, c, Rules{}).awaitingApproval().action().For(c)
-	reply.Drafted = &Drafted{Tasks: len(steps), Rounds: d.rounds, Score: d.report.Score, Model: model.Name(), Warnings: warnings(d.report)}
+	reply.Drafted = &Drafted{Tasks: len(steps), Rounds: d.rounds, Score: d.report.Score, Model: s.opts.Model.Name(),
+		Warnings: warnings(d.report)}
 	return reply, nil
 }
 
@@ -207,7 +197,6 @@ func filesNamed(goal string) []string {
 type drafting struct {
 	*Service
 	caller   Caller
-	model    Model
 	outline  plan.Outline
 	material prompts.DecomposeData
 
@@ -220,7 +209,7 @@ type drafting struct {
 func (d *drafting) run(ctx context.Context) ([]plan.NewStep, error) {
 	for d.rounds = 1; ; d.rounds++ {
 		d.caller.progress(d.rounds-1, maxRounds, fmt.Sprintf("drafting, round %d", d.rounds))
-		answer, err := d.model.Ask(ctx, prompts.Decompose(d.material))
+		answer, err := d.opts.Model.Ask(ctx, prompts.Decompose(d.material))
 		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
@@ -275,7 +264,7 @@ func (d *drafting) judged(ctx context.Context, answer []byte) ([]plan.NewStep, e
 		return nil, err
 	}
 	steps, tasks := added(plan.State{}, read)
-	d.judge = &modelJudge{model: d.model, goal: d.outline.Objective, ours: d.opts.Model != nil}
+	d.judge = &modelJudge{model: d.opts.Model, goal: d.outline.Objective}
 	d.report, err = d.examine(ctx, gates.Candidate{Objective: d.outline.Objective, New: tasks, Replaces: true}, d.judge)
 	if err != nil {
 		return nil, err
@@ -304,7 +293,6 @@ const verdictTries = 2
 type modelJudge struct {
 	model   Model
 	goal    string
-	ours    bool        // it is the configured one, which may be asked again after any failure: a host asks its user
 	verdict *plan.Judge // the last one, nil before the first and where judging is turned off
 }
 
@@ -334,7 +322,7 @@ func (j *modelJudge) Judge(ctx context.Context, c gates.Candidate, findings []ga
 				break
 			}
 		}
-		if try == verdictTries || ctx.Err() != nil || !j.ours && !errors.As(err, new(*BadCall)) {
+		if try == verdictTries || ctx.Err() != nil {
 			return gates.Verdict{}, err
 		}
 	}

@@ -74,7 +74,7 @@ func (s *Service) Suggest(ctx context.Context, c Caller, in Suggest) (SuggestRep
 	}
 	reply := SuggestReply{By: "planloop", Notes: notes, Suggestions: []Suggestion{}}
 	all := fresh(state, focused(found, focus))
-	if model := s.model(c); model != nil {
+	if model := s.opts.Model; model != nil {
 		refined, err := s.refine(ctx, model, state, focus, all)
 		if err == nil {
 			all, reply.By = fresh(state, refined), model.Name()

@@ -125,7 +125,7 @@ func rowsByDefault() []Row {
 		}, (*Service).Alert),
 		row(Spec{
 			Name: "planloop_suggest", Title: "Suggest tasks", Toolset: Loop, ReadOnly: true, Idempotent: true, OpenWorld: true,
-			Description: "Find work the code asks for: TODO marks, missing tests, dead links.",
+			Description: "Find work the code asks for: TODO, FIXME, HACK and XXX marks.",
 			Example:     `{"limit":5}`,
 		}, (*Service).Suggest),
 		row(Spec{

@@ -98,7 +98,6 @@ type Caller struct {
 	Progress func(done, all int, what string) // told how far a long call has come; may be nil
 	// Background has something go on beside the call and after it; it ends with its context. nil: nothing does.
 	Background func(func(context.Context))
-	Model      Model // what the host offers; used when none is configured
 
 	wrong *plan.ValidationError // with the form of the input: the rest is judged as well, and nothing is done; nil for nothing
 }

@@ -57,7 +57,7 @@ func keys() []key {
 		{"agents_file", setAgentsFile, anything, false},
 		section("agents", func(c *Config) *Section { return &c.Agents }, true),
 		section("servers", func(c *Config) *Section { return &c.Servers }, true),
-		section("model", func(c *Config) *Section { return &c.Model }, false),
+		section("model", func(c *Config) *Section { return &c.Model }, true),
 		section("notify", func(c *Config) *Section { return &c.Notify }, false),
 		section("store", func(c *Config) *Section { return &c.Store }, false),
 	}

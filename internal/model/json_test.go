@@ -1,22 +1,21 @@
-package llm_test
+package model_test
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
-	"github.com/planloop/planloop/internal/llm"
+	"github.com/planloop/planloop/internal/model"
 	"github.com/planloop/planloop/internal/rapidtest"
 )
 
 const verdict = `{"is_approved": false, "feedback": "a { b } \" c [1] ` + "```" + `"}`
 
-// TestObjectsThatAreFound has the ways in which models wrap one object.
+// TestObjectsThatAreFound covers the ways in which models wrap one object.
 func TestObjectsThatAreFound(t *testing.T) {
 	for name, text := range map[string]string{
 		"bare":                        verdict,
@@ -40,70 +39,64 @@ func TestObjectsThatAreFound(t *testing.T) {
 		"in a string of prose":        "it's '" + verdict + "'",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := llm.ExtractJSON(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(squeezed(got), squeezed([]byte(verdict))) {
+			got, ok := model.Object(text)
+			if !ok || !bytes.Equal(squeezed(got), squeezed([]byte(verdict))) {
 				t.Errorf("%s", got)
 			}
 		})
 	}
-	if got, err := llm.ExtractJSON("nothing to do: {}"); err != nil || string(got) != "{}" {
-		t.Errorf("%s %v", got, err)
-	}
-	if got, err := llm.ExtractJSON("{} or { }"); err != nil || string(got) != "{}" {
-		t.Errorf("%s %v", got, err)
+	for _, text := range []string{"nothing to do: {}", "{} or { }"} {
+		if got, ok := model.Object(text); !ok || string(got) != "{}" {
+			t.Errorf("%s: %s", text, got)
+		}
 	}
 }
 
 func TestObjectsThatAreRefused(t *testing.T) {
-	for name, row := range map[string]struct{ text, word string }{
-		"nothing":                      {"", "no JSON object"},
-		"prose":                        {"I would rather not.", "no JSON object"},
-		"a number":                     {"7", "no JSON object"},
-		"a string of it":               {`"{\"a\": 1}"`, "no JSON object"},
-		"only in thoughts":             {"<think>" + verdict + "</think>no", "no JSON object"},
-		"thoughts without end":         {"<think>" + verdict, "no JSON object"},
-		"two that differ":              {"Before: {\"is_approved\": true}\nAfter: " + verdict, "2 JSON objects that differ"},
-		"one in a fence, one not":      {"{\"a\":1}\n```json\n{\"a\":2}\n```", "2 JSON objects that differ"},
-		"a list of one":                {`[{"a": 1}]`, "list"},
-		"a list of two":                {`Here: [{"a": 1}, {"a": 2}]`, "list"},
-		"an object deep in a list":     {`[1, [2, {"a": 1}]]`, "list"},
-		"broken off":                   {`{"is_approved": false, "feedback": "as`, "cut short"},
-		"broken off within":            {`{"is_approved": false, "was": {"is_approved": true}`, "cut short"},
-		"broken off after another":     {`Example: {"is_approved": true}. Verdict: {"is_app`, "cut short"},
-		"broken off at once":           {`Example: {"is_approved": true}. Verdict: {`, "cut short"},
-		"broken off in a list":         {`[{"is_approved": true}, {"is_appr`, "cut short"},
-		"broken off after a list item": {`[{"is_approved": true},`, "cut short"},
-		"wrong outside, right inside":  {`{"is_approved": no, "was": {"is_approved": true}}`, "is invalid"},
-		"a comma too many":             {`{"a": 1,}`, "is invalid"},
-		"a comment":                    {"{\"a\": 1, // one\n\"b\": 2}", "is invalid"},
-		"a line end in a text":         {"{\"a\": \"x\ny\"}", "is invalid"},
-		"invalid UTF-8":                {"{\"a\": \"\xff\"}", "UTF-8"},
-		"single quotes":                {`{'a': 1}`, "no JSON object"},
+	for name, text := range map[string]string{
+		"nothing":                      "",
+		"prose":                        "I would rather not.",
+		"a number":                     "7",
+		"a string of it":               `"{\"a\": 1}"`,
+		"only in thoughts":             "<think>" + verdict + "</think>no",
+		"thoughts without end":         "<think>" + verdict,
+		"two that differ":              "Before: {\"is_approved\": true}\nAfter: " + verdict,
+		"one in a fence, one not":      "{\"a\":1}\n```json\n{\"a\":2}\n```",
+		"a list of one":                `[{"a": 1}]`,
+		"a list of two":                `Here: [{"a": 1}, {"a": 2}]`,
+		"an object deep in a list":     `[1, [2, {"a": 1}]]`,
+		"broken off":                   `{"is_approved": false, "feedback": "as`,
+		"broken off within":            `{"is_approved": false, "was": {"is_approved": true}`,
+		"broken off after another":     `Example: {"is_approved": true}. Verdict: {"is_app`,
+		"broken off at once":           `Example: {"is_approved": true}. Verdict: {`,
+		"broken off in a list":         `[{"is_approved": true}, {"is_appr`,
+		"broken off after a list item": `[{"is_approved": true},`,
+		"wrong outside, right inside":  `{"is_approved": no, "was": {"is_approved": true}}`,
+		"a comma too many":             `{"a": 1,}`,
+		"a comment":                    "{\"a\": 1, // one\n\"b\": 2}",
+		"a line end in a text":         "{\"a\": \"x\ny\"}",
+		"invalid UTF-8":                "{\"a\": \"\xff\"}",
+		"single quotes":                `{'a': 1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := llm.ExtractJSON(row.text)
-			if got != nil || !errors.Is(err, llm.ErrMalformed) || !strings.Contains(err.Error(), row.word) ||
-				!strings.Contains(err.Error(), "ask again") {
-				t.Errorf("%s, %v; want %q", got, err, row.word)
+			if got, ok := model.Object(text); ok || got != nil {
+				t.Errorf("got %s", got)
 			}
 		})
 	}
-	if got, err := llm.ExtractJSON(`{"a":"` + strings.Repeat("x", llm.MaxAnswer) + `"}`); got != nil || !errors.Is(err, llm.ErrMalformed) {
-		t.Error(err)
+	if got, ok := model.Object(`{"a":"` + strings.Repeat("x", model.MaxAnswer) + `"}`); ok || got != nil {
+		t.Error("an answer that is too long was read")
 	}
 }
 
 func TestDepthThatMayStand(t *testing.T) {
 	text := strings.Repeat(`{"a":`, 32) + "1" + strings.Repeat("}", 32)
-	if got, err := llm.ExtractJSON(text); err != nil || string(got) != text {
-		t.Errorf("%s %v", got, err)
+	if got, ok := model.Object(text); !ok || string(got) != text {
+		t.Errorf("got %s", got)
 	}
 }
 
-// TestAnyObjectIsFoundInAnyProse: what is put in comes out.
+// TestAnyObjectIsFoundInAnyProse puts a random object into random prose.
 func TestAnyObjectIsFoundInAnyProse(t *testing.T) {
 	prose := rapid.StringOfN(rapid.SampledFrom([]rune("ab .,:;!?()<>'\"\\`#*-\n\tß}]")), 0, 60, -1)
 	rapidtest.Check(t, func(t *rapid.T) {
@@ -114,15 +107,13 @@ func TestAnyObjectIsFoundInAnyProse(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, after := prose.Draw(t, "before"), prose.Draw(t, "after")
-		got, err := llm.ExtractJSON(before + string(want) + after)
-		if err != nil || !bytes.Equal(got, want) {
-			t.Fatalf("%s, %v\nwant %s", got, err, want)
+		if got, ok := model.Object(before + string(want) + after); !ok || !bytes.Equal(got, want) {
+			t.Fatalf("%s\nwant %s", got, want)
 		}
 	})
 }
 
-// TestNoBeginningIsTakenForTheWhole: an answer that cut short anywhere yields
-// nothing.
+// TestNoBeginningIsTakenForTheWhole checks that an answer cut short anywhere is refused.
 func TestNoBeginningIsTakenForTheWhole(t *testing.T) {
 	for _, answer := range []string{
 		verdict,
@@ -131,14 +122,14 @@ func TestNoBeginningIsTakenForTheWhole(t *testing.T) {
 	} {
 		end := strings.LastIndexByte(answer, '}')
 		for i := range end {
-			if got, err := llm.ExtractJSON(answer[:i]); err == nil {
+			if got, ok := model.Object(answer[:i]); ok {
 				t.Fatalf("%q gave %s", answer[:i], got)
 			}
 		}
 	}
 }
 
-func FuzzExtractJSON(f *testing.F) {
+func FuzzObject(f *testing.F) {
 	for _, seed := range []string{
 		verdict, "```json\n" + verdict + "\n```", "<think>{}</think>" + verdict, `[{"a":1}]`, `{"a":1} {"a":2}`, `{"a":1,}`,
 		`{"a":{"b":1}`, "{}", "[[{", "\xff{",
@@ -147,11 +138,10 @@ func FuzzExtractJSON(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := llm.ExtractJSON(text)
-		if err != nil {
-			var failure *llm.Error
-			if got != nil || !errors.As(err, &failure) {
-				t.Fatalf("%s, %v", got, err)
+		got, ok := model.Object(text)
+		if !ok {
+			if got != nil {
+				t.Fatalf("refused, but returned %s", got)
 			}
 			return
 		}
@@ -162,9 +152,8 @@ func FuzzExtractJSON(f *testing.F) {
 		if !strings.Contains(text, string(got)) || !utf8.Valid(got) {
 			t.Fatalf("%q gave %q", text, got)
 		}
-		again, err := llm.ExtractJSON(string(got))
-		if err != nil || !bytes.Equal(again, got) {
-			t.Fatalf("%q gave %q, and that %q, %v", text, got, again, err)
+		if again, ok := model.Object(string(got)); !ok || !bytes.Equal(again, got) {
+			t.Fatalf("%q gave %q, and that %q", text, got, again)
 		}
 	})
 }
