@@ -67,7 +67,6 @@ func layers() []layer {
 		{folder: "internal/template", imports: onBase("internal/strict", "resources")}, // it reads as strictly, and writes as readably
 		{folder: "internal/terminal", imports: onBase("resources", "internal/verbs")},
 		{folder: "packaging", imports: []string{"internal/build", "internal/hook", "internal/hosts", "internal/splice"}},
-		{folder: "internal/bench", imports: []string{"..."}},
 		{folder: "internal/e2e", imports: []string{"..."}},
 		{folder: "internal/stdio", imports: onBase("internal/transport")},
 		{folder: "internal/httpserve", imports: onBase("internal/transport")},
@@ -372,7 +371,7 @@ func allSources(t *testing.T) map[string]*ast.File {
 		case err != nil:
 			return err
 		case entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_") ||
-			entry.Name() == "testdata" || entry.Name() == "vendor" || entry.Name() == "node_modules"):
+			entry.Name() == "testdata" || entry.Name() == "vendor" || entry.Name() == "node_modules" || path == "bench"):
 			return fs.SkipDir
 		case entry.IsDir() || filepath.Ext(path) != ".go":
 			return nil

@@ -480,7 +480,7 @@ func TestEventsAreHeardOf(t *testing.T) {
 		call(t, other, "planning_mark_step", map[string]any{"step_id": "S001", "status": []string{"pending", "done"}[i%2]})
 		heard(4+i, []string{"STEP_RETRIED S001", "STEP_COMPLETED S001"}[i%2])
 	}
-	if len(read.Events) != 50 || !strings.Contains(read.Note, "planloop events") {
+	if len(read.Events) != 50 || !strings.Contains(read.Note, "planloop log --events") {
 		t.Errorf("%d events, %q", len(read.Events), read.Note)
 	}
 	if err := w.service.Purge(t.Context(), verbs.Caller{Actor: plan.NewActor(plan.ViaTerminal, "bob")}); err != nil {

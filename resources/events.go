@@ -40,7 +40,7 @@ func Events(revision plan.Revision, events []history.Event, fromFirst bool) ([]b
 		from--
 	}
 	if from > 0 || !fromFirst {
-		d.Note = "Older events are not shown: planloop events prints them all, and those after revision N with --since N."
+		d.Note = "Older events are not shown: planloop log --events prints them all, and those after revision N with --since N."
 	}
 	return encode(d)
 }

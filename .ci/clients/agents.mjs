@@ -57,7 +57,7 @@ async function prepare() {
   writeFileSync(join(own, 'config.yaml'), `step_approval: never\nagents: ${JSON.stringify(agents)}\n`);
 
   writeFileSync(join(folder, 'plan.json'), JSON.stringify({ objective: 'Write four words', initial_steps: steps }));
-  await done(planloop(where, 'setup', '--file', join(folder, 'plan.json')));
+  await done(planloop(where, 'start', '--file', join(folder, 'plan.json')));
 }
 
 // done waits for a command that has to succeed, and returns what it printed.
@@ -105,7 +105,7 @@ async function killed() {
 
 // followed waits for what the agent that works on the third step prints.
 async function followed(text) {
-  const logs = planloop(where, 'logs', 'S003', '--follow');
+  const logs = planloop(where, 'step', 'logs', 'S003', '--follow');
   try {
     await logs.until(text);
   } finally {

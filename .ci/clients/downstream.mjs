@@ -131,7 +131,7 @@ function answering(where) {
 async function setUp(where, steps) {
   const file = join(folder, 'plan.json');
   writeFileSync(file, JSON.stringify({ objective: 'Answer the greeting', initial_steps: steps }));
-  return planloop(where, 'setup', '--file', file);
+  return planloop(where, 'start', '--file', file);
 }
 
 // aPlan is run: for somebody who wants to be asked before anything is overwritten, and for somebody who does not.

@@ -153,7 +153,7 @@ async function clearAndRestore(inspector, watch, where) {
   assert.equal(plan.status, 'abandoned');
   assert.deepEqual(plan.steps ?? [], []);
 
-  const restore = planloop(where, 'restore', cleared.plan_id);
+  const restore = planloop(where, 'plan', 'restore', cleared.plan_id);
   assert.equal(await restore.status(), 0, restore.errors);
   await watch.until(/1 of 3 done[^]*✓ S001[^]*Fix the expiry check[^]*Update the documents/);
   await checkPlan(inspector);

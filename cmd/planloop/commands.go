@@ -138,6 +138,39 @@ func decides[In, Out any](a *app, doing string, do verb[In, Out], in input[In], 
 	}
 }
 
+// newObjectCommand is a command that takes one JSON object of the contract, hands it to
+// a verb, and answers in JSON.
+func newObjectCommand[In any, Out verbs.Reply](a *app, name string, do verb[In, Out]) *cobra.Command {
+	var inline, file string
+	cmd := newCommand(name, "", a.inJSON, calls(a, do, func(cmd *cobra.Command, _ []string) (in In, err error) {
+		inlined, fromFile := cmd.Flags().Changed("json"), cmd.Flags().Changed("file")
+		switch {
+		case inlined && fromFile:
+			return in, usageError{errors.New("--json and --file exclude each other; give one of them")}
+		case inlined:
+			return in, verbs.Decode([]byte(inline), &in)
+		case fromFile:
+			return readObject[In](cmd.Context(), a, file)
+		case a.inTerminal:
+			return in, missing(cmd, "an object: --json, --file or standard input")
+		}
+		return readObject[In](cmd.Context(), a, "-")
+	}))
+	cmd.Flags().StringVar(&inline, "json", "", "the `OBJECT`")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "read the object from `FILE`, or from standard input with -")
+	return cmd
+}
+
+// readObject reads a JSON object from a file, or from standard input for "-".
+func readObject[T any](ctx context.Context, a *app, file string) (object T, err error) {
+	data, err := a.readInput(ctx, file)
+	if err != nil {
+		return object, err
+	}
+	err = verbs.Decode(data, &object)
+	return object, err
+}
+
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -185,7 +218,8 @@ func missing(cmd *cobra.Command, what string) error {
 // meant is the command that people mean by a word who do not know the commands.
 func meant(word string) string {
 	return map[string]string{
-		"watch": "show --watch", "list": "plans", "ls": "plans", "history": "log", "install": "init", "new": "setup", "undo": "restore",
+		"watch": "show --watch", "list": "plan list", "ls": "plan list", "history": "log", "install": "init", "new": "start",
+		"undo":  "plan restore",
 		"inbox": "review", "ui": "review", "web": "review",
 		"add": "step add", "mark": "step mark", "claim": "step claim", "done": "step mark STEP done",
 	}[strings.ToLower(word)]

@@ -66,6 +66,21 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	}
 }
 
+// A new command replaces another one, or belongs below an existing one.
+func TestTopLevelCommandsStayFew(t *testing.T) {
+	const most = 38
+	w, _, _ := emptyWorld()
+	count := 1 // help, which is available and does not say so
+	for _, cmd := range newRootCommand(&app{world: w}).Commands() {
+		if cmd.IsAvailableCommand() {
+			count++
+		}
+	}
+	if count < 20 || count > most {
+		t.Errorf("planloop help lists %d commands, want at most %d", count, most)
+	}
+}
+
 // The examples are command lines that the parser takes.
 func TestExamplesParse(t *testing.T) {
 	w, _, _ := emptyWorld()

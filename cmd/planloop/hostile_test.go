@@ -20,8 +20,8 @@ func TestHostileRecordsAreEscaped(t *testing.T) {
 	for _, args := range [][]string{
 		{"show"}, {"show", "--all"}, {"show", "--json"}, {"show", "--format", "md"}, {"show", "--format", "yaml"}, {"show", "--format",
 			"mermaid"},
-		{"log"}, {"log", "--json"}, {"plans"}, {"plans", "--json"}, {"export"}, {"doctor"},
-		{"step", "mark", "S001", "done"}, {"restore"}, {"__complete", "step", "mark", ""}, {"__complete", "show", "--plan", ""},
+		{"log"}, {"log", "--json"}, {"plan", "list"}, {"plan", "list", "--json"}, {"plan", "diff"}, {"export"}, {"doctor"},
+		{"step", "mark", "S001", "done"}, {"plan", "restore"}, {"__complete", "step", "mark", ""}, {"__complete", "show", "--plan", ""},
 	} {
 		w, out, stderr := emptyWorld()
 		w.getenv = func(name string) string { return environment[name] }

@@ -3,15 +3,18 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/planloop/planloop/internal/history"
+	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/store"
 	"github.com/planloop/planloop/internal/terminal"
 	"github.com/planloop/planloop/plan"
+	"github.com/planloop/planloop/resources"
 )
 
 type logOptions struct {
@@ -19,6 +22,8 @@ type logOptions struct {
 	limited bool // last was given
 	since   int64
 	audit   bool
+	events  bool
+	follow  bool
 }
 
 const lastShown = 20
@@ -27,18 +32,36 @@ func newLogCommand(a *app) *cobra.Command {
 	var o logOptions
 	cmd := newCommand("log", "", noArguments, func(cmd *cobra.Command, _ []string) error {
 		o.limited = cmd.Flags().Changed("last")
+		if err := o.check(); err != nil {
+			return err
+		}
+		if o.events {
+			return a.printEvents(cmd.Context(), plan.Revision(o.since), o.follow)
+		}
 		return a.showLog(cmd.Context(), o)
 	})
 	cmd.Flags().IntVarP(&o.last, "last", "n", lastShown, "show the last `N` changes, 0 for all")
 	cmd.Flags().Int64Var(&o.since, "since", 0, "show all changes after revision `REV`")
 	cmd.Flags().BoolVar(&o.audit, "audit", false, "show only decisions, and who made them")
+	cmd.Flags().BoolVar(&o.events, "events", false, "print events as JSON lines, oldest first")
+	cmd.Flags().BoolVar(&o.follow, "follow", false, "with --events: keep printing new events")
 	return cmd
 }
 
-func (a *app) showLog(ctx context.Context, o logOptions) error {
-	if o.last < 0 || o.since < 0 {
-		return usageError{fmt.Errorf("--last and --since take a number, 0 or more")}
+// check refuses options that contradict each other.
+func (o logOptions) check() error {
+	switch {
+	case o.last < 0 || o.since < 0:
+		return usageError{errors.New("--last and --since take a number, 0 or more")}
+	case o.events && (o.audit || o.limited):
+		return usageError{errors.New("--events prints all events; leave out --audit and --last, or choose where to begin with --since REV")}
+	case o.follow && !o.events:
+		return usageError{errors.New("--follow works only with --events; to watch the plan: planloop show --watch")}
 	}
+	return nil
+}
+
+func (a *app) showLog(ctx context.Context, o logOptions) error {
 	opened, state, err := a.state(ctx)
 	if err != nil {
 		return err
@@ -129,4 +152,27 @@ func (a *app) printAudit(head plan.Revision, entries []history.Decision) error {
 		lines = append(lines, s.Dated(entry.Revision, entry.Time, entry.Sentence(), len(fmt.Sprint(head)))...)
 	}
 	return a.print(terminal.Joined(lines))
+}
+
+// printEvents prints one JSON object a line. An interrupt while following is not an error.
+func (a *app) printEvents(ctx context.Context, since plan.Revision, follow bool) error {
+	opened, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for event, err := range opened.verbs.Events(ctx, since, follow) {
+		if err == nil {
+			var line []byte
+			if line, err = resources.Event(event); err == nil {
+				err = a.print(append(safetext.EscapeJSON(line), '\n'))
+			}
+		}
+		if follow && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -219,7 +219,7 @@ func TestReviewOfAllWorkspaces(t *testing.T) {
 		return other
 	}
 	broken, shop := elsewhere("broken"), elsewhere("shop")
-	broken.run("setup", "Nobody reads this")
+	broken.run("start", "Nobody reads this")
 	states, err := filepath.Glob(filepath.Join(filepath.Dir(h.dir), "state", "planloop", "broken-*", "plan.db"))
 	if err != nil || len(states) != 1 || os.WriteFile(states[0], []byte("no database"), 0o600) != nil {
 		t.Fatal(states, err)
@@ -415,7 +415,7 @@ func TestReviewRuns(t *testing.T) {
 	if err := os.WriteFile(file, plan, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.run("setup", "--file", file)
+	h.run("start", "--file", file)
 	page := h.terminal(160, 60, "review", "--no-open")
 	page.out.waitFor("Open the page: ")
 	b := opens(t, page.line())

@@ -39,16 +39,14 @@ func newRootCommand(a *app) *cobra.Command {
 	flags.BoolVar(&a.flags.ephemeral, "ephemeral", false, "keep the plan in memory only, for as long as this process runs")
 	flags.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	complete(root, "workspace", onlyFolders)
-	addGroup(root, "The plan:", newShowCommand(a), newSetupCommand(a), newTemplateCommand(a), newStepCommand(a), newClearCommand(a))
+	addGroup(root, "The plan:", newShowCommand(a), newStepCommand(a), newTemplateCommand(a), newClearCommand(a), newLogCommand(a),
+		newObjectCommand(a, "replan", (*verbs.Service).Replan))
 	addGroup(root, "The loop:", newStartCommand(a), newStatusCommand(a), newObjectCommand(a, "update", (*verbs.Service).Update),
 		newAlertCommand(a), newCheckCommand(a), newSuggestCommand(a), newResumeCommand(a), newPromptCommand(a), newSyncCommand(a))
-	addGroup(root, "Running the plan:", newRunCommand(a), newLogsCommand(a))
+	addGroup(root, "Running the plan:", newRunCommand(a), newPauseCommand(a))
 	addGroup(root, "Planning mode:", newPlanCommand(a), newObjectCommand(a, "submit", (*verbs.Service).SubmitPlan),
 		newReviewCommand(a), newApproveCommand(a), newRejectCommand(a), newEditCommand(a), newAnswerCommand(a), newCommentCommand(a),
 		newReplyCommand(a))
-	addGroup(root, "Running a plan:", newPauseCommand(a), newNextCommand(a), newSkipCommand(a), newRetryCommand(a), newRecoverCommand(a),
-		newObjectCommand(a, "replan", (*verbs.Service).Replan))
-	addGroup(root, "History:", newLogCommand(a), newEventsCommand(a), newPlansCommand(a), newDiffCommand(a), newRestoreCommand(a))
 	addGroup(root, "Other programs:", newServeCommand(a), newServersCommand(a), newHookCommand(a), newExportCommand(a), newImportCommand(a))
 	addGroup(root, "Care:", newInitCommand(a), newHostsCommand(a), newDoctorCommand(a), newPurgeCommand(a), newVersionCommand(a))
 	root.AddCommand(newTopic("configuration", withGates))

@@ -1,39 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/planloop/planloop/internal/safetext"
 	"github.com/planloop/planloop/internal/verbs"
 	"github.com/planloop/planloop/plan"
 )
-
-func newStartCommand(a *app) *cobra.Command {
-	var in verbs.Start
-	start := func(s *verbs.Service, ctx context.Context, c verbs.Caller, in verbs.Start) (verbs.StartReply, error) {
-		c.Progress = func(done, all int, what string) {
-			fmt.Fprintf(a.err, "planloop: %s (%d of %d)\n", safetext.EscapeLine(what), done, all)
-		}
-		return s.Start(ctx, c, in)
-	}
-	cmd := newCommand("start", "--goal TEXT", a.inJSON, calls(a, start, func(cmd *cobra.Command, _ []string) (verbs.Start, error) {
-		if !cmd.Flags().Changed("goal") {
-			return in, missing(cmd, `--goal "what to achieve"`)
-		}
-		return in, nil
-	}))
-	flags := cmd.Flags()
-	flags.StringVarP(&in.Goal, "goal", "g", "", "`TEXT` that says what to achieve")
-	flags.BoolVar(&in.Decompose, "decompose", false, "have the configured model draft the tasks")
-	flags.Var((*texts)(&in.Code), "code", "a `FILE` that shows how things are done; may be repeated, like the next two")
-	flags.Var((*texts)(&in.Memories), "memory", "`TEXT` that says what earlier work has taught")
-	flags.Var((*texts)(&in.Constraints), "constraint", "`TEXT` that the plan must respect")
-	return cmd
-}
 
 func newStatusCommand(a *app) *cobra.Command {
 	var wait time.Duration

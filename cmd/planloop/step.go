@@ -17,7 +17,8 @@ import (
 func newStepCommand(a *app) *cobra.Command {
 	return commandGroup(newCommand("step", "", nil, nil),
 		newStepAddCommand(a), newStepEditCommand(a), newStepMoveCommand(a), newStepRemoveCommand(a), newStepMarkCommand(a),
-		newStepClaimCommand(a))
+		newStepClaimCommand(a), newStepNextCommand(a), newStepLogsCommand(a), newStepSkipCommand(a), newStepRetryCommand(a),
+		newStepSettleCommand(a))
 }
 
 func newStepAddCommand(a *app) *cobra.Command {
@@ -231,6 +232,13 @@ func newStepClaimCommand(a *app) *cobra.Command {
 	cmd.ValidArgsFunction = firstArgument(a.completeSteps)
 	cmd.Flags().BoolVar(&force, "force", false, "take it even from an owner who is still at work (people only)")
 	return cmd
+}
+
+func newStepNextCommand(a *app) *cobra.Command {
+	return newCommand("step next", "", noArguments, calls(a, (*verbs.Service).NextStep,
+		func(*cobra.Command, []string) (verbs.NextStep, error) {
+			return verbs.NextStep{Agent: a.flags.agent}, nil
+		}))
 }
 
 // stepFlags are the flags for what a step asks for, beside its title: one for each

@@ -15,9 +15,9 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-func newSkipCommand(a *app) *cobra.Command {
+func newStepSkipCommand(a *app) *cobra.Command {
 	var reason string
-	cmd := newCommand("skip", "STEP --reason TEXT", exactly(1, "a step"), calls(a, (*verbs.Service).AnswerStep,
+	cmd := newCommand("step skip", "STEP --reason TEXT", exactly(1, "a step"), calls(a, (*verbs.Service).AnswerStep,
 		func(_ *cobra.Command, args []string) (verbs.StepAnswer, error) {
 			return answerTo(args[0], plan.Skip, "", reason)
 		}))
@@ -26,9 +26,9 @@ func newSkipCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func newRetryCommand(a *app) *cobra.Command {
+func newStepRetryCommand(a *app) *cobra.Command {
 	var args, reason string
-	cmd := newCommand("retry", "STEP", exactly(1, "a step"), calls(a, (*verbs.Service).AnswerStep,
+	cmd := newCommand("step retry", "STEP", exactly(1, "a step"), calls(a, (*verbs.Service).AnswerStep,
 		func(_ *cobra.Command, steps []string) (verbs.StepAnswer, error) {
 			return answerTo(steps[0], plan.Retry, args, reason)
 		}))
@@ -38,9 +38,9 @@ func newRetryCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func newRecoverCommand(a *app) *cobra.Command {
+func newStepSettleCommand(a *app) *cobra.Command {
 	var choice, args, reason, file string
-	cmd := newCommand("recover", "STEP --choice CHOICE", exactly(1, "a step"), calls(a, (*verbs.Service).AnswerStep,
+	cmd := newCommand("step settle", "STEP --choice CHOICE", exactly(1, "a step"), calls(a, (*verbs.Service).AnswerStep,
 		func(cmd *cobra.Command, steps []string) (verbs.StepAnswer, error) {
 			if !slices.Contains(verbs.Recovery("").Values(), choice) {
 				return verbs.StepAnswer{}, missing(cmd, "--choice with one of "+strings.Join(verbs.Recovery("").Values(), ", "))
@@ -63,7 +63,7 @@ func newRecoverCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// insertedSteps is what a file for recover holds.
+// insertedSteps is the content of a file for step settle.
 type insertedSteps struct {
 	Steps []verbs.NewTask `json:"steps"`
 }

@@ -129,7 +129,7 @@ func TestWelcomeInATerminal(t *testing.T) {
 
 func TestShowInATerminal(t *testing.T) {
 	h := newHome(t)
-	h.run("setup", "Fix the login bug", "--step", "Make the session cookie survive the way back")
+	h.run("start", "Fix the login bug", "--step", "Make the session cookie survive the way back")
 	shown, _ := h.terminal(40, 24, "show").ends()
 	if !strings.Contains(shown, "S001  Make the session cookie\r\n          survive the way back\r\n") || !strings.Contains(shown,
 		"\x1b[36mactive\x1b[0m") {
@@ -146,7 +146,7 @@ func TestPurgeInATerminal(t *testing.T) {
 	if shown, code := h.terminal(80, 24, "purge").ends(); code != 0 || !strings.Contains(shown, "There is nothing to delete.") {
 		t.Errorf("an empty workspace, exit code %d: %s", code, shown)
 	}
-	h.run("setup", "Keep this")
+	h.run("start", "Keep this")
 
 	refused := h.terminal(80, 24, "purge")
 	refused.out.waitFor("1 plan, 1 change of history.")
@@ -201,7 +201,7 @@ func TestPurgeInATerminal(t *testing.T) {
 // one in the terminal.
 func TestWatchInATerminal(t *testing.T) {
 	h := newHome(t)
-	h.run("setup", "Fix the login bug", "--step", "Write a failing test")
+	h.run("start", "Fix the login bug", "--step", "Write a failing test")
 	live := h.terminal(80, 24, "show", "--watch")
 	live.out.waitFor("\x1b[?1049h") // a screen of its own
 	live.out.waitFor("revision 1, Ctrl-C to end")
@@ -225,7 +225,7 @@ func TestRunInATerminal(t *testing.T) {
 		"args": {"command": "echo half way; sleep 600"}}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.run("setup", "--file", file)
+	h.run("start", "--file", file)
 	live := h.terminal(80, 24, "run")
 	live.out.waitFor("type ")
 	live.typeIn("\n")

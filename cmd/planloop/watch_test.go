@@ -156,7 +156,7 @@ func TestWatchInAPipe(t *testing.T) {
 	h := newHome(t)
 	cmd, out := h.start("show", "--watch")
 	out.waitFor("There is no plan yet")
-	h.run("setup", "Fix the login bug", "--step", "Write a failing test")
+	h.run("start", "Fix the login bug", "--step", "Write a failing test")
 	out.waitFor("○ S001  Write a failing test\n")
 	h.run("step", "mark", "S001", "in_progress", "--agent", "codex")
 	out.waitFor("▸ S001  Write a failing test  (codex, since ")
@@ -172,15 +172,15 @@ func TestWatchInAPipe(t *testing.T) {
 // What others do is printed as it happens, from the revision on that was named.
 func TestEventsAreFollowed(t *testing.T) {
 	h := newHome(t)
-	h.run("setup", "Fix the login bug", "--step", "Write a failing test")
-	cmd, out := h.start("events", "--follow", "--since", "1")
+	h.run("start", "Fix the login bug", "--step", "Write a failing test")
+	cmd, out := h.start("log", "--events", "--follow", "--since", "1")
 	h.run("step", "mark", "S001", "in_progress", "--agent", "codex")
 	out.waitFor(`{"type":"STEP_STARTED","revision":2,`)
 	out.waitFor("}\n")
 	h.run("step", "mark", "S001", "done", "--agent", "codex")
 	out.waitFor(`{"type":"STEP_COMPLETED","revision":3,`)
 	out.waitFor("}\n")
-	h.run("setup", "Another")
+	h.run("start", "Another")
 	out.waitFor(`{"type":"PLAN_CREATED","revision":4,`)
 	out.waitFor("}\n")
 	if rest := interrupt(t, cmd, out); rest != "" {
@@ -193,9 +193,9 @@ func TestWatchAsJSON(t *testing.T) {
 	h := newHome(t)
 	cmd, out := h.start("show", "--watch", "--json")
 	out.waitFor(`{"revision":0,"phase":"inactive","plan":null}` + "\n")
-	h.run("setup", "One")
+	h.run("start", "One")
 	out.waitFor(`{"revision":1,`)
-	h.run("setup", "Two")
+	h.run("start", "Two")
 	out.waitFor("\n" + `{"revision":2,`)
 	interrupt(t, cmd, out)
 }
@@ -256,7 +256,7 @@ func TestServeEndsWell(t *testing.T) {
 // The claim of a client lapses with its connection, and show says so.
 func TestClaimOfAClientThatLeft(t *testing.T) {
 	h := newHome(t)
-	h.run("setup", "Fix the login bug", "--step", "Write a failing test")
+	h.run("start", "Fix the login bug", "--step", "Write a failing test")
 	cmd := h.command("serve")
 	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
 		`"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}

@@ -61,14 +61,14 @@ const (
 // startedMay is the table of commands. A flag that is named makes of a command what stands beside it.
 func startedMay(command string) (may started, flags map[string]started) {
 	switch command {
-	case "show", "status", "resume", "prompt", "logs", "log", "events", "plans", "diff", "plan status", "plan allows", "template list",
-		"template show", "servers", "hosts", "version", "help", "completion bash", "completion zsh", "completion fish",
+	case "show", "status", "resume", "prompt", "step logs", "log", "plan list", "plan diff", "plan status", "plan allows",
+		"template list", "template show", "servers", "hosts", "version", "help", "completion bash", "completion zsh", "completion fish",
 		"completion powershell", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return reads, nil
-	case "setup", "template apply", "step add", "step edit", "step move", "step remove", "step mark", "step claim", "clear", "start",
-		"update", "run", "alert", "check", "suggest", "plan", "plan start", "plan cancel", "submit", "approve", "reject", "edit", "answer",
-		"comment", "reply", "pause", "next", "skip", "retry", "recover", "replan", "restore", "import", "purge",
-		"serve", "hook": // which its own host starts
+	case "template apply", "step add", "step edit", "step move", "step remove", "step mark", "step claim", "step next", "step skip",
+		"step retry", "step settle", "clear", "start", "update", "run", "alert", "check", "suggest", "plan", "plan start",
+		"plan cancel", "plan restore", "submit", "approve", "reject", "edit", "answer", "comment", "reply", "pause", "replan",
+		"import", "purge", "serve", "hook": // which its own host starts
 		return judged, nil
 	case "sync":
 		return outside, map[string]started{"dry-run": reads}

@@ -20,19 +20,20 @@ import (
 // startedTries are the ways in which each command is tried by an agent that planloop run has started.
 func startedTries() map[string][]string {
 	return map[string][]string{
-		"show": {"", "--all"}, "status": {"", "--json"}, "resume": {""}, "prompt": {"", "judge_plan"}, "logs": {""}, "log": {""},
-		"events": {""}, "plans": {""}, "diff": {""}, "plan status": {""}, "plan allows": {"-- ls"}, "template list": {""},
+		"show": {"", "--all"}, "status": {"", "--json"}, "resume": {""}, "prompt": {"", "judge_plan"}, "step logs": {""},
+		"log": {"", "--events"}, "plan list": {""}, "plan diff": {""}, "plan status": {""}, "plan allows": {"-- ls"}, "template list": {""},
 		"template show": {"bug-fix"}, "servers": {""}, "hosts": {""}, "version": {""}, "help": {"", "show"},
 		"completion bash": {""}, "completion zsh": {""}, "completion fish": {""}, "completion powershell": {""}, "hook": {"claude stop"},
-		"setup":          {"Mine"},
 		"template apply": {"bug-fix --set bug=x --set paths=login.go", "bug-fix --draft --set bug=x --set paths=login.go"},
 		"step add":       {"More"}, "step edit": {"S001 --title Mine"}, "step move": {"S001 --first"}, "step remove": {"S001"},
-		"step mark": {"S001 done"}, "step claim": {"S001", "S001 --force"}, "clear": {""}, "start": {"--goal Mine"},
+		"step mark": {"S001 done"}, "step claim": {"S001", "S001 --force"}, "clear": {""},
+		"start":  {"--goal Mine", "Mine --step One", "--template bug-fix --set bug=x"},
 		"update": {`--json {"update_tasks":[{"id":1,"status":"DONE"}]}`}, "run": {"", "--dry-run"}, "alert": {"--id x --message y"},
 		"check": {"--id x -- true"}, "suggest": {""}, "plan": {"Mine"}, "plan start": {"Mine"}, "plan cancel": {""},
 		"submit": {`--json {"summary":"Mine","steps":[{"title":"Mine"}]}`}, "approve": {"", "S001"}, "reject": {"no"}, "edit": {"no"},
-		"answer": {"yes"}, "comment": {"no", "--met C1"}, "reply": {"C1 no"}, "pause": {""}, "next": {""}, "skip": {"S001 --reason x"},
-		"retry": {"S001"}, "recover": {"S001 --choice abort"}, "replan": {`--json {"changes":"all"}`}, "restore": {"ID"},
+		"answer": {"yes"}, "comment": {"no", "--met C1"}, "reply": {"C1 no"}, "pause": {""}, "step next": {""},
+		"step skip": {"S001 --reason x"}, "step retry": {"S001"}, "step settle": {"S001 --choice abort"},
+		"replan": {`--json {"changes":"all"}`}, "plan restore": {"ID"},
 		"import": {"plan.json", "--draft plan.json"}, "purge": {""}, "serve": {""},
 		"export": {"", "-o -", "--output new.json", "--output false", "--dir out"},
 		"sync":   {"", "--remove", "--dry-run", "--dry-run=false"},
@@ -119,7 +120,7 @@ func newStartedPlace(t *testing.T) startedPlace {
 			t.Fatal(err)
 		}
 	}
-	if code, told := p.run("", "setup", "A plan", "--step", "Do it"); code != exitOK {
+	if code, told := p.run("", "start", "A plan", "--step", "Do it"); code != exitOK {
 		t.Fatal(told)
 	}
 	return p

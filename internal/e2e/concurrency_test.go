@@ -69,7 +69,7 @@ func TestManyProcessesWrite(t *testing.T) {
 // setUp begins a plan with steps S001 to the number given.
 func setUp(p *place, steps int) {
 	p.t.Helper()
-	args := []string{"setup", "Many hands"}
+	args := []string{"start", "Many hands"}
 	for i := range steps {
 		args = append(args, "--step", fmt.Sprintf("Step number %d", i+1))
 	}

@@ -70,7 +70,7 @@ func command(text string, more string) string {
 
 func (p runPlace) setUp(steps ...string) {
 	p.t.Helper()
-	got := p.feed(`{"objective":"Run it","initial_steps":[`+strings.Join(steps, ",")+`]}`, "setup", "--file", "-")
+	got := p.feed(`{"objective":"Run it","initial_steps":[`+strings.Join(steps, ",")+`]}`, "start", "--file", "-")
 	if got.code != 0 {
 		p.t.Fatal(got)
 	}
@@ -191,7 +191,7 @@ func TestEngineKilled(t *testing.T) {
 			if left := files(t, filepath.Join(p.stateDir(), "running")); left != "" {
 				t.Error("left behind: " + left)
 			}
-			if kept := p.run("logs", "S001", "--attempt", "1"); !strings.Contains(kept.out, "half way") {
+			if kept := p.run("step", "logs", "S001", "--attempt", "1"); !strings.Contains(kept.out, "half way") {
 				t.Errorf("what it had printed: %+v", kept)
 			}
 			p.sound()

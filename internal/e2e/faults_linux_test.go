@@ -75,7 +75,7 @@ func TestNoSpaceToBegin(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
 	p := placeWith(t, disk)
 	fill(t, filepath.Join(disk, "filler"))
-	if got := p.run("setup", "x"); got.code != 1 || !strings.Contains(got.err, "free some space") {
+	if got := p.run("start", "x", "--step", "y"); got.code != 1 || !strings.Contains(got.err, "free some space") {
 		t.Errorf("setup: exit code %d\n%s%s", got.code, got.out, got.err)
 	}
 	h := p.open()

@@ -200,7 +200,7 @@ func (p *place) faults(t *testing.T, code int, words ...string) {
 	if status := h.leave(); status != 0 {
 		t.Errorf("the server ended with exit code %d", status)
 	}
-	for _, args := range [][]string{{"step", "mark", "S002", "done"}, {"setup", "x"}, {"show"}, {"log"}} {
+	for _, args := range [][]string{{"step", "mark", "S002", "done"}, {"start", "x", "--step", "y"}, {"show"}, {"log"}} {
 		got := p.run(args...)
 		if got.code != code || got.out != "" || !containsAny(got.err, words) || strings.Contains(got.err, "goroutine ") {
 			t.Errorf("%v: exit code %d, want %d\n%s%s", args, got.code, code, got.out, got.err)

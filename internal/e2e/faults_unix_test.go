@@ -100,7 +100,7 @@ func TestReadOnlyHome(t *testing.T) {
 	p := newPlace(t)
 	p.unprivileged()
 	p.chmod(p.home, 0o500)
-	if got := p.run("setup", "x"); got.code != 1 || !strings.Contains(got.err, "writable") {
+	if got := p.run("start", "x", "--step", "y"); got.code != 1 || !strings.Contains(got.err, "writable") {
 		t.Errorf("setup: exit code %d\n%s", got.code, got.err)
 	}
 	h := p.open()
@@ -120,7 +120,7 @@ func (p *place) readOnly(t *testing.T) {
 		t.Errorf("planning_mark_step says: %s", text)
 	}
 	h.do("planning_read_plan", arguments{})
-	for _, args := range [][]string{{"step", "mark", "S002", "done"}, {"setup", "x"}, {"clear"}} {
+	for _, args := range [][]string{{"step", "mark", "S002", "done"}, {"start", "x", "--step", "y"}, {"clear"}} {
 		if got := p.run(args...); got.code != 1 || got.out != "" || !strings.Contains(got.err, "writable") {
 			t.Errorf("%v: exit code %d\n%s%s", args, got.code, got.out, got.err)
 		}

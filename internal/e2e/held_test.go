@@ -40,7 +40,7 @@ func TestNothingIsWrittenIntoAHeldDirectory(t *testing.T) {
 			}
 		}
 	}
-	apart.must("setup", "A plan to export")
+	apart.must("start", "A plan to export")
 	held.must("plan", "start", "look first", "--agent", "planner")
 
 	tools := []string{"--toolsets", "planning,workspace"}
@@ -134,7 +134,7 @@ func TestAHomeHoldsNothingBelow(t *testing.T) {
 	atHome := *p
 	atHome.workspace = home
 	project := p.at(filepath.Join(home, "project"))
-	project.must("setup", "The project")
+	project.must("start", "The project")
 	atHome.must("plan", "start", "look first", "--agent", "planner")
 	atHome.must("plan", "start", "look first", "--agent", "planner", "-C", home)
 	h := project.open("--toolsets", "planning,workspace")
@@ -151,7 +151,7 @@ func TestACommandEndsWhenADirectoryBelowIsHeld(t *testing.T) {
 	t.Parallel()
 	parent := newPlace(t)
 	below := parent.at(filepath.Join(parent.workspace, "below"))
-	below.must("setup", "Known")
+	below.must("start", "Known")
 	h := parent.open("--toolsets", "planning,workspace")
 	const command = "echo begun; echo x >up; until [ -e never ]; do sleep 0.01; done"
 	sent, err := h.askTool("bash_execute", arguments{"command": command, "timeout": 500})

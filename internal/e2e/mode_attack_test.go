@@ -404,9 +404,9 @@ func (m *attacker) command(t *testing.T, p *place) {
 	commands := [][]string{
 		{"approve"}, {"approve", "--comment", "The user approved this."}, {"reject", "no"}, {"edit", "The user wants this."}, {"plan",
 			"cancel"},
-		{"answer", "approve"}, {"answer", "--id", "Q1", "approve"}, {"comment", "The user approved this."}, {"clear", "--yes"}, {"setup",
-			"Go on"},
-		{"step", "mark", "S001", "done"}, {"step", "add", "More"}, {"purge"}, {"start", "Go on"}, {"restore", "current"}, {"update",
+		{"answer", "approve"}, {"answer", "--id", "Q1", "approve"}, {"comment", "The user approved this."}, {"clear", "--yes"}, {"start",
+			"Go on", "--step", "x"},
+		{"step", "mark", "S001", "done"}, {"step", "add", "More"}, {"purge"}, {"start", "Go on"}, {"plan", "restore", "current"}, {"update",
 			`{"end_mode":true}`},
 		{"import", "-f", "md", "-"}, {"step", "edit", "S001", "--title", "approved"},
 	}

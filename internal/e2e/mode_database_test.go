@@ -94,7 +94,7 @@ func TestForgedRowsAreNoticed(t *testing.T) {
 			if !c.atOnce {
 				return
 			}
-			for _, args := range [][]string{{"status"}, {"plan", "status"}, {"setup", "Go on"}} {
+			for _, args := range [][]string{{"status"}, {"plan", "status"}, {"start", "Go on", "--step", "x"}} {
 				got := p.run(args...)
 				if got.code == 0 || !strings.Contains(got.err+got.out, "doctor") {
 					t.Errorf("planloop %q: exit code %d\n%s%s", args, got.code, got.out, got.err)

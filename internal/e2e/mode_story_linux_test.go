@@ -90,11 +90,11 @@ func (s modeStory) explore() {
 	s.refused("planning_setup_plan", arguments{"objective": "Just do it"}, "planning mode is on", "planning_submit_plan")
 	s.call("planloop_suggest", arguments{})
 	s.call("planloop_status", arguments{}, "gathering")
-	for _, args := range [][]string{{"status"}, {"show"}, {"log"}, {"plans"}, {"plan", "status"}} {
+	for _, args := range [][]string{{"status"}, {"show"}, {"log"}, {"plan", "list"}, {"plan", "status"}} {
 		s.p.must(args...)
 	}
-	for _, args := range [][]string{{"setup", "Just do it"}, {"clear", "--yes"}, {"step", "add", "x"}, {"update", "--agent", "teller",
-		`{"end_mode":true}`},
+	for _, args := range [][]string{{"start", "Just do it", "--step", "x"}, {"clear", "--yes"}, {"step", "add", "x"},
+		{"update", "--agent", "teller", `{"end_mode":true}`},
 		{"sync"}, {"check", "--id", "t", "--", "touch", filepath.Join(s.p.workspace, "ran")}} {
 		if got := s.p.run(args...); got.code == 0 {
 			s.t.Errorf("planloop %q was done: %s", args, got.out)

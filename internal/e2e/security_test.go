@@ -185,7 +185,8 @@ func TestSecretsStayInside(t *testing.T) {
 	rewrite(t, p.database(), func([]byte) []byte { return []byte("no database") }) // a fault, which is logged
 	_, _ = os.Remove(p.database()+"-wal"), os.Remove(p.database()+"-shm")
 	send("planning_mark_step", `{"step_id":"S001","status":"done"}`, "Authorization", "Bearer "+token)
-	for _, args := range [][]string{{"show", "-v"}, {"doctor"}, {"doctor", "--repair"}, {"log", "--json", "-n", "0"}, {"setup", "y", "-v"},
+	for _, args := range [][]string{{"show", "-v"}, {"doctor"}, {"doctor", "--repair"}, {"log", "--json", "-n", "0"},
+		{"start", "y", "--step", "x", "-v"},
 		{
 			"export"}, {
 			"export",
@@ -231,13 +232,13 @@ func TestModesUnderAnOpenUmask(t *testing.T) {
 		}
 		checkModes(t, p.home)
 	}
-	wide("setup", "Open doors", "--step", "One")
+	wide("start", "Open doors", "--step", "One")
 	wide("serve")
 	wide("step", "mark", "S001", "done")
 	rewrite(t, p.database(), func([]byte) []byte { return []byte("no database") })
 	_, _ = os.Remove(p.database()+"-wal"), os.Remove(p.database()+"-shm")
 	wide("doctor", "--repair")
-	wide("setup", "After the repair")
+	wide("start", "After the repair", "--step", "One")
 }
 
 // checkModes fails on whatever others could read; the home itself is the user's.

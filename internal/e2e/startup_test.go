@@ -43,8 +43,8 @@ func TestProbeLeavesNothing(t *testing.T) {
 func TestReadingCreatesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	for _, args := range [][]string{{}, {"show"}, {"show", "--json"}, {"log"}, {"log", "--json"}, {"plans"}, {"plans", "--json"},
-		{"doctor"},
+	for _, args := range [][]string{{}, {"show"}, {"show", "--json"}, {"log"}, {"log", "--json"}, {"plan", "list"},
+		{"plan", "list", "--json"}, {"doctor"},
 		{"doctor", "--json"}, {"doctor", "--repair"}, {"version"}} {
 		if got := p.run(args...); got.code != 0 || got.err != "" {
 			t.Errorf("%q: exit code %d\n%s%s", args, got.code, got.out, got.err)
@@ -74,8 +74,8 @@ func TestReadingCreatesNothing(t *testing.T) {
 func TestRefusedWritingBeginsNoLog(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	for _, args := range [][]string{{"restore", "x"}, {"clear"}, {"purge"}, {"step", "mark", "S001", "done"}, {"step", "add", "x"},
-		{"step", "claim", "S001"}, {"step", "edit", "S001", "--title", "x"}, {"setup"}, {"setup", " "}} {
+	for _, args := range [][]string{{"plan", "restore", "x"}, {"clear"}, {"purge"}, {"step", "mark", "S001", "done"}, {"step", "add", "x"},
+		{"step", "claim", "S001"}, {"step", "edit", "S001", "--title", "x"}, {"start", "--step", "x"}, {"start", " ", "--step", "x"}} {
 		if got := p.run(args...); got.code != 2 || got.out != "" || !strings.HasPrefix(got.err, "planloop: ") {
 			t.Errorf("%q: exit code %d, want a refusal\n%s%s", args, got.code, got.out, got.err)
 		}

@@ -72,20 +72,18 @@ func planloop(shows *grammar) func(*judge, call) *refusal {
 		if j.submits && len(words) > 2 && words[0].is("reply") && !slices.ContainsFunc(words, option) {
 			return nil
 		}
-		if len(words) > 0 && words[0].is("plan") {
-			if len(words) < 2 || !words[1].is("status") {
-				return refuse("planloop plan is allowed with status").or("planloop plan status")
-			}
-			words = words[1:]
-		}
 		if len(words) == 1 && words[0].is("--version") {
 			return nil
 		}
-		if len(words) > 0 && slices.ContainsFunc([]string{"status", "show", "log", "plans", "resume"}, words[0].is) {
-			_, r := shows.split(call{"planloop " + words[0].text, words[1:]}, false)
+		name, reads := "planloop ", []string{"status", "show", "log", "resume"}
+		if len(words) > 0 && words[0].is("plan") {
+			name, reads, words = "planloop plan ", []string{"status", "list", "diff", "allows"}, words[1:]
+		}
+		if len(words) > 0 && slices.ContainsFunc(reads, words[0].is) {
+			_, r := shows.split(call{name + words[0].text, words[1:]}, false)
 			return r
 		}
-		return refuse("this command of planloop changes the plan; status, show, log, plans, resume and plan status show it").
+		return refuse("this command of planloop changes the plan; status, show, log, resume and plan status, list, diff, allows only read").
 			or("planloop status")
 	}
 }

@@ -40,7 +40,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		return "ask the user", false // in the conversation: no command waits for a person
 	}
 	text, known := map[verbs.Act]string{
-		verbs.ActSetUp:     "planloop setup OBJECTIVE",
+		verbs.ActSetUp:     "planloop start GOAL --step TITLE",
 		verbs.ActStart:     "planloop start --goal GOAL",
 		verbs.ActAddSteps:  "planloop step add TITLE",
 		verbs.ActUpdate:    strings.TrimSuffix("planloop update --json "+shellquote.Word(call.JSON), " ''"),
@@ -67,7 +67,7 @@ func (CommandLine) Word(call verbs.Call) (string, bool) {
 		verbs.ActAnswer:     "planloop answer",
 		verbs.ActComment:    "planloop comment TEXT",
 		verbs.ActReply:      "planloop reply " + call.ID + " TEXT",
-		verbs.ActRestore:    "planloop restore " + call.ID,
+		verbs.ActRestore:    "planloop plan restore " + call.ID,
 		verbs.ActCancelMode: "planloop plan cancel",
 		verbs.ActPurge:      "planloop purge",
 		verbs.ActTakeOver:   "planloop step claim " + call.Step.String() + " --force",
@@ -114,13 +114,13 @@ func settings(object string) string {
 func recovery(call verbs.Call) string {
 	switch step := call.Step.String(); call.Choice {
 	case plan.Retry:
-		return strings.TrimSuffix("planloop retry "+step+" --args "+shellquote.Word(call.JSON), " --args ''")
+		return strings.TrimSuffix("planloop step retry "+step+" --args "+shellquote.Word(call.JSON), " --args ''")
 	case plan.Skip:
-		return "planloop skip " + step + " --reason WHY"
+		return "planloop step skip " + step + " --reason WHY"
 	case plan.Insert:
-		return "echo " + shellquote.Word(`{"steps":`+call.JSON+"}") + " | planloop recover " + step + " --choice insert --file -"
+		return "echo " + shellquote.Word(`{"steps":`+call.JSON+"}") + " | planloop step settle " + step + " --choice insert --file -"
 	default:
-		return strings.TrimSuffix("planloop recover "+step+" --choice "+string(call.Choice), " --choice ")
+		return strings.TrimSuffix("planloop step settle "+step+" --choice "+string(call.Choice), " --choice ")
 	}
 }
 

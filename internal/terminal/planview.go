@@ -71,7 +71,7 @@ func (v PlanView) withoutPlan() Page {
 	return Page{body: []string{
 		first,
 		"",
-		bold("Set one up: ") + `planloop setup "Fix the login bug" --step "Write a failing test"`,
+		bold("Set one up: ") + `planloop start "Fix the login bug" --step "Write a failing test"`,
 		bold("Import one: ") + "planloop import FILE",
 		bold("Have an agent set one up: ") + "run planloop without a command to see how to connect it",
 	}}
@@ -210,7 +210,7 @@ func (v PlanView) foot() []string {
 		lines = append(append(lines, v.block("Final summary: "+final, 0, detailLines)...), "")
 	}
 	if p := v.State.Plan; p.Status == plan.StatusAbandoned && p.Steps.Len() == 0 {
-		text := "Bring its steps back: planloop restore " + p.ID
+		text := "Bring its steps back: planloop plan restore " + p.ID
 		lines = append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}
 	for _, r := range v.Remarks {
@@ -219,7 +219,7 @@ func (v PlanView) foot() []string {
 		}
 	}
 	if v.Former != nil {
-		text := fmt.Sprintf("A former plan, %s on %s. Bring it back: planloop restore %s",
+		text := fmt.Sprintf("A former plan, %s on %s. Bring it back: planloop plan restore %s",
 			verbs.PastWord(v.State, *v.Former), v.Former.ArchivedAt.Local().Format(dateAndTime), v.Former.ID)
 		return append(lines, v.Screen.Hang("", v.Screen.Faint, safetext.EscapeLine(text))...)
 	}

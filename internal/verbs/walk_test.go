@@ -357,7 +357,7 @@ func (w *walker) follow(reply verbs.StatusReply) error {
 		return w.engineRuns(w.me)
 	case strings.Contains(next, "until a person runs ") && reply.Now.Reason == verbs.StepAsks:
 		return w.asksEnd()
-	case strings.Contains(next, "planloop skip ") && w.me.Face.Brief():
+	case strings.Contains(next, "planloop step skip ") && w.me.Face.Brief():
 		return w.asUser(next)
 	case reply.Now.Reason == verbs.SyncInstructions:
 		if w.me.Face.Brief() && reply.Now.InstructionsContent != "the rules\n" {
@@ -552,7 +552,7 @@ func (w *walker) perform(words []string) error {
 	ctx := w.Context()
 	var err error
 	switch {
-	case words[0] == "setup":
+	case words[0] == "start":
 		_, err = w.service.SetupPlan(ctx, w.me, verbs.SetupPlan{Objective: "Another", InitialSteps: []verbs.NewStep{{Title: "A step"}}})
 	case words[0] == "step" && words[1] == "add":
 		_, err = w.service.AddStep(ctx, w.me, verbs.AddStep{Steps: []verbs.NewStep{{Title: "A step"}}})
@@ -563,7 +563,9 @@ func (w *walker) perform(words []string) error {
 		}
 	case words[0] == "alert":
 		_, err = w.service.Alert(ctx, w.me, verbs.Alert{ID: words[slices.Index(words, "--id")+1], Clear: slices.Contains(words, "--clear")})
-	case slices.Contains([]string{"retry", "skip", "recover", "approve", "reject", "answer"}, words[0]):
+	case words[0] == "step" && slices.Contains([]string{"retry", "skip", "settle"}, words[1]):
+		err = w.recovers(words[1:])
+	case slices.Contains([]string{"approve", "reject", "answer"}, words[0]):
 		err = w.recovers(words)
 	case words[0] == "submit":
 		err = w.submit(w.me)

@@ -21,10 +21,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-func newLogsCommand(a *app) *cobra.Command {
+func newStepLogsCommand(a *app) *cobra.Command {
 	var follow bool
 	var attempt int
-	cmd := newCommand("logs", "STEP", atMostOne("a step"), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("step logs", "STEP", atMostOne("a step"), func(cmd *cobra.Command, args []string) error {
 		switch {
 		case attempt < 0:
 			return usageError{fmt.Errorf("--attempt takes a number, 1 or more")}
@@ -139,7 +139,7 @@ func stepToLog(state plan.State, kept map[plan.StepID][]int, named string) (*pla
 		return nil, plan.Refuse(plan.InvalidInput, "", "no step is carried out now, so one has to be named", listLogs(kept))
 	}
 	return nil, plan.Refuse(plan.InvalidInput, "", plan.Counted(len(running), "step")+" are carried out now, so one has to be named",
-		"such as planloop logs "+running[0].ID.String())
+		"such as planloop step logs "+running[0].ID.String())
 }
 
 // listLogs says which logs there are.

@@ -1,7 +1,7 @@
 // Command peers measures planloop beside other programs that keep an agent's plan, todo list or
 // memory over MCP, and prints the table of docs/comparison.md:
 //
-//	go run ./internal/bench/peers [-cache DIR] [-list]
+//	go -C bench run ./peers [-cache DIR] [-list]
 //
 // It installs them from npm into a cache. It is no test: it needs npm and a network the first time.
 package main
@@ -75,7 +75,11 @@ func main() {
 	list := flag.Bool("list", false, "print the tools of each, too")
 	only := flag.String("only", "", "this peer alone")
 	flag.Parse()
-	if err := compare(context.Background(), *cache, *only, *list); err != nil {
+	folder, err := filepath.Abs(*cache)
+	if err == nil {
+		err = compare(context.Background(), folder, *only, *list)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
@@ -116,7 +120,7 @@ func install(ctx context.Context, cache, bin string) error {
 			return fmt.Errorf("npm install: %w\n%s", err, out)
 		}
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(bin, "planloop"), "./cmd/planloop")
+	build := exec.CommandContext(ctx, "go", "-C", "../cmd/planloop", "build", "-trimpath", "-o", filepath.Join(bin, "planloop"), ".")
 	out, err := build.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

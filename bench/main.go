@@ -2,11 +2,11 @@
 // is measured in the same run and in turn with it, so that whatever else the
 // machine does hits both. It exits with 1 when a limit does not hold.
 //
-//	go run ./internal/bench                 # everything, about two minutes
-//	go run ./internal/bench -quick          # fewer repetitions, a shorter log
-//	go run ./internal/bench -only mark      # what has mark in its name
-//	go run ./internal/bench -report-only    # exit 0 on a machine that is too noisy to judge
-//	go run ./internal/bench -program PATH   # measure a program built before
+//	go -C bench run .                 # everything, about two minutes
+//	go -C bench run . -quick          # fewer repetitions, a shorter log
+//	go -C bench run . -only mark      # measurements with mark in their name
+//	go -C bench run . -report-only    # exit 0 on a machine that is too noisy to judge
+//	go -C bench run . -program PATH   # measure a program built before
 //
 // It builds planloop and the floor servers, and drives them as hosts do: as
 // processes over stdio. It must not know how planloop comes by its speed.
@@ -138,10 +138,10 @@ func newBench(ctx context.Context, o options) (*bench, error) {
 	}
 	b := &bench{options: o, dir: dir, planloop: o.program,
 		echo: filepath.Join(dir, "echo"), commit: filepath.Join(dir, "commit")}
-	builds := map[string]string{b.echo: "internal/bench/floor/echo", b.commit: "internal/bench/floor/commit"}
+	builds := map[string]string{b.echo: "floor/echo", b.commit: "floor/commit"}
 	if b.planloop == "" {
 		b.planloop = filepath.Join(dir, "planloop")
-		builds[b.planloop] = "cmd/planloop"
+		builds[b.planloop] = "../cmd/planloop"
 	}
 	for program, folder := range builds {
 		if err := build(ctx, program, folder); err != nil {
@@ -154,21 +154,12 @@ func newBench(ctx context.Context, o options) (*bench, error) {
 
 func (b *bench) close() { _ = os.RemoveAll(b.dir) }
 
-// build compiles a command of this module as it is released.
+// build compiles the command in folder as it is released.
 func build(ctx context.Context, program, folder string) error {
-	found, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	if err != nil {
-		return fmt.Errorf("go env: %w", err)
-	}
-	module := strings.TrimSpace(string(found))
-	if filepath.Base(module) != "go.mod" {
-		return errors.New("this is not a Go module; run it in planloop's source tree")
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./"+folder)
-	cmd.Dir = filepath.Dir(module)
+	cmd := exec.CommandContext(ctx, "go", "-C", folder, "build", "-trimpath", "-ldflags=-s -w", "-o", program, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", folder, err, out)
+		return fmt.Errorf("build %s; run this in the folder bench: %w\n%s", folder, err, out)
 	}
 	return nil
 }
