@@ -17,8 +17,8 @@ import (
 type recipes struct{}
 
 func (recipes) List(context.Context) ([]verbs.Template, error) {
-	what := []verbs.TemplateParameter{{Name: "what", Type: "string", Required: true, Wanted: "a string"},
-		{Name: "risk", Type: "choice", Choices: []string{"low", "high"}, Default: json.RawMessage(`"low"`)}}
+	what := []verbs.TemplateParameter{{Name: "what", Required: true, Wanted: "a text"},
+		{Name: "risk", Default: json.RawMessage(`"low"`)}}
 	return []verbs.Template{
 		{Name: "foreign", Origin: "workspace", Foreign: true, Parameters: what},
 		{Name: "move", Origin: "user", Description: "Move records elsewhere", Parameters: what},
@@ -39,7 +39,7 @@ func (r recipes) Make(ctx context.Context, name string, parameters map[string]js
 	found, err := r.Find(ctx, name)
 	made := verbs.FromTemplate{Template: found}
 	if len(parameters["what"]) == 0 && err == nil {
-		err = plan.Refuse(plan.InvalidInput, "/parameters/what", "is missing", "give a string")
+		err = plan.Refuse(plan.InvalidInput, "/parameters/what", "is missing", "give a text")
 	}
 	var what string
 	_ = json.Unmarshal(parameters["what"], &what)
@@ -59,7 +59,7 @@ func (vastRecipes) List(context.Context) ([]verbs.Template, error) {
 	for i := range 600 {
 		t := verbs.Template{Name: fmt.Sprintf("recipe-%d", i), Origin: "workspace", Foreign: i < 300, Description: prose}
 		for k := range i % 50 {
-			t.Parameters = append(t.Parameters, verbs.TemplateParameter{Name: fmt.Sprintf("parameter_%d", k), Type: "string",
+			t.Parameters = append(t.Parameters, verbs.TemplateParameter{Name: fmt.Sprintf("parameter_%d", k),
 				Description: prose, Default: json.RawMessage(`"` + prose + `"`)})
 		}
 		all = append(all, t)

@@ -100,8 +100,6 @@ func TestMistakesInSections(t *testing.T) {
 	}{
 		"model":  {reflect.TypeFor[model.Config](), "model: {%s}", "model.", func() any { return &model.Config{} }},
 		"notify": {reflect.TypeFor[notify.Config](), "notify: {%s}", "notify.", func() any { return &notify.Config{} }},
-		"webhook": {reflect.TypeFor[notify.Webhook](), "notify: {webhooks: [{%s}]}", "notify.webhooks",
-			func() any { return &notify.Config{} }},
 		"agents": {reflect.TypeFor[agents.Agent](), "agents: {default: {%s}}", "agents.default.", func() any { return &agents.Config{} }},
 		"servers": {reflect.TypeFor[downstream.Server](), "servers: {a: {%s}}", "servers.a.",
 			func() any { return &downstream.Config{} }},

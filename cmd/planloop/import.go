@@ -107,7 +107,8 @@ func (a *app) readPlan(ctx context.Context, file string, o importOptions) (excha
 	if format == exchange.Execution && file == "-" && o.objective == "" {
 		return "", importedRawko{}, usageError{errors.New("a plan of the format execution says no objective: give it with --objective")}
 	}
-	imported, err := exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: filepath.Base(file)})
+	imported, err := exchange.Import(data, format, exchange.ImportOptions{Objective: o.objective, Name: filepath.Base(file),
+		Guessed: o.format == ""})
 	return format, importedRawko{Imported: imported}, err
 }
 

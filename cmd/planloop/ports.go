@@ -145,10 +145,9 @@ func (a attested) Agents() []verbs.AtWork {
 	return all
 }
 
-// notices passes notices on to what the user has configured, and nothing when there
-// is nothing.
+// notices passes notices on to the targets that the user configured.
 type notices struct {
-	notifier  *notify.Notifier // nil: nobody is told
+	notifier  *notify.Notifier // nil: none is configured
 	workspace string
 }
 
@@ -160,9 +159,9 @@ func (a *app) notices(place workspace.Workspace, section workspace.Section) noti
 	err := section.Decode(&config)
 	var notifier *notify.Notifier
 	if err == nil {
-		notifier, err = notify.New(config, a.getenv, notify.Options{Logger: a.logger()})
+		notifier, err = notify.New(config, notify.Options{Logger: a.logger(), Launcher: a.launch()})
 	}
-	if err != nil { // the plan is more important than who hears of it
+	if err != nil { // the plan matters more than its notices
 		a.warn("no notices are sent: " + err.Error())
 		return notices{}
 	}
@@ -174,12 +173,12 @@ func (n notices) tell(notice verbs.Notice) {
 	if n.notifier == nil {
 		return
 	}
-	told := notify.Notice{Event: notify.Event(notice.Event), Workspace: n.workspace, Title: notice.Title, Text: notice.Text,
+	sent := notify.Notice{Event: notice.Event, Workspace: n.workspace, Title: notice.Title, Text: notice.Text,
 		PlanID: notice.PlanID, Questions: notice.Questions}
 	for _, step := range notice.Steps {
-		told.Steps = append(told.Steps, notify.Step{ID: step.ID, Title: step.Title, Risk: string(step.Risk)})
+		sent.Steps = append(sent.Steps, notify.Step{ID: step.ID, Title: step.Title, Risk: string(step.Risk)})
 	}
-	n.notifier.Notify(told)
+	n.notifier.Notify(sent)
 }
 
 // close waits a few seconds at most for what is on its way.

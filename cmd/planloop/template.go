@@ -58,30 +58,25 @@ func newTemplateApplyCommand(a *app) *cobra.Command {
 			parameters, err := settings(set)
 			return verbs.ApplyTemplate{Template: args[0], Parameters: parameters, Draft: draft}, err
 		}))
-	cmd.Flags().Var((*texts)(&set), "set", "give the parameter before the = what stands behind it, `NAME=VALUE`; may be repeated")
+	cmd.Flags().Var((*texts)(&set), "set", "set a parameter, as `NAME=VALUE`; may be repeated")
 	cmd.Flags().BoolVar(&draft, "draft", false, "put it beside the current plan, as a draft")
 	cmd.ValidArgsFunction = firstArgument(a.completeTemplates)
 	complete(cmd, "set", a.completeParameters)
 	return cmd
 }
 
-// settings reads NAME=VALUE; a name that is given several times has a list.
+// settings reads NAME=VALUE.
 func settings(set []string) (map[string]json.RawMessage, error) {
-	lists := map[string][]string{}
+	parameters := map[string]json.RawMessage{}
 	for _, setting := range set {
 		name, text, ok := strings.Cut(setting, "=")
 		if name = strings.TrimSpace(name); !ok || name == "" {
 			return nil, usageError{fmt.Errorf("--set %s has no parameter and value; write --set NAME=VALUE", plan.Quote(setting))}
 		}
-		lists[name] = append(lists[name], text)
-	}
-	parameters := map[string]json.RawMessage{}
-	for name, texts := range lists {
-		var given any = texts
-		if len(texts) == 1 {
-			given = texts[0]
+		if parameters[name] != nil {
+			return nil, usageError{fmt.Errorf("--set gives %s twice; give each parameter once", plan.Quote(name))}
 		}
-		data, err := json.Marshal(given)
+		data, err := json.Marshal(text)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +167,7 @@ func (t templates) List(ctx context.Context) ([]verbs.Template, error) {
 	all, err := t.library.List(ctx)
 	listed := make([]verbs.Template, len(all))
 	for i, one := range all {
-		listed[i] = asListed(one, t.library.Called(one, all))
+		listed[i] = asListed(one, template.Called(one, all))
 	}
 	return listed, err
 }
@@ -184,8 +179,8 @@ func asListed(t template.Template, name string) verbs.Template {
 		listed.Problem = t.Err.Error()
 	}
 	for _, p := range t.Parameters {
-		listed.Parameters = append(listed.Parameters, verbs.TemplateParameter{Name: p.Name, Type: string(p.Type), Required: p.Needed(),
-			Default: p.Default, Choices: p.Choices, Description: p.Description, Wanted: p.Wanted()})
+		listed.Parameters = append(listed.Parameters, verbs.TemplateParameter{Name: p.Name, Required: p.Default == nil,
+			Default: json.RawMessage(p.Default), Description: p.Description, Wanted: p.Wanted()})
 	}
 	return listed
 }
@@ -194,7 +189,7 @@ func asListed(t template.Template, name string) verbs.Template {
 func (t templates) Find(ctx context.Context, name string) (verbs.Template, error) {
 	found, err := t.library.Find(ctx, name)
 	listed := asListed(found, found.FullName())
-	listed.Text, listed.File = string(found.Text()), found.File
+	listed.Text, listed.File = string(found.Text), found.File
 	return listed, err
 }
 

@@ -24,7 +24,7 @@ func startedTries() map[string][]string {
 		"log": {"", "--events"}, "plan list": {""}, "plan diff": {""}, "plan status": {""}, "plan allows": {"-- ls"}, "template list": {""},
 		"template show": {"bug-fix"}, "servers": {""}, "hosts": {""}, "version": {""}, "help": {"", "show"},
 		"completion bash": {""}, "completion zsh": {""}, "completion fish": {""}, "completion powershell": {""}, "hook": {"claude stop"},
-		"template apply": {"bug-fix --set bug=x --set paths=login.go", "bug-fix --draft --set bug=x --set paths=login.go"},
+		"template apply": {"bug-fix --set bug=x --set path=login.go", "bug-fix --draft --set bug=x --set path=login.go"},
 		"step add":       {"More"}, "step edit": {"S001 --title Mine"}, "step move": {"S001 --first"}, "step remove": {"S001"},
 		"step mark": {"S001 done"}, "step claim": {"S001", "S001 --force"}, "clear": {""},
 		"start":  {"--goal Mine", "Mine --step One", "--template bug-fix --set bug=x"},

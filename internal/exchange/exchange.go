@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -35,6 +36,7 @@ type Imported struct {
 type ImportOptions struct {
 	Objective string // replaces the plan's own
 	Name      string // of the file; without its extension the objective of an Execution plan
+	Guessed   bool   // the format follows from the file's extension, so a parse error also offers --format
 }
 
 // Import reads a plan. The error is a *plan.ValidationError that names the field,
@@ -51,13 +53,24 @@ func Import(data []byte, format Format, o ImportOptions) (Imported, error) {
 	}
 	source, err := c.decode(text)
 	if err != nil {
-		return Imported{}, err
+		return Imported{}, o.offerFormats(format, err)
 	}
 	source.outline.Objective = cmp.Or(o.Objective, source.outline.Objective)
 	if format == Execution { // has no field for it
 		source.outline.Objective = cmp.Or(source.outline.Objective, strings.TrimSuffix(o.Name, path.Ext(o.Name)))
 	}
 	return source.action()
+}
+
+// offerFormats adds the formats without an extension of their own to a parse error.
+func (o ImportOptions) offerFormats(read Format, err error) error {
+	var refusal *plan.ValidationError
+	if !o.Guessed || read == Markdown || !errors.As(err, &refusal) {
+		return err
+	}
+	offer := *refusal
+	offer.Fix += ", or name the file's format: --format rawko-yaml or execution"
+	return &offer
 }
 
 // readable returns data without a byte order mark and with lines that end in \n. It refuses

@@ -288,7 +288,7 @@ func TestRefusals(t *testing.T) {
 		{exchange.Mermaid, "flowchart TD", "/format", "cannot be imported"},
 		{"", "a", "/format", "cannot be imported"},
 	} {
-		_, err := exchange.Import([]byte(c.text), c.format, exchange.ImportOptions{})
+		_, err := exchange.Import([]byte(c.text), c.format, exchange.ImportOptions{Guessed: true})
 		var refusal *plan.ValidationError
 		if !errors.As(err, &refusal) {
 			t.Errorf("%s %.60q: %v is no refusal", c.format, c.text, err)

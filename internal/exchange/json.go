@@ -17,13 +17,10 @@ import (
 // maxExpanded bounds the JSON that a YAML text stands for, aliases resolved.
 const maxExpanded = 2 * maxBytes
 
-// otherFormat is the cure for a file with the extension of our own formats that is in another one.
-const otherFormat = "name the file's format: --format rawko-yaml or execution"
-
 // parseJSON reads our own JSON.
 func parseJSON(text []byte) (*source, error) {
 	if pointer, problem := plan.CheckJSON(text, yamltext.MaxNesting); problem != "" {
-		return nil, refuse(pointer, problem, "give one JSON object, or "+otherFormat)
+		return nil, refuse(pointer, problem, "give one JSON object")
 	}
 	return parseNative(text, json.RejectUnknownMembers(true))
 }
@@ -118,7 +115,7 @@ func decodeError(root string, err error) error {
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
 		name := plan.Quote(semantic.JSONPointer.LastToken())
-		return refuse(field, "the field "+name+" is not known", "remove it, or "+otherFormat)
+		return refuse(field, "the field "+name+" is not known", "remove it")
 	case errors.As(err, &inner):
 		return refuse(field, inner.Problem, inner.Fix)
 	case semantic.GoType != nil && semantic.Err == nil:

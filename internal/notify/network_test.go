@@ -2,7 +2,6 @@ package notify_test
 
 import (
 	"bytes"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -15,11 +14,8 @@ import (
 	"github.com/planloop/planloop/internal/outbound/outboundtest"
 )
 
-// What must never be seen again: the end of an address, and a header's value.
-const (
-	plantedPath   = "1190000000000000001/Zq8vT3nLw0xR5bYkHd2mUcJ7"
-	plantedHeader = "Bearer-kP4sW9eXo1ViBt6GfQzN"
-)
+// plantedPath is the end of an address, which must not be shown.
+const plantedPath = "1190000000000000001/Zq8vT3nLw0xR5bYkHd2mUcJ7"
 
 const (
 	host = "127.0.0.1:9300"
@@ -30,25 +26,25 @@ const (
 type record struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
-	words string // that are waited for
-	heard chan struct{}
+	words string        // to wait for
+	found chan struct{} // closed when they are written
 }
 
 func (r *record) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.heard != nil && bytes.Contains(p, []byte(r.words)) {
-		close(r.heard)
-		r.heard = nil
+	if r.found != nil && bytes.Contains(p, []byte(r.words)) {
+		close(r.found)
+		r.found = nil
 	}
 	return r.text.Write(p)
 }
 
-// hears returns a channel that is closed when a line with these words is written.
-func (r *record) hears(words string) <-chan struct{} {
-	heard := make(chan struct{})
-	r.words, r.heard = words, heard
-	return heard
+// await returns a channel that is closed when a line with these words is written.
+func (r *record) await(words string) <-chan struct{} {
+	found := make(chan struct{})
+	r.words, r.found = words, found
+	return found
 }
 
 func (r *record) String() string {
@@ -77,7 +73,7 @@ func inBubble(t *testing.T, test func(t *testing.T, w *world)) {
 
 func mustNotLeak(t *testing.T, text string) {
 	t.Helper()
-	for _, secret := range []string{plantedPath, "Zq8vT3nLw0xR5bYkHd2mUcJ7", plantedHeader, "/api/webhooks"} {
+	for _, secret := range []string{plantedPath, "Zq8vT3nLw0xR5bYkHd2mUcJ7", "/api/webhooks"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%q is shown: %s", secret, text)
 		}
@@ -93,27 +89,14 @@ func (w *world) logger() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug - 4}))
 }
 
-// notifier returns a Notifier for a configuration; by default one webhook.
-func (w *world) notifier(config notify.Config) *notify.Notifier {
+// notifier returns a Notifier with one webhook.
+func (w *world) notifier() *notify.Notifier {
 	w.t.Helper()
-	if config.Webhooks == nil && !config.Desktop {
-		config.Webhooks = []notify.Webhook{{URL: hook}}
-	}
-	n, err := notify.New(config, environment, notify.Options{
-		Logger:     w.logger(),
-		HTTPClient: w.net.Client(),
-	})
+	n, err := notify.New(notify.Config{Webhook: hook}, notify.Options{Logger: w.logger(), HTTPClient: w.net.Client()})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return n
-}
-
-func environment(name string) string {
-	return map[string]string{
-		"HOOK": hook, "HOOK_AUTHORIZATION": plantedHeader, "BLANK": "  ", "TWO_LINES": "a\r\nX-Other: b",
-		"HOOK_PLAIN": "http://example.com/" + plantedPath, "HOOK_USER": "https://ann:" + plantedHeader + "@example.com/",
-	}[name]
 }
 
 // settle lets a notifier deliver what waits, without the bounds of Close.
@@ -146,19 +129,10 @@ func floods(w http.ResponseWriter, r *http.Request) {
 // breaks ends the connection without an answer.
 func breaks(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// echoes answers with all it was sent.
-func echoes(status int) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Echo", r.Header.Get("Authorization")+r.URL.Path)
-		w.WriteHeader(status)
-		fmt.Fprint(w, r.Header, r.URL)
-	}
-}
-
 // aPlan is a notice that a plan waits.
 func aPlan() notify.Notice {
 	return notify.Notice{
-		Event: notify.PlanWaits, Workspace: "/home/ann/shop", PlanID: "move-login-20261103",
+		Event: "plan_waits", Workspace: "/home/ann/shop", PlanID: "move-login-20261103",
 		Title: "Move the login to OAuth", Text: "Sessions live in *Redis*.\nSee `auth/session.go`.",
 		Steps: []notify.Step{
 			{ID: "S001", Title: "Read auth/session.go", Risk: "low"},
@@ -167,6 +141,5 @@ func aPlan() notify.Notice {
 			{Title: "Tell the team"},
 		},
 		Questions: []string{"Keep the old cookies?"},
-		Time:      time.Date(2026, 11, 3, 9, 30, 0, 0, time.UTC),
 	}
 }

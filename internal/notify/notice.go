@@ -2,147 +2,135 @@ package notify
 
 import (
 	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"github.com/planloop/planloop/internal/safetext"
+	"github.com/planloop/planloop/plan"
 )
 
-// Event is what a notice is about, as it is written in the configuration and in
-// the body of a webhook.
-type Event string
-
-// The events there are.
-const (
-	PlanWaits     Event = "plan_waits"     // a submitted plan waits for approval
-	QuestionWaits Event = "question_waits" // an agent asked something and waits for the answer
-	StepWaits     Event = "step_waits"     // a step waits for approval, or for a person to go on
-	ModeEntered   Event = "mode_entered"   // planning mode was entered
-	ModeExpired   Event = "mode_expired"   // planning mode ended since nobody decided in time
-	ReplyCame     Event = "reply_came"     // an agent replied to a question of a person
-)
-
-// Events lists the events there are.
-func Events() []Event {
-	return []Event{PlanWaits, QuestionWaits, StepWaits, ModeEntered, ModeExpired, ReplyCame}
-}
-
-// Notice is what a person is told. It goes to places outside the machine: How
-// must not hold a launch code, a token, or any other way in.
+// Notice is an event to report. It leaves the machine: it must not hold a launch code, a token
+// or any other credential.
 type Notice struct {
-	Event     Event
-	Workspace string // its path; Discord and the desktop are shown the last element alone
-	Title     string // the plan's summary, the question, the reason
-	Text      string // more about it
+	Event     string // plan_waits, question_waits, reply_came, mode_entered or mode_expired
+	Workspace string // its path
+	Title     string // the plan's summary, the question or the reason
+	Text      string // details
 	PlanID    string
 	Steps     []Step
-	Questions []string  // that the plan leaves open
-	Time      time.Time // the zero time is now
-	How       string    // where a person can decide, such as planloop approve; "" is the event's usual command
+	Questions []string // open questions of the plan
 }
 
-// Step is a step of the plan that waits.
+// Step is a step of a waiting plan.
 type Step struct {
-	ID    string // such as S001
-	Title string
-	Risk  string // low, medium, high, or ""
+	ID    string `json:"step_id"`
+	Title string `json:"title"`
+	Risk  string `json:"risk,omitempty"` // low, medium, high or ""
 }
 
-// envelope is a notice on its way.
-type envelope struct {
-	Notice
-	id string
+// bodyVersion changes when a field of the body changes its meaning.
+const bodyVersion = 1
+
+// Limits of the body, in characters and entries.
+const (
+	maxSentence  = 1000 // Discord accepts 2000 UTF-16 units, and a character has at most two
+	maxTitle     = 500
+	maxText      = 4000
+	maxSteps     = 100
+	maxQuestions = 20
+)
+
+// body is the JSON that a command reads and a webhook gets. Chat services show one of its texts
+// and ignore the fields they do not know.
+type body struct {
+	Content   string              `json:"content"`          // Discord shows it
+	Sentence  string              `json:"text"`             // the same; Slack and Mattermost show it
+	Mentions  map[string][]string `json:"allowed_mentions"` // Discord: no text of a plan notifies anyone
+	Version   int                 `json:"version"`
+	ID        string              `json:"id"`
+	Event     string              `json:"event"`
+	Workspace string              `json:"workspace,omitempty"`
+	Title     string              `json:"title,omitempty"`
+	Details   string              `json:"details,omitempty"`
+	PlanID    string              `json:"plan_id,omitempty"`
+	Steps     []Step              `json:"steps,omitempty"`
+	StepCount int                 `json:"step_count,omitempty"`
+	Questions []string            `json:"questions,omitempty"`
+	How       string              `json:"how,omitempty"`
+	Time      string              `json:"time"`
 }
 
-// heading is what the notice is about, in a line.
-func (n Notice) heading() string { return n.Event.wording().subject + ": " + n.subject() }
-
-// subject is the title on one line, or what stands for one.
-func (n Notice) subject() string { return cmp.Or(line(n.Title), untitled) }
-
-// untitled stands for a title that is blank: Discord refuses a message with one.
-const untitled = "(no title)"
-
-// wording is what is said of an event.
-type wording struct {
-	subject string // what the notice is about
-	call    string // what a person can do, to be followed by where
-	how     string // where, unless the notice says it
+// encode returns the body of a notice.
+func (n Notice) encode() ([]byte, error) {
+	sentence := n.sentence()
+	b := body{
+		Content: sentence, Sentence: sentence, Mentions: map[string][]string{"parse": {}},
+		Version: bodyVersion, ID: rand.Text(), Event: n.Event, Workspace: safetext.Line(n.Workspace), Title: shortLine(n.Title),
+		Details: plan.Shorten(strings.TrimSpace(safetext.Drop(n.Text)), maxText), PlanID: shortLine(n.PlanID),
+		StepCount: len(n.Steps), How: n.how(), Time: time.Now().UTC().Format(time.RFC3339),
+	}
+	for _, s := range n.Steps[:min(len(n.Steps), maxSteps)] {
+		b.Steps = append(b.Steps, Step{shortLine(s.ID), shortLine(s.Title), shortLine(s.Risk)})
+	}
+	for _, question := range n.Questions[:min(len(n.Questions), maxQuestions)] {
+		b.Questions = append(b.Questions, shortLine(question))
+	}
+	return json.Marshal(b)
 }
 
-func (e Event) wording() wording {
-	return cmp.Or(map[Event]wording{
-		PlanWaits:     {"Plan", "Approve or reject with: ", "planloop review or planloop approve"},
-		QuestionWaits: {"Question", "Answer with: ", "planloop review or planloop answer"},
-		StepWaits:     {"Step", "Approve or reject with: ", "planloop review or planloop approve"},
-		ModeEntered:   {"Planning", "See: ", ""},
-		ModeExpired:   {"Planning expired", "See: ", ""},
-		ReplyCame:     {"Reply", "Read it with: ", "planloop review or planloop comment"},
-	}[e], wording{"planloop", "See: ", ""})
-}
+func shortLine(text string) string { return plan.Shorten(safetext.Line(text), maxTitle) }
 
-// how is where a person can decide, in a few words.
-func (n Notice) how() string { return cmp.Or(line(n.How), n.Event.wording().how) }
-
-// call says what a person can do about the notice, and where.
-func (n Notice) call() string {
-	if how := n.how(); how != "" {
-		return n.Event.wording().call + how
+// how returns the commands that answer the event, "" if there is nothing to answer.
+func (n Notice) how() string {
+	switch n.Event {
+	case "plan_waits":
+		return "planloop review or planloop approve"
+	case "question_waits":
+		return "planloop review or planloop answer"
+	case "reply_came":
+		return "planloop review or planloop comment"
 	}
 	return ""
 }
 
-// highest returns the highest risk of the steps, "" when none has one.
-func (n Notice) highest() string {
+// sentence describes the notice on one line.
+func (n Notice) sentence() string {
+	text := cmp.Or(safetext.Line(n.Title), "(no title)")
+	if n.Event == "plan_waits" {
+		text = "A plan is waiting for you: " + text
+	}
+	if details := safetext.Line(n.Text); details != "" {
+		text += ": " + details
+	}
+	text = plan.Shorten(text, maxTitle)
+	if len(n.Steps) > 0 {
+		text += " (" + plan.Counted(len(n.Steps), "step") + n.highestRisk() + ")"
+	}
+	if name := path.Base(strings.ReplaceAll(safetext.Line(n.Workspace), `\`, "/")); name != "." {
+		text += " [" + plan.Shorten(name, maxTitle/4) + "]"
+	}
+	if how := n.how(); how != "" {
+		text += " - " + how
+	}
+	return plan.Shorten(inert(text), maxSentence)
+}
+
+// inert returns text in which chat services find no mention, such as @everyone or Slack's
+// <!channel>, and no link whose text hides its address.
+func inert(text string) string {
+	return strings.NewReplacer("@", "@\u200b", "<", "\u2039", ">", "\u203a", "](", "]\u200b(").Replace(text)
+}
+
+// highestRisk returns ", highest risk high" or another level, "" if no step has one.
+func (n Notice) highestRisk() string {
 	for _, risk := range []string{"high", "medium", "low"} {
 		if slices.ContainsFunc(n.Steps, func(s Step) bool { return s.Risk == risk }) {
-			return risk
+			return ", highest risk " + risk
 		}
 	}
 	return ""
-}
-
-// line returns text that shows as what it is, on one line.
-func line(s string) string { return strings.Join(strings.Fields(safetext.Replace(s)), " ") }
-
-// paragraph returns text that shows as what it is, without space around it.
-func paragraph(s string) string { return strings.TrimSpace(safetext.Replace(s)) }
-
-// ellipsis stands for what was cut off.
-const ellipsis = "…"
-
-// cut returns at most limit units of s, with an ellipsis for what is missing.
-func cut(s string, limit int) string {
-	return rewritten(s, limit, func(r rune) string { return string(r) })
-}
-
-// rewritten returns s with every character replaced by its piece, in at most
-// limit units. No piece is divided: where the next has no room, an ellipsis ends
-// the text. The limit is one or more.
-func rewritten(s string, limit int, piece func(rune) string) string {
-	var b strings.Builder
-	length, kept := 0, 0 // in units; in bytes, that fit with an ellipsis after them
-	for _, r := range s {
-		p := piece(r)
-		if length += units(p); length > limit {
-			return b.String()[:kept] + ellipsis
-		}
-		b.WriteString(p)
-		if length < limit {
-			kept = b.Len()
-		}
-	}
-	return b.String()
-}
-
-// units is the length of s as the strictest counter of characters counts: in
-// UTF-16, where an emoji is two.
-func units(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
 }

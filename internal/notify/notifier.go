@@ -1,264 +1,233 @@
-// Package notify tells a person, away from the agent, that something waits for
-// them: by a webhook, in a shape of our own or in Discord's, and by a notice on
-// the desktop. The user configures it, in a file of their own.
+// Package notify reports events that wait for a person to a program or a webhook that the user
+// configured in a file of their own.
 //
-// To tell is a courtesy and never a condition: Notify returns at once, whatever
-// an endpoint does. Each target has a short queue and a goroutine of its own,
-// which the Notifier owns and Close ends, so that one that hangs holds up no
-// other. A delivery is tried again within bounds and then given up, with a line
-// in the log that names scheme and host and nothing more: the address of a
-// webhook is often a secret itself.
+// Notify returns at once, whatever a target does. Each target has a short queue and a goroutine,
+// which the Notifier owns and Close ends, so that one that hangs delays no other. The log names
+// the program, or scheme and host: a webhook's address is often a secret.
 //
-// What is told is text that a model wrote. It is cut to what the other side
-// takes, and escaped so that it pings nobody, forges no markup, and becomes
-// neither an option nor a script of a programme.
+// A notice contains text that a model wrote. It is shortened, made printable, and never part of
+// an argument: the program reads it from standard input.
 //
-// The JSON body is shown in docs/configuration.md. An answer from 200 to 299 is
-// success; its body is not read.
-//
-// The package must not know what a plan is, who may approve it, or when something
-// waits: its caller says so. Nothing that comes back from an endpoint decides
-// anything.
+// The package must not know what a plan is, who may approve it, or when something waits. An
+// endpoint's answer and a program's output are not read.
 package notify
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
-	"runtime"
-	"slices"
+	"os/exec"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/planloop/planloop/internal/outbound"
+	"github.com/planloop/planloop/internal/process"
 )
 
-// Bounds of Close.
 const (
-	// drainTime is how long Close lets deliveries go on.
-	drainTime = 5 * time.Second
-	// endTime is how long it then waits for those that were cut off to end.
-	endTime = 2 * time.Second
+	queued      = 32               // notices that wait for one target
+	commandTime = 10 * time.Second // for one run of the program
+	drainTime   = 5 * time.Second  // for Close to finish deliveries
+	endTime     = 2 * time.Second  // for deliveries that Close cut off to end
 )
 
-// ErrUndelivered is wrapped by what Close returns when notices were left.
+// ErrUndelivered is wrapped by the error of Close if notices were left.
 var ErrUndelivered = errors.New("notices were not delivered")
 
-// Options are what a Notifier needs besides its configuration. The zero value is
-// usable.
+// errClosed is the cause of a delivery that Close cut off.
+var errClosed = errors.New("planloop was shutting down")
+
+// Options configure a Notifier. The zero value is usable.
 type Options struct {
-	// Logger hears what was delivered (debug), what was not (warn) and what was
-	// dropped (warn): never an address, a header, or text of a notice. Nil: discards.
-	Logger *slog.Logger
-	// HTTPClient is copied; its redirects, cookies and timeout are not used. Nil:
-	// one of our own, which keeps no connection between notices.
-	HTTPClient *http.Client
-	// Run runs a desktop programme; nil runs it as a process.
-	Run Run
+	Logger     *slog.Logger      // gets outcomes, never an address or text of a notice; nil discards
+	HTTPClient *http.Client      // used as by outbound.New
+	Launcher   *process.Launcher // starts the program; nil: one without a keeper
 }
 
-// Notifier tells the configured targets. It may be used by several goroutines.
-// Close it when it is not needed any more.
+// Notifier reports to the configured targets. It may be used by several goroutines and must be closed.
 type Notifier struct {
-	lanes []*lane
-	stop  context.CancelCauseFunc
+	targets []*target
+	stop    context.CancelCauseFunc
 }
 
-// New returns a Notifier for the configuration and starts a goroutine for each
-// target; with none configured it starts nothing. Nothing is contacted. Nil
-// getenv is os.Getenv. The error is an *outbound.ConfigError.
-func New(config Config, getenv func(string) string, opts Options) (*Notifier, error) {
-	if err := config.Validate(); err != nil {
-		return nil, err
-	}
-	if getenv == nil {
-		getenv = os.Getenv
+// New returns a Notifier and starts one goroutine for each target. It contacts nothing. The error
+// is an *outbound.ConfigError.
+func New(config Config, opts Options) (*Notifier, error) {
+	address, problem := config.check()
+	if problem != nil {
+		return nil, problem
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	targets, err := config.targets(getenv, opts)
-	if err != nil {
-		return nil, err
-	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	n := &Notifier{stop: stop}
-	for _, t := range targets {
-		l := &lane{target: t, logger: opts.Logger, waiting: make(chan envelope, queued), ended: make(chan struct{})}
-		n.lanes = append(n.lanes, l)
-		go l.run(ctx)
+	if len(config.Command) > 0 {
+		command := command{config.Command, cmp.Or(opts.Launcher, &process.Launcher{})}
+		n.add(ctx, filepath.Base(config.Command[0]), command.deliver, opts.Logger)
+	}
+	if address != nil {
+		limits := outbound.Limits{Timeout: 10 * time.Second, Total: 30 * time.Second, Tries: 3, FirstWait: time.Second,
+			LongestAsked: 15 * time.Second}
+		client := outbound.New(address, limits, opts.HTTPClient, opts.Logger)
+		n.add(ctx, client.Origin(), webhook{client, address.RequestURI()}.deliver, opts.Logger)
 	}
 	return n, nil
 }
 
-func (c Config) targets(getenv func(string) string, opts Options) ([]target, error) {
-	var targets []target
-	for i, w := range c.Webhooks {
-		t, problem := newWebhook(w, getenv, cmp.Or(c.Timeout, DefaultTimeout), opts)
-		if problem != nil {
-			return nil, ofWebhook(i, problem)
-		}
-		targets = append(targets, t)
-	}
-	if c.Desktop {
-		targets = append(targets, newDesktop(runtime.GOOS, getenv, opts.Run))
-	}
-	return targets, nil
+func (n *Notifier) add(ctx context.Context, name string, deliver func(context.Context, []byte) error, logger *slog.Logger) {
+	t := &target{deliver: deliver, logger: logger.With("to", name), waiting: make(chan []byte, queued), ended: make(chan struct{})}
+	n.targets = append(n.targets, t)
+	go t.run(ctx)
 }
 
-// Notify queues a notice for every target that wants its event, and returns at
-// once. After Close it does nothing.
+// Notify queues a notice for every target and returns at once. After Close it does nothing.
 func (n *Notifier) Notify(notice Notice) {
-	notice.Steps, notice.Questions = slices.Clone(notice.Steps), slices.Clone(notice.Questions)
-	if notice.Time.IsZero() {
-		notice.Time = time.Now()
-	}
-	e := envelope{notice, rand.Text()}
-	for _, l := range n.lanes {
-		if l.target.wants(notice.Event) {
-			l.push(e)
+	body, err := notice.encode()
+	for _, t := range n.targets {
+		if err != nil {
+			t.logger.Warn("a notice was not delivered", "problem", "it cannot be encoded")
+			continue
 		}
+		t.push(body)
 	}
 }
 
-// Close takes no more notices, delivers those that wait, and ends the
-// goroutines. What is not delivered when ctx is done, or after five seconds, is
-// cut off; the error then wraps ErrUndelivered. It may be called again.
+// Close delivers the queued notices and ends the goroutines. Deliveries that are not done when ctx
+// is, or after five seconds, are cut off; the error then wraps ErrUndelivered. It may be called again.
 func (n *Notifier) Close(ctx context.Context) error {
-	for _, l := range n.lanes {
-		l.close()
+	for _, t := range n.targets {
+		t.close()
 	}
-	drain, cancel := context.WithTimeout(ctx, drainTime)
-	defer cancel()
-	n.wait(drain)
+	n.wait(ctx, drainTime)
 	n.stop(errClosed)
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-	defer cancel()
-	n.wait(end)
+	n.wait(context.WithoutCancel(ctx), endTime)
 	left := int64(0)
-	for _, l := range n.lanes {
-		left += l.left.Load()
+	for _, t := range n.targets {
+		left += t.left.Load()
 	}
 	if left > 0 {
-		return fmt.Errorf("%d %w before planloop had to end; check the targets under notify, or remove one that does not answer",
-			left, ErrUndelivered)
+		return fmt.Errorf("%d %w before planloop ended; check the section notify", left, ErrUndelivered)
 	}
 	return nil
 }
 
-// errClosed is why deliveries are cut off.
-var errClosed = errors.New("the notifier was closed")
-
-// wait waits until all goroutines have ended, or ctx is done.
-func (n *Notifier) wait(ctx context.Context) {
-	for _, l := range n.lanes {
+// wait returns when all goroutines have ended, ctx is done, or the time has passed.
+func (n *Notifier) wait(ctx context.Context, longest time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	for _, t := range n.targets {
 		select {
-		case <-l.ended:
+		case <-t.ended:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// queued is how many notices wait for one target at most.
-const queued = 32
-
-// target is a place that is told. deliver returns within bounds of its own, and
-// soon after ctx is done.
-type target interface {
-	name() string // for the log
-	wants(Event) bool
-	deliver(ctx context.Context, e envelope) error
-}
-
-// lane is what waits for one target, and the goroutine that delivers it.
-type lane struct {
-	target  target
+// target is a place notices are delivered to, with its queue.
+type target struct {
+	deliver func(ctx context.Context, body []byte) error
 	logger  *slog.Logger
-	waiting chan envelope
-	left    atomic.Int64 // that wait or are being delivered
-	dropped atomic.Int64 // since the goroutine last looked
+	waiting chan []byte
+	left    atomic.Int64 // queued or being delivered
 	ended   chan struct{}
 
 	mu     sync.Mutex // of push and close
 	closed bool
 }
 
-// push queues an envelope, in place of the oldest when the queue is full. It
-// waits for nothing, and leaves it to the goroutine to tell the log.
-func (l *lane) push(e envelope) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+// push queues a body, in place of the oldest if the queue is full.
+func (t *target) push(body []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
 		return
 	}
-	if len(l.waiting) == queued {
+	if len(t.waiting) == queued {
 		select {
-		case <-l.waiting:
-			l.left.Add(-1)
-			l.dropped.Add(1)
+		case <-t.waiting:
+			t.left.Add(-1)
+			t.logger.Warn("the oldest notice was dropped because too many are waiting")
 		default: // the goroutine was faster
 		}
 	}
-	l.left.Add(1)
-	l.waiting <- e // there is room: nobody else sends
+	t.left.Add(1)
+	t.waiting <- body // never blocks: only push sends, under the lock
 }
 
-// run delivers what waits. It ends when the lane was closed and nothing waits, or when
-// a delivery fails after ctx is done.
-func (l *lane) run(ctx context.Context) {
-	defer close(l.ended)
-	for e := range l.waiting {
-		if dropped := l.dropped.Swap(0); dropped > 0 {
-			l.logger.WarnContext(ctx, "notices were dropped, the oldest first: too many waited", "to", l.target.name(), "dropped", dropped)
+// run delivers the queue until it is closed and empty, or a delivery fails after ctx is done.
+func (t *target) run(ctx context.Context) {
+	defer close(t.ended)
+	for body := range t.waiting {
+		err := t.deliver(ctx, body)
+		if err != nil {
+			t.logger.Warn("a notice was not delivered", "problem", err.Error())
+		} else {
+			t.logger.Debug("a notice was delivered")
 		}
-		began := time.Now()
-		err := l.target.deliver(ctx, e)
-		l.report(ctx, e, began, err)
-		if err != nil && ctx.Err() != nil { // what was taken, and what waits, counts as undelivered
-			return
+		if err != nil && ctx.Err() != nil {
+			return // this notice and the queued ones count as undelivered
 		}
-		l.left.Add(-1)
+		t.left.Add(-1)
 	}
 }
 
-// close lets the goroutine end when it has delivered what waits.
-func (l *lane) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.closed {
-		l.closed = true
-		close(l.waiting)
+func (t *target) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.closed = true
+		close(t.waiting)
 	}
 }
 
-// failure is a delivery that failed. Its text is made of our own words alone: the
-// standard library's quote addresses.
-type failure struct {
-	problem string
-	tries   int
-	quiet   bool // of no concern to anybody who did not ask
+// command is a program that reads notices from standard input, one a run.
+type command struct {
+	argv     []string
+	launcher *process.Launcher
 }
 
-// Error says what happened.
-func (f *failure) Error() string { return f.problem }
-
-// report tells the log how a delivery ended.
-func (l *lane) report(ctx context.Context, e envelope, began time.Time, err error) {
-	attrs := []any{"to", l.target.name(), "event", e.Event, "id", e.id}
-	level, message := slog.LevelDebug, "a notice was delivered"
+func (c command) deliver(ctx context.Context, body []byte) error {
+	home, err := os.UserHomeDir() // not the workspace, whose files interpreters may load
 	if err != nil {
-		level, message = slog.LevelWarn, "a notice was not delivered"
-		attrs = append(attrs, "problem", err.Error())
+		return fmt.Errorf("find the folder to run it in: %w", err)
 	}
-	var f *failure
-	if errors.As(err, &f) {
-		attrs = append(attrs, "tries", f.tries)
-		if f.quiet {
-			level = slog.LevelDebug
-		}
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Dir, cmd.Stdin = home, bytes.NewReader(body)
+	cmd.Env = process.Environment(os.Environ(), "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
+	result, err := c.launcher.Run(ctx, cmd, process.Options{Timeout: commandTime})
+	switch {
+	case err != nil:
+		return err
+	case result.TimedOut:
+		return fmt.Errorf("it did not end within %s", commandTime)
+	case result.ExitCode != 0:
+		return fmt.Errorf("it exited with %d", result.ExitCode)
 	}
-	l.logger.Log(ctx, level, message, append(attrs, "took", time.Since(began))...)
+	return nil
+}
+
+// webhook is an endpoint that notices are posted to.
+type webhook struct {
+	client *outbound.Client
+	secret string // path and query of the address
+}
+
+// deliver reports a failure in outbound's words: those of the endpoint might repeat the address.
+func (w webhook) deliver(ctx context.Context, body []byte) error {
+	err := w.client.Post(ctx, outbound.Message{Body: body, Secrets: []string{w.secret}})
+	var failed *outbound.Error
+	switch {
+	case errors.Is(err, errClosed):
+		return errClosed
+	case errors.As(err, &failed):
+		return fmt.Errorf("it %s, on attempt %d; check notify.webhook", failed.Problem, failed.Tries)
+	}
+	return err
 }

@@ -14,6 +14,7 @@ package outbound
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -24,8 +25,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 )
 
 // Limits bound a call.
@@ -33,7 +32,7 @@ type Limits struct {
 	Timeout      time.Duration // of one try
 	Total        time.Duration // of all tries and the waits between them
 	Tries        int           // at least 1
-	FirstWait    time.Duration // before the second try, with jitter; the following ones double, up to 8 s
+	FirstWait    time.Duration // before the second try; the following waits double, up to 8 s
 	LongestAsked time.Duration // the longest wait an endpoint may ask for; if it asks for more, the call fails
 }
 
@@ -84,45 +83,39 @@ func (c *Client) Post(ctx context.Context, m Message) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.limits.Total)
 	defer cancel()
-	deadline, _ := bounded.Deadline()
-	tries := 0
-	var last *Error
-	_, err := backoff.Retry(bounded, func() (struct{}, error) {
-		tries++
+	wait := c.limits.FirstWait
+	for tries := 1; ; tries++ {
 		failure := c.try(bounded, m)
 		if failure == nil {
-			return struct{}{}, nil
+			return nil
 		}
-		failure.Tries, last = tries, failure
-		return struct{}{}, c.paced(failure)
-	},
-		backoff.WithBackOff(&backoff.ExponentialBackOff{
-			InitialInterval: c.limits.FirstWait, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: longestWait,
-		}),
-		backoff.WithMaxTries(uint(max(c.limits.Tries, 1))),
-		backoff.WithMaxElapsedTime(max(time.Until(deadline), time.Nanosecond)), // a wait there is no time for is not begun
-		backoff.WithNotify(func(_ error, wait time.Duration) {
-			c.logger.DebugContext(ctx, "a request is sent again", "to", c.Origin(), "wait", wait)
-		}))
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return c.gaveUp(ctx, tries)
+		failure.Tries = tries
+		again := failure.transient && tries < c.limits.Tries && failure.RetryAfter <= c.limits.LongestAsked &&
+			c.pause(bounded, cmp.Or(failure.RetryAfter, wait))
+		switch {
+		case errors.Is(ctx.Err(), context.Canceled):
+			return c.gaveUp(ctx, tries)
+		case !again:
+			return failure
+		}
+		wait = min(2*wait, longestWait)
 	}
-	return last
 }
 
-// paced tells the library when to try again: never, when the endpoint asks, or
-// when it thinks best.
-func (c *Client) paced(failure *Error) error {
-	switch {
-	case !failure.transient, failure.RetryAfter > c.limits.LongestAsked:
-		return backoff.Permanent(failure)
-	case failure.RetryAfter > 0:
-		return &backoff.RetryAfterError{Duration: failure.RetryAfter}
+// pause waits before another try. It reports false at once if there is no time for one.
+func (c *Client) pause(ctx context.Context, wait time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return false
 	}
-	return failure
+	c.logger.DebugContext(ctx, "a request is sent again", "to", c.Origin(), "wait", wait)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // try sends a message once.

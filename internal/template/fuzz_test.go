@@ -27,11 +27,11 @@ func FuzzRead(f *testing.F) {
 			f.Add(c.text, `["a","b"]`)
 		}
 	}
-	shipped, err := filepath.Glob("shipped/*.yaml")
-	if err != nil || len(shipped) == 0 {
+	builtIn, err := filepath.Glob("builtin/*.yaml")
+	if err != nil || len(builtIn) == 0 {
 		f.Fatal(err)
 	}
-	for _, name := range shipped {
+	for _, name := range builtIn {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -46,7 +46,7 @@ func FuzzRead(f *testing.F) {
 		}
 		values := map[string]json.RawMessage{}
 		for _, p := range read.Parameters {
-			if p.Needed() || len(value)%2 == 0 {
+			if p.Default == nil || len(value)%2 == 0 {
 				values[p.Name] = json.RawMessage(value)
 			}
 		}
@@ -75,7 +75,7 @@ func refused(t *testing.T, err error) {
 
 // TestTextInjectsNothing: whatever a value says, it stays one text in its place.
 func TestTextInjectsNothing(t *testing.T) {
-	recipe := read(t, "parameters: {v: {}}\nobjective: o\nsteps:\n"+
+	recipe := read(t, "parameters: [{name: v}]\nobjective: o\nsteps:\n"+
 		"  - {title: a, tool: x, args: {k: '{{v}}'}}\n  - title: '{{v}} b'\n")
 	rapidtest.Check(t, func(t *rapid.T) {
 		hostile := `[ -~]{0,4}(\$S001|\$\$|\$item|\{\{v\}\}|\{\{\{\{|"|\\|: |- |\x60|<x>|S002)[ -~]{0,6}`

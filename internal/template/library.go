@@ -22,213 +22,172 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-//go:embed shipped/*.yaml
-var shipped embed.FS
+//go:embed builtin/*.yaml
+var builtIn embed.FS
 
-const extension = ".yaml"
-
-// WorkspaceFolder is where the templates of a workspace stand below it.
+// WorkspaceFolder is where the templates of a workspace are, below it.
 const WorkspaceFolder = ".planloop/templates"
 
-// What is read of each origin.
-const (
-	maxTemplates = 200
-	maxRead      = 4 << 20 // bytes of their files
-)
+// maxTemplates is how many templates of a folder are found.
+const maxTemplates = 100
 
-// Library is where templates come from.
+// Library finds templates in three folders.
 type Library struct {
-	User      string // the folder of the user's own; "": there are none
-	Workspace string // the directory of the workspace; "": it has none
+	User      string // the folder of the user's templates; "": none
+	Workspace string // the workspace's directory; "": none
 }
 
-// shelf holds the templates of one origin, which are read when they are asked for.
-type shelf struct {
-	origin Origin
-	names  []string
-	file   func(name string) string // where it stands, for people
-	text   func(name string) ([]byte, error)
+// entry is a template that has not been read.
+type entry struct {
+	Template
+	text func() ([]byte, error)
 }
 
-// List returns all templates by name, of one name the user's first. One that cannot be
-// used says why.
-func (l Library) List(ctx context.Context) ([]Template, error) {
-	shelves, err := l.shelves(ctx)
+func (e entry) read() Template {
+	err := checkName(e.Name)
+	var text []byte
+	if err == nil {
+		text, err = e.text()
+	}
 	if err != nil {
-		return nil, err
+		e.refuse(plan.Refuse(plan.InvalidInput, "", safetext.EscapeLine(err.Error()), ""))
+		return e.Template
 	}
-	var all []Template
-	for _, s := range shelves {
-		left := maxRead
-		for _, name := range s.names {
-			t := s.unread(name)
-			if left <= 0 {
-				t.refuse(plan.Refuse(plan.InvalidInput, "", "those before it are more than is read to list them", "ask for it by its name"))
-			} else {
-				t = s.read(name)
-			}
-			left -= len(t.text)
-			all = append(all, t)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Template) int { return cmp.Compare(a.Name, b.Name) })
-	return all, nil
+	return Read(e.Name, e.Origin, e.File, text)
 }
 
-// Find returns the template that a name means: "bug-fix", or "user/bug-fix" where there are
-// several. The user's stands before the shipped one; one of the workspace before none.
+// List returns all templates, sorted by name. A template that cannot be used says why.
+func (l Library) List(ctx context.Context) ([]Template, error) {
+	entries, err := l.entries(ctx)
+	all := make([]Template, len(entries))
+	for i, e := range entries {
+		all[i] = e.read()
+	}
+	return all, err
+}
+
+// Find returns the template that a name means, such as bug-fix, or user/bug-fix if several folders
+// have one.
 func (l Library) Find(ctx context.Context, name string) (Template, error) {
-	shelves, err := l.shelves(ctx)
+	entries, err := l.entries(ctx)
 	if err != nil {
 		return Template{}, err
 	}
-	var found []shelf
-	var names, which []string
-	for _, s := range shelves {
-		for _, own := range s.names {
-			full := s.unread(own).FullName()
-			if checkName(own) != nil {
-				continue
-			}
-			if full == name {
-				return s.read(own), nil
-			}
-			if own == name {
-				found, which = append(found, s), append(which, full)
-			}
-			names = append(names, full)
+	var found []entry
+	var names, candidates []string
+	for _, e := range entries {
+		if name == e.Name || name == e.FullName() {
+			found, candidates = append(found, e), append(candidates, e.FullName())
 		}
+		names = append(names, e.Name)
 	}
-	foreign := slices.ContainsFunc(found, func(s shelf) bool { return s.origin == Workspace })
 	switch {
-	case len(found) == 0:
-		return Template{}, plan.Refuse(plan.NotFound, "/template", "there is no template "+plan.Quote(name), meant(name, names))
-	case foreign && len(found) > 1:
-		return Template{}, plan.Refuse(plan.InvalidInput, "/template", plan.Quote(name)+" means several templates",
-			"give one of "+strings.Join(which, ", "))
+	case len(found) == 1:
+		return found[0].read(), nil
+	case len(found) > 1:
+		return Template{}, plan.Refuse(plan.InvalidInput, "/template", plan.Quote(name)+" is the name of several templates",
+			"give one of "+strings.Join(candidates, ", "))
 	}
-	return found[0].read(name), nil
+	fix := "see which there are"
+	if near := spelling.Nearest(path.Base(name), names); near != "" {
+		fix = "did you mean " + near + "?"
+	}
+	return Template{}, plan.Refuse(plan.NotFound, "/template", "there is no template "+plan.Quote(name), fix)
 }
 
-// Called is the shortest name by which Find finds one of all templates.
-func (l Library) Called(t Template, all []Template) string {
-	same := func(origin Origin) bool {
-		return slices.ContainsFunc(all, func(other Template) bool { return other.Name == t.Name && other.Origin == origin })
+// Called returns the shortest name by which Find finds one of all templates.
+func Called(t Template, all []Template) string {
+	if slices.ContainsFunc(all, func(other Template) bool { return other.Name == t.Name && other.Origin != t.Origin }) {
+		return t.FullName()
 	}
-	alone := t.Origin == User && !same(Workspace) || t.Origin == Shipped && !same(User) && !same(Workspace) ||
-		t.Origin == Workspace && !same(User) && !same(Shipped)
-	if alone {
-		return t.Name
-	}
-	return t.FullName()
+	return t.Name
 }
 
-func meant(name string, names []string) string {
-	short := make([]string, len(names))
-	for i, full := range names {
-		short[i] = path.Base(full)
+// entries returns the templates of all folders, sorted by name, those of the workspace last.
+func (l Library) entries(ctx context.Context) ([]entry, error) {
+	own, err := l.ofUser()
+	if err != nil {
+		return nil, plan.Refuse(plan.Conflict, "", "the folder of your templates cannot be used: "+err.Error(), "repair it")
 	}
-	if near := spelling.Nearest(path.Base(name), short); near != "" {
-		return "did you mean " + near + "?"
-	}
-	slices.Sort(names)
-	const shown = 20
-	list := strings.Join(names[:min(len(names), shown)], ", ")
-	if len(names) > shown {
-		list += ", …"
-	}
-	return "there are " + list
-}
-
-func (l Library) shelves(ctx context.Context) ([]shelf, error) {
-	entries, err := shipped.ReadDir("shipped")
+	files, err := builtIn.ReadDir("builtin")
 	if err != nil {
 		return nil, err
 	}
-	all := []shelf{{Shipped, namesOf(entries), func(string) string { return "" }, func(name string) ([]byte, error) {
-		return shipped.ReadFile("shipped/" + name + extension)
-	}}}
-	if l.Workspace != "" {
-		all = append([]shelf{l.ofWorkspace(ctx)}, all...)
-	}
+	embedded := entriesOf(BuiltIn, "", files, func(file string) ([]byte, error) { return builtIn.ReadFile("builtin/" + file) })
+	all := slices.Concat(own, embedded, l.ofWorkspace(ctx))
+	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.Name, b.Name) })
+	return all, ctx.Err()
+}
+
+func (l Library) ofUser() ([]entry, error) {
 	if l.User == "" {
-		return all, ctx.Err()
+		return nil, nil
 	}
-	own, err := l.ofUser()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, plan.Refuse(plan.Conflict, "", "the folder of your templates cannot be used: "+err.Error(), "mend that")
+	err := private.Folder(l.User)
+	var files []fs.DirEntry
+	if err == nil {
+		files, err = os.ReadDir(l.User)
 	}
-	return append([]shelf{own}, all...), ctx.Err()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entriesOf(User, l.User, files, func(file string) ([]byte, error) {
+		return private.Read(filepath.Join(l.User, file), maxBytes+1)
+	}), err
 }
 
-func (l Library) ofUser() (shelf, error) {
-	if err := private.Folder(l.User); err != nil {
-		return shelf{}, err
+// ofWorkspace returns nothing if the workspace has no folder of templates, or none that may be read.
+func (l Library) ofWorkspace(ctx context.Context) []entry {
+	if l.Workspace == "" {
+		return nil
 	}
-	entries, err := os.ReadDir(l.User)
-	file := func(name string) string { return filepath.Join(l.User, name+extension) }
-	return shelf{User, namesOf(entries), file, func(name string) ([]byte, error) { return private.Read(file(name), maxBytes+1) }}, err
+	opened, err := tree.Open(l.Workspace)
+	if err != nil {
+		return nil
+	}
+	defer opened.Close() //nolint:errcheck // it was only read
+	files, _, _ := opened.List(ctx, WorkspaceFolder)
+	return entriesOf(Workspace, WorkspaceFolder, files, l.readOfWorkspace)
 }
 
-// ofWorkspace is a shelf without anything where there is no folder, or none that may be read.
-func (l Library) ofWorkspace(ctx context.Context) shelf {
-	file := func(name string) string { return WorkspaceFolder + "/" + name + extension }
+func (l Library) readOfWorkspace(file string) ([]byte, error) {
 	files, err := tree.Open(l.Workspace)
 	if err != nil {
-		return shelf{}
+		return nil, err
 	}
 	defer files.Close() //nolint:errcheck // it was only read
-	entries, _, _ := files.List(ctx, WorkspaceFolder)
-	return shelf{Workspace, namesOf(entries), file, func(name string) ([]byte, error) {
-		files, err := tree.Open(l.Workspace)
-		if err != nil {
-			return nil, err
-		}
-		defer files.Close() //nolint:errcheck // it was only read
-		opened, info, err := files.Open(file(name))
-		if err != nil {
-			return nil, err
-		}
-		defer opened.Close() //nolint:errcheck // it was only read
-		if info.IsDir() {
-			return nil, errors.New("it is a directory")
-		}
-		return io.ReadAll(io.LimitReader(opened, maxBytes+1))
-	}}
-}
-
-// namesOf are the names of the templates in a folder, as many as are looked at.
-func namesOf(entries []fs.DirEntry) []string {
-	var names []string
-	for _, e := range entries {
-		if name, is := strings.CutSuffix(e.Name(), extension); is && len(names) < maxTemplates {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// unread is the template of that name before it is read: a file may be called anything.
-func (s shelf) unread(name string) Template {
-	return Template{Name: plan.Shorten(safetext.EscapeLine(name), maxName), Origin: s.origin, File: s.file(name)}
-}
-
-// read reads the template of that name.
-func (s shelf) read(name string) Template {
-	t, err := s.unread(name), checkName(name)
-	var text []byte
-	if err == nil {
-		text, err = s.text(name)
-	}
+	opened, info, err := files.Open(WorkspaceFolder + "/" + file)
 	if err != nil {
-		t.refuse(plan.Refuse(plan.InvalidInput, "", safetext.EscapeLine(err.Error()), ""))
-		return t
+		return nil, err
 	}
-	return Read(name, s.origin, t.File, text)
+	defer opened.Close() //nolint:errcheck // it was only read
+	if info.IsDir() {
+		return nil, errors.New("it is a directory")
+	}
+	return io.ReadAll(io.LimitReader(opened, maxBytes+1))
 }
 
-// Save writes a template into the user's folder, and returns where it is. Unless replace is
-// set, one that is there stays, and the error wraps fs.ErrExist.
+// entriesOf returns the templates among the files of a folder: NAME.yaml and NAME.json.
+func entriesOf(origin Origin, folder string, files []fs.DirEntry, read func(file string) ([]byte, error)) []entry {
+	var all []entry
+	for _, f := range files {
+		file := f.Name()
+		ending := path.Ext(file)
+		if ending != ".yaml" && ending != ".json" || len(all) == maxTemplates {
+			continue
+		}
+		e := entry{text: func() ([]byte, error) { return read(file) }}
+		e.Name, e.Origin = plan.Shorten(safetext.EscapeLine(strings.TrimSuffix(file, ending)), maxName), origin
+		if folder != "" {
+			e.File = filepath.Join(folder, file)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// Save writes a template into the user's folder, and returns its file. Unless replace is set, an
+// existing file stays, and the error wraps fs.ErrExist.
 func (l Library) Save(name string, text []byte, replace bool) (string, error) {
 	if err := checkName(name); err != nil {
 		return "", err
@@ -242,6 +201,6 @@ func (l Library) Save(name string, text []byte, replace bool) (string, error) {
 	if err := private.Make(l.User); err != nil {
 		return "", err
 	}
-	file := filepath.Join(l.User, name+extension)
+	file := filepath.Join(l.User, name+".yaml")
 	return file, atomicfile.WriteFile(file, text, atomicfile.Options{Mode: private.FileMode, New: !replace})
 }

@@ -36,16 +36,17 @@ func library(t *testing.T, files map[string]string) template.Library {
 	return l
 }
 
-// TestWhichTemplateANameMeans: the user's stands before a shipped one, one of the workspace
-// before none, and each is named by what it is called.
+// TestWhichTemplateANameMeans: a name that occurs twice needs its folder.
 func TestWhichTemplateANameMeans(t *testing.T) {
 	l := library(t, map[string]string{"own.yaml": small, "feature.yaml": small, "both.yaml": small, "note.txt": "x",
-		"workspace/both.yaml": small, "workspace/release.yaml": small, "workspace/theirs.yaml": small})
+		"workspace/both.yaml": small, "workspace/release.yaml": small, "workspace/theirs.json": `{"objective":"o","steps":[]}`})
 	for name, want := range map[string]string{
-		"own": "user/own", "feature": "user/feature", "shipped/feature": "shipped/feature", "theirs": "workspace/theirs",
-		"bug-fix": "shipped/bug-fix", "both": `"both" means several templates; give one of user/both, workspace/both`,
-		"release": `give one of workspace/release, shipped/release`, "workspace/release": "workspace/release", "user/both": "user/both",
-		"user/bug-fix": "did you mean bug-fix?", "bugfix": "did you mean bug-fix?", "../own": "did you mean own?", "": "there are ",
+		"own": "user/own", "feature": `"feature" is the name of several templates; give one of user/feature, builtin/feature`,
+		"builtin/feature": "builtin/feature", "theirs": "workspace/theirs", "bug-fix": "builtin/bug-fix",
+		"both":    "give one of user/both, workspace/both",
+		"release": "give one of builtin/release, workspace/release", "workspace/release": "workspace/release", "user/both": "user/both",
+		"user/bug-fix": "did you mean bug-fix?", "bugfix": "did you mean bug-fix?", "../own": "did you mean own?",
+		"": `there is no template ""; see which there are`,
 	} {
 		found, err := l.Find(t.Context(), name)
 		if got := found.FullName(); err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {
@@ -57,13 +58,13 @@ func TestWhichTemplateANameMeans(t *testing.T) {
 		t.Fatalf("%d are listed, %v", len(all), err)
 	}
 	for _, one := range all {
-		if found, err := l.Find(t.Context(), l.Called(one, all)); err != nil || found.FullName() != one.FullName() {
-			t.Errorf("%s is called %s, which means %s, %v", one.FullName(), l.Called(one, all), found.FullName(), err)
+		if found, err := l.Find(t.Context(), template.Called(one, all)); err != nil || found.FullName() != one.FullName() {
+			t.Errorf("%s is called %s, which means %s, %v", one.FullName(), template.Called(one, all), found.FullName(), err)
 		}
 	}
 }
 
-// TestHostileFolders: what cannot be read, or is not the user's, is told of and harms nothing.
+// TestHostileFolders: files that cannot be read, or are not the user's, are reported and harm nothing.
 func TestHostileFolders(t *testing.T) {
 	l := library(t, map[string]string{"workspace/Torn\x1b[31m.yaml": small, "workspace/big.yaml": strings.Repeat("x", 1<<20),
 		"workspace/good.yaml": small})
@@ -86,7 +87,7 @@ func TestHostileFolders(t *testing.T) {
 		if strings.ContainsRune(one.FullName()+details(one.Err), '\x1b') {
 			t.Errorf("%q reaches a terminal", one.FullName())
 		}
-		if one.Origin != template.Shipped && one.Err == nil {
+		if one.Origin != template.BuiltIn && one.Err == nil {
 			usable++
 		}
 	}

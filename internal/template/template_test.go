@@ -55,8 +55,8 @@ func details(err error) string {
 	return strings.Join(refused.Details(), "\n")
 }
 
-// TestShippedTemplates: each can be used, asks for what it needs, and makes a plan.
-func TestShippedTemplates(t *testing.T) {
+// TestBuiltInTemplates: each can be used and makes a plan.
+func TestBuiltInTemplates(t *testing.T) {
 	all, err := template.Library{}.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestShippedTemplates(t *testing.T) {
 		}
 		values := map[string]json.RawMessage{}
 		for _, p := range one.Parameters {
-			if p.Needed() {
+			if p.Default == nil {
 				values[p.Name] = json.RawMessage(`"ab"`)
 			}
 		}
@@ -85,7 +85,7 @@ func TestShippedTemplates(t *testing.T) {
 		}
 	}
 	if want := []string{"bug-fix", "dependency-upgrade", "feature", "refactoring", "release"}; !slices.Equal(names, want) {
-		t.Errorf("%v are shipped, want %v", names, want)
+		t.Errorf("%v are built in, want %v", names, want)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestDocumentedTemplate(t *testing.T) {
 	if err != nil || !found || !closed {
 		t.Fatal("the documentation shows no template", err)
 	}
-	values := map[string]string{"name": `"export"`, "package": `"cmd"`}
+	values := map[string]string{"name": `"export"`, "folder": `"cmd"`}
 	if got := made(t, read(t, text), values).Steps; len(got) != 2 || got[0].Title != "Implement the command export" || got[0].Verify != "" {
 		t.Errorf("got %+v", got)
 	}
@@ -106,63 +106,68 @@ func TestDocumentedTemplate(t *testing.T) {
 const rich = `
 description: Move a table
 parameters:
-  table: {description: the table}
-  count: {type: integer, default: 3}
-  ratio: {type: number, required: false}
-  dry: {type: boolean, default: true}
-  paths: {type: list}
-  out: {type: path, required: false}
-  mood: {type: choice, choices: [calm, bold], default: calm}
-  check: {type: command, required: false}
+  - {name: table, description: the table}
+  - {name: count, default: 3}
+  - {name: out, default: ""}
+  - {name: check}
 objective: "Move {{ table }}"
-constraints: ["{{table}} stays readable", "{{out}}"]
-tasks:
-  - ref: copy
-    title: "Copy {{table}} ({{mood}}, {{count}})"
-    details: "Braces: {{{{table}}. Paths: {{paths}}. Ratio {{ratio}}."
-    relevant_file_paths: ["{{paths}}", "db/{{out}}", "{{out}}"]
+metadata: {constraints: ["{{table}} stays readable", "{{out}}"]}
+steps:
+  - step_id: S002
+    title: "Copy {{table}} ({{count}})"
+    details: "Braces: {{{{table}}. Out: {{out}}."
+    relevant_file_paths: ["db/{{table}}", "{{out}}"]
     verify: "{{check}}"
     tool: copy_table
-    args: {table: "{{table}}", n: "{{count}}", dry: "{{dry}}", paths: "{{paths}}", ratio: "{{ratio}}", list: ["{{ratio}}", "{{{{"],
-      literal: "$$x"}
-  - ref: look
+    args: {table: "{{table}}", n: "{{count}}", list: ["{{out}}", "{{{{"], "{{table}}": 7000000000000000001, literal: "$$x"}
+    status: done
+    output: all of it
+  - step_id: S004
     title: Look at it
-    dependencies: [1]
     tool: look
-    args: {rows: "$copy.rows[0]"}
-    when: steps.copy.ok
-    for_each: [a.txt, b.txt]
-  - title: Tell of it
-    depends_on: [look, S001]
+    args: {rows: "$S002.rows[0]"}
+    when: steps.S002.ok
+    for_each: '["a.txt","b.txt"]'
+  - step_id: S005
+    title: Announce it
+    depends_on: [S004, S002]
 `
 
 func TestMake(t *testing.T) {
 	recipe := read(t, rich)
-	got := made(t, recipe, map[string]string{"table": `"$S001 {{count}}"`, "paths": `["a b.go","$S002"]`, "dry": `"no"`})
+	got := made(t, recipe, map[string]string{"table": `"$S001 {{count}}"`, "check": `"go test ./... # {{x}}"`})
 	want := template.Made{
 		Outline: plan.Outline{Objective: "Move $S001 {{count}}", Metadata: plan.Metadata{Constraints: []string{
 			"$S001 {{count}} stays readable"}}},
 		Steps: []plan.NewStep{
-			{Spec: plan.Spec{Title: "Copy $S001 {{count}} (calm, 3)", Details: "Braces: {{table}}. Paths: a b.go, $S002. Ratio .",
-				RelevantFilePaths: []string{"a b.go", "$S002", "db/"}, Tool: "copy_table", Args: json.RawMessage(
-					`{"table":"$$S001 {{count}}","n":3,"dry":false,"paths":["a b.go","$$S002"],"list":["{{"],"literal":"$$x"}`)}},
+			{Spec: plan.Spec{Title: "Copy $S001 {{count}} (3)", Details: "Braces: {{table}}. Out: .", Verify: "go test ./... # {{x}}",
+				RelevantFilePaths: []string{"db/$S001 {{count}}"}, Tool: "copy_table", Args: json.RawMessage(
+					`{"table":"$$S001 {{count}}","n":"3","list":["","{{"],"{{table}}":7000000000000000001,"literal":"$$x"}`)}},
 			{Spec: plan.Spec{Title: "Look at it", DependsOn: []plan.StepID{1}, Tool: "look",
 				Args: json.RawMessage(`{"rows":"$S001.rows[0]"}`), When: "steps.S001.ok",
 				ForEach: `["a.txt","b.txt"]`}},
-			{Spec: plan.Spec{Title: "Tell of it", DependsOn: []plan.StepID{2, 1}}},
+			{Spec: plan.Spec{Title: "Announce it", DependsOn: []plan.StepID{2, 1}}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	again := made(t, recipe, map[string]string{"table": `"t"`, "paths": `"a, b"`, "check": `"go test ./... # {{x}}"`, "out": `"c"`,
-		"ratio": `"-0.5"`, "mood": `"bold"`, "count": `7`})
-	if step := again.Steps[0]; step.Verify != "go test ./... # {{x}}" || step.Title != "Copy t (bold, 7)" ||
-		!slices.Equal(step.RelevantFilePaths, []string{"a", "b", "db/c", "c"}) || !strings.Contains(string(step.Args), `"ratio":-0.5,`) {
-		t.Errorf("got %+v", step)
+	again := made(t, recipe, map[string]string{"table": `"t"`, "check": `"true"`, "out": `"c"`, "count": `7`}).Steps[0]
+	if again.Title != "Copy t (7)" || !slices.Equal(again.RelevantFilePaths, []string{"db/t", "c"}) ||
+		!strings.Contains(string(again.Args), `"list":["c",`) {
+		t.Errorf("got %+v", again)
 	}
-	if names := fmt.Sprint(recipe.Parameters[0].Name, recipe.Parameters[4].Name); names != "tablepaths" {
-		t.Errorf("the parameters are not in the order in which they are written: %s", names)
+}
+
+// TestPlanFilesAreTemplates: what planloop exports is a template, also as JSON.
+func TestPlanFilesAreTemplates(t *testing.T) {
+	for _, text := range []string{
+		"revision: 7\nphase: inactive\nplan:\n  id: p-1\n  objective: o\n  steps:\n  - {step_id: S001, title: t, status: done}\n",
+		`{"plan": {"objective": "o", "steps": [{"step_id": "S001", "title": "t", "details": "{{{{x"}]}, "parameters": []}`,
+	} {
+		if got := made(t, read(t, text), nil); got.Outline.Objective != "o" || len(got.Steps) != 1 || got.Steps[0].Status != "" {
+			t.Errorf("%s made %+v", text, got)
+		}
 	}
 }
 
@@ -172,13 +177,10 @@ func TestTold(t *testing.T) {
 	recipe := read(t, rich)
 	long := `"` + strings.Repeat("x", 1990) + `"`
 	for _, c := range []struct{ name, values string }{
-		{"nothing", `{}`}, {"blank", `{"table":" ","paths":[]}`}, {"an unknown one", `{"table":"t","paths":"a","tabel":1}`},
-		{"wrong types", `{"table":{},"paths":[["a"]],"count":1.5,"ratio":"NaN","dry":"maybe","mood":"sad"}`},
-		{"paths that lead out", `{"table":"t","paths":["a","../b"],"out":"/etc"}`},
-		{"lines", `{"table":"a\nb","paths":"a"}`}, {"hidden text", `{"table":"a\u202eb","paths":"a"}`},
-		{"a placeholder", `{"table":"<a string: the table>","paths":"a"}`}, {"a list for a text", `{"table":["a","b"],"paths":"a"}`},
-		{"too long", `{"table":` + long + `,"paths":"a"}`}, {"a huge number", `{"table":"t","paths":"a","count":99999999999999999}`},
-		{"too many", `{"table":"t","paths":[` + strings.Repeat(`"a",`, 100) + `"b"]}`},
+		{"nothing", `{}`}, {"blank", `{"table":" ","check":"x"}`}, {"an unknown one", `{"table":"t","check":"x","tabel":1}`},
+		{"not texts", `{"table":{},"check":["a"]}`}, {"a path that leads out", `{"table":"t","check":"x","out":"../b"}`},
+		{"lines", `{"table":"a\nb","check":"x"}`}, {"hidden text", `{"table":"a\u202eb","check":"x"}`},
+		{"a placeholder", `{"table":"<a text: the table>","check":"x"}`}, {"too long", `{"table":` + long + `,"check":"x"}`},
 	} {
 		var values map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(c.values), &values); err != nil {
@@ -206,46 +208,31 @@ func TestTold(t *testing.T) {
 // wrong are templates that cannot be used.
 func wrong() []struct{ name, text string } {
 	const step = "objective: o\nsteps:\n  - title: t\n    "
-	const asks = "parameters:\n  name: {}\n  check: {type: command}\n" + step
+	const asks = "parameters: [{name: name}, {name: check}]\n" + step
 	return []struct{ name, text string }{
-		{"unknown fields", "objektive: o\nsteps:\n  - title: t\n    hints: [a]\n    verfiy: x\n"},
-		{"wrong types", "objective: 3\nsteps:\n  - title: t\n    timeout: soon\n  - x\n"},
-		{"wrong words", step + "type: fancy\n    risk: none\n"},
+		{"an unknown field", "objective: o\nsteps:\n  - title: t\n    verfiy: x\n"},
+		{"a wrong type", "objective: o\nsteps:\n  - title: t\n    timeout: soon\n"},
+		{"a wrong word", step + "risk: none\n"},
 		{"a duplicate key", "objective: o\nobjective: p\n"},
-		{"no steps", "objective: o\nsteps: []\n"},
-		{"another name", "name: y\n" + step},
+		{"no mapping", "[a]\n"},
+		{"no plan", "description: d\n"},
 		{"no parameter", asks + "details: '{{nam}} {{ name }'\n"},
 		{"a misspelt one", asks + "details: '{{nam}}'\n"},
-		{"places", asks + "verify: '{{name}}'\n    tool: '{{name}}'\n    when: '{{name}} == 1'\n    for_each: '{{name}}'\n" +
-			"    tools: ['{{name}}']\n    creates: ['x/{{name}}']\n    suggested_agent: '{{name}}'\n" +
-			"    args: {command: 'rm {{name}}', k: ['{{other}}']}\n"},
-		{"a part of a command", asks + "verify: 'x && {{check}}'\n"},
-		{"a type", "parameters: {f: {type: text}}\n" + step},
-		{"declarations", "parameters:\n  A: {}\n  b: {type: choice}\n  c: {default: 1, required: true}\n" +
-			"  d: {type: integer, default: x}\n  e: {choices: [a]}\n" + step},
-		{"a default that leads out", "parameters:\n  p: {type: list, default: [../x]}\n" + step + "creates: ['{{p}}']\n"},
-		{"refs", "objective: o\nsteps:\n  - {ref: a, title: t, depends_on: [b, S009]}\n  - {ref: a, title: u}\n  - {ref: s1, title: v}\n"},
-		{"a circle", "objective: o\nsteps:\n  - {ref: a, title: t, depends_on: [b]}\n  - {ref: b, title: u, depends_on: [a]}\n"},
-		{"a circle of values", "objective: o\nsteps:\n  - {ref: a, title: t, tool: x, args: {k: $a.x}}\n"},
+		{"places", asks + "verify: 'x {{name}}'\n    tool: '{{name}}'\n    for_each: '{{name}}'\n    tools: ['{{name}}']\n" +
+			"    suggested_agent: '{{name}}'\n    args: {command: 'rm {{name}}', k: ['{{other}}']}\n"},
+		{"parameters as a mapping", "parameters: {f: {}}\n" + step},
+		{"an unknown key of a parameter", "parameters: [{name: f, type: list}]\n" + step},
+		{"declarations", "parameters: [{name: A}, {name: b}, {name: b}, {name: d, default: [x]}]\n" + step},
+		{"a circle", "objective: o\nsteps:\n  - {title: t, depends_on: [S002]}\n  - {title: u, depends_on: [S001]}\n"},
 		{"a reference", "objective: o\nsteps:\n  - {title: t, tool: x, args: {a: $S007.x}}\n"},
 		{"a path that leads out", step + "relevant_file_paths: [../x]\n"},
 		{"hidden text", step + "details: \"a\\u202eb\"\n"},
+		{"hidden text in the description", "description: \"a\\u202eb\"\n" + step},
+		{"hidden text in a default", "parameters: [{name: a, default: \"a\\u202eb\"}]\n" + step},
 		{"too large", step + "details: " + strings.Repeat("x", 256<<10) + "\n"},
 		{"no UTF-8", "objective: \xff"},
 		{"no YAML", "objective: ["},
 		{"a bomb", "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + strings.Repeat("b: &a [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n", 12)},
 		{"a tag", step + "details: !!binary x\n"},
-	}
-}
-
-// TestCommandsOfTheWorkspace: its templates name no command in the caller's place.
-func TestCommandsOfTheWorkspace(t *testing.T) {
-	text := []byte("parameters:\n  check: {type: command, default: rm -rf .}\nobjective: o\nsteps:\n  - {title: t, verify: '{{check}}'}\n")
-	if own := template.Read("x", template.User, "", text); own.Err != nil || made(t, own, nil).Steps[0].Verify != "rm -rf ." {
-		t.Error("a template of the user's has no default for a command")
-	}
-	foreign := template.Read("x", template.Workspace, ".planloop/templates/x.yaml", text)
-	if !strings.Contains(details(foreign.Err), "/parameters/check/default: line 2: is given for a command in a template of the workspace") {
-		t.Errorf("got %s", details(foreign.Err))
 	}
 }

@@ -30,7 +30,7 @@ type Templates interface {
 // Template is a recipe for plans, as it is listed.
 type Template struct {
 	Name        string              `json:"name"`   // which means it alone
-	Origin      string              `json:"origin"` // user, workspace or shipped
+	Origin      string              `json:"origin"` // user, workspace or builtin
 	Description string              `json:"description,omitempty"`
 	Parameters  []TemplateParameter `json:"parameters,omitempty"`
 	Problem     string              `json:"problem,omitempty"` // why it cannot be used
@@ -39,13 +39,11 @@ type Template struct {
 	Text        string              `json:"text,omitempty"`    // as it is written, where one is shown
 }
 
-// TemplateParameter is what a template asks for.
+// TemplateParameter is a text that a template asks for.
 type TemplateParameter struct {
 	Name        string          `json:"name"`
-	Type        string          `json:"type"`
 	Required    bool            `json:"required,omitempty"`
 	Default     json.RawMessage `json:"default,omitempty"`
-	Choices     []string        `json:"choices,omitempty"`
 	Description string          `json:"description,omitempty"`
 
 	Wanted string `json:"-"` // what to give, in a few words
@@ -139,7 +137,7 @@ func (t Template) shortened() Template {
 	}
 	t.Parameters = slices.Clone(t.Parameters)
 	for i, p := range t.Parameters {
-		t.Parameters[i] = TemplateParameter{Name: p.Name, Type: p.Type, Required: p.Required}
+		t.Parameters[i] = TemplateParameter{Name: p.Name, Required: p.Required}
 	}
 	if tokens.CountCautiously(t.line()) > templateRoom {
 		t.Parameters, t.Description = nil, "it asks for more than there is room for here; call it without any, and be told"
@@ -368,14 +366,9 @@ func (p TemplateParameter) line() string {
 	if !p.Required {
 		text += "?"
 	}
-	words := []string{p.Type}
-	if p.Choices != nil {
-		words = []string{p.Type + " of " + strings.Join(p.Choices, ", ")}
+	if len(p.Default) > 0 && string(p.Default) != `""` {
+		text += " (default " + string(p.Default) + ")"
 	}
-	if len(p.Default) > 0 {
-		words = append(words, "default "+string(p.Default))
-	}
-	text += " (" + strings.Join(words, ", ") + ")"
 	if p.Description != "" {
 		text += ": " + p.Description
 	}

@@ -153,7 +153,7 @@ func executionRows() []Row {
 		row(Spec{
 			Name: "planning_apply_template", Title: "Plan from a template", Toolset: Execution, Submits: true,
 			Description: "Make a plan from a template (bug fix, feature, release ...).",
-			Example: `{"template":"bug-fix","parameters":{"bug":"Login fails after a restart","paths":["login.go"],` +
+			Example: `{"template":"bug-fix","parameters":{"bug":"Login fails after a restart","path":"login.go",` +
 				`"tests":"login_test.go","check":"go test ./..."}}`,
 		}, (*Service).ApplyTemplate),
 		row(Spec{

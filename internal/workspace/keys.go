@@ -58,7 +58,7 @@ func keys() []key {
 		section("agents", func(c *Config) *Section { return &c.Agents }, true),
 		section("servers", func(c *Config) *Section { return &c.Servers }, true),
 		section("model", func(c *Config) *Section { return &c.Model }, true),
-		section("notify", func(c *Config) *Section { return &c.Notify }, false),
+		section("notify", func(c *Config) *Section { return &c.Notify }, true),
 		section("store", func(c *Config) *Section { return &c.Store }, false),
 	}
 }

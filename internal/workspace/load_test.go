@@ -283,9 +283,10 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 		"read_only_tools":   {{"", "mcp__x__*", ""}, {"[mcp__x__get]", "mcp__x__set", ""}},
 		"agents":            {{"", "{default: {command: [sh]}}", ""}},
 		"servers":           {{"{a: {url: b}}", "{c: {command: d}}", ""}, {"", "{c: {command: d}}", ""}},
+		"notify":            {{"{webhook: a}", "{command: [b]}", ""}, {"", "{command: [b]}", ""}},
 	}
 	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file",
-		"reminders", "model", "notify", "store"} // what is offered, and how it is worked
+		"reminders", "model", "store"} // what is offered, and how it is worked
 	for _, key := range workspace.Keys() {
 		if _, ok := restricting[key]; !ok && !slices.Contains(free, key) {
 			t.Errorf("%s: does it hold agents back?", key)
@@ -319,7 +320,7 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 				"another file": func(text string) layers { return layers{user: inFile(key, text), account: users} },
 			} {
 				direct := name != "another file" && name != "the workspace's file, by variable"
-				if slices.Contains([]string{"read_only_tools", "agents", "servers"}, key) && !direct {
+				if slices.Contains([]string{"read_only_tools", "agents", "servers", "notify"}, key) && !direct {
 					continue // they have no order
 				}
 				t.Run(key+": "+v.users+" by "+name, func(t *testing.T) {
@@ -352,12 +353,12 @@ func sameRules(a, b workspace.Config) bool {
 			return false
 		}
 	}
-	var ofA, ofB map[string]any
-	if errors.Join(a.Servers.Decode(&ofA), b.Servers.Decode(&ofB)) != nil {
+	var ofA, ofB, notifyA, notifyB map[string]any
+	if errors.Join(a.Servers.Decode(&ofA), b.Servers.Decode(&ofB), a.Notify.Decode(&notifyA), b.Notify.Decode(&notifyB)) != nil {
 		return false
 	}
 	return a.Limits() == b.Limits() && a.Hooks == b.Hooks && slices.Equal(a.ReadOnlyTools, b.ReadOnlyTools) &&
-		a.Agents.Given() == b.Agents.Given() && reflect.DeepEqual(ofA, ofB)
+		a.Agents.Given() == b.Agents.Given() && reflect.DeepEqual(ofA, ofB) && reflect.DeepEqual(notifyA, notifyB)
 }
 
 func TestTheDefaultWorkspaceHasNoFileOfItsOwn(t *testing.T) {
