@@ -133,8 +133,8 @@ func (s *Session) AsApproved(ctx context.Context, p *plan.Plan) (*plan.Plan, err
 	return &approved, nil
 }
 
-// AsSubmitted returns a draft as it was before people changed it, read from the log; nil if there
-// are no such changes, or if a repaired log no longer has that version.
+// AsSubmitted returns a draft as it was before people changed it, read from the log; nil if they
+// did not, or if a repaired log no longer has that version.
 func (s *Session) AsSubmitted(ctx context.Context, draft *plan.Plan) (*plan.Plan, error) {
 	if draft.Edits == nil {
 		return nil, nil
