@@ -28,7 +28,7 @@ const (
 	maxTurns   = 1_000_000   // of its loops
 	maxEntries = 100_000     // in lists that it makes
 	maxMatch   = 1 << 26     // of its patterns: states times characters
-	maxTime    = time.Second // with loops
+	maxTime    = time.Second // checked at each turn of a loop
 )
 
 const example = "write one such as steps.S001.ok && steps.S001.value.count > 3"
