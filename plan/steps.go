@@ -179,7 +179,7 @@ func (s Steps) each(count func(*stepChunk) int, match func(stepSlot) bool) iter.
 
 func (s Steps) slot(i int) stepSlot { return s.chunks[i/chunkSize].slots[i%chunkSize] }
 
-// From returns the position of a step, or of the first with a higher id.
+// From returns the position of a step, else of the first with a higher id, else the number of steps.
 func (s Steps) From(id StepID) int {
 	if i := s.Position(id); i >= 0 {
 		return i
