@@ -7,36 +7,36 @@ import (
 	"strings"
 )
 
-// Action is what a verb asks of a state.
+// Action is a change that a verb asks for.
 type Action interface {
-	// clean returns the action as it is kept: texts normalised, and everything within
-	// the general limits. What breaks them is refused through the cleaner.
+	// clean returns the action in the form to be recorded: texts normalised, everything within the
+	// general limits. It reports violations to the cleaner.
 	clean(*cleaner) Action
 	decide(State, Facts) ([]Event, error)
 }
 
-// traits are what has to be known of an action before it is judged.
+// traits are the properties of an action that Decide needs before it judges the action.
 type traits struct {
-	word string // in the log
+	word string // the action's word in the log
 
 	standing standing
-	act      string // what standing is asked for, for a message
+	act      string // names the act in a refusal by permit
 
-	planning bool     // planning mode is made of it, so that no phase refuses it
-	beside   bool     // it goes along with such a one in a batch
-	signal   bool     // it tells of a signal and nothing else
-	anyPlan  bool     // it says itself what it is about, whichever plan its actor knows
-	claims   []StepID // steps whose owners' last sign of life decides about it
+	planning bool     // part of planning mode itself, so allowed in every phase
+	beside   bool     // allowed together with such an action in a batch
+	signal   bool     // only raises or clears a signal
+	anyPlan  bool     // does not depend on which plan its actor has seen
+	claims   []StepID // steps with owners; the decision depends on their last sign of life
 }
 
-// standing says who may ask for an action; each asks for more than the one before.
+// standing is the authority that an action requires, weakest first.
 type standing int
 
 const (
 	anybody   standing = iota
-	confirmed          // a person, if only through the client of an agent
-	deciding           // the same, unless the configuration takes a person's own word alone
-	inPerson           // a person who is present
+	confirmed          // a person, possibly through an agent's client
+	deciding           // like confirmed, but with Limits.PersonOnly a person must be present
+	inPerson           // a person must be present
 )
 
 // traitsOf is the table of actions.
@@ -116,7 +116,7 @@ func traitsOf(a Action) traits {
 	return traits{}
 }
 
-// decision is a row for what tells by a digest what it is about.
+// decision returns the traits of an action that decides about planning mode.
 func decision(word string) traits {
 	return traits{word: word, planning: true, anyPlan: true, standing: deciding, act: "decision"}
 }
@@ -124,7 +124,7 @@ func decision(word string) traits {
 // WordOf returns the action's word in the log.
 func WordOf(a Action) string { return traitsOf(a).word }
 
-// permit refuses what its actor has no standing to ask for.
+// permit refuses the action if its actor lacks the required standing.
 func (t traits) permit(f Facts) error {
 	switch way := f.Actor.Way(); {
 	case t.standing == anybody, f.Actor.Present():
@@ -139,11 +139,11 @@ func (t traits) permit(f Facts) error {
 	return nil
 }
 
-// ConcernsPlan reports whether an action speaks of the current plan as its actor knows
-// it: of another plan it would mean something else.
+// ConcernsPlan reports whether an action refers to the current plan as its actor last saw it. On
+// another plan the action would mean something else.
 func ConcernsPlan(a Action) bool { return !traitsOf(a).anyPlan }
 
-// Owners lists the actors whose last sign of life decides about a in s.
+// Owners lists the actors with a claim that a concerns. Facts.Seen must have their last sign of life.
 func Owners(s State, a Action) []string {
 	if s.Plan == nil {
 		return nil
@@ -163,7 +163,7 @@ const (
 	maxWord = 40 // letters of an action's word in the log
 )
 
-// actor refuses an actor whose name is not fit to be kept: it is recorded as it is.
+// actor refuses an unknown kind and a name that is not clean: the name is recorded as given.
 func (c *cleaner) actor(a Actor) {
 	if !slices.Contains(a.Kind.Values(), string(a.Kind)) {
 		c.Add(Refuse(InvalidInput, "/actor/kind", Quote(string(a.Kind))+" is not a kind of actor",
@@ -177,7 +177,7 @@ func (c *cleaner) actor(a Actor) {
 	c.Add(err)
 }
 
-// word refuses a word for an action that is none.
+// word refuses a malformed word for an action.
 func (c *cleaner) word(word string) {
 	bad := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }
 	if word == "" || len(word) > maxWord || strings.ContainsFunc(word, bad) {
@@ -212,21 +212,21 @@ func (c *cleaner) oneOf(name, value string, allowed []string) {
 	}
 }
 
-// Batch asks for several actions in order, all of them or none (planloop: update).
-// Each is judged in the state that those before it lead to.
+// Batch asks for several actions in order, all or none (planloop: update). Each is judged in the
+// state that the previous ones lead to.
 type Batch struct {
 	Word  string // the action's word in the log
 	Parts []Part
-	Found Found // by the gates; kept where it comes before a person
+	Found Found // by the gates; recorded if the batch becomes a submission
 }
 
-// Part is one action of a batch, and where it stands in the input.
+// Part is one action of a batch and its place in the input.
 type Part struct {
 	Field  string // JSON pointer
 	Action Action
 }
 
-// partsPerStep bounds a batch: what is asked of each step a plan may have.
+// partsPerStep bounds a batch: the parts allowed per step that a plan may have.
 const partsPerStep = 4
 
 func (b Batch) clean(c *cleaner) Action {
@@ -241,10 +241,10 @@ func (b Batch) clean(c *cleaner) Action {
 	return b
 }
 
-// traits of a batch are those that all parts have, and what any part asks for.
+// traits combines those of the parts, with the highest standing that any part requires.
 func (b Batch) traits() traits {
 	all := traits{word: b.Word, signal: true, anyPlan: len(b.Parts) > 0 && traitsOf(b.Parts[0].Action).anyPlan}
-	free := true // of parts that a read-only phase refuses
+	free := true // no part that a read-only phase refuses
 	for _, part := range b.Parts {
 		t := traitsOf(part.Action)
 		all.signal = all.signal && t.signal
@@ -269,7 +269,7 @@ func (b Batch) decide(s State, f Facts) ([]Event, error) {
 		if err != nil {
 			return nil, within(part.Field, err)
 		}
-		if len(all) > 0 && slices.ContainsFunc(events, archives) { // the head would name a state that never was
+		if len(all) > 0 && slices.ContainsFunc(events, archives) { // the archived head would name a revision that never existed
 			return nil, within(part.Field,
 				conflict("the plan would be cleared or replaced in the middle of other changes", "do that first, or on its own"))
 		}
@@ -286,7 +286,7 @@ func archives(e Event) bool {
 	return is
 }
 
-// within returns a refusal of a part of a batch with its field in the words of the input.
+// within returns the refusal of a batch part with its field as a pointer into the input.
 func within(field string, err error) error {
 	if field == "" {
 		return err
@@ -294,7 +294,7 @@ func within(field string, err error) error {
 	return refusedAt(err, func(inner string) string { return below(field, inner) })
 }
 
-// refusedAt returns a refusal whose fields stand elsewhere.
+// refusedAt returns a refusal with its fields moved by at.
 func refusedAt(err error, at func(field string) string) error {
 	var refused *ValidationError
 	if !errors.As(err, &refused) {
@@ -310,8 +310,8 @@ func refusedAt(err error, at func(field string) string) error {
 	return &inner
 }
 
-// below returns the pointer to a field of an action within the input that asks for it,
-// whose words are not those of the action.
+// below returns the pointer to an action's field in the input, which has other names for some
+// fields.
 func below(field, inner string) string {
 	switch {
 	case inner == "/step_id":

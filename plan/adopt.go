@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// Adopted is where a draft comes from that was made of what a host's own tools tell: the list that
-// its agent keeps there.
+// Adopted is the origin of a draft that was made from a host's own task list.
 type Adopted struct {
 	Host     string            `json:"host"`
 	Session  string            `json:"session"`
-	Approved time.Time         `json:"approved,omitzero"` // when the host told that its user agreed to it there: no approval here
-	Tasks    map[string]StepID `json:"tasks,omitempty"`   // what the host calls the steps, where it names them
-	Left     bool              `json:"left,omitempty"`    // a person changed the draft, which follows the list no more
+	Approved time.Time         `json:"approved,omitzero"` // when the host reported its user's approval, which does not count here
+	Tasks    map[string]StepID `json:"tasks,omitempty"`   // the host's names for the steps, if it has any
+	Left     bool              `json:"left,omitempty"`    // a person changed the draft, so it no longer follows the list
 }
 
-// From names a session of a host; "" for nothing.
+// From identifies a session of a host; "" for nil.
 func (a *Adopted) From() string {
 	if a == nil {
 		return ""
@@ -28,28 +27,28 @@ func (a *Adopted) From() string {
 	return a.Host + " " + a.Session
 }
 
-// AdoptPlan asks for a draft that says what an agent's host tells of its own plan: a new one where no
-// plan is open and no draft waits, else the one that was made of the same session's list. Nothing else
-// is ever touched, and the word that the host's user agreed to it is kept as such: any shell can say so.
+// AdoptPlan asks for a draft with the contents of a host's own plan: a new one if no plan is open
+// and no draft waits, else an update of the draft from the same session's list. It changes nothing
+// else. A reported approval by the host's user is only noted, since any shell can claim one.
 type AdoptPlan struct {
 	Outline
 	Steps   []NewStep   // the whole list
-	Task    *TaskChange // one task of it alone; then there are no steps
-	MadeUp  bool        // the outline was: what a former list said of it stays
+	Task    *TaskChange // one task of the list; then Steps is empty
+	MadeUp  bool        // the outline was made up: keep the outline of an earlier list
 	Host    string
 	Session string
-	Agreed  bool // the host says that its user agreed to it
+	Agreed  bool // the host reports that its user agreed
 }
 
-// TaskChange is what becomes of one task of a host's list: it is added where it is not there and has a title.
+// TaskChange changes one task of a host's list. It adds the task if it is missing and has a title.
 type TaskChange struct {
-	Name          string // what the host calls it
+	Name          string // the host's name for it
 	Title         *string
 	Details       *string
 	Status        StepStatus // "" for no change
 	Agent         *string
 	Gone          bool
-	After, Before []string // names of the tasks that it waits for, and that wait for it
+	After, Before []string // names of the tasks it depends on, and of those that depend on it
 }
 
 func (a AdoptPlan) clean(c *cleaner) Action {
@@ -136,7 +135,7 @@ func (a AdoptPlan) decide(s State, f Facts) ([]Event, error) {
 	return []Event{HostPlanAdopted{Plan: draft.Body()}}, nil
 }
 
-// own returns the draft that was made of the session's list before, nil where a new one may be made.
+// own returns the draft that was made from the session's list before, nil if a new one may be made.
 func (a AdoptPlan) own(s State) (*Plan, error) {
 	from := (&Adopted{Host: a.Host, Session: a.Session}).From()
 	switch {
@@ -152,8 +151,8 @@ func (a AdoptPlan) own(s State) (*Plan, error) {
 	return nil, nil
 }
 
-// listed returns the steps of the draft, those that were there before by their ids: with the same name
-// at the host, else with the same title. highest is the highest id so far.
+// listed returns the draft's steps. A step keeps the id of the former step with the same name at
+// the host, else with the same title. highest is the highest id so far.
 func (a AdoptPlan) listed(own *Plan) (news []NewStep, tasks map[string]StepID, highest StepID) {
 	former := []*Step(nil)
 	if own != nil {
@@ -181,7 +180,7 @@ func (a AdoptPlan) listed(own *Plan) (news []NewStep, tasks map[string]StepID, h
 		used[ids[listed]] = true
 		news = append(news, NewStep{ID: ids[listed], Progress: Progress{Status: cmp.Or(step.Status, Pending)},
 			Spec: Spec{Title: step.Title, Details: step.Details, DependsOn: step.DependsOn, ContextHints: step.ContextHints,
-				AcceptanceCriteria: step.AcceptanceCriteria, SuggestedAgent: step.SuggestedAgent}}) // which runs nothing
+				AcceptanceCriteria: step.AcceptanceCriteria, SuggestedAgent: step.SuggestedAgent}}) // no field that runs anything
 	}
 	for i := range news {
 		news[i].DependsOn = mapped(news[i].DependsOn, ids)
@@ -199,7 +198,7 @@ func mapped(list []StepID, ids map[StepID]StepID) []StepID {
 	return all
 }
 
-// among makes the change to the steps of a draft.
+// among applies the change to the steps of a draft.
 func (t *TaskChange) among(news []NewStep, tasks map[string]StepID, highest StepID) ([]NewStep, map[string]StepID, StepID) {
 	if tasks == nil {
 		tasks = map[string]StepID{}
@@ -240,7 +239,7 @@ func (t *TaskChange) among(news []NewStep, tasks map[string]StepID, highest Step
 	return news, tasks, highest
 }
 
-// waitingFor adds a step to what another waits for.
+// waitingFor adds dep to the list of dependencies of a step.
 func waitingFor(list []StepID, dep, of StepID) []StepID {
 	if dep == 0 || dep == of || slices.Contains(list, dep) {
 		return list
@@ -248,21 +247,21 @@ func waitingFor(list []StepID, dep, of StepID) []StepID {
 	return append(slices.Clip(list), dep)
 }
 
-// sayTheSame reports whether two drafts differ in nothing but when they were made.
+// sayTheSame reports whether two drafts differ only in UpdatedAt.
 func sayTheSame(a, b *Plan) bool {
 	written := func(p *Plan) []byte {
 		body := p.Body()
 		body.UpdatedAt = time.Time{}
 		text, err := json.Marshal(body)
 		if err != nil {
-			return fmt.Append(nil, p) // of its address: equal to nothing else
+			return fmt.Append(nil, p) // prints addresses: equal to nothing else
 		}
 		return text
 	}
 	return bytes.Equal(written(a), written(b))
 }
 
-// HostPlanAdopted makes a draft of a host's own plan, or brings it up to date.
+// HostPlanAdopted makes a draft from a host's own plan, or updates it.
 type HostPlanAdopted struct {
 	Plan Body `json:"plan"`
 }

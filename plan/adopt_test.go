@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// todos is what a host tells of its list: titles, and those that are done behind a plus.
+// todos is a host's list: titles, with a plus before the finished ones.
 func todos(session string, titles ...string) plan.AdoptPlan {
 	a := plan.AdoptPlan{Outline: plan.Outline{Objective: "To-do list"}, MadeUp: true, Host: "claude", Session: session}
 	for _, title := range titles {
@@ -30,8 +30,8 @@ func draftSteps(w *workspace) (list []string) {
 	return list
 }
 
-// TestAHostsListBecomesADraft: which its session's next lists bring up to date, with ids that stay; the
-// same list again changes nothing.
+// TestAHostsListBecomesADraft: later lists of the session update the draft, ids stay, and the same
+// list again changes nothing.
 func TestAHostsListBecomesADraft(t *testing.T) {
 	w := newWorkspace(t)
 	w.unchanged(ann, todos("s"))
@@ -48,10 +48,10 @@ func TestAHostsListBecomesADraft(t *testing.T) {
 	if w.state.Draft.ID != id || len(w.state.Past) != 0 {
 		t.Errorf("another draft: %+v", w.state)
 	}
-	w.unchanged(ann, todos("s")) // a list that was emptied is no news
+	w.unchanged(ann, todos("s")) // an emptied list changes nothing
 	w.refused(ann, todos("other", "x"))
 
-	// A plan that says what it is for keeps saying so.
+	// A plan keeps a summary of its own.
 	named := todos("s", "a")
 	named.Objective, named.MadeUp, named.Agreed = "Ship it", false, true
 	w.do(ann, named)
@@ -69,12 +69,12 @@ func TestAHostsListBecomesADraft(t *testing.T) {
 	}
 }
 
-// TestOtherPlansStayAsTheyAre: an open plan, another draft, a phase that only reads, a decision.
+// TestOtherPlansStayAsTheyAre: an open plan, another draft, a read-only phase, a decision.
 func TestOtherPlansStayAsTheyAre(t *testing.T) {
 	open := withPlan(t, titled("a"))
 	open.refused(ann, todos("s", "a"))
 	open.mark(1, plan.Done)
-	open.do(ann, todos("s", "next")) // beside a plan that is completed
+	open.do(ann, todos("s", "next")) // next to a completed plan
 	open.do(ann, plan.SetUp{Outline: plan.Outline{Objective: "Other"}, Steps: []plan.NewStep{titled("x")}})
 	before := open.state.Plan
 	open.do(ann, todos("s", "+next")) // its own draft
@@ -102,7 +102,7 @@ func TestOtherPlansStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestTasksOneByOne: some hosts tell of one task at a time, by names of their own.
+// TestTasksOneByOne: some hosts report one task at a time, by their own names.
 func TestTasksOneByOne(t *testing.T) {
 	w := newWorkspace(t)
 	one := func(change plan.TaskChange) plan.AdoptPlan {
@@ -128,7 +128,7 @@ func TestTasksOneByOne(t *testing.T) {
 	}
 }
 
-// TestAListIsNoEvidence: where a step is done with evidence alone, a host's mark is said and does not count.
+// TestAListIsNoEvidence: if evidence is required, a host's mark is noted and does not count.
 func TestAListIsNoEvidence(t *testing.T) {
 	w := newWorkspace(t)
 	w.limits.Evidence = true
@@ -139,8 +139,8 @@ func TestAListIsNoEvidence(t *testing.T) {
 	w.unchanged(ann, todos("s", "+a"))
 }
 
-// TestAdoptionProperty: whatever lists come, only the draft of their session changes, with the steps that the
-// last list names, in order; and the same list twice is one record.
+// TestAdoptionProperty: whatever lists come, only the draft of their session changes, and it has
+// the steps of the last list in order; the same list twice is one record.
 func TestAdoptionProperty(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		w := newWorkspace(t)

@@ -9,37 +9,37 @@ import (
 )
 
 const (
-	// MaxInlineValue bounds a step's value that stands in the log, in bytes; a larger one is kept apart.
+	// MaxInlineValue bounds a step's value in the log, in bytes; a larger one is kept apart.
 	MaxInlineValue = 1 << 10
-	// MaxTries bounds how often a step is tried in a row when it fails for a passing reason
+	// MaxTries bounds how often in a row a step is tried when it fails for a transient reason
 	// (execution: Strategy 2).
 	MaxTries = 3
 )
 
-// Resolution is what an engine has found about a step that could be started, in the state
-// that is decided about.
+// Resolution is an engine's findings about a step that could be started, in the state that is
+// decided about.
 type Resolution struct {
-	Problem string // why it cannot be run: it fails with that
+	Problem string // why the step cannot run; it fails with this
 
 	Unmet bool              // its condition is false
 	Items []json.RawMessage // of a loop
-	List  string            // identifies the items and all that the loop's arguments refer to: see StartDigest
+	List  string            // identifies the items and everything the loop's arguments refer to: see StartDigest
 
 	Digest      string          // see StartDigest
-	Args        json.RawMessage // as they are shown to whoever is asked
-	Destructive bool            // the tool may do what cannot be undone
-	Safe        bool            // it can be repeated
-	Writes      bool            // carrying it out may change files
-	Agent       string          // that is started for it; "" where a tool carries it out, or nothing does
-	Definition  string          // of the tool, where it is another server's
+	Args        json.RawMessage // as shown to the person asked
+	Destructive bool            // the tool may do something irreversible
+	Safe        bool            // the attempt can be repeated
+	Writes      bool            // the attempt may change files
+	Agent       string          // to start for it; "" if a tool or nothing carries it out
+	Definition  string          // of the tool, if another server provides it
 }
 
-// Advance asks, for an engine, to keep what came of the steps it ran, to take up those of engines
-// that are gone, and to start what may be started, all in one record. What may be started
-// is known by Facts.Resolved; nothing else is.
+// Advance is an engine's request to record the results of its steps, take over the steps of dead
+// engines, and start the steps that may start, all in one record. Only steps in Facts.Resolved may
+// start.
 type Advance struct {
 	Finished []Finished
-	Lost     []Attempt // started by engines that are gone; whatever they left running has been ended
+	Lost     []Attempt // of dead engines; the processes they left have been ended
 	Room     int       // steps to start at most
 }
 
@@ -50,21 +50,21 @@ type Attempt struct {
 	Attempt int
 }
 
-// Finished is what came of an attempt.
+// Finished is the result of an attempt.
 type Finished struct {
 	Attempt
 	Result      Result
-	Output      string // for people: the end of what it said
+	Output      string // for people: the end of the output
 	Transient   bool   // it failed for a reason that may pass
-	Interrupted bool   // it was ended before its end, so that nobody knows what it did
+	Interrupted bool   // it was cut short, so its effects are unknown
 
-	Unavailable   bool     // its agent ended within seconds and said nothing
-	Blocked       bool     // its agent cannot go on with it, as the note says
-	Note          string   // of its agent
-	AffectedFiles []string // that its agent names or has changed
-	Outside       []string // of them, those that the step does not name
+	Unavailable   bool     // its agent ended within seconds without a report
+	Blocked       bool     // its agent cannot continue; Note says why
+	Note          string   // by its agent
+	AffectedFiles []string // named or changed by its agent
+	Outside       []string // the affected files that the step does not name
 	Moved         bool     // its agent left the work tree at another commit
-	Unseen        bool     // what its agent changed could not be told
+	Unseen        bool     // its agent's changes could not be determined
 }
 
 func (a Advance) clean(c *cleaner) Action {
@@ -108,8 +108,8 @@ func (a Advance) decide(s State, f Facts) ([]Event, error) {
 	return c.events, nil
 }
 
-// Ended returns the state after what an Advance tells has ended, before anything is started:
-// what its starts are to be resolved in.
+// Ended returns the state with the ended attempts of a recorded and nothing started. The steps to
+// start are resolved in that state.
 func (a Advance) Ended(s State, f Facts) State {
 	f.Limits = f.Limits.withDefaults()
 	c := course{state: s, facts: f}
@@ -117,7 +117,7 @@ func (a Advance) Ended(s State, f Facts) State {
 	return c.state
 }
 
-// end keeps results, and takes up what engines that are gone have left.
+// end records results and takes over the attempts of dead engines.
 func (a Advance) end(c *course) {
 	for _, done := range a.Finished {
 		c.take(done.events(c.state, c.facts)...)
@@ -132,7 +132,7 @@ func (a Advance) end(c *course) {
 	}
 }
 
-// running returns the step if this attempt of it is being carried out by an engine.
+// running returns the step if an engine is carrying out this attempt at it, else nil.
 func (a Attempt) running(s State) *Step {
 	if s.Plan == nil || s.Plan.Root() != a.Plan {
 		return nil
@@ -144,8 +144,8 @@ func (a Attempt) running(s State) *Step {
 	return step
 }
 
-// events returns what a result leads to. It counts by plan, step, attempt and claimant, whatever the
-// phase and the status of the plan; what fits none is kept and changes nothing.
+// events returns the events of a result. It counts if plan, step, attempt and owner match, whatever
+// the phase and the status of the plan. Any other result is recorded and changes nothing.
 func (d Finished) events(s State, f Facts) []Event {
 	step := d.running(s)
 	switch {
@@ -158,16 +158,16 @@ func (d Finished) events(s State, f Facts) []Event {
 	return []Event{d.event(s, step, f)}
 }
 
-// event returns what the result of an attempt that is going on leads to.
+// event returns the event for the result of a running attempt.
 func (d Finished) event(s State, step *Step, f Facts) Event {
 	x := step.execution()
 	again := x.Retries+1 < MaxTries && s.Plan.Status == StatusActive
 	switch {
 	case d.Result.OK, d.Blocked:
-	case d.Interrupted && (!x.Safe || x.Agent != ""): // the next agent looks at what this one left
+	case d.Interrupted && (!x.Safe || x.Agent != ""): // the next agent checks the work of this one
 		return StepLost{Step: d.Step, Attempt: step.Attempts, From: f.Actor.Name, Unknown: !x.Safe, Error: d.Result.Error, Output: d.Output,
 			AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
-	case d.Unavailable: // and others were heard of: it is the step that they do not take
+	case d.Unavailable: // other agents responded, so the step is at fault
 	case (d.Transient || d.Interrupted) && again:
 		return StepRetried{Step: d.Step, Attempt: step.Attempts, Error: d.Result.Error, Output: d.Output,
 			AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}
@@ -195,15 +195,15 @@ type StepFinished struct {
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 
-	Agent         string   `json:"agent,omitempty"`   // that was started for the attempt
-	Blocked       bool     `json:"blocked,omitempty"` // its agent cannot go on with it
+	Agent         string   `json:"agent,omitempty"`   // started for the attempt
+	Blocked       bool     `json:"blocked,omitempty"` // its agent cannot continue
 	Note          string   `json:"note,omitempty"`
-	AffectedFiles []string `json:"affected_files,omitempty"` // besides those that are known
-	Outside       []string `json:"outside,omitempty"`        // files that were changed and that the step does not name
+	AffectedFiles []string `json:"affected_files,omitempty"` // not listed before
+	Outside       []string `json:"outside,omitempty"`        // changed files that the step does not name
 	Moved         bool     `json:"moved,omitempty"`          // the work tree was left at another commit
-	Unseen        bool     `json:"unseen,omitempty"`         // what was changed could not be told
+	Unseen        bool     `json:"unseen,omitempty"`         // the changes could not be determined
 
-	Evidence []Evidence `json:"evidence,omitempty"` // that its agent has done it
+	Evidence []Evidence `json:"evidence,omitempty"` // from its agent and its verification
 }
 
 func (e StepFinished) marks() StepID { return e.Step }
@@ -232,7 +232,7 @@ func (e StepFinished) apply(s State) State {
 	})
 }
 
-// heard returns s after an agent that was started for a step has been heard of, or had the time to be.
+// heard resets the count of unavailable agents once an agent started for a step has responded, or had the time to.
 func (s State) heard(id StepID) State {
 	if s.Plan == nil || s.Run == nil || s.Run.Unavailable == 0 {
 		return s
@@ -243,7 +243,7 @@ func (s State) heard(id StepID) State {
 	return s.withRun(func(r *Run) { r.Unavailable = 0 })
 }
 
-// StepRetried ends an attempt that failed for a reason that may pass: the step is tried again.
+// StepRetried ends an attempt that failed for a transient reason. The step is tried again.
 type StepRetried struct {
 	Step    StepID    `json:"step_id"`
 	Attempt int       `json:"attempt"`
@@ -252,7 +252,7 @@ type StepRetried struct {
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 
-	AffectedFiles []string `json:"affected_files,omitempty"` // by the agent of the attempt, besides those that are known
+	AffectedFiles []string `json:"affected_files,omitempty"` // by the attempt's agent, not listed before
 }
 
 func (e StepRetried) marks() StepID { return e.Step }
@@ -267,9 +267,9 @@ func (e StepRetried) apply(s State) State {
 	})
 }
 
-// StepLost ends an attempt of which nobody knows how far it came: its engine is gone, or it
-// was interrupted. What is safe to repeat is pending again; of the rest a person or an agent
-// has to say what became of it.
+// StepLost ends an attempt with an unknown outcome: its engine died, or it was interrupted. A step
+// that is safe to repeat becomes pending; any other is blocked until a person or an agent settles
+// it.
 type StepLost struct {
 	Step    StepID    `json:"step_id"`
 	Attempt int       `json:"attempt"`
@@ -280,7 +280,7 @@ type StepLost struct {
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 
-	AffectedFiles []string `json:"affected_files,omitempty"` // by the agent of the attempt, besides those that are known
+	AffectedFiles []string `json:"affected_files,omitempty"` // by the attempt's agent, not listed before
 }
 
 func (e StepLost) marks() StepID { return e.Step }
@@ -289,7 +289,7 @@ func (e StepLost) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) { step.lose(e) })
 }
 
-// lose ends an attempt of which nobody knows how far it came.
+// lose ends an attempt with an unknown outcome.
 func (step *Step) lose(e StepLost) {
 	status, retries := Pending, step.execution().Retries
 	if e.Unknown {
@@ -305,7 +305,7 @@ func (step *Step) lose(e StepLost) {
 	})
 }
 
-// StrayResult keeps a result that belongs to no attempt that is going on. It changes nothing.
+// StrayResult records a result that matches no running attempt. It changes nothing.
 type StrayResult struct {
 	Plan    string    `json:"plan"`
 	Step    StepID    `json:"step_id"`

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// AgentReport is what an agent that planloop started says of its step. The step goes on until
-// its engine has seen the agent out and verified it.
+// AgentReport is the report on a step by the agent that planloop started for it. The step keeps
+// running until the agent has exited and the engine has verified the step.
 type AgentReport struct {
 	Status StepStatus `json:"status"` // done, failed or blocked
 	Note   string     `json:"note,omitempty"`
 	At     time.Time  `json:"at"`
 }
 
-// Assigned returns the agent that planloop started for the step, "" when none is at work on it.
+// Assigned returns the agent that planloop started for the step, "" if none is working on it.
 func (step *Step) Assigned() string {
 	if !step.Running() {
 		return ""
@@ -22,23 +22,23 @@ func (step *Step) Assigned() string {
 	return step.execution().Agent
 }
 
-// Reported returns what the agent that works on the step has said of it, nil for nothing.
+// Reported returns the report by the agent working on the step, or nil.
 func (step *Step) Reported() *AgentReport { return step.execution().Report }
 
-// ForAgents reports whether the step is work for an agent: no tool carries it out, and no steps of its own.
+// ForAgents reports whether the step is work for an agent: neither a tool nor loop instances carry it out.
 func (step *Step) ForAgents() bool {
 	return step.Tool == "" && (step.ForEach == "" || step.Loop() != 0)
 }
 
-// Affords reports whether the run that is open may start an agent once more of which a run may make so many
-// starts; 0 is any number.
+// Affords reports whether the open run may start the agent again if a run may start it at most most
+// times; 0 means unlimited.
 func (s State) Affords(agent string, most int) bool {
 	run := s.OpenRun()
 	return most == 0 || run == nil || run.Starts[agent] < most
 }
 
-// keepsTo refuses an agent that planloop started for a step everything but to report on that step, to
-// ask, and to tell of what it sees: one step, in a context of its own, is what it was started for.
+// keepsTo limits an agent that planloop started for a step: it may report on that step, ask, reply
+// to comments and manage signals. It was started for one step, in a context of its own.
 func (s State) keepsTo(a Action, f Facts) error {
 	scope := f.Actor.Scope
 	if scope == (Attempt{}) {
@@ -78,8 +78,7 @@ func (s State) keepsTo(a Action, f Facts) error {
 	return nil
 }
 
-// Underway returns the step that the agent which was started for the attempt is at work on, nil where
-// that is over.
+// Underway returns the step that the attempt's agent is working on, nil once the attempt is over.
 func (a Attempt) Underway(s State) *Step {
 	step := a.running(s)
 	if step == nil || step.Assigned() == "" {
@@ -88,13 +87,13 @@ func (a Attempt) Underway(s State) *Step {
 	return step
 }
 
-// Beyond refuses the agent that was started for the attempt what is not a part of it.
+// Beyond returns the refusal of an action outside the attempt's step.
 func (a Attempt) Beyond() error {
 	return conflict("you were started for "+a.Step.String()+" alone, and this is not a part of it", "do that step, report it, and end")
 }
 
-// reportedOn returns what the mark of an agent on the step it was started for leads to: its engine
-// ends the step.
+// reportedOn returns the events for an agent's mark on the step it was started for. Its engine ends
+// the step.
 func (a MarkStep) reportedOn(s State, step *Step, f Facts) ([]Event, error) {
 	switch a.Status {
 	case InProgress:
@@ -107,7 +106,7 @@ func (a MarkStep) reportedOn(s State, step *Step, f Facts) ([]Event, error) {
 			return nil, err
 		}
 		rest := *step
-		rest.Verify = "" // its engine sees to that
+		rest.Verify = "" // the engine verifies the step
 		if step.Verify == "" || len(step.AcceptanceCriteria) > 0 {
 			if err := proven(s, &rest, a, f); err != nil {
 				return nil, err
@@ -119,7 +118,7 @@ func (a MarkStep) reportedOn(s State, step *Step, f Facts) ([]Event, error) {
 	return nil, conflict(step.ID.String()+" is yours to report on, not to put off", "report it done, failed or blocked")
 }
 
-// AgentReported keeps what an agent that planloop started says of its step.
+// AgentReported records an agent's report on the step that planloop started it for.
 type AgentReported struct {
 	Step    StepID     `json:"step_id"`
 	Attempt int        `json:"attempt"`
@@ -135,10 +134,10 @@ func (e AgentReported) apply(s State) State {
 	})
 }
 
-// Beyond reports whether the last agent did what its step does not say, or may have.
+// Beyond reports whether the last agent did, or may have done, something its step does not name.
 func (x *Execution) Beyond() bool { return len(x.Outside) > 0 || x.Moved || x.Unseen }
 
-// startedAgent counts a start of an agent.
+// startedAgent counts a start of an agent in a new map, since former states share the old one.
 func (r *Run) startedAgent(name string) {
 	starts := map[string]int{name: 1}
 	for other, n := range r.Starts {
@@ -147,13 +146,13 @@ func (r *Run) startedAgent(name string) {
 	r.Starts = starts
 }
 
-// MaxUnavailable is how many agents in a row end within seconds and say nothing before a run is
-// paused: a quota or a login, and no fault of the steps. Where others are heard of in between, it is how
-// many of one step do so before that has failed.
+// MaxUnavailable is how many agents in a row may end within seconds without a report before the run
+// is paused: the cause is a quota or a login, not the steps. If other agents respond in between, it
+// is the number of such agents at one step before the step fails.
 const MaxUnavailable = 3
 
-// AgentUnavailable ends an attempt whose agent ended within seconds and said nothing. It counts
-// as no try.
+// AgentUnavailable ends an attempt after its agent ended within seconds without a report. The
+// attempt does not count as a try.
 type AgentUnavailable struct {
 	Step    StepID    `json:"step_id"`
 	Attempt int       `json:"attempt"`
@@ -163,7 +162,7 @@ type AgentUnavailable struct {
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 
-	AffectedFiles []string `json:"affected_files,omitempty"` // besides those that are known
+	AffectedFiles []string `json:"affected_files,omitempty"` // not listed before
 }
 
 func (e AgentUnavailable) marks() StepID { return e.Step }
@@ -172,7 +171,7 @@ func (e AgentUnavailable) apply(s State) State {
 	s = s.withRun(func(r *Run) { r.Unavailable++ })
 	return s.withStep(e.Step, e.At, func(step *Step) {
 		silent := step.execution().Silent + 1
-		if s.Run != nil && s.Run.Unavailable >= MaxUnavailable { // which is not the step's fault
+		if s.Run != nil && s.Run.Unavailable >= MaxUnavailable { // not the step's fault
 			silent = 0
 		}
 		step.lose(StepLost{Step: e.Step, Attempt: e.Attempt, Error: e.Error, Output: e.Output, AffectedFiles: e.AffectedFiles,
@@ -181,13 +180,13 @@ func (e AgentUnavailable) apply(s State) State {
 	})
 }
 
-// oneTooMany reports whether one more agent that ended within seconds and said nothing pauses the run.
+// oneTooMany reports whether one more unavailable agent pauses the run.
 func (s State) oneTooMany() bool {
 	run := s.OpenRun()
 	return run != nil && !run.Paused && run.Unavailable+1 >= MaxUnavailable
 }
 
-// unavailable returns what follows when an agent ended within seconds and said nothing.
+// unavailable returns the events for an unavailable agent.
 func (d Finished) unavailable(s State, step *Step, f Facts) []Event {
 	events := []Event{AgentUnavailable{Step: d.Step, Attempt: d.Attempt.Attempt, Agent: step.Assigned(), Error: d.Result.Error,
 		Output: d.Output, AffectedFiles: step.besides(d.AffectedFiles), By: f.Actor.Name, At: f.Now}}
@@ -198,21 +197,20 @@ func (d Finished) unavailable(s State, step *Step, f Facts) []Event {
 	return events
 }
 
-// affects adds to the files that are known to have changed for the step.
 func (step *Step) affects(files []string) {
 	if len(files) > 0 {
 		step.AffectedFiles = append(slices.Clip(step.AffectedFiles), files...)
 	}
 }
 
-// besides returns the files of a list that are not known of the step, as many as it has room for.
+// besides returns the files not yet listed for the step, as many as it has room for.
 func (step *Step) besides(files []string) []string {
 	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { return slices.Contains(step.AffectedFiles, file) })
 	return files[:min(len(files), max(0, MaxNotes-len(step.AffectedFiles)))]
 }
 
-// beside reports whether what is found about a step lets it be carried out beside those that are: one
-// agent is at work at a time, and nothing that writes beside it.
+// beside reports whether a step may run along with the running ones: only one agent works at a
+// time, and nothing else writes files while it does.
 func (s State) beside(r Resolution) bool {
 	for step := range s.Plan.Steps.Running() {
 		x := step.execution()

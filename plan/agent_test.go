@@ -9,7 +9,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// withAgents is a plan that is run by an engine that starts agents for the steps without a tool.
+// withAgents returns a plan run by an engine that starts agents for steps without a tool.
 func withAgents(t failer, steps ...plan.NewStep) *workspace {
 	w := withPlan(t, steps...)
 	w.do(person, plan.BeginRun{})
@@ -21,7 +21,7 @@ func withAgents(t failer, steps ...plan.NewStep) *workspace {
 	return w
 }
 
-// assigned is the agent that works on a step.
+// assigned returns the agent working on a step.
 func (w *workspace) assigned(id plan.StepID) plan.Actor {
 	actor := plan.NewActor(plan.ViaAgentShell, "claude")
 	actor.Scope = plan.Attempt{Plan: w.state.Plan.Root(), Step: id, Attempt: w.step(id).Attempts}
@@ -44,7 +44,7 @@ func TestAgentsAreStartedOneAtATime(t *testing.T) {
 	}
 }
 
-// TestWhatWritesWaitsForAnAgentBeforeIt: an agent is not starved by the tools behind it.
+// TestWhatWritesWaitsForAnAgentBeforeIt: later tools do not starve an agent.
 func TestWhatWritesWaitsForAnAgentBeforeIt(t *testing.T) {
 	w := withAgents(t, tool("a"), titled("b"), tool("c"))
 	w.wantAdvance(4, []string{"step_started"}) // a; b waits for it, and so c does
@@ -95,7 +95,7 @@ func TestReportOfAnAgent(t *testing.T) {
 	w.refuse(w.assigned(1), plan.ReportStep{Step: 1, Note: "one more thing"}, "is over")
 }
 
-// refuse checks that an action is refused, and why.
+// refuse checks that an action is refused, with the reason.
 func (w *workspace) refuse(by plan.Actor, a plan.Action, why string) {
 	w.t.Helper()
 	if _, err := w.try(by, a); err == nil || !strings.Contains(err.Error(), why) {
@@ -153,10 +153,10 @@ func TestAgentsThatEndAtOnceAndSayNothingPauseTheRun(t *testing.T) {
 	}
 	w.do(person, plan.BeginRun{})
 	w.wantAdvance(4, []string{"step_started"})
-	w.wantAdvance(4, []string{"agent_unavailable", "step_started"}, silent()) // they are counted anew
+	w.wantAdvance(4, []string{"agent_unavailable", "step_started"}, silent()) // the count starts over
 }
 
-// TestAnAgentThatDiedWithItsEngineIsStartedAgain: the next one looks at what it left.
+// TestAnAgentThatDiedWithItsEngineIsStartedAgain: the next one checks its work.
 func TestAnAgentThatDiedWithItsEngineIsStartedAgain(t *testing.T) {
 	w := withAgents(t, titled("a"))
 	w.advance(4)
@@ -165,7 +165,7 @@ func TestAnAgentThatDiedWithItsEngineIsStartedAgain(t *testing.T) {
 	w.wantAdvance(4, []string{"step_lost", "step_started"}, interrupted)
 }
 
-// TestWhatAnAttemptChangedIsKnownToTheNext, however it ended, and to whoever looks at the step.
+// TestWhatAnAttemptChangedIsKnownToTheNext, however it ended, and to readers of the step.
 func TestWhatAnAttemptChangedIsKnownToTheNext(t *testing.T) {
 	for event, ending := range map[string]plan.Finished{
 		"step_retried":      {Transient: true},
@@ -186,7 +186,7 @@ func TestWhatAnAttemptChangedIsKnownToTheNext(t *testing.T) {
 	}
 }
 
-// TestAChangedToolAsksAgain: whatever it says of itself, and though the person said not to be asked.
+// TestAChangedToolAsksAgain: whatever its new definition, and even if the person asked for no questions.
 func TestAChangedToolAsksAgain(t *testing.T) {
 	w := newWorkspace(t)
 	step := tool("a")
@@ -236,7 +236,7 @@ func TestAToolThatChangesBeforeTheApproval(t *testing.T) {
 	w.wantAdvance(1, []string{"step_asked"})
 }
 
-// TestEvidenceOfAnAgentsStep: a report by its last line proves as much as one by an update has to.
+// TestEvidenceOfAnAgentsStep: a report by the last line needs as much proof as one by an update.
 func TestEvidenceOfAnAgentsStep(t *testing.T) {
 	step := titled("a")
 	step.AcceptanceCriteria, step.Verify = []string{"It builds", "It is fast"}, "make"
@@ -269,7 +269,7 @@ func TestEvidenceOfAnAgentsStep(t *testing.T) {
 	w.wantStatus(plan.StatusCompleted)
 }
 
-// TestASilentAgentAmongOthersFailsItsStep: it is not for ever the quota's fault.
+// TestASilentAgentAmongOthersFailsItsStep: the quota is not blamed forever.
 func TestASilentAgentAmongOthersFailsItsStep(t *testing.T) {
 	w := withAgents(t, titled("a"), titled("b"), titled("c"), titled("d"))
 	w.found = func(step *plan.Step, r *plan.Resolution) { r.Agent, r.Safe, r.Writes = "claude", true, true }

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Choice is how a question about a step is answered, or what becomes of a step that has
-// failed (execution: Strategy 3).
+// Choice is the answer to a question about a step, or the settlement of a failed step (execution:
+// Strategy 3).
 type Choice string
 
 // The choices.
 const (
 	Approve  Choice = "approve"  // run it, perhaps with other arguments
-	Deny     Choice = "deny"     // do not: it is skipped
-	Reply    Choice = "reply"    // to its own question, or to what it is blocked by
+	Deny     Choice = "deny"     // do not run it; it is skipped
+	Reply    Choice = "reply"    // answer its own question, or the reason it is blocked
 	Retry    Choice = "retry"    // try it again, perhaps with other arguments
-	Skip     Choice = "skip"     // go on without it
-	Happened Choice = "happened" // what was unknown is done
+	Skip     Choice = "skip"     // continue without it
+	Happened Choice = "happened" // the outcome was unknown, and the step is done
 	Insert   Choice = "insert"   // do other steps first, then try it again
-	Abort    Choice = "abort"    // give the run up
+	Abort    Choice = "abort"    // give up the run
 )
 
 // Values lists the choices.
@@ -28,16 +28,16 @@ func (Choice) Values() []string {
 	return []string{"approve", "deny", "reply", "retry", "skip", "happened", "insert", "abort"}
 }
 
-// UserDenied is the error of a step that a person did not agree to (execution: executeStep).
+// UserDenied is the error of a step that a person refused to approve (execution: executeStep).
 const UserDenied = "User denied approval"
 
-// AnswerStep asks to answer what a step asks, or says what becomes of one that failed.
+// AnswerStep asks to answer a step's question, or to settle a failed step.
 type AnswerStep struct {
 	Step   StepID
-	Digest string // of what was shown; "" for a person, who looks at what is there
+	Digest string // of the question as shown; "" for a person, who sees the current one
 	Choice Choice
-	Args   json.RawMessage // with Approve and Retry: in the place of the step's own; none: those
-	Text   string          // the reply, or why
+	Args   json.RawMessage // with Approve and Retry: replace the step's own; empty keeps those
+	Text   string          // the reply, or the reason
 	Steps  []NewStep       // with Insert
 }
 
@@ -87,14 +87,14 @@ func (a AnswerStep) decide(s State, f Facts) ([]Event, error) {
 	return []Event{answered}, nil
 }
 
-// suits refuses a choice that the step does not leave, or that is not its actor's to make.
+// suits refuses a choice that does not fit the step's state, or that its actor may not make.
 func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 	ask, name := step.Asking(), step.ID.String()
 	kind := AskKind("")
 	if ask != nil {
 		kind = ask.Kind
 	}
-	unasked := ask == nil && step.WantsApproval() // no run has come to it
+	unasked := ask == nil && step.WantsApproval() // no run has reached it
 	switch {
 	case s.Plan.FinalSummary != "" || s.Plan.Status == StatusFailed || s.Plan.Status == StatusDraft:
 		return conflict("the plan "+s.Plan.Status.Is()+", so nothing is decided about "+name, wayOn(s.Plan))
@@ -128,7 +128,7 @@ func (a AnswerStep) suits(s State, step *Step, f Facts) error {
 	return nil
 }
 
-// standing refuses an answer to a question that a person was asked, unless it is a person's.
+// standing refuses an answer to a person's question from anyone but a person.
 func (a AnswerStep) standing(step *Step, f Facts) error {
 	ask, t := step.Asking(), traits{standing: deciding, act: "approval of the step"}
 	if a.Choice == Reply {
@@ -162,7 +162,7 @@ func (a AnswerStep) nothingAsked(s State, step *Step) error {
 func (a AnswerStep) approve(step *Step, answered StepAnswered, f Facts) []Event {
 	definition := f.Definitions[step.Tool]
 	if ask := step.Asking(); ask != nil {
-		definition = ask.Definition // that was shown
+		definition = ask.Definition // the definition that was shown
 	}
 	switch {
 	case len(a.Args) > 0:
@@ -173,11 +173,11 @@ func (a AnswerStep) approve(step *Step, answered StepAnswered, f Facts) []Event 
 	return []Event{answered}
 }
 
-// retry tries the step again; of a loop, the instances that failed.
+// retry tries the step again; for a loop, its failed instances.
 func (a AnswerStep) retry(p *Plan, step *Step, answered StepAnswered, f Facts) ([]Event, error) {
 	var events []Event
 	if len(a.Args) > 0 && string(a.Args) != string(step.Args) {
-		if step.Tool == "" || step.execution().Expanded || step.Loop() != 0 { // whose arguments were agreed to with the loop
+		if step.Tool == "" || step.execution().Expanded || step.Loop() != 0 { // a loop's arguments are approved as a whole
 			return nil, Refuse(InvalidInput, "/args", step.ID.String()+" has no arguments of its own", "leave them out, or replan")
 		}
 		events = append(events, StepUpdated{Step: step.ID, Patch: Patch{Args: &a.Args}, At: f.Now})
@@ -195,7 +195,7 @@ func (a AnswerStep) retry(p *Plan, step *Step, answered StepAnswered, f Facts) (
 	return events, nil
 }
 
-// insert adds steps that the failed one waits for from then on.
+// insert adds steps that the failed one depends on from then on.
 func (a AnswerStep) insert(p *Plan, step *Step, answered StepAnswered, f Facts) ([]Event, error) {
 	if err := withinLimit(p.Steps.Len()+len(a.Steps), f.Limits); err != nil {
 		return nil, err
@@ -216,10 +216,10 @@ func (a AnswerStep) insert(p *Plan, step *Step, answered StepAnswered, f Facts) 
 	return []Event{StepsAdded{Steps: steps, At: f.Now}, waits, answered}, nil
 }
 
-// StepAnswered keeps the answer to what a step asked, and what becomes of the step.
+// StepAnswered records the answer to a step's question, and with it the settlement of the step.
 type StepAnswered struct {
 	Step    StepID          `json:"step_id"`
-	Attempt int             `json:"attempt"` // the one it is about
+	Attempt int             `json:"attempt"` // that it is about
 	Digest  string          `json:"digest,omitempty"`
 	Choice  Choice          `json:"choice"`
 	Args    json.RawMessage `json:"args,omitempty"`
@@ -258,7 +258,7 @@ func (e StepAnswered) apply(s State) State {
 				break
 			}
 			step.execute(func(x *Execution) { x.Ask, x.Answered = nil, true })
-			if step.Tool == "" { // the answer is all there is to do
+			if step.Tool == "" { // the answer completes the step
 				become(Done)
 				result(true, e.Text, "")
 				step.Output = e.Text

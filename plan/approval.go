@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Answer is a person's decision about the draft, and about what it was taken
-// (chorus: Plan Approval).
+// Answer is a person's decision about the draft, in the version that was shown to them (chorus:
+// Plan Approval).
 type Answer struct {
 	Outcome Outcome // Approved, Rejected or Returned
 	Request string  // the open request it answers; may be empty for a person
-	Digest  string  // of what was shown
+	Digest  string  // of the version shown
 	Comment string
 
-	Comments []CommentOn // on its steps and on the whole, told along with it
+	Comments []CommentOn // on steps and on the whole, sent with the decision
 }
 
 func (a Answer) clean(c *cleaner) Action {
@@ -53,7 +53,7 @@ func (a Answer) decide(s State, f Facts) ([]Event, error) {
 	return append(decided, said...), nil
 }
 
-// said returns the comments that come along, and which steps they are on, for a message.
+// said returns the events of the comments sent along, and names the steps they are on for a message.
 func (a Answer) said(s State, draft *Plan, f Facts) (said []Event, on string, err error) {
 	var steps []StepID
 	for i, comment := range a.Comments {
@@ -80,7 +80,7 @@ func atComment(i int, err error) error {
 	return refusedAt(err, func(field string) string { return fmt.Sprintf("/comments/%d%s", i, field) })
 }
 
-// outcome returns what becomes of the draft.
+// outcome returns the events of the decision itself.
 func (a Answer) outcome(s State, draft *Plan, f Facts) ([]Event, error) {
 	switch {
 	case a.Outcome == Approved:
@@ -88,7 +88,7 @@ func (a Answer) outcome(s State, draft *Plan, f Facts) ([]Event, error) {
 	case a.Outcome == Rejected:
 		return []Event{PlanRejected{Plan: draft.ID, Reason: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now,
 			Change: s.revises()}}, nil
-	case a.Comment == "" && f.Actor.Way() != ByClient: // whose form is sent and cannot be asked again
+	case a.Comment == "" && f.Actor.Way() != ByClient: // a client's form cannot be shown again
 		return nil, Refuse(InvalidInput, "/comment", "is blank", "say what is to be changed")
 	}
 	return []Event{PlanReturned{Plan: draft.ID, Comment: a.Comment, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now, Change: s.revises(),
@@ -96,13 +96,13 @@ func (a Answer) outcome(s State, draft *Plan, f Facts) ([]Event, error) {
 		PersonOnly: f.Limits.PersonOnly}}, nil
 }
 
-// open returns the draft, or says why it is not to be decided about.
+// open returns the draft, or refuses the decision if the draft cannot be decided about.
 func (a Answer) open(s State, f Facts) (*Plan, error) {
 	request, way := s.ModeNow().Request, f.Actor.Way()
 	switch {
 	case s.Draft == nil:
 		return nil, s.gone("no plan waits for a decision", "see where planning mode stands", f)
-	case s.PhaseNow() == PhaseGathering && (way != ByPerson || a.Outcome != Rejected): // who returned it may drop it
+	case s.PhaseNow() == PhaseGathering && (way != ByPerson || a.Outcome != Rejected): // a person may still reject a returned draft
 		return nil, s.gone("planning is still going on, and no plan has been submitted yet", "wait for the plan to be submitted", f)
 	case way == ByClient && (request == nil || a.Request != request.ID),
 		way == ByPerson && a.Request != "" && (request == nil || a.Request != request.ID):
@@ -111,7 +111,7 @@ func (a Answer) open(s State, f Facts) (*Plan, error) {
 	return s.Draft, shown(s, a.Digest, f)
 }
 
-// shown refuses what is said about a draft that is another than was shown.
+// shown refuses an action based on another version of the draft than the current one.
 func shown(s State, digest string, f Facts) error {
 	switch {
 	case s.Draft == nil:
@@ -126,8 +126,8 @@ func shown(s State, digest string, f Facts) error {
 	return conflict(problem, "look at it again, then decide")
 }
 
-// gone refuses what is said about a draft or a request that does not wait any more, and says what
-// became of it: somebody else may have been faster.
+// gone refuses an action on a draft or request that no longer waits, and says why: another person
+// may have been faster.
 func (s State) gone(problem, fix string, f Facts) error {
 	d, open := s.ModeNow().Decision, s.ModeNow().Request
 	switch {
@@ -142,7 +142,7 @@ func (s State) gone(problem, fix string, f Facts) error {
 	return conflict(problem, fix)
 }
 
-// ago says how long something is past: "12 s ago".
+// ago writes the time from then to now, as in "12 s ago".
 func ago(then, now time.Time) string {
 	d := now.Sub(then)
 	for _, unit := range []struct {
@@ -156,7 +156,7 @@ func ago(then, now time.Time) string {
 	return "just now"
 }
 
-// Outdated refuses to approve a revision whose plan was changed since it was submitted; nil: nothing was.
+// Outdated refuses to approve a revision if its plan was changed since the submission; nil if it was not.
 func (s State) Outdated() error {
 	if request := s.ModeNow().Request; request != nil && request.Base != "" && request.Base != Digest(s.Plan) {
 		return conflict("the plan was changed while its revision waited", "reject the revision; the agent can submit it again")
@@ -164,7 +164,7 @@ func (s State) Outdated() error {
 	return nil
 }
 
-// approve makes the draft the current plan, to be carried out.
+// approve returns the events that make the draft the current plan.
 func (a Answer) approve(s State, f Facts) ([]Event, error) {
 	if err := s.Outdated(); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (a Answer) approve(s State, f Facts) ([]Event, error) {
 	var tools map[string]string
 	if request := s.ModeNow().Request; request != nil {
 		tools = maps.Clone(request.Tools)
-		maps.DeleteFunc(tools, func(tool, definition string) bool { return f.Definitions[tool] != definition }) // which was not shown
+		maps.DeleteFunc(tools, func(tool, definition string) bool { return f.Definitions[tool] != definition }) // changed since
 	}
 	switch {
 	case !s.revises():
@@ -186,7 +186,7 @@ func (a Answer) approve(s State, f Facts) ([]Event, error) {
 	return events, nil
 }
 
-// PlanApproved makes the draft the current plan, to be carried out.
+// PlanApproved makes the draft the current plan and begins the executing phase.
 type PlanApproved struct {
 	Approval Approval `json:"approval"`
 }
@@ -206,8 +206,8 @@ func (e PlanApproved) apply(s State) State {
 		Comment: e.Approval.Comment, Change: change, Edits: e.Approval.Edits, At: e.Approval.At})
 }
 
-// withProgressOf returns s with what has become of the same steps in now: a person
-// may have gone on while the revision waited. What has failed is tried anew in a new version.
+// withProgressOf returns s with the progress of the same steps in now: a person may have worked on
+// them while the revision waited. In a new version, failed steps are renewed.
 func (s Steps) withProgressOf(now Steps, anew bool) Steps {
 	list := s.List()
 	for i, step := range list {
@@ -224,7 +224,7 @@ func (s Steps) withProgressOf(now Steps, anew bool) Steps {
 	return steps
 }
 
-// PlanRejected drops the draft. A plan that it was to revise goes on.
+// PlanRejected drops the draft. A plan that it would have revised continues.
 type PlanRejected struct {
 	Plan   string    `json:"plan_id"`
 	Change bool      `json:"change,omitempty"` // it was a change to the approved plan
@@ -241,8 +241,8 @@ func (e PlanRejected) apply(s State) State {
 		At: e.At})
 }
 
-// PlanReturned goes back to gathering, or begins it for a draft that nobody had submitted.
-// The draft stays until the next submission.
+// PlanReturned goes back to gathering, or begins it for a draft that was never submitted. The draft
+// stays until the next submission.
 type PlanReturned struct {
 	Plan            string    `json:"plan_id"`
 	Change          bool      `json:"change,omitempty"` // it was a change to the approved plan
@@ -250,7 +250,7 @@ type PlanReturned struct {
 	By              string    `json:"by"`
 	Way             Way       `json:"way"`
 	At              time.Time `json:"at"`
-	IdleTimeout     Limit     `json:"quiet"` // how long gathering may go without a sign of life
+	IdleTimeout     Limit     `json:"quiet"` // longest time in gathering without a sign of life
 	ApprovalTimeout Limit     `json:"wait,omitempty"`
 	PersonOnly      bool      `json:"person_only,omitempty"`
 }
@@ -272,16 +272,16 @@ func (e PlanReturned) apply(s State) State {
 	return s.decided(PhaseGathering, d)
 }
 
-// begun is the mode that a decision or a submission began, and nobody had entered.
+// begun returns the mode that a decision or submission begins if planning mode was not entered before.
 func begun(former *Mode, from Phase, by string, at time.Time) Mode {
 	return Mode{By: by, Since: at, Approved: former.Approved, Resume: from == PhaseExecuting}
 }
 
-// LeaveUndecided notes that a client asked its user, or could not, and brought no
-// decision. The plan stays submitted: hosts are known to decline on nobody's behalf.
+// LeaveUndecided records that a client asked its user, or could not, and got no decision. The plan
+// stays submitted: some hosts decline without asking their user.
 type LeaveUndecided struct {
 	Request string
-	How     string // declined, cancelled, unsupported, timed_out, failed, or invalid: no decision is one
+	How     string // declined, cancelled, unsupported, timed_out, failed or invalid; none of these is a decision
 }
 
 func (a LeaveUndecided) clean(c *cleaner) Action {
@@ -296,7 +296,7 @@ func (a LeaveUndecided) decide(s State, f Facts) ([]Event, error) {
 	return []Event{LeftUndecided{Request: a.Request, How: a.How, By: f.Actor.Name, At: f.Now}}, nil
 }
 
-// LeftUndecided says that a client brought no decision. It changes nothing.
+// LeftUndecided records that a client got no decision. It changes nothing.
 type LeftUndecided struct {
 	Request string    `json:"request"`
 	How     string    `json:"how"`

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// PastPlan is the head of a plan that is not the current one any more. Its body
-// stands in the log, in the state at Revision: see Body.
+// PastPlan is the head of a plan that is no longer the current one. Its body is in the log, in the
+// state at Revision: see Body.
 type PastPlan struct {
 	ID         string     `json:"id"`
 	Objective  string     `json:"objective"`
-	Status     PlanStatus `json:"status"` // as it was; of one that was cleared, abandoned
+	Status     PlanStatus `json:"status"` // at that time; abandoned if the plan was cleared
 	Version    int        `json:"version"`
 	Steps      int        `json:"steps"`
 	Done       int        `json:"done"`
-	Highest    StepID     `json:"highest_step,omitzero"` // the highest id ever minted, when it is not the number of steps
-	Attempts   int        `json:"attempts,omitzero"`     // the most that engines made at a step of it
+	Highest    StepID     `json:"highest_step,omitzero"` // highest id ever minted, if it is not the number of steps
+	Attempts   int        `json:"attempts,omitzero"`     // the most that engines made at one step
 	CreatedAt  time.Time  `json:"created_at"`
 	ArchivedAt time.Time  `json:"archived_at"`
 	Revision   Revision   `json:"revision"`
-	// replaced, replanned, cleared, restored_over; of a draft superseded, rejected, cancelled, expired or ended
+	// replaced, replanned, cleared, restored_over; for a draft superseded, rejected, cancelled, expired or ended
 	Reason string `json:"reason"`
-	From   string `json:"from,omitempty"`   // the session of a host whose list it was made of: see Adopted.From
-	Edited bool   `json:"edited,omitempty"` // a draft that people changed
+	From   string `json:"from,omitempty"`   // the host session it was adopted from: see Adopted.From
+	Edited bool   `json:"edited,omitempty"` // a draft changed by people
 }
 
-// Body returns the plan that the head stands for in the state at its revision, nil when
-// it is not there. A revision that waits beside the plan has the same id: the plan comes
-// first, and a draft is a former plan only where it is one of its own.
+// Body returns the plan with this head from the state at its revision, nil if it is not there. A
+// waiting revision has the same id as its plan; the plan comes first, since only a draft that is a
+// plan of its own gets archived.
 func (p PastPlan) Body(then State) *Plan {
 	for _, body := range []*Plan{then.Plan, then.Draft} {
 		if body != nil && body.ID == p.ID {
@@ -48,8 +48,8 @@ func (s State) PastPlan(id string) (PastPlan, bool) {
 	return PastPlan{}, false
 }
 
-// Former lists the heads of the plans that can be restored, the one archived last
-// first: all but the current plan, unless that was cleared.
+// Former lists the heads of the plans that can be restored, last archived first: all but the
+// current plan, unless that was cleared.
 func (s State) Former() []PastPlan {
 	var former []PastPlan
 	for _, head := range s.Past {
@@ -62,13 +62,13 @@ func (s State) Former() []PastPlan {
 	return former
 }
 
-// Root returns the id of the first version of the plan, which does not change with replans.
+// Root returns the id of the plan's first version, which replans do not change.
 func (p PastPlan) Root() string { return (&Plan{ID: p.ID, Version: p.Version}).Root() }
 
-// GaveWay reports whether the work on it went on in another draft or version.
+// GaveWay reports whether work continued in another draft or version.
 func (p PastPlan) GaveWay() bool { return p.Reason == superseded || p.Reason == replanned }
 
-// Versions yields the heads of the former versions of a plan.
+// Versions yields the heads of a plan's former versions.
 func (s State) Versions(root string) iter.Seq[PastPlan] {
 	return func(yield func(PastPlan) bool) {
 		for _, head := range s.Past {
@@ -80,7 +80,7 @@ func (s State) Versions(root string) iter.Seq[PastPlan] {
 }
 
 // Forms lists the ids of a plan in all its forms: its own, its versions, and the drafts that
-// gave way one after the other until it was submitted.
+// superseded each other until it was submitted.
 func (s State) Forms(p *Plan) []string {
 	forms := []string{p.ID}
 	if s.Plan != nil && s.Plan.Root() == p.Root() && s.Plan.ID != p.ID {
@@ -100,7 +100,7 @@ func (s State) Forms(p *Plan) []string {
 	return forms
 }
 
-// highestOf returns the highest id that any version of a plan has minted: none is used again.
+// highestOf returns the highest id minted by any version of a plan; ids are never reused.
 func (s State) highestOf(root string) StepID {
 	highest := StepID(0)
 	if s.Plan != nil && s.Plan.Root() == root {
@@ -112,8 +112,8 @@ func (s State) highestOf(root string) StepID {
 	return highest
 }
 
-// attemptsOf returns the most attempts that a step had in another version of a plan: a result
-// that is still to come of one must not be taken for that of an attempt to come.
+// attemptsOf returns the most attempts at a step in any other version of a plan. New attempts are
+// numbered above it, so that a late result cannot be taken for theirs.
 func (s State) attemptsOf(p *Plan) int {
 	most := 0
 	if s.Plan != nil && s.Plan.Root() == p.Root() && s.Plan.ID != p.ID {
@@ -127,7 +127,7 @@ func (s State) attemptsOf(p *Plan) int {
 	return most
 }
 
-// attempts returns the most attempts at a step that a run has touched.
+// attempts returns the most attempts at any step that a run has touched.
 func attempts(steps Steps) int {
 	most := 0
 	for step := range steps.All() {
@@ -147,7 +147,7 @@ func (step *Step) triedBefore(times int) *Step {
 	return &tried
 }
 
-// unusual is the highest id that was minted, 0 when that is the number of steps.
+// unusual returns the highest minted id, or 0 if it is the number of steps.
 func unusual(steps Steps) StepID {
 	if steps.Highest() == StepID(steps.Len()) {
 		return 0
@@ -159,8 +159,8 @@ func (s State) pastIndex(id string) int {
 	return slices.IndexFunc(s.Past, func(p PastPlan) bool { return p.ID == id })
 }
 
-// PlanArchived keeps the head of the current plan, which is about to be
-// replaced or cleared.
+// PlanArchived keeps the head of a plan that is about to be replaced or cleared, or of a dropped
+// draft.
 type PlanArchived struct {
 	Head PastPlan `json:"head"`
 }
@@ -175,9 +175,8 @@ func (e PlanArchived) apply(s State) State {
 	return s
 }
 
-// archive returns the event that keeps the head of the current plan, none when
-// there is nothing to keep: no plan, or one that was cleared and stands in the
-// archive already.
+// archive returns the event that keeps the head of the current plan, nil without a plan or if it
+// was cleared and archived already.
 func archive(s State, reason string, now time.Time) []Event {
 	p := s.Plan
 	if p == nil || p.Cleared() && s.pastIndex(p.ID) >= 0 {
@@ -189,7 +188,7 @@ func archive(s State, reason string, now time.Time) []Event {
 func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	status := p.Status
 	if reason == cleared {
-		status = StatusAbandoned // as the plan is from now on
+		status = StatusAbandoned // its status from now on
 	}
 	return PastPlan{
 		ID: p.ID, Objective: p.Objective, Status: status, Version: p.Version,
@@ -199,16 +198,15 @@ func head(p *Plan, at Revision, reason string, now time.Time) PastPlan {
 	}
 }
 
-// Why a plan is kept: it was cleared; a draft gave way to another; a version to the next.
+// Reasons for archiving.
 const (
 	cleared    = "cleared"
 	superseded = "superseded"
 	replanned  = "replanned" // a new version took its place
 )
 
-// keptDraft returns the event that keeps the head of a draft which is dropped or
-// gives way to another: nothing that was put before a person is lost. A revision is
-// no plan of its own.
+// keptDraft returns the event that keeps the head of a draft that is dropped or superseded, so that
+// nothing shown to a person is lost. A revision is left out: it is not a plan of its own.
 func keptDraft(before, after State, now time.Time) []Event {
 	draft := before.Draft
 	is := func(p *Plan) bool { return p != nil && p.ID == draft.ID }
@@ -248,9 +246,9 @@ func (e PlanCleared) apply(s State) State {
 	return s.withPlan(e.At, func(p *Plan) { p.Steps, p.Status = Steps{highest: p.Steps.highest}, StatusAbandoned })
 }
 
-// Purge asks to delete the whole history and to begin a new one.
+// Purge asks to delete the whole history and begin a new log.
 type Purge struct {
-	Records Revision // how many the former log has
+	Records Revision // number of records in the former log
 }
 
 func (a Purge) clean(*cleaner) Action { return a }
@@ -259,16 +257,15 @@ func (a Purge) decide(_ State, f Facts) ([]Event, error) {
 	return []Event{HistoryPurged{Records: a.Records, At: f.Now}}, nil
 }
 
-// HistoryPurged begins a log anew, after a person had the former one deleted.
+// HistoryPurged begins a new log after a person had the former one deleted.
 type HistoryPurged struct {
-	Records Revision  `json:"records"` // how many the former log had
+	Records Revision  `json:"records"` // number of records in the former log
 	At      time.Time `json:"at"`
 }
 
 func (HistoryPurged) apply(s State) State { return s }
 
-// Restore asks to make a former plan the current one again. Facts.Past brings
-// its body.
+// Restore asks to make a former plan the current one again. Facts.Past holds its body.
 type Restore struct {
 	PlanID string
 }
@@ -293,13 +290,13 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 		return nil, err
 	}
 	body.UpdatedAt = f.Now
-	if !f.Actor.Present() { // an approval is for what was decided last, and not brought back by others
+	if !f.Actor.Present() { // an approval covers the last decision, and only a person may bring it back
 		body.Approval = nil
 	}
 	body.Highest = max(f.Past.Steps.Highest(), s.highestOf(f.Past.Root()))
 	tried := s.attemptsOf(f.Past)
 	if body.Status == StatusDraft {
-		body.Status = StatusActive // nobody approved it: it is a plan like any other
+		body.Status = StatusActive // it was never approved, so it is an ordinary plan
 	}
 	for i, step := range body.Steps {
 		body.Steps[i] = step.unclaimed().triedBefore(tried)
@@ -307,11 +304,11 @@ func (a Restore) decide(s State, f Facts) ([]Event, error) {
 	return append(archive(s, "restored_over", f.Now), PlanRestored{Plan: body, At: f.Now}), nil
 }
 
-// restorable returns the body of a former plan, cleaned like whatever else comes in:
-// the log may have been written before its texts were checked.
+// restorable returns the body of a former plan, cleaned like any input: the log may be older than
+// the checks of its texts.
 func restorable(past *Plan) (Body, error) {
 	c, b := cleaner{}, past.Body()
-	b.Edits = nil // they were for whoever decided then
+	b.Edits = nil // made for a decision that is past
 	c.Add(clean("", PlanFields(), &b.Plan))
 	c.text(&b.ID, "id", Text{Max: MaxHint}, true)
 	c.line(&b.PreviousPlanID, "previous_plan_id", MaxHint)
@@ -348,8 +345,8 @@ func restorable(past *Plan) (Body, error) {
 	return b, nil
 }
 
-// unclaimed returns the step without its claim. What an engine was at is lost to a plan that was
-// put away meanwhile.
+// unclaimed returns the step without its claim. If an engine was running it, the attempt is lost:
+// the plan was archived while it ran.
 func (step *Step) unclaimed() *Step {
 	if step.ClaimedBy == "" {
 		return step

@@ -235,7 +235,7 @@ func TestFormerPlansAreThoseThatCanBeRestored(t *testing.T) {
 	expect("a draft", []string{first, second}, []string{first, draft, second})
 }
 
-// Drafts that gave way to one another within a millisecond are all forms of the last one: what was said of them is not lost.
+// Drafts that superseded each other within a millisecond are all forms of the last one, so comments on them are kept.
 func TestFormsOfOneMillisecond(t *testing.T) {
 	w := newWorkspace(t)
 	forms := []string{}
@@ -254,8 +254,8 @@ func TestFormsOfOneMillisecond(t *testing.T) {
 	}
 }
 
-// A revision that waits has the id of the plan that it is to revise: the head of that
-// plan stands for the plan, whatever became of the revision.
+// A waiting revision has the id of the plan it revises: the plan's head yields the plan, whatever
+// happened to the revision.
 func TestAHeadStandsForThePlanAndNotForItsRevision(t *testing.T) {
 	w := newWorkspace(t)
 	w.do(ann, plan.SubmitPlan{Outline: plan.Outline{Objective: "Ship it"}, Steps: []plan.NewStep{titled("a")}})
@@ -276,8 +276,8 @@ func TestAHeadStandsForThePlanAndNotForItsRevision(t *testing.T) {
 	}
 }
 
-// The head of a former plan names the state before the action, so that nothing may
-// change the plan on the way to its end.
+// The head of a former plan names the state before the action, so a batch must not change the plan
+// before archiving it.
 func TestNoPlanIsPutAwayInTheMiddleOfABatch(t *testing.T) {
 	w := withPlan(t, titled("a"))
 	add := plan.Part{Field: "/0", Action: plan.AddSteps{Steps: []plan.NewStep{titled("b")}}}

@@ -42,8 +42,8 @@ func change(b *testing.B, s plan.State, next func(i int) plan.Action) {
 	}
 }
 
-// BenchmarkMark starts, finishes and re-opens a step in the middle of a plan:
-// what it costs must not grow with the plan.
+// BenchmarkMark starts, finishes and re-opens a step in the middle of a plan: its cost must not
+// grow with the plan.
 func BenchmarkMark(b *testing.B) {
 	statuses := []plan.StepStatus{plan.InProgress, plan.Done, plan.Pending}
 	for _, n := range []int{10, 1_000, 10_000} {
@@ -55,8 +55,8 @@ func BenchmarkMark(b *testing.B) {
 	}
 }
 
-// BenchmarkMarkInChain is the same where every step depends on the one before:
-// the first step is started, finished and re-opened.
+// BenchmarkMarkInChain does the same with every step depending on the one before: the first step is
+// started, finished and re-opened.
 func BenchmarkMarkInChain(b *testing.B) {
 	statuses := []plan.StepStatus{plan.InProgress, plan.Done, plan.Pending}
 	for _, n := range []int{10, 1_000, 10_000} {
@@ -66,8 +66,8 @@ func BenchmarkMarkInChain(b *testing.B) {
 	}
 }
 
-// BenchmarkMarkThrough works through a plan from its first step to its last,
-// looking for the next one each time; the figures are of one step.
+// BenchmarkMarkThrough works through a plan from its first step to its last, looking for the next
+// one each time; the figures are per step.
 func BenchmarkMarkThrough(b *testing.B) {
 	f := plan.Facts{Now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Actor: ann}
 	for _, n := range []int{10, 1_000, 10_000} {
@@ -121,7 +121,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild reads a plan back from its written form.
+// BenchmarkBuild builds a plan from its written form.
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint("steps=", n), func(b *testing.B) {
@@ -134,8 +134,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkAdvance keeps a result and starts the next step, in plans of which all steps are ready
-// and in a chain.
+// BenchmarkAdvance records a result and starts the next step, in plans with all steps ready and in
+// a chain.
 func BenchmarkAdvance(b *testing.B) {
 	for _, size := range []int{100, 10_000} {
 		for name, chain := range map[string]bool{"ready": false, "chain": true} {

@@ -7,8 +7,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestABlockerHalts: under an open blocker no other step is started and no summary taken;
-// what it concerns is worked on, what is in progress is finished, and a person may insist.
+// TestABlockerHalts: with an open blocker no other step starts and no summary is accepted; its own
+// step can be worked on, steps in progress can be finished, and a person may insist.
 func TestABlockerHalts(t *testing.T) {
 	blocker := func(on plan.StepID) plan.RaiseSignal {
 		return plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red", Step: on}

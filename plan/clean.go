@@ -17,18 +17,17 @@ import (
 )
 
 const (
-	// MaxNesting bounds how deep the JSON of a step's arguments or value is nested.
+	// MaxNesting bounds the nesting of the JSON in a step's arguments or value.
 	MaxNesting = 32
 
 	maxArgs    = 256 << 10 // bytes of a step's arguments or value
 	maxSeconds = 1<<31 - 1
 )
 
-// CleanStep returns n with every field normalised and checked by the table of
-// fields: text by Text, lists in at most MaxList entries, paths within the workspace,
-// words by their vocabulary, args as a JSON object. field is the JSON pointer of the
-// step; the error is a *ValidationError that names the field below it. Whether the
-// steps in DependsOn exist is for Decide to judge. n is left as it was.
+// CleanStep returns n with every field normalised and checked by the table of fields: text by Text,
+// lists by length, paths within the workspace, words by their vocabulary, args as a JSON object.
+// field is the JSON pointer of the step; the error is a *ValidationError that names the field below
+// it. Decide checks whether the steps in DependsOn exist. n is not changed.
 func CleanStep(field string, n NewStep) (NewStep, error) {
 	step := Step{Spec: n.Spec, Progress: n.Progress}
 	if err := clean(field, StepFields(), &step); err != nil {
@@ -38,8 +37,8 @@ func CleanStep(field string, n NewStep) (NewStep, error) {
 	return n, nil
 }
 
-// CleanPatch returns p with the fields it gives cleaned, as CleanStep does for a step. With
-// an error it is what can be made of p, for whoever wants to judge the rest.
+// CleanPatch returns p with the fields it gives cleaned, as CleanStep does for a step. With an
+// error it still returns the usable part of p, so that the caller can judge the rest.
 func CleanPatch(field string, p Patch) (Patch, error) {
 	step := Step{Spec: p.On(Spec{})}
 	given := p.Given()
@@ -100,7 +99,7 @@ func clean[T any](pointer string, fields []Field[T], of *T) error {
 	return c.Err()
 }
 
-// cleaner cleans fields in place and keeps the refusals.
+// cleaner cleans fields in place and collects the refusals.
 type cleaner struct {
 	Faults
 	field string
@@ -177,7 +176,7 @@ func (c *cleaner) block(text *string, name string) {
 	c.text(text, name, Text{Max: MaxLongText, Multiline: true}, false)
 }
 
-// list cleans a copy of list, which may have so many entries, 0 for MaxList.
+// list cleans a copy of list, which may have at most most entries; 0 means MaxList.
 func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, most int) {
 	if !c.fits(len(*list), name, cmp.Or(most, MaxList)) {
 		return
@@ -191,7 +190,7 @@ func (c *cleaner) list(list *[]string, name string, kind FieldKind, longest, mos
 			*text = ""
 		}
 	}
-	*list = slices.DeleteFunc(*list, func(text string) bool { return text == "" }) // what was refused
+	*list = slices.DeleteFunc(*list, func(text string) bool { return text == "" }) // refused paths
 }
 
 func (c *cleaner) ids(list *[]StepID, name string) {
@@ -236,7 +235,7 @@ func (c *cleaner) raw(value *json.RawMessage, name string) {
 	}
 	var compact bytes.Buffer
 	_ = json.Compact(&compact, *value) // it is known to be valid
-	// The text of a value is not ours to normalise, but what hides may only stand in it as an escape.
+	// The text inside a value is kept as it is, but hidden characters may only appear in it as escapes.
 	_, err := Text{Field: c.at(name), Max: maxArgs}.Clean(compact.String())
 	var refused *ValidationError
 	if errors.As(err, &refused) {
@@ -253,7 +252,7 @@ func (c *cleaner) count(n int, name string, most int) {
 	}
 }
 
-// time brings t to the resolution of the log.
+// time truncates t to milliseconds, the resolution of the log.
 func (c *cleaner) time(t *time.Time, name string) {
 	*t = t.UTC().Truncate(time.Millisecond)
 	if y := t.Year(); y < 1 || y > 9999 {
@@ -268,8 +267,8 @@ func (c *cleaner) fits(n int, name string, most int) bool {
 	return n <= most
 }
 
-// PathFault says why a text is no path within a workspace, in words that follow
-// the name of a field.
+// PathFault says why a text is not a path within a workspace, as a predicate that follows the name
+// of a field.
 type PathFault string
 
 // The faults of paths.
@@ -282,9 +281,9 @@ const (
 	PathLeaves    PathFault = "leaves the workspace"
 )
 
-// PathProblem says why text, which is clean in itself, is no path within the
-// workspace on some system or in some shell. Patterns and directories are paths
-// too. That no link leads out is not in the text, and for os.Root to see.
+// PathProblem returns why text, already cleaned, is not a path within the workspace on some system
+// or in some shell. Patterns and directories are paths too. Links that lead out do not show in the
+// text; os.Root refuses them.
 func PathProblem(text string) PathFault {
 	switch {
 	case strings.ContainsRune(text, '\\'):
@@ -302,9 +301,9 @@ func PathProblem(text string) PathFault {
 	return PathWithin
 }
 
-// CheckJSON checks that data is one JSON value in valid UTF-8, without duplicate
-// keys or halves of surrogate pairs, nested at most deepest levels. It returns what is
-// wrong with it and the JSON pointer of where, both "" when nothing is.
+// CheckJSON checks that data is one JSON value in valid UTF-8, without duplicate keys or lone
+// surrogates, nested at most deepest levels. It returns the problem and the JSON pointer to it,
+// both "" if data is valid.
 func CheckJSON(data []byte, deepest int) (pointer, problem string) {
 	if !utf8.Valid(data) {
 		return "", "is not valid UTF-8"
@@ -372,8 +371,8 @@ func (w *jsonWalk) value() {
 	_, _ = w.in.Token() // the closing bracket; the value is known to be valid
 }
 
-// halfSurrogate reports whether a valid JSON value escapes half of a surrogate pair,
-// which is no character and is lost by whoever reads it.
+// halfSurrogate reports whether a valid JSON value escapes a lone surrogate, which is not a
+// character and gets lost when it is read.
 func halfSurrogate(data []byte) bool {
 	return bytes.Contains(data, []byte(`\u`)) && surrogate().Match(otherEscapes().ReplaceAll(data, []byte(" ")))
 }
@@ -381,6 +380,6 @@ func halfSurrogate(data []byte) bool {
 var (
 	otherEscapes = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|\\[^u]`)
-	}) // pairs among them
+	}) // including valid pairs
 	surrogate = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\u[dD][89a-fA-F]`) })
 )

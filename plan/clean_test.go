@@ -61,8 +61,8 @@ func TestCleanStepRefuses(t *testing.T) {
 	}
 }
 
-// TestCleanStepKnowsEveryField fails when a field is added to the plan that is
-// not cleaned: each text is given something that cleaning would change or refuse.
+// TestCleanStepKnowsEveryField fails if a new field is not cleaned: each text gets a value that
+// cleaning would change or refuse.
 func TestCleanStepKnowsEveryField(t *testing.T) {
 	var n plan.NewStep
 	n.Title = "t"

@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// Comment is what a person says to whoever works on the plan, about the whole or a step of it.
+// Comment is a person's remark to the agents working on the plan, about the whole plan or one step.
 type Comment struct {
-	ID       string    `json:"id,omitempty"` // C1, C2 …; those of the first logs have none
+	ID       string    `json:"id,omitempty"` // C1, C2 …; empty in the oldest logs
 	Text     string    `json:"text"`
 	By       string    `json:"by"`
 	Way      Way       `json:"way,omitempty"`
 	At       time.Time `json:"at"`
 	Revision Revision  `json:"revision"`
 	About
-	Question bool     `json:"question,omitempty"` // it wants a reply, and changes nothing
+	Question bool     `json:"question,omitempty"` // expects a reply and changes nothing
 	Reply    *Replied `json:"reply,omitempty"`
-	Met      bool     `json:"met,omitempty"` // a person says that it is
+	Met      bool     `json:"met,omitempty"` // a person marked it as met
 }
 
-// About is what was commented on, as it was then: a step may have another number, another
-// title and other words since.
+// About is the subject of a comment as it was then: the step's number, title and text may have
+// changed since.
 type About struct {
-	Of    string `json:"of,omitempty"`     // id of the plan or draft; "" where there was none yet, and of what is yet to come
-	Step  StepID `json:"step_id,omitzero"` // 0: the whole
+	Of    string `json:"of,omitempty"`     // id of the plan or draft; "" if there was none yet, or for a plan yet to come
+	Step  StepID `json:"step_id,omitzero"` // 0: the whole plan
 	Title string `json:"title,omitempty"`  // of the step
 	Shown string `json:"shown,omitempty"`  // digest of the step
 }
 
-// Replied is what an agent says to a comment.
+// Replied is an agent's reply to a comment.
 type Replied struct {
 	Text     string    `json:"text"`
 	By       string    `json:"by"`
@@ -38,20 +38,20 @@ type Replied struct {
 	Revision Revision  `json:"revision"`
 }
 
-// Waits reports whether a comment is a question to the agent that nobody has replied to.
+// Waits reports whether a comment is a question to the agent that is still open.
 func (c Comment) Waits() bool { return c.Question && c.Reply == nil && !c.Met }
 
-// Bounds on the comments that stay in the state; the log keeps all of them.
+// Bounds on the comments in the state; the log keeps all of them.
 const (
 	maxComments      = 200
-	maxFirstComments = 50 // of those without an id
+	maxFirstComments = 50 // without an id
 )
 
-// CommentsOn lists the comments on a plan in all its forms, and those that were made while
-// nobody had submitted it yet.
+// CommentsOn lists the comments on a plan in all its forms, and those made for it before there was
+// a draft.
 func (s State) CommentsOn(p *Plan) []Comment {
 	forms := s.Forms(p)
-	begun, before := p.CreatedAt, time.Time{} // when its first form was made, and the plan before that
+	begun, before := p.CreatedAt, time.Time{} // creation of its first form, and of the plan before that
 	see := func(id string, at time.Time) {
 		if slices.Contains(forms, id) && at.Before(begun) {
 			begun = at
@@ -79,7 +79,7 @@ func (s State) CommentsOn(p *Plan) []Comment {
 	})
 }
 
-// comment returns the comment with that id, which stands in a field of the input.
+// comment returns the comment with that id. field is the input field that holds the id.
 func (s State) comment(id, field string) (Comment, error) {
 	var ids []string
 	for _, c := range s.Comments {
@@ -108,13 +108,13 @@ func (s State) withComment(id string, f func(*Comment)) State {
 	return s
 }
 
-// CommentOn asks to pass a person's words on to whoever works on the plan
-// (chorus: Thread interaction).
+// CommentOn asks to pass a person's comment to the agents working on the plan (chorus: Thread
+// interaction).
 type CommentOn struct {
 	Text     string
-	Of       string // id of the plan or draft that the person looks at; "" for the draft, else the plan unless it is over
+	Of       string // id of the plan or draft the person looks at; "" for the draft, else the plan unless it is over
 	Step     StepID // 0 for the whole
-	Question bool   // it asks the agent something, and changes nothing
+	Question bool   // asks the agent something and changes nothing
 }
 
 func (a CommentOn) clean(c *cleaner) Action {
@@ -131,8 +131,8 @@ func (a CommentOn) decide(s State, f Facts) ([]Event, error) {
 		About: about, Question: a.Question}}, nil
 }
 
-// Commentable lists the plans that can be commented on: a draft, then the current plan; but nobody
-// waits for what becomes of a host's own list.
+// Commentable lists the plans that can be commented on: a draft, then the current plan. A draft
+// adopted from a host comes last, since no agent waits for its outcome.
 func (s State) Commentable() []*Plan {
 	plans := []*Plan{s.Draft, s.Plan}
 	if s.Draft != nil && s.Draft.Adopted != nil {
@@ -141,7 +141,7 @@ func (s State) Commentable() []*Plan {
 	return slices.DeleteFunc(plans, func(p *Plan) bool { return p == nil })
 }
 
-// about finds what is commented on.
+// about finds the subject of the comment.
 func (a CommentOn) about(s State) (About, error) {
 	plans := s.Commentable()
 	plans = slices.DeleteFunc(plans, func(p *Plan) bool { return a.Of != "" && p.ID != a.Of })
@@ -149,7 +149,7 @@ func (a CommentOn) about(s State) (About, error) {
 	case len(plans) == 0 && a.Of != "":
 		return About{}, conflict("the plan "+Quote(a.Of)+" is not the current one, nor one that waits", "look at what there is now")
 	case a.Step == 0 && (len(plans) == 0 || a.Of == "" && s.Draft == nil && (s.PhaseNow() == PhaseGathering || s.Plan.Over())):
-		return About{}, nil // of a plan that is yet to come
+		return About{}, nil // on a plan yet to come
 	case len(plans) == 0:
 		_, err := livePlan(s)
 		return About{}, err
@@ -165,7 +165,7 @@ func (a CommentOn) about(s State) (About, error) {
 	return About{}, err
 }
 
-// Commented keeps a person's words.
+// Commented records a person's comment.
 type Commented struct {
 	ID   string    `json:"id,omitempty"`
 	Text string    `json:"text"`
@@ -183,14 +183,14 @@ func (e Commented) apply(s State) State {
 	if e.ID != "" {
 		s.Commented, most = s.Commented+1, maxComments
 	}
-	if len(s.Comments) > most { // a question that waits goes last
+	if len(s.Comments) > most { // open questions are dropped last
 		i := slices.IndexFunc(s.Comments, func(c Comment) bool { return !c.Waits() })
 		s.Comments = slices.Delete(s.Comments, max(0, i), max(0, i)+1)
 	}
 	return s
 }
 
-// ReplyTo asks to keep what an agent says to a comment.
+// ReplyTo asks to record an agent's reply to a comment.
 type ReplyTo struct {
 	Comment string // its id
 	Text    string
@@ -210,10 +210,10 @@ func (a ReplyTo) decide(s State, f Facts) ([]Event, error) {
 	return []Event{CommentReplied{ID: a.Comment, Text: a.Text, By: f.Actor.Name, At: f.Now}}, nil
 }
 
-// commentID is an id as it may be written.
+// commentID normalises an id.
 func commentID(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
-// CommentReplied keeps what an agent said to a comment, in the place of what it said before.
+// CommentReplied records an agent's reply to a comment, which replaces any earlier one.
 type CommentReplied struct {
 	ID   string    `json:"id"`
 	Text string    `json:"text"`
@@ -225,7 +225,7 @@ func (e CommentReplied) apply(s State) State {
 	return s.withComment(e.ID, func(c *Comment) { c.Reply = &Replied{Text: e.Text, By: e.By, At: e.At, Revision: s.Revision + 1} })
 }
 
-// MeetComment says for a person that a comment is met, or is open again.
+// MeetComment asks to mark a comment as met, or as open again, for a person.
 type MeetComment struct {
 	ID  string
 	Met bool
@@ -244,7 +244,7 @@ func (a MeetComment) decide(s State, f Facts) ([]Event, error) {
 	return []Event{CommentMet{ID: a.ID, Met: a.Met, By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
 }
 
-// CommentMet keeps that a person said that a comment is met, or is open again.
+// CommentMet records that a person marked a comment as met, or as open again.
 type CommentMet struct {
 	ID  string    `json:"id"`
 	Met bool      `json:"met"`

@@ -8,7 +8,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// commented returns the comment that was made last.
+// commented returns the latest comment.
 func (w *workspace) commented() plan.Comment { return w.state.Comments[len(w.state.Comments)-1] }
 
 // TestCommentOn comments on plans and drafts, by number and by name.
@@ -41,7 +41,7 @@ func TestCommentOn(t *testing.T) {
 	wantRefusal(t, w.refused(person, plan.CommentOn{Text: "x", Step: 3}), plan.NotFound, "/step_id", "there is no step S003")
 
 	w.do(ann, plan.EnterMode{Task: "more"})
-	on(0, "") // the plan that is to come
+	on(0, "") // the plan yet to come
 	want(plan.About{})
 	on(0, current)
 	want(plan.About{Of: current})
@@ -61,7 +61,7 @@ func TestCommentOn(t *testing.T) {
 	}
 }
 
-// TestWhoComments: a comment, and that it is met, are a person's word; a reply is anybody's.
+// TestWhoComments: only a person may comment or mark a comment as met; any actor may reply.
 func TestWhoComments(t *testing.T) {
 	for phase, w := range restricted(t) {
 		w.do(client, plan.CommentOn{Text: "why so many?", Question: true})
@@ -93,7 +93,7 @@ func TestWhoComments(t *testing.T) {
 	}
 }
 
-// TestCommentsAreBounded comments more than is kept: a question that waits outlasts the others.
+// TestCommentsAreBounded makes more comments than are kept: an open question outlasts the others.
 func TestCommentsAreBounded(t *testing.T) {
 	w := newWorkspace(t)
 	w.do(person, plan.CommentOn{Text: "why?", Question: true})
@@ -105,7 +105,7 @@ func TestCommentsAreBounded(t *testing.T) {
 	}
 }
 
-// TestCommentsOfTheFirstLogs have no id: nothing can be said of them, and they are folded as they were.
+// TestCommentsOfTheFirstLogs have no id: they cannot be replied to or met, and fold as before.
 func TestCommentsOfTheFirstLogs(t *testing.T) {
 	var s plan.State
 	for i := range 60 {

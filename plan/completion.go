@@ -2,15 +2,15 @@ package plan
 
 import "time"
 
-// judge decides about an action in a state, with everything that follows from it for
-// loops, the plan and the run.
+// judge decides about an action in a state and adds all consequences for loops, the plan and the
+// run.
 func judge(s State, a Action, f Facts) ([]Event, error) {
 	events, err := a.decide(s, f)
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
 	switch a.(type) {
-	case Batch, Advance: // which settle as they go
+	case Batch, Advance: // they settle as they go
 		return events, nil
 	}
 	c := course{state: s, facts: f}
@@ -18,14 +18,14 @@ func judge(s State, a Action, f Facts) ([]Event, error) {
 	return c.events, nil
 }
 
-// course is a state that events lead on, with what has happened so far.
+// course is a state with the events that have changed it so far.
 type course struct {
 	state  State
 	facts  Facts
 	events []Event
 }
 
-// take folds events that belong together, and what follows from them for loops, the plan and the run.
+// take folds events that belong together, and their consequences for loops, the plan and the run.
 func (c *course) take(events ...Event) {
 	before, touched := c.state, touched(events)
 	c.fold(events...)
@@ -46,7 +46,7 @@ func (c *course) fold(events ...Event) {
 	c.events = append(c.events, events...)
 }
 
-// touched lists the steps whose status events have changed.
+// touched lists the steps with a status changed by events.
 func touched(events []Event) []StepID {
 	var ids []StepID
 	for _, e := range events {
@@ -57,7 +57,7 @@ func touched(events []Event) []StepID {
 	return ids
 }
 
-// planSettled returns what a change means for the plan as a whole.
+// planSettled returns the consequences of a change for the plan as a whole.
 func planSettled(before, after State, touched []StepID, f Facts) []Event {
 	p := after.Plan
 	if p == nil || p.Cleared() {
@@ -70,14 +70,14 @@ func planSettled(before, after State, touched []StepID, f Facts) []Event {
 			return []Event{PlanNeedsReplan{Step: id, At: f.Now}}
 		}
 	}
-	if p.Status == StatusReplanning && len(touched) > 0 && !hasFailedCritical(p) { // it is tried again, or given up
+	if p.Status == StatusReplanning && len(touched) > 0 && !hasFailedCritical(p) { // the failed step is tried again, or given up
 		return append([]Event{PlanReopened{At: f.Now}}, completion(StatusActive, p.Steps.tally(), f.Now)...)
 	}
 	return completion(p.Status, p.Steps.tally(), f.Now)
 }
 
-// failedCritical returns the first of the touched steps that is critical and has failed now,
-// 0 when none has.
+// failedCritical returns the first critical step among the touched ones that has just failed, else
+// 0.
 func failedCritical(before, after *Plan, touched []StepID) StepID {
 	for _, id := range touched {
 		step, ok := after.Steps.Get(id)
@@ -106,14 +106,14 @@ func hasFailedCritical(p *Plan) bool {
 	return false
 }
 
-// tally is what decides whether a plan is complete: of its steps, how many are finished,
-// and how many satisfy what waits for them.
+// tally decides whether a plan is complete: the number of steps, of finished ones, and of those
+// that satisfy their dependents.
 type tally struct{ total, finished, met int }
 
 func (s Steps) tally() tally { return tally{s.Len(), s.Finished(), s.met} }
 
-// completion judges over all steps whether a plan of that status completes, is
-// abandoned or opens again. A plan without steps stays as it is.
+// completion decides from the tally whether a plan of that status completes, is abandoned or
+// reopens. A plan without steps stays as it is.
 func completion(status PlanStatus, steps tally, now time.Time) []Event {
 	open := steps.finished < steps.total
 	switch {
@@ -131,28 +131,28 @@ func completion(status PlanStatus, steps tally, now time.Time) []Event {
 	return nil
 }
 
-// PlanCompleted says that nothing is left to do and something was done.
+// PlanCompleted completes the plan: all steps are finished, and at least one is done or was skipped by its own condition.
 type PlanCompleted struct {
 	At time.Time `json:"at"`
 }
 
 func (e PlanCompleted) apply(s State) State { return s.withStatus(StatusCompleted, e.At) }
 
-// PlanAbandonedByItself says that all steps were skipped or cancelled.
+// PlanAbandonedByItself abandons the plan: all steps were skipped or cancelled.
 type PlanAbandonedByItself struct {
 	At time.Time `json:"at"`
 }
 
 func (e PlanAbandonedByItself) apply(s State) State { return s.withStatus(StatusAbandoned, e.At) }
 
-// PlanReopened says that a completed plan has something to do again.
+// PlanReopened makes the plan active again: it has unfinished steps, or its failed critical step was settled.
 type PlanReopened struct {
 	At time.Time `json:"at"`
 }
 
 func (e PlanReopened) apply(s State) State { return s.withStatus(StatusActive, e.At) }
 
-// PlanNeedsReplan says that a critical step failed.
+// PlanNeedsReplan sets the plan to replanning: a critical step failed.
 type PlanNeedsReplan struct {
 	Step StepID    `json:"step_id"`
 	At   time.Time `json:"at"`
@@ -160,7 +160,7 @@ type PlanNeedsReplan struct {
 
 func (e PlanNeedsReplan) apply(s State) State { return s.withStatus(StatusReplanning, e.At) }
 
-// PlanFailedForGood says that a critical step failed and no replan is left.
+// PlanFailedForGood sets the plan to failed: a critical step failed and no replan is left.
 type PlanFailedForGood struct {
 	Step StepID    `json:"step_id"`
 	At   time.Time `json:"at"`
@@ -203,7 +203,7 @@ func (a Close) decide(s State, f Facts) ([]Event, error) {
 	return []Event{PlanClosed{Summary: a.Summary, By: f.Actor.Name, At: f.Now}}, nil
 }
 
-// unfinished names the steps that are left for a message.
+// unfinished names the unfinished steps for a message.
 func unfinished(p *Plan) string {
 	var left []StepID
 	for step := range p.Steps.All() {
@@ -220,7 +220,7 @@ func unfinished(p *Plan) string {
 	return IDs(left) + " are left"
 }
 
-// PlanClosed keeps the final summary; nothing is marked any more.
+// PlanClosed records the final summary. No step can be marked after it.
 type PlanClosed struct {
 	Summary string    `json:"summary"`
 	By      string    `json:"by"`

@@ -8,8 +8,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestPlanCompletesOverTheWholeList walks a chain in order: rawko's sample code
-// would complete it after the first.
+// TestPlanCompletesOverTheWholeList walks a chain in order: rawko's sample code would complete it
+// after the first step.
 func TestPlanCompletesOverTheWholeList(t *testing.T) {
 	w := withPlan(t, titled("a"), titled("b", 1), titled("c", 2))
 	for id := plan.StepID(1); id <= 3; id++ {
@@ -38,7 +38,7 @@ func TestPlanCompletesInAnyOrder(t *testing.T) {
 	w.wantStatus(plan.StatusCompleted)
 }
 
-// Two steps get two statuses; the plan's follows from both.
+// Two steps get two statuses; the plan's status follows from both.
 func TestWhatTwoStepsMakeOfAPlan(t *testing.T) {
 	finished := []plan.StepStatus{plan.Done, plan.Skipped, plan.Cancelled}
 	for _, one := range plan.StepStatus("").Values() {
@@ -158,8 +158,8 @@ func TestReplanningPlanLetsOtherStepsGoOn(t *testing.T) {
 	w.wantStatus(plan.StatusReplanning)
 }
 
-// The failed critical step was the last thing left: finishing it re-opens the
-// plan, and what the plan comes to is judged at once.
+// The failed critical step was the last one left: finishing it re-opens the plan, and the plan
+// completes at once.
 func TestCriticalStepFinishedAfterItsFailure(t *testing.T) {
 	for status, want := range map[plan.StepStatus]plan.PlanStatus{
 		plan.Done: plan.StatusCompleted, plan.Skipped: plan.StatusAbandoned, plan.Cancelled: plan.StatusAbandoned,
@@ -218,8 +218,7 @@ func TestTooManyReplansFailThePlan(t *testing.T) {
 	}
 }
 
-// TestTwoCriticalFailures keeps a plan in replanning until the last critical
-// failure is dealt with.
+// TestTwoCriticalFailures keeps a plan in replanning until the last critical failure is settled.
 func TestTwoCriticalFailures(t *testing.T) {
 	f := plan.Facts{Now: time.Unix(1_772_355_600, 0), Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}}
 	critical := plan.NewStep{Spec: plan.Spec{Title: "Migrate", Critical: true}}
@@ -249,7 +248,7 @@ func TestTwoCriticalFailures(t *testing.T) {
 	}
 }
 
-// TestDecideTrustsNoWord refuses a status and a title that no input may have.
+// TestDecideTrustsNoWord refuses an invalid status and an invalid title.
 func TestDecideTrustsNoWord(t *testing.T) {
 	f := plan.Facts{Now: time.Unix(1_772_355_600, 0), Actor: plan.Actor{Kind: plan.Agent, Name: "ann"}}
 	events, err := plan.Decide(plan.State{}, plan.SetUp{Outline: plan.Outline{Objective: "x"},

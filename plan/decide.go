@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// Event is a fact that follows from an accepted action, in final form. Its
-// meaning never changes; a new meaning gets a new kind.
+// Event is a fact that follows from an accepted action, in final form. Its meaning never changes; a
+// new meaning gets a new kind.
 type Event interface{ apply(State) State }
 
-// Facts is what a decision needs to know from outside the state.
+// Facts is the information from outside the state that a decision needs.
 type Facts struct {
 	Now          time.Time
 	Actor        Actor
 	Limits       Limits
-	Seen         map[string]Sighting // of the names that Owners lists
-	LastActivity time.Time           // the last sign of life of anybody, while planning mode is gathering
-	Past         *Plan               // the body of the plan a Restore names
+	Seen         map[string]Sighting // of the actors that Owners lists
+	LastActivity time.Time           // any actor's last sign of life, while planning mode is gathering
+	Past         *Plan               // the body of the plan that a Restore names
 
 	Resolved map[StepID]Resolution // of the steps that an Advance may start
 
 	Definitions map[string]string // of the tools of other servers, by name
 
-	found Found // by the gates, of what is asked for
+	found Found // by the gates, in the action
 }
 
-// Limits are the limits in force. The zero value of a field means its default.
+// Limits are the limits in force. A zero field means its default.
 type Limits struct {
-	Lease      time.Duration // how long a claim holds after the owner's last sign of life; default 30 minutes
-	MaxSteps   int           // steps a plan; default 2,000
+	Lease      time.Duration // how long a claim lasts after the owner's last sign of life; default 30 minutes
+	MaxSteps   int           // per plan; default 2,000
 	MaxReplans int           // default 3
 	Evidence   bool          // a step is done only with evidence
 	NeverAsk   bool          // no step asks a person before it runs
 
-	ApprovalTimeout  time.Duration // how long a submitted plan waits; negative: for ever; default 30 minutes
-	GatheringTimeout time.Duration // how long gathering may go without a sign of life; negative: for ever; default 1 hour
-	PersonOnly       bool          // a decision that a client confirms does not count
+	ApprovalTimeout  time.Duration // how long a submitted plan waits; negative: forever; default 30 minutes
+	GatheringTimeout time.Duration // longest gathering without a sign of life; negative: forever; default 1 hour
+	PersonOnly       bool          // a decision confirmed through a client does not count
 }
 
 // Defaults of Limits.
@@ -61,11 +61,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Decide returns the events that a causes in s, in final form, or a
-// *ValidationError that says why it causes none. No events and no error mean
-// that everything is already as asked. Decide alone mints ids. Whoever asks: no
-// text reaches an event that Text would refuse, and no list, count or id beyond
-// the limits.
+// Decide returns the events that a causes in s, in final form, or the *ValidationError that refuses
+// it. Neither events nor an error means that everything is already as asked. Only Decide mints ids.
+// Whatever the input, no text reaches an event that Text would refuse, and no list, count or id
+// beyond the limits.
 func Decide(s State, a Action, f Facts) ([]Event, error) {
 	c := cleaner{}
 	c.actor(f.Actor)
@@ -114,19 +113,18 @@ func Decide(s State, a Action, f Facts) ([]Event, error) {
 	return append(all, takenIDs(before, s)...), nil
 }
 
-// CleanAction says what is wrong with an action in itself, whoever asks and whatever the state.
+// CleanAction checks an action by itself, whatever its actor and the state.
 func CleanAction(a Action) error {
 	c := cleaner{}
 	a.clean(&c)
 	return c.Err()
 }
 
-// Apply folds one event into a new state. It never refuses, and depends on
-// nothing but its arguments; s is left as it was. An event about something
-// that is not there changes nothing.
+// Apply folds one event into a new state. It never refuses, and depends on nothing but its
+// arguments; s is not changed. An event about something that does not exist changes nothing.
 func Apply(s State, e Event) State { return e.apply(s) }
 
-// kinds is the table of events: the word in the log for each kind.
+// kinds is the table of events: each kind with its word in the log.
 func kinds() []kind {
 	return []kind{
 		{"plan_archived", PlanArchived{}},
@@ -206,7 +204,7 @@ var kindWords = sync.OnceValue(func() map[reflect.Type]string {
 // KindOf returns the event's word in the log.
 func KindOf(e Event) string { return kindWords()[reflect.TypeOf(e)] }
 
-// Events returns one zero value of every kind of event, for decoders.
+// Events returns one zero value of each kind of event, for decoders.
 func Events() []Event {
 	var all []Event
 	for _, k := range kinds() {
@@ -215,7 +213,7 @@ func Events() []Event {
 	return all
 }
 
-// livePlan returns the current plan, or says how to get one.
+// livePlan returns the current plan, or a refusal that says how to get one.
 func livePlan(s State) (*Plan, error) {
 	if s.Plan == nil {
 		return nil, Refuse(NotFound, "", "there is no plan yet", "set one up first")
@@ -223,7 +221,7 @@ func livePlan(s State) (*Plan, error) {
 	return s.Plan, nil
 }
 
-// openPlan returns the current plan if steps may be added and edited.
+// openPlan returns the current plan if steps may be added and edited; ended allows a plan that ended by itself.
 func openPlan(s State, verb string, ended bool) (*Plan, error) {
 	p, err := livePlan(s)
 	if err != nil {
@@ -235,7 +233,7 @@ func openPlan(s State, verb string, ended bool) (*Plan, error) {
 	return p, nil
 }
 
-// wayOn says what can be done with a plan that is not active.
+// wayOn returns the remedy for a plan that is not active.
 func wayOn(p *Plan) string {
 	switch {
 	case p.EndedByItself():
@@ -248,7 +246,7 @@ func wayOn(p *Plan) string {
 	return "set up a new plan"
 }
 
-// findStep returns the step, or says which there are.
+// findStep returns the step, or a refusal that lists the existing ones.
 func findStep(p *Plan, id StepID, field string) (*Step, error) {
 	if step, ok := p.Steps.Get(id); ok {
 		return step, nil

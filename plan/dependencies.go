@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// startable refuses to start or finish a step whose dependencies are not met.
+// startable refuses to start or finish a step with unmet dependencies.
 func startable(p *Plan, step *Step, to StepStatus) error {
 	if to != InProgress && to != Done {
 		return nil
@@ -48,13 +48,13 @@ func (s Steps) IsReady(id StepID) bool {
 	return i >= 0 && s.slot(i).isReady()
 }
 
-// isMet reports whether what depends on the step may go on.
+// isMet reports whether the dependents of the step may start.
 func (s Steps) isMet(id StepID) bool {
 	i := s.Position(id)
 	return i >= 0 && s.slot(i).step.satisfies()
 }
 
-// newDependencies checks that step may depend on deps from now on.
+// newDependencies checks that the step's dependencies may become deps.
 func newDependencies(p *Plan, step *Step, deps []StepID) error {
 	var unmet []StepID
 	for i, dep := range deps {
@@ -94,12 +94,11 @@ func ofLoop(field string, instance *Step) error {
 		instance.ID, instance.Loop()), "depend on "+instance.Loop().String())
 }
 
-// Cycle returns a dependency cycle that can be reached from start, as the ids
-// along it with the first repeated at the end, or nil. deps returns what a step
-// depends on.
+// Cycle returns a dependency cycle reachable from start, as the ids along it with the first
+// repeated at the end, or nil. deps returns the dependencies of a step.
 func Cycle(start []StepID, deps func(StepID) []StepID) []StepID {
 	var path []StepID
-	open := map[StepID]bool{} // true for those of path, false for those that are known to lead into no cycle
+	open := map[StepID]bool{} // true for those in path, false for those that lead to no cycle
 	var visit func(StepID) []StepID
 	visit = func(id StepID) []StepID {
 		if on, seen := open[id]; on {
@@ -126,7 +125,7 @@ func Cycle(start []StepID, deps func(StepID) []StepID) []StepID {
 	return nil
 }
 
-// sameIDs reports whether two lists name the same steps, in whatever order.
+// sameIDs reports whether two lists name the same steps in any order.
 func sameIDs(a, b []StepID) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
@@ -139,7 +138,7 @@ func words(ids []StepID) []string {
 	return list
 }
 
-// ListIDs returns all ids in a list with commas.
+// ListIDs returns all ids, separated by commas.
 func ListIDs(ids []StepID) string { return strings.Join(words(ids), ", ") }
 
 // IDs writes step ids for a message: "S001", "S001 and S002", "S001, S002 and 3 more".
@@ -155,7 +154,7 @@ func IDs(ids []StepID) string {
 	}
 }
 
-// cycleError refuses a cycle and writes it: S001 -> S002 -> S001.
+// cycleError refuses a cycle and shows it: S001 -> S002 -> S001.
 func cycleError(field string, cycle []StepID) error {
 	path := words(cycle)
 	if len(path) > 12 {

@@ -36,8 +36,8 @@ func TestCycleOfALongChainNeedsNoDeepStack(t *testing.T) {
 	}
 }
 
-// A cycle is found exactly when the graph cannot be emptied by taking away
-// steps without dependencies, and what is returned is one.
+// A cycle is found exactly if the graph cannot be emptied by removing steps without dependencies,
+// and the result is a cycle.
 func TestCycleLaw(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "n")
@@ -77,8 +77,8 @@ func empties(graph map[plan.StepID][]plan.StepID, ids []plan.StepID) bool {
 	return len(left) == 0
 }
 
-// TestDependenciesAreASet: another order of them is no change, nor another step to who reads or commented on it; but
-// what a person agreed to keeps its digest, which was made of the order that was given.
+// TestDependenciesAreASet: another order changes nothing, neither for readers nor for comments; but
+// an approval keeps its digest, which was made with the given order.
 func TestDependenciesAreASet(t *testing.T) {
 	w := withPlan(t, titled("a"), titled("b"), titled("c", 2, 1))
 	w.unchanged(ann, plan.UpdateStep{Step: 3, Patch: plan.Patch{DependsOn: &[]plan.StepID{1, 2}}})

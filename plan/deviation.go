@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// maxDeviations bounds what an approval remembers of what was changed since.
+// maxDeviations bounds the deviations that an approval keeps.
 const maxDeviations = 100
 
-// deviating looks at what an action's events make of an approved plan, whether it is
-// still being carried out or not. Where a person would have to agree again, the edits
-// become a submission, and what was reported besides happens at once; what is small is
-// noted beside them. A person at a terminal needs nobody's agreement.
+// deviating handles the effect of an action's events on an approved plan, whether or not it is
+// still being carried out. If a person has to agree again, the edits become a submission and the
+// reports take effect at once; small changes are noted as deviations. A person who is present needs
+// no agreement.
 func deviating(before State, a Action, events []Event, f Facts) []Event {
 	p := before.Plan
 	if p == nil || p.Approval == nil || f.Actor.Present() || !edits(events) {
@@ -46,8 +46,8 @@ func deviating(before State, a Action, events []Event, f Facts) []Event {
 	return events
 }
 
-// reports returns what follows from those parts of a batch that edit nothing: they need no
-// agreement. One that cannot be without an edit that waits is left out.
+// reports returns the events of those parts of a batch that edit nothing and so need no agreement.
+// A part that depends on a waiting edit is left out.
 func reports(s State, a Action, f Facts) []Event {
 	var all []Event
 	batch, _ := a.(Batch)
@@ -69,7 +69,7 @@ func reports(s State, a Action, f Facts) []Event {
 	return all
 }
 
-// added lists the steps that a plan has and its former state had not.
+// added lists the steps of after that before did not have, without loop instances.
 func added(before, after *Plan) []StepID {
 	var ids []StepID
 	for step := range after.Steps.All() {
@@ -80,8 +80,8 @@ func added(before, after *Plan) []StepID {
 	return ids
 }
 
-// splits returns which approved step each new one is said to split, by the ids the
-// new ones get.
+// splits returns the approved step that each new step claims to split, by the id that the new step
+// gets.
 func splits(p *Plan, a Action) map[StepID]StepID {
 	said := map[StepID]StepID{}
 	next := p.Steps.Highest() + 1
@@ -113,13 +113,13 @@ func edits(events []Event) bool {
 	})
 }
 
-// departures says how a plan differs from the approved one: what was not agreed to,
-// and what needs no new agreement.
+// departures lists the differences from the approved plan: small ones need no new agreement, large
+// ones do.
 func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []string) {
 	for step := range now.Steps.All() {
 		old, known := approved.Steps.Get(step.ID)
 		if !known && step.Loop() != 0 {
-			continue // what a loop stands for was agreed to with it
+			continue // loop instances were approved with the loop
 		}
 		if !known {
 			whole, split := approved.Steps.Get(splits[step.ID])
@@ -145,7 +145,7 @@ func departures(approved, now *Plan, splits map[StepID]StepID) (small, large []s
 	return small, large
 }
 
-// beyond says what a new step may do that no approved one may.
+// beyond describes what a new step may do that no approved step may.
 func beyond(approved *Plan, step *Step) string {
 	var tools []string
 	risk := -1
@@ -163,7 +163,7 @@ func beyond(approved *Plan, step *Step) string {
 	return ""
 }
 
-// exceeds says what of a new step goes beyond the approved one it splits.
+// exceeds describes how a new step goes beyond the approved step it splits.
 func exceeds(whole, part *Step) string {
 	if whole.Status.Finished() {
 		return whole.ID.String() + " is " + string(whole.Status)
@@ -180,7 +180,7 @@ func exceeds(whole, part *Step) string {
 	return strings.Join(grown, ", ")
 }
 
-// inheriting returns new steps with what those that split an approved one keep of it.
+// inheriting returns the new steps; those that split an approved step get the fields that a part must keep.
 func inheriting(p *Plan, news []NewStep) []NewStep {
 	news = slices.Clone(news)
 	for i, n := range news {
@@ -201,8 +201,8 @@ func inheriting(p *Plan, news []NewStep) []NewStep {
 	return news
 }
 
-// breach names the changes of an approved step that its approval does not cover, the risk
-// first; "" when it covers them all.
+// breach names the changes of an approved step that its approval does not cover, the risk first; ""
+// if it covers all.
 func breach(old, now *Step) string {
 	var first, others []string
 	for _, f := range SpecFields() {
@@ -210,14 +210,14 @@ func breach(old, now *Step) string {
 		case !f.breaches(old, now):
 		case f.Kind == WordField:
 			first = append(first, f.breach(old, now))
-		case !slices.Contains(others, f.Breach): // a tool and its arguments have one name
+		case !slices.Contains(others, f.Breach): // a tool and its arguments share a name
 			others = append(others, f.Breach)
 		}
 	}
 	return strings.Join(append(first, others...), ", ")
 }
 
-// reworded names the fields of a step that are not what they were.
+// reworded names the changed fields of a step.
 func reworded(old, now *Step) string {
 	var names []string
 	for _, f := range SpecFields() {
@@ -233,13 +233,13 @@ func contains(whole, part []string) bool {
 	return !slices.ContainsFunc(part, func(text string) bool { return !slices.Contains(whole, text) })
 }
 
-// rank orders risks; none is the least.
+// rank orders risks; no risk is the lowest.
 func (r Risk) rank() int { return slices.Index(r.Values(), string(r)) }
 
 // PlanDeviated notes changes to an approved plan that need no new agreement.
 type PlanDeviated struct {
 	What   []string  `json:"what"`
-	Unseen []StepID  `json:"unseen,omitempty"` // steps that were split off
+	Unseen []StepID  `json:"unseen,omitempty"` // split off
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 }

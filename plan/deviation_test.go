@@ -35,8 +35,8 @@ func splitting(change func(*plan.Spec)) plan.Action {
 
 func set[T any](target **T, value T) { *target = &value }
 
-// approvedPlan returns a workspace that carries out a plan of steps with tools,
-// risks, criteria, a way to verify, dependencies and an executable step.
+// approvedPlan returns a workspace that carries out a plan of steps with tools, risks, criteria,
+// verification, dependencies and an executable step.
 func approvedPlan(t failer) *workspace {
 	t.Helper()
 	w := gathering(t)
@@ -50,7 +50,7 @@ func approvedPlan(t failer) *workspace {
 	return w
 }
 
-// TestSmallDeviationIsNoted: it is done at once, and what was approved remembers it.
+// TestSmallDeviationIsNoted: it takes effect at once, and the approval remembers it.
 func TestSmallDeviationIsNoted(t *testing.T) {
 	for name, a := range map[string]plan.Action{
 		"hints":                        patch(func(p *plan.Patch) { set(&p.ContextHints, []string{"Read `go.mod`"}) }),
@@ -81,8 +81,8 @@ func TestSmallDeviationIsNoted(t *testing.T) {
 	}
 }
 
-// TestLargeDeviationAsksAgain: it is not done but put before a person, beside the
-// plan as it was approved.
+// TestLargeDeviationAsksAgain: it does not take effect but goes to a person, next to the approved
+// plan.
 func TestLargeDeviationAsksAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		action plan.Action
@@ -148,7 +148,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 				w.do(actor, c.action)
 				w.wantPhase(plan.PhaseSubmitted)
 				now := w.state.Plan.Body()
-				now.Highest = before.Body().Highest // which ids are given out is no part of what was agreed to
+				now.Highest = before.Body().Highest // minted ids are not part of the agreement
 				if jsonOf(t, now) != jsonOf(t, before.Body()) {
 					t.Error("the approved plan was changed")
 				}
@@ -157,7 +157,7 @@ func TestLargeDeviationAsksAgain(t *testing.T) {
 					t.Fatalf("the draft is %+v", draft)
 				}
 				wantWords(t, draft.Changes, c.why)
-				w.refused(ann, c.action) // nothing goes on meanwhile
+				w.refused(ann, c.action) // nothing else may happen in the meantime
 				w.do(person, decided(plan.Approved, w.answer("")))
 				w.wantPhase(plan.PhaseExecuting)
 				if w.state.Plan.ID != before.ID || len(w.state.Former()) != 0 || w.state.Plan.Approval == nil {
@@ -175,8 +175,8 @@ func TestMoreCareNeedsNoAgreement(t *testing.T) {
 	w.wantPhase(plan.PhaseExecuting)
 }
 
-// TestEditsWaitAlone: of a batch that goes beyond what was approved the marks, reports and
-// signals happen, whatever becomes of the edits; what needs an edit waits with it.
+// TestEditsWaitAlone: if a batch goes beyond the approval, its marks, reports and signals take
+// effect whatever happens to the edits; anything that needs an edit waits with it.
 func TestEditsWaitAlone(t *testing.T) {
 	batch := plan.Batch{Word: "update", Parts: []plan.Part{
 		{Action: plan.MarkStep{Step: 1, Status: plan.Done, Note: "seen"}},
@@ -220,15 +220,15 @@ func TestEditsWaitAlone(t *testing.T) {
 	}
 }
 
-// TestDigestAndDeviationAgree: what an approval binds is in the digest of what was shown, and
-// changed otherwise by nobody's leave; what does not bind is neither.
+// TestDigestAndDeviationAgree: a field bound by an approval is in its digest and needs a new
+// agreement to change; any other field is neither.
 func TestDigestAndDeviationAgree(t *testing.T) {
 	values := map[string]string{"type": "test", "depends_on": "S002", "risk": "high", "args": `{"a":1}`, "timeout": "30"}
 	binds := []string{"title", "details", "depends_on", "risk", "relevant_file_paths", "creates", "acceptance_criteria", "verify",
 		"tools", "tool", "args", "pause", "when", "for_each"}
 	for _, f := range plan.SpecFields() {
 		if f.Kind == plan.FlagField {
-			continue // which binds one way
+			continue // it binds one way
 		}
 		step := plan.Step{ID: 1, Spec: plan.Spec{Title: "One"}}
 		body := plan.Body{Plan: plan.Plan{ID: "p", Outline: plan.Outline{Objective: "o"}}, Steps: []*plan.Step{&step}}
@@ -249,7 +249,7 @@ func TestDigestAndDeviationAgree(t *testing.T) {
 // TestProgressIsNoDeviation: marks, notes, evidence and signals are what a plan is for.
 func TestProgressIsNoDeviation(t *testing.T) {
 	w := approvedPlan(t)
-	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve}) // it says that it asks
+	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve}) // it announces its question
 	for _, a := range []plan.Action{
 		plan.MarkStep{Step: 1, Status: plan.InProgress, Note: "n"}, plan.ReportStep{Step: 1, Output: "o", AffectedFiles: []string{"x"}},
 		plan.RaiseSignal{ID: "tests", Level: plan.Blocker, Message: "red"}, plan.MarkStep{Step: 1, Status: plan.Done},
@@ -262,14 +262,14 @@ func TestProgressIsNoDeviation(t *testing.T) {
 	}
 }
 
-// TestPersonsChangeNeedsNoAgreement: who may approve may change.
+// TestPersonsChangeNeedsNoAgreement: a person who may approve may change.
 func TestPersonsChangeNeedsNoAgreement(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(person, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
 	w.wantPhase(plan.PhaseExecuting)
 }
 
-// TestRevisionKeepsProgress: what was done while the revision waited stays done.
+// TestRevisionKeepsProgress: work done while the revision waited stays done.
 func TestRevisionKeepsProgress(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve})
@@ -283,7 +283,7 @@ func TestRevisionKeepsProgress(t *testing.T) {
 	}
 }
 
-// TestRejectedRevisionGoesOnAsApproved drops the change alone.
+// TestRejectedRevisionGoesOnAsApproved: only the change is dropped.
 func TestRejectedRevisionGoesOnAsApproved(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
@@ -309,7 +309,7 @@ func TestReturnedRevision(t *testing.T) {
 	}
 }
 
-// TestDeviationsAreBounded changes an approved plan more often than is remembered.
+// TestDeviationsAreBounded changes an approved plan more often than it remembers.
 func TestDeviationsAreBounded(t *testing.T) {
 	w := approvedPlan(t)
 	for range 120 {
@@ -322,16 +322,16 @@ func TestDeviationsAreBounded(t *testing.T) {
 	wantWords(t, last, "S122")
 }
 
-// TestScriptsDeviateToo: a shell without a terminal is taken for its user, and asked
-// again like any agent.
+// TestScriptsDeviateToo: a shell without a terminal counts as its user, and needs a new agreement
+// like an agent.
 func TestScriptsDeviateToo(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(script, patch(func(p *plan.Patch) { set(&p.Title, "Drop the database") }))
 	w.wantPhase(plan.PhaseSubmitted)
 }
 
-// TestApprovalBindsAfterTheMode: what is called approved is not edited behind its
-// back once the mode is over, whichever way it ended.
+// TestApprovalBindsAfterTheMode: an approved plan is not edited unnoticed once the mode is over,
+// however it ended.
 func TestApprovalBindsAfterTheMode(t *testing.T) {
 	for name, end := range map[string]func(*workspace){
 		"reported as done": func(w *workspace) { w.do(ann, plan.EndMode{}) },
@@ -356,8 +356,8 @@ func TestApprovalBindsAfterTheMode(t *testing.T) {
 	}
 }
 
-// TestRejectedSubmissionGoesBackToExecuting: another plan that an agent puts forward
-// in the middle does not end the carrying out of the approved one.
+// TestRejectedSubmissionGoesBackToExecuting: another plan submitted by an agent halfway does not
+// end the execution of the approved one.
 func TestRejectedSubmissionGoesBackToExecuting(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, submission("Something else"))
@@ -368,8 +368,8 @@ func TestRejectedSubmissionGoesBackToExecuting(t *testing.T) {
 	}
 }
 
-// TestAnotherPlanEndsTheMode: what replaces the approved plan is not carried out in
-// its name, though it may have been approved once.
+// TestAnotherPlanEndsTheMode: a plan that replaces the approved one is not carried out in its name,
+// even if it was approved before.
 func TestAnotherPlanEndsTheMode(t *testing.T) {
 	w := approvedPlan(t)
 	first := w.state.Plan.ID
@@ -381,8 +381,7 @@ func TestAnotherPlanEndsTheMode(t *testing.T) {
 	w.wantPhase(plan.PhaseInactive)
 }
 
-// TestRevisionOfAPlanThatChanged is not approved: what a person did meanwhile would
-// be lost.
+// TestRevisionOfAPlanThatChanged is not approved: a person's work in between would be lost.
 func TestRevisionOfAPlanThatChanged(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
@@ -395,7 +394,7 @@ func TestRevisionOfAPlanThatChanged(t *testing.T) {
 	}
 }
 
-// TestForceNeedsAPerson: a script takes nobody's claim over, and proves nothing.
+// TestForceNeedsAPerson: a script cannot take over a claim, and proves nothing.
 func TestForceNeedsAPerson(t *testing.T) {
 	w := newWorkspace(t)
 	w.limits.Evidence = true
@@ -407,7 +406,7 @@ func TestForceNeedsAPerson(t *testing.T) {
 	w.do(person, plan.MarkStep{Step: 1, Status: plan.Done, Force: true})
 }
 
-// TestEvidenceOfAnEarlierTry does not prove the next one, and is not edited away.
+// TestEvidenceOfAnEarlierTry does not prove the next one, and cannot be edited away.
 func TestEvidenceOfAnEarlierTry(t *testing.T) {
 	zero := 0
 	ran := plan.ReportStep{Step: 1, Evidence: []plan.Evidence{{Command: "make", ExitCode: &zero, Recorded: true}}}
@@ -431,8 +430,8 @@ func TestEvidenceOfAnEarlierTry(t *testing.T) {
 	w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done, Note: "looked at it"})
 }
 
-// TestEveryFieldOfAStepIsLookedAt: a change of any field of an approved step is either
-// put before a person or noted.
+// TestEveryFieldOfAStepIsLookedAt: a change of any field of an approved step either goes to a
+// person or is noted.
 func TestEveryFieldOfAStepIsLookedAt(t *testing.T) {
 	var p plan.Patch
 	fields := reflect.TypeFor[plan.Patch]()
@@ -474,7 +473,7 @@ func TestEveryFieldOfAStepIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestOneCommandEndsNoMode: a short time-out that holds for one command is no way out.
+// TestOneCommandEndsNoMode: a short time-out for one command is not a way out.
 func TestOneCommandEndsNoMode(t *testing.T) {
 	for name, w := range map[string]*workspace{"gathering": gathering(t), "submitted": waiting(t)} {
 		w.limits.GatheringTimeout, w.limits.ApprovalTimeout = time.Millisecond, time.Millisecond
@@ -486,8 +485,8 @@ func TestOneCommandEndsNoMode(t *testing.T) {
 	}
 }
 
-// TestATitleAloneExemptsNothing: a step that calls itself the task which asks for the
-// plan has to be proven like any other.
+// TestATitleAloneExemptsNothing: a step with the title of the task that asks for the plan needs
+// proof like any other.
 func TestATitleAloneExemptsNothing(t *testing.T) {
 	w := newWorkspace(t)
 	w.limits.Evidence = true
@@ -497,7 +496,7 @@ func TestATitleAloneExemptsNothing(t *testing.T) {
 	w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done})
 }
 
-// TestCancelledRevision: the approved plan goes on.
+// TestCancelledRevision: the approved plan continues.
 func TestCancelledRevision(t *testing.T) {
 	w := approvedPlan(t)
 	w.do(ann, adding(func(s *plan.Spec) { s.Tools = []string{"bash_execute"} }))
@@ -507,8 +506,8 @@ func TestCancelledRevision(t *testing.T) {
 	w.wantPhase(plan.PhaseInactive)
 }
 
-// TestASplitIsUnseen: who approved a plan has not seen what was split off since, until the
-// plan is approved again.
+// TestASplitIsUnseen: the approver of a plan has not seen later splits until the plan is approved
+// again.
 func TestASplitIsUnseen(t *testing.T) {
 	w := approvedPlan(t)
 	part := titled("Delete the production database")
@@ -523,8 +522,8 @@ func TestASplitIsUnseen(t *testing.T) {
 	}
 }
 
-// TestSplitStaysWithinItsStep: whatever an agent says of a step that splits an approved one,
-// it is added unasked only where it may do no more than that one, and start no earlier.
+// TestSplitStaysWithinItsStep: a step that splits an approved one is added without asking only if
+// it may do no more than that one, and start no earlier.
 func TestSplitStaysWithinItsStep(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		texts := func(name string) []string {

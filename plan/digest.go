@@ -7,13 +7,12 @@ import (
 	"slices"
 )
 
-// Digest identifies what an approval binds of a plan: the objective, the summary and, of the
-// steps in their order, each field that binds. What does not bind (hints, notes, progress,
-// signals) does not touch it.
+// Digest identifies the parts of a plan that an approval binds: the objective, the summary and each
+// binding field of the steps in their order. Hints, notes, progress and signals do not affect it.
 func Digest(p *Plan) string {
 	type bound struct {
 		ID     StepID
-		Fields [][]string // each by its name, with its texts
+		Fields [][]string // each its name and texts
 	}
 	form := struct {
 		Objective, Summary string
@@ -31,16 +30,16 @@ func Digest(p *Plan) string {
 	return digestOf(form)
 }
 
-// StepDigest identifies what an approval binds of a step, its place and number aside, and the order of what it waits for.
+// StepDigest identifies the parts of a step that an approval binds, without its id, its position and the order of its dependencies.
 func StepDigest(step *Step) string { return digestOf(boundFields(step, Field[Step].Texts)) }
 
-// HasDigest reports whether a digest of a step is that of this one: in those of the first logs the order of what it
-// waits for counts.
+// HasDigest reports whether digest identifies this step. In the oldest logs, the order of
+// dependencies counts.
 func (step *Step) HasDigest(digest string) bool {
 	return digest == StepDigest(step) || digest == digestOf(boundFields(step, Field[Step].given))
 }
 
-// boundFields is what an approval binds of a step: each field by its name, with its texts.
+// boundFields returns the fields of a step that an approval binds, each as its name and texts.
 func boundFields(step *Step, textsOf func(Field[Step], *Step) []string) [][]string {
 	var fields [][]string
 	for _, f := range SpecFields() {

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// EditDraft asks for one change of the draft that waits for a decision. Only a person does: an
-// agent submits again.
+// EditDraft asks for one change of the waiting draft. Only a person may; an agent submits again.
 type EditDraft struct {
-	Digest string  // of what was shown
+	Digest string  // of the version shown
 	Change Action  // UpdateStep, AddSteps or MoveStep; nil with Remove
-	After  *StepID // with AddSteps: behind which step they stand, 0: before all; nil: last
-	Remove StepID  // what waits for that step waits for what it waited for
+	After  *StepID // with AddSteps: the step they follow; 0: first; nil: last
+	Remove StepID  // dependents of that step inherit its dependencies
 }
 
 func (a EditDraft) clean(c *cleaner) Action {
@@ -25,7 +24,7 @@ func (a EditDraft) clean(c *cleaner) Action {
 		}
 	case AddSteps:
 		change.Steps = slices.Clone(change.Steps)
-		for i, step := range change.Steps { // what a person is shown is what it asks for, with nothing behind it
+		for i, step := range change.Steps { // a draft asks for exactly what it shows
 			change.Steps[i] = NewStep{Spec: step.Spec, Name: step.Name}
 		}
 		a.Change = change.clean(c)
@@ -66,7 +65,7 @@ func (a EditDraft) decide(s State, f Facts) ([]Event, error) {
 	return []Event{e}, nil
 }
 
-// edited returns what the change makes of the draft's steps.
+// edited returns the change as an event.
 func (a EditDraft) edited(s State, f Facts) (e DraftEdited, err error) {
 	p := s.DraftUnderWay()
 	switch change := a.Change.(type) {
@@ -89,8 +88,8 @@ func (a EditDraft) edited(s State, f Facts) (e DraftEdited, err error) {
 	return e, err
 }
 
-// DraftUnderWay is the draft with what has become of its steps, where it is another form of the
-// current plan, and with the ids that are not to be used again; nil where there is none.
+// DraftUnderWay returns the draft with the ids that must not be reused and, if it revises the
+// current plan, the current progress of its steps; nil without a draft.
 func (s State) DraftUnderWay() *Plan {
 	if s.Draft == nil {
 		return nil
@@ -103,7 +102,7 @@ func (s State) DraftUnderWay() *Plan {
 	return &p
 }
 
-// behind returns the moves that put new steps, which stand last, behind a step, or before all with 0.
+// behind returns the moves that put the new, last steps after a step, or first with 0.
 func behind(p *Plan, after StepID, added []*Step, f Facts) ([]StepMoved, error) {
 	if after != 0 {
 		if _, err := findStep(p, after, "/after"); err != nil {
@@ -128,7 +127,7 @@ func behind(p *Plan, after StepID, added []*Step, f Facts) ([]StepMoved, error) 
 	return moved, nil
 }
 
-// relinked returns what becomes of the steps that wait for one that is removed.
+// relinked returns the updates of the steps that depend on a removed one.
 func relinked(p *Plan, gone StepID, f Facts) ([]StepUpdated, error) {
 	step, err := findStep(p, gone, "/step_id")
 	if err != nil {
@@ -157,16 +156,16 @@ func relinked(p *Plan, gone StepID, f Facts) ([]StepUpdated, error) {
 	return updated, nil
 }
 
-// DraftEdited is a person's change of the draft that waits for a decision. The request stays open,
-// about what the draft is from then on.
+// DraftEdited is a person's change of the waiting draft. The request stays open, now for the
+// changed draft.
 type DraftEdited struct {
 	Plan    string            `json:"plan_id"`
-	Digest  string            `json:"digest"` // of the draft from then on
+	Digest  string            `json:"digest"` // of the changed draft
 	Updated []StepUpdated     `json:"updated,omitempty"`
 	Added   *StepsAdded       `json:"added,omitempty"`
 	Moved   []StepMoved       `json:"moved,omitempty"`
 	Removed StepID            `json:"removed,omitzero"`
-	Tools   map[string]string `json:"tools,omitempty"` // of the request from then on
+	Tools   map[string]string `json:"tools,omitempty"` // of the request, for the changed draft
 	By      string            `json:"by"`
 	Way     Way               `json:"way"`
 	At      time.Time         `json:"at"`
@@ -208,7 +207,7 @@ func (e DraftEdited) apply(s State) State {
 	return s
 }
 
-// unanswered are the warnings that hold still: not those about a step that is another now, or gone.
+// unanswered returns the warnings that still apply: those about changed or removed steps are dropped.
 func (e DraftEdited) unanswered(warnings []GateWarning) []GateWarning {
 	return slices.DeleteFunc(slices.Clone(warnings), func(w GateWarning) bool {
 		return w.Step != 0 && (w.Step == e.Removed || e.Removed == 0 && slices.ContainsFunc(e.Updated, func(u StepUpdated) bool {
@@ -217,7 +216,7 @@ func (e DraftEdited) unanswered(warnings []GateWarning) []GateWarning {
 	})
 }
 
-// without returns the steps without one, whose id is not used again.
+// without returns the steps without one; its id is not reused.
 func (s Steps) without(id StepID) Steps {
 	if s.Position(id) < 0 {
 		return s
@@ -227,28 +226,28 @@ func (s Steps) without(id StepID) Steps {
 	return rest
 }
 
-// sameSteps reports whether the steps of two plans ask for the same in the same order.
+// sameSteps reports whether two plans have the same steps in the same order, apart from progress.
 func (p *Plan) sameSteps(other *Plan) bool {
 	return slices.EqualFunc(p.Steps.List(), other.Steps.List(), func(a, b *Step) bool {
 		return a.ID == b.ID && reworded(a, b) == ""
 	})
 }
 
-// Edits says what people changed of a draft between its submission and the decision.
+// Edits lists a draft's changes by people between its submission and the decision.
 type Edits struct {
 	Changed []StepID `json:"changed,omitempty"`
 	Added   []StepID `json:"added,omitempty"`
 	Moved   []StepID `json:"moved,omitempty"`
 	Removed []StepID `json:"removed,omitempty"`
 
-	By       []string  `json:"by"`                // the last one last
+	By       []string  `json:"by"`                // the latest last
 	At       time.Time `json:"at"`                // of the last change
-	After    Revision  `json:"after"`             // the state with the draft as it was before
+	After    Revision  `json:"after"`             // the state with the draft before the first change
 	Revision Revision  `json:"revision,omitzero"` // of the last change
 }
 
-// with returns e after another change, which was made in a state of that revision. What was added
-// or removed meanwhile is no more said to have been changed, nor what came and went to have been there.
+// with returns e with one more change, made in a state of that revision. Steps added or removed in total are
+// not listed as changed or moved, and steps added and removed again are not listed at all.
 func (e *Edits) with(more DraftEdited, at Revision) *Edits {
 	all := Edits{After: at}
 	if e != nil {
@@ -280,10 +279,10 @@ func (e *Edits) with(more DraftEdited, at Revision) *Edits {
 	return &all
 }
 
-// EditsOf says what one change did.
+// EditsOf describes one change.
 func EditsOf(e DraftEdited) *Edits { return (*Edits)(nil).with(e, 0) }
 
-// maxEditors bounds the names that are kept of those who changed a draft.
+// maxEditors bounds the names in Edits.By.
 const maxEditors = 10
 
 func including(ids []StepID, id StepID) []StepID {
@@ -298,7 +297,7 @@ func excluding(ids, gone []StepID) []StepID {
 	return slices.DeleteFunc(slices.Clone(ids), func(id StepID) bool { return slices.Contains(gone, id) })
 }
 
-// Of says of a step what was done to it, "" for nothing.
+// Of describes a step's edit, "" if it has none.
 func (e *Edits) Of(id StepID) string {
 	switch {
 	case e == nil:
@@ -310,7 +309,7 @@ func (e *Edits) Of(id StepID) string {
 	return ""
 }
 
-// String says what was changed: "S002 and S004 changed, S005 added"; "" where in the end nothing was.
+// String lists the edits, as in "S002 and S004 changed, S005 added"; "" if they cancel out.
 func (e *Edits) String() string {
 	if e == nil {
 		return ""

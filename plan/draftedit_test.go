@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// threeWait returns a workspace in which a plan of three steps waits, each for the one before.
+// threeWait returns a workspace with a waiting plan of three steps, each depending on the one before.
 func threeWait(t failer) *workspace {
 	w := gathering(t)
 	a := submission("Look", "Build", "Check")
@@ -24,7 +24,7 @@ func threeWait(t failer) *workspace {
 	return w
 }
 
-// edit is a change of the draft as it waits now.
+// edit returns a change of the draft as it waits now.
 func (w *workspace) edit(change plan.Action) plan.EditDraft {
 	return plan.EditDraft{Digest: plan.Digest(w.state.Draft), Change: change}
 }
@@ -45,7 +45,7 @@ func (w *workspace) removing(id plan.StepID) plan.EditDraft {
 	return e
 }
 
-// lines are the steps of a plan with what they wait for.
+// lines lists the steps of a plan with their dependencies.
 func lines(p *plan.Plan) string {
 	var all []string
 	for step := range p.Steps.All() {
@@ -163,7 +163,7 @@ func TestEditDraftIsRefused(t *testing.T) {
 	}
 }
 
-// A change of an approved plan that waits can be edited as well. What the plan has stays.
+// A waiting change of an approved plan can be edited as well. The approved plan stays as it is.
 func TestEditDraftOfAChange(t *testing.T) {
 	w := executing(t)
 	w.do(ann, plan.AddSteps{Steps: []plan.NewStep{titled("More"), titled("Even more", 3)}})
@@ -186,8 +186,8 @@ func TestEditDraftOfAChange(t *testing.T) {
 	}
 }
 
-// A draft that was imported waits without a request, and one that follows a host's list follows it
-// no more.
+// An imported draft waits without a request, and an edited draft of a host's list no longer follows
+// it.
 func TestEditDraftThatNobodySubmitted(t *testing.T) {
 	w := newWorkspace(t)
 	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Imported"}, Steps: []plan.NewStep{titled("a"), titled("b")}, Draft: true})
@@ -204,10 +204,10 @@ func TestEditDraftThatNobodySubmitted(t *testing.T) {
 	list.Steps = append(list.Steps, titled("c"))
 	w.refused(ann, list)
 	w.do(person, decided(plan.Rejected, w.answer("")))
-	w.refused(ann, list) // it was rejected as that session's list
+	w.refused(ann, list) // that session's list was rejected
 }
 
-// The difference to what was submitted can be read from the log.
+// The difference to the submission can be read from the log.
 func TestEditsTellWhereTheDraftWas(t *testing.T) {
 	w := threeWait(t)
 	submitted := lines(w.state.Draft)
@@ -222,8 +222,8 @@ func TestEditsTellWhereTheDraftWas(t *testing.T) {
 	}
 }
 
-// Whatever a person changes: ids are never used twice, an order is kept, a refusal changes nothing,
-// what waits is what the request names, and the log folds to the same.
+// Whatever a person changes: ids are never reused, the order is kept, a refusal changes nothing,
+// the request names the waiting draft, and the log folds to the same state.
 func TestAnyEditsOfADraft(t *testing.T) {
 	rapidtest.Check(t, func(r *rapid.T) {
 		w := threeWait(r)
@@ -286,7 +286,7 @@ func TestAnyEditsOfADraft(t *testing.T) {
 	})
 }
 
-// wantOutOfPlace checks that a move that was refused leads out of the places that Places leaves.
+// wantOutOfPlace checks that a refused move leads outside the range of Places.
 func wantOutOfPlace(t failer, steps plan.Steps, a plan.MoveStep) {
 	at, to := steps.Position(a.Step), steps.Position(a.After)
 	if a.Step == a.After || at < 0 || a.After != 0 && to < 0 {
@@ -300,7 +300,7 @@ func wantOutOfPlace(t failer, steps plan.Steps, a plan.MoveStep) {
 	}
 }
 
-// Comments come with the decision, in one record, and stand for its own words where those are blank.
+// Comments come with the decision, in one record, and replace its own text if that is blank.
 func TestDecisionWithComments(t *testing.T) {
 	on := func(steps ...plan.StepID) (comments []plan.CommentOn) {
 		for _, step := range steps {
@@ -359,7 +359,7 @@ func TestDecisionWithComments(t *testing.T) {
 	only.refused(client, a)
 }
 
-// Who decides second is told who was first.
+// The second person to decide learns of the first.
 func TestSecondDecision(t *testing.T) {
 	second := plan.NewActor(plan.ViaPage, "quinn")
 	for outcome, want := range map[plan.Outcome]string{plan.Approved: "petra approved it 12 s ago",
@@ -391,8 +391,8 @@ func TestSecondDecision(t *testing.T) {
 	}
 }
 
-// TestWarningsStandWithTheRequest: what the gates found is kept for whoever decides, and goes with the step that it is
-// about once that is another, or gone.
+// TestWarningsStandWithTheRequest: the warnings of the gates are kept for the person who decides,
+// and go when their step changes or is removed.
 func TestWarningsStandWithTheRequest(t *testing.T) {
 	w := gathering(t)
 	w.do(ann, plan.Batch{Word: "submit_plan", Parts: []plan.Part{{Action: submission("Look", "Build", "Check")}},

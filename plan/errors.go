@@ -14,30 +14,30 @@ type ErrorKind string
 
 // The kinds of refusal.
 const (
-	InvalidInput ErrorKind = "invalid_input" // the input is wrong in itself
-	NotFound     ErrorKind = "not_found"     // it names something that is not there
-	Conflict     ErrorKind = "conflict"      // the state does not allow it now
+	InvalidInput ErrorKind = "invalid_input" // the input itself is wrong
+	NotFound     ErrorKind = "not_found"     // it names something that does not exist
+	Conflict     ErrorKind = "conflict"      // the current state does not allow it
 )
 
 // Values lists the kinds.
 func (ErrorKind) Values() []string { return []string{"invalid_input", "not_found", "conflict"} }
 
-// ValidationError is the one error that refuses an input or an action
-// (WINK: Tool Contracts, ToolValidationError). Nothing was changed.
+// ValidationError is the only error that refuses an input or an action (WINK: Tool Contracts,
+// ToolValidationError). Nothing was changed.
 type ValidationError struct {
 	Kind    ErrorKind
-	Field   string // JSON pointer into the input, or "" when it is about the state
-	Problem string // what was wrong, lower case, without a full stop
+	Field   string // JSON pointer into the input, or "" if it is about the state
+	Problem string // the fault, in lower case, without a full stop
 	Fix     string // what to do instead
-	Claimed StepID // by another actor, where that is what does not allow it; 0 elsewhere
-	Plain   string // the refused text as it would be taken, where nothing is lost but accents; "" elsewhere
-	Held    Phase  // of planning mode, where that is what does not allow it; "" elsewhere
-	Leads   bool   // the problem begins with words of a contract: they stand first, and the field behind them
+	Claimed StepID // the step claimed by another actor, if that is the reason; else 0
+	Plain   string // the refused text in acceptable form, if only accents are lost; else ""
+	Held    Phase  // the phase of planning mode, if that is the reason; else ""
+	Leads   bool   // the problem begins with words of a contract, so Field follows it
 
-	Others []*ValidationError // what else is wrong with the same input
+	Others []*ValidationError // more problems of the same input
 }
 
-// Error says where, what and what to do, in one line, of the first things that are wrong.
+// Error returns the first problems, each with field and fix, in one line.
 func (e *ValidationError) Error() string {
 	const shown = 7
 	details := e.Details()
@@ -48,7 +48,7 @@ func (e *ValidationError) Error() string {
 	return text
 }
 
-// Details says where, what and what to do, of each thing that is wrong.
+// Details returns each problem with its field and fix.
 func (e *ValidationError) Details() []string {
 	var details []string
 	for _, one := range append([]*ValidationError{e}, e.Others...) {
@@ -67,7 +67,7 @@ func (e *ValidationError) Details() []string {
 	return details
 }
 
-// Faults collects what is wrong with an input, so that one refusal tells of all of it.
+// Faults collects the problems of an input, so that one refusal lists them all.
 type Faults struct {
 	first error
 }
@@ -75,8 +75,8 @@ type Faults struct {
 // maxFaults bounds how many refusals are collected.
 const maxFaults = 20
 
-// Add takes an error, which may be nil. Of errors that are no *ValidationError it keeps
-// one that comes first.
+// Add adds an error, which may be nil. An error other than a *ValidationError is kept only if it
+// comes first.
 func (f *Faults) Add(err error) {
 	if err == nil {
 		return
@@ -100,7 +100,7 @@ func (f *Faults) Add(err error) {
 	f.first = &joined
 }
 
-// Err returns the refusal, nil when nothing is wrong.
+// Err returns the refusal, nil if there were no errors.
 func (f *Faults) Err() error { return f.first }
 
 // Refuse returns a *ValidationError. field and fix may be empty.
@@ -110,13 +110,13 @@ func Refuse(kind ErrorKind, field, problem, fix string) error {
 
 func conflict(problem, fix string) error { return Refuse(Conflict, "", problem, fix) }
 
-// Quote returns text in double quotes for a message: shortened to 60
-// characters, with everything unprintable escaped.
+// Quote returns text in double quotes for a message, shortened to 60 characters, with everything
+// unprintable escaped.
 func Quote(text string) string { return QuoteWhole(Shorten(text, 60)) }
 
-// QuoteWhole is Quote for what must not be shortened: a command, a criterion.
+// QuoteWhole is Quote for text that must not be shortened: a command, a criterion.
 func QuoteWhole(text string) string {
-	quoted := strconv.QuoteToGraphic(text) // which lets blank letters and selectors pass
+	quoted := strconv.QuoteToGraphic(text) // lets blank letters and selectors pass
 	var b strings.Builder
 	for i, r := range quoted {
 		switch LookAt(quoted, i) {
@@ -130,8 +130,8 @@ func QuoteWhole(text string) string {
 	return b.String()
 }
 
-// Counted writes a number with its noun: "1 step", "2 steps", "2 entries",
-// "2 matches", "2 paths it creates". A noun in y has a consonant before it.
+// Counted writes a number with its noun: "1 step", "2 steps", "2 entries", "2 matches", "2 paths it
+// creates". A noun ending in y must have a consonant before it.
 func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -153,8 +153,7 @@ func Counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s%s%s", n, noun, ending, behind)
 }
 
-// Shorten returns text with at most n characters, an ellipsis in place of what
-// was cut.
+// Shorten returns text with at most n characters, an ellipsis in place of the part that was cut.
 func Shorten(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -166,6 +165,6 @@ func Shorten(text string, n int) string {
 	if len(runes) <= n {
 		return text
 	}
-	cut := func(r rune) bool { return unicode.IsSpace(r) || Invisible(r) } // a joiner would join nothing
+	cut := func(r rune) bool { return unicode.IsSpace(r) || Invisible(r) } // nothing would follow a joiner
 	return strings.TrimRightFunc(string(runes[:n-1]), cut) + "…"
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// declaring returns the types of the package's own files that have a method of that name.
+// declaring returns the types of the package's own files that have a method with that name.
 func declaring(t *testing.T, method string) []string {
 	t.Helper()
 	names, err := filepath.Glob("*.go")
@@ -90,7 +90,7 @@ func TestActionsHaveTheirWords(t *testing.T) {
 	}
 }
 
-// Apply never refuses: an event about what is not there changes nothing.
+// Apply never refuses: an event about something that does not exist changes nothing.
 func TestApplyOfEventsAboutNothing(t *testing.T) {
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	events := []plan.Event{

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// proven refuses to mark a step done without evidence, where that is asked for: the
-// recorded success of its command since it was last started, and a note for each
-// criterion; with neither, any evidence or a note. A person may force it.
+// proven refuses to mark a step done without evidence if it is required: a recorded success of its
+// command since the step was last started, and a note for each criterion; without either, any
+// evidence or a note. A person may force it.
 func proven(s State, step *Step, a MarkStep, f Facts) error {
 	if !f.Limits.Evidence || s.asksForPlan(step) || a.Status != Done || step.Status == Done || a.Force && f.Actor.Present() {
 		return nil
@@ -23,9 +23,9 @@ func proven(s State, step *Step, a MarkStep, f Facts) error {
 		evidenceFix(step))
 }
 
-// proof is what shows that an agent that planloop started has done its step: the command that the engine
-// verified it by and, where evidence is asked for, how the agent says that it checked it. It returns as
-// well what is missing then.
+// proof returns the evidence for the step of an agent that planloop started: the command that the
+// engine verified it by and, if evidence is required, the agent's note. It also returns what that
+// leaves missing.
 func (d Finished) proof(step *Step, f Facts) (proof []Evidence, missing []string) {
 	agent := step.Assigned()
 	if agent == "" || !d.Result.OK {
@@ -51,7 +51,7 @@ func (d Finished) proof(step *Step, f Facts) (proof []Evidence, missing []string
 	return proof, MissingEvidence(&with)
 }
 
-// keepEvidence adds evidence, for which the oldest gives way.
+// keepEvidence adds evidence and drops the oldest beyond MaxEvidence.
 func (step *Step) keepEvidence(more []Evidence) {
 	if len(more) > 0 {
 		step.Evidence = append(slices.Clip(step.Evidence), more...)
@@ -69,7 +69,7 @@ func evidenceFix(step *Step) string {
 	return "report the evidence with the update that marks it done"
 }
 
-// MissingEvidence names what a step lacks to be done where evidence is asked for.
+// MissingEvidence names the evidence a step still needs to be done where evidence is required.
 func MissingEvidence(step *Step) []string {
 	if step.Verify == "" && len(step.AcceptanceCriteria) == 0 {
 		if len(current(step)) > 0 {
@@ -100,13 +100,13 @@ func noted(step *Step, criterion string) bool {
 	return slices.ContainsFunc(current(step), func(e Evidence) bool { return e.Criterion == criterion && e.Note != "" })
 }
 
-// current lists the evidence since the step was last begun or opened again: what was
-// true before may not be any more.
+// current returns the evidence since the step was last started or reopened; earlier findings may no
+// longer be true.
 func current(step *Step) []Evidence {
 	return slices.DeleteFunc(slices.Clone(step.Evidence), func(e Evidence) bool { return e.Stale })
 }
 
-// outdate marks the evidence of a step as that of an earlier try.
+// outdate marks a step's evidence as stale: it is from an earlier try.
 func (step *Step) outdate() {
 	step.Evidence = slices.Clone(step.Evidence)
 	for i := range step.Evidence {
@@ -114,8 +114,8 @@ func (step *Step) outdate() {
 	}
 }
 
-// keepsProof refuses an edit that takes away what a step is proven by, where
-// evidence is asked for: only a person may.
+// keepsProof refuses an edit that removes a step's command or a criterion where evidence is
+// required. Only a person may.
 func keepsProof(step *Step, patch Patch, f Facts) error {
 	if !f.Limits.Evidence || f.Actor.Present() {
 		return nil
@@ -128,8 +128,8 @@ func keepsProof(step *Step, patch Patch, f Facts) error {
 		"add criteria instead; a person at a terminal can remove some")
 }
 
-// criterion returns the criterion of a step that evidence names, by its text or by a
-// beginning that no other has. A step without criteria takes any.
+// criterion returns the criterion of a step that evidence names, by its full text or by a unique
+// beginning. A step without criteria accepts any.
 func criterion(step *Step, name, field string) (string, error) {
 	if name == "" || len(step.AcceptanceCriteria) == 0 || slices.Contains(step.AcceptanceCriteria, name) {
 		return name, nil
@@ -149,11 +149,10 @@ func criterion(step *Step, name, field string) (string, error) {
 		"name one of: "+strings.Join(named("", step.AcceptanceCriteria), ", "))
 }
 
-// criteriaShown bounds what a message repeats of criteria, in characters.
+// criteriaShown bounds the criteria repeated in a message, in bytes.
 const criteriaShown = 1_000
 
-// named quotes as many criteria as a message has room for, one at least, each whole, and
-// counts the rest.
+// named quotes as many whole criteria as a message has room for, at least one, and counts the rest.
 func named(what string, criteria []string) []string {
 	var names []string
 	room := criteriaShown

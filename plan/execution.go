@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Execution is what has become of a step in runs: of one that planloop carries out
-// itself, and of every step that is conditional, is a loop or asks a person.
+// Execution is a step's state in runs: for steps that planloop carries out itself, and for all that
+// are conditional, loop or ask a person.
 type Execution struct {
 	Of        StepID          `json:"of,omitzero"` // the loop it is an instance of
 	Item      json.RawMessage `json:"item,omitempty"`
@@ -21,30 +21,30 @@ type Execution struct {
 
 	Started bool   `json:"started,omitempty"` // by an engine, and not ended
 	Safe    bool   `json:"safe,omitempty"`    // the attempt can be repeated
-	Digest  string `json:"digest,omitempty"`  // of what the attempt runs: see StartDigest
-	Retries int    `json:"retries,omitempty"` // attempts that failed for a passing reason, in a row
+	Digest  string `json:"digest,omitempty"`  // of the attempt: see StartDigest
+	Retries int    `json:"retries,omitempty"` // consecutive attempts that failed for a transient reason
 
-	Agent   string       `json:"agent,omitempty"`   // that planloop started for the attempt
+	Agent   string       `json:"agent,omitempty"`   // started by planloop for the attempt
 	Writes  bool         `json:"writes,omitempty"`  // the attempt may change files
-	Report  *AgentReport `json:"report,omitempty"`  // of the agent
+	Report  *AgentReport `json:"report,omitempty"`  // by the agent
 	Outside []string     `json:"outside,omitempty"` // files the last agent changed that the step does not name
 	Moved   bool         `json:"moved,omitempty"`   // the last agent left the work tree at another commit
-	Unseen  bool         `json:"unseen,omitempty"`  // what the last agent changed could not be told
-	Silent  int          `json:"silent,omitempty"`  // attempts in a row whose agents ended within seconds and said nothing
+	Unseen  bool         `json:"unseen,omitempty"`  // the last agent's changes could not be determined
+	Silent  int          `json:"silent,omitempty"`  // consecutive attempts with agents that ended within seconds without a report
 
 	Ask      *Ask   `json:"ask,omitempty"`
 	Grant    *Grant `json:"grant,omitempty"`
-	Answered bool   `json:"answered,omitempty"` // what it asks before it starts has been answered
+	Answered bool   `json:"answered,omitempty"` // its question before the start has been answered
 }
 
-// AskKind says what a step asks for.
+// AskKind is the kind of a step's question.
 type AskKind string
 
-// What a step can ask for.
+// The kinds of question.
 const (
 	AskApproval AskKind = "approval" // may it run with these arguments?
 	AskPause    AskKind = "pause"    // its own question to a person
-	AskUnknown  AskKind = "unknown"  // it was started, and nobody knows what came of it
+	AskUnknown  AskKind = "unknown"  // it was started, and the outcome is unknown
 )
 
 // Values lists the kinds.
@@ -53,16 +53,16 @@ func (AskKind) Values() []string { return []string{"approval", "pause", "unknown
 // Ask is an open question about a step.
 type Ask struct {
 	Kind    AskKind         `json:"kind"`
-	Attempt int             `json:"attempt"`          // the one that is asked about
-	Digest  string          `json:"digest,omitempty"` // of what an approval covers
-	Args    json.RawMessage `json:"args,omitempty"`   // that it would run with, as far as they can be shown
+	Attempt int             `json:"attempt"`          // the attempt it is about
+	Digest  string          `json:"digest,omitempty"` // of the attempt that an approval covers
+	Args    json.RawMessage `json:"args,omitempty"`   // of that attempt, as far as they can be shown
 	Text    string          `json:"text,omitempty"`
 	At      time.Time       `json:"at"`
 
-	Definition string `json:"definition,omitempty"` // of the tool, where it is another server's
+	Definition string `json:"definition,omitempty"` // of the tool, if another server provides it
 }
 
-// Choices lists the answers that a question takes.
+// Choices lists the valid answers to a question.
 func (k AskKind) Choices() []Choice {
 	switch k {
 	case AskApproval:
@@ -75,21 +75,19 @@ func (k AskKind) Choices() []Choice {
 	return nil
 }
 
-// Grant is a person's leave to run a step once, with the arguments that were shown or
-// that the person put in their place.
+// Grant is a person's permission to run a step once, with the arguments shown or with those the
+// person gave instead.
 type Grant struct {
 	Digest string          `json:"digest"`
-	Args   json.RawMessage `json:"args,omitempty"` // in the place of the step's own; none: those
+	Args   json.RawMessage `json:"args,omitempty"` // replace the step's own; empty keeps those
 	By     string          `json:"by"`
 	Way    Way             `json:"way"`
 	At     time.Time       `json:"at"`
 }
 
-// covers reports whether the grant is for what has that digest.
 func (g *Grant) covers(digest string) bool { return g != nil && g.Digest == digest }
 
-// execution returns what has become of the step in runs; the zero value for one that no
-// run has touched.
+// execution returns the step's state in runs, the zero value if no run has touched it.
 func (step *Step) execution() Execution {
 	if step.Execution == nil {
 		return Execution{}
@@ -97,7 +95,7 @@ func (step *Step) execution() Execution {
 	return *step.Execution
 }
 
-// execute changes what has become of the step in runs, in a copy.
+// execute changes a copy of the step's state in runs.
 func (step *Step) execute(f func(*Execution)) {
 	e := step.execution()
 	e.Instances = slices.Clip(e.Instances)
@@ -108,16 +106,16 @@ func (step *Step) execute(f func(*Execution)) {
 // Loop returns the loop that the step is an instance of, 0 for none.
 func (step *Step) Loop() StepID { return step.execution().Of }
 
-// Looping reports whether the step is a loop whose instances are being carried out.
+// Looping reports whether the step is a loop with running instances.
 func (step *Step) Looping() bool { return step.Status == InProgress && step.execution().Expanded }
 
-// Expanded reports whether the step is a loop whose list is known: it ends with its instances.
+// Expanded reports whether the step is a loop with a known list: it ends with its instances.
 func (step *Step) Expanded() bool { return step.execution().Expanded }
 
-// Instances lists the steps that carry a loop out.
+// Instances lists the instances of a loop.
 func (step *Step) Instances() []StepID { return step.execution().Instances }
 
-// Granted reports whether a person has agreed to the step's next attempt.
+// Granted reports whether a person has approved the step's next attempt.
 func (step *Step) Granted() bool { return step.execution().Grant != nil }
 
 // Running reports whether an engine carries the step out.
@@ -126,8 +124,8 @@ func (step *Step) Running() bool { return step.Status == InProgress && step.exec
 // Asking returns the step's open question, nil when it has none.
 func (step *Step) Asking() *Ask { return step.execution().Ask }
 
-// WantsReply reports whether the step asks a person its own question before anything is done, or will
-// once a run comes to it.
+// WantsReply reports whether the step asks a person its own question before it starts, or will once
+// a run reaches it.
 func (step *Step) WantsReply() bool {
 	if ask := step.Asking(); ask != nil {
 		return ask.Kind == AskPause
@@ -135,13 +133,13 @@ func (step *Step) WantsReply() bool {
 	return step.Pause != "" && step.Loop() == 0 && step.Status == Pending && !step.execution().Answered
 }
 
-// WantsWord reports whether somebody has said that the step is blocked, and it can be tried again once a person
-// has said what is to be done about that.
+// WantsWord reports whether the step was marked blocked and can be tried again after a person
+// answers.
 func (step *Step) WantsWord() bool {
 	return step.Status == Blocked && step.Asking() == nil && !step.Expanded()
 }
 
-// WantsApproval reports whether the step asks a person before it runs, or will once a run comes to it.
+// WantsApproval reports whether the step needs a person's approval before it runs, now or once a run reaches it.
 func (step *Step) WantsApproval() bool {
 	if ask := step.Asking(); ask != nil {
 		return ask.Kind == AskApproval
@@ -149,17 +147,17 @@ func (step *Step) WantsApproval() bool {
 	return step.RequiresApproval && step.Status == Pending && step.execution().Grant == nil
 }
 
-// Unknown reports whether the step was started and nobody knows what came of it.
+// Unknown reports whether the step was started and its outcome is unknown.
 func (step *Step) Unknown() bool { ask := step.Asking(); return ask != nil && ask.Kind == AskUnknown }
 
-// satisfies reports whether what depends on the step may go on: it is done, or its own
-// condition was false. The one predicate for it.
+// satisfies reports whether the step's dependents may start: it is done, or its own condition was
+// false. Nothing else decides this.
 func (step *Step) satisfies() bool {
 	return step.Status == Done || step.Status == Skipped && step.execution().Unmet
 }
 
-// StartDigest identifies what an attempt runs: the tool, how it is defined where it is another
-// server's, its arguments with everything they refer to, and the command it is verified by.
+// StartDigest identifies the contents of an attempt: the tool with its definition if another server provides
+// it, its arguments with everything they refer to, the command that verifies it, title and details.
 func StartDigest(step *Step, args json.RawMessage, definition string) string {
 	parts := []string{step.Tool, string(args), step.Verify, step.Title, step.Details}
 	if definition != "" {

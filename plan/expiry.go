@@ -2,21 +2,20 @@ package plan
 
 import "time"
 
-// Expiry returns the event that ends planning mode because its time is over, nil
-// when it is not. Nothing runs a clock: it follows from stored times when anybody
-// looks, and whoever looks first records it (chorus: Planning mode timeout).
-// seen is the last sign of life of anybody.
+// Expiry returns the event that ends planning mode when its time is up, else nil. There is no
+// clock: expiry follows from stored times, and the first action to notice it records it (chorus:
+// Planning mode timeout). seen is the last sign of life of any actor.
 func Expiry(s State, now time.Time, l Limits, seen time.Time) Event {
 	at, limit := ExpiresAt(s, l, seen)
-	if limit <= 0 || latest(now, s.UpdatedAt).Before(at) { // a clock that was set back opens nothing
+	if limit <= 0 || latest(now, s.UpdatedAt).Before(at) { // a clock that was set back must not reopen the mode
 		return nil
 	}
 	return ModeExpired{Phase: s.Phase, Limit: limit.String(), At: at.UTC().Truncate(time.Millisecond)}
 }
 
-// LimitsInForce returns the limits that hold in s: while planning mode is on, the
-// stricter of what was recorded when it began and what is configured. Whoever sets a
-// limit for one command or one server of its own does not loosen the mode of others.
+// LimitsInForce returns the limits that apply in s: in planning mode, the stricter of those
+// recorded at its beginning and the configured ones; for time-outs, the longer. A limit set for one
+// command or server must not loosen the mode of others.
 func (s State) LimitsInForce(configured Limits) Limits {
 	l, mode := configured.withDefaults(), s.ModeNow()
 	if s.PhaseNow() == PhaseInactive {
@@ -31,8 +30,8 @@ func (s State) LimitsInForce(configured Limits) Limits {
 	return l
 }
 
-// ExpiresAt returns when planning mode will be over if nothing happens, and by which
-// limit; a limit of 0 means never.
+// ExpiresAt returns when planning mode will expire if nothing happens, and by which limit; a limit
+// of 0 means never.
 func ExpiresAt(s State, configured Limits, seen time.Time) (time.Time, time.Duration) {
 	l, mode := s.LimitsInForce(configured), s.ModeNow()
 	limit, from := time.Duration(0), time.Time{}
@@ -51,7 +50,7 @@ func ExpiresAt(s State, configured Limits, seen time.Time) (time.Time, time.Dura
 	return from.Add(limit), limit
 }
 
-// longer returns the longer of two limits, negative for none.
+// longer returns the longer of two limits; negative means unlimited.
 func longer(stored Limit, configured time.Duration) time.Duration {
 	if stored < 0 || configured < 0 {
 		return -1
@@ -69,17 +68,17 @@ func latest(times ...time.Time) time.Time {
 	return last
 }
 
-// ExpireMode asks to record that planning mode is over because its time is, and for
-// nothing else: Decide does so before any action.
+// ExpireMode asks to record that planning mode has expired, and does nothing else: Decide records
+// it before any action.
 type ExpireMode struct{}
 
 func (a ExpireMode) clean(*cleaner) Action { return a }
 
 func (ExpireMode) decide(State, Facts) ([]Event, error) { return nil, nil }
 
-// ModeExpired ends planning mode because nobody decided, or nothing happened, in time.
+// ModeExpired ends planning mode: there was no decision, or no sign of life, in time.
 type ModeExpired struct {
-	Phase Phase     `json:"phase"` // that was too long
+	Phase Phase     `json:"phase"` // that took too long
 	Limit string    `json:"limit"` // in force, such as 30m0s
 	At    time.Time `json:"at"`
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// after moves the clock to d after a moment.
+// after moves the clock to d after from.
 func (w *workspace) after(from time.Time, d time.Duration) { w.now = from.Add(d) }
 
-// expired reports whether planning mode is over when somebody looks now.
+// expired reports whether planning mode is over now.
 func (w *workspace) expired() bool {
 	return plan.Expiry(w.state, w.now, w.limits, w.lastActivity()) != nil
 }
@@ -53,14 +53,14 @@ func TestGatheringTimeoutCancelsMode(t *testing.T) {
 		over                bool
 	}{
 		{0, time.Hour - time.Millisecond, 0, false}, {0, time.Hour, 0, true},
-		// silence counts, not the time in all
+		// silence counts, not the total time
 		{0, 5 * time.Hour, 4*time.Hour + time.Minute, false}, {0, 5 * time.Hour, 4 * time.Hour, true},
 		{time.Minute, 2 * time.Minute, 0, true}, {time.Minute, 2 * time.Minute, 90 * time.Second, false},
 		{-1, 10 * 365 * 24 * time.Hour, 0, false},
 	} {
 		w := gatheringWithin(t, plan.Limits{GatheringTimeout: c.limit})
 		since := w.state.ModeNow().Since
-		w.seen["bob"] = plan.Sighting{At: since.Add(c.seen)} // anybody's life counts, not only that of whoever entered
+		w.seen["bob"] = plan.Sighting{At: since.Add(c.seen)} // any actor's sign of life counts, not only that of the one that entered
 		w.after(since, c.waited)
 		if got := w.expired(); got != c.over {
 			t.Errorf("%v of %v, last seen after %v: over %v", c.waited, c.limit, c.seen, got)
@@ -78,7 +78,7 @@ func TestGatheringTimeoutCancelsMode(t *testing.T) {
 	}
 }
 
-// TestChangesKeepGatheringAlive: a question or a person's comment is no silence.
+// TestChangesKeepGatheringAlive: a question or a person's comment ends the silence.
 func TestChangesKeepGatheringAlive(t *testing.T) {
 	w := gathering(t)
 	for _, text := range []string{"1?", "2?", "3?"} {
@@ -92,12 +92,12 @@ func TestChangesKeepGatheringAlive(t *testing.T) {
 	}
 }
 
-// TestExpiryIsRecordedFirst: the next accepted action records it, once, with the
-// limit that was in force and the time at which it was over.
+// TestExpiryIsRecordedFirst: the next accepted action records it, once, with the limit in force and
+// the time of the end.
 func TestExpiryIsRecordedFirst(t *testing.T) {
 	w := waitingWithin(t, plan.Limits{ApprovalTimeout: 10 * time.Minute})
 	asked := w.state.ModeNow().Request.At
-	w.limits.ApprovalTimeout = time.Second // set for one command, it ends nothing sooner
+	w.limits.ApprovalTimeout = time.Second // set for one command, it does not shorten the mode
 	w.after(asked, 2*time.Hour)
 	w.refused(ann, plan.MarkStep{Step: 1, Status: plan.Done}) // records nothing
 	w.wantPhase(plan.PhaseSubmitted)
@@ -113,14 +113,13 @@ func TestExpiryIsRecordedFirst(t *testing.T) {
 	if w.state.Draft != nil {
 		t.Error("the draft is there still")
 	}
-	w.limits.ApprovalTimeout = time.Hour // what was recorded holds
+	w.limits.ApprovalTimeout = time.Hour // the recorded limit applies
 	if got := foldAll(w.log); got.PhaseNow() != plan.PhaseGathering || got.Draft != nil {
 		t.Errorf("folded again: %s", got.PhaseNow())
 	}
 }
 
-// TestExpiryIsRecordedByItself: whoever looks can have it recorded, once, and nothing before
-// its time.
+// TestExpiryIsRecordedByItself: any observer can have it recorded, once, and not before its time.
 func TestExpiryIsRecordedByItself(t *testing.T) {
 	w := waitingWithin(t, plan.Limits{ApprovalTimeout: 10 * time.Minute})
 	w.unchanged(ann, plan.ExpireMode{})
@@ -132,9 +131,9 @@ func TestExpiryIsRecordedByItself(t *testing.T) {
 	w.unchanged(ann, plan.ExpireMode{})
 }
 
-// TestLimitsInForce: what held when the mode began holds until it ends, through every
-// phase and for every process, whatever that is configured to; what is configured
-// more strictly holds as well.
+// TestLimitsInForce: the limits at the beginning of the mode apply until it ends, through every
+// phase and for every process, whatever their configuration; stricter configured ones apply as
+// well.
 func TestLimitsInForce(t *testing.T) {
 	strict := plan.Limits{ApprovalTimeout: 2 * time.Hour, GatheringTimeout: 3 * time.Hour, PersonOnly: true}
 	loose := plan.Limits{ApprovalTimeout: time.Second, GatheringTimeout: time.Second}
@@ -167,7 +166,7 @@ func TestLimitsInForce(t *testing.T) {
 			reach(w)
 			in := w.state.LimitsInForce(w.limits)
 			times := in.GatheringTimeout == strict.GatheringTimeout && in.ApprovalTimeout == strict.ApprovalTimeout
-			if !in.PersonOnly || !times && name != "a deviation" { // whose end leaves the approved plan as it was
+			if !in.PersonOnly || !times && name != "a deviation" { // its end leaves the approved plan as it was
 				t.Errorf("%s, strict first %v: %+v", name, first.PersonOnly, in)
 			}
 			if w.state.PhaseNow() == plan.PhaseSubmitted {
@@ -182,7 +181,7 @@ func TestLimitsInForce(t *testing.T) {
 	}
 }
 
-// TestExpiryAloneIsRecorded: an action that has nothing to change itself records it too.
+// TestExpiryAloneIsRecorded: an action that changes nothing itself records it too.
 func TestExpiryAloneIsRecorded(t *testing.T) {
 	w := waiting(t)
 	w.now = w.now.Add(time.Hour)
@@ -194,8 +193,8 @@ func TestExpiryAloneIsRecorded(t *testing.T) {
 	w.wantDecision(plan.Expired, "planloop", "", "nobody decided within 30m0s")
 }
 
-// TestTimeoutsHoldAcrossRestarts: what another process reads from the log is over at
-// the same time.
+// TestTimeoutsHoldAcrossRestarts: another process that reads the log sees the mode end at the same
+// time.
 func TestTimeoutsHoldAcrossRestarts(t *testing.T) {
 	for name, begin := range map[string]func(failer) *workspace{"gathering": gathering, "submitted": waiting} {
 		w := begin(t)
@@ -212,8 +211,8 @@ func TestTimeoutsHoldAcrossRestarts(t *testing.T) {
 	}
 }
 
-// TestClockSetBackOpensNothing: what was over when a record was written stays over,
-// and a clock from before the mode began neither ends it nor makes it last.
+// TestClockSetBackOpensNothing: a mode that was over when a record was written stays over, and a
+// clock from before the mode began neither ends nor prolongs it.
 func TestClockSetBackOpensNothing(t *testing.T) {
 	w := waiting(t)
 	answer := w.answer("")
@@ -243,8 +242,8 @@ func TestClockSetBackOpensNothing(t *testing.T) {
 	w.refused(person, decided(plan.Approved, answer))
 }
 
-// TestExpiredRevisionGoesOnAsApproved: nobody decided about a change of an approved
-// plan, so it is carried out as it was.
+// TestExpiredRevisionGoesOnAsApproved: without a decision about a change, the approved plan
+// continues as it was.
 func TestExpiredRevisionGoesOnAsApproved(t *testing.T) {
 	w := executing(t)
 	approved := w.state.Plan
@@ -259,8 +258,8 @@ func TestExpiredRevisionGoesOnAsApproved(t *testing.T) {
 	}
 }
 
-// TestExpiryIsMonotonous: once over, it is over at any later time, and a longer limit
-// or a later sign of life never ends it earlier.
+// TestExpiryIsMonotonous: once over, it is over at any later time, and a longer limit or a later
+// sign of life never ends it earlier.
 func TestExpiryIsMonotonous(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		w := rapid.SampledFrom([]func(failer) *workspace{gathering, waiting}).Draw(t, "phase")(t)

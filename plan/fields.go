@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// FieldKind says what a field holds, and so how it is cleaned, written and read.
+// FieldKind is the kind of value in a field. It decides how the field is cleaned, written and read.
 type FieldKind int
 
 // The kinds of field.
@@ -32,72 +32,71 @@ const (
 	RecordField                   // evidence, a result, an approval
 )
 
-// Binding says which changes of a field an approval does not cover. What binds in any way
-// is in the digest of what was shown.
+// Binding says which changes of a field an approval does not cover. Every field that binds is part
+// of the digest of the version shown.
 type Binding int
 
 // The ways a field binds.
 const (
-	Unbound    Binding = iota // no change of it needs a new agreement
-	BindsAny                  // any change
-	BindsMore                 // a flag that is set
-	BindsFewer                // a flag that is taken back
+	Unbound    Binding = iota // every change is covered
+	BindsAny                  // every change needs a new agreement
+	BindsMore                 // only setting the flag does
+	BindsFewer                // only clearing the flag does
 )
 
-// Division says what a part of an approved step, split off it, may say without a new agreement.
+// Division says what the part split off an approved step may contain without a new agreement.
 type Division int
 
 // The ways a field divides.
 const (
-	OwnOfPart   Division = iota // what it likes
-	WithinWhole                 // nothing that the step does not say
-	KeptOfWhole                 // at least what the step says, and no higher word; saying nothing, it gets that
+	OwnOfPart   Division = iota // anything
+	WithinWhole                 // nothing beyond the whole
+	KeptOfWhole                 // all entries of the whole, or a word no higher than its word; if empty, it is copied
 	NotOfPart                   // nothing
 )
 
-// Field is a row of the table of a step's or a plan's fields: the one place that
-// says how a field is called, cleaned, changed, shown and carried elsewhere.
+// Field is a row of the table of a step's or a plan's fields: the only place that says how a field
+// is named, cleaned, changed, shown and exported.
 type Field[T any] struct {
-	Name  string // in our JSON, which tells which value it is; a slash stands before the name of a field within
-	Label string // what people read before its value, of a list before each entry
-	Words string // what a line of the log calls it
-	Flag  string // of the command line; "" when no flag sets it
-	Help  string // what it says, with a `PLACEHOLDER` for the value unless it is a flag
-	Rawko string // rawko's name of it; "" where rawko has no place for it
+	Name  string // in our JSON, which identifies the value; a slash precedes a field within it
+	Label string // shown to people before the value, or before each entry of a list
+	Words string // its name in a line of the log
+	Flag  string // on the command line; "" if no flag sets it
+	Help  string // describes the flag, with a `PLACEHOLDER` for the value unless it is a boolean
+	Rawko string // its name in rawko; "" if rawko has no such field
 
 	Kind      FieldKind
 	Max       int  // characters of the text or of each entry, or the highest number
 	Most      int  // entries of a list; 0: MaxList
 	Required  bool // it must not be blank
-	Empty     bool // an empty list says something, unlike none
-	ShownOnly bool // a check list shows it and does not give it back
+	Empty     bool // an empty list differs from a missing one
+	ShownOnly bool // a check list shows it and does not read it back
 
 	Binding Binding
-	Breach  string // what a change that is not covered is called
+	Breach  string // the name of a change that is not covered
 	Split   Division
 
-	field   []int // where the value stands in T
-	patched []int // where a Patch has it; nil where a patch cannot change it
+	field   []int // index of the value in T
+	patched []int // its index in Patch; nil if a patch cannot change it
 }
 
-// StepFields lists the fields of a step, but for its id, in the order in which they
-// are shown: first what it asks for, then what has become of it.
+// StepFields lists the fields of a step except its id, in display order: first its Spec, then its
+// Progress.
 func StepFields() []Field[Step] { return stepFields() }
 
-// PlanFields lists the fields of a plan that an author writes, and those that an
-// export may lose, in the order in which they are shown.
+// PlanFields lists the fields of a plan that an author writes or that an export may lose, in
+// display order.
 func PlanFields() []Field[Plan] { return planFields() }
 
 // SpecFields lists the fields of a Spec, the first of StepFields.
 func SpecFields() []Field[Step] { return stepFields()[:specFieldCount] }
 
-// ProgressFields lists the fields of a Progress, which follow in StepFields.
+// ProgressFields lists the fields of a Progress, the rest of StepFields.
 func ProgressFields() []Field[Step] { return stepFields()[specFieldCount:] }
 
 const specFieldCount = 21
 
-// complete finds the values that the rows are about, and gives the rows what they leave
-// out: it follows from the name.
+// complete finds the value of each row and fills in the attributes that follow from its name.
 func complete[T any](rows []Field[T]) []Field[T] {
 	fields, patched := indexes(reflect.TypeFor[T]()), indexes(reflect.TypeFor[Patch]())
 	for i := range rows {
@@ -112,7 +111,7 @@ func complete[T any](rows []Field[T]) []Field[T] {
 	return rows
 }
 
-// indexes says where the fields of a struct stand, by their names in JSON.
+// indexes returns the index of each field of a struct by its JSON name.
 func indexes(t reflect.Type) map[string][]int {
 	all := map[string][]int{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -127,12 +126,12 @@ func indexes(t reflect.Type) map[string][]int {
 	return all
 }
 
-// In returns a pointer to the value.
+// In returns a pointer to the field's value.
 func (f Field[T]) In(of *T) any { return f.value(of).Addr().Interface() }
 
 func (f Field[T]) value(of *T) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(f.field) }
 
-// change returns what p makes of the field, a pointer: nil when it leaves it as it is.
+// change returns p's pointer to the new value, nil if p leaves the field as it is.
 func (f Field[T]) change(p *Patch) reflect.Value {
 	return reflect.ValueOf(p).Elem().FieldByIndex(f.patched)
 }
@@ -223,8 +222,8 @@ var planFields = sync.OnceValue(func() []Field[Plan] {
 	})
 })
 
-// Texts returns what the field holds as people read it: the entries of a list, else
-// one text; none when it is empty. What a step waits for is a set, whatever order it was given in.
+// Texts returns the value as people read it: the entries of a list, else one text; nil if it is
+// empty. Dependencies are a set, so they are sorted.
 func (f Field[T]) Texts(of *T) []string {
 	text := ""
 	switch v := f.In(of).(type) {
@@ -265,7 +264,7 @@ func (f Field[T]) Texts(of *T) []string {
 	return []string{text}
 }
 
-// given is Texts with what a step waits for in the order it was given in.
+// given is Texts with dependencies in their given order.
 func (f Field[T]) given(of *T) []string {
 	if ids, is := f.In(of).(*[]StepID); is && len(*ids) > 0 {
 		return []string{ListIDs(*ids)}
@@ -283,8 +282,8 @@ func (f Field[T]) number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Set gives the field the value that text says, as Texts writes it; a list gets one
-// entry more. It reports false when text does not fit. Nothing is cleaned.
+// Set sets the field from text in the form that Texts returns; a list gets one more entry. It
+// reports false if text does not fit. It does not clean.
 func (f Field[T]) Set(of *T, text string) bool {
 	switch v := f.In(of).(type) {
 	case *string:
@@ -338,14 +337,14 @@ func appendIDs(ids *[]StepID, text string) bool {
 	return true
 }
 
-// Values lists the words that the field may hold, nil when it takes others.
+// Values lists the words that the field may hold, nil if it is not a WordField.
 func (f Field[T]) Values() []string {
 	_, words := f.word(new(T))
 	return words
 }
 
-// word returns a field that holds one of a few words, and the words; none when it
-// holds something else.
+// word returns the value of a field that holds one of a few words, and these words; nil for any
+// other field.
 func (f Field[T]) word(of *T) (reflect.Value, []string) {
 	if word, ok := f.In(of).(interface{ Values() []string }); ok {
 		return reflect.ValueOf(word).Elem(), word.Values()
@@ -375,7 +374,7 @@ func (r *Result) text() string {
 	return fmt.Sprintf("failed after %d ms: %s", r.Duration, r.Error)
 }
 
-// breaches reports whether an approval of old does not cover what the field is now.
+// breaches reports whether an approval of old does not cover the change to now.
 func (f Field[T]) breaches(old, now *T) bool {
 	before, after := f.Texts(old), f.Texts(now)
 	switch f.Binding {
@@ -389,14 +388,14 @@ func (f Field[T]) breaches(old, now *T) bool {
 	return false
 }
 
-// higher reports whether a word ranks above what it was; none is the least.
+// higher reports whether a word now ranks higher; an empty one ranks lowest.
 func (f Field[T]) higher(old, now *T) bool {
 	was, _ := f.word(old)
 	word, words := f.word(now)
 	return slices.Index(words, word.String()) > slices.Index(words, was.String())
 }
 
-// outgrows says what of the field goes beyond the step that part splits, "" for nothing.
+// outgrows describes how part's field goes beyond that of the step it splits, "" if it does not.
 func (f Field[T]) outgrows(whole, part *T) string {
 	had, has := f.entries(whole), f.entries(part)
 	switch f.Split {
@@ -420,7 +419,7 @@ func (f Field[T]) outgrows(whole, part *T) string {
 	return f.Words + " " + strings.Join(more, ", ")
 }
 
-// breach is what a change that is not covered is called; of a word it says which way, and what it is now.
+// breach names a change that is not covered; for a word, with its direction and new value.
 func (f Field[T]) breach(old, now *T) string {
 	word, words := f.word(now)
 	if words == nil {
@@ -433,7 +432,7 @@ func (f Field[T]) breach(old, now *T) string {
 	return way + f.Breach + " (" + cmp.Or(word.String(), "none") + ")"
 }
 
-// entries is Texts with an entry for each step of a list.
+// entries is Texts with one entry per step of a list.
 func (f Field[T]) entries(of *T) []string {
 	ids, ok := f.In(of).(*[]StepID)
 	if !ok {
@@ -468,7 +467,7 @@ func PatchOf(spec Spec, fields []Field[Step]) Patch {
 		value := f.value(&step)
 		given := reflect.New(value.Type())
 		given.Elem().Set(value)
-		if value.Kind() == reflect.Slice && f.Kind != JSONField { // an empty list erases, none would say nothing
+		if value.Kind() == reflect.Slice && f.Kind != JSONField { // an empty list erases, nil would change nothing
 			given.Elem().Set(reflect.AppendSlice(reflect.MakeSlice(value.Type(), 0, value.Len()), value))
 		}
 		f.change(&p).Set(given)

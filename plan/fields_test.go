@@ -39,8 +39,7 @@ func TestEveryFieldHasItsRow(t *testing.T) {
 	}
 }
 
-// TestEveryFieldCanBePatched: what a patch gives reaches the field of its name, and
-// no other.
+// TestEveryFieldCanBePatched: a patched value reaches the field of its name, and no other.
 func TestEveryFieldCanBePatched(t *testing.T) {
 	texts := map[plan.FieldKind]string{
 		plan.WordField: "low", plan.StepsField: "S001, S003", plan.FlagField: "yes", plan.SecondsField: "90 s", plan.JSONField: `{"a":1}`,

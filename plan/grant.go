@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// needsGrant reports whether a person has to agree before the step is started.
+// needsGrant reports whether a person has to approve the step before it starts.
 func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
 	switch {
 	case ToolChanged(s, step, r.Definition) != "":
@@ -20,8 +20,8 @@ func needsGrant(s State, step *Step, r Resolution, l Limits) bool {
 	return !agreed(s, step, l)
 }
 
-// ToolChanged says that the tool of a step is not what it was when the plan was approved that is being
-// carried out; "" where it is, or none was. How the tool is defined now is "" where it is planloop's own.
+// ToolChanged says that a step's tool has changed since the plan being carried out was approved; "" if it has
+// not, or if there is no approved plan. definition is the tool's current one, "" for a tool of planloop.
 func ToolChanged(s State, step *Step, definition string) string {
 	if definition == "" || s.PhaseNow() != PhaseExecuting || !s.carriesOut() || s.Plan.Approval.Tools[step.Tool] == definition {
 		return ""
@@ -29,11 +29,11 @@ func ToolChanged(s State, step *Step, definition string) string {
 	return "what the server says of " + step.Tool + " is not what it said when the plan was approved"
 }
 
-// agreed reports whether the approval of the plan, which is being carried out, showed all that the
-// step is going to do: its arguments refer to nothing but the entries of a list that stood there.
+// agreed reports whether the approval of the plan being carried out showed everything the step will
+// do: its arguments refer to nothing but the entries of a literal list.
 func agreed(s State, step *Step, l Limits) bool {
 	approval := s.Plan.Approval
-	if step.Result != nil && step.Result.OK { // it was agreed to once
+	if step.Result != nil && step.Result.OK { // it was agreed to for one run
 		return false
 	}
 	if s.PhaseNow() != PhaseExecuting || !s.carriesOut() || l.PersonOnly && approval.Way != string(ByPerson) || UsesSteps(step.Args) {
@@ -50,38 +50,38 @@ func agreed(s State, step *Step, l Limits) bool {
 	if approval.NotSeen(shown.ID) != "" {
 		return false
 	}
-	return shown.ForEach == "" || json.Valid([]byte(shown.ForEach)) // a list that is written down
+	return shown.ForEach == "" || json.Valid([]byte(shown.ForEach)) // a literal list
 }
 
-// asIn reports whether an instance does what its loop says.
+// asIn reports whether an instance has the same tool, verification and arguments as its loop.
 func (step *Step) asIn(loop *Step) bool {
 	return loop.Tool == step.Tool && loop.Verify == step.Verify && bytes.Equal(loop.Args, step.Args)
 }
 
-// granted reports whether a person agreed to just this, for the step or for the loop it is of.
+// granted reports whether a person approved exactly this, for the step or for its loop.
 func granted(s State, step *Step, r Resolution) bool {
 	if step.execution().Grant.covers(r.Digest) {
 		return true
 	}
 	loop, ok := s.Plan.Steps.Get(step.Loop())
-	if !ok || step.Attempts > 0 || !step.asIn(loop) { // which the grant was not for
+	if !ok || step.Attempts > 0 || !step.asIn(loop) { // the loop's grant does not cover it
 		return false
 	}
 	return loop.execution().Grant.covers(r.List)
 }
 
-// Foreseen is a question that a step is going to ask a person before it is started.
+// Foreseen is a question that a step will ask a person before it starts.
 type Foreseen struct {
 	Step  *Step
 	Kind  AskKind
-	Known bool // what would be approved: it does not depend on values of other steps, or on a list that has yet to be found
+	Known bool // the subject of the approval is known now: it depends neither on values of other steps nor on a list yet to be computed
 
-	Definition string // of its tool, where it is another server's
-	Reason     string // why, where the person agreed to something else; see ToolChanged
+	Definition string // of its tool, if another server provides it
+	Reason     string // why an earlier agreement does not count; see ToolChanged
 }
 
-// Foresee lists what is going to be asked, as far as can be told before it comes to it.
-// about says of a tool whether it may do what cannot be undone, and, where it is another server's, how it is defined.
+// Foresee lists the questions to come, as far as they can be foreseen. about reports whether a tool
+// may do something irreversible and, if another server provides it, its definition.
 func Foresee(s State, about func(tool string) (destructive bool, definition string), l Limits) []Foreseen {
 	if s.Plan == nil {
 		return nil

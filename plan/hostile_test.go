@@ -63,7 +63,7 @@ func wholePatch() plan.Patch {
 
 func text(of string) *string { return &of }
 
-// attempt is an action with every field set, that is accepted in its state.
+// attempt is an action with every field set that its state accepts.
 type attempt struct {
 	actor  plan.Actor
 	state  func(failer) *workspace
@@ -165,7 +165,7 @@ func attempts() map[string]attempt {
 	}
 }
 
-// partly names the attempts that leave out what does not go with the rest of their action.
+// partly names the attempts without the fields that exclude others of their action.
 func partly() []string {
 	return []string{"AdoptPlan", "Advance Stray", "EditDraft", "EditDraft Update", "AnswerStep", "AnswerStep Grant", "AnswerStep Insert"}
 }
@@ -240,8 +240,8 @@ func hostileTexts() []string {
 		"a\u200db", "a\u0085b", "e\u0301", " padded ", " ", "a\n\u202eb", strings.Repeat("x", 20_001)}
 }
 
-// TestNoHostileTextPassesDecide puts hostile texts, too long ones, too many entries
-// and numbers out of range into every field of every action.
+// TestNoHostileTextPassesDecide puts hostile texts, texts too long, too many entries and numbers
+// out of range into every field of every action.
 func TestNoHostileTextPassesDecide(t *testing.T) {
 	for name, try := range attempts() {
 		t.Run(name, func(t *testing.T) {
@@ -303,8 +303,7 @@ func TestActorsAreChecked(t *testing.T) {
 	}
 }
 
-// TestArchivedBodiesAreChecked: a log that was written before texts were checked
-// brings nothing back.
+// TestArchivedBodiesAreChecked: a log older than the checks of texts brings nothing back.
 func TestArchivedBodiesAreChecked(t *testing.T) {
 	w := withPlan(t, titled("first"), wholeStep())
 	id := w.state.Plan.ID
@@ -328,7 +327,7 @@ func TestArchivedBodiesAreChecked(t *testing.T) {
 	}
 }
 
-// hostiles yields copies of an action in each of which one field is hostile.
+// hostiles yields copies of an action with one hostile field each.
 func hostiles(v reflect.Value) func(func(string, reflect.Value) bool) {
 	return walk(v, "", func(v reflect.Value) []any {
 		switch v.Kind() {
@@ -360,8 +359,8 @@ func hostiles(v reflect.Value) func(func(string, reflect.Value) bool) {
 	})
 }
 
-// walk yields copies of v in each of which one field has one of the values that f
-// gives for it, with the field's path.
+// walk yields copies of v with one field each set to one of the values that f returns for it, with
+// the field's path.
 func walk(v reflect.Value, path string, f func(reflect.Value) []any) func(func(string, reflect.Value) bool) {
 	return func(yield func(string, reflect.Value) bool) {
 		for _, value := range f(v) {
@@ -387,7 +386,7 @@ func walk(v reflect.Value, path string, f func(reflect.Value) []any) func(func(s
 			v.Type() == reflect.TypeFor[plan.Steps]():
 		case v.Kind() == reflect.Struct:
 			for i := range v.NumField() {
-				if name := v.Type().Field(i).Name; name != "ExitCode" && // whatever a system gives
+				if name := v.Type().Field(i).Name; name != "ExitCode" && // may be any number
 					!inside(path+"."+name, v.Field(i), func(copied, changed reflect.Value) { copied.Field(i).Set(changed) }) {
 					return
 				}
@@ -415,7 +414,7 @@ func walk(v reflect.Value, path string, f func(reflect.Value) []any) func(func(s
 	}
 }
 
-// wantWhole fails where a field has no value that could be made hostile.
+// wantWhole fails if a field has no value that could be made hostile.
 func wantWhole(t *testing.T, v reflect.Value, path string) {
 	t.Helper()
 	switch v.Kind() {
@@ -456,7 +455,7 @@ func wantRefusedOrClean(t failer, path string, events []plan.Event, err error) {
 	}
 }
 
-// wantClean fails where an event holds what no text, list or number may be.
+// wantClean fails if an event holds a text, list or number that must not be.
 func wantClean(t failer, path string, v reflect.Value) {
 	t.Helper()
 	rule := plan.Text{Max: plan.MaxLongText, Multiline: true}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// expanded returns the event that puts the instances of a loop into the plan.
+// expanded returns the event that adds the instances of a loop to the plan.
 func expanded(p *Plan, loop *Step, items []json.RawMessage, at time.Time) Event {
 	e := LoopExpanded{Step: loop.ID, At: at}
 	next := p.Steps.Highest() + 1
@@ -34,7 +34,7 @@ func instanceTitle(title string, item json.RawMessage) string {
 	return clean
 }
 
-// LoopExpanded begins a loop: its list is known, and each entry has a step of its own.
+// LoopExpanded begins a loop: its list is known, and each entry gets a step.
 type LoopExpanded struct {
 	Step      StepID    `json:"step_id"`
 	Instances []*Step   `json:"instances,omitempty"`
@@ -56,14 +56,14 @@ func (e LoopExpanded) apply(s State) State {
 	}
 	s = s.withSteps(e.At, func(edit *stepsEdit) { edit.add(e.Instances) })
 	return s.withStep(e.Step, e.At, func(step *Step) {
-		grant := step.execution().Grant // which is for each instance
+		grant := step.execution().Grant // it covers each instance
 		step.become(StepMarked{Step: e.Step, Status: InProgress, At: e.At})
 		step.execute(func(x *Execution) { x.Expanded, x.Instances, x.Grant = true, ids, grant })
 	})
 }
 
-// settledLoop returns the event that settles a loop after a change of one of its instances, or
-// of itself; nil when that changes nothing.
+// settledLoop returns the event that settles a loop after a change of an instance or of the loop
+// itself; nil if its status stays the same.
 func settledLoop(s State, id StepID) *LoopSettled {
 	if s.Plan == nil {
 		return nil
@@ -95,8 +95,8 @@ func settledLoop(s State, id StepID) *LoopSettled {
 	return &e
 }
 
-// LoopSettled gives a loop the status that follows from its instances: done or failed when all
-// have ended, in progress when one is taken up again.
+// LoopSettled sets a loop's status from its instances: done or failed when all have ended, in
+// progress when one is taken up again.
 type LoopSettled struct {
 	Step   StepID     `json:"step_id"`
 	Status StepStatus `json:"status"`

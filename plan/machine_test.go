@@ -14,17 +14,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// machine lets engines, an agent and a person work on one plan, and keeps a book of its own of
-// what was started, what came of it and what a person agreed to.
+// machine lets engines, an agent and a person work on one plan, and keeps its own records of
+// starts, results and approvals.
 type machine struct {
 	*workspace
-	engines []string // that live
+	engines []string // alive
 	born    int
-	running map[plan.Attempt]string  // whose attempts have neither ended nor been lost
-	zombies map[plan.Attempt]string  // of engines that are gone
+	running map[plan.Attempt]string  // neither ended nor lost
+	zombies map[plan.Attempt]string  // of dead engines
 	ended   map[plan.Attempt]int     // how often an attempt was ended
-	grants  map[plan.StepID][]string // digests a person agreed to, each for one start
-	agents  map[plan.StepID]int      // attempts of agents that were started
+	grants  map[plan.StepID][]string // approved by a person, each for one start
+	agents  map[plan.StepID]int      // attempts with a started agent
 }
 
 func newMachine(t *rapid.T) *machine {
@@ -42,7 +42,7 @@ func (m *machine) birth() {
 	m.engines = append(m.engines, fmt.Sprintf("engine#%d", m.born))
 }
 
-// find is what an engine finds out about a step. What its title says decides.
+// find returns an engine's findings about a step, as its title demands.
 func (m *machine) find(step *plan.Step, r *plan.Resolution) {
 	r.Args = step.Args
 	r.Destructive, r.Safe = step.Risk == plan.HighRisk, step.Idempotent
@@ -84,7 +84,7 @@ func drawTool(t *rapid.T, highest plan.StepID, i int) plan.NewStep {
 	return step
 }
 
-// note keeps the book, and checks each start in the state it was decided in.
+// note keeps the records, and checks each start in the state it was decided in.
 func (m *machine) note(t *rapid.T, before plan.State, by string, events []plan.Event) {
 	s := before
 	for _, e := range events {
@@ -136,7 +136,7 @@ func (m *machine) started(t *rapid.T, s plan.State, by string, e plan.StepStarte
 	m.running[attempt] = by
 }
 
-// agreed says naively whether a person agreed to what is started, and uses the word up.
+// agreed reports, naively, whether a person approved the start, and uses up the approval.
 func (m *machine) agreed(s plan.State, step *plan.Step, digest string) bool {
 	if i := slices.Index(m.grants[step.ID], digest); i >= 0 {
 		m.grants[step.ID] = slices.Delete(m.grants[step.ID], i, i+1)
@@ -303,8 +303,8 @@ func (m *machine) attemptsOf(book map[plan.Attempt]string, name string) []plan.A
 	return list
 }
 
-// agentActs lets an agent that was started for a step try anything: nothing but its own step, while it
-// is at work on it, is changed by it.
+// agentActs lets an agent that was started for a step try anything: it can change only its own
+// step, and only while it works on it.
 func (m *machine) agentActs(t *rapid.T) {
 	if m.state.Plan == nil || len(m.agents) == 0 {
 		return
@@ -358,14 +358,14 @@ func (m *machine) takeUp(t *rapid.T) {
 	a := plan.Advance{}
 	a.Lost = slices.Collect(maps.Keys(m.zombies))
 	for attempt := range m.running {
-		a.Lost = append(a.Lost, attempt) // whose engines live: nothing may come of it
+		a.Lost = append(a.Lost, attempt) // their engines live: this must have no effect
 	}
 	slices.SortFunc(a.Lost, func(a, b plan.Attempt) int { return int(a.Step - b.Step) })
 	m.attempt(t, plan.NewActor(plan.ViaEngine, name), m.resolve(a))
 }
 
-// zombieReports lets an engine that was thought to be gone tell a result. While its step was not
-// taken up the result counts; afterwards it changes nothing.
+// zombieReports lets an engine that was thought dead report a result. It counts until the step is
+// taken over; afterwards it changes nothing.
 func (m *machine) zombieReports(t *rapid.T) {
 	for attempt, name := range m.zombies {
 		before := m.state
@@ -387,7 +387,7 @@ func (m *machine) zombieReports(t *rapid.T) {
 	}
 }
 
-// check is what holds in every state.
+// check checks the invariants of every state.
 func (m *machine) check(t *rapid.T) {
 	p := m.state.Plan
 	if p == nil {
@@ -432,7 +432,7 @@ func (m *machine) checkLoop(t *rapid.T, p *plan.Plan, loop *plan.Step) {
 	}
 }
 
-// goesOn: a run that is not over has something running, or an engine can do something.
+// goesOn: in a run that is not over, something is running, or an engine can do something.
 func (m *machine) goesOn(t *rapid.T) {
 	for step := range m.state.Plan.Steps.Running() {
 		if step.Running() {

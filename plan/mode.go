@@ -4,61 +4,60 @@ import (
 	"time"
 )
 
-// Mode is what planning mode remembers (chorus: PlanningManager, planning_state). It
-// is kept after the mode has ended, for whoever asks how it did.
+// Mode is the memory of planning mode (chorus: PlanningManager, planning_state). It is kept after
+// the mode ends, so that its outcome can be read.
 type Mode struct {
-	Task     string    `json:"task,omitempty"`    // what to plan for; the draft's objective
+	Task     string    `json:"task,omitempty"`    // the task to plan; the draft's objective
 	Reason   string    `json:"reason,omitempty"`  // why an agent entered
-	By       string    `json:"by,omitempty"`      // who entered
+	By       string    `json:"by,omitempty"`      // the actor that entered
 	Since    time.Time `json:"since,omitzero"`    // when
-	Request  *Request  `json:"request,omitempty"` // the approval that is asked for
+	Request  *Request  `json:"request,omitempty"` // the open request for approval
 	Decision *Decision `json:"decision,omitempty"`
 
-	// What was in force when it began, and holds until it ends: see LimitsInForce.
-	IdleTimeout     Limit `json:"quiet,omitempty"`       // how long gathering may go without a sign of life
+	// Limits in force when it began, which apply until it ends: see LimitsInForce.
+	IdleTimeout     Limit `json:"quiet,omitempty"`       // longest gathering without a sign of life
 	ApprovalTimeout Limit `json:"wait,omitempty"`        // how long a submitted plan may wait
-	PersonOnly      bool  `json:"person_only,omitempty"` // a decision that a client confirms does not count
+	PersonOnly      bool  `json:"person_only,omitempty"` // a decision confirmed through a client does not count
 
-	Approved string `json:"approved,omitempty"` // root of the plan that is, or was last, carried out
-	Resume   bool   `json:"resume,omitempty"`   // its carrying out goes on if the draft is dropped
+	Approved string `json:"approved,omitempty"` // root of the plan that is or was last carried out
+	Resume   bool   `json:"resume,omitempty"`   // the approved plan continues if the draft is dropped
 }
 
-// Limit is a time-out as it is written down: negative for none.
+// Limit is a time-out as it is recorded; negative for none.
 type Limit time.Duration
 
-// Request asks for a decision about a draft. A decision closes it, so that it
-// counts once.
+// Request asks for a decision about a draft. A decision closes it, so it counts only once.
 type Request struct {
 	ID     string    `json:"id"`
 	Plan   string    `json:"plan_id"`
-	Digest string    `json:"digest"` // of what is to be shown
+	Digest string    `json:"digest"` // of the draft to show
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
-	Limit  Limit     `json:"limit,omitempty"` // how long it waits, when it was made
+	Limit  Limit     `json:"limit,omitempty"` // how long it may wait, as of its creation
 	Base   string    `json:"base,omitempty"`  // digest of the plan it revises
 
 	PersonOnly bool `json:"person_only,omitempty"` // only a person's own decision closes it
 
-	Tools map[string]string `json:"tools,omitempty"` // how the tools of other servers are defined that the steps name
-	Found Found             `json:"found,omitzero"`  // when it was made
+	Tools map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
+	Found Found             `json:"found,omitzero"`  // when the request was made
 
-	Undoes []string `json:"undoes,omitempty"` // of what people changed of the drafts that it takes the place of
+	Undoes []string `json:"undoes,omitempty"` // changes by people in superseded drafts that this draft reverts
 }
 
-// Found is what the quality gates found of a plan that they let pass, for whoever decides about it.
+// Found are the warnings of the quality gates about a plan they let pass, for the person who decides.
 type Found struct {
 	Score    int           `json:"score,omitempty"` // 0 to 100
 	Warnings []GateWarning `json:"warnings,omitempty"`
 }
 
-// GateWarning is what a gate has against a plan.
+// GateWarning is an objection of a gate to a plan.
 type GateWarning struct {
-	Step StepID `json:"step_id,omitzero"` // 0: the plan as a whole
-	Text string `json:"text"`             // a sentence whose subject is the step, which it leaves out
-	Fix  string `json:"fix,omitempty"`    // what its author can do, a sentence without capital and full stop
+	Step StepID `json:"step_id,omitzero"` // 0: the whole plan
+	Text string `json:"text"`             // a predicate with the step as its subject, or a sentence if Step is 0
+	Fix  string `json:"fix,omitempty"`    // how its author can fix it, without capital letter and full stop
 }
 
-// Of is the warning as a sentence, with a name for its step.
+// Of returns the warning as a sentence about its step, by the given name.
 func (w GateWarning) Of(step string) string {
 	if w.Step == 0 {
 		return w.Text
@@ -66,7 +65,7 @@ func (w GateWarning) Of(step string) string {
 	return step + " " + w.Text
 }
 
-// WarningsOn returns what was found of a step, of the plan as a whole with 0.
+// WarningsOn returns the warnings about a step; with 0, those about the whole plan.
 func (f Found) WarningsOn(step StepID) (texts []string) {
 	for _, w := range f.Warnings {
 		if w.Step == step {
@@ -76,21 +75,21 @@ func (f Found) WarningsOn(step StepID) (texts []string) {
 	return texts
 }
 
-// Decision is how a request, or the mode, came to an end.
+// Decision is the end of a request or of planning mode.
 type Decision struct {
 	Outcome  Outcome   `json:"outcome"`
 	By       string    `json:"by"`
 	Way      Way       `json:"way,omitempty"`
 	Comment  string    `json:"comment,omitempty"`
-	Change   bool      `json:"change,omitempty"` // it was about a change to the approved plan
-	Draft    bool      `json:"draft,omitempty"`  // it was about a draft that nobody had submitted
-	Edits    *Edits    `json:"edits,omitempty"`  // by people, of what was submitted
-	Found    Found     `json:"found,omitzero"`   // of what was returned
+	Change   bool      `json:"change,omitempty"` // about a change to the approved plan
+	Draft    bool      `json:"draft,omitempty"`  // about a draft that was never submitted
+	Edits    *Edits    `json:"edits,omitempty"`  // by people, in the submitted draft
+	Found    Found     `json:"found,omitzero"`   // in the returned draft
 	At       time.Time `json:"at"`
 	Revision Revision  `json:"revision"`
 }
 
-// Outcome says how a request or the mode ended.
+// Outcome is how a request or planning mode ended.
 type Outcome string
 
 // The outcomes.
@@ -107,7 +106,7 @@ const (
 // (chorus: Context Gathering Phase).
 func (p Phase) Restricted() bool { return p == PhaseGathering || p == PhaseSubmitted }
 
-// ModeNow returns what planning mode remembers; the zero value before the first.
+// ModeNow returns the current or last planning mode, the zero value before the first.
 func (s State) ModeNow() Mode {
 	if s.Mode == nil {
 		return Mode{}
@@ -115,8 +114,8 @@ func (s State) ModeNow() Mode {
 	return *s.Mode
 }
 
-// FoundOfDraft is what the quality gates found of the draft that was submitted: of a returned one, too, since it is what the
-// next submission is to be better than.
+// FoundOfDraft returns the warnings about the submitted draft, or about the returned one that the
+// next submission has to improve on.
 func (m Mode) FoundOfDraft() Found {
 	switch {
 	case m.Request != nil:
@@ -127,7 +126,7 @@ func (m Mode) FoundOfDraft() Found {
 	return Found{}
 }
 
-// About is what the mode is for: the task it was given, or why an agent entered.
+// About returns the subject of the mode: its task, or the reason an agent entered.
 func (m Mode) About() string { return m.Task + m.Reason }
 
 // inMode returns s in a phase, with the mode changed by f.
@@ -147,14 +146,13 @@ func (s State) decided(phase Phase, d Decision) State {
 	})
 }
 
-// revises reports whether the draft is another form of the current plan, and not
-// a plan of its own.
+// revises reports whether the draft is another form of the current plan, not a plan of its own.
 func (s State) revises() bool {
 	return s.Draft != nil && s.Plan != nil && s.Draft.Root() == s.Plan.Root()
 }
 
-// withoutDraft drops the draft. A plan that was being carried out when the draft
-// came goes on; otherwise the mode is over.
+// withoutDraft drops the draft and returns the next phase: executing if a plan was being carried
+// out when the draft came, else inactive.
 func (s State) withoutDraft() (State, Phase) {
 	phase := PhaseInactive
 	if (s.PhaseNow() == PhaseExecuting || s.ModeNow().Resume) && s.carriesOut() {
@@ -164,14 +162,13 @@ func (s State) withoutDraft() (State, Phase) {
 	return s, phase
 }
 
-// carriesOut reports whether the current plan is the one that was approved last.
+// carriesOut reports whether the current plan is the last approved one.
 func (s State) carriesOut() bool {
 	return s.Plan != nil && s.Plan.Approval != nil && s.Plan.Root() == s.ModeNow().Approved
 }
 
-// allowed refuses what changes anything while the phase is read-only. A person who is
-// present may, CI may tell of what it sees, and whoever is at work on a step of what came of
-// it: what was done is not to be forgotten.
+// allowed refuses changes while the phase is read-only. Exceptions: a person who is present,
+// signals from CI, and results from the actor at work on a step, which would be lost otherwise.
 func allowed(s State, a Action, t traits, f Facts) error {
 	if !s.PhaseNow().Restricted() || t.planning || f.Actor.Present() || f.Actor.Kind == CI && t.signal || s.inFlight(a, f) {
 		return nil
@@ -185,10 +182,10 @@ func allowed(s State, a Action, t traits, f Facts) error {
 	return held
 }
 
-// EnterMode asks for planning mode: from then on nothing is changed until a plan
-// is approved (chorus: Entering Planning Mode).
+// EnterMode asks for planning mode: nothing changes until a plan is approved (chorus: Entering
+// Planning Mode).
 type EnterMode struct {
-	Task   string // what to plan for; may be empty
+	Task   string // the task to plan; may be empty
 	Reason string // why an agent enters; may be empty
 }
 
@@ -217,7 +214,7 @@ type ModeEntered struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 
-	IdleTimeout     Limit `json:"quiet"` // how long it may go without a sign of life
+	IdleTimeout     Limit `json:"quiet"` // longest gathering without a sign of life
 	ApprovalTimeout Limit `json:"wait,omitempty"`
 	PersonOnly      bool  `json:"person_only,omitempty"`
 }
@@ -241,8 +238,8 @@ func (CancelMode) decide(s State, f Facts) ([]Event, error) {
 	return []Event{ModeCancelled{By: f.Actor.Name, Way: f.Actor.Way(), At: f.Now}}, nil
 }
 
-// ModeCancelled ends planning mode; a draft is dropped. An approved plan that was being
-// carried out when the draft came goes on.
+// ModeCancelled ends planning mode and drops its draft. An approved plan that was being carried out
+// when the draft came continues.
 type ModeCancelled struct {
 	By  string    `json:"by"`
 	Way Way       `json:"way"`
@@ -258,7 +255,7 @@ func (e ModeCancelled) apply(s State) State {
 	return s.decided(phase, Decision{Outcome: CalledOff, By: e.By, Way: e.Way, Change: change, At: e.At})
 }
 
-// EndMode says that what was approved is done.
+// EndMode asks to end the executing phase: the approved plan is done.
 type EndMode struct{}
 
 func (a EndMode) clean(*cleaner) Action { return a }
@@ -274,8 +271,7 @@ func (EndMode) decide(s State, f Facts) ([]Event, error) {
 	}
 }
 
-// ModeEnded ends planning mode after an approved plan was carried out, or is no
-// more.
+// ModeEnded ends planning mode: the approved plan was carried out, replaced or given up.
 type ModeEnded struct {
 	By  string    `json:"by"`
 	Why string    `json:"why"`
@@ -289,8 +285,7 @@ func (e ModeEnded) apply(s State) State {
 	return s.decided(PhaseInactive, Decision{Outcome: Ended, By: e.By, Comment: e.Why, At: e.At})
 }
 
-// ending returns the event that ends the mode because the approved plan is not
-// being carried out any more.
+// ending returns the event that ends the mode if the approved plan is no longer being carried out.
 func ending(s State, f Facts) []Event {
 	if s.PhaseNow() == PhaseSubmitted && (s.revises() && s.Plan.Cleared() || !s.revises() && s.ModeNow().Request.Base != "") {
 		return []Event{ModeEnded{By: string(Planloop), Why: "the plan it would revise was replaced", At: f.Now}}
@@ -315,8 +310,7 @@ func ending(s State, f Facts) []Event {
 	return []Event{ModeEnded{By: string(Planloop), Why: why, At: f.Now}}
 }
 
-// ModeRestored brings planning mode, questions and comments back as they were, after
-// a log was repaired.
+// ModeRestored restores planning mode, questions and comments after the repair of a log.
 type ModeRestored struct {
 	Phase     Phase      `json:"phase"`
 	Mode      *Mode      `json:"mode,omitempty"`

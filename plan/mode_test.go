@@ -13,13 +13,12 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Who else asks: a person without a terminal, which is what a script is, CI, and
-// planloop itself.
+// Other actors: a person without a terminal, which includes scripts, CI, and planloop itself.
 var (
 	script = plan.NewActor(plan.ViaScript, "petra")
 	ci     = plan.NewActor(plan.ViaCI, "ci")
 	itself = plan.NewActor(plan.ViaEngine, "planloop")
-	client = plan.NewActor(plan.ViaClient, "ann") // a person's word, through ann's client
+	client = plan.NewActor(plan.ViaClient, "ann") // a person, through ann's client
 )
 
 // pretenders claim a door that their kind does not come in by.
@@ -28,7 +27,7 @@ func pretenders() []plan.Actor {
 		{Kind: plan.Person, Name: "petra", Via: plan.ViaClient}, {Kind: plan.Person, Name: "petra"}}
 }
 
-// deciders are who may decide, by the way that is recorded.
+// deciders are the actors that may decide, by the recorded way.
 func deciders() map[plan.Way]plan.Actor {
 	return map[plan.Way]plan.Actor{plan.ByPerson: person, plan.ByClient: client}
 }
@@ -42,10 +41,10 @@ func submission(titles ...string) plan.SubmitPlan {
 	return a
 }
 
-// gathering returns a workspace in which ann entered planning mode.
+// gathering returns a workspace in which ann has entered planning mode.
 func gathering(t failer) *workspace { return gatheringWithin(t, plan.Limits{}) }
 
-// gatheringWithin is gathering where other limits are in force from the beginning.
+// gatheringWithin is gathering with other limits from the beginning.
 func gatheringWithin(t failer, limits plan.Limits) *workspace {
 	t.Helper()
 	w := newWorkspace(t)
@@ -72,18 +71,18 @@ func executing(t failer) *workspace {
 	return w
 }
 
-// decided is an answer that comes to an outcome.
+// decided returns an answer with that outcome.
 func decided(outcome plan.Outcome, a plan.Answer) plan.Answer {
 	a.Outcome = outcome
 	return a
 }
 
-// answers are an answer with each outcome.
+// answers returns an answer with each outcome.
 func answers(a plan.Answer) []plan.Answer {
 	return []plan.Answer{decided(plan.Approved, a), decided(plan.Rejected, a), decided(plan.Returned, a)}
 }
 
-// answer is an answer to what waits now.
+// answer returns an answer to the waiting draft.
 func (w *workspace) answer(comment string) plan.Answer {
 	a := plan.Answer{Comment: comment}
 	if w.state.Draft != nil {
@@ -114,7 +113,7 @@ func (w *workspace) wantDecision(outcome plan.Outcome, by string, way plan.Way, 
 	}
 }
 
-// changes lists an action of every kind that changes the plan or what concerns it.
+// changes lists an action of every kind that changes the plan or something related to it.
 func changes() []plan.Action {
 	title := "another"
 	return []plan.Action{
@@ -129,7 +128,7 @@ func changes() []plan.Action {
 	}
 }
 
-// restricted lists the read-only phases, each beside an active plan.
+// restricted returns the read-only phases, each with an active plan.
 func restricted(t failer) map[plan.Phase]*workspace {
 	t.Helper()
 	phases := map[plan.Phase]*workspace{}
@@ -205,7 +204,7 @@ func TestPlanCancelRestoresNormalMode(t *testing.T) {
 	wantRefusal(t, newWorkspace(t).refused(person, plan.CancelMode{}), plan.Conflict, "", "not on")
 }
 
-// TestOnlyAPersonCancels refuses everybody else, whatever they claim.
+// TestOnlyAPersonCancels refuses all other actors, whatever they claim.
 func TestOnlyAPersonCancels(t *testing.T) {
 	for _, actor := range append(pretenders(), ann, script, ci, itself) {
 		wantRefusal(t, gathering(t).refused(actor, plan.CancelMode{}), plan.Conflict, "", "no person confirmed this decision")
@@ -266,7 +265,7 @@ func TestAskUserAllowedInPlanning(t *testing.T) {
 	}
 }
 
-// TestOpenQuestionsAreBounded asks more than anybody will answer.
+// TestOpenQuestionsAreBounded asks more than the limit.
 func TestOpenQuestionsAreBounded(t *testing.T) {
 	w := gathering(t)
 	for i := range plan.MaxOpenQuestions {
@@ -341,8 +340,8 @@ func TestSubmitPlanValidatesStructure(t *testing.T) {
 	w.wantPhase(plan.PhaseGathering)
 }
 
-// TestSubmitPlanSurvivesRestart folds the log anew, as another process does: what
-// waits is the same, and so is what a decision makes of it.
+// TestSubmitPlanSurvivesRestart folds the log again, like another process: the same draft waits,
+// and a decision has the same effect.
 func TestSubmitPlanSurvivesRestart(t *testing.T) {
 	w := waiting(t)
 	request := *w.state.ModeNow().Request
@@ -357,7 +356,7 @@ func TestSubmitPlanSurvivesRestart(t *testing.T) {
 	}
 }
 
-// TestSubmitFromInactive submits without having entered: that begins the mode.
+// TestSubmitFromInactive submits without entering: that begins the mode.
 func TestSubmitFromInactive(t *testing.T) {
 	w := withPlan(t, titled("One"))
 	current := w.state.Plan
@@ -382,7 +381,7 @@ func TestResubmissionSupersedes(t *testing.T) {
 	for _, actor := range deciders() {
 		w.refused(actor, decided(plan.Approved, old))
 		stale := w.answer("")
-		stale.Digest = old.Digest // the old plan was shown, the new request is named
+		stale.Digest = old.Digest // shown the old plan, naming the new request
 		w.refused(actor, decided(plan.Approved, stale))
 	}
 	if w.state.Draft.Steps.Len() != 3 || w.state.Plan != nil {
@@ -444,7 +443,7 @@ func TestPlanRejectCancelsMode(t *testing.T) {
 func TestPlanEditAllowsRevision(t *testing.T) {
 	w := waiting(t)
 	wantRefusal(t, w.refused(person, decided(plan.Returned, w.answer(""))), plan.InvalidInput, "/comment", "blank")
-	since := w.state.ModeNow().Since // it is the same planning, and what was answered in it counts
+	since := w.state.ModeNow().Since // it is the same planning, and its answers count
 	w.do(person, decided(plan.Returned, w.answer("split step 2")))
 	w.wantPhase(plan.PhaseGathering)
 	w.wantDecision(plan.Returned, "petra", plan.ByPerson, "split step 2")
@@ -463,8 +462,8 @@ func TestPlanEditAllowsRevision(t *testing.T) {
 	}
 }
 
-// TestDecisionsFromSubmittedOnly tries every decision in every other phase, with
-// what was shown last.
+// TestDecisionsFromSubmittedOnly tries every decision in every other phase, with the last version
+// shown.
 func TestDecisionsFromSubmittedOnly(t *testing.T) {
 	for name, begin := range map[string]func(failer) *workspace{
 		"nothing yet": newWorkspaceOf, "gathering": gathering, "executing": executing,
@@ -491,8 +490,8 @@ func newWorkspaceOf(t failer) *workspace { return newWorkspace(t) }
 
 func submitted(t failer) *plan.Plan { return waiting(t).state.Draft }
 
-// TestNobodyElseDecides refuses whoever is no person in front of a terminal,
-// whatever they claim, and a client's word where only a person's counts.
+// TestNobodyElseDecides refuses every actor but a person at a terminal, whatever they claim, and a
+// client's decision if only a person's counts.
 func TestNobodyElseDecides(t *testing.T) {
 	for _, personOnly := range []bool{false, true} {
 		w := waiting(t)
@@ -512,8 +511,8 @@ func TestNobodyElseDecides(t *testing.T) {
 	}
 }
 
-// TestClientNamesItsRequest: what a client brings must name the open request and
-// what was shown; a person at a terminal need not name the request.
+// TestClientNamesItsRequest: a client's decision must name the open request and the version shown;
+// a person at a terminal need not name the request.
 func TestClientNamesItsRequest(t *testing.T) {
 	w := waiting(t)
 	good := w.answer("")
@@ -529,8 +528,8 @@ func TestClientNamesItsRequest(t *testing.T) {
 	w.do(person, plan.Answer{Outcome: plan.Approved, Digest: good.Digest})
 }
 
-// TestDigestCoversWhatIsShown: any change of what an approval binds is another plan,
-// hints, progress and notes are not.
+// TestDigestCoversWhatIsShown: any change of a bound field makes another plan; hints, progress and
+// notes do not.
 func TestDigestCoversWhatIsShown(t *testing.T) {
 	base := func() plan.Body { return submitted(t).Body() }
 	want := plan.Digest(base().Build())
@@ -647,7 +646,7 @@ func TestExecutionCompletionExitsPlanningMode(t *testing.T) {
 	}
 }
 
-// TestRestoreEndsExecution: another plan takes the place of the approved one.
+// TestRestoreEndsExecution: another plan replaces the approved one.
 func TestRestoreEndsExecution(t *testing.T) {
 	w := withPlan(t, titled("Former"))
 	former := w.state.Plan.ID
@@ -669,8 +668,7 @@ func TestApprovedPlanOfFinishedSteps(t *testing.T) {
 	w.wantPhase(plan.PhaseInactive)
 }
 
-// TestShownBefore: what a resubmission took the place of is found as long as the same
-// planning goes on.
+// TestShownBefore: the draft before a resubmission is found during the same planning.
 func TestShownBefore(t *testing.T) {
 	again := func(w *workspace) { w.do(ann, submission("Look", "Do", "Check")) }
 	for name, c := range map[string]struct {
@@ -678,7 +676,7 @@ func TestShownBefore(t *testing.T) {
 		found     bool
 	}{
 		"submitted again": {again, true},
-		"submitted twice": {func(w *workspace) { again(w); again(w) }, true}, // which nobody may have looked at
+		"submitted twice": {func(w *workspace) { again(w); again(w) }, true}, // the first one may have gone unseen
 		"returned, then submitted twice": {func(w *workspace) {
 			w.do(person, decided(plan.Returned, w.answer("split it")))
 			again(w)
@@ -711,7 +709,7 @@ func TestShownBefore(t *testing.T) {
 	}
 }
 
-// TestShownBeforeIsWhatWasDecidedOn: not what stood there before that.
+// TestShownBeforeIsWhatWasDecidedOn: not the draft before that.
 func TestShownBeforeIsWhatWasDecidedOn(t *testing.T) {
 	for _, still := range []bool{false, true} {
 		w := waiting(t)
@@ -732,9 +730,9 @@ func imported(w *workspace) {
 	w.do(person, plan.SetUp{Outline: plan.Outline{Objective: "Imported"}, Draft: true})
 }
 
-// A draft that nobody submitted can be returned: that begins the mode, in whatever phase,
-// and says who began it, when and for what. Another draft that is imported then takes its
-// place and waits, and the plan that was carried out goes on once nothing waits any more.
+// A draft that was never submitted can be returned: that begins the mode, in any phase, and records
+// its author, time and task. Another imported draft then replaces it and waits, and the plan that
+// was carried out continues once nothing waits any more.
 func TestReturnedDrafts(t *testing.T) {
 	for name, begin := range map[string]func(failer) *workspace{"inactive": newWorkspace, "executing": executing} {
 		for way, end := range map[string]func(*workspace){

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MoveStep asks to put a step behind another, or before all with After 0.
+// MoveStep asks to move a step after another; with After 0, to the front.
 type MoveStep struct {
 	Step, After StepID
 }
@@ -25,8 +25,8 @@ func (a MoveStep) decide(s State, f Facts) ([]Event, error) {
 	return []Event{moved[0]}, nil
 }
 
-// on returns the move within a plan, none where the step stands there already. A person is held to
-// what the dependencies allow; an agent's order is a list of what it means to do.
+// on returns the move within a plan, nil if the step is there already. Only a person is held to the
+// dependencies; an agent's order just lists its intentions.
 func (a MoveStep) on(p *Plan, f Facts) ([]StepMoved, error) {
 	step, err := findStep(p, a.Step, "/step_id")
 	if err != nil {
@@ -40,7 +40,7 @@ func (a MoveStep) on(p *Plan, f Facts) ([]StepMoved, error) {
 	at, to := p.Steps.Position(a.Step), 0
 	if a.After != 0 {
 		if to = p.Steps.Position(a.After); to < at {
-			to++ // it makes room behind itself, else it moves up
+			to++ // the gap left by the step moves later places up by one
 		}
 	}
 	switch {
@@ -48,7 +48,7 @@ func (a MoveStep) on(p *Plan, f Facts) ([]StepMoved, error) {
 		return nil, Refuse(InvalidInput, "/after", a.Step.String()+" cannot stand behind itself",
 			"name another step, or 0 for the first place")
 	case to == at:
-		return nil, nil // it stands there
+		return nil, nil // it is there already
 	case f.Actor.Way() != "":
 		if err := p.Steps.inTheWay(step, to); err != nil {
 			return nil, err
@@ -57,8 +57,8 @@ func (a MoveStep) on(p *Plan, f Facts) ([]StepMoved, error) {
 	return []StepMoved{{Step: a.Step, After: a.After, At: f.Now}}, nil
 }
 
-// Places returns the first and the last place, counted from 0, at which a step can stand: behind
-// what it waits for and before what waits for it, as far as it stands so now.
+// Places returns the first and the last position of a step, counted from 0, between its
+// dependencies and its dependents. Those out of order already are ignored.
 func (s Steps) Places(id StepID) (first, last int) {
 	at := s.Position(id)
 	if at < 0 {
@@ -78,7 +78,7 @@ func (s Steps) Places(id StepID) (first, last int) {
 	return first, last
 }
 
-// inTheWay refuses a place that the dependencies do not leave to a step.
+// inTheWay refuses a position that the dependencies of the steps rule out.
 func (s Steps) inTheWay(step *Step, to int) error {
 	at := s.Position(step.ID)
 	between := func(id StepID) bool { return s.Position(id) >= min(at, to) && s.Position(id) <= max(at, to) }
@@ -93,7 +93,7 @@ func (s Steps) inTheWay(step *Step, to int) error {
 	return conflict(fmt.Sprintf("%s "+of, step.ID, IDs(ids)), "give it another place, or drop the dependency first")
 }
 
-// StepMoved puts a step of the current plan behind another, or before all.
+// StepMoved moves a step of the current plan after another, or to the front.
 type StepMoved struct {
 	Step  StepID    `json:"step_id"`
 	After StepID    `json:"after,omitzero"`
@@ -106,7 +106,7 @@ func (e StepMoved) apply(s State) State {
 	})
 }
 
-// moved returns the steps with one behind another, or before all.
+// moved returns the steps with one moved after another, or to the front.
 func (s Steps) moved(id, after StepID) Steps {
 	step, ok := s.Get(id)
 	if !ok {
@@ -119,8 +119,8 @@ func (s Steps) moved(id, after StepID) Steps {
 	return moved
 }
 
-// reordered names the first step of a plan that stands before one which it stood behind
-// in the approved plan, 0 when there is none.
+// reordered returns the first step that comes before one it followed in the approved plan, 0 if
+// there is none.
 func reordered(approved, now *Plan) StepID {
 	last := -1
 	for step := range now.Steps.All() {

@@ -7,7 +7,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestMoveStep puts steps behind others. What they are and wait for stays.
+// TestMoveStep moves steps. Their content and dependencies stay.
 func TestMoveStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		step, after plan.StepID
@@ -49,8 +49,8 @@ func TestMoveStep(t *testing.T) {
 	}
 }
 
-// TestEndedPlanIsOpenedAgain: what may add to a plan that completed by itself makes it
-// active again; with its final summary it is closed.
+// TestEndedPlanIsOpenedAgain: an action that may add to a plan completed by itself makes it active
+// again; a final summary closes it.
 func TestEndedPlanIsOpenedAgain(t *testing.T) {
 	w := withPlan(t, titled("a"))
 	w.do(ann, plan.MarkStep{Step: 1, Status: plan.Done})

@@ -13,8 +13,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// graph is a plan of which it is settled beforehand how each step ends, so that the order in which
-// engines come to them cannot matter.
+// graph is a plan with the end of each step fixed in advance, so that the order of execution cannot
+// matter.
 type graph struct {
 	steps  []plan.NewStep
 	fails  map[plan.StepID]bool
@@ -45,7 +45,7 @@ func drawGraph(t *rapid.T) graph {
 	return g
 }
 
-// sum is what the conditions and the lists of a step are made from: the values of what it depends on.
+// sum is the input of a step's conditions and lists: the values of its dependencies.
 func (g graph) sum(step plan.NewStep) int {
 	sum := 0
 	for _, dep := range step.DependsOn {
@@ -54,7 +54,7 @@ func (g graph) sum(step plan.NewStep) int {
 	return sum
 }
 
-// expected carries the graph out in order, one step after the other.
+// expected carries out the graph in order, one step after the other.
 func (g graph) expected() map[plan.StepID]plan.StepStatus {
 	ended, met := map[plan.StepID]plan.StepStatus{}, map[plan.StepID]bool{}
 	for i, step := range g.steps {
@@ -76,7 +76,7 @@ func (g graph) expected() map[plan.StepID]plan.StepStatus {
 	return ended
 }
 
-// world carries a graph out by engines that come and go, while people get in the way.
+// world carries out a graph by engines that come and go, while people get in the way.
 type world struct {
 	graph
 	*workspace
@@ -95,7 +95,7 @@ func (w *world) find(step *plan.Step, r *plan.Resolution) {
 	}
 }
 
-// ends is how a step ends: of a loop that fails, its last instance does.
+// ends returns the end of a step; if a loop fails, its last instance does.
 func (w *world) ends(step *plan.Step) bool {
 	if loop := step.Loop(); loop != 0 {
 		parent := w.step(loop)
@@ -131,13 +131,13 @@ func (w *world) advanceAs(t *rapid.T, by plan.Actor) {
 	}
 }
 
-// birth lets an engine take part.
+// birth adds an engine.
 func (w *world) birth() {
 	w.born++
 	w.engines = append(w.engines, plan.NewActor(plan.ViaEngine, fmt.Sprintf("engine#%d", w.born)))
 }
 
-// disturb does what gets in the way of a run, and is over at the latest when calm is asked for.
+// disturb gets in the way of a run, and stops at the latest when calm is set.
 func (w *world) disturb(t *rapid.T) {
 	switch rapid.SampledFrom([]string{"", "", "", "die", "pause", "block", "mode", "clock", "replan", "restart"}).Draw(t, "meanwhile") {
 	case "die":
@@ -154,7 +154,7 @@ func (w *world) disturb(t *rapid.T) {
 		w.now = w.now.Add(8 * time.Hour)
 	case "replan":
 		_, _ = w.try(person, plan.Replan{Changes: "another way"})
-	case "restart": // from what is written down
+	case "restart": // from the written form
 		w.state = foldAll(w.log)
 	}
 }
@@ -172,8 +172,8 @@ func (w *world) calm() {
 	}
 }
 
-// TestEnginesEndAsOneStepAfterTheOther: whoever carries a plan out, however many, and whatever
-// gets in the way, it ends as a naive run in order does.
+// TestEnginesEndAsOneStepAfterTheOther: with any number of engines and any disturbance, a plan ends
+// as in a naive run in order.
 func TestEnginesEndAsOneStepAfterTheOther(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		w := &world{graph: drawGraph(t), workspace: newWorkspace(t), running: map[plan.Attempt]plan.Actor{}}

@@ -9,23 +9,22 @@ import (
 	"time"
 )
 
-// Origin is what a plan that was written down elsewhere keeps of its life there. What is
-// left out is as for any new plan.
+// Origin is the history of a plan from elsewhere. A zero field has the value of a new plan.
 type Origin struct {
-	ID             string     // kept unless a plan here has it; see Origin.keepsID
-	Version        int        // with "-v" and the version behind it, the id is the root's: see Plan.Root
-	PreviousPlanID string     // of the version before
-	Changes        string     // what the replan changed that made it
-	Discoveries    []string   // that led to it
+	ID             string     // kept unless a plan here has it; see keepsID
+	Version        int        // if the id ends in "-v" and the version, the rest is the root: see Plan.Root
+	PreviousPlanID string     // of the previous version
+	Changes        string     // made by the replan that led to this version
+	Discoveries    []string   // that led to this version
 	Replans        int        // after critical failures
 	Status         PlanStatus // replanning or failed; any other follows from the steps
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 	CreatedBy      string
-	Highest        StepID // the highest id of a step so far
+	Highest        StepID // highest step id so far
 }
 
-// planID is what the id of a plan may be: it is the name of a file, too.
+// planID matches the id of a plan, which is also the name of a file.
 var planID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$`) })
 
 // IsPlanID reports whether text can be the id of a plan.
@@ -54,15 +53,15 @@ func CleanOrigin(field string, o Origin) (Origin, error) {
 	return o, c.Err()
 }
 
-// keepsID reports whether the plan keeps its id in s: no plan has it, and a draft is not taken
-// for a revision of the current plan.
+// keepsID reports whether the plan keeps its id in s: no other plan has it, and a draft must not
+// look like a revision of the current plan.
 func (o Origin) keepsID(s State, draft bool) bool {
 	theirs := Plan{ID: o.ID, Version: o.Version}
 	return o.ID != "" && !slices.Contains(s.PlanIDs(), o.ID) && (!draft || s.Plan == nil || s.Plan.Root() != theirs.Root())
 }
 
-// follow makes the steps of a plan those of one more version of a plan that is here already: no
-// id is minted again, and no attempt is taken for another.
+// follow adapts steps that become another version of a plan in s: no id is minted again, and
+// attempts are not confused.
 func (s State) follow(p *Plan, steps []*Step, highest StepID) (StepID, error) {
 	tried := s.attemptsOf(p)
 	for i, step := range steps {
@@ -71,7 +70,7 @@ func (s State) follow(p *Plan, steps []*Step, highest StepID) (StepID, error) {
 	return max(highest, s.highestOf(p.Root())), s.atRest(p.Root())
 }
 
-// onto gives a plan that is about to be set up in s what it keeps of its origin.
+// onto applies the origin to a plan about to be set up in s.
 func (o Origin) onto(p *Plan, s State, draft bool) {
 	if o.keepsID(s, draft) {
 		p.ID = o.ID
@@ -82,10 +81,10 @@ func (o Origin) onto(p *Plan, s State, draft bool) {
 	p.CreatedAt, p.UpdatedAt = cmp.Or(o.CreatedAt, p.CreatedAt), cmp.Or(o.UpdatedAt, p.UpdatedAt)
 }
 
-// MaxKeptID is the highest id that a step keeps: what is kept by id is as long as that.
+// MaxKeptID is the highest step id that can be kept. The index of steps by id grows with it.
 const MaxKeptID = 10 * DefaultMaxSteps
 
-// keptIDs checks the ids that the steps of a new plan bring along: all have one, or none.
+// keptIDs checks the ids of a new plan's steps: either all steps have one, or none has.
 func (c *cleaner) keptIDs(steps []NewStep, name string) {
 	seen := map[StepID]bool{}
 	for i, step := range steps {
@@ -103,8 +102,8 @@ func (c *cleaner) keptIDs(steps []NewStep, name string) {
 	c.keptExecutions(steps, name)
 }
 
-// kept is what a step from elsewhere keeps of its runs: how loops and conditions have turned
-// out. What was asked, agreed to or under way there means nothing here.
+// kept returns the parts of a step's runs elsewhere that apply here too: the outcomes of loops and
+// conditions. Questions, approvals and running attempts do not.
 func (e *Execution) kept() *Execution {
 	if e == nil || e.Of == 0 && !e.Expanded && !e.Unmet && !e.Met {
 		return nil
@@ -112,8 +111,8 @@ func (e *Execution) kept() *Execution {
 	return &Execution{Of: e.Of, Item: e.Item, Instances: e.Instances, Expanded: e.Expanded, Unmet: e.Unmet, Met: e.Met}
 }
 
-// keptExecutions cleans what steps keep of their runs: a loop and its instances name each
-// other, and a condition has turned out for steps that have one.
+// keptExecutions cleans the kept executions: a loop and its instances name each other, and only a
+// step with a condition has its outcome.
 func (c *cleaner) keptExecutions(steps []NewStep, name string) {
 	kept, loops := map[StepID]Execution{}, map[StepID]bool{}
 	for i := range steps {

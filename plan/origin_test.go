@@ -8,8 +8,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// elsewhere is a plan that was carried out in part somewhere else: a loop with two instances,
-// and a step whose condition was false.
+// elsewhere is a plan partly carried out somewhere else: a loop with two instances, and a step with
+// a false condition.
 func elsewhere() plan.SetUp {
 	step := func(id plan.StepID, spec plan.Spec, status plan.StepStatus, e plan.Execution) plan.NewStep {
 		return plan.NewStep{ID: id, Spec: spec, Progress: plan.Progress{Status: status}, Execution: &e}
@@ -27,8 +27,8 @@ func elsewhere() plan.SetUp {
 		}}
 }
 
-// TestWhatRunsHaveMadeOfAPlanIsKept: a loop goes on with its instances and a false condition
-// satisfies what waits, but nobody's leave and no question comes along.
+// TestWhatRunsHaveMadeOfAPlanIsKept: a loop continues with its instances and a false condition
+// satisfies dependents, but approvals and questions are dropped.
 func TestWhatRunsHaveMadeOfAPlanIsKept(t *testing.T) {
 	w := newWorkspace(t)
 	a := elsewhere()
@@ -80,7 +80,7 @@ func TestWhatNoRunCanHaveMadeIsRefused(t *testing.T) {
 	}
 }
 
-// TestAnIDThatIsTakenIsNotKept: the copy gets one of its own, and all else.
+// TestAnIDThatIsTakenIsNotKept: the copy gets a new one, and keeps everything else.
 func TestAnIDThatIsTakenIsNotKept(t *testing.T) {
 	w := newWorkspace(t)
 	a := plan.SetUp{Outline: plan.Outline{Objective: "o"},
@@ -97,8 +97,8 @@ func TestAnIDThatIsTakenIsNotKept(t *testing.T) {
 	}
 }
 
-// TestAVersionFollowsThoseThatAreHere: ids and attempts of the versions before are not used again,
-// and a draft does not pose as a revision of the current plan.
+// TestAVersionFollowsThoseThatAreHere: ids and attempts of earlier versions are not reused, and a
+// draft does not pose as a revision of the current plan.
 func TestAVersionFollowsThoseThatAreHere(t *testing.T) {
 	w := newWorkspace(t)
 	version := func(n int, id string, steps ...plan.NewStep) plan.SetUp {

@@ -1,14 +1,12 @@
-// Package plan is the pure heart of planloop: the types of a workspace's state,
-// the actions that ask for a change, the events that record one, and the two
-// functions that connect them.
+// Package plan is the pure core of planloop: the types of a workspace's state, the actions that ask
+// for a change, the events that record one, and the two functions that connect them.
 //
 //	Decide(State, Action, Facts) ([]Event, error)   judges, and alone mints step ids
 //	Apply(State, Event) State                       folds, and never refuses
 //
-// A State is an immutable value: Apply returns a new one that shares what did
-// not change. Nothing here reads a file, a clock, a configuration or a global;
-// what a decision needs to know from outside arrives in Facts. The package must
-// not know who stores the events, who asked over which protocol, or how a plan
+// A State is an immutable value: Apply returns a new one that shares the unchanged parts. Nothing
+// here reads a file, a clock, a configuration or a global; outside information arrives in Facts.
+// The package must not know how events are stored, which protocol an action came by, or how a plan
 // is shown.
 package plan
 
@@ -22,7 +20,7 @@ import (
 	"unicode/utf8"
 )
 
-// Outline is what a plan is about, apart from its steps.
+// Outline is a plan without its steps.
 type Outline struct {
 	Objective         string   `json:"objective"`
 	Summary           string   `json:"summary,omitempty"`
@@ -46,50 +44,49 @@ func (m Metadata) IsZero() bool {
 	return m.Complexity == 0 && len(m.Tags) == 0 && len(m.Constraints) == 0 && len(m.InformedBy) == 0
 }
 
-// Plan is an objective with ordered steps. A *Plan is never changed once it is
-// part of a state.
+// Plan is an objective with ordered steps. A *Plan never changes once it is part of a state.
 type Plan struct {
 	ID string `json:"id"` // slug of the objective and creation time
 	Outline
 	Status         PlanStatus `json:"status"`
-	Version        int        `json:"version"` // 1, and one more with every replan
+	Version        int        `json:"version"` // 1, plus one per replan
 	PreviousPlanID string     `json:"previous_plan_id,omitempty"`
-	Changes        string     `json:"changes,omitempty"`     // what a replan changed
+	Changes        string     `json:"changes,omitempty"`     // made by a replan
 	Discoveries    []string   `json:"discoveries,omitempty"` // that led to a replan
 	Replans        int        `json:"replans,omitempty"`     // after critical failures
 	Approval       *Approval  `json:"approval,omitempty"`
-	Verdict        *Verdict   `json:"verdict,omitempty"` // the last judge's
+	Verdict        *Verdict   `json:"verdict,omitempty"` // the latest
 	FinalSummary   string     `json:"final_summary,omitempty"`
 	CreatedAt      time.Time  `json:"created_at"`
 	UpdatedAt      time.Time  `json:"updated_at"`
 	CreatedBy      string     `json:"created_by"`
-	Adopted        *Adopted   `json:"adopted,omitempty"` // from a host's own plan; nil for a plan that was made here
-	Edits          *Edits     `json:"edits,omitempty"`   // by people, of a draft; nil: it is as it was submitted
+	Adopted        *Adopted   `json:"adopted,omitempty"` // from a host's own plan; nil for a plan made here
+	Edits          *Edits     `json:"edits,omitempty"`   // by people, in a draft; nil if there are none
 	Steps          Steps      `json:"-"`                 // see Body
 }
 
-// Approval records who agreed to a plan, by which way and to what.
+// Approval records a person's agreement to a plan.
 type Approval struct {
 	By      string    `json:"by"`
 	Way     string    `json:"way"`    // person or client-confirmed
-	Digest  string    `json:"digest"` // of what was shown
+	Digest  string    `json:"digest"` // of the version shown
 	Comment string    `json:"comment,omitempty"`
 	At      time.Time `json:"at"`
 
-	Revision Revision `json:"revision,omitempty"` // of the log with it; 0 in logs that do not say
-	Edits    *Edits   `json:"edits,omitempty"`    // by people, of what was submitted
+	Revision Revision `json:"revision,omitempty"` // of the log that includes it; 0 in old logs
+	Edits    *Edits   `json:"edits,omitempty"`    // by people, in the submitted draft
 
-	Deviations []string `json:"deviations,omitempty"` // changes since that needed no new agreement
-	Unseen     []StepID `json:"unseen,omitempty"`     // steps split off since, whose text the approver has not seen
+	Deviations []string `json:"deviations,omitempty"` // later changes that needed no new agreement
+	Unseen     []StepID `json:"unseen,omitempty"`     // steps split off later, with text the approver has not seen
 
-	Tools map[string]string `json:"tools,omitempty"` // how the tools of other servers were defined that the steps name
+	Tools map[string]string `json:"tools,omitempty"` // definitions of the steps' tools that other servers provide
 }
 
-// unseen is what is said of a step whose text the approver has not seen.
+// unseen describes a step with text that the approver has not seen.
 const unseen = "split off since: the approver has not seen this"
 
-// NotSeen says of a step that was split off since that the approver has not seen it; "" of
-// every other one.
+// NotSeen says that the approver has not seen a step, because it was split off later; "" for every
+// other step.
 func (a *Approval) NotSeen(id StepID) string {
 	if a == nil || !slices.Contains(a.Unseen, id) {
 		return ""
@@ -97,8 +94,8 @@ func (a *Approval) NotSeen(id StepID) string {
 	return unseen
 }
 
-// Remark says of a step what whoever works on it may not expect: that the approver has not seen it, or
-// that people changed it before the approval; "" for nothing.
+// Remark says what an agent working on a step may not expect: the approver has not seen it, or
+// people changed it before the approval. It is "" for other steps.
 func (a *Approval) Remark(id StepID) string {
 	if a == nil {
 		return ""
@@ -106,8 +103,7 @@ func (a *Approval) Remark(id StepID) string {
 	return cmp.Or(a.NotSeen(id), a.Edits.Of(id))
 }
 
-// Changed reports whether a field of a step was changed since the approval, without asking
-// again.
+// Changed reports whether a field of a step has changed since the approval without a new agreement.
 func (a *Approval) Changed(id StepID, field string) bool {
 	return a != nil && slices.ContainsFunc(a.Deviations, func(what string) bool {
 		fields, of := strings.CutPrefix(what, id.String()+": ")
@@ -116,12 +112,12 @@ func (a *Approval) Changed(id StepID, field string) bool {
 	})
 }
 
-// Body is a plan in its written form: the steps as a list. Events, snapshots
-// and renderings use it.
+// Body is a plan in its written form, with the steps as a list, for events, snapshots and
+// renderings.
 type Body struct {
 	Plan
 	Steps   []*Step `json:"steps"`
-	Highest StepID  `json:"highest_step,omitzero"` // the highest id ever minted, when no step has it
+	Highest StepID  `json:"highest_step,omitzero"` // the highest id ever minted, unless the last step has it
 }
 
 // Body returns the written form of p.
@@ -134,7 +130,7 @@ func (p *Plan) Body() Body {
 	return b
 }
 
-// Build returns the plan that b writes down.
+// Build returns the plan written in b.
 func (b Body) Build() *Plan {
 	p := b.Plan
 	p.Steps = NewSteps(b.Steps)
@@ -142,20 +138,18 @@ func (b Body) Build() *Plan {
 	return &p
 }
 
-// Cleared reports whether p is the empty shell that clearing leaves of a plan: what
-// it held is a former plan.
+// Cleared reports whether p is the empty shell left by clearing; its former content is a past plan.
 func (p *Plan) Cleared() bool { return p.Status == StatusAbandoned && p.Steps.Len() == 0 }
 
-// Over reports whether nothing is to be done of it.
+// Over reports whether nothing more can be done in p.
 func (p *Plan) Over() bool {
 	return p.FinalSummary != "" || p.Status == StatusAbandoned || p.Status == StatusFailed
 }
 
-// EndedByItself reports whether p completed with its last step, and no summary has closed it.
+// EndedByItself reports whether p completed with its last step and has no final summary.
 func (p *Plan) EndedByItself() bool { return p.Status == StatusCompleted && p.FinalSummary == "" }
 
-// Root returns the id of the first version of p, which does not change with
-// replans.
+// Root returns the id of p's first version, which replans do not change.
 func (p *Plan) Root() string {
 	if p.Version > 1 {
 		return strings.TrimSuffix(p.ID, "-v"+strconv.Itoa(p.Version))
@@ -163,21 +157,20 @@ func (p *Plan) Root() string {
 	return p.ID
 }
 
-// NewStep is a step that does not have an id yet. Progress is what an imported
-// step brings along; the zero value is a pending step. DependsOn names ids as
-// they will be minted: the highest so far plus one, in order.
+// NewStep is a step without an id. Progress comes with an imported step; the zero value means
+// pending. DependsOn names ids as they will be minted: the highest so far plus one, in order.
 type NewStep struct {
 	Spec
 	Progress
-	ID        StepID     `json:"-"` // of a step of a new plan that keeps it: see SetUp; 0: the next one
-	Execution *Execution `json:"-"` // with an id: what it keeps of runs, see Execution.kept
-	Splits    StepID     `json:"-"` // the approved step it is a part of; 0: none
-	Name      string     `json:"-"` // what its author calls it, for refusals; "" for its id
+	ID        StepID     `json:"-"` // kept by a step of a new plan: see SetUp; 0: the next one
+	Execution *Execution `json:"-"` // kept together with ID, see Execution.kept
+	Splits    StepID     `json:"-"` // the approved step it is part of; 0: none
+	Name      string     `json:"-"` // the author's name for it, for refusals; "" for its id
 }
 
-// SetUp asks for a new current plan, whatever there was before
-// (WINK: planning_setup_plan). With Draft it asks for a draft beside it. A plan from
-// elsewhere has an origin, and its steps may keep their ids, which DependsOn names then.
+// SetUp asks for a new current plan, whatever came before (WINK: planning_setup_plan), or with
+// Draft for a draft alongside it. A plan from elsewhere has an origin, and its steps may keep their
+// ids, which DependsOn then names.
 type SetUp struct {
 	Outline
 	Steps  []NewStep
@@ -215,18 +208,18 @@ func (a SetUp) decide(s State, f Facts) ([]Event, error) {
 		return nil, conflict("a submitted plan waits for a decision", "decide on it first")
 	}
 	if a.Draft {
-		for i, step := range steps { // what a person is shown is what it asks for, with nothing behind it
+		for i, step := range steps { // a draft asks for exactly what it shows
 			steps[i] = &Step{ID: step.ID, Spec: step.Spec, Progress: step.Progress}
 		}
 		p.Status = StatusDraft
 		draft := Body{Plan: p, Steps: steps, Highest: highest}
-		if s.PhaseNow() == PhaseGathering { // a plan is what is waited for
+		if s.PhaseNow() == PhaseGathering { // gathering waits for a plan
 			return []Event{submitted(s, draft, f)}, nil
 		}
 		return []Event{DraftMade{draft}}, nil
 	}
 	events := append(archive(s, "replaced", f.Now), PlanSetUp{Body{Plan: p, Steps: steps, Highest: highest}})
-	return append(events, completion(p.Status, NewSteps(steps).tally(), p.UpdatedAt)...), nil // at the time that its origin says
+	return append(events, completion(p.Status, NewSteps(steps).tally(), p.UpdatedAt)...), nil // at the time given by its origin
 }
 
 // PlanSetUp makes a new plan the current one.
@@ -239,7 +232,7 @@ func (e PlanSetUp) apply(s State) State {
 	return s
 }
 
-// DraftMade puts a draft beside the current plan.
+// DraftMade puts a draft alongside the current plan.
 type DraftMade struct {
 	Plan Body `json:"plan"`
 }
@@ -256,19 +249,18 @@ func withinLimit(n int, l Limits) error {
 	return conflict(fmt.Sprintf("the plan would have %d steps; at most %d are kept", n, l.MaxSteps), "group them into fewer steps")
 }
 
-// maxSlug bounds the part of a plan id that comes from the objective.
+// maxSlug bounds the part of a plan id taken from the objective.
 const maxSlug = 40
 
-// slug returns the objective's ASCII words, lower case and joined by dashes, or
-// "plan" when there are none.
+// slug returns the objective's ASCII words in lower case, joined by dashes, or "plan" if there are
+// none.
 func slug(objective string) string {
 	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 	words := strings.Join(strings.FieldsFunc(strings.ToLower(objective), other), "-")
 	return cmp.Or(strings.TrimRight(words[:min(len(words), maxSlug)], "-"), "plan")
 }
 
-// newPlanID returns <slug>-<unix seconds>, the seconds raised until no plan of s
-// has the id.
+// newPlanID returns <slug>-<unix seconds>, with the seconds raised until the id is unique in s.
 func newPlanID(s State, objective string, now time.Time) string {
 	base := slug(objective)
 	for second := now.Unix(); ; second++ {
@@ -284,21 +276,21 @@ const (
 	metaAfter  = "' into a detailed task list for planloop."
 )
 
-// MetaTitle is the title of the task that asks for a plan for a goal
-// (planloop: Workflow, Step 3). A goal too long for a title is shortened.
+// MetaTitle returns the title of the task that asks for a plan for a goal (planloop: Workflow, Step
+// 3). A goal too long for a title is shortened.
 func MetaTitle(goal string) string {
 	room := MaxLongLine - utf8.RuneCountInString(metaBefore+metaAfter)
 	return metaBefore + Shorten(goal, room) + metaAfter
 }
 
-// IsMeta reports whether a title is that of a task that asks for a plan: it is
-// no work of the plan, and no gate applies to it.
+// IsMeta reports whether a title is that of a task that asks for a plan. Such a task is not part of
+// the plan's work, and no gate applies to it.
 func IsMeta(title string) bool {
 	return strings.HasPrefix(title, metaBefore) && strings.HasSuffix(title, metaAfter)
 }
 
-// asksForPlan reports whether a step is the one that a session began with: what
-// proves it is the plan that has passed the gates. A title alone does not make it so.
+// asksForPlan reports whether a step is the one that began the session and asked for the plan. A
+// plan that passed the gates proves it. The title alone does not identify it.
 func (s State) asksForPlan(step *Step) bool {
 	return step.ID == 1 && s.Plan != nil && step.Title == MetaTitle(s.Plan.Objective)
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// MarkStep asks to change the status of a step, with an optional note
-// (WINK: planning_mark_step). Starting a step claims it for the actor.
+// MarkStep asks to change the status of a step, with an optional note (WINK: planning_mark_step).
+// Starting a step claims it for the actor.
 type MarkStep struct {
 	Step   StepID
 	Status StepStatus
@@ -61,8 +61,8 @@ func (a MarkStep) decide(s State, f Facts) ([]Event, error) {
 	return []Event{marked}, nil
 }
 
-// reserved refuses a mark on what an engine carries out, on a loop that its instances
-// make up, and the start of what a person has to agree to first.
+// reserved refuses a mark on a step that an engine is running, on a loop that ends with its
+// instances, and the start of a step that needs a person's approval or answer first.
 func reserved(step *Step, a MarkStep, f Facts) error {
 	name, x := step.ID.String(), step.execution()
 	switch {
@@ -83,8 +83,8 @@ func reserved(step *Step, a MarkStep, f Facts) error {
 	return nil
 }
 
-// recovers returns how a mark answers for a step of which nobody knows what came of it, "" when
-// it does not: nobody takes such a step over.
+// recovers returns the answer that a mark gives about a step in unknown state, "" if it gives none;
+// such a step cannot be taken over.
 func (a MarkStep) recovers(step *Step) Choice {
 	if !step.Unknown() {
 		return ""
@@ -92,7 +92,7 @@ func (a MarkStep) recovers(step *Step) Choice {
 	return map[StepStatus]Choice{Done: Happened, Pending: Retry, Skipped: Skip}[a.Status]
 }
 
-// inFlight reports whether an action only tells what came of steps that its actor is at work on.
+// inFlight reports whether an action only reports results of steps that its actor is working on.
 func (s State) inFlight(a Action, f Facts) bool {
 	switch a := a.(type) {
 	case MarkStep:
@@ -113,8 +113,8 @@ func (s State) worksOn(id StepID, by Actor) bool {
 	return ok && step.Status == InProgress && (step.ClaimedBy == by.Name || by.Scope.running(s) == step)
 }
 
-// markable returns the current plan and the step of it, or says why it is not to
-// be marked by an actor. What came of a step in flight is heard whatever became of the plan.
+// markable returns the current plan and its step, or refuses if the actor may not mark it. Results
+// of a step in flight are accepted even after the plan has failed.
 func markable(s State, id StepID, by Actor) (*Plan, *Step, error) {
 	p, err := livePlan(s)
 	if err != nil {
@@ -135,9 +135,8 @@ func markable(s State, id StepID, by Actor) (*Plan, *Step, error) {
 	return p, step, err
 }
 
-// claimable refuses a step that another actor holds: until a lease has passed
-// since the owner's last sign of life, or its connection is gone, or a person
-// forces it.
+// claimable refuses a step that another actor owns, until a lease has passed since the owner's last
+// sign of life, or its connection is gone, or a person forces it.
 func claimable(step *Step, force bool, f Facts) error {
 	owner := step.ClaimedBy
 	if owner == "" || owner == f.Actor.Name || f.Actor.Scope.Step == step.ID || step.Status != InProgress {
@@ -155,8 +154,8 @@ func claimable(step *Step, force bool, f Facts) error {
 		Problem: fmt.Sprintf("%s is claimed by %s until %s", step.ID, Quote(owner), until.UTC().Format("15:04 MST"))}
 }
 
-// unblocked refuses to start a step that an open blocker does not concern: what it reports
-// comes first (planloop: Workflow, Step 5). A person may force it.
+// unblocked refuses to start a step while a blocker is open, except the step that the blocker
+// concerns: its cause comes first (planloop: Workflow, Step 5). A person may force it.
 func unblocked(s State, step *Step, a MarkStep, f Facts) error {
 	blockers := s.OpenSignals(Blocker)
 	concerned := func(blocker Signal) bool { return s.Concerns(blocker) == step.ID }
@@ -167,7 +166,7 @@ func unblocked(s State, step *Step, a MarkStep, f Facts) error {
 	return s.halted(blockers, "no other step is started")
 }
 
-// halted says what the oldest blocker does not allow.
+// halted returns the refusal for the oldest blocker.
 func (s State) halted(blockers []Signal, what string) error {
 	on := ""
 	if id := s.Concerns(blockers[0]); id != 0 {
@@ -177,8 +176,8 @@ func (s State) halted(blockers []Signal, what string) error {
 		"fix its cause, then clear it")
 }
 
-// Lapsed reports whether the claim on a step has lapsed: its owner's
-// connection is gone, or a lease has gone by since the owner's last sign of life.
+// Lapsed reports whether the claim on a step has lapsed: its owner's connection is gone, or a lease
+// has passed since the owner's last sign of life.
 func Lapsed(step *Step, owner Sighting, now time.Time, lease time.Duration) bool {
 	return owner.Gone || now.After(leaseEnd(step, owner, lease))
 }
@@ -190,7 +189,7 @@ func leaseEnd(step *Step, owner Sighting, lease time.Duration) time.Time {
 	return step.LeaseUntil
 }
 
-// StepMarked gives a step a status, and a note if there is one.
+// StepMarked sets the status of a step, and adds a note if there is one.
 type StepMarked struct {
 	Step       StepID     `json:"step_id"`
 	Status     StepStatus `json:"status"`
@@ -211,7 +210,7 @@ func (e StepMarked) apply(s State) State {
 	})
 }
 
-// become gives the step a status, with all that this changes of it.
+// become sets the step's status with everything that depends on it.
 func (step *Step) become(e StepMarked) {
 	if e.Status == InProgress {
 		step.start(e)
@@ -224,7 +223,7 @@ func (step *Step) become(e StepMarked) {
 	step.Status = e.Status
 }
 
-// ended forgets what was asked and granted for an attempt that a mark has ended, or begun.
+// ended clears the questions and grants of an attempt that a mark has ended or begun.
 func (x *Execution) ended(status StepStatus) {
 	x.Ask, x.Started, x.Unmet, x.Met = nil, false, false, x.Met && status != Pending
 	x.Agent, x.Writes, x.Report = "", false, nil
@@ -236,7 +235,7 @@ func (x *Execution) ended(status StepStatus) {
 	}
 }
 
-// renew makes a failed step one that is still to be done; a loop goes on with its instances.
+// renew makes a failed step pending again; a loop continues with its instances.
 func (step *Step) renew() {
 	status := Pending
 	if step.execution().Expanded {
@@ -282,8 +281,7 @@ func (step *Step) stop(e StepMarked) {
 	}
 }
 
-// ClaimStep asks to take a step that is in progress over, or to renew the own
-// claim on it.
+// ClaimStep asks to take over a step in progress, or to renew the actor's own claim on it.
 type ClaimStep struct {
 	Step  StepID
 	Force bool // a person takes over another actor's claim
@@ -320,12 +318,12 @@ func (e StepClaimed) apply(s State) State {
 // MaxEvidence bounds the pieces of evidence a step keeps; the oldest go first.
 const MaxEvidence = 50
 
-// ReportStep asks to keep what came out of working on a step. It leaves the
-// status alone: MarkStep changes that.
+// ReportStep asks to record the results of work on a step. It leaves the status alone: MarkStep
+// changes that.
 type ReportStep struct {
 	Step          StepID
 	Note          string
-	Output        string // takes the place of the former
+	Output        string // replaces the former one
 	AffectedFiles []string
 	Evidence      []Evidence
 }
@@ -343,7 +341,7 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.Note != "" || a.Output != "" || len(a.AffectedFiles) > 0 { // evidence alone may come from anybody, such as CI
+	if a.Note != "" || a.Output != "" || len(a.AffectedFiles) > 0 { // evidence alone may come from any actor, such as CI
 		if err := claimable(step, false, f); err != nil {
 			return nil, err
 		}
@@ -351,7 +349,7 @@ func (a ReportStep) decide(s State, f Facts) ([]Event, error) {
 	return a.event(step, f)
 }
 
-// event returns what a report on a step leads to.
+// event returns the event for a report on a step, none if it adds nothing.
 func (a ReportStep) event(step *Step, f Facts) (events []Event, err error) {
 	if err := roomForNote(step, a.Note); err != nil {
 		return nil, err
@@ -383,12 +381,12 @@ func roomForNote(step *Step, note string) error {
 		"report without a note, or add a step for what follows")
 }
 
-// StepReported keeps what came out of working on a step.
+// StepReported records the results of work on a step.
 type StepReported struct {
 	Step          StepID     `json:"step_id"`
 	Note          string     `json:"note,omitempty"`
 	Output        string     `json:"output,omitempty"`
-	AffectedFiles []string   `json:"affected_files,omitempty"` // besides those that are known
+	AffectedFiles []string   `json:"affected_files,omitempty"` // not listed before
 	Evidence      []Evidence `json:"evidence,omitempty"`
 	At            time.Time  `json:"at"`
 }
@@ -406,7 +404,7 @@ func (e StepReported) apply(s State) State {
 	})
 }
 
-// Reportable returns a step of the current plan if something can be reported of it.
+// Reportable returns a step of the current plan if the actor may report on it.
 func Reportable(s State, id StepID, by Actor) (*Step, error) {
 	_, step, err := markable(s, id, by)
 	return step, err

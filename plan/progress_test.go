@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Marking leaves a step with what its new status says about it, whatever it was before.
+// A mark leaves a step with the data of its new status, whatever the old one.
 func TestMarkStepFromEveryStatusToEveryOther(t *testing.T) {
 	for _, from := range plan.StepStatus("").Values() {
 		for _, to := range plan.StepStatus("").Values() {
@@ -232,7 +232,7 @@ func TestSeveralStepsInProgress(t *testing.T) {
 	}
 }
 
-// claimed returns a workspace where ann has been at work on S001 since 09:00:01.
+// claimed returns a workspace with ann at work on S001 since 09:00:01.
 func claimed(t failer) *workspace {
 	w := withPlan(t, titled("a"), titled("b"))
 	w.mark(1, plan.InProgress)
@@ -257,7 +257,7 @@ func TestOwnersNamesWhoHoldsAClaim(t *testing.T) {
 	}
 }
 
-// Whoever may not take a claim over may not mark the step either.
+// An actor that may not take over a claim may not mark the step either.
 func TestWhoMayTouchAClaimedStep(t *testing.T) {
 	lease := 30 * time.Minute
 	start := claimed(t).step(1).StartedAt
@@ -316,7 +316,7 @@ func TestRefusalSaysUntilWhen(t *testing.T) {
 }
 
 func TestRefusalEscapesTheOwner(t *testing.T) {
-	body := claimed(t).state.Body() // of a log that was written before names were checked
+	body := claimed(t).state.Body() // of a log older than the checks of names
 	step := *body.Plan.Steps[0]
 	step.ClaimedBy, body.Plan.Steps[0] = "x\x1b[2J", &step
 	w := newWorkspace(t)
@@ -409,8 +409,8 @@ func TestLapsed(t *testing.T) {
 	}
 }
 
-// Evidence names a criterion by its text, however it was shortened or spaced, and none that
-// the step does not have; what is missing is told whole.
+// Evidence names an existing criterion by its text, shortened or spaced in any way; missing ones
+// are listed in full.
 func TestEvidenceNamesACriterionOfTheStep(t *testing.T) {
 	long := "describe(['1','2','NA','']) gives count 2, missing 2, mean 1.5, and \"median\" " + strings.Repeat("x", 200)
 	criteria := []string{long, "The list is sorted", "The list is short"}

@@ -15,8 +15,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestLaws lets actors do whatever they like, most of it sensible and some of
-// it not, and holds the laws of Decide and Apply after every action.
+// TestLaws lets actors do anything, most of it sensible and some of it not, and checks the laws of
+// Decide and Apply after every action.
 func TestLaws(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		w := newWorkspace(t)
@@ -40,7 +40,7 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// act is w.try with the laws of a refusal and of Apply.
+// act is w.try with the laws of refusals and of Apply.
 func act(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) []plan.Event {
 	s := w.state
 	before := observed(t, s)
@@ -61,8 +61,8 @@ func act(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) []plan.Event
 	return nil
 }
 
-// checkDecide: the same arguments give the same answer, whether the state was
-// folded or read from a snapshot.
+// checkDecide: the same arguments give the same answer, whether the state was folded or read from a
+// snapshot.
 func checkDecide(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) {
 	question := jsonOf(t, a)
 	first, err1 := plan.Decide(w.state, a, w.facts(actor, a))
@@ -75,8 +75,8 @@ func checkDecide(t *rapid.T, w *workspace, actor plan.Actor, a plan.Action) {
 	}
 }
 
-// checkBranches applies two events to one state and sees that neither result,
-// nor the state, knows of the other.
+// checkBranches applies two events to one state and checks that neither affects the other's result,
+// or the state.
 func checkBranches(t *rapid.T, w *workspace, one, two plan.Event) {
 	s := w.state
 	trunk := observed(t, s)
@@ -98,8 +98,8 @@ func checkBranches(t *rapid.T, w *workspace, one, two plan.Event) {
 	}
 }
 
-// checkMinting: ids are neither reused nor skipped within a plan. minted is the
-// highest id that each plan has given away.
+// checkMinting: ids are neither reused nor skipped within a plan. minted has the highest id of each
+// plan.
 func checkMinting(t *rapid.T, w *workspace, minted map[string]plan.StepID, events []plan.Event) {
 	for _, e := range events {
 		switch e := e.(type) {
@@ -109,7 +109,7 @@ func checkMinting(t *rapid.T, w *workspace, minted map[string]plan.StepID, event
 			mintedNext(t, minted, e.Plan.Build().Root(), e.Plan.Steps)
 		case plan.PlanSubmitted:
 			root := e.Plan.Build().Root()
-			kept := func(step *plan.Step) bool { return step.ID <= minted[root] } // of a plan that is to be changed
+			kept := func(step *plan.Step) bool { return step.ID <= minted[root] } // of a plan with a waiting change
 			mintedNext(t, minted, root, slices.DeleteFunc(slices.Clone(e.Plan.Steps), kept))
 		case plan.StepsAdded:
 			mintedNext(t, minted, w.state.Plan.Root(), e.Steps)
@@ -129,7 +129,7 @@ func mintedNext(t *rapid.T, minted map[string]plan.StepID, id string, steps []*p
 	}
 }
 
-// checkInvariants holds what is true of every state that can be reached.
+// checkInvariants checks the invariants of every reachable state.
 func checkInvariants(t *rapid.T, w *workspace) {
 	if p := w.state.Plan; p != nil {
 		checkCounts(t, p.Steps)
@@ -157,8 +157,8 @@ func checkInvariants(t *rapid.T, w *workspace) {
 	checkComments(t, w)
 }
 
-// checkComments: every comment has an id of its own, in the order in which they were made, and names
-// what it was about.
+// checkComments: every comment has an id of its own, in the order of creation, and names its
+// subject.
 func checkComments(t *rapid.T, w *workspace) {
 	made := 0
 	for _, record := range w.log {
@@ -176,8 +176,7 @@ func checkComments(t *rapid.T, w *workspace) {
 	}
 }
 
-// checkMode: a request is open exactly while a plan is submitted, and it is about
-// the draft.
+// checkMode: a request is open exactly while a plan is submitted, and it is for the draft.
 func checkMode(t *rapid.T, s plan.State) {
 	request := s.ModeNow().Request
 	if (s.PhaseNow() == plan.PhaseSubmitted) != (request != nil) {
@@ -191,8 +190,8 @@ func checkMode(t *rapid.T, s plan.State) {
 	}
 }
 
-// toldResults reports whether a plan differs by nothing but what came of steps that the actor
-// was at work on.
+// toldResults reports whether a plan differs only by results of steps that the actor was working
+// on.
 func toldResults(before, after *plan.Plan, actor plan.Actor) bool {
 	if before.Steps.Len() != after.Steps.Len() || plan.Digest(before) != plan.Digest(after) {
 		return false
@@ -206,9 +205,9 @@ func toldResults(before, after *plan.Plan, actor plan.Actor) bool {
 	return true
 }
 
-// TestNobodyButAPersonApproves lets agents, people without a terminal and CI do
-// whatever there is: no plan is approved, and nothing is changed while the phase is
-// read-only. Time-outs are off, since they end the mode.
+// TestNobodyButAPersonApproves lets agents, people without a terminal and CI do anything: no plan
+// is approved, and nothing changes while the phase is read-only. Time-outs are off, since they end
+// the mode.
 func TestNobodyButAPersonApproves(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		w := newWorkspace(t)
@@ -276,14 +275,14 @@ func checkSteps(t *rapid.T, p *plan.Plan) {
 	}
 }
 
-// distinct returns those of ids that name a step, each once.
+// distinct returns the ids that name a step, each once.
 func (n naive) distinct(ids []plan.StepID) []plan.StepID {
 	out := slices.Clone(ids)
 	slices.Sort(out)
 	return slices.DeleteFunc(slices.Compact(out), func(id plan.StepID) bool { return n.get(id) == nil })
 }
 
-// checkReplay folds the log again, at once and from a snapshot on the way.
+// checkReplay folds the log again, from the beginning and from a snapshot in between.
 func checkReplay(t *rapid.T, w *workspace) {
 	want := observed(t, w.state)
 	if got := observed(t, foldAll(w.log)); got != want {
@@ -299,7 +298,7 @@ func checkReplay(t *rapid.T, w *workspace) {
 	}
 }
 
-// observed is everything that can be seen of a state, as text.
+// observed returns everything visible of a state, as text.
 func observed(t failer, s plan.State) string {
 	text := written(t, s)
 	for _, p := range []*plan.Plan{s.Plan, s.Draft} {
@@ -310,7 +309,7 @@ func observed(t failer, s plan.State) string {
 	return text
 }
 
-// reread writes a state down as a snapshot and reads it back.
+// reread writes a state as a snapshot and reads it back.
 func reread(t failer, s plan.State) plan.State {
 	t.Helper()
 	var body plan.StateBody
@@ -452,8 +451,8 @@ func drawSignal(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"tests", "lint", "build"}).Draw(t, "signal")
 }
 
-// drawSteps draws new steps; dependencies name older ones, later ones of the
-// batch and, now and then, none that exists.
+// drawSteps draws new steps; dependencies name older ones, later ones of the batch and, now and
+// then, missing ones.
 func drawSteps(t *rapid.T, size, highest int) []plan.NewStep {
 	steps := make([]plan.NewStep, size)
 	for i := range steps {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Question is something a person was asked.
+// Question is a question to a person.
 type Question struct {
 	ID         string    `json:"id"` // Q1, Q2 …
 	Text       string    `json:"text"`
 	By         string    `json:"by,omitempty"`
-	Plan       string    `json:"plan,omitempty"` // root of the plan it was asked for; "" for one that was yet to come
+	Plan       string    `json:"plan,omitempty"` // root of the plan it was asked for; "" for a plan yet to come
 	AskedAt    time.Time `json:"asked_at"`
 	Answer     string    `json:"answer,omitempty"`
 	AnsweredBy string    `json:"answered_by,omitempty"`
@@ -20,19 +20,19 @@ type Question struct {
 	Revision   Revision  `json:"revision,omitempty"` // of the answer
 }
 
-// Bounds on what stays in the state; the log keeps all of it.
+// Bounds on the questions in the state; the log keeps all of them.
 const (
 	MaxOpenQuestions = 20
 	maxQuestions     = 50
 )
 
-// OpenQuestions lists what nobody has answered, oldest first.
+// OpenQuestions lists the unanswered questions, oldest first.
 func (s State) OpenQuestions() []Question {
 	return slices.DeleteFunc(slices.Clone(s.Questions), func(q Question) bool { return !q.AnsweredAt.IsZero() })
 }
 
-// CurrentQuestions lists the open questions that were asked for the work at hand. One
-// that was asked for a plan, or in a planning mode, that is gone can still be answered.
+// CurrentQuestions lists the open questions about the current work. A question for a plan or
+// planning mode that is gone is not listed but can still be answered.
 func (s State) CurrentQuestions() []Question {
 	ended := time.Time{}
 	if d := s.ModeNow().Decision; d != nil && d.Outcome != Approved && d.Outcome != Returned {
@@ -93,9 +93,9 @@ func (e QuestionAsked) apply(s State) State {
 	return s
 }
 
-// AnswerQuestion asks to keep a person's answer.
+// AnswerQuestion asks to record a person's answer.
 type AnswerQuestion struct {
-	ID     string // "" when only one is open
+	ID     string // "" if only one is open
 	Answer string
 }
 
@@ -123,7 +123,7 @@ func (a AnswerQuestion) decide(s State, f Facts) ([]Event, error) {
 	return nil, Refuse(NotFound, "/id", "no open question is "+Quote(a.ID), "answer one that is open, such as "+open[0].ID)
 }
 
-// QuestionAnswered keeps the answer to a question.
+// QuestionAnswered records the answer to a question.
 type QuestionAnswered struct {
 	ID     string    `json:"id"`
 	Answer string    `json:"answer"`

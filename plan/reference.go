@@ -12,35 +12,35 @@ import (
 	"sync"
 )
 
-// Reference is a string of a step's arguments that stands for a value: "$S001" for that of a
-// step, "$S001.path[0].to" for what lies in it, "$item" for the entry of the loop. Only a whole
-// string is one, and "$$" at its beginning stands for "$" and means no reference.
+// Reference is a string in a step's arguments that refers to a value: "$S001" to the value of a
+// step, "$S001.path[0].to" to a part of it, "$item" to the entry of the loop. Only a whole string
+// is a reference, and "$$" at its beginning is a literal "$".
 type Reference struct {
-	At   string // JSON pointer of where it stands in the arguments
-	Text string // as it is written
-	Step StepID // whose value it means; 0: the entry of the loop
-	Bad  string // why it cannot mean anything; "" where it can
+	At   string // JSON pointer to it within the arguments
+	Text string // as written
+	Step StepID // the step it refers to; 0: the entry of the loop
+	Bad  string // why it is invalid; "" if it is valid
 
 	within []part
 }
 
-// part is a step into a value: the name of a field, or the index of an entry.
+// part is one step of a path into a value: the name of a field, or the index of an entry.
 type part struct {
 	name  string
-	index int // -1 where a field is named
+	index int // -1 if a field is named
 }
 
-// MaxResolved bounds, in bytes, what arguments may become when their references are replaced.
+// MaxResolved bounds, in bytes, arguments with their references replaced.
 const MaxResolved = 16 << 20
 
-// item is what the entry of the loop is called.
+// item is the name of the loop's entry.
 const item = "item"
 
 var stepWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[sS]|[sS][tT][eE][pP]|[tT][aA][sS][kK])[_-]?[0-9]+$`)
 })
 
-// ParseReference reads a text as a reference; false where it means nothing but itself.
+// ParseReference reads a text as a reference; false if it is a literal text.
 func ParseReference(text string) (Reference, bool) {
 	head, rest, found := cutReference(text)
 	if !found || head != item && !stepWord().MatchString(head) {
@@ -58,13 +58,13 @@ func ParseReference(text string) (Reference, bool) {
 	return ref, true
 }
 
-// Name is what stands in the reference for the step.
+// Name returns the name of the step as written in the reference.
 func (r Reference) Name() string {
 	name, _, _ := cutReference("$" + strings.TrimPrefix(strings.TrimPrefix(r.Text, "$"), "steps."))
 	return name
 }
 
-// cutReference cuts "$name.rest" behind the name; false where text cannot refer to anything.
+// cutReference cuts "$name.rest" after the name; false if text cannot be a reference.
 func cutReference(text string) (name, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, "$")
 	if end := strings.IndexAny(text, ".["); end >= 0 {
@@ -73,7 +73,7 @@ func cutReference(text string) (name, rest string, ok bool) {
 	return text, rest, ok && text != "" && text[0] != '$'
 }
 
-// parsePath reads ".path[0]["a name"]", or says what is wrong with it.
+// parsePath reads ".path[0]["a name"]", or describes the fault in it.
 func parsePath(text string) (path []part, bad string) {
 	for text != "" {
 		if len(path) == MaxNesting {
@@ -88,7 +88,7 @@ func parsePath(text string) (path []part, bad string) {
 	return path, ""
 }
 
-// cutPart cuts what a path begins with: .name, [0] or ["a name"].
+// cutPart cuts the first part of a path: .name, [0] or ["a name"].
 func cutPart(text string) (next part, rest string, ok bool) {
 	next.index = -1
 	if text[0] == '.' {
@@ -111,7 +111,7 @@ func cutPart(text string) (next part, rest string, ok bool) {
 	return next, rest, ok && bracket && err == nil
 }
 
-// References lists the references in arguments, in the order in which they stand there.
+// References lists the references in arguments, in order.
 func References(args json.RawMessage) []Reference {
 	var all []Reference
 	eachDollar(args, func(from, to int, at func() string) {
@@ -123,10 +123,10 @@ func References(args json.RawMessage) []Reference {
 	return all
 }
 
-// ResolveArgs returns arguments with each reference replaced by what it stands for, and "$$" at
-// the beginning of a string by "$". All else stays as it is, byte for byte, and what was put in is
-// not looked at again. item is the entry of the loop, nil outside of one. An error names the
-// reference as it is written.
+// ResolveArgs returns arguments with each reference replaced by its value, and "$$" at the
+// beginning of a string by "$". Everything else stays as it is, byte for byte, and inserted values
+// are not searched again. item is the entry of the loop, nil outside of one. An error quotes the
+// reference.
 func ResolveArgs(args json.RawMessage, value func(StepID) (json.RawMessage, error), item json.RawMessage) (json.RawMessage, error) {
 	var out bytes.Buffer
 	var faults Faults
@@ -164,8 +164,8 @@ func ResolveArgs(args json.RawMessage, value func(StepID) (json.RawMessage, erro
 type resolution struct {
 	value func(StepID) (json.RawMessage, error)
 	item  json.RawMessage
-	known map[StepID]json.RawMessage // values that were asked for
-	read  int                        // bytes that were looked through
+	known map[StepID]json.RawMessage // fetched values
+	read  int                        // bytes searched
 }
 
 func (r *resolution) of(ref Reference) (json.RawMessage, error) {
@@ -190,7 +190,7 @@ func (r *resolution) of(ref Reference) (json.RawMessage, error) {
 	return ref.In(whole)
 }
 
-// In returns what the reference means in the value of its step, or in the entry of the loop.
+// In returns the part of value that the reference names; value is that of its step, or the entry of the loop.
 func (r Reference) In(value json.RawMessage) (json.RawMessage, error) {
 	if r.Bad != "" {
 		return nil, errors.New("it " + r.Bad)
@@ -207,7 +207,7 @@ func (r Reference) In(value json.RawMessage) (json.RawMessage, error) {
 	return value, nil
 }
 
-// of returns what stands in a value under the name, or at the index.
+// of returns the part of a value with that name or index.
 func (p part) of(value json.RawMessage) (json.RawMessage, error) {
 	var list []json.RawMessage
 	var object map[string]json.RawMessage
@@ -232,7 +232,7 @@ func (p part) of(value json.RawMessage) (json.RawMessage, error) {
 	return nil, fmt.Errorf("field %s is looked for in what is no object", Quote(p.name))
 }
 
-// renamed returns arguments in which steps are referred to by other names: those that named has.
+// renamed returns arguments with the steps in references renamed by named.
 func renamed(args json.RawMessage, named func(string) (string, bool)) json.RawMessage {
 	var out bytes.Buffer
 	done := 0
@@ -256,7 +256,7 @@ func renamed(args json.RawMessage, named func(string) (string, bool)) json.RawMe
 	return out.Bytes()
 }
 
-// rename is renamed for one text, which may be no reference.
+// rename is renamed for one text, which may be a literal.
 func rename(text string, named func(string) (string, bool)) string {
 	name, rest, ok := cutReference(text)
 	if !ok || name == item {
@@ -268,7 +268,7 @@ func rename(text string, named func(string) (string, bool)) string {
 	return text
 }
 
-// stepNamed returns the step that a name in a reference or a condition means.
+// stepNamed returns the step named in a reference or a condition.
 func stepNamed(name string) (StepID, bool) {
 	if !stepWord().MatchString(name) {
 		return 0, false
@@ -286,7 +286,7 @@ func unquoted(literal []byte) string {
 
 const escapedDollar = `"\u0024`
 
-// afterDollar returns a JSON string that begins with a dollar without that and the first quote.
+// afterDollar returns a JSON string without its opening quote and the dollar after it.
 func afterDollar(literal []byte) []byte {
 	if rest, escaped := bytes.CutPrefix(literal, []byte(escapedDollar)); escaped {
 		return rest
@@ -294,9 +294,9 @@ func afterDollar(literal []byte) []byte {
 	return literal[len(`"$`):]
 }
 
-// eachDollar visits the strings in a JSON value that begin with a dollar, but for the names of
-// fields. at returns the JSON pointer of the one that is visited. Nothing is asked of the value:
-// of one that is not valid JSON it visits what looks like a string.
+// eachDollar visits the strings in a JSON value that begin with a dollar, except field names. at
+// returns the JSON pointer of the visited string. data need not be valid JSON: then everything that
+// looks like a string is visited.
 func eachDollar(data []byte, visit func(from, to int, at func() string)) {
 	if !bytes.Contains(data, []byte(`"$`)) && !bytes.Contains(data, []byte(escapedDollar)) {
 		return
@@ -330,12 +330,12 @@ func literalEnd(data []byte, from int) int {
 	return len(data)
 }
 
-// pointerWalk knows where in a JSON value a reader stands.
+// pointerWalk tracks the position of a reader in a JSON value.
 type pointerWalk struct {
 	around []place
 }
 
-// place is an object or a list that is being read, and where in it the reader stands.
+// place is an object or list being read, with the position in it.
 type place struct {
 	name  []byte // a JSON string; nil in a list
 	index int
@@ -360,7 +360,7 @@ func (w *pointerWalk) name(literal []byte) {
 	}
 }
 
-// pointer returns the JSON pointer, cut where it is deeper than arguments may be.
+// pointer returns the JSON pointer, cut at the depth that arguments may have.
 func (w *pointerWalk) pointer() string {
 	var b strings.Builder
 	for _, p := range w.around[:min(len(w.around), MaxNesting)] {
@@ -373,7 +373,7 @@ func (w *pointerWalk) pointer() string {
 	return Shorten(b.String(), 200)
 }
 
-// pointerName writes a name as a part of a JSON pointer.
+// pointerName escapes a name for a JSON pointer.
 func pointerName(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

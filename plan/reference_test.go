@@ -155,7 +155,7 @@ func TestHostileArguments(t *testing.T) {
 }
 
 // drawArgs draws arguments in which some strings are references and some only look like them, and
-// what becomes of them: the item and all values of steps are 1.
+// their resolution: the item and all values of steps are 1.
 func drawArgs(t *rapid.T) (args, want json.RawMessage) {
 	var in, out bytes.Buffer
 	both := func(text string) { in.WriteString(text); out.WriteString(text) }

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Replan asks for the next version of the plan (rawko: Replanning). The steps stay, and what
-// else is asked for in the same batch changes them.
+// Replan asks for the next version of the plan (rawko: Replanning). The steps stay; other actions
+// in the same batch change them.
 type Replan struct {
-	Changes     string   // what is different
+	Changes     string   // the differences
 	Reasoning   string   // why
 	Discoveries []string // what led to it
-	Constraints []string // that hold from now on, besides those that do
+	Constraints []string // added to the existing ones
 }
 
 func (a Replan) clean(c *cleaner) Action {
@@ -56,8 +56,8 @@ func (a Replan) decide(s State, f Facts) ([]Event, error) {
 		Failure: p.Status == StatusReplanning, By: f.Actor.Name, At: f.Now}), nil
 }
 
-// lastVersion returns the highest version that there is of a plan: an earlier one may have been
-// restored.
+// lastVersion returns the highest version of a plan so far: the current one may be an earlier
+// version that was restored.
 func (s State) lastVersion(p *Plan) int {
 	last := p.Version
 	for head := range s.Versions(p.Root()) {
@@ -66,7 +66,7 @@ func (s State) lastVersion(p *Plan) int {
 	return last
 }
 
-// PlanReplanned makes the plan its next version: active, with what failed to be tried anew.
+// PlanReplanned makes the plan its next version: active, with its failed steps renewed.
 type PlanReplanned struct {
 	ID          string    `json:"id"`
 	Version     int       `json:"version"`

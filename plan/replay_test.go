@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// decision is an entry of a recorded history: all that a decision follows from, and what followed.
+// decision is an entry of a recorded history: the input of a decision and its result.
 type decision struct {
 	Via    plan.Via        `json:"via,omitempty"`
 	Actor  plan.Actor      `json:"actor"`
@@ -26,7 +26,7 @@ type decision struct {
 	Error  string          `json:"error,omitempty"`
 }
 
-// actionTypes are the actions that a history holds, by their names.
+// actionTypes returns the actions in a history, by name.
 func actionTypes() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, a := range []plan.Action{plan.SetUp{}, plan.AddSteps{}, plan.MarkStep{}, plan.BeginRun{}, plan.PauseRun{}, plan.Advance{},
@@ -85,7 +85,7 @@ func writtenEvents(t failer, events []plan.Event) json.RawMessage {
 	return json.RawMessage(jsonOf(t, all))
 }
 
-// spare returns JSON without the values that say nothing.
+// spare returns JSON without zero values.
 func spare(t failer, data string) string {
 	in := json.NewDecoder(strings.NewReader(data))
 	in.UseNumber()
@@ -134,7 +134,7 @@ func without(value any) any {
 	return value
 }
 
-// record lets the machine work and writes down each decision.
+// record lets the machine work and records each decision.
 func record(t failer, seed int) []byte {
 	var out bytes.Buffer
 	rapid.Custom(func(t *rapid.T) int {
@@ -142,7 +142,7 @@ func record(t failer, seed int) []byte {
 		m := newMachine(t)
 		m.decided = func(actor plan.Actor, a plan.Action, f plan.Facts, events []plan.Event, err error) {
 			d := decision{Via: actor.Via, Actor: actor, Scope: actor.Scope, Action: json.RawMessage(jsonOf(t, nameAction(t, a))), Facts: f}
-			if f.Past != nil || err != nil && len(events) > 0 { // whose body does not stand here
+			if f.Past != nil || err != nil && len(events) > 0 { // its body is not recorded
 				d.Facts.Past = nil
 			}
 			if d.Events = writtenEvents(t, events); err != nil {
@@ -158,7 +158,7 @@ func record(t failer, seed int) []byte {
 	return out.Bytes()
 }
 
-// TestRecordedHistories replays what earlier builds have decided: each build decides the same.
+// TestRecordedHistories replays the decisions of earlier builds: each build decides the same.
 func TestRecordedHistories(t *testing.T) {
 	for seed := range 3 {
 		path := filepath.Join("testdata", "histories", fmt.Sprintf("%d.jsonl", seed))

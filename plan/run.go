@@ -5,37 +5,37 @@ import (
 	"time"
 )
 
-// Run says that engines carry the plan out. A workspace has one at most; an engine that
-// comes later joins it. It is kept after it has ended, for whoever asks how it did.
+// Run is the execution of a plan by engines. A workspace has at most one; a later engine joins it.
+// It is kept after it ends, so that its outcome can be read.
 type Run struct {
 	ID     string    `json:"id"`
 	Plan   string    `json:"plan"` // root of the plan
 	By     string    `json:"by"`
 	Since  time.Time `json:"since"`
 	Paused bool      `json:"paused,omitempty"`
-	Person bool      `json:"person,omitempty"` // a person paused it, and an agent does not resume it
+	Person bool      `json:"person,omitempty"` // a person paused it, so agents may not resume it
 	Free   bool      `json:"free,omitempty"`   // no step asks a person before it runs
 	Reason Over      `json:"reason,omitempty"` // why it is paused or has ended
-	Note   string    `json:"note,omitempty"`   // what was said of that
+	Note   string    `json:"note,omitempty"`   // the reason in words
 	Ended  time.Time `json:"ended,omitzero"`
 
-	Starts      map[string]int `json:"starts,omitempty"`      // of agents, by their names
-	Unavailable int            `json:"unavailable,omitempty"` // of them in a row that ended within seconds and said nothing
+	Starts      map[string]int `json:"starts,omitempty"`      // of agents, by name
+	Unavailable int            `json:"unavailable,omitempty"` // consecutive agents that ended within seconds without a report
 }
 
-// Over says why nothing more is started (decisions: pausing and ending).
+// Over is the reason nothing more is started (decisions: pausing and ending).
 type Over string
 
-// The reasons, in the order they are looked for. The zero value says that a run goes on.
+// The reasons, in the order they are checked. The zero value means that the run continues.
 const (
 	OverCompleted        Over = "completed"
-	OverCancelled        Over = "cancelled" // the plan is gone, or somebody gave up
+	OverCancelled        Over = "cancelled" // the plan is gone, or the run was given up
 	OverPaused           Over = "paused"
 	OverFailed           Over = "failed" // a critical step failed, or replans are used up
 	OverWaitingForPerson Over = "waiting_for_person"
 	OverWaitingForAgent  Over = "waiting_for_agent"
 	OverDeadlocked       Over = "deadlocked"        // nothing can become ready
-	OverAgentUnavailable Over = "agent_unavailable" // agents that were started ended at once: a quota, a login
+	OverAgentUnavailable Over = "agent_unavailable" // started agents ended at once: a quota, a login
 )
 
 // Values lists the reasons.
@@ -44,8 +44,7 @@ func (Over) Values() []string {
 		"agent_unavailable"}
 }
 
-// OpenRun returns the run that the current plan is carried out by, nil when none is open.
-// One that is paused is open.
+// OpenRun returns the current plan's run, paused or not; nil if none is open.
 func (s State) OpenRun() *Run {
 	if s.Run == nil || !s.Run.Ended.IsZero() || s.Plan == nil || s.Plan.Root() != s.Run.Plan {
 		return nil
@@ -53,11 +52,11 @@ func (s State) OpenRun() *Run {
 	return s.Run
 }
 
-// Runs reports whether steps may be started by engines: a run is open and not paused.
+// Runs reports whether engines may start steps: a run is open and not paused.
 func (s State) Runs() bool { run := s.OpenRun(); return run != nil && !run.Paused }
 
-// WhyOver says why a run of the current plan has nothing to start and nothing to wait for,
-// "" when it goes on: an engine carries a step out, or could start one.
+// WhyOver returns the reason a run of the current plan has nothing to start and nothing to wait
+// for, "" if it continues: an engine is running a step, or could start one.
 func WhyOver(s State) Over {
 	p, run := s.Plan, s.Run
 	switch {
@@ -93,13 +92,13 @@ func WhyOver(s State) Over {
 	for range p.Steps.Ready() {
 		return OverWaitingForAgent
 	}
-	if p.Steps.Count(Blocked) > 0 { // somebody said what stands in the way
+	if p.Steps.Count(Blocked) > 0 { // an agent or a person has reported the obstacle
 		return OverWaitingForPerson
 	}
 	return OverDeadlocked
 }
 
-// BeginRun asks for a run of the current plan, or for a paused one to go on.
+// BeginRun asks to begin a run of the current plan, or to resume a paused one.
 type BeginRun struct{}
 
 func (a BeginRun) clean(*cleaner) Action { return a }
@@ -140,7 +139,7 @@ func (e RunBegun) apply(s State) State {
 	return s
 }
 
-// RunResumed lets a paused run go on.
+// RunResumed resumes a paused run.
 type RunResumed struct {
 	By string    `json:"by"`
 	At time.Time `json:"at"`
@@ -160,9 +159,9 @@ func (s State) withRun(f func(*Run)) State {
 	return s
 }
 
-// PauseRun asks for nothing new to be started; what runs goes on to its end.
+// PauseRun asks to start nothing more; running steps continue to their end.
 type PauseRun struct {
-	Reason Over   // "": somebody wants it
+	Reason Over   // "": paused on request
 	Note   string // why, in words
 }
 
@@ -187,7 +186,7 @@ func (a PauseRun) decide(s State, f Facts) ([]Event, error) {
 	return []Event{RunPaused{Reason: a.Reason, Note: a.Note, Person: person && a.Reason == OverPaused, By: f.Actor.Name, At: f.Now}}, nil
 }
 
-// EndRun asks for the run to be given up: nothing new is started, and what runs goes on to its end.
+// EndRun asks to give up the run: nothing more is started, and running steps continue to their end.
 type EndRun struct{}
 
 func (a EndRun) clean(*cleaner) Action { return a }
@@ -199,7 +198,7 @@ func (EndRun) decide(s State, f Facts) ([]Event, error) {
 	return []Event{RunEnded{Reason: OverCancelled, At: f.Now}}, nil
 }
 
-// RunPaused lets nothing new be started.
+// RunPaused stops engines from starting steps.
 type RunPaused struct {
 	Reason Over      `json:"reason"`
 	Note   string    `json:"note,omitempty"`
@@ -222,7 +221,7 @@ func (e RunEnded) apply(s State) State {
 	return s.withRun(func(r *Run) { r.Reason, r.Ended = e.Reason, e.At })
 }
 
-// runSettled returns the event that ends a run because its plan has ended, or is another.
+// runSettled returns the event that ends a run when its plan has ended or was replaced.
 func runSettled(s State, f Facts) []Event {
 	if s.Run == nil || !s.Run.Ended.IsZero() {
 		return nil
@@ -241,8 +240,8 @@ func runSettled(s State, f Facts) []Event {
 	return nil
 }
 
-// undisturbed refuses an agent what would take the plan from under steps that an engine
-// carries out. A person's word drains the run first: nothing more is started.
+// undisturbed refuses to take the plan away from a step that an engine is running, unless a person
+// who is present asks. A person can pause the run first.
 func undisturbed(s State, f Facts, what string) error {
 	if id := s.runningStep(); id != 0 && !f.Actor.Present() {
 		return conflict(id.String()+" is being run, and until it has ended "+what+" by nobody but a person",
@@ -251,7 +250,7 @@ func undisturbed(s State, f Facts, what string) error {
 	return nil
 }
 
-// atRest refuses to put another version in the place of one whose steps an engine carries out.
+// atRest refuses to replace a version while an engine is running one of its steps.
 func (s State) atRest(root string) error {
 	if id := s.runningStep(); id != 0 && s.Plan.Root() == root {
 		return conflict(id.String()+" is being run", "pause the run, and wait for the step to end")
@@ -259,7 +258,7 @@ func (s State) atRest(root string) error {
 	return nil
 }
 
-// runningStep returns the first step that an engine carries out, 0 when there is none.
+// runningStep returns the first step that an engine is running, else 0.
 func (s State) runningStep() StepID {
 	if s.Plan != nil {
 		for step := range s.Plan.Steps.Running() {
@@ -271,9 +270,9 @@ func (s State) runningStep() StepID {
 	return 0
 }
 
-// freely reports whether a configuration under which no step asks a person counts for an actor. The
-// environment of an agent's shell, and with it the configuration, is the agent's; an engine goes by
-// what held for whoever began the run, as well.
+// freely reports whether Limits.NeverAsk applies to an actor. An agent controls the environment of
+// its shell, and with it the configuration, so it does not apply there. For an engine it must also
+// have applied when the run began.
 func (s State) freely(by Actor) bool {
 	run := s.OpenRun()
 	return by.Via != ViaAgentShell && (by.Kind != Planloop || run != nil && run.Free)

@@ -12,12 +12,12 @@ import (
 
 var engine = plan.NewActor(plan.ViaEngine, "engine#1")
 
-// tool is a step that an engine carries out.
+// tool returns a step that an engine carries out.
 func tool(title string, deps ...plan.StepID) plan.NewStep {
 	return plan.NewStep{Spec: plan.Spec{Title: title, Tool: "bash_execute", Args: json.RawMessage(`{"command":"true"}`), DependsOn: deps}}
 }
 
-// run opens a run and starts what can be.
+// run opens a run and starts the steps that can start.
 func run(t failer, steps ...plan.NewStep) *workspace {
 	w := withPlan(t, steps...)
 	w.do(ann, plan.BeginRun{})
@@ -38,8 +38,8 @@ func asking(t failer) *workspace {
 	return w
 }
 
-// advance lets an engine tell results and start what can be started. It finds what found says of
-// a step, and for the others that they are as plain as can be.
+// advance lets an engine report results and start steps. w.found adjusts its findings about a step,
+// which are plain by default.
 func (w *workspace) advance(room int, finished ...plan.Finished) []string {
 	w.t.Helper()
 	return kinds(w.do(engine, w.resolve(plan.Advance{Room: room, Finished: finished})))
@@ -105,7 +105,7 @@ func TestParallelStepsStartWithinTheRoom(t *testing.T) {
 	}
 }
 
-// TestResultsCountInAnyPhase: what was done is kept, whatever became of the plan meanwhile.
+// TestResultsCountInAnyPhase: results are kept, whatever became of the plan.
 func TestResultsCountInAnyPhase(t *testing.T) {
 	for name, meanwhile := range map[string]func(*workspace){
 		"submitted": func(w *workspace) {
@@ -142,7 +142,7 @@ func TestResultsCountInAnyPhase(t *testing.T) {
 	}
 }
 
-// TestStrayResults: of another attempt, engine, plan or step; they are kept and change nothing.
+// TestStrayResults: of another attempt, engine, plan or step; they are recorded and change nothing.
 func TestStrayResults(t *testing.T) {
 	w := atWork(t)
 	done := w.finished(1, ok(`1`))
@@ -182,7 +182,7 @@ func TestPassingFaultsAreTriedThreeTimes(t *testing.T) {
 	}
 }
 
-// TestLostSteps: what is safe to repeat is repeated, the rest is put before somebody.
+// TestLostSteps: steps safe to repeat are repeated, the others ask for a settlement.
 func TestLostSteps(t *testing.T) {
 	for _, safe := range []bool{false, true} {
 		w := run(t, tool("a"), titled("b"))
@@ -213,7 +213,7 @@ func TestLostSteps(t *testing.T) {
 	}
 }
 
-// TestMarksAnswerForUnknownSteps: who has no other tool says by a mark what came of one.
+// TestMarksAnswerForUnknownSteps: an agent without another tool settles one by a mark.
 func TestMarksAnswerForUnknownSteps(t *testing.T) {
 	for _, mark := range []plan.StepStatus{plan.Done, plan.Pending, plan.Skipped} {
 		w := atWork(t)
@@ -254,7 +254,7 @@ func TestApprovalOfASteps(t *testing.T) {
 	w.refused(client, plan.AnswerStep{Step: 1, Choice: plan.Approve, Digest: ask.Digest})
 	w.limits.PersonOnly = false
 	w.do(client, plan.AnswerStep{Step: 1, Choice: plan.Approve, Digest: ask.Digest})
-	w.found = func(_ *plan.Step, r *plan.Resolution) { r.Digest = "changed" } // meanwhile
+	w.found = func(_ *plan.Step, r *plan.Resolution) { r.Digest = "changed" } // in the meantime
 	w.wantAdvance(1, []string{"step_asked"})
 	w.found = nil
 	w.do(person, plan.AnswerStep{Step: 1, Choice: plan.Approve, Args: json.RawMessage(`{"command":"ls"}`)})
@@ -277,7 +277,7 @@ func TestDeniedStepIsSkipped(t *testing.T) {
 	if step.Status != plan.Skipped || step.Result.OK || step.Result.Error != "User denied approval" {
 		t.Errorf("%+v", step)
 	}
-	w.unchanged(engine, w.resolve(plan.Advance{Room: 1})) // what needed it waits
+	w.unchanged(engine, w.resolve(plan.Advance{Room: 1})) // the steps that needed it wait
 	if got := plan.WhyOver(w.state); got != plan.OverDeadlocked {
 		t.Errorf("over: %q", got)
 	}
@@ -302,7 +302,7 @@ func TestDestructiveStepsOfAnApprovedPlanDoNotAskAgain(t *testing.T) {
 	}
 	w := run(t, tool("a"))
 	w.found = func(_ *plan.Step, r *plan.Resolution) { r.Destructive = true }
-	w.wantAdvance(1, []string{"step_asked"}) // nobody approved anything
+	w.wantAdvance(1, []string{"step_asked"}) // without an approval
 }
 
 func TestConditions(t *testing.T) {
@@ -388,8 +388,8 @@ func TestPauseAsksAPerson(t *testing.T) {
 	}
 }
 
-// TestBlockedStepIsAnswered: a person says what to do about what blocks a step, and it is tried again with that. Nobody
-// else does, and what asks something else is not answered by a text.
+// TestBlockedStepIsAnswered: a person says how to unblock a step, and it is tried again with that.
+// No other actor may, and a text does not answer another kind of question.
 func TestBlockedStepIsAnswered(t *testing.T) {
 	reply := plan.AnswerStep{Step: 1, Choice: plan.Reply, Text: "numbers only"}
 	w := run(t, titled("Sum up"), titled("b", 1))
@@ -519,7 +519,7 @@ func TestBlockerStopsStarts(t *testing.T) {
 	w.wantAdvance(1, []string{"step_started"})
 }
 
-// TestGrantOfALoop: one question for all instances, and each may be started once by it.
+// TestGrantOfALoop: one question for all instances, and each may start once.
 func TestGrantOfALoop(t *testing.T) {
 	loop := tool("Delete")
 	loop.ForEach, loop.Risk = "*.txt", plan.HighRisk
@@ -539,8 +539,8 @@ func TestGrantOfALoop(t *testing.T) {
 	w.wantAdvance(2, []string{"step_retried", "step_asked"}, again)
 }
 
-// TestApprovalCoversWhatIsCarriedOut: an approved plan that was put away and restored asks again, and
-// so does one whose planning mode is over.
+// TestApprovalCoversWhatIsCarriedOut: an approved plan that was archived and restored asks again,
+// and so does one after the end of its planning mode.
 func TestApprovalCoversWhatIsCarriedOut(t *testing.T) {
 	for name, meanwhile := range map[string]func(*workspace){
 		"restored": func(w *workspace) {
@@ -563,7 +563,7 @@ func TestApprovalCoversWhatIsCarriedOut(t *testing.T) {
 	}
 }
 
-// TestDraftHidesNothing: a draft from elsewhere brings no instances, which an approval would not bind.
+// TestDraftHidesNothing: a draft from elsewhere has no instances, which an approval would not bind.
 func TestDraftHidesNothing(t *testing.T) {
 	w := newWorkspace(t)
 	a := elsewhere()
@@ -651,7 +651,7 @@ func TestGrantIsForWhatWasShown(t *testing.T) {
 	})
 }
 
-// TestNobodyIsAskedOnlyWhereAPersonSaidSo: the configuration of an agent's shell is the agent's.
+// TestNobodyIsAskedOnlyWhereAPersonSaidSo: an agent controls the configuration of its shell.
 func TestNobodyIsAskedOnlyWhereAPersonSaidSo(t *testing.T) {
 	for via, want := range map[plan.Via]string{plan.ViaAgentShell: "step_asked", plan.ViaTerminal: "step_started"} {
 		step := tool("a")
@@ -663,7 +663,7 @@ func TestNobodyIsAskedOnlyWhereAPersonSaidSo(t *testing.T) {
 	}
 }
 
-// TestArgumentsTooLargeToBeShown: whoever is asked is told that they are not shown.
+// TestArgumentsTooLargeToBeShown: the question says that they are not shown.
 func TestArgumentsTooLargeToBeShown(t *testing.T) {
 	step := tool("a")
 	step.RequiresApproval = true

@@ -43,7 +43,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// play returns the story with the answers as they are now.
+// play returns the story with the current answers.
 func play(t *testing.T, story string) string {
 	teller := &teller{workspace: newWorkspace(t), actor: ann}
 	var out strings.Builder
@@ -66,7 +66,7 @@ func play(t *testing.T, story string) string {
 	return out.String()
 }
 
-// words splits a line at spaces; "in quotes" they belong to the word.
+// words splits a line at spaces, except "in quotes".
 func words(t *testing.T, line string) []string {
 	var list []string
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
@@ -87,7 +87,7 @@ func words(t *testing.T, line string) []string {
 	return list
 }
 
-// teller obeys the commands of a story.
+// teller executes the commands of a story.
 type teller struct {
 	*workspace
 	actor plan.Actor
@@ -164,7 +164,7 @@ func (w *teller) ids(list string) []plan.StepID {
 	return ids
 }
 
-// steps reads titles, each followed by what is known of the step.
+// steps reads titles, each followed by attributes of the step.
 func (w *teller) steps(args []string) []plan.NewStep {
 	var steps []plan.NewStep
 	for _, arg := range args {

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// Signal is something outside the plan that concerns it, such as a failing test
-// (planloop: API Contract, Response C). A cleared one is kept, so that it can be
-// seen and raised again.
+// Signal is a fact outside the plan that affects it, such as a failing test (planloop: API
+// Contract, Response C). A cleared signal is kept, so that it can be read and raised again.
 type Signal struct {
 	ID        string      `json:"id"`
 	Level     SignalLevel `json:"level"`
 	Message   string      `json:"message"`
-	Plan      string      `json:"plan_id,omitempty"` // first version of the plan whose step it names
-	Step      StepID      `json:"step_id,omitzero"`  // none when zero
-	Output    string      `json:"output,omitempty"`  // the gist of what a command printed
+	Plan      string      `json:"plan_id,omitempty"` // root of the plan with the step it names
+	Step      StepID      `json:"step_id,omitzero"`  // 0: none
+	Output    string      `json:"output,omitempty"`  // excerpt of a command's output
 	Open      bool        `json:"open"`
 	RaisedBy  string      `json:"raised_by"`
 	RaisedAt  time.Time   `json:"raised_at"` // when it was opened, not when it was last updated
@@ -24,12 +23,11 @@ type Signal struct {
 	ClearedAt time.Time   `json:"cleared_at,omitzero"`
 }
 
-// Bounds on signals. The oldest cleared ones are forgotten first; the log keeps
-// them all.
+// Bounds on signals. The oldest cleared ones are dropped first; the log keeps all of them.
 const (
 	MaxSignalID    = 80
 	MaxMessage     = 1_000
-	MaxOutput      = 2_000 // what is kept of what a command printed
+	MaxOutput      = 2_000 // bytes kept of a command's output
 	MaxOpenSignals = 100
 	maxSignals     = 200
 )
@@ -45,8 +43,8 @@ func (s State) openSignals() []Signal {
 	return slices.DeleteFunc(slices.Clone(s.Signals), func(signal Signal) bool { return !signal.Open })
 }
 
-// Concerns returns the step of the current plan that a signal names, 0 when it
-// names none or one of another plan.
+// Concerns returns the step of the current plan that a signal names, 0 if it names none or one of
+// another plan.
 func (s State) Concerns(signal Signal) StepID {
 	if s.Plan == nil || signal.Plan != s.Plan.Root() {
 		return 0
@@ -112,8 +110,7 @@ type SignalRaised struct {
 
 func (e SignalRaised) apply(s State) State { return s.withSignal(e.Signal) }
 
-// withSignal returns s with the signal in the place of the one with its id, or at
-// the end.
+// withSignal returns s with the signal added, or replacing the one with the same id.
 func (s State) withSignal(signal Signal) State {
 	signals := slices.Clone(s.Signals)
 	if i := slices.IndexFunc(signals, func(other Signal) bool { return other.ID == signal.ID }); i >= 0 {

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// MaxItems bounds how many steps a loop is made into.
+// MaxItems bounds the instances of a loop.
 const MaxItems = 1_000
 
-// ForEach is what a step is run for, one by one: the entries of a list that is given, those of a
-// value that is referred to, or the files of the workspace that a pattern matches, in order.
+// ForEach is the source of a loop's entries: a literal list, a referenced value, or the workspace
+// files that match a pattern, in order.
 type ForEach struct {
-	Items []json.RawMessage // nil where it is not a list that is given
-	From  Reference         // of what; without a Text where it is no reference
-	Glob  string            // with slashes; "" where it is no pattern
+	Items []json.RawMessage // nil unless it is a literal list
+	From  Reference         // the list; empty Text unless it is a reference
+	Glob  string            // with slashes; "" unless it is a pattern
 }
 
-// ParseForEach reads what a step says it is run for. The error is a *ValidationError without a field.
+// ParseForEach reads a step's for_each. The error is a *ValidationError without a field.
 func ParseForEach(text string) (ForEach, error) {
 	refuse := func(problem, fix string) (ForEach, error) {
 		return ForEach{}, Refuse(InvalidInput, "", Quote(text)+" "+problem, fix)
@@ -60,7 +60,7 @@ func ParseForEach(text string) (ForEach, error) {
 	return ForEach{Glob: glob}, nil
 }
 
-// withinItems refuses a list that is too long to be looped over.
+// withinItems refuses a list that is too long for a loop.
 func withinItems(n int) error {
 	if n <= MaxItems {
 		return nil
@@ -68,7 +68,7 @@ func withinItems(n int) error {
 	return Refuse(InvalidInput, "", fmt.Sprintf("has %d entries", n), fmt.Sprintf("give at most %d", MaxItems))
 }
 
-// ItemsOf returns the entries of the list that a loop goes over.
+// ItemsOf returns the entries of a loop's list.
 func ItemsOf(list json.RawMessage) ([]json.RawMessage, error) {
 	var items []json.RawMessage
 	if json.Unmarshal(list, &items) != nil || items == nil {
@@ -77,13 +77,13 @@ func ItemsOf(list json.RawMessage) ([]json.RawMessage, error) {
 	return items, withinItems(len(items))
 }
 
-// UsesSteps reports whether arguments refer to a step, which an entry of a loop is not.
+// UsesSteps reports whether arguments refer to a step; "$item" does not.
 func UsesSteps(args json.RawMessage) bool {
 	return slices.ContainsFunc(References(args), func(r Reference) bool { return r.Step != 0 })
 }
 
-// References lists what a step refers to in its arguments, its condition and its loop. At is a
-// JSON pointer from the step.
+// References lists the references in a step's arguments, condition and loop. At is a JSON pointer
+// from the step.
 func (s Spec) References() []Reference {
 	all := References(s.Args)
 	for i := range all {
@@ -101,7 +101,7 @@ func (s Spec) References() []Reference {
 	return all
 }
 
-// Sources lists the steps that a step refers to, in its arguments, its condition and its loop.
+// Sources lists the steps that a step refers to in its arguments, condition and loop.
 func (s Spec) Sources() []StepID {
 	var ids []StepID
 	for _, ref := range s.References() {
@@ -112,8 +112,8 @@ func (s Spec) Sources() []StepID {
 	return ids
 }
 
-// Linked returns a step that depends on what it refers to. named tells what step a name means that
-// stands in a reference, which is written canonically then, as $S001; nil: whatever reads as an id.
+// Linked returns the step with its references among its dependencies. named returns the step for a name in a
+// reference, which is then written canonically, as $S001; if nil, any form of a step id is a name.
 func (s Spec) Linked(named func(string) (StepID, bool)) Spec {
 	if named == nil {
 		named = stepNamed
@@ -130,7 +130,7 @@ func (s Spec) Linked(named func(string) (StepID, bool)) Spec {
 	return s
 }
 
-// Calling returns a step in which other steps are referred to by the names that call gives them.
+// Calling returns the step with its references to other steps renamed by call.
 func (s Spec) Calling(call func(StepID) string) Spec {
 	return s.renamed(func(name string) (string, bool) {
 		if id, known := stepNamed(name); known {
@@ -145,8 +145,8 @@ func (s Spec) renamed(named func(string) (string, bool)) Spec {
 	return s
 }
 
-// CheckReferences refuses references that cannot mean anything, or mean a step that is not known. field
-// is the JSON pointer of the step.
+// CheckReferences refuses invalid references and those to unknown steps. field is the JSON pointer
+// of the step.
 func (s Spec) CheckReferences(field string, known func(StepID) bool) error {
 	var faults Faults
 	for _, ref := range s.References() {
@@ -178,9 +178,9 @@ func renamedCondition(text string, named func(string) (string, bool)) string {
 	return b.String() + text[done:]
 }
 
-// eachConditionName visits what stands for a step in a condition: the name in steps.name or
-// steps["name"]. It reads words, not the grammar, so it may see one where there is none. Whoever
-// compiles a condition refuses those in which it would see less than there is.
+// eachConditionName visits the names of steps in a condition, in steps.name or steps["name"]. It
+// reads words, not the grammar, so it may find too many. The compiler of conditions must refuse any
+// in which it would find too few.
 func eachConditionName(text string, visit func(from, to int)) {
 	for i := 0; i < len(text); {
 		end := tokenEnd(text, i)
@@ -194,7 +194,7 @@ func eachConditionName(text string, visit func(from, to int)) {
 	}
 }
 
-// tokenEnd returns where the word, the text in quotes, the comment or the sign at i ends.
+// tokenEnd returns the end of the word, quoted text, comment or character at i.
 func tokenEnd(text string, i int) int {
 	behind := func(from int, end string) int {
 		if at := strings.Index(text[from:], end); at >= 0 {
@@ -232,14 +232,14 @@ func wordEnd(text string, i int) int {
 	return len(text) - len(strings.TrimLeftFunc(text[i:], inWord))
 }
 
-// fieldOf reports whether what follows is the name of a field of what stands before.
+// fieldOf reports whether a word after before is the name of a field.
 func fieldOf(before string) bool {
 	before = strings.TrimRightFunc(before, unicode.IsSpace)
 	return strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "..")
 }
 
-// conditionName returns where the name stands that is picked out of what ends at i, and what is
-// behind it.
+// conditionName returns the range of the name selected from the value that ends at i, and the index
+// after the whole selector.
 func conditionName(text string, i int) (from, to, behind int) {
 	skip := func(what string) {
 		if rest, found := strings.CutPrefix(text[i:], what); found {

@@ -62,7 +62,7 @@ func TestCallingStepsByOtherNames(t *testing.T) {
 func TestParseForEach(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want string // the kind and what it holds, or what is wrong
+		want string // the kind and its content, or the fault
 	}{
 		{`["a", "b"]`, `list ["a" "b"]`}, {` [1,{"x":[]}] `, `list [1 {"x":[]}]`}, {`[]`, `list []`}, {`["$S001"]`, `list ["$S001"]`},
 		{"$S001.files", "from S001"}, {"$step_2", "from S002"}, {"*.txt", "glob *.txt"}, {"src/**/*.go", "glob src/**/*.go"},
@@ -104,7 +104,7 @@ func TestItemsOf(t *testing.T) {
 	}
 }
 
-// withArgs is a step whose tool gets arguments.
+// withArgs returns a step with arguments for its tool.
 func withArgs(title, args string, deps ...plan.StepID) plan.NewStep {
 	step := titled(title, deps...)
 	step.Tool, step.Args = "write_file", json.RawMessage(args)
@@ -126,7 +126,7 @@ func TestReferencesAreDependencies(t *testing.T) {
 	args, none, when := json.RawMessage(`{"a":"$s1"}`), []plan.StepID{}, "steps.S1.ok"
 	w.do(ann, plan.UpdateStep{Step: 4, Patch: plan.Patch{When: &when}})
 	w.do(ann, plan.UpdateStep{Step: 2, Patch: plan.Patch{Args: &args, DependsOn: &none}})
-	w.unchanged(ann, plan.UpdateStep{Step: 3, Patch: plan.Patch{DependsOn: &none}}) // what it refers to stays
+	w.unchanged(ann, plan.UpdateStep{Step: 3, Patch: plan.Patch{DependsOn: &none}}) // references stay dependencies
 	for id, want := range map[plan.StepID][]plan.StepID{2: {1}, 3: {2, 1}, 4: {1}} {
 		if got := w.step(id).DependsOn; !slices.Equal(got, want) {
 			t.Errorf("%s depends on %v, want %v", id, got, want)

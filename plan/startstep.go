@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// aside bounds how many candidates besides those there is room for are looked at in one record.
+// aside bounds the candidates considered in one record.
 const aside = 64
 
-// Startable lists the steps that an engine may start or do something else about now, in order:
-// the ready ones that have a tool, a condition, a list or a question, and no open question.
-// room is how many can be started.
+// Startable lists the steps that an engine may start or otherwise handle now, in order: the ready
+// ones with a tool, a condition, a loop or a question, unless one is open. room is the number of
+// steps that can be started.
 func Startable(s State, room int) []*Step { return upNext(s, room, nil) }
 
-// StartableWithAgents lists as well the first of those that agents do for which may is true, for an engine
-// that starts agents.
+// StartableWithAgents also lists the first step for agents that may accepts, for an engine that
+// starts agents.
 func StartableWithAgents(s State, room int, may func(*Step) bool) []*Step {
 	return upNext(s, room, may)
 }
@@ -49,7 +49,7 @@ func upNext(s State, room int, may func(*Step) bool) []*Step {
 	return list
 }
 
-// ConcernsEngine reports whether a ready step is more than work for an agent.
+// ConcernsEngine reports whether a ready step needs more than the work of an agent.
 func (step *Step) ConcernsEngine() bool {
 	x := step.execution()
 	instance := x.Of != 0
@@ -57,12 +57,12 @@ func (step *Step) ConcernsEngine() bool {
 		!instance && step.Pause != "" && !x.Answered || step.RequiresApproval && x.Grant == nil
 }
 
-// start starts the steps that may be started, or does what else becomes of them.
+// start starts the steps that may start, and otherwise handles the rest.
 func (a Advance) start(c *course) {
 	if !c.state.Runs() {
 		return
 	}
-	room, held := a.Room, false // for an agent that waits for what writes to end
+	room, held := a.Room, false // an agent waits until nothing writes
 	for _, step := range StartableWithAgents(c.state, room, func(step *Step) bool { return c.facts.Resolved[step.ID].Agent != "" }) {
 		r, resolved := c.facts.Resolved[step.ID]
 		if !resolved {
@@ -82,7 +82,7 @@ func (a Advance) start(c *course) {
 	}
 }
 
-// started returns what becomes of one ready step.
+// started returns the events for one ready step.
 func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 	x := step.execution()
 	ask := func(kind AskKind, digest, text string) []Event {
@@ -106,7 +106,7 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 		return []Event{StepAnswered{Step: step.ID, Attempt: step.Attempts + 1, Digest: r.Digest, Choice: Approve, By: f.Actor.Name,
 			At: f.Now}}
 	case step.Tool == "" && r.Agent == "" && (!step.RequiresApproval || x.Grant != nil):
-		return nil // an agent's
+		return nil // it is for an agent
 	case needsGrant(s, step, r, f.Limits) && !granted(s, step, r):
 		return ask(AskApproval, r.Digest, ToolChanged(s, step, r.Definition))
 	case step.Tool == "" && r.Agent == "" || !room:
@@ -116,11 +116,11 @@ func started(s State, step *Step, r Resolution, f Facts, room bool) []Event {
 		By: f.Actor.Name, At: f.Now, LeaseUntil: f.Now.Add(f.Limits.Lease)}}
 }
 
-// maxShownArgs bounds the arguments that stand in a question, in bytes.
+// maxShownArgs bounds the arguments shown in a question, in bytes.
 const maxShownArgs = 16 << 10
 
-// askFor is a question of a kind about the next attempt of a step. Arguments that are too large to
-// stand in it are left out, and whoever is asked is told of that.
+// askFor returns a question about the next attempt of a step. Arguments too large to show are left
+// out, and the text says so.
 func (r Resolution) askFor(step *Step, kind AskKind, digest, text string, at time.Time) Event {
 	ask := Ask{Kind: kind, Attempt: step.Attempts + 1, Digest: digest, Args: r.Args, Text: text, At: at, Definition: r.Definition}
 	if len(ask.Args) > maxShownArgs {
@@ -130,12 +130,12 @@ func (r Resolution) askFor(step *Step, kind AskKind, digest, text string, at tim
 	return StepAsked{Step: step.ID, Ask: ask}
 }
 
-// joined is reasons in one sentence, without those that are "".
+// joined joins reasons into one sentence, leaving out empty ones.
 func joined(reasons ...string) string {
 	return strings.Join(slices.DeleteFunc(reasons, func(reason string) bool { return reason == "" }), "; ")
 }
 
-// listed says what a loop goes over, each entry whole, for whoever is asked about it.
+// listed describes a loop's entries, each in full, for the person asked.
 func listed(items []json.RawMessage) string {
 	text := "for " + Counted(len(items), "entry")
 	for i, item := range items {
@@ -152,7 +152,7 @@ func listed(items []json.RawMessage) string {
 	return text
 }
 
-// itemText is an entry as people read it.
+// itemText returns an entry as people read it.
 func itemText(item json.RawMessage) string {
 	var text string
 	if json.Unmarshal(item, &text) == nil {
@@ -167,7 +167,7 @@ type StepStarted struct {
 	Attempt    int       `json:"attempt"`
 	Digest     string    `json:"digest"`
 	Safe       bool      `json:"safe,omitempty"`
-	Agent      string    `json:"agent,omitempty"`  // that is started for it
+	Agent      string    `json:"agent,omitempty"`  // started for it
 	Writes     bool      `json:"writes,omitempty"` // it may change files
 	By         string    `json:"by"`
 	At         time.Time `json:"at"`
@@ -188,7 +188,7 @@ func (e StepStarted) apply(s State) State {
 	})
 }
 
-// ConditionUnmet skips a step whose own condition is false: what depends on it may go on.
+// ConditionUnmet skips a step with a false condition; its dependents may start.
 type ConditionUnmet struct {
 	Step StepID    `json:"step_id"`
 	By   string    `json:"by"`
@@ -204,7 +204,7 @@ func (e ConditionUnmet) apply(s State) State {
 	})
 }
 
-// ConditionMet leaves a step whose condition is true to agents.
+// ConditionMet leaves a step with a true condition to agents.
 type ConditionMet struct {
 	Step StepID    `json:"step_id"`
 	By   string    `json:"by"`

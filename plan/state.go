@@ -6,31 +6,31 @@ import "time"
 // the sequence number of the record in the log.
 type Revision int64
 
-// State is what a workspace knows now. It is an immutable value; the zero value
-// is an empty workspace.
+// State is the current knowledge of a workspace. It is an immutable value; the zero value is an
+// empty workspace.
 type State struct {
 	Revision  Revision   `json:"revision"`
 	UpdatedAt time.Time  `json:"updated_at"` // of the last record
 	Plan      *Plan      `json:"-"`          // nil before the first; see StateBody
-	Draft     *Plan      `json:"-"`          // a submitted or imported plan that nobody agreed to yet
+	Draft     *Plan      `json:"-"`          // a submitted or imported plan that is not approved yet
 	Phase     Phase      `json:"phase,omitempty"`
 	Signals   []Signal   `json:"signals,omitempty"`
-	Mode      *Mode      `json:"mode,omitempty"` // nil before planning mode was first entered
+	Mode      *Mode      `json:"mode,omitempty"` // nil before the first planning mode
 	Questions []Question `json:"questions,omitempty"`
-	Asked     int        `json:"asked,omitempty"` // questions so far; ids are never used again
+	Asked     int        `json:"asked,omitempty"` // questions so far; ids are never reused
 	Comments  []Comment  `json:"comments,omitempty"`
-	Commented int        `json:"commented,omitempty"` // ids of comments so far; none is used again
+	Commented int        `json:"commented,omitempty"` // comment ids so far; they are never reused
 	Run       *Run       `json:"run,omitempty"`       // open or last; nil before the first
-	Past      []PastPlan `json:"past,omitempty"`      // heads of former plans, oldest first; one that was restored stays listed
+	Past      []PastPlan `json:"past,omitempty"`      // heads of former plans, oldest first; a restored one stays listed
 }
 
-// maxSetBack bounds how far a clock may be set back without the records saying so.
+// maxSetBack bounds how far a clock may be set back before records follow it.
 const maxSetBack = time.Minute
 
-// TimeOfNext returns the time of the next record when a clock shows now. It is later than that of the record before, even within
-// one millisecond or when the clock was set back a little, so that times tell what came first. A clock that was
-// set back further is believed: it may have been wrong by years. Where more than a thousand records a second are made, times run
-// ahead of the clock, and return to it once they are a minute ahead.
+// TimeOfNext returns the time of the next record for a clock that shows now. It is later than the previous
+// record's, even within one millisecond or after the clock was set back a little, so times tell the order. A
+// clock set back further is believed: it may have been wrong by years. At more than a thousand records per
+// second, times run ahead of the clock, and return to it once they are a minute ahead.
 func (s State) TimeOfNext(now time.Time) time.Time {
 	now = now.UTC().Truncate(time.Millisecond)
 	next := s.UpdatedAt.Add(time.Millisecond)
@@ -48,8 +48,8 @@ func (s State) PhaseNow() Phase {
 	return s.Phase
 }
 
-// PlanIDs lists the ids of all plans: the current one and a draft first, then the
-// former ones as Former does.
+// PlanIDs lists the ids of all plans: the current one, a draft, then the former ones in the order
+// of Former.
 func (s State) PlanIDs() []string {
 	var ids []string
 	if s.Plan != nil {
@@ -88,7 +88,7 @@ func (s State) Body() StateBody {
 	return b
 }
 
-// Build returns the state that b writes down.
+// Build returns the state written in b.
 func (b StateBody) Build() State {
 	s := b.State
 	if b.Plan != nil {
@@ -100,8 +100,8 @@ func (b StateBody) Build() State {
 	return s
 }
 
-// Record is one accepted action as the log keeps it. The sequence of records is
-// the truth, the history and the audit trail at once.
+// Record is one accepted action in the log. The sequence of records is the truth, the history and
+// the audit trail at once.
 type Record struct {
 	Seq    Revision  `json:"seq"`
 	Action string    `json:"action"`
@@ -111,8 +111,8 @@ type Record struct {
 	Events []Event   `json:"events"`
 }
 
-// FoldVersion changes whenever Fold makes something else of the same records.
-// Snapshots of another version are ignored and rebuilt.
+// FoldVersion changes whenever Fold gives another result for the same records. Snapshots of another
+// version are ignored and rebuilt.
 const FoldVersion = 5
 
 // Fold returns the state after r.

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Spec is what a step asks for. Everything but the title is optional. The first
-// two fields are WINK's; the rest enter through the other tools, the command
-// line and imports.
+// Spec is the author's part of a step. Everything but the title is optional. The first two fields
+// are WINK's; the rest come from the other tools, the command line and imports.
 type Spec struct {
 	Title              string          `json:"title"`
 	Details            string          `json:"details,omitempty"`
@@ -15,7 +14,7 @@ type Spec struct {
 	DependsOn          []StepID        `json:"depends_on,omitempty"`
 	ContextHints       []string        `json:"context_hints,omitempty"`
 	RelevantFilePaths  []string        `json:"relevant_file_paths,omitempty"`
-	Creates            []string        `json:"creates,omitempty"` // paths the step brings into being
+	Creates            []string        `json:"creates,omitempty"` // paths the step creates
 	AcceptanceCriteria []string        `json:"acceptance_criteria,omitempty"`
 	SuggestedAgent     string          `json:"suggested_agent,omitempty"`
 	Risk               Risk            `json:"risk,omitempty"`
@@ -26,13 +25,13 @@ type Spec struct {
 	Idempotent         bool            `json:"idempotent,omitempty"`
 	RequiresApproval   bool            `json:"requires_approval,omitempty"`
 	Timeout            int             `json:"timeout,omitempty"` // seconds
-	Pause              string          `json:"pause,omitempty"`   // what to ask a person before it starts
+	Pause              string          `json:"pause,omitempty"`   // question to a person before it starts
 	When               string          `json:"when,omitempty"`
 	ForEach            string          `json:"for_each,omitempty"`
 	Verify             string          `json:"verify,omitempty"` // a command
 }
 
-// Progress is what has become of a step.
+// Progress is the state of a step's work.
 type Progress struct {
 	Status        StepStatus `json:"status"`
 	Notes         []string   `json:"notes,omitempty"`
@@ -40,7 +39,7 @@ type Progress struct {
 	Result        *Result    `json:"result,omitempty"`
 	Output        string     `json:"output,omitempty"`
 	Error         string     `json:"error,omitempty"`
-	AffectedFiles []string   `json:"affected_files,omitzero"` // empty: none; nil: not said
+	AffectedFiles []string   `json:"affected_files,omitzero"` // empty: none; nil: not reported
 	Attempts      int        `json:"attempts,omitempty"`
 	ClaimedBy     string     `json:"claimed_by,omitempty"`
 	LeaseUntil    time.Time  `json:"lease_until,omitzero"`
@@ -49,13 +48,12 @@ type Progress struct {
 	CompletedAt   time.Time  `json:"completed_at,omitzero"`
 }
 
-// Step is one piece of work of a plan. A *Step is never changed once it is
-// part of a state.
+// Step is one piece of work of a plan. A *Step never changes once it is part of a state.
 type Step struct {
 	ID StepID `json:"step_id"`
 	Spec
 	Progress
-	Execution *Execution `json:"execution,omitempty"` // nil for a step that no run has touched
+	Execution *Execution `json:"execution,omitempty"` // nil if no run has touched it
 }
 
 // Evidence supports the claim that a step is done: a command's outcome, or a
@@ -67,7 +65,7 @@ type Evidence struct {
 	Output    string    `json:"output,omitempty"` // the tail
 	Note      string    `json:"note,omitempty"`
 	Recorded  bool      `json:"recorded,omitempty"` // planloop ran the command itself
-	Stale     bool      `json:"stale,omitempty"`    // of an earlier try
+	Stale     bool      `json:"stale,omitempty"`    // from an earlier try
 	By        string    `json:"by,omitempty"`
 	At        time.Time `json:"at,omitzero"`
 }
@@ -75,8 +73,8 @@ type Evidence struct {
 // Result is the outcome of running a step's tool (Execution: StepResult).
 type Result struct {
 	OK        bool            `json:"ok"`
-	Value     json.RawMessage `json:"value,omitempty"` // up to MaxInlineValue; a larger one is kept apart
-	Kept      string          `json:"kept,omitempty"`  // what the store calls a value that is kept apart
+	Value     json.RawMessage `json:"value,omitempty"` // up to MaxInlineValue bytes; a larger one is kept apart
+	Kept      string          `json:"kept,omitempty"`  // the store's name for a value that is kept apart
 	Error     string          `json:"error,omitempty"`
 	Duration  int64           `json:"duration"` // milliseconds
 	Timestamp time.Time       `json:"timestamp"`
@@ -85,7 +83,7 @@ type Result struct {
 // AddSteps asks to append steps to the active plan (WINK: planning_add_step).
 type AddSteps struct {
 	Steps []NewStep
-	Ended bool // also to a plan that completed by itself, which is active again then
+	Ended bool // also to a plan that completed by itself, which becomes active again
 }
 
 func (a AddSteps) clean(c *cleaner) Action {
@@ -105,7 +103,7 @@ func (a AddSteps) decide(s State, f Facts) ([]Event, error) {
 	return []Event{*added}, nil
 }
 
-// on returns the steps as they join a plan, nil for none.
+// on returns the event that adds the steps to a plan, nil for none.
 func (a AddSteps) on(p *Plan, f Facts) (*StepsAdded, error) {
 	if err := withinLimit(p.Steps.Len()+len(a.Steps), f.Limits); err != nil {
 		return nil, err
@@ -127,7 +125,7 @@ func (e StepsAdded) apply(s State) State {
 	return s.withSteps(e.At, func(edit *stepsEdit) { edit.add(e.Steps) })
 }
 
-// withPlan returns s with its plan, if there is one, changed by f, which gets a copy.
+// withPlan returns s with its plan, if any, changed by f, which gets a copy.
 func (s State) withPlan(at time.Time, f func(*Plan)) State {
 	if s.Plan == nil {
 		return s
@@ -162,8 +160,8 @@ func (s State) withStep(id StepID, at time.Time, f func(*Step)) State {
 	return s.withSteps(at, func(edit *stepsEdit) { edit.replace(&step) })
 }
 
-// Patch changes fields of a step's Spec. A nil field stays as it is; a pointer
-// to an empty value erases.
+// Patch changes fields of a step's Spec. A nil field stays as it is; a pointer to an empty value
+// erases it.
 type Patch struct {
 	Title              *string          `json:"title,omitempty"`
 	Details            *string          `json:"details,omitempty"`
@@ -224,7 +222,7 @@ func (a UpdateStep) decide(s State, f Facts) ([]Event, error) {
 	return []Event{updated[0]}, nil
 }
 
-// on returns the edit of a step of a plan, none where it changes nothing.
+// on returns the edit of a step of a plan, nil if it changes nothing.
 func (a UpdateStep) on(p *Plan, f Facts) ([]StepUpdated, error) {
 	step, err := findStep(p, a.Step, "/step_id")
 	if err != nil {
@@ -234,7 +232,7 @@ func (a UpdateStep) on(p *Plan, f Facts) ([]StepUpdated, error) {
 		return nil, err
 	}
 	if deps := a.Patch.DependsOn; deps != nil && sameIDs(*deps, step.DependsOn) {
-		a.Patch.DependsOn = nil // in another order, which means nothing
+		a.Patch.DependsOn = nil // the order of dependencies means nothing
 	} else if deps != nil {
 		if err := newDependencies(p, step, *a.Patch.DependsOn); err != nil {
 			return nil, err
@@ -250,8 +248,8 @@ func (a UpdateStep) on(p *Plan, f Facts) ([]StepUpdated, error) {
 	return []StepUpdated{{Step: a.Step, Patch: a.Patch, At: f.Now}}, nil
 }
 
-// linked returns the patch of a step with references written canonically, and with what the step
-// refers to then among its dependencies.
+// linked returns the patch with references written canonically and added to the step's
+// dependencies.
 func (p Patch) linked(of *Plan, step *Step) (Patch, error) {
 	if p.Args == nil && p.When == nil && p.ForEach == nil && p.DependsOn == nil {
 		return p, nil
@@ -267,8 +265,8 @@ func (p Patch) linked(of *Plan, step *Step) (Patch, error) {
 	return PatchOf(linked, p.Given()), nil
 }
 
-// keepsGuards refuses an agent an edit by which a step asks a person no more. Of an approved plan it
-// is a deviation, which is put before a person anyway.
+// keepsGuards refuses an agent's edit that removes a step's question or approval by a person. In an
+// approved plan that is a deviation, which goes to a person anyway.
 func keepsGuards(p *Plan, step *Step, patch Patch, f Facts) error {
 	after := patch.On(step.Spec)
 	if p.Approval != nil || f.Actor.Kind != Agent || step.Status.Finished() ||
@@ -290,7 +288,7 @@ func (e StepUpdated) apply(s State) State {
 	return s.withStep(e.Step, e.At, func(step *Step) {
 		step.Spec = e.Patch.On(step.Spec)
 		if ask := step.Asking(); step.Execution != nil && (ask == nil || ask.Kind != AskUnknown) {
-			step.execute(func(x *Execution) { x.Ask, x.Grant = nil, nil }) // what was shown is another step
+			step.execute(func(x *Execution) { x.Ask, x.Grant = nil, nil }) // they were about another version of the step
 		}
 	})
 }

@@ -148,8 +148,8 @@ func TestUpdateStepChangesWhatIsNamed(t *testing.T) {
 	}
 }
 
-// Every field of a Spec can be set and erased by the field of the same name of
-// a Patch, and by no other.
+// Every field of a Spec can be set and erased by the field with the same name of a Patch, and by no
+// other.
 func TestPatchCoversEveryField(t *testing.T) {
 	full := plan.Spec{
 		Title: "t", Details: "d", Type: plan.Bugfix, DependsOn: []plan.StepID{1}, ContextHints: []string{"h"},

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// StepID names a step within its plan: S001, S002, … and past 999 S1000.
-// Only Decide mints one: highest so far plus one, never used twice in a plan
-// (WINK: Validation Rules). The zero value names no step.
+// StepID names a step within its plan: S001, S002, … and past 999 S1000. Only Decide mints one: the
+// highest so far plus one, never used twice in a plan (WINK: Validation Rules). The zero value
+// names no step.
 type StepID int
 
-// MaxStepID bounds the ids a text may name.
+// MaxStepID bounds the ids that a text may name.
 const MaxStepID StepID = 999_999
 
 // String returns the canonical form, such as S007.
@@ -42,9 +42,9 @@ func (id *StepID) UnmarshalJSON(data []byte) error {
 	return id.UnmarshalText([]byte(strings.Trim(string(data), `"`)))
 }
 
-// ParseStepID reads a step id as agents write it, in any case and with spaces around:
-// S007, and also 7, S7, step_7, task 7, #7, 7. and what stands before a step's title, as in
-// "S007: Test it". S000 and 0 never exist. The error is a *ValidationError of kind InvalidInput.
+// ParseStepID reads a step id as agents write it, in any case and with spaces around: S007, but
+// also 7, S7, step_7, task 7, #7, 7. and the id before a title, as in "S007: Test it". S000 and 0
+// never exist. The error is a *ValidationError of kind InvalidInput.
 func ParseStepID(text string) (StepID, error) {
 	word, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), ": ")
 	word = strings.TrimRight(word, ".):")
@@ -68,8 +68,8 @@ func ParseStepID(text string) (StepID, error) {
 // Number returns the id as planloop's JSON contract shows it: the number alone.
 func (id StepID) Number() string { return strconv.Itoa(int(id)) }
 
-// mint returns news as steps with ids that follow the highest of have, or that those of
-// a new plan bring along, after checking what they depend on.
+// mint returns news as steps with ids after the highest of have, or with the ids that steps of a
+// new plan keep, after checking their dependencies.
 func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 	next := have.Highest() + 1
 	steps, ids := make([]*Step, len(news)), make([]StepID, len(news))
@@ -83,14 +83,14 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 			step.Status = Pending
 		}
 		step.ClaimedBy, step.LeaseUntil = "", time.Time{}
-		if step.Result != nil && step.Result.Kept != "" { // which the store alone says
+		if step.Result != nil && step.Result.Kept != "" { // only the store names kept values
 			result := *step.Result
 			result.Kept = ""
 			step.Result = &result
 		}
 		step.Evidence = slices.Clone(step.Evidence)
 		for k := range step.Evidence {
-			step.Evidence[k].Recorded = false // what comes from outside cannot say that planloop ran the command
+			step.Evidence[k].Recorded = false // input cannot claim that planloop ran the command
 		}
 		steps[i], ids[i], added[step.ID] = step, step.ID, step
 	}
@@ -121,14 +121,14 @@ func mint(have Steps, news []NewStep, field string) ([]*Step, error) {
 	return steps, nil
 }
 
-// takenIDs returns the event that has a plan count what a change to it has minted, from when that was put before a person
-// on: whatever becomes of the change, no other step is called so.
+// takenIDs returns the event that makes a plan count the ids minted in a draft of it, from its
+// submission on: no other step gets them, even if the draft is dropped.
 func takenIDs(before, after State) []Event {
 	if after.Plan == nil {
 		return nil
 	}
 	highest := after.Plan.Steps.Highest()
-	for _, draft := range []*Plan{before.Draft, after.Draft} { // the former one is counted already, unless by the first logs
+	for _, draft := range []*Plan{before.Draft, after.Draft} { // the former one counts already, except in the oldest logs
 		if draft != nil && draft.Root() == after.Plan.Root() {
 			highest = max(highest, draft.Steps.Highest())
 		}
@@ -139,7 +139,7 @@ func takenIDs(before, after State) []Event {
 	return []Event{StepIDsTaken{Plan: after.Plan.ID, Highest: highest}}
 }
 
-// StepIDsTaken says up to which id a plan mints none any more.
+// StepIDsTaken raises the highest id that a plan has used.
 type StepIDsTaken struct {
 	Plan    string `json:"plan_id"`
 	Highest StepID `json:"highest_step,omitzero"`

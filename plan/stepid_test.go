@@ -80,8 +80,8 @@ func TestStepIDInJSON(t *testing.T) {
 	}
 }
 
-// What ParseStepID accepts prints in canonical form, which reads back as the
-// same id, as text and as JSON.
+// Every text that ParseStepID accepts prints in canonical form, which reads back as the same id, as
+// text and as JSON.
 func FuzzParseStepID(f *testing.F) {
 	for _, seed := range []string{"S001", "S1000", "S0001", "s001", "7", "007", "step_7", "step-07", " S002\n", "S000", "0", "S999999",
 		"S1000000", "-1", "S\u0661", "\x00", "step_S001", "S+01"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestIDsAreGivenOutOnce: whatever becomes of a change, a draft or a version, an id names one step in all forms of a plan.
-// No title is used twice, and none is changed, so that a title is the step itself.
+// TestIDsAreGivenOutOnce: whatever happens to a change, a draft or a version, an id names one step
+// in all forms of a plan. No title is used twice or changed, so a title identifies the step.
 func TestIDsAreGivenOutOnce(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		m := minter{workspace: newWorkspace(t), given: map[string]map[plan.StepID]string{}}
@@ -36,7 +36,7 @@ func TestIDsAreGivenOutOnce(t *testing.T) {
 	})
 }
 
-// minter is a workspace whose steps have titles that tell them apart.
+// minter is a workspace of steps with unique titles.
 type minter struct {
 	*workspace
 	titles int
@@ -130,7 +130,7 @@ func (m *minter) check(t *rapid.T) {
 	}
 }
 
-// kinds is what happened, for a failure.
+// kinds lists the events, for a failure message.
 func (m *minter) kinds() (all []string) {
 	for _, r := range m.log {
 		all = append(all, fmt.Sprint(r.Action, " ", kinds(r.Events)))

@@ -5,25 +5,23 @@ import (
 	"slices"
 )
 
-// Steps is the immutable, ordered collection of a plan's steps. Steps are held
-// by pointer in chunks, and what every action needs to know (counts by status,
-// the highest id, unmet dependencies, which chunk has a ready step) is
-// maintained, so that changing one step costs the same in a plan of ten and in
-// one of ten thousand.
+// Steps is the immutable, ordered collection of a plan's steps. Steps are held by pointer in
+// chunks. Counts by status, the highest id, unmet dependencies and the ready steps of each chunk
+// are maintained, so that changing one step costs the same in a plan of ten and in one of ten
+// thousand.
 type Steps struct {
 	chunks  []*stepChunk
 	n       int
 	highest StepID
 	counts  [stepStatuses]int
-	met     int // steps that what depends on them need not wait for
+	met     int // steps that their dependents need not wait for
 	asking  int // steps with an open question
 	ready   int
-	index   []int32 // id → position; nil while every id stands at position id-1
+	index   []int32 // id → position; nil while every id is at position id-1
 }
 
-// chunkSize is the number of steps that are copied together when one of them changes.
-// 64 keeps both the copy of a chunk and the copy of the list of chunks small up to
-// tens of thousands of steps.
+// chunkSize is the number of steps copied together when one of them changes. 64 keeps both the copy
+// of a chunk and the copy of the list of chunks small up to tens of thousands of steps.
 const chunkSize = 64
 
 // stepChunk holds chunkSize slots and counts the steps a search looks for.
@@ -36,14 +34,14 @@ type stepChunk struct {
 
 type stepSlot struct {
 	step       *Step
-	unmet      int32    // dependencies that are not met
+	unmet      int32    // dependencies not met
 	dependents []StepID // steps that depend on this one
 }
 
 func (s stepSlot) isReady() bool { return s.step.Status == Pending && s.unmet == 0 }
 
-// NewSteps returns the collection of steps in the given order. Dependencies
-// that name no step count as unmet.
+// NewSteps returns the collection of steps in the given order. Dependencies on missing steps count
+// as unmet.
 func NewSteps(steps []*Step) Steps {
 	e := Steps{}.edit()
 	e.add(steps)
@@ -115,8 +113,8 @@ func (s Steps) NextReady() *Step {
 	return nil
 }
 
-// CurrentIndex returns the place of the step to work on, or else of the first that is not
-// finished; as many as there are when all are (rawko: currentStepIndex).
+// CurrentIndex returns the position of the step to work on, else of the first unfinished step, else
+// the number of steps (rawko: currentStepIndex).
 func (s Steps) CurrentIndex() int {
 	if next := s.Next(); next != nil {
 		return s.Position(next.ID)
@@ -129,8 +127,7 @@ func (s Steps) CurrentIndex() int {
 	return s.n
 }
 
-// Differing yields the steps that are not what they were in former, in order: those that were
-// changed or added since.
+// Differing yields the steps changed or added since former, in order.
 func (s Steps) Differing(former Steps) iter.Seq[*Step] {
 	return func(yield func(*Step) bool) {
 		for i, chunk := range s.chunks {
@@ -182,7 +179,7 @@ func (s Steps) each(count func(*stepChunk) int, match func(stepSlot) bool) iter.
 
 func (s Steps) slot(i int) stepSlot { return s.chunks[i/chunkSize].slots[i%chunkSize] }
 
-// From returns the position of a step, or of the first with a higher id.
+// From returns the position of a step, else of the first with a higher id, else the number of steps.
 func (s Steps) From(id StepID) int {
 	if i := s.Position(id); i >= 0 {
 		return i
@@ -195,7 +192,7 @@ func (s Steps) From(id StepID) int {
 	return s.n
 }
 
-// Position returns where the step stands, counted from 0, or -1.
+// Position returns the step's position, counted from 0, or -1.
 func (s Steps) Position(id StepID) int {
 	switch {
 	case id < 1, s.index == nil && int(id) > s.n, s.index != nil && int(id) >= len(s.index):
@@ -206,11 +203,11 @@ func (s Steps) Position(id StepID) int {
 	return int(s.index[id])
 }
 
-// stepsEdit builds a new Steps out of an old one. It copies a chunk the first
-// time it is touched, so that a batch of changes copies no chunk twice.
+// stepsEdit builds a new Steps from an old one. It copies a chunk the first time it is touched, so
+// a batch of changes copies no chunk twice.
 type stepsEdit struct {
 	s   Steps
-	own map[*stepChunk]bool // chunks that no other Steps shares
+	own map[*stepChunk]bool // chunks not shared with another Steps
 
 	ownIndex bool
 }
@@ -220,7 +217,7 @@ func (s Steps) edit() *stepsEdit {
 	return &stepsEdit{s: s, own: map[*stepChunk]bool{}}
 }
 
-// chunk returns the chunk of position i, ours to change.
+// chunk returns the chunk of position i, safe to change.
 func (e *stepsEdit) chunk(i int) *stepChunk {
 	c := e.s.chunks[i/chunkSize]
 	if e.own[c] {
@@ -264,7 +261,7 @@ func (e *stepsEdit) tally(c *stepChunk, slot stepSlot, by int) {
 	}
 }
 
-// add appends steps, whose dependencies may name each other.
+// add appends steps; they may depend on each other.
 func (e *stepsEdit) add(steps []*Step) {
 	from := e.s.n
 	for _, step := range steps {
@@ -296,8 +293,8 @@ func (e *stepsEdit) place(step *Step) {
 	e.register(step.ID, i)
 }
 
-// register makes id known at position i. The index is needed only from the
-// first id on that does not stand at position id-1.
+// register maps id to position i. The index is only needed from the first id on that is not at
+// position id-1.
 func (e *stepsEdit) register(id StepID, i int) {
 	switch {
 	case e.s.index == nil && int(id) == i+1:
@@ -321,7 +318,7 @@ func (e *stepsEdit) link(dep StepID, dependents []StepID) {
 	if i := e.s.Position(dep); i >= 0 {
 		e.change(i, func(slot *stepSlot) {
 			slot.dependents = slices.Concat(slot.dependents, dependents)
-			slices.Sort(slot.dependents) // whatever the order of the edits
+			slices.Sort(slot.dependents) // independent of the order of edits
 		})
 	}
 }
@@ -334,8 +331,7 @@ func (e *stepsEdit) unlink(dep, dependent StepID) {
 	}
 }
 
-// replace puts step in the place of the one with its id, and brings the
-// dependents up to date.
+// replace replaces the step with the same id, and updates its dependents.
 func (e *stepsEdit) replace(step *Step) {
 	i := e.s.Position(step.ID)
 	if i < 0 {
@@ -351,7 +347,7 @@ func (e *stepsEdit) replace(step *Step) {
 	}
 }
 
-// meet tells the dependents of the step at i that it is met, or no longer.
+// meet updates the dependents of the step at i when it becomes met or unmet.
 func (e *stepsEdit) meet(i int, met bool) {
 	by := int32(1)
 	if met {

@@ -42,7 +42,7 @@ func (n naive) dependents(id plan.StepID) []plan.StepID {
 			dependents = append(dependents, step.ID)
 		}
 	}
-	slices.Sort(dependents) // wherever they stand
+	slices.Sort(dependents) // in any order
 	return dependents
 }
 
@@ -65,7 +65,7 @@ func (n naive) count(match func(*plan.Step) bool) int {
 
 func running(step *plan.Step) bool { return step.Status == plan.InProgress }
 
-// describe writes down everything that can be asked of a collection of steps.
+// describe returns everything observable about a collection of steps.
 func (n naive) describe() string {
 	var b strings.Builder
 	next := n.first(running)
@@ -89,7 +89,7 @@ func (n naive) describe() string {
 	return b.String()
 }
 
-// describe writes down the same of the real thing.
+// describe returns the same for the real collection.
 func describe(s plan.Steps) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "len %d ready %d finished %d next %s next ready %s running", s.Len(), s.ReadyCount(), s.Finished(), name(s.Next()),
@@ -114,7 +114,7 @@ func name(step *plan.Step) string {
 	return step.ID.String()
 }
 
-// checkCounts compares what s maintains with what is recounted.
+// checkCounts compares the maintained counts of s with recounted ones.
 func checkCounts(t failer, s plan.Steps) {
 	t.Helper()
 	if got, want := describe(s), naive(s.List()).describe(); got != want {
@@ -137,8 +137,7 @@ func TestStepsOfNone(t *testing.T) {
 	}
 }
 
-// Ids need not stand at position id-1: a replan may drop steps and keep the
-// ids of the others.
+// Ids need not be at position id-1: a replan may drop steps and keep the ids of the others.
 func TestStepsInAnyOrderOfIDs(t *testing.T) {
 	for _, ids := range [][]plan.StepID{{2}, {1, 3}, {3, 1, 2}, {5, 4, 9, 1}, {1, 2, 3, 1000}, {999_999, 1}} {
 		var steps []*plan.Step
@@ -168,8 +167,8 @@ func TestStepsInAnyOrderOfIDs(t *testing.T) {
 	}
 }
 
-// Steps of a plan whose ids have gaps stay true through marks and additions,
-// and two branches of it do not share an index.
+// In a plan with gaps in its ids, counts stay correct through marks and additions, and two branches
+// do not share an index.
 func TestStepsWithGapsThroughChanges(t *testing.T) {
 	body := withPlan(t).state.Body()
 	for id := plan.StepID(2); id < 300; id += 2 {
@@ -206,7 +205,7 @@ func TestStepsWithGapsThroughChanges(t *testing.T) {
 	}
 }
 
-// What depends on a step is listed by id, however it came to depend on it.
+// Dependents are listed by id, in whatever order they came to depend on a step.
 func TestDependentsDoNotTellTheOrderOfEdits(t *testing.T) {
 	w := withPlan(t, titled("a"), titled("b"), titled("c", 1))
 	w.do(ann, plan.UpdateStep{Step: 2, Patch: plan.Patch{DependsOn: &[]plan.StepID{1}}})

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// SubmitPlan asks for a person's decision about a plan (chorus: Plan Creation). It
-// stands beside the current plan until then; a former submission gives way.
+// SubmitPlan asks for a person's decision about a plan (chorus: Plan Creation). The draft waits
+// alongside the current plan and replaces a former submission.
 type SubmitPlan struct {
 	Outline
 	Steps  []NewStep
-	Undoes []string // of what people changed of the drafts that it takes the place of, for who decides
+	Undoes []string // changes by people in superseded drafts that this one reverts, for the person who decides
 }
 
 func (a SubmitPlan) clean(c *cleaner) Action {
@@ -52,7 +52,7 @@ func submitted(s State, draft Body, f Facts) PlanSubmitted {
 	return PlanSubmitted{Plan: draft, Request: request}
 }
 
-// definitionsOf returns how the tools are defined that steps name, of those of other servers.
+// definitionsOf returns the definitions of the steps' tools that other servers provide.
 func definitionsOf(steps []*Step, all map[string]string) map[string]string {
 	var named map[string]string
 	for _, step := range steps {
@@ -66,7 +66,7 @@ func definitionsOf(steps []*Step, all map[string]string) map[string]string {
 	return named
 }
 
-// PlanSubmitted puts a draft beside the current plan and asks for a decision.
+// PlanSubmitted puts a draft alongside the current plan and asks for a decision.
 type PlanSubmitted struct {
 	Plan    Body    `json:"plan"`
 	Request Request `json:"request"`
@@ -83,15 +83,15 @@ func (e PlanSubmitted) apply(s State) State {
 	})
 }
 
-// GaveWay lists the heads of the drafts that the one that waits took the place of while the same planning went on, the
-// last first: back to the one that a person last decided about, else to the first.
+// GaveWay lists the heads of the drafts that the waiting one superseded within the same planning,
+// latest first, back to the draft that a person last decided about, else to the first.
 func (s State) GaveWay() []PastPlan {
 	if s.Draft == nil || !s.PhaseNow().Restricted() {
 		return nil
 	}
 	var heads []PastPlan
 	mode, next := s.ModeNow(), s.Draft.CreatedAt
-	returned := mode.Decision != nil && mode.Decision.Outcome == Returned // which may begin it
+	returned := mode.Decision != nil && mode.Decision.Outcome == Returned // the returned draft may begin the list
 	for _, head := range slices.Backward(s.Past) {
 		same := returned && head.Revision >= mode.Decision.Revision || !returned && !head.CreatedAt.Before(mode.Since)
 		if !same || head.Reason != superseded || !head.ArchivedAt.Equal(next) {
@@ -102,9 +102,9 @@ func (s State) GaveWay() []PastPlan {
 	return heads
 }
 
-// ShownBefore returns the head of the draft that a person last decided about while the same planning went on, else of
-// the first one that was put before them: those submitted since may have been looked at by nobody, and what they changed
-// is to be seen.
+// ShownBefore returns the head of the draft that a person last decided about within the same
+// planning, else of the first submitted one. Later drafts may have gone unseen, so comparisons must
+// include their changes.
 func (s State) ShownBefore() (shown PastPlan, ok bool) {
 	heads := s.GaveWay()
 	if len(heads) == 0 {

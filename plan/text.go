@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Lengths in characters, after trimming. The first four bind the six
-// planning_* tools (WINK: Validation Rules), the long ones everything else.
+// Lengths in characters, after trimming. The first four apply to the six planning_* tools (WINK:
+// Validation Rules), the long ones to everything else.
 const (
 	MaxObjective = 240
 	MaxTitle     = 160
@@ -23,28 +23,27 @@ const (
 	MaxSummary  = 1_000
 	MaxHint     = 512
 	MaxPath     = 1_024
-	MaxList     = 100   // hints, paths, criteria … a step
-	MaxNotes    = 1_000 // notes a step
+	MaxList     = 100   // hints, paths, criteria … per step
+	MaxNotes    = 1_000 // notes per step
 )
 
 // Text is a rule for one text field.
 type Text struct {
 	Field     string // JSON pointer, for the error
 	Max       int    // characters after trimming
-	ASCII     bool   // nothing but ASCII; typographic characters come down to it
+	ASCII     bool   // only ASCII; typographic characters are converted to it
 	Multiline bool   // newline and tab are allowed
-	Else      string // what takes more than ASCII, for the refusal; may be empty
+	Else      string // an alternative that takes more than ASCII, for the refusal; may be empty
 }
 
-// Clean returns text in NFC and trimmed, or a *ValidationError that names the
-// field: text must be UTF-8 without control characters, escapes and characters
-// that hide (see LookAt), in at most Max characters. What may be dropped is
-// dropped. An empty result is not an error.
+// Clean returns text in NFC and trimmed, or a *ValidationError that names the field. Text must be
+// UTF-8 without control characters, escapes and characters that hide (see LookAt), with at most Max
+// characters. Characters that LookAt calls Dropped are removed. An empty result is not an error.
 func (t Text) Clean(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", t.refuse("is not valid UTF-8", "send plain text")
 	}
-	if t.ASCII { // before NFC, which makes a K of the Kelvin sign
+	if t.ASCII { // before NFC, which turns the Kelvin sign into a K
 		var err error
 		if text, err = t.typewritten(text); err != nil {
 			return "", err
@@ -61,7 +60,7 @@ func (t Text) Clean(text string) (string, error) {
 			kept.WriteRune(r)
 		}
 	}
-	clean = norm.NFC.String(kept.String()) // a selector may have kept two characters apart
+	clean = norm.NFC.String(kept.String()) // a dropped selector may have kept two characters apart
 	if n := utf8.RuneCountInString(clean); n > t.Max {
 		return "", t.refuse(fmt.Sprintf("is %d characters long", n), fmt.Sprintf("shorten it to at most %d", t.Max))
 	}
@@ -80,7 +79,7 @@ func (t Text) Required(text string) (string, error) {
 	return clean, nil
 }
 
-// blank reports text in which nothing shows.
+// blank reports whether nothing in text is visible.
 func blank(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !Invisible(r) }) < 0
 }
@@ -99,9 +98,8 @@ func (t Text) judge(r rune, v Visibility) (problem, fix string) {
 	return "", ""
 }
 
-// typewritten returns text with what typography adds to ASCII put back (WINK:
-// Validation Rules), or refuses the first
-// character that means more than that.
+// typewritten returns text with typographic characters converted to ASCII (WINK: Validation Rules),
+// or refuses the first character that has no equivalent.
 func (t Text) typewritten(text string) (string, error) {
 	var b strings.Builder
 	for i, r := range text {
@@ -130,7 +128,7 @@ func (t Text) typewritten(text string) (string, error) {
 	return b.String(), nil
 }
 
-// unaccented returns text without the marks on its letters.
+// unaccented returns text without marks on its letters.
 func unaccented(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -140,8 +138,8 @@ func unaccented(text string) string {
 	}, norm.NFD.String(text))
 }
 
-// asTyped returns what a typewriter has for a character: dashes, quotes, arrows,
-// bullets, check marks and spaces come down to ASCII. Letters do not.
+// asTyped returns the ASCII form of a character: dashes, quotes, arrows, bullets, check marks and
+// spaces have one. Letters do not.
 func asTyped(r rune) (string, bool) {
 	if r <= unicode.MaxASCII {
 		return string(r), true
@@ -171,8 +169,7 @@ func (t Text) refuse(problem, fix string) error {
 	return Refuse(InvalidInput, t.Field, problem, fix)
 }
 
-// OneOf returns a *ValidationError naming the allowed values unless value is
-// one of them or empty.
+// OneOf returns a *ValidationError with the allowed values unless value is one of them or empty.
 func OneOf[T interface {
 	~string
 	Values() []string
@@ -187,10 +184,9 @@ func oneOf(field, value string, allowed []string) error {
 	return Refuse(InvalidInput, field, Quote(value)+" is not known", "use one of "+strings.Join(allowed, ", "))
 }
 
-// Invisible reports the characters that show nothing by themselves or change how
-// others are shown: format characters, line separators, joiners, bidi controls,
-// variation selectors, tags, blank letters, and what is no character at all.
-// Control characters and spaces are not among them.
+// Invisible reports whether a character shows nothing by itself or changes the display of others:
+// format characters, line separators, joiners, bidi controls, variation selectors, tags, blank
+// letters and noncharacters. Control characters and spaces are not among them.
 func Invisible(r rune) bool {
 	switch {
 	case r < 0xA0:
@@ -203,20 +199,19 @@ func Invisible(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // Arabic number signs and their like do show
 }
 
-// Visibility says what a character does where it stands.
+// Visibility is the effect of a character in its context.
 type Visibility int
 
 // The visibilities.
 const (
-	Shows   Visibility = iota // it shows, or what stands beside it needs it
+	Shows   Visibility = iota // it shows, or its neighbours need it
 	Dropped                   // it means nothing to the reader and may be left out
 	Hides                     // it hides or reorders text
 )
 
-// LookAt says what the character of text that begins at byte i does there. Most
-// that are Invisible hide something; but a joiner is needed between letters of
-// some scripts and between symbols, and a variation selector behind a symbol only
-// chooses its style.
+// LookAt returns the effect of the character of text at byte i. Most that are Invisible hide
+// something, but a joiner is needed between letters of some scripts and between symbols, and a
+// variation selector after a symbol only chooses its style.
 func LookAt(text string, i int) Visibility {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	if !Invisible(r) {
@@ -247,8 +242,8 @@ func symbol(r rune) bool {
 	return unicode.IsSymbol(r) && r != utf8.RuneError || r == 0x203C || r == 0x2049 || r == 0x3030 || r == 0x303D
 }
 
-// joining reports the letters and marks of the scripts that are written with
-// joiners (Unicode: Joiners in Cursive and Indic Scripts).
+// joining reports whether r is a letter or mark of a script written with joiners (Unicode: Joiners
+// in Cursive and Indic Scripts).
 func joining(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.IsMark(r)) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mandaic,
 		unicode.Mongolian, unicode.Nko, unicode.Adlam, unicode.Hanifi_Rohingya, unicode.Devanagari, unicode.Bengali,

@@ -129,7 +129,7 @@ func TestJoinersAndSelectorsByWhatStandsBesideThem(t *testing.T) {
 		"\u2764\ufe0e":                 "\u2764",
 		"1\ufe0f\u20e3":                "1\u20e3",
 		"\u2764\ufe0f\u200d\U0001F525": "\u2764\u200d\U0001F525",
-		"=\ufe0f\u0338":                "\u2260", // what a selector kept apart joins without it
+		"=\ufe0f\u0338":                "\u2260", // joins once the selector is removed
 		"\U0001F642\u200d\u2194\ufe0f": "\U0001F642\u200d\u2194",
 		"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645": "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
 		"\u0915\u094d\u200d\u0937":                         "\u0915\u094d\u200d\u0937",
@@ -204,7 +204,7 @@ func TestRequiredRefusesBlank(t *testing.T) {
 	}
 }
 
-// What Clean accepts it accepts again and leaves as it is, and it keeps the rule.
+// Clean accepts its own output and returns it unchanged, and the output follows the rule.
 func FuzzClean(f *testing.F) {
 	for _, seed := range []string{"", " a ", "Cafe\u0301", "a\r\nb", "a\r\r\nb\r", "\ufeffa", "\u202e", "e\u0301\u0301", " \u0301a",
 		"\u1100\u1161\u11a8", "\u0958", "a\x00", "\xff", "\u2028", "=\ufe0f\u0338", "<\ufe0e\u0338\ufe0f"} {

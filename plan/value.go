@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// ErrNoValue is wrapped by the error that says why a step has no value.
+// ErrNoValue is wrapped by errors that say why a step has no value.
 var ErrNoValue = errors.New("no value")
 
-// ValueOf returns what a step that refers to this one gets: the value of its result, of an
-// agent's work the output, of a loop the list of its instances' values. kept reads a value
-// that is not in the log, by its name.
+// ValueOf returns the value that references to the step get: of its result, of an agent's work the
+// output, of a loop the list of its instances' values. kept reads a value that is not in the log,
+// by its name.
 func (p *Plan) ValueOf(id StepID, kept func(name string) (json.RawMessage, error)) (json.RawMessage, error) {
 	step, ok := p.Steps.Get(id)
 	if !ok {
@@ -44,7 +44,7 @@ func (p *Plan) ValueOf(id StepID, kept func(name string) (json.RawMessage, error
 	return json.Marshal(step.Output)
 }
 
-// listOf is the value of a loop; an entry that was skipped is null.
+// listOf returns the value of a loop; entries that were skipped or have no value are null.
 func (p *Plan) listOf(loop *Step, kept func(string) (json.RawMessage, error)) (json.RawMessage, error) {
 	if loop.Status != Done {
 		return nil, fmt.Errorf("%s %s, so there is %w", loop.ID, loop.Status.Is(), ErrNoValue)

@@ -8,15 +8,14 @@ type Verdict struct {
 	Approved bool      `json:"is_approved"`
 	Feedback string    `json:"feedback,omitempty"`
 	By       string    `json:"by"`
-	Way      string    `json:"way"` // agent: handed in; or the name of the model that was asked
+	Way      string    `json:"way"` // agent: handed in by an agent; else the name of the model asked
 	At       time.Time `json:"at"`
 }
 
-// WayAgent marks a verdict that an agent handed in, perhaps on its own plan.
+// WayAgent marks a verdict handed in by an agent, possibly on its own plan.
 const WayAgent = "agent"
 
-// Judge asks to keep a verdict on the draft, or on the current plan when there is
-// no draft.
+// Judge asks to record a verdict on the draft, or without a draft on the current plan.
 type Judge struct {
 	Approved bool
 	Feedback string
@@ -41,7 +40,7 @@ func (a Judge) decide(s State, f Facts) ([]Event, error) {
 	return []Event{PlanJudged{Plan: p.ID, Verdict: verdict}}, nil
 }
 
-// PlanJudged keeps a verdict on the draft or the current plan.
+// PlanJudged records a verdict on the draft or the current plan.
 type PlanJudged struct {
 	Plan    string  `json:"plan_id"`
 	Verdict Verdict `json:"verdict"`

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// StepStatus says how far a step has come. A pending step whose dependencies
-// are done is ready; ready is derived and never stored.
+// StepStatus is the progress of a step. A pending step with all dependencies met is ready; ready is
+// derived and never stored.
 type StepStatus string
 
 // The stored statuses of a step.
@@ -22,15 +22,15 @@ const (
 	Cancelled  StepStatus = "cancelled"
 )
 
-// StatusWords is a row of the table of a step's statuses: what each is called in the
-// vocabularies that planloop speaks.
+// StatusWords is a row of the table of step statuses: its word in each vocabulary that planloop
+// speaks.
 type StatusWords struct {
 	Status StepStatus
 	Task   string // in planloop's JSON contract
 	Rawko  string // in a plan file of rawko
 	E      string // in the execution specification
 	Box    string // in a check list
-	Also   string // other words that people and models use for it
+	Also   string // synonyms that people and models use
 }
 
 var statusTable = sync.OnceValue(func() []StatusWords {
@@ -52,8 +52,8 @@ func (StepStatus) Values() []string {
 	return statusWords(func(w StatusWords) string { return string(w.Status) })
 }
 
-// Finished reports whether nothing is left to do on a step of this status for
-// its plan to complete: it is done, skipped or cancelled.
+// Finished reports whether a step of this status leaves nothing to do for its plan to complete: it
+// is done, skipped or cancelled.
 func (s StepStatus) Finished() bool { return s == Done || s == Skipped || s == Cancelled }
 
 // Words returns the status in all vocabularies, the zero value for an unknown one.
@@ -64,10 +64,10 @@ func (s StepStatus) Words() StatusWords {
 	return StatusWords{}
 }
 
-// Spaced returns the status as it stands in a sentence, such as "in progress".
+// Spaced returns the status for a sentence, as in "in progress".
 func (s StepStatus) Spaced() string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// Is is the status as the predicate of a sentence: "is done", "failed".
+// Is returns the status as the predicate of a sentence: "is done", "failed".
 func (s StepStatus) Is() string {
 	switch s {
 	case Failed:
@@ -83,14 +83,13 @@ func (s StepStatus) ordinal() int {
 	return slices.IndexFunc(statusTable(), func(w StatusWords) bool { return w.Status == s })
 }
 
-// StatusOfTask returns the status for a word of planloop's JSON contract, "" for
-// another word.
+// StatusOfTask returns the status for a word of planloop's JSON contract, "" for any other word.
 func StatusOfTask(word string) StepStatus {
 	return statusOf(word, func(w StatusWords) string { return w.Task })
 }
 
-// ReadStatus returns the status that a word means, whichever vocabulary it is of and in
-// whatever case and spelling: DONE, completed, in-progress. It is "" for another word.
+// ReadStatus returns the status for a word of any vocabulary, in any case and spelling: DONE,
+// completed, in-progress. It is "" for any other word.
 func ReadStatus(word string) StepStatus {
 	word = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimRight(strings.TrimSpace(word), "!.")))
 	for _, w := range statusTable() {
@@ -104,19 +103,18 @@ func ReadStatus(word string) StepStatus {
 	return StatusOfRawko(word)
 }
 
-// StatusOfRawko returns the status for rawko's word, "" for another word.
+// StatusOfRawko returns the status for rawko's word, "" for any other word.
 func StatusOfRawko(word string) StepStatus {
 	return statusOf(word, func(w StatusWords) string { return w.Rawko })
 }
 
-// StatusOfBox returns the status for what stands in the box of a check list, "" for
-// anything else.
+// StatusOfBox returns the status for the mark in the box of a check list, "" for any other mark.
 func StatusOfBox(mark string) StepStatus {
 	return statusOf(mark, func(w StatusWords) string { return w.Box })
 }
 
-// statusOf returns the status that a vocabulary calls so. Of several it is the one
-// that we call so too, else the first.
+// statusOf returns the status for a word of one vocabulary. If several share the word, it is the
+// one with the same name, else the first.
 func statusOf(word string, in func(StatusWords) string) StepStatus {
 	first := StepStatus("")
 	for _, w := range statusTable() {
@@ -131,7 +129,7 @@ func statusOf(word string, in func(StatusWords) string) StepStatus {
 	return first
 }
 
-// Ready is what the execution specification calls a pending step that may start.
+// Ready is the execution specification's word for a pending step that may start.
 const Ready = "ready"
 
 // ExecutionStatuses lists the words of the execution specification for the status of a step.
@@ -139,8 +137,8 @@ func ExecutionStatuses() []string {
 	return append(statusWords(func(w StatusWords) string { return w.E }), Ready)
 }
 
-// StatusOfExecution returns the status for a word of the execution specification, "" for
-// another word.
+// StatusOfExecution returns the status for a word of the execution specification, "" for any other
+// word.
 func StatusOfExecution(word string) StepStatus {
 	if word == Ready {
 		return Pending
@@ -148,8 +146,8 @@ func StatusOfExecution(word string) StepStatus {
 	return statusOf(word, func(w StatusWords) string { return w.E })
 }
 
-// ExecutionStatus is the status of one of p's steps in the words of the execution
-// specification: while p is active, a pending step is ready, or blocked by what it waits for.
+// ExecutionStatus returns the execution specification's word for the status of one of p's steps.
+// While p is active, a pending step is ready, or blocked by its dependencies.
 func (p *Plan) ExecutionStatus(step *Step) string {
 	switch {
 	case step.Status != Pending || p.Status != StatusActive:
@@ -176,7 +174,7 @@ func statusWords(in func(StatusWords) string) []string {
 	return words
 }
 
-// PlanStatus says where a plan stands.
+// PlanStatus is the state of a plan.
 type PlanStatus string
 
 // The statuses of a plan.
@@ -194,7 +192,7 @@ func (PlanStatus) Values() []string {
 	return []string{"draft", "active", "replanning", "completed", "failed", "abandoned"}
 }
 
-// Is is the status as the predicate of a sentence: "is active", "has failed".
+// Is returns the status as the predicate of a sentence: "is active", "has failed".
 func (s PlanStatus) Is() string {
 	switch s {
 	case StatusDraft:
@@ -205,8 +203,8 @@ func (s PlanStatus) Is() string {
 	return "is " + string(s)
 }
 
-// Rawko returns rawko's word for the status. It has none for an abandoned plan;
-// failed says that nothing goes on.
+// Rawko returns rawko's word for the status. Rawko has no word for abandoned; failed comes closest,
+// since nothing more is done.
 func (s PlanStatus) Rawko() string {
 	switch s {
 	case StatusActive:
@@ -216,13 +214,13 @@ func (s PlanStatus) Rawko() string {
 	case StatusAbandoned:
 		return "failed"
 	}
-	return string(s) // draft, replanning and failed are called the same
+	return string(s) // draft, replanning and failed have the same name
 }
 
-// Phase is the phase of planning mode a workspace is in.
+// Phase is a workspace's phase of planning mode.
 type Phase string
 
-// The phases. The zero value means PhaseInactive wherever a phase is read.
+// The phases. Read the zero value as PhaseInactive.
 const (
 	PhaseInactive  Phase = "inactive"
 	PhaseGathering Phase = "gathering"
@@ -249,8 +247,8 @@ const (
 // Values lists the types in order.
 func (StepType) Values() []string { return []string{"feature", "bugfix", "chore", "test"} }
 
-// Read returns any word as it is: whether it is a type is judged with what else is wrong with
-// a task, and not always strictly.
+// Read returns any word as it is. A later check, which is not always strict, decides whether it is
+// a type.
 func (StepType) Read(word string) string {
 	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' && r != '_' && r != ' ' }) {
 		return ""
@@ -258,7 +256,7 @@ func (StepType) Read(word string) string {
 	return strings.TrimSpace(word)
 }
 
-// Risk says what can go wrong when a step is carried out.
+// Risk is the harm that a step could do.
 type Risk string
 
 // The risks.
@@ -271,7 +269,7 @@ const (
 // Values lists the risks in order.
 func (Risk) Values() []string { return []string{"low", "medium", "high"} }
 
-// SignalLevel says how much a signal matters.
+// SignalLevel is the importance of a signal.
 type SignalLevel string
 
 // The levels of a signal (planloop: API Contract).

@@ -73,8 +73,8 @@ func TestPhaseNow(t *testing.T) {
 	}
 }
 
-// TestReadStatus: both vocabularies, in any case and spelling; what means nothing or
-// two things is no status.
+// TestReadStatus: both vocabularies, in any case and spelling; a word without one clear meaning is
+// not a status.
 func TestReadStatus(t *testing.T) {
 	for status, spellings := range map[plan.StepStatus]string{
 		plan.Pending:    "pending Pending TODO todo to-do not_started not-started open",

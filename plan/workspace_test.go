@@ -15,7 +15,7 @@ var (
 	person = plan.NewActor(plan.ViaTerminal, "petra")
 )
 
-// failer is what *testing.T, *testing.B and *rapid.T have in common.
+// failer is the common part of *testing.T, *testing.B and *rapid.T.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -27,22 +27,22 @@ type workspace struct {
 	state  plan.State
 	log    []plan.Record
 	now    time.Time
-	still  bool // the clock stands still: what is done next is done in the same millisecond
+	still  bool // the clock does not move: the next action comes in the same millisecond
 	limits plan.Limits
 	seen   map[string]plan.Sighting
 
-	resolved map[plan.StepID]plan.Resolution // what the engine found before its last Advance
+	resolved map[plan.StepID]plan.Resolution // findings of the engine before its last Advance
 	found    func(*plan.Step, *plan.Resolution)
 
 	definitions map[string]string                                              // of the tools of other servers
-	decided     func(plan.Actor, plan.Action, plan.Facts, []plan.Event, error) // hears of each decision; may be nil
+	decided     func(plan.Actor, plan.Action, plan.Facts, []plan.Event, error) // receives each decision; may be nil
 }
 
 func newWorkspace(t failer) *workspace {
 	return &workspace{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), seen: map[string]plan.Sighting{}}
 }
 
-// lastActivity is the last sign of life of anybody.
+// lastActivity returns the last sign of life of any actor.
 func (w *workspace) lastActivity() time.Time {
 	var last time.Time
 	for _, seen := range w.seen {
@@ -74,8 +74,7 @@ func (w *workspace) past(id string) *plan.Plan {
 	return head.Body(foldAll(w.log[:head.Revision]))
 }
 
-// try asks for a and keeps what follows. A time step of one second separates
-// the accepted actions.
+// try decides a and keeps its events. Accepted actions are one second apart.
 func (w *workspace) try(actor plan.Actor, a plan.Action) ([]plan.Event, error) {
 	facts := w.facts(actor, a)
 	events, err := plan.Decide(w.state, a, facts)
@@ -107,8 +106,8 @@ func (w *workspace) do(actor plan.Actor, a plan.Action) []plan.Event {
 	return events
 }
 
-// refused is try for an action that must be refused: it returns the error, and
-// fails when the state changed.
+// refused is try for an action that must be refused: it returns the error, and fails if the state
+// changed.
 func (w *workspace) refused(actor plan.Actor, a plan.Action) *plan.ValidationError {
 	w.t.Helper()
 	before := written(w.t, w.state)
@@ -126,7 +125,7 @@ func (w *workspace) refused(actor plan.Actor, a plan.Action) *plan.ValidationErr
 	return refusal
 }
 
-// unchanged is try for an action that asks for what is so already.
+// unchanged is try for an action that asks for the present state.
 func (w *workspace) unchanged(actor plan.Actor, a plan.Action) {
 	w.t.Helper()
 	if events, err := w.try(actor, a); err != nil || len(events) != 0 {
@@ -173,7 +172,7 @@ func critical(title string, deps ...plan.StepID) plan.NewStep {
 	return step
 }
 
-// closed returns w after its plan got its final summary.
+// closed returns w with a final summary on its plan.
 func (w *workspace) closed() *workspace {
 	body := w.state.Body()
 	body.Plan.FinalSummary = "all well"

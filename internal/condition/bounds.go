@@ -12,17 +12,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// bounds walks through a condition before it is compiled, and keeps it to what is cheap, always
-// comes to the same, and says so where it goes wrong: no function that makes more out of less, no
-// variables, sums of numbers alone, patterns that are known, loops that are counted, fields that
-// exist.
+// bounds walks through a condition before it is compiled. It allows only operations that are cheap,
+// deterministic and report their errors: no functions that make large values from small ones, no
+// variables, sums of numbers only, constant patterns, counted loops, existing fields.
 type bounds struct {
 	Condition
 	refused error
-	alone   int // how often steps is named without one of them
+	alone   int // uses of steps without naming one of them
 }
 
-// functions lists what may be called.
+// functions lists the allowed functions.
 func functions() []string {
 	return strings.Fields("len any all none one count filter find first last sum min max abs ceil floor round int float string " +
 		"trim lower upper hasPrefix hasSuffix indexOf")
@@ -35,7 +34,7 @@ func (b *bounds) refuse(at ast.Node, problem, fix string) {
 	}
 }
 
-// Visit looks at a node, after those below it.
+// Visit handles a node, after its children.
 func (b *bounds) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -49,7 +48,7 @@ func (b *bounds) Visit(node *ast.Node) {
 	case *ast.CallNode:
 		b.refuse(n, "only functions of the language can be called", "use one of "+strings.Join(functions(), ", "))
 	case *ast.VariableDeclaratorNode:
-		b.refused = nil // it is unknown where it is used
+		b.refused = nil // replaces the error about its use, where it is unknown
 		b.refuse(n, "it has a variable", "write it without")
 	case *ast.PredicateNode:
 		n.Node = call("a turn of a loop", n.Node)
@@ -71,7 +70,7 @@ func (b *bounds) name(node *ast.Node, n *ast.IdentifierNode) {
 	}
 }
 
-// member keeps steps.S001.ok as it is, and lets whatever is picked out of a value be looked for.
+// member leaves steps.S001.ok as it is, and turns any access to a part of a value into a checked call.
 func (b *bounds) member(node *ast.Node, n *ast.MemberNode) {
 	property, constant := n.Property.(*ast.StringNode)
 	if named(n.Node, "steps") {
@@ -125,10 +124,10 @@ func (b *bounds) operator(node *ast.Node, n *ast.BinaryNode) {
 	}
 }
 
-// maxStates bounds the patterns by what Go makes of them.
+// maxStates bounds a pattern by the size of its compiled form.
 const maxStates = 2_000
 
-// pattern is a regular expression, and how many states it has: so long it takes for each character.
+// pattern is a regular expression with its number of states, the cost per character.
 type pattern struct {
 	*regexp.Regexp
 	states int
@@ -140,7 +139,7 @@ func (b *bounds) pattern(n *ast.StringNode) bool {
 		b.refuse(n, plan.Shorten(err.Error(), 200), "mend the pattern, or use contains")
 		return false
 	}
-	parsed, _ := syntax.Parse(n.Value, syntax.Perl) // as it was just now
+	parsed, _ := syntax.Parse(n.Value, syntax.Perl) // it parsed above
 	program, _ := syntax.Compile(parsed.Simplify())
 	if len(program.Inst) > maxStates {
 		b.refuse(n, "the pattern is too large", "simplify it, or use contains")
@@ -155,10 +154,10 @@ func isStatus(node ast.Node) bool {
 		return false
 	}
 	property, is := member.Property.(*ast.StringNode)
-	return is && property.Value == "status" // of a step: of values it is no member any more
+	return is && property.Value == "status" // of a step: accesses to values are not members any more
 }
 
-// status puts our word for a status in the place of what it is compared with.
+// status replaces the words that a status is compared with by our own.
 func (b *bounds) status(node ast.Node) {
 	switch n := node.(type) {
 	case *ast.StringNode:

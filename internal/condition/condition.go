@@ -1,5 +1,5 @@
-// Package condition reads and evaluates the conditions under which steps are run, such as
-// steps.S001.ok && steps.S001.value.count > 3. The language is expr's, without what could cost more
+// Package condition reads and evaluates the conditions under which steps run, such as steps.S001.ok
+// && steps.S001.value.count > 3. The language is expr's, without operations that could cost more
 // than a condition may: see bounds.
 package condition
 
@@ -21,14 +21,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What a condition may cost.
+// Limits on the cost of a condition.
 const (
-	maxValues  = 2 << 20     // bytes of the values that it looks at
+	maxValues  = 2 << 20     // bytes of the values that it reads
 	maxNodes   = 200         // of its syntax tree
 	maxTurns   = 1_000_000   // of its loops
 	maxEntries = 100_000     // in lists that it makes
 	maxMatch   = 1 << 26     // of its patterns: states times characters
-	maxTime    = time.Second // with loops
+	maxTime    = time.Second // checked at each turn of a loop
 )
 
 const example = "write one such as steps.S001.ok && steps.S001.value.count > 3"
@@ -47,7 +47,7 @@ func Compile(text string) (c *Condition, err error) {
 	canonical := plan.Spec{When: text}.Linked(nil)
 	b := &bounds{Condition: Condition{text: text, steps: map[plan.StepID]bool{}, patterns: map[string]pattern{}}}
 	defer func() {
-		if broken := recover(); broken != nil { // expr is not ours, and what it reads is a stranger's
+		if broken := recover(); broken != nil { // expr is third-party code and reads untrusted text
 			c, err = nil, plan.Refuse(plan.InvalidInput, "", "the condition cannot be read", example)
 		}
 	}()
@@ -75,7 +75,7 @@ func Compile(text string) (c *Condition, err error) {
 	return &b.Condition, nil
 }
 
-// told says what expr has found, and where.
+// told returns expr's message with its position.
 func told(err error) string {
 	var at *file.Error
 	if !errors.As(err, &at) {
@@ -84,13 +84,13 @@ func told(err error) string {
 	return fmt.Sprintf("%s, at character %d", plan.Shorten(at.Message, 200), at.Column+1)
 }
 
-// Steps lists the steps that the condition is about.
+// Steps lists the steps that the condition refers to.
 func (c *Condition) Steps() []plan.StepID { return slices.Sorted(maps.Keys(c.steps)) }
 
-// UsesItem reports whether the condition is about the entry of a loop.
+// UsesItem reports whether the condition refers to the entry of a loop.
 func (c *Condition) UsesItem() bool { return c.item }
 
-// Source is what a condition sees of a step.
+// Source is the part of a step that a condition can see.
 type Source struct {
 	Value  json.RawMessage // nil: null
 	OK     bool
@@ -98,8 +98,8 @@ type Source struct {
 	Output string
 }
 
-// Holds evaluates the condition. Each of its steps must be among the sources; item is the entry of
-// the loop, nil outside of one.
+// Holds evaluates the condition. sources must have each of its steps; item is the entry of the
+// loop, nil outside of one.
 func (c *Condition) Holds(ctx context.Context, sources map[plan.StepID]Source, item json.RawMessage) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
@@ -134,8 +134,8 @@ func (c *Condition) Holds(ctx context.Context, sources map[plan.StepID]Source, i
 	return holds, nil
 }
 
-// world is what a condition can name. The functions stand for operations of the language, and
-// their names are none that anybody could write.
+// world is everything that a condition can name. The functions implement operations of the
+// language, under names that cannot be written in it.
 type world struct {
 	Steps map[string]step `expr:"steps"`
 	Item  any             `expr:"item"`
@@ -149,7 +149,7 @@ type world struct {
 	*evaluation `expr:"-"`
 }
 
-// step is what a condition sees of a step.
+// step is a Source as the language sees it.
 type step struct {
 	Value  any    `expr:"value"`
 	OK     bool   `expr:"ok"`
@@ -162,7 +162,7 @@ func (w world) env() world {
 	return w
 }
 
-// evaluation is what one evaluation has cost.
+// evaluation counts the cost of one evaluation.
 type evaluation struct {
 	ctx      context.Context
 	patterns map[string]pattern
@@ -221,7 +221,7 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// field picks a field out of an object, or an entry out of a list.
+// field returns a field of an object, or an entry of a list.
 func field(of, name any) (any, error) {
 	switch of := of.(type) {
 	case map[string]any:
@@ -243,7 +243,7 @@ func field(of, name any) (any, error) {
 	return nil, fmt.Errorf("field %s is looked for in what is %s", plan.Quote(fmt.Sprint(name)), kind(of))
 }
 
-// maybe is field with null for what there is not.
+// maybe is field with null for a missing one.
 func maybe(of, name any) (any, error) {
 	found, err := field(of, name)
 	if err != nil {
@@ -252,7 +252,7 @@ func maybe(of, name any) (any, error) {
 	return found, nil
 }
 
-// kind says in a word or two what a value is.
+// kind describes the kind of a value in a word or two.
 func kind(value any) string {
 	switch value.(type) {
 	case nil:

@@ -9,8 +9,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Decision is one decision, or what asked for one: who, when, by which way, and
-// about which plan.
+// Decision is one decision, or a request for one, with its author, time, way and plan.
 type Decision struct {
 	Revision plan.Revision  `json:"revision"`
 	Time     time.Time      `json:"time"`
@@ -19,17 +18,17 @@ type Decision struct {
 	Kind     plan.ActorKind `json:"kind"`
 	Way      plan.Way       `json:"way,omitempty"`
 	PlanID   string         `json:"plan_id,omitempty"`
-	Digest   string         `json:"digest,omitempty"` // of what was shown, its beginning
+	Digest   string         `json:"digest,omitempty"` // of the version shown, abbreviated
 	Request  string         `json:"request,omitempty"`
 	Question string         `json:"question,omitempty"`
 	Step     plan.StepID    `json:"step_id,omitzero"`
-	Text     string         `json:"text,omitempty"` // what was said
+	Text     string         `json:"text,omitempty"` // the words that came with it
 
 	what string // in words
 }
 
-// Audit picks the decisions out of a log. It has to be read from its beginning: an
-// approval does not repeat which plan it is about.
+// Audit returns the decisions in a log. The records must start from the first one: an approval does
+// not repeat its plan.
 func Audit(records iter.Seq2[plan.Record, error]) ([]Decision, error) {
 	entries := []Decision{}
 	var plans auditedPlans
@@ -53,17 +52,17 @@ func Audit(records iter.Seq2[plan.Record, error]) ([]Decision, error) {
 	return entries, nil
 }
 
-// auditedPlan is what a decision is about.
+// auditedPlan is the subject of a decision.
 type auditedPlan struct {
 	id, digest string
 }
 
-// auditedPlans are those that decisions can be about while the log is read.
+// auditedPlans are the possible subjects at one point of the log.
 type auditedPlans struct {
 	waiting, approved auditedPlan
 }
 
-// entry says what an event decides; false when it is not a decision.
+// entry returns the decision in an event; false if it is not one.
 func (w *auditedPlans) entry(e plan.Event) (Decision, bool) {
 	switch e := e.(type) {
 	case plan.DraftMade:
@@ -125,17 +124,17 @@ func (p auditedPlan) about(entry Decision) Decision {
 	return entry
 }
 
-// drops is about what waited and does so no more.
+// drops returns an entry about the waiting plan, which no longer waits.
 func (w *auditedPlans) drops(entry Decision) Decision {
 	entry = w.waiting.about(entry)
 	w.waiting = auditedPlan{}
 	return entry
 }
 
-// ShortDigest is the beginning of a digest, enough for people to tell plans apart.
+// ShortDigest returns the beginning of a digest, enough for people to tell plans apart.
 func ShortDigest(digest string) string { return digest[:min(8, len(digest))] }
 
-// Sentence is an entry in words: `approved by alice (person): "tests first"; plan X, 4f6d0c2a`.
+// Sentence returns an entry in words: `approved by alice (person): "tests first"; plan X, 4f6d0c2a`.
 func (e Decision) Sentence() string {
 	text := e.what
 	switch {

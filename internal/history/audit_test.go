@@ -22,8 +22,8 @@ func logOf(records ...plan.Record) iter.Seq2[plan.Record, error] {
 	}
 }
 
-// A decision is about what waited then, and what comes after an approval about what
-// was approved, whatever else was put forward and dropped meanwhile.
+// A decision is about the plan that waited then, and the entries after an approval are about the
+// approved plan, whatever else was submitted and dropped in between.
 func TestAuditNamesThePlan(t *testing.T) {
 	codex, alice := plan.Actor{Kind: plan.Agent, Name: "codex"}, plan.Actor{Kind: plan.Person, Name: "alice"}
 	submitted := func(id, digest string) plan.PlanSubmitted {
@@ -66,7 +66,7 @@ func TestAuditNamesThePlan(t *testing.T) {
 	}
 }
 
-// Of all events, those that decide or ask for a decision are in the audit.
+// The audit has exactly the events that decide or ask for a decision.
 func TestAuditPicksDecisions(t *testing.T) {
 	var picked []string
 	for _, e := range plan.Events() {

@@ -8,8 +8,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Event is what a record tells of a plan that is carried out: rawko's event, with what the
-// execution specification tells of a step's progress (rawko: PlanEvent; execution: ProgressEvent).
+// Event is a step of a plan's execution, from a record: rawko's event, with the execution
+// specification's fields for a step's progress (rawko: PlanEvent; execution: ProgressEvent).
 type Event struct {
 	Type      EventType     `json:"type"`
 	Revision  plan.Revision `json:"revision"`
@@ -18,17 +18,17 @@ type Event struct {
 	Plan      *plan.Body    `json:"plan,omitempty"`      // of PlanCreated
 	NewPlan   *plan.Body    `json:"newPlan,omitempty"`   // of PlanReplanned
 	StepID    plan.StepID   `json:"stepId,omitzero"`     // of all others
-	StepIndex *int          `json:"stepIndex,omitempty"` // its place, from 0
-	Agent     string        `json:"agent,omitempty"`     // that planloop started for the attempt
+	StepIndex *int          `json:"stepIndex,omitempty"` // its position, from 0
+	Agent     string        `json:"agent,omitempty"`     // started by planloop for the attempt
 	Status    string        `json:"status,omitempty"`    // in the words of the execution specification
 	Progress  *int          `json:"progress,omitempty"`  // 0 to 100
 	Output    *string       `json:"output,omitempty"`    // of StepCompleted
 	Error     string        `json:"error,omitempty"`
 	Result    *plan.Result  `json:"result,omitempty"` // of a tool
-	Logs      []string      `json:"logs,omitempty"`   // the end of what it printed, where it failed
+	Logs      []string      `json:"logs,omitempty"`   // the end of its output, if it failed
 }
 
-// EventType names what happened.
+// EventType names an event.
 type EventType string
 
 // The types. The first five are rawko's.
@@ -42,8 +42,8 @@ const (
 	StepRetried   EventType = "STEP_RETRIED"
 )
 
-// EventsOf says what a record tells that was accepted in a state. What a step went through is
-// told in order; of a plan that is another than before, or another version, how the record
+// EventsOf returns the events of a record accepted in the state before. Each step's changes are
+// listed in order. If the plan is another one or another version, one event has it as the record
 // left it.
 func EventsOf(before plan.State, r plan.Record) []Event {
 	var events []Event
@@ -52,7 +52,7 @@ func EventsOf(before plan.State, r plan.Record) []Event {
 		was := after
 		after = plan.Apply(after, e)
 		if _, approved := e.(plan.PlanApproved); approved && sameVersion(was.Plan, after.Plan) {
-			revised = true // a change of the plan that a person agreed to
+			revised = true // a change of the plan approved by a person
 		} else if sameVersion(was.Plan, after.Plan) {
 			events = append(events, stepEvents(was.Plan, after.Plan)...)
 		}
@@ -68,7 +68,7 @@ func EventsOf(before plan.State, r plan.Record) []Event {
 
 func sameVersion(a, b *plan.Plan) bool { return a != nil && b != nil && a.ID == b.ID }
 
-// planEvent tells of a plan that took the place of another one.
+// planEvent returns the event for a plan that replaced another one.
 func planEvent(before, after *plan.Plan, revised bool) (e Event, told bool) {
 	if after == nil || after.Cleared() || sameVersion(before, after) && !revised && !before.Cleared() {
 		return Event{}, false
@@ -80,7 +80,7 @@ func planEvent(before, after *plan.Plan, revised bool) (e Event, told bool) {
 	return Event{Type: PlanCreated, TaskID: after.Root(), Plan: &body}, true
 }
 
-// stepEvents tells of the steps of a plan whose status has changed.
+// stepEvents returns the events for the steps with a changed status.
 func stepEvents(before, after *plan.Plan) []Event {
 	var events []Event
 	for step := range after.Steps.Differing(before.Steps) {
@@ -102,13 +102,13 @@ func stepEvents(before, after *plan.Plan) []Event {
 			e.Type, e.Error = StepSkipped, step.Error
 		case plan.Pending:
 			if old.Status == plan.Blocked && step.Attempts == 0 {
-				continue // it was not tried yet
+				continue // not tried yet
 			}
 			e.Type, e.Error, e.Logs = StepRetried, old.Error, lines(step.Output)
 			if step.Error != "" {
 				e.Error = step.Error
 			}
-		default: // blocked: it neither ended nor goes on
+		default: // blocked: it neither ended nor continues
 			continue
 		}
 		events = append(events, e)
@@ -116,7 +116,7 @@ func stepEvents(before, after *plan.Plan) []Event {
 	return events
 }
 
-// outputOf is what came of a step: its output, or what was noted when it was done.
+// outputOf returns the result of a step: its output, or the note added when it was done.
 func outputOf(before, after *plan.Step) string {
 	if n := len(after.Notes); after.Output == "" && n > len(before.Notes) {
 		return after.Notes[n-1]

@@ -21,7 +21,7 @@ type fataler interface {
 	Fatal(args ...any)
 }
 
-// told is a workspace and all that its records tell.
+// told is a workspace with all events of its records.
 type told struct {
 	state  plan.State
 	now    time.Time
@@ -35,7 +35,7 @@ var (
 	engine = plan.NewActor(plan.ViaEngine, "engine#1")
 )
 
-// try makes a change, if it is allowed, and keeps what its record tells.
+// try makes a change, if it is allowed, and keeps the events of its record.
 func (w *told) try(t fataler, by plan.Actor, a plan.Action) error {
 	t.Helper()
 	w.now = w.now.Add(time.Minute)
@@ -62,7 +62,7 @@ func (w *told) do(t fataler, by plan.Actor, a plan.Action) {
 	}
 }
 
-// lines are the events, the newer ones each on a line, without what is the same in all.
+// lines returns the new events, one per line, without the fields that all share.
 func (w *told) lines() string {
 	var b strings.Builder
 	for _, e := range w.events {
@@ -98,14 +98,14 @@ func runs(title string, deps ...plan.StepID) plan.NewStep {
 	return plan.NewStep{Spec: plan.Spec{Title: title, Tool: "read_file", Args: json.RawMessage(`{"path":"a"}`), DependsOn: deps}}
 }
 
-// plainly is what is found of a step that has nothing special about it.
+// plainly returns the findings about an ordinary step.
 func plainly(step *plan.Step) plan.Resolution {
 	return plan.Resolution{Digest: plan.StartDigest(step, step.Args, ""), List: "list", Unmet: step.When != "",
 		Items: []json.RawMessage{json.RawMessage(`"a"`), json.RawMessage(`"b"`)}}
 }
 
-// TestEventsOfAStory goes from the first event to the last: a plan that agents and an engine
-// carry out, with a retry, a loop, a condition, a denial, a replan and a restored version.
+// TestEventsOfAStory covers the first event to the last: a plan carried out by agents and an
+// engine, with a retry, a loop, a condition, a denial, a replan and a restored version.
 func TestEventsOfAStory(t *testing.T) {
 	w := &told{now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), found: plainly}
 	loop, asks, conditional := runs("each"), runs("deletes"), runs("maybe")
@@ -166,8 +166,8 @@ func TestEventsOfAStory(t *testing.T) {
 	}
 }
 
-// TestEventsOfApproval tells of a plan that a person approved, and of a change of it that they
-// agreed to; what only waits is not carried out.
+// TestEventsOfApproval lists a plan that a person approved, and an approved change of it; a waiting
+// draft is not carried out.
 func TestEventsOfApproval(t *testing.T) {
 	w := &told{found: plainly}
 	w.do(t, agent, plan.SubmitPlan{Outline: plan.Outline{Objective: "Test", Summary: "Test"},
@@ -185,22 +185,22 @@ func TestEventsOfApproval(t *testing.T) {
 	}
 }
 
-// TestEventsKeepUp: whoever knows the events alone knows of each step of the current plan
-// whether it runs, and how it ended, whatever happens.
+// TestEventsKeepUp: a reader of the events alone knows of each step of the current plan whether it
+// runs, and how it ended.
 func TestEventsKeepUp(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		w := &told{found: plainly}
 		known := map[plan.StepID]string{}
 		for range rapid.IntRange(1, 40).Draw(t, "length") {
 			by, a := drawn(t, w.state)
-			_ = w.try(t, by, a) // what is refused tells nothing
+			_ = w.try(t, by, a) // a refusal has no events
 			follow(known, w.events)
 			w.events = nil
 			if p := w.state.Plan; p != nil {
 				for step := range p.Steps.All() {
 					want := step.Status.Words().E
 					if step.Status == plan.Blocked {
-						continue // no event tells of that
+						continue // without an event
 					}
 					if got := known[step.ID]; got != want && (got != "" || want != "pending") {
 						t.Fatalf("%s is %s, and the events say %q", step.ID, want, got)
@@ -211,7 +211,7 @@ func TestEventsKeepUp(t *testing.T) {
 	})
 }
 
-// follow is what a reader of events makes of them.
+// follow applies events as their reader would.
 func follow(known map[plan.StepID]string, events []Event) {
 	for _, e := range events {
 		switch e.Type {
@@ -233,7 +233,7 @@ func follow(known map[plan.StepID]string, events []Event) {
 	}
 }
 
-// drawn is some change.
+// drawn returns a random change.
 func drawn(t *rapid.T, s plan.State) (plan.Actor, plan.Action) {
 	id := plan.StepID(rapid.IntRange(1, 6).Draw(t, "step"))
 	root, attempt := "", 1

@@ -7,7 +7,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// runPhrase says in words what an event of a run records, "" for another event.
+// runPhrase describes an event of a run, "" for any other event.
 func runPhrase(e plan.Event) string {
 	switch e := e.(type) {
 	case plan.RunBegun:
@@ -66,7 +66,7 @@ func runPhrase(e plan.Event) string {
 	return ""
 }
 
-// finishedPhrase says how an attempt ended, and which agent had worked on it.
+// finishedPhrase describes the end of an attempt, with the agent that worked on it.
 func finishedPhrase(e plan.StepFinished) string {
 	status, joint, note := " done", " by", e.Note
 	switch {
@@ -95,7 +95,7 @@ func named(agent string) string {
 	return " " + plan.Quote(agent)
 }
 
-// ofAgent reports whether the phrase of an event names the agent whose doing it is.
+// ofAgent reports whether the phrase of an event names the agent that caused it.
 func ofAgent(e plan.Event) bool {
 	switch e := e.(type) {
 	case plan.StepFinished:
@@ -106,8 +106,8 @@ func ofAgent(e plan.Event) bool {
 	return false
 }
 
-// Beyond says what an agent has done beyond its step: the files it changed that the step does not name,
-// that it left the work tree at another commit, and that nobody can tell; "" for nothing.
+// Beyond describes an agent's actions beyond its step, else "": changed files that the step does
+// not name, a work tree left at another commit, or changes that cannot be determined.
 func Beyond(files []string, moved, unseen bool) string {
 	const shown = 3
 	text := ""
@@ -136,7 +136,7 @@ func Beyond(files []string, moved, unseen bool) string {
 	return text
 }
 
-// Lasted says how long something took, or has taken so far, "" for no time to speak of.
+// Lasted writes how long something took, or has taken so far, "" if it is negligible.
 func Lasted(d time.Duration) string {
 	if d < 50*time.Millisecond {
 		return ""

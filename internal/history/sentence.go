@@ -1,7 +1,6 @@
-// Package history says what the log holds: each record in a sentence, and the decisions
-// alone, for every face that shows it to people, and for programs the events of a plan
-// that is carried out. It knows the log's events, not where they are kept or how they are
-// shown.
+// Package history describes the content of the log: each record in a sentence, and the decisions
+// alone, for every face that shows them to people; and the events of a plan's execution, for
+// programs. It knows the log's events, not where they are kept or how they are shown.
 package history
 
 import (
@@ -13,8 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Sentence says in words what a record holds: "S001 marked done by alice:
-// "tests pass"; the plan is completed".
+// Sentence describes a record: "S001 marked done by alice: "tests pass"; the plan is completed".
 func Sentence(r plan.Record) string {
 	var phrases []string
 	lead, by := "", " by "+r.Actor.Name
@@ -47,7 +45,7 @@ func Sentence(r plan.Record) string {
 	return lead + first + strings.ReplaceAll(strings.Join(append([]string{""}, phrases[1:]...), "; "), noteMark, ": ")
 }
 
-// Lines says in words what a record holds, a line for each event, without who did it.
+// Lines describes a record, one line per event, without its actor.
 func Lines(r plan.Record) []string {
 	var lines []string
 	for _, e := range r.Events {
@@ -58,11 +56,10 @@ func Lines(r plan.Record) []string {
 	return lines
 }
 
-// noteMark parts what was done from what was said about it: who did it stands
-// in between.
+// noteMark separates the description of an event from its note; Sentence puts the actor in between.
 const noteMark = "\x00"
 
-// phraseOf says in words what an event records, "" for what others say already.
+// phraseOf describes an event, "" if other events say the same.
 func phraseOf(e plan.Event) string {
 	switch e := e.(type) {
 	case plan.PlanSetUp:
@@ -115,7 +112,7 @@ func phraseOf(e plan.Event) string {
 	return cmp.Or(modePhrase(e), saidPhrase(e), runPhrase(e)) // "" for the head of an archived plan, and for ids
 }
 
-// modePhrase says in words what an event records of planning mode.
+// modePhrase describes an event of planning mode.
 func modePhrase(e plan.Event) string {
 	switch e := e.(type) {
 	case plan.ModeEntered:
@@ -146,7 +143,7 @@ func modePhrase(e plan.Event) string {
 	return ""
 }
 
-// saidPhrase says in words what an event records of questions and comments.
+// saidPhrase describes an event about questions or comments.
 func saidPhrase(e plan.Event) string {
 	switch e := e.(type) {
 	case plan.QuestionAsked:
@@ -163,7 +160,7 @@ func saidPhrase(e plan.Event) string {
 	return ""
 }
 
-// commentPhrase names a comment, which the first logs gave no id, and what it is about.
+// commentPhrase names a comment and its step; comments in the oldest logs have no id.
 func commentPhrase(e plan.Commented) string {
 	phrase := strings.TrimSpace("comment " + e.ID)
 	if e.Question {
@@ -175,7 +172,7 @@ func commentPhrase(e plan.Commented) string {
 	return phrase
 }
 
-// editPhrase says what a person changed of a draft.
+// editPhrase describes a person's changes of a draft.
 func editPhrase(e plan.DraftEdited) string {
 	var parts []string
 	if e.Added != nil {
@@ -193,7 +190,7 @@ func editPhrase(e plan.DraftEdited) string {
 	return strings.ReplaceAll(strings.Join(parts, "; "), noteMark, ": ")
 }
 
-// changeOr is what a decision was about: a change of the approved plan, or a plan of its own.
+// changeOr names the subject of a decision: a change of the approved plan, or whole, for a plan of its own.
 func changeOr(change bool, whole string) string {
 	if change {
 		return "a change of the plan"
@@ -219,11 +216,11 @@ func stepsPhrase(steps []*plan.Step) string {
 	return fmt.Sprintf("%s-%s added", steps[0].ID, steps[len(steps)-1].ID)
 }
 
-// notedLength bounds what a line of the log repeats of a note.
+// notedLength bounds the part of a note repeated in a line of the log, in characters.
 const notedLength = 200
 
-// reportPhrase names what came out of working on a step: the note, the commands
-// that were run, the criteria, or that there is output or a list of files.
+// reportPhrase describes the results of work on a step: the note, the commands run, the criteria,
+// or that there is output or a list of files.
 func reportPhrase(e plan.StepReported) string {
 	var what []string
 	if e.Note != "" {
@@ -245,8 +242,8 @@ func reportPhrase(e plan.StepReported) string {
 	return phrase + noteMark + plan.Shorten(strings.Join(what, ", "), notedLength)
 }
 
-// evidenceWords names a piece of evidence: the command and how it ended, or the
-// criterion, or the note alone.
+// evidenceWords describes a piece of evidence: the command with its exit code, or the criterion, or
+// the note alone.
 func evidenceWords(e plan.Evidence) string {
 	switch {
 	case e.Command != "" && e.ExitCode != nil:
@@ -259,7 +256,7 @@ func evidenceWords(e plan.Evidence) string {
 	return "evidence"
 }
 
-// commandLength bounds what a line repeats of a command or a criterion.
+// commandLength bounds the part of a command or a criterion repeated in a line, in characters.
 const commandLength = 80
 
 func signalPhrase(s plan.Signal) string {
@@ -270,7 +267,7 @@ func signalPhrase(s plan.Signal) string {
 	return phrase + quotedNote(s.Message)
 }
 
-// quotedNote is what was said, behind the mark; "" for nothing.
+// quotedNote returns a note with noteMark before it; "" without a note.
 func quotedNote(text string) string {
 	if text == "" {
 		return ""
@@ -291,14 +288,13 @@ func changed(p plan.Patch) []string {
 	return names
 }
 
-// byItself reports whether an event is nobody's doing: it came with the next action,
-// whoever took that.
+// byItself reports whether an event has no actor: it was recorded with the next action.
 func byItself(e plan.Event) bool {
 	_, expired := e.(plan.ModeExpired)
 	return expired
 }
 
-// wayOf is the way by which a person's decision came in, "" for what is none.
+// wayOf returns the way of a person's decision, "" for other events.
 func wayOf(e plan.Event) plan.Way {
 	switch e := e.(type) {
 	case plan.ModeCancelled:
@@ -323,7 +319,7 @@ func wayOf(e plan.Event) plan.Way {
 	return ""
 }
 
-// expiredPhase says what went on for too long.
+// expiredPhase describes the state that lasted too long.
 func expiredPhase(phase plan.Phase) string {
 	if phase == plan.PhaseSubmitted {
 		return "waiting for a decision"
@@ -331,10 +327,10 @@ func expiredPhase(phase plan.Phase) string {
 	return "silence"
 }
 
-// undecided is what an agent's client came to that was to ask its user about a plan.
+// undecided describes the result of an agent's client that should have asked its user about a plan.
 const undecided = "no decision obtained"
 
-// undecidedWords says why a client brought no decision, and what that means.
+// undecidedWords says why a client brought no decision, and the consequence.
 func undecidedWords(how string) string {
 	why := map[string]string{"declined": "the dialogue was declined", "cancelled": "the dialogue was closed",
 		"timed_out": "nobody answered the dialogue in time", "unsupported": "its client cannot show its user a dialogue",

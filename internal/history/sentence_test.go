@@ -8,7 +8,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Every kind of event has words, but for those that others imply.
+// Every kind of event has words, except those implied by others.
 func TestEveryEventHasWords(t *testing.T) {
 	for _, e := range plan.Events() {
 		phrase := phraseOf(e)

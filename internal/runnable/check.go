@@ -1,6 +1,6 @@
-// Package runnable judges whether steps can be carried out as they are written: whether nothing
-// waits for itself, tools exist and take the arguments, what is referred to is there, conditions
-// can be read, and loops have a list (execution: Plan Validation).
+// Package runnable judges whether steps can be carried out as written: no step waits for itself,
+// tools exist and accept the arguments, references and conditions are valid, and loops have a list
+// (execution: Plan Validation).
 package runnable
 
 import (
@@ -25,37 +25,37 @@ type Tools interface {
 	Names() []string
 }
 
-// Missing is Tools that can tell why a tool is not there; "" where they cannot.
+// Missing is implemented by Tools that know why a tool is missing; it returns "" if they do not.
 type Missing interface {
 	Missing(name string) string
 }
 
 // Tool is one of them.
 type Tool interface {
-	// CheckWith says all that is wrong with arguments, each with the JSON pointer to it. Texts for
-	// which isReference is true stand for values that are not known yet.
+	// CheckWith returns all faults of the arguments, each with the JSON pointer to it. Texts for
+	// which isReference is true represent values that are not known yet.
 	CheckWith(args json.RawMessage, isReference func(text string) bool) []*plan.ValidationError
 }
 
-// Step is a step that is judged.
+// Step is a step to judge.
 type Step struct {
 	ID plan.StepID // that it has, or will get
 	plan.Spec
-	Name     string   // what its author calls it; "" for its id
-	Field    string   // JSON pointer of it in the author's input; "" where there is none
-	Unknown  []string // dependencies that name nothing, as they were given
+	Name     string   // the author's name for it; "" for its id
+	Field    string   // JSON pointer to it in the author's input, or ""
+	Unknown  []string // dependencies on unknown steps, as given
 	Instance bool     // of a loop
 }
 
-// Candidate is what is judged: steps, and what they join.
+// Candidate is the subject of a check: steps, and those they join.
 type Candidate struct {
 	Steps        []Step
-	Also         []Step     // that join with them, and are judged elsewhere
-	Have         plan.Steps // that are there already; those above stand in the place of theirs
-	Dependencies string     // what the input calls that field; "" for depends_on
+	Also         []Step     // added together with them, and judged elsewhere
+	Have         plan.Steps // existing steps; Steps replace those with the same id
+	Dependencies string     // the input's name for that field; "" for depends_on
 }
 
-// Of is a whole plan: what is left to be done of it is judged.
+// Of returns a whole plan as a candidate; only its unfinished steps are judged.
 func Of(steps plan.Steps) Candidate {
 	c := Candidate{Have: steps}
 	for step := range steps.All() {
@@ -66,8 +66,8 @@ func Of(steps plan.Steps) Candidate {
 	return c
 }
 
-// Check says all that keeps a candidate from being carried out, nil for nothing: first circles,
-// then what is wrong with each step. Without tools, none is looked for.
+// Check returns everything that keeps a candidate from being carried out, or nil: first circles,
+// then the faults of each step. If tools is nil, tools are not checked.
 func Check(c Candidate, tools Tools) *plan.ValidationError {
 	e := examination{Candidate: c, tools: tools, steps: map[plan.StepID]*Step{}}
 	e.Also, e.Steps = slices.Clone(c.Also), slices.Clone(c.Steps)
@@ -98,15 +98,14 @@ func Check(c Candidate, tools Tools) *plan.ValidationError {
 type examination struct {
 	Candidate
 	tools  Tools
-	steps  map[plan.StepID]*Step // that are judged, or join with them
+	steps  map[plan.StepID]*Step // that are judged, or added together with them
 	faults []*plan.ValidationError
 }
 
-// maxFaults bounds what is told at once.
+// maxFaults bounds the faults reported at once.
 const maxFaults = 100
 
-// fault notes what is wrong: a sentence of the specification, then in which step and where, then
-// what it is and what to do.
+// fault records a fault: a sentence of the specification, then the step, the detail and the fix.
 func (e *examination) fault(step *Step, field, sentence, detail, fix string) {
 	if detail != "" {
 		detail = ": " + detail
@@ -121,7 +120,7 @@ func (e *examination) tell(step *Step, field, problem, fix string) {
 	}
 }
 
-// name is what the author calls a step.
+// name returns the author's name for a step.
 func (e *examination) name(id plan.StepID) string {
 	if step := e.steps[id]; step != nil && step.Name != "" {
 		return word(step.Name)
@@ -129,10 +128,10 @@ func (e *examination) name(id plan.StepID) string {
 	return id.String()
 }
 
-// word is a name as it was given, fit to be shown.
+// word escapes and shortens a name for display.
 func word(name string) string { return safetext.EscapeLine(plan.Shorten(name, 60)) }
 
-// spec returns what a step asks for, nil where there is no such step.
+// spec returns the Spec of a step, nil if it does not exist.
 func (e *examination) spec(id plan.StepID) *plan.Spec {
 	if step := e.steps[id]; step != nil {
 		return &step.Spec
@@ -144,11 +143,11 @@ func (e *examination) spec(id plan.StepID) *plan.Spec {
 
 func (e *examination) dependenciesField() string { return "/" + cmp.Or(e.Dependencies, "depends_on") }
 
-// maxCircles bounds how many circles are told one by one.
+// maxCircles bounds the circles reported one by one.
 const maxCircles = 10
 
-// circles looks for steps that wait for themselves. The first step of a circle that was found
-// counts as free, so that the next is looked for without it.
+// circles reports steps that wait for themselves. The first step of a circle then counts as free,
+// so that the search for the next one ignores it.
 func (e *examination) circles() {
 	ids, place, free := make([]plan.StepID, len(e.Steps)), map[plan.StepID]int{}, map[plan.StepID]bool{}
 	for i, step := range e.Steps {
@@ -166,7 +165,7 @@ func (e *examination) circles() {
 			return
 		}
 		first := slices.MinFunc(circle, func(a, b plan.StepID) int { return place[a] - place[b] })
-		circle = circle[1:] // the first stands at the end, too
+		circle = circle[1:] // the first is repeated at the end
 		at := slices.Index(circle, first)
 		free[first] = true
 		var around []string
@@ -217,7 +216,7 @@ func (e *examination) tool(step *Step) {
 
 func (e *examination) dependencies(step *Step) {
 	unknown := slices.Clone(step.Unknown)
-	sources := step.Sources() // which are told of where they are referred to
+	sources := step.Sources() // unknown ones are reported by references
 	for _, id := range step.DependsOn {
 		if e.spec(id) == nil && !slices.Contains(sources, id) {
 			unknown = append(unknown, id.String())
@@ -228,7 +227,7 @@ func (e *examination) dependencies(step *Step) {
 	}
 }
 
-// known says which steps there are.
+// known lists the existing steps for a message.
 func (e *examination) known() string {
 	all := len(e.steps) + e.Have.Len()
 	if all > 8 {
@@ -248,8 +247,8 @@ func (e *examination) known() string {
 	return "one of " + strings.Join(names, ", ")
 }
 
-// embedded tells of what looks like a reference within a longer text, where nothing is filled in: a
-// shell would make nothing of it.
+// embedded reports references within a longer text, where they are not replaced; a shell would
+// expand them to nothing.
 func (e *examination) embedded(step *Step) {
 	found := map[string]bool{}
 	for _, match := range embeddedReference().FindAllStringSubmatch(string(step.Args), -1) {
@@ -266,7 +265,7 @@ func (e *examination) embedded(step *Step) {
 	}
 }
 
-// embeddedReference is a reference that does not stand alone; two dollars stand for one.
+// embeddedReference matches a reference within a longer text; two dollars are a literal one.
 var embeddedReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^$](\$(?:S\d{3,}|step_\d+))\b`) })
 
 func (e *examination) references(step *Step) {
@@ -280,7 +279,7 @@ func (e *examination) references(step *Step) {
 			literal = ", or write " + plan.Quote("$"+ref.Text) + " for the text itself"
 		}
 		switch {
-		case ref.At == "/for_each" && (ref.Bad != "" || ref.Step == 0): // which the loop tells of
+		case ref.At == "/for_each" && (ref.Bad != "" || ref.Step == 0): // reported by loop
 		case ref.Bad != "":
 			e.fault(step, ref.At, "Invalid reference: "+text, ref.Bad, "refer to a value as in $S001.path[0].to"+literal)
 		case ref.Step == 0 && step.ForEach == "" && !step.Instance:

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// tools take the arguments that they name, all of them, as texts.
+// tools require exactly the arguments they name, as texts.
 type tools map[string][]string
 
 func (t tools) Tool(name string) (runnable.Tool, bool) { tool, ok := t[name]; return texts(tool), ok }
@@ -37,7 +37,7 @@ func (t texts) CheckWith(args json.RawMessage, isReference func(string) bool) []
 
 func known() tools { return tools{"read_file": {"path"}, "write_file": {"path", "content"}} }
 
-// step is one of the execution specification's: id, tool, args, and what it depends on.
+// step returns a step of the execution specification: id, tool, args and dependencies.
 func step(id int, tool, args string, deps ...plan.StepID) runnable.Step {
 	spec := plan.Spec{Title: "x", Tool: tool, DependsOn: deps}
 	if args != "" {
@@ -68,7 +68,7 @@ func TestExampleIsRunnable(t *testing.T) {
 	}
 }
 
-// TestFaultsInOrder has every fault of the specification, and all of them are told in its order.
+// TestFaultsInOrder has every fault of the specification, and all are reported in its order.
 func TestFaultsInOrder(t *testing.T) {
 	odd := step(3, "reed_file", `{}`, 2)
 	odd.Unknown = []string{"step_9", "nobody"}
@@ -94,7 +94,7 @@ func TestReferencesConditionsAndLoops(t *testing.T) {
 	first := step(1, "read_file", `{"path":"x"}`)
 	for _, c := range []struct {
 		spec plan.Spec
-		want string // "": nothing is wrong
+		want string // "": no fault
 	}{
 		{plan.Spec{Args: json.RawMessage(`{"path":"$step_1.a[0]"}`)}, ""},
 		{plan.Spec{Args: json.RawMessage(`{"path":"$item.x"}`), ForEach: `["a"]`}, ""},
@@ -142,7 +142,7 @@ func TestValuesOfConditionalSteps(t *testing.T) {
 	}
 }
 
-// TestWholePlans judges a plan as it stands: what is finished is left alone, an instance has an item.
+// TestWholePlans judges a plan in progress: finished steps are left alone, an instance has an item.
 func TestWholePlans(t *testing.T) {
 	spec := func(args string) plan.Spec {
 		return plan.Spec{Title: "x", Tool: "read_file", Args: json.RawMessage(args)}
@@ -162,7 +162,7 @@ func TestWholePlans(t *testing.T) {
 	}
 }
 
-// TestLargeGraphs: chains and circles of 10,000 steps are judged in no time, however they stand.
+// TestLargeGraphs: chains and circles of 10,000 steps are judged fast, in any order.
 func TestLargeGraphs(t *testing.T) {
 	const n = 10_000
 	for name, dep := range map[string]func(i int) []plan.StepID{
@@ -189,12 +189,12 @@ func TestLargeGraphs(t *testing.T) {
 	}
 }
 
-// TestReferencesWithinTexts: nothing is filled in there, and a shell would make nothing of it.
+// TestReferencesWithinTexts: they are not replaced there, and a shell would expand them to nothing.
 func TestReferencesWithinTexts(t *testing.T) {
 	for args, refused := range map[string]bool{
 		`{"command":"echo [$step_1]"}`:               true,
 		`{"command":"wc < $S001"}`:                   true,
-		`{"command":"echo $S1 $HOME $S099 $STEP_1"}`: false, // variables of a shell's own
+		`{"command":"echo $S1 $HOME $S099 $STEP_1"}`: false, // the shell's own variables
 		`{"command":"$S001"}`:                        false,
 		`{"command":"$S001.path[0]"}`:                false,
 	} {

@@ -14,20 +14,20 @@ func (s *Session) Records(ctx context.Context, after plan.Revision) iter.Seq2[pl
 	return s.log.Read(ctx, after)
 }
 
-// Change is a record with the state that it was accepted in.
+// Change is a record with the state before it.
 type Change struct {
 	Before plan.State
 	Record plan.Record
 }
 
-// Changes yields what was accepted after a revision, oldest first. With follow it goes on with
-// what any process adds, until ctx ends or the session is closed, which is no error; after a
-// purge it goes on with the new history from its beginning.
+// Changes yields the changes after a revision, oldest first. With follow it continues with those
+// that any process adds, until ctx ends or the session is closed, neither of which is an error;
+// after a purge it continues with the new history from its beginning.
 func (s *Session) Changes(ctx context.Context, after plan.Revision, follow bool) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		var grown <-chan struct{} // nil: one look is enough
+		var grown <-chan struct{} // nil: read once
 		var err error
 		if follow {
 			if grown, err = s.log.Watch(ctx); err != nil {
@@ -51,12 +51,12 @@ func (s *Session) Changes(ctx context.Context, after plan.Revision, follow bool)
 
 // changes is a history being read.
 type changes struct {
-	after plan.Revision // what comes behind is told
-	chain string        // of what was read; "" while there is none
-	state plan.State    // after what was read
+	after plan.Revision // records up to here are not yielded
+	chain string        // of the records read; "" before the first
+	state plan.State    // after the records read
 }
 
-// look tells what was added since the last look, and reports whether more is wanted.
+// look yields the changes since the last look, and reports whether the caller wants more.
 func (c *changes) look(ctx context.Context, s *Session, yield func(Change, error) bool) (more bool, err error) {
 	head, err := s.log.Head(ctx)
 	if err == nil && head.Chain != c.chain {
@@ -84,9 +84,8 @@ func (c *changes) look(ctx context.Context, s *Session, yield func(Change, error
 	return true, nil
 }
 
-// PlanBody returns a plan by its id: the current one, the draft, or a former one
-// as it was when it was archived, read from the log. The error for an unknown
-// id is a *plan.ValidationError.
+// PlanBody returns a plan by its id: the current one, the draft, or a former one as archived, read
+// from the log. The error for an unknown id is a *plan.ValidationError.
 func (s *Session) PlanBody(ctx context.Context, id string) (*plan.Plan, error) {
 	state, err := s.State(ctx)
 	if err != nil {
@@ -116,8 +115,8 @@ func (s *Session) formerPlan(ctx context.Context, head plan.PastPlan) (*plan.Pla
 	return nil, fmt.Errorf("%w: plan %s is not where its head says", store.ErrDamaged, head.ID)
 }
 
-// AsApproved returns an approved plan as its approver saw it, read from the log, with the
-// approval as it stands now; as it is where the log does not have that, after a repair.
+// AsApproved returns an approved plan as its approver saw it, read from the log, with its current
+// approval. If a repaired log no longer has that version, it returns p.
 func (s *Session) AsApproved(ctx context.Context, p *plan.Plan) (*plan.Plan, error) {
 	if p.Approval == nil || p.Approval.Revision == 0 {
 		return p, nil
@@ -134,8 +133,8 @@ func (s *Session) AsApproved(ctx context.Context, p *plan.Plan) (*plan.Plan, err
 	return &approved, nil
 }
 
-// AsSubmitted returns a draft as it was before people changed it, read from the log; nil where nobody
-// did, or the log does not have that, after a repair.
+// AsSubmitted returns a draft as it was before people changed it, read from the log; nil if they
+// did not, or if a repaired log no longer has that version.
 func (s *Session) AsSubmitted(ctx context.Context, draft *plan.Plan) (*plan.Plan, error) {
 	if draft.Edits == nil {
 		return nil, nil
@@ -169,8 +168,8 @@ func (s *Session) Restore(ctx context.Context, by plan.Actor, id string) (Outcom
 	})
 }
 
-// Purge deletes the whole history, current plan included, and begins a new one
-// that says so. It cannot be undone; only a person may ask for it.
+// Purge deletes the whole history, current plan included, and begins a new one that records the
+// purge. It cannot be undone; only a person may ask for it.
 func (s *Session) Purge(ctx context.Context, by plan.Actor) error {
 	if err := s.takeTurn(ctx); err != nil {
 		return err

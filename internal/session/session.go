@@ -1,7 +1,7 @@
-// Package session is the one way a workspace's state changes: load, decide,
-// append, fold, tell. It keeps the folded state of one log in step with what
-// any process appends to it, reads history, and tells watchers. It must not know what
-// an action is for, nor who asked over which protocol.
+// Package session is the only way to change a workspace's state: load, decide, append, fold,
+// notify. It keeps the folded state of one log up to date with the appends of any process, reads
+// history, and notifies watchers. It must not know the purpose of an action, its author, or the
+// protocol it came by.
 package session
 
 import (
@@ -21,24 +21,24 @@ import (
 // Options configures a Session. The zero value is usable.
 type Options struct {
 	Limits   plan.Limits
-	Presence Presence         // nil: nobody is ever seen
+	Presence Presence         // nil: no actor is ever seen
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: discards
 }
 
-// Presence knows when an actor was last seen, and when anybody was.
+// Presence knows when an actor was last seen, and when any was.
 type Presence interface {
 	Seen(name string) plan.Sighting
 	LastActivity() time.Time
 }
 
-// Session is a handle on one workspace's state. It opens its log when it is
-// first used. All methods may be called from several goroutines.
+// Session is a handle on one workspace's state. It opens its log on first use. All methods may be
+// called from several goroutines.
 type Session struct {
 	log  store.Log
 	opts Options
 
-	turn chan struct{} // held while the state is brought up to date or changed
+	turn chan struct{} // held while the state is updated or changed
 	head store.Head
 	now  plan.State
 	read bool // now has been folded from the log
@@ -47,7 +47,7 @@ type Session struct {
 	saving     atomic.Bool
 }
 
-// New returns a session on log, which it owns from then on.
+// New returns a session on log, which it owns from now on.
 func New(log store.Log, opts Options) *Session {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -56,13 +56,13 @@ func New(log store.Log, opts Options) *Session {
 	return &Session{log: log, opts: opts, turn: make(chan struct{}, 1)}
 }
 
-// Close waits for a snapshot being written and closes the log, which ends all watching.
+// Close waits for a snapshot in progress and closes the log, which ends all watching.
 func (s *Session) Close() error {
 	s.background.Wait()
 	return s.log.Close()
 }
 
-// State returns the state as it is on disk now, whoever wrote it.
+// State returns the state as it is on disk now, including other processes' changes.
 func (s *Session) State(ctx context.Context) (plan.State, error) {
 	if err := s.takeTurn(ctx); err != nil {
 		return plan.State{}, err
@@ -74,16 +74,16 @@ func (s *Session) State(ctx context.Context) (plan.State, error) {
 	return s.now, nil
 }
 
-// Watch returns a channel that receives after the state has changed, whichever
-// process changed it; several changes may arrive as one. It is closed when ctx
-// ends or the session is closed. Whoever receives calls State.
+// Watch returns a channel that receives after any process has changed the state; several changes
+// may arrive as one. It is closed when ctx ends or the session is closed. Call State after
+// receiving.
 func (s *Session) Watch(ctx context.Context) (<-chan struct{}, error) { return s.log.Watch(ctx) }
 
-// Glance returns where the log ends and the phase then, without folding or opening
-// it; see store.Log.
+// Glance returns the end of the log and the phase there, without folding or opening it; see
+// store.Log.
 func (s *Session) Glance(ctx context.Context) (store.Head, error) { return s.log.Glance(ctx) }
 
-// Head returns where the log ends and the phase then, read from the log itself, without folding it.
+// Head returns the end of the log and the phase there, read from the log itself, without folding it.
 func (s *Session) Head(ctx context.Context) (store.Head, error) { return s.log.Head(ctx) }
 
 // PutValue keeps a value that is too large for the log; see store.Log.
@@ -91,7 +91,7 @@ func (s *Session) PutValue(ctx context.Context, value []byte) (name string, err 
 	return s.log.PutValue(ctx, value)
 }
 
-// Value returns what PutValue has kept under a name.
+// Value returns the value that PutValue has kept under a name.
 func (s *Session) Value(ctx context.Context, name string) ([]byte, error) {
 	return s.log.Value(ctx, name)
 }
@@ -107,7 +107,7 @@ func (s *Session) takeTurn(ctx context.Context) error {
 
 func (s *Session) giveTurn() { <-s.turn }
 
-// catchUp folds what has been appended since the last look. The turn is held.
+// catchUp folds the records appended since the last call. The turn is held.
 func (s *Session) catchUp(ctx context.Context) error {
 	head, records, err := s.log.Since(ctx, s.head)
 	if err != nil {
@@ -146,8 +146,8 @@ func (s *Session) load(ctx context.Context, head store.Head) error {
 	return nil
 }
 
-// stateAt folds the log up to seq, beginning with the newest snapshot at or
-// below limit (0: the newest of all). It also returns where it began.
+// stateAt folds the log up to seq, starting from the newest snapshot at or below limit (0: the
+// newest of all). It also returns the revision it started from.
 func (s *Session) stateAt(ctx context.Context, limit, seq plan.Revision) (plan.State, plan.Revision, error) {
 	var state plan.State
 	snapshot, err := s.log.Snapshot(ctx, limit)
@@ -182,21 +182,21 @@ func (s *Session) fold(ctx context.Context, state plan.State, seq plan.Revision)
 	return state, nil
 }
 
-// Outcome is what became of an action. Both states are the same, and there are no
-// events, when everything was already as asked.
+// Outcome is the effect of an action. If everything was already as asked, both states are the same
+// and Events is empty.
 type Outcome struct {
 	Before plan.State
 	After  plan.State
 	Events []plan.Event
 }
 
-// Prepare adds facts that only the caller knows about a state, or refuses; nil adds
-// none. It must be quick, and is called again when the state has moved on meanwhile.
+// Prepare adds facts that only the caller knows about a state, or refuses the action; nil adds
+// none. It must be quick, and is called again if the state has changed in between.
 type Prepare func(plan.State, *plan.Facts) error
 
-// Do decides about a in the state as it is on disk, and records it. When it
-// returns without an error, the change is on disk. A refusal is a
-// *plan.ValidationError; it changed nothing. Other errors come from the store.
+// Do decides about a in the state as it is on disk, and records it. If it returns without an error,
+// the change is on disk. A refusal is a *plan.ValidationError and changed nothing. Other errors
+// come from the store.
 func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare) (Outcome, error) {
 	if err := s.takeTurn(ctx); err != nil {
 		return Outcome{}, err
@@ -213,14 +213,14 @@ func (s *Session) Do(ctx context.Context, by plan.Actor, a plan.Action, prepare 
 	for attempt := 0; ; attempt++ {
 		outcome, err := s.try(ctx, by, a, prepare)
 		if errors.Is(err, store.ErrConflict) && attempt < 3 {
-			continue // somebody appended without the lock; look again
+			continue // another process appended without the lock; look again
 		}
 		return outcome, err
 	}
 }
 
-// refuseEarly refuses what an empty log does not allow before the lock is taken:
-// locking would create the workspace's folder, for nothing. The turn is held.
+// refuseEarly refuses actions that an empty log does not allow before the lock is taken: locking
+// would needlessly create the workspace's folder. The turn is held.
 func (s *Session) refuseEarly(ctx context.Context, by plan.Actor, a plan.Action, prepare Prepare) error {
 	if s.read && s.head.Seq > 0 {
 		return nil
@@ -256,8 +256,7 @@ func (s *Session) try(ctx context.Context, by plan.Actor, a plan.Action, prepare
 	return Outcome{Before: before, After: after, Events: record.Events}, nil
 }
 
-// judge returns the record that a leads to in the present state, without events
-// when it changes nothing.
+// judge returns the record for a in the present state, without events if it changes nothing.
 func (s *Session) judge(by plan.Actor, a plan.Action, prepare Prepare) (plan.Record, error) {
 	now := s.now.TimeOfNext(s.opts.Now())
 	facts := plan.Facts{Now: now, Actor: by, Limits: s.opts.Limits, Seen: s.seen(s.now, a)}
@@ -285,17 +284,17 @@ func (s *Session) seen(state plan.State, a plan.Action) map[string]plan.Sighting
 }
 
 const (
-	// snapshotEvery is the distance between snapshots in records, and
-	// snapshotOften that of a plan whose snapshot costs little: the tail is
-	// folded again by every command. Whoever appends the record that completes
-	// the distance writes the snapshot, so that processes do not do it twice.
+	// snapshotEvery is the number of records between snapshots, and snapshotOften that for plans of
+	// up to smallPlan steps, which have cheap snapshots: every command folds the tail again. The
+	// process that appends the last record of an interval writes the snapshot, so that it is
+	// written once.
 	snapshotEvery = 512
 	snapshotOften = 128
 	smallPlan     = 1_000 // steps
-	// maxTail is the tail that makes the process that read it write a snapshot:
-	// the one whose turn it was has not.
+	// maxTail is the tail, in records, after which a process that reads it writes a snapshot: the
+	// process in charge has not done so.
 	maxTail = 768
-	// snapshotBound ends the writing of a snapshot that does not get on.
+	// snapshotBound limits the writing of a snapshot.
 	snapshotBound = time.Minute
 )
 
@@ -309,9 +308,8 @@ func (s *Session) snapshotIfDue() {
 	}
 }
 
-// snapshot writes the current state in the background, unless one is being
-// written. Close waits for it. The turn is held. A snapshot is only a cache:
-// a failure is logged.
+// snapshot writes the current state in the background, unless another write is in progress. Close
+// waits for it. The turn is held. A snapshot is only a cache, so a failure is only logged.
 func (s *Session) snapshot() {
 	if !s.saving.CompareAndSwap(false, true) {
 		return

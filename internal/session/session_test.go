@@ -67,7 +67,7 @@ func written(t *testing.T, s plan.State) string {
 	return string(data)
 }
 
-// TestTwoSessionsAgree lets two processes' worth of sessions write in turn.
+// TestTwoSessionsAgree has two sessions, as of two processes, write in turn.
 func TestTwoSessionsAgree(t *testing.T) {
 	dir := t.TempDir()
 	a, b := open(t, dir), open(t, dir)
@@ -172,7 +172,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestWatch hears of changes of its own session and of another.
+// TestWatch is notified of changes by its own session and by another.
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	s, other := open(t, dir), open(t, dir)
@@ -192,7 +192,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestCloseEndsWatching closes the channels of those who still listen.
+// TestCloseEndsWatching closes the channels of the remaining listeners.
 func TestCloseEndsWatching(t *testing.T) {
 	s := session.New(memory.New(), session.Options{})
 	changes, err := s.Watch(t.Context())
@@ -209,8 +209,8 @@ func TestCloseEndsWatching(t *testing.T) {
 	}
 }
 
-// TestConcurrentSessions has several sessions and goroutines mark at once: no
-// mark is lost, and none is applied twice.
+// TestConcurrentSessions has several sessions and goroutines mark at once: no mark is lost or
+// applied twice.
 func TestConcurrentSessions(t *testing.T) {
 	const sessions, marks = 4, 50
 	dir := t.TempDir()
@@ -241,8 +241,8 @@ func TestConcurrentSessions(t *testing.T) {
 	}
 }
 
-// TestChanges yields what came after a revision, each record with the state that it was
-// accepted in, whether that is the beginning, the middle or the end.
+// TestChanges yields the changes after a revision, each record with the state before it, from the
+// beginning, the middle or the end.
 func TestChanges(t *testing.T) {
 	s := open(t, t.TempDir())
 	states := []string{written(t, plan.State{}), written(t, do(t, s, setUp("One", "Two")).After)}
@@ -265,8 +265,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestChangesAreFollowed hears of what another session adds, of a purge, and of what comes
-// after it, until it is ended.
+// TestChangesAreFollowed yields changes by another session, a purge, and the changes after it,
+// until it is ended.
 func TestChangesAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	a, b := open(t, dir), open(t, dir)
@@ -356,7 +356,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestTimesRise: what compares times finds the order of the records, though the clock stands still or is set back.
+// TestTimesRise: times give the order of the records, even if the clock stops or is set back.
 func TestTimesRise(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	log := memory.New()
@@ -396,7 +396,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 	}
 }
 
-// stuckSnapshots is a log that writes no snapshot before its time is over.
+// stuckSnapshots is a log that fails to write snapshots in time.
 type stuckSnapshots struct {
 	store.Log
 	asked chan plan.Revision
@@ -408,8 +408,7 @@ func (l stuckSnapshots) SaveSnapshot(ctx context.Context, s store.Snapshot) erro
 	return ctx.Err()
 }
 
-// TestSnapshotsGoOnAfterOneIsGivenUp writes none in time, again and again: the
-// next one is tried all the same.
+// TestSnapshotsGoOnAfterOneIsGivenUp writes none in time, repeatedly: the next one is still tried.
 func TestSnapshotsGoOnAfterOneIsGivenUp(t *testing.T) {
 	const every, tries = 128, 8
 	synctest.Test(t, func(t *testing.T) {
@@ -420,7 +419,7 @@ func TestSnapshotsGoOnAfterOneIsGivenUp(t *testing.T) {
 		for revision := 2; revision <= every*tries; revision++ {
 			do(t, s, plan.MarkStep{Step: 1, Status: status[(revision+1)%2]})
 			if revision%every == 0 {
-				time.Sleep(time.Hour) // the clock of the bubble: until the snapshot is given up
+				time.Sleep(time.Hour) // the bubble's clock, until the snapshot is given up
 			}
 		}
 		if err := s.Close(); err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// operation is what a client asked and was told: an append of seq that won or
-// lost, or a look at the head.
+// operation is a client's request with its response: an append of seq that won or lost, or a look
+// at the head.
 type operation struct {
 	look bool
-	seq  plan.Revision // asked for, or seen by a look
+	seq  plan.Revision // requested, or seen by a look
 	won  bool
 }
 
@@ -37,8 +37,8 @@ var logModel = porcupine.Model{
 	},
 }
 
-// Everyone tries the same numbers without a lock: each number has one winner,
-// and every loser is told.
+// All clients try the same numbers without a lock: each number has one winner, and every loser is
+// told.
 func testConcurrent(t *testing.T, open opener) {
 	const clients, rounds = 8, 20
 	history := compete(t, open, clients, rounds)
@@ -69,8 +69,7 @@ func testLinearizable(t *testing.T, open opener) {
 	}
 }
 
-// compete lets clients append what each thinks comes next, and returns what
-// happened.
+// compete lets clients append what each expects to be next, and returns the history.
 func compete(t *testing.T, open opener, clients, rounds int) []porcupine.Operation {
 	t.Helper()
 	began := time.Now()
@@ -164,7 +163,7 @@ func testLockIsBounded(t *testing.T, open opener) {
 		t.Fatalf("after it was given back: %v", err)
 	}
 	again()
-	again() // giving back twice is giving back once
+	again() // releasing twice equals releasing once
 	if unlock, err = holder.Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -192,15 +191,14 @@ func testWatch(t *testing.T, open opener) {
 	grown := mustWatch(t, t.Context(), watcher) // before there is anything
 	mustAppend(t, writer, setUp(3))
 	await(t, grown)
-	mustAppend(t, watcher, mark(2, 1)) // its own growth counts too
+	mustAppend(t, watcher, mark(2, 1)) // its own append counts too
 	await(t, grown)
 	if head := mustHead(t, watcher); head.Seq != 2 {
 		t.Errorf("told of growth, but the head is %+v", head)
 	}
 }
 
-// Whatever is appended after Watch has returned is noticed, at every point of
-// the watcher's own work.
+// Every append after Watch has returned is noticed, at every point of the watcher's own work.
 func testNoLostWakeUp(t *testing.T, open opener) {
 	watcher, writer := open(), open()
 	grown := mustWatch(t, t.Context(), watcher)

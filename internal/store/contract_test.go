@@ -18,17 +18,17 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// engine says how to open logs.
+// engine is an implementation under test.
 type engine struct {
 	name string
 
-	// make makes a place for a log and returns a function that opens a handle on
-	// it: one of its own at each call, as another process would have, or always the
-	// same where a log lives in one process alone.
+	// make makes a place for a log and returns a function that opens a handle on it: a new one at
+	// each call, as another process would have, or the same one if a log lives in one process
+	// alone.
 	make func(t *testing.T) (open func() store.Log)
 }
 
-// engines are all that keep a log. Each must pass every test below.
+// engines lists the implementations of store.Log. Each must pass every test below.
 func engines() []engine {
 	return []engine{
 		{"memory", func(*testing.T) func() store.Log {
@@ -76,7 +76,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// testValues: what was put is found by its name from any handle, until the history is purged.
+// testValues: a value is found by its name from any handle, until the history is purged.
 func testValues(t *testing.T, open opener) {
 	log, other := open(), open()
 	mustAppend(t, log, setUp(1))
@@ -105,7 +105,7 @@ func testValues(t *testing.T, open opener) {
 // opener opens a handle on the log of one test.
 type opener func() store.Log
 
-// closing closes what is opened when the test ends.
+// closing closes the opened logs when the test ends.
 func closing(t *testing.T, open opener) opener {
 	return func() store.Log {
 		log := open()
@@ -114,7 +114,7 @@ func closing(t *testing.T, open opener) opener {
 	}
 }
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = 2 * time.Minute
 
 func testEmpty(t *testing.T, open opener) {
@@ -203,7 +203,7 @@ func testReadFrom(t *testing.T, open opener) {
 			t.Fatal(err)
 		}
 		if r.Seq == 5 {
-			mustAppend(t, log, mark(11, 1)) // reading holds nobody up
+			mustAppend(t, log, mark(11, 1)) // reading blocks no other caller
 			break
 		}
 	}
@@ -212,7 +212,7 @@ func testReadFrom(t *testing.T, open opener) {
 	}
 }
 
-// What Since leaves out Read has: together they lead from any head to the last.
+// Read has the records that Since leaves out: together they lead from any head to the last.
 func testSince(t *testing.T, open opener) {
 	log, other := open(), open()
 	known := fill(t, log, 3)
@@ -371,7 +371,7 @@ func testSnapshots(t *testing.T, open opener) {
 	}
 }
 
-// A state folded before a purge is no state of the log after it.
+// A state folded before a purge is not a state of the log after it.
 func testSnapshotOfAnotherChain(t *testing.T, open opener) {
 	log := open()
 	old := fill(t, log, 1)

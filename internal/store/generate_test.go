@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// began is when the clock of the test records stands at record 0.
+// began is the time of record 0 in test records.
 var began = time.Date(2026, time.May, 4, 9, 0, 0, 0, time.UTC)
 
 // setUp returns record 1: a plan of n steps with details and a note each.
@@ -30,7 +30,7 @@ func setUp(n int) plan.Record {
 	return record(1, "set_up_plan", plan.PlanSetUp{Plan: body})
 }
 
-// mark returns record seq: a step is given a status and a note.
+// mark returns record seq, which sets the status of a step and adds a note.
 func mark(seq plan.Revision, step plan.StepID) plan.Record {
 	at := began.Add(time.Duration(seq) * time.Second)
 	return record(seq, "mark_step", plan.StepMarked{Step: step, Status: plan.Blocked, Note: fmt.Sprintf("note %d", seq), By: "agent",

@@ -17,8 +17,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// EncodeRecord returns r as one line of JSON. The same record gives the same
-// bytes. Each event is an object that begins with its kind.
+// EncodeRecord returns r as one line of JSON, the same bytes for the same record. Each event is an
+// object that begins with its kind.
 func EncodeRecord(r plan.Record) ([]byte, error) {
 	c := written()
 	body := recordBody{
@@ -39,8 +39,8 @@ func EncodeRecord(r plan.Record) ([]byte, error) {
 	return data, nil
 }
 
-// DecodeRecord reads what EncodeRecord wrote. The error wraps ErrNewer when data
-// holds a kind of event or a field that this version does not know.
+// DecodeRecord reads the output of EncodeRecord. The error wraps ErrNewer if data holds a kind of
+// event or a field that this version does not know.
 func DecodeRecord(data []byte) (plan.Record, error) {
 	c := written()
 	var body recordBody
@@ -71,19 +71,18 @@ type recordBody struct {
 	Events []jsontext.Value `json:"events"`
 }
 
-// codec is how values are written: the options of the JSON library and the type
-// of each kind of event.
+// codec holds the options of the JSON library and the type of each kind of event.
 type codec struct {
 	encode json.Options
 	decode json.Options
 	kinds  map[string]reflect.Type
 }
 
-// written returns the one codec, built on first use so that a command that
-// reads no log does not pay for it.
+// written returns the only codec, built on first use so that a command that reads no log does not
+// pay for it.
 var written = sync.OnceValue(func() *codec {
-	// Only with the older meaning of omitempty does a patch keep a pointer to
-	// an empty value, which erases a field, apart from no pointer.
+	// Only with the older meaning of omitempty does a patch keep a pointer to an empty value, which
+	// erases a field, distinct from a nil pointer.
 	legacy := jsonv1.OmitEmptyWithLegacySemantics(true)
 	c := &codec{
 		encode: json.JoinOptions(legacy, json.Deterministic(true), jsontext.PreserveRawStrings(true),
@@ -100,7 +99,7 @@ var written = sync.OnceValue(func() *codec {
 	return c
 })
 
-// kindMember is how an event begins.
+// kindMember is the beginning of an event.
 const kindMember = `{"kind":"`
 
 func (c *codec) encodeEvent(e plan.Event) (jsontext.Value, error) {
@@ -121,8 +120,8 @@ func (c *codec) encodeEvent(e plan.Event) (jsontext.Value, error) {
 	return append(event, fields[1:]...), nil
 }
 
-// decodeEvent reads an event, which it overwrites: what follows the kind is an
-// object of its own once it begins with a brace.
+// decodeEvent decodes an event and overwrites data: with a brace in place of the comma after the
+// kind, the rest is an object of its own.
 func (c *codec) decodeEvent(data jsontext.Value) (plan.Event, error) {
 	name, fields, ok := bytes.Cut(bytes.TrimPrefix(data, []byte(kindMember)), []byte{'"'})
 	if !ok || !bytes.HasPrefix(data, []byte(kindMember)) {
@@ -144,7 +143,7 @@ func (c *codec) decodeEvent(data jsontext.Value) (plan.Event, error) {
 	return event.Elem().Interface().(plan.Event), nil
 }
 
-// orNewer says that an unknown field was written by a newer planloop.
+// orNewer marks an unknown field as written by a newer planloop.
 func orNewer(err error) error {
 	if errors.Is(err, json.ErrUnknownName) {
 		return fmt.Errorf("%w: %w", ErrNewer, err)
@@ -152,7 +151,7 @@ func orNewer(err error) error {
 	return err
 }
 
-// encodeTime writes a time in UTC, whatever zone an import brought along.
+// encodeTime writes a time in UTC, whatever zone an import had.
 func encodeTime(enc *jsontext.Encoder, t time.Time) error {
 	if t.Location() == time.UTC {
 		return errors.ErrUnsupported
@@ -160,7 +159,7 @@ func encodeTime(enc *jsontext.Encoder, t time.Time) error {
 	return json.MarshalEncode(enc, t.UTC())
 }
 
-// encodeSteps refuses a step that is none.
+// encodeSteps refuses nil steps.
 func encodeSteps(_ *jsontext.Encoder, steps []*plan.Step) error {
 	if slices.Contains(steps, nil) {
 		return errors.New("a step is missing")
@@ -168,8 +167,8 @@ func encodeSteps(_ *jsontext.Encoder, steps []*plan.Step) error {
 	return errors.ErrUnsupported
 }
 
-// encodeStepID refuses an id that could not be read back: one such record would
-// make the log unreadable.
+// encodeStepID refuses an id that could not be read back: one such record would make the log
+// unreadable.
 func encodeStepID(enc *jsontext.Encoder, id plan.StepID) error {
 	if id < 1 || id > plan.MaxStepID {
 		return fmt.Errorf("%d is not the id of a step", int(id))
@@ -177,8 +176,7 @@ func encodeStepID(enc *jsontext.Encoder, id plan.StepID) error {
 	return enc.WriteToken(jsontext.String(id.String()))
 }
 
-// decodeStep refuses null where a step must be, and a step without an id: the
-// reducers rely on both.
+// decodeStep refuses null and a step without an id: the reducers rely on both.
 func decodeStep(dec *jsontext.Decoder, step **plan.Step) error {
 	if dec.PeekKind() == jsontext.KindNull {
 		return errors.New("a step is null")
@@ -193,8 +191,7 @@ func decodeStep(dec *jsontext.Decoder, step **plan.Step) error {
 	return nil
 }
 
-// decodeStepID reads the canonical form of an id without the detour over the
-// forms that agents write.
+// decodeStepID reads an id from the raw JSON value, without unescaping it.
 func decodeStepID(dec *jsontext.Decoder, id *plan.StepID) error {
 	value, err := dec.ReadValue()
 	if err != nil {
@@ -206,8 +203,7 @@ func decodeStepID(dec *jsontext.Decoder, id *plan.StepID) error {
 	return id.UnmarshalText(value)
 }
 
-// decodeErased reads null as a value that erases: a patch without the field has
-// no such member.
+// decodeErased reads null as a value that erases: a patch without the field has no such member.
 func decodeErased(dec *jsontext.Decoder, raw **encodingjson.RawMessage) error {
 	*raw = new(encodingjson.RawMessage)
 	if dec.PeekKind() != jsontext.KindNull {

@@ -54,7 +54,7 @@ func TestStateSurvivesEncoding(t *testing.T) {
 	})
 }
 
-// A patch that erases a field is not a patch that leaves it alone.
+// A patch that erases a field differs from one that leaves it alone.
 func TestErasingSurvivesEncoding(t *testing.T) {
 	r := mark(1, 1)
 	empty, none := "", []plan.StepID{}
@@ -78,7 +78,7 @@ func TestEveryEventIsWrittenWithItsKindFirst(t *testing.T) {
 	}
 }
 
-// withStep names a step where an event must name one.
+// withStep adds a step to an event that must name one.
 func withStep(e plan.Event) plan.Event {
 	v := reflect.New(reflect.TypeOf(e)).Elem()
 	if step := v.FieldByName("Step"); step.IsValid() {
@@ -87,7 +87,7 @@ func withStep(e plan.Event) plan.Event {
 	return v.Interface().(plan.Event)
 }
 
-// What could not be read back is not written.
+// Data that could not be read back is not written.
 func TestEncodeRecordRefuses(t *testing.T) {
 	for name, e := range map[string]plan.Event{
 		"no event":       nil,
@@ -159,7 +159,7 @@ func FuzzDecodeRecord(f *testing.F) {
 		plan.Fold(plan.State{}, r)
 		written, err := store.EncodeRecord(r)
 		if err != nil {
-			return // a field is missing that must be there
+			return // a required field is missing
 		}
 		again, err := store.DecodeRecord(written)
 		if err != nil {
@@ -186,7 +186,7 @@ func FuzzDecodeState(f *testing.F) {
 		}
 		written, err := store.EncodeState(s)
 		if err != nil {
-			return // a field is missing that must be there
+			return // a required field is missing
 		}
 		if _, err := store.DecodeState(written); err != nil {
 			t.Fatalf("%v\n%s\n%s", err, data, written)

@@ -12,19 +12,19 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// stepsPerLine keeps a line small enough that several processors share the
-// decoding of a long plan, and long enough that a line costs nothing itself.
+// stepsPerLine keeps a line small enough for several processors to share the decoding of a long
+// plan, and long enough that the overhead per line is negligible.
 const stepsPerLine = 256
 
-// stateHead is the first line of a written state: everything but the steps,
-// which follow in lines of their own, first the plan's, then the draft's.
+// stateHead is the first line of an encoded state: everything but the steps, which follow in lines
+// of their own, first the plan's, then the draft's.
 type stateHead struct {
 	State      plan.StateBody `json:"state"`
 	PlanLines  int            `json:"plan_lines"`
 	DraftLines int            `json:"draft_lines"`
 }
 
-// EncodeState returns s as lines of JSON. The same state gives the same bytes.
+// EncodeState returns s as lines of JSON, the same bytes for the same state.
 func EncodeState(s plan.State) ([]byte, error) {
 	body := s.Body()
 	planSteps, draftSteps := takeSteps(body.Plan), takeSteps(body.Draft)
@@ -42,7 +42,7 @@ func EncodeState(s plan.State) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// takeSteps empties the list of a body and returns it in lines.
+// takeSteps removes the steps from a body and returns them in lines.
 func takeSteps(b *plan.Body) [][]*plan.Step {
 	if b == nil {
 		return nil
@@ -52,8 +52,8 @@ func takeSteps(b *plan.Body) [][]*plan.Step {
 	return lines
 }
 
-// DecodeState reads what EncodeState wrote. The error wraps ErrNewer when data
-// holds a field that this version does not know.
+// DecodeState reads the output of EncodeState. The error wraps ErrNewer if data holds a field that
+// this version does not know.
 func DecodeState(data []byte) (plan.State, error) {
 	lines := bytes.Split(data, []byte{'\n'})
 	var head stateHead

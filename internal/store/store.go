@@ -1,8 +1,7 @@
-// Package store keeps the log of records of a workspace: append-only, with
-// compare-and-append on the sequence number, a hash chain, snapshots, and a way
-// to hear of growth. Engines stand in folders below; contract_test.go is what
-// each must pass. The package must not know what a record means beyond its
-// sequence number and phase.
+// Package store keeps the log of records of a workspace: append-only, with compare-and-append on
+// the sequence number, a hash chain, snapshots, and notification of growth. Implementations are in
+// subfolders; each must pass contract_test.go. The package must not know the meaning of a record
+// beyond its sequence number and phase.
 package store
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// NewChain returns a name for a chain that no other chain has.
+// NewChain returns a unique name for a chain.
 func NewChain() string { return rand.Text() }
 
 // Hash is the SHA-256 of a record's predecessor's hash and its own bytes.
@@ -47,7 +46,7 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ValueName is what a value is called that is kept beside the log.
+// ValueName returns the name of a value that is kept outside the log.
 func ValueName(value []byte) string {
 	sum := sha256.Sum256(value)
 	return hex.EncodeToString(sum[:])
@@ -56,83 +55,78 @@ func ValueName(value []byte) string {
 // Head is the end of a log. The zero value is the head of an empty log.
 type Head struct {
 	Chain string        `json:"chain"` // names the chain; changes when the log is purged
-	Seq   plan.Revision `json:"seq"`   // of the last record, 0 when there is none
+	Seq   plan.Revision `json:"seq"`   // of the last record, 0 if the log is empty
 	Hash  Hash          `json:"hash"`  // of the last record
 	Phase plan.Phase    `json:"phase"` // of the last record
 }
 
-// Snapshot is a state with the head it was folded to. It is a cache, and a pin:
-// a log that does not contain its head was shortened or altered.
+// Snapshot is a state with the head it was folded to. It is a cache, and a pin: a log that does not
+// contain its head was shortened or altered.
 type Snapshot struct {
 	Head  Head
 	State plan.State
 }
 
-// Log is the append-only log of one workspace. All methods may be called from
-// several goroutines. Nothing is opened, created or locked before a method
-// needs it: reading a log that does not exist yet finds it empty and creates
-// nothing.
+// Log is the append-only log of one workspace. All methods may be called from several goroutines. A
+// method opens, creates and locks files only when it needs them: reading a log that does not exist
+// finds it empty and creates nothing.
 type Log interface {
-	// Lock takes the workspace's lock, which keeps every other process and
-	// goroutine from appending. It waits at most as long as ctx and the
-	// engine's own bound allow; then the error wraps ErrBusy.
+	// Lock takes the workspace's lock, which keeps every other process and goroutine from
+	// appending. It waits until ctx ends or the implementation's own limit is reached; then the
+	// error wraps ErrBusy.
 	Lock(ctx context.Context) (unlock func(), err error)
 
-	// Append adds r, synced, or not at all. r.Seq must be the head's plus one;
-	// otherwise the error wraps ErrConflict and nothing was written.
+	// Append adds r, synced, or not at all. r.Seq must be the head's plus one; otherwise the error
+	// wraps ErrConflict and nothing was written.
 	Append(ctx context.Context, r plan.Record) (Head, error)
 
-	// Head returns the end of the log as it is on disk now. It is cheap: one
-	// look that costs the same whatever the length of the log.
+	// Head returns the end of the log as it is on disk now, at the same low cost for any length.
 	Head(ctx context.Context) (Head, error)
 
-	// Since returns the end of the log as it is on disk now, and the records that
-	// follow known when they are few: otherwise, and when the log is another chain,
-	// there are none, and Read has them.
+	// Since returns the end of the log as it is on disk now, and the records after known if they
+	// are few. It returns no records if there are too many or if the log is another chain; then use
+	// Read.
 	Since(ctx context.Context, known Head) (Head, []plan.Record, error)
 
-	// Glance returns the end of the log as the last append has left word of it,
-	// without opening the log where that can be done. After a crash it may be
-	// one record behind: it will do to show something, not to decide.
+	// Glance returns the end of the log as noted by the last append, if possible without opening
+	// the log. After a crash it may be one record old: good enough to display, not to decide.
 	Glance(ctx context.Context) (Head, error)
 
-	// Read yields the records after seq in order, checking the chain. It stops
-	// at the first error, which wraps ErrDamaged when a record is not what its
-	// hash says.
+	// Read yields the records after seq in order, checking the chain. It stops at the first error,
+	// which wraps ErrDamaged if a record does not match its hash.
 	Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Record, error]
 
-	// Snapshot returns the newest snapshot of the current fold version and
-	// chain at or below seq, or nil when there is none; seq 0 means the newest.
-	// An unreadable snapshot is as good as none. The error wraps ErrDamaged
-	// when a snapshot pins a head that the log does not contain.
+	// Snapshot returns the newest snapshot of the current fold version and chain at or below seq,
+	// or nil; seq 0 means the newest. An unreadable snapshot counts as missing. The error wraps
+	// ErrDamaged if a snapshot pins a head that the log does not contain.
 	Snapshot(ctx context.Context, seq plan.Revision) (*Snapshot, error)
 
 	// SaveSnapshot keeps s and may drop older ones.
 	SaveSnapshot(ctx context.Context, s Snapshot) error
 
-	// Watch returns a channel that receives after the log has grown, whichever
-	// process made it grow. Several growths may arrive as one. The channel is
-	// closed when ctx ends or the log is closed. Nothing polls.
+	// Watch returns a channel that receives after any process has appended to the log. Several
+	// appends may arrive as one. The channel is closed when ctx ends or the log is closed. Nothing
+	// polls.
 	Watch(ctx context.Context) (<-chan struct{}, error)
 
-	// Purge deletes all records, values and snapshots and begins a new chain with
-	// first, whose Seq must be 1. The caller holds the lock.
+	// Purge deletes all records, values and snapshots and begins a new chain with first, which must
+	// have Seq 1. The caller holds the lock.
 	Purge(ctx context.Context, first plan.Record) (Head, error)
 
-	// PutValue keeps a value beside the log, synced, and returns its name: the same for
-	// the same bytes. A record that names it is written after it.
+	// PutValue keeps a value outside the log, synced, and returns its name: the same for the same
+	// bytes. Put the value before appending a record that names it.
 	PutValue(ctx context.Context, value []byte) (name string, err error)
 
-	// Value returns what PutValue has kept under a name. The error wraps ErrNoValue when
-	// that is not there, or is not what was put.
+	// Value returns the value that PutValue has kept under a name. The error wraps ErrNoValue if it
+	// is missing or was changed.
 	Value(ctx context.Context, name string) ([]byte, error)
 
 	// Close ends the use of the log. Later calls return ErrClosed.
 	Close() error
 }
 
-// Errors of a Log, matched with errors.Is. The text of the error that wraps
-// them names the file and says what to do.
+// Errors of a Log, to match with errors.Is. The text of the wrapping error names the file and the
+// remedy.
 var (
 	ErrConflict = errors.New("the log has moved on")
 	ErrBusy     = errors.New("the workspace is locked by another process")
@@ -140,7 +134,7 @@ var (
 	ErrNewer    = errors.New("the log was written by a newer planloop")
 	ErrReadOnly = errors.New("the log cannot be written")
 	ErrFull     = errors.New("the disk is full")
-	ErrIO       = errors.New("the disk failed") // which says nothing of what is on it
+	ErrIO       = errors.New("the disk failed") // the data on it may still be good
 	ErrClosed   = errors.New("the log is closed")
 	ErrNoValue  = errors.New("the value is missing")
 )

@@ -1,5 +1,5 @@
-// Package memory keeps a log in memory, for as long as the process lives. It
-// must not know what a record means.
+// Package memory keeps a log in memory, for as long as the process lives. It must not know the
+// meaning of a record.
 package memory
 
 import (
@@ -19,10 +19,10 @@ import (
 // lockWait bounds how long Lock waits.
 const lockWait = 10 * time.Second
 
-// Log is a store.Log in memory. It keeps records as they are written to disk
-// elsewhere, so that what works here works there.
+// Log is a store.Log in memory. It encodes records as other stores do on disk, so that code that
+// works here works there.
 type Log struct {
-	lock  chan struct{} // holds a token while nobody has the lock
+	lock  chan struct{} // holds a token while the lock is free
 	grown broadcast.Hub
 
 	mu        sync.Mutex
@@ -58,7 +58,7 @@ func (l *Log) use(f func() error) error {
 	return f()
 }
 
-// usable is what use calls where nothing needs the mutex.
+// usable does nothing: use then only checks that the log is open.
 func usable() error { return nil }
 
 // Lock implements store.Log.
@@ -92,7 +92,7 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	})
 }
 
-// change puts a record at the end of what prepare has left, and tells of it.
+// change appends a record after prepare has run, and notifies watchers.
 func (l *Log) change(r plan.Record, prepare func() error) (head store.Head, err error) {
 	body, err := store.EncodeRecord(r)
 	if err != nil {

@@ -22,8 +22,8 @@ func (l *Log) Append(ctx context.Context, r plan.Record) (store.Head, error) {
 	return l.change(ctx, r, l.append)
 }
 
-// change writes a record as write does. It is not broken off half-way: the caller would not
-// know whether it took place.
+// change writes a record with write. It is never cancelled half-way: the caller would not know
+// whether the record was written.
 func (l *Log) change(ctx context.Context, r plan.Record,
 	write func(context.Context, plan.Record, []byte) (store.Head, error)) (store.Head, error) {
 	body, err := store.EncodeRecord(r)
@@ -36,7 +36,7 @@ func (l *Log) change(ctx context.Context, r plan.Record,
 	head, err := write(context.WithoutCancel(ctx), r, body)
 	err = explain(l.databasePath(), err)
 	if errors.Is(err, store.ErrReadOnly) && opened != nil && opened == l.db {
-		// It was opened where nothing could be written; perhaps that is over.
+		// The database was opened while read-only; that may be over.
 		if err := l.closeDatabase(); err != nil {
 			return store.Head{}, err
 		}
@@ -49,7 +49,7 @@ func (l *Log) change(ctx context.Context, r plan.Record,
 	return head, l.sure(ctx, err)
 }
 
-// append writes a record to the end.
+// append adds a record at the end.
 func (l *Log) append(ctx context.Context, r plan.Record, body []byte) (store.Head, error) {
 	if err := l.refuseEarly(ctx, r); err != nil {
 		return store.Head{}, err
@@ -60,7 +60,7 @@ func (l *Log) append(ctx context.Context, r plan.Record, body []byte) (store.Hea
 	}
 	w := db.writer
 	if r.Seq > 1 && r.Seq == w.view.head.Seq+1 {
-		// The head as it was last seen will do: the statement checks it.
+		// The last head seen is enough: the statement checks it.
 		if head, err := w.append(ctx, w.view.head, r, body); !errors.Is(err, store.ErrConflict) {
 			return head, err
 		}
@@ -75,7 +75,7 @@ func (l *Log) append(ctx context.Context, r plan.Record, body []byte) (store.Hea
 	return w.append(ctx, before, r, body)
 }
 
-// refuseEarly spares a log that does not exist from being created for nothing.
+// refuseEarly keeps a refused append from creating a log.
 func (l *Log) refuseEarly(ctx context.Context, r plan.Record) error {
 	if r.Seq == 1 || l.db != nil {
 		return nil
@@ -104,13 +104,13 @@ func (w *writer) append(ctx context.Context, before store.Head, r plan.Record, b
 		return store.Head{}, cmp.Or(err, conflict(r.Seq, before.Seq))
 	}
 	if before.Seq == 0 {
-		// The name of the chain is not known before it has a record.
+		// The name of the chain is not known before the first record.
 		if head, err = w.view.queryHead(ctx); err != nil {
 			return store.Head{}, err
 		}
 	}
 	w.view.head = head
-	_ = writePin(w.growth, head) // the record is kept already; the next append tells too
+	_ = writePin(w.growth, head) // the record is on disk already; the next append notifies too
 	return head, nil
 }
 
@@ -127,7 +127,7 @@ func (l *Log) Head(ctx context.Context) (head store.Head, err error) {
 	return head, err
 }
 
-// Glance implements store.Log. Who has the database open is told by it.
+// Glance implements store.Log. If the database is open, it reads that.
 func (l *Log) Glance(ctx context.Context) (store.Head, error) {
 	l.mu.Lock()
 	opened := l.db != nil || l.closed
@@ -140,20 +140,20 @@ func (l *Log) Glance(ctx context.Context) (store.Head, error) {
 	return l.Head(ctx)
 }
 
-// writer is the process's one connection that writes.
+// writer is the process's only connection that writes.
 type writer struct {
 	view   *view
 	insert *sql.Stmt
 	growth *os.File
 }
 
-// insertQuery appends a record if it follows the one whose hash is given, and the log still
-// is of this format, in one statement that is a transaction of its own.
+// insertQuery appends a record if it follows the one with the given hash and the log still has this
+// format, in one statement that is its own transaction.
 const insertQuery = `INSERT INTO record (seq, phase, hash, body) SELECT ?1, ?2, ?3, ?4
 	WHERE (SELECT hash FROM record WHERE seq = ?1 - 1) IS ?5 AND ` + sameFormat + ` ON CONFLICT (seq) DO NOTHING`
 
-// write returns the open database with its writer, creating both if need be.
-// It is called with mu held and may let go of it meanwhile.
+// write returns the open database with its writer, creating both if needed. It is called with mu
+// held and may release it in between.
 func (l *Log) write(ctx context.Context) (*database, error) {
 	db, err := l.access(ctx)
 	if err != nil || db != nil && db.writer != nil {
@@ -195,7 +195,7 @@ func (l *Log) openWriter(ctx context.Context) (*database, error) {
 	return db, nil
 }
 
-// openBoth opens a log anew that could be opened alone: whoever can write makes the index.
+// openBoth reopens a log that was opened without the shared index, which a writer can create.
 func (l *Log) openBoth(ctx context.Context) (*database, error) {
 	if err := l.closeDatabase(); err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (l *Log) openBoth(ctx context.Context) (*database, error) {
 	return db, nil
 }
 
-// create makes the database, or finishes one whose creation was broken off.
+// create makes the database, or finishes an interrupted creation.
 func (l *Log) create(ctx context.Context) error {
 	if err := l.closeDatabase(); err != nil {
 		return err
@@ -229,9 +229,8 @@ func (l *Log) create(ctx context.Context) error {
 	return atomicfile.SyncFolder(l.dir)
 }
 
-// createDatabase makes a log without records. Its tables are in the database
-// itself afterwards and not in the write-ahead log, so that a database without
-// them was never a log.
+// createDatabase makes a log without records. Its tables end up in the database itself and not in
+// the write-ahead log, so a database without tables was never a log.
 func createDatabase(ctx context.Context, path, chain string) error {
 	if err := createFile(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -304,7 +303,7 @@ func (l *Log) purge(ctx context.Context, first plan.Record, body []byte) (store.
 	return head, nil
 }
 
-// removeRemains deletes what repairs have put aside: it holds plans too.
+// removeRemains deletes the folders that repairs have put aside: they hold plans too.
 func (l *Log) removeRemains() error {
 	folders, err := l.keptFolders()
 	for _, folder := range folders {
@@ -313,8 +312,8 @@ func (l *Log) removeRemains() error {
 	return errors.Join(err, l.sweepPrepared())
 }
 
-// purge replaces all records. What was deleted is overwritten, also in the
-// write-ahead log as soon as no reader needs it any more.
+// purge replaces all records. Deleted data is overwritten, also in the write-ahead log once the
+// last reader is done with it.
 func (w *writer) purge(ctx context.Context, head store.Head, body []byte) error {
 	conn := w.view.conn
 	if _, err := conn.ExecContext(ctx, `PRAGMA secure_delete = 1`); err != nil {
@@ -343,7 +342,7 @@ func (w *writer) purge(ctx context.Context, head store.Head, body []byte) error 
 	}
 	w.view.head = head
 	_ = writePin(w.growth, head)
-	// The purge has taken place; shrinking may wait until readers let it.
+	// The purge is complete; shrinking may wait until readers allow it.
 	_, _ = conn.ExecContext(ctx, `VACUUM`)
 	_, _ = conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	return nil

@@ -83,8 +83,8 @@ func BenchmarkHead(b *testing.B) {
 	}
 }
 
-// What a session loads: 100,000 records, a plan of 10,000 steps, and a tail of
-// 999 records behind the newest snapshot.
+// The load of a session: 100,000 records, a plan of 10,000 steps, and a tail of 999 records after
+// the newest snapshot.
 func BenchmarkOpen(b *testing.B) {
 	const records, tail = 100_000, 999
 	dir := filepath.Join(b.TempDir(), "log")
@@ -126,7 +126,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// fillLong writes the records in one transaction, which an append does not.
+// fillLong writes the records in one transaction, unlike an append.
 func fillLong(b *testing.B, dir string, records, snapshot plan.Revision) {
 	b.Helper()
 	log := sqlite.New(dir, sqlite.Options{})

@@ -12,10 +12,9 @@ import (
 	"github.com/planloop/planloop/internal/store"
 )
 
-// openCopy reads a database whole, with its write-ahead log, into memory and opens what it
-// has read. To a query SQLite tells of a page that the disk does not return as of a page
-// that is damaged; to who copies pages it tells the difference. What is wrong with the copy is
-// wrong with the database, whatever the disk does meanwhile.
+// openCopy reads a whole database, with its write-ahead log, into memory and opens the copy.
+// Queries report a page that the disk fails to return as damaged; copying pages reports the
+// difference. A fault in the copy is a fault in the database, whatever the disk does later.
 func openCopy(ctx context.Context, path string) (v *view, alone, err error) {
 	pool, err := sql.Open("sqlite", "file::memory:?_pragma=trusted_schema(0)&_pragma=cell_size_check(1)")
 	if err != nil {
@@ -24,7 +23,7 @@ func openCopy(ctx context.Context, path string) (v *view, alone, err error) {
 	pool.SetMaxOpenConns(1)
 	v = &view{pool: pool}
 	if v.conn, err = pool.Conn(ctx); err == nil {
-		// The settings of other connections would have queries read the file.
+		// The settings of other connections would make queries read the file.
 		const settings = "_pragma=busy_timeout(5000)&_pragma=mmap_size(0)&_pragma=query_only(1)&mode="
 		alone, err = openSomehow(path, settings, func(query string) error {
 			return v.conn.Raw(func(conn any) error { return restore(conn, address(path, query)) })
@@ -54,8 +53,8 @@ func restore(conn any, from string) error {
 	return cmp.Or(backup.Finish(), err)
 }
 
-// sure returns err, an error of this log, unless it tells of damage that a copy does not have:
-// then it was the disk that failed.
+// sure returns err, an error of this log, unless it reports damage that a copy does not have: then
+// the disk failed.
 func (l *Log) sure(ctx context.Context, err error) error {
 	if !errors.Is(err, store.ErrDamaged) {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// recordsOfVictim is how long the log is that the tests damage.
+// recordsOfVictim is the length of the log that the tests damage.
 const recordsOfVictim = 300
 
 var (
@@ -26,8 +26,8 @@ var (
 	cuts  = flag.Int("cuts", 20, "how many truncations are tried")
 )
 
-// A bit that flips anywhere in the database is either of no consequence or
-// noticed, and there is always a way out that loses nothing silently.
+// A flipped bit anywhere in the database either does not matter or is noticed, and there is always
+// a way out that loses nothing silently.
 func TestBitFlips(t *testing.T) {
 	original := victim(t)
 	size := fileSize(t, filepath.Join(original, "plan.db"))
@@ -72,7 +72,7 @@ func TestMissingDatabase(t *testing.T) {
 	})
 }
 
-// The records since the last checkpoint stand in the write-ahead log alone.
+// The records since the last checkpoint are only in the write-ahead log.
 func TestMissingWriteAheadLog(t *testing.T) {
 	original := filepath.Join(t.TempDir(), "log")
 	log := sqlite.New(original, sqlite.Options{})
@@ -85,7 +85,7 @@ func TestMissingWriteAheadLog(t *testing.T) {
 	})
 }
 
-// A head file that tears or is lost is no damage.
+// A torn or lost head file is not damage.
 func TestTornHeadIsNoDamage(t *testing.T) {
 	for _, content := range []string{"", "\x00\x00\x00\x00", "torn"} {
 		dir := copyLog(t, victim(t))
@@ -96,7 +96,7 @@ func TestTornHeadIsNoDamage(t *testing.T) {
 	}
 }
 
-// A log whose last records were deleted is as well formed as any.
+// A log with its last records deleted is still well-formed.
 func TestShortenedLogIsNoticed(t *testing.T) {
 	dir := copyLog(t, victim(t))
 	execute(t, dir, `DELETE FROM record WHERE seq > 290`)
@@ -144,7 +144,7 @@ func TestRepairLeavesAHealthyLogAlone(t *testing.T) {
 	}
 }
 
-// survive damages a copy of a log and walks a person's way out.
+// survive damages a copy of a log and follows a person's way out.
 func survive(t *testing.T, original, what string, damage func(dir string)) {
 	t.Helper()
 	dir := copyLog(t, original)
@@ -164,7 +164,7 @@ func survive(t *testing.T, original, what string, damage func(dir string)) {
 		t.Errorf("%s: the error does not name the file: %v", what, err)
 	}
 	if errors.Is(err, store.ErrNewer) {
-		return // it says what to do: update
+		return // the error says what to do: update
 	}
 	before := content(t, filepath.Join(dir, "plan.db"))
 	report, err := sqlite.Check(t.Context(), dir)

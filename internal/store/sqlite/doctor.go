@@ -13,24 +13,24 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Problem is something wrong with a log.
+// Problem is a fault of a log or of its files.
 type Problem struct {
 	File   string `json:"file"`
 	Text   string `json:"text"`
-	Damage bool   `json:"damage"` // the log itself is damaged, and Repair has something to do
+	Damage bool   `json:"damage"` // the log itself is damaged, and Repair can help
 }
 
-// Report is what Check has found.
+// Report is the result of Check.
 type Report struct {
 	Exists   bool
-	Head     store.Head // of the last record before which all are good
+	Head     store.Head // of the last record before the first bad one
 	Problems []Problem
 	state    plan.State // folded up to Head
-	chains   []string   // all that something in the folder names
-	Newer    error      // not nil when a newer planloop wrote the log, which is no damage
-	Fault    error      // not nil when the log could not be examined whole, which is no damage either
+	chains   []string   // all chains named in the folder
+	Newer    error      // not nil if a newer planloop wrote the log, which is not damage
+	Fault    error      // not nil if the log could not be examined completely, which is not damage either
 
-	BrokenOff bool // in the middle of a repair or a restoration, which Repair finishes
+	BrokenOff bool // in the middle of a repair or restoration, which Repair finishes
 }
 
 // Damaged reports whether the log needs repair.
@@ -38,10 +38,9 @@ func (r Report) Damaged() bool {
 	return r.Fault == nil && slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Damage })
 }
 
-// Check examines a log whole: the database's own structure, the chain of
-// hashes, that every record decodes and folds, what pins the log, and who can
-// read and write the files. It changes nothing. The error says that it could
-// not examine; what is wrong with the log stands in the report.
+// Check examines a whole log: the database's own structure, the chain of hashes, that every record
+// decodes and folds, the pins, and the permissions of the files. It changes nothing. The error
+// means that it could not examine; problems of the log are in the report.
 func Check(ctx context.Context, dir string) (Report, error) {
 	l := New(dir, Options{AllowNetwork: true})
 	defer l.Close()
@@ -58,8 +57,8 @@ func Check(ctx context.Context, dir string) (Report, error) {
 	return l.check(ctx), nil
 }
 
-// check is Check with the lock held. Damage counts when it is seen twice: what a disk
-// returned once may not be what is on it.
+// check is Check with the lock held. Damage must be seen twice: one faulty read does not prove that
+// the data on disk is bad.
 func (l *Log) check(ctx context.Context) Report {
 	first := l.examine(ctx)
 	if !first.Damaged() {
@@ -89,7 +88,7 @@ func (l *Log) examine(ctx context.Context) Report {
 		r.chains = append(r.chains, pin.Chain)
 	}
 	r.Exists = found
-	if _, err := private.File(path); err != nil { // opening a file that is refused would make more of its kind
+	if _, err := private.File(path); err != nil { // opening it would change it
 		r.Fault = cmp.Or(r.Fault, err)
 	} else if found {
 		l.checkDatabase(ctx, &r)
@@ -99,7 +98,7 @@ func (l *Log) examine(ctx context.Context) Report {
 	return r
 }
 
-// found takes down what an error about a file, nil among them, says of the log.
+// found records an error about a file, possibly nil, in the report.
 func (r *Report) found(file string, err error) {
 	if err = explain(file, err); err == nil {
 		return
@@ -163,7 +162,7 @@ func (l *Log) checkDatabase(ctx context.Context, r *Report) {
 	}
 }
 
-// integrity asks SQLite about the structure of the database.
+// integrity runs SQLite's check of the database's structure.
 func (v *view) integrity(ctx context.Context) error {
 	var problems string
 	err := v.conn.QueryRowContext(ctx, `SELECT group_concat(integrity_check, char(10))
@@ -174,7 +173,7 @@ func (v *view) integrity(ctx context.Context) error {
 	return fmt.Errorf("%w: %s", errUnreadable, problems)
 }
 
-// fold reads and folds all records, up to the first that is not good.
+// fold reads and folds all records before the first bad one.
 func (v *view) fold(ctx context.Context, path string, r *Report) {
 	var chain, former string
 	err := v.conn.QueryRowContext(ctx, `SELECT value, (SELECT coalesce(group_concat(chain, ' '), '') FROM former)
@@ -203,8 +202,8 @@ func (v *view) fold(ctx context.Context, path string, r *Report) {
 	r.found(path, walkErr)
 }
 
-// checkValues notes which values of the current plan are missing. The log is whole without them: what
-// refers to them fails.
+// checkValues reports missing values of the current plan. The log is complete without them, but
+// steps that refer to them fail.
 func (l *Log) checkValues(ctx context.Context, r *Report) {
 	if r.state.Plan == nil {
 		return

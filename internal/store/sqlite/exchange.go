@@ -13,24 +13,23 @@ import (
 	"github.com/planloop/planloop/internal/atomicfile"
 )
 
-// The files of a log are several, and no system exchanges several at once. So a log that is
-// to take the place of another is prepared whole in a folder beside it, and what stands in
-// its place gets a second name in a folder that is kept. Then the prepared folder is renamed
-// to exchangeName. From there on nobody uses the log before the exchange is finished, which
-// may be begun again from any point: until its end the folder holds all files, and a file is
-// in its place when it is the same as the one in the folder.
+// A log has several files, and no system can exchange several at once. So the new log is prepared
+// completely in a folder next to the old one, and the old files get a second name in a folder that
+// is kept. Then the prepared folder is renamed to exchangeName. From then on the log cannot be used
+// until the exchange is finished. It can be restarted at any point: the folder holds all files
+// until the end, and a file is in place when it is the same as the one in the folder.
 const (
-	preparedName = "exchange-" // and some letters
+	preparedName = "exchange-" // plus some letters
 	exchangeName = "exchange"
-	damagedName  = "damaged-"  // and the time: what Repair has put aside
-	replacedName = "replaced-" // and the time: what Restore has put aside
+	damagedName  = "damaged-"  // plus the time: put aside by Repair
+	replacedName = "replaced-" // plus the time: put aside by Restore
 )
 
 var errBrokenOff = errors.New("a repair or restoration of it was broken off: `planloop doctor --repair` finishes it")
 
 func (l *Log) exchangePath() string { return filepath.Join(l.dir, exchangeName) }
 
-// sweepPrepared removes what is left of prepared logs. The lock is held.
+// sweepPrepared removes leftover prepared logs. The lock is held.
 func (l *Log) sweepPrepared() error {
 	left, err := filepath.Glob(filepath.Join(l.dir, preparedName+"*"))
 	for _, folder := range left {
@@ -39,7 +38,7 @@ func (l *Log) sweepPrepared() error {
 	return err
 }
 
-// prepare makes a folder for a log that is to take the place of this one.
+// prepare makes a folder for a log that will replace this one.
 func (l *Log) prepare() (*Log, error) {
 	dir, err := os.MkdirTemp(l.dir, preparedName)
 	if err != nil {
@@ -49,9 +48,9 @@ func (l *Log) prepare() (*Log, error) {
 	return prepared, prepared.makeFolder()
 }
 
-// replace puts a prepared log in the place of this one, whose files are kept in a folder
-// whose name begins with kind. An error before the prepared folder has its name leaves
-// everything as it was.
+// replace puts a prepared log in the place of this one and keeps the old files in a folder with a
+// name that begins with kind. An error before the prepared folder is renamed leaves everything
+// unchanged.
 func (l *Log) replace(prepared *Log, kind string) (kept string, err error) {
 	if kept, err = l.keep(kind); err != nil {
 		return "", errors.Join(err, os.RemoveAll(kept))
@@ -62,8 +61,8 @@ func (l *Log) replace(prepared *Log, kind string) (kept string, err error) {
 	return kept, l.finishExchange()
 }
 
-// keep gives the log's files a second name in a folder of their own. The head, which is
-// written in place, is copied.
+// keep gives the log's files a second name in a folder of their own. The head, which is written in
+// place, is copied.
 func (l *Log) keep(kind string) (string, error) {
 	dir, err := os.MkdirTemp(l.dir, kind+time.Now().UTC().Format("20060102T150405Z")+"-")
 	if err != nil {
@@ -85,8 +84,8 @@ func (l *Log) keep(kind string) (string, error) {
 	return dir, errors.Join(atomicfile.SyncFolder(dir), atomicfile.SyncFolder(l.dir))
 }
 
-// finishExchange puts the prepared files in their places. It may be called again after
-// whatever stopped it.
+// finishExchange moves the prepared files into place. It can be called again after any
+// interruption.
 func (l *Log) finishExchange() error {
 	from := New(l.exchangePath(), l.opts)
 	present, err := l.files()
@@ -126,7 +125,7 @@ func (l *Log) finishExchange() error {
 	return errors.Join(atomicfile.SyncFolder(l.dir), os.RemoveAll(done))
 }
 
-// files are the log's files that are there: the snapshots, the write-ahead log and the database.
+// files returns the log's existing files: the snapshots, the write-ahead log and the database.
 func (l *Log) files() ([]string, error) {
 	paths, err := l.snapshotPaths()
 	if err != nil {
@@ -136,8 +135,7 @@ func (l *Log) files() ([]string, error) {
 	return slices.DeleteFunc(paths, func(path string) bool { return !exists(path) }), nil
 }
 
-// copyHead makes the growth file of one log say what that of another does, which tells
-// whoever watches it.
+// copyHead copies the growth file of one log over that of another, which notifies its watchers.
 func copyHead(to, from *Log) error {
 	data, err := os.ReadFile(from.headPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +149,7 @@ func copyHead(to, from *Log) error {
 	return errors.Join(err, growth.Truncate(int64(len(data))), growth.Sync(), growth.Close())
 }
 
-// keptFolders are what repairs and restorations have put aside, the newest last.
+// keptFolders returns the folders that repairs and restorations have put aside, newest last.
 func (l *Log) keptFolders() ([]string, error) {
 	var folders []string
 	for _, kind := range []string{damagedName, replacedName} {

@@ -19,13 +19,13 @@ import (
 	"github.com/planloop/planloop/internal/store"
 )
 
-// explain wraps an error of SQLite or the system about path in what it means
-// for the log and what to do.
+// explain wraps an error of SQLite or the system about path in one of the store's errors, with the
+// remedy.
 func explain(path string, err error) error {
 	known := []error{store.ErrConflict, store.ErrBusy, store.ErrDamaged, store.ErrNewer, store.ErrReadOnly, store.ErrFull, store.ErrIO,
 		store.ErrClosed}
 	if err == nil || slices.ContainsFunc(known, func(kind error) bool { return errors.Is(err, kind) }) {
-		return err // it says already what it means
+		return err // explained already
 	}
 	if errors.Is(err, errUnreadable) || errors.Is(err, errForeign) {
 		return damaged(path, err)
@@ -69,13 +69,13 @@ func explainCode(path string, code int, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// explainPlace says what could not be made. SQLite does not tell why, so that it is tried.
+// explainPlace explains a file that could not be made. SQLite does not say why, so the function tries it.
 func explainPlace(path, what string, err error) error {
 	if cause := findRoom(filepath.Dir(path)); cause != nil {
 		return explain(path, cause)
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		// To open a file and close it would drop the locks that SQLite holds on it.
+		// Opening and closing a file would drop the locks that SQLite holds on it.
 		if mode, err := private.File(name); err == nil && mode&0o600 != private.FileMode {
 			return readOnly(name, fs.ErrPermission)
 		}
@@ -83,7 +83,7 @@ func explainPlace(path, what string, err error) error {
 	return failing(path, what, err)
 }
 
-// explainIO says what could not be done.
+// explainIO names the operation that failed.
 func explainIO(path string, code int, err error) error {
 	switch code {
 	case lib.SQLITE_IOERR_READ, lib.SQLITE_IOERR_SHORT_READ, lib.SQLITE_IOERR_CORRUPTFS, lib.SQLITE_IOERR_FSTAT:
@@ -98,14 +98,14 @@ func explainIO(path string, code int, err error) error {
 	return failing(path, "could not be used", err)
 }
 
-// findRoom returns the error of writing as much as the index of a write-ahead log needs.
+// findRoom tries to write as much as the index of a write-ahead log needs, and returns the error.
 func findRoom(dir string) error {
 	const index = 32 << 10
 	path := filepath.Join(dir, roomName)
 	err := atomicfile.WriteFile(path, make([]byte, index), atomicfile.Options{Mode: private.FileMode})
 	_ = os.Remove(path)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return failed.Err // which file it was is of no interest
+		return failed.Err // the name of the test file does not matter
 	}
 	return err
 }
@@ -124,16 +124,16 @@ func failing(path, what string, err error) error {
 	return fmt.Errorf("%w: %s %s: %w: try again; if it fails again, copy the folder to another disk", store.ErrIO, path, what, err)
 }
 
-// seeDoctor is what the examination itself does not say.
+// seeDoctor is the remedy that the doctor's own report leaves out.
 const seeDoctor = ": it was left as it is; run `planloop doctor` to see what can be saved"
 
-// damaged says what is wrong with the file and the way out.
+// damaged describes the fault of the file and the remedy.
 func damaged(path string, problem error) error {
 	return fmt.Errorf("%w: %s: %w"+seeDoctor, store.ErrDamaged, path, problem)
 }
 
-// isFault reports whether an error, explained, is of the disk, of the system or of others
-// who use the log, and so tells nothing about what the log holds.
+// isFault reports whether an explained error comes from the disk, the system or another user of the
+// log, and so says nothing about the log's content.
 func isFault(err error) bool {
 	for _, kind := range []error{store.ErrIO, store.ErrFull, store.ErrReadOnly, store.ErrBusy, store.ErrClosed, context.Canceled,
 		context.DeadlineExceeded} {

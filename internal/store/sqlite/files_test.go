@@ -42,7 +42,7 @@ func fileSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// content returns what is in a file, nothing if there is none.
+// content returns the content of a file, nothing if it does not exist.
 func content(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -66,7 +66,7 @@ func flip(t *testing.T, path string, offset int64, bit int) {
 	write(t, path, string(data))
 }
 
-// execute changes a database behind planloop's back.
+// execute changes a database without planloop's knowledge.
 func execute(t *testing.T, dir, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "plan.db"))

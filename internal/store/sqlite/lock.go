@@ -15,14 +15,14 @@ import (
 	"github.com/planloop/planloop/internal/store"
 )
 
-// workspaceLock keeps other processes and goroutines from changing a log: a queue of this
-// process's goroutines before a lock on a file, so that at most one of them waits for the
-// file. The file stays open from one turn to the next.
+// workspaceLock keeps other processes and goroutines from changing a log: a queue of this process's
+// goroutines before a file lock, so that at most one of them waits for the file. The file stays
+// open from one turn to the next.
 type workspaceLock struct {
 	path string
-	turn chan struct{} // holds a token while no goroutine has its turn
+	turn chan struct{} // holds a token while no goroutine has the turn
 	held atomic.Bool   // by a goroutine of this process
-	file *os.File      // of the goroutine whose turn it is; nil before the first
+	file *os.File      // used by the goroutine with the turn; nil before the first
 }
 
 func newWorkspaceLock(path string) *workspaceLock {
@@ -31,7 +31,7 @@ func newWorkspaceLock(path string) *workspaceLock {
 	return l
 }
 
-// acquire takes the lock and returns what gives it back.
+// acquire takes the lock and returns the function that releases it.
 func (l *workspaceLock) acquire(ctx context.Context) (release func(), err error) {
 	select {
 	case <-l.turn:
@@ -50,10 +50,9 @@ func (l *workspaceLock) acquire(ctx context.Context) (release func(), err error)
 	}), nil
 }
 
-// take locks the file for the goroutine whose turn it is. It asks again and again: waiting
-// in the system for the lock cannot be broken off, and a goroutine that does it costs more than
-// the asking. The pauses are the system's too: on Linux a timer of Go's takes a millisecond at least
-// in a process that has nothing else to do, in which others would have made three changes.
+// take locks the file for the goroutine with the turn. It polls: a blocking system call cannot be
+// cancelled, and costs more than polling. It also pauses in a system call: on Linux, a Go timer in
+// an otherwise idle process takes at least a millisecond, enough for three changes by others.
 func (l *workspaceLock) take(ctx context.Context) error {
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
 		if locked, err := l.tryLock(); locked || err != nil {
@@ -94,8 +93,8 @@ func (l *workspaceLock) tryLock() (bool, error) {
 	return locked, nil
 }
 
-// isCurrent reports whether the file that is locked is the one that others would lock:
-// somebody may have deleted the folder meanwhile.
+// isCurrent reports whether the locked file is the one that others would lock: the folder may have
+// been deleted in between.
 func (l *workspaceLock) isCurrent() bool {
 	ours, err := l.file.Stat()
 	if err != nil {
@@ -105,7 +104,7 @@ func (l *workspaceLock) isCurrent() bool {
 	return err == nil && os.SameFile(ours, current)
 }
 
-// close closes the file, unless somebody has the lock: then the end of the process does.
+// close closes the file, unless the lock is held: then the end of the process does.
 func (l *workspaceLock) close() {
 	select {
 	case <-l.turn:
@@ -119,7 +118,7 @@ func (l *workspaceLock) close() {
 }
 
 func (l *workspaceLock) closeFile() {
-	_ = l.file.Close() // which gives the lock back
+	_ = l.file.Close() // also releases the lock
 	l.file = nil
 }
 
@@ -145,13 +144,13 @@ func (l *Log) Lock(ctx context.Context) (func(), error) {
 		return nil, err
 	}
 	return func() {
-		l.mu.Lock() // somebody may be opening the database under this lock
+		l.mu.Lock() // another goroutine may be opening the database under this lock
 		defer l.mu.Unlock()
 		release()
 	}, nil
 }
 
-// acquire takes the lock within the bound, making the folder if there is none.
+// acquire takes the lock within LockWait, making the folder if it is missing.
 func (l *Log) acquire(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.LockWait)
 	defer cancel()
@@ -164,8 +163,8 @@ func (l *Log) acquire(ctx context.Context) (release func(), err error) {
 	return l.lock.acquire(ctx)
 }
 
-// underLock calls f with the workspace's lock, which it takes unless this process has it.
-// It is called with mu held and lets go of it while it waits.
+// underLock calls f with the workspace's lock, which it takes unless this process has it. It is
+// called with mu held and releases it while it waits.
 func (l *Log) underLock(ctx context.Context, f func() error) error {
 	if l.lock.held.Load() {
 		return f()

@@ -1,17 +1,16 @@
-// Package sqlite keeps the log of a workspace in one SQLite database, plan.db,
-// in a folder of its own. It must not know what a record means beyond its
-// sequence number and phase.
+// Package sqlite keeps the log of a workspace in one SQLite database, plan.db, in a folder of its
+// own. It must not know the meaning of a record beyond its sequence number and phase.
 //
-// Beside the database stand:
+// Next to the database are:
 //
 //	lock                 taken around opening, migrating and every Lock section
 //	growth/head          the head after the last append: it pins the log, and
-//	                     writing it is what tells other processes of growth
-//	snapshot-<seq>.json  states folded so far, at most two
+//	                     writing it notifies other processes of growth
+//	snapshot-<seq>.json  folded states, at most two
 //	values/              values of steps that are too large for the log
-//	damaged-<time>/      what Repair has put aside
-//	replaced-<time>/     what Restore has put aside
-//	exchange/            files that are taking the place of the log's; see exchange.go
+//	damaged-<time>/      files put aside by Repair
+//	replaced-<time>/     files put aside by Restore
+//	exchange/            files about to replace the log's; see exchange.go
 package sqlite
 
 import (
@@ -37,14 +36,14 @@ type Options struct {
 	// LockWait bounds how long Lock and opening wait; default 10 seconds.
 	LockWait time.Duration
 
-	// AllowNetwork permits a folder on a network file system, where neither
-	// locks nor shared memory can be relied on.
+	// AllowNetwork permits a folder on a network file system, where neither locks nor shared memory
+	// are reliable.
 	AllowNetwork bool
 
-	// Created is called after a log was made in the folder; may be nil.
+	// Created is called after a log was created in the folder; may be nil.
 	Created func()
 
-	// Warn is told why a log that can be read cannot be written; may be nil.
+	// Warn receives the reason a readable log cannot be written; may be nil.
 	Warn func(error)
 }
 
@@ -55,13 +54,13 @@ type Log struct {
 	dir   string
 	opts  Options
 	lock  *workspaceLock
-	grown broadcast.Hub // growth, whoever made it
+	grown broadcast.Hub // by any process
 
-	following sync.WaitGroup // the goroutine that hears of other processes
+	following sync.WaitGroup // the goroutine that watches other processes
 
-	mu     sync.Mutex        // guards what follows, and every use of db's connections
-	db     *database         // nil until needed, and again when the file was replaced
-	heads  *fsnotify.Watcher // nil until somebody listens
+	mu     sync.Mutex        // guards the following, and every use of db's connections
+	db     *database         // nil until needed, and after the file was replaced
+	heads  *fsnotify.Watcher // nil until Watch is called
 	closed bool
 }
 
@@ -117,7 +116,7 @@ func (l *Log) consult(ctx context.Context, f func(context.Context, *database) er
 	return l.sure(ctx, err)
 }
 
-// Rest lets go of the files of the log until it is used again: who has many logs at hand keeps few of them open.
+// Rest closes the log's files until its next use, for callers that hold many logs.
 func (l *Log) Rest() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,8 +138,7 @@ func (l *Log) closeDatabase() error {
 	return nil
 }
 
-// makeFolder makes the folder and the one in it for the head, or checks those
-// that are there.
+// makeFolder makes the folder and its subfolder for the head, or checks the existing ones.
 func (l *Log) makeFolder() error {
 	for _, dir := range []string{l.dir, filepath.Join(l.dir, growthName)} {
 		if err := private.Make(dir); err != nil {
@@ -150,8 +148,7 @@ func (l *Log) makeFolder() error {
 	return l.checkFolder()
 }
 
-// checkFolder refuses a folder that is not the user's own, or that cannot hold a
-// database safely.
+// checkFolder refuses a folder that does not belong to the user or cannot hold a database safely.
 func (l *Log) checkFolder() error {
 	if err := private.Folder(l.dir); err != nil {
 		return explain(l.dir, err)
@@ -165,9 +162,8 @@ func (l *Log) checkFolder() error {
 	return checkFileSystem(l.dir)
 }
 
-// createFile makes an empty file with the right mode. A file that exists is an
-// error and is not opened: to close it would drop the locks that SQLite holds
-// on it in this process.
+// createFile makes an empty file with the right mode. An existing file is an error and is not
+// opened: closing it would drop the locks that SQLite holds on it in this process.
 func createFile(path string) error {
 	f, err := private.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkFileSystem refuses network file systems: the write-ahead log needs
-// memory that all processes share, and locks that hold.
+// checkFileSystem refuses network file systems: the write-ahead log needs memory shared by all
+// processes, and reliable locks.
 func checkFileSystem(dir string) error {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {

@@ -17,22 +17,22 @@ import (
 	"github.com/planloop/planloop/internal/store"
 )
 
-// database is an open plan.db: connections that read, and one that writes once
-// something is to be written. Reading never changes the file, not even when the
-// last connection is closed, so that a damaged file stays as it is.
+// database is an open plan.db: connections that read, and one that writes once needed. Reading
+// never changes the file, not even when the last connection is closed, so a damaged file stays as
+// it is.
 type database struct {
-	file   fs.FileInfo // what the path named when it was opened
+	file   fs.FileInfo // identity of the opened file
 	reader *view
 	writer *writer // nil until needed
 
-	// alone is why the log was opened without the shared index of its write-ahead log: one
-	// connection keeps an index in memory. What it locks, and what it does not see of others,
-	// lasts no longer than one use.
+	// alone is the reason the log was opened without the shared index of its write-ahead log: one
+	// connection keeps an index in memory. It locks the log and misses others' changes, so it is
+	// closed after each use.
 	alone error
 }
 
-// access returns the open database, opening it first if need be; nil when there
-// is none. It is called with mu held and may let go of it meanwhile.
+// access returns the open database, opening it first if needed, or nil if it does not exist. It is
+// called with mu held and may release it in between.
 func (l *Log) access(ctx context.Context) (*database, error) {
 	if l.closed {
 		return nil, store.ErrClosed
@@ -53,7 +53,7 @@ func (l *Log) access(ctx context.Context) (*database, error) {
 	}
 	err = l.underLock(ctx, open)
 	if errors.Is(err, store.ErrReadOnly) && !l.closed {
-		err = open() // where nobody can write there is no lock
+		err = open() // a folder that cannot be written needs no lock
 	}
 	return db, err
 }
@@ -70,14 +70,12 @@ func (l *Log) current() (*database, error) {
 	return nil, l.closeDatabase()
 }
 
-// find reports whether there is a database. Remains of one that is gone are an
-// error: nothing is begun beside them. Another process may be creating the
-// database meanwhile, so that what was not there at the first look is there with
-// all its company at the next: remains count only beside a database that is as
-// it was.
+// find reports whether there is a database. Remains of a lost one are an error: no new log may
+// begin next to them. Another process may be creating the database at the same time, with its pins,
+// so remains only count if the database itself has not changed since the look.
 func (l *Log) find() (found bool, err error) {
 	if exists(l.exchangePath()) {
-		return true, nil // it is told once nobody can be at work on it
+		return true, nil // reported by open, which holds the lock
 	}
 	for range maxLooks {
 		info, missing := os.Lstat(l.databasePath())
@@ -92,7 +90,7 @@ func (l *Log) find() (found bool, err error) {
 	return found, err
 }
 
-// maxLooks bounds how often a database that keeps changing is looked at.
+// maxLooks bounds how often find looks at a database that keeps changing.
 const maxLooks = 100
 
 // judge is one look of find.
@@ -101,7 +99,7 @@ func (l *Log) judge(info fs.FileInfo, err error) (bool, error) {
 		return true, nil
 	}
 	if err == nil {
-		// SQLite has taken it for new; so it is, unless something says otherwise.
+		// SQLite treats an empty file as new; so does this, unless there are remains of a log.
 		return exists(l.databasePath() + "-wal"), l.checkRemains("is empty")
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +108,7 @@ func (l *Log) judge(info fs.FileInfo, err error) (bool, error) {
 	return false, l.checkRemains("is missing")
 }
 
-// checkRemains returns an error when there was a log.
+// checkRemains returns an error if there was a log before.
 func (l *Log) checkRemains(state string) error {
 	pins, err := l.pins()
 	if err != nil {
@@ -126,13 +124,13 @@ func (l *Log) checkRemains(state string) error {
 	return nil
 }
 
-// pin is a head that something beside the database remembers.
+// pin is a head that a file other than the database remembers.
 type pin struct {
 	store.Head
-	source string // the file that does
+	source string // that file
 }
 
-// pins returns what the growth file remembers, and the snapshots, newest first.
+// pins returns the heads in the growth file and the snapshots, newest first.
 func (l *Log) pins() (pins []pin, err error) {
 	if head, ok := readPin(l.headPath()); ok {
 		pins = append(pins, pin{head, l.headPath()})
@@ -144,8 +142,8 @@ func (l *Log) pins() (pins []pin, err error) {
 	return pins, err
 }
 
-// open opens and verifies what find has found; nil when its creation was broken
-// off. It is called with mu and the workspace's lock held.
+// open opens and verifies the database that find has found; nil if its creation was interrupted. It
+// is called with mu and the workspace's lock held.
 func (l *Log) open(ctx context.Context) (*database, error) {
 	if err := l.checkFolder(); err != nil {
 		return nil, err
@@ -181,7 +179,7 @@ func (l *Log) open(ctx context.Context) (*database, error) {
 // ownIndex makes a connection keep the index of the write-ahead log in memory, and lock the log.
 const ownIndex = "_pragma=locking_mode(exclusive)&"
 
-// openReader opens the connection that reads, alone if need be.
+// openReader opens the connection that reads, without the shared index if necessary.
 func openReader(ctx context.Context, path string) (v *view, alone, err error) {
 	alone, err = openSomehow(path, "_pragma=query_only(1)&mode=", func(query string) (err error) {
 		v, err = openView(ctx, path, query)
@@ -193,9 +191,9 @@ func openReader(ctx context.Context, path string) (v *view, alone, err error) {
 	return v, alone, err
 }
 
-// openSomehow opens a database for reading: with an index in memory where the shared one
-// cannot be made. Where there is no room, that locks the database while it is open; where
-// nothing may be written it cannot, and need not.
+// openSomehow opens a database for reading, with an index in memory if the shared one cannot be
+// made. If the disk is full, that locks the database while it is open; if nothing may be written,
+// it cannot and need not lock.
 func openSomehow(path, query string, open func(query string) error) (alone, err error) {
 	if err = open(query + "ro"); err == nil {
 		return nil, nil
@@ -219,8 +217,8 @@ func openSomehow(path, query string, open func(query string) error) (alone, err 
 	return nil, err
 }
 
-// verify checks that the file is a log of ours, of this format, and as long as
-// what pins it says. A file without content is no log yet, unless it was one.
+// verify checks that the file is one of our logs, of this format, and as long as its pins say. An
+// empty file is not a log yet, unless it was one.
 func (l *Log) verify(ctx context.Context, v *view) (created bool, err error) {
 	version, err := v.format(ctx)
 	if err != nil {
@@ -235,7 +233,7 @@ func (l *Log) verify(ctx context.Context, v *view) (created bool, err error) {
 	return true, l.checkPins(ctx, v)
 }
 
-// checkPins returns an error when the log does not contain a head that it had.
+// checkPins returns an error if the log does not contain a head that it had.
 func (l *Log) checkPins(ctx context.Context, v *view) error {
 	pins, err := l.pins()
 	if err != nil {
@@ -256,7 +254,7 @@ func (d *database) close() error {
 	return errors.Join(d.reader.close(), d.writer.close())
 }
 
-// look returns the connection whose head is to be known: the writer's, if there is one.
+// look returns the connection with the latest head: the writer's, if there is one.
 func (d *database) look() *view {
 	if d.writer != nil {
 		return d.writer.view
@@ -264,8 +262,8 @@ func (d *database) look() *view {
 	return d.reader
 }
 
-// pragmas are set on every connection, and what writable has besides on those that write.
-// Nothing is mapped into memory: with a mapped database an I/O error is a crash.
+// pragmas are set on every connection; writable is added for those that write. Nothing is mapped
+// into memory: with a mapped database, an I/O error is a crash.
 const (
 	pragmas = "_pragma=busy_timeout(5000)&_pragma=synchronous(full)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)" +
 		"&_pragma=mmap_size(0)&_txlock=immediate"
@@ -293,8 +291,8 @@ func address(path, query string) string {
 
 const (
 	applicationID = 0x504c4f50 // "PLOP", in the header of the file
-	formatVersion = 1          // sameFormat has it, too
-	latestFormat  = 1000       // no format is ever above; a number that is has changed by chance
+	formatVersion = 1          // also in sameFormat
+	latestFormat  = 1000       // formats stay below; a higher number is corruption
 
 	schema = `
 		CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -303,7 +301,7 @@ const (
 	`
 )
 
-// sameFormat holds while no newer planloop has changed the format of a log that is open.
+// sameFormat is true unless a newer planloop has changed the format of an open log.
 const sameFormat = `(SELECT user_version = 1 FROM pragma_user_version)`
 
 // formatPragmas mark the file as a log.
@@ -311,15 +309,15 @@ func formatPragmas() string {
 	return fmt.Sprintf(` PRAGMA application_id = %d; PRAGMA user_version = %d;`, applicationID, formatVersion)
 }
 
-// SQLite before 3.51.3 can damage a database with a write-ahead log that two connections
-// use: with such a library this is no constant, and planloop cannot be built.
+// SQLite before 3.51.3 can damage a database with a write-ahead log that two connections use: with
+// such a library this constant overflows, and planloop does not compile.
 const _ uint = lib.SQLITE_VERSION_NUMBER - 3_051_003
 
-// format returns the version of the log's format, 0 when nothing was created
-// yet. Another application's database and a newer format are errors.
+// format returns the version of the log's format, 0 if nothing was created yet. Another
+// application's database and a newer format are errors.
 func (v *view) format(ctx context.Context) (int, error) {
 	var application, version, tables int
-	for _, look := range []struct { // each by itself: the tables that pragmas can be asked as take far longer to make ready
+	for _, look := range []struct { // one by one: joining pragmas as tables takes far longer to prepare
 		query string
 		value *int
 	}{

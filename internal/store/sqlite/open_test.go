@@ -113,8 +113,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A newer planloop may give the log another format while this one has it open. From then on
-// this one writes nothing, and believes no record that it has not read yet.
+// A newer planloop may change the format of a log while this one has it open. From then on this one
+// writes nothing, and trusts no record that it has not read yet.
 func TestFormatGrowsUnderAnOpenLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	log, newer := sqlite.New(dir, sqlite.Options{}), sqlite.New(dir, sqlite.Options{})
@@ -164,8 +164,7 @@ func TestNewerRecord(t *testing.T) {
 	}
 }
 
-// A purge that was broken off after its commit leaves snapshots of the old
-// chain behind; they mean nothing.
+// A purge interrupted after its commit leaves snapshots of the old chain; they mean nothing.
 func TestRemainsOfAPurge(t *testing.T) {
 	dir := victim(t)
 	old := copyLog(t, dir)
@@ -192,7 +191,7 @@ func TestRemainsOfAPurge(t *testing.T) {
 	}
 }
 
-// An open log goes on with the file that a repair has put in its place.
+// An open log continues with the file that a repair has put in its place.
 func TestOpenLogFollowsARepair(t *testing.T) {
 	dir := victim(t)
 	log := sqlite.New(dir, sqlite.Options{})
@@ -223,7 +222,7 @@ func TestOpenLogFollowsARepair(t *testing.T) {
 	}
 }
 
-// In a folder that is read-only what is there can still be read.
+// In a read-only folder the log can still be read.
 func TestReadOnlyFolder(t *testing.T) {
 	if os.Geteuid() <= 0 {
 		t.Skip("nothing is read-only for root, or modes mean nothing")

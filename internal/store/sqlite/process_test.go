@@ -97,7 +97,7 @@ func contend(dir string) error {
 	return log.Close()
 }
 
-// What was acknowledged is there after a kill, and the next process goes on at once.
+// Acknowledged records survive a kill, and the next process continues at once.
 func TestKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	acknowledged := plan.Revision(0)
@@ -120,7 +120,7 @@ func TestKill(t *testing.T) {
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for lines.Scan() { // what it had said before it died
+		for lines.Scan() { // its output before it died
 			if last := lines.Text(); last != "" {
 				acknowledged = max(acknowledged, number(t, last))
 			}
@@ -155,7 +155,7 @@ func expectAcknowledged(t *testing.T, dir string, acknowledged plan.Revision) {
 	diffVictim(t, "killed", records)
 }
 
-// Many processes that find nothing create one log between them.
+// Many processes that find nothing create one log together.
 func TestManyFirstOpens(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	var group errgroup.Group
@@ -177,7 +177,7 @@ func TestManyFirstOpens(t *testing.T) {
 	}
 }
 
-// Busy processes wait for each other, none for long.
+// Busy processes wait for each other, but never long.
 func TestContention(t *testing.T) {
 	const processes = 4
 	dir := filepath.Join(t.TempDir(), "log")
@@ -204,7 +204,7 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// Another process's append is heard of.
+// Another process's append is noticed.
 func TestWatchAnotherProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	log := sqlite.New(dir, sqlite.Options{})
@@ -228,7 +228,7 @@ func TestWatchAnotherProcess(t *testing.T) {
 	}
 }
 
-// Waiting that was given up does not keep the lock when its turn comes.
+// An abandoned wait does not keep the lock when its turn comes.
 func TestAbandonedWaitGivesTheLockBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	holder, waiter := sqlite.New(dir, sqlite.Options{}), sqlite.New(dir, sqlite.Options{LockWait: 30 * time.Millisecond})
@@ -238,7 +238,7 @@ func TestAbandonedWaitGivesTheLockBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // the second and third adopt what the first left behind
+	for range 3 { // the second and third use the first one's remains
 		if _, err := waiter.Lock(t.Context()); !errors.Is(err, store.ErrBusy) {
 			t.Errorf("got %v, want ErrBusy", err)
 		}

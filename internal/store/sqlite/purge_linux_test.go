@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestPurgeThatLeavesSomething: what a fault keeps a purge from removing is told, and that
-// the history is gone all the same; the next purge removes it.
+// TestPurgeThatLeavesSomething: a purge that cannot remove everything says so, and that the history
+// is gone; the next purge removes the rest.
 func TestPurgeThatLeavesSomething(t *testing.T) {
 	dir := copyLog(t, victim(t))
 	stuck := filepath.Join(dir, "damaged-20260101T000000Z-1")

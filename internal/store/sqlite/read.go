@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// readQuery begins with the record before the first wanted, for its hash.
+// readQuery begins with the record before the first wanted one, for its hash.
 const readQuery = `SELECT seq, phase, hash, body FROM record WHERE seq >= ? ORDER BY seq`
 
 // Read implements store.Log.
@@ -23,9 +23,8 @@ func (l *Log) Read(ctx context.Context, after plan.Revision) iter.Seq2[plan.Reco
 	}
 }
 
-// read reads few records at once over the connection that is there; for many another is
-// opened, so that whoever takes them slowly holds nobody up. They are of one moment, whatever is
-// appended meanwhile.
+// read reads few records at once on the existing connection; for many it opens another, so that a
+// slow consumer blocks no one else. All records are of one moment, whatever is appended later.
 func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Record, error) bool) error {
 	var rows *sql.Rows
 	var few []plan.Record
@@ -57,16 +56,15 @@ func (l *Log) read(ctx context.Context, after plan.Revision, yield func(plan.Rec
 	return walk(rows, &link{}, after, nil, func(r plan.Record) bool { return yield(r, nil) })
 }
 
-// row is a record as it is kept.
+// row is a record as it is stored.
 type row struct {
 	seq               plan.Revision
 	phase, hash, body []byte
 }
 
-// walk calls f with the records after seq until f returns false, checking that each
-// follows from the one before, and moves chain along. A phase beside a record that is not
-// its own, which whoever reads one row would believe, is told to forged, or is damage if
-// that is nil.
+// walk calls f with the records after seq until f returns false, checking that each follows from
+// the previous one, and advances chain. A row's phase that differs from its record's, and that
+// readers of single rows would believe, is reported to forged; if forged is nil, it is damage.
 func walk(rows *sql.Rows, chain *link, after plan.Revision, forged func(plan.Revision), f func(plan.Record) bool) error {
 	for rows.Next() {
 		r, err := chain.next(rows, after)
@@ -100,11 +98,11 @@ type link struct {
 	any  bool
 }
 
-// next moves on to the next record, which must follow from the last. The
-// first may be the one at start, whose own hash is taken on trust.
+// next advances to the next record, which must follow from the last. The first may be the one at
+// start, with a hash that is trusted.
 func (c *link) next(rows *sql.Rows, start plan.Revision) (r row, err error) {
 	if err := rows.Scan(&r.seq, (*sql.RawBytes)(&r.phase), (*sql.RawBytes)(&r.hash), (*sql.RawBytes)(&r.body)); err != nil {
-		return r, errors.Join(errUnreadable, err) // what stands there is of another type
+		return r, errors.Join(errUnreadable, err) // a column has another type
 	}
 	trusted := !c.any && start > 0 && r.seq == start
 	if len(r.hash) != len(c.hash) || !trusted && (r.seq != c.seq+1 || c.hash.Next(r.body) != store.Hash(r.hash)) {
@@ -114,8 +112,7 @@ func (c *link) next(rows *sql.Rows, start plan.Revision) (r row, err error) {
 	return r, nil
 }
 
-// decode reads a record whose hash was right. If it is no record all the same,
-// something else than planloop has written it.
+// decode decodes a record with a verified hash. If that fails, another program has written it.
 func decode(seq plan.Revision, body []byte) (plan.Record, error) {
 	r, err := store.DecodeRecord(body)
 	switch {
@@ -131,12 +128,12 @@ func decode(seq plan.Revision, body []byte) (plan.Record, error) {
 
 var errUpdate = errors.New("update planloop")
 
-// maxRecent bounds what is read with the statement that is kept for it: preparing another
-// costs more than to read what others append between two calls.
+// maxRecent bounds the records read with the prepared statement: preparing another costs more than
+// reading the appends between two calls.
 const maxRecent = 256
 
-// recentQuery begins with the record that is known. It finds nothing in another chain, or
-// where that record is gone.
+// recentQuery begins with the known record. It finds nothing in another chain, or if that record is
+// gone.
 const recentQuery = `SELECT seq, phase, hash, body FROM record WHERE seq >= ?1
 	AND (SELECT hash FROM record WHERE seq = ?1) = ?2 AND (SELECT value FROM meta WHERE key = 'chain') = ?3 ORDER BY seq LIMIT ?4`
 
@@ -149,7 +146,7 @@ func (l *Log) Since(ctx context.Context, known store.Head) (head store.Head, rec
 	return head, records, err
 }
 
-// since asks once where queryHead and reading would ask twice.
+// since needs one query where queryHead and read would need two.
 func (v *view) since(ctx context.Context, known store.Head) (head store.Head, records []plan.Record, err error) {
 	if known.Seq > 0 {
 		if head, records, err = v.queryRecent(ctx, known); err != nil {
@@ -157,7 +154,7 @@ func (v *view) since(ctx context.Context, known store.Head) (head store.Head, re
 		}
 	}
 	if len(records) > 0 {
-		// Who wrote them may have changed the format before.
+		// Their writer may have changed the format first.
 		if err := v.checkFormat(ctx); err != nil {
 			return head, nil, err
 		}
@@ -173,7 +170,7 @@ func (v *view) since(ctx context.Context, known store.Head) (head store.Head, re
 	return head, nil, err
 }
 
-// checkFormat returns an error when the log is of another format by now. It asks for as little as that takes.
+// checkFormat returns an error if the log now has another format, with the cheapest query that tells.
 func (v *view) checkFormat(ctx context.Context) error {
 	marked, err := v.prepared(ctx, &v.marked, `PRAGMA user_version`)
 	if err != nil {
@@ -187,8 +184,8 @@ func (v *view) checkFormat(ctx context.Context) error {
 	return err
 }
 
-// queryRecent returns at most maxRecent records that follow from a known head, and the
-// last one's head; the zero Head if the log does not contain the known one.
+// queryRecent returns at most maxRecent records after a known head, and the last one's head; the
+// zero Head if the log does not contain the known one.
 func (v *view) queryRecent(ctx context.Context, known store.Head) (head store.Head, records []plan.Record, err error) {
 	recent, err := v.prepared(ctx, &v.recent, recentQuery)
 	if err != nil {
@@ -210,17 +207,17 @@ func (v *view) queryRecent(ctx context.Context, known store.Head) (head store.He
 	return store.Head{Chain: known.Chain, Seq: chain.seq, Hash: chain.hash, Phase: known.Phase}, records, nil
 }
 
-// tail is how many records are checked on opening. The whole chain is Check's.
+// tail is the number of records checked on opening. Check checks the whole chain.
 const tail = 100
 
-// view is one connection that reads. It remembers the head that it has seen last.
+// view is one connection that reads. It remembers the last head it has seen.
 type view struct {
 	pool   *sql.DB
 	conn   *sql.Conn // of the pool
 	last   *sql.Stmt
-	recent *sql.Stmt // what was appended since
-	marked *sql.Stmt // by which format
-	pinned *sql.Stmt // whether a head is in it
+	recent *sql.Stmt // for records appended since
+	marked *sql.Stmt // for the format
+	pinned *sql.Stmt // for pins
 	head   store.Head
 }
 
@@ -245,8 +242,8 @@ func openView(ctx context.Context, path, query string) (*view, error) {
 	return v, nil
 }
 
-// close closes the statements, which a sql.Conn does not do, and the connections:
-// with a statement open, SQLite would leave its write-ahead log behind.
+// close closes the statements, which a sql.Conn does not do, and the connections: with a statement
+// open, SQLite would leave its write-ahead log on disk.
 func (v *view) close() error {
 	var errs []error
 	for _, stmt := range []*sql.Stmt{v.last, v.recent, v.marked, v.pinned} {
@@ -260,7 +257,7 @@ func (v *view) close() error {
 	return errors.Join(append(errs, v.pool.Close())...)
 }
 
-// prepared returns the statement of a query that is kept.
+// prepared returns the statement for a query, preparing it on first use.
 func (v *view) prepared(ctx context.Context, kept **sql.Stmt, query string) (_ *sql.Stmt, err error) {
 	if *kept == nil {
 		*kept, err = v.conn.PrepareContext(ctx, query)
@@ -294,7 +291,7 @@ func (v *view) queryHead(ctx context.Context) (store.Head, error) {
 	return head, nil
 }
 
-// checkTail checks the hashes of the last records, and that the first is there.
+// checkTail checks the hashes of the last records, and that the log begins with record 1.
 func (v *view) checkTail(ctx context.Context) error {
 	var first, last plan.Revision
 	if err := v.conn.QueryRowContext(ctx, endsQuery).Scan(&first, &last); err != nil {
@@ -317,8 +314,8 @@ func (v *view) checkTail(ctx context.Context) error {
 	return rows.Err()
 }
 
-// checkPin returns an error when the log should contain a head and does not.
-// The head of a chain that was purged is nobody's business any more.
+// checkPin returns an error if the log should contain a head and does not. Heads of purged chains
+// no longer matter.
 func (v *view) checkPin(ctx context.Context, p pin) error {
 	contained, former, err := v.contains(ctx, p.Head)
 	if err != nil || contained || former {
@@ -328,8 +325,8 @@ func (v *view) checkPin(ctx context.Context, p pin) error {
 		p.Seq, p.source, errUnreadable)
 }
 
-// contains reports whether the log contains a head, and otherwise whether the
-// head belongs to a chain that was purged.
+// contains reports whether the log contains a head, and otherwise whether the head belongs to a
+// purged chain.
 func (v *view) contains(ctx context.Context, pin store.Head) (contained, former bool, err error) {
 	pinned, err := v.prepared(ctx, &v.pinned, pinQuery)
 	if err != nil {
@@ -343,7 +340,7 @@ func (v *view) contains(ctx context.Context, pin store.Head) (contained, former 
 	return chain.String == pin.Chain && string(hash) == string(pin.Hash[:]), former, nil
 }
 
-// errUnreadable marks what damaged explains.
+// errUnreadable marks errors that explain turns into damage.
 var errUnreadable = errors.New("the records do not follow on from one another")
 
 func damagedRecord(seq plan.Revision) error {

@@ -18,22 +18,21 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// RepairReport is what Repair or Restore has done.
+// RepairReport is the result of Repair or Restore.
 type RepairReport struct {
 	Repaired bool
-	Resumed  bool          // what had been broken off was finished, and nothing else done
-	Folder   string        // where the former files are kept
+	Resumed  bool          // an interrupted exchange was finished, and nothing else done
+	Folder   string        // holds the former files
 	Records  plan.Revision // good records that the new log begins with
-	Lost     plan.Revision // the last record that is known to have been there, when it is lost
-	Restored plan.Revision // the revision of the snapshot that the plan was restored from, 0 when none was needed or left
-	Problems []Problem     // what was wrong
+	Lost     plan.Revision // the last record known to have existed, if it is lost
+	Restored plan.Revision // the revision of the snapshot that the plan was restored from, 0 if not needed or not available
+	Problems []Problem     // before the repair
 }
 
-// Repair makes a new log of what is good in a damaged one: the records before
-// the first bad one, and the plan of the newest snapshot when that is ahead of
-// them, as a record of its own. The damaged files are kept in a folder beside
-// it. A log that is not damaged, or cannot be examined, is left alone. Other
-// processes notice the new log when they next look.
+// Repair makes a new log from the good part of a damaged one: the records before the first bad one
+// and, if the newest snapshot is ahead of them, its plan as a record of its own. The damaged files
+// are kept in a folder next to it. A log that is not damaged, or cannot be examined, is left alone.
+// Other processes notice the new log at their next access.
 func Repair(ctx context.Context, dir string) (RepairReport, error) {
 	if !exists(dir) {
 		return RepairReport{}, nil
@@ -47,8 +46,8 @@ func Repair(ctx context.Context, dir string) (RepairReport, error) {
 	})
 }
 
-// locked calls f with the lock of the log in dir, unless an exchange was broken off, which it
-// finishes instead.
+// locked calls f with the lock of the log in dir. If an exchange was interrupted, it finishes that
+// instead.
 func locked(ctx context.Context, dir, what string, f func(*Log) (RepairReport, error)) (report RepairReport, err error) {
 	l := New(dir, Options{AllowNetwork: true})
 	defer l.Close()
@@ -114,8 +113,8 @@ func (l *Log) repair(ctx context.Context, found Report) (RepairReport, error) {
 	return report, err
 }
 
-// Restore puts the files that Repair has put aside back into their places, and puts those
-// that stand there aside in their turn. The folder is one of those beside the log.
+// Restore puts the files that Repair has put aside back into place, and puts the present files
+// aside in turn. folder is one of those next to the log.
 func Restore(ctx context.Context, dir, folder string) (RepairReport, error) {
 	if !exists(dir) {
 		return RepairReport{}, &NotKeptError{Folder: folder}
@@ -147,12 +146,12 @@ func (l *Log) unused(ctx context.Context) error {
 	if err = explain(l.databasePath(), err); errors.Is(err, store.ErrBusy) {
 		return fmt.Errorf("end the servers of this workspace first: %w", err)
 	}
-	return nil // what is wrong with it is no hindrance
+	return nil // its faults do not prevent a restoration
 }
 
-const anySize = 1 << 40 // bytes; what was put aside is as large as it is
+const anySize = 1 << 40 // bytes; files put aside may have any size
 
-// takeBack copies what was put aside into a prepared folder, if it is of this log.
+// takeBack copies a folder put aside into a prepared folder, if it is of this log.
 func (l *Log) takeBack(ctx context.Context, prepared *Log, folder string) error {
 	folders, err := l.keptFolders()
 	if err != nil {
@@ -194,10 +193,10 @@ func (l *Log) takeBack(ctx context.Context, prepared *Log, folder string) error 
 	return nil
 }
 
-// NotKeptError says that a folder is none of those that hold what was put aside.
+// NotKeptError says that a folder does not hold files put aside.
 type NotKeptError struct {
 	Folder string
-	Kept   []string // those that do
+	Kept   []string // folders that do
 }
 
 func (e *NotKeptError) Error() string {
@@ -208,8 +207,8 @@ func (e *NotKeptError) Error() string {
 	return text + ": there is " + strings.Join(e.Kept, ", ")
 }
 
-// restoration returns the record that brings back what a snapshot knows and the
-// good records do not.
+// restoration returns the record that brings back the part of a snapshot that the good records
+// lack.
 func (l *Log) restoration(found Report) (*plan.Record, plan.Revision, error) {
 	headers, err := l.snapshotHeaders()
 	for _, h := range headers {
@@ -231,7 +230,7 @@ func (l *Log) restoration(found Report) (*plan.Record, plan.Revision, error) {
 	return nil, 0, err
 }
 
-// restoring returns the events that make the plans and signals of one state those of another.
+// restoring returns the events that change the plans and signals of one state into those of another.
 func restoring(from, to plan.State) []plan.Event {
 	var events []plan.Event
 	for _, past := range to.Past {
@@ -257,8 +256,8 @@ func restoring(from, to plan.State) []plan.Event {
 	return events
 }
 
-// rebuild writes the new log. Its chain has a new name, so that nobody takes a place in it
-// for the same place in the old one.
+// rebuild writes the new log. Its chain has a new name, so that a position in it cannot be confused
+// with the same position in the old one.
 func (l *Log) rebuild(ctx context.Context, prepared *Log, found Report, extra *plan.Record) error {
 	path, want := prepared.databasePath(), found.Head.Seq
 	if err := createDatabase(ctx, path, store.NewChain()); err != nil {
@@ -308,15 +307,15 @@ func (l *Log) fillRepaired(ctx context.Context, path string, found Report, extra
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	// Nothing may be left in a write-ahead log: only the database is renamed.
+	// Leave a database that is complete without its write-ahead log.
 	_, err = pool.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	return err
 }
 
 const copyQuery = `INSERT INTO record (seq, phase, hash, body) VALUES (?, ?, ?, ?)`
 
-// copyRecords copies the good records as they are, each beside its own phase. It reads in order and stops
-// at the last: what follows may be damaged, and so may the way to look it up.
+// copyRecords copies the good records, each with its own phase. It reads in order and stops at the
+// last one: the rest may be damaged, and so may the index.
 func (l *Log) copyRecords(ctx context.Context, to *sql.Tx, last plan.Revision) error {
 	if last == 0 {
 		return nil
@@ -357,7 +356,7 @@ func addRecord(ctx context.Context, tx *sql.Tx, before store.Head, r plan.Record
 	return err
 }
 
-// pinHead makes the growth file say where a log without other users ends.
+// pinHead writes the end of an otherwise unused log to its growth file.
 func (l *Log) pinHead(head store.Head) error {
 	if head.Seq == 0 {
 		return nil

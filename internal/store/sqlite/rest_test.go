@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/internal/store/sqlite"
 )
 
-// openFiles are the files below a folder that this process has open.
+// openFiles lists the files below a folder that this process has open.
 func openFiles(t *testing.T, folder string) []string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -27,8 +27,8 @@ func openFiles(t *testing.T, folder string) []string {
 	return found
 }
 
-// A log at rest has no file open, tells its head, is heard of, and is there again when it is used, also by who holds
-// its lock.
+// A log at rest has no file open, reports its head, notifies of growth, and reopens when it is
+// used, also by the holder of its lock.
 func TestRest(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux lists the files of a process")

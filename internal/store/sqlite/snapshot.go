@@ -21,19 +21,18 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// snapshotHeader is the first line of a snapshot's file, after a checksum of
-// itself: enough to choose one and to pin its head without reading the state.
+// snapshotHeader is the first line of a snapshot's file, after a checksum of itself: enough to
+// choose a snapshot and to pin its head without reading the state.
 type snapshotHeader struct {
 	Fold       int    `json:"fold_version"`
-	store.Head        // that the snapshot pins
+	store.Head        // pinned by the snapshot
 	Bytes      int    `json:"bytes"`    // of the state that follows
 	Sum        uint32 `json:"checksum"` // of the state
 
 	path string
 }
 
-// keptSnapshots is how many are kept: when the newest cannot be read, the one
-// before will do.
+// keptSnapshots is how many are kept: if the newest is unreadable, the one before is used.
 const keptSnapshots = 2
 
 // Snapshot implements store.Log.
@@ -82,12 +81,12 @@ func (l *Log) SaveSnapshot(ctx context.Context, s store.Snapshot) error {
 	if err := l.pinned(ctx, s.Head); err != nil {
 		return err
 	}
-	// Writing takes a while, and nothing else needs to wait for it.
+	// Writing takes a while; nothing else has to wait for it.
 	if err := writeSnapshot(l.snapshotPath(s.Head.Seq), s.Head, state); err != nil {
 		return explain(l.snapshotPath(s.Head.Seq), err)
 	}
 	if err := l.pinned(ctx, s.Head); err != nil {
-		// The log was purged meanwhile: what it held must not stay behind.
+		// The log was purged in the meantime: its content must not survive.
 		return errors.Join(err, os.Remove(l.snapshotPath(s.Head.Seq)))
 	}
 	return l.dropSnapshots()
@@ -110,7 +109,7 @@ func (l *Log) snapshotPath(seq plan.Revision) string {
 	return filepath.Join(l.dir, fmt.Sprintf("snapshot-%d.json", seq))
 }
 
-// snapshotHeaders lists the snapshots whose header can be read, newest first.
+// snapshotHeaders lists the snapshots with a readable header, newest first.
 func (l *Log) snapshotHeaders() ([]snapshotHeader, error) {
 	paths, err := l.snapshotPaths()
 	if err != nil {
@@ -156,7 +155,7 @@ func readHeader(path string) (snapshotHeader, error) {
 	return parseHeader(path, line)
 }
 
-// parseHeader reads a header line, its newline included.
+// parseHeader reads a header line, including its newline.
 func parseHeader(path string, line []byte) (snapshotHeader, error) {
 	sum, text, ok := bytes.Cut(bytes.TrimSuffix(line, []byte{'\n'}), []byte{' '})
 	if !ok || string(sum) != fmt.Sprintf("%08x", checksum(text)) {
@@ -169,7 +168,7 @@ func parseHeader(path string, line []byte) (snapshotHeader, error) {
 	return h, nil
 }
 
-// readState reads the state behind the header.
+// readState reads the state after the header.
 func (h snapshotHeader) readState() (plan.State, error) {
 	data, err := os.ReadFile(h.path)
 	if err != nil {
@@ -182,7 +181,7 @@ func (h snapshotHeader) readState() (plan.State, error) {
 	return store.DecodeState(state)
 }
 
-// writeSnapshot puts a whole file in the place of the name, or leaves it alone.
+// writeSnapshot writes or replaces a file as a whole, or leaves it alone.
 func writeSnapshot(path string, head store.Head, state []byte) error {
 	header, err := json.Marshal(snapshotHeader{Fold: plan.FoldVersion, Head: head, Bytes: len(state), Sum: checksum(state)})
 	if err != nil {
@@ -192,8 +191,8 @@ func writeSnapshot(path string, head store.Head, state []byte) error {
 	return atomicfile.WriteFile(path, append(text, state...), atomicfile.Options{Mode: private.FileMode})
 }
 
-// dropSnapshots removes all but the newest. One that cannot be read goes as
-// well: it is a copy of what the log says.
+// dropSnapshots removes all but the newest. An unreadable one is removed as well: it is a copy of
+// data in the log.
 func (l *Log) dropSnapshots() error {
 	headers, err := l.snapshotHeaders()
 	if err != nil {

@@ -24,7 +24,7 @@ func setUp(n int) plan.Record {
 	return record(1, "set_up_plan", plan.PlanSetUp{Plan: body})
 }
 
-// mark returns record seq: a step is given a status and a note.
+// mark returns record seq, which sets the status of a step and adds a note.
 func mark(seq plan.Revision, step plan.StepID) plan.Record {
 	return record(seq, "mark_step", plan.StepMarked{Step: step, Status: plan.Blocked, Note: fmt.Sprintf("note %d", seq), By: "agent",
 		At: clock(seq)})

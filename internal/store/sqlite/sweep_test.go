@@ -13,8 +13,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestUnfinishedSnapshotsAreSwept removes what a crash left, and leaves alone
-// what another process may be writing.
+// TestUnfinishedSnapshotsAreSwept removes the remains of a crash, and leaves files alone that
+// another process may be writing.
 func TestUnfinishedSnapshotsAreSwept(t *testing.T) {
 	dir := t.TempDir()
 	log := sqlite.New(dir, sqlite.Options{})

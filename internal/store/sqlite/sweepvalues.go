@@ -13,14 +13,14 @@ import (
 	"github.com/planloop/planloop/internal/store"
 )
 
-// unwanted is how long a value stays that no record names: whoever put it may be about to write one.
+// unwanted is how long an unnamed value stays: its record may still be about to be written.
 const unwanted = 24 * time.Hour
 
 var valueNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
 
-// SweepValues removes the values that no record of the log in a folder names and nobody has put
-// for a day, and returns how many they were. A log that cannot be read whole keeps them all, and so
-// does one of which a repair has kept another.
+// SweepValues removes the values that are named by no record of the log in a folder and were not
+// put in the last day, and returns their number. It removes nothing if the log cannot be read
+// completely, or if a repair has kept another log.
 func SweepValues(ctx context.Context, dir string, now time.Time) (removed int, err error) {
 	l := New(dir, Options{AllowNetwork: true})
 	defer l.Close()
@@ -42,7 +42,7 @@ func SweepValues(ctx context.Context, dir string, now time.Time) (removed int, e
 		if err != nil {
 			return 0, err
 		}
-		for _, name := range valueNames().FindAll(body, -1) { // wherever it stands
+		for _, name := range valueNames().FindAll(body, -1) { // anywhere in it
 			named[string(name)] = true
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestSweepValues removes what no record names and nobody has put for a day, and nothing else; a
-// value that is missing is told, and is no damage.
+// TestSweepValues removes exactly the values that no record names and that were not put for a day;
+// a missing value is reported, and is not damage.
 func TestSweepValues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	log := sqlite.New(dir, sqlite.Options{})

@@ -30,7 +30,7 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// rest waits for so long, and little longer.
+// rest pauses for d, with little overshoot.
 func rest(d time.Duration) {
 	left := unix.NsecToTimeval(d.Nanoseconds())
 	_, _ = unix.Select(0, nil, nil, nil, &left) // a signal may end it early
@@ -42,5 +42,5 @@ func isFull(err error) bool {
 
 func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
-// lockless is SQLite's way to the system without locks.
+// lockless is SQLite's file system layer without locks.
 const lockless = "unix-none"

@@ -21,12 +21,12 @@ func unlockFile(f *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, new(windows.Overlapped))
 }
 
-// lockRange locks the first byte, which stands for the file.
+// lockRange locks the first byte, on behalf of the whole file.
 func lockRange(f *os.File, flags uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 }
 
-// rest waits for so long, and little longer.
+// rest pauses for d, with little overshoot.
 func rest(d time.Duration) { time.Sleep(d) }
 
 func isFull(err error) bool {
@@ -35,5 +35,5 @@ func isFull(err error) bool {
 
 func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
 
-// lockless is SQLite's way to the system without locks.
+// lockless is SQLite's file system layer without locks.
 const lockless = "win32-none"

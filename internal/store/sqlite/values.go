@@ -15,11 +15,11 @@ import (
 	"github.com/planloop/planloop/internal/store"
 )
 
-// valuesName is the folder of the values that are too large for the log, a file each that
-// is called after the SHA-256 of what it holds.
+// valuesName is the folder of the values that are too large for the log, each in a file named by
+// the SHA-256 of its content.
 const valuesName = "values"
 
-// mostValue bounds what is read of a value.
+// mostValue bounds the size of a value, in bytes.
 const mostValue = 64 << 20
 
 func (l *Log) valuesPath() string { return filepath.Join(l.dir, valuesName) }
@@ -37,7 +37,7 @@ func (l *Log) PutValue(ctx context.Context, value []byte) (string, error) {
 	}
 	name := store.ValueName(value)
 	path := filepath.Join(l.valuesPath(), name)
-	if _, err := l.Value(ctx, name); err == nil { // doctor is not to take it for one that nobody wants any more
+	if _, err := l.Value(ctx, name); err == nil { // keeps SweepValues from removing it
 		now := time.Now()
 		return name, explain(path, os.Chtimes(path, now, now))
 	}

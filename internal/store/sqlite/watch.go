@@ -25,10 +25,9 @@ func (l *Log) Watch(ctx context.Context) (<-chan struct{}, error) {
 	return l.grown.Listen(ctx), nil
 }
 
-// follow begins to hear of other processes, unless that was begun; the goroutine ends
-// with Close. It watches the folder of the growth file and no other: on some systems
-// watching a folder opens the files in it, and closing the database's files again would
-// drop the locks that SQLite has on them.
+// follow starts to watch for other processes, unless it has already; the goroutine ends with Close.
+// It only watches the folder of the growth file: on some systems watching a folder opens the files
+// in it, and closing the database's files again would drop the locks that SQLite has on them.
 func (l *Log) follow() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,30 +46,30 @@ func (l *Log) follow() error {
 		l.heads = heads
 		l.following.Go(func() { l.hear(heads, told) })
 	}
-	// Again, even where that was done: the folder may be another one now.
+	// Again, even if done before: the folder may have been replaced.
 	if err := l.heads.Add(filepath.Dir(l.headPath())); err != nil {
 		return fmt.Errorf("watch %s: %w", l.dir, err)
 	}
 	return nil
 }
 
-// Growth makes the folder of the growth file of a log, and returns it. Who listens to many logs watches these with one
-// watcher of the system, which allows few, and looks at the logs by Glance.
+// Growth makes the folder of a log's growth file, and returns it. To follow many logs, watch these
+// folders with one watcher of the system, which allows few, and read the logs with Glance.
 func Growth(dir string) (string, error) {
 	l := New(dir, Options{})
 	return filepath.Dir(l.headPath()), l.makeFolder()
 }
 
-// Peek is the head of the log in a folder as Glance finds it without opening the log; the zero Head where it cannot.
+// Peek returns the head of the log in a folder without opening the log, as Glance does; the zero Head if it cannot.
 func Peek(dir string) store.Head {
 	head, _ := readPin(New(dir, Options{}).headPath())
 	return head
 }
 
-// Database is the path of the database of the log in a folder.
+// Database returns the path of the database of the log in a folder.
 func Database(dir string) string { return New(dir, Options{}).databasePath() }
 
-// hear tells of growth, whichever process made it: this one's is heard of in the same way.
+// hear notifies of growth by any process, this one included.
 func (l *Log) hear(heads *fsnotify.Watcher, told store.Head) {
 	for {
 		pause := lookPause
@@ -87,32 +86,29 @@ func (l *Log) hear(heads *fsnotify.Watcher, told store.Head) {
 				pause = busyPause
 			}
 			told = head
-			l.grown.Notify() // also when the file cannot be read: whoever looks at the log is told what is wrong
+			l.grown.Notify() // also if the file is unreadable: reading the log then reports the fault
 		case _, ok := <-heads.Errors:
 			if !ok {
 				return
 			}
-			l.grown.Notify() // events were lost: whoever listens shall look for himself
+			l.grown.Notify() // events were lost: watchers must look for themselves
 		}
 		time.Sleep(pause)
 	}
 }
 
-// The least time from one look at the growth file to the next; the system joins the events
-// that come meanwhile. While appends follow each other so fast that one look finds several,
-// looking at each would take the time of the next.
+// The minimum time between two looks at the growth file; the system joins events in between. While
+// appends come so fast that one look finds several, more frequent looks would only slow them down.
 const (
 	lookPause = 2 * time.Millisecond
 	busyPause = 20 * time.Millisecond
 )
 
-// The growth file holds the head after the last append, written in place after the
-// commit and never synced. It serves three ends. Whoever watches it hears of a
-// commit when the commit can be seen, which cannot be said of the database's own
-// files. Whoever only wants to show where the log stands reads it here and opens
-// no database. And it pins the log: a log that does not contain this head has lost
-// records, such as those of a deleted write-ahead log. After a power failure it
-// may be old or torn: an old head is contained, and a torn one does not count.
+// The growth file holds the head after the last append, written in place after the commit and never synced.
+// It serves three purposes. Its watchers learn of a commit when the commit is visible, which the database's
+// own files do not guarantee. The end of the log can be displayed without opening a database. And it pins the
+// log: a log that does not contain this head has lost records, such as those of a deleted write-ahead log.
+// After a power failure it may be old or torn: an old head is contained, and a torn one does not count.
 //
 // openGrowthFile opens it for writing; the folder exists.
 func openGrowthFile(path string) (*os.File, error) {
@@ -124,14 +120,13 @@ func writePin(growth *os.File, h store.Head) error {
 	return err
 }
 
-// encodePin returns a head in a form of constant length that shows when it is
-// not whole.
+// encodePin returns a head in a form of constant length that reveals an incomplete write.
 func encodePin(h store.Head) []byte {
 	text := fmt.Sprintf("%-32s %20d %s %-16s", h.Chain, h.Seq, h.Hash, cmp.Or(h.Phase, noPhase))
 	return fmt.Appendf(nil, "%s %08x\n", text, checksum([]byte(text)))
 }
 
-// noPhase stands where a record has none.
+// noPhase is written for a record without a phase.
 const noPhase plan.Phase = "-"
 
 // decodePin reads what encodePin wrote.
@@ -148,7 +143,7 @@ func decodePin(data []byte) (h store.Head, ok bool) {
 
 const maxPin = 1 << 10 // more than encodePin writes
 
-// readPin returns the head that the file pins, if it does.
+// readPin returns the head that the file pins, if it is valid.
 func readPin(path string) (store.Head, bool) {
 	data, err := private.Read(path, maxPin)
 	if err != nil {
@@ -157,7 +152,7 @@ func readPin(path string) (store.Head, bool) {
 	return decodePin(data)
 }
 
-// checksum tells a whole text from one that was torn or has changed by chance.
+// checksum detects a text that was torn or has changed by chance.
 func checksum(data []byte) uint32 {
 	return crc32.ChecksumIEEE(data)
 }
