@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// whole returns a task that no gate has anything against where main.go exists.
+// whole returns a task without flaws if main.go exists.
 func whole(id plan.StepID, title string, change ...func(*gates.Task)) gates.Task {
 	t := gates.Task{ID: id, Spec: plan.Spec{
 		Title: title, Type: plan.Feature, ContextHints: []string{"Read `main.go`."},
@@ -32,8 +32,7 @@ func after(list ...plan.StepID) func(*gates.Task) {
 	return func(t *gates.Task) { t.DependsOn = list }
 }
 
-// workspace makes a directory with files and returns it behind an os.Root. A name
-// with a slash at its end is a directory.
+// workspace makes a directory with files and returns it with its os.Root. A name that ends with a slash is a directory.
 func workspace(t testing.TB, names ...string) (string, *os.Root) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "workspace")
@@ -74,7 +73,7 @@ func profile(p gates.Profile) func(string) gates.Level {
 	return func(gate string) gates.Level { return gates.ByProfile(p, gate) }
 }
 
-// messages writes findings as "gate: message".
+// messages formats findings as "gate: message".
 func messages(list []gates.Finding) []string {
 	var written []string
 	for _, f := range list {

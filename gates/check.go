@@ -1,18 +1,15 @@
-// Package gates checks the steps somebody wants to add to a plan before they are
-// accepted: whether each says what is to be done, where, and how one will know,
-// whether what it names exists, and whether it fits into one commit.
+// Package gates checks the steps to be added to a plan before they are accepted: whether each describes the work, its
+// place and its proof, whether the files it names exist, and whether it fits into one commit.
 //
 //	report, err := gates.Check(ctx, candidate, gates.Options{Files: root.FS(), Level: level})
 //	if !report.OK() { refuse(report.Details()) }
 //
-// Every check is a gate: a small value with a name, which is also its key in a
-// configuration, and a function from one task to what is wrong with it. A gate
-// refuses, warns or is off; Check reports everything at once, in the order of the
+// Every check is a gate: a small value with a name, which is also its key in a configuration, and a function that finds
+// the flaws of one task. A gate refuses, warns or is off; Check reports all findings at once, in the order of the
 // tasks.
 //
-// The package must not know where the tasks come from, how a plan is stored, or
-// who judges: files are seen through an fs.FS alone, a judge through an interface,
-// and nothing is ever written.
+// The package must not know the source of the tasks, the storage of a plan, or the judge: it sees files only through an
+// fs.FS, a judge through an interface, and never writes anything.
 package gates
 
 import (
@@ -32,41 +29,39 @@ import (
 
 // Task is a step that is not yet part of a plan.
 type Task struct {
-	ID plan.StepID // the id it will get
+	ID plan.StepID // its future id
 	plan.Spec
-	Unknown []string // dependencies, as they were given, that name nothing
+	Unknown []string // dependencies, as given, that match no task
 }
 
-// Candidate is what somebody wants to add to a plan, or to make the plan.
+// Candidate is a proposed addition to a plan, or a whole plan.
 type Candidate struct {
 	Objective string
 	Have      plan.Steps // the steps of the plan the tasks join; may be empty
 	New       []Task
-	Replaces  bool // the candidate is a whole plan: what is open in Have gives way to it
+	Replaces  bool // the candidate is a whole plan, and replaces the open steps in Have
 }
 
-// Options says how a candidate is looked at. The zero value is usable: no files,
-// no judge, the levels of Default.
+// Options configure a check. The zero value is usable: no files, no judge, the levels of Default.
 type Options struct {
-	// Files is the workspace, as os.Root.FS returns it: it must refuse to leave
-	// the workspace through links. Without it the gates on paths are not asked.
+	// Files is the workspace, as os.Root.FS returns it: it must refuse to leave the workspace through links. Without it
+	// the gates on paths are skipped.
 	Files fs.FS
-	// Level returns the level of a gate; nil means ByProfile(Default, …). It must
-	// be safe to call at any time and return the same while Check runs.
+	// Level returns the level of a gate; nil means ByProfile(Default, …). It must be safe to call at any time and must
+	// not change while Check runs.
 	Level func(gate string) Level
-	// Judge is asked when nothing else refuses the plan; nil: nobody is asked.
+	// Judge is asked if no other gate refuses the plan; nil: no judge.
 	Judge        Judge
 	JudgeTimeout time.Duration // 0 means two minutes
 }
 
-// Digest identifies the candidate: what is to be added to which objective, with
-// the ids it will get. What happens to the steps that are there already does not
-// change it, as long as they leave the new ids alone.
+// Digest identifies the candidate: its objective and its new tasks with their future ids. Changes to existing steps do
+// not affect it, as long as they leave the new ids alone.
 func (c Candidate) Digest() string {
 	type task struct {
 		ID plan.StepID
 		plan.Spec
-		RawArgs string // apart: what is not valid JSON still has a digest
+		RawArgs string // separate, so that invalid JSON has a digest too
 		Unknown []string
 	}
 	form := struct {
@@ -80,12 +75,12 @@ func (c Candidate) Digest() string {
 		form.New = append(form.New, written)
 	}
 	hash := sha256.New()
-	// Nothing in form can fail to be written, and a hash takes everything.
+	// No part of form can fail to encode, and a hash accepts everything.
 	_ = json.NewEncoder(hash).Encode(form)
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// label names the task at a position in messages.
+// label names the task at a position, for messages.
 func (c Candidate) label(i int) string {
 	if title := strings.TrimSpace(c.New[i].Title); title != "" {
 		return "Task '" + excerpt(title, titleShown) + "'"
@@ -93,14 +88,14 @@ func (c Candidate) label(i int) string {
 	return "Task " + strconv.Itoa(i+1)
 }
 
-// isMeta reports whether a task is the one that asks for the plan: the first of a
-// session. A title of that form alone exempts nothing.
+// isMeta reports whether a task is the one that asks for the plan: the first of a session. A title of that form alone
+// is not enough.
 func (c Candidate) isMeta(t Task) bool {
 	return t.ID == 1 && t.Title == plan.MetaTitle(c.Objective)
 }
 
-// Check asks the gates about a candidate and reports everything they find. It only
-// reads, looks at each path once, and fails only when ctx ends.
+// Check runs the gates on a candidate and reports all their findings. It only reads, looks at each path once, and fails
+// only when ctx ends.
 func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 	report := Report{Findings: []Finding{}, Digest: c.Digest()}
 	e := examine(c, opts)
@@ -110,7 +105,7 @@ func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 			return Report{}, err
 		}
 		if c.isMeta(t) {
-			continue // it asks for the plan that the gates are there for
+			continue // it asks for the plan that the gates check
 		}
 		for _, g := range asked {
 			if g.byHand && t.Tool != "" {
@@ -126,8 +121,7 @@ func Check(ctx context.Context, c Candidate, opts Options) (Report, error) {
 	return report, ctx.Err()
 }
 
-// examination is what is known of a candidate while it is checked. It belongs to
-// one call of Check.
+// examination is the state of one call of Check.
 type examination struct {
 	Candidate
 	tree   *tree // nil without files
@@ -147,13 +141,13 @@ func examine(c Candidate, opts Options) *examination {
 	return e
 }
 
-// leveled is a gate that is asked, with its level.
+// leveled is an active gate with its level.
 type leveled struct {
 	gate
 	level Level
 }
 
-// asked lists the gates that look at single tasks and are not off.
+// asked lists the active gates that check single tasks.
 func (e *examination) asked(opts Options) []leveled {
 	var list []leveled
 	for _, g := range all() {

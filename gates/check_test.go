@@ -16,7 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// The payload of the specification's part 2 passes where its paths exist.
+// The payload of the specification's part 2 passes if its paths exist.
 func TestContractPayload(t *testing.T) {
 	_, root := workspace(t, "src/models/user.py")
 	report := check(t, gates.Options{Files: root.FS()}, tasks(gates.Task{ID: 2, Spec: plan.Spec{
@@ -30,8 +30,7 @@ func TestContractPayload(t *testing.T) {
 	}
 }
 
-// The payload of part 1 passes under Lenient as printed, here even where nothing it
-// names exists; under Default it does not.
+// The payload of part 1 passes under Lenient as printed, here even without any of its files; under Default it does not.
 func TestWorkflowPayload(t *testing.T) {
 	_, root := workspace(t)
 	c := gates.Candidate{Objective: "Implement the features described in spec.md", New: []gates.Task{
@@ -62,7 +61,7 @@ func TestWorkflowPayload(t *testing.T) {
 	}
 }
 
-// A step that a tool carries out needs nobody told what to read: the other gates hold.
+// A step run by a tool needs no hints; the other gates apply.
 func TestToolStepsNeedNoHints(t *testing.T) {
 	step := gates.Task{ID: 2, Spec: plan.Spec{Title: "Write the new index", Tool: "write_file", Risk: plan.HighRisk}}
 	want := []string{"reversible: Task 'Write the new index' has high risk and names no way back."}
@@ -86,7 +85,7 @@ func TestMetaTaskIsExempt(t *testing.T) {
 	}
 }
 
-// Everything that can be wrong with a task, one at a time.
+// Every possible flaw of a task, one at a time.
 func TestFindings(t *testing.T) {
 	_, root := workspace(t, "src/a.go", "docs/")
 	have := plan.NewSteps([]*plan.Step{
@@ -185,8 +184,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// What is wrong is reported at once, task by task, and nothing that only warns is
-// among the details.
+// All findings are reported at once, task by task, and details contain no warnings.
 func TestEverythingAtOnce(t *testing.T) {
 	_, root := workspace(t)
 	report := check(t, gates.Options{Files: root.FS()}, tasks(
@@ -227,7 +225,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// A plan that is replaced leaves no open steps to be a duplicate of.
+// A plan that is replaced leaves no open steps to duplicate.
 func TestReplacing(t *testing.T) {
 	have := plan.NewSteps([]*plan.Step{{ID: 1, Spec: plan.Spec{Title: "Write the parser"}, Progress: plan.Progress{Status: plan.Pending}}})
 	c := gates.Candidate{Have: have, New: []gates.Task{whole(2, "Write the parser")}}
@@ -308,8 +306,7 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// Whatever the tasks say, a report can be printed, and its findings stand in the
-// order of the tasks.
+// For any tasks, a report is printable, with its findings in the order of the tasks.
 func TestReportProperties(t *testing.T) {
 	_, root := workspace(t, "src/a.go")
 	texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"Improve it and add `x`", "stuff", "Fix the parser", "`src/a.go`",

@@ -35,12 +35,12 @@ func checkPathsGiven(_ context.Context, e *examination, i int) []flaw {
 
 func given(text string) bool { return strings.TrimSpace(text) != "" }
 
-// missing is the sentence of the specification (planloop: Plan Validation Error Response).
+// missing returns the specification's sentence (planloop: Plan Validation Error Response).
 func missing(field, fix string) []flaw {
 	return []flaw{{message: "is missing the `" + field + "` field.", fix: fix, verbatim: true}}
 }
 
-// flawIf is the one flaw of a task, where it has it.
+// flawIf returns a single flaw if found is true.
 func flawIf(found bool, message, fix string) []flaw {
 	if !found {
 		return nil
@@ -48,7 +48,7 @@ func flawIf(found bool, message, fix string) []flaw {
 	return []flaw{{message: message, fix: fix}}
 }
 
-// What still fits into one commit, as a rule of thumb.
+// Limits of a task that fits into one commit, as a rule of thumb.
 const (
 	maxTitle    = 160
 	maxDetails  = 3_000
@@ -79,7 +79,7 @@ func tooLarge(t Task) string {
 	return ""
 }
 
-// sweeping returns the words of a title that take in everything.
+// sweeping returns the words of a title that include everything.
 func sweeping(title string) string {
 	list := words(title)
 	for i, w := range list {

@@ -33,8 +33,7 @@ func heuristics(title string) []string {
 	return names
 }
 
-// rates counts what the heuristics get wrong on a corpus: good titles they warn
-// about, and bad ones they let pass.
+// rates counts the heuristics' errors on a corpus: warnings about good titles, and bad titles that pass.
 func rates(t *testing.T, good, bad string) (falseAlarms, missed, goods, bads int) {
 	t.Helper()
 	for _, title := range lines(t, good) {
@@ -56,8 +55,7 @@ func rates(t *testing.T, good, bad string) (falseAlarms, missed, goods, bads int
 	return falseAlarms, missed, goods, bads
 }
 
-// TestTitles holds the heuristics to the corpus they were made with: nothing good
-// is warned about, nothing bad passes.
+// TestTitles checks the heuristics on the corpus they were made with: no good title is warned about, no bad one passes.
 func TestTitles(t *testing.T) {
 	falseAlarms, missed, goods, bads := rates(t, "testdata/good-titles.txt", "testdata/bad-titles.txt")
 	if falseAlarms != 0 || missed != 0 || goods < 60 || bads < 60 {
@@ -65,9 +63,8 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// TestHeldOutTitles measures on titles the heuristics were not made with. At first
-// sight they warned about 2 of 40 good ones and missed 5 of 40 bad ones; two faults
-// this showed were mended since. The bounds may only be lowered.
+// TestHeldOutTitles measures titles the heuristics were not made with. At first they warned about 2 of 40 good ones and
+// missed 5 of 40 bad ones; two faults found this way have been fixed. The bounds may only be lowered.
 func TestHeldOutTitles(t *testing.T) {
 	falseAlarms, missed, goods, bads := rates(t, "testdata/held-out-good-titles.txt", "testdata/held-out-bad-titles.txt")
 	if falseAlarms > 2 || missed > 2 || goods < 40 || bads < 40 {

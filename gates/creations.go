@@ -9,19 +9,18 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// creations knows which paths the tasks of a plan will bring into being.
+// creations holds the paths that the tasks of a plan will create.
 type creations struct {
 	graph   graph
-	exact   map[string][]int // path, and every directory above it → who creates it
-	inside  map[string][]int // created directory → who creates it, with what will be in it
+	exact   map[string][]int // path, and every directory above it → its creators
+	inside  map[string][]int // created directory → its creators, for paths in it
 	created []creation
 	before  reach
-	left    int // how many comparisons may still be made
+	left    int // comparisons still allowed
 
-	patterns []creation // those of created that are patterns
+	patterns []creation // the patterns among created
 }
 
-// creation is one entry of a task's creates.
 type creation struct {
 	path string
 	by   int
@@ -72,8 +71,7 @@ func with(list []int, by int) []int {
 	return append(list, by)
 }
 
-// covers reports whether a path is created by the task, or by one it depends on,
-// directly or through others.
+// covers reports whether a path is created by the task, or by one it depends on, directly or through others.
 func (m *creations) covers(task int, p string) bool {
 	if len(m.created) == 0 {
 		return false
@@ -102,7 +100,7 @@ func (m *creations) among(creators []int) bool {
 	return false
 }
 
-// matches reports whether a path and something that is created match as patterns.
+// matches reports whether a path and a created path match as patterns.
 func (m *creations) matches(p string) bool {
 	wanted, list := isGlob(p) && simple(p), m.patterns
 	if wanted {
@@ -122,8 +120,8 @@ func (m *creations) matches(p string) bool {
 	return false
 }
 
-// reach is the set of a task and everything before it. It is kept until another
-// task is asked about: the tasks are looked at one after the other.
+// reach is the set of a task and everything before it, cached for the last task asked about, because tasks are checked
+// one after another.
 type reach struct {
 	task int // counted from 1, which is also the mark of its members
 	mark []int

@@ -7,8 +7,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// A plan in which everything creates everything is not compared for ever: when the
-// bound is reached, nothing more counts as created, and nothing more is looked at.
+// A plan in which everything creates everything is not compared for ever: beyond the bound, nothing more counts as
+// created and nothing more is compared.
 func TestComparisonsAreBounded(t *testing.T) {
 	task := Task{ID: 1, Spec: plan.Spec{Title: "Print"}}
 	for i := range 1_000 {

@@ -27,7 +27,7 @@ func checkDependenciesKnown(_ context.Context, e *examination, i int) []flaw {
 	return list
 }
 
-// idsGiven says which ids the new tasks will get.
+// idsGiven returns the future ids of the new tasks.
 func (e *examination) idsGiven() string {
 	first, last := e.New[0].ID, e.New[len(e.New)-1].ID
 	if len(e.New) == 1 || first >= last {
@@ -41,12 +41,12 @@ func checkDependenciesAcyclic(_ context.Context, e *examination, i int) []flaw {
 	return flawIf(found, "is part of a circular dependency: "+around+".", "remove one of these dependencies")
 }
 
-// graph is who depends on whom among the new tasks and the steps that are there.
-// A node below tasks is a new task by its position, the others are steps.
+// graph holds the dependencies among the new tasks and the existing steps. A node below tasks is a new task by its
+// position, the others are steps.
 type graph struct {
 	tasks int
 	node  map[plan.StepID]int
-	deps  [][]int // by node; what names nothing is left out
+	deps  [][]int // by node, without unknown ones
 }
 
 func newGraph(c Candidate) graph {
@@ -77,9 +77,8 @@ func (g graph) nodes(ids []plan.StepID) []int {
 	return list
 }
 
-// cycles returns the circular dependencies among the new tasks, each written down
-// under the first task on it. Once one is found its first task counts as free of
-// dependencies, so that the next is looked for without it.
+// cycles returns the circular dependencies among the new tasks, each listed under its first task. The first task of a
+// found cycle then counts as free of dependencies, so that the next cycle is found.
 func (g graph) cycles(c Candidate) map[int]string {
 	found := map[int]string{}
 	ids := make([]plan.StepID, g.tasks)
@@ -104,7 +103,7 @@ func (g graph) cycles(c Candidate) map[int]string {
 	return found
 }
 
-// maxCycles bounds how many circular dependencies are told one by one.
+// maxCycles bounds the circular dependencies that are reported.
 const maxCycles = 50
 
 // write returns the first task of a cycle and the way around from there.

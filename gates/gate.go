@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// gate is one check. It looks at one task at a time; what needs the whole plan
-// was found out before and is kept in the examination.
+// gate is one check. It looks at one task at a time; results about the whole plan are computed before and kept in the
+// examination.
 type gate struct {
 	name    string
-	field   string // of a task that it looks at first; "" where it is called the same
+	field   string // of a task that it looks at first; "" if it equals name
 	purpose string
 	level   Level // under Default
 	mild    bool  // only warns under Lenient
-	byHand  bool  // not asked of a step that a tool carries out, which needs no telling where to look
+	byHand  bool  // skipped for a step run by a tool, which needs no guidance
 	check   func(context.Context, *examination, int) []flaw
 }
 
-// flaw is what a gate has against a task.
+// flaw is a gate's objection to a task.
 type flaw struct {
 	message, fix string
-	verbatim     bool // the specification has the message as a whole: nothing is put behind it
+	verbatim     bool // the specification fixes the whole message: nothing is appended
 }
 
-// all lists the gates in the order in which they report on a task. The judge is
-// asked about the whole plan, after all others.
+// all lists the gates in the order in which they report on a task. The judge is asked about the whole plan, after all
+// others.
 func all() []gate {
 	return []gate{
 		{name: "title", purpose: "there is a title, and it names something to work on", level: Error, check: checkTitle},
@@ -60,8 +60,7 @@ func all() []gate {
 	}
 }
 
-// Names lists the gates in the order in which they report. A name is a key of the
-// configuration and never changes.
+// Names lists the gates in the order in which they report. A name is a key of the configuration and never changes.
 func Names() []string {
 	var names []string
 	for _, g := range all() {
@@ -70,7 +69,7 @@ func Names() []string {
 	return names
 }
 
-// Purpose says in a few words what a gate demands, "" for a gate that is not known.
+// Purpose describes briefly what a gate requires, "" for an unknown gate.
 func Purpose(name string) string {
 	g, _ := find(name)
 	return g.purpose
@@ -85,12 +84,12 @@ func find(name string) (gate, bool) {
 	return gates[i], true
 }
 
-// Level says what a finding of a gate does to a plan.
+// Level is the effect of a gate's finding on a plan.
 type Level string
 
 // The levels.
 const (
-	Off     Level = "off"     // the gate is not asked
+	Off     Level = "off"     // the gate is skipped
 	Warning Level = "warning" // the finding is shown
 	Error   Level = "error"   // the plan is refused
 )
@@ -103,16 +102,15 @@ type Profile string
 
 // The profiles.
 const (
-	Lenient Profile = "lenient" // what a bare list of titles lacks is only shown
+	Lenient Profile = "lenient" // only warns about data missing in a bare list of titles
 	Default Profile = "default"
-	Strict  Profile = "strict" // whatever is found refuses the plan
+	Strict  Profile = "strict" // every finding refuses the plan
 )
 
 // Values lists the profiles, the mildest first.
 func (Profile) Values() []string { return []string{"lenient", "default", "strict"} }
 
-// ByProfile returns the level a profile gives a gate. A profile that is not known
-// counts as Default; a gate that is not known is Off.
+// ByProfile returns the level a profile gives a gate. An unknown profile counts as Default; an unknown gate is Off.
 func ByProfile(p Profile, name string) Level {
 	g, ok := find(name)
 	switch {

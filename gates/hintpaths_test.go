@@ -57,8 +57,8 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
-// What is taken for a path stands in the hint between backquotes, has no spaces and
-// nothing that does not show is taken along; nothing makes the parser stumble.
+// A token taken for a path is in backquotes in the hint, has no spaces and no invisible characters; no input breaks the
+// parser.
 func FuzzHintPaths(f *testing.F) {
 	for _, seed := range []string{"Read `spec.md`.", "``a`b``", "`", "``", "`a/b:12:3`", "`a#`", "`:1`", "`#L1`",
 		"```go\nx/y.go\n```", "`\xff/a`", "`a/\x00`", "`../..`", "` `", "`a:1:2:3`", "`{,}/a`"} {
@@ -90,7 +90,7 @@ func FuzzHintPaths(f *testing.F) {
 	})
 }
 
-// A place that locate returns is relative, clean and inside, whoever spells it.
+// For any input, the result of locate is relative, clean and inside.
 func FuzzLocate(f *testing.F) {
 	for _, seed := range []string{"a/b.go", "./a", "a/../b", "..", "/a", "C:a", `\\a\b`, "~", "a/./b//c/", "\x00", "$A/b", "%A%/b",
 		"a\u202eb", ". .", "a:b"} {

@@ -22,8 +22,7 @@ func checkHintsActionable(_ context.Context, e *examination, i int) []flaw {
 	return list
 }
 
-// actionable reports whether a hint has a verb or a clear reference. A hint in
-// letters other than Latin is not judged.
+// actionable reports whether a hint has a verb or a clear reference. Hints in other than Latin letters always pass.
 func actionable(hint string) bool {
 	for i, w := range words(hint) {
 		switch {
@@ -58,9 +57,8 @@ func checkHintPaths(ctx context.Context, e *examination, i int) []flaw {
 	return list
 }
 
-// alluded reports whether what a hint names is there, is one of the task's own
-// paths by its last name, or is no path after all. A pattern nobody can search is
-// let pass: a hint is read, not opened.
+// alluded reports whether a hint's token exists, is the last name of one of the task's own paths, or is not a path
+// after all. A pattern too wide to search passes: a hint is read, not opened.
 func (e *examination) alluded(ctx context.Context, i int, p, token string) bool {
 	switch e.find(ctx, i, p) {
 	case present, tooWide, ambiguous:
@@ -83,8 +81,7 @@ func (e *examination) listsName(i int, name string) bool {
 	})
 }
 
-// hintPaths returns what hints name in backquotes and looks like a path, without
-// line numbers, each once.
+// hintPaths returns the tokens in backquotes that look like paths, without line numbers and duplicates.
 func hintPaths(hints []string) []string {
 	var paths []string
 	for _, hint := range hints {
@@ -99,8 +96,7 @@ func hintPaths(hints []string) []string {
 
 var backquotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`+") })
 
-// quoted returns what stands in backquotes, as Markdown reads it: a span ends at as
-// many backquotes as it began with.
+// quoted returns the texts in backquotes, as in Markdown: a span ends at as many backquotes as it began with.
 func quoted(text string) []string {
 	var tokens []string
 	runs := backquotes().FindAllStringIndex(text, -1)
@@ -109,7 +105,7 @@ func quoted(text string) []string {
 		runs = runs[1:]
 		closing := slices.IndexFunc(runs, func(run []int) bool { return run[1]-run[0] == end-begin })
 		if closing < 0 {
-			continue // these open nothing; others behind them may
+			continue // these open no span; later ones may
 		}
 		tokens = append(tokens, strings.TrimSpace(text[end:runs[closing][0]]))
 		runs = runs[closing+1:]
@@ -117,7 +113,7 @@ func quoted(text string) []string {
 	return tokens
 }
 
-// withoutLine cuts what points into a file: a.go:12, a.go:12:5, a.go:12-20, a.go#L10, a.md#usage.
+// withoutLine cuts a position in a file: a.go:12, a.go:12:5, a.go:12-20, a.go#L10, a.md#usage.
 func withoutLine(token string) string {
 	if i := strings.IndexByte(token, '#'); i > 0 {
 		token = token[:i]
@@ -131,9 +127,8 @@ func withoutLine(token string) string {
 	return token
 }
 
-// LooksLikePath reports whether a token, such as one in backquotes, means a file or directory of
-// the workspace: it has a slash, or an ending that files have, and is nothing else
-// that is written so.
+// LooksLikePath reports whether a token, such as one in backquotes, means a file or directory of the workspace: it has
+// a slash, or a file's extension, and is not another notation of that form.
 func LooksLikePath(token string) bool {
 	switch {
 	case token == "", strings.ContainsFunc(token, unicode.IsSpace), strings.ContainsAny(token, "()<>|;=\"'\\`$&!^:@"):
@@ -150,12 +145,11 @@ func LooksLikePath(token string) bool {
 	return fileName(token)
 }
 
-// slashed judges tokens with a slash.
 func slashed(token string) bool {
 	first, rest, _ := strings.Cut(token, "/")
 	switch {
 	case strings.HasPrefix(token, "../"):
-		return fileName(path.Base(token)) // without an ending it is how modules are imported
+		return fileName(path.Base(token)) // without an extension it is a module import
 	case mediaTypes.has(first) && !strings.Contains(rest, "/"), rest != "" && upper(first) && upper(rest):
 		return false // text/html, GET/POST
 	case strings.Contains(token, "..."), !strings.ContainsFunc(token, unicode.IsLetter):
@@ -168,9 +162,8 @@ func upper(text string) bool {
 	return strings.ContainsFunc(text, unicode.IsLetter) && strings.ToUpper(text) == text && path.Ext(text) == ""
 }
 
-// doubtful reports a token with a slash that may well be something else, such as
-// net/http, origin/main or github.com/owner/name: it counts as a path only where
-// its first directory is.
+// doubtful reports whether a token with a slash may well be something else, such as net/http, origin/main or
+// github.com/owner/name: it counts as a path only if its first directory exists.
 func doubtful(token string) bool {
 	first, rest, _ := strings.Cut(token, "/")
 	switch {
@@ -182,8 +175,8 @@ func doubtful(token string) bool {
 	return notFolders.has(first) || len(first) == 1 && first != "." || !strings.Contains(rest, "/") && upper(rest)
 }
 
-// fileName reports a name with an ending that files have and hardly anything else
-// has: not response.json, which is a method, nor Node.js, nor mu.Lock.
+// fileName reports whether a name has an extension that is rarely anything else: not response.json, which is a method,
+// nor Node.js, nor mu.Lock.
 func fileName(name string) bool {
 	lower := strings.ToLower(name)
 	ending := path.Ext(name)
@@ -196,7 +189,7 @@ func fileName(name string) bool {
 	return extensions.has(extension(name)) || files.has(lower)
 }
 
-// extension returns the ending of a name without the dot, "" for none.
+// extension returns the extension of a name without the dot, or "".
 func extension(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
 }

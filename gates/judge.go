@@ -10,17 +10,16 @@ import (
 
 const judgeGate = "judge"
 
-// Judge gives an opinion on a candidate as a whole: whether the tasks are well cut
-// and in a sensible order. It must return soon after its context ends. An error
-// means that it has no opinion, which is never taken for approval.
+// Judge gives an opinion on a candidate as a whole: whether the tasks are well cut and in a sensible order. It must
+// return soon after its context ends. An error means that it has no opinion, which is never taken for approval.
 type Judge interface {
 	Judge(ctx context.Context, c Candidate, findings []Finding) (Verdict, error)
 }
 
-// Verdict is what a judge says.
+// Verdict is the opinion of a judge.
 type Verdict struct {
 	Approved bool   `json:"is_approved"`
-	Feedback string `json:"feedback"` // what to change, when it is not approved
+	Feedback string `json:"feedback"` // requested changes, if not approved
 }
 
 const (
@@ -28,9 +27,8 @@ const (
 	feedbackShown       = 2_000
 )
 
-// consult asks the judge, once nothing else refuses the candidate: an opinion on a
-// plan that has to be changed anyway would be about another plan. There has to be
-// more in it than the task that asks for a plan.
+// consult asks the judge, if no other gate refuses the candidate: an opinion on a plan that must change anyway would be
+// about another plan. The candidate must have more tasks than the one that asks for a plan.
 func (e *examination) consult(ctx context.Context, opts Options, report *Report) error {
 	level := opts.level(judgeGate)
 	if opts.Judge == nil || level == Off || !report.OK() || !slices.ContainsFunc(e.New, func(t Task) bool { return !e.isMeta(t) }) {

@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/gates"
 )
 
-// opinion is a judge of one opinion.
+// opinion is a judge with a fixed opinion.
 type opinion struct {
 	verdict gates.Verdict
 	err     error
@@ -77,7 +77,7 @@ func TestJudgeIsNotAskedInVain(t *testing.T) {
 	}
 }
 
-// A caller who leaves while the judge thinks gets no report.
+// A caller that cancels while the judge thinks gets no report.
 func TestJudgeAndCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	_, err := gates.Check(ctx, tasks(whole(1, "Print the version")), gates.Options{Judge: leaving{cancel}})

@@ -17,9 +17,8 @@ func checkOutcome(_ context.Context, e *examination, i int) []flaw {
 			"or give `acceptance_criteria` or `verify`")
 }
 
-// vague reports a title that asks for better instead of for something: a verb that
-// has no end (improve) on a thing that is not narrowed down, or any verb on a word
-// for everything (the backend, bugs).
+// vague reports whether a title asks for improvement instead of a result: a verb without an end (improve) and an object
+// that is not narrowed down, or an unspecific verb and a word for everything (the backend, bugs).
 func vague(title string) bool {
 	list := sentence(title)
 	if len(list) < 2 || specific(list) {
@@ -56,8 +55,7 @@ func specific(list []word) bool {
 	return false
 }
 
-// verbAndObject splits a title. A form in -ing counts as its verb, and so does one
-// with a particle: clean up, work on.
+// verbAndObject splits a title. A form in -ing counts as its verb, and a verb may have a particle: clean up, work on.
 func verbAndObject(list []word) (verb string, object []word) {
 	verb = list[0].text
 	if base := gerundOf(verb); base != "" {
@@ -73,7 +71,7 @@ func verbAndObject(list []word) (verb string, object []word) {
 	return verb, list[1:]
 }
 
-// content returns the words of an object that say something.
+// content returns the meaningful words of an object.
 func content(object []word) []string {
 	var list []string
 	for _, w := range object {
@@ -87,8 +85,7 @@ func content(object []word) []string {
 	return list
 }
 
-// head returns the last word of an object before its first preposition: the thing
-// itself, without where it is.
+// head returns the last word of an object before its first preposition: the thing itself, without its place.
 func head(object []word) string {
 	last := ""
 	for _, w := range object {
@@ -107,15 +104,13 @@ func checkVerifiable(_ context.Context, e *examination, i int) []flaw {
 	return flawIf(!verifiable, "has nothing to verify it by.", "give `acceptance_criteria`, or a command in `verify`")
 }
 
-// withoutVerb returns the words of a title behind the first, which says what to do
-// and not what comes of it.
+// withoutVerb returns the words of a title after the first, which names the work and not its outcome.
 func withoutVerb(title string) []word {
 	list := sentence(title)
 	return list[min(1, len(list)):]
 }
 
-// measurable reports whether a text says what will be seen when it is true: a
-// bound, or a word for an outcome.
+// measurable reports whether a text names a visible result: a bound, or a word for an outcome.
 func measurable(text []word) bool {
 	for _, w := range text {
 		if !w.code && (outcomes.has(w.text) || strings.ContainsFunc(w.text, unicode.IsDigit) && quantity(w.text)) {
@@ -125,7 +120,7 @@ func measurable(text []word) bool {
 	return false
 }
 
-// quantity reports a number, also with a unit or a sign: 404, 100ms, 80%, >=3.
+// quantity reports whether a text is a number, maybe with a unit or a sign: 404, 100ms, 80%, >=3.
 func quantity(text string) bool {
 	number := strings.TrimLeft(text, "<>=~≤≥")
 	unit := strings.TrimLeft(number, "0123456789.,")

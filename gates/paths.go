@@ -16,9 +16,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// locate returns a path as the workspace knows it: relative, with slashes, without
-// detours. A path that leaves the workspace in any system's spelling has a fault
-// instead, in words that follow "lists".
+// locate returns the workspace's form of a path: relative, with slashes, without detours. A path that leaves the
+// workspace in any system's spelling has a fault instead, worded to follow "lists".
 func locate(given string) (clean, fault string) {
 	given = strings.TrimSpace(given)
 	switch {
@@ -43,7 +42,7 @@ func locate(given string) (clean, fault string) {
 
 const outside = "a path outside the workspace"
 
-// variable reports a path that begins with a variable a shell would fill in.
+// variable reports whether a path begins with a variable that a shell would expand.
 func variable(given string) bool {
 	first, _, _ := strings.Cut(strings.ReplaceAll(given, `\`, "/"), "/")
 	switch {
@@ -55,8 +54,8 @@ func variable(given string) bool {
 	return len(first) > 2 && strings.HasPrefix(first, "%") && strings.HasSuffix(first, "%")
 }
 
-// climbs reports an element that leads up, also in the spellings some systems take
-// for it: dots with spaces around or between.
+// climbs reports whether a path has an element that leads up, including the spellings that some systems accept: dots
+// with spaces around or between.
 func climbs(given string) bool {
 	for _, element := range strings.FieldsFunc(given, func(r rune) bool { return r == '/' || r == '\\' }) {
 		if strings.Trim(element, ". ") == "" && strings.Count(element, ".") > 1 {
@@ -83,7 +82,7 @@ func checkPathsExist(ctx context.Context, e *examination, i int) []flaw {
 	return list
 }
 
-// listed judges an entry of relevant_file_paths.
+// listed checks an entry of relevant_file_paths.
 func (e *examination) listed(ctx context.Context, i int, given string) []flaw {
 	p, fault := locate(given)
 	if fault != "" {
@@ -104,7 +103,7 @@ func (e *examination) listed(ctx context.Context, i int, given string) []flaw {
 	return []flaw{{message: "lists a non-existent path in `relevant_file_paths`: " + code(given) + ".", fix: e.remedy(ctx, p)}}
 }
 
-// created judges an entry of creates: it need not exist, but has to lie in the workspace.
+// created checks an entry of creates: it need not exist, but must be in the workspace.
 func (e *examination) created(ctx context.Context, given string) []flaw {
 	p, fault := locate(given)
 	if fault != "" {
@@ -116,7 +115,7 @@ func (e *examination) created(ctx context.Context, given string) []flaw {
 	return nil
 }
 
-// find looks for a path on disk, then among what the plan creates.
+// find looks for a path on disk, then among the paths that the plan creates.
 func (e *examination) find(ctx context.Context, i int, p string) existence {
 	found := e.tree.look(ctx, p)
 	if found != present && found != astray && e.made.covers(i, p) {
@@ -134,8 +133,7 @@ func misplaced(fault, field, given string) []flaw {
 		fix: "write paths relative to the workspace, with slashes and without `..`"}}
 }
 
-// remedy says what to do about a path that is not there. A line number behind the
-// name is the most frequent slip.
+// remedy suggests a fix for a missing path. A line number after the name is the most frequent slip.
 func (e *examination) remedy(ctx context.Context, p string) string {
 	if bare := withoutLine(p); bare != p && !isGlob(bare) && bare != "" && e.tree.look(ctx, bare) == present {
 		return "write " + code(bare) + " without the line"
@@ -152,7 +150,7 @@ func distinct(list []string) []string {
 	})
 }
 
-// existence is what became of looking for a path.
+// existence is the result of looking for a path.
 type existence int
 
 const (
@@ -160,17 +158,17 @@ const (
 	present             // a file or directory, or a pattern that matches one
 	astray              // a link leads out of the workspace, or in a circle
 	tooWide             // a pattern that would take too long to search
-	ambiguous           // a pattern that is not valid, or too intricate
+	ambiguous           // a pattern that is invalid or too complex
 )
 
 // tree looks for paths in the workspace, once for each.
 type tree struct {
 	files fs.FS
 	seen  map[string]existence
-	left  int // how many entries may still be read for patterns
+	left  int // entries that patterns may still read
 }
 
-// maxEntries bounds what all patterns of a candidate read together.
+// maxEntries bounds the entries that all patterns of a candidate read together.
 const maxEntries = 50_000
 
 // look looks for a path that locate has returned.
@@ -190,17 +188,16 @@ func (t *tree) stat(p string) existence {
 	_, err := fs.Stat(t.files, p)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrPermission):
-		return present // what may not be looked into is there
+		return present // it exists, but may not be read
 	case errors.Is(err, fs.ErrNotExist):
 		return absent
 	case t.linked(p):
 		return astray
 	}
-	return absent // something else stands in the way: a file where a directory is meant, a name too long
+	return absent // another obstacle: a file in place of a directory, a name too long
 }
 
-// linked reports whether a path leads over a link. Only those make a lookup fail
-// although something is there.
+// linked reports whether a path contains a link. Only links make the lookup of an existing file fail.
 func (t *tree) linked(p string) bool {
 	for ; p != "." && p != "/"; p = path.Dir(p) {
 		if info, err := fs.Lstat(t.files, p); err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -210,8 +207,8 @@ func (t *tree) linked(p string) bool {
 	return false
 }
 
-// search reports whether a pattern matches anything. Patterns follow no links
-// below where they begin, and look into .git and node_modules only when they say so.
+// search reports whether a pattern matches anything. Patterns follow no links below their start, and look into .git and
+// node_modules only if they name them.
 func (t *tree) search(ctx context.Context, pattern string) existence {
 	if !simple(pattern) {
 		return ambiguous
@@ -220,7 +217,7 @@ func (t *tree) search(ctx context.Context, pattern string) existence {
 	files := &bounded{FS: t.files, ctx: ctx, left: &t.left, pattern: pattern}
 	err := doublestar.GlobWalk(files, pattern, func(match string, _ fs.DirEntry) error {
 		if _, err := files.Stat(match); err != nil {
-			return nil // a link that leads nowhere, or out of the workspace
+			return nil // a dangling link, or one that leads out of the workspace
 		}
 		found = true
 		return errFound
@@ -238,15 +235,14 @@ func (t *tree) search(ctx context.Context, pattern string) existence {
 
 var errFound = errors.New("found")
 
-// simple reports whether a pattern is valid and can be matched without trying very
-// many ways: alternatives multiply, and so do stars.
+// simple reports whether a pattern is valid and can be matched without very many attempts: alternatives multiply, and
+// so do stars.
 func simple(pattern string) bool {
 	return doublestar.ValidatePattern(pattern) && strings.Count(pattern, "{") <= 3 &&
 		strings.Count(pattern, ",") <= 30 && strings.Count(pattern, "*") <= 16
 }
 
-// bounded is a file system that stops answering after so many entries, or when
-// the context ends.
+// bounded is a file system that fails after a number of entries, or when the context ends.
 type bounded struct {
 	fs.FS
 	ctx     context.Context

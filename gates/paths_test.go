@@ -16,8 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// found returns what paths_exist and hint_paths have against a candidate, by the
-// path at the end of the message.
+// found returns the objections of paths_exist and hint_paths to a candidate, by the path at the end of the message.
 func found(report gates.Report) []string {
 	var list []string
 	for _, f := range report.Findings {
@@ -62,7 +61,7 @@ func TestPathsOutside(t *testing.T) {
 			if given == "main.go\n" { // trimmed
 				continue
 			}
-			if field == "creates" && strings.Contains(given, "*") { // nothing is looked up for a pattern of what is to come
+			if field == "creates" && strings.Contains(given, "*") { // patterns in creates are not looked up
 				continue
 			}
 			if len(got) != 1 || strings.Contains(got[0], "non-existent") || !strings.Contains(got[0], "`"+field+"`") {
@@ -103,8 +102,7 @@ func TestPathPatterns(t *testing.T) {
 	}
 }
 
-// A pattern is not searched for ever: what it may read is bounded, for all patterns
-// together.
+// A pattern is not searched for ever: all patterns together read a bounded number of entries.
 func TestPatternTooWide(t *testing.T) {
 	files := &counting{MapFS: fstest.MapFS{"main.go": {Data: []byte("x")}}}
 	for i := range 60 {
@@ -126,7 +124,7 @@ func TestPatternTooWide(t *testing.T) {
 	}
 }
 
-// counting counts what is asked of a file system.
+// counting counts calls of a file system.
 type counting struct {
 	fstest.MapFS
 	read  int
@@ -159,7 +157,7 @@ func TestEachPathIsLookedAtOnce(t *testing.T) {
 	}
 }
 
-// What a task creates may be named by it and by those after it.
+// Paths that a task creates may be named by it and by later tasks.
 func TestCreatedPaths(t *testing.T) {
 	_, root := workspace(t)
 	have := plan.NewSteps([]*plan.Step{
@@ -207,7 +205,7 @@ func TestCreatedPaths(t *testing.T) {
 	}
 }
 
-// What may not be looked into is there; a line number behind a path is recognised.
+// An unreadable path exists; a line number after a path is recognized.
 func TestPathRemedies(t *testing.T) {
 	dir, root := workspace(t, "locked/a.go")
 	report := check(t, gates.Options{Files: root.FS()}, tasks(whole(1, "Print a", paths("main.go:12"))))

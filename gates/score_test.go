@@ -9,7 +9,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// One finding more never raises the score, and a graver one never either.
+// Neither another finding nor a graver one raises the score.
 func TestScoreIsMonotone(t *testing.T) {
 	rapidtest.Check(t, func(t *rapid.T) {
 		tasks := make([]Task, rapid.IntRange(1, 300).Draw(t, "tasks"))

@@ -17,8 +17,7 @@ func checkTitle(_ context.Context, e *examination, i int) []flaw {
 		"say what is to be done to what, such as \"Add `password_hash` to the User model\"")
 }
 
-// hasObject reports whether anything is left of a title without the verbs and the
-// words that stand for anything.
+// hasObject reports whether a title has words left without its verbs and filler words.
 func hasObject(title []word) bool {
 	for i, w := range title {
 		switch {
@@ -33,15 +32,13 @@ func hasObject(title []word) bool {
 	return false
 }
 
-// twin is a step with the title of a new task: one that is open, or one that is
-// new as well.
+// twin is a step with the title of a new task: an open step, or another new task.
 type twin struct {
 	id   plan.StepID
 	open bool
 }
 
-// twins finds the tasks whose title is taken, by position. It is what makes a call
-// that is sent twice harmless.
+// twins finds the tasks with a title already in use, by position. This makes a repeated call harmless.
 func twins(c Candidate) map[int]twin {
 	taken := map[string]twin{}
 	if !c.Replaces {
@@ -67,8 +64,7 @@ func twins(c Candidate) map[int]twin {
 	return found
 }
 
-// sameTitle returns what two titles have in common when they say the same: neither
-// case, spaces, quotes nor the punctuation at the end count.
+// sameTitle returns a normal form for comparing titles: case, spaces, quotes and final punctuation do not count.
 func sameTitle(title string) string {
 	title = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("`'\"“”‘’«»", r) {
@@ -98,8 +94,7 @@ func checkResponsibility(_ context.Context, e *examination, i int) []flaw {
 		"make it two tasks, the second depending on the first if it has to")
 }
 
-// secondTask returns the part of a title that asks for another thing than what
-// stands before it: behind a conjunction, a verb with an object of its own.
+// secondTask returns the part of a title that asks for a second thing: after a conjunction, a verb with its own object.
 func secondTask(title string) string {
 	list := sentence(title)
 	for i := 1; i < len(list); i++ {
@@ -125,8 +120,7 @@ func phrase(list []word) string {
 	return strings.Join(parts, " ")
 }
 
-// clauseAt reports whether a clause may begin at or right behind the word at i,
-// and where.
+// clauseAt reports whether a clause may begin at or right after the word at i, and where.
 func clauseAt(list []word, i int) (from int, ok bool) {
 	from = i
 	for from < len(list) && !list[from].code && joiners.has(list[from].text) {
@@ -136,15 +130,14 @@ func clauseAt(list []word, i int) (from int, ok bool) {
 	return from, from < len(list) && (from > i || before.comma || before.stop)
 }
 
-// independent reports whether the words from a position on are a task besides the
-// words before end.
+// independent reports whether the words from a position on are a separate task from the words before end.
 func independent(list []word, end, from int) bool {
 	before, after := list[:end], list[from:]
 	return len(before) > 1 && verbWithObject(before[0], after) && !coordinated(before) && !subordinate(before) && !companion(after)
 }
 
-// verbWithObject reports whether a clause begins with a verb in the form of the
-// title's first word, followed by what it is done to.
+// verbWithObject reports whether a clause begins with a verb in the form of the title's first word, followed by its
+// object.
 func verbWithObject(first word, clause []word) bool {
 	verb, certain := verbLike(first, clause[0])
 	clause = clause[1:]
@@ -160,8 +153,7 @@ func verbWithObject(first word, clause []word) bool {
 	return certain || clause[0].code || determiners.has(clause[0].text)
 }
 
-// verbLike returns the verb a word stands for if its form is that of the first
-// word, and whether it can be nothing else.
+// verbLike returns the verb of a word if its form is that of the first word, and whether it can be nothing else.
 func verbLike(first, w word) (verb string, certain bool) {
 	switch {
 	case w.code || w.text == "":
@@ -176,8 +168,8 @@ func verbLike(first, w word) (verb string, certain bool) {
 	return "", false
 }
 
-// coordinated reports whether the last word is a verb that shares its object with
-// the verb behind the conjunction: read and write access, create and edit notes.
+// coordinated reports whether the last word is a verb that shares its object with the verb after the conjunction: read
+// and write access, create and edit notes.
 func coordinated(before []word) bool {
 	last := before[len(before)-1]
 	gerunds := gerundOf(before[0].text) != "" && gerundOf(last.text) != ""
@@ -188,9 +180,8 @@ func coordinated(before []word) bool {
 	return !nounVerbs.has(last.text) || !determiners.has(prior.text) && (len(before) == 2 || prior.comma)
 }
 
-// subordinate reports whether the words before the conjunction lead into a clause
-// of their own, which then goes on behind it: "Let users create notes and add
-// tags", "Write a script that reads the log and prints a summary".
+// subordinate reports whether the words before the conjunction begin a subordinate clause that continues after it: "Let
+// users create notes and add tags", "Write a script that reads the log and prints a summary".
 func subordinate(before []word) bool {
 	for i, w := range before {
 		switch {
@@ -204,9 +195,8 @@ func subordinate(before []word) bool {
 	return false
 }
 
-// companion reports what belongs into the same commit as the change before it: its
-// tests, its documentation, the places that use it, and anything done to the same
-// thing.
+// companion reports whether a clause belongs in the same commit as the change before it: its tests, its documentation,
+// its uses, and other work on the same thing.
 func companion(clause []word) bool {
 	object := true // up to the first preposition
 	for _, w := range clause[1:] {

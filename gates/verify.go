@@ -8,15 +8,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// verifies reports whether a command can fail: one that ends well whatever it finds, such
-// as true or echo ok, verifies nothing. What no shell can read gets the benefit of the doubt.
+// verifies reports whether a command can fail: one that always succeeds, such as true or echo ok, verifies nothing. A
+// command that cannot be parsed gets the benefit of the doubt.
 func verifies(command string) bool {
 	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
 	return given(command) && (err != nil || !always(true, file.Stmts))
 }
 
-// always reports whether a list of commands ends well, or badly, in any case. Its last
-// command decides, unless one before may end it.
+// always reports whether a list of commands surely succeeds (well) or surely fails. Its last command decides, unless an
+// earlier one may end the list.
 func always(well bool, list []*syntax.Stmt) bool {
 	if len(list) == 0 {
 		return well
@@ -48,7 +48,7 @@ func always(well bool, list []*syntax.Stmt) bool {
 	return false
 }
 
-// mayEnd reports whether a command can end the list it stands in.
+// mayEnd reports whether a command can end the list that contains it.
 func mayEnd(stmt *syntax.Stmt) bool {
 	found := false
 	syntax.Walk(stmt, func(node syntax.Node) bool {
@@ -70,7 +70,7 @@ func calledEnds(well bool, call *syntax.CallExpr) bool {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		return false // what is assigned may be a command's output
+		return false // the assigned value may be a command's output
 	}
 	switch name := path.Base(words[0]); name {
 	case "true", ":", "echo", "printf", "pwd", "date", "sleep":
@@ -79,7 +79,7 @@ func calledEnds(well bool, call *syntax.CallExpr) bool {
 		return !well
 	case "exit":
 		return len(words) == 1 || (words[1] == "0") == well
-	case "test", "[": // of texts alone
+	case "test", "[": // only comparing texts
 		looks := func(word string) bool {
 			return word == "" || len(word) == 2 && word[0] == '-' && word != "-n" && word != "-z"
 		}
@@ -90,7 +90,7 @@ func calledEnds(well bool, call *syntax.CallExpr) bool {
 	return false
 }
 
-// literal returns what a word says, "" where only a shell can tell.
+// literal returns the text of a word, "" if it depends on the shell.
 func literal(word *syntax.Word) string {
 	text := ""
 	for _, part := range word.Parts {

@@ -9,24 +9,22 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// word is one word of a title or a hint.
 type word struct {
 	text  string // in lower case, without the punctuation around it
 	raw   string
-	code  bool // stood in backquotes
+	code  bool // was in backquotes
 	comma bool // a comma follows
 	stop  bool // a semicolon, colon or full stop follows
 }
 
-// sentence returns the words of a title that are judged: what introduces it is left
-// out, and so is what goes on for longer than any title.
+// sentence returns the words of a title to check, without an introduction, and without words beyond any usual title.
 func sentence(title string) []word {
 	const judged = 60
 	list := words(plan.Shorten(title, judged*20))
 	return withoutPrefix(list[:min(len(list), judged)])
 }
 
-// words splits a text. What stands in backquotes is one word.
+// words splits a text. A text in backquotes is one word.
 func words(text string) []word {
 	var list []word
 	for text = strings.TrimLeftFunc(text, unicode.IsSpace); text != ""; text = strings.TrimLeftFunc(text, unicode.IsSpace) {
@@ -64,14 +62,13 @@ func (w word) followed(by string) word {
 	return w
 }
 
-// named reports a word that stands for one certain thing: code, a number, a path,
-// or an identifier of a program.
+// named reports whether a word names one particular thing: code, a number, a path, or an identifier of a program.
 func (w word) named() bool {
 	return w.code || strings.ContainsFunc(w.raw, unicode.IsDigit) || strings.ContainsAny(w.raw, "/_%=<>#") ||
 		identifier(w.raw) || strings.Contains(strings.TrimRight(w.raw, "."), ".") && len(w.raw) > 3
 }
 
-// identifier reports camel case: a capital behind a small letter.
+// identifier reports camel case: a capital after a small letter.
 func identifier(raw string) bool {
 	small := false
 	for _, r := range raw {
@@ -125,7 +122,7 @@ const (
 
 func (v vocabulary) has(word string) bool { return vocabularies()[v][word] }
 
-// vocabularies reads words.txt when it is first asked: most commands check no plan.
+// vocabularies reads words.txt on first use: most commands check no plan.
 var vocabularies = sync.OnceValue(func() map[vocabulary]map[string]bool {
 	all := map[vocabulary]map[string]bool{}
 	var list map[string]bool
@@ -144,8 +141,7 @@ var vocabularies = sync.OnceValue(func() map[vocabulary]map[string]bool {
 	return all
 })
 
-// withoutPrefix cuts what may stand before the sentence of a title: "feat(api): ",
-// "[api] ", "Task A: ", "1. ".
+// withoutPrefix cuts the introduction of a title: "feat(api): ", "[api] ", "Task A: ", "1. ".
 func withoutPrefix(list []word) []word {
 	for i, w := range list[:min(len(list), 2)] {
 		if w.stop && !w.code && len(list) > i+1 && (label(w.text) || i == 1 && label(list[0].text)) {
@@ -158,7 +154,7 @@ func withoutPrefix(list []word) []word {
 	return list
 }
 
-// label reports the words that introduce a title.
+// label reports whether a word introduces a title.
 func label(text string) bool {
 	kind, _, _ := strings.Cut(text, "(")
 	return labels.has(strings.TrimSuffix(kind, "!"))
@@ -166,10 +162,10 @@ func label(text string) bool {
 
 func numbered(w word) bool { return w.stop && strings.Trim(w.text, "0123456789") == "" }
 
-// isTaskVerb reports a verb in its base form.
+// isTaskVerb reports whether a word is a verb in its base form.
 func isTaskVerb(text string) bool { return taskVerbs.has(text) || nounVerbs.has(text) }
 
-// gerundOf returns the verb of a form in -ing, "" if it is none.
+// gerundOf returns the verb of a form in -ing, "" for other words.
 func gerundOf(text string) string {
 	stem, ok := strings.CutSuffix(text, "ing")
 	if !ok || len(stem) < 2 {
@@ -186,7 +182,7 @@ func gerundOf(text string) string {
 	return ""
 }
 
-// thirdPersonOf returns the verb of a form in -s, "" if it is none.
+// thirdPersonOf returns the verb of a form in -s, "" for other words.
 func thirdPersonOf(text string) string {
 	for _, ending := range []string{"s", "es"} {
 		if stem, ok := strings.CutSuffix(text, ending); ok && isTaskVerb(stem) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A list that the code names and words.txt lacks would match nothing, silently.
+// A list that the code names but words.txt lacks would silently match nothing.
 func TestVocabulariesAreListed(t *testing.T) {
 	source, err := os.ReadFile("words.go")
 	if err != nil {

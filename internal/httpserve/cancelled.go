@@ -9,19 +9,19 @@ import (
 	"github.com/planloop/planloop/internal/transport"
 )
 
-// requests are those of the handshake revisions that run, by session and id. The library
-// answers a request that its client has cancelled; the protocol asks for silence.
+// requests are the running requests of the handshake revisions, by session and id. The library answers even a cancelled
+// request; the protocol asks for silence.
 type requests struct{ running sync.Map }
 
-// begin notes a request; what it returns is true once the client has cancelled it.
+// begin records a request; cancelled becomes true once the client has cancelled it.
 func (r *requests) begin(session string, m transport.Message) (cancelled *atomic.Bool, end func()) {
 	id := [2]string{session, m.Key}
 	cancelled = &atomic.Bool{}
 	r.running.Store(id, cancelled)
-	return cancelled, func() { r.running.CompareAndDelete(id, cancelled) } // the id may be another's by now
+	return cancelled, func() { r.running.CompareAndDelete(id, cancelled) } // by now the id may belong to another
 }
 
-// heard notes what a notification cancels.
+// heard records a cancellation, if the notification is one.
 func (r *requests) heard(session string, m transport.Message) {
 	if m.Method != string(mcp.MethodNotificationCancelled) {
 		return

@@ -14,7 +14,7 @@ import (
 
 const clientToken = "the-token-of-the-clients"
 
-// bearer adds the token to what a client sends.
+// bearer adds the token to a client's requests.
 type bearer struct{ next http.RoundTripper }
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,7 +29,7 @@ func httpClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: bearer{own}}
 }
 
-// connectMCPGo connects mcp-go's client and returns the revision agreed on.
+// connectMCPGo connects mcp-go's client and returns the negotiated revision.
 func connectMCPGo(t *testing.T, c *client.Client, version string) string {
 	t.Helper()
 	t.Cleanup(func() { _ = c.Close() })
@@ -145,8 +145,8 @@ func sdkEcho(t *testing.T, session *sdk.ClientSession, text string) string {
 	return content.Text
 }
 
-// The official client sends a cancellation without _meta on the stateless
-// protocol, and ends its session when that is refused.
+// The official client sends a cancellation without _meta on the stateless protocol, and ends its session if that is
+// refused.
 func TestGoSDKClientSurvivesItsOwnCancel(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(version, func(t *testing.T) {

@@ -20,18 +20,17 @@ import (
 // patience bounds every wait for an event; no test waits this long.
 const patience = 2 * time.Minute
 
-// fixture is a served MCP server with tools that let a test see and steer what
-// happens inside.
+// fixture is a served MCP server with tools by which a test can observe and control calls.
 type fixture struct {
 	*Server
 	mcp        *server.MCPServer
 	base       string // http://127.0.0.1:port
 	host       string
 	stop       context.CancelFunc // ends Serve
-	served     chan error         // what Serve returned
+	served     chan error         // result of Serve
 	closing    chan struct{}      // closed when Serve has begun to stop
 	started    chan string        // the tool "wait" has begun
-	release    chan struct{}      // lets one "wait" go on
+	release    chan struct{}      // lets one "wait" continue
 	cancelled  chan string        // a "wait" was cancelled
 	registered chan server.ClientSession
 	gone       chan server.ClientSession
@@ -69,14 +68,14 @@ func serve(t *testing.T, opts Options) *fixture {
 		f.served <- f.Serve(ctx, &watchedListener{Listener: l, closed: f.closing})
 	}()
 	t.Cleanup(func() {
-		close(f.release) // lets every waiting tool go
+		close(f.release) // lets every waiting tool continue
 		stop()
 		<-finished
 	})
 	return f
 }
 
-// watchedListener tells when it is closed.
+// watchedListener reports when it is closed.
 type watchedListener struct {
 	net.Listener
 	once   sync.Once
@@ -201,7 +200,7 @@ func (f *fixture) raw(t *testing.T, method, path, body string, edit func(*http.R
 	return reply{resp.StatusCode, resp.Header, string(all)}
 }
 
-// open makes a request and leaves the body to be read.
+// open makes a request and leaves the body unread.
 func (f *fixture) open(t *testing.T, method, path, body string, edit func(*http.Request)) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, f.base+path, strings.NewReader(body))
@@ -243,7 +242,7 @@ func (f *fixture) session(t *testing.T) (id string, in func(*http.Request)) {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// modern sets the headers the stateless protocol asks for.
+// modern sets the headers that the stateless protocol requires.
 func modern(method, name string) func(*http.Request) {
 	return func(r *http.Request) {
 		r.Header.Set("Mcp-Protocol-Version", "2026-07-28")

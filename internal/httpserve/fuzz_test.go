@@ -13,8 +13,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// FuzzBody posts any body to every path, in and out of a session: it is
-// answered in time, never by a 5xx, and a refusal is always a JSON-RPC error.
+// FuzzBody posts any body to every path, in and out of a session: the answer is timely and never a 5xx, and a refusal
+// is always a JSON-RPC error.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		ping, initializeBody, listenBody, callBody("echo", "x"), modernCall(1, "echo", "x"), "", "{", "[]", "[" + ping + "]", "null", `"`,

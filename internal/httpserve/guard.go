@@ -13,9 +13,8 @@ import (
 	"github.com/planloop/planloop/internal/loopback"
 )
 
-// guard stands before every path. It decides in the order of what a stranger
-// may learn: nothing before Host and Origin are right, nothing about paths
-// before the token is.
+// guard runs before every path. Its order limits what an untrusted client can learn: nothing before Host and Origin are
+// right, nothing about paths before the token is.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hosts := s.hosts(r)
@@ -49,8 +48,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// hosts are the values of the Host header that name this server. They come
-// from the address the connection reached, so they hold for any listener.
+// hosts returns the values of the Host header that name this server. They come from the address the connection reached,
+// so they hold for any listener.
 func (s *Server) hosts(r *http.Request) []string {
 	local := s.opts.Addr
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && addr != nil {
@@ -59,9 +58,8 @@ func (s *Server) hosts(r *http.Request) []string {
 	return loopback.Hosts(local, "")
 }
 
-// originAllowed judges where a request says it comes from. Programs send no
-// Origin. A browser leaves it out of plain loads, but then says in
-// Sec-Fetch-Site that another site asked.
+// originAllowed checks a request's stated origin. Programs send no Origin. A browser omits it in plain loads, but then
+// Sec-Fetch-Site shows that another site asked.
 func (s *Server) originAllowed(r *http.Request, hosts []string) bool {
 	origins := r.Header.Values("Origin")
 	switch len(origins) {
@@ -76,8 +74,7 @@ func (s *Server) originAllowed(r *http.Request, hosts []string) bool {
 	}
 }
 
-// allowOrigin lets pages of a configured origin read the answer. Nobody else
-// gets a CORS header.
+// allowOrigin lets pages of a configured origin read the answer. No other page gets a CORS header.
 func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	origin := r.Header.Get("Origin")
 	if !slices.Contains(s.opts.AllowOrigins, origin) {
@@ -100,7 +97,7 @@ func isPreflight(r *http.Request) bool {
 		r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// allowedHeaders grants the protocol's own headers out of those asked for.
+// allowedHeaders grants the protocol's own headers among those asked for.
 func allowedHeaders(r *http.Request) string {
 	var granted []string
 	for asked := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
@@ -123,8 +120,7 @@ func checkToken(token string) error {
 	return nil
 }
 
-// hasToken tells whether the request carries the token, in a time that does
-// not depend on how much of it is right.
+// hasToken reports, in constant time, whether the request carries the token.
 func hasToken(r *http.Request, token string) bool {
 	headers := r.Header.Values("Authorization")
 	if len(headers) != 1 {

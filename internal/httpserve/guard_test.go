@@ -44,7 +44,7 @@ func TestGuardHost(t *testing.T) {
 		for _, path := range []string{"/mcp", "/sse", "/message", "/nothing"} {
 			answer := f.raw(t, http.MethodPost, path, ping, func(r *http.Request) { r.Host = host })
 			if refused := answer.status == http.StatusForbidden; refused == allowed {
-				// A Host that is no host at all is refused by net/http itself.
+				// net/http itself refuses a Host that is not a valid host.
 				if !allowed && answer.status == http.StatusBadRequest {
 					continue
 				}
@@ -261,7 +261,7 @@ func TestExposureNeedsToken(t *testing.T) {
 	}
 }
 
-// try makes a server and throws it away.
+// try makes a server and discards it.
 func try(opts Options) error {
 	s, err := New(server.NewMCPServer("try", "1"), opts)
 	if err == nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/planloop/planloop/internal/transport"
 )
 
-// readMessage reads the one message of a POST, or answers why it cannot.
+// readMessage reads the single message of a POST, or answers with the reason it cannot.
 func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (transport.Message, bool) {
-	// A page may send text and forms anywhere without asking first; JSON it
-	// may not. So anything else could come from a page that was never allowed.
+	// A page may send text and forms anywhere without a preflight, but not JSON. Anything else could come from a page
+	// that was never allowed.
 	if !isJSON(r) {
 		refuse(w, http.StatusUnsupportedMediaType,
 			"the body must be JSON in UTF-8: send Content-Type: application/json, without Content-Encoding")
@@ -53,8 +53,7 @@ func isJSON(r *http.Request) bool {
 	return err == nil && mediaType == "application/json" && known
 }
 
-// readBody bounds the body in size and in time. The time limit is for the
-// body alone: the answer may be a long stream.
+// readBody bounds the body in size and in time. The time limit covers only the body: the answer may be a long stream.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	control := http.NewResponseController(w)
 	if control.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)) == nil {
@@ -77,7 +76,7 @@ func (s *Server) refuseBody(w http.ResponseWriter, err error) {
 	}
 }
 
-// withBody gives the request the body that was read from it.
+// withBody returns the request with the body that was read from it.
 func withBody(r *http.Request, body []byte) *http.Request {
 	again := r.WithContext(r.Context())
 	again.Body = io.NopCloser(bytes.NewReader(body))
@@ -85,14 +84,13 @@ func withBody(r *http.Request, body []byte) *http.Request {
 	return again
 }
 
-// refuse answers a request that does not reach the protocol. The text says
-// what was wrong and what is accepted, and never repeats what was sent.
+// refuse answers a request that does not reach the protocol. The text names the fault and the accepted form, and never
+// repeats the input.
 func refuse(w http.ResponseWriter, status int, text string) {
 	writeError(w, status, nil, mcp.INVALID_REQUEST, text)
 }
 
-// writeError answers with a JSON-RPC error, which MCP clients show in full. An
-// id that is not known is null.
+// writeError answers with a JSON-RPC error, which MCP clients show in full. An unknown id is null.
 func writeError(w http.ResponseWriter, status int, id json.RawMessage, code int, text string) {
 	answerError(w, status, transport.Refusal(id, code, text))
 }
@@ -108,6 +106,6 @@ func answerError(w http.ResponseWriter, status int, e *mcp.JSONRPCError) {
 }
 
 func encodeError(e *mcp.JSONRPCError) []byte {
-	encoded, _ := json.Marshal(e) // of strings, numbers and an id that was read: which it always can
+	encoded, _ := json.Marshal(e) // strings, numbers and an id that was read: cannot fail
 	return transport.Clean(encoded)
 }

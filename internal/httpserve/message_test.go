@@ -111,7 +111,7 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 
 // The limit on reading a body must not end an answer that takes longer.
 func TestBodyTimeoutSparesLongCalls(t *testing.T) {
-	const limit = 500 * time.Millisecond // which no request needs here, however busy the machine is
+	const limit = 500 * time.Millisecond // no request needs it here, even on a busy machine
 	f := serve(t, Options{BodyTimeout: limit, KeepAlive: limit * 3 / 2})
 	_, in := f.session(t)
 	stream := f.open(t, http.MethodGet, "/mcp", "", in)

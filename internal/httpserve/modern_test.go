@@ -10,8 +10,7 @@ import (
 const listenBody = `{"jsonrpc":"2.0","id":"sub","method":"subscriptions/listen",` +
 	`"params":{"notifications":{"resourceSubscriptions":["plan://current"]},` + modernMeta + `}}`
 
-// One client of the stateless protocol must not end another's call, whatever
-// it puts into headers.
+// A client of the stateless protocol must not end another's call, with any headers.
 func TestNoClientCancelsAnothersCall(t *testing.T) {
 	f := serve(t, Options{})
 	answers := make(chan reply, 1)
@@ -42,7 +41,7 @@ func TestNoClientCancelsAnothersCall(t *testing.T) {
 	if answer := f.raw(t, http.MethodPost, "/mcp", null, modern("notifications/cancelled", "")); answer.status != http.StatusBadRequest {
 		t.Errorf("id null: %d %s", answer.status, answer.body)
 	}
-	// As one of the older revisions it needs a session, and reaches only that.
+	// In an older revision it needs a session, and reaches only that one.
 	_, in := f.session(t)
 	if answer := f.raw(t, http.MethodPost, "/mcp", bare, in); answer.status != http.StatusAccepted {
 		t.Errorf("in a session: %d %s", answer.status, answer.body)

@@ -12,8 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// What a subscription mechanism pushes into a session's channel must reach
-// every kind of client.
+// A subscription's messages in a session's channel must reach every kind of client.
 
 func TestUpdateReachesHandshakeClientOfMCPGo(t *testing.T) {
 	for _, path := range []string{"/mcp", "/sse"} {
@@ -97,7 +96,7 @@ func TestListenStreamIsStampedWithItsID(t *testing.T) {
 	}
 }
 
-// What was pushed while the client was away is there when it comes back.
+// Messages pushed while the client was away arrive when it comes back.
 func TestStreamIsResumed(t *testing.T) {
 	f := serve(t, Options{})
 	_, in := f.session(t)
@@ -128,8 +127,7 @@ func TestStreamIsResumed(t *testing.T) {
 	}
 }
 
-// On a handshake session every notification of a call comes before its answer,
-// on the same stream.
+// In a handshake session every notification of a call precedes its answer on the same stream.
 func TestNotificationsComeBeforeTheAnswer(t *testing.T) {
 	f := serve(t, Options{})
 	_, in := f.session(t)

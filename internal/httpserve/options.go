@@ -15,57 +15,48 @@ import (
 	"github.com/planloop/planloop/internal/transport"
 )
 
-// Options say where and for whom to serve. The zero value of each field but
-// Token and Rate is a default.
+// Options configure the server. Zero fields have defaults, except Token and Rate.
 type Options struct {
-	// Addr is the address to bind, as Listen takes it: "127.0.0.1:8137",
-	// ":8137" (loopback), ":0". The default is ":0".
+	// Addr is the address to bind, as in Listen: "127.0.0.1:8137", ":8137" (loopback), ":0". The default is ":0".
 	Addr string
-	// Token is the bearer token every request must carry. It may be empty on
-	// loopback only.
+	// Token is the bearer token that every request must carry. It may be empty only on loopback.
 	Token string
-	// AllowOrigins are web origins, scheme://host[:port], whose pages may use
-	// this server.
+	// AllowOrigins are web origins, scheme://host[:port], of pages that may use this server.
 	AllowOrigins []string
-	// Logger takes what goes wrong. The default drops it.
+	// Logger receives errors. The default discards them.
 	Logger *slog.Logger
-	// Rate bounds the requests a second of who holds the token, else of each address.
-	// Without it there is no bound.
+	// Rate bounds the requests per second of all clients with the token together, or of each address without it. 0
+	// means unlimited.
 	Rate int
 	// MaxBody bounds a request body in bytes. The default is 4 MB.
 	MaxBody int64
 	// MaxStreams bounds the streams open at a time. The default is 100.
 	MaxStreams int
-	// SessionIdle ends a handshake session after this silence. A session with
-	// an open listening stream is never silent. The default is 30 minutes.
+	// SessionIdle ends a handshake session after this time without requests. An open listening stream keeps its
+	// session. The default is 30 minutes.
 	SessionIdle time.Duration
-	// KeepAlive is the pause between signs of life on an open stream. The
-	// default is a minute.
+	// KeepAlive is the pause between signs of life on an open stream. The default is a minute.
 	KeepAlive time.Duration
 	// BodyTimeout bounds the reading of a request body. The default is 10 s.
 	BodyTimeout time.Duration
-	// Page answers the paths it has instead of this server, with a guard of its own
-	// and past this one's. The default has none.
+	// Page answers its own paths instead of this server, with its own guard instead of this one's. The default is no
+	// page.
 	Page Page
-	// Grace bounds the wait for running calls when Serve ends. The default is
-	// 5 s.
+	// Grace bounds the wait for running calls when Serve ends. The default is 5 s.
 	Grace time.Duration
 }
 
-// Page is what people are shown beside MCP. Whether a request opens one says nothing
-// about the other.
+// Page is the page for people, served next to MCP. Access to one gives no access to the other.
 type Page interface {
 	http.Handler
-	// Has tells whether a path, as it came, is of the page.
+	// Has reports whether a raw path belongs to the page.
 	Has(path string) bool
 }
 
-// ErrTokenRequired says that an address others can reach was to be served
-// without a token.
+// ErrTokenRequired means that an address others can reach was to be served without a token.
 var ErrTokenRequired = errors.New("an address other machines can reach needs a token")
 
-// minRemoteToken is the shortest token accepted where guessing from other
-// machines is possible.
+// minRemoteToken is the shortest token accepted where other machines could guess it.
 const minRemoteToken = 16
 
 func (o Options) complete() (Options, error) {
@@ -98,7 +89,7 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// checkExposure refuses an address beyond this machine that nothing protects.
+// checkExposure refuses an unprotected address that other machines can reach.
 func (o Options) checkExposure(addr string) error {
 	if loopback.Is(addr) {
 		return nil
@@ -113,8 +104,7 @@ func (o Options) checkExposure(addr string) error {
 	return nil
 }
 
-// normalAddr gives an address without a host the loopback one: to be reachable
-// from elsewhere is a decision, not a default.
+// normalAddr gives an address without a host the loopback one: exposing a server must be a decision, not a default.
 func normalAddr(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(cmp.Or(addr, ":0"))
 	if err != nil {
@@ -123,8 +113,7 @@ func normalAddr(addr string) (string, error) {
 	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port), nil
 }
 
-// checkOrigin refuses what a browser would never send as an Origin, wildcards
-// and null included.
+// checkOrigin refuses texts that a browser would never send as an Origin, including wildcards and null.
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") ||

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pageOf has the paths it is told, and one of MCP's own, which it must not get.
+// pageOf has the given paths, and one of MCP's own, which it must not get.
 type pageOf []string
 
 func (p pageOf) Has(path string) bool {
@@ -23,8 +23,8 @@ func (p pageOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "the page")
 }
 
-// TestPageStandsBesideMCP hands the page its paths, with whatever stands in their requests, and
-// keeps the guard before all others as it is.
+// TestPageStandsBesideMCP: the page gets its paths, whatever their requests contain, and the guard before all others is
+// unchanged.
 func TestPageStandsBesideMCP(t *testing.T) {
 	const token = "correct-horse-battery"
 	f := serve(t, Options{Token: token, Page: pageOf{"/", "/page.js"}})
@@ -38,7 +38,7 @@ func TestPageStandsBesideMCP(t *testing.T) {
 	}{
 		{"GET", "/", nil, 200, true}, {"GET", "/page.js", nil, 200, true}, {"GET", "/api/view?workspace=w1", nil, 200, true},
 		{"POST", "/api/act", nil, 200, true}, {"GET", "/?x=/mcp", nil, 200, true},
-		{"GET", "/", elsewhere, 200, true}, // which its own guard judges
+		{"GET", "/", elsewhere, 200, true}, // its own guard judges it
 		{"POST", "/mcp", nil, 401, false}, {"POST", "/mcp?x=/api/", nil, 401, false}, {"GET", "/sse", nil, 401, false},
 		{"POST", "/message", nil, 401, false}, {"POST", "/%6dcp", nil, 401, false}, {"GET", "/page%2ejs", nil, 401, false},
 		{"GET", "/app.html", nil, 401, false}, {"GET", "/.well-known/oauth-protected-resource", nil, 401, false},

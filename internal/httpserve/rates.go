@@ -9,11 +9,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// tokenHolder is the client that has shown the token, whatever its address.
+// tokenHolder is the client with the right token, at any address.
 const tokenHolder = "token"
 
-// client says whom a request counts for: who holds the token, else an address. Of IPv6
-// one client has a network of 64 bits.
+// client identifies the client of a request: the token's holder, or an address. For IPv6 it is the network of 64 bits,
+// which one client can own.
 func (s *Server) client(r *http.Request) string {
 	if s.opts.Token != "" && hasToken(r, s.opts.Token) {
 		return tokenHolder
@@ -23,22 +23,22 @@ func (s *Server) client(r *http.Request) string {
 	if err != nil || ip.Unmap().Is4() {
 		return host
 	}
-	network, _ := ip.WithZone("").Prefix(64) // which an IPv6 address always has
+	network, _ := ip.WithZone("").Prefix(64) // every IPv6 address has one
 	return network.String()
 }
 
-// maxClients bounds the clients whose requests are counted at a time.
+// maxClients bounds the clients counted at a time.
 const maxClients = 10_000
 
-// rates bounds the requests a second of each client.
+// rates bounds the requests per second of each client.
 type rates struct {
-	limit int // 0: none
+	limit int // 0: unlimited
 
 	mu      sync.Mutex
 	clients map[string]*rate.Limiter
 }
 
-// allow counts one request in, unless the client has had its share.
+// allow counts one request, unless the client has used up its rate.
 func (r *rates) allow(client string) bool {
 	if r.limit == 0 {
 		return true
@@ -47,7 +47,7 @@ func (r *rates) allow(client string) bool {
 	defer r.mu.Unlock()
 	own := r.clients[client]
 	if own == nil {
-		if len(r.clients) >= maxClients { // who has so many addresses is not held up by a bound on each
+		if len(r.clients) >= maxClients { // a bound per address cannot stop a client with so many
 			clear(r.clients)
 		}
 		own = rate.NewLimiter(rate.Limit(r.limit), r.limit)

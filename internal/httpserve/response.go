@@ -19,10 +19,9 @@ const writeTimeout = 30 * time.Second
 
 var errAnswered = errors.New("the request has been answered")
 
-// response stands between the library and net/http. It bounds each write in
-// time, lets a keep-alive and the library write in turns, can hold an answer
-// back until its handler has returned, and forgets the connection after that:
-// the library keeps the writers of resumable streams for the life of a session.
+// response sits between the library and net/http. It bounds each write in time, lets keep-alives and the library write
+// in turns, can hold an answer back until its handler has returned, and then forgets the connection: the library keeps
+// the writers of resumable streams for the life of a session.
 type response struct {
 	mu     sync.Mutex
 	w      http.ResponseWriter // nil once the handler has returned
@@ -30,14 +29,14 @@ type response struct {
 	held   *bytes.Buffer // not nil while the answer is held back
 	status int
 
-	cancelled *atomic.Bool // the client has given the request up: nothing more is said; may be nil
+	cancelled *atomic.Bool // the client has cancelled the request: nothing more is sent; may be nil
 }
 
 func newResponse(w http.ResponseWriter) *response {
 	return &response{w: w, header: w.Header()}
 }
 
-// Header returns the header to be sent.
+// Header returns the header to send.
 func (r *response) Header() http.Header { return r.header }
 
 // WriteHeader sends the status and the header.
@@ -73,7 +72,7 @@ func (r *response) Write(p []byte) (int, error) {
 		clean = []byte(transport.CleanText(string(p)))
 	}
 	if r.held != nil {
-		_, _ = r.held.Write(clean) // which always can
+		_, _ = r.held.Write(clean) // cannot fail
 		return len(p), nil
 	}
 	r.extendDeadline()
@@ -85,10 +84,10 @@ func (r *response) Write(p []byte) (int, error) {
 
 func (r *response) silent() bool { return r.cancelled != nil && r.cancelled.Load() }
 
-// Flush sends what is buffered.
+// Flush sends buffered data.
 func (r *response) Flush() { _ = r.FlushError() }
 
-// FlushError is Flush for who wants to know whether the client still reads.
+// FlushError is Flush with an error if the client no longer reads.
 func (r *response) FlushError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +98,7 @@ func (r *response) FlushError() error {
 	return http.NewResponseController(r.w).Flush()
 }
 
-// extendDeadline is best effort: a writer without deadlines, as in tests, has
-// none to extend.
+// extendDeadline is best effort: writers in tests have no deadlines.
 func (r *response) extendDeadline() {
 	_ = http.NewResponseController(r.w).SetWriteDeadline(time.Now().Add(writeTimeout))
 }
@@ -117,15 +115,15 @@ func (r *response) sendRaw(p []byte) error {
 	return r.FlushError()
 }
 
-// isEventStream tells whether a stream of events was begun.
+// isEventStream reports whether a stream of events was begun.
 func (r *response) isEventStream() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.w != nil && r.status == http.StatusOK && strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream")
 }
 
-// keepAlive writes a comment now and then, so that clients and proxies which
-// end silent connections leave this one open. It returns when ctx ends.
+// keepAlive regularly writes a comment, so that clients and proxies that end silent connections leave this one open. It
+// returns when ctx ends.
 func (r *response) keepAlive(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -141,8 +139,8 @@ func (r *response) keepAlive(ctx context.Context, every time.Duration) {
 	}
 }
 
-// finish sends what was held back and lets go of the connection. Whoever made
-// the response calls it before its handler returns.
+// finish sends a held answer and releases the connection. The creator of the response calls it before its handler
+// returns.
 func (r *response) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

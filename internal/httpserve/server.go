@@ -1,11 +1,9 @@
-// Package httpserve serves an mcp-go server over HTTP: the streamable
-// transport of both protocol eras on /mcp, and the older HTTP with SSE on /sse
-// and /message for the handshake revisions. A guard stands before every path:
-// it decides on Host, Origin, token, content type and size before a byte
-// reaches the protocol.
+// Package httpserve serves an mcp-go server over HTTP: the streamable transport of both protocol eras on /mcp, and the
+// older HTTP with SSE on /sse and /message for the handshake revisions. A guard before every path checks Host, Origin,
+// token, content type and size before a byte reaches the protocol.
 //
-// The package knows transports only. It must not know tools, resources,
-// prompts, plans or workspaces: those come with the server it is given.
+// The package knows transports only. It must not know tools, resources, prompts, plans or workspaces: those come with
+// the server it is given.
 package httpserve
 
 import (
@@ -25,8 +23,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Server serves one MCP server over HTTP. It is made by New and ended by Serve
-// or Close.
+// Server serves one MCP server over HTTP. It is made by New and ended by Serve or Close.
 type Server struct {
 	opts       Options
 	log        *slog.Logger
@@ -37,16 +34,15 @@ type Server struct {
 	sse        sync.Map // the open sessions of /sse by id
 	calls      calls
 	requests   requests
-	slots      chan struct{} // one is held by every open stream
+	slots      chan struct{} // every open stream holds one
 	handler    http.Handler
 
-	ending     context.Context // done when the streams are to end
+	ending     context.Context // done when the streams must end
 	endStreams context.CancelFunc
 	closeOnce  sync.Once
 }
 
-// New prepares srv to be served over HTTP. It refuses options that would open
-// the server to others without a token.
+// New prepares srv to be served over HTTP. It refuses options that would open the server to others without a token.
 func New(srv *server.MCPServer, opts Options) (*Server, error) {
 	opts, err := opts.complete()
 	if err != nil {
@@ -64,8 +60,8 @@ func New(srv *server.MCPServer, opts Options) (*Server, error) {
 	s.streamable = server.NewStreamableHTTPServer(srv,
 		server.WithSessionIdManager(s.sessions),
 		server.WithSessionIdleTTL(opts.SessionIdle),
-		// A ping on the listening stream keeps the session of a silent client
-		// alive, and keeps clients from ending a stream that looks dead.
+		// A ping on the listening stream keeps the session of an idle client alive, and keeps clients from ending a
+		// stream that looks dead.
 		server.WithHeartbeatInterval(opts.KeepAlive),
 		server.WithEventStore(newEvents()),
 		server.WithStreamableHTTPLogger(opts.Logger),
@@ -74,7 +70,7 @@ func New(srv *server.MCPServer, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// beside hands the page its paths. MCP's own are never among them.
+// beside gives the page its paths. MCP's own are never among them.
 func (s *Server) beside(page Page, mcp http.Handler) http.Handler {
 	if page == nil {
 		return mcp
@@ -92,8 +88,8 @@ func (s *Server) beside(page Page, mcp http.Handler) http.Handler {
 // Handler returns the guarded handler of all paths.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Close ends every stream and session at once. Serve does it by itself; it is
-// for those who mount Handler in a server of their own.
+// Close ends every stream and session at once. Serve calls it itself; it is for callers that mount Handler in their own
+// server.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.calls.stop()
@@ -115,7 +111,7 @@ func (s *Server) routes() http.Handler {
 		"/message": {http.MethodPost: s.postSSE},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Paths are compared as they came: no cleaning, no redirects.
+		// Paths are compared unchanged: no cleaning, no redirects.
 		allowed, found := routes[r.URL.Path]
 		if !found {
 			refuse(w, http.StatusNotFound,
@@ -135,8 +131,7 @@ const (
 	streamsGrace = time.Second
 )
 
-// Listen binds addr, host:port. Without a host it is the loopback address, and
-// port 0 is any free one.
+// Listen binds addr, host:port. Without a host it binds the loopback address; port 0 is any free port.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	addr, err := normalAddr(addr)
 	if err != nil {
@@ -149,10 +144,9 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers requests on l until ctx ends. Then no new call is taken,
-// running ones are given the grace time to be answered, streams are ended, and
-// Serve returns nil. It closes l, and can be called once. The hooks the MCP
-// server runs at the end of a session must not block: Serve waits for them.
+// Serve answers requests on l until ctx ends. Then it accepts no new calls, gives running ones the grace time to be
+// answered, ends streams, and returns nil. It closes l, and can be called once. The hooks that the MCP server runs at
+// the end of a session must not block: Serve waits for them.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer s.Close()
 	if err := s.opts.checkExposure(l.Addr().String()); err != nil {
@@ -175,12 +169,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	_ = l.Close()
-	<-failed // says only that l was closed
+	<-failed // only reports that l was closed
 	s.stop(hs)
 	return nil
 }
 
-// stop ends calls before streams: an answer may have to go out on a stream.
+// stop ends calls before streams: an answer may need a stream.
 func (s *Server) stop(hs *http.Server) {
 	s.calls.stop()
 	answered := make(chan struct{})
@@ -212,8 +206,7 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "this path takes "+allow)
 		return
 	}
-	// With a body left unread, net/http does not notice that a client of a
-	// stream has gone.
+	// With an unread body, net/http does not notice that a stream's client has gone.
 	if r.Method != http.MethodPost && r.ContentLength != 0 {
 		refuse(w, http.StatusBadRequest, r.Method+" takes no body here")
 		return
@@ -221,8 +214,7 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handle(w, r)
 }
 
-// calls counts the requests that are being answered, so that a stop can wait
-// for them.
+// calls counts the requests being answered, so that a stop can wait for them.
 type calls struct {
 	mu       sync.Mutex
 	stopping bool
@@ -230,11 +222,10 @@ type calls struct {
 	running  sync.WaitGroup
 }
 
-// maxCalls bounds the calls that are being answered, most of which wait for somebody.
+// maxCalls bounds the calls being answered, most of which wait for a person or an agent.
 const maxCalls = 1000
 
-// begin counts one call in, unless the server is stopping or has too many; then it has
-// answered so.
+// begin counts a call, unless the server is stopping or has too many; then it answers with a refusal.
 func (c *calls) begin(w http.ResponseWriter) bool {
 	c.mu.Lock()
 	stopping, full := c.stopping, c.count >= maxCalls
@@ -253,7 +244,7 @@ func (c *calls) begin(w http.ResponseWriter) bool {
 	return !stopping && !full
 }
 
-// end counts a call out.
+// end uncounts a call.
 func (c *calls) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -261,7 +252,7 @@ func (c *calls) end() {
 	c.running.Done()
 }
 
-// stop lets no further call begin.
+// stop refuses all further calls.
 func (c *calls) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

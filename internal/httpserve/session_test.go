@@ -100,7 +100,7 @@ func TestIdleSessionEnds(t *testing.T) {
 	}
 }
 
-// The pings of a listening stream keep the session of a silent client.
+// The pings of a listening stream keep the session of an idle client.
 func TestListeningSessionStays(t *testing.T) {
 	f := serve(t, Options{SessionIdle: 2 * time.Second, KeepAlive: 100 * time.Millisecond})
 	_, in := f.session(t)
@@ -117,9 +117,8 @@ func TestListeningSessionStays(t *testing.T) {
 	}
 }
 
-// A client may use its session as soon as it has decoded the answer, which here
-// is longer than what net/http holds back by itself, and need not read on to
-// the end of the body.
+// A client may use its session once it has decoded the answer, which here is longer than net/http's buffer, and need
+// not read to the end of the body.
 func TestSessionIsRegisteredBeforeTheAnswer(t *testing.T) {
 	f := serve(t, Options{})
 	for range 200 {
@@ -188,7 +187,7 @@ func TestRunningCallsAreBounded(t *testing.T) {
 	}
 }
 
-// A client that takes all it may have takes nothing from another.
+// A client with its full share of sessions takes none from another.
 func TestSessionsMakeRoomWithinAClientFirst(t *testing.T) {
 	s := &sessions{alive: map[string]*session{}}
 	begin := func(client string) string {
@@ -212,7 +211,7 @@ func TestSessionsMakeRoomWithinAClientFirst(t *testing.T) {
 			t.Errorf("the session of %v made room", id)
 		}
 	}
-	for n := range 2 * maxSessions { // many clients, none of which has its share
+	for n := range 2 * maxSessions { // many clients below their share
 		begin(fmt.Sprint(n))
 	}
 	if _, err := s.Validate(used); err != nil || len(s.alive) != maxSessions {

@@ -14,20 +14,20 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// maxSessions bounds the handshake sessions alive at a time, since clients
-// rarely end theirs. One client has at most half of them.
+// maxSessions bounds the handshake sessions alive at a time, since clients rarely end theirs. One client has at most
+// half of them.
 const maxSessions = 1000
 
 var errUnknownSession = errors.New("unknown session")
 
-// sessions are the handshake sessions that are alive. It is the library's
-// session id manager: an ended session is forgotten, and so unknown.
+// sessions are the handshake sessions that are alive. It is the library's session id manager: an ended session is
+// forgotten, and so unknown.
 type sessions struct {
 	mu    sync.Mutex
 	alive map[string]*session
 }
 
-// session is what decides which one makes room for another.
+// session holds the data that decides which session makes room for another.
 type session struct {
 	client    string
 	listening int // open streams
@@ -44,7 +44,7 @@ func (s *sessions) Generate() string {
 	return id
 }
 
-// Validate tells whether the session is alive, and notes that it is used.
+// Validate returns an error unless the session is alive, and records its use.
 func (s *sessions) Validate(id string) (isTerminated bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *sessions) Terminate(id string) (isNotAllowed bool, err error) {
 	return false, nil
 }
 
-// change changes what is known of a session, if it is still alive.
+// change updates a session, if it is still alive.
 func (s *sessions) change(id string, do func(*session)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,10 +73,9 @@ func (s *sessions) change(id string, do func(*session)) {
 	}
 }
 
-// surplus is the session that makes room for a client's next one, "" while there is room:
-// of a client that has its share one of its own, else anybody's. The first to go are those that
-// nobody has used since initialize, the last those with an open stream; else it is the one that
-// was silent longest. Its client is told to initialize again.
+// surplus returns the session that must make room for a client's next one, "" while there is room: one of the client's
+// own if it has its share, else of any client. Sessions not used since initialize go first, those with an open stream
+// last; otherwise the one idle longest. Its client must initialize again.
 func (s *sessions) surplus(client string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,15 +99,14 @@ func (s *sessions) surplus(client string) string {
 	})
 }
 
-// A session keeps this much for a client that comes back to a broken stream.
+// Bounds of the events that a session keeps for a client that resumes a stream.
 const (
 	maxEvents     = 256
 	maxEventBytes = 1 << 20
 )
 
-// events records what went out on the streams of each session, so that a
-// client can resume one. Unlike the library's own store it is bounded: the
-// oldest events of a session are dropped, and a client that was away for longer
+// events records the messages sent on the streams of each session, so that a client can resume one. Unlike the
+// library's own store it is bounded: a session's oldest events are dropped, and a client that was away for longer
 // starts a fresh stream.
 type events struct {
 	mu       sync.Mutex
@@ -128,7 +126,7 @@ type event struct {
 
 func newEvents() *events { return &events{sessions: map[string]*eventLog{}} }
 
-// StoreEvent records a message and names it.
+// StoreEvent records a message and returns its id.
 func (e *events) StoreEvent(_ context.Context, sessionID, streamID string, message json.RawMessage) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,7 +152,7 @@ func (l *eventLog) add(ev event) {
 	l.kept = slices.Delete(l.kept, 0, drop)
 }
 
-// ReplayEventsAfter sends again what followed an event on its stream.
+// ReplayEventsAfter resends the messages after an event on its stream.
 func (e *events) ReplayEventsAfter(_ context.Context, sessionID, lastEventID string, send func(string,
 	json.RawMessage) error) (string, error) {
 	stream, missed, err := e.after(sessionID, lastEventID)

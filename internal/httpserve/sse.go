@@ -14,13 +14,11 @@ import (
 	"github.com/planloop/planloop/internal/transport"
 )
 
-// The HTTP with SSE transport is this package's own, over the library's
-// HandleMessage. The library's runs calls before initialize, offers the
-// stateless protocol and cannot serve it, answers a call before the
-// notifications that preceded the answer, lets every web page read its stream,
-// and cannot tell when its last call has been answered.
+// The HTTP with SSE transport is this package's own, over the library's HandleMessage. The library's version runs calls
+// before initialize, offers the stateless protocol but cannot serve it, sends an answer before the notifications that
+// preceded it, lets every web page read its stream, and cannot tell when its last call has been answered.
 
-// openSSE begins a session and is its stream until either side ends it.
+// openSSE begins a session and serves its stream until either side ends it.
 func (s *Server) openSSE(w http.ResponseWriter, r *http.Request) {
 	s.stream(w, r, func(resp *response, r *http.Request) {
 		ctx := r.Context()
@@ -68,12 +66,10 @@ func (s *Server) postSSE(w http.ResponseWriter, r *http.Request) {
 		s.requests.heard(session.ID, msg)
 		s.handle(session, msg)
 	}
-	// A response answers nothing: no request is sent to a client of this
-	// transport.
+	// A response answers nothing: this transport sends no requests to its clients.
 }
 
-// begin counts a call in. It waits while the session has as many running as it
-// may.
+// begin counts a call. It waits while the session has its maximum of running calls.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, session *sseSession) bool {
 	select {
 	case session.running <- struct{}{}:
@@ -90,8 +86,8 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, session *sseSessi
 	return true
 }
 
-// answer runs one request and puts its answer on the stream. It is started by
-// postSSE, which has counted it in, and ends with the call or the session.
+// answer runs one request and puts its answer on the stream. postSSE has counted the call and starts it; it ends with
+// the call or the session.
 func (s *Server) answer(session *sseSession, msg transport.Message, cancelled *atomic.Bool) {
 	defer s.calls.end()
 	defer func() { <-session.running }()
@@ -104,7 +100,7 @@ func (s *Server) answer(session *sseSession, msg transport.Message, cancelled *a
 	}
 }
 
-// handle runs one message and encodes what it is answered with, if anything.
+// handle runs one message and encodes its answer, if any.
 func (s *Server) handle(session *sseSession, msg transport.Message) (answer []byte) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -137,10 +133,9 @@ const (
 	maxRunning             = 64 // calls of one session at a time
 )
 
-// sseSession is one client of the HTTP with SSE transport. It lives as long as
-// its stream.
+// sseSession is one client of the HTTP with SSE transport. It lives as long as its stream.
 type sseSession struct {
-	ctx     context.Context // ends with the stream, and every call with it
+	ctx     context.Context // ends with the stream, and ends every call
 	answers chan []byte
 	running chan struct{}
 	transport.Client
@@ -162,8 +157,7 @@ func newSSESession(ctx context.Context) *sseSession {
 	}
 }
 
-// pump is the one writer of the stream. It returns when the stream has ended
-// or the client stopped reading.
+// pump is the only writer of the stream. It returns when the stream has ended or the client stopped reading.
 func (s *sseSession) pump(resp *response) {
 	for {
 		select {
@@ -174,7 +168,7 @@ func (s *sseSession) pump(resp *response) {
 				return
 			}
 		case answer := <-s.answers:
-			// What a call has announced goes out before its answer.
+			// A call's notifications go out before its answer.
 			for len(s.Notes) > 0 {
 				if s.write(resp, <-s.Notes) != nil {
 					return
@@ -190,12 +184,12 @@ func (s *sseSession) pump(resp *response) {
 func (s *sseSession) write(resp *response, n mcp.JSONRPCNotification) error {
 	encoded, err := json.Marshal(n)
 	if err != nil {
-		return nil // one notification that cannot be encoded ends no stream
+		return nil // a notification that cannot be encoded does not end the stream
 	}
 	return resp.send("message", encoded)
 }
 
-// put hands an answer to the stream, or drops it with the stream.
+// put sends an answer to the stream, or drops it when the stream ends.
 func (s *sseSession) put(answer []byte) {
 	select {
 	case s.answers <- answer:
@@ -203,10 +197,9 @@ func (s *sseSession) put(answer []byte) {
 	}
 }
 
-// refusal is the answer to a request this transport does not run, nil for one
-// it does. A request of the stateless protocol, server/discover included, is
-// told the revisions spoken here: clients then turn to the handshake, while
-// mcp-go's client takes any discover result for a stateless server.
+// refusal returns the answer to a request that this transport does not run, else nil. A request of the stateless
+// protocol, including server/discover, gets the revisions spoken here: clients then use the handshake, while mcp-go's
+// client takes any discover result for a stateless server.
 func (s *sseSession) refusal(msg transport.Message) []byte {
 	method := mcp.MCPMethod(msg.Method)
 	switch {

@@ -39,7 +39,7 @@ func (s *Server) postMCP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call runs one request to its answer, which a stop of the server waits for.
+// call runs one request to its answer. A stop of the server waits for it.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, msg transport.Message) {
 	if !s.calls.begin(w) {
 		return
@@ -47,8 +47,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, msg transport.Mess
 	defer s.calls.end()
 	resp := newResponse(w)
 	if msg.Method == string(mcp.MethodInitialize) {
-		// The library answers before it registers the session. A client must
-		// not be able to use it in between.
+		// The library answers before it registers the session. A client must not be able to use it in between.
 		resp.held = &bytes.Buffer{}
 	} else if !isModern(r, msg) {
 		cancelled, end := s.requests.begin(r.Header.Get(mcp.HeaderSessionID), msg)
@@ -67,8 +66,8 @@ func (s *Server) end(session string) {
 	s.run(&response{header: http.Header{}}, r)
 }
 
-// listen runs a subscription of the stateless protocol until the client goes
-// or the server stops; then the client is told that the stream has ended.
+// listen runs a subscription of the stateless protocol until the client goes or the server stops; then it reports the
+// end of the stream to the client.
 func (s *Server) listen(w http.ResponseWriter, r *http.Request, msg transport.Message) {
 	s.stream(w, r, func(resp *response, r *http.Request) {
 		s.run(resp, r)
@@ -80,7 +79,7 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request, msg transport.Me
 
 func listenResult(rawID json.RawMessage) []byte {
 	var id any
-	// The id was checked to be a string or a number when it was read.
+	// Its reader has checked that the id is a string or a number.
 	_ = json.Unmarshal(rawID, &id)
 	result := &mcp.SubscriptionsListenResult{}
 	result.SetResultType(mcp.ResultTypeComplete)
@@ -92,7 +91,7 @@ func listenResult(rawID json.RawMessage) []byte {
 // getMCP opens the listening stream of a handshake session.
 func (s *Server) getMCP(w http.ResponseWriter, r *http.Request) {
 	if isModern(r, transport.Message{}) {
-		s.forward(newResponse(w), r) // the library says what to use instead
+		s.forward(newResponse(w), r) // the library names the alternative
 		return
 	}
 	if !s.checkSession(w, r, transport.Message{}) {
@@ -112,8 +111,8 @@ func (s *Server) deleteMCP(w http.ResponseWriter, r *http.Request) {
 	s.forward(newResponse(w), r)
 }
 
-// checkSession holds messages of the handshake revisions to a session that
-// initialize has begun. The library creates sessions for a GET with any id.
+// checkSession requires messages of the handshake revisions to belong to a session begun by initialize. The library
+// would create a session for a GET with any id.
 func (s *Server) checkSession(w http.ResponseWriter, r *http.Request, msg transport.Message) bool {
 	if msg.Method == string(mcp.MethodInitialize) && msg.Kind == transport.Request {
 		if surplus := s.sessions.surplus(s.client(r)); surplus != "" {
@@ -140,8 +139,8 @@ func (s *Server) checkSession(w http.ResponseWriter, r *http.Request, msg transp
 	return true
 }
 
-// stream runs a handler that answers for as long as the client listens. Its
-// context ends with the request or with the server.
+// stream runs a handler that answers for as long as the client listens. Its context ends with the request or with the
+// server.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, handle func(*response, *http.Request)) {
 	if s.calls.isStopping() {
 		refuseStopping(w)
@@ -169,8 +168,8 @@ func (s *Server) forward(resp *response, r *http.Request) {
 	s.run(resp, r)
 }
 
-// run hands the request to the library. A panic of a handler is answered and
-// logged; it ends one request, not the connection's other ones.
+// run passes the request to the library. A panic of a handler is answered and logged; it ends one request, not the
+// connection's others.
 func (s *Server) run(resp *response, r *http.Request) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -181,7 +180,7 @@ func (s *Server) run(resp *response, r *http.Request) {
 	s.streamable.ServeHTTP(resp, r)
 }
 
-// abort answers a request whose handler broke, if nothing was sent yet.
+// abort answers a request with a failed handler, if nothing was sent yet.
 func (r *response) abort() {
 	r.mu.Lock()
 	begun := r.w == nil || r.status != 0 && r.held == nil
@@ -199,14 +198,13 @@ func refuseStopping(w http.ResponseWriter) {
 	writeError(w, http.StatusServiceUnavailable, nil, mcp.INTERNAL_ERROR, "the server is stopping; try again when it is back")
 }
 
-// isModern tells which era a message belongs to, by the library's own rule:
-// the body or the header names the stateless protocol.
+// isModern reports a message's era by the library's own rule: the body or the header names the stateless protocol.
 func isModern(r *http.Request, msg transport.Message) bool {
 	return mcp.IsModernProtocol(msg.ProtocolVersion()) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 }
 
-// answeredHere tells whether a message of the stateless protocol must not
-// reach the library. Two of its limits are met here:
+// answeredHere reports whether a message of the stateless protocol must not reach the library. It works around two of
+// its limits:
 //
 //   - It keys running requests by session and request id, and on the stateless
 //     protocol the session is empty: one client could cancel another's
@@ -214,7 +212,7 @@ func isModern(r *http.Request, msg transport.Message) bool {
 //   - It answers 400 to a notification without _meta, upon which the official
 //     Go client gives up its session.
 //
-// The body's method decides, never a header.
+// Only the body's method decides, never a header.
 func answeredHere(msg transport.Message) bool {
 	if msg.Kind != transport.Notification {
 		return false

@@ -2,5 +2,5 @@
 
 package lineage
 
-// environment tells nothing: on this system a process does not see those of others.
+// environment returns nothing: on this system a process cannot read other environments.
 func environment(int) Environment { return nil }

@@ -1,9 +1,7 @@
-// Package lineage tells which processes this one descends from, and whether one
-// that was seen before still runs.
+// Package lineage lists the processes this one descends from, and reports whether a known process still runs.
 //
-// It must not know what planloop is, nor what somebody concludes from a descent.
-// What the system does not tell is left out: a chain that ends early names fewer
-// processes, never a wrong one.
+// It must not know planloop, nor the conclusions drawn from a descent. Processes that the system hides are left out: a
+// chain that ends early has fewer processes, never a wrong one.
 package lineage
 
 import (
@@ -13,11 +11,10 @@ import (
 	"strings"
 )
 
-// Process is one process for as long as it runs. Its pid alone is given again to
-// another; with the time of its start it is not.
+// Process identifies one process. A pid is reused, but not together with the same start time.
 type Process struct {
 	PID     int    `json:"pid"`
-	Started int64  `json:"started"` // in the system's own unit; zero when unknown
+	Started int64  `json:"started"` // in the system's own unit; 0 if unknown
 	Name    string `json:"-"`       // of its program, in lower case, without version and .exe
 }
 
@@ -32,11 +29,11 @@ func (p Process) Runs() bool {
 	return ok && p.Is(now)
 }
 
-// Environment is what a process was started with: variables, with a NUL after each. What it has set or unset since
-// does not show. Only Linux tells, and only of the user's own processes that hide nothing.
+// Environment holds the variables that a process was started with, each ended by a NUL. Later changes are not visible.
+// Only Linux provides it, and only for the user's own processes that do not hide it.
 type Environment []byte
 
-// Environments returns those of the processes above the first of a chain, the nearest first.
+// Environments returns the environments of all processes in a chain except its first, the nearest first.
 func Environments(chain []Process) (above []Environment) {
 	for i, p := range chain {
 		if i > 0 {
@@ -46,7 +43,7 @@ func Environments(chain []Process) (above []Environment) {
 	return above
 }
 
-// First returns which of some variables stands first and is not empty, and its value; "" for none.
+// First returns the first entry of e for one of the variables that is not empty, else "".
 func (e Environment) First(variables ...string) (name, value string) {
 	for entry := range bytes.SplitSeq(e, []byte{0}) {
 		name, value, _ := bytes.Cut(entry, []byte("="))
@@ -57,11 +54,10 @@ func (e Environment) First(variables ...string) (name, value string) {
 	return "", ""
 }
 
-// look finds a process and the pid of its parent.
+// look finds a process and its parent's pid.
 type look func(pid int) (p Process, parent int, ok bool)
 
-// Chain returns this process, its parent, the parent's parent and so on, without
-// process 1.
+// Chain returns this process, its parent, the parent's parent and so on, without process 1.
 func Chain() []Process { return chain(os.Getpid(), processes()) }
 
 const longest = 64
@@ -71,7 +67,7 @@ func chain(pid int, find look) []Process {
 	for pid > 1 && len(all) < longest {
 		p, parent, ok := find(pid)
 		if !ok || len(all) > 0 && p.Started > all[len(all)-1].Started {
-			break // it began after its child: the parent is gone, and its pid another's
+			break // it began after its child: the parent is gone and its pid reused
 		}
 		all = append(all, p)
 		pid = parent
@@ -79,17 +75,17 @@ func chain(pid int, find look) []Process {
 	return all
 }
 
-// Shared reports whether people and agents alike work beneath a process, so that
-// descending from it says nothing: a session manager, a shell, a terminal, an editor.
+// Shared reports whether both people and agents start processes below p, so that descending from it proves nothing: a
+// session manager, a shell, a terminal, an editor.
 func (p Process) Shared() bool {
 	return p.PID <= 1 || p.Name == "" || slices.Contains(strings.Fields(shared), p.Name)
 }
 
-// Shell reports whether a process only runs what others tell it to.
+// Shell reports whether p only runs commands given by others.
 func (p Process) Shell() bool { return slices.Contains(strings.Fields(shells), p.Name) }
 
-// Starter returns the nearest process above the first of a chain that is no shell: the
-// program that had the first one started. It is the zero value where none is known.
+// Starter returns the nearest process above the first of a chain that is not a shell: the program that had the first
+// one started. It returns the zero value if that is unknown.
 func Starter(chain []Process) Process {
 	for i, p := range chain {
 		if i > 0 && !p.Shell() {
@@ -114,8 +110,7 @@ const shared = shells + `
 	electron sublime_text atom emacs vi vim nvim neovim helix hx idea goland pycharm webstorm clion rider phpstorm rubymine rustrover
 	studio java eclipse xcode devenv`
 
-// programName is what a program is called, whatever its file is called here: -zsh,
-// bash-5.2, Code.exe.
+// programName normalizes a program's file name: -zsh, bash-5.2, Code.exe.
 func programName(file string) string {
 	name := strings.TrimSuffix(strings.ToLower(strings.TrimSuffix(file, " (deleted)")), ".exe")
 	return strings.Trim(name, "-.0123456789")

@@ -10,8 +10,8 @@ import (
 
 func processes() look { return find }
 
-// find reads /proc/PID/stat: pid (name) state ppid …, and the start, in clock ticks
-// since boot, in field 22. The name may itself hold blanks and brackets.
+// find reads /proc/PID/stat: pid (name) state ppid …, and the start, in clock ticks since boot, in field 22. The name
+// may contain blanks and brackets.
 func find(pid int) (Process, int, bool) {
 	folder := "/proc/" + strconv.Itoa(pid)
 	stat, err := os.ReadFile(folder + "/stat")
@@ -35,7 +35,7 @@ func find(pid int) (Process, int, bool) {
 	return Process{PID: pid, Started: started, Name: programName(filepath.Base(program))}, parent, true
 }
 
-// environment returns the variables that a process was started with, with a NUL after each.
+// environment returns the variables that a process was started with, each ended by a NUL.
 func environment(pid int) Environment {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {

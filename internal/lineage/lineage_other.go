@@ -2,7 +2,7 @@
 
 package lineage
 
-// processes finds none: nobody has tried how this system tells of them.
+// processes finds nothing: it is not implemented for this system.
 func processes() look {
 	return func(int) (Process, int, bool) { return Process{}, 0, false }
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// family is a system of processes: for each pid its parent and its start.
+// family is a set of processes: for each pid its parent and its start.
 type family map[int][2]int
 
 func (f family) find(pid int) (Process, int, bool) {
@@ -73,7 +73,7 @@ func TestThisProcess(t *testing.T) {
 	}
 }
 
-// TestEndedProcess: one that has ended runs no more, waited for or not.
+// TestEndedProcess: an ended process does not run, waited for or not.
 func TestEndedProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	if err := cmd.Start(); err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processes takes a picture of all processes: Windows does not tell the parent of
-// one alone. A parent may be long gone, and its pid another's.
+// processes takes a snapshot of all processes, because Windows cannot query the parent of a single one. A parent may
+// have ended and its pid been reused.
 func processes() look {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
@@ -30,7 +30,7 @@ func processes() look {
 	}
 }
 
-// started returns when a process began, zero when it has ended or is not to be known.
+// started returns when a process began, 0 if it has ended or is not accessible.
 func started(pid int) int64 {
 	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {
@@ -38,7 +38,7 @@ func started(pid int) int64 {
 	}
 	defer windows.CloseHandle(handle)
 	if event, err := windows.WaitForSingleObject(handle, 0); err != nil || event == windows.WAIT_OBJECT_0 {
-		return 0 // somebody still holds a handle of what has ended
+		return 0 // it has ended, but a handle to it is still open
 	}
 	var creation, exit, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(handle, &creation, &exit, &kernel, &user); err != nil {

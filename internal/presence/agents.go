@@ -8,17 +8,17 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// Agent is an agent at work, as the servers that run tell of it.
+// Agent is an agent at work, as running servers report it.
 type Agent struct {
 	Client string // its name
 	Self   bool   // this process is its server
-	HTTP   bool   // its server runs for many, perhaps on other machines
-	Sign   Sign   // the last of its hooks; the zero value for none
+	HTTP   bool   // its server has many clients, perhaps on other machines
+	Sign   Sign   // the last from its hooks; zero if there was none
 	Unseen []Unseen
 }
 
-// Agents are the clients that living servers serve on standard input and output, with what their
-// hooks have told, and those that were lately heard over HTTP.
+// Agents returns the clients that running servers serve over stdio, with the reports of their hooks, and those recently
+// seen over HTTP.
 func (b *Book) Agents() []Agent {
 	servers, _ := b.told()
 	var agents []Agent
@@ -34,17 +34,17 @@ func (b *Book) Agents() []Agent {
 	if b.server != nil {
 		own = b.server()
 		own.Client = b.client()
-		add(own, true) // it may not have told of itself yet
+		add(own, true) // it may not be announced yet
 	}
 	for _, s := range servers {
-		if !s.Process.Is(own.Process) && (s.Starter.Started == 0 || s.Starter.Runs()) { // else nobody is at work there any more
+		if !s.Process.Is(own.Process) && (s.Starter.Started == 0 || s.Starter.Runs()) { // else its agent has ended
 			add(s, false)
 		}
 	}
 	return append(agents, b.heard()...)
 }
 
-// client is the name of the client that this process serves, "" before it is known.
+// client returns the name of the client that this process serves, "" before it is known.
 func (b *Book) client() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,10 +56,10 @@ func (b *Book) client() string {
 	return ""
 }
 
-// lately is how long ago a client over HTTP was heard that counts as at work: it keeps no process alive.
+// lately is how long a client over HTTP counts as at work after its last call: no process lives for it.
 const lately = 10 * time.Minute
 
-// remember writes down the name of a client over HTTP, whose signs of life are kept by its hash alone.
+// remember stores the name of a client over HTTP; its signs of life have only its hash.
 func (b *Book) remember(name string) {
 	err := b.remote.touch(name, b.now())
 	if err == nil {
@@ -70,12 +70,12 @@ func (b *Book) remember(name string) {
 	}
 }
 
-// heard are the clients that were lately heard over HTTP, by whichever server.
+// heard returns the clients recently seen over HTTP by any server.
 func (b *Book) heard() []Agent {
 	if b.remote == "" {
 		return nil
 	}
-	entries, _ := os.ReadDir(string(b.remote)) // it is there once one was heard
+	entries, _ := os.ReadDir(string(b.remote)) // it exists once a client was seen
 	var agents []Agent
 	for _, entry := range entries {
 		data, err := private.Read(filepath.Join(string(b.remote), entry.Name()), maxServer)

@@ -7,7 +7,7 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 )
 
-// TestBeneath: a server that something beneath another's host has started is no host's own.
+// TestBeneath: a server started by something below another server's host does not belong to a host.
 func TestBeneath(t *testing.T) {
 	own := lineage.Process{PID: 99, Started: 12, Name: "planloop"}
 	script := lineage.Process{PID: 95, Started: 11, Name: "python"}

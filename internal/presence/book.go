@@ -1,12 +1,10 @@
-// Package presence keeps signs of life: when a name was last seen, whether the
-// connection that a name stands for has ended, and which living server serves it.
-// They are files beside the log, touched without a record and without a sync, so
-// that every process on the workspace sees them.
+// Package presence keeps signs of life: when a name was last seen, whether a name's connection has ended, and which
+// running server serves it. They are files next to the log, touched without a record and without a sync, so that every
+// process on the workspace sees them.
 //
-// It must not know what a claim or a lease is, what anybody did, or how a name
-// came about, but for one thing: a name that holds a # stands for a connection.
-// Nothing here ever stops a call: what the file system refuses is logged at
-// debug level, and whoever cannot be judged counts as alive.
+// It must not know claims, leases, actions, or the origin of a name, except that a name with a # represents a
+// connection. It never makes a call fail: file system errors are logged at debug level, and a name that cannot be
+// checked counts as alive.
 package presence
 
 import (
@@ -31,47 +29,45 @@ import (
 type Options struct {
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
-	Server func() Server    // what a process that serves one client tells of itself; nil: this one does not
+	Server func() Server    // announced by a process that serves one client; nil: it serves none
 	Remote bool             // this process serves clients over HTTP
 }
 
-// Book knows who was seen in one workspace. All methods may be called from
-// several goroutines. It starts no goroutine and keeps no file open but the lock
-// of each name that has joined.
+// Book records the names seen in one workspace. All methods may be called from several goroutines. It starts no
+// goroutine and keeps no file open except the lock of each name that has joined.
 type Book struct {
 	files     folder // "" keeps everything in memory
 	servers   folder // "" like files
 	said      folder // "" like files
 	hooks     folder // "" like files
-	workspace string // what tells signs of hooks in one workspace from those in another
-	remote    folder // like files: who was heard over HTTP
+	workspace string // separates the hooks' signs by workspace
+	remote    folder // like files: clients seen over HTTP
 	server    func() Server
 	serves    bool // clients over HTTP
 	now       func() time.Time
 	logger    *slog.Logger
 
-	taking sync.Mutex // held while a call takes what a hook told of it
+	taking sync.Mutex // held while a call removes its hook's report
 
 	mu    sync.Mutex
 	lives map[string]*life
 	swept time.Time
 }
 
-// life is what this process knows of one name.
+// life is this process's knowledge of one name.
 type life struct {
-	joined int // how often the name has joined and not left; under Book.mu
+	joined int // joins of the name without a leave; under Book.mu
 
 	mu      sync.Mutex // taken before Book.mu, never after it
 	at      time.Time  // the last sign of life in this process
-	written time.Time  // when it last reached the file
+	written time.Time  // when it was last written to the file
 	lock    *flock.Flock
 
-	announced string // the file that tells of this process as the name's server
+	announced string // the file that names this process as the name's server
 }
 
-// Open returns the book of the workspace whose state is kept in stateDir, which
-// need not exist yet: nothing is read or written before it is needed, and nothing
-// is written before it exists. An empty stateDir keeps the book in memory.
+// Open returns the book of the workspace with its state in stateDir. The folder need not exist yet: the book reads and
+// writes only when needed, and writes nothing before the folder exists. An empty stateDir keeps the book in memory.
 func Open(stateDir string, opts Options) *Book {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -88,10 +84,10 @@ func Open(stateDir string, opts Options) *Book {
 	return b
 }
 
-// interval is how long a sign of life on disk is good enough.
+// interval is how long a sign of life on disk counts as current.
 const interval = time.Second
 
-// Touch records a sign of life of name. It writes at most once a second a name.
+// Touch records a sign of life of name. It writes at most once a second per name.
 func (b *Book) Touch(name string) {
 	b.mu.Lock()
 	l := b.life(name)
@@ -110,7 +106,7 @@ func (b *Book) touch(name string, l *life) {
 	if passed := now.Sub(l.written); passed >= 0 && passed < interval {
 		return
 	}
-	// The lock comes first: whoever has been seen and holds none is gone.
+	// The lock comes first: a connection that has been seen but holds no lock is gone.
 	pending := b.hold(name, l)
 	pending = b.announce(name, l) || pending
 	if err := b.files.touch(name, now); err != nil {
@@ -125,8 +121,8 @@ func (b *Book) touch(name string, l *life) {
 	}
 }
 
-// Seen returns the last sign of life of name in any process. A name with a # is
-// gone when it has been seen and no process holds its connection any more.
+// Seen returns the last sign of life of name in any process. A name with a # is gone if it has been seen and no process
+// holds its connection.
 func (b *Book) Seen(name string) plan.Sighting {
 	known, joined := b.known(name)
 	written := b.written(name)
@@ -136,7 +132,7 @@ func (b *Book) Seen(name string) plan.Sighting {
 	}
 }
 
-// LastActivity returns the last sign of life of anybody, in any process.
+// LastActivity returns the last sign of life of any name in any process.
 func (b *Book) LastActivity() time.Time {
 	now := b.now()
 	last := later(time.Time{}, b.files.lastTouch(), now)
@@ -152,11 +148,10 @@ func (b *Book) LastActivity() time.Time {
 	return last
 }
 
-// skew is how far a file's time may run ahead of the clock.
+// skew is how far a file's time may be ahead of the clock.
 const skew = time.Minute
 
-// later returns the later of two times. One from the future was made by a clock that
-// was wrong: it says nothing about when it happened.
+// later returns the later of two times. A time in the future comes from a wrong clock and is ignored.
 func later(a, b, now time.Time) time.Time {
 	if b.After(now.Add(skew)) {
 		b = time.Time{}
@@ -167,7 +162,7 @@ func later(a, b, now time.Time) time.Time {
 	return a
 }
 
-// written returns when a name was last touched in any process, zero when never.
+// written returns when a name was last touched in any process, zero if never.
 func (b *Book) written(name string) time.Time {
 	if b.files == "" {
 		return time.Time{}
@@ -192,8 +187,7 @@ func (b *Book) abandoned(name string) bool {
 	return !held
 }
 
-// known returns what this process has seen of a name, and whether the name has
-// joined here.
+// known returns this process's last sign of life of a name, and whether the name has joined here.
 func (b *Book) known(name string) (at time.Time, joined bool) {
 	b.mu.Lock()
 	l, ok := b.lives[name]
@@ -209,7 +203,7 @@ func (b *Book) known(name string) (at time.Time, joined bool) {
 	return l.at, joined
 }
 
-// life returns the life of a name, a new one if there is none. The caller holds b.mu.
+// life returns the life of a name, and creates it if needed. The caller holds b.mu.
 func (b *Book) life(name string) *life {
 	l, ok := b.lives[name]
 	if !ok {
@@ -220,17 +214,16 @@ func (b *Book) life(name string) *life {
 	return l
 }
 
-// manyLives is how many names are kept in mind when they are in files anyway.
+// manyLives bounds the names kept in memory that are also in files.
 const manyLives = 1_000
 
-// forget makes room: clients may give themselves any number of names. What is
-// only in memory is kept.
+// forget makes room: clients may use any number of names. Names that are only in memory are kept.
 func (b *Book) forget() {
 	if b.files == "" || len(b.lives) < manyLives {
 		return
 	}
 	for name, l := range b.lives {
-		if l.joined == 0 && l.mu.TryLock() { // with a lock left to release it is in use
+		if l.joined == 0 && l.mu.TryLock() { // with a lock still to release it is in use
 			if l.lock == nil {
 				delete(b.lives, name)
 			}
@@ -241,10 +234,10 @@ func (b *Book) forget() {
 
 func (b *Book) report(what, name string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
-		return // there is no state yet
+		return // no state yet
 	}
 	b.logger.Debug("presence: "+what, "name", name, "error", err)
 }
 
-// connection reports whether a name stands for a connection.
+// connection reports whether a name represents a connection.
 func connection(name string) bool { return strings.Contains(name, "#") }

@@ -16,7 +16,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// clock is a clock that stands still until it is moved.
+// clock only advances when it is told to.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -49,8 +49,7 @@ func check(t *testing.T, b *presence.Book, name string, at time.Time, gone bool)
 	}
 }
 
-// both runs a test on files and in memory. Another gives the same or, on files, a
-// second book on the same state.
+// both runs a test on files and in memory. another is the same book or, on files, a second book on the same state.
 func both(t *testing.T, test func(t *testing.T, c *clock, b, another *presence.Book)) {
 	t.Run("files", func(t *testing.T) {
 		c, dir := newClock(), t.TempDir()
@@ -80,7 +79,7 @@ func TestTouch(t *testing.T) {
 func TestConnections(t *testing.T) {
 	both(t, func(t *testing.T, c *clock, b, another *presence.Book) {
 		const name = "client#1a2b3c"
-		check(t, another, name, time.Time{}, false) // never heard of: nothing is known
+		check(t, another, name, time.Time{}, false) // never seen: nothing is known
 		leave := b.Join(name)
 		joined := c.Now()
 		check(t, b, name, joined, false)
@@ -139,8 +138,8 @@ func TestNothingIsMadeBeforeTheState(t *testing.T) {
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The state has just been made by the call that claims: others know nothing
-	// of the connection yet and must not take it for gone.
+	// The state was just made by the claiming call: other processes do not know the connection yet and must not
+	// consider it gone.
 	check(t, judge, name, time.Time{}, false)
 	b.Touch(name)
 	check(t, judge, name, c.Now(), false)
@@ -197,7 +196,7 @@ func TestAtMostOneWriteASecond(t *testing.T) {
 		if written := !info.ModTime().Equal(mark); written != step.write {
 			t.Errorf("after %v: written %v", step.pass, written)
 		}
-		check(t, b, "ann", now, false) // what was not written is known here
+		check(t, b, "ann", now, false) // unwritten signs are known here
 	}
 }
 
@@ -213,9 +212,9 @@ func TestTimesFromTheFuture(t *testing.T) {
 	b.Touch("ann")
 	check(t, c.at(state), "ann", right, false)
 	leave()
-	check(t, c.at(state), "client#1", time.Time{}, true) // gone all the same
+	check(t, c.at(state), "client#1", time.Time{}, true) // gone in any case
 	c.pass(-30 * time.Second)
-	check(t, c.at(state), "ann", right, false) // a little ahead is no wrong clock
+	check(t, c.at(state), "ann", right, false) // a little ahead does not count as wrong
 }
 
 func TestSweep(t *testing.T) {
@@ -297,7 +296,7 @@ func TestManyNames(t *testing.T) {
 
 func TestFileSystemThatRefuses(t *testing.T) {
 	state := t.TempDir()
-	// A file stands where the folder should be.
+	// A file is in the folder's place.
 	if err := os.WriteFile(filepath.Join(state, "seen"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

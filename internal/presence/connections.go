@@ -10,11 +10,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Join is a sign of life, and for a name with a # the beginning of a connection:
-// while it lasts a lock is held that ends with the process, however that ends.
-// The connection lasts until leave is called as often as Join. A server of one
-// client tells of itself meanwhile. Leave may be called more than once and for any
-// name.
+// Join is a sign of life and, for a name with a #, begins a connection: it holds a lock that ends with the process,
+// however the process ends. The connection lasts until leave is called as often as Join. A server of one client is
+// announced for that time. Leave may be called more than once, for any name.
 func (b *Book) Join(name string) (leave func()) {
 	b.mu.Lock()
 	l := b.life(name)
@@ -22,7 +20,7 @@ func (b *Book) Join(name string) (leave func()) {
 	b.mu.Unlock()
 
 	l.mu.Lock()
-	l.written = time.Time{} // have the touch take the lock now
+	l.written = time.Time{} // makes touch take the lock now
 	b.touch(name, l)
 	l.mu.Unlock()
 	b.sweep()
@@ -58,17 +56,14 @@ func (b *Book) joined(l *life) bool {
 	return l.joined > 0
 }
 
-// patience is how long a name waits for the lock that another process holds for
-// a moment to see whether the name is alive.
+// patience is how long Join waits for a lock that another process holds briefly to check the name.
 const (
 	patience = 50 * time.Millisecond
 	again    = time.Millisecond
 )
 
-// hold takes the lock of a name that has joined, and takes it anew if its file
-// has been removed. It reports whether the lock is to be tried for again soon,
-// since there is no state yet; a lock that another holds can wait. The caller
-// holds l.mu.
+// hold takes the lock of a name that has joined, and retakes it if its file was removed. pending means that it should
+// be tried again soon because the state folder is missing; a lock held by another process can wait. The caller holds l.mu.
 func (b *Book) hold(name string, l *life) (pending bool) {
 	if !connection(name) || !b.joined(l) || l.lock != nil && b.files.holds(name, l.lock) {
 		return false
@@ -105,15 +100,14 @@ func (b *Book) acquire(name string) (*flock.Flock, error) {
 	}
 }
 
-// Sweeping: how often, and what is swept. What has been seen lately is kept longer
-// than any lease lasts.
+// Intervals of sweeping. Recent signs are kept longer than any lease lasts.
 const (
 	sweepEvery = time.Hour
 	deadAfter  = 24 * time.Hour
 	seenAfter  = 30 * 24 * time.Hour
 )
 
-// sweep removes what dead processes have left, at most once an hour.
+// sweep removes files left by dead processes, at most once an hour.
 func (b *Book) sweep() {
 	if b.files == "" || !b.sweepDue() {
 		return

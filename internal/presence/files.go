@@ -16,9 +16,8 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// folder holds the signs of life of one workspace: for each name a .seen file
-// whose time is the sign, and for each connection a .live file that is locked as
-// long as it lasts. Names come from strangers: files are called by their hashes.
+// folder holds the signs of life of one workspace: for each name a .seen file, with the sign as its time, and for each
+// connection a .live file, which is locked while it lasts. Names are untrusted, so files are named by their hashes.
 type folder string
 
 func inside(stateDir, name string) folder {
@@ -36,7 +35,7 @@ func (f folder) path(name, extension string) string {
 	return filepath.Join(string(f), hex.EncodeToString(sum[:16])+extension)
 }
 
-// make creates the folder, but never the state folder it is in.
+// make creates the folder, but never the state folder above it.
 func (f folder) make() error {
 	if err := os.Mkdir(string(f), private.FolderMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -44,7 +43,7 @@ func (f folder) make() error {
 	return private.Folder(string(f))
 }
 
-// touch sets the time of the name's file to now, and creates it at need.
+// touch sets the time of the name's file to now, and creates it if needed.
 func (f folder) touch(name string, now time.Time) error {
 	path := f.seen(name)
 	if err := f.make(); err != nil {
@@ -57,11 +56,11 @@ func (f folder) touch(name string, now time.Time) error {
 	return errors.Join(file.Close(), os.Chtimes(path, now, now))
 }
 
-// lastTouch returns when any name was last touched, zero when none was.
+// lastTouch returns when any name was last touched, zero if never.
 func (f folder) lastTouch() time.Time {
 	entries, err := os.ReadDir(string(f))
 	if err != nil {
-		return time.Time{} // nobody was seen
+		return time.Time{} // nothing was seen
 	}
 	var last time.Time
 	for _, entry := range entries {
@@ -75,9 +74,8 @@ func (f folder) lastTouch() time.Time {
 	return last
 }
 
-// held reports whether a process holds the connection of a name. It creates
-// nothing, and asks for a shared lock, so that two who ask at once do not take
-// each other for the holder.
+// held reports whether a process holds the connection of a name. It creates nothing, and asks for a shared lock, so
+// that two concurrent checks do not take each other for the holder.
 func (f folder) held(name string) (bool, error) {
 	lock := flock.New(f.live(name), flock.SetFlag(probeFlag()))
 	free, err := lock.TryRLock()
@@ -92,13 +90,12 @@ func (f folder) held(name string) (bool, error) {
 
 func probeFlag() int {
 	if runtime.GOOS == "aix" || runtime.GOOS == "solaris" || runtime.GOOS == "illumos" {
-		return os.O_RDWR | private.NoFollow // no locks on what is open for reading only
+		return os.O_RDWR | private.NoFollow // no locks on files opened read-only
 	}
 	return os.O_RDONLY | private.NoFollow
 }
 
-// holds reports whether the file that is locked is the one that stands in the
-// folder under the name.
+// holds reports whether the locked file is still the one in the folder under the name.
 func (f folder) holds(name string, lock *flock.Flock) bool { return holds(f.live(name), lock) }
 
 func holds(path string, lock *flock.Flock) bool {
@@ -110,9 +107,9 @@ func holds(path string, lock *flock.Flock) bool {
 	return err == nil && os.SameFile(open, there)
 }
 
-// discard removes the file that lock locks, and unlocks it. Only the holder of
-// the lock removes, and only the file it has locked: whoever locks a file that
-// is about to go finds that it is no longer there. Windows removes no open file.
+// discard removes the file that lock locks, and unlocks it. Only the lock's holder removes, and only the file it has
+// locked: a process that then locks the removed file finds that it has vanished. Windows cannot remove open
+// files.
 func discard(path string, lock *flock.Flock) error {
 	if runtime.GOOS == "windows" {
 		return errors.Join(lock.Unlock(), os.RemoveAll(path))
@@ -124,7 +121,7 @@ func discard(path string, lock *flock.Flock) error {
 	return errors.Join(err, lock.Unlock())
 }
 
-// sweep removes what is older: .live files that nobody holds, and .seen files.
+// sweep removes older files: .live files without a holder, and .seen files.
 func (f folder) sweep(live, seen time.Time) error {
 	err := private.Folder(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +152,7 @@ func (f folder) sweepOne(entry fs.DirEntry, live, seen time.Time) error {
 	return nil
 }
 
-// removeFree removes a lock file that nobody holds.
+// removeFree removes a lock file without a holder.
 func removeFree(path string) error {
 	lock := flock.New(path, flock.SetFlag(probeFlag()))
 	free, err := lock.TryLock()

@@ -18,16 +18,16 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Hook is what a command that a host calls around its agent's tools tells of itself.
+// Hook is the report of a command that a host calls around its agent's tools.
 type Hook struct {
 	Host     string `json:"host"` // as `planloop hook` names it
 	Session  string `json:"session,omitzero"`
 	Subagent string `json:"subagent,omitzero"` // "" for the session's own agent
 	Version  string `json:"version,omitzero"`  // of the host
 	Event    string `json:"event,omitzero"`
-	Judges   bool   `json:"-"` // it judges a call of a tool, which is about to be made
-	// Tool is planloop's own tool that is about to be called, as the server will be asked for it. It
-	// is "" for all other tools and moments, and where the hook itself refuses the call.
+	Judges   bool   `json:"-"` // it judges a tool call that is about to be made
+	// Tool is planloop's own tool that is about to be called, under its server's name for it. It is "" for other tools
+	// and events, and if the hook itself refuses the call.
 	Tool string `json:"-"`
 }
 
@@ -35,41 +35,41 @@ type Hook struct {
 type Sign struct {
 	Hook
 	At     time.Time `json:"at"`
-	Judged time.Time `json:"judged,omitzero"` // the last that it judged a call of a tool: other hooks hold nobody
+	Judged time.Time `json:"judged,omitzero"` // when it last judged a tool call: other hooks enforce nothing
 }
 
-// Unseen is a call that a server got although no hook told of it, while hooks had answered before.
+// Unseen is a call that a server got without a hook's report, after hooks had answered.
 type Unseen struct {
 	At   time.Time `json:"at"`
 	Tool string    `json:"tool"`
 }
 
-// Bounds of what is kept beside the log.
+// Bounds of the data kept next to the log.
 const (
 	keptUnseen = 16
 	keptTold   = 64
-	toldFor    = time.Hour // a person may be asked before a call that a hook has told of is made
-	longest    = 200       // characters of a text that a host tells
+	toldFor    = time.Hour // a person may be asked between a hook's report and the call
+	longest    = 200       // characters of a text from a host
 )
 
-// hooksName is the folder, beside those of the workspaces, in which hooks leave their signs: in it
-// a folder for each program that has started a server, made by that server or, where it could not yet, by a hook.
+// hooksName is the folder, next to those of the workspaces, for signs of hooks. It has a folder for each program that
+// has started a server, made by that server or, if it could not yet, by a hook.
 const hooksName = "hooks"
 
-// Expect makes the place for signs of the hooks of the program that has started this server, and
-// removes those of programs that have long ended. It is called as soon as a server runs, before its
-// workspace is known: its agent's first call has a hook already. Where nothing of planloop's is kept
-// yet nothing is made: there the first hook makes the place, once its workspace has a state.
+// Expect makes the folder for the hooks of the program that started this server, and removes folders of programs that
+// ended more than a day ago. It is called as soon as a server runs, before its workspace is known, because its agent's
+// first call already has a hook. If planloop has no data yet, it makes nothing: the first hook does once its workspace
+// has a state.
 func Expect(stateHome string, starter lineage.Process) error {
 	if _, err := os.Lstat(stateHome); err != nil || starter.Started == 0 {
-		return nil // or there is no telling whose hooks are whose
+		return nil // without a starter, hooks cannot be matched
 	}
 	folder := filepath.Join(stateHome, hooksName)
-	entries, _ := os.ReadDir(folder) // it is made below
+	entries, _ := os.ReadDir(folder) // created below if missing
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err == nil && time.Since(info.ModTime()) > deadAfter && !processOf(entry.Name()).Runs() {
-			_ = os.RemoveAll(filepath.Join(folder, entry.Name())) // it is tried again
+			_ = os.RemoveAll(filepath.Join(folder, entry.Name())) // retried next time
 		}
 	}
 	return errors.Join(private.Make(folder), private.Make(filepath.Join(folder, nameOf(starter))))
@@ -87,7 +87,7 @@ func processOf(name string) lineage.Process {
 	return p
 }
 
-// signs is the folder of the signs that the hooks of one program leave, "" for none.
+// signs is the folder for the signs of one program's hooks, "" if unknown.
 type signs string
 
 func (b *Book) signs(starter lineage.Process) signs {
@@ -97,10 +97,9 @@ func (b *Book) signs(starter lineage.Process) signs {
 	return signs(filepath.Join(string(b.hooks), nameOf(starter)))
 }
 
-// Answered is a sign of life of a hook, which runs at the end of the chain. It is believed, and kept,
-// where the program that had the hook started is one that has started a server, with nothing but
-// shells between: beneath an agent's own host. That the host stands further up says little, since
-// another agent may work beneath it. It costs a look at a folder where no server has been started.
+// Answered records a sign of life of a hook at the end of chain. The sign counts only if the program that had the hook
+// started has also started a server, with only shells between: then the hook runs below an agent's own host. A host
+// further up proves little, because another agent may work below it. Without any server it costs one look at a folder.
 func (b *Book) Answered(chain func() []lineage.Process, h Hook) {
 	if b.hooks == "" {
 		return
@@ -110,8 +109,8 @@ func (b *Book) Answered(chain func() []lineage.Process, h Hook) {
 		return
 	}
 	folder := b.signs(lineage.Starter(chain()))
-	if folder != "" && none == nil { // its server may have been started before anything was kept
-		_ = errors.Join(private.Make(string(b.hooks)), private.Make(string(folder))) // as the next line sees
+	if folder != "" && none == nil { // its server may have started before there was any data
+		_ = errors.Join(private.Make(string(b.hooks)), private.Make(string(folder))) // the next line checks the result
 	}
 	if folder == "" || private.Folder(string(folder)) != nil {
 		return
@@ -135,8 +134,8 @@ func (b *Book) Answered(chain func() []lineage.Process, h Hook) {
 	}
 }
 
-// Called notes that this server got the call of a tool. Where a hook has answered for its host and
-// its workspace, the call must have been told of.
+// Called records that this server got a call of a tool. If a hook has answered for its host and workspace, a hook must
+// have reported the call.
 func (b *Book) Called(tool string) {
 	if b.server == nil {
 		return
@@ -153,17 +152,16 @@ func (b *Book) Called(tool string) {
 	}
 }
 
-// expected reports whether a hook told of a call; see signs.expected. One call looks at a time: of several that remove
-// the same file at once, Windows may let each believe that it did.
+// expected reports whether a hook reported a call; see signs.expected. Calls take turns: if several remove the same
+// file at once, Windows may let each believe that it did.
 func (b *Book) expected(folder signs, tool string) bool {
 	b.taking.Lock()
 	defer b.taking.Unlock()
 	return folder.expected(tool, b.now())
 }
 
-// What stands in the folder of a program's signs: for each workspace the last sign and the calls that
-// no hook told of, and a file for each call that a hook told of and that has not come yet; and for each
-// server that it has started which workspace that serves.
+// Files in the folder of a program's signs: per workspace the last sign and the unreported calls, a file for each
+// reported call that has not arrived yet, and per server that the program has started the workspace it serves.
 const (
 	signed = ".signed"
 	unseen = ".unseen"
@@ -171,7 +169,7 @@ const (
 	serves = ".serves"
 )
 
-// serve notes which workspace a server serves, for the hooks of the program that has started it.
+// serve records the workspace that a server serves, for the hooks of its starter.
 func (b *Book) serve(s Server) {
 	folder := b.signs(s.Starter)
 	if folder == "" || !folder.has("") {
@@ -182,8 +180,8 @@ func (b *Book) serve(s Server) {
 	}
 }
 
-// ServedBeside are the state folders of other workspaces that are served by what has started this process's
-// hooks: the agent may have been given a server for another directory than the one it works in.
+// ServedBeside returns the state folders of other workspaces served by the program that started this process's hooks:
+// the agent's server may be for another directory than the one it works in.
 func (b *Book) ServedBeside(chain func() []lineage.Process) []string {
 	if b.hooks == "" {
 		return nil
@@ -199,7 +197,7 @@ func (b *Book) ServedBeside(chain func() []lineage.Process) []string {
 		state := strings.TrimSuffix(name, filepath.Ext(name))
 		var server lineage.Process
 		if !serving || state == b.workspace || folder.get(entry.Name(), &server) && !server.Runs() {
-			continue // what cannot be read may be one that runs
+			continue // an unreadable one may run
 		}
 		if path := filepath.Join(filepath.Dir(string(b.hooks)), state); !slices.Contains(states, path) {
 			states = append(states, path)
@@ -208,13 +206,13 @@ func (b *Book) ServedBeside(chain func() []lineage.Process) []string {
 	return states
 }
 
-// tell notes that a call is about to be made. What is older than any call can be is forgotten, and
-// so is the oldest where there is too much: calls that something else refuses never come.
+// tell records that a call is about to be made. Records older than any call are removed, and so are the oldest if there
+// are too many: calls refused by something else never arrive.
 func (f signs) tell(tool, event string, now time.Time) error {
 	all := f.told("")
 	for i, name := range all {
 		if len(all)-i >= keptTold || now.Sub(toldAt(name)) > toldFor {
-			_ = os.Remove(filepath.Join(string(f), name)) // another may have done so
+			_ = os.Remove(filepath.Join(string(f), name)) // another process may have done so
 		}
 	}
 	name := strings.Join([]string{hashed(tool), hashed(event), strconv.FormatInt(now.UnixNano(), 10), rand.Text()}, ".") + told
@@ -225,8 +223,8 @@ func (f signs) tell(tool, event string, now time.Time) error {
 	return file.Close()
 }
 
-// expected reports whether a hook told of a call of the tool that has not come yet, and takes it as
-// come. A host may call hooks at several events before one call: one word of each is taken.
+// expected reports whether a hook reported a call of the tool that has not arrived yet, and marks it as arrived. A host
+// may call hooks at several events before one call: one report of each event is taken.
 func (f signs) expected(tool string, now time.Time) bool {
 	taken := map[string]bool{}
 	for _, name := range f.told(hashed(tool)) {
@@ -238,9 +236,9 @@ func (f signs) expected(tool string, now time.Time) bool {
 	return len(taken) > 0
 }
 
-// told are the calls of a tool, or of all, that hooks have told of, the oldest first.
+// told lists the reported calls of a tool, or of all tools, the oldest first.
 func (f signs) told(tool string) []string {
-	entries, _ := os.ReadDir(string(f)) // what is not there has not been told
+	entries, _ := os.ReadDir(string(f)) // a missing folder has no reports
 	var names []string
 	for _, entry := range entries {
 		if name := entry.Name(); strings.HasSuffix(name, told) && strings.HasPrefix(name, tool) && !toldAt(name).IsZero() {
@@ -251,7 +249,7 @@ func (f signs) told(tool string) []string {
 	return names
 }
 
-// hashed stands in the name of a file for what a host tells.
+// hashed replaces a host's text in the name of a file.
 func hashed(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
@@ -276,7 +274,7 @@ func (f signs) get(name string, into any) bool {
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
-// put writes a file in one step. It is not synced: after a loss of power there is no process of before.
+// put replaces a file atomically, without a sync: no process survives a power loss to need it.
 func (f signs) put(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -293,17 +291,17 @@ func (f signs) put(name string, value any) error {
 	return nil
 }
 
-// Heard is the last sign of life that the hooks of one program have left in one workspace.
+// Heard is the last sign of life from one program's hooks in one workspace.
 type Heard struct {
 	Sign
-	State string // the name of the folder of the workspace's state
-	Runs  bool   // the program does, still
+	State string // the name of the workspace's state folder
+	Runs  bool   // the program still runs
 }
 
-// HeardHooks are the signs in all workspaces of a state home, the latest first. Those of a program that
-// has ended are kept for about a day.
+// HeardHooks returns the signs in all workspaces of a state home, the latest first. Those of an ended program are kept
+// for about a day.
 func HeardHooks(stateHome string) []Heard {
-	programs, _ := os.ReadDir(filepath.Join(stateHome, hooksName)) // what is not there has not been heard
+	programs, _ := os.ReadDir(filepath.Join(stateHome, hooksName)) // a missing folder has no signs
 	var all []Heard
 	for _, program := range programs {
 		folder := signs(filepath.Join(stateHome, hooksName, program.Name()))

@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 )
 
-// attested is a state with one server, which is this process, and its agent's host above.
+// attested is a state with this process as its server, and its agent's host above.
 type attested struct {
 	*testing.T
 	clock  *clock
@@ -39,7 +39,7 @@ func attest(t *testing.T) attested {
 	return a
 }
 
-// hook has a hook of the host answer, in another process.
+// hook makes a hook of the host answer, in another process.
 func (a attested) hook(tool string, above ...lineage.Process) {
 	a.hookAt("pre-tool-use", tool, above...)
 }
@@ -59,8 +59,7 @@ func (a attested) agent() presence.Agent {
 	return agents[0]
 }
 
-// TestBelieved: a hook counts beneath the program that has started the server, with nothing but
-// shells between.
+// TestBelieved: a hook counts below the program that started the server, with only shells between.
 func TestBelieved(t *testing.T) {
 	shell := lineage.Process{PID: 80, Started: 80, Name: "sh"}
 	outer := lineage.Process{PID: 70, Started: 1, Name: "code"}
@@ -90,14 +89,14 @@ func TestBelieved(t *testing.T) {
 	}
 }
 
-// TestCalls: each call that a server gets is told of by a hook before it, once a hook has answered.
+// TestCalls: once a hook has answered, a hook must report each call before the server gets it.
 func TestCalls(t *testing.T) {
 	const status, submit = "planloop_status", "planning_submit_plan"
 	hook := func(tool string) func(attested) { return func(a attested) { a.hook(tool, a.host) } }
 	call := func(tool string) func(attested) { return func(a attested) { a.server.Called(tool) } }
 	pass := func(d time.Duration) func(attested) { return func(a attested) { a.clock.pass(d) } }
 	twice := func(a attested) { a.hook(status, a.host); a.hookAt("before-mcp-execution", status, a.host) }
-	again := func(a attested) { a.Cleanup(a.server.Join("codex#1")) } // the server is started anew
+	again := func(a attested) { a.Cleanup(a.server.Join("codex#1")) } // the server restarts
 	for name, test := range map[string]struct {
 		happens []func(attested)
 		unseen  []string
@@ -131,7 +130,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestCallsAtOnce: of many calls at the same time none is taken for another's.
+// TestCallsAtOnce: concurrent calls are not confused.
 func TestCallsAtOnce(t *testing.T) {
 	a := attest(t)
 	const many = 20
@@ -151,7 +150,7 @@ func TestCallsAtOnce(t *testing.T) {
 	}
 }
 
-// TestSignsAreBounded: whatever happens, a handful of files is left.
+// TestSignsAreBounded: only a handful of files remains in any case.
 func TestSignsAreBounded(t *testing.T) {
 	a := attest(t)
 	for i := range 300 {
@@ -164,7 +163,7 @@ func TestSignsAreBounded(t *testing.T) {
 	}
 }
 
-// TestOtherHooksJudgeNothing: a hook at the start of a session is heard, and says nothing of who judges calls.
+// TestOtherHooksJudgeNothing: a hook at the start of a session is a sign of life, but not of judging calls.
 func TestOtherHooksJudgeNothing(t *testing.T) {
 	a := attest(t)
 	a.hookAt("session-start", "", a.host)
@@ -180,7 +179,7 @@ func TestOtherHooksJudgeNothing(t *testing.T) {
 	}
 }
 
-// TestSignsOfAWorkspace: a host may work in two workspaces, and a hook looks at one.
+// TestSignsOfAWorkspace: a host may work in two workspaces, but a hook reports on one.
 func TestSignsOfAWorkspace(t *testing.T) {
 	a := attest(t)
 	elsewhere := filepath.Join(a.home, "bank-2")
@@ -202,7 +201,7 @@ func TestWhereNothingIsKept(t *testing.T) {
 	}
 }
 
-// TestNoServer: where none was started, and in memory, a hook leaves nothing.
+// TestNoServer: without a server, or in memory, a hook leaves nothing.
 func TestNoServer(t *testing.T) {
 	home := t.TempDir()
 	for _, state := range []string{filepath.Join(home, "shop-1"), ""} {
@@ -216,8 +215,8 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// TestHookBeforeItsPlace: a server that was started before anything was kept could make no place for signs. Its hooks
-// make it, as soon as the workspace has a state.
+// TestHookBeforeItsPlace: a server that started before there was any data could not make a folder for signs. Its hooks
+// make it as soon as the workspace has a state.
 func TestHookBeforeItsPlace(t *testing.T) {
 	home := t.TempDir()
 	state, server := filepath.Join(home, "shop-1"), self(t)
@@ -236,8 +235,8 @@ func TestHookBeforeItsPlace(t *testing.T) {
 	}
 }
 
-// TestServedBeside: what the host's other servers serve is known to its hooks, also where the note of one cannot be
-// read; not what a server served that has ended.
+// TestServedBeside: hooks know the workspaces of the host's other servers, even if one's file cannot be read, but not
+// those of ended servers.
 func TestServedBeside(t *testing.T) {
 	a := attest(t)
 	chain := func() []lineage.Process { return []lineage.Process{{PID: 90, Started: 90, Name: "planloop"}, a.host} }

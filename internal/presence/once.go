@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// Once reports whether something has not been said to a session yet, and notes that it is said now. Where that
-// cannot be noted it was said: nothing is said over and over.
+// Once reports whether a session has not been told something yet, and records that it is told now. If that cannot be
+// recorded, it reports false, so that nothing is repeated forever.
 func (b *Book) Once(session, what string) bool {
 	if b.said == "" {
 		return false

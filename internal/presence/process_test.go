@@ -12,8 +12,8 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 )
 
-// The test binary plays another process: it joins, says so, and lives until its
-// standard input ends or it is killed.
+// The test binary plays another process: it joins, reports that, and lives until its standard input ends or it is
+// killed.
 const (
 	envState = "PRESENCE_TEST_STATE"
 	envName  = "PRESENCE_TEST_NAME"
@@ -81,7 +81,7 @@ func TestKilledProcessIsGoneAtOnce(t *testing.T) {
 	if gone, _ := seen(state, "other#1"); gone {
 		t.Error("the other is gone too")
 	}
-	// The same connection name may live again over what the dead one has left.
+	// The connection name may live again after the dead process.
 	again := start(t, state, "victim#1")
 	if gone, _ := seen(state, "victim#1"); gone {
 		t.Error("the second life is not seen")

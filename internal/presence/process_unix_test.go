@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// permissive lets everything that is created have the mode it asks for.
+// permissive lets every new file have the mode it asks for.
 func permissive() { syscall.Umask(0) }
 
 func TestModes(t *testing.T) {

@@ -12,22 +12,19 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// Server is what a process that serves one client tells of itself, for as long as
-// it runs.
+// Server is the announcement of a running process that serves one client.
 type Server struct {
 	Process lineage.Process `json:"process"`
-	Host    lineage.Process `json:"host"`             // what started it: the client's program
-	Starter lineage.Process `json:"starter,omitzero"` // the nearest program above that is no shell; it starts the agent's hooks as well
-	Session string          `json:"session,omitzero"` // which session of the host, as far as the host tells
+	Host    lineage.Process `json:"host"`             // the process that started it: the client's program
+	Starter lineage.Process `json:"starter,omitzero"` // the nearest program above that is not a shell; it also starts the agent's hooks
+	Session string          `json:"session,omitzero"` // the host's session, if the host provides it
 	Client  string          `json:"client"`           // the name of the client, set by Join
-	Version string          `json:"version,omitzero"` // of planloop; "" before it was told
+	Version string          `json:"version,omitzero"` // of planloop; "" from versions that did not announce it
 }
 
-// Client returns whose client a process is that descends from the chain of processes
-// and belongs to the session of a host: that of the one living server whose host is
-// in the chain; where there is no such server, that of the one of the same session.
-// It is "" when there is none, or more than one; some tells these apart. The chain is
-// asked for only where a server runs.
+// Client returns the client of the process with this chain and this host session: that of the one running server with
+// its host in the chain, or else that of the one with the same session. It is "" if none or several match;
+// some is true in the second case. The chain is only computed if a server runs.
 func (b *Book) Client(chain func() []lineage.Process, session string) (client string, some bool) {
 	servers, _ := b.told()
 	if len(servers) == 0 {
@@ -43,10 +40,9 @@ func (b *Book) Client(chain func() []lineage.Process, session string) (client st
 	return only(servers, func(s Server) bool { return s.Session == session })
 }
 
-// Beneath reports whether a server was not started by its client's host, but by something
-// beneath it, such as a script in its shell: another living server, or the host of one,
-// stands above the process that started it, or another program has the same session. The
-// chain is the server's own, and asked for only where another server runs.
+// Beneath reports whether a server was started not by its client's host but by something below it, such as a script in
+// its shell: another running server, or the host of one, is above the process that started it, or another program has
+// the same session. The chain is the server's own, and only computed if another server runs.
 func (b *Book) Beneath(chain func() []lineage.Process, session string) bool {
 	servers, _ := b.told()
 	if len(servers) == 0 {
@@ -67,20 +63,19 @@ func (b *Book) Beneath(chain func() []lineage.Process, session string) bool {
 	})
 }
 
-// Servers are those that run, whoever their clients are.
+// Servers returns the running servers of all clients.
 func (b *Book) Servers() []Server {
 	servers, _ := b.told()
 	return servers
 }
 
-// Served reports whether a server runs, whoever its client is.
+// Served reports whether a server runs, for any client.
 func (b *Book) Served() bool {
 	servers, _ := b.told()
 	return len(servers) > 0
 }
 
-// only returns the client of the servers that fit, "" when they have several, and
-// whether any fits.
+// only returns the client of the matching servers, "" if they have several, and whether any server matches.
 func only(servers []Server, fits func(Server) bool) (client string, some bool) {
 	for _, s := range servers {
 		if !fits(s) {
@@ -94,9 +89,9 @@ func only(servers []Server, fits func(Server) bool) (client string, some bool) {
 	return client, some
 }
 
-const maxServer = 64 << 10 // more than a server tells of itself
+const maxServer = 64 << 10 // more than an announcement needs, in bytes
 
-// told returns the servers that run, and the files of those that were killed.
+// told returns the running servers, and the files of those that were killed.
 func (b *Book) told() (running []Server, left []string) {
 	if b.servers == "" {
 		return nil, nil
@@ -110,7 +105,7 @@ func (b *Book) told() (running []Server, left []string) {
 		path := filepath.Join(string(b.servers), entry.Name())
 		data, err := private.Read(path, maxServer)
 		switch {
-		case err != nil || json.Unmarshal(data, &s) != nil: // it is just being removed or written
+		case err != nil || json.Unmarshal(data, &s) != nil: // it is being removed or written
 		case s.Process.Runs():
 			running = append(running, s)
 		default:
@@ -120,8 +115,8 @@ func (b *Book) told() (running []Server, left []string) {
 	return running, left
 }
 
-// announce writes down that this process is the server of a name that has joined. It
-// reports whether that is to be tried again soon. The caller holds l.mu.
+// announce records that this process is the server of a name that has joined. pending means that it should be tried
+// again soon. The caller holds l.mu.
 func (b *Book) announce(name string, l *life) (pending bool) {
 	if b.server == nil || l.announced != "" || !b.joined(l) {
 		return false
@@ -148,7 +143,7 @@ func (b *Book) announce(name string, l *life) (pending bool) {
 	return false
 }
 
-// remove takes back what servers have announced.
+// remove deletes announcements of servers.
 func (b *Book) remove(paths ...string) {
 	for _, path := range paths {
 		if err := os.RemoveAll(path); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/planloop/planloop/internal/presence"
 )
 
-// client has a server join for a client. The server is this process, unless it is
-// said to be another. It leaves when the test ends, if not before.
+// client makes a server join for a client until the test ends, if not before. The server is this process unless s names
+// another.
 func client(t *testing.T, state, name string, s presence.Server) (leave func()) {
 	t.Helper()
 	if s.Process.PID == 0 {
@@ -63,14 +63,14 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestOneClientOrSome: two hosts above are nobody's in particular, whatever the session
-// says, and agents' all the same; two servers of one agent are that agent.
+// TestOneClientOrSome: with two hosts above, the client is ambiguous in any session, but an agent's; two servers of one
+// agent are that agent.
 func TestOneClientOrSome(t *testing.T) {
 	above := []lineage.Process{{PID: 90, Started: 9, Name: "inner"}, {PID: 70, Started: 5, Name: "outer"}}
 	for other, want := range map[string]string{"outer#2": "", "inner#1": "inner#1"} {
 		state := t.TempDir()
 		client(t, state, "inner#1", presence.Server{Host: above[0], Session: "s"})
-		if err := os.Rename(only(t, state), filepath.Join(state, "servers", "other.json")); err != nil { // they are one process here
+		if err := os.Rename(only(t, state), filepath.Join(state, "servers", "other.json")); err != nil { // both are one process here
 			t.Fatal(err)
 		}
 		client(t, state, other, presence.Server{Host: above[1]})
@@ -83,8 +83,8 @@ func TestOneClientOrSome(t *testing.T) {
 	}
 }
 
-// TestServersComeAndGo: what a server tells stands from the first sign of life after
-// there is a state until it leaves; what a killed one has left is removed.
+// TestServersComeAndGo: an announcement lasts from the first sign of life with a state until the server leaves; a
+// killed server's is removed.
 func TestServersComeAndGo(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	server := presence.Server{Process: self(t), Host: lineage.Process{PID: 70, Started: 5, Name: "agent"}}
@@ -97,7 +97,7 @@ func TestServersComeAndGo(t *testing.T) {
 		}
 		return client
 	}
-	leave := book.Join("builder") // an agent of that name, without a connection of its own
+	leave := book.Join("builder") // an agent of that name, without its own connection
 	if _, err := os.Stat(state); err == nil || whose() != "" {
 		t.Error("the state folder was created")
 	}
@@ -122,12 +122,12 @@ func TestServersComeAndGo(t *testing.T) {
 		}
 	}
 	t.Cleanup(presence.Open(state, presence.Options{}).Join("codex#1"))
-	if got := filepath.Base(only(t, state)); got != "half.json" { // it may be being written
+	if got := filepath.Base(only(t, state)); got != "half.json" { // it may be incomplete yet
 		t.Errorf("%s is left", got)
 	}
 }
 
-// only returns the one file of a server.
+// only returns the single server file.
 func only(t *testing.T, state string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(state, "servers", "*"))

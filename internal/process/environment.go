@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Environment is what a stranger's program is given of an environment, as name=value: where
-// home is and which language is spoken, nothing secret, and the variables that are named.
+// Environment returns the part of an environment, as name=value, that an untrusted program gets: home, language and the
+// named variables, nothing secret.
 func Environment(all []string, named ...string) []string {
 	given := append(usual(), named...)
 	var list []string
@@ -23,8 +23,8 @@ func Environment(all []string, named ...string) []string {
 	return append(list, NotFromHere()...)
 }
 
-// NotFromHere is what keeps Windows from looking for a program in the current folder first, which may be a repository
-// with a git.exe of its own. Elsewhere nothing is needed.
+// NotFromHere returns the variable that keeps Windows from looking for a program in the current folder first, which may
+// be a repository with its own git.exe. Other systems need nothing.
 func NotFromHere() []string {
 	if runtime.GOOS != "windows" {
 		return nil
@@ -32,10 +32,10 @@ func NotFromHere() []string {
 	return []string{"NoDefaultCurrentDirectoryInExePath=1"}
 }
 
-// usual are the variables that programs cannot do without.
+// usual are the variables that programs need.
 func usual() []string {
 	names := []string{"HOME", "PATH", "TMPDIR", "LANG", "TERM", "USER", "LOGNAME", "SHELL"}
-	if runtime.GOOS == "windows" { // where programs do not start without
+	if runtime.GOOS == "windows" { // programs do not start there without these
 		names = append(names, "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "HOMEDRIVE",
 			"HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "USERNAME")
 	}

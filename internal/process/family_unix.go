@@ -7,14 +7,13 @@ import (
 	"syscall"
 )
 
-// family is a command and what it starts: its session, and what descends from it.
+// family is a command and its processes: its session, and its descendants.
 type family struct{ leader int }
 
-// Keep does nothing: this system lets no process adopt what another one leaves behind.
+// Keep does nothing: on this system no process can adopt the orphans of another.
 func Keep() {}
 
-// start starts a command in a session of its own, without a terminal that it could ask a
-// person on, or answer for one.
+// start starts a command in its own session, without a terminal where it could ask a person or answer for one.
 func (*Launcher) start(cmd *exec.Cmd) (*family, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -23,12 +22,12 @@ func (*Launcher) start(cmd *exec.Cmd) (*family, error) {
 	return &family{leader: cmd.Process.Pid}, nil
 }
 
-// world is one alone: this system does not tell them apart.
+// world is always the same: this system does not distinguish any.
 func world() string { return "" }
 
 func (f *family) identity() Identity { return Identity{Pid: f.leader, Start: began(f.leader)} }
 
-// members lists the command and what members finds of it, while it runs itself.
+// members lists the command and its family while the command runs.
 func (id Identity) members() map[int]string {
 	if id.Start == "" || began(id.Pid) != id.Start {
 		return nil
@@ -40,11 +39,10 @@ func (id Identity) members() map[int]string {
 	return found
 }
 
-// kill ends the family.
 func (f *family) kill() {
-	for range 100 { // each round ends what the former saw being started
+	for range 100 { // each round kills processes that started during the round before
 		found := members(f.leader)
-		_ = syscall.Kill(-f.leader, syscall.SIGKILL) // fails when none is left
+		_ = syscall.Kill(-f.leader, syscall.SIGKILL) // fails if it is empty
 		for _, pid := range found {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
@@ -54,5 +52,5 @@ func (f *family) kill() {
 	}
 }
 
-// end ends what is left when the command has ended.
+// end kills the remaining processes after the command has ended.
 func (f *family) end() { f.kill() }

@@ -2,6 +2,6 @@ package process
 
 import "golang.org/x/sys/unix"
 
-// Hide keeps the memory, the environment and the open files of this process from others of
-// the same user, and writes no core of it. Root sees them all the same.
+// Hide keeps this process's memory, environment and open files from other processes of the same user, and prevents core
+// dumps. Root still sees them.
 func Hide() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

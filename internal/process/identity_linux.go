@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// markName is the variable by which a process tells which family it is of.
+// markName is the environment variable that holds a process's family.
 const markName = "PLANLOOP_FAMILY"
 
 func (f *family) identity() Identity {
@@ -17,14 +17,14 @@ func (f *family) identity() Identity {
 	return Identity{World: world(), Mark: f.mark, Pid: pid, Start: began(pid)}
 }
 
-// world tells apart the starts of the system, and the name spaces of process numbers.
+// world identifies the boot and the PID namespace.
 func world() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, _ := os.Readlink("/proc/self/ns/pid")
 	return strings.TrimSpace(string(boot)) + " " + space
 }
 
-// members lists the processes of the family, and when they began.
+// members lists the family's processes, and when they began.
 func (id Identity) members() map[int]string {
 	if id.World != world() || id.Start == "" {
 		return nil
@@ -53,22 +53,20 @@ func (id Identity) members() map[int]string {
 	return found
 }
 
-// marked reports whether the environment of a process has the mark. One of another user
-// does not show it.
+// marked reports whether a process has the mark in its environment. Another user's environment cannot be read.
 func marked(pid int, mark string) bool {
 	environment, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	return err == nil && mark != "" &&
 		slices.ContainsFunc(bytes.Split(environment, []byte{0}), func(v []byte) bool { return string(v) == markName+"="+mark })
 }
 
-// status is what the system says of a process.
+// status is a process's entry in /proc.
 type status struct {
 	parent, session int
-	start           string // in ticks since the start of the system
-	ended           bool   // it is there until its parent has heard of it
+	start           string // in ticks since boot
+	ended           bool   // a zombie, until its parent waits for it
 }
 
-// processes lists those there are.
 func processes() map[int]status {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -87,7 +85,7 @@ func processes() map[int]status {
 	return all
 }
 
-// began is when a process began, "" for one that does not run.
+// began returns when a process began, "" if it does not run.
 func began(pid int) string {
 	s, _ := statusOf(pid)
 	return s.start
@@ -98,7 +96,7 @@ func statusOf(pid int) (s status, ok bool) {
 	if err != nil {
 		return s, false
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // a name may hold blanks and brackets
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // a name may contain blanks and brackets
 	if len(fields) < 20 {
 		return s, false
 	}

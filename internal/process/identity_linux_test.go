@@ -18,14 +18,13 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// Started with one of these the test binary is a launcher, which prints the identity of the
-// command it is given and waits for it.
+// Started with one of these, the test binary is a launcher, which prints the identity of its command and waits for it.
 const (
 	withKeeper    = "-launch-with-a-keeper"
 	withoutKeeper = "-launch-without-a-keeper"
 )
 
-// descends has the test binary say whether it descends from the identity that it reads from a file.
+// descends makes the test binary report whether it descends from the identity in a file.
 const descends = "-descends-from"
 
 func tellDescent(path string) {
@@ -62,16 +61,16 @@ func launch(keeper bool, command string) {
 	}
 }
 
-// family is a command that a launcher of another process has started.
+// family is a command started by a launcher in another process.
 type family struct {
 	process.Identity
 	path     string // of the pipe
 	launcher *exec.Cmd
-	witness  *bufio.Reader // of a pipe that everything the command has started holds open
+	witness  *bufio.Reader // of a pipe that every process of the command holds open
 }
 
-// started runs a command, in which $W is the pipe and $N stands for what says that one more
-// process is up, and waits until so many are.
+// started runs a command, in which $W is the pipe and $N reports one more running process, and waits for the given
+// number of reports.
 func started(t *testing.T, how, command string, up int) *family {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "witness")
@@ -108,7 +107,7 @@ func started(t *testing.T, how, command string, up int) *family {
 	return f
 }
 
-// gone waits until nothing that the command has started runs any more.
+// gone waits until every process of the command has ended.
 func (f *family) gone(t *testing.T) {
 	t.Helper()
 	if _, err := io.Copy(io.Discard, f.witness); err != nil {
@@ -119,7 +118,7 @@ func (f *family) gone(t *testing.T) {
 	}
 }
 
-// orphaned ends the launcher, and its keeper where there is one, so that neither ends the command.
+// orphaned kills the launcher, and its keeper if asked, so that neither ends the command.
 func (f *family) orphaned(t *testing.T, keeper bool) {
 	t.Helper()
 	steps := []error{f.launcher.Process.Signal(syscall.SIGSTOP)}
@@ -134,7 +133,7 @@ func (f *family) orphaned(t *testing.T, keeper bool) {
 	_ = f.launcher.Wait()
 }
 
-// families are commands by what they start: each process that writes to the pipe is counted.
+// families are commands by their processes: each process that writes to the pipe is counted.
 func families() map[string]struct {
 	command string
 	up      int
@@ -155,8 +154,8 @@ func families() map[string]struct {
 	}
 }
 
-// TestFamiliesOfTheDeadAreEnded: whatever a command has started is found and ended by another
-// process, when the one that started it, and the keeper, are gone.
+// TestFamiliesOfTheDeadAreEnded: after its launcher and keeper are gone, another process finds and kills everything
+// that a command has started.
 func TestFamiliesOfTheDeadAreEnded(t *testing.T) {
 	for _, how := range []string{withKeeper, withoutKeeper} {
 		for name, family := range families() {
@@ -182,8 +181,8 @@ func TestFamiliesOfTheDeadAreEnded(t *testing.T) {
 	}
 }
 
-// TestKeeperOutlivesItsLauncher: with the launcher alone gone, the keeper ends the command; and
-// while it is stopped, another process does.
+// TestKeeperOutlivesItsLauncher: if only the launcher is gone, the keeper ends the command; while the keeper is
+// stopped, another process does.
 func TestKeeperOutlivesItsLauncher(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *family){
 		"the keeper ends it": func(*testing.T, *family) {},
@@ -221,8 +220,7 @@ func TestKeeperOutlivesItsLauncher(t *testing.T) {
 	}
 }
 
-// TestAnotherProcessWithTheNumberIsSpared: an identity whose number was given to another
-// process since, or before the system was started anew, is of nobody.
+// TestAnotherProcessWithTheNumberIsSpared: an identity matches nothing if its number was reused, or after a reboot.
 func TestAnotherProcessWithTheNumberIsSpared(t *testing.T) {
 	f := started(t, withoutKeeper, "echo up >&9; exec sleep 1000", 1)
 	for name, change := range map[string]func(*process.Identity){
@@ -247,7 +245,7 @@ func TestAnotherProcessWithTheNumberIsSpared(t *testing.T) {
 	}
 }
 
-// TestIdentityIsKept: what is read back from JSON is the same family.
+// TestIdentityIsKept: the JSON of an identity is read back as the same family.
 func TestIdentityIsKept(t *testing.T) {
 	f := started(t, withKeeper, "echo up >&9; exec sleep 1000", 1)
 	text, err := json.Marshal(f.Identity)
@@ -260,15 +258,15 @@ func TestIdentityIsKept(t *testing.T) {
 	}
 }
 
-// TestDescentIsTold: whatever a command starts finds it above itself; where there is a keeper, also what has left
-// its session and lost its parent. Nobody else does.
+// TestDescentIsTold: every process that a command starts finds it above itself; with a keeper, also one that left its
+// session and lost its parent. No other process does.
 func TestDescentIsTold(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask := self + " " + descends + " $W.identity"
-	left := "setsid sh -c '" + ask + " >&9 &'; echo up >&9; sleep 1000" // what started it has ended before
+	left := "setsid sh -c '" + ask + " >&9 &'; echo up >&9; sleep 1000" // its parent has ended by then
 	for name, test := range map[string]struct {
 		how, command string
 		want         bool

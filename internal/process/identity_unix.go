@@ -14,8 +14,8 @@ import (
 // Alive reports whether any process of the family runs.
 func (id Identity) Alive() bool { return len(id.members()) > 0 }
 
-// Kill ends every process of the family, and returns when they are gone. Those that cannot
-// be ended are an error.
+// Kill kills every process of the family and returns when they are gone. It returns an error if some could not be
+// killed.
 func (id Identity) Kill() error {
 	held := map[int]*os.Process{}
 	defer func() {
@@ -28,7 +28,7 @@ func (id Identity) Kill() error {
 			if held[pid] != nil {
 				continue
 			}
-			process, err := os.FindProcess(pid) // which keeps hold of it, where the system can
+			process, err := os.FindProcess(pid) // which pins it, if the system can
 			if err != nil || began(pid) != start {
 				continue
 			}
@@ -37,7 +37,7 @@ func (id Identity) Kill() error {
 		}
 		return fresh
 	}
-	for hold(syscall.SIGSTOP) { // what is stopped starts nothing more
+	for hold(syscall.SIGSTOP) { // a stopped process starts no more processes
 	}
 	for _, process := range held {
 		_ = process.Kill()
@@ -46,7 +46,7 @@ func (id Identity) Kill() error {
 		if !id.Alive() {
 			return nil
 		}
-		hold(syscall.SIGKILL) // what was on its way, and showed neither its parent nor its mark when they were listed
+		hold(syscall.SIGKILL) // processes that were starting, and had neither parent nor mark when listed
 		time.Sleep(10 * time.Millisecond)
 	}
 	return fmt.Errorf("the processes %v could not be ended", slices.Sorted(maps.Keys(id.members())))

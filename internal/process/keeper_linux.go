@@ -14,24 +14,22 @@ import (
 )
 
 const (
-	keeperName = "planloop-keep" // what the launcher is called as: argv[0] of the child
-	lifeline   = 3               // the keeper's end of a pipe: when the other is closed, the command is to end
-	grace      = 2 * time.Second // for a keeper to end its command; one that was stopped does not
+	keeperName = "planloop-keep" // the launcher's name as keeper: argv[0] of the child
+	lifeline   = 3               // the keeper's end of a pipe: when the other end is closed, it ends the command
+	grace      = 2 * time.Second // for a keeper to end its command; a stopped keeper does not
 )
 
-// family is a command and all that it starts. Its keeper is a process that adopts
-// whatever in it loses its parent. Should the command kill its keeper, this process
-// adopts what is left.
+// family is a command and all its processes. Its keeper is a process that adopts their orphans. If the command kills
+// its keeper, this process adopts the rest.
 type family struct {
 	launcher *Launcher
 	cmd      *exec.Cmd
 	mark     string
-	lifeline *os.File // nil: without a keeper
+	lifeline *os.File // nil: no keeper
 	late     *time.Timer
 }
 
-// start starts a command in a session of its own, without a terminal that it could ask a
-// person on, or answer for one.
+// start starts a command in its own session, without a terminal where it could ask a person or answer for one.
 func (l *Launcher) start(cmd *exec.Cmd) (*family, error) {
 	f := &family{launcher: l, cmd: cmd, mark: rand.Text()}
 	cmd.Env = append(cmd.Environ(), markName+"="+f.mark)
@@ -39,7 +37,7 @@ func (l *Launcher) start(cmd *exec.Cmd) (*family, error) {
 	if l.Program == "" {
 		return f, cmd.Start()
 	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGCONT // so that a keeper which its command has stopped ends it
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGCONT // wakes a keeper stopped by its command, so that it ends it
 	if err := adopt(); err != nil {
 		return nil, err
 	}
@@ -51,7 +49,7 @@ func (l *Launcher) start(cmd *exec.Cmd) (*family, error) {
 	f.lifeline = near
 	cmd.Args = append([]string{keeperName, cmd.Path}, cmd.Args...)
 	cmd.Path, cmd.ExtraFiles = l.Program, []*os.File{far}
-	l.mu.Lock() // a keeper that is not written down yet would be taken for an orphan
+	l.mu.Lock() // until it is recorded, a keeper would be taken for an orphan
 	defer l.mu.Unlock()
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(err, near.Close())
@@ -63,17 +61,17 @@ func (l *Launcher) start(cmd *exec.Cmd) (*family, error) {
 	return f, nil
 }
 
-// kill ends the family; the keeper waits until none of it is left.
+// kill ends the family; the keeper waits until every process is gone.
 func (f *family) kill() {
 	if f.lifeline == nil {
-		_ = syscall.Kill(-f.cmd.Process.Pid, syscall.SIGKILL) // fails when none is left
+		_ = syscall.Kill(-f.cmd.Process.Pid, syscall.SIGKILL) // fails if it is empty
 		return
 	}
 	_ = f.lifeline.Close()
 	f.late = time.AfterFunc(grace, func() { _ = f.cmd.Process.Kill() })
 }
 
-// end ends what is left when the command, or its keeper, has ended.
+// end kills the remaining processes after the command, or its keeper, has ended.
 func (f *family) end() {
 	if f.lifeline == nil {
 		f.kill()
@@ -91,7 +89,7 @@ func (f *family) end() {
 	}
 }
 
-// adopt makes what descends from this process and loses its parent a child of it.
+// adopt makes orphaned descendants children of this process.
 func adopt() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt what the command leaves behind: %w", err)
@@ -99,8 +97,8 @@ func adopt() error {
 	return nil
 }
 
-// Keep turns the process into the keeper of a command if it was started as one, and
-// does not return then. A program that is a launcher calls it first in main.
+// Keep runs the process as the keeper of a command if it was started as one, and does not return then. A program that
+// serves as launcher calls it first in main.
 func Keep() {
 	if len(os.Args) < 3 || os.Args[0] != keeperName {
 		return
@@ -113,9 +111,9 @@ func Keep() {
 	os.Exit(code)
 }
 
-// keep runs a command, ends what it leaves behind, and returns its exit code.
+// keep runs a command, kills its leftover processes, and returns its exit code.
 func keep(program string, args []string) (code int, err error) {
-	signal.Notify(make(chan os.Signal, 1)) // the command is not to end its keeper by a signal that can be caught
+	signal.Notify(make(chan os.Signal, 1)) // the command must not end its keeper by a signal that can be caught
 	syscall.CloseOnExec(lifeline)
 	if err := adopt(); err != nil {
 		return 0, err
@@ -126,7 +124,7 @@ func keep(program string, args []string) (code int, err error) {
 		return 0, err
 	}
 	go func() {
-		_, _ = os.NewFile(lifeline, "lifeline").Read(make([]byte, 1)) // the launcher ends the command, or has itself ended
+		_, _ = os.NewFile(lifeline, "lifeline").Read(make([]byte, 1)) // the launcher ends the command, or has ended itself
 		_ = syscall.Kill(-pid, syscall.SIGKILL)
 	}()
 	var status syscall.WaitStatus
@@ -142,11 +140,10 @@ func keep(program string, args []string) (code int, err error) {
 	return status.ExitStatus(), nil
 }
 
-// endChildren kills the children of this process, but those that are spared, and so
-// theirs, which it adopts, until there are none. What shares the session of this process
-// is no command's: each has a session of its own, and none leads back. A child that has
-// ended is there until it is waited for, so that one which goes on as another child while
-// they are listed is seen in the next round.
+// endChildren kills the children of this process, except the spared ones, until none is left; their orphaned
+// children, which it adopts, are killed too. Children in this process's own session are not a command's: each command
+// has its own session and cannot return. A child that has ended is listed until it is waited for, so a process that
+// replaces itself with another child during the listing is seen in the next round.
 func endChildren(spared map[int]bool) {
 	session, err := unix.Getsid(0)
 	for own := syscall.Getpgrp(); ; {
@@ -159,7 +156,7 @@ func endChildren(spared map[int]bool) {
 				_ = syscall.Kill(-group, syscall.SIGKILL) // at once, however fast it forks
 			}
 			if syscall.Kill(pid, syscall.SIGKILL) != nil {
-				continue // another user's: there is no way to end it
+				continue // another user's: it cannot be killed
 			}
 			_, _ = syscall.Wait4(pid, nil, 0, nil)
 			ended++
@@ -170,7 +167,7 @@ func endChildren(spared map[int]bool) {
 	}
 }
 
-// children lists the children of this process, with those that have ended.
+// children lists the children of this process, including ended ones.
 func children() []int {
 	var found []int
 	for pid, s := range processes() {

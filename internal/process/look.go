@@ -8,12 +8,10 @@ import (
 	"runtime"
 )
 
-// SearchPath is where Look finds programs: places that an administrator writes to, and no
-// project.
+// SearchPath is where Look finds programs: folders that only administrators write to.
 const SearchPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin:/opt/homebrew/bin"
 
-// Look finds a program on the fixed path, whatever the own PATH says. On Windows there is
-// no fixed one.
+// Look finds a program on the fixed path, ignoring PATH. Windows has no fixed path.
 func Look(name string) (string, error) {
 	if runtime.GOOS == "windows" {
 		return lookOnWindows(name, filepath.SplitList(os.Getenv("PATH")))
@@ -27,9 +25,9 @@ func Look(name string) (string, error) {
 	return "", notFound(name)
 }
 
-// lookOnWindows finds a program in some folders. The current one, where Windows looks first, is a repository's as
-// often as not: it counts as little as any that is not named whole, and no batch file is a program. bash is git's:
-// the one of the system is WSL's, which is told neither our environment nor our git.
+// lookOnWindows finds a program in some folders. It ignores folders without an absolute path, above all the current
+// one, where Windows looks first and which is often a repository; batch files are not programs. bash is git's own: the
+// system's bash belongs to WSL, which gets neither our environment nor our git.
 func lookOnWindows(name string, folders []string) (string, error) {
 	file := name + ".exe"
 	if name == "bash" {
@@ -50,8 +48,8 @@ func lookOnWindows(name string, folders []string) (string, error) {
 	return "", notFound(name)
 }
 
-// bashBeside is the bash that came with the git of a folder, "" for none: that folder is cmd or bin below git's own,
-// or the bin of what git's own shell puts first, such as mingw64.
+// bashBeside returns the bash installed with the git in a folder, or "". The folder is cmd or bin below
+// git's own, or the bin that git's shell puts first, such as mingw64/bin.
 func bashBeside(folder string) string {
 	up := filepath.Dir(folder)
 	for _, top := range []string{up, filepath.Dir(up)} {

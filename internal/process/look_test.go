@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLookOnWindows: what an administrator installed is found, however git lies there; WSL's bash is not taken, nor
-// anything that lies in the current folder.
+// TestLookOnWindows: programs that an administrator installed are found, in any layout of git; WSL's bash and files in
+// the current folder are not.
 func TestLookOnWindows(t *testing.T) {
 	top := t.TempDir()
 	for _, name := range []string{"system/bash.exe", "system/where.exe", "Git/cmd/git.exe", "Git/bin/bash.exe", "Git/mingw64/bin/git.exe",
@@ -24,7 +24,7 @@ func TestLookOnWindows(t *testing.T) {
 	t.Chdir(filepath.Join(top, "repository"))
 	for name, test := range map[string]struct {
 		program string
-		path    []string // "." and "" and "bin" are of the current folder
+		path    []string // "." and "" and "bin" are relative to the current folder
 		want    string
 	}{
 		"cmd":                   {"bash", []string{"system", "Git/cmd"}, "Git/bin/bash.exe"},

@@ -9,9 +9,8 @@ import (
 
 const zombie = 5 // SZOMB
 
-// members lists the processes that belong to the session of a leader or descend from
-// it, as far as their parents run. One that left the session and has lost its parent is
-// not found.
+// members lists the processes in the session of a leader and their descendants, while their parents run. It misses
+// processes that left the session and lost their parent.
 func members(leader int) []int {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
@@ -30,7 +29,7 @@ func members(leader int) []int {
 			}
 		}
 	}
-	delete(family, leader) // its group is ended with it
+	delete(family, leader) // killed with its group
 	found := make([]int, 0, len(family))
 	for pid := range family {
 		found = append(found, pid)
@@ -38,7 +37,7 @@ func members(leader int) []int {
 	return found
 }
 
-// began is when a process began, "" for one that does not run.
+// began returns when a process began, "" if it does not run.
 func began(pid int) string {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || info.Proc.P_stat == zombie {

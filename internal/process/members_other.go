@@ -2,9 +2,8 @@
 
 package process
 
-// members finds none: nobody has tried how this system tells of processes. The group is
-// ended all the same.
+// members finds nothing: listing processes is not implemented for this system. The process group is still killed.
 func members(int) []int { return nil }
 
-// began does not tell.
+// began is not implemented for this system.
 func began(int) string { return "" }

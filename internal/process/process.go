@@ -1,11 +1,10 @@
-// Package process starts commands together with what they start, so that all of it
-// can be ended. It judges no command, and knows nothing of why one is run.
+// Package process starts commands so that they can be ended together with all processes they start. It does not judge
+// commands, nor know why they run.
 //
-// What holds where: on Linux a keeper adopts what a command leaves behind, whatever
-// session, parent or environment that gave itself; on Windows all of it is in a job; on
-// macOS the session of the command is ended, and what descends from it while it runs.
-// Elsewhere it is the group of processes. Nothing holds a process of another user, or one
-// that somebody else was asked to start: cron, a service manager, a container engine.
+// The reach depends on the system. On Linux a keeper adopts a command's orphans, whatever session, parent or
+// environment they chose; on Windows all its processes are in a job; on macOS the command's session is ended, and its
+// descendants while it runs. On other systems only the process group is ended. Processes of other users, and those
+// started on request by cron, a service manager or a container engine, always escape.
 package process
 
 import (
@@ -13,8 +12,8 @@ import (
 	"syscall"
 )
 
-// ExitCode is how a process ended, by the conventions of shells: 128 and the
-// number of the signal for one that was ended by one; -1 for one that never ran.
+// ExitCode returns a process's exit code as shells do: 128 plus the signal if a signal ended it, and -1 if it never
+// ran.
 func ExitCode(state *os.ProcessState) int {
 	if state == nil {
 		return -1

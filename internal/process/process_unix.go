@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// ShellCommand is a command in the shell there is, which reads none of the
-// user's files.
+// ShellCommand returns a command in bash or else sh, without the user's startup files.
 func ShellCommand(command string) *exec.Cmd {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -17,5 +16,5 @@ func ShellCommand(command string) *exec.Cmd {
 	return exec.Command(bash, "--noprofile", "--norc", "-c", command)
 }
 
-// Apart has a command that is to be started outlive this process, and hear nothing of what is typed at its terminal.
+// Apart makes cmd, before it starts, survive this process and ignore its terminal's signals.
 func Apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

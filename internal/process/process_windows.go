@@ -13,21 +13,20 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// ShellCommand is a command in the shell there is.
+// ShellCommand returns a command in cmd.exe.
 func ShellCommand(command string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(os.Getenv("SystemRoot"), "System32", "cmd.exe")) // not the one of the current folder
-	// cmd.exe has quoting rules of its own: /S takes what is between the outer quotes as it is.
+	cmd := exec.Command(filepath.Join(os.Getenv("SystemRoot"), "System32", "cmd.exe")) // not the one in the current folder
+	// cmd.exe has its own quoting rules: /S keeps the text between the outer quotes unchanged.
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd.exe /D /S /C "` + command + `"`}
 	return cmd
 }
 
-// Apart has a command that is to be started outlive this process, and hear nothing of what is typed at its terminal.
+// Apart makes cmd, before it starts, survive this process and ignore its terminal's signals.
 func Apart(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 
-// family is a command and all that it starts: a job, which nothing leaves and which ends
-// with its handle.
+// family is a command and all its processes, in a job: no process can leave it, and it ends with its handle.
 type family struct {
 	job windows.Handle
 	pid int
@@ -36,7 +35,7 @@ type family struct {
 // Keep does nothing: a job needs no keeper.
 func Keep() {}
 
-// start starts a command in a job of its own. It runs no instruction before it is in it.
+// start starts a command in its own job. The command runs no instruction outside the job.
 func (*Launcher) start(cmd *exec.Cmd) (*family, error) {
 	job, err := newJob()
 	if err != nil {
@@ -76,7 +75,7 @@ func newJob() (windows.Handle, error) {
 	return job, nil
 }
 
-// assign puts a suspended process into a job and lets it run.
+// assign puts a suspended process into a job and resumes it.
 func assign(job windows.Handle, pid int) error {
 	const suspendResume = 0x0800 // PROCESS_SUSPEND_RESUME
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE|suspendResume, false, uint32(pid))
@@ -94,13 +93,12 @@ func assign(job windows.Handle, pid int) error {
 	return nil
 }
 
-// kill ends the job's processes.
 func (f *family) kill() { _ = windows.TerminateJobObject(f.job, 1) }
 
-// end ends the job, and with it what is left of it.
+// end ends the job and its remaining processes.
 func (f *family) end() { _ = windows.CloseHandle(f.job) }
 
-// world is one alone: this system does not tell them apart.
+// world is always the same: this system does not distinguish any.
 func world() string { return "" }
 
 func (f *family) identity() Identity {
@@ -112,7 +110,7 @@ func (f *family) identity() Identity {
 	return id
 }
 
-// opened opens a process, and says when it began.
+// opened opens a process, and returns when it began.
 func opened(pid int) (handle windows.Handle, start string, err error) {
 	const rights = windows.PROCESS_QUERY_LIMITED_INFORMATION | windows.PROCESS_TERMINATE | windows.SYNCHRONIZE
 	if handle, err = windows.OpenProcess(rights, false, uint32(pid)); err != nil {
@@ -137,8 +135,8 @@ func (id Identity) Alive() bool {
 	return alive
 }
 
-// Kill ends the command, and returns when it is gone. What it started is of its job, which
-// ends with the process that made it.
+// Kill ends the command, and returns when it is gone. Its other processes are in its job, which ends with the process
+// that made it.
 func (id Identity) Kill() error {
 	return id.with(func(handle windows.Handle) error {
 		err := windows.TerminateProcess(handle, 1)
@@ -150,7 +148,7 @@ func (id Identity) Kill() error {
 	})
 }
 
-// with calls a function with the process, unless that is gone.
+// with calls a function with the process, if it still runs.
 func (id Identity) with(call func(windows.Handle) error) error {
 	handle, start, err := opened(id.Pid)
 	if err != nil {

@@ -14,21 +14,19 @@ import (
 	"github.com/planloop/planloop/internal/tail"
 )
 
-// Launcher runs commands so that nothing they start outlives them, as far as the
-// system allows. Program is what starts them on Linux: one whose main calls Keep first,
-// usually the running one. Without it what leaves the session of its command lives on.
-// A process has one launcher with a program. All methods may be called from several
-// goroutines.
+// Launcher runs commands so that no process they start outlives them, as far as the system allows. Program starts them
+// on Linux; its main must call Keep first, and it is usually the running program. Without it, processes that leave
+// their command's session live on. A process has at most one launcher with a program. All methods may be called from
+// several goroutines.
 type Launcher struct {
 	Program string
 
 	mu      sync.Mutex
-	keepers map[int]bool // by pid: the children of this process that are no orphans of a command
+	keepers map[int]bool // children of this process, by pid, that are not orphans of a command
 }
 
-// ErrGone is the error of a launcher whose program is not there any more: an update may
-// take the file away under a process that runs. What would start the command, and be its
-// git, is missing.
+// ErrGone means that the launcher's program no longer exists: an update may remove the file of a running program.
+// Without it, commands cannot be started, nor get their git.
 var ErrGone = errors.New("the program that runs was taken away, perhaps by an update: start planloop again")
 
 func (l *Launcher) present() error {
@@ -38,30 +36,29 @@ func (l *Launcher) present() error {
 	return nil
 }
 
-// Options says how a command is run.
+// Options are the settings of a command.
 type Options struct {
 	Timeout time.Duration
-	Output  int            // bytes of each stream that are kept, its end
-	Started func(Identity) // is told what to end, should this process not live to do so; may be nil
+	Output  int            // bytes kept from the end of each stream
+	Started func(Identity) // gets the identity to kill if this process dies first; may be nil
 }
 
-// Result is what a command did.
+// Result is the outcome of a command.
 type Result struct {
-	ExitCode       int    // that of the function ExitCode
-	Stdout, Stderr string // their ends
+	ExitCode       int    // as returned by the function ExitCode
+	Stdout, Stderr string // the ends of the output
 	Truncated      bool   // a stream was longer
 	TimedOut       bool
 	Duration       time.Duration
 }
 
-// drain is how long the output of a command that ended is waited for, should a
-// process that could not be ended hold on to it.
+// drain is how long Run waits for the output of an ended command, in case a process that could not be killed keeps it
+// open.
 const drain = time.Second
 
-// Run starts a command, waits for it, and ends what it left. One that fails, or is
-// ended at its time-out, is a result. When ctx is done the command is ended too, and the
-// error wraps the cause; the result is what it did until then. What it prints goes to the
-// writers of cmd as well, as it comes; what they answer is not heeded.
+// Run starts a command, waits for it, and kills its leftover processes. A command that fails or times out is a result.
+// When ctx is done, Run ends the command and returns an error that wraps the cause, with the result so far. Output also
+// goes to the writers of cmd as it arrives; their errors are ignored.
 func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -99,7 +96,7 @@ func (l *Launcher) Run(ctx context.Context, cmd *exec.Cmd, o Options) (Result, e
 	return result, fmt.Errorf("wait for the command: %w", err)
 }
 
-// tee is a writer that hands on what it is given, if there is somebody to take it.
+// tee is a writer that also copies to a second writer, which may be nil.
 type tee struct{ kept, also io.Writer }
 
 func (t tee) Write(data []byte) (int, error) {

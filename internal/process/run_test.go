@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/internal/process"
 )
 
-// A launcher whose program was taken away starts nothing, for nothing would end it, and says so.
+// A launcher whose program was removed starts nothing, because nothing would end it, and says so.
 func TestProgramTakenAway(t *testing.T) {
 	launcher := &process.Launcher{Program: filepath.Join(t.TempDir(), "planloop")}
 	_, err := launcher.Run(t.Context(), exec.Command("echo", "started"), process.Options{Timeout: time.Minute, Output: 100})

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// awk allows programs that are known and neither write nor run: no system, no
-// getline, no pipes, no output to files, no extensions.
+// awk allows programs that are known and neither write nor run: no system, no getline, no pipes, no output to files, no
+// extensions.
 func awk(_ *judge, c call, a arguments) *refusal {
 	if a.has("--version") && len(a.flags)+len(a.rest) == 1 {
 		return nil
@@ -32,20 +32,19 @@ func awk(_ *judge, c call, a arguments) *refusal {
 	return devices(c, arguments{operands: a.rest[1:]})
 }
 
-// awkReader reads a program token by token. Where a slash may be read as a
-// division or as the beginning of a pattern, it gives up.
+// awkReader reads a program token by token. It gives up if a slash could be a division or the start of a pattern.
 type awkReader struct {
 	text     string
 	at       int
 	value    bool   // the last token ended a value, so that a slash divides
-	unsure   bool   // whether it did depends on the version
-	printing bool   // in a print statement, where > writes
-	within   int    // in how many brackets that stands: in more, > compares
-	brackets []bool // for each open round one, whether it belongs to if, while, for
-	last     string // the last name
+	unsure   bool   // awk versions differ on value
+	printing bool   // value is uncertain: awk versions differ
+	within   int    // bracket depth at the print; deeper, > compares
+	brackets []bool // for each open round bracket: whether it belongs to if, while, for or switch
+	last     string // the last token, if it was a name
 }
 
-// program returns why a program is refused, "" if it is not.
+// program returns the reason a program is refused, "" if it is allowed.
 func (a *awkReader) program() string {
 	for a.at < len(a.text) {
 		if why := a.token(); why != "" {
@@ -64,7 +63,7 @@ func (a *awkReader) token() string {
 	case c == '\n':
 		a.at++
 		if a.value || a.last == "print" {
-			a.printing = false // after anything else the statement may go on
+			a.printing = false // after anything else the statement may continue
 		}
 		a.after(false)
 		return ""
@@ -95,7 +94,7 @@ func (a *awkReader) token() string {
 	return a.operator(c)
 }
 
-// after notes what the last token was.
+// after records the last token.
 func (a *awkReader) after(value bool) {
 	a.value, a.unsure, a.last = value, false, ""
 }
@@ -159,7 +158,6 @@ func (a *awkReader) slash() string {
 	return "has a pattern without an end"
 }
 
-// skip moves over the characters of a set.
 func (a *awkReader) skip(set string) { a.at = len(a.text) - len(strings.TrimLeft(a.text[a.at:], set)) }
 
 func (a *awkReader) name() string {

@@ -1,19 +1,16 @@
-// Package shell judges a shell command by what it may do, and runs the ones that
-// only read behind a second wall. It is for a phase in which an agent may look at
-// everything and change nothing.
+// Package shell judges a shell command by its effects, and runs the read-only ones inside a second barrier. It serves
+// phases in which an agent may read everything and change nothing.
 //
-// Classify parses the command as bash would and allows it only when every part of
-// it is known to read: every kind of syntax, every command, every option. What is
-// unknown is refused, with the reason and, where there is one, the nearest form
-// that is allowed. It is pure: it looks at no file and at no environment. Command
-// runs a text with bash in a narrow environment, so that what the judgement
-// cannot see, such as the configuration of a repository, does little harm.
+// Classify parses the command as bash would and allows it only if every part is known to read: every kind of syntax,
+// every command, every option. Anything unknown is refused, with the reason and, if there is one, the nearest allowed
+// form. Classify is pure: it looks at no file and no environment variable. Command runs a text with bash in a narrow
+// environment, so that things the judgement cannot see, such as a repository's configuration, do little harm.
 //
-// It must not know plans, phases or who asks. What may be read is not its matter
-// either: a command that prints a file outside the workspace is a reading one.
+// The package must not know plans, phases or callers. It does not restrict which files may be read either: a command
+// that prints a file outside the workspace is still a reading one.
 //
-// The judgement is of bash. A host that hands the same text to another shell has
-// the same words, but a few constructs mean other things there.
+// The judgement assumes bash. If a host passes the same text to another shell, the words are the same, but a few
+// constructs mean other things there.
 package shell
 
 import (
@@ -27,28 +24,28 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxCommand bounds what is judged, in bytes. More is refused, never cut off.
+// maxCommand bounds the command that is judged, in bytes. A longer one is refused, never cut off.
 const maxCommand = 256 << 10
 
-// maxNesting bounds how deeply its brackets, or its statements, stand in each other.
+// maxNesting bounds how deeply a command's brackets, or its statements, are nested.
 const maxNesting = 200
 
 // Verdict is the answer of Classify.
 type Verdict struct {
 	Allowed bool
 	Reason  string // why it is refused, in one sentence; "" if it is allowed
-	Instead string // the nearest form that is allowed, "" if none is known
+	Instead string // the nearest allowed form; "" if none is known
 }
 
-// Classify says whether a bash command only reads.
+// Classify reports whether a bash command only reads.
 func Classify(command string) Verdict { return verdictOn(command, false) }
 
-// ClassifyForHost says whether an agent that may only read may run a bash command in its host's own shell: one that
-// only reads, or puts a plan before a person, which an agent without planloop's tools can do nowhere else.
+// ClassifyForHost reports whether an agent that may only read may run a bash command in its host's own shell. It also
+// allows submitting a plan and replying, because an agent without planloop's tools has no other way.
 func ClassifyForHost(command string) Verdict { return verdictOn(command, true) }
 
-// ClassifyForAnyShell says it where the host's shell may be cmd or PowerShell, which take other characters for quotes
-// and separators, and other programs for those of the same name.
+// ClassifyForAnyShell is ClassifyForHost if the host's shell may be cmd or PowerShell. Their quotes and separators
+// differ, and they run other programs under the same names.
 func ClassifyForAnyShell(command string) Verdict {
 	if !regexp.MustCompile(plainCommand).MatchString(command) {
 		return Verdict{Reason: "cmd and PowerShell may read it otherwise than bash; give one command of git, go, rg, grep, cat, ls, " +
@@ -57,8 +54,8 @@ func ClassifyForAnyShell(command string) Verdict {
 	return ClassifyForHost(command)
 }
 
-// plainCommand is a command that means the same in bash, cmd and PowerShell, and that runs the same program there, or
-// none. What reads in one may write in another: sort has /o in cmd.
+// plainCommand matches commands that mean the same in bash, cmd and PowerShell, and that run the same program there or
+// fail. A command that reads in one shell may write in another: sort has /o in cmd.
 const plainCommand = `^(git|go|rg|grep|cat|ls|pwd|head|tail|wc|planloop)( +(-[-\w./:=]*|[\w./:~*+]+|"[\w ./:~*+-]*"))* *$`
 
 func verdictOn(command string, submits bool) Verdict {
@@ -87,9 +84,8 @@ func judged(command string, submits bool) *refusal {
 	return j.stmts(file.Stmts)
 }
 
-// legible refuses texts that shells and people read in different ways: other
-// control characters than tab and newline (a carriage return ends a line for some
-// readers and not for bash), what is no UTF-8, and characters nobody sees.
+// legible refuses texts that shells and people read differently: invalid UTF-8, invisible characters, and control
+// characters other than tab and newline (a carriage return ends a line for some readers but not for bash).
 func legible(command string) *refusal {
 	if len(command) > maxCommand {
 		return refuse("the command is longer than %d bytes; split it", maxCommand)
@@ -111,8 +107,7 @@ func legible(command string) *refusal {
 	return nil
 }
 
-// nesting bounds how deeply a text can be nested, whatever its quotes: openers
-// that nothing closes count for ever.
+// nesting returns an upper bound on the nesting depth, ignoring quotes: openers that are never closed count to the end.
 func nesting(command string) int {
 	depth, deepest := 0, 0
 	for i := range len(command) {
@@ -127,8 +122,8 @@ func nesting(command string) int {
 	return deepest
 }
 
-// comments refuses one that ends with a backslash: some shells go on with the
-// comment on the next line, others with a command.
+// comments refuses a comment that ends with a backslash: some shells continue the comment on the next line, others read
+// a command there.
 func (j *judge) comments(file *syntax.File) *refusal {
 	if !strings.Contains(j.source, "#") || !strings.Contains(j.source, "\\\n") {
 		return nil
@@ -158,19 +153,19 @@ func unparsed(err error) *refusal {
 	return refuse("the command cannot be read as bash: %v", err)
 }
 
-// refusal says why a command is refused, and what might be allowed in its place.
+// refusal is the reason a command is refused, and possible replacements.
 type refusal struct {
 	reason  string
 	instead string // a known form
 	general string // a form that may be allowed
-	edits   []edit // of the command, which may make it one that is allowed
+	edits   []edit // changes to the command that may make it allowed
 }
 
 func refuse(format string, args ...any) *refusal {
 	return &refusal{reason: fmt.Sprintf(format, args...)}
 }
 
-// or names a form that is allowed.
+// or sets the allowed form to suggest, unless there is one already.
 func (r *refusal) or(instead string) *refusal {
 	if r != nil && r.instead == "" {
 		r.instead = instead
@@ -178,13 +173,13 @@ func (r *refusal) or(instead string) *refusal {
 	return r
 }
 
-// edit puts a text in the place of a part of the command.
+// edit replaces a part of the command with text.
 type edit struct {
 	from, to uint
 	text     string
 }
 
-// without offers the command without a node.
+// without suggests the command with node removed.
 func (r *refusal) without(node syntax.Node) *refusal {
 	if r != nil && r.edits == nil && node != nil {
 		r.edits = []edit{{node.Pos().Offset(), node.End().Offset(), ""}}
@@ -192,8 +187,7 @@ func (r *refusal) without(node syntax.Node) *refusal {
 	return r
 }
 
-// before offers the command with a text before a word: -- to end the options, ./ to
-// begin a path.
+// before suggests the command with text inserted before a word: -- to end the options, ./ to start a path.
 func (r *refusal) before(w word, text string) *refusal {
 	if w.node == nil {
 		return r
@@ -206,8 +200,7 @@ func (r *refusal) before(w word, text string) *refusal {
 	return r
 }
 
-// allowed returns the command without the offending part, or else a known form:
-// only what would be allowed.
+// allowed returns the edited command, or else a known form, and only if Classify would allow it.
 func (r *refusal) allowed(command string) string {
 	forms := make([]string, 0, len(r.edits)+2)
 	for _, e := range r.edits {
@@ -221,13 +214,12 @@ func (r *refusal) allowed(command string) string {
 	return ""
 }
 
-// made is the command with the edit.
 func (e edit) made(command string) string {
 	if e.to < e.from || e.to > uint(len(command)) {
 		return ""
 	}
 	before := command[:e.from]
-	if e.text == "" || e.text == "=" { // joins what is around it
+	if e.text == "" || e.text == "=" { // joins the neighbouring texts
 		before = strings.TrimRight(before, " \t")
 	}
 	return strings.TrimSpace(before + e.text + command[e.to:])

@@ -7,8 +7,7 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 )
 
-// TestRefusalsSayWhatToDo: the reason names what is wrong, and where there is a
-// form that is allowed it is offered.
+// TestRefusalsSayWhatToDo: the reason names the fault, and an allowed form is suggested if there is one.
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	for command, want := range map[string]shell.Verdict{
 		"rm -rf build":                    {Reason: "rm changes files", Instead: "ls -la"},
@@ -59,8 +58,8 @@ func TestNothingIsAllowed(t *testing.T) {
 	}
 }
 
-// TestSubmitting: an agent without planloop's tools puts its plan before a person by its host's shell, and does
-// nothing else there that changes the plan.
+// TestSubmitting: an agent without planloop's tools submits its plan with its host's shell, and changes nothing else of
+// the plan there.
 func TestSubmitting(t *testing.T) {
 	for _, command := range []string{"planloop submit", "planloop submit --file plan.json", "planloop submit < plan.json",
 		`planloop submit --json '{"summary":"x","steps":[]}'`, "planloop submit <<'EOF'\n{}\nEOF",

@@ -7,16 +7,14 @@ import (
 	"strings"
 )
 
-// The names that the launcher is called by, argv[0] of the child: to confine a command,
-// and where the command calls git.
+// Values of argv[0] that tell the launcher its job: confine a command, or act as the git that the command calls.
 const (
 	confineName = "planloop-confine"
 	gitName     = "git"
 )
 
-// Confine turns the process into what a command of this package has started it as, and
-// does not return then: the confined command, or its git. A program that is a launcher
-// calls it first in main.
+// Confine runs the process as the confined command, or as its git, if a command of this package started it as such; it
+// does not return then. A program that serves as launcher calls it first in main.
 func Confine() {
 	switch name := os.Args[0]; {
 	case name == confineName && len(os.Args) > 3:

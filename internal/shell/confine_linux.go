@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confinedCommand is a command that the launcher confines, and whether the kernel can keep
-// it from writing.
+// confinedCommand returns a command that the launcher confines, and whether the kernel can keep it from writing.
 func confinedCommand(launcher, temp, program string, args ...string) (*exec.Cmd, bool) {
 	cmd := exec.Command(launcher)
 	cmd.Args = append([]string{confineName, temp, program}, args...)
 	return cmd, landlockVersion() > 0
 }
 
-// become takes from this process, as far as the kernel knows how, what a command that reads
-// does not need, and goes on as the command. Files it may write below temp alone.
+// become drops from this process every privilege that a reading command does not need, as far as the kernel supports
+// it, and then executes the command. The command may write files only below temp.
 func become(temp, program string, args []string) error {
-	runtime.LockOSThread() // the restrictions are of a thread, and so is the exec after them
+	runtime.LockOSThread() // the restrictions apply to the thread, and so does the exec after them
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
@@ -42,7 +41,7 @@ func become(temp, program string, args []string) error {
 	return fmt.Errorf("start %s: %w", program, unix.Exec(program, append([]string{"bash"}, args...), os.Environ()))
 }
 
-// dropCapabilities leaves of root's rights the one to read every file.
+// dropCapabilities drops all of root's capabilities except reading every file.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var rights [2]unix.CapUserData
@@ -57,8 +56,7 @@ func dropCapabilities() error {
 	return nil
 }
 
-// runOnly keeps what this thread starts from running other programs than those, whatever
-// names them.
+// runOnly keeps processes that this thread starts from running programs other than these, whatever path names them.
 func runOnly(programs ...string) error {
 	if landlockVersion() == 0 {
 		return nil
@@ -77,7 +75,7 @@ func runOnly(programs ...string) error {
 	return landlock(unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_EXECUTE}, grants)
 }
 
-// interpreter is the loader that a program names, "" if it needs none.
+// interpreter returns the loader that an ELF program names, "" if it needs none.
 func interpreter(program string) string {
 	file, err := elf.Open(program)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// confinedCommand is the command itself: this system has nothing to confine it with.
+// confinedCommand returns the command unconfined: this system has nothing to confine it with.
 func confinedCommand(_, _, program string, args ...string) (*exec.Cmd, bool) {
 	return exec.Command(program, args...), false
 }

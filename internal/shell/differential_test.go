@@ -14,7 +14,7 @@ import (
 
 var tries = flag.Int("differential", 20000, "how many made-up commands TestBashAgrees judges")
 
-// pieces are what is hard to read in bash, and a command that writes.
+// pieces are texts that are hard to parse in bash, and a command that writes.
 func pieces() []string {
 	return []string{
 		"rm x", "rm x", "rm x\n", "; rm x;", "\nrm x\n", " | ", "echo ", "echo ", "cat ", "ls ", ":", ";", "; ", "\n", "&&", "||", "'",
@@ -28,9 +28,8 @@ func pieces() []string {
 	}
 }
 
-// TestBashAgrees: commands put together from pieces are judged, and the allowed
-// ones that hold a command that writes are run: bash must find no more in them
-// than the judge did.
+// TestBashAgrees judges commands assembled from pieces, and runs the allowed ones that contain a writing command: bash
+// must find no more commands in them than the judge did.
 func TestBashAgrees(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/internal/quietgit"
 )
 
-// surroundings lays out the folder that is a command's own, and returns its environment.
+// surroundings sets up the command's own folder and returns its environment.
 func surroundings(dir, own, launcher string) ([]string, error) {
 	programs := filepath.Join(own, programFolder)
 	if err := errors.Join(os.Mkdir(filepath.Join(own, tempFolder), 0o700), installGit(programs, launcher)); err != nil {
@@ -21,8 +21,7 @@ func surroundings(dir, own, launcher string) ([]string, error) {
 		[]string{"GIT_EXEC_PATH=" + programs}), nil
 }
 
-// baseEnvironment is the short list of what a command is told: where home is and
-// which language is spoken, and nothing secret.
+// baseEnvironment returns the short list of variables a command gets: paths, home and language, no secrets.
 func baseEnvironment(dir, own string) []string {
 	temp := filepath.Join(own, tempFolder)
 	list := []string{
@@ -41,9 +40,8 @@ func baseEnvironment(dir, own string) []string {
 	return list
 }
 
-// ownConfiguration is a folder for what programs note about themselves, in which only the
-// configuration of git is the user's. Go is told there to note and to start nothing: no
-// variable does.
+// ownConfiguration creates a configuration folder that holds only git's configuration of the user. Its telemetry file
+// makes Go record and start nothing: no environment variable does that.
 func ownConfiguration(own string) string {
 	folder := filepath.Join(own, "config")
 	telemetry := filepath.Join(folder, "go", "telemetry")

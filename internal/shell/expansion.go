@@ -10,7 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// parts judges what runs inside a word.
+// parts judges code that runs inside a word.
 func (j *judge) parts(parts []syntax.WordPart) *refusal {
 	if words, size := expansions(parts); words > 1 {
 		if j.expanded += words * (size + 20); words > maxWords || j.expanded > maxExpanded {
@@ -50,13 +50,13 @@ func (j *judge) inside(part syntax.WordPart) *refusal {
 	}
 }
 
-// What braces may expand to: words of one, and bytes of all in a command.
+// Limits of brace expansion: words from one word, and bytes of all in a command.
 const (
 	maxWords    = 100_000
 	maxExpanded = 4 << 20
 )
 
-// expansions bounds how many words the braces in a word make, and says how long it is.
+// expansions returns an upper bound on the words that a word's braces make, and their size in bytes.
 func expansions(parts []syntax.WordPart) (words, size int) {
 	var b strings.Builder
 	for _, part := range parts {
@@ -99,14 +99,13 @@ func expansions(parts []syntax.WordPart) (words, size int) {
 	return words, size
 }
 
-// anyRange is a range in braces, of numbers or letters.
+// anyRange matches a range of numbers or letters in braces.
 var anyRange = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\{([+-]?[0-9A-Za-z]+)\.\.([+-]?[0-9A-Za-z]+)(?:\.\.[+-]?[0-9]+)?\}`)
 })
 
-// quotedParts judges what stands between double quotes, or in a here-document.
-// Quotes inside of ${…} there mean one thing to some versions and another to
-// others, and so does where the whole ends.
+// quotedParts judges the parts of a double-quoted string or a here-document. Shell versions disagree on the meaning of
+// quotes inside ${…}, and on where the expansion ends.
 func (j *judge) quotedParts(parts []syntax.WordPart) *refusal {
 	for _, part := range parts {
 		if p, ok := part.(*syntax.ParamExp); ok && !p.Short && !simple(p) && strings.ContainsAny(strings.ReplaceAll(j.text(p), `\/`, ""),
@@ -117,14 +116,13 @@ func (j *judge) quotedParts(parts []syntax.WordPart) *refusal {
 	return j.parts(parts)
 }
 
-// text is the source of a node.
 func (j *judge) text(node syntax.Node) string {
 	to := min(node.End().Offset(), uint(len(j.source)))
 	return j.source[min(node.Pos().Offset(), to):to]
 }
 
-// parameter judges ${…}. Only forms that take the value as text are allowed:
-// ${!x} and ${x@P} run it, ${x:=y} writes it, an index or a slice computes it.
+// parameter judges ${…}. Only forms that take the value as text are allowed: ${!x} and ${x@P} run it, ${x:=y} writes
+// it, an index or a slice computes it.
 func (j *judge) parameter(p *syntax.ParamExp) *refusal {
 	if p.Excl || p.Names != 0 || p.Width || p.IsSet || p.Flags != nil || p.NestedParam != nil || len(p.Modifiers) > 0 || p.Param == nil ||
 		p.Split != 0 || p.GlobSubst != 0 || p.RcExpand != 0 {
@@ -160,8 +158,7 @@ func named(name string) string {
 	return "x"
 }
 
-// pattern judges a word, if there is one, in which extended patterns are patterns in
-// every shell.
+// pattern judges a word, or nil, in which every shell reads extended patterns as patterns.
 func (j *judge) pattern(w *syntax.Word) *refusal {
 	if w == nil {
 		return nil
@@ -185,9 +182,8 @@ func constantIndex(x syntax.ArithmExpr) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*" || integer().MatchString(w.Lit()))
 }
 
-// arithmetic judges an expression. The shell evaluates the value of a name in it
-// as a further expression, which may hold a substitution, so that only integers
-// and names that are known to hold integers are allowed.
+// arithmetic judges an expression. The shell evaluates a name's value as another expression, which may contain a
+// substitution, so only integers and names known to hold integers are allowed.
 func (j *judge) arithmetic(x syntax.ArithmExpr) *refusal {
 	switch x := x.(type) {
 	case nil:
@@ -221,7 +217,7 @@ func assigns(op syntax.BinAritOperator) bool {
 	return false
 }
 
-// target judges what an expression assigns.
+// target judges the left side of an assignment in an expression.
 func (j *judge) target(x syntax.ArithmExpr) *refusal {
 	w, ok := x.(*syntax.Word)
 	if !ok || !harmless(w.Lit()) || !j.number(w.Lit()) {
@@ -262,8 +258,8 @@ func (j *judge) operand(w *syntax.Word) *refusal {
 	return refuse("arithmetic runs what a value holds, and this one is not known to be a number").or("expr 1 + 2")
 }
 
-// numeric reports whether a substitution can only print an integer: nothing but the
-// output of its last command, and that a count.
+// numeric reports whether a substitution can only print an integer: its last command prints a count, and nothing else
+// prints.
 func numeric(c *syntax.CmdSubst) bool {
 	if len(c.Stmts) != 1 {
 		return false
@@ -285,8 +281,7 @@ func numeric(c *syntax.CmdSubst) bool {
 	return slices.Contains([]string{"wc -l", "wc -c", "wc -w", "wc -m", "date +%s"}, call.Args[0].Lit()+" "+call.Args[1].Lit())
 }
 
-// counts reports whether a substitution is seq with numbers, and so becomes words that
-// are natural numbers.
+// counts reports whether a substitution is seq with numbers, and so expands to natural numbers.
 func (j *judge) counts(c *syntax.CmdSubst) bool {
 	if words := command(c); len(words) < 2 || words[0] != "seq" {
 		return false
@@ -316,8 +311,7 @@ func variableIn(w *syntax.Word) string {
 	return ""
 }
 
-// harmless reports whether a script may give a value to the name: one that no
-// shell and no program takes for more than a value.
+// harmless reports whether a script may set the name: no shell and no program gives it a special meaning.
 func harmless(name string) bool {
 	if !syntax.ValidName(name) || slices.Contains(names()["special variables"], name) {
 		return false
@@ -331,8 +325,8 @@ func harmless(name string) bool {
 	return !slices.ContainsFunc(names()["special beginnings"], begins) && !slices.ContainsFunc(names()["special ends"], ends)
 }
 
-// FreeName reports whether a command may be given a value under the name: one that no shell,
-// and no program that the command starts, takes for more than a value.
+// FreeName reports whether a command may be given a variable of this name: neither a shell nor any program that the
+// command starts gives it a special meaning.
 func FreeName(name string) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
@@ -340,13 +334,13 @@ func FreeName(name string) bool {
 		!slices.ContainsFunc(names()["exported ends"], ends)
 }
 
-// knownLocale matches the locales in which the shell reads every byte below 0x80 as
-// itself. In others a character may end in what looks like a quote or a bracket.
+// knownLocale matches locales in which the shell reads every byte below 0x80 as itself. In others a character may end
+// in a byte that looks like a quote or a bracket.
 var knownLocale = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:C|POSIX|(?:C|[a-z]{2,3}(?:_[A-Z]{2})?)\.(?:UTF-8|utf-?8))$`)
 })
 
-// environment reports whether a command may be given name=value to run with.
+// environment reports whether a command may run with name=value in its environment.
 func environment(name, value string) bool {
 	plain := plainText().MatchString(value) || value == ""
 	switch {

@@ -1,4 +1,4 @@
 package shell
 
-// Surroundings are those of a command, for tests that run one without the wall.
+// Surroundings sets up a command's folder and environment, for tests that run one unconfined.
 var Surroundings = surroundings

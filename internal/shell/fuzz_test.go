@@ -9,8 +9,8 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 )
 
-// FuzzClassify: any text gets a verdict, the same each time, and what is allowed
-// is not when something that writes stands beside it or around it.
+// FuzzClassify: any text gets a verdict, the same each time, and an allowed text is refused with a writing command next
+// to it or around it.
 func FuzzClassify(f *testing.F) {
 	for _, name := range []string{"allowed.txt", "refused.txt"} {
 		for _, command := range corpus(f, name) {
@@ -34,7 +34,7 @@ func FuzzClassify(f *testing.F) {
 	})
 }
 
-// surrounded: what is allowed ends where it seems to end.
+// surrounded checks that an allowed command ends where it seems to end.
 func surrounded(t *testing.T, command string) {
 	for _, worse := range []string{
 		command + "\nrm x", "rm x\n" + command, "{ " + command + "\n} > f", "( " + command + "\n) > f", "$(" + command + "\nrm x\n)",
@@ -52,7 +52,7 @@ func TestSurroundedCorpus(t *testing.T) {
 			surrounded(t, command)
 		}
 		if strings.ContainsAny(command, "#\n") {
-			continue // on the same line what follows is of a comment or a here-document
+			continue // text on the same line belongs to a comment or a here-document
 		}
 		for _, worse := range []string{command + "; rm x", command + " && rm x", command + " | tee f", "rm x; " + command} {
 			if shell.Classify(worse).Allowed {
@@ -112,7 +112,7 @@ func TestHugeCommands(t *testing.T) {
 	}
 }
 
-// chained are statements of which each names two before it.
+// chained returns statements that each name two earlier ones.
 func chained(n int, format string) string {
 	var b strings.Builder
 	for i := 1; i < n; i++ {

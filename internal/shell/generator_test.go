@@ -12,12 +12,11 @@ import (
 	"testing"
 )
 
-// generator makes up commands out of the tables of the judge, in the ways in which
-// text becomes words in bash. Many of them would write or run something, if the judge
-// let them pass; that is for the sandbox to see.
+// generator makes commands from the judge's tables, in the ways in which text becomes words in bash. Many would write
+// or run something if the judge let them pass; the sandbox detects that.
 type generator struct {
 	*rand.Rand
-	options  map[string][]string // by program, each with the mark of what follows it
+	options  map[string][]string // by program, each with the mark of its value
 	programs []string            // of options, sorted
 	grammar  map[string][]string // of grammar.txt
 	corpus   []string
@@ -39,8 +38,8 @@ func newGenerator(t testing.TB, seed uint64) *generator {
 	return g
 }
 
-// readTable takes the options of options.txt. It knows of the table's form only what
-// it needs: the judge's own reading of it is what is tried.
+// readTable takes the options of options.txt. It parses as little of the table as it needs, because the judge's own
+// parser is under test.
 func (g *generator) readTable(t testing.TB) {
 	t.Helper()
 	text, err := os.ReadFile("options.txt")
@@ -69,7 +68,7 @@ func (g *generator) readTable(t testing.TB) {
 	}
 }
 
-// readSources takes the programs and options that are written out in the judge's code.
+// readSources takes the programs and options named in the judge's code.
 func (g *generator) readSources(t testing.TB) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -134,7 +133,7 @@ func (g *generator) pick(list []string) string { return list[g.IntN(len(list))] 
 
 func (g *generator) often(percent int) bool { return g.IntN(100) < percent }
 
-// scope is what the rules that are written in Go need to know of where they are used.
+// scope tells rules written in Go the program they are expanded for.
 type scope struct {
 	program string
 	depth   int
@@ -142,7 +141,6 @@ type scope struct {
 
 var nonterminal = regexp.MustCompile(`<[a-z][a-z ]*>`)
 
-// command makes up one.
 func (g *generator) command() string { return g.expand("<command>", &scope{}) }
 
 // expand replaces the rules that a text names.
@@ -206,7 +204,7 @@ func (g *generator) simple(program string) string {
 	return strings.Join(words, " ")
 }
 
-// operand is a word behind the options.
+// operand is a word after the options.
 func (g *generator) operand(s *scope) string {
 	switch n := g.IntN(20); {
 	case n < 11:
@@ -223,8 +221,7 @@ func (g *generator) operand(s *scope) string {
 	return g.expand("<plain operand>", s)
 }
 
-// option is one of the options of a program, of another one, or one that is known to
-// do harm somewhere.
+// option is an option of the program, of another program, or one known to do harm in some program.
 func (g *generator) option(program string, s *scope) string {
 	list := g.options[program]
 	if len(list) == 0 || g.often(6) {
@@ -236,7 +233,7 @@ func (g *generator) option(program string, s *scope) string {
 	return g.given(g.pick(list), s)
 }
 
-// given is an option with its value, in one of the forms that there are.
+// given is an option with its value, in one of the possible forms.
 func (g *generator) given(option string, s *scope) string {
 	if option == "-#" {
 		return "-" + strconv.Itoa(g.IntN(30))
@@ -268,7 +265,7 @@ func (g *generator) given(option string, s *scope) string {
 	return name + " " + value
 }
 
-// quoted is a text as one word, in one of the ways to write it.
+// quoted is a text as one word, quoted in a random way.
 func (g *generator) quoted(text string) string {
 	single := "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	switch g.IntN(9) {
@@ -289,7 +286,6 @@ func (g *generator) quoted(text string) string {
 	return single
 }
 
-// escaped is the inside of $'…'.
 func (g *generator) escaped(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -362,7 +358,7 @@ func (g *generator) walk() []string {
 	return list
 }
 
-// place is where a command runs, and whether in a usual environment.
+// place returns the folder to run a command in, and whether to use a usual environment.
 func (g *generator) place() (dir string, host bool) {
 	host = g.often(50)
 	root := "ws"

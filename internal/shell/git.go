@@ -7,7 +7,6 @@ import (
 	"sync"
 )
 
-// gitCommands are the commands of git that may be allowed.
 var gitCommands = sync.OnceValue(func() map[string]rule {
 	log, diff := closed(listed("git log"), gitFormats), closed(listed("git diff"), gitFormats)
 	remote := options(`-v --verbose --push --all`).upToOperand()
@@ -42,7 +41,7 @@ var gitCommands = sync.OnceValue(func() map[string]rule {
 	return table
 })
 
-// git judges the command behind the options before it.
+// git judges the command after git's own options.
 func git(j *judge, _ call, a arguments) *refusal {
 	if len(a.rest) == 0 {
 		return nil
@@ -58,7 +57,7 @@ func git(j *judge, _ call, a arguments) *refusal {
 	return known.judge(j, call{"git " + name, a.rest[1:]})
 }
 
-// gitInstead is the nearest command of git that reads.
+// gitInstead returns the nearest git command that reads.
 func gitInstead(name string) string {
 	switch name {
 	case "checkout", "switch", "restore":
@@ -77,16 +76,15 @@ func gitInstead(name string) string {
 	return "git log --oneline"
 }
 
-// signing are the parts of a format that check signatures.
+// signing matches the parts of a format that check signatures.
 var signing = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+ ]*G|signature`) })
 
-// builtinFormats are the formats that have a name; others come from a configuration.
+// builtinFormats matches git's own named formats; others come from a configuration.
 var builtinFormats = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(oneline|short|medium|full|fuller|reference|email|raw|t?format:.*|.*%.*|)$`)
 })
 
-// gitFormats refuses formats that check signatures, which runs a program, and those
-// that are not known.
+// gitFormats refuses unknown formats and those that check signatures, which runs a program.
 func gitFormats(c call, a arguments) *refusal {
 	for _, f := range a.flags {
 		if !f.given || f.name != "--format" && f.name != "--pretty" && f.name != "--sort" {
@@ -99,8 +97,8 @@ func gitFormats(c call, a arguments) *refusal {
 	return nil
 }
 
-// gitNamesOnlyIn allows names only where one of the options says that they are
-// patterns: without, a branch or tag is made.
+// gitNamesOnlyIn allows operands only with one of the options that make them patterns; otherwise git creates a branch
+// or tag.
 func gitNamesOnlyIn(instead string, names ...string) func(call, arguments) *refusal {
 	return func(c call, a arguments) *refusal {
 		if len(a.operands) > 0 && !a.has(names...) {
@@ -110,7 +108,7 @@ func gitNamesOnlyIn(instead string, names ...string) func(call, arguments) *refu
 	}
 }
 
-// gitSub judges a command of git that has commands of its own.
+// gitSub judges a git command that has subcommands.
 func gitSub(instead string, commands map[string]rule) func(*judge, call) *refusal {
 	return func(j *judge, c call) *refusal {
 		if len(c.words) == 0 {
@@ -127,7 +125,7 @@ func gitSub(instead string, commands map[string]rule) func(*judge, call) *refusa
 	}
 }
 
-// gitReflog shows like log, unless its first word says otherwise.
+// gitReflog judges git reflog, which works like git log unless its first word is another subcommand.
 func gitReflog(log rule) func(*judge, call) *refusal {
 	return func(j *judge, c call) *refusal {
 		words := c.words
@@ -145,7 +143,7 @@ func gitReflog(log rule) func(*judge, call) *refusal {
 	}
 }
 
-// gitRemote is allowed where it shows; the options of get-url are those before it.
+// gitRemote allows git remote if it only shows. The options of get-url are the ones given before it.
 func gitRemote(g *grammar) func(*judge, call, arguments) *refusal {
 	return func(_ *judge, _ call, a arguments) *refusal {
 		if len(a.rest) == 0 || len(a.rest) == 1 && a.rest[0].is("show") {
@@ -159,7 +157,7 @@ func gitRemote(g *grammar) func(*judge, call, arguments) *refusal {
 	}
 }
 
-// gitConfig is allowed where it gets and lists. With two words and no option it sets.
+// gitConfig allows git config to get and list. With two words and no option, git config writes.
 func gitConfig(_ *judge, _ call, a arguments) *refusal {
 	if a.has("-l", "--list") && len(a.operands) == 0 || a.has("--get", "--get-all", "--get-regexp", "--get-urlmatch") {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"github.com/planloop/planloop/internal/quietgit"
 )
 
-// installGit makes a folder of programs in which git is the launcher. It comes first in
-// the command's PATH, and is where git looks for its own commands, so that each git is
-// started by runGit, for the repository that it works on: those within submodules, too.
+// installGit creates a folder in which git is the launcher. The folder comes first in the command's PATH, and git looks
+// there for its own commands, so that runGit starts every git, also those in submodules, for the repository it works
+// on.
 func installGit(folder, launcher string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
@@ -26,7 +26,7 @@ func installGit(folder, launcher string) error {
 	}
 	git, err := process.Look(gitName)
 	if err != nil {
-		return nil // there is none to be kept from anything
+		return nil // without git, nothing needs to be restricted
 	}
 	for _, script := range gitScripts(git) {
 		if err := os.Symlink(script, filepath.Join(folder, filepath.Base(script))); err != nil {
@@ -36,8 +36,7 @@ func installGit(folder, launcher string) error {
 	return os.Symlink(launcher, filepath.Join(folder, gitName))
 }
 
-// linkOrCopy gives a program a second name. A link goes to no other drive, and not to
-// what is an administrator's.
+// linkOrCopy gives a program a second name. A link cannot cross drives, nor name an administrator's file.
 func linkOrCopy(program, name string) error {
 	if os.Link(program, name) == nil {
 		return nil
@@ -49,7 +48,7 @@ func linkOrCopy(program, name string) error {
 	return os.WriteFile(name, data, 0o700)
 }
 
-// gitScripts are those commands of git that read and are scripts.
+// gitScripts returns the reading git commands that are scripts.
 func gitScripts(git string) []string {
 	if real, err := filepath.EvalSymlinks(git); err == nil {
 		git = real
@@ -65,8 +64,8 @@ func gitScripts(git string) []string {
 	return found
 }
 
-// runGit runs git for a command, so that nothing runs which the repository names: not the
-// one where the command began, but the one on which this git works.
+// runGit runs git so that nothing runs that the repository names. This is the repository that this git works on, which
+// may differ from the one where the command began.
 func runGit(args []string) (code int, err error) {
 	git, err := process.Look(gitName)
 	if err != nil {
@@ -97,8 +96,8 @@ func runGit(args []string) (code int, err error) {
 	return process.ExitCode(cmd.ProcessState), nil
 }
 
-// gitCommandAt returns where the command of git stands, behind the options that the judge
-// lets pass, and one by which scripts of git ask where they are.
+// gitCommandAt returns the index of git's command, after the options that the judge allows and --exec-path, by which
+// git's scripts find their folder.
 func gitCommandAt(args []string) (int, error) {
 	known := listed("git").read().arities
 	for i := 0; i < len(args); i++ {
@@ -115,8 +114,8 @@ func gitCommandAt(args []string) (int, error) {
 	return len(args), nil
 }
 
-// runGitOnly keeps git from running anything but itself, where the system can: what nobody
-// knows yet that a repository may name.
+// runGitOnly keeps git from running other programs, if the system can. This covers ways to name one that are not known
+// yet.
 func runGitOnly(git string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 )
 
-// armed is a folder with repositories that name a program wherever git takes one.
+// armed is a folder with repositories that name a program wherever git accepts one.
 type armed struct {
 	t        *testing.T
 	dir, spy string
 }
 
-// A spy tells by the file, where it may write, and by what it says on both streams.
+// A spy leaves a trace in the file, where it may write, and on both streams.
 const spyText = `#!/bin/sh
 echo SPIED-$0 "$@" >&2
 echo SPIED "$@" >>RANFILE
@@ -110,8 +110,7 @@ func (h armed) repository(dir string) {
 	h.git(dir, "tag", "-m", "tag", "v1")
 }
 
-// arm configures programs for everything, in the file of the repository and in one that it
-// includes.
+// arm configures programs for everything, in the repository's own file and in one that it includes.
 func (h armed) arm(dir string) {
 	h.t.Helper()
 	for _, key := range strings.Fields(`
@@ -159,8 +158,7 @@ func (h armed) arm(dir string) {
 
 const mark = "\x01"
 
-// readings are what is asked of a repository, by commands that the judge lets pass and some
-// more.
+// readings are the commands run in a repository: those that the judge allows, and some more.
 const readings = `status
 status -v -v
 status --porcelain --ignored
@@ -239,8 +237,8 @@ var -l
 lfs
 foo`
 
-// TestGitRunsNothingOfTheRepository: the configuration of a repository names programs for
-// nearly everything, and git is started in the folder of the command or anywhere else.
+// TestGitRunsNothingOfTheRepository: a repository's configuration names programs for nearly everything, and git is
+// started in the command's folder or elsewhere.
 func TestGitRunsNothingOfTheRepository(t *testing.T) {
 	h := newArmed(t)
 	h.write("nest/fix.patch", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-changed\n+fixed\n", 0o600)
@@ -278,7 +276,7 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 	}
 }
 
-// TestGitWithoutAnAnswer: where git cannot tell what it is configured with, nothing runs.
+// TestGitWithoutAnAnswer: if git cannot list its configuration, nothing runs.
 func TestGitWithoutAnAnswer(t *testing.T) {
 	h := newArmed(t)
 	h.write("nest/.git/config", "[diff \"spy\"]\n\ttextconv = "+h.spy+"\n[broken\n", 0o600)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// landlockVersion returns which version of Landlock the kernel has, 0 for none.
+// landlockVersion returns the kernel's version of Landlock, 0 if it has none.
 func landlockVersion() int {
 	version, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -16,9 +16,8 @@ func landlockVersion() int {
 	return int(version)
 }
 
-// changing is what a version of Landlock can take from a process that is only to read:
-// changing files, acting on devices, TCP, and reaching processes outside by signals and
-// abstract sockets.
+// changing returns the rights that a version of Landlock can take from a process that should only read: changing files,
+// acting on devices, TCP, and reaching outside processes by signals and abstract sockets.
 func changing(version int) unix.LandlockRulesetAttr {
 	var all unix.LandlockRulesetAttr
 	for _, since := range []struct {
@@ -44,10 +43,10 @@ func changing(version int) unix.LandlockRulesetAttr {
 	return all
 }
 
-// landlock takes rights from the calling thread, and so from what it starts, for good, but
-// for those to files that are granted below paths.
+// landlock takes rights from the calling thread and its future children for good, except the file rights granted below
+// paths.
 func landlock(taken unix.LandlockRulesetAttr, grants map[string]uint64) error {
-	// A kernel that knows less takes the longer structure, whose end is zero then.
+	// An older kernel accepts the longer structure because its unknown end is zero.
 	fd, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&taken)), unsafe.Sizeof(taken), 0)
 	if errno != 0 {
 		return fmt.Errorf("make a ruleset: %w", errno)

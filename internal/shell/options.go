@@ -7,38 +7,35 @@ import (
 	"sync"
 )
 
-// arity says whether an option takes a value.
 type arity byte
 
 const (
-	alone    arity = iota // none
-	valued                // one, attached or as the next word
-	attached              // maybe one, attached only
-	trailing              // one, attached or as the next word, if there is a next word
-	verbatim              // one, attached or as the next word, even if that looks like an option
+	alone    arity = iota // no value
+	valued                // a value, attached or as the next word
+	attached              // an optional value, attached only
+	trailing              // a value, attached or as the next word, if there is a next word
+	verbatim              // a value, attached or as the next word, even if that looks like an option
 )
 
-// grammar is the options of a command: the ones that are known to only read. All
-// others are refused, abbreviations too, since what they stand for depends on the
-// version.
+// grammar lists the options of a command that are known to only read. All others are refused, abbreviations too: they
+// may mean other options in other versions.
 type grammar struct {
 	texts   []string
-	reading sync.Once // read has put into what follows what the texts say
+	reading sync.Once // guards read, which parses texts into the fields below
 
 	arities map[string]arity  // by the option with its dashes
-	values  map[string]string // by the option that takes only some, each between bars
+	values  map[string]string // for options restricted to some values: each between bars
 	needs   needs
 	numbers bool // -5 is an option
 	early   bool // options end at the first operand
-	long    bool // options of one dash are words, as those of find
+	long    bool // options with one dash are words, like those of find
 }
 
-// options reads a grammar: -n and --name are alone, -n: takes a value, -n? may
-// have one attached, -n~ takes the next word if there is one, -n+ the next word
-// whatever it is, --name=a|b one of these, -# is any number.
+// options makes a grammar: -n and --name are alone, -n: takes a value, -n? may have one attached, -n~ takes the next
+// word if there is one, -n+ the next word in any case, --name=a|b one of these, -# is any number.
 func options(texts ...string) *grammar { return &grammar{texts: texts} }
 
-// read is the grammar once its texts were read: a process that judges one command needs few of them.
+// read returns the grammar, parsed on first use: a process that judges one command needs only a few.
 func (g *grammar) read() *grammar {
 	g.reading.Do(g.fill)
 	return g
@@ -75,20 +72,20 @@ func (g *grammar) fill() {
 	}
 }
 
-// upToOperand makes a grammar whose options end at the first operand.
+// upToOperand ends the options at the first operand.
 func (g *grammar) upToOperand() *grammar { g.early = true; return g }
 
-// words makes a grammar whose options of one dash are words.
+// words makes options with one dash words.
 func (g *grammar) words() *grammar { g.long = true; return g }
 
-// flag is an option as it was given.
+// flag is an option as given.
 type flag struct {
 	name  string
 	value word
 	given bool // it has a value
 }
 
-// arguments are the words of a command, told apart.
+// arguments are a command's words, separated into options and operands.
 type arguments struct {
 	flags    []flag
 	operands []word
@@ -99,8 +96,8 @@ func (a arguments) has(names ...string) bool {
 	return slices.ContainsFunc(a.flags, func(f flag) bool { return slices.Contains(names, f.name) })
 }
 
-// split tells options and operands apart. In a command that is open, words that
-// are unknown until it runs are welcome: none of its options does harm.
+// split separates options and operands. In an open command, words unknown until it runs are accepted because none of
+// its options does harm.
 func (g *grammar) split(c call, open bool) (arguments, *refusal) {
 	a, r := g.read().tellApart(c, open)
 	if r != nil {
@@ -161,8 +158,7 @@ func source(w word) string {
 	return "a word that is not known yet"
 }
 
-// option reads one word that begins with a dash, and returns how many of the next
-// words are its value.
+// option reads one word that begins with a dash and returns how many of the next words are its value.
 func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (int, *refusal) {
 	if w.splits && !open {
 		return 0, hidden(c, w)
@@ -206,7 +202,7 @@ func (g *grammar) option(c call, w word, next []word, open bool, a *arguments) (
 	return 0, nil
 }
 
-// separate takes the next word for the value of an option.
+// separate takes the next word as the value of an option.
 func (g *grammar) separate(c call, name string, next []word, open bool, a *arguments) (int, *refusal) {
 	if len(next) == 0 {
 		a.flags = append(a.flags, flag{name: name})
@@ -260,7 +256,7 @@ func (g *grammar) longOption(c call, w word, next []word, open bool, a *argument
 	return g.separate(c, name, next, open || kind == verbatim && len(next) > 0 && next[0].one(), a)
 }
 
-// refused says why an option is not allowed, and what it may be short for.
+// refused explains why an option is not allowed, and names the option it may abbreviate.
 func (g *grammar) refused(c call, name string, w word) *refusal {
 	if strings.HasPrefix(name, "--") && len(name) > 3 {
 		for _, full := range slices.Sorted(maps.Keys(g.arities)) {
@@ -273,13 +269,11 @@ func (g *grammar) refused(c call, name string, w word) *refusal {
 	return refuse("%s %s is not known to only read", c.name, shown(name)).without(w.syntax())
 }
 
-// rule judges the arguments of one command.
 type rule struct {
 	judge func(j *judge, c call) *refusal
 }
 
-// open is a command none of whose options writes or runs anything: what its words
-// become when it runs does not matter.
+// open is a rule for a command without any option that writes or runs: unknown words cannot do harm.
 func open(g *grammar) rule {
 	return rule{func(_ *judge, c call) *refusal {
 		a, r := g.split(c, true)
@@ -290,8 +284,7 @@ func open(g *grammar) rule {
 	}}
 }
 
-// parsed is a command that is judged by its options and operands. If those cannot be
-// told apart, instead is offered.
+// parsed is a rule that judges a command by its options and operands, and suggests instead if they cannot be separated.
 func parsed(g *grammar, instead string, check func(j *judge, c call, a arguments) *refusal) rule {
 	return rule{func(j *judge, c call) *refusal {
 		a, r := g.split(c, false)
@@ -316,8 +309,8 @@ func devices(c call, a arguments) *refusal {
 	return nil
 }
 
-// closed is a command with options that write or run: a word that may become one
-// of those is refused, and check looks at what remains.
+// closed is a rule for a command with options that write or run: it refuses words that may become one, and check judges
+// the rest. check may be nil.
 func closed(g *grammar, check func(c call, a arguments) *refusal) rule {
 	return parsed(g, "", func(_ *judge, c call, a arguments) *refusal {
 		if check == nil {
@@ -327,10 +320,10 @@ func closed(g *grammar, check func(c call, a arguments) *refusal) rule {
 	})
 }
 
-// anything is a command that only prints, whatever it is given.
+// anything allows a command that only prints, with any arguments.
 func anything(*judge, call) *refusal { return nil }
 
-// noOperands is a check for commands whose operands change something.
+// noOperands is a check for commands that change something if they have operands.
 func noOperands(c call, a arguments) *refusal {
 	if len(a.operands) > 0 {
 		return refuse("%s with %s changes something", c.name, source(a.operands[0])).or(c.name)
@@ -338,7 +331,7 @@ func noOperands(c call, a arguments) *refusal {
 	return nil
 }
 
-// atMost is a check for commands whose later operands are written.
+// atMost is a check for commands that write to their operands after the first n.
 func atMost(n int) func(call, arguments) *refusal {
 	return func(c call, a arguments) *refusal {
 		for i, w := range a.operands {
@@ -350,17 +343,17 @@ func atMost(n int) func(call, arguments) *refusal {
 	}
 }
 
-// needs is which options make a command read, for one that writes without them.
+// needs lists the options that make a command read, for one that writes without them.
 type needs struct {
 	ways    []way
 	instead string
 }
 
-// way is options of which one has to be given, and others that undo it, wherever they
-// stand: of two modes many programs take the last one, and some the first.
+// way requires one of some options, and none of those that undo it, at any position: of two modes many programs take
+// the last one, and some the first.
 type way struct{ one, without []string }
 
-// needed reads a condition: -c -l or -t without -d; the form that is offered instead.
+// needed parses a condition such as "-c -l or -t without -d; FORM", where FORM is suggested instead.
 func needed(text string) needs {
 	if text == "" {
 		return needs{}
@@ -374,8 +367,8 @@ func needed(text string) needs {
 	return n
 }
 
-// met reports whether the arguments hold one of the ways. An option that tells about
-// the command counts only alone: some programs go on after it.
+// met refuses arguments that satisfy none of the ways. Options that describe the command (--version, --help) count only
+// without other words: some programs continue after them.
 func (n needs) met(c call, a arguments) *refusal {
 	if n.ways == nil || len(c.words) == 1 && slices.ContainsFunc([]string{"--version", "--help", "-V", "-h"}, c.words[0].is) {
 		return nil

@@ -6,15 +6,14 @@ import (
 	"sync"
 )
 
-// projects are the tools of a project: what of them reads is a small part.
+// projects are the rules for a project's tools; only a small part of their commands reads.
 func projects() map[string]rule {
 	return map[string]rule{"git": parsed(listed("git").upToOperand(), "git --no-pager log", git), "go": {goTool},
 		"planloop": {planloop(listed("planloop"))}}
 }
 
-// goCommands are the commands of go that neither build nor run. Listing packages
-// looks at files; the options that build for it, ask the network or change go.mod
-// are left out.
+// goCommands are the go commands that neither build nor run. Listing packages reads files; the options that build for
+// it, use the network or change go.mod are left out.
 var goCommands = sync.OnceValue(func() map[string]rule {
 	return map[string]rule{
 		"version": closed(options(`-m -v -json`).words(), nil), "help": {anything},
@@ -61,8 +60,8 @@ func goList(c call, a arguments) *refusal {
 	return nil
 }
 
-// planloop allows the commands that show, with their options: approving, answering and
-// marking are a person's, or go over the tools.
+// planloop allows the commands that only show, with their options. Approving, answering and marking belong to people,
+// or go through the tools.
 func planloop(shows *grammar) func(*judge, call) *refusal {
 	return func(j *judge, c call) *refusal {
 		words := c.words
@@ -88,10 +87,10 @@ func planloop(shows *grammar) func(*judge, call) *refusal {
 	}
 }
 
-// option reports whether a word may be one, as far as can be known.
+// option reports whether a word is or may become an option.
 func option(w word) bool { return !w.whole || strings.HasPrefix(w.text, "-") }
 
-// submission allows planloop submit with a file, an object, or what stands on its standard input.
+// submission allows planloop submit with a file, an object, or standard input.
 func submission(words []word) *refusal {
 	for len(words) > 0 {
 		if len(words) < 2 || !words[1].whole || !slices.ContainsFunc([]string{"--file", "--json"}, words[0].is) {

@@ -28,8 +28,8 @@ var (
 	soleIn    = flag.String("sole-in", "ws", "the folder of the scratch world to run it in")
 )
 
-// TestAllowedCommandsOnlyRead: what the judge allows of made-up commands changes
-// nothing, starts no program but those of the tables, and connects to nothing.
+// TestAllowedCommandsOnlyRead: generated commands that the judge allows change nothing, start only programs from the
+// tables, and connect to nothing.
 func TestAllowedCommandsOnlyRead(t *testing.T) {
 	if *seed == 0 {
 		*seed = rand.Uint64()
@@ -76,7 +76,7 @@ type proof struct {
 	escapes int
 }
 
-// generate makes up commands and hands on those that are allowed.
+// generate makes commands and passes on the allowed ones.
 func (p *proof) generate(count int, until time.Time) {
 	walk := p.generator.walk()
 	for p.made = range count {
@@ -99,7 +99,6 @@ func (p *proof) generate(count int, until time.Time) {
 	p.made++
 }
 
-// replay runs the commands of a file.
 func (p *proof) replay(file string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -116,16 +115,15 @@ func (p *proof) replay(file string) {
 	}
 }
 
-// endless reports whether a command may run until it is ended, which costs the time of
-// hundreds of others.
+// endless reports whether a command may run until it is killed, which costs as much time as hundreds of others.
 func endless(command string) bool {
 	return endlessly.MatchString(command)
 }
 
 var endlessly = regexp.MustCompile(`\b(yes|sleep|while|until)\b|tail.* -[a-zA-Z0-9]*[fF]|--follow|--retry|--pid|for \(\(|shuf.* -[a-z-]*r`)
 
-// special reports whether a command is kept from harm by the environment of bash_execute:
-// those of git and go read what the workspace configures.
+// special reports whether a command is harmless only in bash_execute's environment: git and go commands that read the
+// workspace's configuration.
 func special(command string) bool {
 	return specially.MatchString(strings.NewReplacer("'", "", `"`, "", `\`, "", "{", "", ",", "").Replace(command))
 }
@@ -138,7 +136,7 @@ func (p *proof) work(s *sandbox) {
 		o, err := s.run(j)
 		if err != nil {
 			p.t.Errorf("%q: %v", j.Command, err)
-			for range p.jobs { // nothing more can be run
+			for range p.jobs { // no more can be run
 			}
 			return
 		}
@@ -198,11 +196,10 @@ func shellWords() []string {
 	return strings.Fields("break builtin cd command continue dirs exit jobs popd pushd read return set shift times type ulimit umask wait")
 }
 
-// harmlessPrograms are the programs that an allowed command may start.
 func harmlessPrograms() map[string]bool {
-	programs := map[string]bool{"bash": true, "gettext": true, "envsubst": true} // the last two of git's scripts
+	programs := map[string]bool{"bash": true, "gettext": true, "envsubst": true} // git's scripts run the last two
 	for _, name := range strings.Fields("preconv tbl nroff groff troff grotty col zsoelim manconv lexgrog locale") {
-		programs[name] = true // of man's
+		programs[name] = true // man runs these
 	}
 	for name := range strings.SplitSeq(os.Getenv(programsVariable), ",") {
 		programs[name] = true

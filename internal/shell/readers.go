@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// why is what is said of a command that is known, and not to read.
+// why explains the refusal of a well-known command, and suggests another.
 type why struct{ reason, instead string }
 
-// refused are well-known commands that do not only read, with what to use instead.
+// refused lists well-known commands that do not only read, by name.
 var refused = sync.OnceValue(func() map[string]why {
 	table := map[string]why{}
 	for group, names := range names() {
@@ -23,8 +23,7 @@ var refused = sync.OnceValue(func() map[string]why {
 	return table
 })
 
-// guarded are the commands that read, and have options or operands that write or
-// run.
+// guarded are the rules for commands that read but have options or operands that write or run.
 func guarded() map[string]rule {
 	awkRule := parsed(listed("awk").upToOperand(), "awk '{print $1}' FILE", awk)
 	sedRule := parsed(listed("sed"), unknownLine, sed)
@@ -34,7 +33,7 @@ func guarded() map[string]rule {
 		"sed":  sedRule, "gsed": sedRule, "awk": awkRule, "gawk": awkRule, "mawk": awkRule, "nawk": awkRule,
 		"date": closed(listed("date"), dateFormat),
 		"xxd": parsed(listed("xxd").words().upToOperand(), "xxd FILE", func(_ *judge, c call, a arguments) *refusal {
-			return atMost(1)(c, arguments{operands: a.rest}) // what looks like an option behind it is written
+			return atMost(1)(c, arguments{operands: a.rest}) // a later word that looks like an option is written to as well
 		}),
 		"fd": fd, "fdfind": fd,
 		"less": closed(options(`-# -N -S -R -r -F -X -n -i -I -M -m -s -e -E -G`), pager),
@@ -44,7 +43,7 @@ func guarded() map[string]rule {
 		"hostname": closed(listed("hostname"), noOperands),
 		"netstat":  closed(options(`-t -l -n -p -u -a -s -r -i -e -v -4 -6`), withoutNames("netstat -tlnp")),
 		"tree":     closed(listed("tree"), apart),
-		"ss":       closed(listed("ss"), noOperands), // it asks the network for their addresses
+		"ss":       closed(listed("ss"), noOperands), // operands make it ask the network for addresses
 		"lsof":     closed(listed("lsof"), withoutNames("lsof -nP -i :8080")),
 		"arch":     closed(options(``), noOperands),
 		"jq":       {jq(listed("jq"))},
@@ -57,7 +56,7 @@ func guarded() map[string]rule {
 	}
 }
 
-// dateFormat refuses an operand that is no format: it sets the clock.
+// dateFormat refuses operands other than formats: they set the clock.
 func dateFormat(c call, a arguments) *refusal {
 	for _, w := range a.operands {
 		if !strings.HasPrefix(w.text, "+") {
@@ -67,8 +66,8 @@ func dateFormat(c call, a arguments) *refusal {
 	return nil
 }
 
-// apart refuses a value that stands with the letter of its option: tree takes it for
-// more letters, and the next word for the value.
+// apart refuses a value attached to its option's letter: tree reads it as more letters, and takes the next word as the
+// value.
 func apart(c call, a arguments) *refusal {
 	for _, f := range a.flags {
 		with := func(w word) bool { return w.option() && w.node == f.value.node }
@@ -79,7 +78,7 @@ func apart(c call, a arguments) *refusal {
 	return nil
 }
 
-// withoutNames refuses to ask the network for the names of other machines.
+// withoutNames refuses to ask the network for names of other machines.
 func withoutNames(instead string) func(call, arguments) *refusal {
 	return func(c call, a arguments) *refusal {
 		if c.name == "lsof" && !a.has("-i") || a.has("-n") {
@@ -89,7 +88,7 @@ func withoutNames(instead string) func(call, arguments) *refusal {
 	}
 }
 
-// known allows only operands that are known: some versions run what a name holds.
+// known allows only known operands: some versions run text in a file's name.
 func known(instead string) func(call, arguments) *refusal {
 	return func(c call, a arguments) *refusal {
 		return each(a.operands, func(w word) *refusal {
@@ -101,7 +100,7 @@ func known(instead string) func(call, arguments) *refusal {
 	}
 }
 
-// unzip goes on with options behind --, and two dashes take back what one gives.
+// unzip refuses --: unzip still reads options after it, and a second dash takes an option back.
 func unzip(c call, a arguments) *refusal {
 	for _, w := range c.words {
 		if w.is("--") {
@@ -111,7 +110,7 @@ func unzip(c call, a arguments) *refusal {
 	return nil
 }
 
-// jq needs a filter that is known; none of its options does harm.
+// jq requires a known filter; none of its options does harm.
 func jq(g *grammar) func(*judge, call) *refusal {
 	return func(_ *judge, c call) *refusal {
 		for i := 0; i < len(c.words); i++ { // each of these has two values
@@ -151,7 +150,7 @@ func bat(c call, a arguments) *refusal {
 	return nil
 }
 
-// yq refuses an expression that is not known, and operators that run or write.
+// yq refuses unknown expressions, and operators that run or write.
 func yq(_ call, a arguments) *refusal {
 	texts := slices.Clone(a.operands)
 	for _, f := range a.flags {
@@ -176,7 +175,7 @@ func yq(_ call, a arguments) *refusal {
 	return nil
 }
 
-// manual allows a page by its name: the options of man name programs to show it with.
+// manual allows only names of pages: man has options that name programs to show a page with.
 func manual(_ *judge, c call) *refusal {
 	for _, w := range c.words {
 		if !w.whole || !plainText().MatchString(w.text) || strings.Contains(w.text, "/") {
@@ -186,13 +185,13 @@ func manual(_ *judge, c call) *refusal {
 	return nil
 }
 
-// archives are the commands that unpack and need code of their own.
+// archives are the rules for unpackers that need code of their own.
 func archives() map[string]rule {
 	return map[string]rule{"tar": tar(listed("tar")), "bsdtar": tar(listed("tar"))}
 }
 
-// tar is allowed where it lists. Its first word may be options without a dash, and
-// an archive with a colon in its name is fetched by a program.
+// tar is allowed if it lists. Its first word may be options without a dash, and a program fetches an archive with a
+// colon in its name.
 func tar(lists *grammar) rule {
 	judged := parsed(lists, "tar -tf FILE", tarLists)
 	return rule{func(j *judge, c call) *refusal {
@@ -222,8 +221,8 @@ func tarLists(_ *judge, _ call, a arguments) *refusal {
 	return nil
 }
 
-// bundle gives the first word of tar its dash. With a value in the middle of a
-// bundle the order of the values differs, so that f has to come last.
+// bundle adds the dash to tar's first word. Values of options in the middle of a bundle come in an order that differs,
+// so f must be last.
 func bundle(w word) word {
 	if i := strings.IndexAny(w.text, "fC"); i >= 0 && i < len(w.text)-1 {
 		return word{node: w.node, text: "-?", whole: true}

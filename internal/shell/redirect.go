@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirect judges a redirection: input from files, here-documents, one descriptor
-// to another, and output to nowhere.
+// redirect judges a redirection. It allows input from files, here-documents, duplicated descriptors, and output to
+// /dev/null.
 func (j *judge) redirect(r *syntax.Redirect) *refusal {
 	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" {
 		return refuse("a descriptor that is kept in a variable is not judged; use a number").without(r)
@@ -21,7 +21,7 @@ func (j *judge) redirect(r *syntax.Redirect) *refusal {
 	return j.combinations([]*syntax.Word{r.Word}, func() *refusal { return j.redirected(r) })
 }
 
-// redirected judges a redirection whose word has a text for now.
+// redirected judges a redirection with a text bound to its word.
 func (j *judge) redirected(r *syntax.Redirect) *refusal {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -41,9 +41,8 @@ func (j *judge) redirected(r *syntax.Redirect) *refusal {
 	return refuse("%s opens a file for writing; use <", r.Op).without(r)
 }
 
-// document judges a here-document. Where it ends has to be beyond doubt: bash
-// joins lines before it looks for the delimiter, and inside a substitution takes
-// a line that only begins with it for the end.
+// document judges a here-document. Its end must be certain: bash joins lines before it looks for the delimiter, and
+// inside a substitution a line that only begins with the delimiter ends it.
 func (j *judge) document(r *syntax.Redirect) *refusal {
 	if r.Hdoc == nil {
 		return nil
@@ -56,7 +55,7 @@ func (j *judge) document(r *syntax.Redirect) *refusal {
 	if !quoted && strings.Contains(body, "\\\n") {
 		return refuse("a line of the here-document ends with a backslash, which joins lines; quote the delimiter: <<'%s'", delimiter.text)
 	}
-	body = strings.TrimSuffix(strings.TrimRight(body, "\n"), delimiter.text) // where it ends
+	body = strings.TrimSuffix(strings.TrimRight(body, "\n"), delimiter.text)
 	for line := range strings.Lines(body) {
 		if strings.HasPrefix(strings.TrimLeft(line, " \t"), delimiter.text) {
 			return refuse("a line of the here-document begins like its delimiter; use another delimiter")
@@ -65,10 +64,10 @@ func (j *judge) document(r *syntax.Redirect) *refusal {
 	return j.quotedParts(r.Hdoc.Parts)
 }
 
-// wordLetters are what names of variables and labels are made of.
+// wordLetters are the characters in names of variables and labels.
 const wordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-// duplicate judges >&2 and its kind, which with a word instead of a number is a file.
+// duplicate judges >&2 and similar. With a word instead of a number these open a file.
 func (j *judge) duplicate(r *syntax.Redirect) *refusal {
 	target := j.value(r.Word)
 	number := strings.TrimSuffix(target.text, "-")
@@ -81,8 +80,7 @@ func (j *judge) duplicate(r *syntax.Redirect) *refusal {
 	return refuse("%s needs the number of a descriptor; with a word it opens a file", r.Op).without(r)
 }
 
-// input judges <. Bash makes a connection of /dev/tcp/…, and opening a device may
-// act on it, so that where the path leads has to be known.
+// input judges <. The path must be known: bash makes a connection for /dev/tcp/…, and opening a device may act on it.
 func (j *judge) input(r *syntax.Redirect) *refusal {
 	if len(r.Word.Parts) == 1 {
 		if _, ok := r.Word.Parts[0].(*syntax.ProcSubst); ok {
@@ -101,8 +99,7 @@ func (j *judge) input(r *syntax.Redirect) *refusal {
 	return nil
 }
 
-// device reports whether a path names a device other than the ones that only
-// give or take bytes.
+// device reports whether a path names a device other than those that only give or take bytes.
 func device(name string) bool {
 	rest, ok := strings.CutPrefix(path.Clean(name), "/dev/")
 	if !ok {

@@ -17,37 +17,34 @@ const (
 	defaultTimeout   = time.Minute
 	defaultMaxOutput = 64 << 10
 
-	tempFolder, programFolder = "tmp", "bin" // of the folder that is a command's own; it may write into the first
+	tempFolder, programFolder = "tmp", "bin" // inside the command's own folder; it may write into the first
 )
 
-// ErrNoShell is returned when no bash is found where one is looked for.
+// ErrNoShell is returned if bash is not found.
 var ErrNoShell = errors.New("no bash was found, which runs commands that only read: there is none in /bin, /usr/bin " +
 	"or /usr/local/bin, nor, on Windows, beside git")
 
-// RunOptions are the limits of Command, of which zero is the usual one, and what starts it.
+// RunOptions are the limits and the launcher of a Command. Zero limits mean the defaults.
 type RunOptions struct {
-	Timeout   time.Duration // a minute if 0
-	MaxOutput int           // bytes kept of each stream, its end; 64 KB if 0
-	// Launcher's program calls Confine in its main as well: it keeps git from running
-	// what a repository names, and, where the system can, the command from writing files
-	// and from connecting.
+	Timeout   time.Duration // 0 means a minute
+	MaxOutput int           // bytes kept from the end of each stream; 0 means 64 KB
+	// Launcher's program must call Confine in its main: it keeps git from running programs that a repository names and,
+	// if the system can, the command from writing files and from connecting.
 	Launcher *process.Launcher
 
-	Stdout, Stderr io.Writer              // get what the command prints as it comes; may be nil
+	Stdout, Stderr io.Writer              // receive the output as it arrives; may be nil
 	Started        func(process.Identity) // may be nil
 }
 
-// Result is what a command did.
+// Result is the outcome of a command.
 type Result struct {
 	process.Result
 	Confined bool // the system kept it from writing
 }
 
-// Command runs a text with bash in dir: with a fixed PATH, a narrow environment,
-// no input, bounded output, and its children ended with it. It does not judge the
-// text: whoever calls asks Classify first. The error is about what kept the
-// command from running or the context that was cancelled; that it failed is in
-// the result.
+// Command runs a text with bash in dir: with a fixed PATH, a narrow environment, no input and bounded output, and ends
+// its children with it. It does not judge the text: callers ask Classify first. The error reports why the command could
+// not run, or that ctx was cancelled; a failed command is reported in the result.
 func Command(ctx context.Context, dir, command string, o RunOptions) (Result, error) {
 	bash, err := process.Look("bash")
 	if err != nil {

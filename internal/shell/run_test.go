@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// confined are options with the test binary for a launcher.
+// confined are options with the test binary as launcher.
 func confined(t *testing.T) shell.RunOptions {
 	t.Helper()
 	self, err := os.Executable()
@@ -83,8 +83,7 @@ func TestCommandRuns(t *testing.T) {
 	}
 }
 
-// TestCommandHasAKnownLocale: in others bash takes bytes for parts of a character that
-// the judge took for quotes.
+// TestCommandHasAKnownLocale: in other locales bash reads bytes as parts of a character that the judge read as quotes.
 func TestCommandHasAKnownLocale(t *testing.T) {
 	for value, want := range map[string]string{"zh_CN.GBK": "", "ja_JP.SJIS": "", "de_DE": "", "C.UTF-8": "C.UTF-8", "C": "C"} {
 		for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

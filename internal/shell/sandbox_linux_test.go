@@ -24,44 +24,41 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 )
 
-// A sandbox is three processes in namespaces of their own, in which nothing of the
-// machine can be changed:
+// A sandbox is three processes in their own namespaces, which can change nothing on the machine:
 //
 //	the test ── keeper ── runner ── bash ── …
 //
-// The keeper lays out a scratch world, watches the system calls of all below the
-// runner, and looks at the world after each command. The runner runs a command as
-// bash_execute does, but for Landlock: what is proved here is the judge alone.
+// The keeper sets up a scratch world, watches the system calls of every process below the runner, and inspects the
+// world after each command. The runner runs a command as bash_execute does, but without Landlock, so that this tests
+// the judge alone.
 const (
 	keeperName = "planloop-sandbox-keeper"
 	filterName = "planloop-sandbox-filter" // the runner before its system calls are watched
 	runnerName = "planloop-sandbox-runner"
 )
 
-// The places of a sandbox. All are on memory file systems of its own; everything else
-// is the machine's, and read-only.
+// Folders of a sandbox, on its own memory file systems; everything else belongs to the machine and is read-only.
 const (
 	worldDir = "/tmp/world"
-	tempDir  = "/tmp/temp"           // the one place where programs may keep temporary files
-	goDir    = worldDir + "/home/go" // where go keeps what it knows of modules
+	tempDir  = "/tmp/temp"           // the only place where programs may keep temporary files
+	goDir    = worldDir + "/home/go" // where go caches modules
 	launcher = "/tmp/launcher"
 )
 
-// job is a command to run in a sandbox.
 type job struct {
 	Command string
 	Dir     string // below the world
-	Host    bool   // in a usual environment, as a host's own shell has it, instead of bash_execute's
+	Host    bool   // in a usual environment, like a host's shell, instead of bash_execute's
 }
 
-// outcome is what a command did that it must not: nothing, if all is well.
+// outcome lists a command's forbidden acts; it is empty if there were none.
 type outcome struct {
 	Found []string
 	Took  time.Duration
 	Fault string // the sandbox does not work
 }
 
-// sandbox is the test's end of one.
+// sandbox is the test's handle of a sandbox.
 type sandbox struct {
 	cmd *exec.Cmd
 	in  *json.Encoder
@@ -69,16 +66,16 @@ type sandbox struct {
 	end io.Closer
 }
 
-// errNoSandbox is returned where the system does not give namespaces to the caller.
+// errNoSandbox is returned if the system does not let the caller make namespaces.
 var errNoSandbox = errors.New("no sandbox can be made here")
 
-// programsVariable hands the keeper the programs that may be started.
+// programsVariable passes the allowed programs to the keeper.
 const programsVariable = "PLANLOOP_TEST_PROGRAMS"
 
 func newSandbox(programs []string) (*sandbox, error) {
 	uid := os.Getuid()
 	if uid == 0 {
-		uid = 65534 // what escapes has no rights on the machine
+		uid = 65534 // an escaped process has no rights on the machine
 	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{keeperName}
@@ -132,7 +129,7 @@ func (s *sandbox) close() error {
 	return s.cmd.Wait()
 }
 
-// sandboxed turns the process into a part of a sandbox if it was started as one.
+// sandboxed runs this process as a part of a sandbox if it was started as one.
 func sandboxed() {
 	var err error
 	switch os.Args[0] {
@@ -152,7 +149,6 @@ func sandboxed() {
 	os.Exit(0)
 }
 
-// keeper is the first process of a sandbox.
 type keeper struct {
 	watch  *watch
 	runner int // its process
@@ -194,7 +190,7 @@ func keep() error {
 	}
 }
 
-// seal makes the machine read-only, and lays memory over what is private of it.
+// seal makes the machine read-only, and mounts memory over its private folders.
 func seal() error {
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("make the mounts private: %w", err)
@@ -228,7 +224,7 @@ func seal() error {
 	return errors.Join(os.MkdirAll(tempDir, 0o777), os.MkdirAll(worldDir, 0o755))
 }
 
-// fewDevices puts a folder with the harmless devices over /dev.
+// fewDevices mounts a folder with the harmless devices over /dev.
 func fewDevices() error {
 	const dev = "/tmp/dev"
 	if err := os.Mkdir(dev, 0o755); err != nil {
@@ -261,8 +257,7 @@ func fewDevices() error {
 	return os.Remove(dev)
 }
 
-// start starts the runner and the watch over it. A goroutine of the watch lasts as long
-// as the process.
+// start starts the runner and its watch. The watch's goroutine lasts as long as the process.
 func (k *keeper) start() error {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{filterName}
@@ -293,7 +288,7 @@ func (k *keeper) start() error {
 	return nil
 }
 
-// listener takes the listener of system calls out of the process that set it up.
+// listener takes the system call listener from the process that set it up.
 func (k *keeper) listener() (int, error) {
 	if !k.out.Scan() {
 		return 0, fmt.Errorf("set up the filter of system calls: %w", k.out.Err())
@@ -309,7 +304,7 @@ func (k *keeper) listener() (int, error) {
 	return unix.PidfdGetfd(process, number, 0)
 }
 
-// run has the runner run one command, and says what it did.
+// run has the runner run one command, and returns its forbidden acts.
 func (k *keeper) run(j job) (outcome, error) {
 	began := time.Now()
 	k.watch.begin()
@@ -337,9 +332,8 @@ func (k *keeper) run(j job) (outcome, error) {
 	return outcome{Found: found, Took: time.Since(began)}, nil
 }
 
-// leftOver ends the processes that outlive their command, and lists them if the command
-// was not ended itself. What is in a process substitution may come to its end a little
-// later.
+// leftOver kills processes that outlive their command, and lists them unless the command itself was killed. Processes
+// in a process substitution may end a little later.
 func (k *keeper) leftOver(ended bool) []string {
 	var left []string
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
@@ -365,7 +359,7 @@ func (k *keeper) leftOver(ended bool) []string {
 	return []string{"left running: " + strings.Join(left, ", ")}
 }
 
-// others lists the processes that are neither keeper nor runner.
+// others lists the processes other than keeper and runner.
 func (k *keeper) others() []string {
 	var list []string
 	entries, _ := os.ReadDir("/proc")
@@ -382,9 +376,8 @@ func (k *keeper) others() []string {
 	return list
 }
 
-// state is what the system says of a file. The time of the last change of its entry,
-// which no program can set, stands for its contents and its extended attributes, and in a
-// folder for the names in it.
+// state is a file's metadata. The time of its last status change, which no program can set, represents its contents and
+// its extended attributes, and in a folder its names.
 type state struct {
 	mode, uid, gid    uint32
 	links, inode      uint64
@@ -398,8 +391,7 @@ func stateOf(path string) (state, error) {
 	return state{s.Mode, s.Uid, s.Gid, s.Nlink, s.Ino, s.Size, s.Mtim, s.Ctim}, err
 }
 
-// snapshot is every file that a command could change: what is on memory, but for the
-// folder of temporary files and the devices of the machine.
+// snapshot is every file that a command could change: all on memory, except temporary files and the machine's devices.
 func snapshot() map[string]state {
 	files := map[string]state{}
 	for _, root := range []string{"/tmp/world", "/root", "/home", "/work", "/var/tmp", "/var/cache", "/run", "/mnt", "/dev"} {
@@ -419,7 +411,7 @@ func snapshot() map[string]state {
 	return files
 }
 
-// changed reports whether a file of a snapshot is not what it was.
+// changed reports whether a file of a snapshot has changed.
 func changed(before map[string]state) bool {
 	for path, was := range before {
 		if now, err := stateOf(path); err != nil || now != was {
@@ -447,7 +439,7 @@ func differences(before, after map[string]state) []string {
 	return list
 }
 
-// runner runs the commands it is sent, one after the other.
+// runner runs the commands it receives, one after another.
 func runner() error {
 	fmt.Println("ready")
 	for jobs := json.NewDecoder(os.Stdin); ; {
@@ -470,7 +462,7 @@ func execute(j job) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", j.Command)
 	cmd.Dir, cmd.WaitDelay = dir, 100*time.Millisecond
-	if !j.Host { // without the rest of the wall, so that what it would refuse is seen
+	if !j.Host { // without the other barriers, so that acts they would refuse show up
 		own, err := os.MkdirTemp(tempDir, "own-")
 		if err != nil {
 			return err
@@ -482,6 +474,6 @@ func execute(j job) error {
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	_ = cmd.Run() // how it ends does not matter
+	_ = cmd.Run() // its exit code does not matter
 	return nil
 }

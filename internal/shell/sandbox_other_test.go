@@ -2,5 +2,5 @@
 
 package shell_test
 
-// sandboxed does nothing: on this system there is no sandbox.
+// sandboxed does nothing: this system has no sandbox.
 func sandboxed() {}

@@ -11,27 +11,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newestCall is the newest system call that this table knows; newer ones the kernel is
-// to have none of.
+// newestCall is the newest system call that this table knows. Newer calls fail with ENOSYS.
 const newestCall = unix.SYS_RSEQ_SLICE_YIELD
 
-// refusedCalls are the system calls that no command which reads needs, on every architecture:
-// Landlock holds back writing, and knows nothing of these.
+// refusedCalls are the system calls, on every architecture, that a reading command does not need. Landlock prevents
+// writing but does not cover these.
 func refusedCalls() []uint32 {
 	return []uint32{
-		// Modes, owners, times and attributes of files, which need no open file; locks, quotas and nodes.
+		// Modes, owners, times and attributes of files, without opening the file; locks, quotas and nodes.
 		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
 		unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR, unix.SYS_TRUNCATE, unix.SYS_MKNODAT, unix.SYS_QUOTACTL,
 		unix.SYS_QUOTACTL_FD, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
-		// Sockets, and what would outlive the command.
+		// Sockets, and objects that would outlive the command.
 		unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 		unix.SYS_SETSID, unix.SYS_SHMGET, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_MSGGET, unix.SYS_MSGCTL,
 		unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 		// Other processes.
 		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 		unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
-		// Programs that are no files, and calls that pass by this filter.
+		// Programs that are not files, and calls that bypass this filter.
 		unix.SYS_EXECVEAT, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_USERFAULTFD,
 		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_PERSONALITY,
 		// Namespaces and mounts.
@@ -45,21 +44,19 @@ func refusedCalls() []uint32 {
 	}
 }
 
-// absentCalls are calls that programs do without where the kernel has none.
+// absentCalls are calls that programs can do without if the kernel lacks them.
 func absentCalls() []uint32 {
 	return []uint32{unix.SYS_CLONE3, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET}
 }
 
-// condition is a call that is refused for some values of one of its arguments, of which
-// the lower 32 bits count.
+// condition refuses a call depending on one of its arguments, of which only the lower 32 bits are checked.
 type condition struct {
 	call, argument uint32
-	bits           uint32   // refused where one of them is set; 0: it is the values that count
-	refused        bool     // the values are refused, not all others
-	values         []uint32 // in place of bits
+	bits           uint32   // refuse if any of them is set; 0: check values
+	refused        bool     // refuse these values, not all others
+	values         []uint32 // used if bits is 0
 }
 
-// conditions are the calls that are judged by an argument.
 func conditions() []condition {
 	const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 		unix.CLONE_NEWPID | unix.CLONE_NEWNET
@@ -74,13 +71,13 @@ func conditions() []condition {
 		{call: unix.SYS_IOPRIO_SET, argument: 1, values: itself},
 		{call: unix.SYS_SCHED_SETAFFINITY, values: itself}, {call: unix.SYS_SCHED_SETSCHEDULER, values: itself},
 		{call: unix.SYS_SCHED_SETPARAM, values: itself}, {call: unix.SYS_SCHED_SETATTR, values: itself},
-		// Asking a terminal, a file or a pipe what it is. Others push input into a terminal or change a file's flags.
+		// Querying a terminal, a file or a pipe. Other requests push input into a terminal or change a file's flags.
 		{call: unix.SYS_IOCTL, argument: 1, values: []uint32{unix.TCGETS, unix.TCGETS2, unix.TIOCGWINSZ, unix.TIOCGPGRP, unix.TIOCGSID,
 			unix.TIOCINQ, fionbio, fioclex, fionclex, unix.FS_IOC_GETFLAGS, unix.BLKGETSIZE64}},
 	}
 }
 
-// The offsets of what a filter sees of a call, struct seccomp_data.
+// Offsets in struct seccomp_data, the filter's view of a call.
 const (
 	atNumber, atArchitecture, atArguments = 0, 4, 16
 
@@ -94,8 +91,8 @@ func answer(action uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
 }
 
-// program assembles the tables. A call of another architecture, whose numbers mean other
-// things, ends its process.
+// program assembles the filter. It kills a process that makes a call of another architecture, where numbers mean other
+// calls.
 func program() []unix.SockFilter {
 	allow, refuse := answer(unix.SECCOMP_RET_ALLOW), answer(unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM))
 	none := answer(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS))
@@ -118,7 +115,7 @@ func program() []unix.SockFilter {
 			found, other = refuse, allow
 		}
 		for i, value := range c.values {
-			behind := uint8(len(c.values) - i - 1) // the other values, then what holds for this one
+			behind := uint8(len(c.values) - i - 1) // skips the other values, then the answer found
 			body = append(body, unix.SockFilter{Code: equal, Jt: behind, K: value})
 			if behind == 0 {
 				body[len(body)-1].Jf = 1
@@ -130,8 +127,8 @@ func program() []unix.SockFilter {
 	return append(list, allow)
 }
 
-// refuseCalls takes system calls from this process, and from what it starts, for good. A
-// kernel without filters goes without.
+// refuseCalls refuses the system calls to this process and its future children for good. Without filters in the kernel
+// it does nothing.
 func refuseCalls() error {
 	list := program()
 	filter := unix.SockFprog{Len: uint16(len(list)), Filter: &list[0]}

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// sed allows scripts that only print: w and W write, e runs, s has flags for both,
-// and -i writes in place. A script from a file is not known.
+// sed allows scripts that only print: w and W write, e runs, s has flags for both, and -i writes in place. A script
+// from a file is unknown.
 func sed(_ *judge, _ call, a arguments) *refusal {
 	if a.has("--version", "--help") && len(a.flags)+len(a.operands) == 1 {
 		return nil
@@ -29,15 +29,15 @@ func sed(_ *judge, _ call, a arguments) *refusal {
 	return sedScript(strings.Join(script, "\n"))
 }
 
-// unknownLine prints a line whose number is not known.
+// unknownLine prints the line of an unknown number.
 const unknownLine = `awk -v n="$n" 'NR == n' FILE`
 
 func unknownScript() *refusal {
 	return refuse("the script of sed is not known before it runs; write it out, or give values to awk").or(unknownLine)
 }
 
-// sedScript judges a script. Versions differ in whether a delimiter inside
-// brackets ends a pattern, so that every reading has to be harmless.
+// sedScript judges a script. Versions differ in whether a delimiter inside brackets ends a pattern, so every reading
+// must be harmless.
 func sedScript(script string) *refusal {
 	usual := (&sedReader{text: script, brackets: true}).script()
 	for _, reader := range []*sedReader{{text: script}, {text: script, brackets: true, escapes: true}} {
@@ -59,11 +59,10 @@ const (
 	sedWrites
 )
 
-// sedReader reads a script command by command.
 type sedReader struct {
 	text     string
 	at       int
-	brackets bool // a delimiter inside [...] is a character
+	brackets bool // a delimiter inside [...] is a plain character
 	escapes  bool // and so is a ] after a backslash
 }
 
@@ -147,16 +146,15 @@ func (s *sedReader) line() {
 	s.at = len(s.text)
 }
 
-// label reads a name. In some versions it goes on to the end of the line, so that
-// only what ends in both is known.
+// label reads a name. In some versions it extends to the end of the line, so it must end the same way in both.
 func (s *sedReader) label() sedOutcome {
 	s.skip(" \t")
 	s.skip(wordLetters)
 	return s.ended()
 }
 
-// insert reads the text of a, i and c: the rest of the line, or the line after a
-// lone backslash. Versions differ in how more backslashes go on.
+// insert reads the text of a, i and c: the rest of the line, or the line after a lone backslash. Versions differ in how
+// further backslashes continue it.
 func (s *sedReader) insert() sedOutcome {
 	s.skip(" \t")
 	if strings.HasPrefix(s.text[min(s.at, len(s.text)):], "\\\n") {
@@ -170,7 +168,7 @@ func (s *sedReader) insert() sedOutcome {
 	return sedReads
 }
 
-// addresses reads none, one or two addresses.
+// addresses reads up to two addresses.
 func (s *sedReader) addresses() bool {
 	found, ok := s.address()
 	if !ok || !found {
@@ -264,7 +262,7 @@ func (s *sedReader) delimited(delimiter byte, pattern bool) bool {
 	return false
 }
 
-// bracket reads to the end of a bracket expression, or nowhere if it has none.
+// bracket reads to the end of a bracket expression, and does nothing if there is no end.
 func (s *sedReader) bracket() {
 	i := s.at
 	if i < len(s.text) && s.text[i] == '^' {

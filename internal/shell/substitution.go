@@ -8,9 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// revision reports whether a substitution prints only names of commits, and of one at
-// most. What git rev-parse does not know it prints back, so that its words have to be
-// plain.
+// revision reports whether a substitution prints only commit names, and whether it prints at most one. git rev-parse
+// prints unknown words back, so the words must be plain.
 func revision(c *syntax.CmdSubst) (commits, one bool) {
 	words := command(c)
 	if len(words) < 3 || words[0] != "git" {
@@ -41,7 +40,7 @@ func place(c *syntax.CmdSubst) bool {
 	return text == "pwd" || text == "pwd -P" || text == "git rev-parse --show-toplevel"
 }
 
-// command is the words of a substitution that is nothing but one plain command.
+// command returns the words of a substitution that is a single plain command, nil for any other.
 func command(c *syntax.CmdSubst) []string {
 	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 || c.Stmts[0].Negated {
 		return nil
@@ -57,7 +56,7 @@ func command(c *syntax.CmdSubst) []string {
 	return words
 }
 
-// Options with which git prints nothing but names of commits.
+// Options with which git prints only commit names.
 var (
 	shortOption = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--(short|verify)$`) })
 	countOption = sync.OnceValue(func() *regexp.Regexp {

@@ -9,21 +9,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// judge walks one parsed command. Every kind of node has its rule; a kind without
-// one is refused.
+// judge walks one parsed command. Every kind of node has a rule; kinds without one are refused.
 type judge struct {
 	source    string
 	variables variables
 	commands  map[string]rule
 	depth     int
-	bound     map[any]string  // the texts that slots have for now
-	set       map[string]bool // the names that surely have a value by now
-	trail     []string        // the same, in order
-	late      bool            // what is judged may run at any time
-	seeking   string          // the name whose value is being found
-	work      int             // what was spent on judging
+	bound     map[any]string  // the text that each slot has in the current combination
+	set       map[string]bool // names that surely have a value by now
+	trail     []string        // the same names, in order
+	late      bool            // the judged code may run at any time
+	seeking   string          // the name now being evaluated
+	work      int             // effort spent on judging
 	expanded  int             // bytes that braces expand to
-	rounds    int             // how often loops around run at least
+	rounds    int             // lower bound on the iterations of the enclosing loops
 	submits   bool            // planloop submit is allowed
 }
 
@@ -31,7 +30,7 @@ func (j *judge) stmts(list []*syntax.Stmt) *refusal {
 	return j.deeper(func() *refusal { return each(list, j.stmt) })
 }
 
-// deeper judges what stands one level below.
+// deeper judges one level down.
 func (j *judge) deeper(judge func() *refusal) *refusal {
 	j.depth++
 	defer func() { j.depth-- }()
@@ -41,7 +40,7 @@ func (j *judge) deeper(judge func() *refusal) *refusal {
 	return judge()
 }
 
-// each returns the first refusal of what is in a list.
+// each returns the first refusal in a list.
 func each[T any](list []T, judge func(T) *refusal) *refusal {
 	for _, item := range list {
 		if r := judge(item); r != nil {
@@ -61,7 +60,7 @@ func (j *judge) stmt(s *syntax.Stmt) *refusal {
 	return j.command(s.Cmd)
 }
 
-// foreground is the statement without its ampersand, if that is allowed.
+// foreground returns the statement without its ampersand, "" if that is not allowed either.
 func (j *judge) foreground(s *syntax.Stmt) string {
 	if s.Cmd == nil {
 		return ""
@@ -113,7 +112,7 @@ func (j *judge) command(c syntax.Command) *refusal {
 	}
 }
 
-// first returns a refusal, or what comes next.
+// first returns r, or the result of next if r is nil.
 func first(r *refusal, next func() *refusal) *refusal {
 	if r != nil {
 		return r
@@ -121,8 +120,8 @@ func first(r *refusal, next func() *refusal) *refusal {
 	return next()
 }
 
-// binary judges a chain of commands, which the parser leans to the left. What follows
-// || may not run, and neither may what follows && behind it.
+// binary judges a chain of commands, which the parser nests to the left. A command after || may not run, and neither
+// may one after a && that follows it.
 func (j *judge) binary(c *syntax.BinaryCmd) *refusal {
 	chain := []*syntax.BinaryCmd{c}
 	for {
@@ -168,12 +167,11 @@ func (j *judge) branch(c *syntax.IfClause) *refusal {
 	return nil
 }
 
-// inOrder judges lists of which the second runs after the first.
 func (j *judge) inOrder(before, after []*syntax.Stmt) *refusal {
 	return first(j.stmts(before), func() *refusal { return j.stmts(after) })
 }
 
-// maxRounds bounds how often loops over known words run together.
+// maxRounds bounds the iterations of nested loops over known words.
 const maxRounds = 1_000_000
 
 func (j *judge) loop(f *syntax.ForClause) *refusal {
@@ -218,7 +216,7 @@ func (j *judge) choice(c *syntax.CaseClause) *refusal {
 	})
 }
 
-// declaration judges export and its kind: as assignments, without options.
+// declaration judges export, readonly and local: as assignments, without options.
 func (j *judge) declaration(d *syntax.DeclClause) *refusal {
 	if d.Variant.Value != "export" && d.Variant.Value != "readonly" && d.Variant.Value != "local" {
 		return refuse("%s gives a name a meaning of its own; assign a plain value", d.Variant.Value).or("x=1")
@@ -238,8 +236,8 @@ func (j *judge) declaration(d *syntax.DeclClause) *refusal {
 	return nil
 }
 
-// assign judges an assignment. One that commands run with (exported) needs a name
-// and a value that are known to be harmless.
+// assign judges an assignment. If commands get it in their environment (exported), its name and value must be known to
+// be harmless.
 func (j *judge) assign(a *syntax.Assign, exported bool) *refusal {
 	if a.Name == nil || a.Index != nil {
 		return refuse("an assignment to an element computes its index; assign a plain name")
@@ -253,7 +251,7 @@ func (j *judge) assign(a *syntax.Assign, exported bool) *refusal {
 	return nil
 }
 
-// holds judges what an assignment gives to its name.
+// holds judges the value that an assignment gives.
 func (j *judge) holds(a *syntax.Assign, exported bool) *refusal {
 	if a.Array != nil {
 		return j.array(a)
@@ -279,7 +277,7 @@ func (j *judge) holds(a *syntax.Assign, exported bool) *refusal {
 	})
 }
 
-// plainName reports whether a name in the environment is one no program looks at.
+// plainName reports whether no program looks at an environment variable of this name.
 func plainName(name string) bool { return harmless(name) && name == strings.ToLower(name) }
 
 func (j *judge) array(a *syntax.Assign) *refusal {
@@ -307,19 +305,18 @@ func (j *judge) value(node *syntax.Word) word {
 	return j.word(node)
 }
 
-// suspect reports whether a text holds a substitution: as text it is harmless
-// until something evaluates it, which nothing that only reads has to.
+// suspect reports whether a text contains a substitution. It is harmless as text, but would run if something evaluated
+// it.
 func suspect(text string) bool {
 	return strings.Contains(text, "$(") || strings.Contains(text, "`") || strings.Contains(text, "${")
 }
 
-// call is a command with its arguments.
 type call struct {
 	name  string
 	words []word
 }
 
-// first is the first argument as far as it is known, for messages.
+// first returns the first argument as far as it is known, for messages.
 func (c call) first() string {
 	if len(c.words) == 0 {
 		return ""
@@ -360,8 +357,7 @@ func (j *judge) call(c *syntax.CallExpr) *refusal {
 	})
 }
 
-// run judges a command by its name and its arguments. Wrappers come back here
-// with what they run.
+// run judges a command by its name and arguments. Wrappers call it again with the command they run.
 func (j *judge) run(words []word) *refusal {
 	if r := j.spend(len(words)); r != nil {
 		return r
@@ -394,11 +390,10 @@ func (j *judge) program(words []word) *refusal {
 	return first(c.spares(), func() *refusal { return known.judge(j, c) })
 }
 
-// width is a field of a format that is padded to more than fits into the memory.
+// width matches a format field padded beyond the memory.
 var width = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+ #0']*[0-9]*\.?[0-9]{6}`) })
 
-// spares refuses what holds of the words of every command: widths that fill the
-// memory, and files of options.
+// spares refuses words that are harmful in every command: widths that fill the memory, and files of options.
 func (c call) spares() *refusal {
 	options := slices.Contains(names()["@"], c.name)
 	return each(c.words, func(w word) *refusal {
@@ -413,7 +408,6 @@ func (c call) spares() *refusal {
 	})
 }
 
-// unknown refuses a command that is not on the list.
 func unknown(name string, words []word) *refusal {
 	if len(words) == 2 && versioned(name, words[1]) {
 		return nil
@@ -429,7 +423,7 @@ func versioned(name string, option word) bool {
 	return option.whole && strings.HasPrefix(option.text, "-") && slices.Contains(names()[option.text], name)
 }
 
-// shown is a name for a message.
+// shown shortens a name for a message.
 func shown(name string) string {
 	if len(name) > 40 {
 		return name[:40] + "…"

@@ -7,7 +7,6 @@ import (
 	"sync"
 )
 
-// commands is every command that may be allowed, by name.
 var commands = sync.OnceValue(func() map[string]rule {
 	table := map[string]rule{}
 	for name, e := range entries() {
@@ -24,21 +23,20 @@ var commands = sync.OnceValue(func() map[string]rule {
 //go:embed options.txt
 var optionTable string
 
-// entry is one of options.txt.
+// entry is one command's entry in options.txt.
 type entry struct {
 	judged  string // open, closed, judged or any
 	options string
 	needs   string
 }
 
-// grammar is what an entry says of the options.
 func (e entry) grammar() *grammar {
 	g := options(e.options)
 	g.needs = needed(e.needs)
 	return g
 }
 
-// rule is what judges the command of an entry that needs no code of its own.
+// rule returns the entry's rule, and false if the command needs code of its own.
 func (e entry) rule() (rule, bool) {
 	switch e.judged {
 	case "any":
@@ -102,5 +100,4 @@ var names = sync.OnceValue(func() map[string][]string {
 	return lists
 })
 
-// listed returns the options that options.txt lists for a command.
 func listed(name string) *grammar { return entries()[name].grammar() }

@@ -33,7 +33,7 @@ func (j *judge) test(x syntax.TestExpr) *refusal {
 	return refuse("this form of [[ … ]] is not known to only test")
 }
 
-// unquotedText is what of a word stands outside of quotes.
+// unquotedText returns the unquoted text of a word.
 func unquotedText(w *syntax.Word) string {
 	var b strings.Builder
 	for _, part := range w.Parts {
@@ -59,8 +59,7 @@ func (j *judge) compared(x syntax.TestExpr) *refusal {
 	return j.operand(w).or(`[ "$x" -gt 1 ]`)
 }
 
-// unaryTests are the operators of test that look at one word; -v and -R evaluate
-// theirs and are left out.
+// unaryTests are the operators of test with one operand. -v and -R are left out because they evaluate it.
 func unaryTests() []string {
 	return strings.Fields("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n -o")
 }
@@ -69,8 +68,7 @@ func binaryTests() []string {
 	return []string{"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "<", ">"}
 }
 
-// testBuiltin judges test and [. A word that is unknown until it runs must not
-// be able to become an operator.
+// testBuiltin judges test and [. A word unknown until it runs must not be able to become an operator.
 func testBuiltin(_ *judge, c call) *refusal {
 	words := c.words
 	if c.name == "[" {

@@ -11,47 +11,45 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// What is known of a value is one of three things: all the texts it may be, or how
-// they all begin, or nothing. A word in which one of the first kind stands is judged
-// once with each of its texts. Of a number a few samples stand for all: nothing that
-// reads takes one integer for something else than another.
+// A value is known in one of three ways: all its possible texts, or how they all begin, or not at all. A word that
+// contains a value of the first kind is judged once with each of its texts. A few samples stand for all numbers: no
+// reading command treats one integer differently from another.
 
 const (
-	maxTexts        = 40      // of one name; beyond that only how they begin is known
+	maxTexts        = 40      // of one name; with more, only their common beginning is known
 	maxCombinations = 100     // of the texts of the names in one command
-	maxText         = 4 << 10 // bytes of a text that is followed
-	maxMentions     = 1 << 10 // how often a value may repeat what nobody knows the length of
-	maxWork         = 1 << 18 // words that are looked at before the judge gives up
+	maxText         = 4 << 10 // bytes of a text that is tracked
+	maxMentions     = 1 << 10 // how often a value may repeat a part of unknown length
+	maxWork         = 1 << 18 // words judged before the judge gives up
 )
 
 func naturals() []string { return []string{"0", "71"} }
 func integers() []string { return []string{"-3", "0", "71"} }
 
-// value is what is known of a name over all that a script gives it, in any order.
+// value is the knowledge of a name over every value that a script gives it, in any order.
 type value struct {
-	texts []string // all it may be, nil if that is not known
-	rest  word     // else how each of them begins
+	texts []string // all it may be, nil if unknown
+	rest  word     // otherwise the beginning they share
 }
 
-// given is a value that a script gives to a name: nil is the empty one.
+// given is a value that a script gives to a name; a nil word is the empty value.
 type given struct {
 	word *syntax.Word
-	item bool // of a loop, and therefore expanded and split
+	item bool // of a loop, so it is expanded and split
 }
 
-// variable is a name to which a script gives values.
+// variable is a name that a script sets.
 type variable struct {
 	given   []given
-	results []syntax.ArithmExpr // of which one is its value, nil of any sign
-	unknown bool                // it may have any value besides
-	filled  bool                // read fills it
-	holds   []syntax.Node       // all that is put into it
-	grows   bool                // something is appended to it
+	results []syntax.ArithmExpr // its arithmetic results; nil for an unknown sign
+	unknown bool                // it may also have any other value
+	filled  bool                // read sets it
+	holds   []syntax.Node       // every node that sets it
+	grows   bool                // the script appends to it
 	found   *value
 	length  int
 }
 
-// variables are the names a script assigns.
 type variables map[string]*variable
 
 // countsOnly reports whether a parameter of bash itself is always a number.
@@ -66,11 +64,11 @@ func countsOnly(name string) bool {
 var (
 	integer   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+-]?(0|[1-9][0-9]{0,17})$`) })
 	plainText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./@%][A-Za-z0-9_./@%:+=,-]*$`) })
-	// plainRevision begins no option, and holds no pattern that bash would expand.
+	// plainRevision cannot begin an option, and contains no pattern that bash would expand.
 	plainRevision = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./@][A-Za-z0-9_./@^~-]*$`) })
 )
 
-// variablesOf collects what a script assigns.
+// variablesOf collects the names that a script sets.
 func variablesOf(file *syntax.File) variables {
 	v := variables{}
 	syntax.Walk(file, func(node syntax.Node) bool {
@@ -131,8 +129,7 @@ func (v variables) loop(f *syntax.ForClause) {
 	}
 }
 
-// read notes the names that read fills, as far as they are plainly written: the judge
-// of read refuses all others.
+// read records the names that read sets, if plainly written: the judge of read refuses all others.
 func (v variables) read(c *syntax.CallExpr) {
 	reads := false
 	for _, arg := range c.Args {
@@ -144,7 +141,7 @@ func (v variables) read(c *syntax.CallExpr) {
 	}
 }
 
-// calculated notes a name that an expression assigns: to a number.
+// calculated records a name that an expression sets to a number.
 func (v variables) calculated(x, result syntax.ArithmExpr) {
 	if w, ok := x.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
 		variable := v.named(w.Lit())
@@ -152,7 +149,7 @@ func (v variables) calculated(x, result syntax.ArithmExpr) {
 	}
 }
 
-// valueOf finds what is known of a name. One that depends on itself is not known.
+// valueOf returns the known value of a name. A name that depends on itself is unknown.
 func (j *judge) valueOf(name string) value {
 	x := j.variables[name]
 	if x == nil {
@@ -191,7 +188,7 @@ func (j *judge) valueOf(name string) value {
 	return *x.found
 }
 
-// together is what is known of a value that is one of the words.
+// together returns the value of a name that may be any of the words.
 func together(words []word) value {
 	var v value
 	for _, w := range words {
@@ -211,14 +208,14 @@ func together(words []word) value {
 	return v
 }
 
-// common is how all words begin.
+// common returns the beginning that all words share.
 func common(words []word) word {
 	all := word{text: words[0].text, tame: true, file: true, plain: true}
 	for _, w := range words {
 		for !strings.HasPrefix(w.text, all.text) {
 			all.text = all.text[:len(all.text)-1]
 		}
-		if w.splits { // its further words begin in any way
+		if w.splits { // its later words may begin in any way
 			return word{}
 		}
 		beginning := w.text != "" && plainText().MatchString(w.text[:1])
@@ -229,7 +226,7 @@ func common(words []word) word {
 	return all
 }
 
-// number reports whether a name holds nothing but integers.
+// number reports whether a name holds only integers.
 func (j *judge) number(name string) bool {
 	if countsOnly(name) {
 		return true
@@ -238,8 +235,8 @@ func (j *judge) number(name string) bool {
 	return texts != nil && !slices.ContainsFunc(texts, func(text string) bool { return text != "" && !integer().MatchString(text) })
 }
 
-// slot is what a part of a word gets its text from, nil if nothing is known of it: a
-// name, or something that comes out as a number.
+// slot returns the source of a part's text: a name, or an expression that yields a number. It returns nil if the text
+// is unknown.
 func slot(part syntax.WordPart) any {
 	switch part := part.(type) {
 	case *syntax.ParamExp:
@@ -259,7 +256,7 @@ func slot(part syntax.WordPart) any {
 	return nil
 }
 
-// texts are all that a slot may stand for where it is used, nil if that is not known.
+// texts returns all texts that a slot may have at its use, nil if unknown.
 func (j *judge) texts(slot any) []string {
 	switch slot := slot.(type) {
 	case string:
@@ -274,12 +271,12 @@ func (j *judge) texts(slot any) []string {
 	case *syntax.ArithmExp:
 		return j.samples(slot.X)
 	case *syntax.CmdSubst:
-		return append(naturals(), "") // of a file that is not there
+		return append(naturals(), "") // "" if the file does not exist
 	}
 	return naturals() // a length
 }
 
-// samples stand for all that an expression may come to.
+// samples returns texts that represent every result of an expression.
 func (j *judge) samples(x syntax.ArithmExpr) []string {
 	if j.natural(x) {
 		return naturals()
@@ -287,8 +284,8 @@ func (j *judge) samples(x syntax.ArithmExpr) []string {
 	return integers()
 }
 
-// natural reports whether an expression is not negative, as sums of what is not are.
-// Of the name whose value is sought it counts only what the expression adds.
+// natural reports whether an expression is never negative: sums and products of natural numbers are not. The name being
+// determined counts as natural, so only the other terms decide.
 func (j *judge) natural(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
 	case *syntax.ParenArithm:
@@ -312,8 +309,8 @@ func (j *judge) natural(x syntax.ArithmExpr) bool {
 	return false
 }
 
-// combinations judges with each combination of the texts that the slots in the words
-// may have. If those are too many, some stay unknown.
+// combinations judges with every combination of texts that the slots in the words may have. If there are too many, some
+// slots stay unknown.
 func (j *judge) combinations(nodes []*syntax.Word, judge func() *refusal) *refusal {
 	var slots []any
 	count, seen := 1, maps.Clone(j.bound)
@@ -356,15 +353,14 @@ func slotsIn(parts []syntax.WordPart, slots []any) []any {
 	return slots
 }
 
-// sets notes that a name has a value from here on.
+// sets records that a name has a value from here on.
 func (j *judge) sets(name string) {
 	if !j.set[name] {
 		j.set[name], j.trail = true, append(j.trail, name)
 	}
 }
 
-// aside judges what may not run, or runs in a shell of its own: what it sets is not
-// set for what follows.
+// aside judges code that may not run, or runs in a shell of its own: names that it sets are not set afterwards.
 func (j *judge) aside(judge func() *refusal) *refusal {
 	mark := len(j.trail)
 	r := judge()
@@ -379,15 +375,15 @@ func (j *judge) undo(mark int) {
 	j.trail = j.trail[:mark]
 }
 
-// within judges commands inside of a word: they see other values than the word.
+// within judges commands inside a word: the word's bound texts do not apply to them.
 func (j *judge) within(stmts []*syntax.Stmt) *refusal {
 	defer func(bound map[any]string) { j.bound = bound }(j.bound)
 	j.bound = map[any]string{}
 	return j.aside(func() *refusal { return j.stmts(stmts) })
 }
 
-// length bounds the value of a name, in pieces of which nobody knows how long they
-// are, and counts how often it is made of itself: more than once, and it doubles.
+// length bounds a value's length, counted in pieces of unknown length, and returns how often the value contains itself:
+// more than once, and it doubles.
 func (j *judge) length(name string) (pieces, itself int) {
 	x := j.variables[name]
 	switch {
@@ -423,7 +419,7 @@ func (j *judge) length(name string) (pieces, itself int) {
 	return pieces, itself
 }
 
-// spend bounds what judging costs.
+// spend bounds the cost of judging.
 func (j *judge) spend(work int) *refusal {
 	if j.work += work; j.work > maxWork {
 		return refuse("there is too much in this command to judge; split it")

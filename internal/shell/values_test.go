@@ -13,14 +13,14 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 )
 
-// flows makes up scripts in which values flow through names into a command.
+// flows makes scripts in which values flow through names into a command.
 type flows struct{ *rand.Rand }
 
 func (f flows) pick(list ...string) string { return list[f.IntN(len(list))] }
 
 func (f flows) name() string { return f.pick("a", "b", "c") }
 
-// value is written as something that may stand to the right of a name.
+// value is written as something that may be assigned to a name.
 func (f flows) value() string {
 	switch f.IntN(5) {
 	case 0:
@@ -91,8 +91,7 @@ func (f flows) command() string {
 	return strings.Join(words, " ")
 }
 
-// writes is a sort that tells when it is given the option to write, or one that is
-// short for it.
+// writes is a sort that reports when it gets the option to write, or an abbreviation.
 const writes = `sort() {
 	local w l t=
 	for w; do
@@ -112,7 +111,7 @@ const writes = `sort() {
 }
 `
 
-// TestValuesAgree: what the judge knows of values is what bash makes of them.
+// TestValuesAgree: the judge's values agree with bash's.
 func TestValuesAgree(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/planloop/planloop/internal/shell"
 )
 
-// withoutLandlock makes the kernel one that has none, for a process that was asked to.
+// withoutLandlock makes the kernel look like one without Landlock, if the process was asked to.
 func withoutLandlock() {
 	if os.Getenv("WITHOUT_LANDLOCK") == "" {
 		return
@@ -41,7 +41,7 @@ func withoutLandlock() {
 	}
 }
 
-// TestWithoutLandlock: what keeps git from running programs does not need the kernel's help.
+// TestWithoutLandlock: git is kept from running programs without the kernel's help.
 func TestWithoutLandlock(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestGit")
 	cmd.Env = append(os.Environ(), "WITHOUT_LANDLOCK=1")
@@ -60,11 +60,10 @@ var (
 	within = flag.Bool("within", false, "the attacker is within the wall, where each call can be tried")
 )
 
-// harmless is what is tried outside the wall as well.
+// harmless names the attacks that are also tried outside the barrier.
 const harmless = "fchmodat socket chmod chtimes unix signal environment session adopting"
 
-// calls are tried with arguments that no kernel takes: without the wall they fail in another
-// way.
+// calls are made with arguments that every kernel rejects: without the barrier they fail differently.
 var calls = map[string]uintptr{
 	"fchmod": unix.SYS_FCHMOD, "fchmodat": unix.SYS_FCHMODAT, "fchmodat2": unix.SYS_FCHMODAT2, "fchown": unix.SYS_FCHOWN,
 	"fchownat": unix.SYS_FCHOWNAT, "utimensat": unix.SYS_UTIMENSAT, "setxattr": unix.SYS_SETXATTR, "lsetxattr": unix.SYS_LSETXATTR,
@@ -85,8 +84,7 @@ var calls = map[string]uintptr{
 	"clock_settime": unix.SYS_CLOCK_SETTIME,
 }
 
-// TestAttacker is the command: it tries what a process could do, and prints what of it was
-// not refused.
+// TestAttacker is the confined command: it tries the attacks and prints those that were not refused.
 func TestAttacker(t *testing.T) {
 	if *attack == "" {
 		t.Skip("it is run by TestWall")
@@ -126,7 +124,7 @@ func must(data []byte, err error) []byte {
 	return data
 }
 
-// attacks are what is tried in earnest, on a file and a process outside.
+// attacks are real attempts on a file and a process outside.
 func attacks(kept string, pid int, file *os.File) map[string]func() error {
 	dialled := func(network, address string) func() error {
 		return func() error {
@@ -196,8 +194,8 @@ func attacks(kept string, pid int, file *os.File) map[string]func() error {
 	}
 }
 
-// TestWall runs the attacker within the wall, where nothing of it passes, and some of it
-// outside, where it does.
+// TestWall runs the attacker inside the barrier, where every attack fails, and some attacks outside, where they
+// succeed.
 func TestWall(t *testing.T) {
 	if exec.Command(os.Args[0], "-test.run=^$").Run() != nil {
 		t.Skip("the test binary cannot be started")
@@ -244,7 +242,7 @@ func TestWall(t *testing.T) {
 	}
 }
 
-// TestWallLetsProgramsRead: what programs do to read works within.
+// TestWallLetsProgramsRead: the acts that programs read with work inside.
 func TestWallLetsProgramsRead(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\nimport _ \"net\"\nfunc main() {}\n"), 0o600); err != nil {

@@ -46,9 +46,8 @@ type notifyReply struct {
 	flags uint32
 }
 
-// pathCalls are the system calls that change what their paths name: where in the
-// arguments those stand. A place has its directory's descriptor before it, or -1 for
-// none.
+// pathCalls are the system calls that change a file named by a path: the positions of the path arguments. Each has its
+// directory descriptor's position before it, or -1.
 func pathCalls() map[int32][][2]int {
 	plain, second := [][2]int{{-1, 0}}, [][2]int{{-1, 1}}
 	at := [][2]int{{0, 1}}
@@ -61,7 +60,7 @@ func pathCalls() map[int32][][2]int {
 		unix.SYS_FCHOWNAT: at, unix.SYS_FUTIMESAT: at, unix.SYS_UTIMENSAT: at, unix.SYS_RENAMEAT: {{0, 1}, {2, 3}},
 		unix.SYS_RENAMEAT2: {{0, 1}, {2, 3}}, unix.SYS_LINKAT: {{2, 3}}, unix.SYS_SYMLINKAT: {{1, 2}}, setxattrat: at, removexattrat: at,
 		fileSetattr: at, unix.SYS_OPENAT2: at,
-		// These have a descriptor alone.
+		// These have only a descriptor.
 		unix.SYS_FTRUNCATE: {{0, -1}}, unix.SYS_FCHMOD: {{0, -1}}, unix.SYS_FCHOWN: {{0, -1}}, unix.SYS_FSETXATTR: {{0, -1}},
 		unix.SYS_FREMOVEXATTR: {{0, -1}}, unix.SYS_FALLOCATE: {{0, -1}},
 	}
@@ -73,7 +72,7 @@ const (
 	fileSetattr   = 469
 )
 
-// neverCalls are the system calls that nothing which reads has a use for.
+// neverCalls are the system calls that no reading command needs.
 func neverCalls() map[int32]string {
 	return map[int32]string{
 		unix.SYS_MOUNT: "mount", unix.SYS_UMOUNT2: "umount", unix.SYS_PIVOT_ROOT: "pivot_root", unix.SYS_MOVE_MOUNT: "move_mount",
@@ -94,7 +93,7 @@ func neverCalls() map[int32]string {
 
 const openForWriting = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | (unix.O_TMPFILE &^ unix.O_DIRECTORY)
 
-// filter is a program of the kernel's that asks the watch about each of those calls.
+// filter is a kernel filter that asks the watch about each of those calls.
 func filter() []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -130,8 +129,7 @@ func filter() []unix.SockFilter {
 	return append(list, reply(unix.SECCOMP_RET_ALLOW))
 }
 
-// filtered sets up the filter for this process, tells the keeper of its listener and
-// becomes the runner.
+// filtered installs the filter in this process, gives the keeper its listener and becomes the runner.
 func filtered() error {
 	runtime.LockOSThread()
 	for resource, limit := range map[int]uint64{unix.RLIMIT_AS: 8 << 30, unix.RLIMIT_FSIZE: 32 << 20, unix.RLIMIT_CPU: 3600,
@@ -150,12 +148,12 @@ func filtered() error {
 	if errno != 0 {
 		return fmt.Errorf("set up the filter of system calls: %w", errno)
 	}
-	fmt.Println(listener) // this process waits in what follows until the keeper has taken the listener
+	fmt.Println(listener) // below, this process waits until the keeper has taken the listener
 	return syscall.Exec("/proc/self/exe", []string{runnerName}, os.Environ())
 }
 
-// watch answers the system calls of all below the runner: what only reads goes on, and
-// everything else is refused and noted.
+// watch answers the system calls of every process below the runner: it allows those that only read, and refuses and
+// records all others.
 type watch struct {
 	listener int
 	self     string // the program of keeper and runner
@@ -169,7 +167,7 @@ type watch struct {
 
 func newWatch(listener int) *watch {
 	self, _ := os.Readlink("/proc/self/exe")
-	self = strings.TrimSuffix(self, " (deleted)") // by who builds the next test meanwhile
+	self = strings.TrimSuffix(self, " (deleted)") // a concurrent build of the next test deletes it
 	return &watch{listener: listener, self: self, paths: pathCalls(), never: neverCalls(), programs: harmlessPrograms()}
 }
 
@@ -179,7 +177,7 @@ func (w *watch) serve() {
 	for {
 		var n notification
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.listener), notifyReceive, uintptr(unsafe.Pointer(&n)))
-		if errno == unix.EINTR || errno == unix.ENOENT { // the process has gone meanwhile
+		if errno == unix.EINTR || errno == unix.ENOENT { // the process has ended
 			continue
 		}
 		if errno != 0 {
@@ -214,7 +212,7 @@ func (w *watch) end() []string {
 	return w.found
 }
 
-// judge says what is wrong with a system call, "" if nothing is.
+// judge returns the fault of a system call, "" if it is allowed.
 func (w *watch) judge(n *notification) string {
 	own, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", n.pid))
 	if own = strings.TrimSuffix(own, " (deleted)"); own == launcher {
@@ -241,7 +239,7 @@ func (w *watch) judge(n *notification) string {
 		return w.executes(n, path(n, 0, 1), n.args[2], own)
 	case unix.SYS_SOCKET:
 		switch n.args[0] {
-		case unix.AF_UNIX, unix.AF_NETLINK, unix.AF_INET, unix.AF_INET6: // which some ask for the state of the network
+		case unix.AF_UNIX, unix.AF_NETLINK, unix.AF_INET, unix.AF_INET6: // some programs query the network's state with these
 			return ""
 		}
 		return fmt.Sprintf("socket of family %d", n.args[0])
@@ -265,7 +263,7 @@ func (w *watch) judge(n *notification) string {
 	return ""
 }
 
-// writes says what a path names that must not be written to.
+// writes reports a path that must not be written to.
 func (w *watch) writes(how string, n *notification, dir, at int) string {
 	name := path(n, dir, at)
 	for _, folder := range []string{"/proc/self/fd/", "/dev/fd/", fmt.Sprintf("/proc/%d/fd/", n.pid)} {
@@ -274,7 +272,7 @@ func (w *watch) writes(how string, n *notification, dir, at int) string {
 		}
 	}
 	if info, err := os.Lstat(name); err == nil && info.IsDir() && strings.HasPrefix(how, "open") && !temporary(n) {
-		return "" // which fails
+		return "" // the call will fail
 	}
 	switch {
 	case name == "/dev/null", name == "/dev/tty" && n.nr == unix.SYS_OPENAT, strings.HasPrefix(name, "pipe:"):
@@ -294,11 +292,10 @@ func temporary(n *notification) bool {
 	return flags&unix.O_TMPFILE == unix.O_TMPFILE
 }
 
-// executes says what is wrong with a program that is started. A search along the path
-// finds nothing in most folders.
+// executes returns the fault of starting a program. A search along the path fails in most folders, which is harmless.
 func (w *watch) executes(n *notification, name string, argv uint64, own string) string {
 	args := arguments(n.pid, argv)
-	if filepath.Base(filepath.Dir(name)) == "bin" && strings.HasPrefix(name, tempDir) { // put there for the command, or not there
+	if filepath.Base(filepath.Dir(name)) == "bin" && strings.HasPrefix(name, tempDir) { // put there for the command, or missing
 		if name, _ = os.Readlink(name); name == "" || name == launcher {
 			return ""
 		}
@@ -316,13 +313,13 @@ func (w *watch) executes(n *notification, name string, argv uint64, own string) 
 
 const goProgram = "/usr/local/go/bin/go"
 
-// known reports whether a program of the machine is one that reads, as it is started.
+// known reports whether a program of the machine only reads, with these arguments.
 func (w *watch) known(name string, args []string, own string) bool {
 	folder, base := filepath.Split(name)
 	switch {
 	case own == w.self:
 		return slices.Contains([]string{"bash", "git", "exe"}, base)
-	case base == "sh": // programs have it do a few things
+	case base == "sh": // programs use it for a few tasks
 		return len(args) > 2 && args[1] == "-c" && slices.ContainsFunc(knownScripts(), func(script string) bool {
 			return strings.HasPrefix(args[2], script)
 		})
@@ -339,7 +336,7 @@ func (w *watch) known(name string, args []string, own string) bool {
 	return w.programs[base] && slices.Contains(systemFolders(), filepath.Clean(folder))
 }
 
-// knownScripts is what programs have a shell do, however they are called.
+// knownScripts are the scripts that programs run in a shell, under any of its names.
 func knownScripts() []string {
 	return []string{
 		"git config -z --path --get core.excludesfile 2>/dev/null",
@@ -351,8 +348,8 @@ func systemFolders() []string {
 		"/usr/libexec/git-core", "/usr/local/go/bin"}
 }
 
-// speaks says what is wrong with an address that is connected or sent to, or listened
-// on. The cache of the name service is asked over a socket of the machine.
+// speaks returns the fault of an address that is connected to, sent to or listened on. The name service's cache is a
+// local socket and allowed.
 func speaks(n *notification, at uint64) string {
 	if at == 0 {
 		return ""
@@ -404,7 +401,7 @@ func memory(pid uint32, at uint64, most int) []byte {
 	}
 	buffer := make([]byte, most)
 	total := 0
-	for total < most { // a page at a time, since the next may not be there
+	for total < most { // one page at a time, since the next may be unmapped
 		page := min(most-total, 4096-int((at+uint64(total))%4096))
 		local := []unix.Iovec{{Base: &buffer[total], Len: uint64(page)}}
 		remote := []unix.RemoteIovec{{Base: uintptr(at) + uintptr(total), Len: page}}

@@ -10,21 +10,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is an argument as far as it is known before the command runs, quotes
-// removed.
+// word is an argument as far as it is known before the command runs, with quotes removed.
 type word struct {
 	node    *syntax.Word
-	text    string // how it begins
-	whole   bool   // text is all of it
+	text    string // its beginning
+	whole   bool   // text is the whole word
 	several bool   // it may become several words or none, each beginning with text
-	splits  bool   // it may become several words, of which only the first begins with text
-	tame    bool   // what follows text begins neither an option nor an expression
-	file    bool   // whatever follows text, it is no path of /dev
-	plain   bool   // without quotes it stays one word, without patterns
-	filled  bool   // some of it comes out of a variable or a substitution
+	splits  bool   // it may become several words, and only the first begins with text
+	tame    bool   // whatever follows text begins neither an option nor an expression
+	file    bool   // whatever follows text, it is not a path in /dev
+	plain   bool   // stays one word without quotes, and contains no pattern
+	filled  bool   // part of it comes from a variable or a substitution
 }
 
-// literal is a word that is known as a whole.
+// literal returns a word that is fully known.
 func literal(text string) word { return word{text: text, whole: true} }
 
 // is reports whether the word is known to be text.
@@ -41,8 +40,8 @@ func (w word) option() bool {
 	return w.text[0] == '-' && !w.is("-")
 }
 
-// openable reports whether the word is no path of /dev, which acts when it is opened,
-// and in which bash makes connections.
+// openable reports whether the word is certainly not a path in /dev, where opening may act on a device, and where bash
+// makes connections.
 func (w word) openable() bool {
 	switch {
 	case device(w.text):
@@ -56,7 +55,7 @@ func (w word) openable() bool {
 // one reports whether it is exactly one word.
 func (w word) one() bool { return !w.several && !w.splits }
 
-// syntax returns the node of a word, nil when it has none.
+// syntax returns the node of a word, or a nil interface.
 func (w word) syntax() syntax.Node {
 	if w.node == nil {
 		return nil
@@ -71,7 +70,7 @@ func (w word) String() string {
 	return w.text + "…"
 }
 
-// words evaluates the arguments of a command, after judging what runs inside them.
+// words evaluates a command's arguments, after code inside them was judged.
 func (j *judge) words(list []*syntax.Word) []word {
 	words := make([]word, 0, len(list))
 	for _, node := range list {
@@ -96,7 +95,7 @@ func (j *judge) expand(node *syntax.Word) []word {
 	return []word{j.word(node)}
 }
 
-// fields splits a known value as bash does where it stands without quotes.
+// fields splits a known value as bash does without quotes.
 func fields(node *syntax.Word, text string) []word {
 	var words []word
 	for _, field := range strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' || c == '\n' }) {
@@ -109,16 +108,16 @@ func fields(node *syntax.Word, text string) []word {
 	return words
 }
 
-// patternLetters begin a pattern, where there are no quotes.
+// patternLetters begin a pattern when unquoted.
 const patternLetters = "*?[\\"
 
-// braceRange is {1..9} with letters around it that mean nothing else.
+// braceRange matches {1..9} between letters without a special meaning.
 var braceRange = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([^{}\\*?\[~]*)\{(0|[1-9][0-9]{0,5})\.\.(0|[1-9][0-9]{0,5})\}([^{}\\*?\[~]*)$`)
 })
 
-// braces expands the plain forms {a,b,c} and {1..9} with literals around them; nil if
-// the word is of another form. Of a long range the ends stand for all.
+// braces expands the plain forms {a,b,c} and {1..9} with literals around them, and returns nil for other forms. The
+// ends represent a long range.
 func braces(node *syntax.Word) []word {
 	lit := node.Lit()
 	if !strings.Contains(lit, "{") {
@@ -126,7 +125,7 @@ func braces(node *syntax.Word) []word {
 	}
 	words := []word{}
 	add := func(text string) {
-		if text != "" { // which is no word without quotes
+		if text != "" { // an unquoted empty text makes no word
 			words = append(words, word{node: node, text: text, whole: true})
 		}
 	}
@@ -153,7 +152,7 @@ func braces(node *syntax.Word) []word {
 	return words
 }
 
-// word evaluates one word, whose parts have been judged.
+// word evaluates one word after its parts were judged.
 func (j *judge) word(node *syntax.Word) word {
 	w := word{node: node, whole: true}
 	brace, quoted := hasBrace(node.Parts), len(node.Parts) == 0
@@ -164,7 +163,7 @@ func (j *judge) word(node *syntax.Word) word {
 		}
 		w.add(j.part(part, i == 0, brace))
 	}
-	if w.is("") && !quoted { // it is no word at all
+	if w.is("") && !quoted { // it vanishes
 		return word{node: node, several: true, splits: true}
 	}
 	return w
@@ -195,11 +194,10 @@ func (j *judge) assigned(node *syntax.Word) word {
 	return w
 }
 
-// home is an absolute path to one's home, or of a pipe.
+// home is an absolute path to the user's home or to a pipe, never to another path in /dev.
 func home() word { return word{text: "/", file: true, plain: true} }
 
-// elsewhere is an absolute path to wherever one is, was, or another user is at home: it may
-// be in /dev.
+// elsewhere is an absolute path to the current or an earlier folder, or another user's home: it may be in /dev.
 func elsewhere() word { return word{text: "/", plain: true} }
 
 // tilde evaluates a literal that begins with a tilde.
@@ -210,7 +208,7 @@ func tilde(value string) word {
 	return elsewhere() // ~+, ~-, ~2, ~user
 }
 
-// unescaped removes the backslashes that count outside of quotes.
+// unescaped removes the backslashes that escape outside quotes.
 func unescaped(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -224,7 +222,7 @@ func unescaped(text string) string {
 	return b.String()
 }
 
-// add appends what is known of a further part.
+// add appends the next part of the word.
 func (w *word) add(p word) {
 	plain := w.unsplit() && p.unsplit()
 	switch {
@@ -232,7 +230,7 @@ func (w *word) add(p word) {
 		w.file = w.text == "" && p.file
 		w.text += p.text
 		w.whole, w.tame = p.whole, p.tame
-	case w.text == "" && w.tame: // it may be empty, and then begins with this part
+	case w.text == "" && w.tame: // may be empty, so that the word begins with this part
 		w.tame = p.tame || p.text != "" && strings.IndexByte("-()!,+", p.text[0]) < 0
 	}
 	w.plain, w.filled = plain, w.filled || p.filled
@@ -240,12 +238,12 @@ func (w *word) add(p word) {
 	w.splits = w.splits || p.splits
 }
 
-// unsplit reports whether the word stays one where it stands without quotes.
+// unsplit reports whether the word stays one word when unquoted.
 func (w word) unsplit() bool {
 	return w.plain || w.whole && !strings.ContainsAny(w.text, patternLetters+" \t\n")
 }
 
-// part evaluates a part of a word: alone of all it may be unknown from its start.
+// part evaluates one part of a word.
 func (j *judge) part(part syntax.WordPart, first, brace bool) word {
 	switch part := part.(type) {
 	case *syntax.Lit:
@@ -262,8 +260,7 @@ func (j *judge) part(part syntax.WordPart, first, brace bool) word {
 	return j.unquotedPart(part)
 }
 
-// unquotedPart evaluates an expansion without quotes: what it gives is split, and
-// its patterns are expanded.
+// unquotedPart evaluates an unquoted expansion: bash splits its result and expands patterns in it.
 func (j *judge) unquotedPart(part syntax.WordPart) word {
 	if c, ok := part.(*syntax.CmdSubst); ok {
 		if commits, _ := revision(c); commits {
@@ -272,7 +269,7 @@ func (j *judge) unquotedPart(part syntax.WordPart) word {
 	}
 	w := j.inQuotes(part)
 	if w.unsplit() {
-		w.several = w.several || !w.whole && w.text == "" // it may be none
+		w.several = w.several || !w.whole && w.text == "" // it may vanish
 		return w
 	}
 	if i := strings.IndexAny(w.text, patternLetters+" \t\n"); i >= 0 {
@@ -293,8 +290,7 @@ func (j *judge) doubleQuoted(part *syntax.DblQuoted) word {
 	return w
 }
 
-// inQuotes evaluates an expansion between double quotes, where only a list is several
-// words.
+// inQuotes evaluates an expansion between double quotes, where only a list becomes several words.
 func (j *judge) inQuotes(part syntax.WordPart) word {
 	if text, ok := j.bound[slot(part)]; ok {
 		return word{text: text, whole: true, filled: true}
@@ -306,24 +302,23 @@ func (j *judge) inQuotes(part syntax.WordPart) word {
 		commits, one := revision(part)
 		return word{tame: commits || place(part), plain: commits && one}
 	case *syntax.ArithmExp:
-		return word{plain: true} // a number, maybe a negative one
+		return word{plain: true} // a number, maybe negative
 	case *syntax.ProcSubst:
 		return home() // an absolute path
 	}
 	return word{}
 }
 
-// parameterValue is what is known of a parameter that has no text for now. A list
-// ("$@") is several words.
+// parameterValue evaluates a parameter without a bound text. A list ("$@") is several words.
 func (j *judge) parameterValue(p *syntax.ParamExp) word {
 	if !simple(p) {
 		list := p.Param == nil || p.Index != nil || p.Param.Value == "@"
 		return word{several: list, splits: list, tame: p.Length, plain: p.Length}
 	}
 	switch name := p.Param.Value; {
-	case name == "HOME": // no script may set it
+	case name == "HOME": // scripts may not set it
 		return home()
-	case name == "PWD": // cd alone does
+	case name == "PWD": // only cd sets it
 		return elsewhere()
 	case name == "@":
 		return word{several: true, splits: true}
@@ -333,7 +328,7 @@ func (j *judge) parameterValue(p *syntax.ParamExp) word {
 		if v.texts != nil {
 			rest = common(literals(v.texts))
 		}
-		if j.late || !j.set[name] { // it may have no value
+		if j.late || !j.set[name] { // it may be unset
 			return word{tame: rest.tame}
 		}
 		return rest
@@ -376,8 +371,8 @@ func hasBrace(parts []syntax.WordPart) bool {
 	return false
 }
 
-// unquoted evaluates a literal outside of quotes: backslashes go, and from a
-// pattern, a brace or a tilde on it is unknown.
+// unquoted evaluates an unquoted literal: it removes backslashes, and a pattern, a brace or a tilde makes the rest
+// unknown.
 func unquoted(value string, first, brace bool) word {
 	if !strings.ContainsAny(value, "\\*?[{~") {
 		return literal(value)
@@ -404,7 +399,7 @@ func unquoted(value string, first, brace bool) word {
 	return literal(b.String())
 }
 
-// unescapeDouble removes the backslashes that count inside double quotes.
+// unescapeDouble removes the backslashes that escape inside double quotes.
 var unescapeDouble = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer(`\$`, `$`, "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
 })
@@ -412,8 +407,7 @@ var unescapeDouble = sync.OnceValue(func() *strings.Replacer {
 // escapedByte is \xHH or \nnn without its backslash.
 var escapedByte = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:x[0-9a-fA-F]{1,2}|[0-7]{1,3})`) })
 
-// ansi decodes the inside of $'…'. It knows the escapes that all versions read
-// alike, and says so when it meets another.
+// ansi decodes the inside of $'…'. It returns false for escapes that versions of bash read differently.
 func ansi(value string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {

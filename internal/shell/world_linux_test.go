@@ -13,17 +13,16 @@ import (
 	"time"
 )
 
-// layOut makes a scratch world: a home, and a workspace in which everything that a
-// program might take for its options, its configuration or its code asks to write
-// PWNED or to run ./canary.
+// layOut makes a scratch world: a home, and a workspace in which every possible option, configuration or code tries to
+// write PWNED or to run ./canary.
 //
 //	home        empty, but for the folders of go
-//	ws          a repository with hostile configuration; what most commands look at
+//	ws          a repository with hostile configuration; most commands run here
 //	ws/nest     a repository in it, with its own
 //	super       a repository with a submodule, each with its own
 //	ws/bare     the same without a work tree, and ws/gitfile with one of its own
-//	ws/hN       folders with a few files whose names are options
-//	plain       files alone, for commands as a host's own shell runs them
+//	ws/hN       folders with a few files named like options
+//	plain       only files, for commands as a host's own shell runs them
 func layOut(root string) error {
 	var faults []error
 	write := func(mode fs.FileMode, name, content string) {
@@ -54,12 +53,12 @@ func layOut(root string) error {
 	for _, dir := range []string{"ws/nest", "super/module", "super", "ws"} {
 		faults = append(faults, repository(filepath.Join(root, dir)))
 	}
-	for _, dir := range []string{"ws/nest", "super/module", "super", "ws"} { // with names of its own for each
+	for _, dir := range []string{"ws/nest", "super/module", "super", "ws"} { // each with its own names
 		faults = append(faults, hostile(filepath.Join(root, dir), "evil-"+filepath.Base(dir)))
 	}
 	faults = append(faults, exec.Command("cp", "-r", filepath.Join(root, "ws/nest/.git"), filepath.Join(root, "ws/bare")).Run())
 	write(0o644, "ws/gitfile/.git", "gitdir: ../nest/.git\n")
-	time.Sleep(2 * time.Millisecond) // no time that is noted later is the same
+	time.Sleep(2 * time.Millisecond) // all later timestamps differ
 	return errors.Join(faults...)
 }
 
@@ -73,7 +72,7 @@ func plainFiles() map[string]string {
 		"f.csv": "x,y,z\n1,2,3\n4,5,6\n", "app.log": "2026-01-01 ERROR first\n2026-01-02 INFO second\n", "a b": "with spaces\n",
 		"numbers": "3\n1\n2\n", "sub/deep/c.txt": "deep\n", "sub/d.go": "package sub\n", ".hidden": "hidden\n", "empty": "",
 		"Makefile": "all:\n\ttouch PWNED\n$(shell touch PWNED)\n", "sums": "d41d8cd98f00b204e9800998ecf8427e  empty\n",
-		// What a program might read for more than text.
+		// Texts that a program might interpret.
 		"payload": "touch PWNED\n$(touch PWNED)\na[$(touch PWNED)]\n-exec touch PWNED ;\n-oPWNED\n--pre=./canary\n/dev/tcp/127.0.0.1/80\n",
 		"index":   "a[$(touch PWNED)]\n", "name": "PWNED\n", "program": "touch\n", "path": "/dev/tcp/127.0.0.1/80\n",
 		"opts":     "--plugin=./canary.so\n-o PWNED\n--output=PWNED\n--pre=./canary\n",
@@ -84,8 +83,7 @@ func plainFiles() map[string]string {
 	}
 }
 
-// hostileNames are the files of one folder each: with all of them in one, every
-// program would give up at the first.
+// hostileNames are the files of one folder each: with all in one folder, every program would give up at the first.
 func hostileNames() [][]string {
 	return [][]string{
 		{"-exec", "a", "touch", "PWNED2", ";"}, {"-ewPWNED", "-n", "a"}, {"--pre=.\\canary", "--pre", "a"}, {"-oPWNED", "a", "b"},
@@ -97,7 +95,7 @@ func hostileNames() [][]string {
 	}
 }
 
-// hostileConfiguration is what programs read unasked, in the workspace and at home.
+// hostileConfiguration is read by programs automatically, in the workspace and at home.
 func hostileConfiguration() map[string]string {
 	return map[string]string{
 		".ripgreprc":               "--pre=./canary\n",
@@ -178,8 +176,7 @@ func repository(dir string) error {
 	return errors.Join(faults...)
 }
 
-// hostile has a repository's configuration run ./canary for everything, with a driver of
-// that name for all its files.
+// hostile makes a repository's configuration run ./canary for everything, with a driver of that name for all its files.
 func hostile(dir, driver string) error {
 	var faults []error
 	write := func(name, content string) {

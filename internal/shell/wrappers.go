@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// wrappers are the commands that run another one, and are judged by what it is.
+// wrappers are the rules for commands that run another command, which is judged in turn.
 func wrappers() map[string]rule {
 	return map[string]rule{
 		"env":      parsed(options(`-0 -v -u: -C: --null --debug --unset: --chdir:`).upToOperand(), "env", env),
@@ -21,8 +21,7 @@ func wrappers() map[string]rule {
 	}
 }
 
-// wrapper judges a command that runs the words after its options and the given
-// number of operands.
+// wrapper judges a command that runs the words after its options and the given number of operands.
 func wrapper(g *grammar, operands int) rule {
 	return parsed(g.upToOperand(), "", func(j *judge, c call, a arguments) *refusal {
 		for _, w := range a.rest[:min(operands, len(a.rest))] {
@@ -37,7 +36,7 @@ func wrapper(g *grammar, operands int) rule {
 	})
 }
 
-// env runs a command with other values around it, or prints the ones there are.
+// env judges env, which runs a command with other variables, or prints them.
 func env(j *judge, _ call, a arguments) *refusal {
 	for _, f := range a.flags {
 		if (f.name == "-u" || f.name == "--unset") && !(f.value.whole && harmless(f.value.text)) {
@@ -56,8 +55,8 @@ func env(j *judge, _ call, a arguments) *refusal {
 	return nil
 }
 
-// xargs runs a command with words from its input, which nobody knows yet. Where one
-// option undoes another, as -L does -I, every way to read them has to be harmless.
+// xargs runs a command with words from its input, which are unknown. Options may undo each other, as -L does -I, so
+// every way to combine them must be harmless.
 func xargs(j *judge, _ call, a arguments) *refusal {
 	if len(a.rest) == 0 {
 		return nil // it runs echo
@@ -86,8 +85,8 @@ func xargs(j *judge, _ call, a arguments) *refusal {
 	return nil
 }
 
-// appended judges a command that is given unknown words at its end, and offers
-// the form in which they cannot become options.
+// appended judges a command that gets unknown words at its end, and suggests the form in which they cannot become
+// options.
 func (j *judge) appended(words []word) *refusal {
 	unknown := word{several: true, splits: true}
 	words = words[:len(words):len(words)]
@@ -98,15 +97,14 @@ func (j *judge) appended(words []word) *refusal {
 	}
 	from, end := min(last.Pos().Offset(), uint(len(j.source))), min(last.End().Offset(), uint(len(j.source)))
 	script := ""
-	if words[0].is("sed") && !words[len(words)-1].option() { // some would take -- behind it for a file
+	if words[0].is("sed") && !words[len(words)-1].option() { // some would read a -- after the script as a file
 		script = "-e "
 	}
 	r.instead, r.edits = j.source[:from]+script+j.source[from:end]+" --"+j.source[end:], nil
 	return r
 }
 
-// replaced is a command in which a token stands for words that are unknown until
-// it runs.
+// replaced returns the command with by, which stands for unknown words, in place of token.
 func replaced(words []word, token string, by word, several bool) []word {
 	list := make([]word, 0, len(words))
 	for _, w := range words {
@@ -127,10 +125,10 @@ func replaced(words []word, token string, by word, several bool) []word {
 	return list
 }
 
-// findTests are the parts of an expression of find that only look or print.
+// findTests are the parts of find's expressions that only look or print.
 var findTests = sync.OnceValue(func() *grammar { return listed("find") })
 
-// tee passes on what it reads, and may keep it nowhere.
+// tee allows tee without files, or with /dev/null.
 func tee(_ *judge, _ call, a arguments) *refusal {
 	return each(a.operands, func(w word) *refusal {
 		if w.is("/dev/null") {
@@ -140,7 +138,7 @@ func tee(_ *judge, _ call, a arguments) *refusal {
 	})
 }
 
-// find judges an expression of find. Its commands are judged by what they run.
+// find judges find and the commands that it runs.
 func find(j *judge, c call) *refusal {
 	starts, words := findStarts(c.words)
 	found := word{text: ".", tame: true}
@@ -167,7 +165,7 @@ func find(j *judge, c call) *refusal {
 	return nil
 }
 
-// findStarts tells the places where find begins from its expression.
+// findStarts separates find's starting points from its expression.
 func findStarts(words []word) (starts, expression []word) {
 	i := 0
 	for i < len(words) && words[i].whole && (slices.Contains([]string{"-H", "-L", "-P", "-E", "-X", "-x", "-s", "-d"}, words[i].text) ||
@@ -189,8 +187,7 @@ func findExpression(w word) bool {
 		w.text[0] == ',')
 }
 
-// findTest judges what stands first in an expression, and returns how many words
-// it takes.
+// findTest judges the first part of an expression, and returns how many words it takes.
 func (j *judge) findTest(words []word, found word) (int, *refusal) {
 	w := words[0]
 	if !w.whole {
@@ -207,7 +204,7 @@ func (j *judge) findTest(words []word, found word) (int, *refusal) {
 	case strings.HasPrefix(w.text, "-newer") && len(w.text) == len("-newerXY") && strings.Trim(w.text[6:], "aBcmt") == "":
 		n, known = 1, true
 	case w.text == "-exec" || w.text == "-execdir":
-		if w.text == "-execdir" { // some begin the name with ./
+		if w.text == "-execdir" { // some versions begin the name with ./
 			found = word{}
 		}
 		return j.findExec(words, found)
@@ -230,8 +227,8 @@ func (j *judge) findTest(words []word, found word) (int, *refusal) {
 	return 1 + n, nil
 }
 
-// suffixed reports whether a pattern can only become words with a dot or a slash
-// in them, which no part of an expression has.
+// suffixed reports whether a pattern can only become words that contain a dot or a slash, as no part of an expression
+// does.
 func suffixed(w word) bool {
 	if w.node == nil {
 		return false
@@ -269,9 +266,8 @@ func (j *judge) findExec(words []word, found word) (int, *refusal) {
 	return 0, refuse("find %s has no end; end it with \\; or +", words[0].text)
 }
 
-// builtins are the commands of the shell itself. The ones that run code out of
-// their arguments (eval, source, trap, exec, mapfile -C, compgen -C, bind -x,
-// enable, hash -p, alias, unset, let …) are not among them.
+// builtins are the rules for the shell's own commands. Those that run code from their arguments (eval, source, trap,
+// exec, mapfile -C, compgen -C, bind -x, enable, hash -p, alias, unset, let …) are left out.
 func builtins() map[string]rule {
 	return map[string]rule{
 		"true": {anything}, "false": {anything}, ":": {anything}, "echo": {anything}, "sleep": {anything}, "yes": {anything},
@@ -305,7 +301,7 @@ func changeDirectory(_ *judge, c call) *refusal {
 	return nil
 }
 
-// printf refuses -v and %n, which assign, and a format that is not known.
+// printf refuses -v and %n, which assign, and unknown formats.
 func printf(_ *judge, c call) *refusal {
 	words := c.words
 	if len(words) > 0 && words[0].is("--") {
@@ -336,11 +332,10 @@ func printf(_ *judge, c call) *refusal {
 	return nil
 }
 
-// assigning is the conversion of printf that gives a value to a name.
+// assigning matches the printf conversion that assigns to a name.
 var assigning = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+ #0'*.0-9hjlLqtz]*n`) })
 
-// read takes names; an index in one would be computed. Only those that are plainly
-// written are seen to lose what was known of them.
+// read allows plain names only: bash would compute an index. Only plainly written names lose their known value.
 func read(j *judge, _ call, a arguments) *refusal {
 	names := slices.Clone(a.operands)
 	for _, f := range a.flags {
@@ -375,7 +370,7 @@ func setOptions(_ *judge, c call) *refusal {
 	return nil
 }
 
-// commandBuiltin is command -v NAME, or another command.
+// commandBuiltin allows command -v NAME, and judges a command that it runs.
 func commandBuiltin(j *judge, c call) *refusal {
 	words := c.words
 	for len(words) > 0 && words[0].whole && strings.HasPrefix(words[0].text, "-") {

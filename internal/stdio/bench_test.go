@@ -16,8 +16,8 @@ import (
 
 type serve func(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer) error
 
-// BenchmarkCall is one trivial tool call over pipes, one after the other and
-// pipelined, beside the library's own loop.
+// BenchmarkCall measures a trivial tool call over pipes, sequential and pipelined, in comparison with the library's own
+// loop.
 func BenchmarkCall(b *testing.B) {
 	ours := func(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer) error {
 		return stdio.Serve(ctx, srv, in, out, stdio.Options{})

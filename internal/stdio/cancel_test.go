@@ -15,7 +15,7 @@ func TestCancellingARunningCallEndsItsContext(t *testing.T) {
 	c.send(cancelled(`"7"`), cancelled(8)) // other ids: the string is not the number
 	c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
 	c.want(`"p"`)
-	c.send(cancelled(7), call(9, "append", `{"v":9}`)) // which has waited for it
+	c.send(cancelled(7), call(9, "append", `{"v":9}`)) // it has waited for 7
 	c.want("9")
 	c.close()
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/internal/transport"
 )
 
-// take handles one frame; it returns as soon as the message is on its way.
+// take handles one frame; it returns as soon as the message is queued or answered.
 func (c *conn) take(f frame) {
 	if f.tooLong {
 		c.say(c.ctx, transport.Refusal(nil, mcp.INVALID_REQUEST,
@@ -40,7 +40,7 @@ func (c *conn) take(f frame) {
 	}
 }
 
-// say writes what answers no call: a notification, or the refusal of what is no message.
+// say writes messages that do not answer a call: a notification, or the refusal of an invalid message.
 func (c *conn) say(ctx context.Context, message mcp.JSONRPCMessage) {
 	data, err := json.Marshal(message)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *conn) say(ctx context.Context, message mcp.JSONRPCMessage) {
 
 func (c *conn) notified(m transport.Message) {
 	if m.Method == string(mcp.MethodNotificationCancelled) {
-		key := m.Cancels() // perhaps of a call that is closed: its answer has crossed the cancellation
+		key := m.Cancels() // perhaps of a closed call: its answer crossed the cancellation
 		c.calls.cancelIf(errCancelled, func(k *call) bool { return key != "" && k.key == key })
 		return
 	}
@@ -63,7 +63,7 @@ func (c *conn) notified(m transport.Message) {
 	})
 }
 
-// maxOpen bounds the requests that are not answered yet: those that wait beside the lane too.
+// maxOpen bounds the unanswered requests, including those that wait outside the lane.
 const maxOpen = 2 * maxQueued
 
 func (c *conn) requested(m transport.Message) {
@@ -83,7 +83,7 @@ func (c *conn) requested(m transport.Message) {
 	}
 }
 
-// inLane has run called when its turn comes.
+// inLane calls run when its turn comes.
 func (c *conn) inLane(ctx context.Context, run func(*turn)) bool {
 	c.running.Add(1)
 	entered := c.lane.enter(ctx, func(t *turn) {
@@ -96,7 +96,7 @@ func (c *conn) inLane(ctx context.Context, run func(*turn)) bool {
 	return entered
 }
 
-// atTurn runs a call, unless it was given up while it waited.
+// atTurn runs a call, unless it was cancelled while it waited.
 func (c *conn) atTurn(t *turn, k *call, m transport.Message) {
 	if k.ctx.Err() != nil {
 		c.answer(k, k.unstarted())
@@ -109,8 +109,7 @@ func (c *conn) atTurn(t *turn, k *call, m transport.Message) {
 	c.answer(k, c.handle(t.context(k.ctx), m))
 }
 
-// initialize holds broadcasts and the calls behind it back until its result is
-// being written: whatever they send comes after it.
+// initialize blocks broadcasts and later calls until its result is being written, so that their messages come after it.
 func (c *conn) initialize(k *call, m transport.Message) {
 	c.session.opening.Store(true)
 	opened := make(chan struct{})
@@ -148,9 +147,8 @@ func (c *conn) handle(ctx context.Context, m transport.Message) (resp mcp.JSONRP
 	return resp
 }
 
-// uninitialized reports whether a request of the handshake era came before the
-// handshake; the library would run it. server/discover is left to the library,
-// whose answer tells a probing client which eras there are.
+// uninitialized reports whether a request of the handshake era came before the handshake; the library would run it. The
+// library answers server/discover, to tell a probing client the available eras.
 func (c *conn) uninitialized(m transport.Message) bool {
 	switch m.Method {
 	case string(mcp.MethodInitialize), string(mcp.MethodPing), string(mcp.MethodServerDiscover):
@@ -159,8 +157,7 @@ func (c *conn) uninitialized(m transport.Message) bool {
 	return !c.session.legacy() && !modern(m)
 }
 
-// answer writes the response of a call and closes it. One that the client has cancelled
-// gets none.
+// answer writes the response of a call and closes it. A call that the client has cancelled gets no response.
 func (c *conn) answer(k *call, resp mcp.JSONRPCMessage) {
 	if errors.Is(context.Cause(k.ctx), errCancelled) {
 		c.calls.remove(k)
@@ -177,7 +174,7 @@ func (c *conn) encode(k *call, resp mcp.JSONRPCMessage) []byte {
 		c.log.Error("encode a response", "error", err)
 		data, _ = json.Marshal(transport.Refusal(k.id, mcp.INTERNAL_ERROR, "internal error: the response could not be encoded"))
 	}
-	if asksForInput(resp) { // the library writes a request for roots without params, which the Go SDK's client cannot read
+	if asksForInput(resp) { // the library writes a roots request without params, which the Go SDK's client cannot read
 		data = bytes.ReplaceAll(data, []byte(`{"method":"roots/list"}`), []byte(`{"method":"roots/list","params":{}}`))
 	}
 	return data
@@ -202,7 +199,7 @@ var (
 	errStopped   = errors.New("the server is stopping")
 )
 
-// call is a request that is not answered yet.
+// call is an unanswered request.
 type call struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -211,8 +208,8 @@ type call struct {
 	stream atomic.Bool // it is a listen stream
 }
 
-// calls are the open requests of a connection. The library knows a request only
-// once it runs, and takes the id 1 for "1": hence a set of our own.
+// calls are the open requests of a connection. The library only knows a request once it runs, and confuses the id 1
+// with "1", so we keep our own set.
 type calls struct {
 	mu   sync.Mutex
 	open map[*call]struct{}
@@ -222,7 +219,7 @@ func (cs *calls) add(ctx context.Context, m transport.Message) *call {
 	k := &call{id: m.ID, key: m.Key}
 	k.ctx, k.cancel = context.WithCancelCause(ctx)
 	if m.Method == string(mcp.MethodInitialize) {
-		k.key = "" // the protocol forbids to cancel it
+		k.key = "" // the protocol forbids cancelling it
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -254,12 +251,12 @@ func (cs *calls) cancelIf(cause error, match func(*call) bool) {
 	}
 }
 
-// unstarted answers a call that was given up before its turn came.
+// unstarted answers a call that was cancelled before its turn came.
 func (k *call) unstarted() *mcp.JSONRPCError {
 	return transport.Refusal(k.id, mcp.REQUEST_INTERRUPTED, "the server stopped before it started: nothing was changed, send it again")
 }
 
-// outcome is the library's response under the id as it was sent.
+// outcome returns the library's response with the id as it was sent.
 func (k *call) outcome(resp mcp.JSONRPCMessage) mcp.JSONRPCMessage {
 	switch r := resp.(type) {
 	case mcp.JSONRPCResponse:

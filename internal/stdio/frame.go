@@ -15,8 +15,8 @@ type frame struct {
 	err     error
 }
 
-// readFrames reads lines until in or ctx ends; the last frame carries the error.
-// The goroutine owns in and outlives ctx while a Read blocks.
+// readFrames reads lines until in or ctx ends; the last frame carries the error. The goroutine owns in and outlives ctx
+// while a Read blocks.
 func readFrames(ctx context.Context, in io.Reader, maxFrame int) <-chan frame {
 	frames := make(chan frame)
 	go func() {

@@ -64,7 +64,7 @@ func TestWhatNeedsNoAnswerGetsNone(t *testing.T) {
 	c.handshake()
 	c.send("", "   ", "\t", "\r",
 		`{"jsonrpc":"2.0","method":"notifications/unknown"}`,
-		`{"jsonrpc":"2.0","id":1,"result":{}}`, // answers to nothing we asked
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, // answers to requests we never sent
 		`{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"x"}}`,
 		`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}`,
 		`{"jsonrpc":"2.0","id":3,"result":null}`,
@@ -100,7 +100,7 @@ func TestALongFrameIsSkipped(t *testing.T) {
 	c.send(fill(limit+1), call(2, "append", `{"v":2}`))
 	c.wantError("null", -32600, "longer than 100000 bytes")
 	c.want("2")
-	go func() { // far more than anyone would buffer, and the end of input in the midst of it
+	go func() { // far more than any buffer, with the end of input inside it
 		chunk := strings.Repeat("y", 1<<20)
 		for range 64 {
 			io.WriteString(c.in, chunk)

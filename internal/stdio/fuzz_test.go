@@ -9,8 +9,7 @@ import (
 	"github.com/planloop/planloop/internal/stdio"
 )
 
-// Whatever comes in, Serve returns at the end of it and has written nothing but
-// JSON-RPC messages, one a line.
+// For any input, Serve returns at its end and has written only JSON-RPC messages, one a line.
 func FuzzServe(f *testing.F) {
 	for _, seed := range []string{
 		"", "\n", "nonsense\n", "[]\n", initialize, initialize + "\n" + initialized + "\n" + call(1, "append", `{"v":1}`),

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// maxQueued bounds the messages that wait in the lane; reading pauses beyond it.
+// maxQueued bounds the messages that wait in the lane; with more, reading pauses.
 const maxQueued = 1024
 
-// lane runs turns one at a time in the order they were queued. One goroutine
-// works at it; a turn that yields keeps that goroutine and gets the lane a new one.
+// lane runs turns one at a time, in queue order. One goroutine works on it; a turn that yields keeps that goroutine,
+// and the lane gets a new one.
 type lane struct {
 	life  context.Context // ends the workers
 	queue chan *turn
@@ -19,10 +19,10 @@ type lane struct {
 type turn struct {
 	lane *lane
 	run  func(*turn)
-	left sync.Once // done by whoever moves the lane on: Yield, or the end of run
+	left sync.Once // done by Yield or the end of run, whichever lets the lane continue
 }
 
-// enter queues a turn; it waits for room and reports false when ctx ends first.
+// enter queues a turn; it waits for room and reports false if ctx ends first.
 func (l *lane) enter(ctx context.Context, run func(*turn)) bool {
 	select {
 	case l.queue <- &turn{lane: l, run: run}:
@@ -32,8 +32,8 @@ func (l *lane) enter(ctx context.Context, run func(*turn)) bool {
 	}
 }
 
-// work runs turns until one yields or the lane's life ends. It is reused from
-// call to call since a new goroutine's stack would have to grow each time.
+// work runs turns until one yields or the lane's life ends. The goroutine is reused between calls because a new one's
+// stack would have to grow each time.
 func (l *lane) work() {
 	for {
 		select {
@@ -48,7 +48,7 @@ func (l *lane) work() {
 	}
 }
 
-// empty runs what is left when nothing is waited for any more.
+// empty runs the remaining turns after the lane's life has ended.
 func (l *lane) empty() {
 	for {
 		select {
@@ -75,9 +75,8 @@ func (t *turn) context(ctx context.Context) context.Context {
 
 type turnKey struct{}
 
-// Yield lets the calls sent after this one run while this one goes on: a handler
-// calls it before it waits for something long, and changes nothing after it that
-// the order of calls should protect. On other transports, and the second time, it does nothing.
+// Yield lets later calls run while this one continues. A handler calls it before a long wait, and afterwards changes
+// nothing that the order of calls should protect. On other transports, and the second time, it does nothing.
 func Yield(ctx context.Context) {
 	if ctx == nil {
 		return

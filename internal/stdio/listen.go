@@ -18,11 +18,11 @@ import (
 // maxStreams bounds the listen streams open on one connection.
 const maxStreams = 100
 
-// stream is the session of one subscriptions/listen request: registered with the
-// server, it gets the broadcasts its filter asks for and nothing else.
+// stream is the session of one subscriptions/listen request: registered with the server, it gets only the broadcasts
+// its filter asks for.
 type stream struct {
 	transport.Client
-	request json.RawMessage // the id of the listen request, stamped on all it gets
+	request json.RawMessage // the id of the listen request, stamped on every message
 	ended   chan struct{}
 	filter  atomic.Pointer[mcp.SubscriptionFilter]
 }
@@ -32,8 +32,8 @@ var (
 	_ server.SessionWithClientInfo         = (*stream)(nil)
 )
 
-// SetSubscriptionFilter records what was granted. The library clears it when the
-// stream ends; what was delivered until then is still judged by the grant.
+// SetSubscriptionFilter records the granted filter. The library clears it when the stream ends; earlier messages are
+// still judged by the grant.
 func (s *stream) SetSubscriptionFilter(filter mcp.SubscriptionFilter) {
 	if s.filter.Load() == nil || !filter.IsEmpty() {
 		s.filter.Store(&filter)
@@ -91,8 +91,8 @@ func (s *stream) closing(resp mcp.JSONRPCMessage) mcp.JSONRPCMessage {
 	return r
 }
 
-// pump delivers a stream's notifications until it ends. The acknowledgement goes
-// first: what came before it is held back.
+// pump delivers a stream's notifications until it ends. The acknowledgement goes first: earlier notifications are held
+// back.
 func (c *conn) pump(s *stream) {
 	var held []mcp.JSONRPCNotification
 	acknowledged := false
@@ -157,7 +157,7 @@ func (s *stream) wants(n mcp.JSONRPCNotification) bool {
 	return false
 }
 
-// covers reports whether uri is one of those subscribed to, or lies below one.
+// covers reports whether uri is one of the subscribed ones or below one.
 func covers(subscribed []string, uri string) bool {
 	return slices.ContainsFunc(subscribed, func(s string) bool {
 		return uri == s || strings.HasPrefix(uri, strings.TrimSuffix(s, "/")+"/")

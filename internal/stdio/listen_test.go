@@ -52,12 +52,12 @@ func TestAStreamGetsWhatItAskedFor(t *testing.T) {
 		!strings.Contains(got[1], `:1`) || !strings.Contains(got[1], "tools/list_changed") {
 		t.Fatal(got)
 	}
-	c.send(cancelled(1)) // which ends silently
+	c.send(cancelled(1)) // ends silently
 	await(t, ended)
 	f.SendNotificationToAllClients("notifications/tools/list_changed", nil)
 	f.SendNotificationToAllClients("notifications/prompts/list_changed", nil)
 	c.wantNote("notifications/prompts/list_changed", "two")
-	rest, err := c.end() // which the server ends
+	rest, err := c.end() // the server ends it
 	if err != nil || len(rest) != 1 || string(rest[0].ID) != `"two"` || rest[0].Error != nil ||
 		!strings.Contains(string(rest[0].Result), `"io.modelcontextprotocol/subscriptionId":"two"`) {
 		t.Fatal(rest, err)
@@ -127,7 +127,7 @@ func TestTheAcknowledgementComesFirst(t *testing.T) {
 func TestResourcesUpdatedOnAStream(t *testing.T) {
 	f := newFixture()
 	var mu sync.Mutex
-	var seen []string // what hooks see, in order
+	var seen []string // hook calls in order
 	saw := func(what, id string) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/stdio"
 )
 
-// heard is what the official client's handlers were told.
+// heard records the calls of the official client's handlers.
 type heard struct {
 	tools, updated chan string
 	progress       chan float64
@@ -48,7 +48,7 @@ func connectSDK(t *testing.T, f *fixture, version string) (*sdk.ClientSession, h
 	return session, h, served
 }
 
-// confirm asks through the library's input requests, which serve both eras.
+// confirm asks through the library's input requests, which work in both eras.
 func confirm(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if answer, ok := r.Params.InputResponses["sure"]; ok {
 		if err := answer.DecodeFor(mcp.MethodElicitationCreate); err != nil {
@@ -132,7 +132,7 @@ func useOfficialClient(t *testing.T, version string) {
 	}
 }
 
-// cancelCall gives up a running call; the connection lives on.
+// cancelCall cancels a running call; the connection continues.
 func cancelCall(t *testing.T, f *fixture, session *sdk.ClientSession) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,22 +1,20 @@
-// Package stdio serves one MCP client over a pair of byte streams, one JSON-RPC
-// message a line, in both protocol eras: the initialize handshake and the
-// stateless 2026-07-28.
+// Package stdio serves one MCP client over a pair of byte streams, one JSON-RPC message a line, in both protocol eras:
+// the initialize handshake and the stateless 2026-07-28.
 //
-// It stands in for the library's own stdio loop, which runs pipelined calls out
-// of order, lets a few waiting calls stop all others, loses notifications sent
-// just before a handler returns, drops what it has read at end of input and
-// ignores the filter of subscriptions/listen. Its rules:
+// It replaces the library's own stdio loop, which runs pipelined calls out of order, lets a few waiting calls stop all
+// others, loses notifications sent just before a handler returns, drops unprocessed input at its end and ignores the
+// filter of subscriptions/listen. Its rules:
 //
 //   - Requests take effect in the order sent: they run one at a time, in a lane.
-//     A handler that is about to wait calls [Yield], and the lane moves on. Only
-//     ping, tasks/result and subscriptions/listen run beside the lane.
+//     A handler that is about to wait calls [Yield], and the lane continues. Only
+//     ping, tasks/result and subscriptions/listen run outside the lane.
 //   - Cancellations and the client's answers to our own requests are handled as
-//     they are read, whatever is running. Reading pauses only when 1024 messages
-//     wait in the lane.
-//   - One goroutine writes. What a handler sent before it returned is written
-//     before its answer; it may be written before the answer to an earlier call.
-//   - Every request is answered but a cancelled one, of which nothing is heard any
-//     more, as the protocol asks; the library answers it all the same.
+//     they are read, at any time. Reading pauses only when 1024 messages wait in
+//     the lane.
+//   - One goroutine writes. A handler's messages are written before its answer,
+//     but possibly before the answer to an earlier call.
+//   - Every request is answered except a cancelled one, which gets no further
+//     messages, as the protocol asks; the library would answer it.
 //
 // The package knows the protocol and nothing of plans, workspaces or tools.
 package stdio
@@ -38,18 +36,16 @@ import (
 	"github.com/planloop/planloop/internal/transport"
 )
 
-// grace is how long cancelled calls have to end and to be answered before
-// Serve leaves them behind.
+// grace is how long cancelled calls have to end and be answered before Serve abandons them.
 const grace = time.Second
 
-// Options shape a connection. The zero value is ready to use.
+// Options configure a connection. The zero value is ready to use.
 type Options struct {
-	// Logger hears of faults; nil is silence. It must not write to the stream
-	// that carries the messages.
+	// Logger receives errors; nil discards them. It must not write to the stream that carries the messages.
 	Logger *slog.Logger
-	// MaxFrame is the longest message accepted, in bytes without the line end; 4 MiB when zero.
+	// MaxFrame is the longest message accepted, in bytes without the line end; 4 MiB if zero.
 	MaxFrame int
-	// Drain is how long calls already read may go on after the end of input; 30 s when zero.
+	// Drain is how long calls already read may continue after the end of input; 30 s if zero.
 	Drain time.Duration
 }
 
@@ -60,8 +56,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// conn is one connection. Its goroutines are the reader, the writer, one per
-// open request and one more per listen stream; cancelling ctx ends all of them.
+// conn is one connection. Its goroutines are the reader, the writer, one per open request and one more per listen
+// stream; cancelling ctx ends all of them.
 type conn struct {
 	srv      *server.MCPServer
 	log      *slog.Logger
@@ -78,16 +74,14 @@ type conn struct {
 	life   context.Context // outlives ctx by the grace, so that cancelled calls are still answered
 }
 
-// Serve answers the messages read from in on out until the input ends or ctx
-// does, and then returns nil; an error means that in or out failed. At the end
-// of input everything read is still answered: streams end at once, calls after
-// at most opts.Drain. A client that closes out is one that left, not an error; on
-// the standard output the caller must ignore SIGPIPE to get as far.
+// Serve answers the messages read from in on out until the input or ctx ends, and then returns nil; an error means that
+// in or out failed. At the end of input every message read is still answered: streams end at once, calls after at most
+// opts.Drain. A client that closes out has left, which is not an error; on standard output this requires the caller to
+// ignore SIGPIPE.
 //
-// A Read or Write that blocks cannot be interrupted: when ctx ends, Serve
-// returns all the same and leaves that goroutine behind until in or out is
-// closed. It may have swallowed input; it no longer acts on any. A handler that
-// ignores its cancelled context for longer than a second is left behind too.
+// A blocked Read or Write cannot be interrupted: when ctx ends, Serve still returns, and leaves that goroutine running
+// until in or out is closed. It may have consumed input, but no longer acts on it. A handler that ignores its cancelled
+// context for longer than a second is abandoned too.
 func Serve(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer, opts Options) error {
 	opts = opts.withDefaults()
 	life, endLife := context.WithCancel(context.WithoutCancel(ctx))
@@ -119,8 +113,8 @@ func Serve(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writ
 	return c.verdict(ctx, readErr)
 }
 
-// verdict is what Serve returns. A client that hangs up closes both streams, in
-// either order, and often before it has read the last answers: no fault.
+// verdict returns the result of Serve. A client that hangs up closes both streams, in either order, and often before it
+// has read the last answers: that is not an error.
 func (c *conn) verdict(ctx context.Context, readErr error) error {
 	writeErr := c.out.failure()
 	hungUp := errors.Is(readErr, io.EOF) || errors.Is(writeErr, syscall.EPIPE) || errors.Is(writeErr, io.ErrClosedPipe)
@@ -136,8 +130,8 @@ func (c *conn) verdict(ctx context.Context, readErr error) error {
 	return errors.Join(readErr, writeErr)
 }
 
-// dispatch takes the frames as they come; it owns the lane's order. Its error
-// is io.EOF, wrapped, at the end of input, and nil when the connection's context ended.
+// dispatch takes the frames as they arrive; it owns the lane's order. Its error is io.EOF, wrapped, at the end of
+// input, and nil when the connection's context ended.
 func (c *conn) dispatch(frames <-chan frame) error {
 	for {
 		select {
@@ -152,7 +146,7 @@ func (c *conn) dispatch(frames <-chan frame) error {
 	}
 }
 
-// settle waits for what was read to be answered and written.
+// settle waits until every message read is answered and written.
 func (c *conn) settle(drain time.Duration) {
 	close(c.session.closed) // no answer can come any more
 	c.calls.cancelIf(errStopped, func(k *call) bool { return k.stream.Load() })
@@ -172,8 +166,7 @@ func (c *conn) settle(drain time.Duration) {
 		c.log.Warn("calls still running after the end of input are cancelled", "after", drain)
 	}
 	c.cancel(errStopped)
-	// A handler may still hold the lane; what waits behind it no longer runs and
-	// has only to be answered.
+	// A handler may still hold the lane; the turns after it no longer run and only need an answer.
 	go c.lane.work()
 	select {
 	case <-settled:

@@ -273,9 +273,9 @@ func TestARequestBeforeInitializeIsRefused(t *testing.T) {
 	c.wantText("4", "{}")
 	c.send(modernCall(5, "append"))
 	c.wantText("5", "ok")
-	c.send(`{"jsonrpc":"2.0","id":6,"method":"tools/list"}`) // a stateless request is no handshake
+	c.send(`{"jsonrpc":"2.0","id":6,"method":"tools/list"}`) // a stateless request is not a handshake
 	c.wantError("6", -32600, "send initialize before")
-	c.send(initialize, call(7, "append", `{"v":7}`)) // not waiting for the answer
+	c.send(initialize, call(7, "append", `{"v":7}`)) // without waiting for the answer
 	c.want(`"init"`)
 	c.wantText("7", "ok")
 	if got := f.seen(); len(got) != 2 {

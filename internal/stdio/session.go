@@ -17,8 +17,7 @@ import (
 	"github.com/planloop/planloop/internal/transport"
 )
 
-// maxNotes bounds the notifications that wait to be written; the library drops
-// what comes beyond it.
+// maxNotes bounds the notifications that wait to be written; the library drops further ones.
 const maxNotes = 1024
 
 // session is the client of one connection, as the library sees it.
@@ -28,8 +27,8 @@ type session struct {
 	opening atomic.Bool // an initialize is being answered
 	listens atomic.Int64
 
-	// Requests to the client and its answers. Their ids live in a map of their own, so
-	// that they cannot be taken for those of the client's requests.
+	// Requests to the client and its answers. Their ids have their own map, so that they cannot be confused with those
+	// of the client's requests.
 	send    func(context.Context, outgoing) bool
 	last    atomic.Int64
 	pending sync.Map // of channels for the answers, by the keys of the ids
@@ -46,7 +45,7 @@ var (
 
 func newSession(send func(context.Context, outgoing) bool) *session {
 	return &session{
-		// The id is random, so that it can name who acted.
+		// The id is random, so that it can identify an actor.
 		Client: transport.Client{ID: "stdio-" + rand.Text(), Notes: make(chan mcp.JSONRPCNotification, maxNotes)},
 		send:   send, closed: make(chan struct{}),
 	}
@@ -58,8 +57,8 @@ func (s *session) Initialized() bool { return s.Client.Initialized() && !s.openi
 // legacy reports whether the handshake took place.
 func (s *session) legacy() bool { return s.ProtocolVersion() != "" }
 
-// unasked reports whether the client of a connection without handshake would get
-// a notification which the stateless protocol allows on a listen stream only.
+// unasked reports whether the client of a connection without handshake would get a notification that the stateless
+// protocol allows only on a listen stream.
 func (s *session) unasked(method string) bool {
 	switch method {
 	case mcp.MethodNotificationToolsListChanged, mcp.MethodNotificationPromptsListChanged,
@@ -72,7 +71,7 @@ func (s *session) unasked(method string) bool {
 // ErrClosed is returned by a request to a client that closed the connection.
 var ErrClosed = errors.New("the client closed the connection before it answered")
 
-// ClientError is the error a client answered one of our requests with.
+// ClientError is a client's error answer to one of our requests.
 type ClientError struct {
 	Method  string
 	Code    int
@@ -83,7 +82,7 @@ func (e *ClientError) Error() string {
 	return fmt.Sprintf("the client refused %s: %s (code %d)", e.Method, e.Message, e.Code)
 }
 
-// answered takes an answer to the request it belongs to; others are dropped.
+// answered passes an answer to its request; others are dropped.
 func (s *session) answered(m transport.Message) {
 	if reply, ok := s.pending.LoadAndDelete(m.Key); ok {
 		reply.(chan transport.Message) <- m
@@ -128,8 +127,7 @@ func ask[T any](ctx context.Context, s *session, method mcp.MCPMethod, params an
 	}
 }
 
-// withdraw tells the client that nobody waits any more, so that it can close a
-// dialogue. It is a courtesy and never waits.
+// withdraw cancels a request at the client, so that it can close a dialogue. It is a courtesy and never waits.
 func (s *session) withdraw(id int64) {
 	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
 	n.Method = string(mcp.MethodNotificationCancelled)
@@ -158,8 +156,8 @@ func decodeReply(method mcp.MCPMethod, m transport.Message, out any) error {
 	return nil
 }
 
-// RequestElicitation asks the person at the client. A person takes long: it
-// yields the caller's turn in the lane.
+// RequestElicitation asks the person at the client. Because a person takes long, it yields the caller's turn in the
+// lane.
 func (s *session) RequestElicitation(ctx context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
 	if s.GetClientCapabilities().Elicitation == nil {
 		return nil, server.ErrElicitationNotSupported
@@ -168,8 +166,8 @@ func (s *session) RequestElicitation(ctx context.Context, r mcp.ElicitationReque
 	return ask[mcp.ElicitationResult](ctx, s, mcp.MethodElicitationCreate, r.Params)
 }
 
-// ListRoots asks for the client's roots. It keeps the caller's turn: the caller
-// sets a deadline, since some clients never answer.
+// ListRoots asks for the client's roots. It keeps the caller's turn: the caller sets a deadline, since some clients
+// never answer.
 func (s *session) ListRoots(ctx context.Context, _ mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
 	if s.GetClientCapabilities().Roots == nil {
 		return nil, server.ErrRootsNotSupported

@@ -39,7 +39,7 @@ func TestLogMessagesFollowTheLevel(t *testing.T) {
 	c := dial(t, f.MCPServer, stdio.Options{})
 	c.handshake()
 	c.send(call(1, "log", ""))
-	c.want("1") // errors and worse unless asked for more
+	c.want("1") // only errors and worse by default
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"debug"}}`)
 	c.want("2")
 	c.send(call(3, "log", ""))
@@ -142,7 +142,7 @@ func TestAnUndeclaredCapabilityIsNotAskedFor(t *testing.T) {
 	c.close()
 }
 
-// asker elicits and reports how it ended.
+// asker elicits and returns the outcome.
 func asker(f *fixture) <-chan error {
 	ended := make(chan error, 1)
 	f.tool("elicit", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -29,15 +29,15 @@ const (
 		`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}`
 )
 
-// fixture is a server with a few tools and what they did.
+// fixture is a server with a few tools and their effects.
 type fixture struct {
 	*server.MCPServer
 	hooks *server.Hooks
 
 	mu      sync.Mutex
 	effects []string
-	started chan string   // one name each time block, wait or stubborn begins
-	release chan struct{} // lets one of them go
+	started chan string   // a name each time block, wait or stubborn begins
+	release chan struct{} // lets one of them continue
 }
 
 func newFixture() *fixture {
@@ -205,7 +205,7 @@ func (c *client) handshake() {
 	c.send(initialized)
 }
 
-// end closes the input and returns what is still written and Serve's error.
+// end closes the input and returns the remaining output and Serve's error.
 func (c *client) end() ([]reply, error) {
 	c.t.Helper()
 	c.in.Close()
@@ -217,7 +217,7 @@ func (c *client) end() ([]reply, error) {
 	return rest, err
 }
 
-// close ends the connection and expects nothing more of it.
+// close ends the connection and expects no more output.
 func (c *client) close() {
 	c.t.Helper()
 	rest, err := c.end()

@@ -24,7 +24,7 @@ type writer struct {
 	out    *bufio.Writer
 	log    *slog.Logger
 	queue  chan outgoing
-	ending chan struct{} // closing it makes run write what is queued and end; nothing may be sent after it
+	ending chan struct{} // closing it makes run write the queue and end; nothing may be sent after that
 	done   chan struct{} // closed by run; err is final then
 	err    error
 }
@@ -36,8 +36,7 @@ func newWriter(out io.Writer, log *slog.Logger) *writer {
 	}
 }
 
-// send queues a message and reports whether it was taken; it waits for a slow
-// client until ctx ends.
+// send queues a message and reports whether it was taken; it waits for a slow client until ctx ends.
 func (w *writer) send(ctx context.Context, o outgoing) bool {
 	select {
 	case w.queue <- o:
@@ -48,7 +47,7 @@ func (w *writer) send(ctx context.Context, o outgoing) bool {
 	return false
 }
 
-// failure is the error that ended run, nil while it runs.
+// failure returns the error that ended run, nil while it runs.
 func (w *writer) failure() error {
 	select {
 	case <-w.done:
@@ -58,8 +57,8 @@ func (w *writer) failure() error {
 	}
 }
 
-// run writes until finish, a failed write, or the end of ctx. Notifications that
-// wait when a message is taken from the queue were sent before it, and go first.
+// run writes until ending is closed, a write fails, or ctx ends. Notifications that wait when a message is taken from
+// the queue were sent before it, and go first.
 func (w *writer) run(ctx context.Context, s *session) {
 	defer close(w.done)
 	for w.err == nil {
@@ -91,7 +90,7 @@ func (w *writer) rest(s *session) {
 	w.flush()
 }
 
-// notes writes what waits now, not what comes meanwhile, so that it ends.
+// notes writes the notifications waiting now, not later ones, so that it ends.
 func (w *writer) notes(s *session) {
 	for n := len(s.Notes); n > 0; n-- {
 		w.note(s, <-s.Notes)
@@ -115,7 +114,7 @@ func (w *writer) put(o outgoing) {
 		o.writing()
 	}
 	_, _ = w.out.Write(transport.Clean(o.data))
-	w.fail(w.out.WriteByte('\n')) // after a failure out takes nothing more
+	w.fail(w.out.WriteByte('\n')) // after a failure out ignores writes
 }
 
 func (w *writer) flush() { w.fail(w.out.Flush()) }

@@ -164,7 +164,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// Fields of embedded structs are taken as the library takes them.
+// Fields of embedded structs are treated as the library treats them.
 func TestFlattensAsTheLibraryDoes(t *testing.T) {
 	type (
 		Base     struct{ A, B int }

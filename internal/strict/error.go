@@ -19,20 +19,20 @@ const (
 	shownPointer = 200 // runes of a pointer that a message repeats
 )
 
-// Error is a problem of the input, in words a model can act on.
+// Error is a fault in the input, in words a model can act on.
 type Error struct {
 	Pointer string   // JSON pointer to the offending value or key, "" for the root
-	Problem string   // what is wrong
-	Want    string   // what would be accepted instead, "" when only the type itself knows
-	Given   string   // the text that does not fit, where the problem is of a text and not of a key; "" elsewhere
-	Nearest string   // the accepted name or word that was probably meant, "" when none is near
-	Others  []*Error // the further problems, up to a bound
-	Mended  []byte   // the input as it would be right, with placeholders for what cannot be known; nil when it cannot be read at all
+	Problem string   // the fault
+	Want    string   // the accepted input, "" if only the type itself knows
+	Given   string   // the text that does not fit, if the fault is in a text and not in a key; else ""
+	Nearest string   // the accepted name or word that was probably meant, or ""
+	Others  []*Error // the other faults, up to a bound
+	Mended  []byte   // the corrected input, with placeholders for unknown parts; nil if the input cannot be read
 	cause   error
 }
 
-// Error returns all parts of this problem, without the others, as one sentence.
-// What it repeats of the input is shortened and free of control characters.
+// Error returns this fault, without the others, as one sentence. Parts of the input in it are shortened and free of
+// control characters.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Pointer != "" {
@@ -49,17 +49,17 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the error of a type's own decoding, if that was the problem.
+// Unwrap returns the error of a type's own decoding, if that was the fault.
 func (e *Error) Unwrap() error { return e.cause }
 
-// fault records a problem at the value or key that is being read.
+// fault records a fault at the value or key being read.
 func (w *walk) fault(problem, want string) *Error {
 	e := &Error{Pointer: w.pointer(), Problem: problem, Want: want}
 	w.faults = append(w.faults, e)
 	return e
 }
 
-// mismatch reads a value of a kind and records that it is no t.
+// mismatch reads a value of a kind and records that it is not a t.
 func (w *walk) mismatch(kind jsontext.Kind, t reflect.Type) error {
 	raw, err := w.raw()
 	if err != nil {
@@ -105,8 +105,8 @@ func duplicate(key string) (problem, want string) {
 	return "duplicate key " + quoted(key), "each key once"
 }
 
-// own records the error of a type's own decoding, if there is one. Only an error that
-// is itself one with a position is taken apart: a wrapped one has text worth keeping.
+// own records the error of a type's own decoding, if there is one. It unpacks only an error that itself has a position:
+// a wrapped one has text worth keeping.
 func (w *walk) own(err error) {
 	if err == nil {
 		return
@@ -132,7 +132,7 @@ func (w *walk) own(err error) {
 	}
 }
 
-// excerpt shortens s and escapes what could disturb a terminal or a log.
+// excerpt shortens s and escapes characters that could disturb a terminal or a log.
 func excerpt(s string, limit int) string {
 	if runes := []rune(s[:min(len(s), 4*limit+4)]); len(runes) > limit {
 		s = string(runes[:limit]) + "…"
@@ -161,7 +161,7 @@ func kindName(k jsontext.Kind) string {
 	return "a value"
 }
 
-// wanted says what a type accepts, "" when only the type itself knows.
+// wanted describes the values that a type accepts, "" if only the type itself knows.
 func wanted(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -201,7 +201,7 @@ func wantedList(elem reflect.Type) string {
 	for elem.Kind() == reflect.Pointer {
 		elem = elem.Elem()
 	}
-	if elem.Kind() == reflect.Slice { // a list type may hold itself
+	if elem.Kind() == reflect.Slice { // a list type may contain itself
 		return "an array"
 	}
 	switch one := wanted(elem); one {

@@ -6,7 +6,7 @@ import (
 	"github.com/planloop/planloop/internal/strict"
 )
 
-// TestAFieldHidesAnEmbeddedOne: as in Go, the outer of two fields of one name is meant.
+// TestAFieldHidesAnEmbeddedOne: as in Go, the outer of two fields of one name counts.
 func TestAFieldHidesAnEmbeddedOne(t *testing.T) {
 	type inner struct {
 		Title string `json:"title"`

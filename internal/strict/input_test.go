@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/internal/strict"
 )
 
-// stepID decides by itself what it accepts: "S001", 1 and "1".
+// stepID decides itself which values it accepts: "S001", 1 and "1".
 type stepID string
 
 func (id *stepID) UnmarshalText(text []byte) error {
@@ -30,7 +30,7 @@ func (status) Values() []string { return []string{"pending", "in_progress", "don
 
 func (status) Read(word string) string { return map[string]string{"halfway": "in_progress"}[word] }
 
-// point reads "x,y" and [x,y] by itself.
+// point itself reads "x,y" and [x,y].
 type point struct{ X, Y int }
 
 var errPoint = errors.New("a point is two numbers")

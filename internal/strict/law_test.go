@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/internal/strict"
 )
 
-// sameRaw compares raw JSON by what it says, not how it is written.
+// sameRaw compares raw JSON by its meaning, not its form.
 var sameRaw = cmp.Transformer("canonical", func(v jsontext.Value) string {
 	v = v.Clone()
 	if err := v.Canonicalize(); err != nil {
@@ -123,7 +123,7 @@ func drawStep(levels int) *rapid.Generator[step] {
 	})
 }
 
-// drawAny draws what any JSON becomes: nil, bool, float64, string, list, map.
+// drawAny draws the values that any JSON decodes to: nil, bool, float64, string, list, map.
 func drawAny(levels int) *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
 		switch kind := rapid.IntRange(0, 5).Draw(t, "kind"); {

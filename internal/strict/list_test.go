@@ -6,7 +6,7 @@ import (
 	"github.com/planloop/planloop/internal/strict"
 )
 
-// TestListsAsText takes a list where a text may be one, and nowhere else.
+// TestListsAsText: a list is accepted where the tag allows it as a text, and nowhere else.
 func TestListsAsText(t *testing.T) {
 	type loop struct {
 		Over string   `json:"over" text:"list"`

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Mended returns the JSON of an input, which is a pointer to a struct, with another text
-// for each value that a JSON pointer names, there or missing: the one given with it, else
-// a placeholder such as <title>. It is nil where none of them names a value.
+// Mended returns the JSON of an input, which is a pointer to a struct, with the values at some JSON pointers replaced,
+// or added if missing: by the text given for the pointer, or by a placeholder such as <title> if the text is empty. It
+// returns nil if no pointer names a value.
 func Mended(input any, texts map[string]string) []byte {
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)
@@ -22,8 +22,7 @@ func Mended(input any, texts map[string]string) []byte {
 	return Reopened(data.Bytes(), input, texts)
 }
 
-// Reopened is Mended for the JSON of an input such as the one given, which may have
-// placeholders already.
+// Reopened is Mended for the JSON of an input of this type, which may already contain placeholders.
 func Reopened(data []byte, of any, texts map[string]string) []byte {
 	w := walk{shapes: map[reflect.Type]*shape{}, open: maps.Clone(texts)}
 	delete(w.open, "")
@@ -33,7 +32,7 @@ func Reopened(data []byte, of any, texts map[string]string) []byte {
 	return w.mended()
 }
 
-// mended is the output with its placeholders, nil where it is not whole.
+// mended returns the output with its placeholders, nil if it is incomplete.
 func (w *walk) mended() []byte {
 	if w.torn || !json.Valid(w.out) {
 		return nil
@@ -41,8 +40,7 @@ func (w *walk) mended() []byte {
 	return w.out
 }
 
-// tellOfBlanks adds the texts that are blank to the problems, so that one answer tells of
-// both.
+// tellOfBlanks adds the blank texts to the faults, so that one answer reports both.
 func (w *walk) tellOfBlanks(t reflect.Type) {
 	again := walk{shapes: w.shapes, open: map[string]string{}}
 	for _, at := range w.blanks {
@@ -54,7 +52,7 @@ func (w *walk) tellOfBlanks(t reflect.Type) {
 	}
 }
 
-// hole writes a placeholder for the value that is read.
+// hole writes a placeholder for the value being read.
 func (w *walk) hole(t reflect.Type) {
 	if w.partly && w.shape(t).Kind() == reflect.Struct {
 		w.emit([]byte("{}"))
@@ -63,7 +61,7 @@ func (w *walk) hole(t reflect.Type) {
 	w.emit(w.blank(t, w.of.label))
 }
 
-// fill writes a text for the value that is read, a placeholder where it is empty.
+// fill writes a text for the value being read, or a placeholder if the text is empty.
 func (w *walk) fill(t reflect.Type, text string) {
 	if text == "" {
 		w.hole(t)
@@ -72,11 +70,10 @@ func (w *walk) fill(t reflect.Type, text string) {
 	w.emit(quote(text))
 }
 
-// Placeholder reports a text that only stands for what a field of that name is to say.
+// Placeholder reports whether text is only a placeholder for a field of that name.
 func Placeholder(text, name string) bool { return placeholder(text, field{name: name, label: name}) }
 
-// placeholder reports a text that only stands for what a field is to say: one of ours,
-// which a model has copied, or dots.
+// placeholder reports whether text is only a placeholder for a field: one of ours that a model has copied, or dots.
 func placeholder(text string, of field) bool {
 	text = strings.TrimSpace(text)
 	if inner := strings.TrimSuffix(strings.TrimPrefix(text, "<"), ">"); len(inner) == len(text)-2 && !strings.ContainsAny(inner, "<>") {
@@ -85,8 +82,8 @@ func placeholder(text string, of field) bool {
 	return strings.Trim(text, ".\u2026") == "" && (strings.Contains(text, "...") || strings.Contains(text, "\u2026"))
 }
 
-// blank returns a placeholder for a value of a type: the words that it may be, or what
-// it is to say. A struct has one for each field that has to be given.
+// blank returns a placeholder for a value of a type: its accepted words, or its label. A struct has one for each
+// required field.
 func (w *walk) blank(t reflect.Type, label string) []byte {
 	s := w.shape(t)
 	switch {

@@ -40,7 +40,7 @@ func synonyms() []strict.Synonym {
 		{Key: "id", Field: "number"}, {Key: "task", Field: "number"}, {Key: "tasks", Field: "add"}, {Key: "tasks", Field: "change"}}
 }
 
-// TestUnderstands: other names mean what they can mean only, beside what is given.
+// TestUnderstands: synonyms are accepted if they have only one meaning next to the given fields.
 func TestUnderstands(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"goal":"g","add":["a",{"title":"b"}]}`:                          `{"goal":"g","add":[{"title":"a"},{"title":"b"}]}`,
@@ -71,7 +71,7 @@ func TestUnderstands(t *testing.T) {
 	}
 }
 
-// TestMends: a problem comes with the input as it would be right.
+// TestMends: a fault comes with the corrected input.
 func TestMends(t *testing.T) {
 	for in, want := range map[string]string{
 		`{}`: `{"goal":"<goal>"}`,

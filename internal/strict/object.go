@@ -13,37 +13,37 @@ import (
 	"github.com/planloop/planloop/internal/spelling"
 )
 
-// Synonym is another name of a field. It is heeded in structs that have the field,
-// none of the other name, and none of those that are named in Unless.
+// Synonym is another name of a field. It applies in structs that have the field, but neither a field of the other name
+// nor any field listed in Unless.
 type Synonym struct {
 	Key, Field string
 	Unless     []string
 }
 
-// members is what an object says, field by field.
+// members holds the members of an object, by field.
 type members struct {
 	*shape
 	given  []given
-	order  []int // of the fields that are given
+	order  []int // of the given fields
 	strays []stray
 }
 
-// given is what an object says of one field.
+// given is the input for one field.
 type given struct {
-	key   string // that gave it, "" for none
-	value []byte // as the library is to decode it, nil for null
+	key   string // the key in the input, "" if not given
+	value []byte // encoded for the library, nil for null
 }
 
-// stray is a member whose key is no field's name.
+// stray is a member with a key that is not a field's name.
 type stray struct {
 	key, at  string
 	raw      []byte
-	meanings []int  // the fields that it may stand for
-	near     string // else the one whose name is near, "" for none
+	meanings []int  // the fields that it may mean
+	near     string // else the field with a similar name, or ""
 }
 
-// object reads an object as a struct. What has no field's name waits for the end, since
-// what it means may depend on what stands beside it.
+// object reads an object as a struct. Members that are not named like a field wait for the end, since their meaning may
+// depend on other members.
 func (w *walk) object(s *shape) error {
 	m := members{shape: s, given: make([]given, len(s.fields))}
 	before := len(w.out)
@@ -70,8 +70,7 @@ func (w *walk) object(s *shape) error {
 	return nil
 }
 
-// packed reports whether the whole input stands in one field that we do not know, such
-// as "arguments".
+// packed reports whether the whole input is inside one unknown field, such as "arguments".
 func (w *walk) packed(m *members) (stray, bool) {
 	if w.unpacked || w.pointer() != "" || len(m.order) > 0 || len(m.strays) != 1 {
 		return stray{}, false
@@ -81,9 +80,8 @@ func (w *walk) packed(m *members) (stray, bool) {
 	return lone, w.unpacked
 }
 
-// member reads one member.
 func (w *walk) member(m *members) error {
-	if len(w.faults) >= maxFaults { // a null is no value to be read as a type
+	if len(w.faults) >= maxFaults { // a null does not reach value, which checks too
 		return errEnough
 	}
 	name, err := w.token()
@@ -134,8 +132,7 @@ func (m *members) give(i int, key string, value []byte) {
 	m.given[i] = given{key, value}
 }
 
-// captured returns what reading the value of a field adds to the output, which stays as
-// it was.
+// captured returns the output of reading a field's value, and leaves the walk's own output unchanged.
 func (w *walk) captured(f field, read func() error) ([]byte, error) {
 	out, of := w.out, w.of
 	defer func() { w.out, w.of = out, of }()
@@ -144,7 +141,7 @@ func (w *walk) captured(f field, read func() error) ([]byte, error) {
 	return w.out, err
 }
 
-// kept is captured, but nil where what is wrong is left out and the value is wrong as a whole.
+// kept is captured, but returns nil for a wholly wrong value if faulty parts are left out.
 func (w *walk) kept(f field, read func() error) ([]byte, error) {
 	faults, s := len(w.faults), w.shape(f.typ)
 	value, err := w.captured(f, read)
@@ -155,7 +152,7 @@ func (w *walk) kept(f field, read func() error) ([]byte, error) {
 	return value, err
 }
 
-// meanings lists the fields that a key may stand for.
+// meanings lists the fields that a key may mean.
 func (w *walk) meanings(m *members, key string) []int {
 	var all []int
 	for _, s := range w.synonyms {
@@ -170,7 +167,7 @@ func (w *walk) meanings(m *members, key string) []int {
 	return all
 }
 
-// place gives a stray to the one field it can mean, or says why it cannot.
+// place assigns a stray to the field that it means, or records why it cannot.
 func (w *walk) place(m *members, s stray) error {
 	all := s.meanings
 	free := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return m.given[i].key != "" })
@@ -194,8 +191,8 @@ func (w *walk) place(m *members, s stray) error {
 	return err
 }
 
-// reads reports whether a stray can be read as the value of a field, and what it becomes,
-// with placeholders for what is wrong with it; nil for nothing.
+// reads reports whether a stray can be read as the value of a field, and returns it with placeholders for its faults;
+// nil if unreadable.
 func (w *walk) reads(f field, s stray) ([]byte, bool) {
 	if string(s.raw) == "null" {
 		return nil, f.optional
@@ -210,7 +207,7 @@ func (w *walk) reads(f field, s stray) ([]byte, bool) {
 	return value, fits
 }
 
-// twice refuses a stray for a field that is given already, unless both say the same.
+// twice refuses a stray for a field that is already given, unless both values are equal.
 func (w *walk) twice(m *members, s stray, i int) {
 	f, g := m.fields[i], m.given[i]
 	value, fits := w.reads(f, s)
@@ -223,18 +220,17 @@ func (w *walk) twice(m *members, s stray, i int) {
 	}
 }
 
-// same reports whether two values of a type that were read mean the same.
+// same reports whether two encoded values of a type are equal.
 func same(t reflect.Type, a, b []byte) bool {
 	one, other := reflect.New(t), reflect.New(t)
 	return json.Unmarshal(a, one.Interface()) == nil && json.Unmarshal(b, other.Interface()) == nil &&
 		reflect.DeepEqual(one.Interface(), other.Interface())
 }
 
-// listedNames bounds the fields that are listed for an unknown key; of more the nearest is named.
+// listedNames bounds the fields listed for an unknown key; with more fields, only the nearest is named.
 const listedNames = 8
 
-// unknown refuses a key that means none of our fields, and returns the one whose name is
-// near.
+// unknown refuses a key that means no field, and returns the field with a similar name, or "".
 func (w *walk) unknown(m *members, key string) (near string) {
 	e := w.fault("unknown field "+quoted(key), "no fields here")
 	names := m.names()
@@ -248,8 +244,7 @@ func (w *walk) unknown(m *members, key string) (near string) {
 	return e.Nearest
 }
 
-// mend takes an unknown key for the field whose name is near, for what is told of a
-// right input.
+// mend uses the value of an unknown key for the field with a similar name, for the corrected input.
 func (w *walk) mend(m *members, s stray) {
 	i := indexOf(m.fields, s.near)
 	if i < 0 || m.given[i].key != "" {

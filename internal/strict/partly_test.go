@@ -27,7 +27,7 @@ type kindWord string
 
 func (kindWord) Values() []string { return []string{"one", "two"} }
 
-// TestPartly leaves out what Decode refuses, and nothing else.
+// TestPartly leaves out the parts that Decode refuses, and nothing else.
 func TestPartly(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"name":"a","count":"many"}`:          `{"name":"a"}`,

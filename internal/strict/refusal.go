@@ -8,8 +8,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Refusal says what is wrong with the input, all of it, in the words of a
-// *plan.ValidationError. A type's own refusal, such as that of a step id, keeps its words.
+// Refusal returns all faults of the input as a *plan.ValidationError. A type's own refusal, such as that of a step id,
+// keeps its words.
 func (e *Error) Refusal() *plan.ValidationError {
 	var all plan.Faults
 	for _, one := range append([]*Error{e}, e.Others...) {
@@ -34,7 +34,7 @@ func (e *Error) refusal() *plan.ValidationError {
 	return refused
 }
 
-// ShownPointer returns a JSON pointer, which repeats keys of the input, fit to be shown.
+// ShownPointer returns a JSON pointer, which repeats keys of the input, in printable form.
 func ShownPointer(pointer string) string {
 	quoted := strconv.QuoteToGraphic(plan.Shorten(pointer, 120))
 	return safetext.Escape(quoted[1 : len(quoted)-1])

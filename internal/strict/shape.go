@@ -11,19 +11,19 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// shape is what the walk needs to know of a type.
+// shape is the walk's knowledge of a type.
 type shape struct {
-	reflect.Type // behind all pointers
+	reflect.Type // with pointers removed
 	nullable     bool
-	self         bool // it has a decoding method of its own
-	raw          bool // it holds JSON as it is, as a jsontext.Value does
+	self         bool // it has its own decoding method
+	raw          bool // it holds JSON unchanged, like jsontext.Value
 	supported    bool
-	values       []string // what a string type accepts, nil when that is everything
+	values       []string // values a string type accepts; nil: any
 	fields       []field  // of a struct
-	alone        string   // the field that a string stands for in the place of the struct
+	alone        string   // the field set by a string given in place of the struct
 }
 
-// shape returns the shape of a type, so that a list of structs reflects on it once.
+// shape returns the shape of a type, cached so that a list of structs reflects on it once.
 func (w *walk) shape(t reflect.Type) *shape {
 	if s, ok := w.shapes[t]; ok {
 		return s
@@ -53,8 +53,8 @@ func (w *walk) shape(t reflect.Type) *shape {
 	return s
 }
 
-// decodesItself returns a value of a type with a decoding method of its own, else
-// nil, and whether the type holds JSON as it is.
+// decodesItself returns a value of a type that has its own decoding method, else nil, and whether the type holds JSON
+// unchanged.
 func decodesItself(t reflect.Type) (self any, raw bool) {
 	raw = t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 	if t.PkgPath() == "" { // only a defined type has methods
@@ -74,7 +74,7 @@ func supported(t reflect.Type) bool {
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return true
 	case reflect.Int64:
-		return t != reflect.TypeFor[time.Duration]() // a bare number would not say its unit
+		return t != reflect.TypeFor[time.Duration]() // a bare number would not show its unit
 	case reflect.Slice:
 		return t.Elem().Kind() != reflect.Uint8 // bytes would need an encoding
 	case reflect.Map:
@@ -86,10 +86,10 @@ func supported(t reflect.Type) bool {
 	return false
 }
 
-// enumerated is a string type that accepts certain values only.
+// enumerated is a string type that accepts only certain values.
 type enumerated interface{ Values() []string }
 
-// valuesOf returns what a string type accepts, nil when that is everything.
+// valuesOf returns the values a string type accepts, nil if any.
 func valuesOf(t reflect.Type) []string {
 	if t.PkgPath() == "" || t.Kind() != reflect.String {
 		return nil
@@ -100,17 +100,16 @@ func valuesOf(t reflect.Type) []string {
 	return nil
 }
 
-// field is a struct field as JSON sees it: those of embedded structs are in the
-// embedding one.
+// field is a struct field as JSON sees it: fields of embedded structs belong to the outer one.
 type field struct {
 	name     string
 	typ      reflect.Type
 	optional bool
-	needed   bool   // a placeholder for the struct shows it all the same
-	label    string // what a placeholder for its value says
+	needed   bool   // a placeholder for the struct shows it although it is optional
+	label    string // text of a placeholder for its value
 	some     bool   // a blank text is refused later
-	verbatim bool   // any text is taken as it is, even one that looks like a placeholder
-	listed   bool   // a list means the text that it is written as
+	verbatim bool   // any text is accepted unchanged, even one like a placeholder
+	listed   bool   // a list is accepted as the text it is written as
 }
 
 func indexOf(fields []field, name string) int {

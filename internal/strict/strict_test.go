@@ -19,7 +19,7 @@ import (
 var aliases = []strict.Synonym{{Key: "id", Field: "step_id"}, {Key: "description", Field: "title"}, {Key: "goal", Field: "objective"},
 	{Key: "", Field: "objective"}}
 
-// TestAccepts decodes each input and compares what it became, encoded again.
+// TestAccepts decodes each input and compares the result, encoded again.
 func TestAccepts(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"no bytes", ``, `{}`},
@@ -89,7 +89,7 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// nested is an object with one key that holds arrays, that many levels below it.
+// nested is an object with one key that holds arrays, nested that many levels.
 func nested(start string, levels int) string {
 	return start + strings.Repeat("[", levels) + strings.Repeat("]", levels) + "}"
 }
@@ -248,8 +248,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestEveryProblemIsTold: one call tells of all that is wrong, in the order of the
-// document, and a name that was probably meant is not missed as well.
+// TestEveryProblemIsTold: one call reports all faults, in document order, and a misspelled name is not also reported as
+// missing.
 func TestEveryProblemIsTold(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"one after another", `{"forces":1,"limit":true,"numbers":[1,"x",null,2.5],"words":{"a":1,"a":"b"}}`,
@@ -314,7 +314,7 @@ func TestEveryProblemIsTold(t *testing.T) {
 var (
 	exact = cmp.AllowUnexported(input{}, streamed{})
 
-	// equateEmpty is cmpopts.EquateEmpty for all but raw JSON.
+	// equateEmpty is cmpopts.EquateEmpty except for raw JSON.
 	equateEmpty = cmp.FilterPath(func(p cmp.Path) bool {
 		return p.Last().Type() != reflect.TypeFor[jsontext.Value]()
 	}, cmpopts.EquateEmpty())

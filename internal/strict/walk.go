@@ -17,7 +17,7 @@ import (
 	"github.com/planloop/planloop/internal/spelling"
 )
 
-// maxFaults bounds how many problems of one input are collected.
+// maxFaults bounds the faults collected from one input.
 const maxFaults = 20
 
 var (
@@ -25,24 +25,23 @@ var (
 	errEnough = errors.New("too many faults to go on")
 )
 
-// walk is the state of one call of Decode: where it is in the input, and what it
-// has made of it.
+// walk is the state of one call of Decode: its position in the input, and the output so far.
 type walk struct {
 	synonyms []Synonym
 	in       *jsontext.Decoder
-	out      []byte // the input as the library is to decode it, with placeholders for what it has wrong
+	out      []byte // the input rewritten for the library, with placeholders for faulty parts
 	faults   []*Error
 	shapes   map[reflect.Type]*shape
 	items    int               // elements and entries so far
-	of       field             // whose value is read
-	open     map[string]string // pointers to what is to be written anew, and the texts for it; "" for a placeholder
-	opened   int               // how many were
+	of       field             // field of the value being read
+	open     map[string]string // pointers to values to replace, with their texts; "" for a placeholder
+	opened   int               // number of values replaced
 	blanks   []string          // pointers to texts that are blank and must not be
-	torn     bool              // out is no whole document
-	unpacked bool              // the whole input stood in one field that we do not know
-	partly   bool              // what is wrong is left out, without placeholders
+	torn     bool              // out is not a complete document
+	unpacked bool              // the whole input was inside one unknown field
+	partly   bool              // faulty parts are left out, without placeholders
 
-	// A document within a string has a reader of its own.
+	// A document within a string has its own reader.
 	quoted bool
 	outer  string // JSON pointer to that string
 	depth  int    // levels around it
@@ -68,13 +67,12 @@ func (w *walk) upcoming() string {
 	return w.outer + string(at)
 }
 
-// document reads text, which must be one JSON value, as a t: the input, or a
-// document that stood in a string.
+// document reads text, which must be one JSON value, as a t: the input, or a document found in a string.
 func (w *walk) document(text []byte, t reflect.Type) error {
 	return w.nested(text, w.pointer(), w.in != nil, t)
 }
 
-// nested is document for a text that stands at a pointer, in a string or not.
+// nested is document for a text at a pointer, in a string or not.
 func (w *walk) nested(text []byte, at string, inString bool, t reflect.Type) error {
 	in, quoted, outer, depth := w.in, w.quoted, w.outer, w.depth
 	defer func() { w.in, w.quoted, w.outer, w.depth = in, quoted, outer, depth }()
@@ -102,8 +100,8 @@ func (w *walk) nested(text []byte, at string, inString bool, t reflect.Type) err
 	return nil
 }
 
-// value reads the next JSON value as a t. It has read all of it, whatever it finds,
-// unless it returns an error.
+// value reads the next JSON value as a t. Unless it returns an error, it has consumed the whole value, even a faulty
+// one.
 func (w *walk) value(t reflect.Type) error {
 	if len(w.faults) >= maxFaults {
 		return errEnough
@@ -170,7 +168,7 @@ func (w *walk) scalar(s *shape, kind jsontext.Kind) error {
 	return nil
 }
 
-// text takes a string for what it can mean only.
+// text reads a string if it has only one meaning for the type.
 func (w *walk) text(s *shape, raw jsontext.Value) error {
 	content, _ := textOf(raw)
 	text := string(content)
@@ -210,7 +208,7 @@ func (w *walk) text(s *shape, raw jsontext.Value) error {
 	return nil
 }
 
-// standIn reads a string as the one field that it means of a struct.
+// standIn reads a string as the single field that it sets in a struct.
 func (w *walk) standIn(s *shape, raw jsontext.Value) error {
 	f := s.fields[indexOf(s.fields, s.alone)]
 	value, err := w.captured(f, func() error { return w.text(w.shape(f.typ), raw) })
@@ -218,7 +216,7 @@ func (w *walk) standIn(s *shape, raw jsontext.Value) error {
 	return err
 }
 
-// number takes the text of a JSON number.
+// number reads the text of a JSON number.
 func (w *walk) number(s *shape, given string) {
 	text := given
 	var err error
@@ -248,7 +246,7 @@ func (s *shape) float() bool { return s.Kind() == reflect.Float32 || s.Kind() ==
 
 func (s *shape) number() bool { return s.Kind() >= reflect.Int && s.Kind() <= reflect.Float64 }
 
-// whole drops a fraction of nothing but zeros: in JSON 5.0 is an integer too.
+// whole drops a fraction of zeros: in JSON 5.0 is an integer too.
 func whole(number string) string {
 	integer, fraction, _ := strings.Cut(number, ".")
 	if strings.Trim(fraction, "0") == "" {
@@ -264,7 +262,7 @@ func isNumber(text string) bool {
 
 func isInteger(text string) bool { return isNumber(text) && !strings.ContainsAny(text, ".eE") }
 
-// word returns the listed word that a string means, and refuses one that means none.
+// word returns the listed word that a string means, and records a fault if it means none.
 func (w *walk) word(s *shape, given string) (string, bool) {
 	if s.values == nil || slices.Contains(s.values, given) {
 		return given, true
@@ -328,8 +326,7 @@ func textOf(raw jsontext.Value) ([]byte, bool) {
 	return raw, isInteger(string(raw))
 }
 
-// list reads an array, an array in a string, or a single element where nothing else
-// can be meant.
+// list reads an array, an array in a string, or a single element if it cannot mean anything else.
 func (w *walk) list(s *shape, kind jsontext.Kind) error {
 	elem := w.shape(s.Elem())
 	decides := elem.self && !elem.raw
@@ -347,8 +344,7 @@ func (w *walk) list(s *shape, kind jsontext.Kind) error {
 	return w.mismatch(kind, s.Type)
 }
 
-// listText reads a string as a list. One that looks like an array is never taken for
-// an element.
+// listText reads a string as a list. A string that looks like an array is never read as an element.
 func (w *walk) listText(s, elem *shape, decides bool) error {
 	raw, err := w.raw()
 	if err != nil {
@@ -377,7 +373,7 @@ func (w *walk) listText(s, elem *shape, decides bool) error {
 	return err
 }
 
-// lines writes each line of a text as an element, without the sign of a list before it.
+// lines writes each line of a text as an element, without its bullet or number.
 func (w *walk) lines(elem *shape, text string) error {
 	w.begin('[')
 	for line := range strings.Lines(text) {
@@ -396,7 +392,7 @@ func (w *walk) lines(elem *shape, text string) error {
 	return nil
 }
 
-// between reads an array or an object by its elements or members. Its end is not written.
+// between reads the elements or members of an array or object. It does not write the end.
 func (w *walk) between(begin, end byte, each func() error) error {
 	if _, err := w.token(); err != nil {
 		return err
@@ -421,7 +417,6 @@ func (w *walk) array(s *shape) error {
 	})
 }
 
-// countItem counts an element or entry.
 func (w *walk) countItem() error {
 	w.items++
 	if w.items <= maxItems {
@@ -431,7 +426,6 @@ func (w *walk) countItem() error {
 	return errEnough
 }
 
-// mapping reads an object as a map.
 func (w *walk) mapping(s *shape) error {
 	keys, seen := w.shape(s.Key()), map[string]bool{}
 	defer w.end('}')
@@ -454,35 +448,32 @@ func (w *walk) mapping(s *shape) error {
 	})
 }
 
-// begin begins an array or an object of the output.
+// begin writes the start of an array or an object.
 func (w *walk) begin(bracket byte) {
 	w.comma()
 	w.out = append(w.out, bracket)
 }
 
-// end ends it.
+// end writes the end of an array or an object.
 func (w *walk) end(bracket byte) { w.out = append(w.out, bracket) }
 
-// name writes the name of a member.
 func (w *walk) name(name string) {
 	w.emit(quote(name))
 	w.out = append(w.out, ':')
 }
 
-// quote returns a text, which came from a reader that refuses invalid UTF-8, as JSON.
+// quote returns a text as JSON. The text comes from a reader that refuses invalid UTF-8.
 func quote(text string) []byte {
 	quoted, _ := jsontext.AppendQuote(nil, text)
 	return quoted
 }
 
-// emit writes a value.
 func (w *walk) emit(raw []byte) {
 	w.comma()
 	w.out = append(w.out, raw...)
 }
 
-// comma separates what is to be written from what comes before it in an array or an
-// object. No value ends with one of the signs it looks for.
+// comma writes a comma if a value precedes in the array or object. No value ends with one of the characters it checks.
 func (w *walk) comma() {
 	if len(w.out) > 0 && !strings.ContainsRune("[{:", rune(w.out[len(w.out)-1])) {
 		w.out = append(w.out, ',')
@@ -514,8 +505,8 @@ func (w *walk) broken(err error) error {
 	return errBroken
 }
 
-// nesting returns how deep objects and arrays nest in a JSON text. Up to the
-// first error of its syntax, beyond which nobody reads, the count is exact.
+// nesting returns how deep objects and arrays nest in a JSON text. It is exact up to the first syntax error, where
+// reading stops.
 func nesting(text []byte) (deepest int) {
 	depth, inString := 0, false
 	for i := 0; i < len(text); i++ {

@@ -20,33 +20,32 @@ import (
 	"github.com/planloop/planloop/internal/tail"
 )
 
-// BashExecute is the input of BashExecute.
+// BashExecute is the input of Box.BashExecute.
 type BashExecute struct {
 	Command string `json:"command" text:"any"`
 	Env     Env    `json:"env,omitempty" jsonschema:"description=values the command reads as variables\\, such as \"$FILE\""`
 	Timeout int    `json:"timeout,omitempty" jsonschema:"minimum=1,maximum=600,description=seconds; 60 if not given"`
 }
 
-// BashExecuteReply is what came of a command.
+// BashExecuteReply is the result of a command.
 type BashExecuteReply struct {
 	ExitCode   int    `json:"exit_code"`
 	Stdout     string `json:"stdout"`
 	Stderr     string `json:"stderr,omitempty"`
-	Truncated  bool   `json:"truncated,omitempty"` // only the end of the output is given
-	TimedOut   bool   `json:"timed_out,omitempty"` // it was stopped, with all it had started
-	Stopped    string `json:"stopped,omitempty"`   // why it was stopped before that, in the same way
+	Truncated  bool   `json:"truncated,omitempty"` // the output holds only the end
+	TimedOut   bool   `json:"timed_out,omitempty"` // stopped at the time-out, with everything it had started
+	Stopped    string `json:"stopped,omitempty"`   // why it was stopped earlier, also with everything it had started
 	DurationMS int64  `json:"duration_ms"`
 
-	whole *whole // the standard output, of a step
+	whole *whole // standard output in full; only for a step
 }
 
-// BashExecute runs a command in the workspace. A command that fails is no error:
-// the exit code tells.
+// BashExecute runs a command in the workspace. A failed command is not an error; see the exit code.
 func (b *Box) BashExecute(ctx context.Context, in BashExecute) (BashExecuteReply, error) {
 	return b.execute(ctx, in, Watch{})
 }
 
-// execute is BashExecute with somebody who watches.
+// execute is BashExecute with a watcher.
 func (b *Box) execute(ctx context.Context, in BashExecute, w Watch) (BashExecuteReply, error) {
 	if _, err := in.judge(b); err != nil {
 		return BashExecuteReply{}, err
@@ -97,8 +96,7 @@ func (in BashExecute) judge(b *Box) (rel string, err error) {
 	return "", in.Env.judge(runtime.GOOS)
 }
 
-// output is a stream as it is shown: its end, in which a CR alone, with which
-// progress is drawn, begins a line.
+// output returns the end of a stream for display. A lone CR, with which programs draw progress, starts a new line.
 func (b *Box) output(text string, truncated *bool) string {
 	shown := safetext.Escape(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(tail.Of(text, b.limits.OutputBytes)))
 	last := tail.Of(shown, b.limits.OutputBytes)
@@ -106,7 +104,7 @@ func (b *Box) output(text string, truncated *bool) string {
 	return last
 }
 
-// Text is what a model reads.
+// Text is the answer for a model.
 func (r BashExecuteReply) Text() string {
 	var b strings.Builder
 	b.WriteString(r.headline())
@@ -135,7 +133,7 @@ func stream(b *strings.Builder, name, text string) {
 	}
 }
 
-// Value is what a step that refers to this one gets: the standard output.
+// Value is the standard output, for steps that refer to this one.
 func (r BashExecuteReply) Value() any {
 	if r.whole == nil {
 		return r.Stdout
@@ -143,17 +141,16 @@ func (r BashExecuteReply) Value() any {
 	return r.whole.value()
 }
 
-// maxError is how much of what a command printed an error repeats.
+// maxError bounds the output that an error repeats, in bytes.
 const maxError = 1_000
 
-// tryAgain is the exit code by which a command says that it may succeed later:
-// EX_TEMPFAIL of sysexits.
+// tryAgain is the exit code of a command that may succeed later: EX_TEMPFAIL of sysexits.
 const tryAgain = 75
 
-// killed is the exit code of a command that somebody, or the system, has killed.
+// killed is the exit code of a command killed by SIGKILL.
 const killed = 128 + 9
 
-// end tells how a command that did not succeed ended.
+// end fills in the outcome of a command that did not succeed.
 func (r BashExecuteReply) end(out *Outcome) {
 	out.TimedOut, out.Cut = r.TimedOut, r.TimedOut || r.Stopped != "" || r.ExitCode == killed
 	if out.OK = r.ExitCode == 0 && !out.Cut; out.OK {
@@ -166,10 +163,9 @@ func (r BashExecuteReply) end(out *Outcome) {
 	}
 }
 
-// Runner runs a command for BashExecute. A command that ran, with
-// whatever exit code (128 and the signal if one ended it, as shells have it), or
-// that was stopped at the time-out is a result. When ctx is done the command is
-// stopped and the error wraps the cause; the result is what it did until then.
+// Runner runs a command for BashExecute. A command that ran is a result, with any exit code (128 plus the signal if one
+// ended it, as in shells), and so is one stopped at the time-out. When ctx is done, Run stops the command and returns
+// an error that wraps the cause, with the result so far.
 type Runner interface {
 	Run(ctx context.Context, c Command) (RunResult, error)
 }
@@ -178,21 +174,20 @@ type Runner interface {
 type Command struct {
 	Text           string
 	Dir            string   // the absolute path of the workspace
-	Env            []string // variables besides those that every command gets, as NAME=value
+	Env            []string // variables added to those that every command gets, as NAME=value
 	Timeout        time.Duration
-	Stdout, Stderr io.Writer              // get what it prints as it comes; may be nil
+	Stdout, Stderr io.Writer              // receive the output as it arrives; may be nil
 	Started        func(process.Identity) // may be nil
 }
 
-// RunResult is what came of a command. Of its output it has the end.
+// RunResult is the result of a command, with the end of its output.
 type RunResult = process.Result
 
-// errEntered is why a command is ended when only reading is allowed any more.
+// errEntered is the cause when a command is ended because only reading is allowed from now on.
 var errEntered = errors.New("planning mode was entered, in which commands may only read")
 
-// run runs a command: any, for as long as that is allowed, or while only reading is
-// one that the policy of package shell lets pass, kept from writing by the system where
-// it can.
+// run runs a command. While only reading is allowed, package shell must allow the command, and the system keeps it from
+// writing if it can.
 func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	free, hold, stop, err := b.wall(".").Free(ctx, errEntered)
 	if err != nil {
@@ -202,7 +197,7 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 	if hold.By == "" {
 		return b.options.Runner.Run(free, c)
 	}
-	if len(c.Env) > 0 { // a command is judged by its text alone
+	if len(c.Env) > 0 { // a command is judged by its text only
 		return RunResult{}, conflict("/env", hold.By+" allows no variables for a command", "leave env out")
 	}
 	if err := hold.Command(c.Text); err != nil {
@@ -219,8 +214,8 @@ func (b *Box) run(ctx context.Context, c Command) (RunResult, error) {
 // Command refuses a shell command that may do more than read.
 func (h Hold) Command(text string) error { return h.command(shell.Classify(text)) }
 
-// HostCommand refuses a command of an agent's own shell, which is bash or may be any, that may do more than read and
-// submit a plan.
+// HostCommand refuses a command that may do more than read or submit a plan, for an agent's own shell: bash, or else
+// any shell.
 func (h Hold) HostCommand(text string, bash bool) error {
 	if !bash {
 		return h.command(shell.ClassifyForAnyShell(text))
@@ -239,11 +234,11 @@ func (h Hold) command(verdict shell.Verdict) error {
 	return conflict("/command", h.By+" allows only commands that read: "+verdict.Reason, fix)
 }
 
-// Shell is the Runner that runs any command, with the user's rights: bash, else
-// sh; on Windows cmd. The command gets no input, no terminal, and of our
-// environment only what is on a short list. What it leaves running is killed.
+// Shell is the Runner that runs any command with the user's rights, in bash or else sh; on Windows in cmd. The command
+// gets no input, no terminal, and only a short list of our environment variables. Processes that it leaves running are
+// killed.
 type Shell struct {
-	Getenv   func(string) string // nil: os.Getenv
+	Getenv   func(string) string // bytes kept from the end of each stream; 0: 64 KB
 	Output   int                 // bytes of each stream that are kept, its end; 0: 64 KB
 	Launcher *process.Launcher   // nil: one without a program
 }
@@ -252,20 +247,18 @@ type Shell struct {
 func (s Shell) Run(ctx context.Context, c Command) (RunResult, error) {
 	cmd := process.ShellCommand(c.Text)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdout, c.Stderr
-	cmd.Env = slices.Concat(s.environment(), c.Env, []string{"PLANLOOP_AGENT=bash_execute"}) // it is no person who runs planloop from here
+	cmd.Env = slices.Concat(s.environment(), c.Env, []string{"PLANLOOP_AGENT=bash_execute"}) // a planloop it runs acts for an agent
 	return cmp.Or(s.Launcher, &process.Launcher{}).Run(ctx, cmd,
 		process.Options{Timeout: c.Timeout, Output: cmp.Or(s.Output, 64<<10), Started: c.Started})
 }
 
-// passed are the variables that a command gets to see, in the third line what
-// Windows and its programs do not run without.
+// passed are the variables that a command sees. Windows and its programs do not run without those in the third line.
 const passed = `PATH HOME USER LOGNAME TMPDIR TZ LANG LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME
 	XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME
 	SystemRoot SystemDrive ComSpec PATHEXT TEMP TMP USERNAME USERPROFILE APPDATA LOCALAPPDATA ProgramData ProgramFiles`
 
-// environment is what a command gets to see of ours: where things are and how
-// text is written, by an allow list, so that no token or key is handed on. It has
-// no terminal to draw on and nobody to ask.
+// environment returns the part of our environment that a command sees: locations and text settings, by an allow list,
+// so that no token or key is passed on. The added variables keep it from drawing on a terminal or asking questions.
 func (s Shell) environment() []string {
 	getenv := s.Getenv
 	if getenv == nil {
@@ -284,7 +277,7 @@ func (s Shell) environment() []string {
 	return list
 }
 
-// absolutePaths leaves out of a search path what the workspace could fill.
+// absolutePaths removes relative folders from a search path, because the workspace could fill them.
 func absolutePaths(list string) string {
 	dirs := slices.DeleteFunc(filepath.SplitList(list), func(dir string) bool { return !filepath.IsAbs(dir) })
 	return strings.Join(dirs, string(os.PathListSeparator))

@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// runner answers with what the test says and keeps what it was asked.
+// runner answers with the test's result and records its input.
 type runner struct {
 	result toolbox.RunResult
 	err    error
@@ -65,7 +65,7 @@ func TestBashExecuteRefuses(t *testing.T) {
 	}
 }
 
-// Whatever a runner gives, what is shown is its end, in bounds, and nothing but text.
+// Whatever a runner returns, only the end of its output is shown, bounded and escaped.
 func TestOutputIsBoundedAndPrintable(t *testing.T) {
 	box := func(text string) *toolbox.Box {
 		return open(t, nil, toolbox.Options{Runner: &runner{result: toolbox.RunResult{Stdout: text, Stderr: text}},

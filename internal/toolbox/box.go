@@ -1,16 +1,13 @@
-// Package toolbox holds the tools that a model needs to work in a workspace, for
-// hosts that have none of their own and for the steps of a plan that planloop
-// runs itself: view, glob, grep, create_file, str_replace and bash_execute. Each
-// is a method of a Box from one struct to another; the output's JSON and its Text
-// each are the whole answer.
+// Package toolbox holds the tools a model needs to work in a workspace, for hosts without their own and for the steps
+// of a plan that planloop runs itself: view, glob, grep, create_file, str_replace and bash_execute. Each is a method of
+// a Box from one struct to another; the output's JSON and its Text are each the whole answer.
 //
-// Files are reached through os.Root alone: no name, link or race leads out of the
-// workspace. Whatever is shown is bounded in lines and bytes and says so when it
-// was cut, and its control characters are escaped. Commands are run by a Runner,
-// which is where a policy has its place.
+// Files are reached only through os.Root: no name, link or race leads out of the workspace. All output is bounded in
+// lines and bytes, says so if it was cut, and has its control characters escaped. A Runner runs the commands; it is the
+// place for a policy.
 //
-// The package must not know plans, phases, approval, protocols or hosts: who may
-// call what, and when, is decided by those who call it.
+// The package must not know plans, phases, approval, protocols or hosts: its callers decide which calls are allowed,
+// and when.
 package toolbox
 
 import (
@@ -33,27 +30,25 @@ type Options struct {
 	Limits Limits
 	Guard  Guard // nil: writing is allowed everywhere
 
-	// Changed receives after what Guard says may have changed, until ctx ends: a command
-	// that is not to go on is ended then. nil: commands run to their end.
+	// Changed returns a channel that receives, until ctx ends, whenever Guard's answer may have changed. A running
+	// command that may not run any more is then ended. nil: commands run to their end.
 	Changed func(ctx context.Context) (<-chan struct{}, error)
 
-	// Others lists the tools of other servers, as they are now, which steps may name as well; nil:
-	// none. A name that is taken here is not theirs.
+	// Others lists the current tools of other servers, which steps may name too; nil: no others. Names of the
+	// workspace's own tools take precedence.
 	Others func() []Tool
 
-	// Launcher is what starts commands; its program calls shell.Confine in its main as well.
-	// nil: one without a program. What leaves the session of its command then lives on, and
-	// commands that only read are run with a narrow environment alone.
+	// Launcher starts commands; its program must call shell.Confine in its main. nil: a launcher without a program.
+	// Processes that leave their command's session then live on, and read-only commands cannot run.
 	Launcher *process.Launcher
 }
 
-// Box is the tools on one workspace. All methods may be called from several
-// goroutines.
+// Box holds the tools on one workspace. Its methods may be called from several goroutines.
 type Box struct {
 	root    *os.Root
-	files   *tree.Tree // what root holds
+	files   *tree.Tree // the files in root
 	path    string     // where commands run: absolute, without links
-	names   []string   // how an absolute path may begin to be taken as one inside
+	names   []string   // prefixes by which an absolute path is recognized as inside
 	options Options
 	limits  Limits
 	tools   *Registry
@@ -88,31 +83,31 @@ func Open(root string, opts Options) (*Box, error) {
 	return b, nil
 }
 
-// Close frees the workspace. Calls that run end with an error.
+// Close frees the workspace. Running calls end with an error.
 func (b *Box) Close() error { return b.root.Close() }
 
 // Path is the workspace's directory, absolute and without links.
 func (b *Box) Path() string { return b.path }
 
-// Limits bounds what a call takes and gives. A field that is zero has its default.
+// Limits bounds the input and output of calls. A zero field has its default, given here.
 type Limits struct {
-	PageLines int // lines or directory entries that view shows at once: 400
-	PageBytes int // bytes that view, glob or grep shows at once: 32 KB
-	LineBytes int // bytes of a line that view or grep shows: 2,000 and a fifth of it
+	PageLines int // lines or directory entries per page of view: 400
+	PageBytes int // bytes per page of view, glob or grep: 32 KB
+	LineBytes int // bytes shown of a line: 2,000 in view, a fifth of it in grep
 
 	FileBytes   int64         // the largest file that is read whole or written: 2 MB
-	Matches     int           // paths of glob, and lines of grep that asks for more: 1,000
-	Entries     int           // files and directories that a search looks at: 200,000
+	Matches     int           // paths that glob lists, and the most lines that grep may be asked for: 1,000
+	Entries     int           // files and directories that a search visits: 200,000
 	SearchBytes int64         // bytes that grep reads: 512 MB
 	SearchTime  time.Duration // time that view, glob and grep take: 15 s
 
-	OutputBytes int           // bytes of each stream of a command, its end: 16 KB
-	Timeout     time.Duration // of a command that asks for none: 1 min
-	MaxTimeout  time.Duration // that a command may ask for: 10 min
+	OutputBytes int           // bytes of each stream of a command, from its end: 16 KB
+	Timeout     time.Duration // of a command without a time-out of its own: 1 min
+	MaxTimeout  time.Duration // the longest time-out of a command: 10 min
 }
 
 const (
-	firstMatches = 100    // lines that grep gives when not asked for more
+	firstMatches = 100    // lines that grep lists by default
 	maxPattern   = 1_000  // bytes of a pattern
 	maxCommand   = 32_000 // bytes of a command; systems refuse arguments of 128 KB
 )
@@ -132,7 +127,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// mayWrite refuses to change a file where only reading is allowed.
+// mayWrite refuses to change a file while only reading is allowed.
 func (b *Box) mayWrite(ctx context.Context, rel string) error {
 	hold, err := b.wall(rel).held(ctx)
 	if err != nil || hold.By == "" {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// launcher is the one of this process.
+// launcher is this process's launcher.
 var launcher = sync.OnceValue(func() *process.Launcher {
 	program, err := os.Executable()
 	if err != nil {
@@ -135,7 +135,7 @@ func TestPathsThatAreRefused(t *testing.T) {
 		"c:outside.txt":                  "drive",
 		strings.Repeat("a/", 600) + "ab": "too long",
 	} {
-		if filepath.IsAbs(path) { // a drive or a share is, on Windows
+		if filepath.IsAbs(path) { // on Windows, a drive or a share is absolute
 			problem = "outside"
 		}
 		everyPath(t, box, path, func(tool string, err error) {
@@ -166,7 +166,7 @@ func TestPathsThatAreTaken(t *testing.T) {
 	}
 }
 
-// A name as seen through a link is the workspace's, too.
+// A path through a link to the workspace is inside it too.
 func TestAbsolutePathsThroughALinkToTheWorkspace(t *testing.T) {
 	top := t.TempDir()
 	write(t, filepath.Join(top, "real/a.txt"), "hello\n")

@@ -14,31 +14,31 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Watch is told how a call goes. Each may be nil.
+// Watch receives the progress of a call. Each field may be nil.
 type Watch struct {
-	Log      io.Writer                      // gets what a command prints as it comes, of both streams, as it is; writes do not overlap
+	Log      io.Writer                      // gets a command's output as it arrives, both streams, unchanged; writes do not overlap
 	Progress func(percent int, what string) // 0 to 100
-	Started  func(process.Identity)         // what a command runs as, once it has begun; the log may come first
+	Started  func(process.Identity)         // called with a command's process once it has begun; the log may come first
 
-	step bool // the call is a step's, whose output is wanted whole, and whose time is that of its context
+	step bool // the call belongs to a step: it needs the whole output, and its context sets the time-out
 }
 
-// Outcome is what came of a call.
+// Outcome is the result of a call.
 type Outcome struct {
 	OK    bool
-	Value json.RawMessage // what steps that refer to this one get; nil: none, and then Text says why
-	Text  string          // what a model reads
+	Value json.RawMessage // value for steps that refer to this one; nil: no value, and Text says why
+	Text  string          // for a model
 	Error string          // why it is not OK
 
-	Transient bool // it failed in a way that may pass
+	Transient bool // the failure may be temporary
 	TimedOut  bool
-	Cut       bool // it was ended from outside before it had finished, at a time-out too: nobody knows how much of it took effect
+	Cut       bool // ended from outside before it finished, also at a time-out: how much of it took effect is unknown
 }
 
-// maxValue is how long the JSON of a value may be.
+// maxValue bounds the JSON of a value, in bytes.
 const maxValue = 4 << 20
 
-// noValue is why there is no value.
+// noValue is the reason why a value is missing.
 type noValue string
 
 // ending is a Reply of a tool that may fail after it has begun.
@@ -46,10 +46,9 @@ type ending interface {
 	end(*Outcome)
 }
 
-// Call makes a call. What the tool refuses and what fails is an outcome, and so is a
-// deadline of ctx that has passed. An error means that ctx was cancelled: the call has
-// ended, with all that it had started, and nobody knows how much of it took effect; the
-// outcome is what was seen of it.
+// Call makes a call. Refusals, failures and a deadline of ctx that has passed are outcomes. An error means that ctx was
+// cancelled: the call and everything it had started have ended, and how much took effect is unknown; the outcome holds
+// what was seen of it.
 func (t Tool) Call(ctx context.Context, args json.RawMessage, w Watch) (Outcome, error) {
 	if faults := t.Check(args); len(faults) > 0 {
 		first := *faults[0]
@@ -72,7 +71,6 @@ func (t Tool) Call(ctx context.Context, args json.RawMessage, w Watch) (Outcome,
 	return out, fmt.Errorf("%s was ended: %w", t.Name, context.Cause(ctx))
 }
 
-// failed is the outcome of a call that gave an error.
 func failed(err error) Outcome {
 	out := Outcome{Text: err.Error(), Error: err.Error(), Transient: transient(err)}
 	if errors.As(err, new(*plan.ValidationError)) {
@@ -81,8 +79,8 @@ func failed(err error) Outcome {
 	return out
 }
 
-// transient reports whether an error may pass: a connection that was closed, or one that
-// says so itself.
+// transient reports whether an error may be temporary: a closed connection, or an error with a Transient method that
+// returns true.
 func transient(err error) bool {
 	var says interface{ Transient() bool }
 	if errors.As(err, &says) {
@@ -126,7 +124,7 @@ func (b *Box) outcome(ctx context.Context, row Row, args json.RawMessage, w Watc
 	return out, nil
 }
 
-// encoded returns the JSON of a value, or why there is none.
+// encoded returns the JSON of a value, or the reason for not having one.
 func encoded(value any) (json.RawMessage, noValue) {
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)

@@ -14,7 +14,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// called makes a call that nobody cuts off.
+// called makes a call with a context that is not cancelled.
 func called(t *testing.T, box *toolbox.Box, name, args string) toolbox.Outcome {
 	t.Helper()
 	out, err := tool(t, box, name).Call(t.Context(), json.RawMessage(args), toolbox.Watch{})
@@ -24,7 +24,7 @@ func called(t *testing.T, box *toolbox.Box, name, args string) toolbox.Outcome {
 	return out
 }
 
-// TestOutcomes: what another step gets of each tool, and what a refusal is told as.
+// TestOutcomes: the value of each tool for other steps, and the text of a refusal.
 func TestOutcomes(t *testing.T) {
 	box := open(t, map[string]string{"a.txt": "one <two> & three\n", "big.txt": strings.Repeat("x\n", 3<<19), "latin.txt": "caf\xe9"},
 		toolbox.Options{Runner: &runner{}})
@@ -54,7 +54,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestCallsHonourTheGuard: no step writes, by whatever tool, while only reading is allowed.
+// TestCallsHonourTheGuard: no step writes, with any tool, while only reading is allowed.
 func TestCallsHonourTheGuard(t *testing.T) {
 	r := &runner{}
 	box := open(t, map[string]string{"a.txt": "a"}, toolbox.Options{Runner: r, Guard: func(context.Context, string) (toolbox.Hold, error) {
@@ -80,7 +80,7 @@ type passing struct{ passes bool }
 func (passing) Error() string     { return "the service is busy" }
 func (p passing) Transient() bool { return p.passes }
 
-// TestWhatIsWorthTryingAgain: closed connections, and what says so itself.
+// TestWhatIsWorthTryingAgain: closed connections, and errors that are marked so.
 func TestWhatIsWorthTryingAgain(t *testing.T) {
 	for _, test := range []struct {
 		err  error
@@ -101,7 +101,7 @@ func TestWhatIsWorthTryingAgain(t *testing.T) {
 	}
 }
 
-// TestCallsThatAreCutOff: a deadline is an outcome, a cancellation an error, of every tool.
+// TestCallsThatAreCutOff: of every tool, a deadline is an outcome and a cancellation an error.
 func TestCallsThatAreCutOff(t *testing.T) {
 	hangs := toolbox.Tool{Spec: toolbox.Spec{Name: "x"}, Schema: json.RawMessage(`{}`),
 		Run: func(ctx context.Context, _ json.RawMessage, _ toolbox.Watch) (toolbox.Outcome, error) {

@@ -23,14 +23,13 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Check says all that is wrong with the arguments of a call, each with the pointer to it
-// (execution: Plan Validation).
+// Check returns all faults in the arguments of a call, each with its JSON pointer (execution: Plan Validation).
 func (t Tool) Check(args json.RawMessage) []*plan.ValidationError {
 	return t.CheckWith(args, func(string) bool { return false })
 }
 
-// CheckWith is Check for arguments in which texts stand for values that are not known
-// yet: those for which isReference is true fit everywhere.
+// CheckWith is Check for arguments in which texts stand for values not known yet: a text for which isReference is true
+// fits everywhere.
 func (t Tool) CheckWith(args json.RawMessage, isReference func(text string) bool) []*plan.ValidationError {
 	if text := bytes.TrimSpace(args); len(text) == 0 || string(text) == "null" {
 		args = json.RawMessage("{}")
@@ -47,13 +46,12 @@ func (t Tool) CheckWith(args json.RawMessage, isReference func(text string) bool
 	return faults
 }
 
-// judged is an input that can be judged before the call is made: it returns the path that
-// the call is about.
+// judged is an input that can be judged before the call is made; judge returns the path that the call concerns.
 type judged interface {
 	judge(b *Box) (rel string, err error)
 }
 
-// misjudged says what the tool itself has against its input.
+// misjudged returns the tool's own objections to its input.
 func (t Tool) misjudged(args json.RawMessage, input any, isReference func(string) bool) (faults []*plan.ValidationError) {
 	in, ok := input.(judged)
 	if !ok {
@@ -67,7 +65,7 @@ func (t Tool) misjudged(args json.RawMessage, input any, isReference func(string
 	for _, one := range append([]*plan.ValidationError{refused}, refused.Others...) {
 		var text string
 		var all map[string]json.RawMessage
-		_ = json.Unmarshal(args, &all) // it was written by us
+		_ = json.Unmarshal(args, &all) // we wrote it
 		if json.Unmarshal(all[strings.TrimPrefix(one.Field, "/")], &text) == nil && isReference(text) {
 			continue
 		}
@@ -78,9 +76,8 @@ func (t Tool) misjudged(args json.RawMessage, input any, isReference func(string
 	return faults
 }
 
-// misread decodes the arguments into what the tool takes, and writes them anew as they were
-// understood, without what is wrong with them. It reports false where nothing can be made
-// of them.
+// misread decodes the arguments into the tool's input, and replaces them with their JSON as understood, without the
+// faulty parts. It returns false if nothing could be decoded.
 func (t Tool) misread(args *json.RawMessage, isReference func(string) bool) (faults []*plan.ValidationError, in any, read bool) {
 	if t.in == nil {
 		return nil, nil, true
@@ -111,7 +108,7 @@ func (t Tool) misread(args *json.RawMessage, isReference func(string) bool) (fau
 	return faults, in, true
 }
 
-// misfits says what the schema has against the arguments.
+// misfits returns the schema's objections to the arguments.
 func (t Tool) misfits(args json.RawMessage, isReference func(string) bool) []*plan.ValidationError {
 	unusable := func(err error) []*plan.ValidationError {
 		return []*plan.ValidationError{{Kind: plan.InvalidInput, Problem: safetext.EscapeLine(plan.Shorten(err.Error(), 300))}}
@@ -124,7 +121,7 @@ func (t Tool) misfits(args json.RawMessage, isReference func(string) bool) []*pl
 	if err != nil {
 		return unusable(fmt.Errorf("%s has a schema that cannot be used: %w", t.Name, err))
 	}
-	if !jsontext.Value(args).IsValid() { // or a name stands there twice, which is read in two ways
+	if !jsontext.Value(args).IsValid() { // a duplicate name is invalid too: readers disagree on it
 		return unusable(errors.New("it is not valid JSON"))
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
@@ -143,7 +140,7 @@ func (t Tool) misfits(args json.RawMessage, isReference func(string) bool) []*pl
 	return m.faults
 }
 
-// compile reads a schema, which may refer to nothing outside itself.
+// compile reads a schema, which may refer only to itself.
 func compile(schema []byte) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -159,8 +156,8 @@ func compile(schema []byte) (*jsonschema.Schema, error) {
 	return compiler.Compile(name)
 }
 
-// pattern compiles a pattern of a schema. One in a dialect that Go does not have, such as with
-// a look-ahead, fits everything: the tool's owner judges it.
+// pattern compiles a pattern of a schema. A pattern in a dialect that Go lacks, such as one with look-ahead, matches
+// everything: the tool's owner checks it.
 func pattern(text string) (jsonschema.Regexp, error) {
 	compiled, err := regexp.Compile(text)
 	var wrong *syntax.Error
@@ -174,21 +171,21 @@ func pattern(text string) (jsonschema.Regexp, error) {
 	return compiled, nil
 }
 
-// anything is a pattern that every text fits.
+// anything is a pattern that matches every text.
 type anything string
 
 func (anything) MatchString(string) bool { return true }
 
 func (a anything) String() string { return string(a) }
 
-// nowhere is where a schema finds what it refers to outside itself.
+// nowhere refuses to load schemas from outside.
 type nowhere struct{}
 
 func (nowhere) Load(url string) (any, error) {
 	return nil, fmt.Errorf("it refers to %s, which is not read", plan.Quote(url))
 }
 
-// misfit collects what a schema has against a value.
+// misfit collects a schema's objections to a value.
 type misfit struct {
 	value       any
 	isReference func(string) bool
@@ -196,8 +193,7 @@ type misfit struct {
 	faults      []*plan.ValidationError
 }
 
-// look takes a finding apart. Of alternatives that all fail, one that fails in references
-// alone is enough.
+// look unpacks a finding. If all alternatives fail, one that fails only because of references is enough to pass.
 func (m *misfit) look(e *jsonschema.ValidationError) {
 	text, isText := at(m.value, e.InstanceLocation).(string)
 	switch found := e.ErrorKind.(type) {
@@ -250,7 +246,7 @@ func (m *misfit) fault(e *jsonschema.ValidationError, name, problem string) {
 		Problem: safetext.EscapeLine(plan.Shorten(problem, 300)), Fix: "give what the schema of the tool asks for"})
 }
 
-// at returns what stands at a place in a JSON value, nil where there is nothing.
+// at returns the value at a location in a JSON value, or nil.
 func at(value any, location []string) any {
 	for _, token := range location {
 		switch inside := value.(type) {

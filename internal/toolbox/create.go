@@ -15,22 +15,22 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// CreateFile is the input of CreateFile.
+// CreateFile is the input of Box.CreateFile.
 type CreateFile struct {
 	Path      string `json:"path"`
 	Content   string `json:"content" text:"any"`
 	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"description=replace the file if it exists"`
 }
 
-// CreateFileReply says what was written.
+// CreateFileReply describes the written file.
 type CreateFileReply struct {
 	Path     string `json:"path"`
 	Bytes    int    `json:"bytes"`
 	Lines    int    `json:"lines"`
-	Replaced bool   `json:"replaced,omitempty"` // there was a file
+	Replaced bool   `json:"replaced,omitempty"` // the file existed
 }
 
-// CreateFile writes a file, and the directories it stands in, whole or not at all.
+// CreateFile writes a file, and its directories, as a whole or not at all.
 func (b *Box) CreateFile(ctx context.Context, in CreateFile) (CreateFileReply, error) {
 	rel, err := in.judge(b)
 	if err != nil {
@@ -78,7 +78,7 @@ func (in CreateFile) judge(b *Box) (rel string, err error) {
 	return rel, b.writable("/content", rel, len(in.Content))
 }
 
-// former returns the file that is to be replaced, nil if there is none.
+// former returns the existing file to replace, or nil.
 func (b *Box) former(rel string, overwrite bool) (fs.FileInfo, error) {
 	info, err := b.root.Lstat(rel)
 	switch {
@@ -96,7 +96,7 @@ func (b *Box) former(rel string, overwrite bool) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// Text is what a model reads.
+// Text is the answer for a model.
 func (r CreateFileReply) Text() string {
 	verb := "Created"
 	if r.Replaced {
@@ -105,9 +105,8 @@ func (r CreateFileReply) Text() string {
 	return fmt.Sprintf("%s %s: %s, %s.", verb, r.Path, plan.Counted(r.Lines, "line"), plan.Counted(r.Bytes, "byte"))
 }
 
-// target follows the links of a path that is to be written and returns what it
-// comes to, which may not exist yet. Git's own folder is refused however it is
-// spelt or reached: what stands there is run by git later on.
+// target follows the links of a path to be written and returns the final path, which may not exist yet. It refuses
+// git's own folder under any spelling or link, because git later runs files in it.
 func (b *Box) target(rel string) (string, error) {
 	var done []string
 	links := 0
@@ -152,8 +151,7 @@ func (b *Box) target(rel string) (string, error) {
 	return path.Join(done...), nil
 }
 
-// replace writes a file whole or not at all: in the place of the one that is like,
-// or where there must be none.
+// replace writes a file as a whole or not at all: it replaces the file like, or, if like is nil, creates a new one.
 func (b *Box) replace(rel string, data []byte, like fs.FileInfo, confirm func() error) error {
 	err := atomicfile.Write(b.root, rel, data, atomicfile.Options{Like: like, New: like == nil, Confirm: confirm})
 	var refusal *plan.ValidationError

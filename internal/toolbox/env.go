@@ -12,8 +12,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Env gives values to a command as variables, so that they reach it without becoming a
-// part of its text. A string is given as it is, any other value as its JSON.
+// Env passes values to a command as variables, so that they do not become part of its text. A string is passed as it
+// is, any other value as its JSON.
 type Env map[string]json.RawMessage
 
 const (
@@ -23,7 +23,7 @@ const (
 	elsewhere = "write it to a file with create_file, and read it there"
 )
 
-// judge refuses names that are not free for values, and what cannot be handed on.
+// judge refuses names that are not free for values, and values that cannot be passed.
 func (e Env) judge(system string) error {
 	var all plan.Faults
 	length := 0
@@ -37,7 +37,7 @@ func (e Env) judge(system string) error {
 				"choose another, such as FILE or ITEM: letters, digits and _, and none that programs heed, as they do PATH"))
 		case strings.ContainsRune(value, 0):
 			all.Add(invalid(field, "has a NUL", elsewhere))
-		case system == "windows" && strings.ContainsAny(value, "\"&|<>^%!()\r\n"): // it stands in the command before that is read
+		case system == "windows" && strings.ContainsAny(value, "\"&|<>^%!()\r\n"): // cmd.exe expands variables before it parses the command
 			all.Add(invalid(field, "has a character that cmd.exe takes for more than text", elsewhere))
 		}
 	}
@@ -48,8 +48,7 @@ func (e Env) judge(system string) error {
 	return all.Err()
 }
 
-// free reports whether a variable of that name may have any value. Windows makes no
-// difference between small and capital letters.
+// free reports whether a variable of this name may have any value. Windows ignores case in names.
 func free(name, system string) bool {
 	ours := slices.ContainsFunc(strings.Fields(passed), func(other string) bool { return strings.EqualFold(name, other) })
 	return shell.FreeName(name) && !ours && (system != "windows" || shell.FreeName(strings.ToUpper(name)))
@@ -68,7 +67,7 @@ func (e Env) text(name string) string {
 	return compact.String()
 }
 
-// list is the variables as a process is given them.
+// list returns the variables as NAME=value.
 func (e Env) list() []string {
 	list := make([]string, 0, len(e))
 	for _, name := range slices.Sorted(maps.Keys(e)) {

@@ -11,8 +11,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestNamesOfVariables: a value is given under no name that a shell or a program heeds, so that
-// it cannot become code or loosen a policy.
+// TestNamesOfVariables: names with a meaning to a shell or a program are refused, so that a value cannot become code or
+// loosen a policy.
 func TestNamesOfVariables(t *testing.T) {
 	r := &runner{}
 	box := open(t, nil, toolbox.Options{Runner: r})
@@ -60,7 +60,7 @@ func TestVariablesAreBounded(t *testing.T) {
 		refused(t, err, plan.InvalidInput, test.field, test.says)
 	}
 	if runtime.GOOS == "windows" {
-		return // a line break and a quote are no values there
+		return // cmd.exe accepts neither a line break nor a quote
 	}
 	if _, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "x", Env: toolbox.Env{"B": json.RawMessage(`"\u00e9=1\n"`),
 		"A": json.RawMessage(`[1, 2]`)}}); err != nil || !slices.Equal(r.Env, []string{"A=[1,2]", "B=é=1\n"}) {

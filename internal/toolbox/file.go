@@ -15,7 +15,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// openFile opens a regular file for reading, and says of anything else what it is.
+// openFile opens a regular file for reading. The error names the kind of any other file.
 func (b *Box) openFile(rel string) (*os.File, fs.FileInfo, error) {
 	info, err := b.root.Stat(rel)
 	if err != nil {
@@ -75,10 +75,10 @@ func (b *Box) readWhole(rel string) (data []byte, info fs.FileInfo, err error) {
 
 const bom = "\ufeff"
 
-// chunk is how much of a file is read at once.
+// chunk is the read buffer size in bytes.
 const chunk = 64 << 10
 
-// watched is a reader that ends with the context's error when that is done.
+// watched is a reader that returns the context's error once it is done.
 type watched struct {
 	ctx context.Context
 	r   io.Reader
@@ -91,13 +91,12 @@ func (w watched) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
-// lines reads a file line by line, and of each line no more than max bytes into
-// memory.
+// lines reads a file line by line, and keeps at most max bytes of each line in memory.
 type lines struct {
 	r    *bufio.Reader
 	max  int
 	text []byte
-	left int  // bytes of the line behind text
+	left int  // bytes of the line after text
 	crlf bool // it ended with CR LF
 	open bool // it did not end with a newline
 	read int64
@@ -107,8 +106,8 @@ func newLines(ctx context.Context, r io.Reader, max int) *lines {
 	return &lines{r: bufio.NewReaderSize(watched{ctx, r}, chunk), max: max}
 }
 
-// next goes to the next line, whose text is without its ending and good until
-// the call after. At the end it returns io.EOF.
+// next reads the next line. Its text excludes the line ending and is valid until the next call. At the end of the file
+// it returns io.EOF.
 func (l *lines) next() error {
 	l.text, l.left, l.crlf, l.open = l.text[:0], 0, false, false
 	var last byte
@@ -136,7 +135,7 @@ func (l *lines) next() error {
 	}
 }
 
-// trim takes the CR off a line that ended with CR LF.
+// trim removes the CR of a line that ended with CR LF.
 func (l *lines) trim(last byte) {
 	if last != '\r' {
 		return
@@ -149,20 +148,20 @@ func (l *lines) trim(last byte) {
 	l.text = l.text[:len(l.text)-1]
 }
 
-// ReadFile is the input of ReadFile (execution: read_file).
+// ReadFile is the input of Box.ReadFile (execution: read_file).
 type ReadFile struct {
 	Path string `json:"path"`
 }
 
-// ReadFileReply is a whole file, exactly as it is.
+// ReadFileReply is a whole file, unchanged.
 type ReadFileReply struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
 	Bytes   int    `json:"bytes"`
 }
 
-// ReadFile is View for a step of a plan whose outcome another step uses: it gives
-// the whole text, unnumbered and unescaped, or nothing.
+// ReadFile is View for a step of a plan with an output that another step uses: it returns the whole text, unnumbered
+// and unescaped, or an error.
 func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) {
 	rel, err := in.judge(b)
 	if err != nil {
@@ -183,21 +182,21 @@ func (b *Box) ReadFile(ctx context.Context, in ReadFile) (ReadFileReply, error) 
 
 func (in ReadFile) judge(b *Box) (rel string, err error) { return b.place(in.Path) }
 
-// Text is what a model reads.
+// Text is the answer for a model.
 func (r ReadFileReply) Text() string {
 	return fmt.Sprintf("%s: %s\n%s", safetext.EscapeLine(r.Path), plan.Counted(r.Bytes, "byte"), safetext.Escape(r.Content))
 }
 
-// Value is what a step that refers to this one gets.
+// Value is the content, for steps that refer to this one.
 func (r ReadFileReply) Value() any { return r.Content }
 
-// WriteFile is the input of WriteFile (execution: write_file).
+// WriteFile is the input of Box.WriteFile (execution: write_file).
 type WriteFile struct {
 	Path    string `json:"path"`
 	Content string `json:"content" text:"any"`
 }
 
-// WriteFile is CreateFile for a step of a plan: a file that is there is replaced.
+// WriteFile is CreateFile for a step of a plan: it replaces an existing file.
 func (b *Box) WriteFile(ctx context.Context, in WriteFile) (CreateFileReply, error) {
 	return b.CreateFile(ctx, in.created())
 }

@@ -17,21 +17,21 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Glob is the input of Glob.
+// Glob is the input of Box.Glob.
 type Glob struct {
 	Pattern string `json:"pattern" jsonschema:"description=such as **/*_test.go; ** is any directories"`
 	Path    string `json:"path,omitempty" jsonschema:"description=directory to look in"`
 	Ignored bool   `json:"ignored,omitempty" jsonschema:"description=also what .gitignore names"`
 }
 
-// GlobReply lists the paths that match.
+// GlobReply lists the matching paths.
 type GlobReply struct {
 	Paths     []string `json:"paths"` // relative to the workspace, sorted; a directory ends with a slash
 	Truncated bool     `json:"truncated,omitempty"`
 	Note      string   `json:"note,omitempty"`
 }
 
-// Glob finds files and directories by their names.
+// Glob finds files and directories by name.
 func (b *Box) Glob(ctx context.Context, in Glob) (GlobReply, error) {
 	dir, err := in.judge(b)
 	if err != nil {
@@ -58,7 +58,7 @@ func (in Glob) judge(b *Box) (dir string, err error) {
 }
 
 func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply {
-	// What stands before the first wildcard need not be searched for.
+	// Folders before the first wildcard need not be searched.
 	fixed, rest := doublestar.SplitPattern(pattern)
 	if start := path.Join(dir, fixed); strings.Contains(pattern, "/") && !strings.ContainsAny(fixed, `\`) && b.directory(start) == nil {
 		dir, pattern = start, rest
@@ -85,8 +85,8 @@ func (b *Box) glob(ctx context.Context, dir, pattern string, all bool) GlobReply
 	return reply
 }
 
-// Files lists the files that a pattern matches, sorted, for whoever needs all of them: more than
-// so many, or a search that was cut short, are an error.
+// Files returns all files that match a pattern, sorted. It is an error if there are more than most, or if the search
+// was cut short.
 func (b *Box) Files(ctx context.Context, pattern string, most int) ([]string, error) {
 	dir, err := Glob{Pattern: pattern}.judge(b)
 	if err != nil {
@@ -111,8 +111,8 @@ func (b *Box) Files(ctx context.Context, pattern string, most int) ([]string, er
 	return list, ended(ctx)
 }
 
-// walk goes through what is below a directory. What git ignores and node_modules
-// is left out unless all is asked for, or the walk begins in it.
+// walk visits everything below a directory. It skips node_modules and files that git ignores, unless all is set or the
+// walk begins inside node_modules.
 func (b *Box) walk(dir string, all bool) *tree.Walk {
 	const modules = "node_modules"
 	all = all || slices.Contains(strings.Split(dir, "/"), modules)
@@ -120,7 +120,7 @@ func (b *Box) walk(dir string, all bool) *tree.Walk {
 	return b.files.Walk(tree.Options{Ignored: all, Entries: b.limits.Entries, Skip: skip})
 }
 
-// passedOver says what a walk did not go through.
+// passedOver lists the parts that a walk did not visit.
 func (b *Box) passedOver(w *tree.Walk) string {
 	return join(
 		when(w.Cut == tree.ByEntries, fmt.Sprintf("stopped after %d files and directories", b.limits.Entries)),
@@ -129,8 +129,7 @@ func (b *Box) passedOver(w *tree.Walk) string {
 		when(w.Unreadable > 0, plan.Counted(w.Unreadable, "directory")+" could not be read"))
 }
 
-// ended returns the caller's own end, which is an error; the end of our time is
-// a note.
+// ended returns an error if the caller's context ended. Our own time limit is only a note.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("search: %w", errors.Join(err, context.Cause(ctx)))
@@ -138,7 +137,6 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// directory refuses what is not one.
 func (b *Box) directory(rel string) error {
 	info, err := b.root.Stat(rel)
 	if err != nil {
@@ -150,15 +148,13 @@ func (b *Box) directory(rel string) error {
 	return nil
 }
 
-// maxAlternatives bounds the combinations of the alternatives in a pattern: the
-// matcher tries them one by one.
+// maxAlternatives bounds the combinations of alternatives in a pattern: the matcher tries them one by one.
 const maxAlternatives = 100
 
-// alternatives counts the combinations of what stands in the braces of a pattern.
-// Of braces within braces it counts too many.
+// alternatives returns the combinations of a pattern's braces. Nested braces are overcounted.
 func alternatives(pattern string) int {
 	product := 1
-	var open []int // of each group that is open, its alternatives so far
+	var open []int // for each open group, its alternatives so far
 	for i := 0; i < len(pattern) && product <= maxAlternatives; i++ {
 		switch pattern[i] {
 		case '\\':
@@ -179,10 +175,10 @@ func alternatives(pattern string) int {
 	return product
 }
 
-// relative is a pattern of paths without what says nothing.
+// relative removes a redundant ./ from a pattern of paths.
 func relative(pattern string) string { return strings.TrimPrefix(pattern, "./") }
 
-// badGlob says what is wrong with a pattern of paths.
+// badGlob returns the fault of a pattern of paths.
 func badGlob(field, pattern string) error {
 	pattern = relative(pattern)
 	switch {
@@ -203,12 +199,12 @@ func badGlob(field, pattern string) error {
 	return nil
 }
 
-// Text is what a model reads.
+// Text is the answer for a model.
 func (r GlobReply) Text() string {
 	return strings.Join(append([]string{headline(plan.Counted(len(r.Paths), "path"), r.Truncated, r.Note)}, r.Paths...), "\n")
 }
 
-// headline is the first line of what a search found.
+// headline is the first line of a search's answer.
 func headline(found string, truncated bool, note string) string {
 	return found + when(truncated, ", more may match") + when(note != "", " ("+note+")")
 }

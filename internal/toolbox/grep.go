@@ -19,7 +19,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Grep is the input of Grep.
+// Grep is the input of Box.Grep.
 type Grep struct {
 	Pattern    string `json:"pattern" jsonschema:"description=regular expression (RE2)" text:"any"`
 	Path       string `json:"path,omitempty" jsonschema:"description=file or directory to search"`
@@ -29,17 +29,17 @@ type Grep struct {
 	Max        int    `json:"max,omitempty" jsonschema:"minimum=1,maximum=1000,description=lines to give; 100 if not given"`
 }
 
-// GrepMatch is a line that matches.
+// GrepMatch is a matching line.
 type GrepMatch struct {
 	Path string `json:"path"`
 	Line int    `json:"line"`
-	Text string `json:"text"` // of a long line, what is around the match
+	Text string `json:"text"` // of a long line, the part around the match
 }
 
-// GrepReply lists the lines that match.
+// GrepReply lists the matching lines.
 type GrepReply struct {
 	Matches   []GrepMatch `json:"matches"`
-	Files     int         `json:"files"` // that were searched
+	Files     int         `json:"files"` // number of files searched
 	Truncated bool        `json:"truncated,omitempty"`
 	Note      string      `json:"note,omitempty"`
 }
@@ -98,7 +98,7 @@ func (b *Box) search(in Grep) (*search, error) {
 	return s, nil
 }
 
-// expression compiles a pattern and says how much of a line it may search.
+// expression compiles a pattern and returns how many bytes of a line it may search.
 func expression(pattern string, ignoreCase bool) (re *regexp.Regexp, reach int, err error) {
 	switch {
 	case pattern == "":
@@ -126,7 +126,7 @@ func expression(pattern string, ignoreCase bool) (re *regexp.Regexp, reach int, 
 	return re, searchedLine, nil
 }
 
-// instructions is the size of a compiled pattern.
+// instructions returns the size of a compiled pattern.
 func instructions(pattern string) (int, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *search) result() GrepReply {
 	return GrepReply{Matches: s.matches, Files: s.files, Truncated: s.cut, Note: notes}
 }
 
-// Text is what a model reads.
+// Text is the answer for a model.
 func (r GrepReply) Text() string {
 	var b strings.Builder
 	found := fmt.Sprintf("%s in %s searched", plan.Counted(len(r.Matches), "match"), plan.Counted(r.Files, "file"))
@@ -159,14 +159,13 @@ func (r GrepReply) Text() string {
 	return b.String()
 }
 
-// How much of a line is searched. The time that an expression takes for one grows
-// with the sizes of both, and cannot be stopped.
+// Bytes of a line that are searched. The time for one line grows with the sizes of both the line and the expression,
+// and the search of a line cannot be interrupted.
 const (
 	searchedLine  = 1 << 20
 	searchedShort = 16 << 10 // by a large expression
 )
 
-// Sizes of an expression, in instructions.
 const (
 	largeExpression = 100
 	maxExpression   = 1_000
@@ -176,9 +175,9 @@ const (
 type search struct {
 	box     *Box
 	pattern *regexp.Regexp
-	reach   int // bytes of a line that are searched
+	reach   int // bytes searched of a line
 	glob    string
-	max     int   // matches still to give at most
+	max     int   // the most matches to return
 	bytes   int64 // that may still be read
 
 	matches []GrepMatch
@@ -203,8 +202,7 @@ func (s *search) directory(ctx context.Context, dir string, all bool) {
 	s.note = join(s.note, s.box.passedOver(w))
 }
 
-// wanted reports whether the glob lets a file through: one without a slash is
-// about the name alone.
+// wanted reports whether the glob matches a file. A glob without a slash is matched against the name only.
 func (s *search) wanted(rel string) bool {
 	if s.glob == "" {
 		return true
@@ -216,7 +214,7 @@ func (s *search) wanted(rel string) bool {
 	return err == nil && ok
 }
 
-// file searches one file. One that cannot be read is counted.
+// file searches one file. Unreadable files are counted.
 func (s *search) file(ctx context.Context, rel string) {
 	err := s.read(ctx, rel)
 	switch {
@@ -283,7 +281,7 @@ func (s *search) line(rel string, number int, l *lines) {
 	s.matches = append(s.matches, m)
 }
 
-// around is at most most bytes of a line around a match, to be shown.
+// around returns at most most bytes of a line around a match, escaped for display.
 func around(text []byte, at []int, most int) string {
 	from, to := 0, len(text)
 	if len(text) > most {

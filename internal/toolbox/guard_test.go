@@ -15,8 +15,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// TestOnlyReadingIsAllowed goes through every tool while the guard restricts (chorus:
-// Context Gathering Phase), and again when it does not.
+// TestOnlyReadingIsAllowed calls every tool while the guard restricts (chorus: Context Gathering Phase), and again
+// while it does not.
 func TestOnlyReadingIsAllowed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644); err != nil {
@@ -56,7 +56,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 		_, err := call(t, box, c.tool, c.arguments)
 		var refused *plan.ValidationError
 		if noBash != nil && c.tool == "bash_execute" {
-			c.reads = false // and it says what to do instead
+			c.reads = false // with advice
 		}
 		if c.reads && err != nil || !c.reads && (!errors.As(err, &refused) || refused.Fix == "") {
 			t.Errorf("%s %s: %v", c.tool, c.arguments, err)
@@ -73,7 +73,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	}
 }
 
-// TestAGuardThatFailsAllowsNothing: what cannot be told is no leave to write.
+// TestAGuardThatFailsAllowsNothing: an unknown answer does not permit writing.
 func TestAGuardThatFailsAllowsNothing(t *testing.T) {
 	box, err := toolbox.Open(t.TempDir(), toolbox.Options{Guard: func(context.Context, string) (toolbox.Hold, error) {
 		return toolbox.Hold{}, errors.New("no disk")
@@ -89,8 +89,8 @@ func TestAGuardThatFailsAllowsNothing(t *testing.T) {
 	}
 }
 
-// TestWhatIsHeldIsAskedOfThePathItself: the guard is asked about the file that is written,
-// whatever leads to it, and about the whole workspace where a command runs.
+// TestWhatIsHeldIsAskedOfThePathItself: the guard is asked about the written file itself, however it is reached, and
+// about the whole workspace if a command runs.
 func TestWhatIsHeldIsAskedOfThePathItself(t *testing.T) {
 	var asked []string
 	guard := func(_ context.Context, path string) (toolbox.Hold, error) {
@@ -119,7 +119,7 @@ func TestWhatIsHeldIsAskedOfThePathItself(t *testing.T) {
 	}
 }
 
-// TestCommandsAreNoPerson: what runs planloop from here acts as an agent.
+// TestCommandsAreNoPerson: a planloop started by a command acts as an agent.
 func TestCommandsAreNoPerson(t *testing.T) {
 	box, err := toolbox.Open(t.TempDir(), toolbox.Options{})
 	if err != nil {

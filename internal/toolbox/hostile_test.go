@@ -9,8 +9,7 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// Patterns that are made to take for ever do not: neither those of a call nor
-// those that stand in the workspace.
+// Patterns made to take for ever do not, whether in a call or in the workspace.
 func TestPatternsMadeToTakeLong(t *testing.T) {
 	name := strings.Repeat("a", 250)
 	files := map[string]string{strings.Repeat("a/", 100) + name: "x\n", name: strings.Repeat("a", 20_000) + "\n"}

@@ -74,7 +74,7 @@ func TestNamesThatDeceive(t *testing.T) {
 	}
 }
 
-// What is created has the modes that the user's umask leaves.
+// New files have the modes that the user's umask leaves.
 func TestModesOfWhatIsNew(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o027))
 	box := open(t, nil, toolbox.Options{})

@@ -15,8 +15,8 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// lingering are the ways in which a command leaves a process behind. In each, $D stands for
-// what notes its process number in the file pid and then lives for long.
+// lingering are the ways in which a command leaves a process running. In each, $D is a program that writes its process
+// number to the file pid and then lives for long.
 func lingering() map[string]string {
 	return map[string]string{
 		"a child":                      `$D &`,
@@ -38,8 +38,8 @@ func lingering() map[string]string {
 	}
 }
 
-// TestNothingIsLeftBehind: whatever a command does to leave a process behind, that is gone
-// when the command has been answered.
+// TestNothingIsLeftBehind: any process that a command tries to leave running is gone when the command has been
+// answered.
 func TestNothingIsLeftBehind(t *testing.T) {
 	ends := map[string]func(*testing.T, *toolbox.Box, string){
 		"ends": func(t *testing.T, box *toolbox.Box, command string) {
@@ -90,7 +90,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// timedOut runs a command that writes the file pid until it has the time to, which ends before the command does.
+// timedOut runs a command that writes the file pid, with increasing time-outs until it has time for that.
 func timedOut(t *testing.T, box *toolbox.Box, command string) (reply toolbox.BashExecuteReply, err error) {
 	t.Helper()
 	for timeout := 1; timeout < 100; timeout *= 3 {
@@ -102,7 +102,7 @@ func timedOut(t *testing.T, box *toolbox.Box, command string) (reply toolbox.Bas
 	return reply, err
 }
 
-// gone fails if the process lives whose number a file holds.
+// gone fails if the process named in a file is alive.
 func gone(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -120,7 +120,7 @@ func gone(t *testing.T, file string) {
 	}
 }
 
-// TestKeeperThatIsStopped: a command that stops its keeper does not hold up its end.
+// TestKeeperThatIsStopped: a command that stops its keeper does not delay its own end.
 func TestKeeperThatIsStopped(t *testing.T) {
 	t.Parallel()
 	box := kept(t, toolbox.Options{})
@@ -133,8 +133,7 @@ func TestKeeperThatIsStopped(t *testing.T) {
 	gone(t, filepath.Join(box.Path(), "pid"))
 }
 
-// TestOneCommandSparesAnother: what a command leaves behind is ended, and not what
-// another one, that still runs, has started.
+// TestOneCommandSparesAnother: a command's leftover processes are killed, but not those of another running command.
 func TestOneCommandSparesAnother(t *testing.T) {
 	t.Parallel()
 	box := kept(t, toolbox.Options{})
@@ -159,8 +158,8 @@ func TestOneCommandSparesAnother(t *testing.T) {
 	}
 }
 
-// TestCommandEndsWhenOnlyReadingIsAllowed: one that runs is ended with all it has
-// started, and the reply says why and what it had printed.
+// TestCommandEndsWhenOnlyReadingIsAllowed: a running command is ended with everything it has started, and the reply
+// gives the reason and its output.
 func TestCommandEndsWhenOnlyReadingIsAllowed(t *testing.T) {
 	t.Parallel()
 	changes := make(chan struct{}, 1)
@@ -191,8 +190,8 @@ func TestCommandEndsWhenOnlyReadingIsAllowed(t *testing.T) {
 	w.gone(t)
 }
 
-// TestOtherChildrenAreLeftAlone: what this process has started beside its commands is not
-// ended with what a command leaves behind that has killed its keeper.
+// TestOtherChildrenAreLeftAlone: after a command that killed its keeper, its leftover processes are killed, but not
+// this process's other children.
 func TestOtherChildrenAreLeftAlone(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	if err := other.Start(); err != nil {

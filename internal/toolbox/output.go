@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// streams are where the streams of a command go: to the log, one write at a time.
+// streams returns writers for both streams of a command; they write to the log in turns.
 func (w Watch) streams() (stdout, stderr io.Writer) {
 	if w.Log == nil {
 		return io.Discard, io.Discard
@@ -18,7 +18,7 @@ func (w Watch) streams() (stdout, stderr io.Writer) {
 	return log, log
 }
 
-// turns is a writer for several goroutines, which loses what its own does not take.
+// turns is a writer for several goroutines. It ignores errors of the underlying writer.
 type turns struct {
 	mu sync.Mutex
 	to io.Writer
@@ -31,7 +31,7 @@ func (t *turns) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// whole keeps all that is written to it, or nothing once the JSON of it would be too long.
+// whole keeps all data written to it, or nothing once its JSON would be longer than max.
 type whole struct {
 	max int
 
@@ -60,14 +60,14 @@ func (w *whole) Write(data []byte) (int, error) {
 		w.text = nil
 		return len(data), nil
 	}
-	if n := len(w.text) + len(data); n > cap(w.text) { // in few large strides, which leave little behind
+	if n := len(w.text) + len(data); n > cap(w.text) { // in few large steps, to leave little garbage
 		w.text = append(make([]byte, 0, min(max(4*cap(w.text), n), w.max)), w.text...)
 	}
 	w.text = append(w.text, data...)
 	return len(data), nil
 }
 
-// value is the text as JSON, or why there is none.
+// value returns the text as JSON, or the reason for not having it.
 func (w *whole) value() any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,10 +13,9 @@ import (
 
 const inside = "give a path inside the workspace, relative to it"
 
-// place returns a path as a model writes it relative to the workspace: clean,
-// with slashes, "." for the workspace itself. An absolute path is taken when it
-// stands under the workspace. It only reads the text; that no link leads out is for
-// os.Root to see.
+// place returns a model's path relative to the workspace: clean, with slashes, and "." for the workspace itself. An
+// absolute path is accepted if it is below the workspace. It only reads the text; os.Root ensures that no link leads
+// out.
 func (b *Box) place(text string) (string, error) {
 	switch {
 	case text == "":
@@ -55,7 +54,7 @@ func (b *Box) place(text string) (string, error) {
 	return rel, nil
 }
 
-// under returns what follows one of the roots in an absolute path.
+// under returns the rest of an absolute path after one of the roots.
 func under(roots []string, text string) (string, bool) {
 	for _, root := range roots {
 		rel, err := filepath.Rel(root, filepath.Clean(text))

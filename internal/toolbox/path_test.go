@@ -13,8 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// FuzzRelative holds that whatever is taken names one place below the workspace,
-// in its one spelling.
+// FuzzRelative: any accepted text names one place below the workspace, in its only spelling.
 func FuzzRelative(f *testing.F) {
 	root := filepath.Join(f.TempDir(), "w")
 	for _, text := range []string{"a", "./a/../b", "..", "a/../..", root, root + "/a", root + "/../x", root + "x", "/", "//a", "~", "./~",

@@ -16,12 +16,12 @@ import (
 	"github.com/planloop/planloop/internal/strict"
 )
 
-// Registry is the tools that a step of a plan may name, in the order they are listed:
-// those of the workspace, and what others add.
+// Registry holds the tools that a step of a plan may name, in listing order: those of the workspace, then those of
+// others.
 type Registry struct {
 	tools  []Tool
 	byName map[string]int
-	others func() []Tool // as they are now; nil: none
+	others func() []Tool // the current ones; nil: none
 }
 
 // Lookup returns the tool of that name.
@@ -52,7 +52,7 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// With returns a registry that has other tools as well. A name that is taken is an error.
+// With returns a registry with these tools added. A duplicate name is an error.
 func (r *Registry) With(more ...Tool) (*Registry, error) {
 	all := &Registry{tools: make([]Tool, 0, len(r.tools)+len(more)), byName: map[string]int{}, others: r.others}
 	for _, tool := range append(r.tools[:len(r.tools):len(r.tools)], more...) {
@@ -68,26 +68,24 @@ func (r *Registry) With(more ...Tool) (*Registry, error) {
 // Tool is a tool as a step of a plan calls it.
 type Tool struct {
 	Spec
-	Schema, Output json.RawMessage // JSON Schemas of what it takes and gives; no Output: anything
+	Schema, Output json.RawMessage // JSON Schemas of input and output; without Output, it may be anything
 
-	// Foreign says that the tool is a stranger's, who may change it. Given is a digest of what
-	// the stranger says of it, of which the rest may be a part alone.
+	// Foreign marks another server's tool, which that server may change. Given is a digest of the server's full
+	// description of the tool; Spec and the schemas may be only a part of it.
 	Foreign bool
 	Given   string
 
-	// Run makes a call, with arguments that fit the schema. What came of it is the outcome,
-	// failures too; an error is what Call says.
+	// Run makes a call with arguments that fit the schema. Failures are outcomes too; for errors see Call.
 	Run func(ctx context.Context, args json.RawMessage, w Watch) (Outcome, error)
 
-	box      *Box         // nil: the schema alone judges the arguments
-	in       reflect.Type // what they are decoded into
+	box      *Box         // nil: only the schema checks the arguments
+	in       reflect.Type // type that arguments are decoded into
 	compiled func() (*jsonschema.Schema, error)
 }
 
-// Tools returns the tools of the workspace, with those that are not listed.
+// Tools returns the tools of the workspace, including unlisted ones.
 func (b *Box) Tools() *Registry { return b.tools }
 
-// registry makes the tools of the table ready to be called.
 func (b *Box) registry() (*Registry, error) {
 	var tools []Tool
 	for _, row := range Table() {
@@ -119,15 +117,14 @@ func decode(args []byte, into any) error {
 	return err
 }
 
-// Foreign returns a tool of a stranger's, whose schema is compiled once, when it is needed.
+// Foreign marks t as another server's tool. Its schema is compiled once, on first use.
 func Foreign(t Tool) Tool {
 	t.Foreign = true
 	t.compiled = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(t.Schema) })
 	return t
 }
 
-// Usable says why the schemas of a tool cannot be used. They may refer to nothing outside
-// themselves.
+// Usable returns an error if the tool's schemas cannot be used. They may refer only to themselves.
 func (t Tool) Usable() error {
 	if _, err := t.compiled(); err != nil {
 		return fmt.Errorf("the schema of what it takes cannot be used: %w", err)
@@ -141,15 +138,14 @@ func (t Tool) Usable() error {
 	return nil
 }
 
-// Definition is a digest of what a person who approves a call of another server's tool goes by: what
-// it is called, says of itself, takes and gives. It changes when any of it does. It is "" for
-// planloop's own tools.
+// Definition is a digest of everything that a person sees when approving a call of another server's tool: its name,
+// description, input and output. It changes if any of these does. It is "" for planloop's own tools.
 func (t Tool) Definition() string {
 	if !t.Foreign {
 		return ""
 	}
 	sum := sha256.New()
 	_ = json.NewEncoder(sum).Encode([]any{t.Name, t.Title, t.Description, string(t.Schema), string(t.Output), t.Given,
-		t.ReadOnly, t.Destructive, t.Idempotent, t.OpenWorld}) // texts and booleans: nothing that could not be encoded
+		t.ReadOnly, t.Destructive, t.Idempotent, t.OpenWorld}) // texts and booleans can always be encoded
 	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// tool returns a tool of a box by its name.
 func tool(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -26,7 +25,7 @@ func tool(t interface {
 
 func reference(text string) bool { return strings.HasPrefix(text, "$S0") || text == "$item" }
 
-// faults are what is wrong, as "field: problem".
+// faults formats faults as "field: problem".
 func faults(all []*plan.ValidationError) []string {
 	var list []string
 	for _, one := range all {
@@ -56,8 +55,8 @@ func TestStepsMayUseEveryTool(t *testing.T) {
 	}
 }
 
-// TestForeignToolsHaveADefinition: by its name and what its owner says of it, and a schema
-// that can be used, beside the tools of the workspace.
+// TestForeignToolsHaveADefinition: it covers the name, the server's description and a usable schema, next to the
+// workspace's tools.
 func TestForeignToolsHaveADefinition(t *testing.T) {
 	tool := toolbox.Tool{Spec: toolbox.Spec{Name: "a__b"}, Given: "1", Schema: json.RawMessage(`{"type":"object","required":["x"]}`)}
 	foreign := toolbox.Foreign(tool)
@@ -143,8 +142,8 @@ func TestCheckTellsOfAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// TestToolsOfOthersAreJudgedByTheirSchema: of one that others add nothing but the schema is
-// known, and a reference may stand for whatever it asks for.
+// TestToolsOfOthersAreJudgedByTheirSchema: only the schema of another server's tool is known, and a reference fits
+// anywhere.
 func TestToolsOfOthersAreJudgedByTheirSchema(t *testing.T) {
 	box := open(t, nil, toolbox.Options{})
 	other := toolbox.Tool{Spec: toolbox.Spec{Name: "mail__send"}, Schema: json.RawMessage(`{"type":"object","required":["to"],
@@ -190,7 +189,7 @@ func TestToolsOfOthersAreJudgedByTheirSchema(t *testing.T) {
 	}
 }
 
-// TestSchemasThatCannotBeUsed: one that is no schema, or reads a file, refuses every call.
+// TestSchemasThatCannotBeUsed: an invalid schema, or one that reads a file, refuses every call.
 func TestSchemasThatCannotBeUsed(t *testing.T) {
 	for _, schema := range []string{``, `{`, `{"type":"thing"}`, `{"$ref":"file:///etc/passwd"}`, `{"$ref":"https://example.org/x.json"}`,
 		`{"pattern":"("}`} {
@@ -236,8 +235,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// TestToolsOfOtherServersAreAsTheyAreNow: each look finds what there is then, and never in the place
-// of a tool of the workspace.
+// TestToolsOfOtherServersAreAsTheyAreNow: each lookup finds the current tools, and none replaces a tool of the
+// workspace.
 func TestToolsOfOtherServersAreAsTheyAreNow(t *testing.T) {
 	var others []toolbox.Tool
 	registry := open(t, nil, toolbox.Options{Others: func() []toolbox.Tool { return others }}).Tools()

@@ -70,7 +70,7 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// Git leaves a folder out as a whole, and brings back what a later line names.
+// Git leaves out a folder as a whole, and a later line can bring files back.
 func TestGlobListsWhatGitDoes(t *testing.T) {
 	box := open(t, map[string]string{".gitignore": "*.txt\n!docs\ndata/**\n!data/keep\n", "docs/a.txt": "", "docs/b.md": "",
 		"data/keep": "", "data/x": ""}, toolbox.Options{})

@@ -20,7 +20,7 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// kept is a box whose commands have a keeper: the test binary.
+// kept is a box in which the test binary is the commands' keeper.
 func kept(t *testing.T, o toolbox.Options) *toolbox.Box {
 	t.Helper()
 	o.Launcher = launcher()
@@ -38,7 +38,7 @@ func TestShell(t *testing.T) {
 		{"pwd -P", 0, box.Path() + "\n", ""},
 		{"echo out; echo err >&2; exit 7", 7, "out\n", "err\n"},
 		{"kill -TERM $$", 128 + 15, "", ""},
-		{"cat; echo done", 0, "done\n", ""}, // there is no input
+		{"cat; echo done", 0, "done\n", ""}, // no input
 		{"(exec 3</dev/tty) 2>/dev/null || echo no terminal", 0, "no terminal\n", ""},
 		{`printf 'a b' | (read -r x; echo "[$x]")`, 0, "[a b]\n", ""},
 		{"echo \"$TERM $PAGER\"", 0, "dumb cat\n", ""},
@@ -59,8 +59,7 @@ func TestShellThatCannotStart(t *testing.T) {
 	}
 }
 
-// None of what stands in our environment but for a few plain variables reaches a
-// command.
+// Only a few plain variables of our environment reach a command.
 func TestSecretsAreNotHandedOn(t *testing.T) {
 	ours := map[string]string{"PATH": ".:bin::" + os.Getenv("PATH"), "HOME": "/home/ann", "LANG": "C", "BASH_ENV": "planted-rc",
 		"ENV": "planted-rc", "LD_PRELOAD": "planted-lib"}
@@ -87,11 +86,10 @@ func TestSecretsAreNotHandedOn(t *testing.T) {
 	}
 }
 
-// witness is a named pipe that processes hold open: reading it ends when the last
-// of them is gone.
+// witness is a named pipe that processes hold open: reading it ends when the last of them is gone.
 type witness struct {
 	in      *bufio.Reader
-	release func() error // lets go of the test's own end
+	release func() error // closes the test's own end
 }
 
 func newWitness(t *testing.T, dir string) *witness {
@@ -100,12 +98,12 @@ func newWitness(t *testing.T, dir string) *witness {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Opened so, it waits for no writer; the first line is waited for by reading.
+	// Opening does not wait for a writer this way; reading waits for the first line.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	holder, err := os.OpenFile(path, os.O_WRONLY, 0) // no end before there is a beginning
+	holder, err := os.OpenFile(path, os.O_WRONLY, 0) // avoids an end of file before the first writer
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +114,7 @@ func newWitness(t *testing.T, dir string) *witness {
 	return &witness{in: bufio.NewReader(file), release: holder.Close}
 }
 
-// up waits until n processes have said that they are there.
+// up waits until n processes have reported that they run.
 func (w *witness) up(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -129,7 +127,7 @@ func (w *witness) up(t *testing.T, n int) {
 	}
 }
 
-// gone waits until no process holds the pipe any more.
+// gone waits until no process holds the pipe.
 func (w *witness) gone(t *testing.T) {
 	t.Helper()
 	if rest, err := io.ReadAll(w.in); err != nil {
@@ -137,9 +135,8 @@ func (w *witness) gone(t *testing.T) {
 	}
 }
 
-// family starts four processes that would live for long: the shell's child, its
-// grandchild whose parent ends, one that ignores signals, and one that leaves the
-// group.
+// family starts four long-lived processes: the shell's child, a grandchild that becomes an orphan, one that ignores
+// signals, and one that leaves the group.
 func family() string {
 	one := `sh -c 'trap "" TERM HUP INT; exec 9>witness; echo up >&9; sleep 1000'`
 	leave := "exec "
@@ -167,7 +164,7 @@ func TestCancelKillsTheWholeTree(t *testing.T) {
 }
 
 func TestTimeOutKillsTheWholeTree(t *testing.T) {
-	box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: 6 * time.Second}}) // which all four need to come up, at most
+	box := kept(t, toolbox.Options{Limits: toolbox.Limits{Timeout: 6 * time.Second}}) // at most the time that all four need to start
 	w := newWitness(t, box.Path())
 	reply, err := box.BashExecute(t.Context(), toolbox.BashExecute{Command: "echo first; " + family()})
 	if err != nil || !reply.TimedOut || reply.ExitCode != 128+9 || reply.Stdout != "first\n" ||
@@ -217,7 +214,7 @@ func TestEndlessOutputEndsWithTheTimeOut(t *testing.T) {
 	}
 }
 
-// No file stays open and no goroutine runs on, however a command ends.
+// No file stays open and no goroutine keeps running, however a command ends.
 func TestNothingIsLeftOpen(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")

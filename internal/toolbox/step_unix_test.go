@@ -23,14 +23,13 @@ import (
 	"github.com/planloop/planloop/internal/toolbox"
 )
 
-// TestCommandsAsSteps: what a command prints on its standard output is its value, exactly, and
-// one that fails says how.
+// TestCommandsAsSteps: a command's standard output is exactly its value, and a failed command explains its failure.
 func TestCommandsAsSteps(t *testing.T) {
 	box := open(t, map[string]string{"a b.txt": "text\n"}, toolbox.Options{})
 	for name, test := range map[string]struct {
 		args  string
 		value string
-		says  []string // in the error, or in the text where there is none
+		says  []string // in the error, or in the text if there is none
 		again bool
 	}{
 		"prints":            {args: `{"command":"printf 'a\\tb\\n\\n'; echo no >&2"}`, value: `"a\tb\n\n"`},
@@ -77,8 +76,7 @@ func TestCommandsAsSteps(t *testing.T) {
 	}
 }
 
-// TestValuesReachCommandsAsTheyAre: whatever stands in a variable comes to the command so, and
-// nothing of it is run.
+// TestValuesReachCommandsAsTheyAre: values of variables reach the command unchanged, and no part of them is run.
 func TestValuesReachCommandsAsTheyAre(t *testing.T) {
 	box := open(t, nil, toolbox.Options{})
 	rapidtest.Check(t, func(t *rapid.T) {
@@ -101,8 +99,7 @@ func TestValuesReachCommandsAsTheyAre(t *testing.T) {
 	})
 }
 
-// TestTimeOfAStep: a command has the time of its step, not that of a call which says nothing;
-// what it had printed is told.
+// TestTimeOfAStep: a command has its step's time, not the default of a call; earlier output is reported.
 func TestTimeOfAStep(t *testing.T) {
 	box := open(t, nil, toolbox.Options{Limits: toolbox.Limits{Timeout: time.Millisecond}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -119,8 +116,7 @@ func TestTimeOfAStep(t *testing.T) {
 	}
 }
 
-// TestWatchingACommand: its identity is told before it ends, and what it prints on either
-// stream as it comes.
+// TestWatchingACommand: its identity is reported before it ends, and the output of both streams as it arrives.
 func TestWatchingACommand(t *testing.T) {
 	box := kept(t, toolbox.Options{})
 	told := make(chan process.Identity, 1)
@@ -147,8 +143,8 @@ func TestWatchingACommand(t *testing.T) {
 	}
 }
 
-// awaited is a log that calls a function, once, when what was written to it ends so. For each line it has, there is a file
-// in a folder, named by the line's number.
+// awaited is a log that calls a function, once, when the text written ends with a given one. For each line there is a
+// file in a folder, named by the line's number.
 type awaited struct {
 	dir   string
 	mu    sync.Mutex
@@ -168,11 +164,10 @@ func (a *awaited) Write(data []byte) (int, error) {
 	if strings.HasSuffix(a.all.String(), a.until) {
 		a.then(a.all.String())
 	}
-	return 0, errors.New("the disk is full") // which is no fault of the command
+	return 0, errors.New("the disk is full") // not the command's fault
 }
 
-// TestFloodIsBounded: a step that prints 1 GB adds at most 16 MB, as does one with the longest
-// value there can be.
+// TestFloodIsBounded: a step that prints 1 GB adds at most 16 MB, as does one with the longest possible value.
 func TestFloodIsBounded(t *testing.T) {
 	const most = 16 << 20
 	box := open(t, nil, toolbox.Options{})
@@ -203,7 +198,7 @@ func TestFloodIsBounded(t *testing.T) {
 	}
 }
 
-// counting counts what is written to it.
+// counting counts the bytes written to it.
 type counting int64
 
 func (c *counting) Write(data []byte) (int, error) {

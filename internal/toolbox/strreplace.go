@@ -12,7 +12,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// StrReplace is the input of StrReplace.
+// StrReplace is the input of Box.StrReplace.
 type StrReplace struct {
 	Path string `json:"path"`
 	Old  string `json:"old" jsonschema:"description=text as it stands in the file\\, without line numbers" text:"any"`
@@ -20,15 +20,15 @@ type StrReplace struct {
 	All  bool   `json:"all,omitempty" jsonschema:"description=every occurrence"`
 }
 
-// StrReplaceReply says what was changed.
+// StrReplaceReply describes the change.
 type StrReplaceReply struct {
 	Path     string `json:"path"`
 	Replaced int    `json:"replaced"` // occurrences
 	Line     int    `json:"line"`     // of the first
 }
 
-// StrReplace puts one text in the place of another. The text must stand in the
-// file exactly so, and once unless all are meant. Mode and line endings stay.
+// StrReplace replaces a text in a file. The text must match exactly, and only once unless All is set. Mode and line
+// endings are preserved.
 func (b *Box) StrReplace(ctx context.Context, in StrReplace) (StrReplaceReply, error) {
 	rel, err := in.judge(b)
 	if err != nil {
@@ -80,12 +80,12 @@ type edit struct {
 	count    int
 }
 
-// edited fits a replacement to a file, or says why there is none.
+// edited fits a replacement to a file, or returns the reason it cannot.
 func edited(data []byte, in StrReplace) (edit, error) {
 	e := edit{old: []byte(in.Old), new: []byte(in.New)}
 	crlf, lf := bytes.Count(data, []byte("\r\n")), bytes.Count(data, []byte("\n"))
 	e.count = bytes.Count(data, e.old)
-	if e.count == 0 && crlf > 0 { // models write LF where they were shown a line
+	if e.count == 0 && crlf > 0 { // models write LF for lines that end with CR LF
 		e.old = withCRLF(e.old)
 		e.new = withCRLF(e.new)
 		e.count = bytes.Count(data, e.old)
@@ -109,7 +109,7 @@ func withCRLF(text []byte) []byte {
 	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
 }
 
-// absent says that a text was not found, and what it may have been meant to be.
+// absent reports that a text was not found, and suggests the text that may have been meant.
 func absent(data []byte, in StrReplace) error {
 	problem := "is not found in " + plan.Quote(in.Path)
 	fix := "copy it from view exactly, including its white space"
@@ -122,8 +122,7 @@ func absent(data []byte, in StrReplace) error {
 	return invalid("/old", problem, fix)
 }
 
-// alike returns the first line from which a text stands in the file but for white
-// space, or 0.
+// alike returns the first line of a passage that equals text except for white space, or 0.
 func alike(data []byte, text string) int {
 	want, lines := squeezed(strings.TrimSpace(text)), squeezed(string(data))
 	if len(want) == 0 || len(want) > 100 {
@@ -137,7 +136,7 @@ func alike(data []byte, text string) int {
 	return 0
 }
 
-// fits compares lines; the first may begin and the last may end within one.
+// fits compares lines; the first may begin and the last may end within a line.
 func fits(window, want []string) bool {
 	for i := range want {
 		same := window[i] == want[i]
@@ -151,7 +150,7 @@ func fits(window, want []string) bool {
 	return true
 }
 
-// squeezed returns the lines of a text without their white space.
+// squeezed returns the lines of a text without white space.
 func squeezed(text string) []string {
 	var list []string
 	for line := range strings.Lines(text) {
@@ -160,14 +159,14 @@ func squeezed(text string) []string {
 	return list
 }
 
-// numbered reports whether a text begins as view shows a line.
+// numbered reports whether a text begins with a line number as view shows it.
 func numbered(text string) bool {
 	number, _, ok := strings.Cut(text, "\t")
 	_, err := strconv.ParseUint(strings.TrimSpace(number), 10, 32)
 	return ok && err == nil
 }
 
-// unchanged refuses to replace a file that someone else wrote to since it was read.
+// unchanged refuses to replace a file that was changed since it was read.
 func (b *Box) unchanged(rel string, read fs.FileInfo) error {
 	now, err := b.root.Lstat(rel)
 	if err != nil {
@@ -181,7 +180,7 @@ func (b *Box) unchanged(rel string, read fs.FileInfo) error {
 
 func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
 
-// linesOf lists the lines at which a text is found, of many the first ten.
+// linesOf lists the lines where a text is found, at most ten.
 func linesOf(data, text []byte) string {
 	var list []string
 	for from := 0; ; from += len(text) {
@@ -194,7 +193,7 @@ func linesOf(data, text []byte) string {
 	}
 }
 
-// Text is what a model reads.
+// Text is the answer for a model.
 func (r StrReplaceReply) Text() string {
 	if r.Replaced == 1 {
 		return fmt.Sprintf("Replaced it in %s at line %d.", r.Path, r.Line)

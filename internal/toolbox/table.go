@@ -11,42 +11,40 @@ import (
 //go:embed schemas/*.json
 var schemas embed.FS
 
-// Spec describes a tool to those who offer it.
+// Spec describes a tool to clients.
 type Spec struct {
-	Name        string // a contract
+	Name        string // part of the contract
 	Title       string // for people
-	Description string // for models; paid for in every conversation
+	Description string // for models; costs tokens in every conversation
 	Example     string // correct arguments, shown with an error
-	PlanOnly    bool   // a name for steps of plans, which is not listed as a tool
+	PlanOnly    bool   // only for steps of plans; not listed as a tool
 
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
 }
 
-// Row is a tool of the table: what it is called, what it takes and gives, and how
-// to call it.
+// Row is a tool of the table: its description, its input and output, and how to call it.
 type Row struct {
 	Spec
 	In, Out reflect.Type
 
-	// Call fills the input with decode, which gets a pointer to it, and calls the
-	// tool. What is wrong with the input or stands in its way is a
-	// *plan.ValidationError.
+	// Call calls decode with a pointer to the input, and then the tool. A fault in the input, or a state that forbids
+	// the call, is a *plan.ValidationError.
 	Call func(ctx context.Context, b *Box, decode func(into any) error, w Watch) (Reply, error)
 }
 
-// Schemas are the JSON Schemas of what the tool takes and gives.
+// Schemas returns the JSON Schemas of the tool's input and output.
 func (s Spec) Schemas() (input, output []byte, err error) {
 	input, noInput := schemas.ReadFile("schemas/" + s.Name + ".input.json")
 	output, noOutput := schemas.ReadFile("schemas/" + s.Name + ".output.json")
 	return input, output, errors.Join(noInput, noOutput)
 }
 
-// Reply is the output of a tool. Its JSON and its text each are the whole answer.
+// Reply is the output of a tool. Its JSON and its Text are each the whole answer.
 type Reply interface {
 	Text() string
 }
 
-// Valuer is a Reply that has a value of its own for the steps that refer to it.
+// Valuer is a Reply with a value of its own for steps that refer to it.
 type Valuer interface {
 	Value() any
 }
@@ -55,7 +53,7 @@ func row[In any, Out Reply](spec Spec, call func(*Box, context.Context, In) (Out
 	return watchedRow(spec, func(b *Box, ctx context.Context, in In, _ Watch) (Out, error) { return call(b, ctx, in) })
 }
 
-// watchedRow is row for a tool that tells how it goes.
+// watchedRow is row for a tool that reports its progress.
 func watchedRow[In any, Out Reply](spec Spec, call func(*Box, context.Context, In, Watch) (Out, error)) Row {
 	return Row{spec, reflect.TypeFor[In](), reflect.TypeFor[Out](),
 		func(ctx context.Context, b *Box, decode func(any) error, w Watch) (Reply, error) {
@@ -71,7 +69,7 @@ func watchedRow[In any, Out Reply](spec Spec, call func(*Box, context.Context, I
 		}}
 }
 
-// Table lists the tools in the order they are listed.
+// Table returns the tools in listing order.
 func Table() []Row {
 	return []Row{
 		row(Spec{

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the schemas")
 
-// TestSchemas proves that the embedded schemas are those of the Go types.
+// TestSchemas proves that the embedded schemas match the Go types.
 func TestSchemas(t *testing.T) {
 	for _, row := range toolbox.Table() {
 		input, output, err := row.Schemas()
@@ -89,8 +89,8 @@ func TestCallHandsOnErrors(t *testing.T) {
 	refused(t, err, plan.NotFound, "/path", "does not exist")
 }
 
-// TestStepsOfPlansAsPrinted runs the example in which a step's content is what
-// another one read (execution: Execution Context).
+// TestStepsOfPlansAsPrinted runs the example in which a step's content is another step's output (execution: Execution
+// Context).
 func TestStepsOfPlansAsPrinted(t *testing.T) {
 	rows := map[string]toolbox.Row{}
 	for _, row := range toolbox.Table() {

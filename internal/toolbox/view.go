@@ -18,7 +18,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// View is the input of View.
+// View is the input of Box.View.
 type View struct {
 	Path string `json:"path" jsonschema:"description=file or directory"`
 	From int    `json:"from,omitempty" jsonschema:"minimum=1,description=first line"`
@@ -29,13 +29,13 @@ type View struct {
 type ViewReply struct {
 	Path    string `json:"path"`
 	Kind    string `json:"kind"`              // file, directory, binary
-	Content string `json:"content,omitempty"` // lines, each after its number and a tab; entries of a directory
+	Content string `json:"content,omitempty"` // lines, each after its number and a tab; or entries of a directory
 	From    int    `json:"from,omitempty"`
 	To      int    `json:"to,omitempty"`
-	Total   int    `json:"total,omitempty"` // lines or entries, when known
+	Total   int    `json:"total,omitempty"` // lines or entries, if known
 	Bytes   int64  `json:"bytes,omitempty"` // of the file
-	Next    int    `json:"next,omitempty"`  // from, to read on
-	Note    string `json:"note,omitempty"`  // what is peculiar about it
+	Next    int    `json:"next,omitempty"`  // value of from for the next page
+	Note    string `json:"note,omitempty"`  // peculiarities of the file
 }
 
 const (
@@ -44,11 +44,11 @@ const (
 	kindBinary    = "binary"
 )
 
-// counting is up to which size the lines of a file are counted behind the page.
+// counting is the largest file, in bytes, in which lines after the page are counted.
 const counting = 16 << 20
 
-// View shows a page of a file with the numbers of its lines, or of a directory.
-// Of a file of any size it keeps no more than the page in memory.
+// View shows a page of a file with line numbers, or of a directory. It keeps only the page in memory, however large the
+// file.
 func (b *Box) View(ctx context.Context, in View) (ViewReply, error) {
 	rel, err := in.judge(b)
 	if err != nil {
@@ -114,7 +114,7 @@ func binaryNote(beginning []byte) string {
 	return "binary"
 }
 
-// Text is what a model reads.
+// Text is the answer for a model.
 func (r ViewReply) Text() string {
 	if r.Kind == kindBinary {
 		return fmt.Sprintf("%s: %s, %s.", safetext.EscapeLine(r.Path), r.Note, size(r.Bytes))
@@ -174,7 +174,7 @@ func (b *Box) viewDirectory(ctx context.Context, rel string, in View) (ViewReply
 	return reply, nil
 }
 
-// described is an entry with its size or where it leads.
+// described returns an entry with its size, or its target if it is a link.
 func (b *Box) described(dir string, e fs.DirEntry) string {
 	name := safetext.EscapeLine(tree.Slashed(e))
 	switch {
@@ -191,28 +191,28 @@ func (b *Box) described(dir string, e fs.DirEntry) string {
 	}
 	info, err := b.root.Lstat(path.Join(dir, e.Name()))
 	if err != nil {
-		return name // it is gone
+		return name // the entry has vanished
 	}
 	return name + " (" + size(info.Size()) + ")"
 }
 
-// page collects the lines that are shown at once.
+// page collects the lines to show.
 type page struct {
 	limits Limits
 	lines  *lines
 
 	text     strings.Builder
-	from, to int // lines in text; none when to is zero
-	passed   int // lines read, of which the last may be one that found no room
+	from, to int // lines in text; no lines if to is zero
+	passed   int // lines read; the last one may not have fitted
 	full     bool
 	over     bool // the file's end was reached
 
-	cut, crlf, lf int // lines that were cut, and that ended in each way
+	cut, crlf, lf int // lines that were shortened, and that ended in each way
 	foreign, mark bool
 	open          bool
 }
 
-// fill reads the lines from through to (0: as many as there is room for).
+// fill reads the lines from through to (0: as many as fit).
 func (p *page) fill(from, to int) error {
 	for !p.full {
 		err := p.lines.next()
@@ -232,7 +232,7 @@ func (p *page) fill(from, to int) error {
 	return nil
 }
 
-// write adds a line of that number, unless there is no room for it.
+// write adds a line with its number, if it fits.
 func (p *page) write(line string, from, number int) bool {
 	if p.text.Len()+len(line)+1 > p.limits.PageBytes && p.to > 0 {
 		return false
@@ -245,7 +245,7 @@ func (p *page) write(line string, from, number int) bool {
 	return true
 }
 
-// take adds the line that was read, unless there is no room for it.
+// take adds the line that was read, if it fits.
 func (p *page) take(from int) {
 	raw := p.lines.text
 	if p.passed == 1 && bytes.HasPrefix(raw, []byte(bom)) {
@@ -270,8 +270,7 @@ func (p *page) take(from int) {
 	}
 }
 
-// shown is a line as it is shown. One that ended with CR LF among others that
-// did not shows the CR.
+// shown returns a line for display. If line endings are mixed, it shows the CR of a CR LF after the first LF.
 func (p *page) shown(raw []byte) string {
 	text := safetext.Escape(string(raw))
 	if p.lines.crlf && p.lf > 0 {

@@ -74,7 +74,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// The pages of a file, one after the other, are the file.
+// The pages of a file, in order, make up the file.
 func TestPagesFollowEachOther(t *testing.T) {
 	text := numbered(1, 1_000) + strings.Repeat("long ", 100) + "\n" + numbered(1, 20) + "the end"
 	box := open(t, map[string]string{"f": text}, toolbox.Options{Limits: toolbox.Limits{PageLines: 70, PageBytes: 700}})
@@ -138,8 +138,7 @@ func TestViewDirectory(t *testing.T) {
 	}
 }
 
-// A huge file is paged in the memory of a page, wherever the page is and
-// however long its lines.
+// A huge file needs only the memory of a page, for any page and lines of any length.
 func TestHugeFiles(t *testing.T) {
 	const size = 256 << 20
 	box := open(t, map[string]string{"f": numbered(1, 10_000)}, toolbox.Options{Limits: toolbox.Limits{SearchTime: 5 * time.Minute}})
@@ -187,7 +186,7 @@ func TestViewStopsWhenTheTimeIsUp(t *testing.T) {
 	refused(t, err, plan.Conflict, "", "took too long")
 }
 
-// FuzzView holds that a page keeps its bounds and shows nothing but text.
+// FuzzView: a page keeps its bounds and shows only text.
 func FuzzView(f *testing.F) {
 	for _, text := range []string{"", "a\nb", "\r\n\r", "\ufeff\xff\n", strings.Repeat("é\x1b", 40), "a\x00"} {
 		f.Add([]byte(text), 1)

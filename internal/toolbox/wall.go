@@ -9,27 +9,26 @@ import (
 	"strings"
 )
 
-// Guard says what allows only reading now at a path, or somewhere below it, which is
-// absolute (chorus: Context Gathering Phase). An error means that it could not be told,
-// which is no leave to write.
+// Guard returns the reason why only reading is allowed now at path, or anywhere below it. path is absolute (chorus:
+// Context Gathering Phase). An error means that the answer is unknown, and does not permit writing.
 type Guard func(ctx context.Context, path string) (Hold, error)
 
-// Hold is what allows only reading. The zero value is nothing.
+// Hold is the reason why only reading is allowed. The zero value means that writing is allowed.
 type Hold struct {
-	By  string // planning mode, and whose
-	Fix string // what to do instead
+	By  string // planning mode, and its owner
+	Fix string // the advice for the caller
 }
 
-// Wall holds to reading what is done at a path and below it.
+// Wall enforces read-only access at a path and below it.
 type Wall struct {
 	Path  string
 	Guard Guard // nil: writing is allowed everywhere
 
-	// Changed receives after what Guard says may have changed, until ctx ends; nil: it does not change.
+	// Changed sends after Guard's answer may have changed, until ctx ends; nil: it never changes.
 	Changed func(ctx context.Context) (<-chan struct{}, error)
 }
 
-// wall is that at a path below the workspace.
+// wall returns the Wall at a path below the workspace.
 func (b *Box) wall(rel string) Wall {
 	return Wall{filepath.Join(b.path, filepath.FromSlash(rel)), b.options.Guard, b.options.Changed}
 }
@@ -45,9 +44,8 @@ func (w Wall) held(ctx context.Context) (Hold, error) {
 	return hold, nil
 }
 
-// Free says what allows only reading now. Where nothing does, the context that it returns
-// ends with the cause once only reading is allowed. The goroutine that sees to it ends with
-// stop.
+// Free returns the reason why only reading is allowed now, if any. Otherwise the returned context ends with cause as
+// soon as only reading is allowed. stop ends the goroutine that watches for this.
 func (w Wall) Free(ctx context.Context, cause error) (free context.Context, hold Hold, stop func(), err error) {
 	free, cancel := context.WithCancelCause(ctx)
 	stop = func() { cancel(context.Canceled) }
@@ -65,17 +63,17 @@ func (w Wall) Free(ctx context.Context, cause error) (free context.Context, hold
 			}
 		}()
 	}
-	if hold, err = w.held(ctx); err != nil { // once changes are heard of: none is missed
+	if hold, err = w.held(ctx); err != nil { // after subscribing, so that no change is missed
 		stop()
 		return nil, Hold{}, nil, err
 	}
 	return free, hold, stop, nil
 }
 
-// Listed reports whether one of the names of a tool that is not ours stands in a list of those that only read, in
-// which * stands for anything.
+// Listed reports whether one of the names of another server's tool matches a list of reading tools, in which * matches
+// any text.
 func Listed(patterns []string, names ...string) bool {
-	flat := strings.NewReplacer("/", "\x00") // which path.Match takes for a border
+	flat := strings.NewReplacer("/", "\x00") // path.Match treats / as a border
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		return slices.ContainsFunc(names, func(name string) bool {
 			ok, err := path.Match(flat.Replace(pattern), flat.Replace(name))

@@ -21,8 +21,7 @@ func conflict(field, problem, fix string) error {
 	return &plan.ValidationError{Kind: plan.Conflict, Field: field, Problem: problem, Fix: fix}
 }
 
-// refused says of a path what the file system has against it. What is no fault
-// of the path stays an error of ours.
+// refused turns a file system error about a path into a refusal. Errors not caused by the path stay errors of ours.
 func refused(rel string, err error) error {
 	name := plan.Quote(rel)
 	switch {
@@ -32,11 +31,11 @@ func refused(rel string, err error) error {
 		return conflict("/path", name+" cannot be read or written here", "choose another path")
 	case errors.Is(err, syscall.ELOOP):
 		return invalid("/path", name+" is a link that leads in a circle", "name the file itself")
-	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist): // the second where Windows is to make a folder in a file
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist): // ErrExist: on Windows, if a folder would be made in a file
 		return invalid("/path", name+" goes through something that is not a directory", "look at it with view")
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return invalid("/path", name+" has a name that is too long", "shorten it")
-	case strings.HasSuffix(err.Error(), ": path escapes from parent"): // the error of os.Root, which the library does not export
+	case strings.HasSuffix(err.Error(), ": path escapes from parent"): // an error of os.Root that the library does not export
 		return invalid("/path", name+" leads out of the workspace through a link", inside)
 	}
 	return fmt.Errorf("%s: %w", rel, err)
@@ -50,7 +49,7 @@ func head(text string, most int) string {
 	return string(tree.WholeCharacters([]byte(text[:most])))
 }
 
-// size writes a number of bytes for people.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	switch {
 	case n < 10_000:
@@ -61,7 +60,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%d MB", n>>20)
 }
 
-// seconds writes a duration for people.
+// seconds formats a duration for people.
 func seconds(d time.Duration) string {
 	if d < 10*time.Second {
 		return d.Round(10 * time.Millisecond).String()
@@ -69,12 +68,12 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// join writes down the notes that are given.
+// join joins the notes that are not empty.
 func join(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
 
-// when is a note that holds under a condition.
+// when returns the note if holds is true.
 func when(holds bool, note string) string {
 	if !holds {
 		return ""

@@ -42,7 +42,7 @@ func TestCreateFile(t *testing.T) {
 	nothingLeft(t, box)
 }
 
-// nothingLeft fails if a temporary file stayed.
+// nothingLeft fails if a temporary file remains.
 func nothingLeft(t *testing.T, box *toolbox.Box) {
 	t.Helper()
 	err := filepath.WalkDir(box.Path(), func(path string, e fs.DirEntry, err error) error {
@@ -203,7 +203,7 @@ func TestModesStay(t *testing.T) {
 	}
 }
 
-// Edits made at once are all kept, and of two who create a file one is told.
+// Concurrent edits are all kept, and only one of two calls that create the same file succeeds.
 func TestWritersAtOnce(t *testing.T) {
 	var text strings.Builder
 	for i := range 40 {
@@ -237,8 +237,7 @@ func TestWritersAtOnce(t *testing.T) {
 	nothingLeft(t, box)
 }
 
-// TestReplacingThereAndBack holds that an edit changes what it names and nothing
-// else, whatever the line endings.
+// TestReplacingThereAndBack: an edit changes only the text it names, with any line endings.
 func TestReplacingThereAndBack(t *testing.T) {
 	box := open(t, nil, toolbox.Options{})
 	rapidtest.Check(t, func(r *rapid.T) {
@@ -277,8 +276,7 @@ func TestReadAndWriteWhole(t *testing.T) {
 	refused(t, err, plan.InvalidInput, "/path", "not UTF-8 text")
 }
 
-// TestNewNamesThatDeceive: no file is made whose name hides something; one that is there
-// may be replaced.
+// TestNewNamesThatDeceive: a new file may not have a deceptive name, but an existing one may be replaced.
 func TestNewNamesThatDeceive(t *testing.T) {
 	const there = "a\u202etxt.exe"
 	box := open(t, map[string]string{there: "old\n"}, toolbox.Options{})

@@ -11,15 +11,15 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// What an error may say: the library's repeat what a client has sent.
+// Bounds of error texts: the library's repeat the client's input.
 const (
 	maxErrorText = 480 // characters
 	maxErrorData = 500 // bytes
 )
 
-// Clean returns encoded output as it may leave: the text of a JSON-RPC error is short, on
-// one line, and without characters that control, hide or reorder. Each transport sends all
-// it sends through it. What stands around the message, such as an event's name, stays.
+// Clean returns encoded output in the form that may be sent: the text of a JSON-RPC error is short, on one line, and
+// without characters that control, hide or reorder text. Each transport sends all output through it. Text around the
+// message, such as an event's name, is unchanged.
 func Clean(out []byte) []byte {
 	begin, end := bytes.IndexByte(out, '{'), bytes.LastIndexByte(out, '}')+1
 	if begin < 0 || begin >= end || !bytes.Contains(out, []byte(`"error":{`)) {
@@ -48,5 +48,5 @@ func Clean(out []byte) []byte {
 	return slices.Concat(out[:begin], safetext.EscapeJSON(clean), out[end:])
 }
 
-// CleanText is an error's text as it may leave.
+// CleanText returns an error's text in the form that may be sent.
 func CleanText(text string) string { return plan.Shorten(safetext.Line(text), maxErrorText) }

@@ -6,8 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Client is a session, and what it knows of its client. Sessions embed it; it is safe
-// for concurrent use.
+// Client is a session, with the data of its client. Sessions embed it; it is safe for concurrent use.
 type Client struct {
 	ID    string // of the session
 	Notes chan mcp.JSONRPCNotification
@@ -18,10 +17,10 @@ type Client struct {
 	version      atomic.Pointer[string]
 }
 
-// SessionID names the session.
+// SessionID returns the id of the session.
 func (c *Client) SessionID() string { return c.ID }
 
-// NotificationChannel takes what is to be sent to the client.
+// NotificationChannel returns the queue of notifications to the client.
 func (c *Client) NotificationChannel() chan<- mcp.JSONRPCNotification { return c.Notes }
 
 // Initialize is called by the library at the handshake, and at every stateless request.
@@ -30,16 +29,16 @@ func (c *Client) Initialize() { c.initialized.Store(true) }
 // Initialized reports whether the client may be sent notifications.
 func (c *Client) Initialized() bool { return c.initialized.Load() }
 
-// GetClientInfo returns the client's name and version, zero before it gave them.
+// GetClientInfo returns the client's name and version, or zero before it gave them.
 func (c *Client) GetClientInfo() mcp.Implementation { return Loaded(&c.info) }
 
 // SetClientInfo records the client's name and version.
 func (c *Client) SetClientInfo(info mcp.Implementation) { c.info.Store(&info) }
 
-// GetClientCapabilities returns what the client declared last.
+// GetClientCapabilities returns the capabilities that the client last declared.
 func (c *Client) GetClientCapabilities() mcp.ClientCapabilities { return Loaded(&c.capabilities) }
 
-// SetClientCapabilities records what the client declared.
+// SetClientCapabilities records the client's declared capabilities.
 func (c *Client) SetClientCapabilities(capabilities mcp.ClientCapabilities) {
 	c.capabilities.Store(&capabilities)
 }
@@ -50,8 +49,7 @@ func (c *Client) ProtocolVersion() string { return Loaded(&c.version) }
 // SetProtocolVersion records the revision agreed in the handshake.
 func (c *Client) SetProtocolVersion(version string) { c.version.Store(&version) }
 
-// LogLevel is the least severe log message that a client wants. Sessions embed it;
-// it is safe for concurrent use.
+// LogLevel is the least severe log level that a client wants. Sessions embed it; it is safe for concurrent use.
 type LogLevel struct {
 	level atomic.Pointer[mcp.LoggingLevel]
 }
@@ -59,8 +57,7 @@ type LogLevel struct {
 // SetLogLevel sets the level.
 func (l *LogLevel) SetLogLevel(level mcp.LoggingLevel) { l.level.Store(&level) }
 
-// GetLogLevel returns it; a client that has not said gets errors and worse, as
-// from the library.
+// GetLogLevel returns the level. Its default is errors and worse, as in the library.
 func (l *LogLevel) GetLogLevel() mcp.LoggingLevel {
 	if level := Loaded(&l.level); level != "" {
 		return level
@@ -68,7 +65,7 @@ func (l *LogLevel) GetLogLevel() mcp.LoggingLevel {
 	return mcp.LoggingLevelError
 }
 
-// Loaded is what a pointer points to, the zero value when it points nowhere.
+// Loaded returns the value that a pointer points to, or the zero value for nil.
 func Loaded[T any](p *atomic.Pointer[T]) T {
 	if v := p.Load(); v != nil {
 		return *v

@@ -15,16 +15,15 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// How deep a message may be nested. A tool's arguments may go further down, so that the
-// tool can say what is wrong: a model can correct what a tool refuses, but a client gives
-// up over a bad message.
+// Bounds of a message's nesting. A tool's arguments may be nested deeper, so that the tool can report the fault: a
+// model can correct a tool's refusal, but a client gives up over a bad message.
 const (
 	maxDepth          = 32
 	maxArgumentsDepth = 128
 )
 
-// memberNames are the names that the library looks for outside of free maps. It takes
-// them in any case, so nobody else's reading is the same unless they have their own.
+// memberNames are the names that the library looks for outside of free maps. It accepts them in any case, so other
+// readers only agree with it if each name has its exact case.
 var memberNames = sync.OnceValue(func() []string {
 	return append(strings.Fields(`_meta action annotations argument arguments audience call cancel capabilities
 	clientInfo code content context create createMessage cursor data description elicitation error experimental extensions form
@@ -35,9 +34,9 @@ var memberNames = sync.OnceValue(func() []string {
 		mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities, mcp.MetaKeyLogLevel, mcp.MetaKeySubscriptionID)
 })
 
-// form is what the walk over a message has found.
+// form is the result of the walk over a message.
 type form struct {
-	loose string // what in the arguments has more than one reading
+	loose string // the part of the arguments that has more than one reading
 }
 
 // walk reads a message token by token.
@@ -45,15 +44,14 @@ type walk struct {
 	form
 	raw   []byte
 	in    *jsontext.Decoder
-	path  []string          // the names that lead to what was read last, one for each level
+	path  []string          // names on the path to the last token, one per level
 	names []map[string]bool // of the objects around it, folded
 }
 
-// readForm walks over a message once and refuses whatever two readers could understand
-// differently: what is not one object in valid UTF-8, a name twice in one object whatever
-// the case, a known name in other than its own case. So what is judged is what the
-// library runs. The names within a tool's arguments are the tool's to judge; those within
-// an entry of a host's own in _meta nobody reads.
+// readForm walks over a message once and refuses everything that two readers could understand differently: texts other
+// than one object in valid UTF-8, a name twice in one object in any case, a known name in another case. So the message
+// that we check is the one that the library runs. The names within a tool's arguments are the tool's to check; names
+// within a host's own entry in _meta are not read at all.
 func readForm(raw []byte) (form, *mcp.JSONRPCErrorDetails) {
 	if !utf8.Valid(raw) {
 		return form{}, fault(mcp.PARSE_ERROR, "parse error: the message is not valid UTF-8")
@@ -111,8 +109,7 @@ func (w *walk) take(token jsontext.Token, before int64) *mcp.JSONRPCErrorDetails
 	return nil
 }
 
-// unicode reports whether the string that was read last has no half of a surrogate pair,
-// which readers replace as they like.
+// unicode reports whether the last string has no half of a surrogate pair, which readers replace in different ways.
 func (w *walk) unicode(text string, before int64) bool {
 	if !strings.ContainsRune(text, utf8.RuneError) {
 		return true
@@ -121,7 +118,7 @@ func (w *walk) unicode(text string, before int64) bool {
 	return jsontext.Value(read[bytes.IndexByte(read, '"'):]).IsValid()
 }
 
-// name judges a member's name.
+// name checks a member's name.
 func (w *walk) name(name string, depth int, arguments bool) *mcp.JSONRPCErrorDetails {
 	w.path[depth-1] = name
 	free := depth > 3 && w.path[0] == "params" && w.path[1] == "_meta" && !slices.Contains(memberNames(), w.path[2])
@@ -154,7 +151,7 @@ func (w *walk) name(name string, depth int, arguments bool) *mcp.JSONRPCErrorDet
 	return nil
 }
 
-// fold returns the one of all spellings of a name that encoding/json takes for the same.
+// fold returns one representative of all spellings of a name that encoding/json treats as equal.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r

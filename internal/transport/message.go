@@ -1,6 +1,5 @@
-// Package transport is what the two transports of MCP share: the reading of a
-// JSON-RPC message and its limit, the refusal of one, and what a session knows of
-// its client. It knows neither streams of bytes nor HTTP.
+// Package transport is shared by the two transports of MCP: it reads JSON-RPC messages within a size limit, builds
+// refusals, and holds a session's data about its client. It knows neither streams of bytes nor HTTP.
 package transport
 
 import (
@@ -14,17 +13,16 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// MaxMessage is the longest message that is accepted, in bytes, where nobody says
-// otherwise.
+// MaxMessage is the default limit of a message, in bytes.
 const MaxMessage = 4 << 20
 
 const (
-	maxPlain = 64 << 10  // bytes of a message that carries no arguments and no answer
+	maxPlain = 64 << 10  // bytes of a message without arguments and answer
 	maxToken = 512       // bytes of an id or a progress token, which are kept and sent back
-	maxExact = 1<<53 - 1 // the greatest integer that every reader of JSON has
+	maxExact = 1<<53 - 1 // the greatest integer that every JSON reader represents exactly
 )
 
-// Kind is what a message is.
+// Kind is the kind of a message.
 type Kind int
 
 // The kinds of messages.
@@ -34,22 +32,21 @@ const (
 	Response
 )
 
-// Message is a JSON-RPC message. It has one reading only (see readForm), so the library
-// sees the same one.
+// Message is a JSON-RPC message. It has only one reading (see readForm), so the library sees the same one.
 type Message struct {
 	Kind   Kind
 	Raw    json.RawMessage
-	ID     json.RawMessage // as sent, to be echoed exactly; nil when there is none
-	Key    string          // the id, comparable (see Key); "" when there is none
+	ID     json.RawMessage // as sent, to be echoed exactly; nil if missing
+	Key    string          // the id, comparable (see Key); "" if missing
 	Method string
 	Params json.RawMessage
 	Result json.RawMessage
-	Fault  json.RawMessage // the error of a response, nil when there is none
+	Fault  json.RawMessage // the error of a response; nil if missing
 
 	meta *mcp.Meta
 }
 
-// Parse reads a message, or says in an answer why it is none.
+// Parse reads a message, or returns an answer with the reason it is invalid.
 func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
 	f, wrong := readForm(raw)
 	if wrong != nil {
@@ -95,8 +92,8 @@ func Parse(raw []byte) (Message, *mcp.JSONRPCError) {
 	return m, nil
 }
 
-// whose is the id of the request that a text was to be, nil when it has none. What has a
-// fault is read as loosely as its sender may have meant it, but answers no answer.
+// The id of the request that a faulty text was meant to be, nil if it has none. The text is read leniently, but
+// responses are ignored, because they are never answered.
 func whose(raw []byte) json.RawMessage {
 	var e struct {
 		ID     json.RawMessage `json:"id"`
@@ -108,8 +105,7 @@ func whose(raw []byte) json.RawMessage {
 	return e.ID
 }
 
-// judgeParams refuses parameters that the library would take as something else, or keep
-// without bound.
+// judgeParams refuses parameters that the library would misread, or keep without a bound.
 func (m *Message) judgeParams(f form) *mcp.JSONRPCErrorDetails {
 	var params struct {
 		Meta   *mcp.Meta `json:"_meta"`
@@ -148,11 +144,10 @@ func isToken(token any) bool {
 	return false
 }
 
-// ProtocolVersion is the revision that the message itself declares, read the way
-// the library does; "" when it declares none.
+// ProtocolVersion returns the revision that the message itself declares, read the way the library does, or "".
 func (m Message) ProtocolVersion() string { return m.meta.ProtocolVersion() }
 
-// Cancels is the key of the request that a cancellation names, "" when it names none.
+// Cancels returns the key of the request that a cancellation names, or "".
 func (m Message) Cancels() string {
 	var params struct {
 		RequestID json.RawMessage `json:"requestId"`
@@ -163,9 +158,8 @@ func (m Message) Cancels() string {
 	return Key(params.RequestID)
 }
 
-// Key makes an id comparable: the string "1" and the number 1 differ, two
-// spellings of one string do not. Anything else is no id, and has the key "": what is too
-// long, and numbers that not every reader takes for the same.
+// Key makes an id comparable: the string "1" and the number 1 differ, two spellings of one string do not. Invalid ids
+// have the key "": other types, ids that are too long, and numbers that readers represent differently.
 func Key(id json.RawMessage) string {
 	if len(id) == 0 || len(id) > maxToken {
 		return ""
@@ -192,8 +186,7 @@ func Given(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// Refusal is the error that answers a message; an id of nil stands for one that
-// is not known.
+// Refusal returns the error that answers a message; a nil id means that it is unknown.
 func Refusal(id json.RawMessage, code int, text string) *mcp.JSONRPCError {
 	e := &mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.NewJSONRPCErrorDetails(code, text, nil)}
 	if id != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// TestTheLibrarysNamesAreKnown fails when the library looks for a name that is not among
-// those that have one spelling.
+// TestTheLibrarysNamesAreKnown fails if the library looks for a name missing from memberNames.
 func TestTheLibrarysNamesAreKnown(t *testing.T) {
 	for _, message := range []any{
 		mcp.InitializeRequest{}, mcp.PingRequest{}, mcp.DiscoverRequest{}, mcp.SubscriptionsListenRequest{}, mcp.SetLevelRequest{},
@@ -82,8 +81,8 @@ func TestWhatAHostKeepsInMeta(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is accepted is read alike by the library, by a reader that knows no
-// other case, and by one that folds names and takes the first.
+// FuzzParse: an accepted message means the same to the library, to a reader that respects case, and to one that folds
+// names and takes the first.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"b":1},"_meta":{"progressToken":"p"}}}`,
@@ -152,13 +151,13 @@ func text(value jsontext.Value) string {
 	return s
 }
 
-// exact takes names as they are, each once.
+// exact reads names unchanged, each once.
 func exact(object []byte) (map[string]jsontext.Value, error) {
 	members := map[string]jsontext.Value{}
 	return members, json.Unmarshal(object, &members, jsontext.AllowDuplicateNames(true))
 }
 
-// folding takes the first of all names that are alike but for their case.
+// folding reads the first of all names that differ only in case.
 func folding(object []byte) (map[string]jsontext.Value, error) {
 	in, members := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true)), map[string]jsontext.Value{}
 	_, err := in.ReadToken()

@@ -24,19 +24,19 @@ import (
 const (
 	apiPrefix = "/api/"
 	maxBody   = 1 << 20
-	actLasts  = time.Minute // for an act whose page may be gone
-	logLines  = 100         // that are told at a time
+	actLasts  = time.Minute // for an act that may outlive its page
+	logLines  = 100         // returned at a time
 )
 
-// route is a row of the table of what can be asked for.
+// route is one entry of the API.
 type route struct {
 	method string
-	params []string // of the query, each once at most
-	door   bool     // it is for who has not entered yet
+	params []string // of the query, each at most once
+	door   bool     // open to browsers without a session
 	do     func(call) (any, error)
 }
 
-// call is one request to a route. Session is nil at the door.
+// call is one request to a route. Session is nil for routes of the door.
 type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
@@ -45,7 +45,7 @@ type call struct {
 	body    []byte
 }
 
-// api is the table of what the page can ask for.
+// api returns the routes by path.
 func (s *Server) api() map[string]route {
 	return map[string]route{
 		"/api/enter":  {method: http.MethodPost, door: true, do: s.postEnter},
@@ -81,7 +81,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, route route, quer
 		c.body, err = s.readBody(w, r)
 	}
 	if err == nil && !route.door {
-		c.session, err = s.door.who(r) // which may have ended while the body was on its way
+		c.session, err = s.door.who(r) // it may have ended while the body was arriving
 	}
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 		return nil, tooLong
 	}
 	limits := http.NewResponseController(w)
-	_ = limits.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)) // as for the one of writing
+	_ = limits.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)) // as for the write deadline
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
@@ -140,8 +140,8 @@ func decode[In any](c call) (in In, err error) {
 	return in, err
 }
 
-// postEnter opens a session: by a launch code, which is worth one that decides, or as
-// Looking says. An Authorization header opens none.
+// postEnter opens a session: with a launch code, for one that may decide, or as Looking allows. An Authorization header
+// opens no session.
 func (s *Server) postEnter(c call) (any, error) {
 	in, err := decode[struct {
 		Code  string `json:"code,omitempty" text:"any"`
@@ -177,7 +177,7 @@ func (s *Server) postEnter(c call) (any, error) {
 	}{key, decides && s.opts.Refusal == ""}, nil
 }
 
-// ofOurUser refuses the programs of other users of this machine, where the system tells whose they are.
+// ofOurUser refuses programs of other users of this machine, if the system reveals the owner of a connection.
 func (s *Server) ofOurUser(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local == nil {
@@ -190,7 +190,7 @@ func (s *Server) ofOurUser(r *http.Request) error {
 	return nil
 }
 
-// maySee judges who comes without a launch code, or with one that is not right.
+// maySee decides whether a browser without a valid launch code may look.
 func (s *Server) maySee(code, token string) error {
 	if code == "" && token == "" && s.opts.Looking.Anyone {
 		return nil
@@ -222,7 +222,7 @@ func (s *Server) maySee(code, token string) error {
 	return refused
 }
 
-// can says what the session of a request may do in a workspace.
+// can returns the rights of a request's session in a workspace.
 func (s *Server) can(c call, sheet *review.Sheet) review.Can {
 	refused := ""
 	if sheet.Refused != nil {
@@ -239,7 +239,7 @@ func (s *Server) can(c call, sheet *review.Sheet) review.Can {
 	return review.Can{Decide: true, Code: !s.door.unlocked(c.session, c.r, c.r.URL.Path == "/api/act")}
 }
 
-// postCode has a new code written to the terminal.
+// postCode writes a new code to the terminal.
 func (s *Server) postCode(c call) (any, error) {
 	in, err := decode[struct {
 		Workspace string `json:"workspace"`
@@ -268,7 +268,7 @@ func (s *Server) postCode(c call) (any, error) {
 	return struct{}{}, s.opts.ShowCode(sheet.Place, code)
 }
 
-// postUnlock takes the code that was typed.
+// postUnlock checks the typed code.
 func (s *Server) postUnlock(c call) (any, error) {
 	in, err := decode[struct {
 		Code string `json:"code" text:"any"`
@@ -285,7 +285,7 @@ func (s *Server) postUnlock(c call) (any, error) {
 	}{proof}, nil
 }
 
-// postAct does what a person asks for. It goes on if they close the page meanwhile.
+// postAct performs a person's act. It continues if they close the page.
 func (s *Server) postAct(c call) (any, error) {
 	in, err := decode[struct {
 		Workspace string         `json:"workspace"`
@@ -326,7 +326,7 @@ func (s *Server) getView(c call) (any, error) {
 	})
 }
 
-// viewOfAll is a view without what differs from one reader to the next.
+// viewOfAll is a view without the members that differ between readers.
 type viewOfAll struct {
 	review.View
 	Can struct{} `json:"can,omitzero"`
@@ -380,7 +380,7 @@ func (s *Server) sheet(c call) (*review.Sheet, error) {
 	return s.opts.Desk.Open(c.r.Context(), c.query.Get("workspace"))
 }
 
-// number reads one of the query, 0 where it is not given.
+// number reads a number of the query, 0 if it is not given.
 func number(c call, name string) (int, error) {
 	text := c.query.Get(name)
 	if text == "" {

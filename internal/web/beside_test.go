@@ -12,8 +12,7 @@ import (
 	"github.com/planloop/planloop/internal/httpserve"
 )
 
-// TestNeitherOpensTheOther serves MCP and the page at one address: what opens one is worth nothing
-// at the other.
+// TestNeitherOpensTheOther serves MCP and the page at one address: credentials of one do not work at the other.
 func TestNeitherOpensTheOther(t *testing.T) {
 	const token = "correct-horse-battery"
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +

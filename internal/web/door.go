@@ -16,32 +16,32 @@ import (
 
 const (
 	launchLasts  = 30 * time.Second
-	mostLaunches = 16 // codes that wait to be used
+	mostLaunches = 16 // unused codes
 	mostSessions = 64
-	sessionLasts = 12 * time.Hour // since it has asked for something
+	sessionLasts = 12 * time.Hour // since its last request
 )
 
-// digest is what is kept of a secret. Looking one up tells nothing of the others.
+// digest is the stored form of a secret. The time of a lookup reveals nothing about other secrets.
 type digest [sha256.Size]byte
 
 func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
 
-// is compares in a time that does not depend on how much is right.
+// is compares in constant time.
 func (d digest) is(other digest) bool { return subtle.ConstantTimeCompare(d[:], other[:]) == 1 }
 
-// newSecret makes one that nobody guesses, of 128 bits.
+// newSecret returns an unguessable secret of 128 bits.
 func newSecret() string {
 	var random [16]byte
-	_, _ = rand.Read(random[:]) // which never fails
+	_, _ = rand.Read(random[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// door knows who has entered.
+// door keeps the sessions.
 type door struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	launches map[digest]time.Time // codes of links that nobody has used yet, and until when they can be
+	launches map[digest]time.Time // unused codes of links, and when they expire
 	sessions map[digest]*session  // by their cookie
 	guesses  guesses
 }
@@ -50,14 +50,14 @@ type door struct {
 type session struct {
 	key     digest
 	decides bool   // it came by a launch link
-	launch  digest // the code of that
+	launch  digest // the code of that link
 	seen    time.Time
 	streams int
 	ended   chan struct{}
 
-	code     digest               // that was written to the terminal last
-	codeEnds time.Time            // zero when none is open
-	proofs   map[digest]time.Time // that a code was typed, and when they were used last
+	code     digest               // the last one written to the terminal
+	codeEnds time.Time            // zero if no code is open
+	proofs   map[digest]time.Time // that a code was typed, with their last use
 }
 
 func newDoor(now func() time.Time) *door {
@@ -76,8 +76,8 @@ func (d *door) launchCode() string {
 	return code
 }
 
-// use uses a launch code up. One that comes twice was seen by somebody else, and nobody knows who was
-// faster: the session that it opened ends.
+// use consumes a launch code. If a code is used twice, another program has seen it, and it is unknown which use came
+// first: the session that it opened ends.
 func (d *door) use(code string) (ok, twice bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,8 +99,8 @@ func (d *door) end(cookie digest) {
 	delete(d.sessions, cookie)
 }
 
-// admit begins a session, by a launch code where it decides. There are so many at most: one that decides takes the
-// place of one that looks or else of who has not been seen for longest, one that looks only that of another.
+// admit begins a session, with its launch code if it may decide. The number of sessions is bounded: a new one that may
+// decide replaces one that only looks, or else the least recently used; one that only looks can only replace its like.
 func (d *door) admit(decides bool, launch string) (cookie, key string, err error) {
 	cookie, key = newSecret(), newSecret()
 	d.mu.Lock()
@@ -136,9 +136,9 @@ func (s *session) compare(other *session) int {
 	return cmp.Or(cmp.Compare(worth(s), worth(other)), s.seen.Compare(other.seen))
 }
 
-// who returns the session of a request: both its cookie and its key have to be right. Cookies
-// of 127.0.0.1 go to all its ports, and the page's storage, where the key is, to one. Servers on others can set cookies of our
-// name, in any number and before ours: all that a request may carry are looked at.
+// A request's session needs both the right cookie and the right key. Cookies of 127.0.0.1 go to all its ports, but the
+// page's storage, with the key, belongs to one. Servers on other ports can set cookies with our name, in any number and
+// before ours, so all cookies of a request are checked.
 func (d *door) who(r *http.Request) (*session, error) {
 	key, ok := only(r, "Planloop-Key")
 	cookies := r.CookiesNamed(cookieName(r.Host))
@@ -155,7 +155,7 @@ func (d *door) who(r *http.Request) (*session, error) {
 		Fix: "press Enter in the terminal of `planloop review` for a new link", Field: "/code"}
 }
 
-// endIdle ends the sessions that nobody has used for long, also where a page of theirs is still open. The door is locked.
+// endIdle ends the sessions that were not used for long, even with a page still open. The door is locked.
 func (d *door) endIdle() {
 	for cookie, s := range d.sessions {
 		if d.now().Sub(s.seen) >= sessionLasts {
@@ -164,14 +164,14 @@ func (d *door) endIdle() {
 	}
 }
 
-// lookForIdle is endIdle for who has not locked the door.
+// lookForIdle is endIdle without the door locked.
 func (d *door) lookForIdle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.endIdle()
 }
 
-// watch counts a stream of a session in, until stop is called.
+// watch counts a session's stream until stop is called.
 func (d *door) watch(s *session) (stop func()) {
 	count := func(n int) {
 		d.mu.Lock()
@@ -193,13 +193,13 @@ func (d *door) close() {
 	clear(d.sessions)
 }
 
-// cookieName is for one port: browsers send a cookie to all ports of a host.
+// cookieName includes the port: browsers send a cookie to all ports of a host.
 func cookieName(host string) string {
 	_, port, _ := strings.Cut(host[strings.LastIndexByte(host, ']')+1:], ":")
 	return "planloop-" + cmp.Or(port, "80")
 }
 
-// dropOldest leaves so many of the times at most.
+// dropOldest removes the oldest times until at most most remain.
 func dropOldest(times map[digest]time.Time, most int) {
 	for len(times) > most {
 		delete(times, slices.MinFunc(slices.Collect(maps.Keys(times)), func(a, b digest) int { return times[a].Compare(times[b]) }))

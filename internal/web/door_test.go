@@ -69,7 +69,7 @@ func TestLaunchCodes(t *testing.T) {
 	}
 }
 
-// TestLinkThatIsUsedTwice opens nothing more, and ends what it opened: that may have been somebody else.
+// TestLinkThatIsUsedTwice opens nothing more, and ends the session that it opened: that may be an attacker's.
 func TestLinkThatIsUsedTwice(t *testing.T) {
 	twice := 0
 	f := serve(t, func(o *Options) { o.UsedTwice = func() { twice++ } })
@@ -96,7 +96,7 @@ func TestLinkThatIsUsedTwice(t *testing.T) {
 	}
 }
 
-// TestOtherUsersStayOut whatever they bring; a link that they try stays good.
+// TestOtherUsersStayOut with any credentials; a link that they try stays valid.
 func TestOtherUsersStayOut(t *testing.T) {
 	if os.Geteuid() < 0 {
 		t.Skip("users have no numbers here")
@@ -135,7 +135,7 @@ func TestOtherUsersStayOut(t *testing.T) {
 	}
 }
 
-// TestWrongCodesAreBounded has no flood of wrong codes keep out who has the right one.
+// TestWrongCodesAreBounded: a flood of wrong codes does not keep out the right one.
 func TestWrongCodesAreBounded(t *testing.T) {
 	f := serve(t, nil)
 	f.Server.enter.SetLimit(rate.Every(time.Hour)) // however long the test takes
@@ -207,7 +207,7 @@ func TestSessionsEndWithoutUse(t *testing.T) {
 	}
 }
 
-// TestSessionEndsUnderARequest: what is on its way when a session ends is done no more.
+// TestSessionEndsUnderARequest: a request in progress when its session ends is not performed.
 func TestSessionEndsUnderARequest(t *testing.T) {
 	f := serve(t, nil)
 	b := f.launch()
@@ -234,7 +234,7 @@ func TestSessionEndsUnderARequest(t *testing.T) {
 	}
 }
 
-// onRead does something before each reading.
+// onRead runs a function before each read.
 type onRead struct {
 	io.Reader
 	do func()
@@ -336,7 +336,7 @@ func TestWhoMayLook(t *testing.T) {
 	}
 }
 
-// TestServerThatOnlyShows refuses every decision, with why, to who came by a link too.
+// TestServerThatOnlyShows refuses every decision, with the reason, also to a session from a link.
 func TestServerThatOnlyShows(t *testing.T) {
 	const why = "planloop was started by an agent"
 	f := serve(t, func(o *Options) { o.Refusal = why })
@@ -354,7 +354,7 @@ func TestServerThatOnlyShows(t *testing.T) {
 	}
 }
 
-// mayNothing tries to decide, and to be let.
+// mayNothing tries to decide, and to be allowed to.
 func mayNothing(t *testing.T, f *fixture, b *browser, v review.View) (told refusal) {
 	t.Helper()
 	for _, act := range []string{"approve", "return", "reject", "comment", "answer"} {
@@ -413,7 +413,7 @@ func TestCodeOfTheTerminal(t *testing.T) {
 	var told struct{ Unlock string }
 	answer.into(t, &told)
 
-	approve := func(b *browser, proof ...string) reply { // and whatever else is done on the page
+	approve := func(b *browser, proof ...string) reply { // and every other act of the page
 		var answers []reply
 		for _, name := range append(review.ActNames(), "approve") {
 			body := `{"workspace":"w1","act":"` + name + `","input":{"nothing":true}}`
@@ -431,7 +431,7 @@ func TestCodeOfTheTerminal(t *testing.T) {
 	is("the code itself", approve(b, second), 403)
 	is("none", approve(b), 403)
 	is("two", approve(b, told.Unlock, told.Unlock), 403)
-	is("the proof", approve(b, told.Unlock), 422) // let, and then its input is read
+	is("the proof", approve(b, told.Unlock), 422) // allowed, and then its input is read
 	f.clock.pass(proofLasts)
 	is("the proof within the hour", approve(b, told.Unlock), 422)
 	f.clock.pass(proofLasts)
@@ -439,7 +439,7 @@ func TestCodeOfTheTerminal(t *testing.T) {
 		t.Error("a page is not told that it may decide")
 	}
 	b.unlock = ""
-	f.clock.pass(time.Second) // since it acted: it has looked meanwhile
+	f.clock.pass(time.Second) // since it acted; it has only looked since
 	is("an old proof", approve(b, told.Unlock), 403)
 }
 
@@ -449,8 +449,8 @@ type atWork []verbs.AtWork
 func (atWork) Called(string)            {}
 func (a atWork) Agents() []verbs.AtWork { return a }
 
-// TestCodeIsAskedForWhereAgentsAreHeld: that every agent is held tells nothing of the other programs of the user, such as one
-// that was started before planning mode began.
+// TestCodeIsAskedForWhereAgentsAreHeld: enforcing every agent proves nothing about the user's other programs, such as
+// one started before planning mode began.
 func TestCodeIsAskedForWhereAgentsAreHeld(t *testing.T) {
 	f := prepare(t, nil)
 	f.desk.sheets["w1"] = open(t, "w1", func(o *verbs.Options) {
@@ -483,8 +483,8 @@ func TestNoTerminalToShowACode(t *testing.T) {
 	}
 }
 
-// TestGuessingTheCodeIsHopeless has three tries of whoever guesses, in all sessions together, and pauses
-// that grow until somebody types the right one.
+// TestGuessingTheCodeIsHopeless: all sessions together have three tries, and then growing pauses until the right code
+// is typed.
 func TestGuessingTheCodeIsHopeless(t *testing.T) {
 	f := prepare(t, nil)
 	inside := func() *session {

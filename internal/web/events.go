@@ -16,25 +16,24 @@ import (
 
 const (
 	mostStreams  = 128
-	mostLooking  = 64 // of them, of sessions that only look
+	mostLooking  = 64 // of them, for sessions that only look
 	eventTimeout = 10 * time.Second
 )
 
-// streams are the streams of changes that are open, and the one follower of the desk that
-// feeds them. It follows from the first stream on, until the desk or the server ends.
+// streams holds the open streams of changes, and the single follower of the desk that feeds them. The follower runs
+// from the first stream on, until the desk or the server ends.
 type streams struct {
 	watch func(context.Context) <-chan review.Change
 
 	mu            sync.Mutex
-	ending        context.Context // done when all of them are to end
+	ending        context.Context // done when all of them must end
 	end           context.CancelFunc
-	news          *news // nil while nobody follows
+	news          *news // nil without a follower
 	open, looking int
 	running       sync.WaitGroup // the streams and the follower
 }
 
-// news is what the follower has heard of: the last change of each workspace, so that a slow
-// stream gets several as one.
+// news holds the follower's last change of each workspace, so that a slow stream gets several as one.
 type news struct {
 	told broadcast.Hub // closed when the follower is gone
 
@@ -43,7 +42,7 @@ type news struct {
 	count  int
 }
 
-// numbered is a change with its place among all.
+// numbered is a change with its number in the sequence of all.
 type numbered struct {
 	review.Change
 	number int
@@ -55,7 +54,7 @@ func newStreams(desk review.Desk) *streams {
 	return s
 }
 
-// join counts a stream in, until leave is called.
+// join counts a stream until leave is called.
 func (s *streams) join(decides bool) (n *news, leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +70,7 @@ func (s *streams) join(decides bool) (n *news, leave func(), err error) {
 	if s.news == nil {
 		s.news = &news{latest: map[string]numbered{}}
 		s.running.Add(1)
-		go s.follow(s.news, s.watch(s.ending)) // from now on: a stream that is told to be open misses nothing
+		go s.follow(s.news, s.watch(s.ending)) // from now on: an open stream misses no change
 	}
 	return s.news, func() {
 		s.mu.Lock()
@@ -81,7 +80,7 @@ func (s *streams) join(decides bool) (n *news, leave func(), err error) {
 	}, nil
 }
 
-// follow hears of changes until the desk tells of no more.
+// follow receives changes until the desk closes the channel.
 func (s *streams) follow(n *news, changes <-chan review.Change) {
 	defer s.running.Done()
 	for change := range changes {
@@ -95,13 +94,13 @@ func (s *streams) follow(n *news, changes <-chan review.Change) {
 
 // close ends all streams and waits for them.
 func (s *streams) close() {
-	s.mu.Lock() // none joins meanwhile
+	s.mu.Lock() // prevents new ones
 	s.end()
 	s.mu.Unlock()
 	s.running.Wait()
 }
 
-// tell tells all who listen of a change.
+// tell passes a change to all streams.
 func (n *news) tell(change review.Change) {
 	n.mu.Lock()
 	n.count++
@@ -110,7 +109,7 @@ func (n *news) tell(change review.Change) {
 	n.told.Notify()
 }
 
-// since lists the changes behind a number, oldest first, with the number of the last.
+// since lists the changes after a number, oldest first, and returns the number of the last.
 func (n *news) since(number int) ([]numbered, int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -124,8 +123,7 @@ func (n *news) since(number int) ([]numbered, int) {
 	return list, n.count
 }
 
-// getEvents tells the page of changes as they are made. It ends with the page, the session,
-// the server, or a page that does not read.
+// getEvents streams changes to the page. It ends with the page, the session, the server, or if the page does not read.
 func (s *Server) getEvents(c call) (any, error) {
 	news, leave, err := s.streams.join(c.session.decides)
 	if err != nil {
@@ -142,7 +140,7 @@ func (s *Server) getEvents(c call) (any, error) {
 	told := news.told.Listen(ctx)
 	_, sent := news.since(0)
 	c.w.Header().Set("Content-Type", "text/event-stream")
-	if out.send(": watching\n\n") != nil { // the page may look now: what changes from here on is told
+	if out.send(": watching\n\n") != nil { // the page may look now: later changes are sent
 		return nil, nil
 	}
 	heartbeat := time.NewTicker(s.opts.Heartbeat)
@@ -159,7 +157,7 @@ func (s *Server) getEvents(c call) (any, error) {
 			list, sent = news.since(sent)
 			text := ""
 			for _, change := range list {
-				data, _ := json.Marshal(change.Change) // a text and a number, which it always can
+				data, _ := json.Marshal(change.Change) // a text and a number: cannot fail
 				text += "data: " + string(data) + "\n\n"
 			}
 			if !more {
@@ -168,12 +166,12 @@ func (s *Server) getEvents(c call) (any, error) {
 			err = out.send(text)
 		}
 		if err != nil {
-			return nil, nil // who does not read is dropped, and who has gone needs no answer
+			return nil, nil // a page that does not read is dropped, and one that has gone needs no answer
 		}
 	}
 }
 
-// eventWriter writes to one stream, each time within bounds.
+// eventWriter writes to one stream, each write with a time limit.
 type eventWriter struct {
 	w      http.ResponseWriter
 	limits *http.ResponseController
@@ -181,7 +179,7 @@ type eventWriter struct {
 }
 
 func (e *eventWriter) send(text string) error {
-	// Before the context is asked: either it has not ended, or cut comes later than this.
+	// Set before the context is checked: either it has not ended, or cut runs after this.
 	_ = e.limits.SetWriteDeadline(time.Now().Add(eventTimeout))
 	if err := e.ctx.Err(); err != nil {
 		return err
@@ -192,5 +190,5 @@ func (e *eventWriter) send(text string) error {
 	return e.limits.Flush()
 }
 
-// cut ends a write that is under way.
+// cut ends a write in progress.
 func (e *eventWriter) cut() { _ = e.limits.SetWriteDeadline(time.Now()) }

@@ -38,7 +38,7 @@ func TestStreamTellsOfChanges(t *testing.T) {
 	}
 }
 
-// TestSlowStreamGetsSeveralAsOne has more happen than a stream that is not read can hold.
+// TestSlowStreamGetsSeveralAsOne: more changes happen than an unread stream can hold.
 func TestSlowStreamGetsSeveralAsOne(t *testing.T) {
 	n := &news{latest: map[string]numbered{}}
 	for i := range 1000 {
@@ -77,7 +77,7 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
-// TestPageThatDoesNotReadIsDropped ends with the server though nobody reads.
+// TestPageThatDoesNotReadIsDropped: such a stream ends with the server.
 func TestPageThatDoesNotReadIsDropped(t *testing.T) {
 	f := serve(t, nil)
 	b := f.launch()
@@ -137,7 +137,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeskThatFallsSilent ends the streams, so that pages know, and the next stream asks it anew.
+// TestDeskThatFallsSilent ends the streams, so that pages notice, and the next stream follows the desk again.
 func TestDeskThatFallsSilent(t *testing.T) {
 	f := prepare(t, nil)
 	defer f.Close()
@@ -180,7 +180,7 @@ func TestDeskThatFallsSilent(t *testing.T) {
 	_ = heard
 }
 
-// TestNothingLeaks opens 50 streams, tells them of 10,000 changes, and looks what is left.
+// TestNothingLeaks opens 50 streams, sends them 10,000 changes, and checks for leftovers.
 func TestNothingLeaks(t *testing.T) {
 	f := serve(t, nil)
 	before, heap := runtime.NumGoroutine(), heapInUse()
@@ -232,7 +232,7 @@ func heapInUse() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// eventually waits until something is so that nobody tells of.
+// eventually waits for a condition that has no event.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); runtime.Gosched() {
@@ -242,7 +242,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// BenchmarkActToWatcher is the time from a press of a button to the page of somebody else.
+// BenchmarkActToWatcher measures the time from an act to another person's page.
 func BenchmarkActToWatcher(b *testing.B) {
 	f := serve(b, nil)
 	presses := f.launch()
@@ -256,7 +256,7 @@ func BenchmarkActToWatcher(b *testing.B) {
 	}
 }
 
-// BenchmarkView is what a page that looks costs.
+// BenchmarkView measures the cost of a page that looks.
 func BenchmarkView(b *testing.B) {
 	f := serve(b, nil)
 	f.submit("w1")
@@ -266,9 +266,9 @@ func BenchmarkView(b *testing.B) {
 	}
 }
 
-// TestStreamListensBeforeItSaysSo: whoever is told that the stream is open misses nothing from then on.
+// TestStreamListensBeforeItSaysSo: after a stream reports that it is open, it misses nothing.
 func TestStreamListensBeforeItSaysSo(t *testing.T) {
-	listens := false // read once join has returned, as the stream does before it says so
+	listens := false // read once join has returned, as the stream does before it reports open
 	s := &streams{watch: func(context.Context) <-chan review.Change {
 		listens = true
 		changes := make(chan review.Change)

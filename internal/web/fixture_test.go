@@ -27,7 +27,7 @@ import (
 // patience bounds every wait for an event; no test waits this long.
 const patience = 2 * time.Minute
 
-// desk has workspaces in memory. What is sent to changes is told besides what happens in them.
+// desk has workspaces in memory. Values sent to changes are reported in addition to real changes.
 type desk struct {
 	sheets  map[string]*review.Sheet
 	changes chan review.Change
@@ -61,7 +61,7 @@ func (d *desk) InInbox(ctx context.Context, place review.Place) (shown review.In
 	return review.InInbox(ctx, sheet)
 }
 
-// Watch tells of the changes of all workspaces, and has ended when its channel is closed.
+// Watch reports the changes of all workspaces, and has ended when its channel is closed.
 func (d *desk) Watch(ctx context.Context) <-chan review.Change {
 	out := make(chan review.Change)
 	var running sync.WaitGroup
@@ -170,7 +170,7 @@ func prepare(t testing.TB, edit func(*Options)) *fixture {
 	if f.Server, err = New(opts); err != nil {
 		t.Fatal(err)
 	}
-	f.codes.SetLimit(1e9) // but where it is tested
+	f.codes.SetLimit(1e9) // except where it is tested
 	return f
 }
 
@@ -211,7 +211,7 @@ type reply struct {
 	body   string
 }
 
-// refusal reads why a request was refused.
+// refusal reads the refusal in an answer.
 func (r reply) refusal(t testing.TB) (told refusal) {
 	t.Helper()
 	var answer struct{ Error *refusal }
@@ -221,7 +221,7 @@ func (r reply) refusal(t testing.TB) (told refusal) {
 	return *answer.Error
 }
 
-// into reads what was answered.
+// into decodes an answer.
 func (r reply) into(t testing.TB, value any) {
 	t.Helper()
 	if r.status != http.StatusOK {
@@ -363,7 +363,7 @@ func (b *browser) typeCode() {
 	b.unlock = told.Unlock
 }
 
-// submit puts a plan before the person.
+// submit submits a plan to the person.
 func (f *fixture) submit(workspace string) {
 	f.t.Helper()
 	title := "Move the sessions"
@@ -375,7 +375,7 @@ func (f *fixture) submit(workspace string) {
 	}
 }
 
-// decision is the input that decides about the draft that a view shows.
+// decision is the input that decides the draft in a view.
 func decision(v review.View) map[string]any {
 	return map[string]any{"request": v.Draft.Request, "digest": v.Draft.Plan.Digest}
 }

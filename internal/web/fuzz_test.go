@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzBody posts any body to every path, in and out of a session that may approve: it is answered by
-// JSON, never by a fault, with the policy, and a plan is approved by its digest alone.
+// FuzzBody posts any body to every path, in and out of a session that may approve: the answer is JSON with the policy,
+// never a fault, and a plan is approved only by its digest.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", "[]", "null", `"`, "{}", "{}{}", `{"code":"123456"}`, `{"code":1}`, `{"code":null,"token":null}`, `{"token":""}`,

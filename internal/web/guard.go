@@ -16,8 +16,7 @@ import (
 // writeTimeout bounds one write to a client that does not read.
 const writeTimeout = 30 * time.Second
 
-// ServeHTTP answers a request: the guard decides where it comes from and what it is before
-// anything else looks at it.
+// ServeHTTP answers a request. The guard checks its origin and form before anything else.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setPolicy(w.Header())
 	defer func() {
@@ -34,7 +33,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	// Paths are compared as they came: no cleaning, no redirects.
+	// Paths are compared unchanged: no cleaning, no redirects.
 	path, query, _ := strings.Cut(r.RequestURI, "?")
 	if file := s.files[path]; file != nil {
 		s.serve(w, r, file)
@@ -51,12 +50,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func limitWrite(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // in tests there are writers without deadlines
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // writers in tests have no deadlines
 }
 
-// fromHere refuses requests that do not come from this machine, by one of this server's own
-// names, and from its own page or from no page. A browser does not let a page set these
-// headers.
+// fromHere refuses requests unless they come from this machine, to one of this server's own names, and from its own
+// page or no page. A browser does not let a page set these headers.
 func (s *Server) fromHere(r *http.Request) error {
 	elsewhere := func(problem string) error {
 		return &refusal{Kind: forbidden, Problem: problem, Fix: "open the page at the address that planloop printed"}
@@ -71,7 +69,7 @@ func (s *Server) fromHere(r *http.Request) error {
 	if local == nil || !slices.Contains(loopback.Hosts(local.String(), s.opts.Name), r.Host) {
 		return elsewhere("the Host header does not name this server")
 	}
-	if r.Header.Get("Service-Worker") != "" { // which the page has none of
+	if r.Header.Get("Service-Worker") != "" { // the page has no service worker
 		return elsewhere("no script of this page answers for the server")
 	}
 	if !ownOrigin(r) {
@@ -83,7 +81,7 @@ func (s *Server) fromHere(r *http.Request) error {
 	return nil
 }
 
-// ownOrigin judges where a request says it comes from: what changes something has to say so.
+// ownOrigin checks a request's stated origin: requests that change something must state it.
 func ownOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -92,12 +90,12 @@ func ownOrigin(r *http.Request) bool {
 	return len(origins) == 1 && origins[0] == "http://"+r.Host
 }
 
-// openedByPerson tells whether somebody opened the page itself, by its address or by a link.
+// openedByPerson reports whether a person opened the page itself, by its address or a link.
 func openedByPerson(r *http.Request) bool {
 	return r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// takesJSON refuses bodies that a form or a page of another origin could send without asking.
+// takesJSON refuses bodies that a form or a page of another origin could send without a preflight.
 func takesJSON(r *http.Request) error {
 	types := r.Header.Values("Content-Type")
 	if len(types) == 1 && r.Header.Get("Content-Encoding") == "" {
@@ -108,7 +106,7 @@ func takesJSON(r *http.Request) error {
 	return &refusal{Kind: wrongType, Problem: "the body is not of the type application/json", Fix: "send JSON, with that Content-Type"}
 }
 
-// only returns the one value of a header; ok is false when there is none, or more than one.
+// only returns the single value of a header; ok is false if it is missing, empty or repeated.
 func only(r *http.Request, header string) (value string, ok bool) {
 	values := r.Header.Values(header)
 	if len(values) != 1 || values[0] == "" {

@@ -13,13 +13,12 @@ import (
 	"time"
 )
 
-// header sets a header, to several values if there are several, and takes it away if there is none.
+// header sets a header to one or several values, and removes it without any.
 func header(name string, values ...string) func(*http.Request) {
 	return func(r *http.Request) { r.Header[name] = values }
 }
 
-// TestWhatComesFromElsewhereIsRefused sends what is right but for one thing, to every kind of
-// path. Nothing of it may take effect.
+// TestWhatComesFromElsewhereIsRefused sends requests with a single fault to every kind of path. None may take effect.
 func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 	f := serve(t, func(o *Options) { o.Name = "once.localhost" })
 	f.submit("w1")
@@ -35,7 +34,7 @@ func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 	}
 	for what, c := range map[string]struct {
 		edit   func(*http.Request)
-		posts  int // what a POST is answered
+		posts  int // status of a POST
 		gets   int
 		static int
 	}{
@@ -103,7 +102,7 @@ func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 			case posted == "":
 				method, want = http.MethodGet, c.gets
 			case path == "/api/enter" && want == 401:
-				want = 200 // who enters has neither
+				want = 200 // entering needs neither
 			}
 			if path == "/api/events" && want == 200 {
 				continue
@@ -127,7 +126,7 @@ func TestWhatComesFromElsewhereIsRefused(t *testing.T) {
 			t.Errorf("%s: the code was used up", what)
 		}
 	}
-	if comments := b.view("w1").Comments; len(comments) != 2 { // of those with more cookies
+	if comments := b.view("w1").Comments; len(comments) != 2 { // from those with more cookies
 		t.Errorf("%d comments were made", len(comments))
 	}
 }
@@ -145,7 +144,7 @@ func TestOwnNamesAreServed(t *testing.T) {
 	}
 }
 
-// TestPageIsOpenedByPeople lets a link of another site open the page, and nothing else do.
+// TestPageIsOpenedByPeople: a link on another site may open the page, and nothing else.
 func TestPageIsOpenedByPeople(t *testing.T) {
 	f := serve(t, nil)
 	for _, c := range []struct {
@@ -216,8 +215,7 @@ func TestPathsAndMethods(t *testing.T) {
 	}
 }
 
-// TestWhatNetHTTPRefusesCarriesThePolicy sends bytes as they are: some are refused before any
-// handler is asked.
+// TestWhatNetHTTPRefusesCarriesThePolicy sends raw bytes: some are refused before any handler runs.
 func TestWhatNetHTTPRefusesCarriesThePolicy(t *testing.T) {
 	f := serve(t, nil)
 	b := f.launch()
@@ -254,7 +252,7 @@ func TestWhatNetHTTPRefusesCarriesThePolicy(t *testing.T) {
 	}
 }
 
-// head is that of a request of the page, with more headers.
+// head is the head of a page's request, with more headers.
 func (b *browser) head(path, more string) string {
 	return "POST " + path + " HTTP/1.1\r\nHost: " + b.f.host + "\r\nOrigin: " + b.f.base + "\r\nContent-Type: application/json\r\n" +
 		"Cookie: " + b.cookie.Name + "=" + b.cookie.Value + "\r\nPlanloop-Key: " + b.key + "\r\n" + more + "\r\n"
@@ -270,7 +268,7 @@ func (f *fixture) answersRaw(what, send string, status int) {
 	carriesPolicy(t, what, resp.Header)
 }
 
-// sendRaw sends bytes and reads the answer to them.
+// sendRaw sends bytes and reads the answer.
 func sendRaw(t *testing.T, host, send string) *http.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", host)
@@ -279,7 +277,7 @@ func sendRaw(t *testing.T, host, send string) *http.Response {
 	}
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	go func() { _, _ = io.WriteString(conn, send) }() // which a refusal breaks off
+	go func() { _, _ = io.WriteString(conn, send) }() // a refusal breaks it off
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatalf("%.80q: %v", send, err)
@@ -315,7 +313,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestPeersOfThisMachineAlone asks as somebody elsewhere would, by a listener that others can reach.
+// TestPeersOfThisMachineAlone simulates a remote peer, with a listener that others can reach.
 func TestPeersOfThisMachineAlone(t *testing.T) {
 	f := prepare(t, nil)
 	for _, c := range []struct {
@@ -346,7 +344,7 @@ func TestPeersOfThisMachineAlone(t *testing.T) {
 	}
 }
 
-// here is a request as a server hears it.
+// here is a request as a server receives it.
 func here(t *testing.T, peer, local, host, method, path, body string) *http.Request {
 	ctx := context.Background()
 	if addr, err := net.ResolveTCPAddr("tcp", local); err == nil && local != "" {
@@ -390,7 +388,7 @@ func TestFaultsTellNothing(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsLogged sends every secret to every path, in every place, with all that can go wrong.
+// TestNoSecretIsLogged sends every secret to every path, in every place, with every error.
 func TestNoSecretIsLogged(t *testing.T) {
 	const token = "the-token-of-the-server"
 	f := serve(t, func(o *Options) { o.Looking.Token = token })
@@ -443,7 +441,7 @@ func TestFiles(t *testing.T) {
 		File: func(string) ([]byte, string, bool) { return nil, "", false }}); err == nil {
 		t.Error("a page without files is served")
 	}
-	own, err := New(Options{Desk: f.desk, Person: "alice"}) // with the page that is built in
+	own, err := New(Options{Desk: f.desk, Person: "alice"}) // with the built-in page
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// policy is what every response tells the browser: the page runs its own scripts alone,
-// speaks to this server alone, is shown in no frame, and is kept and passed on by nobody.
+// policy returns the headers of every response: the page runs only its own scripts, connects only to this server, is
+// shown in no frame, and is not cached; no referrer is sent.
 func policy() [][2]string {
 	return [][2]string{
 		{"Content-Security-Policy", strings.Join([]string{"default-src 'none'", "script-src 'self'", "style-src 'self'",
@@ -20,7 +20,7 @@ func policy() [][2]string {
 		{"Cache-Control", "no-store"},
 		{"Cross-Origin-Opener-Policy", "same-origin"},
 		{"Cross-Origin-Resource-Policy", "same-origin"},
-		{"X-Frame-Options", "DENY"}, // which browsers without frame-ancestors know
+		{"X-Frame-Options", "DENY"}, // for browsers without frame-ancestors
 	}
 }
 
@@ -30,8 +30,7 @@ func setPolicy(h http.Header) {
 	}
 }
 
-// Refusing has what net/http itself refuses, such as a header that is too long, carry the
-// policy too.
+// Refusing adds the policy to net/http's own refusals, such as of a header that is too long.
 func Refusing(l net.Listener) net.Listener { return refusing{l} }
 
 type refusing struct{ net.Listener }
@@ -46,11 +45,11 @@ func (l refusing) Accept() (net.Conn, error) {
 
 type refusingConn struct{ net.Conn }
 
-// ownRefusal is how net/http begins an answer that no handler has made, behind its status.
+// ownRefusal follows the status line in net/http's own answers.
 const ownRefusal = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-// Write sends an answer, with the policy in it if it is one of net/http's own. No body can
-// be taken for such an answer: JSON has no bare line breaks, and the files are ours.
+// Write sends an answer, with the policy added if it is net/http's own. No body looks like such an answer: JSON has no
+// bare line breaks, and the files are ours.
 func (c refusingConn) Write(p []byte) (int, error) {
 	line := bytes.IndexByte(p[:min(len(p), 100)], '\r')
 	own := line > 0 && bytes.HasPrefix(p, []byte("HTTP/1.")) &&
@@ -68,7 +67,7 @@ func (c refusingConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// CloseWrite ends what is sent, so that a client that still sends can read why it was refused.
+// CloseWrite ends sending, so that a client that still sends can read the refusal.
 func (c refusingConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -16,11 +16,11 @@ import (
 // kind classifies a refusal. The words are part of the contract with the page.
 type kind string
 
-// The kinds of refusal besides those of plan.
+// The kinds of refusal in addition to those of plan.
 const (
-	notEntered  kind = "not_entered" // no session: field says what opens one
-	forbidden   kind = "forbidden"   // from elsewhere, or to who only looks
-	locked      kind = "locked"      // the code of the terminal is asked for first
+	notEntered  kind = "not_entered" // no session: field names the way to open one
+	forbidden   kind = "forbidden"   // from elsewhere, or for a session that only looks
+	locked      kind = "locked"      // the terminal's code must be typed first
 	wrongMethod kind = "wrong_method"
 	wrongForm   kind = "wrong_form" // of the request
 	wrongType   kind = "wrong_type" // of its body
@@ -31,7 +31,7 @@ const (
 	fault       kind = "fault" // of ours
 )
 
-// status is the one table of what a refusal is in HTTP.
+// status returns the HTTP status of a refusal.
 func (k kind) status() int {
 	switch k {
 	case kind(plan.InvalidInput):
@@ -62,21 +62,20 @@ func (k kind) status() int {
 	return http.StatusInternalServerError
 }
 
-// refusal is why a request was not answered as asked.
+// refusal is the reason a request was not answered as asked.
 type refusal struct {
 	Kind    kind   `json:"kind"`
 	Problem string `json:"problem"`
 	Fix     string `json:"fix"`
 	Field   string `json:"field"`
 
-	after time.Duration // it may be tried again
+	after time.Duration // when it may be tried again
 }
 
-// Error says what was wrong and what to do.
+// Error returns the problem and the fix.
 func (r *refusal) Error() string { return r.Problem + "; " + r.Fix }
 
-// refusalOf words an error for the page. What is nobody's mistake but ours is told without
-// details.
+// refusalOf describes an error for the page. Internal errors are reported without details.
 func refusalOf(err error) *refusal {
 	if own, ok := errors.AsType[*refusal](err); ok {
 		return own
@@ -98,7 +97,7 @@ func refusalOf(err error) *refusal {
 		Fix: "look at the plan again; the terminal that planloop runs on says more"}
 }
 
-// refuse answers with why.
+// refuse answers with the refusal of an error.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	refused := refusalOf(err)
 	if refused.Kind == fault && !errors.Is(err, context.Canceled) {
@@ -119,7 +118,7 @@ func (s *Server) answer(w http.ResponseWriter, status int, value any) {
 		s.log.Error("encode an answer of the review page", "err", err)
 		status, body = http.StatusInternalServerError, []byte(`{"error":{"kind":"fault","problem":"","fix":"","field":""}}`)
 	}
-	limitWrite(w) // anew: finding the answer may have taken long
+	limitWrite(w) // again: computing the answer may have taken long
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)

@@ -1,8 +1,8 @@
-// Package web is the review page's face over HTTP: who may look and decide, the guard
-// before every path, the page's files, and what the page asks for, as JSON.
+// Package web is the review page's face over HTTP: the rights to look and decide, the guard before every path, the
+// page's files, and its data as JSON.
 //
-// It must not know plans or verbs beyond what internal/review tells of them, and it keeps
-// nothing but who has entered: a session ends with the server, and when it was not used for half a day.
+// It must not know plans or verbs except through internal/review, and it stores nothing but sessions, which end with
+// the server, or after half a day without use.
 package web
 
 import (
@@ -22,28 +22,27 @@ import (
 	"github.com/planloop/planloop/internal/review"
 )
 
-// Options say what is shown, and to whom.
+// Options configure the server.
 type Options struct {
-	// Desk is what is shown, and where things are done.
+	// Desk supplies the shown data and performs acts.
 	Desk review.Desk
-	// Person is whose decisions are made here.
+	// Person is the name under which decisions are recorded.
 	Person string
-	// File gives a file of the page by its name, with its content type. The default is page.File.
+	// File returns a file of the page by name, with its content type. The default is page.File.
 	File func(name string) (content []byte, contentType string, ok bool)
-	// Refusal says why nobody may decide here, such as "planloop was started without a
-	// terminal". With "" who came by a launch link may.
+	// Refusal is the reason all decisions are refused, such as "planloop was started without a terminal". If "", sessions
+	// opened by a launch link may decide.
 	Refusal string
-	// Name is a host that names this server besides its addresses, such as one that no page was ever served by.
+	// Name is an additional host name of this server, such as one that never served a page.
 	Name string
-	// Looking says who may look without a launch link.
+	// Looking sets the rights to look without a launch link.
 	Looking Looking
-	// ShowCode writes a code to the terminal that the server was started on, with what it
-	// is for. Without it there is no such terminal.
+	// ShowCode writes a code, and its purpose, to the terminal that the server was started on. It is nil without such a
+	// terminal.
 	ShowCode func(workspace review.Place, code string) error
-	// UsedTwice tells that a launch link came a second time, and that the session that it opened has ended
-	// for that. It may be nil.
+	// UsedTwice is called when a launch link was used again, which ends the session that it opened. It may be nil.
 	UsedTwice func()
-	// Logger takes what goes wrong. The default drops it.
+	// Logger receives errors. The default discards them.
 	Logger *slog.Logger
 	// Heartbeat is the pause between signs of life on a stream. The default is 20 s.
 	Heartbeat time.Duration
@@ -53,10 +52,10 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Looking says who may look, but not decide, without a launch link.
+// Looking sets the rights to look, but not decide, without a launch link.
 type Looking struct {
-	Token  string // who types it; "" nobody
-	Anyone bool   // whoever reaches the page, which people of this machine alone do
+	Token  string // opens a session that looks; "": no token
+	Anyone bool   // any browser on this machine may look
 }
 
 // Server serves the page. It is made by New and ended by Close.
@@ -67,7 +66,7 @@ type Server struct {
 	files   map[string]*file // by path
 	routes  map[string]route
 	enter   *rate.Limiter // wrong launch codes, and tokens
-	codes   *rate.Limiter // codes that are written to the terminal
+	codes   *rate.Limiter // codes written to the terminal
 	streams *streams
 	shared  *shared
 	owner   func(client, server string) (uid int, known bool) // of a connection
@@ -98,21 +97,20 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Handler answers all requests, with the guard before them.
+// Handler returns the server, with the guard before all requests.
 func (s *Server) Handler() http.Handler { return s }
 
-// Has tells whether a path, as it came, is of the page.
+// Has reports whether a raw path belongs to the page.
 func (s *Server) Has(path string) bool {
 	_, isFile := s.files[path]
 	return isFile || len(path) > len(apiPrefix) && path[:len(apiPrefix)] == apiPrefix
 }
 
-// Link returns an address under base, http://127.0.0.1:PORT, that opens a session. It works
-// once, and for half a minute: it may be seen by others later. What stands behind # is sent
-// to nobody.
+// Link returns an address under base, http://127.0.0.1:PORT, that opens a session. It works once, for half a minute,
+// because others may see it later. Browsers do not send the part after #.
 func (s *Server) Link(base string) string { return base + "/#enter=" + s.door.launchCode() }
 
-// EndSessions ends every session. Who has a link that was not used yet can enter by it no more.
+// EndSessions ends every session and invalidates unused links.
 func (s *Server) EndSessions() { s.door.close() }
 
 // Close ends every session and stream and waits for the streams.
@@ -125,7 +123,7 @@ const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 16<<10 - 4<<10 // net/http reads 4 KB more than it is told to
-	stopGrace     = time.Second    // for answers that are being written
+	stopGrace     = time.Second    // for answers being written
 )
 
 // Serve answers requests on some listeners until ctx ends, then closes s. It closes the listeners.
@@ -156,12 +154,12 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
-	s.Close() // streams end first: who waits for their end would wait for ever
+	s.Close() // streams first: Shutdown would wait for them for ever
 	grace, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
 	if hs.Shutdown(grace) != nil {
 		_ = hs.Close()
 	}
-	_ = serving.Wait() // says only that they were closed
+	_ = serving.Wait() // only reports that they were closed
 	return nil
 }

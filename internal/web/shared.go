@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	renderedAtOnce = 4        // of all that is asked for; of one thing, one
-	mostHeld       = 64 << 20 // bytes of answers that are being read
+	renderedAtOnce = 4        // for all requests; of one thing, one
+	mostHeld       = 64 << 20 // bytes of answers being read
 	readPiece      = 64 << 10
 	readPause      = 10 * time.Second // for a piece to be taken
 )
 
-// shared renders what can be large, such as a plan of 2,000 steps, once for all who ask for it at the time, and has them read the
-// same bytes: a reader that does not read holds up a connection, and no memory.
+// shared renders large answers, such as a plan of 2,000 steps, once for all concurrent requests, which read the same
+// bytes: a client that does not read costs a connection, but no memory.
 type shared struct {
-	places chan struct{} // one for each that is being rendered
+	places chan struct{} // one per rendering in progress
 
 	mu   sync.Mutex
-	next map[string]*rendering // the one to join, by what is asked for: it has not begun to look
-	last map[string]*rendering // the one begun last, unless it is over
+	next map[string]*rendering // renderings to join, by key: they have not begun to look
+	last map[string]*rendering // the last one begun, while it runs
 	held map[string]*body      // the last of each, while it is read
-	size int                   // of all that are read
+	size int                   // bytes of all bodies being read
 }
 
-// rendering is one for all who wait for it.
+// rendering is one rendering for all requests that wait for it.
 type rendering struct {
 	done    chan struct{}
 	waiting int
@@ -40,7 +40,7 @@ type rendering struct {
 	err     error
 }
 
-// body is what is read, by so many.
+// body is an answer and the number of its readers.
 type body struct {
 	key     string
 	text    []byte
@@ -52,8 +52,8 @@ func newShared() *shared {
 		held: map[string]*body{}}
 }
 
-// get returns what is asked for as it was at some time since, to be read until release. Whoever asks first renders it for those who
-// come before that has begun; it goes on without them.
+// get returns an answer rendered after the call began, to be read until release. The first request for a key renders
+// it for all that arrive before the rendering begins; the rendering continues without them.
 func (s *shared) get(ctx context.Context, key string, render func(context.Context) (any, error)) (*body, error) {
 	s.mu.Lock()
 	r := s.next[key]
@@ -72,7 +72,7 @@ func (s *shared) get(ctx context.Context, key string, render func(context.Contex
 	return r.body, r.err
 }
 
-// render is for all who wait for r, once the one before has ended.
+// render renders for all requests that wait for r, after the previous rendering has ended.
 func (s *shared) render(ctx context.Context, key string, r, before *rendering, render func(context.Context) (any, error)) {
 	r.err = errors.New("rendering broke off")
 	defer close(r.done)
@@ -107,7 +107,7 @@ func (s *shared) render(ctx context.Context, key string, r, before *rendering, r
 	r.body, r.err = s.hold(key, text, r.waiting)
 }
 
-// hold counts in who reads a text. It is called with mu held.
+// hold adds readers of a text. It is called with mu held.
 func (s *shared) hold(key string, text []byte, readers int) (*body, error) {
 	if b := s.held[key]; b != nil && bytes.Equal(b.text, text) {
 		b.readers += readers
@@ -123,7 +123,7 @@ func (s *shared) hold(key string, text []byte, readers int) (*body, error) {
 	return b, nil
 }
 
-// release is called by each that has read b.
+// release is called by each reader of b when done.
 func (s *shared) release(b *body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *shared) release(b *body) {
 	}
 }
 
-// answerShared sends what is shared, with some members before it that are for this reader alone; nil: none.
+// answerShared sends a shared answer, preceded by the members in own, which are only for this reader; own may be nil.
 func (s *Server) answerShared(c call, key string, own any, render func(context.Context) (any, error)) error {
 	b, err := s.shared.get(c.r.Context(), key, render)
 	if err != nil {
@@ -157,12 +157,12 @@ func (s *Server) answerShared(c call, key string, own any, render func(context.C
 	return nil
 }
 
-// sendSlowly sends to a reader that may be slow, as long as it reads on.
+// sendSlowly sends to a slow reader as long as it keeps reading.
 func sendSlowly(w http.ResponseWriter, texts ...[]byte) error {
 	limits := http.NewResponseController(w)
 	for _, text := range texts {
 		for piece := range slices.Chunk(text, readPiece) {
-			_ = limits.SetWriteDeadline(time.Now().Add(readPause)) // a writer without deadlines, as in tests, has none to set
+			_ = limits.SetWriteDeadline(time.Now().Add(readPause)) // writers in tests have no deadlines
 			if _, err := w.Write(piece); err != nil {
 				return err
 			}

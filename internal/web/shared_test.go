@@ -13,7 +13,7 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// submitLarge puts a plan before the person whose view has some megabytes.
+// submitLarge submits a plan with a view of some megabytes.
 func (f *fixture) submitLarge(workspace string) {
 	f.t.Helper()
 	var steps []verbs.SubmittedStep
@@ -28,7 +28,7 @@ func (f *fixture) submitLarge(workspace string) {
 	}
 }
 
-// TestSlowReadersHoldOneAnswer has many ask for a large view and not read it.
+// TestSlowReadersHoldOneAnswer: many clients request a large view and do not read it.
 func TestSlowReadersHoldOneAnswer(t *testing.T) {
 	f := serve(t, nil)
 	f.submitLarge("w1")
@@ -59,7 +59,7 @@ func TestSlowReadersHoldOneAnswer(t *testing.T) {
 	}
 }
 
-// TestRenderedOnceForAllWhoWait: whoever asks gets what was rendered since, and no more is rendered than that takes.
+// TestRenderedOnceForAllWhoWait: each request gets a rendering begun after it, with as few renderings as that takes.
 func TestRenderedOnceForAllWhoWait(t *testing.T) {
 	s := newShared()
 	begun, goOn := make(chan int), make(chan struct{})
@@ -86,7 +86,7 @@ func TestRenderedOnceForAllWhoWait(t *testing.T) {
 	}
 	ask(0)
 	next(t, begun)
-	for who := range 50 { // while the first is rendered, of which they may not get what has changed since
+	for who := range 50 { // while the first is rendered: it may lack later changes, so they must not get it
 		ask(1 + who)
 	}
 	eventually(t, "all 50 wait", func() bool {
@@ -108,7 +108,7 @@ func TestRenderedOnceForAllWhoWait(t *testing.T) {
 	}
 }
 
-// TestAnswersThatAreReadAreBounded: a new answer beyond the bound is refused until one has been read, a single one never.
+// TestAnswersThatAreReadAreBounded: an answer beyond the bound is refused until another was read, unless it is alone.
 func TestAnswersThatAreReadAreBounded(t *testing.T) {
 	s := newShared()
 	give := func(key string, size int) (*body, error) {

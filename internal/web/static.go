@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// file is a file of the page. No secret is in it.
+// file is a file of the page. It contains no secret.
 type file struct {
 	content     []byte
 	contentType string
 	zipped      func() []byte // made once
 }
 
-// static reads the files of the page, by their paths.
+// static reads the files of the page, by path.
 func static(read func(name string) ([]byte, string, bool)) (map[string]*file, error) {
 	files := map[string]*file{}
 	for path, name := range map[string]string{"/": "index.html", "/page.js": "page.js", "/page.css": "page.css", "/graph.js": "graph.js",
@@ -33,8 +33,8 @@ func static(read func(name string) ([]byte, string, bool)) (map[string]*file, er
 
 func zip(content []byte) []byte {
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // which is a level
-	_, _ = w.Write(content)                                 // to memory, which always can
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // a valid level
+	_, _ = w.Write(content)                                 // to memory: cannot fail
 	_ = w.Close()
 	return out.Bytes()
 }
@@ -46,7 +46,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, f *file) {
 		return
 	}
 	content := f.content
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") { // browsers refuse it with q=0 never
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") { // browsers never refuse it with q=0
 		w.Header().Set("Content-Encoding", "gzip")
 		content = f.zipped()
 	}
@@ -55,8 +55,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, f *file) {
 	_, _ = w.Write(content) // a client that has gone needs no answer
 }
 
-// takesGet refuses other methods, and a body: left unread, it keeps net/http from noticing
-// that a client has gone.
+// takesGet refuses other methods, and a body: left unread, it keeps net/http from noticing that a client has gone.
 func takesGet(w http.ResponseWriter, r *http.Request) error {
 	if err := takes(w, r, http.MethodGet); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// A session alone may be another process's of this user, which can read the browser's files.
-// Who types what stands on the terminal is a person who sees it.
+// A session alone may belong to another process of this user, which can read the browser's files. Typing the code shown
+// on the terminal proves that a person sees it.
 const (
 	codeLasts   = 5 * time.Minute
 	codeTries   = 3
@@ -24,10 +24,10 @@ const (
 // guesses counts the wrong codes of all sessions since the last right one.
 type guesses struct {
 	wrong int
-	until time.Time // nothing is taken before
+	until time.Time // codes are refused before
 }
 
-// ready refuses while the pause after too many wrong codes lasts.
+// ready refuses during the pause after too many wrong codes.
 func (g guesses) ready(now time.Time) error {
 	if left := g.until.Sub(now); left > 0 {
 		return &refusal{Kind: tooMany, Problem: "too many wrong codes were typed", after: left,
@@ -36,7 +36,7 @@ func (g guesses) ready(now time.Time) error {
 	return nil
 }
 
-// miss counts a wrong code, and tells whether it was one too many.
+// miss counts a wrong code, and reports whether a pause begins.
 func (g *guesses) miss(now time.Time) bool {
 	g.wrong++
 	if g.wrong%codeTries != 0 {
@@ -46,7 +46,7 @@ func (g *guesses) miss(now time.Time) bool {
 	return true
 }
 
-// newCode makes the code that a session has to type, in place of any before.
+// newCode makes the code that a session must type, replacing any earlier one.
 func (d *door) newCode(s *session) (string, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *door) newCode(s *session) (string, error) {
 	return code, nil
 }
 
-// unlock takes the code that was typed, and returns the proof that it was.
+// unlock checks the typed code, and returns a proof that it was typed.
 func (d *door) unlock(s *session, code string) (proof string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,8 +90,8 @@ func (d *door) unlock(s *session, code string) (proof string, err error) {
 	return proof, nil
 }
 
-// unlocked tells whether a request proves that the code of the terminal was typed. What acts has the proof
-// last an hour more: a page that is only left open does not.
+// unlocked reports whether a request proves that the terminal's code was typed. An act extends the proof by an hour; a
+// page that is only left open does not.
 func (d *door) unlocked(s *session, r *http.Request, acts bool) bool {
 	proof, ok := only(r, "Planloop-Unlock")
 	d.mu.Lock()

@@ -15,29 +15,28 @@ import (
 // EnvAgent is the environment variable that names the agent.
 const EnvAgent = "PLANLOOP_AGENT"
 
-// Caller is what a face knows about who calls.
+// Caller describes the caller as far as a face knows it.
 type Caller struct {
 	Agent      string // --agent, else PLANLOOP_AGENT
-	Client     string // the name an MCP client gives itself
-	Connection string // what tells its connections apart, in every process; "" for a stateless client
-	Server     string // whose client runs the command, as the living servers tell; "" when none does
+	Client     string // an MCP client's name for itself
+	Connection string // distinguishes its connections, across processes; "" for a stateless client
+	Server     string // client of the running server that the command belongs to; "" if unknown
 	Login      string // the user's login name
-	CI         bool   // the environment says CI
+	CI         bool   // the environment indicates CI
 	Terminal   bool   // the command runs at a terminal
-	Present    bool   // a person sits there, as far as can be told
+	Present    bool   // a person is probably there
 }
 
-// LongestAgent is how many characters an agent's name may have.
+// LongestAgent bounds an agent's name, in characters.
 const (
 	LongestAgent  = 64
 	longestClient = 32
 )
 
-// Actor names the caller: an explicit agent under its own name, one actor
-// wherever it connects from; else an MCP client as client#1a2b3c, one actor as
-// long as the connection lives, or under its name alone if it has none; else a
-// command of such a client under the client's name, unless a person is present; else
-// CI; else the user. No other name holds a #.
+// Actor names the caller. An explicit agent has its own name, and is one actor on all connections. An MCP client is
+// named like client#1a2b3c, one actor for the life of the connection, or only by its name if it has no connection. A
+// command of such a client has the client's name, unless a person is present. Then comes CI, then the user. No other
+// name contains a #.
 func (c Caller) Actor() plan.Actor {
 	over, login := c.Client != "" || c.Connection != "", agentName(c.Login)
 	switch name := agentName(c.Agent); {
@@ -57,8 +56,7 @@ func (c Caller) Actor() plan.Actor {
 	return plan.NewActor(plan.ViaScript, cmp.Or(login, "user"))
 }
 
-// agentName returns a name in printable characters, without # and with single
-// spaces, at most 64 of them.
+// agentName returns a name in printable characters, without # and with single spaces, cut to 64 characters.
 func agentName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -81,22 +79,22 @@ func clientName(client, connection string) string {
 	if connection == "" {
 		return name
 	}
-	sum := sha256.Sum256([]byte(connection)) // ids may begin alike, their hashes do not
+	sum := sha256.Sum256([]byte(connection)) // ids may share a prefix, their hashes do not
 	return name + "#" + hex.EncodeToString(sum[:3])
 }
 
-// Login returns the login name that the environment tells, "" when none.
+// Login returns the login name from the environment, or "".
 func Login(getenv func(string) string) string {
 	return cmp.Or(getenv("USER"), getenv("LOGNAME"), getenv("USERNAME"))
 }
 
-// HostSession tells apart the sessions of agents' hosts by what they set in their
-// servers and their shells alike, "" when they set nothing.
+// HostSession identifies a session of an agent's host by the variables that it sets both in its servers and in its
+// shells, "" if it sets none.
 func HostSession(getenv func(string) string) string {
 	session := ""
 	for _, variable := range []string{"CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"} {
 		if id := getenv(variable); id != "" {
-			session += variable + "=" + id + "\n" // one host may run within another: it has both
+			session += variable + "=" + id + "\n" // one host may run within another and have both
 		}
 	}
 	if session == "" {

@@ -53,7 +53,7 @@ func TestActor(t *testing.T) {
 	}
 }
 
-// TestDoors: by which door a caller came in.
+// TestDoors: the door by which a caller came in.
 func TestDoors(t *testing.T) {
 	for name, c := range map[string]struct {
 		caller  workspace.Caller

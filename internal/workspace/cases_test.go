@@ -11,7 +11,7 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 )
 
-// disk is what hosts find: real repositories, a submodule, linked work trees, links.
+// disk is a real disk as hosts find it: repositories, a submodule, linked work trees, links.
 type disk struct {
 	t        *testing.T
 	top      string
@@ -19,12 +19,12 @@ type disk struct {
 	state    string
 	project  string // a repository with a folder packages/a
 	module   string // a submodule of it
-	nested   string // a repository of its own within it
-	linked   string // a linked work tree beside it
+	nested   string // a separate repository within it
+	linked   string // a linked work tree next to it
 	within   string // a linked work tree within it
 	ofModule string // a linked work tree of the submodule, elsewhere
 	other    string // another repository
-	plain    string // a folder without
+	plain    string // a folder without a repository
 }
 
 func newDisk(t *testing.T) disk {
@@ -88,20 +88,20 @@ func (d disk) withPlan(dir string) {
 	d.folders(place.StateDir)
 }
 
-// standing is one case: what a host, a person or a hook gives, and what comes of it.
+// standing is one case: the input of a host, a person or a hook, and the result.
 type standing struct {
 	name   string
 	env    map[string]string
 	flag   string
 	roots  []string
-	dir    string // as a hook is told
+	dir    string // a hook's directory
 	cwd    string
 	hosted bool
 	plans  []string // directories that were workspaces before
 
-	want  string // "default" for that
+	want  string // "default" for the default workspace
 	from  string
-	doubt string // a part of it; "" for none at all
+	doubt string // a part of it; "" if there must be none
 }
 
 // TestStandings is the table of docs/workspaces.md, on a real disk with real git.
@@ -125,7 +125,7 @@ func TestStandings(t *testing.T) {
 		{name: "a person in a hidden folder", cwd: filepath.Join(d.home, ".cursor"), want: filepath.Join(d.home, ".cursor"),
 			from: workspace.FromDir},
 
-		// Servers that tell nothing.
+		// Servers without information from their host.
 		{name: "started in a repository", hosted: true, cwd: sub, want: d.project, from: workspace.FromWorkTree},
 		{name: "started in a folder without", hosted: true, cwd: d.plain,
 			want: d.plain, from: workspace.FromDir, doubt: "nobody named " + d.plain},
@@ -138,7 +138,7 @@ func TestStandings(t *testing.T) {
 			plans: []string{filepath.Join(d.home, ".cursor")}, want: filepath.Join(d.home, ".cursor"), from: workspace.FromDir,
 			doubt: "nobody named"},
 
-		// Servers whose host tells.
+		// Servers with information from their host.
 		{name: "the variable names a folder of a repository", hosted: true, env: env("CLAUDE_PROJECT_DIR", sub), cwd: "/", want: d.project,
 			from: "CLAUDE_PROJECT_DIR"},
 		{name: "the same, where a plan is", hosted: true, env: env("CLAUDE_PROJECT_DIR", sub), plans: []string{sub}, cwd: "/", want: sub,
@@ -176,7 +176,7 @@ func TestStandings(t *testing.T) {
 		{name: "the root is gone", hosted: true, roots: []string{"file:///no/such"}, cwd: "/", want: "default", from: workspace.FromDir,
 			doubt: passed},
 
-		// What the user names.
+		// The user names a directory.
 		{name: "the flag before all", hosted: true, flag: d.plain, env: env("CLAUDE_PROJECT_DIR", d.project), roots: []string{uri(d.other)},
 			cwd: d.linked, want: d.plain, from: "--workspace"},
 		{name: "the flag is not widened", flag: sub, cwd: "/", want: sub, from: "--workspace"},
@@ -186,7 +186,7 @@ func TestStandings(t *testing.T) {
 		{name: "nor a longer one, at home", hosted: true, env: env("PLANLOOP_WORKSPACE", "${workspaceFolder}/a"), cwd: d.home,
 			want: "default", from: workspace.FromDir, doubt: "${workspaceFolder}/a"},
 
-		// Hooks: processes of their own, which must find what the server found.
+		// Hooks: separate processes, which must find the server's workspace.
 		{name: "a hook of Claude Code, the agent in a submodule", hosted: true, env: env("CLAUDE_PROJECT_DIR", d.project), dir: d.module,
 			cwd: d.module, want: d.project, from: "CLAUDE_PROJECT_DIR"},
 		{name: "a hook of Claude Code, the agent in a nested repository", hosted: true, env: env("CLAUDE_PROJECT_DIR", d.project),

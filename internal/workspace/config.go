@@ -10,7 +10,7 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// Config is what the layers of the configuration come to.
+// Config is the result of all layers of the configuration.
 type Config struct {
 	Toolsets []Toolset // in the order of Toolset.Values
 	Strategy prompts.Strategy
@@ -20,24 +20,24 @@ type Config struct {
 	Completion       Completion
 	Approval         Approval
 	ApprovalTimeout  time.Duration // how long a submitted plan waits; 0: for ever
-	GatheringTimeout time.Duration // how long gathering may be silent; 0: for ever
+	GatheringTimeout time.Duration // how long gathering may be inactive; 0: for ever
 	StepApproval     StepApproval
 
 	Hooks         Hooks
-	ReadOnlyTools []string // patterns of the tools of other servers that hooks let pass in planning mode; * stands for anything
+	ReadOnlyTools []string // patterns of other servers' tools that hooks allow in planning mode; * matches anything
 	Reminders     Reminders
 
 	MaxReplans int
 	Parallel   int
 	Lease      time.Duration
 
-	AgentsFile string // below the workspace, with slashes
+	AgentsFile string // relative to the workspace, with slashes
 
-	// What only the user may set, left undecoded until it is needed.
+	// Never taken from the workspace's own file; decoded when needed.
 	Agents, Servers, Model, Notify, Store Section
 }
 
-// Defaults returns what holds where nobody set anything.
+// Defaults returns the settings that apply if nothing is configured.
 func Defaults() Config {
 	return Config{
 		Toolsets:         []Toolset{PlanningTools, LoopTools, ModeTools},
@@ -65,7 +65,7 @@ func (c Config) Limits() plan.Limits {
 		NeverAsk: c.StepApproval == NeverAskForSteps}
 }
 
-// never is a time-out as the reducer has it, where 0 means the default.
+// never converts a time-out for the reducer, where 0 means the default.
 func never(timeout time.Duration) time.Duration {
 	if timeout == 0 {
 		return -1
@@ -73,7 +73,7 @@ func never(timeout time.Duration) time.Duration {
 	return timeout
 }
 
-// TextRule says which characters the six planning tools accept.
+// TextRule selects the characters that the six planning tools accept.
 type TextRule string
 
 // The text rules.
@@ -85,7 +85,7 @@ const (
 // Values lists the text rules, the default first.
 func (TextRule) Values() []string { return []string{string(ASCII), string(Unicode)} }
 
-// Completion says what it takes to mark a step done.
+// Completion is the rule for marking a step done.
 type Completion string
 
 // The rules of completion, the loosest first.
@@ -97,7 +97,7 @@ const (
 // Values lists the rules from the loosest, which is the default, to the strictest.
 func (Completion) Values() []string { return []string{string(Trust), string(Evidence)} }
 
-// Approval says whose approval counts.
+// Approval is the rule for valid approvals.
 type Approval string
 
 // The rules of approval, the loosest first.
@@ -109,7 +109,7 @@ const (
 // Values lists the rules from the loosest, which is the default, to the strictest.
 func (Approval) Values() []string { return []string{string(AnyApproval), string(PersonApproval)} }
 
-// StepApproval says whether a person is asked before a step runs that may do harm.
+// StepApproval is the rule for asking a person before a step that may do harm runs.
 type StepApproval string
 
 // The rules of approval of steps, the loosest first.
@@ -121,19 +121,19 @@ const (
 // Values lists the rules from the loosest to the strictest, which is the default.
 func (StepApproval) Values() []string { return []string{string(NeverAskForSteps), string(AskForSteps)} }
 
-// Hooks says whether planning mode needs the hooks of an agent's host.
+// Hooks is the rule for planning mode without hooks of the agent's host.
 type Hooks string
 
 // The rules of hooks, the loosest first.
 const (
 	HooksAdvised  Hooks = "advised"
-	HooksRequired Hooks = "required" // who has none that answer does not enter planning mode
+	HooksRequired Hooks = "required" // without responding hooks, an agent cannot enter planning mode
 )
 
 // Values lists the rules from the loosest, which is the default, to the strictest.
 func (Hooks) Values() []string { return []string{string(HooksAdvised), string(HooksRequired)} }
 
-// Reminders says whether an agent that is about to stop is told what it leaves behind.
+// Reminders decides whether an agent that is about to stop is reminded of unfinished work.
 type Reminders string
 
 // The rules of reminders.
@@ -158,21 +158,21 @@ const (
 	ServersTools   Toolset = "servers" // of the other servers that the user has configured
 )
 
-// Values lists the toolsets in the order in which their tools are listed.
+// Values lists the toolsets in the listing order of their tools.
 func (Toolset) Values() []string {
 	return []string{string(PlanningTools), string(LoopTools), string(ModeTools), string(ExecutionTools), string(WorkspaceTools),
 		string(ServersTools)}
 }
 
-// Gates says how strict each gate is.
+// Gates is the strictness of the gates.
 type Gates struct {
 	Profile gates.Profile
-	Levels  map[string]gates.Level // what the user set gate by gate; comes before the profile
-	Floor   map[string]gates.Level // below which no gate goes: what others than the user ask for
-	Asked   bool                   // somebody configured them
+	Levels  map[string]gates.Level // set by the user per gate; overrides the profile
+	Floor   map[string]gates.Level // minimum level per gate, asked for by others than the user
+	Asked   bool                   // the gates are configured
 }
 
-// Level returns the level of a gate to which the profile in force gives byProfile.
+// Level returns the level of a gate to which the current profile gives byProfile.
 func (g Gates) Level(gate string, byProfile gates.Level) gates.Level {
 	if own, ok := g.Levels[gate]; ok {
 		byProfile = own
@@ -183,9 +183,8 @@ func (g Gates) Level(gate string, byProfile gates.Level) gates.Level {
 	return byProfile
 }
 
-// tightened returns g with what somebody else than the user asks for, or why that
-// would loosen it. What the profiles give to each gate is not known here, so a
-// level of theirs is a floor: it cannot loosen.
+// tightened returns g with the settings of others than the user applied, or the reason that they would loosen it. The
+// profiles' levels per gate are not known here, so such a level becomes a floor, which cannot loosen.
 func (g Gates) tightened(asked Gates) (Gates, string) {
 	if asked.Profile == g.Profile && maps.Equal(asked.Levels, g.Levels) {
 		return g, ""
@@ -216,7 +215,7 @@ func (g Gates) raised(floor map[string]gates.Level) (Gates, string) {
 	return g, ""
 }
 
-// higher returns for each gate of either the higher of its levels.
+// higher returns the higher of two levels for each gate.
 func higher(floor, other map[string]gates.Level) map[string]gates.Level {
 	floor = maps.Clone(floor)
 	for gate, level := range other {
@@ -236,5 +235,5 @@ type vocabulary interface {
 	Values() []string
 }
 
-// rank is the place of a word in its list, -1 for one that is not in it.
+// rank is the position of a word in its list, -1 if it is unknown.
 func rank[T vocabulary](word T) int { return slices.Index(word.Values(), string(word)) }

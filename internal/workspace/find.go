@@ -18,8 +18,7 @@ import (
 
 const envWorkspace = "PLANLOOP_WORKSPACE"
 
-// projectVariables are what hosts set in the servers and hooks that they start, to the
-// directory that is open, or to several.
+// projectVariables are the variables in which hosts pass the open directory, or several, to their servers and hooks.
 func projectVariables() []string {
 	return []string{
 		"CLAUDE_PROJECT_DIR",     // Claude Code's servers and hooks; an alias in the hooks of Gemini CLI and Cursor
@@ -29,7 +28,7 @@ func projectVariables() []string {
 	}
 }
 
-// Where a workspace's choice came from, if neither from a variable nor from --workspace.
+// Sources of the choice of a workspace, other than --workspace and variables.
 const (
 	fromFlag     = "--workspace"
 	FromRoot     = "the host's root"
@@ -37,29 +36,27 @@ const (
 	FromDir      = "the current directory"
 )
 
-// Lookup is what a workspace is found by.
+// Lookup is the input for finding a workspace.
 type Lookup struct {
-	Flag   string   // --workspace, "" when not given
-	Roots  []string // the directories that a host has open, as file:// URIs or as paths
-	Dir    string   // where the agent is, as its host tells a hook; the process's own directory is asked for without it
-	Hosted bool     // a host chose the current directory, and not whoever asks
+	Flag   string   // --workspace, "" if not given
+	Roots  []string // the host's open directories, as file:// URIs or as paths
+	Dir    string   // the agent's directory as its host tells a hook; "": the process's own directory
+	Hosted bool     // a host chose the current directory, not the caller
 
 	Getenv func(string) string
 	Getwd  func() (string, error) // nil: os.Getwd
 	Home   string                 // "": the user's home directory
 
-	states string   // the state home, "" when there is none
-	homes  []string // the home directory as it is called and as it is
+	states string   // the state home, "" if there isn't one
+	homes  []string // the home directory as named and with links resolved
 }
 
-// Find returns the workspace: the flag, else PLANLOOP_WORKSPACE, else the directory that
-// the host tells by a variable or by its roots, of several the first, else the current
-// directory; what the user has not named counts as the git work tree around it. What is the
-// top of a file system, the home directory, or the system's own, is no project: it becomes
-// the workspace named default. From says what told it, Doubt what speaks against it.
+// Find returns the workspace: the flag, else PLANLOOP_WORKSPACE, else the directory from the host's variables or roots
+// (the first of several), else the current directory. If the user has not named it, it is replaced by the git work tree
+// around it. The top of a file system, the home directory and the system's own directories are not projects: they
+// become the workspace named default. From is the source of the choice, Doubt the argument against it.
 //
-// An error that a person can cure (a directory that they named and that is not there) is
-// a *PlaceError.
+// An error that a person can fix (they named a directory that does not exist) is a *PlaceError.
 func Find(in Lookup) (Workspace, error) {
 	in = in.withDefaults()
 	state, err := StateHome(in.Getenv, in.Home)
@@ -83,8 +80,8 @@ func Find(in Lookup) (Workspace, error) {
 		StateDir: filepath.Join(state, stateName(found.dir))}, nil
 }
 
-// doubtful is what speaks against a choice, and the way on: that of an agent whose host has
-// started planloop, or of whoever asks.
+// doubtful returns the argument against a choice and the way to correct it, for an agent whose host started planloop,
+// or for the caller.
 func (in Lookup) doubtful(doubts []string) string {
 	if len(doubts) == 0 {
 		return ""
@@ -105,16 +102,16 @@ func (in Lookup) defaultWorkspace(found place, stateHome string, doubts []string
 	}
 }
 
-// PlaceError says why a directory cannot be the workspace.
+// PlaceError means that a directory cannot be the workspace.
 type PlaceError struct {
-	Path    string // as it was given
-	From    string // who gave it: --workspace, PLANLOOP_WORKSPACE …
+	Path    string // as given
+	From    string // its source: --workspace, PLANLOOP_WORKSPACE …
 	Problem string
 	Fix     string
-	Err     error // the cause, may be nil
+	Err     error // the cause; may be nil
 }
 
-// Error says what is wrong with which directory and what to do.
+// Error returns the directory, the problem and the fix.
 func (e *PlaceError) Error() string {
 	if e.Path == "" {
 		return fmt.Sprintf("%s %s; %s", e.From, e.Problem, e.Fix)
@@ -140,15 +137,15 @@ func (in Lookup) withDefaults() Lookup {
 	return in
 }
 
-// place is a directory that is to be the workspace, and where its name came from.
+// place is a candidate for the workspace, and the source of its name.
 type place struct {
 	dir   string
 	from  string
 	named bool // by the user
 }
 
-// place finds the first that names a directory. What a host tells and cannot be used here is
-// passed over, and said; what the user names must be there.
+// place returns the first candidate that names a directory. A host's unusable directory is skipped with a doubt; a
+// directory that the user names must exist.
 func (in Lookup) place() (found place, doubts []string, err error) {
 	for _, p := range []place{{in.Flag, fromFlag, true}, {in.Getenv(envWorkspace), envWorkspace, true}} {
 		if p.dir == "" {
@@ -186,13 +183,13 @@ func (in Lookup) place() (found place, doubts []string, err error) {
 	return place{dir: path, from: FromDir}, doubts, nil
 }
 
-// unreplaced reports whether a text holds a variable of a host's configuration.
+// unreplaced reports whether a text contains a variable of a host's configuration.
 func unreplaced(dir string) bool {
 	_, after, ok := strings.Cut(dir, "${")
 	return ok && strings.Contains(after, "}")
 }
 
-// told is what a host tells of the directories that are open.
+// told holds open directories from one source of the host.
 type told struct {
 	from string
 	dirs []string // at least one
@@ -228,9 +225,8 @@ func (in Lookup) several(text string) []string {
 	return []string{text}
 }
 
-// usable are the projects among the directories that a host tells, as they are here and each
-// once: those within one work tree are one. Where none of them is a project they are what
-// they are.
+// usable returns the projects among a host's directories, resolved and without duplicates: directories in one work tree
+// are one project. Without any project it returns the first other directory.
 func (in Lookup) usable(t told) []string {
 	var projects, others []string
 	for _, dir := range t.dirs {
@@ -250,8 +246,8 @@ func (in Lookup) usable(t told) []string {
 	return others[:min(len(others), 1)]
 }
 
-// project is the work tree around a directory that a host tells: it is what a shell in there
-// finds. A directory with a plan of its own, from before it was so, keeps it.
+// project returns the work tree around a host's directory, as a shell in the directory would find it. A directory with
+// an older plan of its own keeps it.
 func (in Lookup) project(dir string) string {
 	if top, ok := in.workTree(dir); ok && !in.hasState(dir) {
 		return top
@@ -279,14 +275,14 @@ func (in Lookup) hasState(dir string) bool {
 	return in.states != "" && err == nil && info.IsDir()
 }
 
-// noProject reports whether a directory is the top of a file system or the home
-// directory: where hosts without a project start their servers.
+// noProject reports whether a directory is the top of a file system or the home directory, where hosts without a
+// project start their servers.
 func (in Lookup) noProject(path string) bool {
 	return filepath.Dir(path) == path || slices.Contains(in.homes, path)
 }
 
-// leftBehind reports whether a directory is one of the system's or of a program's own, where
-// a host happened to be when it started a server. One with a plan from before keeps it.
+// leftBehind reports whether a directory belongs to the system or to a program, and the host only happened to be there
+// when it started a server. A directory with an older plan keeps it.
 func (in Lookup) leftBehind(path string) bool {
 	return in.Hosted && !in.hasState(path) &&
 		slices.ContainsFunc(in.homes, func(home string) bool { return ofSystem(runtime.GOOS, path, home) })
@@ -310,31 +306,30 @@ func (in Lookup) resolve(p place) (string, error) {
 	if !info.IsDir() {
 		return "", &PlaceError{Path: p.dir, From: p.from, Problem: "is not a directory", Fix: "name the directory it is in"}
 	}
-	// Some Windows volumes cannot be resolved although they can be opened.
+	// Some Windows volumes can be opened but not resolved.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
 	if spelled := asSpelled(path); spelled == path || in.hasState(spelled) || !in.hasState(path) {
 		return spelled, nil
 	}
-	return path, nil // a plan was made when its spelling was taken as given
+	return path, nil // an older plan was made under the spelling as given
 }
 
-// here is a path as this system has it, of one that a host tells in another's words or as a URI.
+// here converts a host's path or URI to a path of this system.
 func (in Lookup) here(told string) string {
 	s := system{runtime.GOOS, in.Getenv("WSL_DISTRO_NAME")}
 	path, ok := s.path(told)
 	if !ok {
 		return told
 	}
-	if _, err := os.Stat(told); err == nil && !isURI(told) { // whatever it looks like
+	if _, err := os.Stat(told); err == nil && !isURI(told) { // it exists as given
 		return told
 	}
 	return path
 }
 
-// expandHome reads a leading ~, which no shell has replaced in a host's
-// configuration file.
+// expandHome expands a leading ~, since no shell expands a host's configuration file.
 func (in Lookup) expandHome(dir string) string {
 	rest, ok := strings.CutPrefix(dir, "~")
 	if !ok || in.Home == "" || rest != "" && !os.IsPathSeparator(rest[0]) {
@@ -354,5 +349,5 @@ func (p place) refuse(err error) error {
 	return &PlaceError{Path: p.dir, From: p.from, Problem: problem, Fix: fix, Err: err}
 }
 
-// quoted is a directory within a sentence.
+// quoted shortens a directory for a sentence.
 func quoted(dir string) string { return plan.Shorten(safetext.EscapeLine(dir), 100) }

@@ -118,7 +118,7 @@ func TestOrderOfPlaces(t *testing.T) {
 
 func TestDefaultWorkspace(t *testing.T) {
 	w := newWorld(t)
-	// A home directory under version control is still no project, nor is what lies in it.
+	// Neither a home directory under version control nor a folder in it is a project.
 	if err := os.Mkdir(filepath.Join(w.home, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestStateHome(t *testing.T) {
 	if err != nil || filepath.Base(own) != "planloop" {
 		t.Errorf("%s, %v", own, err)
 	}
-	t.Setenv("XDG_STATE_HOME", "") // the library reads the environment of the process
+	t.Setenv("XDG_STATE_HOME", "") // the library reads the process's environment
 	xdg.Reload()
 	home := t.TempDir()
 	for _, text := range []string{"", "relative/dir"} {
@@ -268,7 +268,7 @@ func TestNamesAreSafe(t *testing.T) {
 		dir := filepath.Join(w.bare, name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			if runtime.GOOS == "windows" && strings.Contains(name, "\n") {
-				continue // there is no such name
+				continue // no such name exists
 			}
 			t.Fatal(err)
 		}
@@ -343,7 +343,7 @@ func TestMarkerCreatesNoFolder(t *testing.T) {
 	}
 }
 
-// TestOverlapping: which workspaces a path belongs to or holds.
+// TestOverlapping: the workspaces that a path belongs to or contains.
 func TestOverlapping(t *testing.T) {
 	w := newWorld(t)
 	in := w.lookup(w.bare, nil)
@@ -377,9 +377,9 @@ func TestOverlapping(t *testing.T) {
 		circle:                          {w.bare},
 		filepath.Join(w.repo, "a"):      {w.repo, w.deep},
 		filepath.Join(w.repo, "a2"):     {w.repo},
-		w.repo + "2":                    nil, // a beginning of a name is no parent
-		filepath.Join(w.home, "other"):  nil, // a home holds nothing below it
-		w.linked:                        nil, // nothing is known of it
+		w.repo + "2":                    nil, // a prefix of a name is not a parent
+		filepath.Join(w.home, "other"):  nil, // a home contains nothing below it
+		w.linked:                        nil, // it is unknown
 		w.home:                          {w.repo, w.deep, w.bare},
 	} {
 		var got []string

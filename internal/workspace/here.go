@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// system is the one on which a path is to be used.
+// system is the system on which a path will be used.
 type system struct {
 	os     string // as in GOOS
 	distro string // of WSL, "" outside
 }
 
-// wslShare is where Windows shows the files of WSL; it has an older name as well.
+// wslShare is where Windows shows the files of WSL; it also has an older name.
 const wslShare = `\\wsl.localhost\`
 
-// path returns a directory that a host tells, as a path of this system. A host may tell a URI,
-// and one that runs on the other side of WSL tells the other side's path. What names
-// nothing here is refused; what is a path already stays.
+// path converts a host's directory to a path of this system. It may be a URI, or a path of the other side of WSL if the
+// host runs there. Names that mean nothing here are refused; paths of this system are returned unchanged.
 func (s system) path(told string) (path string, ok bool) {
 	if strings.ContainsRune(told, 0) {
 		return "", false
@@ -41,8 +40,8 @@ func isURI(text string) bool {
 	return ok && !strings.ContainsAny(scheme, `/\`) || len(text) > 5 && strings.EqualFold(text[:5], "file:")
 }
 
-// ofURI returns the path that a URI names. Signs that begin a query or a fragment elsewhere
-// are part of a name here: not every host escapes them.
+// ofURI returns the path that a URI names. Characters that otherwise begin a query or a fragment are part of the name:
+// not every host escapes them.
 func (s system) ofURI(uri string) (path string, ok bool) {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	host := ""
@@ -78,7 +77,7 @@ func unescaped(text string) string {
 	return text
 }
 
-// onWindows reads what shells and WSL call a drive, and the older name of WSL's share.
+// onWindows converts the drive names of shells and WSL, and the older name of WSL's share.
 func (s system) onWindows(told, slashed string) string {
 	for _, before := range []string{"//?/", "/mnt/", "/cygdrive/", "/"} {
 		rest, ok := strings.CutPrefix(slashed, before)
@@ -101,8 +100,7 @@ func (s system) onWindows(told, slashed string) string {
 	return told
 }
 
-// onLinux reads the paths of the Windows around WSL. Where it has put the drives elsewhere
-// than below /mnt they are not found.
+// onLinux converts the paths of the Windows around WSL. It only knows drives mounted below /mnt.
 func (s system) onLinux(told, slashed string) (string, bool) {
 	slashedDrive := strings.TrimPrefix(slashed, "/")
 	if hasDrive(slashedDrive) {
@@ -120,7 +118,7 @@ func hasDrive(path string) bool {
 		(len(path) == 2 || path[2] == '/' || path[2] == '\\')
 }
 
-// ofWSL takes apart a path on the share that Windows has for WSL.
+// ofWSL splits a path on Windows' share of WSL.
 func ofWSL(slashed string) (distro, below string, ok bool) {
 	for _, share := range []string{"//wsl.localhost/", "//wsl$/"} {
 		if len(slashed) > len(share) && strings.EqualFold(slashed[:len(share)], share) {
@@ -131,9 +129,9 @@ func ofWSL(slashed string) (distro, below string, ok bool) {
 	return "", "", false
 }
 
-// ofSystem reports whether a path is the system's or a program's and no user's: below the
-// folders where programs are installed, or below one that a program keeps hidden in the home
-// directory. Windows and macOS take names in either case.
+// ofSystem reports whether a path belongs to the system or a program instead of a user: it is below the folders where
+// programs are installed, or below a program's hidden folder in the home directory. Windows and macOS ignore the case
+// of names.
 func ofSystem(os, path, home string) bool {
 	path, home = strings.ReplaceAll(path, `\`, "/"), strings.ReplaceAll(home, `\`, "/")
 	if drive, below, ok := mounted(path); ok && os == "linux" { // of Windows, seen from WSL
@@ -171,7 +169,7 @@ func systemFolders(os string) []string {
 		"/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/opt", "/snap", "/etc", "/proc", "/sys", "/dev"}
 }
 
-// mounted takes apart a path on a drive of Windows as WSL shows it.
+// mounted splits a path on a Windows drive as WSL shows it.
 func mounted(path string) (drive, below string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/mnt/")
 	drive, below, _ = strings.Cut(strings.TrimSuffix(rest, "/"), "/")
@@ -181,7 +179,7 @@ func mounted(path string) (drive, below string, ok bool) {
 	return drive, below, ok && hasDrive(drive+":") && len(drive) == 1
 }
 
-// windowsHome is the home directory that a path of Windows, without its drive, lies in.
+// windowsHome returns the home directory that contains a Windows path; both are without drive.
 func windowsHome(path string) string {
 	parts := strings.SplitN(path, "/", 4) // "", Users, ann, …
 	if len(parts) < 3 || !strings.EqualFold(parts[1], "users") {

@@ -74,7 +74,7 @@ func TestUsersFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Kept elsewhere and linked, as dotfile managers do.
+	// Stored elsewhere and linked, as dotfile managers do.
 	real := filepath.Join(t.TempDir(), "dotfile.yaml")
 	if err := errors.Join(os.Rename(path, real), os.Symlink(real, path)); err != nil {
 		t.Fatal(err)
@@ -88,14 +88,14 @@ func TestUsersFile(t *testing.T) {
 	if err := refused(t, s); !strings.Contains(err.Error(), "chmod") {
 		t.Error(err)
 	}
-	// A policy that has gone missing is no policy that was never written.
+	// A missing policy differs from one that was never written.
 	if err := os.Remove(real); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, s)
 }
 
-// Each is 64 KB that a parser can spend minutes or gigabytes on.
+// Each is 64 KB that could cost a parser minutes or gigabytes.
 func TestBombs(t *testing.T) {
 	const size = 64 << 10
 	fill := func(text string) string { return strings.Repeat(text, size/len(text)) }
@@ -115,7 +115,7 @@ func TestBombs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			refused(t, layers{own: text}.sources(t))
-			// A generous bound, for a busy machine: the point is a moment, not hours.
+			// A generous bound, for a busy machine: it must take a moment, not hours.
 			if spent := time.Since(start); spent > 2*time.Minute {
 				t.Errorf("took %v", spent)
 			}
@@ -123,8 +123,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// Whatever a repository carries, loading ends in a configuration no looser than
-// without it, or in one line that can be shown.
+// Whatever a repository contains, loading ends in a configuration no looser than without it, or in a printable one-line
+// error.
 func FuzzWorkspaceFile(f *testing.F) {
 	for _, seed := range []string{
 		everything, "toolsets: [loop]", "gates: {paths: off}", "gates: strict", "approval: any", "servers: {a: [b]}",
@@ -192,14 +192,14 @@ func checkNoLooser(t *testing.T, got workspace.Config) {
 	}
 }
 
-// What a user writes for a section may be refused when decoded, never panics.
+// A user's section may be refused when decoded, but never panics.
 func FuzzSection(f *testing.F) {
 	for _, seed := range []string{"{a: {command: [x]}}", "memory", "[1, 2.5, true, ~]", "{1: 2}", "'", "{a: {b: .nan}}"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.ContainsRune(text, 0) || text == "" {
-			return // no variable holds that
+			return // variables cannot hold that
 		}
 		s := workspace.Sources{Getenv: getenv(nil, "XDG_CONFIG_HOME", "/none", "PLANLOOP_SERVERS", text), Home: "/none"}
 		c, _, err := workspace.Load(s)

@@ -19,20 +19,17 @@ import (
 	"github.com/planloop/planloop/prompts"
 )
 
-// key is one key of the configuration: how it is read, and what of it a
-// workspace's own file may decide.
+// key is one key of the configuration: how it is read, and how far a workspace's own file may set it.
 type key struct {
 	name string
-	// set takes over what it understands of a value and returns the rest. Where a
-	// key can be tightened, what is not understood counts as the strictest value.
+	// set applies the parts of a value that it understands and returns the faults. In a key that can be tightened, a
+	// fault counts as the strictest value.
 	set func(*Config, value) faults
-	// admit judges what somebody else than the user asks for against what holds
-	// without it, and may amend it; it returns why it is not admitted. Nil: nobody
-	// else may set the key at all.
+	// admit compares a request by others than the user with the current settings, and may amend it; it returns the
+	// reason to reject it. Nil: only the user may set the key.
 	admit func(holds Config, asked *Config) string
-	// restricts says that the key holds agents back. A shell of theirs can set
-	// variables and give flags: these are somebody else's then, as a workspace's own
-	// file always is.
+	// restricts marks keys that restrict agents. An agent's shell can set variables and flags, so for these keys they
+	// count as others' requests, as a workspace's own file always does.
 	restricts bool
 }
 
@@ -90,9 +87,8 @@ func stricterWord[T vocabulary](name string, of func(*Config) *T) key {
 	}, true}
 }
 
-// timeout is a time after which planning mode ends by itself, and with it the
-// read-only phase, without anybody's approval. The longer time is the stricter
-// one; a repository that could set a second would open the phase.
+// timeout is a key for a time after which planning mode, and so the read-only phase, ends without an approval. The
+// longer time is the stricter one; a repository that could set one second would end the phase.
 func timeout(name string, of func(*Config) *time.Duration) key {
 	return key{name, func(c *Config, v value) faults { return setTimeout(v, of(c)) }, func(holds Config, asked *Config) string {
 		before, now := *of(&holds), *of(asked)
@@ -136,16 +132,15 @@ func section(name string, of func(*Config) *Section, restricts bool) key {
 	}, nil, restricts}
 }
 
-// value is what a source says about one key: a node of a file, or the text of
-// an environment variable or flag.
+// value is a source's value for one key: a node of a file, or the text of an environment variable or flag.
 type value struct {
 	source string
 	line   int
 	key    string
-	entry  string     // the name before it, where it stands in a mapping
-	node   *yaml.Node // nil: text it is
+	entry  string     // its name if it is in a mapping
+	node   *yaml.Node // nil: the value is text
 	text   string
-	gates  []string // the names of the gates there are, nil when unknown
+	gates  []string // the names of all gates; nil if unknown
 }
 
 // faults are the parts of a value that are not understood.
@@ -155,7 +150,7 @@ func (v value) refuse(problem, want string) faults {
 	return faults{{Source: v.source, Line: v.line, Key: v.key, Problem: problem, Want: want}}
 }
 
-// countAs says what holds in a file in place of what is not understood.
+// countAs sets the value that applies in a file instead of the faulty one.
 func (f faults) countAs(value string) faults {
 	for _, fault := range f {
 		fault.countsAs = value
@@ -171,7 +166,7 @@ func (v value) scalar() (string, bool) {
 	return scalarText(v.node)
 }
 
-// elements returns the values of a list; in text they stand between commas.
+// elements returns the values of a list; in text they are separated by commas.
 func (v value) elements() ([]value, bool) {
 	var all []value
 	if v.node == nil {
@@ -191,8 +186,7 @@ func (v value) elements() ([]value, bool) {
 	return all, true
 }
 
-// entries returns the values of a mapping; in text they are written name=value
-// between commas.
+// entries returns the values of a mapping; in text they are name=value, separated by commas.
 func (v value) entries() ([]value, bool) {
 	var all []value
 	if v.node == nil {
@@ -232,7 +226,7 @@ func setWord[T vocabulary](v value, into *T) faults {
 	return nil
 }
 
-// setStricter is setWord for words that stand from the loosest to the strictest.
+// setStricter is setWord for words ordered from the loosest to the strictest.
 func setStricter[T vocabulary](v value, into *T) faults {
 	wrong := setWord(v, into)
 	if wrong != nil {
@@ -258,7 +252,7 @@ func setToolsets(c *Config, v value) faults {
 		asked[name] = true
 	}
 	if wrong != nil && len(asked) == 0 {
-		return wrong // a server without any tool helps nobody
+		return wrong // a server without tools is useless
 	}
 	c.Toolsets = []Toolset{}
 	for _, name := range Toolset("").Values() {
@@ -269,14 +263,14 @@ func setToolsets(c *Config, v value) faults {
 	return wrong
 }
 
-// mostPatterns and longestPattern bound what of read_only_tools is taken.
+// mostPatterns and longestPattern bound read_only_tools.
 const (
 	mostPatterns   = 200
 	longestPattern = 200
 )
 
-// setReadOnlyTools takes patterns of names of tools, where a star stands for any characters. Nothing
-// but a name is a pattern: what is misread would let more pass than was meant.
+// setReadOnlyTools reads patterns of tool names, in which a star matches any characters. Only names are valid: a
+// misread pattern would allow too much.
 func setReadOnlyTools(c *Config, v value) faults {
 	const want = "give a list of names such as [mcp__github__get_issue, mcp__docs__search_*]"
 	all, ok := v.elements()
@@ -301,7 +295,7 @@ func setReadOnlyTools(c *Config, v value) faults {
 	return wrong
 }
 
-// noPattern reports whether a character is in no tool's name, and is not the star.
+// noPattern reports whether a character occurs neither in tool names nor as the star.
 func noPattern(r rune) bool {
 	return r >= 0x80 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.:/@*", r)
 }
@@ -347,7 +341,7 @@ func setGates(c *Config, v value) faults {
 	return wrong
 }
 
-// noGate says why the name before a value is not that of a gate.
+// noGate refuses a name before a value that is not a gate's.
 func (v value) noGate() faults {
 	name := v.entry
 	if name == "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
@@ -376,7 +370,7 @@ const (
 	longestLease   = 7 * 24 * time.Hour
 )
 
-// setTimeout reads a time after which something ends by itself; 0 is never.
+// setTimeout reads a time after which something ends automatically; 0 is never.
 func setTimeout(v value, into *time.Duration) faults {
 	span, ok := v.duration()
 	if !ok || span != 0 && span < time.Second || span > longestTimeout {
@@ -402,7 +396,7 @@ func (v value) duration() (time.Duration, bool) {
 	return span, err == nil && span >= 0
 }
 
-// shown is the value for a message.
+// shown returns the value for a message.
 func (v value) shown() string {
 	text, ok := v.scalar()
 	if !ok {
@@ -411,8 +405,8 @@ func (v value) shown() string {
 	return plan.Quote(text)
 }
 
-// setAgentsFile takes a path below the workspace of a Markdown file: text is
-// written there, so it must be nothing that something else runs or obeys.
+// setAgentsFile reads a path below the workspace, of a Markdown file: planloop writes text there, so the file must not
+// be run or obeyed by anything else.
 func setAgentsFile(c *Config, v value) faults {
 	name, _ := v.scalar()
 	if !markdownInside(name) {
@@ -427,7 +421,7 @@ func markdownInside(name string) bool {
 		plan.PathProblem(name) == plan.PathWithin && tree.Markdown(name)
 }
 
-// didYouMean returns a question after the word that is probably meant, or "".
+// didYouMean returns a question with the word that is probably meant, or "".
 func didYouMean(given string, words []string) string {
 	if word := spelling.Nearest(given, words); word != "" {
 		return "did you mean " + word + "? "

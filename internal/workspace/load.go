@@ -19,25 +19,21 @@ import (
 
 // Sources are the layers of the configuration.
 type Sources struct {
-	Flags     map[string]string // by key; what was given on the command line
+	Flags     map[string]string // from the command line, by key
 	Getenv    func(string) string
 	Home      string    // "": the user's home directory
-	Account   string    // the home directory that the system knows of the user; "": asked for
-	Workspace Workspace // whose own file is read; the zero value and the default workspace have none
-	Gates     []string  // the names of the gates there are; nil: not checked
+	Account   string    // the user's home directory according to the system; "": look it up
+	Workspace Workspace // its own file is read; the zero value and the default workspace have none
+	Gates     []string  // the names of all gates; nil: not checked
 }
 
-// Load returns the configuration: flags before environment variables, these
-// before the workspace's own file, that before the user's file, that before the
-// defaults. What holds agents back only the user's file can loosen: all that comes
-// after it can be set by an agent and counts where it is stricter. An agent can
-// point to another file as well, so that of the user's account tightens, too. A key
-// or a word of a file that is not known is left out with a warning; where the key can
-// be tightened it counts as the strictest value. The workspace's own file comes with a
-// repository from elsewhere: it may decide some keys, tighten others, and no more. What
-// is asked for beyond that is ignored with a warning. Everything else that is not as it
-// should be, in any layer, is an error, a *ConfigError too. A file that is not there
-// costs one look.
+// Load returns the configuration. Flags override environment variables, these the workspace's own file, that the user's
+// file, and that the defaults. Only the user's file can loosen restrictions on agents: an agent can set all layers
+// above it, so there such settings count only if they are stricter. An agent can also redirect to another user's file,
+// so the file of the user's account tightens too. An unknown key or word in a file is skipped with a warning; if the
+// key can be tightened it counts as the strictest value. The workspace's own file comes with a repository: it may set
+// some keys and tighten others, and anything beyond that is ignored with a warning. Any other fault, in any layer, is
+// an error, also a *ConfigError. A missing file costs one look.
 func Load(s Sources) (Config, []*ConfigError, error) {
 	l := loading{sources: s, keys: keys(), config: Defaults()}
 	for _, layer := range []func() error{l.usersFile, l.accountsFile, l.ownFile, l.environment, l.flags} {
@@ -48,7 +44,7 @@ func Load(s Sources) (Config, []*ConfigError, error) {
 	return l.config, l.warnings, nil
 }
 
-// loading is a configuration on its way up through the layers.
+// loading is a configuration on its way through the layers.
 type loading struct {
 	sources  Sources
 	keys     []key
@@ -59,7 +55,7 @@ type loading struct {
 func (l *loading) usersFile() error {
 	path, err := ConfigFile(l.sources.Getenv, l.sources.Home)
 	if err != nil {
-		return nil // without a home there is no such file
+		return nil // without a home there is no user's file
 	}
 	text, err := readUsers(path)
 	if err != nil || text == nil {
@@ -68,9 +64,8 @@ func (l *loading) usersFile() error {
 	return l.file(path, text, false)
 }
 
-// accountsFile takes over where the file in the user's own place is stricter than the one
-// that the environment points to. It changes nothing else, and what is wrong with it is
-// told where it is the user's file.
+// accountsFile applies the restrictions from the file in the account's own folder if the environment points to another
+// file. It changes nothing else, and ignores faults, which are reported where the file is the user's.
 func (l *loading) accountsFile() error {
 	account := cmp.Or(l.sources.Account, accountHome())
 	if account == "" {
@@ -127,7 +122,7 @@ func (l *loading) flags() error {
 	return nil
 }
 
-// takeText sets a key from a variable or a flag: there, nothing is overlooked.
+// takeText sets a key from a variable or a flag. Any fault there is an error.
 func (l *loading) takeText(k key, source, text string) error {
 	asked, v := l.config, value{source: source, key: k.name, text: text, gates: l.sources.Gates}
 	if wrong := k.set(&asked, v); wrong != nil {
@@ -137,7 +132,7 @@ func (l *loading) takeText(k key, source, text string) error {
 	return nil
 }
 
-// file takes the keys of a file, which is the user's or somebody else's.
+// file applies the keys of a file, which is the user's or another source's.
 func (l *loading) file(path string, text []byte, others bool) error {
 	root, refusal := parseYAML(path, text)
 	if refusal != nil {
@@ -152,7 +147,7 @@ func (l *loading) file(path string, text []byte, others bool) error {
 	}
 	for _, v := range entries {
 		k, known := l.key(v.entry)
-		if !known { // it may be of a newer planloop
+		if !known { // it may belong to a newer planloop
 			v.key = plan.Quote(v.entry)
 			l.warn(v.refuse("ignored: it is unknown", knownKeys(v.entry)))
 		} else if !isNull(v.node) {
@@ -192,8 +187,7 @@ func (l *loading) take(k key, v value, others bool) {
 	l.admit(k, v, asked, others)
 }
 
-// admit lets what is asked for hold, if somebody else than the user asks as far as they
-// may decide it.
+// admit applies a setting, unless others than the user ask for more than they may.
 func (l *loading) admit(k key, v value, asked Config, others bool) {
 	switch {
 	case !others:
@@ -209,7 +203,7 @@ func (l *loading) admit(k key, v value, asked Config, others bool) {
 	l.config = asked
 }
 
-// warn keeps the first warnings: a file of nonsense need not be recited.
+// warn keeps the first warnings: a file of nonsense need not be listed in full.
 func (l *loading) warn(about faults) {
 	const most = 20
 	l.warnings = append(l.warnings, about[:min(len(about), most-len(l.warnings))]...)
@@ -223,20 +217,20 @@ func (l *loading) ignore(v value, why string) {
 	l.warn(v.refuse("ignored: "+why, fix))
 }
 
-// ConfigError says what is wrong with the configuration, and where. As an error
-// nothing of the configuration is in force, as a warning the rest is.
+// ConfigError describes a fault in the configuration and its place. As an error it voids the whole configuration, as a
+// warning the rest applies.
 type ConfigError struct {
 	Source  string // the file, the environment variable or the flag
-	Line    int    // in the file, 0 when unknown
-	Key     string // "" when it is about the whole source
+	Line    int    // in the file; 0 if unknown
+	Key     string // "" if it concerns the whole source
 	Problem string
-	Want    string // what would be accepted, or what to do
-	Err     error  // the cause, may be nil
+	Want    string // an acceptable value, or the fix
+	Err     error  // the cause; may be nil
 
-	countsAs string // the value that holds in its place where it stands in a file, "" for none
+	countsAs string // the value that replaces it in a file, or ""
 }
 
-// Error says where, what, and what is wanted, in one line.
+// Error returns the place, the problem and the fix in one line.
 func (e *ConfigError) Error() string {
 	where, what := safetext.EscapeLine(e.Source), e.Problem
 	if e.Line > 0 {
@@ -257,9 +251,8 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 // FileName is the name of the workspace's own configuration file.
 const FileName = ".planloop.yaml"
 
-// readOwn returns the text of the workspace's own file, nil when there is none.
-// The directory came from a stranger: nothing outside it is opened, and nothing
-// that is not a plain file.
+// readOwn returns the text of the workspace's own file, or nil. The directory is untrusted: it opens nothing outside,
+// and only a plain file.
 func readOwn(dir string) ([]byte, error) {
 	path := filepath.Join(dir, FileName)
 	linked, err := os.Lstat(path)
@@ -292,9 +285,8 @@ func readOwn(dir string) ([]byte, error) {
 	return readAll(path, file)
 }
 
-// readUsers returns the text of the user's file, nil when there is none. A file
-// that is there and cannot be read is an error: without it a policy would be
-// looser than the user wrote.
+// readUsers returns the text of the user's file, or nil. If the file exists but cannot be read it is an error: ignoring
+// it would make a policy looser than the user wrote.
 func readUsers(path string) ([]byte, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -306,7 +298,7 @@ func readUsers(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, notPlain(path)
 	}
-	// It names commands to run, so what anybody can write must not be obeyed.
+	// It names commands to run, so a world-writable file must not be obeyed.
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 {
 		return nil, &ConfigError{Source: path, Problem: "can be written by anyone on this machine", Want: "run chmod o-w on it"}
 	}
@@ -317,7 +309,7 @@ func readUsers(path string) ([]byte, error) {
 	return readAll(path, file)
 }
 
-// readAll reads one byte more than is allowed, so that too much is noticed.
+// readAll reads one byte more than allowed, so that excess is noticed.
 func readAll(path string, file *os.File) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))

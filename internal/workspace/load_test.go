@@ -23,7 +23,7 @@ import (
 // layers are the texts of the four sources.
 type layers struct {
 	user, own string
-	account   string // of the user's account, where the environment points elsewhere
+	account   string // of the user's account, if the environment points elsewhere
 	env       map[string]string
 	flags     map[string]string
 	gates     []string
@@ -250,7 +250,7 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 			if err != nil || len(warnings) != 1 {
 				t.Fatal(warnings, err)
 			}
-			without.Parallel = 2 // the rest of the file holds
+			without.Parallel = 2 // the rest of the file applies
 			if diff := cmp.Diff(without, got, sections); diff != "" {
 				t.Error(diff)
 			}
@@ -266,9 +266,8 @@ func TestWhatAWorkspaceFileMayNotDo(t *testing.T) {
 	}
 }
 
-// What holds agents back is loosened by the user's file alone: not by the environment,
-// not by a flag, not by the workspace's file, not by another file that the environment
-// points to. All of these can make it stricter.
+// Only the user's file loosens restrictions on agents: not the environment, not a flag, not the workspace's file, not
+// another file that the environment points to. All of these can tighten them.
 func TestOnlyTheUsersFileLoosens(t *testing.T) {
 	type values struct{ users, looser, stricter string }
 	restricting := map[string][]values{
@@ -283,10 +282,11 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 		"read_only_tools":   {{"", "mcp__x__*", ""}, {"[mcp__x__get]", "mcp__x__set", ""}},
 		"agents":            {{"", "{default: {command: [sh]}}", ""}},
 		"servers":           {{"{a: {url: b}}", "{c: {command: d}}", ""}, {"", "{c: {command: d}}", ""}},
+		"model":             {{"{command: [a]}", "{command: [b]}", ""}, {"", "{command: [b]}", ""}},
 		"notify":            {{"{webhook: a}", "{command: [b]}", ""}, {"", "{command: [b]}", ""}},
 	}
 	free := []string{"toolsets", "strategy", "text", "max_replans", "parallel", "lease", "agents_file",
-		"reminders", "model", "store"} // what is offered, and how it is worked
+		"reminders", "store"} // features and how work is done
 	for _, key := range workspace.Keys() {
 		if _, ok := restricting[key]; !ok && !slices.Contains(free, key) {
 			t.Errorf("%s: does it hold agents back?", key)
@@ -346,7 +346,7 @@ func TestOnlyTheUsersFileLoosens(t *testing.T) {
 	}
 }
 
-// sameRules reports whether two configurations hold agents back alike.
+// sameRules reports whether two configurations restrict agents equally.
 func sameRules(a, b workspace.Config) bool {
 	for _, gate := range append(gates.Names(), "paths", "titles") {
 		if a.Gates.Level(gate, gates.ByProfile(a.Gates.Profile, gate)) != b.Gates.Level(gate, gates.ByProfile(b.Gates.Profile, gate)) {
@@ -369,7 +369,7 @@ func TestTheDefaultWorkspaceHasNoFileOfItsOwn(t *testing.T) {
 	}
 }
 
-// steps are n keys, each a level below the one before.
+// steps are n keys, each nested in the one before.
 func steps(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -378,8 +378,8 @@ func steps(n int) string {
 	return b.String()
 }
 
-// One wrong or unknown word in a file leaves the rest of it in force; where the
-// key can be tightened the word counts as the strictest.
+// One wrong or unknown word in a file leaves the rest in force; if the key can be tightened the word counts as the
+// strictest.
 func TestWrongWordsOfAFileAreWarnings(t *testing.T) {
 	strict := workspace.Gates{Asked: true, Profile: gates.Strict}
 	fatal := map[string]gates.Level{"paths": gates.Error}
@@ -502,7 +502,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 }
 
-// A wrong word neither loosens what the user has tightened nor the other way round.
+// A wrong word loosens neither the user's settings nor the workspace's.
 func TestWrongWordsLoosenNothing(t *testing.T) {
 	user := "approval: person\ncompletion: evidence\ngates: strict\napproval_timeout: 2h\ntoolsets: [loop]\n"
 	holds, _, err := layers{user: user}.load(t)
@@ -572,7 +572,7 @@ func TestWhatIsRefused(t *testing.T) {
 			if test.line > 0 && refusal.Line != test.line {
 				t.Errorf("line %d, want %d: %v", refusal.Line, test.line, err)
 			}
-			message, named := strings.CutPrefix(err.Error(), refusal.Source) // which has the test's name in it
+			message, named := strings.CutPrefix(err.Error(), refusal.Source) // the path contains the test's name
 			if !named || filepath.Base(refusal.Source) != "config.yaml" {
 				t.Errorf("%q does not name the file", err)
 			}
@@ -671,9 +671,8 @@ func TestGateLevels(t *testing.T) {
 	}
 }
 
-// inTime fails the test unless call has answered within a time far beyond what
-// it needs (a tenth of a second at most; a busy machine and the race detector
-// make seconds of it). What is still running then ends with the test binary.
+// inTime fails the test unless call returns within a time far beyond its needs (a tenth of a second at most; a busy
+// machine and the race detector make it seconds). A call still running then ends with the test binary.
 func inTime(t *testing.T, call func() error) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -689,8 +688,7 @@ func inTime(t *testing.T, call func() error) error {
 	}
 }
 
-// hostileTexts are values, or what should be one, that fill 64 KB and that
-// parsers have been seen to spend time out of all proportion on.
+// hostileTexts are values, or near-values, that fill 64 KB and are known to take parsers excessive time.
 func hostileTexts() map[string]string {
 	const size = 63 << 10
 	fill := func(text string) string { return strings.Repeat(text, size/len(text)) }
@@ -723,8 +721,7 @@ func manyKeys(size int) string {
 	return b.String()
 }
 
-// Each text stands for a value in a section that is decoded, and for the whole
-// of a workspace's own file.
+// Each text is used as a value in a section that is decoded, and as the whole of a workspace's own file.
 func TestHostileTextsAreAnsweredInTime(t *testing.T) {
 	for name, text := range hostileTexts() {
 		for place, l := range map[string]layers{
@@ -753,7 +750,7 @@ func loadAndDecode(s workspace.Sources) error {
 	return c.Model.Decode(&into)
 }
 
-// What is only long or blank is no reason to refuse it.
+// Long or blank text alone is not refused.
 func TestBlankLinesAreText(t *testing.T) {
 	for name, text := range map[string]string{
 		"literal": "|\n    x\n" + strings.Repeat("\n", 60<<10), "folded": ">-\n    x\n" + strings.Repeat("\n", 60<<10),
@@ -773,7 +770,7 @@ func TestBlankLinesAreText(t *testing.T) {
 	}
 }
 
-// TestReadOnlyTools: a pattern is a name with stars; what is none is left out, and the others hold.
+// TestReadOnlyTools: a pattern is a name with stars; invalid ones are skipped, and the others apply.
 func TestReadOnlyTools(t *testing.T) {
 	for text, want := range map[string]struct {
 		patterns []string

@@ -12,11 +12,10 @@ import (
 	"github.com/planloop/planloop/internal/safetext"
 )
 
-// Overlapping returns the workspaces with a state whose directory is at a path, holds it,
-// or lies below it, as far as their states can be known: those under the state home of the
-// environment, and under the one that the user has without it. What lies below is told by
-// marker files. The path need not exist; links in it are followed. What is no project, and
-// so the workspace named default, overlaps nothing.
+// Overlapping returns the workspaces with a state that equal, contain or are below a path, as far as their states are
+// known: those under the state home of the environment, and under the user's default one. Workspaces below the path are
+// found by marker files. The path need not exist; links in it are followed. Directories that are not projects, and so
+// use the workspace named default, overlap nothing.
 func (in Lookup) Overlapping(path string) []Workspace {
 	in = in.withDefaults()
 	path = realPath(path, mostLinks)
@@ -33,7 +32,7 @@ func (in Lookup) Overlapping(path string) []Workspace {
 				break
 			}
 		}
-		states, _ := os.ReadDir(home) // without a state there is nothing to hold
+		states, _ := os.ReadDir(home) // without a state there is nothing to overlap
 		for _, state := range states {
 			state := filepath.Join(home, state.Name())
 			if dir, ok := readMarker(state); ok && strings.HasPrefix(dir, strings.TrimSuffix(path, sep)+sep) {
@@ -46,8 +45,8 @@ func (in Lookup) Overlapping(path string) []Workspace {
 
 const sep = string(filepath.Separator)
 
-// stateHomes are the folders under which states may lie. Whoever is restricted may choose
-// the environment; the user's own place does not depend on it.
+// stateHomes are the folders that may contain states. A restricted agent may choose the environment, but the user's
+// default folder does not depend on it.
 func (in Lookup) stateHomes() []string {
 	var homes []string
 	if home, err := StateHome(in.Getenv, in.Home); err == nil {
@@ -62,8 +61,8 @@ func (in Lookup) stateHomes() []string {
 	return slices.Compact(homes)
 }
 
-// holdsNothing reports whether a directory is no project. The environment's word for what
-// the home directory is does not count for a work tree.
+// holdsNothing reports whether a directory is not a project. For a work tree, it ignores a home directory that only the
+// environment claims.
 func (in Lookup) holdsNothing(dir string) bool {
 	switch {
 	case filepath.Dir(dir) == dir:
@@ -75,10 +74,10 @@ func (in Lookup) holdsNothing(dir string) bool {
 	return err != nil || Lookup{Home: accountHome()}.noProject(dir)
 }
 
-const mostLinks = 40 // that lead on to each other
+const mostLinks = 40 // in a chain
 
-// realPath is a path without links, as far as it exists, as the file system spells it. A
-// link that leads nowhere yet leads to where a file would be made.
+// realPath returns a path without links, as far as it exists, in the file system's spelling. A dangling link leads to
+// the place where a file would be created.
 func realPath(path string, links int) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
@@ -101,12 +100,12 @@ func realPath(path string, links int) string {
 	return realPath(filepath.Join(parent, to), links-1)
 }
 
-// States are the folders of all workspaces that have a state, as far as they can be known; see Overlapping.
+// States returns the state folders of all workspaces, as far as they are known; see Overlapping.
 func (in Lookup) States() []string {
 	in = in.withDefaults()
 	var states []string
 	for _, home := range in.stateHomes() {
-		entries, _ := os.ReadDir(home) // without one there are none
+		entries, _ := os.ReadDir(home) // may not exist
 		for _, entry := range entries {
 			state := filepath.Join(home, entry.Name())
 			if _, is := InState(state); is {
@@ -117,7 +116,7 @@ func (in Lookup) States() []string {
 	return states
 }
 
-// OfState is the workspace that a state folder belongs to, as its marker says; the one named default has none.
+// OfState returns the workspace of a state folder according to its marker; the one named default has no marker.
 func OfState(state string) Workspace {
 	dir, ok := readMarker(state)
 	if !ok {
@@ -126,7 +125,7 @@ func OfState(state string) Workspace {
 	return Workspace{Path: dir, Name: safetext.EscapeLine(filepath.Base(dir)), StateDir: state}
 }
 
-// InState is OfState of a folder in a state home, false where it is the state of none.
+// InState is OfState for a folder in a state home, and false if the folder is not a state.
 func InState(folder string) (Workspace, bool) {
 	found := OfState(folder)
 	return found, !found.Default || filepath.Base(folder) == defaultName

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHere: what hosts tell, as each system has it; "" where that names nothing there.
+// TestHere: hosts' paths on each system; "" if a path means nothing there.
 func TestHere(t *testing.T) {
 	linux, windows, mac := system{"linux", ""}, system{"windows", ""}, system{"darwin", ""}
 	wsl := system{"linux", "Ubuntu"}
@@ -23,7 +23,7 @@ func TestHere(t *testing.T) {
 		{"file:/one/slash", linux, "/one/slash"},
 		{"file://localhost/x", linux, "/x"},
 		{"file:///x/caf%C3%A9", mac, "/x/café"},
-		{"file:///x/cafe%CC%81", mac, "/x/cafe\u0301"}, // what the disk makes of it is its own affair
+		{"file:///x/cafe%CC%81", mac, "/x/cafe\u0301"}, // the disk decides how to treat it
 		{"file:///code/c#", linux, "/code/c#"},
 		{"file:///code/c%23", linux, "/code/c#"},
 		{"file:///code/what?", linux, "/code/what?"},
@@ -54,7 +54,7 @@ func TestHere(t *testing.T) {
 		{"file://wsl%24/Ubuntu/home/ann", windows, `\\wsl.localhost\Ubuntu\home\ann`},
 		{"file://wsl.localhost/Ubuntu/home/ann", windows, `\\wsl.localhost\Ubuntu\home\ann`},
 		{"vscode-remote://wsl%2BUbuntu/home/ann", windows, `\\wsl.localhost\Ubuntu\home\ann`},
-		{"/home/ann", windows, "/home/ann"}, // in WSL, in which of them nobody knows: it is not there
+		{"/home/ann", windows, "/home/ann"}, // in WSL, but the distribution is unknown: not found
 		{"sub/dir", windows, "sub/dir"},
 
 		{`C:\Users\ann`, wsl, "/mnt/c/Users/ann"},
@@ -78,7 +78,7 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// TestOfSystem: where hosts happen to be when they start a server.
+// TestOfSystem: folders in which hosts happen to be when they start a server.
 func TestOfSystem(t *testing.T) {
 	for _, c := range []struct {
 		os, path, home string

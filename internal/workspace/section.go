@@ -13,16 +13,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Section is a part of the configuration that is decoded by the one who needs
-// it. The zero value is a section that nobody wrote.
+// Section is a part of the configuration that its user decodes. The zero value is a missing section.
 type Section struct{ value value }
 
-// Given reports whether somebody wrote the section.
+// Given reports whether the configuration has the section.
 func (s Section) Given() bool { return s.value.node != nil }
 
-// Decode fills what into points to, by its yaml tags, and refuses what it has no
-// field for. A section that nobody wrote leaves it as it is. The error is a
-// *ConfigError, which repeats no value: that might be a secret.
+// Decode fills the struct that into points to, by its yaml tags, and refuses unknown fields. A missing section leaves
+// it unchanged. The error is a *ConfigError without any value, which might be a secret.
 func (s Section) Decode(into any) error {
 	v := s.value
 	if v.node == nil {
@@ -40,8 +38,8 @@ func (s Section) Decode(into any) error {
 	return v.placed(refusal, err)
 }
 
-// Entries are the parts of a section that is a mapping, by their names, so that one
-// that cannot be decoded leaves the others as they are. The error is a *ConfigError.
+// Entries returns the parts of a section that is a mapping, by name, so that one faulty part does not affect the
+// others. The error is a *ConfigError.
 func (s Section) Entries() (map[string]Section, error) {
 	v := s.value
 	if v.node == nil || isNull(v.node) {
@@ -58,7 +56,7 @@ func (s Section) Entries() (map[string]Section, error) {
 	return all, nil
 }
 
-// placed is an error about the section or a part of it. Only a file has lines.
+// placed completes an error about the section or a part of it. Only a file has lines.
 func (v value) placed(wrong *ConfigError, cause error) *ConfigError {
 	wrong.Source, wrong.Err = v.source, cause
 	if wrong.Key == "" {
@@ -70,7 +68,7 @@ func (v value) placed(wrong *ConfigError, cause error) *ConfigError {
 	return wrong
 }
 
-// below is a part of a mapping, whose key tells the way to it.
+// below returns a part of a mapping, with its full path as key.
 func (v value) below(entry value) value {
 	entry.key = v.key + "." + plan.Shorten(safetext.EscapeLine(entry.entry), 60)
 	if v.line == 0 {
@@ -79,8 +77,8 @@ func (v value) below(entry value) value {
 	return entry
 }
 
-// misfit says what of a value does not fit a type of Go in the words of those who write
-// configurations, nil where nothing is found.
+// misfit finds the part of a value that does not fit a Go type, and describes it in terms of the configuration. It
+// returns nil if it finds nothing.
 func (v value) misfit(t reflect.Type) faults {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -121,7 +119,7 @@ func (v value) misfit(t reflect.Type) faults {
 	return v.refuse("is not one text", "write a text, in quotes if it has a colon or a brace")
 }
 
-// misfitBelow is misfit of a mapping.
+// misfitBelow is misfit for a mapping.
 func (v value) misfitBelow(t reflect.Type) faults {
 	entries, ok := v.entries()
 	if !ok {
@@ -157,7 +155,7 @@ func unknownKey(given string, fields map[string]reflect.Type) string {
 	return didYouMean(given, names) + "the keys here are " + strings.Join(names, ", ")
 }
 
-// fieldsOf are the fields of a struct by the names that they have in YAML.
+// fieldsOf returns the fields of a struct by their YAML names.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	if t.Kind() != reflect.Struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/planloop/planloop/internal/workspace"
 )
 
-// A mistake in one part of a section leaves the others as they are.
+// A mistake in one part of a section does not affect the others.
 func TestEntriesAreDecodedOneByOne(t *testing.T) {
 	sources := layers{user: "servers:\n  a: {command: x}\n  b: {comand: x}\n  c: [x]\n"}.sources(t)
 	c, _, err := workspace.Load(sources)
@@ -53,7 +53,7 @@ type part struct {
 	Others map[string]part
 }
 
-// What does not fit is told by where it stands, and what to write there.
+// A misfit is reported with its place and the expected form.
 func TestMisfitsAreToldInTheWritersWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"x":                              "config.yaml:1: model is not a mapping; write key: value lines below it",

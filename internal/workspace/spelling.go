@@ -10,10 +10,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// asSpelled returns path as the file system spells it. The usual file system of
-// macOS opens /Users/ann/Code as /users/ann/code too, as do Windows' drives in WSL, and both
-// must be one workspace. Windows paths come out of symlink resolution spelled so; elsewhere
-// names differ when their bytes differ.
+// asSpelled returns path as the file system spells it. The usual file system of macOS also opens /Users/ann/Code as
+// /users/ann/code, and so do Windows drives in WSL, and both must be one workspace. On Windows, resolving symlinks
+// already yields this spelling; elsewhere names differ if their bytes do.
 func asSpelled(path string) string {
 	if runtime.GOOS == "windows" || runtime.GOOS != "darwin" && !folds(path) {
 		return path
@@ -21,7 +20,7 @@ func asSpelled(path string) string {
 	return spelledBy(path, names)
 }
 
-// folds reports whether the disk takes the last name of a path that has letters in either case.
+// folds reports whether the disk ignores the case of the last name in a path that has letters.
 func folds(path string) bool {
 	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
 		name := filepath.Base(at)
@@ -46,8 +45,8 @@ func swapped(r rune) rune {
 	return unicode.ToUpper(r)
 }
 
-// spelledBy replaces each element of path by the one entry of its folder that
-// equals it but for case and Unicode form. What cannot be listed stays.
+// spelledBy replaces each element of path by the only entry of its folder that equals it except for case and Unicode
+// form. Elements of unlistable folders are kept.
 func spelledBy(path string, list func(dir string) []string) string {
 	parent := filepath.Dir(path)
 	if parent == path {

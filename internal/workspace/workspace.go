@@ -1,11 +1,9 @@
-// Package workspace says where planloop works, by which rules, and for whom: it
-// finds the workspace and the folder of its state, reads the layers of the
-// configuration, and names the actor.
+// Package workspace finds the workspace and its state folder, reads the layers of the configuration, and names the
+// actor.
 //
-// Everything it needs of the world (environment, current directory, home)
-// arrives as a value. It writes nothing but the marker file it is asked for. It
-// must not know what a plan is made of, how a log is kept, which tools a toolset
-// holds, or what a gate checks: of the gates and the strategies it knows the words.
+// Its inputs (environment, current directory, home) arrive as values. It writes only the marker file, on request. It
+// must not know the contents of a plan, the format of a log, the tools of a toolset, or the checks of a gate: it only
+// knows the names of gates and strategies.
 package workspace
 
 import (
@@ -28,14 +26,14 @@ import (
 	"github.com/planloop/planloop/internal/private"
 )
 
-// Workspace is a directory an agent works in, and the folder of its state.
+// Workspace is an agent's working directory, and the folder of its state.
 type Workspace struct {
 	Path     string // absolute, cleaned, symlink-free
 	Name     string // for people: the directory's name, or default
-	StateDir string // where its log is kept; may not exist yet
+	StateDir string // folder of its log; may not exist yet
 	Default  bool   // the workspace named default: Path is only where it was started
-	From     string // what told it: --workspace, a variable's name, FromRoot, FromWorkTree or FromDir
-	Doubt    string // what speaks against the choice, and the way on; "" when nothing
+	From     string // source of the choice: --workspace, a variable's name, FromRoot, FromWorkTree or FromDir
+	Doubt    string // argument against the choice, and how to correct it; "" if there is no doubt
 }
 
 const defaultName = "default"
@@ -46,8 +44,8 @@ func stateName(path string) string {
 	return slug(filepath.Base(path), 24, "workspace") + "-" + hex.EncodeToString(sum[:8])
 }
 
-// slug returns text in lower-case ASCII letters, digits and single dashes, at
-// most n of them, or instead when nothing is left.
+// slug returns text in lower-case ASCII letters, digits and single dashes, at most n of them, or instead if the result
+// is empty.
 func slug(text string, n int, instead string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {
@@ -67,14 +65,13 @@ func slug(text string, n int, instead string) string {
 	return instead
 }
 
-// MarkerFile is the name of the file that says which directory a state belongs to.
+// MarkerFile is the name of the file that names a state's directory.
 const MarkerFile = "workspace.json"
 
-// WriteMarker writes the workspace's path into dir, which must exist, so that a
-// person can tell the folders under the state home apart. It is whole or not
-// there, readable by the user alone, and left as it is when it says the same.
+// WriteMarker writes the workspace's path into dir, which must exist, so that a person can distinguish the folders in
+// the state home. It is written atomically, readable only by the user, and left alone if unchanged.
 func (w Workspace) WriteMarker(dir string) error {
-	// A path is bytes; what is no UTF-8 in it is shown replaced.
+	// A path is bytes; invalid UTF-8 in it is replaced.
 	text, err := json.Marshal(map[string]string{"path": w.Path}, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return fmt.Errorf("describe the workspace: %w", err)
@@ -92,20 +89,19 @@ func (w Workspace) WriteMarker(dir string) error {
 
 const appName = "planloop"
 
-// StateHome returns the folder under which each workspace has its state:
-// $XDG_STATE_HOME/planloop, or the platform's place. An empty home is the user's.
+// StateHome returns the folder with the state of each workspace: $XDG_STATE_HOME/planloop, or the platform's default.
+// An empty home is the user's.
 func StateHome(getenv func(string) string, home string) (string, error) {
 	return appFolder(getenv, "XDG_STATE_HOME", xdg.StateHome, home)
 }
 
-// CacheHome returns the folder of what can be found out again: $XDG_CACHE_HOME/planloop, or
-// the platform's place.
+// CacheHome returns the folder for reproducible data: $XDG_CACHE_HOME/planloop, or the platform's default.
 func CacheHome(getenv func(string) string, home string) (string, error) {
 	return appFolder(getenv, "XDG_CACHE_HOME", xdg.CacheHome, home)
 }
 
-// TemplateFolder returns the folder of the user's own templates for plans:
-// $XDG_DATA_HOME/planloop/templates, or the platform's place.
+// TemplateFolder returns the folder of the user's own templates for plans: $XDG_DATA_HOME/planloop/templates, or the
+// platform's default.
 func TemplateFolder(getenv func(string) string, home string) (string, error) {
 	dir, err := appFolder(getenv, "XDG_DATA_HOME", xdg.DataHome, home)
 	if err != nil {
@@ -114,8 +110,8 @@ func TemplateFolder(getenv func(string) string, home string) (string, error) {
 	return filepath.Join(dir, "templates"), nil
 }
 
-// ConfigFile returns the path of the user's own configuration file:
-// $XDG_CONFIG_HOME/planloop/config.yaml, or the platform's place.
+// ConfigFile returns the path of the user's own configuration file: $XDG_CONFIG_HOME/planloop/config.yaml, or the
+// platform's default.
 func ConfigFile(getenv func(string) string, home string) (string, error) {
 	dir, err := appFolder(getenv, "XDG_CONFIG_HOME", xdg.ConfigHome, home)
 	if err != nil {
@@ -126,8 +122,7 @@ func ConfigFile(getenv func(string) string, home string) (string, error) {
 
 const configName = "config.yaml"
 
-// platformFolder is the folder below a home directory for what on Linux lies in below,
-// whatever the environment says.
+// platformFolder returns the platform's folder in a home directory, which is below on Linux, ignoring the environment.
 func platformFolder(home, below string) string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -138,12 +133,11 @@ func platformFolder(home, below string) string {
 	return filepath.Join(home, below)
 }
 
-// appFolder is ours below the folder that the variable names, else below the
-// platform's. The library has read the environment once, when the program
-// started; what the caller's says comes first, and the platform's folder moves
+// appFolder returns our folder below the one that the variable names, else below the platform's. The library read the
+// environment once when the program started, so the caller's environment comes first, and the platform's folder moves
 // with the caller's home.
 func appFolder(getenv func(string) string, variable, platform, home string) (string, error) {
-	if dir := getenv(variable); filepath.IsAbs(dir) { // a relative one is to be ignored
+	if dir := getenv(variable); filepath.IsAbs(dir) { // relative ones must be ignored
 		return filepath.Join(dir, appName), nil
 	}
 	home = homeOr(home)
@@ -162,8 +156,8 @@ func rebase(path, from, to string) string {
 	return filepath.Join(to, rel)
 }
 
-// homeOr returns home, or the user's home directory, or "" where there is none.
-// Some hosts start a server with next to no environment: then the system knows.
+// homeOr returns home, or the user's home directory, or "" if unknown. Some hosts start a server with almost no
+// environment; then the system is asked.
 func homeOr(home string) string {
 	if home != "" {
 		return home
@@ -174,7 +168,7 @@ func homeOr(home string) string {
 	return accountHome()
 }
 
-// accountHome is the home directory that the system knows of the user, or "".
+// accountHome returns the user's home directory according to the system, or "".
 func accountHome() string {
 	if me, err := user.Current(); err == nil && filepath.IsAbs(me.HomeDir) {
 		return me.HomeDir

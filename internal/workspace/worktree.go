@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// workTree returns the innermost git work tree at or above dir, and whether there is one. A
-// linked work tree is one of its own; a submodule belongs to what it is part of, unless
-// it has been a workspace. The search ends below the home directory and the top: a home
-// directory under version control does not make one workspace of everything in it.
+// workTree returns the innermost git work tree at or above dir, and whether there is one. A linked work tree counts as
+// its own; a submodule belongs to the repository around it, unless it has been a workspace. The search ends below the
+// home directory and the top: a home directory under version control does not make everything in it one workspace.
 func (in Lookup) workTree(dir string) (top string, ok bool) {
 	for at := dir; !in.noProject(at); at = filepath.Dir(at) {
 		git := filepath.Join(at, ".git")
@@ -20,18 +19,18 @@ func (in Lookup) workTree(dir string) (top string, ok bool) {
 		if !isSubmodule(git) || in.hasState(at) {
 			return at, true
 		}
-		if !ok { // should nothing hold it
+		if !ok { // in case no repository contains it
 			top, ok = at, true
 		}
 	}
 	return top, ok
 }
 
-// longestGitFile is how much of a .git file is read.
+// longestGitFile bounds the part of a .git file that is read, in bytes.
 const longestGitFile = 8 << 10
 
-// isSubmodule reports whether what is called .git leads to a repository that another keeps
-// among its modules. That of a linked work tree names the repository it shares.
+// isSubmodule reports whether .git leads to a repository stored among another's modules. A linked work tree's .git
+// leads to a folder with a commondir file.
 func isSubmodule(git string) bool {
 	info, err := os.Lstat(git)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > longestGitFile { // opening a pipe would wait for ever

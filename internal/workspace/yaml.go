@@ -16,15 +16,14 @@ import (
 	"github.com/planloop/planloop/plan"
 )
 
-// Bounds of one document: far beyond what a configuration needs, and little
-// enough that whatever 64 KB hold is read in a moment.
+// Bounds of one document: far beyond the needs of a configuration, and small enough that any 64 KB are read quickly.
 const (
 	maxFileBytes = 64 << 10
 	maxValues    = 4_000
 	maxDepth     = 32
 )
 
-// parseYAML returns the one document of data, nil when it is empty.
+// parseYAML returns the single document of data, nil if it is empty.
 func parseYAML(source string, data []byte) (*yaml.Node, *ConfigError) {
 	if len(data) > maxFileBytes {
 		return nil, &ConfigError{Source: source, Problem: fmt.Sprintf("is larger than %d KB", maxFileBytes>>10), Want: "shorten it"}
@@ -45,8 +44,7 @@ func parseYAML(source string, data []byte) (*yaml.Node, *ConfigError) {
 	return node, nil
 }
 
-// guarded turns a panic of the YAML library, which reads what a stranger may
-// have written, into an error.
+// guarded turns a panic of the YAML library, which reads untrusted text, into an error.
 func guarded(call func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -56,7 +54,7 @@ func guarded(call func() error) (err error) {
 	return call()
 }
 
-// firstOdd returns the line of the first byte that is not text, 0 when all is.
+// firstOdd returns the line of the first byte that is not text, or 0.
 func firstOdd(data []byte) int {
 	line := 1
 	for len(data) > 0 {
@@ -72,9 +70,8 @@ func firstOdd(data []byte) int {
 	return 0
 }
 
-// odd reports whether a character has no place in a configuration. The parser
-// begins a new line at Unicode's line breaks, where an editor shows none: what
-// looks like a comment would be a setting.
+// odd reports whether a character is not allowed in a configuration. The parser begins a new line at Unicode's line
+// breaks, which editors do not show: an apparent comment would be a setting.
 func odd(r rune) bool {
 	switch r {
 	case '\n', '\r', '\t':
@@ -85,7 +82,7 @@ func odd(r rune) bool {
 	return unicode.IsControl(r)
 }
 
-// onlyDocument returns the body of the one document that has any, nil when none has.
+// onlyDocument returns the body of the only non-empty document, nil if all are empty.
 func onlyDocument(data []byte) (*yaml.Node, error) {
 	in, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithStreamNodes(),
 		yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthFunc(shallow))))
@@ -95,7 +92,7 @@ func onlyDocument(data []byte) (*yaml.Node, error) {
 	var only *yaml.Node
 	var seen census
 	for {
-		var next yaml.Node // a document, or the directives before one
+		var next yaml.Node // a document, or the directives before it
 		err := in.Load(&next)
 		if errors.Is(err, io.EOF) {
 			return only, nil
@@ -124,7 +121,7 @@ func shallow(depth int, _ *yaml.DepthContext) error {
 	return nil
 }
 
-// bodyOf returns what a document holds, nil when that is nothing.
+// bodyOf returns the content of a document, nil if it is empty.
 func bodyOf(document *yaml.Node) *yaml.Node {
 	if document.Kind != yaml.DocumentNode || len(document.Content) == 0 {
 		return nil
@@ -144,7 +141,7 @@ const (
 
 func tooDeep() string { return fmt.Sprintf("is nested more than %d levels deep", maxDepth) }
 
-// asConfigError says what is wrong with data, which source holds.
+// asConfigError describes a fault in data, the text of source.
 func asConfigError(source string, data []byte, err error) *ConfigError {
 	if own := (*ConfigError)(nil); errors.As(err, &own) {
 		own.Source = source
@@ -158,8 +155,7 @@ func asConfigError(source string, data []byte, err error) *ConfigError {
 	return refusal
 }
 
-// notPlainYAML names what census would have refused if the parser had not
-// stumbled over it first.
+// notPlainYAML names a construct that census would have refused, had the parser not failed first.
 func notPlainYAML(data []byte, err error) string {
 	detail := (*yaml.LoadError)(nil)
 	if !errors.As(err, &detail) {
@@ -177,7 +173,7 @@ func notPlainYAML(data []byte, err error) string {
 	return ""
 }
 
-// describe takes over what the YAML library says about the problem and the place.
+// describe takes over the YAML library's problem and place.
 func (e *ConfigError) describe(err error) {
 	message := err.Error()
 	if detail := (*yaml.LoadError)(nil); errors.As(err, &detail) {
@@ -189,7 +185,7 @@ func (e *ConfigError) describe(err error) {
 	e.Problem = "cannot be read: " + plan.Shorten(safetext.EscapeLine(message), 200)
 }
 
-// begun says where that began which the parser found no end of.
+// begun returns where an unfinished construct began.
 func begun(detail *yaml.LoadError) string {
 	if detail.ContextMark.Line == 0 || detail.ContextMark.Line == detail.Mark.Line {
 		return ""
@@ -197,13 +193,12 @@ func begun(detail *yaml.LoadError) string {
 	return fmt.Sprintf(" %s, which begins on line %d", detail.ContextMsg, detail.ContextMark.Line)
 }
 
-// census walks what a text holds and refuses what a configuration has no need
-// of and what makes a reader stumble: anchors and aliases (a few of them can
-// stand for gigabytes), merge keys, tags, directives, names that are no words or
-// come twice, deep nesting, endless lists.
+// census walks the values of a text and refuses constructs that a configuration does not need and that cause trouble:
+// anchors and aliases (a few of them can expand to gigabytes), merge keys, tags, directives, keys that are not words or
+// are repeated, deep nesting, endless lists.
 type census struct{ values int }
 
-// take counts n, which stands depth levels below its document, and all below it.
+// take counts n, which is depth levels below its document, and its descendants.
 func (c *census) take(n *yaml.Node, depth int) error {
 	c.values++
 	switch {
@@ -240,7 +235,7 @@ func directed(n *yaml.Node) bool {
 	return n.Stream != nil && (n.Stream.Version != nil || len(n.Stream.TagDirectives) > 0)
 }
 
-// distinctWords refuses a mapping with a key that is not a word or that is there before.
+// distinctWords refuses a mapping with a key that is not a word or is repeated.
 func distinctWords(mapping *yaml.Node) error {
 	lines := map[string]int{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
@@ -249,7 +244,7 @@ func distinctWords(mapping *yaml.Node) error {
 			return refusal(key, hasAnchor, plainly)
 		}
 		if tagged(key) || key.Anchor != "" || key.Kind == yaml.AliasNode {
-			continue // take says so
+			continue // take reports it
 		}
 		name, ok := scalarText(key)
 		if !ok {

@@ -12,10 +12,10 @@ import (
 	"github.com/planloop/planloop/internal/lineage"
 )
 
-// stage is how far tests are on their way out of the processes above: "" beneath them, then between, then out.
+// stage is the progress of tests out of the processes above: "" below them, then between, then out.
 const stage = "PLANLOOP_TEST_STAGE"
 
-// Run runs the tests, where there is need in a process whose parent has ended.
+// Run runs the tests, if necessary in a process without a parent.
 func (a Apart) Run() int {
 	code, err := 0, error(nil)
 	switch result, life := os.NewFile(3, "result"), os.NewFile(4, "life"); os.Getenv(stage) {
@@ -42,7 +42,7 @@ func (a Apart) beneath() bool {
 	return slices.ContainsFunc(a.Without, own) || slices.ContainsFunc(lineage.Environments(lineage.Chain()), above)
 }
 
-// leave has the tests run elsewhere, and returns their exit code. They end with this process.
+// leave runs the tests in another process and returns their exit code. They end with this process.
 func (a Apart) leave() (code int, err error) {
 	result, writes, err := os.Pipe()
 	if err != nil {
@@ -77,14 +77,14 @@ func (a Apart) out(result, life *os.File) (code int, err error) {
 	}
 	go func() { // as long as this process
 		_, _ = life.Read(make([]byte, 1))
-		os.Exit(1) // whoever wants to know has ended
+		os.Exit(1) // the process that waits for the result has ended
 	}()
 	code = a.Tests.Run()
 	_, err = fmt.Fprintln(result, code)
 	return code, err
 }
 
-// again is this program once more, without the variables.
+// again returns this program's command again, without the variables.
 func (a Apart) again(at string, files ...*os.File) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]

@@ -2,5 +2,5 @@
 
 package lineagetest
 
-// Run runs the tests. On this system a process does not see with what others were started.
+// Run runs the tests. On this system a process cannot read other environments.
 func (a Apart) Run() int { return a.Tests.Run() }

@@ -1,12 +1,12 @@
-// Package lineagetest has tests say the same whoever runs them.
+// Package lineagetest makes tests independent of the program that runs them.
 package lineagetest
 
-// Tests are the tests of a package, as *testing.M has them.
+// Tests are the tests of a package, such as *testing.M.
 type Tests interface{ Run() int }
 
-// Apart are tests that descend from no process with one of some variables. Where an agent runs tests, whoever decides in
-// them would be no person to planloop: to unset a variable changes nothing of what the processes above were started with.
+// Apart runs tests that must not descend from a process with one of some variables: below an agent, planloop would not
+// take their decisions for a person's. Unsetting a variable does not change the environments above.
 type Apart struct {
 	Tests
-	Without []string // what agents' hosts set
+	Without []string // variables that agents' hosts set
 }
