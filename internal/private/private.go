@@ -19,9 +19,9 @@ const (
 
 const elsewhere = "or set XDG_STATE_HOME to a folder of your own"
 
-// Folder refuses a folder that is a link, has another owner or is writable by others. It checks the parent, too (sticky ones such as /tmp pass),
-// since anyone with write access to the parent could replace it. Folders above these two are not checked. The error
-// wraps fs.ErrNotExist if the folder is missing.
+// Folder refuses a folder that is a link, has another owner or is writable by others. It checks the parent, too
+// (sticky ones such as /tmp pass), since anyone with write access to it could replace the folder. Folders above these
+// two are not checked. The error wraps fs.ErrNotExist if the folder is missing.
 func Folder(path string) error {
 	above, err := real(filepath.Dir(path))
 	if err != nil {
