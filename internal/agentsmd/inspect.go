@@ -65,7 +65,7 @@ func judge(s source, d document, content string) Found {
 	case b.content != content:
 		found.State = Outdated
 	default:
-		// Different line endings than in the rest of the file are no reason to write.
+		// Different line endings than in the rest of the file do not justify a write.
 		found.State, found.Content = InSync, s.data
 		return found
 	}

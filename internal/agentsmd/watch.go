@@ -145,7 +145,7 @@ func (w *watcher) watch(folders map[string]bool) error {
 	return nil
 }
 
-// drop stops watching a folder. Errors are ignored: a deleted folder is no longer watched.
+// drop stops watching a folder. Errors are ignored: a deleted folder has lost its watch already.
 func (w *watcher) drop(folder string) {
 	_ = w.files.Remove(folder)
 	delete(w.folders, folder)
